@@ -1,0 +1,211 @@
+"""Mass matrix, Coriolis matrix and Christoffel symbols from composite bodies.
+
+A composite body is everything a joint carries. With V the twists of the joints' columns J and B the
+Christoffel-consistent factor of a body's velocity forces,
+
+    M_kj = J_kᵀ I^C J_j,     C_kj = J_kᵀ (I^C J̇_j + B^C J_j),
+
+where the composite is that of the later of the two joints. B depends on the twist only through
+p = m v + ω × h and N = −S(ω) Σ − S(h) S(v), acting on an angular velocity alone: B u = (u_ω × p, N u_ω).
+(Derived from B u = ½ (V ×* I u + u ×* I V − I (V × u)); cf. Echeandia & Wensing 2021.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dalembert.algorithms import joints, kinematics
+from dalembert.algorithms.joints import Coordinates
+from dalembert.algorithms.newton_euler import second_moments
+from dalembert.model import Model
+from dalembert.spatial import Force, Inertia, Motion, Pose
+from dalembert.spatial.vector import (
+    ZERO,
+    Matrix,
+    Scalar,
+    Vector,
+    add,
+    cross,
+    matadd,
+    matmul,
+    matsub,
+    matvec,
+    matvec_t,
+    skew,
+    transpose,
+)
+
+Square = list[list[Scalar]]
+
+
+def _composites(model: Model, T: Sequence[Pose]) -> list[Inertia]:
+    """I^C of each body: itself and all it carries, in its own frame."""
+    I = [body.inertia for body in model.bodies]
+    for i in reversed(range(len(I))):
+        parent = model.parents[i]
+        if parent >= 0:
+            I[parent] = I[parent] + I[i].to_parent(T[i])
+    return I
+
+
+def mass_matrix(model: Model, q: Coordinates) -> Square:
+    """M(q), n×n, symmetric, rotor inertia on the diagonal.  Featherstone 2008, §6.2."""
+    T = joints.poses(model, q)
+    I = _composites(model, T)
+    N = len(model.bodies)
+    M: Square = [[0.0] * N for _ in range(N)]
+    for i, body in enumerate(model.bodies):
+        F = I[i].momentum(joints.subspace(body))
+        M[i][i] = joints.subspace(body).dot(F) + body.rotor_inertia
+        j = i
+        while model.parents[j] >= 0:
+            F = F.to_parent(T[j])
+            j = model.parents[j]
+            M[i][j] = M[j][i] = joints.subspace(model.bodies[j]).dot(F)
+    return joints.gather_matrix(model, M)
+
+
+@dataclass(frozen=True)
+class VelocityFactor:
+    """B of a body or a composite: u ↦ (u_ω × p, N u_ω)."""
+
+    p: Vector = ZERO
+    N: Matrix = (ZERO, ZERO, ZERO)
+
+    @staticmethod
+    def of(inertia: Inertia, V: Motion) -> VelocityFactor:
+        p = inertia.momentum(V).f
+        turning = matmul(skew(V.w), second_moments(inertia))
+        carrying = matmul(skew(inertia.h), skew(V.v))
+        zero = (ZERO, ZERO, ZERO)
+        return VelocityFactor(p, matsub(matsub(zero, turning), carrying))
+
+    def __add__(self, other: VelocityFactor) -> VelocityFactor:
+        return VelocityFactor(add(self.p, other.p), matadd(self.N, other.N))
+
+    def to_parent(self, T: Pose) -> VelocityFactor:
+        p = matvec(T.R, self.p)
+        turned = matmul(matmul(T.R, self.N), transpose(T.R))
+        return VelocityFactor(p, matsub(turned, matmul(skew(T.p), skew(p))))
+
+    def apply(self, u: Motion) -> Force:
+        return Force(cross(u.w, self.p), matvec(self.N, u.w))
+
+    def apply_transposed(self, u: Motion) -> Force:
+        """Bᵀ u, a covector on twists: w · (Bᵀ u) = (B w) · u."""
+        return Force(ZERO, add(cross(self.p, u.v), matvec_t(self.N, u.w)))
+
+
+def coriolis_matrix(model: Model, q: Coordinates, qd: Coordinates) -> Square:
+    """C(q, q̇) of the Christoffel symbols, n×n: C q̇ = c and Ṁ − 2C is skew-symmetric."""
+    T = joints.poses(model, q)
+    V = joints.twists(model, T, qd)
+    I = _composites(model, T)
+    B = [VelocityFactor.of(b.inertia, V[i]) for i, b in enumerate(model.bodies)]
+    for i in reversed(range(len(B))):
+        if model.parents[i] >= 0:
+            B[model.parents[i]] = B[model.parents[i]] + B[i].to_parent(T[i])
+    N = len(model.bodies)
+    S = [joints.subspace(body) for body in model.bodies]
+    S_dot = [V[i].cross(S[i]) for i in range(N)]
+    C: Square = [[0.0] * N for _ in range(N)]
+    for j in range(N):
+        down = I[j].momentum(S_dot[j]) + B[j].apply(S[j])  # column j, seen by the joints before it
+        inertial, factor = I[j].momentum(S[j]), B[j].apply_transposed(S[j])  # row j
+        C[j][j] = S[j].dot(down)
+        k = j
+        while model.parents[k] >= 0:
+            down, inertial, factor = (F.to_parent(T[k]) for F in (down, inertial, factor))
+            k = model.parents[k]
+            C[k][j] = S[k].dot(down)
+            C[j][k] = S_dot[k].dot(inertial) + S[k].dot(factor)
+    return joints.gather_matrix(model, C)
+
+
+def christoffel(model: Model, q: Coordinates) -> list[Square]:
+    """Γ(q), n×n×n: [i][j][k] = ½ (∂ᵢM_kj + ∂ⱼM_ki − ∂ₖM_ij), the equation's index k last.
+
+    Γ_ijk = J_kᵀ (I^C (J_i × J_j) [i before j] + B(I^C, J_i) J_j), with the composite of the latest joint,
+    all in world axes at the world's origin."""
+    T = kinematics.world_poses(model, q)
+    N = len(model.bodies)
+    J = [joints.subspace(b).to_parent(T[i]) for i, b in enumerate(model.bodies)]
+    I = [b.inertia.to_parent(T[i]) for i, b in enumerate(model.bodies)]
+    for i in reversed(range(N)):
+        if model.parents[i] >= 0:
+            I[model.parents[i]] = I[model.parents[i]] + I[i]
+    G: list[Square] = [[[0.0] * N for _ in range(N)] for _ in range(N)]
+    for last in range(N):
+        path = model.path(last)
+        for i in path:
+            B = VelocityFactor.of(I[last], J[i])
+            for j in path:
+                force = B.apply(J[j])
+                for k in path:
+                    if last in (i, j, k):
+                        G[i][j][k] = J[k].dot(force)
+    for i, j in ((i, j) for j in range(N) for i in model.path(j)[:-1]):
+        carried = J[i].cross(J[j])
+        for k in range(N):
+            if j in model.path(k) or k in model.path(j):
+                later = max(j, k)
+                G[i][j][k] = G[i][j][k] + J[k].dot(I[later].momentum(carried))
+    return _gather_tensor(model, G)
+
+
+def _gather_tensor(model: Model, G: list[Square]) -> list[Square]:
+    if not model.mimics:
+        return G
+    slices = [joints.gather_matrix(model, G_i) for G_i in G]
+    n = model.n
+    flat = [joints.gather(model, [s[j][k] for s in slices]) for j in range(n) for k in range(n)]
+    return [[[flat[j * n + k][i] for k in range(n)] for j in range(n)] for i in range(n)]
+
+
+def mass_matrix_partials(model: Model, q: Coordinates) -> list[Square]:
+    """∂M/∂q, n×n×n: [i] = ∂M/∂q_i = Γ_i + Γ_iᵀ, which seed 004 stacks as one tall matrix."""
+    G, n = christoffel(model, q), model.n
+    return [[[G[i][j][k] + G[i][k][j] for k in range(n)] for j in range(n)] for i in range(n)]
+
+
+def mass_matrix_dot(model: Model, q: Coordinates, qd: Coordinates) -> Square:
+    """Ṁ = C + Cᵀ."""
+    C, n = coriolis_matrix(model, q, qd), model.n
+    return [[C[i][j] + C[j][i] for j in range(n)] for i in range(n)]
+
+
+def _mdot_and_u(model: Model, q: Coordinates, qd: Coordinates) -> tuple[Square, Square]:
+    """Ṁ = (q̇ᵀ ⊗ 1) ∂M/∂q and U = (1 ⊗ q̇ᵀ) ∂M/∂q, U_kj = Σ_i q̇_i ∂_k M_ij.  Seed 004."""
+    D, n = mass_matrix_partials(model, q), model.n
+    span = range(n)
+    M_dot = [[sum((D[i][k][j] * qd[i] for i in span), 0.0) for j in span] for k in span]
+    U = [[sum((D[k][i][j] * qd[i] for i in span), 0.0) for j in span] for k in span]
+    return M_dot, U
+
+
+def _kronecker(model: Model, q: Coordinates, qd: Coordinates) -> Square:
+    M_dot, U = _mdot_and_u(model, q, qd)
+    n = model.n
+    return [[0.5 * (M_dot[k][j] + U[j][k] - U[k][j]) for j in range(n)] for k in range(n)]
+
+
+def _mdot_minus_half_u(model: Model, q: Coordinates, qd: Coordinates) -> Square:
+    M_dot, U = _mdot_and_u(model, q, qd)
+    n = model.n
+    return [[M_dot[k][j] - 0.5 * U[k][j] for j in range(n)] for k in range(n)]
+
+
+def _ut_minus_half_u(model: Model, q: Coordinates, qd: Coordinates) -> Square:
+    _, U = _mdot_and_u(model, q, qd)
+    n = model.n
+    return [[U[j][k] - 0.5 * U[k][j] for j in range(n)] for k in range(n)]
+
+
+# The choices of seed 004: all give the same c = C q̇; the first two, which are equal, keep Ṁ − 2C skew.
+CHOICES = {
+    "christoffel": coriolis_matrix,
+    "kronecker": _kronecker,
+    "mdot-u/2": _mdot_minus_half_u,
+    "ut-u/2": _ut_minus_half_u,
+}

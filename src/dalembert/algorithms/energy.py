@@ -1,0 +1,67 @@
+"""Energies, centre of mass, momentum."""
+
+from __future__ import annotations
+
+from dalembert.algorithms import joints, kinematics
+from dalembert.algorithms.joints import Coordinates
+from dalembert.model import Model
+from dalembert.spatial import Force, Inertia
+from dalembert.spatial.vector import ZERO, Scalar, Vector, add, cross, dot, matvec, scale, sub
+
+
+def kinetic_energy(model: Model, q: Coordinates, qd: Coordinates) -> Scalar:
+    """K = Σ ½ 𝒱ᵢᵀ 𝒢ᵢ 𝒱ᵢ + ½ N² J_m q̇², [J].  Seeds 000 §4.1, 002, 004."""
+    T = joints.poses(model, q)
+    total: Scalar = 0.0
+    for body, V, rate in zip(
+        model.bodies, joints.twists(model, T, qd), joints.rates(model, qd), strict=True
+    ):
+        total = total + V.dot(body.inertia.momentum(V)) + body.rotor_inertia * (rate * rate)
+    return 0.5 * total
+
+
+def _mass_moment(model: Model, q: Coordinates) -> Vector:
+    """Σ m_i c_i in world axes, moving bodies only."""
+    T = kinematics.world_poses(model, q)
+    total: Vector = ZERO
+    for i, body in enumerate(model.bodies):
+        I = body.inertia
+        total = add(total, add(scale(I.m, T[i].p), matvec(T[i].R, I.h)))
+    return total
+
+
+def potential_energy(model: Model, q: Coordinates) -> Scalar:
+    """P = −Σ m_i gᵀ c_i(q), [J], zero at the base frame's origin, moving bodies only."""
+    return -dot(model.gravity, _mass_moment(model, q))
+
+
+def center_of_mass(model: Model, q: Coordinates) -> Vector:
+    """Centre of mass of all moving bodies, in the base frame, [m]."""
+    return scale(1.0 / sum(b.inertia.m for b in model.bodies), _mass_moment(model, q))
+
+
+def momentum(model: Model, q: Coordinates, qd: Coordinates, about: str = "origin") -> Force:
+    """Linear and angular momentum in world axes, the latter about the world's origin or the centre of
+    mass ("com").  [kg m/s], [kg m²/s]. Rotors do not take part: only their spin is modelled."""
+    T = joints.poses(model, q)
+    h = [b.inertia.momentum(V) for b, V in zip(model.bodies, joints.twists(model, T, qd), strict=True)]
+    total = Force()
+    for i in reversed(range(len(h))):
+        parent = model.parents[i]
+        carried = h[i].to_parent(T[i])
+        if parent >= 0:
+            h[parent] = h[parent] + carried
+        else:
+            total = total + carried
+    if about == "origin":
+        return total
+    return Force(total.f, sub(total.n, cross(center_of_mass(model, q), total.f)))
+
+
+def total_inertia(model: Model, q: Coordinates) -> Inertia:
+    """Inertia of all moving bodies, frozen at q, about the base frame's origin."""
+    T = kinematics.world_poses(model, q)
+    total = Inertia()
+    for i, body in enumerate(model.bodies):
+        total = total + body.inertia.to_parent(T[i])
+    return total

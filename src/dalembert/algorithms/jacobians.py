@@ -1,0 +1,145 @@
+"""Jacobians of frames and centres of mass, their rates, and the analytic Jacobian.
+
+Twists are linear first. `expressed_in` says which twist the columns are:
+"world"    velocity of the frame's origin, in world axes,
+"spatial"  the twist at the world's origin, in world axes,
+"local"    the body twist, at the frame's origin in the frame's axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dalembert.algorithms import joints, kinematics
+from dalembert.algorithms.joints import Coordinates
+from dalembert.model import Frame, Model
+from dalembert.spatial import Motion, Pose, rotation
+from dalembert.spatial.vector import ZERO, Scalar, Vector, add, cross, matvec, matvec_t, scale, sub
+
+EXPRESSIONS = ("world", "local", "spatial")
+Matrix = list[list[Scalar]]
+
+
+def _spatial_columns(model: Model, T: dict[int, Pose], body: int) -> dict[int, Motion]:
+    """For each body on the path: its joint's twist at the world's origin, in world axes."""
+    columns = {}
+    for i in model.path(body):
+        axis = matvec(T[i].R, model.bodies[i].axis)
+        if model.bodies[i].kind == "revolute":
+            columns[i] = Motion(cross(T[i].p, axis), axis)
+        else:
+            columns[i] = Motion(axis, ZERO)
+    return columns
+
+
+def _point_columns(model: Model, T: dict[int, Pose], body: int, p: Vector) -> dict[int, Motion]:
+    """The same joints' twists at the point p: z for a prismatic joint, z × (p − o) for a revolute one."""
+    columns = {}
+    for i in model.path(body):
+        axis = matvec(T[i].R, model.bodies[i].axis)
+        if model.bodies[i].kind == "revolute":
+            columns[i] = Motion(cross(axis, sub(p, T[i].p)), axis)
+        else:
+            columns[i] = Motion(axis, ZERO)
+    return columns
+
+
+def _assemble(model: Model, columns: dict[int, Motion]) -> Matrix:
+    """A 6×n matrix from the joints' columns, mimic joints folded into their masters."""
+    J: list[list[Scalar]] = [[0.0] * 6 for _ in range(model.n)]
+    for i, column in columns.items():
+        body = model.bodies[i]
+        k = body.coordinate
+        J[k] = [a + body.multiplier * b for a, b in zip(J[k], column.flat(), strict=True)]
+    return [list(row) for row in zip(*J, strict=True)] if J else [[] for _ in range(6)]
+
+
+def _to_local(R: Sequence[Vector], motion: Motion) -> Motion:
+    return Motion(matvec_t(R, motion.v), matvec_t(R, motion.w))
+
+
+def jacobian(model: Model, q: Coordinates, frame: Frame, expressed_in: str = "world") -> Matrix:
+    """J(q), 6×n, with twist = J q̇.  Seed 000 eqs. 6–7, seed 003."""
+    T = kinematics.world_poses(model, q, [frame.body])
+    if expressed_in == "spatial":
+        return _assemble(model, _spatial_columns(model, T, frame.body))
+    T_f = T[frame.body] @ frame.pose if frame.body >= 0 else frame.pose
+    columns = _point_columns(model, T, frame.body, T_f.p)
+    if expressed_in == "local":
+        columns = {i: _to_local(T_f.R, c) for i, c in columns.items()}
+    return _assemble(model, columns)
+
+
+def jacobian_dot(
+    model: Model, q: Coordinates, qd: Coordinates, frame: Frame, expressed_in: str = "world"
+) -> Matrix:
+    """J̇(q, q̇), 6×n, column by column: the twist of a joint's column is carried by the body that the
+    joint sits on, J̇_i = Σ_j ad(J_j) J_i q̇_j over the joints j before i (seed 001); what the
+    reference point or axes add depends on `expressed_in`."""
+    T = kinematics.world_poses(model, q, [frame.body])
+    rates = joints.rates(model, qd)
+    space = _spatial_columns(model, T, frame.body)
+    velocity = Motion()  # of the body reached so far, at the world's origin
+    rate_of: dict[int, Motion] = {}
+    for i, column in space.items():
+        rate_of[i] = velocity.cross(column)
+        velocity = velocity + column.scaled(rates[i])
+    if expressed_in == "spatial":
+        return _assemble(model, rate_of)
+    T_f = T[frame.body] @ frame.pose if frame.body >= 0 else frame.pose
+    if expressed_in == "world":  # the point moves: d/dt (v + ω × p) = v̇ + ω̇ × p + ω × ṗ
+        p_dot = velocity.at(T_f.p).v
+        moved = {
+            i: Motion(add(rate_of[i].at(T_f.p).v, cross(space[i].w, p_dot)), rate_of[i].w)
+            for i in space
+        }
+        return _assemble(model, moved)
+    # local: Ad⁻¹ of the moving frame, d/dt (Ad⁻¹ J) = Ad⁻¹ (J̇ − ad(V) J)
+    local = {i: (rate_of[i] - velocity.cross(space[i])).to_child(T_f) for i in space}
+    return _assemble(model, local)
+
+
+def analytic_jacobian(model: Model, q: Coordinates, frame: Frame, angles: str = "zyz") -> Matrix:
+    """J_a(q), 6×n, with (ḋ, α̇) = J_a q̇ and α the Euler angles of the frame: the rows of ω become
+    B(α)⁻¹ ω.  Seed 000 eq. 11. Where B is singular the result is not finite; `Robot` refuses there."""
+    J = jacobian(model, q, frame, "world")
+    R = kinematics.frame_pose(model, q, frame).R
+    inverse = _inverse3(rotation.euler_rates(rotation.euler_cos_sin(R, angles), angles))
+    columns = [matvec(inverse, column[3:]) for column in zip(*J, strict=True)]
+    return J[:3] + [[c[k] for c in columns] for k in range(3)]
+
+
+def _inverse3(B: Sequence[Vector]) -> Sequence[Vector]:
+    """B⁻¹ of a 3×3 matrix by cofactors."""
+    a, b, c = zip(*B, strict=True)
+    rows = (cross(b, c), cross(c, a), cross(a, b))
+    det = a[0] * rows[0][0] + a[1] * rows[0][1] + a[2] * rows[0][2]
+    return tuple(scale(1.0 / det, row) for row in rows)
+
+
+def com_jacobian(model: Model, q: Coordinates, body: int) -> Matrix:
+    """(J_vc; J_ω), 6×n: velocity of the body's own centre of mass and its angular velocity, in world
+    axes.  Seed 002, seed 003. A massless body is taken at its joint's origin."""
+    inertia = model.bodies[body].inertia
+    centre = inertia.com() if inertia.m else ZERO
+    return jacobian(model, q, Frame("com", body, Pose(p=centre)), "world")
+
+
+def center_of_mass_jacobian(model: Model, q: Coordinates) -> Matrix:
+    """3×n: velocity of the whole robot's moving centre of mass, Σ m_i J_vci / Σ m_i."""
+    total = sum(b.inertia.m for b in model.bodies)
+    T = kinematics.world_poses(model, q)
+    J: Matrix = [[0.0] * model.n for _ in range(3)]
+    for i, b in enumerate(model.bodies):
+        point = add(scale(b.inertia.m, T[i].p), matvec(T[i].R, b.inertia.h))  # m × centre of mass
+        for j in model.path(i):
+            joint = model.bodies[j]
+            axis = matvec(T[j].R, joint.axis)
+            if joint.kind == "revolute":
+                moment = sub(point, scale(b.inertia.m, T[j].p))
+                column = cross(axis, moment)
+            else:
+                column = scale(b.inertia.m, axis)
+            for k in range(3):
+                J[k][joint.coordinate] = J[k][joint.coordinate] + joint.multiplier * column[k]
+    return [[x * (1.0 / total) for x in row] for row in J]

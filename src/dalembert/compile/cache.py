@@ -1,0 +1,93 @@
+"""Object code on disk, so that a kernel compiled once starts in milliseconds ever after.
+
+A file holds a header, the checksum of the rest, and the code. It is code that will run, so it is
+trusted only if it is ours: the folder belongs to this user and nobody else may write to it. Files are
+written under another name and renamed; whatever is damaged or foreign is ignored and made again.
+DALEMBERT_CACHE names another folder; an empty value turns the cache off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+MAGIC = b"dalembert object 1\n"
+
+
+def folder() -> Path | None:
+    """Where the cache is, or None if it is turned off."""
+    chosen = os.environ.get("DALEMBERT_CACHE")
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "dalembert"
+
+
+def key(*parts: str) -> str:
+    """A name for what these texts determine."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+def _ours(status: os.stat_result) -> bool:
+    if not hasattr(os, "getuid"):
+        return True
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def load(name: str) -> bytes | None:
+    """The code stored under this name, if it is there, whole and ours."""
+    where = folder()
+    if where is None:
+        return None
+    try:
+        if not _ours(where.lstat()):
+            return None
+        with open(where / name, "rb") as file:
+            if not _ours(os.fstat(file.fileno())):
+                return None
+            data = file.read()
+    except OSError:
+        return None
+    head = len(MAGIC) + 32
+    code = data[head:]
+    whole = data.startswith(MAGIC) and data[len(MAGIC) : head] == _checksum(name, code)
+    return code if whole else None
+
+
+def _checksum(name: str, code: bytes) -> bytes:
+    """Of the name too: a file that was swapped for another is not taken."""
+    return hashlib.sha256(name.encode() + code).digest()
+
+
+def store(name: str, code: bytes) -> None:
+    """Keep the code under this name. A cache that cannot be written is not an error."""
+    where = folder()
+    if where is None:
+        return
+    with contextlib.suppress(OSError):
+        where.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _ours(where.lstat()):
+            return
+        handle, temporary = tempfile.mkstemp(prefix=".", dir=where)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(MAGIC + _checksum(name, code) + code)
+            os.replace(temporary, where / name)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise

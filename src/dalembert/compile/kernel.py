@@ -1,0 +1,114 @@
+"""A function over scalars as a kernel: traced, lowered, compiled, cached, callable on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from dalembert.compile import cache, llvm, ufunc
+from dalembert.compile.graph import Graph
+from dalembert.compile.interpret import interpret
+from dalembert.compile.lower import Program, lower
+
+Shape = tuple[int, ...]
+EMITTER = "1"  # raised when the IR of an unchanged program changes: part of the cache's key
+
+
+def _nested(flat: list[Any], shape: Shape) -> Any:
+    """A flat list as nested lists of the given shape."""
+    if not shape:
+        return flat[0]
+    step = prod(shape[1:])
+    return [_nested(flat[k * step : (k + 1) * step], shape[1:]) for k in range(shape[0])]
+
+
+def _flat(nested: Any, shape: Shape) -> list[Any]:
+    if not shape:
+        return [nested]
+    if len(nested) != shape[0]:
+        raise ValueError(f"a traced function returned {len(nested)} rows where {shape[0]} were announced")
+    return [x for row in nested for x in _flat(row, shape[1:])]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled function of arrays. Calls broadcast over leading dimensions, take out=, release the GIL."""
+
+    name: str
+    program: Program
+    inputs: tuple[Shape, ...]
+    outputs: tuple[Shape, ...]
+    doc: str = ""
+
+    @property
+    def signature(self) -> str:
+        return ufunc.signature(self.inputs, self.outputs)
+
+    @property
+    def operations(self) -> int:
+        """Arithmetic steps per state."""
+        return self.program.operations
+
+    @cached_property
+    def ufunc(self) -> np.ufunc:
+        """The NumPy generalized ufunc, compiled (or taken from the cache) on first use."""
+        target = llvm.host()
+        name = cache.key(EMITTER, self._text(), repr(target), _versions())
+        code = cache.load(name)
+        if code is None:
+            text = llvm.module(self.program, self.inputs, self.outputs, target.width)
+            code = llvm.object_code(text, target)
+            cache.store(name, code)
+        linked = llvm.Code(code, target)
+        return ufunc.make(linked.address, self.signature, self.name, self.doc, linked)
+
+    def _text(self) -> str:
+        steps = ((s.operation, s.operands, s.value, s.flip) for s in self.program.steps)
+        return repr((self.inputs, self.outputs, self.program.outputs, *steps))
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self.ufunc(*arguments, **options)
+
+    def interpret(self, *arguments: Any) -> Any:
+        """One state, evaluated step by step in Python: the same bits as the compiled code."""
+        flat = [np.asarray(a, float).reshape(-1).tolist() for a in arguments]
+        results = interpret(self.program, flat)
+        arrays = [np.array(r).reshape(s) for r, s in zip(results, self.outputs, strict=True)]
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+    def llvm_ir(self) -> str:
+        """The LLVM IR of this kernel for this machine."""
+        return llvm.module(self.program, self.inputs, self.outputs, llvm.host().width)
+
+
+def _versions() -> str:
+    import llvmlite
+
+    return f"llvmlite {llvmlite.__version__}"
+
+
+def compile_function(
+    function: Callable[..., Any],
+    inputs: Sequence[Shape],
+    outputs: Sequence[Shape],
+    name: str = "kernel",
+    doc: str = "",
+) -> Kernel:
+    """Trace `function(*arguments)` and make a kernel of it.
+
+    It is called once, with nested lists of trace nodes of the shapes `inputs`, and returns one result, or
+    a tuple if there are several `outputs`, as nested sequences of those shapes."""
+    graph = Graph()
+    arguments = [
+        _nested([graph.input(k, j) for j in range(prod(shape))], shape)
+        for k, shape in enumerate(inputs)
+    ]
+    result = function(*arguments)
+    results = result if len(outputs) > 1 else (result,)
+    flat = [_flat(r, shape) for r, shape in zip(results, outputs, strict=True)]
+    return Kernel(name, lower(graph, flat), tuple(inputs), tuple(outputs), doc)

@@ -1,0 +1,82 @@
+"""An address of a loop as a NumPy generalized ufunc, through NumPy's C interface."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+_FROM_FUNC_AND_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's table, fixed by its ABI
+_NONE_IDENTITY = -1
+_DOUBLE = np.dtype(np.float64).num
+
+
+class _UFuncHead(ctypes.Structure):
+    """The first fields of PyUFuncObject, public in NumPy's headers."""
+
+    _fields_ = [
+        ("head", ctypes.c_ssize_t * (object.__basicsize__ // ctypes.sizeof(ctypes.c_ssize_t))),
+        ("nin", ctypes.c_int),
+        ("nout", ctypes.c_int),
+        ("nargs", ctypes.c_int),
+        ("identity", ctypes.c_int),
+        ("functions", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),
+        ("ntypes", ctypes.c_int),
+        ("reserved1", ctypes.c_int),
+        ("name", ctypes.c_void_p),
+        ("types", ctypes.c_void_p),
+        ("doc", ctypes.c_void_p),
+        ("ptr", ctypes.c_void_p),
+        ("obj", ctypes.c_void_p),
+    ]
+
+
+@cache
+def _maker() -> Any:
+    from numpy._core import _multiarray_umath as umath
+
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(pointer(umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
+    text, integer, address = ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p
+    return ctypes.PYFUNCTYPE(
+        ctypes.py_object, address, address, address, integer, integer, integer, integer, address, address,
+        integer, text,
+    )(table[_FROM_FUNC_AND_SIGNATURE])  # fmt: skip
+
+
+def signature(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> str:
+    """NumPy's signature with every core dimension fixed: "(7),(7)->(7,7)"."""
+
+    def side(shapes: Sequence[tuple[int, ...]]) -> str:
+        return ",".join("(" + ",".join(str(d) for d in shape) + ")" for shape in shapes)
+
+    return f"{side(inputs)}->{side(outputs)}"
+
+
+def make(address: int, shape: str, name: str, doc: str, keep: object) -> np.ufunc:
+    """The ufunc of a loop over doubles. It owns `keep` (the code), and what it points at."""
+    left, right = (side.count("(") for side in shape.split("->"))
+    tables = (
+        (ctypes.c_void_p * 1)(address),
+        (ctypes.c_void_p * 1)(None),
+        (ctypes.c_char * (left + right))(*[_DOUBLE] * (left + right)),
+        ctypes.create_string_buffer(name.encode()),
+        ctypes.create_string_buffer(doc.encode()),
+    )
+    at = [ctypes.addressof(table) for table in tables]
+    result: np.ufunc = _maker()(
+        at[0], at[1], at[2], 1, left, right, _NONE_IDENTITY, at[3], at[4], 0, shape.encode()
+    )
+    head = _UFuncHead.from_address(id(result))
+    if (head.nin, head.nout, head.functions, head.name) != (left, right, at[0], at[3]) or head.obj:
+        raise RuntimeError("this NumPy lays out its ufuncs in a way that Dalembert does not know")
+    # NumPy drops `obj` when it frees the ufunc: the tables and the code live exactly as long.
+    owner = (tables, keep)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))
+    head.obj = id(owner)
+    return result

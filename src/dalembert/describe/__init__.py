@@ -1,0 +1,1 @@
+"""From a file or a table to a `Description`, and back."""

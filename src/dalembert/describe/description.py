@@ -1,0 +1,177 @@
+"""What a robot's file says, before anything is derived from it.
+
+A `Description` is the meeting point of all formats: URDF, TOML, DH tables and screw axes are read
+into it, and URDF and TOML are written from it. It keeps what was written (fixed joints, visual
+shapes, inertial frames, materials) and where, so that messages can name a line. `model.build` turns
+it into the `Model` that algorithms run on.
+
+Units are SI and radians; `rpy` is URDF's: R = Rz(yaw) Ry(pitch) Rx(roll).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Vector = tuple[float, float, float]
+JointKind = Literal["revolute", "continuous", "prismatic", "fixed"]
+ZERO: Vector = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something was written: file name, line and column (from 1), each if known."""
+
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        parts = [self.file or "<text>"]
+        if self.line is not None:
+            parts.append(str(self.line))
+            if self.column is not None:
+                parts.append(str(self.column))
+        return ":".join(parts)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A fixed pose: translation `xyz` [m] and fixed-axis angles `rpy` [rad]."""
+
+    xyz: Vector = ZERO
+    rpy: Vector = ZERO
+
+
+@dataclass(frozen=True)
+class Box:
+    size: Vector
+
+
+@dataclass(frozen=True)
+class Cylinder:
+    """Along z, centred at the origin."""
+
+    radius: float
+    length: float
+
+
+@dataclass(frozen=True)
+class Sphere:
+    radius: float
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """A cylinder of `length` along z, closed by two half spheres."""
+
+    radius: float
+    length: float
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """A reference to a mesh file as written (`package://…`, relative or absolute)."""
+
+    filename: str
+    scale: Vector = (1.0, 1.0, 1.0)
+
+
+Geometry = Box | Cylinder | Sphere | Capsule | Mesh
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A visual or collision element of a link."""
+
+    geometry: Geometry
+    origin: Origin = Origin()
+    name: str | None = None
+    color: tuple[float, float, float, float] | None = None  # rgba, 0…1
+    material: str | None = None
+
+
+@dataclass(frozen=True)
+class Inertial:
+    """Mass [kg], and (ixx, ixy, ixz, iyy, iyz, izz) [kg m²] about the centre of mass, which is
+    `origin.xyz` in the link's frame, in axes turned by `origin.rpy`. Tensor sign: ixy = −∫xy dm."""
+
+    mass: float
+    inertia: tuple[float, float, float, float, float, float]
+    origin: Origin = Origin()
+
+
+@dataclass(frozen=True)
+class Link:
+    name: str
+    inertial: Inertial | None = None
+    visuals: tuple[Shape, ...] = ()
+    collisions: tuple[Shape, ...] = ()
+    place: Place = field(default=Place(), compare=False)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Position limits [rad or m] (None: unlimited), largest effort [N m or N] and velocity."""
+
+    lower: float | None = None
+    upper: float | None = None
+    effort: float | None = None
+    velocity: float | None = None
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """This joint follows another: q = multiplier · q(joint) + offset."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
+class Drive:
+    """Actuator and friction of a joint, all on the joint's side except the rotor.
+
+    rotor_inertia J_m [kg m²] of the motor before the gear, gear_ratio N (reflected inertia N² J_m),
+    damping b [N m s/rad], coulomb (for positive, for negative velocity; both as magnitudes) [N m],
+    spring stiffness k [N m/rad] about `rest` [rad].
+    """
+
+    rotor_inertia: float = 0.0
+    gear_ratio: float = 1.0
+    damping: float = 0.0
+    coulomb: tuple[float, float] = (0.0, 0.0)
+    stiffness: float = 0.0
+    rest: float = 0.0
+
+
+@dataclass(frozen=True)
+class Joint:
+    """`origin` is the child link's frame in the parent link's frame at q = 0; `axis` is in the child's
+    frame, of unit length once read."""
+
+    name: str
+    kind: JointKind
+    parent: str
+    child: str
+    origin: Origin = Origin()
+    axis: Vector = (1.0, 0.0, 0.0)
+    limit: Limit | None = None
+    mimic: Mimic | None = None
+    drive: Drive = Drive()
+    place: Place = field(default=Place(), compare=False)
+
+
+@dataclass(frozen=True)
+class Description:
+    """A mechanism as written. The links and joints form a tree; `read` functions check that."""
+
+    name: str
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...] = ()
+    gravity: Vector = (0.0, 0.0, -9.81)
+    tip: str | None = None  # the link that fk and jacobian mean when no frame is named
+    notes: str = ""  # where the figures come from
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+    place: Place = field(default=Place(), compare=False)

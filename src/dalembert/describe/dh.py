@@ -1,0 +1,351 @@
+"""Denavit–Hartenberg tables, standard and modified, to and from a description.
+
+Standard:          T = base · Π Rz(θᵢ) Tz(dᵢ) Tx(aᵢ) Rx(αᵢ) · tool; link i's frame is the distal frame i.
+Modified (Craig):  T = base · Π Rx(αᵢ₋₁) Tx(aᵢ₋₁) Rz(θᵢ) Tz(dᵢ) · tool; link i's frame is on joint i.
+A row's joint variable, plus its `offset`, is added to θ (revolute) or to d (prismatic).
+Inertias and shapes in a row are in the link frame of the row's convention.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+from dalembert.describe.chain import (
+    Chain,
+    moved_inertial,
+    moved_shapes,
+    serial_chain,
+    to_origin,
+    to_pose,
+)
+from dalembert.describe.check import check
+from dalembert.describe.description import (
+    Description,
+    Drive,
+    Inertial,
+    Joint,
+    Limit,
+    Link,
+    Origin,
+    Place,
+    Shape,
+    Vector,
+)
+from dalembert.describe.dh_geometry import (
+    DHCheck,
+    check_dh_frames,
+    dh_parameters,
+    first_frame,
+    line,
+    next_frame,
+    screw_x,
+    screw_z,
+)
+from dalembert.errors import DescriptionError, unknown
+from dalembert.spatial.pose import IDENTITY_POSE, Pose
+
+__all__ = ["DHCheck", "DHRow", "DHTable", "check_dh_frames", "convert", "from_dh", "to_dh"]
+
+Convention = Literal["standard", "modified"]
+CONVENTIONS = ("standard", "modified")
+KINDS = ("revolute", "continuous", "prismatic")
+HERE = Origin()
+ROOT = Link("base")
+NUMBERS = ("theta", "d", "a", "alpha", "offset")
+
+
+@dataclass(frozen=True)
+class DHRow:
+    """One joint and the link it moves. In the modified convention `a` and `alpha` are aᵢ₋₁ and αᵢ₋₁,
+    which stand before the joint."""
+
+    theta: float = 0.0
+    d: float = 0.0
+    a: float = 0.0
+    alpha: float = 0.0
+    kind: Literal["revolute", "continuous", "prismatic"] = "revolute"
+    offset: float = 0.0
+    name: str | None = None  # the joint's; joint1, joint2, … if not given
+    link: str | None = None  # the link's; link1, link2, …
+    limit: Limit | None = None
+    drive: Drive = Drive()
+    inertial: Inertial | None = None
+    visuals: tuple[Shape, ...] = ()
+    collisions: tuple[Shape, ...] = ()
+    place: Place = field(default=Place(), compare=False)
+
+    def before(self) -> tuple[float, float]:
+        """(θ, d) at q = 0."""
+        turn = 0.0 if self.kind == "prismatic" else self.offset
+        return self.theta + turn, self.d + (self.offset - turn)
+
+
+@dataclass(frozen=True)
+class DHTable:
+    """Rows, convention, and the poses before the first row and after the last."""
+
+    rows: tuple[DHRow, ...]
+    convention: Convention = "standard"
+    base: Origin = Origin()
+    tool: Origin = Origin()
+    root: Link = Link("base")
+    tip: str = "tool"
+    name: str = "robot"
+    gravity: Vector = (0.0, 0.0, -9.81)
+    notes: str = ""
+
+    def frames(self) -> list[Pose]:
+        """The link frame of each row in the root's frame at q = 0."""
+        T, out = to_pose(self.base), []
+        for row in self.rows:
+            z, x = screw_z(*row.before()), screw_x(row.a, row.alpha)
+            T = T @ z @ x if self.convention == "standard" else T @ x @ z
+            out.append(T)
+        return out
+
+    def home(self) -> Pose:
+        """The tip in the root's frame at q = 0."""
+        return (self.frames() or [to_pose(self.base)])[-1] @ to_pose(self.tool)
+
+    def description(self) -> Description:
+        """The same robot as links and joints, checked (`from_dh`)."""
+        return check(tree_of(self))
+
+
+def from_dh(
+    rows: Sequence[DHRow | Mapping[str, Any]],
+    convention: str = "standard",
+    *,
+    name: str = "robot",
+    base: Origin = HERE,
+    tool: Origin = HERE,
+    gravity: Vector = (0.0, 0.0, -9.81),
+    tip: str = "tool",
+    root: Link = ROOT,
+    notes: str = "",
+) -> Description:
+    """The description of a DH table; rows are `DHRow`s, or dictionaries with the same keys.
+
+    The frame after the last row and `tool` becomes the link `tip`; `root` is the link before the first
+    joint, and may bring its own inertia and shapes. `tree_of` says where the link frames are.
+    """
+    kind = check_convention(convention)
+    table = tuple(_checked_row(row, i) for i, row in enumerate(rows))
+    if not table:
+        raise DescriptionError(f"the DH table of robot {name!r} has no rows; one row per joint is needed")
+    return DHTable(table, kind, base, tool, root, tip, name, gravity, notes).description()
+
+
+def tree_of(table: DHTable) -> Description:
+    """The links and joints of a table, not checked yet. Every joint moves about or along its own z.
+
+    Link i's frame sits on joint i's axis: for a standard table L_i = frame_{i−1} Rz(θᵢ) before Tz(dᵢ)
+    (for a prismatic joint after it), for a modified table frame i itself. Inertias and shapes are moved
+    there from the frame of the convention.
+    """
+    links, joints = [table.root], []
+    T, parent = to_pose(table.base), table.root.name
+    for i, row in enumerate(table.rows):
+        joint, link, T = _joint_and_link(row, i, table.convention, T, parent)
+        joints.append(joint)
+        links.append(link)
+        parent = link.name
+    origin = to_origin(T @ to_pose(table.tool))
+    joints.append(Joint(f"{table.tip}_fixed", "fixed", parent, table.tip, origin))
+    links.append(Link(table.tip))
+    return Description(table.name, tuple(links), tuple(joints), table.gravity, table.tip, table.notes)
+
+
+def _joint_and_link(
+    row: DHRow, i: int, convention: str, T: Pose, parent: str
+) -> tuple[Joint, Link, Pose]:
+    """Joint i and its link, T the pose so far in the parent link's frame; and the pose left over in
+    the new link's frame for the next joint."""
+    theta, d = row.before()
+    z, x = screw_z(theta, d), screw_x(row.a, row.alpha)
+    if convention == "modified":
+        origin, link_frame, rest = T @ x @ z, IDENTITY_POSE, IDENTITY_POSE
+    elif row.kind == "prismatic":
+        origin, link_frame, rest = T @ z, x, x
+    else:
+        rest = screw_z(0.0, d) @ x
+        origin, link_frame = T @ screw_z(theta, 0.0), rest
+    link = Link(
+        row.link or f"link{i + 1}",
+        moved_inertial(link_frame, row.inertial),
+        moved_shapes(link_frame, row.visuals),
+        moved_shapes(link_frame, row.collisions),
+        place=row.place,
+    )
+    joint = Joint(
+        row.name or f"joint{i + 1}",
+        row.kind,
+        parent,
+        link.name,
+        to_origin(origin),
+        (0.0, 0.0, 1.0),
+        row.limit,
+        drive=row.drive,
+        place=row.place,
+    )
+    return joint, link, rest
+
+
+def check_convention(convention: str) -> Convention:
+    match convention:
+        case "standard" | "modified":
+            return convention
+    raise unknown("DH convention", convention, CONVENTIONS)
+
+
+def _checked_row(row: DHRow | Mapping[str, Any], i: int) -> DHRow:
+    """A row as it was meant, or a sentence that names the row and the number."""
+    if isinstance(row, Mapping):
+        known = [f.name for f in fields(DHRow)]
+        for key in row:
+            if key not in known:
+                raise DescriptionError(f"DH row {i}: {unknown('key', key, known)}")
+        row = DHRow(**row)
+    if not isinstance(row, DHRow):
+        raise DescriptionError(
+            f"DH row {i} is {row!r}: give a DHRow or a dictionary such as "
+            "{'theta': 0, 'd': 0.1, 'a': 0.3, 'alpha': 0}; a bare list does not say which number is which"
+        )
+    if row.kind not in KINDS:
+        raise DescriptionError(f"DH row {i}: {unknown('joint kind', row.kind, KINDS)}")
+    for key in NUMBERS:
+        value = getattr(row, key)
+        if isinstance(value, bool) or not _is_finite(value):
+            raise DescriptionError(f"DH row {i}: {key} is {value!r}, where a finite number is needed")
+    numbers: dict[str, Any] = {key: float(getattr(row, key)) for key in NUMBERS}
+    return replace(row, **numbers)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except (TypeError, OverflowError):
+        return False
+
+
+def to_dh(description: Description, convention: str = "standard", *, tip: str | None = None) -> DHTable:
+    """The DH table of a serial chain with any axes, inertias and shapes moved into its frames.
+
+    Axes zᵢ are the joints' axes, xᵢ the common normals; `next_frame` and `first_frame` say what is
+    chosen where geometry leaves a choice. What four numbers per joint cannot say stands in `base` and
+    `tool`, so that the table's forward kinematics is the tree's. Fixed links are lumped.
+    """
+    check_convention(convention)
+    chain = serial_chain(description, tip)
+    if not chain.bodies:
+        raise DescriptionError(f"robot {description.name!r} has no moving joint, so it has no DH table")
+    table = _table(description, chain)
+    table = replace(table, rows=tuple(_fill(table, chain)))
+    return convert(table, convention)
+
+
+def _table(description: Description, chain: Chain) -> DHTable:
+    """The four numbers per joint, and what is left over at both ends."""
+    homes = chain.homes()
+    lines = [line(T, body.joint.axis) for T, body in zip(homes, chain.bodies, strict=True)]
+    home = chain.home()
+    F = first_frame(*lines[0])
+    base, rows = F, []
+    for i, body in enumerate(chain.bodies):
+        if i + 1 < len(lines):
+            G = next_frame(F, *lines[i + 1])
+        else:
+            G = home if check_dh_frames(F, home) else next_frame(F, *line(home, (0.0, 0.0, 1.0)), last=True)
+        theta, d, a, alpha = dh_parameters(F.inverse() @ G)
+        joint = body.joint
+        kind = joint.kind if joint.kind != "fixed" else "revolute"  # a chain's bodies are never fixed
+        rows.append(DHRow(theta, d, a, alpha, kind, name=joint.name, link=joint.child))
+        F = F @ screw_z(theta, d) @ screw_x(a, alpha)
+    return DHTable(
+        tuple(rows),
+        base=to_origin(base),
+        tool=to_origin(F.inverse() @ home),
+        root=chain.root,
+        tip=chain.tip_name if chain.tip_name not in {b.joint.child for b in chain.bodies} else "tool",
+        name=description.name,
+        gravity=description.gravity,
+        notes=description.notes,
+    )
+
+
+def _fill(table: DHTable, chain: Chain) -> list[DHRow]:
+    """The rows with limits, drives, and the inertias and shapes moved into the table's frames."""
+    rows = []
+    for row, F, T, body in zip(table.rows, table.frames(), chain.homes(), chain.bodies, strict=True):
+        X = F.inverse() @ T
+        link = body.link
+        rows.append(
+            replace(
+                row,
+                limit=body.joint.limit,
+                drive=body.joint.drive,
+                inertial=moved_inertial(X, link.inertial),
+                visuals=moved_shapes(X, link.visuals),
+                collisions=moved_shapes(X, link.collisions),
+                place=body.joint.place,
+            )
+        )
+    return rows
+
+
+def convert(table: DHTable, convention: str) -> DHTable:
+    """The same robot in the other convention, inertias and shapes moved into the new link frames.
+
+    Both write one string of screws along z and x in turn, and only cut it elsewhere: (a, α) move by one
+    row. The pair left over at one end goes into `base` or `tool`, and comes back from there if that
+    is nothing but a screw along x.
+    """
+    check_convention(convention)
+    if convention == table.convention:
+        return table
+    if convention == "modified":
+        first, base = _x_screw(to_pose(table.base), Origin())
+        pairs = [first, *((row.a, row.alpha) for row in table.rows)]
+        tool = to_origin(screw_x(*pairs[-1]) @ to_pose(table.tool))
+        rows = [
+            _shifted(row, pairs[i], screw_x(*pairs[i + 1])) for i, row in enumerate(table.rows)
+        ]
+        return replace(
+            table, rows=tuple(rows), convention="modified", base=base or table.base, tool=tool
+        )
+    last, tool_left = _x_screw(to_pose(table.tool), Origin())
+    pairs = [*((row.a, row.alpha) for row in table.rows), last]
+    base_pose = to_pose(table.base) @ screw_x(*pairs[0])
+    rows = [
+        _shifted(row, pairs[i + 1], screw_x(*pairs[i + 1]).inverse()) for i, row in enumerate(table.rows)
+    ]
+    return replace(
+        table,
+        rows=tuple(rows),
+        convention="standard",
+        base=to_origin(base_pose),
+        tool=tool_left or table.tool,
+    )
+
+
+def _x_screw(T: Pose, rest: Origin) -> tuple[tuple[float, float], Origin | None]:
+    """(a, α) and nothing left, where T is Tx(a) Rx(α); else (0, 0) and None: leave T as it is."""
+    theta, d, a, alpha = dh_parameters(T)
+    if theta == 0.0 and d == 0.0 and to_origin(screw_x(a, alpha)) == to_origin(T):
+        return (a, alpha), rest
+    return (0.0, 0.0), None
+
+
+def _shifted(row: DHRow, pair: tuple[float, float], X: Pose) -> DHRow:
+    """The row with another (a, α), and X the pose of its old link frame in the new one."""
+    return replace(
+        row,
+        a=pair[0],
+        alpha=pair[1],
+        inertial=moved_inertial(X, row.inertial),
+        visuals=moved_shapes(X, row.visuals),
+        collisions=moved_shapes(X, row.collisions),
+    )

@@ -1,0 +1,121 @@
+"""Bodies without mass, and joints that move nothing: the mass matrix is singular there, and nobody sees why.
+
+A missing inertial is zero by the URDF standard, and tool frames, flanges and sensor mounts use that on
+purpose. It only matters where a moving joint's own body has no mass, or nothing behind the joint resists.
+"""
+
+from __future__ import annotations
+
+from dalembert.describe.description import Description, Inertial, Joint, Link
+from dalembert.spatial import Inertia, Pose
+from dalembert.spatial.vector import congruence, dot, matvec
+
+# Relative to the body's own size: rounding of the axis and of the centre of mass.
+NOTHING = 1e-12
+
+
+def motionless(d: Description) -> list[str]:
+    """At most two sentences: the moving links that have no mass, and the joints that nothing resists."""
+    tree = _Tree(d)
+    moving = [joint for joint in d.joints if joint.kind != "fixed"]
+    if moving and all(_massless(link) for link in d.links) and not any(_rotor(j) for j in moving):
+        return [
+            f"no link of robot {d.name!r} has mass: kinematics work, while its mass matrix is zero and "
+            "forward dynamics undefined; give inertials to use them"
+        ]
+    # A mimic is no coordinate, and what it carries is its master's load.
+    coupled = {joint.mimic.joint for joint in moving if joint.mimic}
+    own = [joint for joint in moving if joint.mimic is None and joint.name not in coupled]
+    light = [joint.child for joint in moving if tree.body_is_massless(joint.child)]
+    free = [joint.name for joint in own if not _rotor(joint) and tree.resists_nothing(joint)]
+    return [*_light_sentence(light), *_free_sentence(free)]
+
+
+def _light_sentence(links: list[str]) -> list[str]:
+    if not links:
+        return []
+    names = ", ".join(repr(name) for name in links)
+    which = f"link {names} is" if len(links) == 1 else f"links {names} are"
+    return [
+        f"{which} moved and without mass, and so is all that is fixed there (a missing inertial is zero): "
+        "the dynamics leave it out; give an inertial if it weighs anything"
+    ]
+
+
+def _free_sentence(joints: list[str]) -> list[str]:
+    if not joints:
+        return []
+    names = ", ".join(repr(name) for name in joints)
+    which = f"joint {names} moves" if len(joints) == 1 else f"joints {names} move"
+    return [
+        f"{which} nothing with inertia about or along the axis: the mass matrix is singular and forward "
+        "dynamics undefined; give the links behind an inertial, or the joint a rotor inertia"
+    ]
+
+
+def _rotor(joint: Joint) -> bool:
+    return joint.drive.rotor_inertia > 0
+
+
+def _massless(link: Link) -> bool:
+    inertial = link.inertial
+    return inertial is None or (inertial.mass == 0 and not any(inertial.inertia))
+
+
+def _inertia(inertial: Inertial) -> Inertia:
+    """In the link's frame."""
+    xx, xy, xz, yy, yz, zz = inertial.inertia
+    T = Pose.from_origin(inertial.origin.xyz, inertial.origin.rpy)
+    I_c = congruence(T.R, ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+    return Inertia.from_com(inertial.mass, T.p, I_c)
+
+
+class _Tree:
+    """Links by name and joints by parent. No recursion: a chain may be longer than Python's stack."""
+
+    def __init__(self, d: Description) -> None:
+        self._links = {link.name: link for link in d.links}
+        self._below: dict[str, list[Joint]] = {link.name: [] for link in d.links}
+        for joint in d.joints:
+            self._below[joint.parent].append(joint)
+        parent = {joint.child: joint.parent for joint in d.joints}
+        self._heavy: set[str] = set()  # links with mass somewhere from them on
+        for link in d.links:
+            name: str | None = None if _massless(link) else link.name
+            while name is not None and name not in self._heavy:
+                self._heavy.add(name)
+                name = parent.get(name)
+
+    def body_is_massless(self, root: str) -> bool:
+        """Whether the link and all that is fixed to it has no mass and no inertia."""
+        return all(_massless(self._links[name]) for name in self._body(root))
+
+    def resists_nothing(self, joint: Joint) -> bool:
+        """Whether certainly no inertia about (or mass along) the axis follows the joint."""
+        if joint.child not in self._heavy:
+            return True
+        body = self._body(joint.child)
+        if any(below.kind != "fixed" for name in body for below in self._below[name]):
+            return False  # what another moving joint carries changes with its angle: nothing is certain
+        total = Inertia()
+        for name, T in body.items():
+            inertial = self._links[name].inertial
+            if inertial is not None:
+                total = total + _inertia(inertial).to_parent(T)
+        if joint.kind == "prismatic":
+            return bool(total.m == 0.0)
+        about_axis = dot(joint.axis, matvec(total.I, joint.axis))
+        size = max(abs(x) for row in total.I for x in row)
+        return bool(abs(about_axis) <= NOTHING * size)
+
+    def _body(self, root: str) -> dict[str, Pose]:
+        """The link `root` and all that is fixed to it, each with its pose in root's frame."""
+        found = {root: Pose()}
+        stack = [root]
+        while stack:
+            name = stack.pop()
+            for joint in self._below[name]:
+                if joint.kind == "fixed":
+                    found[joint.child] = found[name] @ Pose.from_origin(joint.origin.xyz, joint.origin.rpy)
+                    stack.append(joint.child)
+        return found

@@ -1,0 +1,171 @@
+"""The keys of Dalembert's robot files, as msgspec structs: what may be written, and of which type.
+
+Angles are in radians, or in degrees with `_deg` appended to the key. The structs mirror the file, not
+the description: `toml_read` turns one into the other.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+Three = tuple[float, float, float]
+# Three (diagonal) or six (ixx, ixy, ixz, iyy, iyz, izz); three or four colour channels.
+ThreeOrSix = Annotated[list[float], msgspec.Meta(min_length=3, max_length=6)]
+ThreeOrFour = Annotated[list[float], msgspec.Meta(min_length=3, max_length=4)]
+
+
+class Strict(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A table of the file; a key that is not listed is an error."""
+
+
+class Placed(Strict, frozen=True, kw_only=True):
+    """A table with a pose."""
+
+    xyz: Three = (0.0, 0.0, 0.0)
+    rpy: Three | None = None
+    rpy_deg: Three | None = None
+
+
+class TomlBall(Strict, frozen=True, kw_only=True):
+    radius: float
+
+
+class TomlRound(Strict, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
+    """A cylinder or capsule: along z with a length, or from one point to another."""
+
+    radius: float
+    length: float | None = None
+    start: Three | None = None
+    end: Three | None = None
+
+
+class TomlMesh(Strict, frozen=True, kw_only=True):
+    file: str
+    scale: Three = (1.0, 1.0, 1.0)
+
+
+class TomlShape(Placed, frozen=True, kw_only=True):
+    """Exactly one of box, cylinder, sphere, capsule, mesh."""
+
+    box: Three | None = None
+    cylinder: TomlRound | None = None
+    sphere: TomlBall | None = None
+    capsule: TomlRound | None = None
+    mesh: TomlMesh | None = None
+    name: str | None = None
+    color: ThreeOrFour | str | None = None
+    material: str | None = None
+
+
+class TomlInertial(Strict, frozen=True, kw_only=True):
+    mass: float
+    com: Three = (0.0, 0.0, 0.0)
+    rpy: Three | None = None
+    rpy_deg: Three | None = None
+    inertia: ThreeOrSix = []
+
+
+class TomlLimit(Strict, frozen=True, kw_only=True):
+    lower: float | None = None
+    upper: float | None = None
+    lower_deg: float | None = None
+    upper_deg: float | None = None
+    effort: float | None = None
+    velocity: float | None = None
+    velocity_deg: float | None = None
+
+
+class TomlDrive(Strict, frozen=True, kw_only=True):
+    rotor_inertia: float = 0.0
+    gear_ratio: float = 1.0
+    damping: float = 0.0
+    coulomb: float | tuple[float, float] = 0.0
+    stiffness: float = 0.0
+    rest: float | None = None
+    rest_deg: float | None = None
+
+
+class TomlMimic(Strict, frozen=True, kw_only=True):
+    joint: str
+    multiplier: float = 1.0
+    offset: float | None = None
+    offset_deg: float | None = None
+
+
+class TomlLink(Strict, frozen=True, kw_only=True):
+    name: str
+    inertial: TomlInertial | None = None
+    shapes: list[TomlShape] = []
+    collisions: list[TomlShape] = []
+
+
+class TomlJoint(Placed, frozen=True, kw_only=True):
+    name: str
+    kind: str
+    parent: str
+    child: str
+    axis: Three | None = None
+    limit: TomlLimit | None = None
+    mimic: TomlMimic | None = None
+    drive: TomlDrive = TomlDrive()
+
+
+class TomlFrame(Placed, frozen=True, kw_only=True):
+    """A named frame on a link: a massless link behind a fixed joint."""
+
+    name: str
+    link: str
+
+
+class TomlRow(Strict, frozen=True, kw_only=True):
+    """A DH row: joint and link."""
+
+    joint: str | None = None
+    link: str | None = None
+    kind: str = "revolute"
+    theta: float | None = None
+    theta_deg: float | None = None
+    d: float = 0.0
+    a: float = 0.0
+    alpha: float | None = None
+    alpha_deg: float | None = None
+    offset: float | None = None
+    offset_deg: float | None = None
+    limit: TomlLimit | None = None
+    drive: TomlDrive = TomlDrive()
+    inertial: TomlInertial | None = None
+    shapes: list[TomlShape] = []
+    collisions: list[TomlShape] = []
+
+
+class TomlRoot(Strict, frozen=True, kw_only=True):
+    """The base of a DH robot."""
+
+    name: str = "base"
+    inertial: TomlInertial | None = None
+    shapes: list[TomlShape] = []
+    collisions: list[TomlShape] = []
+
+
+class TomlDH(Strict, frozen=True, kw_only=True):
+    rows: list[TomlRow]
+    convention: str = "standard"
+    base: Placed = Placed()
+    tool: Placed = Placed()
+    root: TomlRoot = TomlRoot()
+
+
+class TomlRobot(Strict, frozen=True, kw_only=True):
+    """The whole file: a DH table, or links and joints."""
+
+    name: str
+    format: int = 1
+    gravity: Three = (0.0, 0.0, -9.81)
+    tip: str | None = None
+    notes: str = ""
+    dh: TomlDH | None = None
+    links: list[TomlLink] = []
+    joints: list[TomlJoint] = []
+    frames: list[TomlFrame] = []

@@ -1,0 +1,158 @@
+"""A description as Dalembert's own TOML, in its tree form: what `read_toml` reads back unchanged.
+
+Numbers are written with as many digits as their exact value needs; what equals its default is left out.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import tomlkit
+from tomlkit.items import Array, InlineTable, Table
+
+from dalembert.describe.description import (
+    ZERO,
+    Box,
+    Capsule,
+    Cylinder,
+    Description,
+    Drive,
+    Geometry,
+    Inertial,
+    Joint,
+    Limit,
+    Link,
+    Mesh,
+    Mimic,
+    Origin,
+    Shape,
+    Sphere,
+)
+from dalembert.describe.toml_read import FORMAT
+
+Fields = dict[str, Any]
+
+
+def write_toml(description: Description) -> str:
+    """The description as a TOML text with links and joints."""
+    document = tomlkit.document()
+    document.add("format", tomlkit.item(FORMAT))
+    document.add("name", tomlkit.item(description.name))
+    document.add("gravity", _item(description.gravity))
+    if description.tip is not None:
+        document.add("tip", tomlkit.item(description.tip))
+    if description.notes:
+        document.add("notes", _text(description.notes))
+    _add_tables(document, "links", (_link(link) for link in description.links))
+    _add_tables(document, "joints", (_joint(joint) for joint in description.joints))
+    return tomlkit.dumps(document)
+
+
+def _add_tables(document: tomlkit.TOMLDocument, key: str, rows: Iterable[Fields]) -> None:
+    tables = tomlkit.aot()
+    for row in rows:
+        table: Table = tomlkit.table()
+        for name, value in row.items():
+            table.add(name, _item(value))
+        tables.append(table)
+    if len(tables):
+        document.add(key, tables)
+
+
+def _text(text: str) -> Any:
+    """A string over several lines where it has several, if that reads back unchanged; else in quotes."""
+    if "\n" in text:
+        several = tomlkit.string(text, multiline=True)
+        if tomllib.loads(f"text = {several.as_string()}")["text"] == text:
+            return several
+    return tomlkit.item(text)
+
+
+def _item(value: Any) -> Any:
+    """Tables inside rows are written on one line; lists of tables one table per line."""
+    if isinstance(value, Mapping):
+        table: InlineTable = tomlkit.inline_table()
+        for name, inner in value.items():
+            table.add(name, _item(inner))
+        return table
+    if isinstance(value, (tuple, list)):
+        array: Array = tomlkit.array()
+        for inner in value:
+            array.append(_item(inner))
+        return array.multiline(True) if value and isinstance(value[0], Mapping) else array
+    return tomlkit.item(value)
+
+
+def _without(fields: Fields, defaults: Fields) -> Fields:
+    """The fields that say something: not None, not empty, not their default."""
+    return {k: v for k, v in fields.items() if v is not None and v != () and v != defaults.get(k)}
+
+
+def _origin(origin: Origin) -> Fields:
+    return _without({"xyz": origin.xyz, "rpy": origin.rpy}, {"xyz": ZERO, "rpy": ZERO})
+
+
+def _link(link: Link) -> Fields:
+    fields: Fields = {"name": link.name}
+    if link.inertial is not None:
+        fields["inertial"] = _inertial(link.inertial)
+    shapes = {"shapes": link.visuals, "collisions": link.collisions}
+    return fields | {key: [_shape(s) for s in value] for key, value in shapes.items() if value}
+
+
+def _inertial(inertial: Inertial) -> Fields:
+    xx, xy, xz, yy, yz, zz = inertial.inertia
+    inertia = (xx, yy, zz) if xy == xz == yz == 0 else inertial.inertia
+    fields = {"com": inertial.origin.xyz, "rpy": inertial.origin.rpy, "inertia": inertia}
+    return {"mass": inertial.mass} | _without(fields, {"com": ZERO, "rpy": ZERO, "inertia": ZERO})
+
+
+def _joint(joint: Joint) -> Fields:
+    fields: Fields = {"name": joint.name, "kind": joint.kind, "parent": joint.parent, "child": joint.child}
+    fields |= _origin(joint.origin)
+    if joint.kind != "fixed":
+        fields["axis"] = joint.axis
+    if joint.limit is not None:
+        fields["limit"] = _limit(joint.limit)
+    if joint.mimic is not None:
+        fields["mimic"] = _mimic(joint.mimic)
+    if joint.drive != Drive():
+        fields["drive"] = _drive(joint.drive)
+    return fields
+
+
+def _limit(limit: Limit) -> Fields:
+    return _without(vars(limit), {})
+
+
+def _mimic(mimic: Mimic) -> Fields:
+    fields = {"multiplier": mimic.multiplier, "offset": mimic.offset}
+    return {"joint": mimic.joint} | _without(fields, {"multiplier": 1.0, "offset": 0.0})
+
+
+def _drive(drive: Drive) -> Fields:
+    fields = _without(vars(drive), vars(Drive()))
+    if "coulomb" in fields and drive.coulomb[0] == drive.coulomb[1]:
+        fields["coulomb"] = drive.coulomb[0]
+    return fields
+
+
+def _shape(shape: Shape) -> Fields:
+    fields: Fields = _geometry(shape.geometry) | _origin(shape.origin)
+    return fields | _without({"name": shape.name, "color": shape.color, "material": shape.material}, {})
+
+
+def _geometry(geometry: Geometry) -> Fields:
+    match geometry:
+        case Box(size):
+            return {"box": size}
+        case Cylinder(radius, length):
+            return {"cylinder": {"radius": radius, "length": length}}
+        case Capsule(radius, length):
+            return {"capsule": {"radius": radius, "length": length}}
+        case Sphere(radius):
+            return {"sphere": {"radius": radius}}
+        case Mesh(filename, scale):
+            return {"mesh": {"file": filename} | _without({"scale": scale}, {"scale": (1.0, 1.0, 1.0)})}

@@ -1,0 +1,208 @@
+"""Description → URDF text that reads back as the same description.
+
+Numbers are written in the shortest form that gives the same float. What URDF cannot say goes into
+elements of Dalembert's own namespace, only where needed; other programs skip them:
+
+    <dalembert:robot gravity="0 -9.81 0" tip="tool">where the figures come from</dalembert:robot>
+    <dalembert:drive rotor_inertia="2e-4" gear_ratio="100" coulomb_positive="0.4" …/>   in a joint
+    <dalembert:limit unlimited="effort velocity"/>                                      in a joint
+
+The last is there because the standard wants four numbers in every <limit>: a number that is not known is
+written as a large one, which every reader takes, and declared unlimited.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+
+from dalembert.describe.description import (
+    Box,
+    Capsule,
+    Cylinder,
+    Description,
+    Drive,
+    Geometry,
+    Inertial,
+    Joint,
+    Limit,
+    Link,
+    Mesh,
+    Origin,
+    Shape,
+    Sphere,
+)
+from dalembert.describe.urdf_read import NAMESPACE, PREFIX
+from dalembert.errors import DescriptionError
+
+UNLIMITED = 1e9
+_ENDS = ("lower", "upper", "effort", "velocity")
+_INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+# What XML 1.0 cannot hold in any form.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+# Line ends and tabs in an attribute become spaces on reading unless they are written as references.
+_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+_TEXT_ESCAPES = {c: _ESCAPES[c] for c in "&<>\r"}
+
+Attributes = Mapping[str, str | None]
+
+
+def write_urdf(description: Description) -> str:
+    """The URDF document; `read_urdf` of it equals `description` if that has passed `check`."""
+    body = [
+        *_robot(description),
+        *(line for link in description.links for line in _link(link)),
+        *(line for joint in description.joints for line in _joint(joint)),
+    ]
+    own = any(f"<{PREFIX}:" in line for line in body)
+    head = {"name": description.name, f"xmlns:{PREFIX}": NAMESPACE if own else None}
+    return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', *_element("robot", head, body)]) + "\n"
+
+
+def _robot(d: Description) -> list[str]:
+    gravity = None if d.gravity == Description.gravity else _numbers(d.gravity)
+    if gravity is None and d.tip is None and not d.notes:
+        return []
+    opening = _element(f"{PREFIX}:robot", {"gravity": gravity, "tip": d.tip})[0]
+    if not d.notes:
+        return [opening]
+    return [f"{opening[:-2]}>{_escape(d.notes, _TEXT_ESCAPES)}</{PREFIX}:robot>"]
+
+
+# links
+
+
+def _link(link: Link) -> list[str]:
+    body = [] if link.inertial is None else _inertial(link.inertial)
+    for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
+        for shape in shapes:
+            body += _shape(tag, shape)
+    return _element("link", {"name": link.name}, body)
+
+
+def _inertial(inertial: Inertial) -> list[str]:
+    tensor = {name: _number(value) for name, value in zip(_INERTIA, inertial.inertia, strict=True)}
+    return _element(
+        "inertial",
+        {},
+        [
+            *_origin(inertial.origin),
+            *_element("mass", {"value": _number(inertial.mass)}),
+            *_element("inertia", tensor),
+        ],
+    )
+
+
+def _shape(tag: str, shape: Shape) -> list[str]:
+    body = [*_origin(shape.origin), *_element("geometry", {}, _geometry(shape.geometry))]
+    if shape.material is not None or shape.color is not None:
+        color = [] if shape.color is None else _element("color", {"rgba": _numbers(shape.color)})
+        body += _element("material", {"name": shape.material or ""}, color)
+    return _element(tag, {"name": shape.name}, body)
+
+
+def _geometry(geometry: Geometry) -> list[str]:
+    match geometry:
+        case Box(size):
+            return _element("box", {"size": _numbers(size)})
+        case Cylinder(radius, length):
+            return _element("cylinder", {"radius": _number(radius), "length": _number(length)})
+        case Capsule(radius, length):
+            return _element("capsule", {"radius": _number(radius), "length": _number(length)})
+        case Sphere(radius):
+            return _element("sphere", {"radius": _number(radius)})
+        case Mesh(filename, scale):
+            written = None if scale == Mesh.scale else _numbers(scale)
+            return _element("mesh", {"filename": filename, "scale": written})
+
+
+def _origin(origin: Origin) -> list[str]:
+    if origin == Origin():
+        return []
+    return _element("origin", {"xyz": _numbers(origin.xyz), "rpy": _numbers(origin.rpy)})
+
+
+# joints
+
+
+def _joint(joint: Joint) -> list[str]:
+    body = [
+        *_origin(joint.origin),
+        *_element("parent", {"link": joint.parent}),
+        *_element("child", {"link": joint.child}),
+    ]
+    if joint.kind != "fixed":
+        body += _element("axis", {"xyz": _numbers(joint.axis)})
+        body += [*_limit(joint), *_mimic(joint), *_drive(joint.drive)]
+    return _element("joint", {"name": joint.name, "type": joint.kind}, body)
+
+
+def _limit(joint: Joint) -> list[str]:
+    limit = joint.limit
+    if limit is None and joint.kind == "continuous":
+        return []
+    ends = _ENDS[2:] if joint.kind == "continuous" else _ENDS
+    values = {end: getattr(limit or Limit(), end) for end in ends}
+    missing = ["all"] if limit is None else [end for end in ends if values[end] is None]
+    written = {
+        end: _number((-UNLIMITED if end == "lower" else UNLIMITED) if value is None else value)
+        for end, value in values.items()
+    }
+    own = _element(f"{PREFIX}:limit", {"unlimited": " ".join(missing)}) if missing else []
+    return [*_element("limit", written), *own]
+
+
+def _mimic(joint: Joint) -> list[str]:
+    mimic = joint.mimic
+    if mimic is None:
+        return []
+    numbers = {"multiplier": _number(mimic.multiplier), "offset": _number(mimic.offset)}
+    return _element("mimic", {"joint": mimic.joint, **numbers})
+
+
+def _drive(drive: Drive) -> list[str]:
+    """<dynamics> for damping and friction; where friction has two sides, it gets their mean."""
+    positive, negative = drive.coulomb
+    two_sided = positive != negative
+    friction = 0.5 * positive + 0.5 * negative if two_sided else positive
+    lines = []
+    if drive.damping or friction:
+        lines += _element("dynamics", {"damping": _number(drive.damping), "friction": _number(friction)})
+    own = {
+        f.name: _number(getattr(drive, f.name))
+        for f in fields(Drive)
+        if f.name not in ("damping", "coulomb") and getattr(drive, f.name) != f.default
+    }
+    if two_sided:
+        own |= {"coulomb_positive": _number(positive), "coulomb_negative": _number(negative)}
+    return [*lines, *(_element(f"{PREFIX}:drive", own) if own else [])]
+
+
+# XML
+
+
+def _element(tag: str, attributes: Attributes, body: Iterable[str] = ()) -> list[str]:
+    """Lines of an element; attributes that are None are left out."""
+    written = "".join(f' {k}="{_escape(v, _ESCAPES)}"' for k, v in attributes.items() if v is not None)
+    lines = [f"  {line}" for line in body]
+    if not lines:
+        return [f"<{tag}{written}/>"]
+    return [f"<{tag}{written}>", *lines, f"</{tag}>"]
+
+
+def _escape(text: str, escapes: Mapping[str, str]) -> str:
+    found = _FORBIDDEN.search(text)
+    if found:
+        raise DescriptionError(f"{text[:60]!r} holds the character {found[0]!r}, which XML cannot; remove it")
+    return "".join(escapes.get(c, c) for c in text)
+
+
+def _number(value: float) -> str:
+    """The shortest decimal that reads back as the same float, without a trailing `.0`."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return " ".join(_number(value) for value in values)

@@ -1,0 +1,83 @@
+"""xacro → URDF text, by the reference program in a process of its own.
+
+xacro evaluates Python expressions, loads YAML files and reads environment variables: it is no sandbox.
+So it runs apart, with limits on time, memory and files written, and sees few environment variables.
+That contains accidents and greedy files; it is no licence to expand a stranger's file with secrets near.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dalembert.errors import DescriptionError, MissingExtraError
+
+TIME = 30.0  # seconds; the largest robot of the packages takes 0.4
+MEMORY = 2 << 30  # bytes of address space
+
+# What Python and ROS need to find themselves; $(env …) sees nothing else.
+_ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LANG", "LC_ALL", "SYSTEMROOT", "AMENT_PREFIX_PATH")
+_WORKER = Path(__file__).with_name("xacro_worker.py")
+
+
+def expand(
+    path: str | os.PathLike[str],
+    mappings: Mapping[str, object] | None = None,
+    *,
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    seconds: float = TIME,
+) -> str:
+    """The URDF text of a .xacro file, its arguments ($(arg name)) taken from `mappings`.
+
+    `$(find pkg)` is a folder of that name in one of `package_dirs`, or on the way up from the file.
+    Needs the extra [xacro]. Anything that xacro objects to is a DescriptionError in its words.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise DescriptionError(f"{file}: there is no such file")
+    if importlib.util.find_spec("xacro") is None:
+        raise MissingExtraError(
+            f"{file.name} needs the package 'xacro' to be expanded: pip install 'dalembert[xacro]'"
+        )
+    request = {
+        "path": str(file.resolve()),
+        "mappings": {str(k): _argument(v) for k, v in (mappings or {}).items()},
+        "package_dirs": [str(Path(d).resolve()) for d in package_dirs],
+        "seconds": seconds,
+        "memory": MEMORY,
+    }
+    answer = _run(request, file, seconds)
+    if "urdf" not in answer:
+        raise DescriptionError(f"{file}: xacro says: {answer['error']}")
+    return answer["urdf"]
+
+
+def _argument(value: object) -> str:
+    """xacro's arguments are text, and its booleans are lower-case."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _run(request: dict[str, object], file: Path, seconds: float) -> dict[str, str]:
+    # -P: the worker's folder is not searched for modules, or `import xacro` would find this file.
+    command = [sys.executable, "-P", "-B", str(_WORKER)]
+    environment = {k: os.environ[k] for k in _ENVIRONMENT if k in os.environ}
+    try:
+        done = subprocess.run(
+            command, input=json.dumps(request).encode(), capture_output=True, timeout=seconds, env=environment
+        )
+    except subprocess.TimeoutExpired:
+        raise DescriptionError(
+            f"{file}: xacro did not finish in {seconds:g} s; look for a macro that calls itself"
+        ) from None
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        why = said[-1] if said else f"exit code {done.returncode}"
+        raise DescriptionError(f"{file}: xacro stopped without an answer ({why})") from None
+    return dict(answer)

@@ -1,0 +1,54 @@
+"""Every error and warning that Dalembert raises on purpose.
+
+The message is the product: what was wrong, where, and what would be right.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class DalembertError(Exception):
+    """Anything that Dalembert refuses on purpose; its text is a sentence for the user."""
+
+
+class DescriptionError(DalembertError, ValueError):
+    """A robot description (URDF, TOML, DH table, screw axes) that cannot be used."""
+
+
+class InputError(DalembertError, ValueError):
+    """An argument with the wrong shape, type or value."""
+
+
+class UnknownNameError(DalembertError, KeyError):
+    """A name of a robot, frame, joint, kernel or option that does not exist."""
+
+    def __str__(self) -> str:  # KeyError would show repr(message)
+        return str(self.args[0]) if self.args else ""
+
+
+class SingularityError(DalembertError, ArithmeticError):
+    """A representation or a matrix that is singular at the given state."""
+
+
+class MissingExtraError(DalembertError, ImportError):
+    """An optional dependency is not installed; the message says which command adds it."""
+
+
+class ModelWarning(UserWarning):
+    """A description that loads although physics, or the standard it is written in, objects."""
+
+
+def unknown(kind: str, name: object, choices: Iterable[str]) -> UnknownNameError:
+    """The error for a name that does not exist, with the nearest names that do."""
+    choices = list(choices)
+    near = difflib.get_close_matches(str(name), choices, n=3, cutoff=0.6)
+    if near:
+        hint = "did you mean " + " or ".join(repr(c) for c in near) + "?"
+    elif not choices:
+        hint = f"there is no {kind} to choose from"
+    else:
+        shown = ", ".join(repr(c) for c in choices[:12])
+        hint = f"choose from {shown}" + (f", … ({len(choices)} in all)" if len(choices) > 12 else "")
+    return UnknownNameError(f"unknown {kind} {name!r}; {hint}")

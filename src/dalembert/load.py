@@ -1,0 +1,87 @@
+"""`load`: a bundled robot by its name, or a file by its path."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from dalembert import robots
+from dalembert.describe.description import Description
+from dalembert.errors import DescriptionError, ModelWarning, unknown
+from dalembert.robot import Robot
+
+LARGEST = 64 << 20  # bytes of a description; the largest of the packages is under one million
+
+
+def _urdf(path: Path) -> Description:
+    from dalembert.describe.urdf_read import read_urdf
+
+    return read_urdf(_bytes(path), file=str(path))
+
+
+def _toml(path: Path) -> Description:
+    from dalembert.describe.toml_read import read_toml
+
+    try:
+        text = _bytes(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DescriptionError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    return read_toml(text, file=str(path))
+
+
+READERS: dict[str, Callable[[Path], Description]] = {".urdf": _urdf, ".toml": _toml}
+SUFFIXES = (".urdf", ".xacro", ".toml")
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise DescriptionError(f"{path}: larger than {LARGEST >> 20} MiB, which no robot needs")
+        return path.read_bytes()
+    except OSError as error:
+        raise DescriptionError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def describe(
+    source: str | os.PathLike[str], xacro: Mapping[str, object] | None = None
+) -> Description:
+    """The description of a bundled robot or of a file (.urdf, .xacro, .toml)."""
+    text = os.fspath(source)
+    path = Path(text)
+    if path.suffix == ".xacro":
+        from dalembert.describe.urdf_read import read_urdf
+        from dalembert.describe.xacro import expand
+
+        return read_urdf(expand(path, xacro), file=text)
+    if path.suffix in READERS:
+        if not path.exists():
+            raise DescriptionError(f"{text}: there is no such file")
+        return READERS[path.suffix](path)
+    if text in robots.names():
+        from dalembert.describe.toml_read import read_toml
+
+        return read_toml(robots.text(text), file=f"{text}.toml")
+    if path.suffix or os.sep in text:
+        known = ", ".join(SUFFIXES)
+        raise DescriptionError(f"{text}: a robot is a file ending in {known}, or a bundled name")
+    raise unknown("robot", text, robots.names())
+
+
+def load(
+    source: str | os.PathLike[str],
+    tip: str | None = None,
+    *,
+    xacro: Mapping[str, object] | None = None,
+) -> Robot:
+    """A robot by its bundled name ("panda", "ur5e", "puma560", …) or from a file: .urdf, .xacro, .toml.
+
+    `tip` names the frame that methods mean when none is named. `xacro` gives the arguments of a .xacro file. What
+    the reader objects to, but accepts, is warned of once here and kept in `robot.warnings`."""
+    description = describe(source, xacro)
+    robot = Robot(description, tip)
+    if description.place.file is None or os.fspath(source) not in robots.names():
+        for message in description.warnings:
+            warnings.warn(message, ModelWarning, stacklevel=2)
+    return robot

@@ -1,0 +1,160 @@
+"""Description → Model: order the tree, lump what does not move, fold mimic joints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from dalembert.describe.description import Description, Inertial, Joint, Link
+from dalembert.errors import unknown
+from dalembert.model.model import BASE, Body, Coordinate, Frame, Model
+from dalembert.spatial import Inertia, Pose
+from dalembert.spatial.rotation import from_rpy
+from dalembert.spatial.vector import congruence
+
+
+def inertia_of(inertial: Inertial | None) -> Inertia:
+    """Inertia about the link frame's origin, in its axes: Steiner and R I Rᵀ."""
+    if inertial is None:
+        return Inertia()
+    xx, xy, xz, yy, yz, zz = inertial.inertia
+    I_c = congruence(from_rpy(inertial.origin.rpy), ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+    return Inertia.from_com(inertial.mass, inertial.origin.xyz, I_c)
+
+
+@dataclass
+class _Draft:
+    """What grows while the tree is walked."""
+
+    bodies: list[dict[str, object]] = field(default_factory=list)
+    inertias: list[Inertia] = field(default_factory=list)
+    joints: list[Joint] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+
+
+def build(description: Description, tip: str | None = None) -> Model:
+    """The model of a checked description. `tip` overrides the description's."""
+    links = {link.name: link for link in description.links}
+    children: dict[str, list[Joint]] = {name: [] for name in links}
+    for joint in description.joints:
+        children[joint.parent].append(joint)
+    moved = {joint.child for joint in description.joints}
+    root = next(name for name in links if name not in moved)
+
+    draft = _Draft()
+    _walk(draft, links, children, root)
+    coordinate, coordinates = _coordinates(draft.joints)
+    bodies = tuple(
+        Body(inertia=inertia, **_drive(joint), **coordinate[joint.name], **body)  # type: ignore[arg-type]
+        for body, inertia, joint in zip(draft.bodies, draft.inertias, draft.joints, strict=True)
+    )
+    leaves = _tips(bodies, draft.frames, children)
+    chosen = tip if tip is not None else description.tip
+    if chosen is not None and chosen not in links:
+        raise unknown("frame", chosen, links)
+    if chosen is None and len(leaves) == 1:
+        chosen = leaves[0]
+    return Model(
+        description.name,
+        bodies,
+        coordinates,
+        tuple(draft.frames),
+        tuple(float(g) for g in description.gravity),
+        chosen,
+        leaves,
+    )
+
+
+def _walk(
+    draft: _Draft, links: dict[str, Link], children: dict[str, list[Joint]], root: str
+) -> None:
+    """Depth first, in the order of the file, without recursion: chains may be long."""
+
+    def arrive(link: str, body: int, pose: Pose) -> None:
+        draft.frames.append(Frame(link, body, pose))
+        if body != BASE:
+            draft.inertias[body] += inertia_of(links[link].inertial).to_parent(pose)
+        stack.extend((joint, body, pose) for joint in reversed(children[link]))
+
+    stack: list[tuple[Joint, int, Pose]] = []
+    arrive(root, BASE, Pose())
+    while stack:
+        joint, body, pose = stack.pop()
+        placement = pose @ Pose.from_origin(joint.origin.xyz, joint.origin.rpy)
+        if joint.kind == "fixed":
+            arrive(joint.child, body, placement)
+            continue
+        draft.bodies.append(
+            {
+                "name": joint.child,
+                "joint": joint.name,
+                "kind": "prismatic" if joint.kind == "prismatic" else "revolute",
+                "parent": body,
+                "placement": placement,
+                "axis": joint.axis,
+            }
+        )
+        draft.inertias.append(Inertia())
+        draft.joints.append(joint)
+        arrive(joint.child, len(draft.bodies) - 1, Pose())
+
+
+def _drive(joint: Joint) -> dict[str, object]:
+    drive = joint.drive
+    return {
+        "rotor_inertia": drive.gear_ratio**2 * drive.rotor_inertia,
+        "damping": drive.damping,
+        "coulomb": drive.coulomb,
+        "stiffness": drive.stiffness,
+        "rest": drive.rest,
+    }
+
+
+def _coordinates(
+    joints: list[Joint],
+) -> tuple[dict[str, dict[str, object]], tuple[Coordinate, ...]]:
+    """Independent joints become coordinates in tree order; a mimic joint points at its master's,
+    through a chain of mimics if need be."""
+    by_name = {joint.name: joint for joint in joints}
+    masters = [joint for joint in joints if joint.mimic is None]
+    index = {joint.name: k for k, joint in enumerate(masters)}
+    of: dict[str, dict[str, object]] = {}
+    for joint in joints:
+        multiplier, offset, master = 1.0, 0.0, joint
+        while master.mimic is not None:  # q = m (m' q' + o') + o
+            offset += multiplier * master.mimic.offset
+            multiplier *= master.mimic.multiplier
+            master = by_name[master.mimic.joint]
+        of[joint.name] = {
+            "coordinate": index[master.name],
+            "multiplier": multiplier,
+            "offset": offset,
+        }
+    return of, tuple(_coordinate(joint) for joint in masters)
+
+
+def _coordinate(joint: Joint) -> Coordinate:
+    limit = joint.limit
+
+    def bound(value: float | None, otherwise: float) -> float:
+        return otherwise if value is None else value
+
+    return Coordinate(
+        joint.name,
+        "prismatic" if joint.kind == "prismatic" else "revolute",
+        bound(limit and limit.lower, -math.inf),
+        bound(limit and limit.upper, math.inf),
+        bound(limit and limit.effort, math.inf),
+        bound(limit and limit.velocity, math.inf),
+    )
+
+
+def _tips(
+    bodies: tuple[Body, ...], frames: list[Frame], children: dict[str, list[Joint]]
+) -> tuple[str, ...]:
+    """The leaf links; of those that sit on the same deepest chain as all bodies, only these."""
+    leaves = [frame for frame in frames if not children[frame.name]]
+    carriers = {body.parent for body in bodies}
+    ends = [i for i in range(len(bodies)) if i not in carriers]
+    at_end = [frame.name for frame in leaves if frame.body in ends]
+    return tuple(at_end or [frame.name for frame in leaves])

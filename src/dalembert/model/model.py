@@ -1,0 +1,134 @@
+"""A mechanism as algorithms see it: moving bodies in the order of a tree, and named frames on them.
+
+Fixed joints are gone (their masses are lumped into the moving body that carries them, their links stay
+as frames). Each moving body has one joint; its frame is the joint's frame, which moves with the body.
+Mimic joints are bodies too, but not coordinates: several bodies may share one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from dalembert.errors import InputError, unknown
+from dalembert.spatial import Inertia, Pose
+from dalembert.spatial.vector import Vector
+
+BASE = -1  # the parent of a body, or the carrier of a frame, that does not move
+
+
+@dataclass(frozen=True)
+class Body:
+    """One moving body and the joint that moves it.
+
+    `placement` is the joint's frame in the parent's frame at zero; `axis` is a unit vector in it. The
+    joint's position is multiplier · q[coordinate] + offset (1 and 0 but for mimic joints). `inertia`
+    is about the joint frame's origin. `rotor_inertia` is N² J_m, on the joint's side.
+    """
+
+    name: str
+    joint: str
+    kind: Literal["revolute", "prismatic"]
+    parent: int
+    placement: Pose
+    axis: Vector
+    inertia: Inertia
+    coordinate: int
+    multiplier: float = 1.0
+    offset: float = 0.0
+    rotor_inertia: float = 0.0
+    damping: float = 0.0
+    coulomb: tuple[float, float] = (0.0, 0.0)
+    stiffness: float = 0.0
+    rest: float = 0.0
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named frame fixed on a body (or on the base)."""
+
+    name: str
+    body: int
+    pose: Pose = Pose()
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """An independent joint: its name, kind and limits (±inf where there are none)."""
+
+    name: str
+    kind: Literal["revolute", "prismatic"]
+    lower: float = -float("inf")
+    upper: float = float("inf")
+    effort: float = float("inf")
+    velocity: float = float("inf")
+
+
+@dataclass(frozen=True)
+class Model:
+    """Bodies in an order in which parents come first, coordinates, frames, gravity in the base frame."""
+
+    name: str
+    bodies: tuple[Body, ...]
+    coordinates: tuple[Coordinate, ...]
+    frames: tuple[Frame, ...]
+    gravity: Vector = (0.0, 0.0, -9.81)
+    tip: str | None = None
+    tips: tuple[str, ...] = field(default=())  # what could be meant when `tip` is None
+
+    @property
+    def n(self) -> int:
+        """Number of independent coordinates."""
+        return len(self.coordinates)
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        return tuple(body.parent for body in self.bodies)
+
+    @cached_property
+    def mimics(self) -> bool:
+        """Whether some body shares its coordinate, or scales it."""
+        return any(
+            b.coordinate != i or b.multiplier != 1.0 or b.offset != 0.0
+            for i, b in enumerate(self.bodies)
+        )
+
+    @cached_property
+    def _frame_of(self) -> dict[str, Frame]:
+        return {frame.name: frame for frame in self.frames}
+
+    def frame(self, name: str | None = None) -> Frame:
+        """The frame of that name; without a name, the tip."""
+        if name is None:
+            return self._default_frame()
+        try:
+            return self._frame_of[name]
+        except (KeyError, TypeError):
+            raise unknown("frame", name, self._frame_of) from None
+
+    def _default_frame(self) -> Frame:
+        if self.tip is not None:
+            return self._frame_of[self.tip]
+        choices = ", ".join(repr(t) for t in self.tips[:8]) + (", …" if len(self.tips) > 8 else "")
+        raise InputError(
+            f"{self.name!r} has {len(self.tips)} possible tips ({choices}): "
+            "say which with frame=…, or once and for all with load(…, tip=…)"
+        )
+
+    def path(self, body: int) -> tuple[int, ...]:
+        """The bodies from the base to this one, both ends included; empty for the base."""
+        chain = []
+        while body != BASE:
+            chain.append(body)
+            body = self.parents[body]
+        return tuple(reversed(chain))
+
+    @cached_property
+    def subtrees(self) -> tuple[frozenset[int], ...]:
+        """For each body, the bodies it carries, itself included."""
+        carried: list[set[int]] = [{i} for i in range(len(self.bodies))]
+        for i in reversed(range(len(self.bodies))):
+            if self.parents[i] != BASE:
+                carried[self.parents[i]] |= carried[i]
+        return tuple(frozenset(c) for c in carried)

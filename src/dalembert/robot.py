@@ -1,0 +1,567 @@
+"""`Robot`: what a user holds. It checks input once, and binds algorithms to compiled kernels.
+
+Every method takes anything NumPy takes, with any leading batch dimensions, which broadcast. Arrays go straight
+to the kernel, a NumPy ufunc that checks shapes and types itself; only if it objects is the input looked at
+again, to say in words what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert import kernels
+from dalembert.algorithms import regressor
+from dalembert.compile import Kernel
+from dalembert.describe.description import Description, Inertial, Joint, Link, Origin
+from dalembert.errors import DescriptionError, InputError, SingularityError, unknown
+from dalembert.explain import explain
+from dalembert.model import Model, build
+
+Array = NDArray[np.float64]
+Key = tuple[Any, ...]
+
+# Below this |det B(α)| the Euler angles are taken as singular: their rates would exceed ω a million times.
+SINGULAR_ANGLES = 1e-6
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Per coordinate: position [rad or m], effort [N m or N], velocity [rad/s or m/s]; ±inf where none."""
+
+    lower: Array
+    upper: Array
+    effort: Array
+    velocity: Array
+
+
+class Robot:
+    """A mechanism with its kinematics and dynamics.
+
+    Made by `dalembert.load`, `Robot.from_dh`, `Robot.from_screws` or from a `Description`. Never changed:
+    `with_payload`, `with_gravity` and their like return another robot.
+    """
+
+    def __init__(self, description: Description, tip: str | None = None) -> None:
+        self.description = description if tip is None else replace(description, tip=tip)
+        self.model: Model = build(self.description)
+        self._kernels: dict[Key, Kernel] = {}
+        self._ufuncs: dict[Key, Callable[..., Any]] = {}
+
+    # ----------------------------------------------------------------------------------- other ways to make one
+    @classmethod
+    def from_dh(
+        cls, rows: Sequence[Any], convention: str = "standard", **options: Any
+    ) -> Robot:
+        """From a DH table: rows are `describe.dh.DHRow`s or dictionaries with the same keys (theta, d, a, alpha,
+        kind, offset, inertial, …). `convention` is "standard" or "modified"."""
+        from dalembert.describe.dh import from_dh
+
+        return cls(from_dh(rows, convention, **options))
+
+    @classmethod
+    def from_screws(cls, axes: ArrayLike, home: ArrayLike, **options: Any) -> Robot:
+        """From screw axes (n, 6) in the base frame, linear part first, and the tip's pose at q = 0 (4, 4):
+        T(q) = exp(S₁ q₁) ⋯ exp(Sₙ qₙ) home."""
+        from dalembert.describe.screws import from_screws
+
+        return cls(from_screws(axes, home, **options))
+
+    def with_gravity(self, gravity: Sequence[float]) -> Robot:
+        """The same robot under another gravity, a vector in the base frame [m/s²]."""
+        g = np.asarray(gravity, float)
+        if g.shape != (3,) or not np.isfinite(g).all():
+            raise InputError(f"gravity must be three finite numbers [m/s²], got {gravity!r}")
+        return Robot(replace(self.description, gravity=tuple(g.tolist())))
+
+    def with_tip(self, tip: str) -> Robot:
+        """The same robot whose methods mean this frame when none is named."""
+        self.model.frame(tip)
+        return Robot(replace(self.description, tip=tip))
+
+    def with_payload(
+        self,
+        mass: float,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+        *,
+        frame: str | None = None,
+        name: str = "payload",
+    ) -> Robot:
+        """The same robot holding a body: mass [kg], centre of mass in the frame (the tip), and inertia about
+        that centre, 3×3 or (ixx, ixy, ixz, iyy, iyz, izz) [kg m²], zero if not given."""
+        d = self.description
+        carrier = self.model.frame(frame).name
+        if name in {link.name for link in d.links}:
+            raise InputError(f"{d.name!r} already has a link {name!r}: give this payload another name=")
+        link = Link(name, Inertial(float(mass), _six(inertia), Origin(_three("com", com))))
+        joint = Joint(f"{name}_fixed", "fixed", carrier, name)
+        tip = d.tip if d.tip is not None else self.model.tip
+        from dalembert.describe.check import check
+
+        loaded = replace(d, links=(*d.links, link), joints=(*d.joints, joint), tip=tip)
+        return Robot(check(loaded))
+
+    def without_payload(self, name: str = "payload") -> Robot:
+        """The same robot with that payload taken off again."""
+        d = self.description
+        payloads = {j.child: j for j in d.joints if j.name == f"{j.child}_fixed" and j.kind == "fixed"}
+        if name not in payloads:
+            raise unknown("payload", name, payloads)
+        links = tuple(link for link in d.links if link.name != name)
+        joints = tuple(joint for joint in d.joints if joint.child != name)
+        return Robot(replace(d, links=links, joints=joints))
+
+    # --------------------------------------------------------------------------------------------- what it is
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def n(self) -> int:
+        """Number of independent joints: the length of q."""
+        return self.model.n
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the independent joints, in the order of q."""
+        return tuple(c.name for c in self.model.coordinates)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Names of all frames: every link, fixed ones included."""
+        return tuple(frame.name for frame in self.model.frames)
+
+    @property
+    def tip(self) -> str | None:
+        """The frame that methods mean when none is named."""
+        return self.model.tip
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """Names of the moving bodies, in the order of the regressor's columns."""
+        return tuple(body.name for body in self.model.bodies)
+
+    @property
+    def gravity(self) -> Array:
+        return np.array(self.model.gravity)
+
+    @property
+    def mass(self) -> float:
+        """Mass of all moving bodies [kg]."""
+        return float(sum(body.inertia.m for body in self.model.bodies))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the description's reader objected to."""
+        return self.description.warnings
+
+    @property
+    def limits(self) -> Limits:
+        c = self.model.coordinates
+        return Limits(
+            np.array([x.lower for x in c]),
+            np.array([x.upper for x in c]),
+            np.array([x.effort for x in c]),
+            np.array([x.velocity for x in c]),
+        )
+
+    def random_configuration(
+        self, size: int | tuple[int, ...] = (), *, seed: int | np.random.Generator | None = None
+    ) -> Array:
+        """Joint positions drawn evenly within the limits (±π or ±1 m where there are none), (*size, n)."""
+        rng = np.random.default_rng(seed)
+        limits = self.limits
+        free = np.array([np.pi if c.kind == "revolute" else 1.0 for c in self.model.coordinates])
+        lower = np.where(np.isfinite(limits.lower), limits.lower, -free)
+        upper = np.where(np.isfinite(limits.upper), limits.upper, free)
+        batch = (size,) if isinstance(size, int) else tuple(size)
+        return rng.uniform(lower, upper, (*batch, self.n))
+
+    def __repr__(self) -> str:
+        return f"<Robot {self.name!r}: {self.n} joints, {len(self.frames)} frames>"
+
+    def __reduce__(self) -> Any:
+        return (Robot, (self.description,))
+
+    # ------------------------------------------------------------------------------------------ kinematics
+    def fk(self, q: ArrayLike, frame: str | None = None, *, out: Array | None = None) -> Array:
+        """Pose of a frame in the base frame, T_0f(q).  (..., 4, 4)."""
+        key = ("fk", (), frame)
+        try:
+            return self._ufuncs[key](q) if out is None else self._ufuncs[key](q, out=out)
+        except Exception as error:
+            return self._again(error, key, (q,), out, frame=frame)
+
+    def transform(self, q: ArrayLike, to: str, of: str, *, out: Array | None = None) -> Array:
+        """T_ab(q): the frame b = `of` seen from the frame a = `to`.  (..., 4, 4).  Seed 000 eq. 2."""
+        key = ("transform", (), to, of)
+        try:
+            return self._ufuncs[key](q) if out is None else self._ufuncs[key](q, out=out)
+        except Exception as error:
+            return self._again(error, key, (q,), out, to=to, of=of)
+
+    def jacobian(
+        self,
+        q: ArrayLike,
+        frame: str | None = None,
+        expressed_in: str = "world",
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Geometric Jacobian J(q), (v, ω) = J q̇.  (..., 6, n).  `expressed_in`: "world" (velocity of the frame's
+        origin, world axes), "local" (body twist), "spatial" (twist at the world's origin)."""
+        key = ("jacobian", (), frame, expressed_in)
+        try:
+            return self._ufuncs[key](q) if out is None else self._ufuncs[key](q, out=out)
+        except Exception as error:
+            return self._again(error, key, (q,), out, frame=frame, expressed_in=expressed_in)
+
+    def jacobian_dot(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        frame: str | None = None,
+        expressed_in: str = "world",
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Rate of the Jacobian, J̇(q, q̇).  (..., 6, n)."""
+        return self._call(
+            "jacobian_dot", (q, qd), out, frame=frame, expressed_in=expressed_in
+        )
+
+    def analytic_jacobian(
+        self, q: ArrayLike, frame: str | None = None, angles: str = "zyz"
+    ) -> Array:
+        """Analytic Jacobian J_a(q), (ḋ, α̇) = J_a q̇ for the frame's position d and Euler angles α.  (..., 6, n).
+
+        `angles` is "rpy" or a sequence in the order of multiplication ("zyz" is Rz Ry Rz). Where the angles are
+        singular (det B(α) = 0) this is an error."""
+        J, det = self._call("analytic_jacobian", (q,), None, frame=frame, angles=angles)
+        bad = np.argwhere(~(np.asarray(det) >= SINGULAR_ANGLES) & ~np.isnan(det))
+        if len(bad):
+            where = f" in state {tuple(int(i) for i in bad[0])}" if np.ndim(det) else ""
+            middle = "0 or ±π" if angles[0] == angles[-1] else "±π/2"
+            raise SingularityError(
+                f"the {angles!r} angles of frame {self.model.frame(frame).name!r} are singular{where}: their "
+                f"middle angle is {middle}, where the other two turn about the same axis; choose another sequence"
+            )
+        return J
+
+    def fk_jacobian(
+        self, q: ArrayLike, frame: str | None = None, expressed_in: str = "world"
+    ) -> tuple[Array, Array]:
+        """Pose and Jacobian of a frame from one kernel, which shares what they have in common."""
+        return self._call("fk_jacobian", (q,), None, frame=frame, expressed_in=expressed_in)
+
+    def com_jacobian(self, q: ArrayLike, link: str) -> Array:
+        """(J_vc; J_ω) of the moving body that carries this link: velocity of its centre of mass and its angular
+        velocity, world axes.  (..., 6, n).  Seeds 002, 003."""
+        return self._call("com_jacobian", (q,), None, link=link)
+
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """Centre of mass of all moving bodies in the base frame [m].  (..., 3)."""
+        self._need_mass()
+        return self._call("center_of_mass", (q,), None)
+
+    def center_of_mass_jacobian(self, q: ArrayLike) -> Array:
+        """Velocity of that centre of mass, J_com(q).  (..., 3, n)."""
+        self._need_mass()
+        return self._call("center_of_mass_jacobian", (q,), None)
+
+    def _need_mass(self) -> None:
+        if not self.mass > 0:
+            raise InputError(f"{self.name!r} has no mass that moves: it has no centre of mass")
+
+    # -------------------------------------------------------------------------------------------- dynamics
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        f_tip: ArrayLike | None = None,
+        *,
+        frame: str | None = None,
+        expressed_in: str = "world",
+        friction: bool = False,
+        base_velocity: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Joint torques τ = M q̈ + c + g + Jᵀ f_tip [+ friction].  (..., n) [N m, N].  Newton–Euler.
+
+        `f_tip` (..., 6): the wrench (f, n) that the tip applies to the environment, in world axes at the frame's
+        origin unless `expressed_in` says "local" or "spatial". `base_velocity` (v, ω) and `base_acceleration`
+        (a, ω̇) of a moving base, in its axes, a being the acceleration of its origin."""
+        if (
+            f_tip is None
+            and out is None
+            and not friction
+            and base_velocity is None
+            and base_acceleration is None
+        ):
+            try:
+                return self._ufuncs["inverse_dynamics", ()](q, qd, qdd)
+            except Exception as error:
+                return self._again(error, ("inverse_dynamics", ()), (q, qd, qdd), None)
+        given = {
+            "f_tip": f_tip,
+            "base_velocity": base_velocity,
+            "base_acceleration": base_acceleration,
+        }
+        options = {} if f_tip is None else {"frame": frame, "expressed_in": expressed_in}
+        return self._call(
+            "inverse_dynamics", (q, qd, qdd), out, given, friction=bool(friction), **options
+        )
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        f_tip: ArrayLike | None = None,
+        *,
+        frame: str | None = None,
+        expressed_in: str = "world",
+        friction: bool = False,
+        method: str | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Joint accelerations q̈ = M⁻¹ (τ − c − g − Jᵀ f_tip [− friction]).  (..., n).
+
+        `method`: "articulated" (articulated bodies), "factorised" (M \\ …), or None for the one with fewer
+        operations."""
+        if f_tip is None and out is None and not friction and method is None:
+            try:
+                return self._ufuncs["forward_dynamics", ()](q, qd, tau)
+            except Exception as error:
+                return self._again(error, ("forward_dynamics", ()), (q, qd, tau), None)
+        options = {} if f_tip is None else {"frame": frame, "expressed_in": expressed_in}
+        return self._call(
+            "forward_dynamics",
+            (q, qd, tau),
+            out,
+            {"f_tip": f_tip},
+            friction=bool(friction),
+            method=method,
+            **options,
+        )
+
+    def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """M(q), symmetric positive definite, rotor inertias included.  (..., n, n)."""
+        try:
+            kernel = self._ufuncs["mass_matrix", ()]
+            return kernel(q) if out is None else kernel(q, out=out)
+        except Exception as error:
+            return self._again(error, ("mass_matrix", ()), (q,), out)
+
+    def mass_matrix_dot(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Ṁ(q, q̇) = C + Cᵀ.  (..., n, n)."""
+        return self._call("mass_matrix_dot", (q, qd), None)
+
+    def coriolis_matrix(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        choice: str = "christoffel",
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """C(q, q̇) with C q̇ = c.  (..., n, n).  The standard choice, "christoffel", makes Ṁ − 2C skew-symmetric, and
+        so does "kronecker", the same matrix by seed 004's formula; "mdot-u/2" and "ut-u/2" do not."""
+        key = ("coriolis_matrix", (), choice)
+        try:
+            return self._ufuncs[key](q, qd) if out is None else self._ufuncs[key](q, qd, out=out)
+        except Exception as error:
+            return self._again(error, key, (q, qd), out, choice=choice)
+
+    def coriolis_torque(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """c(q, q̇) = C q̇: Coriolis and centripetal torques.  (..., n)."""
+        return self._call("coriolis_torque", (q, qd), None)
+
+    def bias_torque(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """h(q, q̇) = c + g.  (..., n)."""
+        return self._call("bias_torque", (q, qd), None)
+
+    def friction_torque(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Damping, Coulomb friction and joint springs, as the torque a drive must supply.  (..., n)."""
+        return self._call("friction_torque", (q, qd), None)
+
+    def christoffel(self, q: ArrayLike) -> Array:
+        """Christoffel symbols Γ(q): [i, j, k] = ½ (∂ᵢM_kj + ∂ⱼM_ki − ∂ₖM_ij), the equation's index last.
+        (..., n, n, n)."""
+        return self._call("christoffel", (q,), None)
+
+    def gravity_torque(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """g(q) = ∂P/∂q.  (..., n)."""
+        try:
+            kernel = self._ufuncs["gravity_torque", ()]
+            return kernel(q) if out is None else kernel(q, out=out)
+        except Exception as error:
+            return self._again(error, ("gravity_torque", ()), (q,), out)
+
+    def kinetic_energy(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """K = ½ q̇ᵀ M q̇ [J].  (...)."""
+        return self._call("kinetic_energy", (q, qd), None)
+
+    def potential_energy(self, q: ArrayLike) -> Array:
+        """P(q) = −Σ mᵢ gᵀ cᵢ [J], moving bodies, zero at the base frame's origin.  (...)."""
+        return self._call("potential_energy", (q,), None)
+
+    def momentum(self, q: ArrayLike, qd: ArrayLike, about: str = "origin") -> Array:
+        """Linear and angular momentum in world axes, the latter about the world's "origin" or the centre of mass
+        ("com").  (..., 6)."""
+        if about == "com":
+            self._need_mass()
+        return self._call("momentum", (q, qd), None, about=about)
+
+    def regressor(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        friction: bool = False,
+        rotor: bool = False,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Y(q, q̇, q̈) with Y π = M q̈ + c + g.  (..., n, 10·bodies [+ n rotor] [+ 2n friction]).
+
+        π is `parameters(...)`. Rotor inertia is part of M and of inverse dynamics: with rotors, Y π equals inverse
+        dynamics only if rotor=True."""
+        return self._call(
+            "regressor", (q, qd, qdd), out, friction=bool(friction), rotor=bool(rotor)
+        )
+
+    def parameters(self, friction: bool = False, rotor: bool = False) -> Array:
+        """π in the order of the regressor's columns: per moving body (m, mc, I about the joint frame's origin)."""
+        return np.array(regressor.parameters(self.model, friction, rotor))
+
+    def parameter_names(self, friction: bool = False, rotor: bool = False) -> list[str]:
+        """Names of the regressor's columns."""
+        return regressor.parameter_names(self.model, friction, rotor)
+
+    def matrix_form(self, q: ArrayLike) -> tuple[Array, ...]:
+        """(A, L, W, G, V̇_base) of the closed matrix form M = AᵀLᵀGLA, twists linear first.  Seed 004."""
+        return self._call("matrix_form", (q,), None)
+
+    # ----------------------------------------------------------------------------------------- compilation
+    def kernel(self, name: str, given: Sequence[str] = (), **options: Any) -> Kernel:
+        """The compiled object behind a method: callable on arrays, with its operations, signature and IR.
+
+        `given` names the optional arguments that will be passed ("f_tip", …); `options` are the method's."""
+        if name not in kernels.ROWS:
+            raise unknown("kernel", name, kernels.ROWS)
+        row = kernels.ROWS[name]
+        for argument in given:
+            if argument not in row.optional:
+                raise unknown(f"optional argument of {name}", argument, row.optional)
+        complete = kernels.check_options(name, options)
+        key = (name, tuple(a for a in row.optional if a in given), *complete.values())
+        if key not in self._kernels:
+            self._kernels[key] = kernels.make(self.model, name, key[1], options)
+        return self._kernels[key]
+
+    def _call(
+        self,
+        name: str,
+        arguments: tuple[Any, ...],
+        out: Array | None,
+        given: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Any:
+        """Run a kernel with whatever optional arguments were given."""
+        extra = {k: v for k, v in (given or {}).items() if v is not None}
+        key = (name, tuple(extra), *options.values())
+        arguments = (*arguments, *extra.values())
+        try:
+            return self._ufuncs[key](*arguments, **({} if out is None else {"out": out}))
+        except Exception as error:
+            return self._again(error, key, arguments, out, **options)
+
+    def _again(
+        self, error: Exception, key: Key, arguments: tuple[Any, ...], out: Any, **options: Any
+    ) -> Any:
+        """A call failed: compile what was missing and call again, or say what is wrong with the input."""
+        name, given = key[0], key[1]
+        kernel = self.kernel(name, given, **options)
+        names = kernels.ROWS[name].arguments + given
+        if self.n == 0 or not _known(self._ufuncs, key):
+            self._ufuncs[key] = kernel.ufunc
+            explain(self, kernel, names, arguments, out)
+            return kernel(*arguments, **({} if out is None else {"out": out}))
+        explain(self, kernel, names, arguments, out)
+        raise error
+
+    # ---------------------------------------------------------------------------------------------- export
+    def to_urdf(self, path: str | Path | None = None) -> str:
+        """The robot as URDF text; written to `path` if given."""
+        from dalembert.describe.urdf_write import write_urdf
+
+        return _write(write_urdf(self.description), path)
+
+    def to_toml(self, path: str | Path | None = None) -> str:
+        """The robot as Dalembert's TOML; written to `path` if given."""
+        from dalembert.describe.toml_write import write_toml
+
+        return _write(write_toml(self.description), path)
+
+    def to_dh(self, convention: str = "standard", *, tip: str | None = None) -> Any:
+        """The robot, if it is a serial chain, as a `describe.dh.DHTable` with inertias carried along."""
+        from dalembert.describe.dh import to_dh
+
+        return to_dh(self.description, convention, tip=tip or self.tip)
+
+    def to_screws(self, frame: str | None = None) -> tuple[Array, Array]:
+        """Screw axes (n, 6), linear part first, in the base frame, and the frame's pose at q = 0 (4, 4)."""
+        from dalembert.describe.screws import to_screws
+
+        return to_screws(self.description, frame or self.tip)
+
+
+def _known(table: dict[Key, Any], key: Key) -> bool:
+    try:
+        return key in table
+    except TypeError:  # something unhashable was passed as an option
+        return False
+
+
+def _three(name: str, value: Sequence[float]) -> tuple[float, float, float]:
+    x = np.asarray(value, float)
+    if x.shape != (3,) or not np.isfinite(x).all():
+        raise InputError(f"{name} must be three finite numbers, got {value!r}")
+    return (float(x[0]), float(x[1]), float(x[2]))
+
+
+def _six(inertia: ArrayLike | None) -> tuple[float, float, float, float, float, float]:
+    """(ixx, ixy, ixz, iyy, iyz, izz) of a 3×3 matrix or of six numbers."""
+    I = np.zeros(6) if inertia is None else np.asarray(inertia, float)
+    if I.shape == (3, 3):
+        if not np.allclose(I, I.T, rtol=1e-9, atol=0):
+            raise InputError("an inertia matrix is symmetric; this one is not")
+        I = I[np.triu_indices(3)]
+    if I.shape != (6,) or not np.isfinite(I).all():
+        raise InputError(
+            "inertia must be a 3×3 matrix or (ixx, ixy, ixz, iyy, iyz, izz), all finite; "
+            f"got shape {I.shape}"
+        )
+    a, b, c, d, e, f = I.tolist()
+    return (a, b, c, d, e, f)
+
+
+def _write(text: str, path: str | Path | None) -> str:
+    if path is not None:
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise DescriptionError(f"{path}: cannot be written: {error.strerror}") from None
+    return text
+
+
+__all__ = ["Limits", "Robot"]

@@ -1,0 +1,61 @@
+"""The few functions of a scalar that are not operators, open to every kind of scalar.
+
+An algorithm calls `sin`, `cos`, `sqrt`, `where`, … and never asks what it holds. A new kind of scalar
+registers itself beside its own class: `sin.register(Node)(Node.sin)`. Plain numbers are the default.
+Comparisons are operators (`a < b`) and give a truth value of the scalar's own kind; `where` takes it.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import singledispatch
+from typing import Any
+
+Scalar = Any
+
+__all__ = ["absolute", "arctan2", "cos", "maximum", "minimum", "sign", "sin", "sqrt", "where"]
+
+
+@singledispatch
+def sin(x: Scalar) -> Scalar:
+    return math.sin(x) if math.isfinite(x) else math.nan
+
+
+@singledispatch
+def cos(x: Scalar) -> Scalar:
+    return math.cos(x) if math.isfinite(x) else math.nan
+
+
+@singledispatch
+def sqrt(x: Scalar) -> Scalar:
+    """Square root; NaN for a negative number, as machine code gives."""
+    return math.sqrt(x) if x >= 0 else math.nan
+
+
+@singledispatch
+def absolute(x: Scalar) -> Scalar:
+    return abs(x)
+
+
+@singledispatch
+def arctan2(y: Scalar, x: Scalar) -> Scalar:
+    return math.atan2(y, x)
+
+
+@singledispatch
+def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
+    """a where the condition holds, else b: the only way in which a value may choose."""
+    return a if condition else b
+
+
+def minimum(a: Scalar, b: Scalar) -> Scalar:
+    return where(a < b, a, b)
+
+
+def maximum(a: Scalar, b: Scalar) -> Scalar:
+    return where(a > b, a, b)
+
+
+def sign(x: Scalar) -> Scalar:
+    """−1, 0 or 1."""
+    return where(x > 0.0, 1.0, where(x < 0.0, -1.0, 0.0))

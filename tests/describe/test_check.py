@@ -1,0 +1,472 @@
+"""What every description must pass: structure, names, numbers, and the warnings that name what follows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dalembert.describe import feasible
+from dalembert.describe.check import check
+from dalembert.describe.description import (
+    Box,
+    Capsule,
+    Cylinder,
+    Description,
+    Drive,
+    Inertial,
+    Joint,
+    Limit,
+    Link,
+    Mesh,
+    Mimic,
+    Origin,
+    Place,
+    Shape,
+    Sphere,
+)
+from dalembert.describe.paths import depth_below, escape
+from dalembert.errors import DescriptionError
+
+BODY = Inertial(2.0, (0.3, 0.0, 0.0, 0.3, 0.0, 0.4))
+NAN, INF = math.nan, math.inf
+
+
+def links(*names: str) -> tuple[Link, ...]:
+    return tuple(Link(name, BODY) for name in names)
+
+
+def arm(**joint: object) -> Description:
+    """base –j1– upper –j2– lower, with j2 changed as asked."""
+    second = replace(Joint("j2", "revolute", "upper", "lower", axis=(0.0, 1.0, 0.0)), **joint)  # type: ignore[arg-type]
+    first = Joint("j1", "revolute", "base", "upper", axis=(0.0, 0.0, 1.0))
+    return Description("arm", links("base", "upper", "lower"), (first, second))
+
+
+def with_body(inertial: Inertial | None) -> Description:
+    d = arm()
+    return replace(d, links=(*d.links[:2], replace(d.links[2], inertial=inertial)))
+
+
+def with_shape(shape: Shape) -> Description:
+    d = arm()
+    return replace(d, links=(*d.links[:2], replace(d.links[2], visuals=(shape,))))
+
+
+def test_good_description_is_unchanged_and_silent() -> None:
+    assert check(arm()) == arm()
+    assert check(arm()).warnings == ()
+
+
+# structure
+
+TREES = {
+    "no link": (Description("empty", ()), "robot 'empty' has no link; describe at least one"),
+    "two links of a name": (
+        Description("r", links("a", "b", "a")),
+        "two links are named 'a'; rename one of them",
+    ),
+    "two joints of a name": (
+        Description(
+            "r", links("a", "b", "c"), (Joint("j", "fixed", "a", "b"), Joint("j", "fixed", "b", "c"))
+        ),
+        "two joints are named 'j'; rename one of them",
+    ),
+    "blank link name": (Description("r", links(" ")), "a link has no name; give it one"),
+    "blank joint name": (
+        Description("r", links("a", "b"), (Joint("", "fixed", "a", "b"),)),
+        "a joint has no name; give it one",
+    ),
+    "unknown child": (
+        Description("r", links("base", "tool0"), (Joint("j", "fixed", "base", "tol0"),)),
+        "joint 'j' has as child the unknown link 'tol0'; did you mean 'tool0'?",
+    ),
+    "unknown parent": (
+        Description("r", links("base", "tool0"), (Joint("j", "fixed", "bases", "tool0"),)),
+        "joint 'j' has as parent the unknown link 'bases'; did you mean 'base'?",
+    ),
+    "two parents": (
+        Description(
+            "r", links("a", "b", "c"), (Joint("j", "fixed", "a", "c"), Joint("k", "fixed", "b", "c"))
+        ),
+        "link 'c' is the child of two joints, 'j' and 'k'; a tree gives every link one parent, so remove "
+        "one (a closed loop needs a loop closure)",
+    ),
+    "two roots": (
+        Description("r", links("a", "b", "c"), (Joint("j", "fixed", "a", "b"),)),
+        "robot 'r' has 2 links without a parent: 'a', 'c'; connect all but one of them by a joint "
+        "(a fixed one will do)",
+    ),
+    "cycle": (
+        Description(
+            "r",
+            links("root", "a", "b"),
+            (Joint("j", "revolute", "a", "b"), Joint("k", "revolute", "b", "a")),
+        ),
+        "the joints form a cycle, child to parent: 'a' → 'b' → 'a'; remove one of its joints, "
+        "for example 'k'",
+    ),
+    "joint to itself": (
+        Description("r", links("root", "a"), (Joint("j", "revolute", "a", "a"),)),
+        "the joints form a cycle, child to parent: 'a' → 'a'; remove one of its joints, for example 'j'",
+    ),
+    "unknown tip": (
+        replace(arm(), tip="lowr"),
+        "the tip of robot 'arm' is the unknown link 'lowr'; did you mean 'lower'?",
+    ),
+    "gravity": (
+        replace(arm(), gravity=(0.0, NAN, 0.0)),
+        "the gravity of robot 'arm' is nan; write a finite number",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TREES)
+def test_structure_is_refused(case: str) -> None:
+    description, message = TREES[case]
+    with pytest.raises(DescriptionError) as error:
+        check(description)
+    assert str(error.value) == message
+
+
+def test_a_refusal_names_the_place() -> None:
+    d = arm(mimic=Mimic("j3"), place=Place("arm.urdf", 12, 5))
+    with pytest.raises(DescriptionError, match=r"^arm\.urdf:12:5: joint 'j2' mimics the unknown joint 'j3'"):
+        check(d)
+
+
+def test_the_second_of_two_names_points_to_the_first() -> None:
+    twice = (Link("a", place=Place("r.urdf", 3, 1)), Link("a", place=Place("r.urdf", 9, 1)))
+    with pytest.raises(DescriptionError, match=r"^r\.urdf:9:1: two links are named 'a' \(first at line 3\)"):
+        check(Description("r", twice))
+
+
+def test_a_chain_longer_than_the_stack() -> None:
+    n = 3000
+    names = [f"l{i}" for i in range(n)]
+    joints = tuple(Joint(f"j{i}", "fixed", names[i], names[i + 1]) for i in range(n - 1))
+    assert len(check(Description("chain", links(*names), joints)).joints) == n - 1
+    ring = (*joints, Joint("close", "fixed", names[-1], names[0]))
+    with pytest.raises(DescriptionError, match="form a cycle.*'…' → "):
+        check(Description("ring", links(*names), ring))
+
+
+# joints
+
+JOINTS = {
+    "type": ({"kind": "ball"}, "of type 'ball'; choose revolute, continuous, prismatic or fixed"),
+    "zero axis": ({"axis": (0.0, 0.0, 0.0)}, "is 0 0 0, which has no direction; give a unit vector"),
+    "nan axis": ({"axis": (0.0, NAN, 0.0)}, "the axis of joint 'j2' is nan; write a finite number"),
+    "nan origin": ({"origin": Origin(xyz=(NAN, 0.0, 0.0))}, "the origin's xyz of joint 'j2' is nan"),
+    "inf rpy": ({"origin": Origin(rpy=(0.0, INF, 0.0))}, "the origin's rpy of joint 'j2' is inf"),
+    "swapped limits": (
+        {"limit": Limit(1.0, -1.0)},
+        "joint 'j2' has lower limit 1.0 above its upper limit -1.0; swap or correct them",
+    ),
+    "nan limit": ({"limit": Limit(NAN, 1.0)}, "the lower limit of joint 'j2' is nan"),
+    "negative effort": ({"limit": Limit(effort=-3.0)}, "has effort limit -3.0; it is a magnitude"),
+    "negative velocity": ({"limit": Limit(velocity=-3.0)}, "has velocity limit -3.0; it is a magnitude"),
+    "limited continuous": (
+        {"kind": "continuous", "limit": Limit(-1.0, 1.0)},
+        "is continuous and has position limits; make it revolute or remove them",
+    ),
+    "negative damping": ({"drive": Drive(damping=-1.0)}, "the damping of joint 'j2' is -1.0"),
+    "negative friction": (
+        {"drive": Drive(coulomb=(0.4, -0.4))},
+        "the Coulomb friction for negative velocity of joint 'j2' is -0.4; it is a magnitude",
+    ),
+    "nan friction": ({"drive": Drive(coulomb=(NAN, 0.0))}, "the Coulomb friction for positive velocity"),
+    "negative rotor": ({"drive": Drive(rotor_inertia=-1e-4)}, "the rotor inertia of joint 'j2' is -0.0001"),
+    "negative spring": ({"drive": Drive(stiffness=-1.0)}, "the spring stiffness of joint 'j2' is -1.0"),
+    "no gear": ({"drive": Drive(gear_ratio=0.0)}, "the gear ratio of joint 'j2' is 0; write 1 for a direct"),
+    "nan gear": ({"drive": Drive(gear_ratio=NAN)}, "the gear ratio of joint 'j2' is nan"),
+    "inf rest": ({"drive": Drive(rest=INF)}, "the spring's rest position of joint 'j2' is inf"),
+    "mimics itself": ({"mimic": Mimic("j2")}, "joint 'j2' mimics itself; name another joint"),
+    "mimics nobody": ({"mimic": Mimic("j11")}, "mimics the unknown joint 'j11'; did you mean 'j1'?"),
+    "nan mimic": ({"mimic": Mimic("j1", NAN)}, "the mimic of joint 'j2' is nan"),
+}
+
+
+@pytest.mark.parametrize("case", JOINTS)
+def test_joint_is_refused(case: str) -> None:
+    change, message = JOINTS[case]
+    with pytest.raises(DescriptionError) as error:
+        check(arm(**change))
+    assert message in str(error.value)
+
+
+def test_mimic_of_a_fixed_joint_is_refused() -> None:
+    d = arm(mimic=Mimic("j1"))
+    d = replace(d, joints=(replace(d.joints[0], kind="fixed"), d.joints[1]))
+    with pytest.raises(DescriptionError, match="joint 'j2' mimics 'j1', which is fixed; name a moving joint"):
+        check(d)
+
+
+def test_mimics_in_a_ring_are_refused_and_in_a_row_are_not() -> None:
+    d = arm(mimic=Mimic("j1"))
+    assert check(d) == d
+    ring = replace(d, joints=(replace(d.joints[0], mimic=Mimic("j2")), d.joints[1]))
+    with pytest.raises(DescriptionError, match="in a cycle: 'j1' → 'j2' → 'j1'; one of them must"):
+        check(ring)
+
+
+def test_axis_is_normalised_with_a_warning() -> None:
+    checked = check(arm(axis=(0.0, 3.0, 4.0)))
+    assert checked.joints[1].axis == pytest.approx((0.0, 0.6, 0.8), abs=1e-15)
+    assert checked.warnings == (
+        "the axis of joint 'j2' is 0 3 4, of length 5; it is taken as the unit vector 0 0.6 0.8",
+    )
+
+
+def test_rounded_axis_is_normalised_without_a_word() -> None:
+    checked = check(arm(axis=(0.7071, 0.0, 0.7071)))
+    assert math.hypot(*checked.joints[1].axis) == pytest.approx(1.0, abs=1e-15)
+    assert checked.warnings == ()
+
+
+@pytest.mark.parametrize("size", [1e-8, 1e200, 1.7e308])
+def test_axis_of_any_size(size: float) -> None:
+    assert check(arm(axis=(size, size, 0.0))).joints[1].axis == pytest.approx((0.5**0.5, 0.5**0.5, 0.0))
+
+
+finite = st.floats(-1e3, 1e3)
+
+
+@given(st.tuples(finite, finite, finite).filter(lambda a: max(map(abs, a)) > 1e-6))
+def test_checking_twice_changes_nothing(axis: tuple[float, float, float]) -> None:
+    once = check(arm(axis=axis))
+    assert math.hypot(*once.joints[1].axis) == pytest.approx(1.0, abs=1e-14)
+    twice = check(once)
+    assert twice == once
+    assert twice.warnings == once.warnings
+
+
+def test_fixed_joint_keeps_only_its_place_in_the_tree() -> None:
+    fixed = arm(kind="fixed", axis=(0.0, 0.0, 0.0), limit=Limit(1.0, -1.0), drive=Drive(damping=-1.0))
+    d = replace(fixed, joints=(fixed.joints[0], replace(fixed.joints[1], origin=Origin((1.0, 2.0, 3.0)))))
+    assert check(d).joints[1] == Joint("j2", "fixed", "upper", "lower", Origin((1.0, 2.0, 3.0)))
+
+
+def test_equal_limits_are_a_locked_joint() -> None:
+    (warning,) = check(arm(limit=Limit(0.0, 0.0))).warnings
+    assert warning.startswith("joint 'j2' has equal lower and upper limits (0 when not written)")
+    assert "cannot move within them; give limits, or make the type continuous or fixed" in warning
+
+
+# links
+
+BODIES = {
+    "negative mass": (Inertial(-1.0, BODY.inertia), "the mass of link 'lower' is -1.0 kg; a mass must not"),
+    "nan mass": (Inertial(NAN, BODY.inertia), "the mass of link 'lower' is nan; write a finite number"),
+    "inf inertia": (Inertial(1.0, (INF, 0, 0, 1, 0, 1)), "the inertia of link 'lower' is inf"),
+    "nan origin": (
+        Inertial(1.0, BODY.inertia, Origin((0.0, 0.0, NAN))),
+        "the origin's xyz of the inertial of link 'lower' is nan",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BODIES)
+def test_body_is_refused(case: str) -> None:
+    inertial, message = BODIES[case]
+    with pytest.raises(DescriptionError) as error:
+        check(with_body(inertial))
+    assert message in str(error.value)
+
+
+def test_indefinite_inertia_loads_with_a_warning() -> None:
+    d = with_body(Inertial(1.0, (1.0, 2.0, 0.0, 1.0, 0.0, 2.0)))
+    (warning,) = check(d).warnings
+    assert warning == (
+        "the inertia of link 'lower' is not positive semidefinite (principal moments -1 2 3 kg m²): the mass "
+        "matrix may lose its positive definiteness, and forward dynamics its meaning"
+    )
+
+
+def test_triangle_inequality_loads_with_a_warning() -> None:
+    (warning,) = check(with_body(Inertial(1.0, (0.001, 0.0, 0.0, 0.001, 0.0, 0.01)))).warnings
+    assert warning.startswith("the inertia of link 'lower' violates the triangle inequality")
+    assert "(principal moments 0.001 0.001 0.01 kg m²)" in warning
+    assert "identification with physical constraints cannot return it" in warning
+
+
+@pytest.mark.parametrize(
+    "inertia",
+    [
+        (1.0, 0.0, 0.0, 1.0, 0.0, 2.0),  # a flat plate
+        (0.0, 0.0, 0.0, 1.0, 0.0, 1.0),  # a thin rod
+        (0.3333, 0.0, 0.0, 0.3333, 0.0, 0.6667),  # a plate, rounded
+        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),  # a point
+        (1e-35, 0.0, 2e-35, 0.0, 0.0, 0.0),  # a point, as programs write it
+        (1e300, 0.0, 0.0, 1e300, 0.0, 1e300),
+    ],
+)
+def test_possible_inertia_is_silent(inertia: tuple[float, ...]) -> None:
+    assert feasible.verdict(inertia, mass=1.0) == "feasible"
+
+
+def test_principal_moments_of_a_turned_body() -> None:
+    c, s = math.cos(0.3), math.sin(0.3)
+    J1, J2, J3 = 1.0, 2.0, 2.5
+    turned = (c * c * J1 + s * s * J2, c * s * (J1 - J2), 0.0, s * s * J1 + c * c * J2, 0.0, J3)
+    assert feasible.principal_moments(turned) == pytest.approx((J1, J2, J3), rel=1e-14)
+
+
+positions = st.lists(st.tuples(finite, finite, finite, st.floats(1e-3, 10.0)), min_size=1, max_size=5)
+
+
+@given(positions)
+def test_a_cloud_of_points_is_always_feasible(points: list[tuple[float, float, float, float]]) -> None:
+    total = sum(m for *_, m in points)
+    cx, cy, cz = (sum(p[3] * p[k] for p in points) / total for k in range(3))
+    inertia = [0.0] * 6
+    for x, y, z, m in ((p[0] - cx, p[1] - cy, p[2] - cz, p[3]) for p in points):
+        terms = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
+        inertia = [a + m * t for a, t in zip(inertia, terms, strict=True)]
+    assert feasible.verdict(inertia, total) == "feasible"
+
+
+def test_inertia_without_mass_is_a_warning() -> None:
+    warnings = check(with_body(Inertial(0.0, BODY.inertia))).warnings
+    assert warnings[0] == (
+        "link 'lower' has inertia but no mass, which no body has; it resists rotation and weighs nothing"
+    )
+
+
+def test_point_mass_off_the_axis_is_silent() -> None:
+    point = Inertial(1.0, (0.0,) * 6, Origin((0.5, 0.0, 0.0)))  # type: ignore[arg-type]
+    assert check(with_body(point)).warnings == ()
+
+
+def test_point_mass_on_the_axis_makes_the_mass_matrix_singular() -> None:
+    point = Inertial(1.0, (0.0,) * 6, Origin((0.0, 0.5, 0.0)))  # type: ignore[arg-type]
+    (warning,) = check(with_body(point)).warnings
+    assert warning.startswith("joint 'j2' moves nothing with inertia about or along the axis: the mass")
+    d = with_body(point)
+    rotor = replace(d.joints[1], drive=Drive(rotor_inertia=1e-4))
+    assert check(replace(d, joints=(d.joints[0], rotor))).warnings == ()
+
+
+def test_missing_inertial_of_a_moving_link_is_named() -> None:
+    light, free = check(with_body(None)).warnings
+    assert light.startswith("link 'lower' is moved and without mass, and so is all that is fixed there")
+    assert free.startswith("joint 'j2' moves nothing")
+
+
+def test_mass_behind_a_fixed_joint_counts() -> None:
+    d = with_body(None)
+    tool = Description(
+        "r", (*d.links, Link("tool", BODY)), (*d.joints, Joint("flange", "fixed", "lower", "tool"))
+    )
+    assert check(tool).warnings == ()
+
+
+def test_massless_tool_frames_are_silent() -> None:
+    d = arm()
+    flange = Joint("flange", "fixed", "lower", "tool")
+    tool = replace(d, links=(*d.links, Link("tool")), joints=(*d.joints, flange))
+    assert check(tool).warnings == ()
+
+
+def test_massless_link_between_moving_joints_is_named_alone() -> None:
+    d = arm()
+    massless = replace(d, links=(d.links[0], Link("upper"), d.links[2]))
+    (warning,) = check(massless).warnings
+    assert warning.startswith("link 'upper' is moved and without mass")
+
+
+def test_robot_without_any_mass_gets_one_sentence() -> None:
+    d = arm()
+    (warning,) = check(replace(d, links=tuple(Link(k.name) for k in d.links))).warnings
+    assert warning.startswith("no link of robot 'arm' has mass: kinematics work, while its mass")
+
+
+SHAPES = {
+    "box": (Shape(Box((1.0, -1.0, 1.0))), "the size of a visual of link 'lower' is -1.0 m"),
+    "cylinder": (Shape(Cylinder(-0.1, 1.0)), "the radius of a visual of link 'lower' is -0.1 m"),
+    "capsule": (Shape(Capsule(0.1, -1.0)), "the length of a visual of link 'lower' is -1.0 m"),
+    "sphere": (Shape(Sphere(NAN)), "the radius of a visual of link 'lower' is nan"),
+    "scale": (Shape(Mesh("a.stl", (1.0, INF, 1.0))), "the mesh scale of a visual of link 'lower' is inf"),
+    "color": (Shape(Sphere(1.0), color=(0.0, NAN, 0.0, 1.0)), "the colour of a visual of link 'lower' is"),
+    "origin": (Shape(Sphere(1.0), Origin((NAN, 0.0, 0.0))), "the origin's xyz of a visual of link 'lower'"),
+    "escape": (
+        Shape(Mesh("package://pkg/../../etc/passwd")),
+        "the mesh of a visual of link 'lower' is refused: 'package://pkg/../../etc/passwd' leaves its "
+        "package 'pkg'; keep meshes inside the package",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SHAPES)
+def test_shape_is_refused(case: str) -> None:
+    shape, message = SHAPES[case]
+    with pytest.raises(DescriptionError) as error:
+        check(with_shape(shape))
+    assert message in str(error.value)
+
+
+def test_colour_out_of_range_is_clamped_with_a_warning() -> None:
+    checked = check(with_shape(Shape(Sphere(1.0), color=(255.0, 0.0, -1.0, 1.0))))
+    assert checked.links[2].visuals[0].color == (1.0, 0.0, 0.0, 1.0)
+    assert checked.warnings == (
+        "the colour of a visual of link 'lower' is 255 0 -1 1, and r g b a lie in 0…1; "
+        "it is drawn as 1 0 0 1",
+    )
+
+
+def test_material_gets_the_colour_given_elsewhere() -> None:
+    red = (1.0, 0.0, 0.0, 1.0)
+    plain, colored = Shape(Sphere(1.0), material="m"), Shape(Sphere(1.0), material="m", color=red)
+    other = Shape(Sphere(1.0), material="m", color=(0.0, 0.0, 1.0, 1.0))
+    d = with_shape(plain)
+    d = replace(d, links=(replace(d.links[0], collisions=(colored, other)), *d.links[1:]))
+    assert check(d).links[2].visuals[0].color == red
+
+
+@pytest.mark.parametrize(
+    "filename",
+    [
+        "package://p/meshes/a.stl",
+        "package:///p/a.stl",
+        "package://p/a/../b.stl",
+        "model://p/a.dae",
+        "../meshes/a.stl",
+        "a.stl",
+        "file:///x/a.stl",
+        "/x/a.stl",
+        "C:\\robots\\a.stl",
+    ],
+)
+def test_mesh_paths_that_stay(filename: str) -> None:
+    assert escape(filename) is None
+
+
+@pytest.mark.parametrize(
+    ("filename", "why"),
+    [
+        ("package://p/../a.stl", "leaves its package 'p'"),
+        ("package://p/a/../../b.stl", "leaves its package 'p'"),
+        ("package://p\\..\\..\\b.stl", "leaves its package 'p'"),
+        ("package://../a.stl", "names no package"),
+        ("package://", "name a file"),
+        ("../../../../etc/passwd", "climbs more than 3 folders"),
+        ("a/../../../../../etc/passwd", "climbs more than 3 folders"),
+        ("http://example.org/a.stl", "has the scheme 'http'"),
+        (" ", "name a file"),
+        ("a\0.stl", "NUL"),
+    ],
+)
+def test_mesh_paths_that_escape(filename: str, why: str) -> None:
+    assert why in (escape(filename) or "")
+
+
+@given(st.lists(st.sampled_from(["..", ".", "a", "b", ""]), max_size=12))
+def test_depth_below_is_the_lowest_level(parts: list[str]) -> None:
+    level, lowest = 0, 0
+    for part in parts:
+        level += {"..": -1, ".": 0, "": 0}.get(part, 1)
+        lowest = min(lowest, level)
+    assert depth_below("/".join(parts)) == lowest
