@@ -6,36 +6,62 @@
 7
 """
 
-from dalembert.errors import (
-    DalembertError,
-    DescriptionError,
-    InputError,
-    MissingExtraError,
-    ModelWarning,
-    SingularityError,
-    UnknownNameError,
-)
-from dalembert.load import load
-from dalembert.poses import adjoint, exp6, inverse, log6, pose
-from dalembert.robot import Robot
-from dalembert.robots import names as robots
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dalembert.errors import DalembertError as DalembertError
+    from dalembert.errors import DescriptionError as DescriptionError
+    from dalembert.errors import InputError as InputError
+    from dalembert.errors import MissingExtraError as MissingExtraError
+    from dalembert.errors import ModelWarning as ModelWarning
+    from dalembert.errors import SingularityError as SingularityError
+    from dalembert.errors import UnknownNameError as UnknownNameError
+    from dalembert.loading import load as load
+    from dalembert.poses import adjoint as adjoint
+    from dalembert.poses import exp6 as exp6
+    from dalembert.poses import inverse as inverse
+    from dalembert.poses import log6 as log6
+    from dalembert.poses import pose as pose
+    from dalembert import robots as robots
+    from dalembert.robot import Robot as Robot
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "DalembertError",
-    "DescriptionError",
-    "InputError",
-    "MissingExtraError",
-    "ModelWarning",
-    "Robot",
-    "SingularityError",
-    "UnknownNameError",
-    "adjoint",
-    "exp6",
-    "inverse",
-    "load",
-    "log6",
-    "pose",
-    "robots",
-]
+# Public names and the modules they live in, imported when first used: `import dalembert` itself is free.
+_HOME = {
+    **dict.fromkeys(
+        (
+            "DalembertError",
+            "DescriptionError",
+            "InputError",
+            "MissingExtraError",
+            "ModelWarning",
+            "SingularityError",
+            "UnknownNameError",
+        ),
+        "dalembert.errors",
+    ),
+    **dict.fromkeys(("adjoint", "exp6", "inverse", "log6", "pose"), "dalembert.poses"),
+    "Robot": "dalembert.robot",
+    "load": "dalembert.loading",
+}
+
+_MODULES = ("robots",)
+
+__all__ = [*sorted(_HOME), *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    elif name in _MODULES:
+        value = import_module(f"dalembert.{name}")
+    else:
+        raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_HOME, *_MODULES]

@@ -192,19 +192,11 @@ class Robot:
     # ------------------------------------------------------------------------------------------ kinematics
     def fk(self, q: ArrayLike, frame: str | None = None, *, out: Array | None = None) -> Array:
         """Pose of a frame in the base frame, T_0f(q).  (..., 4, 4)."""
-        key = ("fk", (), frame)
-        try:
-            return self._ufuncs[key](q) if out is None else self._ufuncs[key](q, out=out)
-        except Exception as error:
-            return self._again(error, key, (q,), out, frame=frame)
+        return self._run(("fk", (), frame), out, q)
 
     def transform(self, q: ArrayLike, to: str, of: str, *, out: Array | None = None) -> Array:
         """T_ab(q): the frame b = `of` seen from the frame a = `to`.  (..., 4, 4).  Seed 000 eq. 2."""
-        key = ("transform", (), to, of)
-        try:
-            return self._ufuncs[key](q) if out is None else self._ufuncs[key](q, out=out)
-        except Exception as error:
-            return self._again(error, key, (q,), out, to=to, of=of)
+        return self._run(("transform", (), to, of), out, q)
 
     def jacobian(
         self,
@@ -216,11 +208,7 @@ class Robot:
     ) -> Array:
         """Geometric Jacobian J(q), (v, ω) = J q̇.  (..., 6, n).  `expressed_in`: "world" (velocity of the frame's
         origin, world axes), "local" (body twist), "spatial" (twist at the world's origin)."""
-        key = ("jacobian", (), frame, expressed_in)
-        try:
-            return self._ufuncs[key](q) if out is None else self._ufuncs[key](q, out=out)
-        except Exception as error:
-            return self._again(error, key, (q,), out, frame=frame, expressed_in=expressed_in)
+        return self._run(("jacobian", (), frame, expressed_in), out, q)
 
     def jacobian_dot(
         self,
@@ -232,9 +220,7 @@ class Robot:
         out: Array | None = None,
     ) -> Array:
         """Rate of the Jacobian, J̇(q, q̇).  (..., 6, n)."""
-        return self._call(
-            "jacobian_dot", (q, qd), out, frame=frame, expressed_in=expressed_in
-        )
+        return self._run(("jacobian_dot", (), frame, expressed_in), out, q, qd)
 
     def analytic_jacobian(
         self, q: ArrayLike, frame: str | None = None, angles: str = "zyz"
@@ -243,7 +229,7 @@ class Robot:
 
         `angles` is "rpy" or a sequence in the order of multiplication ("zyz" is Rz Ry Rz). Where the angles are
         singular (det B(α) = 0) this is an error."""
-        J, det = self._call("analytic_jacobian", (q,), None, frame=frame, angles=angles)
+        J, det = self._run(("analytic_jacobian", (), frame, angles), None, q)
         bad = np.argwhere(~(np.asarray(det) >= SINGULAR_ANGLES) & ~np.isnan(det))
         if len(bad):
             where = f" in state {tuple(int(i) for i in bad[0])}" if np.ndim(det) else ""
@@ -258,22 +244,22 @@ class Robot:
         self, q: ArrayLike, frame: str | None = None, expressed_in: str = "world"
     ) -> tuple[Array, Array]:
         """Pose and Jacobian of a frame from one kernel, which shares what they have in common."""
-        return self._call("fk_jacobian", (q,), None, frame=frame, expressed_in=expressed_in)
+        return self._run(("fk_jacobian", (), frame, expressed_in), None, q)
 
     def com_jacobian(self, q: ArrayLike, link: str) -> Array:
         """(J_vc; J_ω) of the moving body that carries this link: velocity of its centre of mass and its angular
         velocity, world axes.  (..., 6, n).  Seeds 002, 003."""
-        return self._call("com_jacobian", (q,), None, link=link)
+        return self._run(("com_jacobian", (), link), None, q)
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Centre of mass of all moving bodies in the base frame [m].  (..., 3)."""
         self._need_mass()
-        return self._call("center_of_mass", (q,), None)
+        return self._run(("center_of_mass", ()), None, q)
 
     def center_of_mass_jacobian(self, q: ArrayLike) -> Array:
         """Velocity of that centre of mass, J_com(q).  (..., 3, n)."""
         self._need_mass()
-        return self._call("center_of_mass_jacobian", (q,), None)
+        return self._run(("center_of_mass_jacobian", ()), None, q)
 
     def _need_mass(self) -> None:
         if not self.mass > 0:
@@ -299,26 +285,18 @@ class Robot:
         `f_tip` (..., 6): the wrench (f, n) that the tip applies to the environment, in world axes at the frame's
         origin unless `expressed_in` says "local" or "spatial". `base_velocity` (v, ω) and `base_acceleration`
         (a, ω̇) of a moving base, in its axes, a being the acceleration of its origin."""
-        if (
-            f_tip is None
-            and out is None
-            and not friction
-            and base_velocity is None
-            and base_acceleration is None
-        ):
-            try:
-                return self._ufuncs["inverse_dynamics", ()](q, qd, qdd)
-            except Exception as error:
-                return self._again(error, ("inverse_dynamics", ()), (q, qd, qdd), None)
-        given = {
-            "f_tip": f_tip,
-            "base_velocity": base_velocity,
-            "base_acceleration": base_acceleration,
-        }
-        options = {} if f_tip is None else {"frame": frame, "expressed_in": expressed_in}
-        return self._call(
-            "inverse_dynamics", (q, qd, qdd), out, given, friction=bool(friction), **options
-        )
+        arguments: tuple[ArrayLike, ...] = (q, qd, qdd)
+        given: tuple[str, ...] = ()
+        if f_tip is not None or base_velocity is not None or base_acceleration is not None:
+            optional = (
+                ("f_tip", f_tip),
+                ("base_velocity", base_velocity),
+                ("base_acceleration", base_acceleration),
+            )
+            given = tuple(name for name, value in optional if value is not None)
+            arguments += tuple(value for _, value in optional if value is not None)
+        key = ("inverse_dynamics", given, frame, expressed_in, bool(friction))
+        return self._run(key, out, *arguments)
 
     def forward_dynamics(
         self,
@@ -337,33 +315,18 @@ class Robot:
 
         `method`: "articulated" (articulated bodies), "factorised" (M \\ …), or None for the one with fewer
         operations."""
-        if f_tip is None and out is None and not friction and method is None:
-            try:
-                return self._ufuncs["forward_dynamics", ()](q, qd, tau)
-            except Exception as error:
-                return self._again(error, ("forward_dynamics", ()), (q, qd, tau), None)
-        options = {} if f_tip is None else {"frame": frame, "expressed_in": expressed_in}
-        return self._call(
-            "forward_dynamics",
-            (q, qd, tau),
-            out,
-            {"f_tip": f_tip},
-            friction=bool(friction),
-            method=method,
-            **options,
-        )
+        key = ("forward_dynamics", ("f_tip",), frame, expressed_in, bool(friction), method)
+        if f_tip is None:
+            return self._run((key[0], (), *key[2:]), out, q, qd, tau)
+        return self._run(key, out, q, qd, tau, f_tip)
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """M(q), symmetric positive definite, rotor inertias included.  (..., n, n)."""
-        try:
-            kernel = self._ufuncs["mass_matrix", ()]
-            return kernel(q) if out is None else kernel(q, out=out)
-        except Exception as error:
-            return self._again(error, ("mass_matrix", ()), (q,), out)
+        return self._run(("mass_matrix", ()), out, q)
 
     def mass_matrix_dot(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Ṁ(q, q̇) = C + Cᵀ.  (..., n, n)."""
-        return self._call("mass_matrix_dot", (q, qd), None)
+        return self._run(("mass_matrix_dot", ()), None, q, qd)
 
     def coriolis_matrix(
         self,
@@ -375,51 +338,43 @@ class Robot:
     ) -> Array:
         """C(q, q̇) with C q̇ = c.  (..., n, n).  The standard choice, "christoffel", makes Ṁ − 2C skew-symmetric, and
         so does "kronecker", the same matrix by seed 004's formula; "mdot-u/2" and "ut-u/2" do not."""
-        key = ("coriolis_matrix", (), choice)
-        try:
-            return self._ufuncs[key](q, qd) if out is None else self._ufuncs[key](q, qd, out=out)
-        except Exception as error:
-            return self._again(error, key, (q, qd), out, choice=choice)
+        return self._run(("coriolis_matrix", (), choice), out, q, qd)
 
     def coriolis_torque(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """c(q, q̇) = C q̇: Coriolis and centripetal torques.  (..., n)."""
-        return self._call("coriolis_torque", (q, qd), None)
+        return self._run(("coriolis_torque", ()), None, q, qd)
 
     def bias_torque(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """h(q, q̇) = c + g.  (..., n)."""
-        return self._call("bias_torque", (q, qd), None)
+        return self._run(("bias_torque", ()), None, q, qd)
 
     def friction_torque(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Damping, Coulomb friction and joint springs, as the torque a drive must supply.  (..., n)."""
-        return self._call("friction_torque", (q, qd), None)
+        return self._run(("friction_torque", ()), None, q, qd)
 
     def christoffel(self, q: ArrayLike) -> Array:
         """Christoffel symbols Γ(q): [i, j, k] = ½ (∂ᵢM_kj + ∂ⱼM_ki − ∂ₖM_ij), the equation's index last.
         (..., n, n, n)."""
-        return self._call("christoffel", (q,), None)
+        return self._run(("christoffel", ()), None, q)
 
     def gravity_torque(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """g(q) = ∂P/∂q.  (..., n)."""
-        try:
-            kernel = self._ufuncs["gravity_torque", ()]
-            return kernel(q) if out is None else kernel(q, out=out)
-        except Exception as error:
-            return self._again(error, ("gravity_torque", ()), (q,), out)
+        return self._run(("gravity_torque", ()), out, q)
 
     def kinetic_energy(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """K = ½ q̇ᵀ M q̇ [J].  (...)."""
-        return self._call("kinetic_energy", (q, qd), None)
+        return self._run(("kinetic_energy", ()), None, q, qd)
 
     def potential_energy(self, q: ArrayLike) -> Array:
         """P(q) = −Σ mᵢ gᵀ cᵢ [J], moving bodies, zero at the base frame's origin.  (...)."""
-        return self._call("potential_energy", (q,), None)
+        return self._run(("potential_energy", ()), None, q)
 
     def momentum(self, q: ArrayLike, qd: ArrayLike, about: str = "origin") -> Array:
         """Linear and angular momentum in world axes, the latter about the world's "origin" or the centre of mass
         ("com").  (..., 6)."""
         if about == "com":
             self._need_mass()
-        return self._call("momentum", (q, qd), None, about=about)
+        return self._run(("momentum", (), about), None, q, qd)
 
     def regressor(
         self,
@@ -435,9 +390,7 @@ class Robot:
 
         π is `parameters(...)`. Rotor inertia is part of M and of inverse dynamics: with rotors, Y π equals inverse
         dynamics only if rotor=True."""
-        return self._call(
-            "regressor", (q, qd, qdd), out, friction=bool(friction), rotor=bool(rotor)
-        )
+        return self._run(("regressor", (), bool(friction), bool(rotor)), out, q, qd, qdd)
 
     def parameters(self, friction: bool = False, rotor: bool = False) -> Array:
         """π in the order of the regressor's columns: per moving body (m, mc, I about the joint frame's origin)."""
@@ -449,7 +402,7 @@ class Robot:
 
     def matrix_form(self, q: ArrayLike) -> tuple[Array, ...]:
         """(A, L, W, G, V̇_base) of the closed matrix form M = AᵀLᵀGLA, twists linear first.  Seed 004."""
-        return self._call("matrix_form", (q,), None)
+        return self._run(("matrix_form", ()), None, q)
 
     # ----------------------------------------------------------------------------------------- compilation
     def kernel(self, name: str, given: Sequence[str] = (), **options: Any) -> Kernel:
@@ -468,36 +421,28 @@ class Robot:
             self._kernels[key] = kernels.make(self.model, name, key[1], options)
         return self._kernels[key]
 
-    def _call(
-        self,
-        name: str,
-        arguments: tuple[Any, ...],
-        out: Array | None,
-        given: Mapping[str, Any] | None = None,
-        **options: Any,
-    ) -> Any:
-        """Run a kernel with whatever optional arguments were given."""
-        extra = {k: v for k, v in (given or {}).items() if v is not None}
-        key = (name, tuple(extra), *options.values())
-        arguments = (*arguments, *extra.values())
+    def _run(self, key: Key, out: Any, *arguments: Any) -> Any:
+        """Call the kernel of a key: (name, optional arguments given, *options in the order of its row)."""
         try:
-            return self._ufuncs[key](*arguments, **({} if out is None else {"out": out}))
+            kernel = self._ufuncs[key]
+            return kernel(*arguments) if out is None else kernel(*arguments, out=out)
         except Exception as error:
-            return self._again(error, key, arguments, out, **options)
+            return self._again(error, key, arguments, out)
 
-    def _again(
-        self, error: Exception, key: Key, arguments: tuple[Any, ...], out: Any, **options: Any
-    ) -> Any:
+    def _again(self, error: Exception, key: Key, arguments: tuple[Any, ...], out: Any) -> Any:
         """A call failed: compile what was missing and call again, or say what is wrong with the input."""
-        name, given = key[0], key[1]
+        name, given, *values = key
+        row = kernels.ROWS[name]
+        options = dict(zip(row.options, values, strict=True))
+        _refuse_unhashable(options)
         kernel = self.kernel(name, given, **options)
-        names = kernels.ROWS[name].arguments + given
-        if self.n == 0 or not _known(self._ufuncs, key):
+        new = key not in self._ufuncs
+        if new:
             self._ufuncs[key] = kernel.ufunc
-            explain(self, kernel, names, arguments, out)
-            return kernel(*arguments, **({} if out is None else {"out": out}))
-        explain(self, kernel, names, arguments, out)
-        raise error
+        explain(self, kernel, row.arguments + given, arguments, out)
+        if not new:
+            raise error
+        return kernel(*arguments) if out is None else kernel(*arguments, out=out)
 
     # ---------------------------------------------------------------------------------------------- export
     def to_urdf(self, path: str | Path | None = None) -> str:
@@ -525,11 +470,11 @@ class Robot:
         return to_screws(self.description, frame or self.tip)
 
 
-def _known(table: dict[Key, Any], key: Key) -> bool:
-    try:
-        return key in table
-    except TypeError:  # something unhashable was passed as an option
-        return False
+def _refuse_unhashable(options: Mapping[str, Any]) -> None:
+    """Options are names and switches; a list or an array among them is a slip of the order."""
+    for option, value in options.items():
+        if not isinstance(value, (str, bool, type(None))):
+            raise InputError(f"{option} must be a name, got {type(value).__name__}")
 
 
 def _three(name: str, value: Sequence[float]) -> tuple[float, float, float]:

@@ -73,9 +73,7 @@ def test_exponentials_are_the_tree(name, screws):
     S, M = to_screws(robot, screws=screws)
     rng = np.random.default_rng(1)
     for q in rng.uniform(-2, 2, (3, len(S))):
-        np.testing.assert_allclose(
-            exponentials(S, q, M, screws), pinocchio(robot, q)[0], atol=CLOSE, rtol=0
-        )
+        np.testing.assert_allclose(exponentials(S, q, M, screws), pinocchio(robot, q)[0], atol=CLOSE, rtol=0)
 
 
 @pytest.mark.parametrize("name", ARMS)
@@ -84,9 +82,7 @@ def test_there_and_back_carries_inertias(name, screws):
     robot = load(name)
     S, M = to_screws(robot, screws=screws)
     homes, inertials = screw_bodies(robot)
-    again = from_screws(
-        S, M, screws=screws, link_homes=homes, inertials=inertials, gravity=robot.gravity
-    )
+    again = from_screws(S, M, screws=screws, link_homes=homes, inertials=inertials, gravity=robot.gravity)
     rng = np.random.default_rng(2)
     for q in rng.uniform(-2, 2, (3, len(S))):
         for mine, theirs in zip(pinocchio(again, q), pinocchio(robot, q), strict=True):

@@ -159,9 +159,7 @@ def tree_of(table: DHTable) -> Description:
     return Description(table.name, tuple(links), tuple(joints), table.gravity, table.tip, table.notes)
 
 
-def _joint_and_link(
-    row: DHRow, i: int, convention: str, T: Pose, parent: str
-) -> tuple[Joint, Link, Pose]:
+def _joint_and_link(row: DHRow, i: int, convention: str, T: Pose, parent: str) -> tuple[Joint, Link, Pose]:
     """Joint i and its link, T the pose so far in the parent link's frame; and the pose left over in
     the new link's frame for the next joint."""
     theta, d = row.before()
@@ -310,18 +308,12 @@ def convert(table: DHTable, convention: str) -> DHTable:
         first, base = _x_screw(to_pose(table.base), Origin())
         pairs = [first, *((row.a, row.alpha) for row in table.rows)]
         tool = to_origin(screw_x(*pairs[-1]) @ to_pose(table.tool))
-        rows = [
-            _shifted(row, pairs[i], screw_x(*pairs[i + 1])) for i, row in enumerate(table.rows)
-        ]
-        return replace(
-            table, rows=tuple(rows), convention="modified", base=base or table.base, tool=tool
-        )
+        rows = [_shifted(row, pairs[i], screw_x(*pairs[i + 1])) for i, row in enumerate(table.rows)]
+        return replace(table, rows=tuple(rows), convention="modified", base=base or table.base, tool=tool)
     last, tool_left = _x_screw(to_pose(table.tool), Origin())
     pairs = [*((row.a, row.alpha) for row in table.rows), last]
     base_pose = to_pose(table.base) @ screw_x(*pairs[0])
-    rows = [
-        _shifted(row, pairs[i + 1], screw_x(*pairs[i + 1]).inverse()) for i, row in enumerate(table.rows)
-    ]
+    rows = [_shifted(row, pairs[i + 1], screw_x(*pairs[i + 1]).inverse()) for i, row in enumerate(table.rows)]
     return replace(
         table,
         rows=tuple(rows),

@@ -27,6 +27,7 @@ _TYPES = {
     "bool": "true or false",
     "array": "a list",
     "object": "a table",
+    "date": "a date",
 }
 
 
@@ -99,17 +100,11 @@ def from_msgspec(source: Source, error: msgspec.ValidationError) -> DescriptionE
         return source.error((*path, match[1]), str(unknown("key", match[1], known)))
     if match := re.search(r"missing required field `(.*)`", text):
         return source.error(path, f"the key {match[1]!r} is missing")
-    if match := re.search(r"`array` of (?:at least |at most )?length (\d+)(?:, got (\d+))?", text):
-        return source.error(path, _length_sentence(path, match[1], match[2]))
+    if match := re.search(r"`array` of length (\d+), got (\d+)", text):
+        return source.error(path, f"expected {match[1]} numbers, got {match[2]}")
     if match := re.search(r"Expected `([^`]*)`, got `([^`]*)`", text):
         return source.error(path, f"expected {_words(match[1])}, got {_words(match[2])}")
     return source.error(path, text)
-
-
-def _length_sentence(path: Path, wanted: str, got: str | None) -> str:
-    choices = {"inertia": "3 (diagonal) or 6 (ixx, ixy, ixz, iyy, iyz, izz)", "color": "3 or 4"}
-    numbers = choices.get(str(path[-1]) if path else "", wanted)
-    return f"expected {numbers} numbers" + (f", got {got}" if got else "")
 
 
 def _words(types: str) -> str:

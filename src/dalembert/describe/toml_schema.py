@@ -6,14 +6,9 @@ the description: `toml_read` turns one into the other.
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import msgspec
 
 Three = tuple[float, float, float]
-# Three (diagonal) or six (ixx, ixy, ixz, iyy, iyz, izz); three or four colour channels.
-ThreeOrSix = Annotated[list[float], msgspec.Meta(min_length=3, max_length=6)]
-ThreeOrFour = Annotated[list[float], msgspec.Meta(min_length=3, max_length=4)]
 
 
 class Strict(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -55,7 +50,7 @@ class TomlShape(Placed, frozen=True, kw_only=True):
     capsule: TomlRound | None = None
     mesh: TomlMesh | None = None
     name: str | None = None
-    color: ThreeOrFour | str | None = None
+    color: list[float] | str | None = None  # 3 or 4 channels, or "#rrggbb"
     material: str | None = None
 
 
@@ -64,7 +59,7 @@ class TomlInertial(Strict, frozen=True, kw_only=True):
     com: Three = (0.0, 0.0, 0.0)
     rpy: Three | None = None
     rpy_deg: Three | None = None
-    inertia: ThreeOrSix = []
+    inertia: list[float] | None = None  # 3 (diagonal) or 6 (ixx, ixy, ixz, iyy, iyz, izz)
 
 
 class TomlLimit(Strict, frozen=True, kw_only=True):

@@ -22,10 +22,8 @@ def main() -> None:
     with contextlib.redirect_stdout(sys.stderr):  # what a file prints is not the answer
         try:
             answer = {"urdf": _expand(request)}
-        except MemoryError:
-            answer = {"error": f"it needs more than {request['memory'] >> 20} MiB of memory"}
         except (Exception, SystemExit) as error:
-            answer = {"error": _words(error)}
+            answer = {"error": _words(error, request)}
     json.dump(answer, sys.stdout)
 
 
@@ -33,12 +31,16 @@ class PackageNotFound(LookupError):
     """$(find pkg) found nothing."""
 
 
-def _words(error: BaseException) -> str:
-    """One line; a missing package in our own words, which xacro would wrap and say twice."""
+def _words(error: BaseException, request: dict[str, Any]) -> str:
+    """One line. What is ours to say is found below xacro's own exception, which wraps everything."""
     cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, PackageNotFound):
+    while cause is not None:
+        if isinstance(cause, PackageNotFound):
+            return str(cause)
+        if isinstance(cause, MemoryError):
+            return f"it needs more than {request['memory'] >> 20} MiB of memory"
         cause = cause.__context__
-    return " ".join(str(cause or error).split()) or type(error).__name__
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _expand(request: dict[str, Any]) -> str:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from pathlib import Path
 
 from dalembert.errors import unknown
 
 _SUFFIX = ".toml"
+_FOLDER = Path(__file__).parent  # importlib.resources costs more to import than all the rest of `load`
 
 
 def names() -> tuple[str, ...]:
     """Every bundled robot, in alphabetical order."""
-    entries = (entry.name for entry in files(__name__).iterdir())
-    return tuple(sorted(name.removesuffix(_SUFFIX) for name in entries if name.endswith(_SUFFIX)))
+    return tuple(sorted(file.stem for file in _FOLDER.glob("*" + _SUFFIX)))
 
 
 def text(name: str) -> str:
     """The TOML text of a bundled robot."""
     if name not in names():
         raise unknown("robot", name, names())
-    return (files(__name__) / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
+    return (_FOLDER / f"{name}{_SUFFIX}").read_text(encoding="utf-8")

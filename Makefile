@@ -1,0 +1,32 @@
+# Two commands do all the set-up: `make demo` and `make test`. Both need only Python 3.11+ and make.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint bench clean
+
+demo: .venv/core
+	$(BIN)/dalembert info panda
+	$(BIN)/dalembert dynamics panda
+
+test: lint
+	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+lint: .venv/test
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+
+bench: .venv/test
+	$(BIN)/python benchmarks/core.py
+
+.venv/core: pyproject.toml
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Dalembert needs Python 3.11 or newer')"
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	touch $@
+
+.venv/test: .venv/core
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]'
+	touch $@
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,23 @@
+"""Shared set-up: kernels compiled by tests are cached in a folder of their own, once per test run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kernel_cache(tmp_path_factory: pytest.TempPathFactory):
+    folder = tmp_path_factory.getbasetemp().parent / "kernels"
+    before = os.environ.get("DALEMBERT_CACHE")
+    os.environ["DALEMBERT_CACHE"] = str(folder)
+    yield
+    if before is None:
+        del os.environ["DALEMBERT_CACHE"]
+    else:
+        os.environ["DALEMBERT_CACHE"] = before

@@ -1,0 +1,139 @@
+"""xacro: expanded apart, with limits, and its complaints as sentences."""
+
+from __future__ import annotations
+
+import importlib.util
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from dalembert.describe import xacro
+from dalembert.describe.urdf_read import read_urdf
+from dalembert.describe.xacro import expand
+from dalembert.errors import DescriptionError, MissingExtraError
+
+installed = pytest.mark.skipif(
+    importlib.util.find_spec("xacro") is None, reason="the package xacro is not installed"
+)
+
+HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+ARM = f"""{HEAD}
+  <xacro:arg name="prefix" default=""/>
+  <xacro:arg name="tool" default="false"/>
+  <xacro:property name="d" value="0.25"/>
+  <xacro:macro name="body" params="name"><link name="$(arg prefix)${{name}}"/></xacro:macro>
+  <xacro:body name="a"/>
+  <xacro:body name="b"/>
+  <joint name="j" type="fixed"><origin xyz="0 0 ${{2*d}}"/>
+    <parent link="$(arg prefix)a"/><child link="$(arg prefix)b"/></joint>
+  <xacro:if value="$(arg tool)"><link name="tool"/>
+    <joint name="k" type="fixed"><parent link="$(arg prefix)b"/><child link="tool"/></joint></xacro:if>
+</robot>"""
+
+
+def written(folder: Path, text: str, name: str = "r.urdf.xacro") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@installed
+def test_macros_properties_and_arguments(tmp_path: Path) -> None:
+    path = written(tmp_path, ARM)
+    plain = read_urdf(expand(path))
+    assert [k.name for k in plain.links] == ["a", "b"]
+    assert plain.joints[0].origin.xyz == (0.0, 0.0, 0.5)
+    changed = read_urdf(expand(path, {"prefix": "left_", "tool": True}))
+    assert [k.name for k in changed.links] == ["left_a", "left_b", "tool"]
+
+
+@installed
+def test_packages_are_found_on_the_way_up_and_by_name(tmp_path: Path) -> None:
+    include = '<xacro:include filename="$(find parts)/link.xacro"/>'
+    link = f'{HEAD}<link name="here"/></robot>'
+    path = written(tmp_path, f"{HEAD}{include}</robot>", "ws/arm/urdf/arm.xacro")
+    with pytest.raises(DescriptionError) as error:
+        expand(path)
+    assert str(error.value) == (
+        f"{path}: xacro says: package 'parts' not found; name the folder that holds it in package_dirs"
+    )
+    written(tmp_path, link, "elsewhere/parts/link.xacro")
+    assert 'name="here"' in expand(path, package_dirs=[tmp_path / "elsewhere"])
+    written(tmp_path, link.replace("here", "beside"), "ws/parts/link.xacro")
+    assert 'name="beside"' in expand(path)
+
+
+@installed
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("<xacro:nothing/>", "unknown macro name: xacro:nothing"),
+        ('<link name="${x}"/>', "name 'x' is not defined when evaluating expression 'x'"),
+        ('<link name="$(arg y)"/>', "Undefined substitution argument y"),
+        ("<link>", "mismatched tag: line 1, column"),
+        ('<xacro:include filename="none.xacro"/>', "No such file or directory"),
+    ],
+)
+def test_complaints_are_sentences(tmp_path: Path, body: str, message: str) -> None:
+    path = written(tmp_path, f"{HEAD}{body}</robot>")
+    with pytest.raises(DescriptionError) as error:
+        expand(path)
+    assert str(error.value).startswith(f"{path}: xacro says: ")
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@installed
+def test_the_environment_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DALEMBERT_TEST_SECRET", "hunter2")
+    path = written(tmp_path, f'{HEAD}<link name="$(optenv DALEMBERT_TEST_SECRET none)"/></robot>')
+    assert read_urdf(expand(path)).links[0].name == "none"
+
+
+@installed
+def test_time_is_limited(tmp_path: Path) -> None:
+    path = written(tmp_path, f'{HEAD}<link name="${{9**9**9}}"/></robot>')
+    with pytest.raises(DescriptionError, match="xacro did not finish in 1 s; look for a macro that calls"):
+        expand(path, seconds=1.0)
+
+
+@installed
+@pytest.mark.skipif(importlib.util.find_spec("resource") is None, reason="no module resource on this system")
+def test_memory_is_limited(tmp_path: Path) -> None:
+    path = written(tmp_path, f'{HEAD}<link name="${{len([0] * 10**10)}}"/></robot>')
+    with pytest.raises(DescriptionError, match="xacro says: it needs more than 2048 MiB of memory$"):
+        expand(path)
+
+
+@installed
+def test_endless_recursion_ends(tmp_path: Path) -> None:
+    macro = '<xacro:macro name="m"><xacro:m/></xacro:macro><xacro:m/>'
+    with pytest.raises(DescriptionError, match="maximum recursion depth|did not finish"):
+        expand(written(tmp_path, f"{HEAD}{macro}</robot>"))
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(DescriptionError, match=r"none\.xacro: there is no such file$"):
+        expand(tmp_path / "none.xacro")
+
+
+def test_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xacro.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError) as error:
+        expand(written(tmp_path, ARM))
+    assert str(error.value) == (
+        "r.urdf.xacro needs the package 'xacro' to be expanded: pip install 'dalembert[xacro]'"
+    )
+
+
+REAL = Path(sysconfig.get_path("purelib")) / "rtbdata/xacro/trossen_descriptions/urdf/vx300s.urdf.xacro"
+
+
+@installed
+@pytest.mark.skipif(not REAL.is_file(), reason="the package rtb-data is not installed")
+def test_real_file() -> None:
+    d = read_urdf(expand(REAL), file=REAL.name)
+    assert [j.name for j in d.joints if j.kind != "fixed"][:3] == ["waist", "shoulder", "elbow"]
+    assert sum(k.inertial.mass for k in d.links if k.inertial) > 1.0

@@ -1,0 +1,363 @@
+"""Identities that hold for every mechanism, on random trees, over three scalars: plain floats, the interpreted
+graph, and compiled kernels."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from tolerances import DIFFERENCE, ROUNDING, SOLVED, error
+from trees import random_tree
+
+from dalembert import kernels
+from dalembert.algorithms import composite, matrix_form
+from dalembert.model.lean import lean
+from dalembert.robot import Robot
+
+CASES = {
+    "chain of 1": dict(seed=1, joints=1, fixed=False),
+    "chain of 6, axes along x, y, z": dict(seed=2, joints=6, oblique=False, chain=True),
+    "tree of 7": dict(seed=3, joints=7),
+    "tree of 7 with rotors": dict(seed=4, joints=7, rotors=True),
+    "tree of 8 with mimic joints": dict(seed=5, joints=8, mimic=True, rotors=True),
+    "revolute chain of 7": dict(seed=6, joints=7, prismatic=False, chain=True, friction=True),
+    "prismatic first": dict(seed=11, joints=4, chain=True, oblique=False),
+}
+SCALARS = ("float", "interpreter", "compiled")
+
+
+@cache
+def robot_of(case: str) -> Robot:
+    return Robot(random_tree(**CASES[case]))
+
+
+def evaluate(robot: Robot, scalar: str, name: str, *arguments, given=(), **options) -> np.ndarray:
+    """One kernel, by one of the three scalars. Floats run the algorithm itself, on the model as it is."""
+    if scalar == "float":
+        row = kernels.ROWS[name]
+        names = row.arguments + tuple(given)
+        a = dict(zip(names, [np.asarray(x).tolist() for x in arguments], strict=True))
+        return np.array(row.trace(robot.model, a, kernels.check_options(name, options)), float)
+    kernel = robot.kernel(name, given, **options)
+    return kernel.interpret(*arguments) if scalar == "interpreter" else kernel(*arguments)
+
+
+def state(robot: Robot, seed: int = 0) -> list[np.ndarray]:
+    return list(np.random.default_rng(seed).uniform(-1, 1, (3, robot.n)))
+
+
+@pytest.fixture(params=CASES)
+def robot(request) -> Robot:
+    return robot_of(request.param)
+
+
+@pytest.fixture(params=SCALARS)
+def run(request, robot):
+    return lambda name, *a, **k: evaluate(robot, request.param, name, *a, **k)
+
+
+def test_the_scalars_agree(robot):
+    q, qd, qdd = state(robot)
+    for name, arguments in {
+        "inverse_dynamics": (q, qd, qdd),
+        "forward_dynamics": (q, qd, qdd),
+        "mass_matrix": (q,),
+        "coriolis_matrix": (q, qd),
+        "christoffel": (q,),
+        "gravity_torque": (q,),
+        "regressor": (q, qd, qdd),
+        "momentum": (q, qd),
+    }.items():
+        floats = evaluate(robot, "float", name, *arguments)
+        interpreted = evaluate(robot, "interpreter", name, *arguments)
+        compiled = evaluate(robot, "compiled", name, *arguments)
+        assert np.array_equal(interpreted, compiled), name  # bit for bit
+        assert error(compiled, floats, 1.0) < (SOLVED if name == "forward_dynamics" else ROUNDING), name
+
+
+def test_inverse_dynamics_is_the_sum_of_its_terms(robot, run):
+    q, qd, qdd = state(robot)
+    tau = run("inverse_dynamics", q, qd, qdd)
+    M, C, g = run("mass_matrix", q), run("coriolis_matrix", q, qd), run("gravity_torque", q)
+    assert error(M @ qdd + C @ qd + g, tau, 1.0) < ROUNDING
+
+
+def test_terms_by_calls_of_the_recursion(robot, run):
+    """Seed 004, method 2: columns of M, c and g are the recursion with other arguments set to zero."""
+    q, qd, _ = state(robot)
+    zero = np.zeros(robot.n)
+    g = run("inverse_dynamics", q, zero, zero)
+    assert error(run("gravity_torque", q), g, 1.0) < ROUNDING
+    columns = [run("inverse_dynamics", q, zero, e) - g for e in np.eye(robot.n)]
+    assert error(np.array(columns).T, run("mass_matrix", q)) < ROUNDING
+    c = run("inverse_dynamics", q, qd, zero) - g
+    assert error(run("coriolis_torque", q, qd), c, 1.0) < ROUNDING
+    assert error(run("bias_torque", q, qd), c + g, 1.0) < ROUNDING
+
+
+def test_mass_matrix_is_symmetric_positive_definite(robot, run):
+    M = run("mass_matrix", state(robot)[0])
+    assert np.array_equal(M, M.T) or error(M, M.T) < ROUNDING  # folding mimic joints may round
+    assert np.linalg.eigvalsh(M).min() > 0
+
+
+def test_kinetic_energy_is_half_qd_M_qd(robot, run):
+    q, qd, _ = state(robot)
+    K = run("kinetic_energy", q, qd)
+    assert abs(0.5 * qd @ run("mass_matrix", q) @ qd - K) < ROUNDING * K
+
+
+def test_forward_dynamics_inverts_inverse_dynamics(robot, run):
+    q, qd, qdd = state(robot)
+    tau = run("inverse_dynamics", q, qd, qdd)
+    assert error(run("forward_dynamics", q, qd, tau), qdd) < SOLVED
+    assert error(run("forward_dynamics", q, qd, tau, method="factorised"), qdd) < SOLVED
+    if not robot.model.mimics:
+        assert error(run("forward_dynamics", q, qd, tau, method="articulated"), qdd) < SOLVED
+
+
+def test_wrench_at_a_frame_acts_through_the_jacobian(robot, run):
+    q, qd, qdd = state(robot)
+    f_tip = np.random.default_rng(1).normal(size=6)
+    for frame in (robot.frames[-1], robot.frames[len(robot.frames) // 2]):
+        for expressed_in in ("world", "local", "spatial"):
+            options = dict(frame=frame, expressed_in=expressed_in)
+            tau = run("inverse_dynamics", q, qd, qdd, f_tip, given=("f_tip",), **options)
+            J = run("jacobian", q, **options)
+            wanted = run("inverse_dynamics", q, qd, qdd) + J.T @ f_tip
+            assert error(tau, wanted, 1.0) < ROUNDING, options
+            back = run("forward_dynamics", q, qd, tau, f_tip, given=("f_tip",), **options)
+            assert error(back, qdd) < SOLVED
+
+
+def test_friction_is_in_inverse_and_forward_dynamics_alike(robot, run):
+    q, qd, qdd = state(robot)
+    tau = run("inverse_dynamics", q, qd, qdd, friction=True)
+    extra = run("friction_torque", q, qd)
+    assert error(tau - run("inverse_dynamics", q, qd, qdd), extra, 1.0) < ROUNDING
+    assert error(run("forward_dynamics", q, qd, tau, friction=True), qdd) < SOLVED
+    if robot.model.bodies[0].damping:
+        assert np.abs(extra).min() > 1e-3
+
+
+def test_mdot_minus_2c_is_skew(robot, run):
+    q, qd, _ = state(robot)
+    C = run("coriolis_matrix", q, qd)
+    N = run("mass_matrix_dot", q, qd) - 2 * C
+    assert np.abs(N + N.T).max() < ROUNDING * max(np.abs(C).max(), 1)
+
+
+def test_mass_matrix_dot_is_the_derivative(robot, run):
+    q, qd, _ = state(robot)
+    h = 1e-6
+    difference = (run("mass_matrix", q + h * qd) - run("mass_matrix", q - h * qd)) / (2 * h)
+    assert error(run("mass_matrix_dot", q, qd), difference, 1.0) < DIFFERENCE
+
+
+def test_all_choices_of_c_give_the_same_torque(robot, run):
+    q, qd, _ = state(robot)
+    c = run("coriolis_torque", q, qd)
+    M_dot = run("mass_matrix_dot", q, qd)
+    for choice in composite.CHOICES:
+        C = run("coriolis_matrix", q, qd, choice=choice)
+        assert error(C @ qd, c, 1.0) < ROUNDING, choice
+        assert abs(qd @ (M_dot - 2 * C) @ qd) < ROUNDING * max(1, np.abs(C).max()), choice
+    standard = run("coriolis_matrix", q, qd)
+    assert error(run("coriolis_matrix", q, qd, choice="kronecker"), standard, 1.0) < ROUNDING
+    if robot.n > 2:
+        other = run("coriolis_matrix", q, qd, choice="mdot-u/2")
+        N = M_dot - 2 * other
+        assert np.abs(N + N.T).max() > 1e-6  # this choice does not keep the property
+
+
+def test_christoffel_symbols(robot, run):
+    q, qd, _ = state(robot)
+    G = run("christoffel", q)
+    assert error(G, G.swapaxes(0, 1), 1.0) < ROUNDING  # symmetric in the first two
+    C = np.einsum("ijk,i->kj", G, qd)
+    assert error(run("coriolis_matrix", q, qd), C, 1.0) < ROUNDING
+    h = 1e-6
+    D = np.array([(run("mass_matrix", q + h * e) - run("mass_matrix", q - h * e)) / (2 * h) for e in np.eye(robot.n)])
+    wanted = 0.5 * (
+        np.einsum("ikj->ijk", D) + np.einsum("jki->ijk", D) - np.einsum("kij->ijk", D)
+    )
+    assert error(G, wanted, 1.0) < DIFFERENCE
+
+
+def test_gravity_is_the_gradient_of_the_potential(robot, run):
+    q = state(robot)[0]
+    h = 1e-6
+    P = lambda x: float(run("potential_energy", x))  # noqa: E731
+    wanted = [(P(q + h * e) - P(q - h * e)) / (2 * h) for e in np.eye(robot.n)]
+    assert error(run("gravity_torque", q), wanted, 1.0) < DIFFERENCE
+
+
+def test_power_is_the_rate_of_energy(robot, run):
+    """q̇ᵀ τ = Ḣ along any motion. Seed 002."""
+    q, qd, qdd = state(robot)
+    h = 1e-6
+
+    def H(t: float) -> float:
+        x, v = q + t * qd + 0.5 * t * t * qdd, qd + t * qdd
+        return float(run("kinetic_energy", x, v) + run("potential_energy", x))
+
+    power = qd @ run("inverse_dynamics", q, qd, qdd)
+    assert abs((H(h) - H(-h)) / (2 * h) - power) < DIFFERENCE * max(1, abs(power)) * 10
+
+
+def test_regressor_times_parameters_is_inverse_dynamics(robot, run):
+    q, qd, qdd = state(robot)
+    Y = run("regressor", q, qd, qdd, rotor=True)
+    assert error(Y @ robot.parameters(rotor=True), run("inverse_dynamics", q, qd, qdd), 1.0) < ROUNDING
+    assert Y.shape[1] == len(robot.parameter_names(rotor=True)) == 10 * len(robot.bodies) + robot.n
+
+
+def test_jacobian_is_the_derivative_of_forward_kinematics(robot, run):
+    q = state(robot)[0]
+    h = 1e-6
+    for frame in robot.frames[-3:]:
+        J = run("jacobian", q, frame=frame)
+        T = run("fk", q, frame=frame)
+        for k, e in enumerate(np.eye(robot.n)):
+            D = (run("fk", q + h * e, frame=frame) - run("fk", q - h * e, frame=frame)) / (2 * h)
+            S = D[:3, :3] @ T[:3, :3].T
+            w = np.array([S[2, 1], S[0, 2], S[1, 0]])
+            assert np.abs(np.r_[D[:3, 3], w] - J[:, k]).max() < DIFFERENCE
+
+
+def test_jacobian_expressions_are_related_by_adjoints(robot, run):
+    from dalembert import adjoint
+
+    q = state(robot)[0]
+    frame = robot.frames[-1]
+    T = run("fk", q, frame=frame)
+    spatial = run("jacobian", q, frame=frame, expressed_in="spatial")
+    local = run("jacobian", q, frame=frame, expressed_in="local")
+    assert error(adjoint(T) @ local, spatial, 1.0) < ROUNDING
+    world = run("jacobian", q, frame=frame, expressed_in="world")
+    turn = np.kron(np.eye(2), T[:3, :3])
+    assert error(turn @ local, world, 1.0) < ROUNDING
+
+
+def test_jacobian_dot_is_the_derivative(robot, run):
+    q, qd, _ = state(robot)
+    h = 1e-6
+    for expressed_in in ("world", "local", "spatial"):
+        o = dict(frame=robot.frames[-1], expressed_in=expressed_in)
+        wanted = (run("jacobian", q + h * qd, **o) - run("jacobian", q - h * qd, **o)) / (2 * h)
+        assert error(run("jacobian_dot", q, qd, **o), wanted, 1.0) < DIFFERENCE
+
+
+def test_transforms_between_frames_chain(robot, run):
+    """T_ac = T_ab T_bc for any three frames, T_aa = 1, T_ab = T_ba⁻¹. Seed 000 eq. 2."""
+    q = state(robot)[0]
+    a, b, c = robot.frames[0], robot.frames[len(robot.frames) // 2], robot.frames[-1]
+    T = lambda x, y: run("transform", q, to=x, of=y)  # noqa: E731
+    assert error(T(a, b) @ T(b, c), T(a, c)) < ROUNDING
+    assert error(T(b, b), np.eye(4)) < ROUNDING
+    assert error(np.linalg.inv(T(b, c)), T(c, b)) < ROUNDING
+    assert error(T(a, c), run("fk", q, frame=c)) < ROUNDING
+
+
+def test_mass_matrix_is_the_sum_over_body_jacobians(robot, run):
+    """M = Σ Jᵀ 𝒢 J (seed 004) and Σ m J_vᵀ J_v + J_ωᵀ R I Rᵀ J_ω (seeds 000, 002)."""
+    q = state(robot)[0]
+    M = np.zeros((robot.n, robot.n))
+    by_com = np.zeros_like(M)
+    for body in robot.model.bodies:
+        J = run("jacobian", q, frame=body.name, expressed_in="local")
+        M += J.T @ np.array(body.inertia.matrix()) @ J
+        Jc = run("com_jacobian", q, link=body.name)
+        R = run("fk", q, frame=body.name)[:3, :3]
+        I_c = R @ np.array(body.inertia.about_com()) @ R.T
+        by_com += body.inertia.m * Jc[:3].T @ Jc[:3] + Jc[3:].T @ I_c @ Jc[3:]
+        for total in (M, by_com):
+            total[body.coordinate, body.coordinate] += body.multiplier**2 * body.rotor_inertia
+    assert error(M, run("mass_matrix", q)) < ROUNDING
+    assert error(by_com, run("mass_matrix", q)) < ROUNDING
+
+
+def test_closed_matrix_form(robot):
+    """Seed 004, method 1: M, c, g and Ṁ from 𝒜, ℒ, 𝒲, 𝒢."""
+    q, qd, _ = state(robot)
+    form = matrix_form.matrix_form(robot.model, q.tolist())
+    rotors = np.zeros(robot.n)
+    for body in robot.model.bodies:
+        rotors[body.coordinate] += body.multiplier**2 * body.rotor_inertia
+    M = np.array(matrix_form.mass_matrix(form)) + np.diag(rotors)
+    assert error(M, evaluate(robot, "float", "mass_matrix", q)) < ROUNDING
+    c = matrix_form.coriolis_torque(form, qd.tolist())
+    assert error(c, evaluate(robot, "float", "coriolis_torque", q, qd), 1.0) < ROUNDING
+    g = matrix_form.gravity_torque(form)
+    assert error(g, evaluate(robot, "float", "gravity_torque", q), 1.0) < ROUNDING
+    M_dot = matrix_form.mass_matrix_dot(form, qd.tolist())
+    assert error(M_dot, evaluate(robot, "float", "mass_matrix_dot", q, qd), 1.0) < ROUNDING
+    L, W = np.array(form.L), np.array(form.W)
+    assert error(L @ (np.eye(len(W)) - W), np.eye(len(W))) < ROUNDING
+
+
+def test_momentum_and_centre_of_mass(robot, run):
+    q, qd, _ = state(robot)
+    p = run("momentum", q, qd)
+    J = run("center_of_mass_jacobian", q)
+    assert error(robot.mass * J @ qd, p[:3], 1.0) < ROUNDING
+    h = 1e-6
+    rate = (run("center_of_mass", q + h * qd) - run("center_of_mass", q - h * qd)) / (2 * h)
+    assert error(J @ qd, rate, 1.0) < DIFFERENCE
+    about = run("momentum", q, qd, about="com")
+    assert error(about[3:] + np.cross(run("center_of_mass", q), p[:3]), p[3:], 1.0) < ROUNDING
+    P = -robot.mass * robot.gravity @ run("center_of_mass", q)
+    assert abs(P - run("potential_energy", q)) < ROUNDING * max(1, abs(P))
+
+
+def test_moving_base_is_felt_as_gravity_and_as_one_more_joint(robot, run):
+    """A base that accelerates like −g cancels gravity; a base that turns is a robot on a turntable."""
+    q, qd, qdd = state(robot)
+    fall = np.r_[robot.gravity, 0, 0, 0]
+    weightless = run("inverse_dynamics", q, qd, qdd, fall, given=("base_acceleration",))
+    wanted = run("inverse_dynamics", q, qd, qdd) - run("gravity_torque", q)
+    assert error(weightless, wanted, 1.0) < ROUNDING
+
+
+def test_a_base_on_a_turntable():
+    from dataclasses import replace
+
+    from dalembert.describe.description import Joint, Link
+
+    d = random_tree(seed=8, joints=4)
+    turned = replace(
+        d,
+        links=(Link("ground"), *d.links),
+        joints=(Joint("turntable", "continuous", "ground", "base", axis=(0.0, 0.0, 1.0)), *d.joints),
+    )
+    small, large = Robot(d), Robot(turned)
+    q, qd, qdd = state(small)
+    w, wd = 0.7, -1.3
+    base = dict(base_velocity=[0, 0, 0, 0, 0, w], base_acceleration=[0, 0, 0, 0, 0, wd])
+    tau = small.inverse_dynamics(q, qd, qdd, **base)
+    wanted = large.inverse_dynamics(np.r_[0, q], np.r_[w, qd], np.r_[wd, qdd])[1:]
+    assert error(tau, wanted) < ROUNDING
+
+
+def test_the_lean_model_has_the_same_dynamics(robot):
+    from dalembert.algorithms import articulated, newton_euler
+
+    q, qd, qdd = (x.tolist() for x in state(robot))
+    a, b = robot.model, lean(robot.model)
+    for f in (newton_euler.inverse_dynamics, articulated.factorised):
+        assert error(f(b, q, qd, qdd), f(a, q, qd, qdd), 1.0) < SOLVED
+    assert error(composite.christoffel(b, q), composite.christoffel(a, q), 1.0) < ROUNDING
+    for body in b.bodies:
+        assert body.inertia.m == 0.0 or body.kind == "prismatic"
+
+
+def test_a_hundred_joints():
+    robot = Robot(random_tree(seed=9, joints=100, chain=True, fixed=False))
+    q, qd, qdd = state(robot)
+    tau = evaluate(robot, "float", "inverse_dynamics", q, qd, qdd)
+    M, c = (evaluate(robot, "float", "mass_matrix", q), evaluate(robot, "float", "bias_torque", q, qd))
+    assert error(M @ qdd + c, tau) < ROUNDING
+    back = evaluate(robot, "float", "forward_dynamics", q, qd, tau, method="articulated")
+    assert error(back, qdd) < 1e-6  # a chain of a hundred: condition number 1e9
+    assert error(robot.inverse_dynamics(q, qd, qdd), tau) < ROUNDING
