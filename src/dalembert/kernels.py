@@ -21,7 +21,7 @@ from dalembert.algorithms import (
     regressor,
 )
 from dalembert.compile import Kernel, compile_function
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.model import Frame, Model
 from dalembert.model.lean import lean
 from dalembert.spatial import Force, Pose, rotation
@@ -124,9 +124,23 @@ def _cheaper_method(model: Model) -> str:
 
 def _analytic(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, Any]:
     frame = model.frame(o["frame"])
-    R = kinematics.frame_pose(model, a["q"], frame).R
-    J = jacobians.analytic_jacobian(model, a["q"], frame, o["angles"])
-    return J, rotation.euler_determinant(R, o["angles"])
+    det = rotation.euler_determinant(kinematics.frame_pose(model, a["q"], frame).R, o["angles"])
+    if isinstance(det, float) and det < SINGULAR_ANGLES:  # a planar arm's zyz angles, say
+        raise singular_angles(o["angles"], frame.name, " in every state")
+    return jacobians.analytic_jacobian(model, a["q"], frame, o["angles"]), det
+
+
+# Below this |det B(α)| the Euler angles are taken as singular: their rates would exceed ω a million times.
+SINGULAR_ANGLES = 1e-6
+
+
+def singular_angles(angles: str, frame: str, where: str) -> SingularityError:
+    """The error for Euler angles that cannot follow every rotation."""
+    middle = "0 or ±π" if angles[0] == angles[-1] else "±π/2"
+    return SingularityError(
+        f"the {angles!r} angles of frame {frame!r} are singular{where}: their middle angle is {middle}, where "
+        "the other two turn about the same axis; choose another sequence"
+    )
 
 
 def _columns(model: Model, o: dict[str, Any]) -> tuple[tuple[int, ...], ...]:

@@ -19,15 +19,12 @@ from dalembert import kernels
 from dalembert.algorithms import regressor
 from dalembert.compile import Kernel
 from dalembert.describe.description import Description, Inertial, Joint, Link, Origin
-from dalembert.errors import DescriptionError, InputError, SingularityError, unknown
+from dalembert.errors import DescriptionError, InputError, unknown
 from dalembert.explain import explain
 from dalembert.model import Model, build
 
 Array = NDArray[np.float64]
 Key = tuple[Any, ...]
-
-# Below this |det B(α)| the Euler angles are taken as singular: their rates would exceed ω a million times.
-SINGULAR_ANGLES = 1e-6
 
 
 @dataclass(frozen=True)
@@ -229,15 +226,12 @@ class Robot:
 
         `angles` is "rpy" or a sequence in the order of multiplication ("zyz" is Rz Ry Rz). Where the angles are
         singular (det B(α) = 0) this is an error."""
-        J, det = self._run(("analytic_jacobian", (), frame, angles), None, q)
-        bad = np.argwhere(~(np.asarray(det) >= SINGULAR_ANGLES) & ~np.isnan(det))
+        with np.errstate(divide="ignore", invalid="ignore"):  # a singular state is told below, in words
+            J, det = self._run(("analytic_jacobian", (), frame, angles), None, q)
+        bad = np.argwhere(np.asarray(det) < kernels.SINGULAR_ANGLES)
         if len(bad):
             where = f" in state {tuple(int(i) for i in bad[0])}" if np.ndim(det) else ""
-            middle = "0 or ±π" if angles[0] == angles[-1] else "±π/2"
-            raise SingularityError(
-                f"the {angles!r} angles of frame {self.model.frame(frame).name!r} are singular{where}: their "
-                f"middle angle is {middle}, where the other two turn about the same axis; choose another sequence"
-            )
+            raise kernels.singular_angles(angles, self.model.frame(frame).name, where)
         return J
 
     def fk_jacobian(
@@ -437,7 +431,7 @@ class Robot:
         _refuse_unhashable(options)
         kernel = self.kernel(name, given, **options)
         new = key not in self._ufuncs
-        if new:
+        if new and self.n:  # without joints NumPy cannot check shapes: every call comes through here
             self._ufuncs[key] = kernel.ufunc
         explain(self, kernel, row.arguments + given, arguments, out)
         if not new:

@@ -294,6 +294,19 @@ def test_triangle_inequality_loads_with_a_warning() -> None:
 
 
 @pytest.mark.parametrize(
+    ("inertia", "verdict"),
+    [
+        ((1.0, 0.0, 0.0, 1.0, 0.0, 2.01), "triangle"),
+        ((-0.01, 0.0, 0.0, 1.0, 0.0, 1.0), "indefinite"),
+        ((1.0, 0.0, 1.1, 1.0, 0.0, 1.0), "indefinite"),
+        ((-1.0, 0.0, 0.0, -1.0, 0.0, -1.0), "indefinite"),
+    ],
+)
+def test_impossible_inertia_just_beyond_rounding(inertia: tuple[float, ...], verdict: str) -> None:
+    assert feasible.verdict(inertia, mass=1.0) == verdict
+
+
+@pytest.mark.parametrize(
     "inertia",
     [
         (1.0, 0.0, 0.0, 1.0, 0.0, 2.0),  # a flat plate
@@ -362,6 +375,15 @@ def test_mass_behind_a_fixed_joint_counts() -> None:
         "r", (*d.links, Link("tool", BODY)), (*d.joints, Joint("flange", "fixed", "lower", "tool"))
     )
     assert check(tool).warnings == ()
+
+
+def test_a_point_behind_a_fixed_joint_is_where_that_joint_puts_it() -> None:
+    point = Link("tool", Inertial(1.0, (0.0,) * 6))  # type: ignore[arg-type]
+    d = with_body(None)
+    for y, x, silent in ((0.5, 0.0, False), (0.0, 0.5, True)):  # on the axis of j2, y, and off it
+        flange = Joint("flange", "fixed", "lower", "tool", Origin((x, y, 0.0)))
+        warnings = check(Description("r", (*d.links, point), (*d.joints, flange))).warnings
+        assert (warnings == ()) == silent
 
 
 def test_massless_tool_frames_are_silent() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dalembert.describe.chain import snap_angle, snap_length
 from dalembert.describe.check import check
 from dalembert.describe.description import (
     Description,
@@ -282,6 +283,7 @@ LINES = {
     "skew": [((0.1, 0.2, 0), (0, 1, 1)), ((1, 0, 1), (1, 0, 1)), ((0, 0, 1), (1, 1, 1))],
     "along x": [((0, 0.1, 0.2), (1, 0, 0)), ((1, 0, 0), (1, 0, 0))],
     "nearly parallel": [((0, 0, 0), (0, 0, 1)), ((1, 0, 0), (0, 1e-7, 1))],
+    "parallel to nine digits": [((0, 0, 0), (0, 0, 1)), ((1, 0, 0), (0, 1e-9, 1)), ((2, 0, 0), (0, 0, 1))],
 }
 
 
@@ -291,11 +293,15 @@ def test_to_dh_where_the_common_normal_is_not_unique(name, convention):
     robot = axis_chain(*LINES[name])
     table = to_dh(robot, convention)
     rng = np.random.default_rng(3)
-    # Nearly parallel axes put the common normal 1e7 m away: digits go, as geometry demands.
-    tolerance = 1e-7 if name == "nearly parallel" else CLOSE
+    # Nearly parallel axes put the common normal 1e7 m away, where an angle's last bit is 1e-9 m.
+    tolerance = {"nearly parallel": 1e-8, "parallel to nine digits": 1e-8}.get(name, CLOSE)
     for q in rng.uniform(-2, 2, (4, len(table.rows))):
         got = table_fk(table.rows, q, convention, table.base, table.tool)
         np.testing.assert_allclose(got, fk(robot, q), atol=tolerance, rtol=0)
+
+
+def test_axes_parallel_to_nine_digits_give_a_table_of_the_arms_own_size():
+    assert max(abs(row.d) for row in to_dh(axis_chain(*LINES["parallel to nine digits"])).rows) < 1
 
 
 def test_parallel_axes_take_d_zero_and_one_axis_takes_theta_zero():
@@ -306,10 +312,41 @@ def test_parallel_axes_take_d_zero_and_one_axis_takes_theta_zero():
 
 
 def test_constant_rotations_are_exact_quarter_turns():
-    robot = from_dh([DHRow(alpha=math.pi / 2), DHRow(theta=1.5707963268, alpha=-math.pi / 2), DHRow(d=1.0)])
+    robot = from_dh(
+        [DHRow(alpha=math.pi / 2), DHRow(theta=math.radians(450), alpha=-math.pi / 2), DHRow(d=1.0)]
+    )
     quarters = {0.0, math.pi / 2, -math.pi / 2, math.pi}
     assert {angle for joint in robot.joints for angle in joint.origin.rpy} <= quarters
     assert any(joint.origin.rpy != (0.0, 0.0, 0.0) for joint in robot.joints)
+
+
+def test_one_axis_up_to_rounding_takes_no_direction_from_the_rounding():
+    first = to_dh(axis_chain(((0, 0, 0), (0, 0, 1)), ((1e-15, 1e-15, 2), (0, 0, 1)))).rows[0]
+    assert (first.theta, first.a) == (0.0, 0.0)
+
+
+def test_a_tip_parallel_to_the_last_axis_leaves_only_a_turn_to_the_tool():
+    robot = from_dh([DHRow(a=0.5), DHRow(a=0.4)], tool=Origin((0.1, 0.2, 0.3), (0.0, 0.0, 0.7)))
+    table = to_dh(robot)
+    assert table.tool.xyz == (0.0, 0.0, 0.0) and table.tool.rpy[2] != 0.0
+    assert table.rows[-1].d == 0.3
+
+
+def test_rounding_is_taken_back_and_nothing_else():
+    assert snap_angle(-math.pi) == math.pi and snap_angle(math.pi / 2 + 4e-16) == math.pi / 2
+    assert snap_angle(1.5707963268) == 1.5707963268  # written so
+    assert snap_angle(7.0) == 7.0 - 2 * math.pi and snap_angle(1e-9) == 1e-9
+    assert snap_length(0.10699999999999998) == 0.107 and snap_length(1e-13) == 1e-13
+    assert snap_length(0.1234567890123456) == 0.1234567890123456
+    assert math.copysign(1.0, snap_length(-1e-17)) == 1.0
+
+
+def test_a_tip_that_moves_keeps_its_name_and_its_frame():
+    robot = replace(from_dh([DHRow(d=0.3, alpha=0.4), DHRow(a=0.5)]), tip="link2")
+    table = to_dh(robot)
+    assert table.tip == "link2_end" and [row.link for row in table.rows] == ["link1", "link2"]
+    q = np.array([0.3, -0.8])
+    np.testing.assert_allclose(fk(table.description(), q), fk(robot, q), atol=CLOSE, rtol=0)
 
 
 def test_limits_drives_and_names_travel():

@@ -16,7 +16,7 @@ from dalembert.compile.interpret import interpret
 from dalembert.compile.lower import Program, lower
 
 Shape = tuple[int, ...]
-EMITTER = "1"  # raised when the IR of an unchanged program changes: part of the cache's key
+EMITTER = "3"  # raised when the IR of an unchanged program changes: part of the cache's key
 
 
 def _nested(flat: list[Any], shape: Shape) -> Any:
@@ -35,7 +35,7 @@ def _flat(nested: Any, shape: Shape) -> list[Any]:
     return [x for row in nested for x in _flat(row, shape[1:])]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Kernel:
     """A compiled function of arrays. Calls broadcast over leading dimensions, take out=, release the GIL."""
 
@@ -66,6 +66,9 @@ class Kernel:
             cache.store(name, code)
         linked = llvm.Code(code, target)
         return ufunc.make(linked.address, self.signature, self.name, self.doc, linked)
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name} {self.signature}: {self.operations} operations>"
 
     def _text(self) -> str:
         steps = ((s.operation, s.operands, s.value, s.flip) for s in self.program.steps)

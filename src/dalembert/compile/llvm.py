@@ -131,8 +131,10 @@ class _Writer:
         shifted = self.operation("add", product, n(trig.MAGIC))
         k = self.let(f"bitcast {V} {shifted} to {I}")
         turns = self.operation("subtract", shifted, n(trig.MAGIC))
-        size = self.operation("absolute", x)
-        inside = self.let(f"fcmp ole {V} {size}, {n(trig.LIMIT)}")
+        # |x| ≤ LIMIT on the bits: a comparison of doubles would raise the "invalid" flag for NaN, and NumPy warn.
+        bits = self.let(f"bitcast {V} {self.operation('absolute', x)} to {I}")
+        limit = struct.unpack("<q", struct.pack("<d", trig.LIMIT))[0]
+        inside = self.let(f"icmp sle {I} {bits}, {self.integer(limit)}")
         r = self.let(f"select {B} {inside}, {V} {x}, {V} {n(float('nan'))}")
         for part in trig.HALF_PI:
             r = fma(turns, n(-part), r)
@@ -161,20 +163,42 @@ class _Writer:
 
 
 class _Body:
-    """Writes steps of a program, remembering what each is called; `outside` fetches what it must."""
+    """Writes steps of a program, remembering what each is called.
+
+    Sines and cosines of what the arguments alone determine (the joint angles) are computed beforehand, all in one
+    small loop, and wait in the array %trig; `angles` says where."""
 
     def __init__(self, writer: _Writer, program: Program, positions: Sequence[int]) -> None:
         self.w = writer
         self.program = program
         self.first_input = positions
+        self.angles = {x: k for k, x in enumerate(_angles(program))}
         self.names: dict[int, str] = {}
         self.pairs: dict[int, tuple[str, str]] = {}
+
+    def begin(self) -> None:
+        """Compute the angles and call the loop."""
+        w, count = self.w, len(self.angles)
+        if not count:
+            return
+        w.do(f"%angles = alloca [{count} x {w.V}], align 64")
+        w.do(f"%trig = alloca [{2 * count} x {w.V}], align 64")
+        for x, k in self.angles.items():
+            w.store(self.name(x), "%angles", k)
+        w.do(f"call void @sin_cos_{w.width}(ptr %angles, ptr %trig, i64 {count})")
 
     def name(self, k: int) -> str:
         known = self.names.get(k)
         if known is None:
             known = self.names[k] = self._write(self.program.steps[k])
         return known
+
+    def write(self, k: int, places: Sequence[int]) -> None:
+        """Write step k, and store it right away where it is an output: a value held for later costs a register."""
+        if places or self.program.steps[k].operation != "input":  # inputs are loaded where they are used
+            value = self.name(k)
+            for place in places:
+                self.w.store(value, "%out", place)
 
     def _write(self, step: Step) -> str:
         w = self.w
@@ -185,9 +209,12 @@ class _Body:
             return w.load("%in", self.first_input[argument] + position)
         if step.operation in ("sin", "cos"):
             (x,) = step.operands
+            cos = step.operation == "cos"
+            if x in self.angles:
+                return w.load("%trig", 2 * self.angles[x] + cos)
             if x not in self.pairs:
                 self.pairs[x] = w.sin_cos(self.name(x))
-            return self.pairs[x][step.operation == "cos"]
+            return self.pairs[x][cos]
         operands = [self.name(x) for x in step.operands]
         for i, flipped in enumerate(step.flip):
             if flipped:
@@ -195,13 +222,53 @@ class _Body:
         return w.operation(step.operation, *operands)
 
 
-def _outputs(program: Program) -> Iterator[tuple[int, int]]:
-    """(place in the output buffer, step) of every output."""
-    place = 0
-    for group in program.outputs:
-        for step in group:
-            yield place, step
-            place += 1
+def _angles(program: Program) -> list[int]:
+    """The operands of sin and cos that need no other sin or cos."""
+    late: set[int] = set()  # steps that depend on a sine
+    found: dict[int, None] = {}
+    for k, step in enumerate(program.steps):
+        trigonometric = step.operation in ("sin", "cos")
+        if trigonometric and step.operands[0] not in late:
+            found[step.operands[0]] = None
+        if trigonometric or any(x in late for x in step.operands):
+            late.add(k)
+    return list(found)
+
+
+def _sin_cos_function(width: int) -> str:
+    """sin and cos of an array of vectors, interleaved."""
+    w = _Writer(width)
+    w.lines = ["entry:", "  br label %head", "head:", "  %k = phi i64 [0, %entry], [%next, %head]"]
+    at = w.let(f"getelementptr {w.V}, ptr %angles, i64 %k")
+    pair = w.sin_cos(w.let(f"load {w.V}, ptr {at}, align 8"))
+    place = w.let("shl i64 %k, 1")
+    to = w.let(f"getelementptr {w.V}, ptr %trig, i64 {place}")
+    for k, value in enumerate(pair):
+        w.store(value, to, k)
+    w.do("%next = add i64 %k, 1")
+    w.do("%more = icmp slt i64 %next, %count")
+    w.do("br i1 %more, label %head, label %done")
+    w.lines += ["done:", "  ret void"]
+    return _function(f"sin_cos_{width}", "ptr noalias %angles, ptr noalias %trig, i64 %count", w.lines)
+
+
+def _places(program: Program) -> dict[int, list[int]]:
+    """For each step that is an output, its places in the output buffer."""
+    places: dict[int, list[int]] = {}
+    for place, k in enumerate(k for group in program.outputs for k in group):
+        places.setdefault(k, []).append(place)
+    return places
+
+
+def _constants(program: Program, width: int, name: str) -> str:
+    """Writes the outputs that do not depend on the state: once per call, not once per tile."""
+    w = _Writer(width)
+    for k, places in _places(program).items():
+        if program.steps[k].operation == "constant":
+            for place in places:
+                w.store(w.number(program.steps[k].value), "%out", place)
+    w.do("ret void")
+    return _function(name, "ptr noalias %out", w.lines)
 
 
 def _body(program: Program, positions: Sequence[int], width: int, name: str) -> str:
@@ -210,11 +277,11 @@ def _body(program: Program, positions: Sequence[int], width: int, name: str) -> 
         return _pieces(program, positions, width, name)
     w = _Writer(width)
     body = _Body(w, program, positions)
+    body.begin()
+    places = _places(program)
     for k, step in enumerate(program.steps):
-        if step.operation not in ("constant", "input"):
-            body.name(k)
-    for place, k in _outputs(program):
-        w.store(body.name(k), "%out", place)
+        if step.operation != "constant":
+            body.write(k, places.get(k, ()))
     w.do("ret void")
     return _function(name, "ptr noalias %in, ptr noalias %out", w.lines)
 
@@ -228,30 +295,36 @@ def _pieces(program: Program, positions: Sequence[int], width: int, name: str) -
     """The same, cut every PIECE steps; what a later piece needs waits in an array, whose places are used
     again once their last reader is done."""
     steps = program.steps
-    computed = [k for k, s in enumerate(steps) if s.operation not in ("constant", "input")]
+    ready = ("constant", "input", "sin", "cos")
+    angles = set(_angles(program))
+    computed = [
+        k
+        for k, s in enumerate(steps)
+        if s.operation not in ready or (s.operation in ("sin", "cos") and s.operands[0] not in angles)
+    ]
     piece = {k: at // PIECE for at, k in enumerate(computed)}
     count = len(computed) // PIECE + 1
     slot, slots = _slots(program, piece, computed)
-    output_of: dict[int, list[tuple[int, int]]] = {}
-    for place, k in _outputs(program):
-        output_of.setdefault(piece.get(k, 0), []).append((place, k))
+    places = _places(program)
+    passed_on = [k for k in places if k not in piece and steps[k].operation != "constant"]
     functions = []
-    parameters = "ptr noalias %in, ptr noalias %out, ptr noalias %wait"
+    parameters = "ptr noalias %in, ptr noalias %out, ptr noalias %wait, ptr noalias %trig"
     for p in range(count):
         w = _Writer(width)
         body = _WaitingBody(w, program, positions, piece, p, slot)
-        for k in computed[p * PIECE : (p + 1) * PIECE]:
-            body.name(k)
+        for k in computed[p * PIECE : (p + 1) * PIECE] + (passed_on if p == 0 else []):
+            body.write(k, places.get(k, ()))
             if k in slot:
                 w.store(body.name(k), "%wait", slot[k])
-        for place, k in output_of.get(p, []):
-            w.store(body.name(k), "%out", place)
         w.do("ret void")
         functions.append(_function(f"{name}_{p}", parameters, w.lines, noinline=True))
     w = _Writer(width)
     w.do(f"%wait = alloca [{max(slots, 1)} x {w.V}], align 64")
+    body = _Body(w, program, positions)
+    body.begin()
+    trig = "%trig" if body.angles else "null"
     for p in range(count):
-        w.do(f"call void @{name}_{p}(ptr %in, ptr %out, ptr %wait)")
+        w.do(f"call void @{name}_{p}(ptr %in, ptr %out, ptr %wait, ptr {trig})")
     w.do("ret void")
     functions.append(_function(name, "ptr noalias %in, ptr noalias %out", w.lines))
     return "\n".join(functions)
@@ -468,9 +541,12 @@ class _Loop:
         self.steps = [self.item("%steps", k, "i64") for k in range(arguments)]
         self._layouts(arguments)
         one = self.let(f"icmp eq i64 {states}, 1")
-        self.do(f"br i1 {one}, label %single, label %head")
+        self.do(f"br i1 {one}, label %single, label %several")
+        self.lines.append("several:")
+        self.do(f"call void @constants_{width}(ptr %out)")
+        self.do("br label %head")
         self.lines.append("head:")
-        self.do("%i = phi i64 [0, %entry], [%next, %tile_end]")
+        self.do("%i = phi i64 [0, %several], [%next, %tile_end]")
         more = self.let(f"icmp slt i64 %i, {states}")
         self.do(f"br i1 {more}, label %tile, label %done")
         self.lines.append("tile:")
@@ -483,6 +559,7 @@ class _Loop:
         self.lines.append("tile_end:")
         self.do("br label %head")
         self.lines.append("single:")
+        self.do("call void @constants_1(ptr %out)")
         self._tile(1, "0", "1", "false")
         self.do("br label %done")
         self.lines.append("done:")
@@ -570,7 +647,8 @@ def module(
         parts.append(f"declare {V} @llvm.fma.{v}({V}, {V}, {V})")
         parts += [f"declare {V} @llvm.{name}.{v}({V})" for name in ("sqrt", "fabs")]
         parts.append(_body(program, positions, w, f"body_{w}"))
-        parts.append(_copy_functions(w))
+        parts.append(_constants(program, w, f"constants_{w}"))
+        parts += [_copy_functions(w), _sin_cos_function(w)]
     parts.append(_Loop(inputs, outputs).write(width))
     return "\n".join(parts) + "\n"
 

@@ -50,10 +50,11 @@ def _maker() -> Any:
 
 
 def signature(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> str:
-    """NumPy's signature with every core dimension fixed: "(7),(7)->(7,7)"."""
+    """NumPy's signature with every core dimension fixed: "(7),(7)->(7,7)". NumPy cannot fix a dimension at zero:
+    such a one is named instead, and whoever makes the call checks it."""
 
     def side(shapes: Sequence[tuple[int, ...]]) -> str:
-        return ",".join("(" + ",".join(str(d) for d in shape) + ")" for shape in shapes)
+        return ",".join("(" + ",".join(str(d or "zero") for d in shape) + ")" for shape in shapes)
 
     return f"{side(inputs)}->{side(outputs)}"
 

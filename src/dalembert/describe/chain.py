@@ -17,15 +17,16 @@ from dalembert.spatial.inertia import Inertia
 from dalembert.spatial.pose import IDENTITY_POSE, Pose
 from dalembert.spatial.vector import congruence, matvec
 
-# A length this near [m] to a decimal of twelve places is that decimal, and a computation rounded it.
+# What a computation rounded: an angle [rad] this near to a multiple of π/2 is that multiple, and a length [m]
+# this near to a decimal of twelve places is that decimal. What was written with fewer digits stays.
 ROUNDING = 1e-14
 
 
 def snap_angle(angle: float) -> float:
-    """The angle in (−π, π], the exact multiple of π/2 where it is one up to `rotation.EXACT_ANGLE`."""
+    """The angle in (−π, π], the exact multiple of π/2 where it is one up to rounding."""
     angle = math.remainder(angle, 2 * math.pi)
     quarter = round(angle / (math.pi / 2))
-    if abs(angle - quarter * (math.pi / 2)) <= rotation.EXACT_ANGLE:
+    if abs(angle - quarter * (math.pi / 2)) <= ROUNDING:
         angle = math.pi if quarter == -2 else quarter * (math.pi / 2)
     return angle
 

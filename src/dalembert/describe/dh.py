@@ -142,9 +142,9 @@ def from_dh(
 def tree_of(table: DHTable) -> Description:
     """The links and joints of a table, not checked yet. Every joint moves about or along its own z.
 
-    Link i's frame sits on joint i's axis: for a standard table L_i = frame_{i−1} Rz(θᵢ) before Tz(dᵢ)
-    (for a prismatic joint after it), for a modified table frame i itself. Inertias and shapes are moved
-    there from the frame of the convention.
+    Link i's frame sits on joint i's axis: for a standard table it is frame_{i−1} Rz(θᵢ), or
+    frame_{i−1} Rz(θᵢ) Tz(qᵢ) for a prismatic joint, before the row's own Tz Tx Rx; for a modified table it
+    is frame i. Inertias and shapes are moved there from the frame of the convention.
     """
     links, joints = [table.root], []
     T, parent = to_pose(table.base), table.root.name
@@ -166,8 +166,6 @@ def _joint_and_link(row: DHRow, i: int, convention: str, T: Pose, parent: str) -
     z, x = screw_z(theta, d), screw_x(row.a, row.alpha)
     if convention == "modified":
         origin, link_frame, rest = T @ x @ z, IDENTITY_POSE, IDENTITY_POSE
-    elif row.kind == "prismatic":
-        origin, link_frame, rest = T @ z, x, x
     else:
         rest = screw_z(0.0, d) @ x
         origin, link_frame = T @ screw_z(theta, 0.0), rest
@@ -267,11 +265,19 @@ def _table(description: Description, chain: Chain) -> DHTable:
         base=to_origin(base),
         tool=to_origin(F.inverse() @ home),
         root=chain.root,
-        tip=chain.tip_name if chain.tip_name not in {b.joint.child for b in chain.bodies} else "tool",
+        tip=_end_name(description, chain),
         name=description.name,
         gravity=description.gravity,
         notes=description.notes,
     )
+
+
+def _end_name(description: Description, chain: Chain) -> str:
+    """The tip's name, if a frame has it; a tip that is a moving link itself needs another for its frame."""
+    if chain.tip_name not in {body.joint.child for body in chain.bodies}:
+        return chain.tip_name
+    taken = {link.name for link in description.links}
+    return "tool" if "tool" not in taken else f"{chain.tip_name}_end"
 
 
 def _fill(table: DHTable, chain: Chain) -> list[DHRow]:

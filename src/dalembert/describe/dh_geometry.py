@@ -19,8 +19,9 @@ from dalembert.spatial.vector import Vector, add, cross, dot, matvec, scale, sub
 X: Vector = (1.0, 0.0, 0.0)
 Z: Vector = (0.0, 0.0, 1.0)
 
-# Axes that differ by less than this angle [rad] count as parallel, as `rotation.cos_sin` has it.
-PARALLEL = rotation.EXACT_ANGLE
+# Axes that differ by less than this angle [rad] count as parallel. Taking them so costs at most that angle;
+# a common normal 1/angle away would cost as much in rounding, 1e-16/angle, and print lengths of 1e8 m.
+PARALLEL = 1e-8
 # Parallel axes nearer than this [m] count as one line: no direction can be taken from their distance.
 COINCIDENT = 1e-12
 
@@ -144,7 +145,8 @@ def next_frame(F: Pose, p: Vector, z: Vector, *, last: bool = False) -> Pose:
 
     Choices where geometry leaves them open: x_i points so that θ_i at q = 0 lies in (−90°, 90°]
     (so a_i may be negative); parallel axes take d_i = 0, or for the `last` frame the tip's own height;
-    one and the same axis takes θ_i = 0 and a_i = 0.
+    one and the same axis takes θ_i = 0 and a_i = 0. Axes at a small angle δ put the common normal some
+    L/δ away, and the table's own rounding is multiplied by that length: the convention's, not ours.
     """
     x0, z0, o = _column(F.R, 0), _column(F.R, 2), F.p
     n = cross(z0, z)

@@ -202,7 +202,10 @@ class _Reader:
         if "all" in missing:
             return None
         for end in ("lower", "upper"):
-            values[end] = None if kind == "continuous" else values[end] or 0.0
+            if kind == "continuous":
+                values[end] = None
+            elif values[end] is None:
+                values[end] = 0.0
         return Limit(**{name: None if name in missing else value for name, value in values.items()})
 
     def _drive(self, joint: Element, who: str) -> Drive:

@@ -29,8 +29,9 @@ from dalembert.spatial.vector import (
     unskew,
 )
 
-# An angle given as a decimal with at least ten digits of a multiple of π/2 means that multiple.
-EXACT_ANGLE = 1e-10
+# A multiple of π/2 to the last bit or two of a double is that multiple; an angle written with fewer digits is
+# taken as written.
+EXACT_ANGLE = 1e-15
 # Below this angle the series of exp and log replace the closed forms, which divide by θ².
 SMALL_ANGLE = 1e-4
 

@@ -1,0 +1,115 @@
+"""Kernels as NumPy functions: shapes, several outputs, memory, long programs, threads."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+from trees import random_tree
+
+import dalembert as dl
+from dalembert.compile import compile_function, llvm
+
+
+def test_shapes_of_every_dimension():
+    kernel = compile_function(
+        lambda s, v, m: (s * v[0], [[m[i][j] + v[j] for j in range(3)] for i in range(2)], v),
+        [(), (3,), (2, 3)],
+        [(), (2, 3), (3,)],
+    )
+    assert kernel.signature == "(),(3),(2,3)->(),(2,3),(3)"
+    rng = np.random.default_rng(0)
+    s, v, m = rng.normal(size=5), rng.normal(size=(5, 3)), rng.normal(size=(5, 2, 3))
+    a, b, c = kernel(s, v, m)
+    assert np.array_equal(a, s * v[:, 0]) and np.array_equal(b, m + v[:, None]) and np.array_equal(c, v)
+
+
+def test_constant_outputs_and_passed_on_inputs():
+    kernel = compile_function(lambda v: [0.0, v[1], 2.5, v[0] + v[1]], [(2,)], [(4,)])
+    for size in (None, 1, 2, 3, 4, 5, 9):
+        x = np.arange(2.0) if size is None else np.arange(2.0 * size).reshape(size, 2)
+        y = kernel(x)
+        assert (y[..., 0] == 0).all() and (y[..., 2] == 2.5).all()
+        assert np.array_equal(y[..., 1], x[..., 1]) and np.array_equal(y[..., 3], x.sum(-1))
+
+
+def test_the_announced_shape_must_come():
+    with pytest.raises(ValueError, match="2 rows where 3 were announced"):
+        compile_function(lambda v: v, [(2,)], [(3,)])
+
+
+@pytest.mark.parametrize("piece", [3, 50, 400])
+def test_long_programs_are_cut_and_give_the_same_bits(monkeypatch, piece):
+    robot = dl.Robot(random_tree(seed=3, joints=9))
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 13, robot.n))
+    for name, arguments in (("inverse_dynamics", (q, qd, qdd)), ("mass_matrix", (q,))):
+        monkeypatch.setenv("DALEMBERT_CACHE", "")
+        monkeypatch.setattr(llvm, "SPLIT_ABOVE", 10**9)
+        whole = dl.Robot(robot.description).kernel(name)(*arguments)
+        monkeypatch.setattr(llvm, "SPLIT_ABOVE", 10)
+        monkeypatch.setattr(llvm, "PIECE", piece)
+        cut = dl.Robot(robot.description).kernel(name)(*arguments)
+        assert np.array_equal(whole, cut)
+
+
+def test_every_width_gives_the_same_bits(monkeypatch):
+    from dataclasses import replace
+
+    arm = dl.load("ur5e")
+    kernel = arm.kernel("inverse_dynamics")
+    states = np.random.default_rng(0).uniform(-1, 1, (3, 21, 6))
+    wanted = kernel(*states)
+    native = llvm.host()
+    monkeypatch.setenv("DALEMBERT_CACHE", "")
+    for width in (1, 2, 4, 8, 16):
+        monkeypatch.setattr(llvm, "host", lambda w=width: replace(native, width=w))
+        again = compile_function(lambda *a: kernels_trace(arm, *a), [(6,)] * 3, [(6,)])
+        assert np.array_equal(again(*states), wanted), width
+
+
+def kernels_trace(arm, q, qd, qdd):
+    from dalembert.algorithms import newton_euler
+    from dalembert.model.lean import lean
+
+    return newton_euler.inverse_dynamics(lean(arm.model), q, qd, qdd)
+
+
+def test_threads_may_call_and_compile_at_once():
+    arm = dl.load("scara")
+    q = np.random.default_rng(0).uniform(-1, 1, (1000, arm.n))
+    wanted = dl.load("scara").mass_matrix(q)
+    results: list = [None] * 8
+
+    def work(k: int) -> None:
+        results[k] = arm.mass_matrix(q)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert all(np.array_equal(r, wanted) for r in results)
+
+
+def test_a_ufunc_outlives_its_kernel():
+    double = compile_function(lambda v: [2.0 * x for x in v], [(2,)], [(2,)]).ufunc
+    gc.collect()
+    trash = [np.zeros(100) for _ in range(100)]
+    assert np.array_equal(double([1.0, 2.0]), [2.0, 4.0])
+    assert double.__name__ == "kernel" and len(trash) == 100
+
+
+def test_kernel_of_a_robot():
+    arm = dl.load("planar-2r")
+    kernel = arm.kernel("mass_matrix")
+    assert kernel is arm.kernel("mass_matrix")
+    assert kernel.signature == "(2)->(2,2)"
+    assert kernel.operations == 4  # cos, and three fused sums: the textbook's a + 2 b c₂, d + b c₂, d
+    assert "define void @dalembert_loop" in kernel.llvm_ir()
+    assert repr(kernel) == f"<Kernel mass_matrix (2)->(2,2): {kernel.operations} operations>"
+    q = [0.3, 0.4]
+    assert np.array_equal(kernel(q), arm.mass_matrix(q))
+    tip = arm.kernel("inverse_dynamics", ["f_tip"], expressed_in="local")
+    assert tip.signature == "(2),(2),(2),(6)->(2)"

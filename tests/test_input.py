@@ -1,0 +1,295 @@
+"""What users pass: anything NumPy takes works, anything else gets a sentence."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from tolerances import ROUNDING, error
+
+import dalembert as dl
+
+
+@pytest.fixture(scope="module")
+def arm() -> dl.Robot:
+    return dl.load("panda")
+
+
+@pytest.fixture
+def states(arm):
+    return np.random.default_rng(0).uniform(-1, 1, (3, 11, arm.n))
+
+
+def test_lists_tuples_and_integers(arm):
+    q = [0, 1, -1, 0, 1, 0, 1]
+    wanted = arm.fk(np.array(q, float))
+    for same in (q, tuple(q), np.array(q), np.array(q, np.int8), np.array(q, np.float32)):
+        assert np.array_equal(arm.fk(same), wanted)
+
+
+def test_batches_broadcast(arm, states):
+    q, qd, qdd = states
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    assert tau.shape == (11, 7)
+    assert np.array_equal(arm.inverse_dynamics(q[:, None], qd, qdd).shape, (11, 11, 7))
+    assert np.array_equal(arm.inverse_dynamics(q, qd[0], qdd[0])[3], arm.inverse_dynamics(q[3], qd[0], qdd[0]))
+
+
+def test_a_state_gives_the_same_bits_wherever_it_stands(arm, states):
+    q, qd, qdd = states
+    batch = arm.inverse_dynamics(q, qd, qdd)
+    for size in range(1, 12):
+        part = arm.inverse_dynamics(q[:size], qd[:size], qdd[:size])
+        assert np.array_equal(part, batch[:size])
+    for k in range(11):
+        assert np.array_equal(arm.inverse_dynamics(q[k], qd[k], qdd[k]), batch[k])
+
+
+def test_layouts(arm, states):
+    """Fortran order, strides, negative strides, read-only, a broadcast view: the same numbers."""
+    q, qd, qdd = states
+    wanted = arm.mass_matrix(q)
+    wide = np.zeros((11, 14))
+    wide[:, ::2] = q
+    backwards = q[::-1, ::-1].copy()
+    frozen = q.copy()
+    frozen.flags.writeable = False
+    for same in (np.asfortranarray(q), wide[:, ::2], backwards[::-1, ::-1], frozen):
+        assert np.array_equal(arm.mass_matrix(same), wanted)
+    repeated = np.broadcast_to(q[0], (11, 7))
+    assert np.array_equal(arm.mass_matrix(repeated), np.repeat(wanted[:1], 11, axis=0))
+    unaligned = np.frombuffer(b"\0" + q.tobytes(), dtype=np.uint8)[1:].view(np.float64).reshape(q.shape)
+    assert np.array_equal(arm.mass_matrix(unaligned), wanted)
+
+
+def test_out_of_any_layout(arm, states):
+    q, _, _ = states
+    wanted = arm.mass_matrix(q)
+    for out in (
+        np.empty((11, 7, 7)),
+        np.empty((7, 7, 11)).transpose(2, 1, 0),
+        np.empty((22, 7, 7))[::2],
+        np.empty((11, 14, 14))[:, ::2, ::2],
+    ):
+        out[...] = np.nan
+        result = arm.mass_matrix(q, out=out)
+        assert result is out
+        assert np.array_equal(out, wanted)
+
+
+def test_memory_around_out_is_not_touched(arm, states):
+    q, _, _ = states
+    for size in range(12):
+        frame = np.full((size + 2, 7, 7), 7.0)
+        arm.mass_matrix(q[:size], out=frame[1:-1])
+        assert (frame[[0, -1]] == 7.0).all()
+
+
+def test_in_place(arm, states):
+    q, qd, qdd = states
+    wanted = arm.inverse_dynamics(q, qd, qdd)
+    for k in range(3):
+        arrays = [x.copy() for x in states]
+        arm.inverse_dynamics(*arrays, out=arrays[k])
+        assert np.array_equal(arrays[k], wanted)
+    shifted = np.vstack([q, q[:1]])
+    arm.inverse_dynamics(shifted[:-1], qd, qdd, out=shifted[1:])
+    assert np.array_equal(shifted[1:], wanted)
+
+
+def test_empty_batches(arm):
+    nothing = np.empty((0, 7))
+    assert arm.inverse_dynamics(nothing, nothing, nothing).shape == (0, 7)
+    assert arm.fk(np.empty((3, 0, 7))).shape == (3, 0, 4, 4)
+    assert arm.kinetic_energy(nothing, nothing).shape == (0,)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
+def test_what_is_not_finite_stays_in_its_state(arm, states, bad):
+    q, qd, qdd = (x.copy() for x in states)
+    wanted = arm.inverse_dynamics(q, qd, qdd)
+    q[5, 2] = bad
+    with np.errstate(all="raise"):  # idle lanes and NaN raise no floating-point alarm either
+        tau = arm.inverse_dynamics(q, qd, qdd)
+    others = np.arange(11) != 5
+    assert np.array_equal(tau[others], wanted[others])
+    assert np.isnan(tau[5, :3]).all()  # what depends on that joint
+    assert np.isnan(arm.fk(q)[5]).any()
+    assert np.isfinite(arm.fk(q)[others]).all()
+
+
+def test_zero_joints():
+    from dalembert.describe.description import Description, Joint, Link, Origin
+
+    rock = dl.Robot(
+        Description("rock", (Link("a"), Link("b")), (Joint("j", "fixed", "a", "b", Origin((1.0, 2.0, 3.0))),))
+    )
+    assert rock.n == 0
+    assert np.array_equal(rock.fk([])[:3, 3], [1, 2, 3])
+    assert rock.jacobian([]).shape == (6, 0)
+    assert rock.mass_matrix(np.empty((4, 0))).shape == (4, 0, 0)
+    assert rock.forward_dynamics([], [], []).shape == (0,)
+    with pytest.raises(dl.InputError, match=r"q has shape \(1,\); its last dimension must be 0"):
+        rock.fk([0.0])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    {
+        "wrong length": (lambda a, q: a.fk(q[:6]), r"q has shape \(6,\); its last dimension must be 7 .*panda_joint7"),
+        "a scalar": (lambda a, q: a.fk(0.5), r"q has shape \(\); its last dimension must be 7"),
+        "text": (lambda a, q: a.fk("home"), "q must be real numbers, got text"),
+        "None": (lambda a, q: a.fk(None), "q is None"),
+        "ragged": (lambda a, q: a.fk([[1, 2], [3]]), "q is not a rectangular array of numbers"),
+        "complex": (lambda a, q: a.fk(q * 1j), "got complex numbers; the imaginary part"),
+        "objects": (lambda a, q: a.fk([object()] * 7), "q must be real numbers, got Python objects"),
+        "long double": (lambda a, q: a.fk(q.astype(np.longdouble)), r"convert it with .astype\(float\)"),
+        "batches": (
+            lambda a, q: a.inverse_dynamics(np.zeros((2, 7)), np.zeros((3, 7)), q),
+            r"the leading dimensions do not broadcast: q \(2,\), qd \(3,\), qdd \(\)",
+        ),
+        "the third argument": (lambda a, q: a.inverse_dynamics(q, q, q[:2]), r"qdd has shape \(2,\)"),
+        "wrench": (lambda a, q: a.inverse_dynamics(q, q, q, [1, 2, 3]), r"f_tip has shape \(3,\); .* 6, \(f, n\)"),
+        "out shape": (lambda a, q: a.mass_matrix(q, out=np.empty((7, 6))), r"out has shape \(7, 6\); the result has"),
+        "out type": (lambda a, q: a.mass_matrix(q, out=np.empty((7, 7), np.int64)), "out must have dtype float64"),
+        "out list": (lambda a, q: a.mass_matrix(q, out=[0.0]), "out must be a NumPy array, got list"),
+        "read-only out": (lambda a, q: a.fk(q, out=np.broadcast_to(0.0, (4, 4))), "out is read-only"),
+        "frame as a list": (lambda a, q: a.fk(q, ["panda_link8"]), "frame must be a name, got list"),
+        "base velocity": (
+            lambda a, q: a.inverse_dynamics(q, q, q, base_velocity=[0]),
+            r"base_velocity has shape \(1,\); its last dimension must be 6, \(v, ω\)",
+        ),
+    }.values(),
+)  # fmt: skip
+def test_a_wrong_argument_gets_a_sentence(arm, call, words):
+    q = np.zeros(7)
+    for _ in range(2):  # before the kernel is compiled, and after
+        with pytest.raises(dl.InputError, match=words):
+            call(arm, q)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda a, q: a.fk(q, "panda_link9"), "unknown frame 'panda_link9'; did you mean 'panda_link"),
+        (lambda a, q: a.jacobian(q, expressed_in="body"), "unknown expressed_in 'body'; choose from 'world', 'local'"),
+        (lambda a, q: a.coriolis_matrix(q, q, "kristoffel"), "unknown choice 'kristoffel'; did you mean 'christoffel'"),
+        (lambda a, q: a.analytic_jacobian(q, angles="zzy"), "unknown angles 'zzy'"),
+        (lambda a, q: a.forward_dynamics(q, q, q, method="abba"), "unknown method 'abba'"),
+        (lambda a, q: a.momentum(q, q, about="tip"), "unknown about 'tip'"),
+        (lambda a, q: a.kernel("inverse_dynamic"), "unknown kernel 'inverse_dynamic'; did you mean 'inverse_dynamics'"),
+        (lambda a, q: a.kernel("fk", fram="x"), "unknown option of fk 'fram'; did you mean 'frame'"),
+        (lambda a, q: a.kernel("fk", ["f_tip"]), "unknown optional argument of fk 'f_tip'"),
+        (lambda a, q: dl.load("pandas"), "unknown robot 'pandas'; did you mean 'panda'"),
+        (lambda a, q: dl.load("panda", tip="hand"), "unknown frame 'hand'"),
+        (lambda a, q: a.with_tip("link8"), "unknown frame 'link8'"),
+        (lambda a, q: a.without_payload(), "unknown payload 'payload'"),
+    ],
+)
+def test_a_wrong_name_gets_the_right_ones(arm, call, words):
+    with pytest.raises(dl.UnknownNameError) as refusal:
+        call(arm, np.zeros(7))
+    assert words in str(refusal.value)
+
+
+def test_files_that_are_not_there(tmp_path):
+    with pytest.raises(dl.DescriptionError, match="there is no such file"):
+        dl.load(tmp_path / "arm.urdf")
+    with pytest.raises(dl.DescriptionError, match=r"a robot is a file ending in \.urdf, \.xacro, \.toml"):
+        dl.load(tmp_path / "arm.obj")
+    folder = tmp_path / "folder.urdf"
+    folder.mkdir()
+    with pytest.raises(dl.DescriptionError, match="cannot be read"):
+        dl.load(folder)
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff\xfe")
+    with pytest.raises(dl.DescriptionError, match="not UTF-8"):
+        dl.load(binary)
+
+
+def test_a_robot_with_several_tips_asks_which(tmp_path):
+    file = tmp_path / "fork.urdf"
+    file.write_text(
+        """<robot name="fork"><link name="base"/><link name="left"/><link name="right"/>
+        <joint name="a" type="continuous"><parent link="base"/><child link="left"/></joint>
+        <joint name="b" type="continuous"><parent link="base"/><child link="right"/></joint></robot>"""
+    )
+    with pytest.warns(dl.ModelWarning):
+        fork = dl.load(file)
+    with pytest.raises(dl.InputError, match=r"2 possible tips \('left', 'right'\): say which with frame="):
+        fork.fk([0, 0])
+    assert fork.fk([0, 0], "left").shape == (4, 4)
+    with pytest.warns(dl.ModelWarning):
+        assert dl.load(file, tip="right").tip == "right"
+
+
+def test_singular_euler_angles_are_an_error(arm):
+    planar = dl.load("planar-2r")
+    with pytest.raises(dl.SingularityError, match=r"'zyz' angles of frame .* are singular in every state: their middle"):
+        planar.analytic_jacobian([0.1, 0.2])
+    with pytest.raises(dl.SingularityError, match=r"in state \(1,\)"):
+        q = np.random.default_rng(0).uniform(-1, 1, (3, 7))
+        q[1] = [0, 0, 0, -np.pi / 2, 0, np.pi / 2, 0]  # the flange's z axis points straight down
+        arm.analytic_jacobian(q)
+    assert planar.analytic_jacobian([0.1, 0.2], angles="rpy").shape == (6, 2)
+
+
+def test_analytic_jacobian_is_the_derivative_of_the_angles(arm):
+    from dalembert.spatial.rotation import EULER_SEQUENCES, to_euler
+
+    q = np.random.default_rng(2).uniform(-1, 1, 7)
+    h = 1e-6
+    for angles in ("rpy", *EULER_SEQUENCES):
+        J = arm.analytic_jacobian(q, angles=angles)
+        alpha = lambda x, a=angles: np.array(to_euler(arm.fk(x)[:3, :3].tolist(), a))  # noqa: E731
+        for k, e in enumerate(np.eye(7)):
+            wanted = (alpha(q + h * e) - alpha(q - h * e)) / (2 * h)
+            assert np.abs(J[3:, k] - wanted).max() < 1e-6, angles
+        assert error(J[:3], arm.jacobian(q)[:3]) < ROUNDING
+
+
+def test_payload_on_and_off(arm, states):
+    q, qd, qdd = states
+    loaded = arm.with_payload(2.0, (0.01, 0.02, 0.1), np.diag([0.01, 0.02, 0.03]))
+    assert loaded.mass == pytest.approx(arm.mass + 2.0)
+    assert np.abs(loaded.inverse_dynamics(q, qd, qdd) - arm.inverse_dynamics(q, qd, qdd)).max() > 1
+    off = loaded.without_payload()
+    assert np.array_equal(off.inverse_dynamics(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd))
+    nothing = arm.with_payload(0.0)
+    assert np.array_equal(nothing.inverse_dynamics(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd))
+    hold = arm.with_payload(2.0).gravity_torque(q) - arm.gravity_torque(q)
+    J = arm.jacobian(q)
+    assert error(hold, J[:, 2] * 2.0 * 9.81) < ROUNDING  # Jᵀ of the weight
+    for words, wrong in {
+        "already has a link 'payload'": lambda: loaded.with_payload(1.0),
+        "mass": lambda: arm.with_payload(-1.0),
+        "com must be three finite numbers": lambda: arm.with_payload(1.0, (0, 0)),
+        "symmetric": lambda: arm.with_payload(1.0, inertia=np.arange(9.0).reshape(3, 3)),
+        "inertia must be a 3×3 matrix": lambda: arm.with_payload(1.0, inertia=[1, 2]),
+    }.items():
+        with pytest.raises(dl.DalembertError, match=words):
+            wrong()
+
+
+def test_gravity(arm, states):
+    q, _, _ = states
+    assert not arm.with_gravity((0, 0, 0)).gravity_torque(q).any()
+    moon = arm.with_gravity((0, 0, -1.62))
+    assert error(moon.gravity_torque(q) * (9.81 / 1.62), arm.gravity_torque(q)) < ROUNDING
+    with pytest.raises(dl.InputError, match="gravity must be three finite numbers"):
+        arm.with_gravity((0, np.nan, 0))
+
+
+def test_random_configurations_lie_within_the_limits(arm):
+    q = arm.random_configuration((100, 3), seed=1)
+    assert q.shape == (100, 3, 7)
+    assert (q >= arm.limits.lower).all() and (q <= arm.limits.upper).all()
+    assert np.array_equal(q, arm.random_configuration((100, 3), seed=1))
+    assert arm.random_configuration(seed=0).shape == (7,)
+
+
+def test_a_robot_pickles(arm, states):
+    q, qd, qdd = states
+    twin = pickle.loads(pickle.dumps(arm))
+    assert np.array_equal(twin.inverse_dynamics(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd))
