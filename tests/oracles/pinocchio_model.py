@@ -65,7 +65,8 @@ class PinocchioModel:
         return self.G.T @ pin.rnea(self.model, self.data, self.q(q), self.v(qd), self.v(qdd))
 
     def mass_matrix(self, q):
-        M = pin.crba(self.model, self.data, self.q(q))
+        data = self.model.createData()  # with mimic joints, crba adds to what an earlier call left in M
+        M = pin.crba(self.model, data, self.q(q)).reshape(self.model.nv, -1)
         M = np.triu(M) + np.triu(M, 1).T
         return self.G.T @ M @ self.G
 
@@ -92,4 +93,4 @@ class PinocchioModel:
 
     def jacobian(self, q, frame, reference=pin.LOCAL_WORLD_ALIGNED):
         J = pin.computeFrameJacobian(self.model, self.data, self.q(q), self._frame(frame), reference)
-        return J @ self.G
+        return J.reshape(6, -1) @ self.G
