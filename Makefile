@@ -22,6 +22,7 @@ bench: .venv/test
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Dalembert needs Python 3.11 or newer')"
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	$(BIN)/python -m compileall -q src
 	touch $@
 
 .venv/test: .venv/core

@@ -6,9 +6,9 @@ import pickle
 
 import numpy as np
 import pytest
-from tolerances import ROUNDING, error
 
 import dalembert as dl
+from tolerances import ROUNDING, error
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_a_state_gives_the_same_bits_wherever_it_stands(arm, states):
 
 def test_layouts(arm, states):
     """Fortran order, strides, negative strides, read-only, a broadcast view: the same numbers."""
-    q, qd, qdd = states
+    q = states[0]
     wanted = arm.mass_matrix(q)
     wide = np.zeros((11, 14))
     wide[:, ::2] = q
@@ -226,7 +226,7 @@ def test_a_robot_with_several_tips_asks_which(tmp_path):
 
 def test_singular_euler_angles_are_an_error(arm):
     planar = dl.load("planar-2r")
-    with pytest.raises(dl.SingularityError, match=r"'zyz' angles of frame .* are singular in every state: their middle"):
+    with pytest.raises(dl.SingularityError, match=r"'zyz' angles of frame .* are singular in every state"):
         planar.analytic_jacobian([0.1, 0.2])
     with pytest.raises(dl.SingularityError, match=r"in state \(1,\)"):
         q = np.random.default_rng(0).uniform(-1, 1, (3, 7))

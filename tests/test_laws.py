@@ -7,13 +7,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tolerances import DIFFERENCE, ROUNDING, SOLVED, error
-from trees import random_tree
 
 from dalembert import kernels
 from dalembert.algorithms import composite, matrix_form
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
+from tolerances import DIFFERENCE, ROUNDING, SOLVED, error
+from trees import random_tree
 
 CASES = {
     "chain of 1": dict(seed=1, joints=1, fixed=False),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tolerances import PRINTED, ROUNDING, error
 
 import dalembert as dl
+from tolerances import PRINTED, ROUNDING, error
 
 QN = np.array([0, np.pi / 4, np.pi, 0, np.pi / 4, 0])
 ONES = np.ones(6)

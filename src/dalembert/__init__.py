@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dalembert import robots as robots
     from dalembert.errors import DalembertError as DalembertError
     from dalembert.errors import DescriptionError as DescriptionError
     from dalembert.errors import InputError as InputError
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from dalembert.poses import inverse as inverse
     from dalembert.poses import log6 as log6
     from dalembert.poses import pose as pose
-    from dalembert import robots as robots
     from dalembert.robot import Robot as Robot
 
 __version__ = "0.1.0"

@@ -420,8 +420,9 @@ class Robot:
         try:
             kernel = self._ufuncs[key]
             return kernel(*arguments) if out is None else kernel(*arguments, out=out)
-        except Exception as error:
-            return self._again(error, key, arguments, out)
+        except Exception as caught:
+            error = caught  # outside this block, so that what is raised below stands alone
+        return self._again(error, key, arguments, out)
 
     def _again(self, error: Exception, key: Key, arguments: tuple[Any, ...], out: Any) -> Any:
         """A call failed: compile what was missing and call again, or say what is wrong with the input."""

@@ -7,10 +7,10 @@ import threading
 
 import numpy as np
 import pytest
-from trees import random_tree
 
 import dalembert as dl
 from dalembert.compile import compile_function, llvm
+from trees import random_tree
 
 
 def test_shapes_of_every_dimension():

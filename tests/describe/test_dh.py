@@ -121,7 +121,7 @@ def random_inertial(rng):
     masses = rng.uniform(0.1, 1, 8)
     c = masses @ points / masses.sum()
     r = points - c
-    I = sum(m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(masses, r, strict=True))  # noqa: E741
+    I = sum(m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(masses, r, strict=True))
     six = tuple(float(I[i, j]) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
     return Inertial(float(masses.sum()), six, Origin(tuple(map(float, c)), tuple(rng.uniform(-1, 1, 3))))
 

@@ -120,7 +120,7 @@ def test_link_frames_stand_on_the_axes_with_the_roots_axes():
 
 def test_frame_chooses_the_path():
     robot = load("puma560")
-    S, M = to_screws(robot, "link3")
+    S, _ = to_screws(robot, "link3")
     assert S.shape == (3, 6)
     full, _ = to_screws(robot)
     np.testing.assert_array_equal(S, full[:3])

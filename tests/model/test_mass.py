@@ -17,7 +17,7 @@ from dalembert.model import mass
 from dalembert.spatial import Inertia, Pose
 from dalembert.spatial.rotation import from_rpy
 
-X, Y, Z, O = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)  # noqa: E741
+X, Y, Z, O = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
 ROUNDING = 1e-13  # a few dozen operations on numbers near one
 
 

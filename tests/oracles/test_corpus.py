@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from tolerances import ORACLE, error
 
 import dalembert as dl
 from oracles.pinocchio_model import PinocchioModel
+from tolerances import ORACLE, error
 
 _SITE = Path(site.getsitepackages()[0])
 _ROOTS = (_SITE / "cmeel.prefix/share/example-robot-data/robots", _SITE / "rtbdata")

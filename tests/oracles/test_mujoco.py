@@ -7,11 +7,11 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 import pytest
-from tolerances import ORACLE, error
-from trees import random_tree
 
 import dalembert as dl
 from dalembert.describe.urdf_write import write_urdf
+from tolerances import ORACLE, error
+from trees import random_tree
 
 NAMES = ["planar-3r", "rp", "scara", "stanford", "ur5e", "ur10e", "panda", "iiwa7"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 import pytest
-from tolerances import ORACLE, error
-from trees import random_tree
 
 import dalembert as dl
 from oracles.pinocchio_model import PinocchioModel
 from oracles.test_corpus import compare
+from tolerances import ORACLE, error
+from trees import random_tree
 
 SIZES = [1, 2, 3, 5, 7, 10, 14, 20, 30]
 

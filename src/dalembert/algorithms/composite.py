@@ -145,12 +145,12 @@ def christoffel(model: Model, q: Coordinates) -> list[Square]:
                 for k in path:
                     if last in (i, j, k):
                         G[i][j][k] = J[k].dot(force)
-    for i, j in ((i, j) for j in range(N) for i in model.path(j)[:-1]):
-        carried = J[i].cross(J[j])
-        for k in range(N):
-            if j in model.path(k) or k in model.path(j):
-                later = max(j, k)
-                G[i][j][k] = G[i][j][k] + J[k].dot(I[later].momentum(carried))
+    for j in range(N):
+        related = [k for k in range(N) if j in model.subtrees[k] or k in model.subtrees[j]]
+        for i in model.path(j)[:-1]:
+            carried = J[i].cross(J[j])
+            for k in related:
+                G[i][j][k] = G[i][j][k] + J[k].dot(I[max(j, k)].momentum(carried))
     return _gather_tensor(model, G)
 
 

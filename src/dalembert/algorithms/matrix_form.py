@@ -9,13 +9,14 @@ Stacked over the bodies, with twists linear first and each in its body's frame:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dalembert.algorithms import joints
 from dalembert.algorithms.joints import Coordinates
 from dalembert.algorithms.linear import apply, product, transposed
 from dalembert.model import Model
-from dalembert.spatial import Motion
+from dalembert.spatial import Motion, Pose
 from dalembert.spatial.vector import ZERO, Scalar, neg
 
 Rows = list[list[Scalar]]
@@ -36,15 +37,15 @@ def _zeros(rows: int, columns: int) -> Rows:
     return [[0.0] * columns for _ in range(rows)]
 
 
-def _put(A: Rows, block: list[tuple[Scalar, ...]], row: int, column: int) -> None:
+def _put(A: Rows, block: Sequence[Sequence[Scalar]], row: int, column: int) -> None:
     for r, values in enumerate(block):
         A[row + r][column : column + len(values)] = values
 
 
-def _adjoint_columns(T: object) -> list[tuple[Scalar, ...]]:
+def _adjoint_rows(T: Pose) -> list[tuple[Scalar, ...]]:
     """The 6×6 matrix of Motion.to_child(T), row by row."""
     units = [tuple(1.0 if i == k else 0.0 for i in range(6)) for k in range(6)]
-    columns = [Motion(u[:3], u[3:]).to_child(T).flat() for u in units]  # type: ignore[arg-type]
+    columns = [Motion(u[:3], u[3:]).to_child(T).flat() for u in units]
     return list(zip(*columns, strict=True))
 
 
@@ -57,9 +58,9 @@ def matrix_form(model: Model, q: Coordinates) -> MatrixForm:
     for i, body in enumerate(model.bodies):
         column = [(body.multiplier * x,) for x in joints.subspace(body).flat()]
         _put(A, column, 6 * i, body.coordinate)
-        _put(G, list(body.inertia.matrix()), 6 * i, 6 * i)
+        _put(G, body.inertia.matrix(), 6 * i, 6 * i)
         if body.parent >= 0:
-            _put(W, _adjoint_columns(T[i]), 6 * i, 6 * body.parent)
+            _put(W, _adjoint_rows(T[i]), 6 * i, 6 * body.parent)
         else:
             ground = Motion(neg(model.gravity), ZERO).to_child(T[i])
             V_dot_base[6 * i : 6 * i + 6] = ground.flat()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dalembert import scalar
 from dalembert.algorithms import joints, newton_euler
 from dalembert.algorithms.joints import Coordinates
-from dalembert.model import Model
+from dalembert.model import Body, Model
 from dalembert.spatial import Force
 from dalembert.spatial.vector import ZERO, Matrix, Scalar, Vector, dot
 
@@ -101,7 +101,7 @@ def parameters(model: Model, friction: bool = False, rotor: bool = False) -> lis
     return pi
 
 
-def _masters(model: Model) -> list:
+def _masters(model: Model) -> list[Body]:
     """For each coordinate, the body whose joint it is: the first that is not a mimic."""
     return [
         next(

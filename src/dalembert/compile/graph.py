@@ -230,7 +230,7 @@ def _divide(a: Any, b: Any) -> Any:
 def _binary(operation: str, a: Any, b: Any) -> Any:
     if not isinstance(a, (Node, *Number)) or not isinstance(b, (Node, *Number)):
         return NotImplemented
-    g = (a if isinstance(a, Node) else b).graph
+    g: Graph = (a if isinstance(a, Node) else b).graph  # type: ignore[union-attr]
     return Node(g, g.make(operation, g.index(a), g.index(b)))
 
 

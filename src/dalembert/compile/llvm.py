@@ -19,14 +19,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dalembert.compile import trigonometry as trig
 from dalembert.compile.lower import Program, Step
 from dalembert.compile.operations import OPERATIONS
-
-if TYPE_CHECKING:
-    import llvmlite.binding as binding
 
 SPLIT_ABOVE = 10_000  # steps in one function; longer programs are cut
 PIECE = 400  # steps per function then
@@ -100,7 +97,7 @@ class _Writer:
         self.lines.append(f"  {text}")
 
     def number(self, x: float) -> str:
-        bits = "0x%016X" % struct.unpack("<Q", struct.pack("<d", x))[0]
+        bits = f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
         return bits if self.width == 1 else "<" + ", ".join([f"double {bits}"] * self.width) + ">"
 
     def integer(self, x: int) -> str:
@@ -320,9 +317,9 @@ def _pieces(program: Program, positions: Sequence[int], width: int, name: str) -
         functions.append(_function(f"{name}_{p}", parameters, w.lines, noinline=True))
     w = _Writer(width)
     w.do(f"%wait = alloca [{max(slots, 1)} x {w.V}], align 64")
-    body = _Body(w, program, positions)
-    body.begin()
-    trig = "%trig" if body.angles else "null"
+    start = _Body(w, program, positions)
+    start.begin()
+    trig = "%trig" if start.angles else "null"
     for p in range(count):
         w.do(f"call void @{name}_{p}(ptr %in, ptr %out, ptr %wait, ptr {trig})")
     w.do("ret void")
@@ -387,7 +384,7 @@ def _copy_functions(width: int) -> str:
     Lanes past the last state repeat it on the way in, and are not written on the way out.
     """
     W, V = width, f"<{width} x double>" if width > 1 else "double"
-    rows = [f"  %last = sub i64 %lanes, 1"]
+    rows = ["  %last = sub i64 %lanes, 1"]
     for lane in range(W):
         rows += [
             f"  %c{lane} = icmp slt i64 {lane}, %lanes",
@@ -430,7 +427,7 @@ def _copy_functions(width: int) -> str:
     text += [f"  store {V} {vector}, ptr %at, align 8", end]
     text += [head.format(name=f"scatter_flat_{W}", arguments=arguments), *rows, loop, at]
     text += [f"  %v = load {V}, ptr %at, align 8", *scatter, end]
-    return "\n".join(text + [_strided(W, "gather"), _strided(W, "scatter")])
+    return "\n".join([*text, _strided(W, "gather"), _strided(W, "scatter")])
 
 
 def _strided(W: int, direction: str) -> str:
@@ -442,7 +439,8 @@ def _strided(W: int, direction: str) -> str:
         if gather
         else "  %value = load double, ptr %inside, align 8\n  store double %value, ptr %outside, align 1"
     )
-    return f"""define internal void @{direction}_strided_{W}(ptr %base, i64 %step, ptr %shape, ptr %steps, i64 %lanes, ptr %buffer) nounwind {{
+    parameters = "ptr %base, i64 %step, ptr %shape, ptr %steps, i64 %lanes, ptr %buffer"
+    return f"""define internal void @{direction}_strided_{W}({parameters}) nounwind {{
 entry:
   %n0 = load i64, ptr %shape
   %q1 = getelementptr i64, ptr %shape, i64 1
@@ -660,7 +658,8 @@ def object_code(text: str, target: Target) -> bytes:
         parsed = llvm.parse_assembly(text)
         parsed.triple = target.triple
         parsed.verify()
-        return _machine(target).emit_object(parsed)
+        code: bytes = _machine(target).emit_object(parsed)
+        return code
 
 
 class Code:

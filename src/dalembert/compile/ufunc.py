@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class _UFuncHead(ctypes.Structure):
 
 @cache
 def _maker() -> Any:
-    from numpy._core import _multiarray_umath as umath
+    umath: Any = import_module("numpy._core._multiarray_umath")
 
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -65,7 +66,7 @@ def make(address: int, shape: str, name: str, doc: str, keep: object) -> np.ufun
     tables = (
         (ctypes.c_void_p * 1)(address),
         (ctypes.c_void_p * 1)(None),
-        (ctypes.c_char * (left + right))(*[_DOUBLE] * (left + right)),
+        ctypes.create_string_buffer(bytes([_DOUBLE] * (left + right))),
         ctypes.create_string_buffer(name.encode()),
         ctypes.create_string_buffer(doc.encode()),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from dalembert.describe.description import Description, Inertial, Joint, Link
+from dalembert.describe.description import Description, Inertial, Joint, Limit, Link
 from dalembert.errors import unknown
 from dalembert.model.model import BASE, Body, Coordinate, Frame, Model
 from dalembert.spatial import Inertia, Pose
@@ -134,7 +134,7 @@ def _coordinates(
 
 
 def _coordinate(joint: Joint) -> Coordinate:
-    limit = joint.limit
+    limit = joint.limit or Limit()
 
     def bound(value: float | None, otherwise: float) -> float:
         return otherwise if value is None else value
@@ -142,10 +142,10 @@ def _coordinate(joint: Joint) -> Coordinate:
     return Coordinate(
         joint.name,
         "prismatic" if joint.kind == "prismatic" else "revolute",
-        bound(limit and limit.lower, -math.inf),
-        bound(limit and limit.upper, math.inf),
-        bound(limit and limit.effort, math.inf),
-        bound(limit and limit.velocity, math.inf),
+        bound(limit.lower, -math.inf),
+        bound(limit.upper, math.inf),
+        bound(limit.effort, math.inf),
+        bound(limit.velocity, math.inf),
     )
 
 

@@ -214,7 +214,7 @@ def to_inertial(inertia: Inertia) -> Inertial:
     if inertia.m <= 0:
         raise InputError(f"a mass of {inertia.m:g} kg has no centre of mass")
     x, y, z = (float(v) for v in inertia.com())
-    I = inertia.about_com()  # noqa: E741
+    I = inertia.about_com()
     return Inertial(
         float(inertia.m),
         (float(I[0][0]), float(I[0][1]), float(I[0][2]), float(I[1][1]), float(I[1][2]), float(I[2][2])),

@@ -102,7 +102,7 @@ def _sequence(angles: str) -> tuple[str, tuple[int, int, int]]:
 def from_euler(alpha: Vector, angles: str = "zyz") -> Matrix:
     """R(α) of a named sequence."""
     axes, order = _sequence(angles)
-    R = IDENTITY
+    R: Matrix = IDENTITY
     for axis, k in zip(axes, order, strict=True):
         R = matmul(R, axis_angle(_AXES[axis], alpha[k]))
     return R
@@ -152,7 +152,7 @@ def euler_rates(cos_sin: Sequence[tuple[Scalar, Scalar]], angles: str = "zyz") -
     """B(α) with ω = B(α) α̇, ω in the outer (world) frame, from the angles' (cos, sin). Seed 000 §2.2."""
     axes, order = _sequence(angles)
     columns: list[Vector] = [(), (), ()]
-    R = IDENTITY
+    R: Matrix = IDENTITY
     for axis, k in zip(axes, order, strict=True):
         columns[k] = matvec(R, _AXES[axis])
         R = matmul(R, about(_AXES[axis], *cos_sin[k]))
@@ -243,7 +243,7 @@ def orthonormal_error(R: Matrix) -> float:
             columns[1][0] * columns[2][1] - columns[1][1] * columns[2][0],
         ),
     )
-    return max(gram, abs(det - 1.0))
+    return float(max(gram, abs(det - 1.0)))
 
 
 def perpendicular(a: Vector) -> Vector:

@@ -1,0 +1,35 @@
+"""dalembert robots: what comes with the package."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+from dalembert.cli import output
+
+
+@click.command(name="robots", short_help="The bundled robots.")
+@output.json_option
+def command(as_json: bool) -> None:
+    """List the bundled robots.
+
+    \b
+    Example: dalembert robots
+    """
+    from dalembert import robots
+
+    rows = []
+    for name in robots.names():
+        robot = output.load(name)
+        kinds = "".join("P" if c.kind == "prismatic" else "R" for c in robot.model.coordinates)
+        about = re.split(r"[;:]|\. ", " ".join(robot.description.notes.split()))[0]
+        rows.append({"name": name, "joints": robot.n, "kinds": kinds, "mass": robot.mass, "about": about})
+    if as_json:
+        output.print_json(rows)
+        return
+    output.print_table(
+        "Bundled robots",
+        ("name", "joints", "kinds", "mass [kg]", "what it is"),
+        [(r["name"], r["joints"], r["kinds"], r["mass"], r["about"]) for r in rows],
+    )

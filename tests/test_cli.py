@@ -1,0 +1,130 @@
+"""The command line: each command's normal run, its JSON, and wrong uses with their messages."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import dalembert as dl
+from dalembert.cli import COMMANDS, main
+
+
+def run(*arguments: str, code: int = 0):
+    result = CliRunner().invoke(main, list(arguments))
+    assert result.exit_code == code, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)  # never a traceback
+    return result
+
+
+def data(*arguments: str):
+    return json.loads(run(*arguments, "--json").stdout)
+
+
+def test_help():
+    assert all(command in run("--help").output for command in COMMANDS)
+    for command in COMMANDS:
+        assert "Example" in run(command, "--help").output
+    assert dl.__version__ in run("--version").output
+
+
+def test_robots():
+    out = run("robots").output
+    assert all(name in out for name in dl.robots.names())
+    rows = {row["name"]: row for row in data("robots")}
+    assert rows["scara"]["kinds"] == "RRPR" and rows["panda"]["joints"] == 7
+
+
+def test_info():
+    out = run("info", "panda").output
+    assert "7 joints" in out and "panda_joint4" in out and "−3.0718" in out
+    card = data("info", "panda")
+    assert card["tip"] == "panda_link8" and len(card["joints"]) == 7
+    assert data("info", "planar-2r")["joints"][0]["lower"] is None  # no infinity in JSON
+    assert data("info", "puma560")["warnings"]
+
+
+def test_dynamics():
+    out = run("dynamics", "planar-2r", "--q", "30deg,60deg", "--qd", "1 0").output
+    assert "2.1667" in out and "e−1" not in out  # no rounding noise in tables
+    d = data("dynamics", "planar-2r", "--q", "0.1,0.2", "--qd", "1,2", "--qdd", "3,4")
+    arm = dl.load("planar-2r")
+    assert np.allclose(d["tau"], arm.inverse_dynamics([0.1, 0.2], [1, 2], [3, 4]), rtol=1e-15)
+    assert np.allclose(d["M"], arm.mass_matrix([0.1, 0.2]), rtol=1e-15)
+    middle = data("dynamics", "panda")["q"]
+    assert middle[3] == pytest.approx(-1.5708)
+    free, rough = (data("dynamics", "puma560", "--qd", "1,1,1,1,1,1", *f)["tau"] for f in ((), ("--friction",)))
+    assert rough[0] > free[0] + 5
+
+
+def test_convert(tmp_path):
+    q = np.random.default_rng(0).uniform(-1, 1, (4, 7))
+    arm = dl.load("panda")
+    for suffix in ("urdf", "toml"):
+        file = tmp_path / f"arm.{suffix}"
+        assert f"written to {file}" in run("convert", "panda", "-o", str(file)).output
+        assert np.array_equal(dl.load(file).mass_matrix(q), arm.mass_matrix(q))
+        assert run("convert", "panda", "--to", suffix).output.strip() == file.read_text().strip()
+        assert data("convert", "panda", "--to", suffix)["text"] == file.read_text()
+    assert "modified DH" in run("convert", "ur5e", "--to", "modified-dh").output
+    table = data("convert", "puma560", "--to", "dh")
+    assert [row["a"] for row in table["rows"]] == pytest.approx([0, 0.4318, 0.0203, 0, 0, 0])
+    screws = data("convert", "planar-2r", "--to", "screws")
+    assert screws["axes"] == [[0, 0, 0, 0, 0, 1], [0, -1, 0, 0, 0, 1]]
+    assert "ω_z" in run("convert", "planar-2r", "--to", "screws").output
+
+
+WRONG = {
+    "no such command": (("inf", "panda"), 2, "there is no command 'inf'; did you mean 'info'?"),
+    "info: unknown robot": (("info", "pandas"), 1, "unknown robot 'pandas'; did you mean 'panda'?"),
+    "info: no such file": (("info", "arm.urdf"), 1, "arm.urdf: there is no such file"),
+    "info: unknown tip": (("info", "panda", "--tip", "panda_link9"), 1, "unknown frame 'panda_link9'"),
+    "info: nothing given": (("info",), 2, "Missing argument 'ROBOT'"),
+    "robots: too much": (("robots", "panda"), 2, "unexpected extra argument"),
+    "robots: unknown option": (("robots", "--jso"), 2, "No such option"),
+    "dynamics: too few": (("dynamics", "panda", "--q", "1,2"), 2, "7 numbers are needed, one per joint; got 2"),
+    "dynamics: not a number": (("dynamics", "planar-1r", "--q", "x"), 2, "'x' is not a number"),
+    "dynamics: unknown robot": (("dynamics", "r2d2"), 1, "unknown robot 'r2d2'; choose from"),
+    "convert: to what": (("convert", "panda"), 2, "say which format with --to"),
+    "convert: unknown format": (("convert", "panda", "--to", "mjcf"), 2, "'mjcf' is not one of"),
+    "convert: a table to a file": (("convert", "panda", "--to", "dh", "-o", "x.txt"), 2, "goes to the screen"),
+    "convert: no such folder": (("convert", "panda", "-o", "no/such/arm.urdf"), 1, "cannot be written: No such file"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code", "words"), WRONG.values(), ids=WRONG)
+def test_wrong_use(arguments, code, words):
+    result = run(*arguments, code=code)
+    assert words in result.output
+    assert "Traceback" not in result.output
+
+
+def test_broken_files_are_told_in_one_line(tmp_path: Path):
+    file = tmp_path / "broken.urdf"
+    file.write_text('<robot name="x"><link name="a"></robot>')
+    result = run("info", str(file), code=1)
+    assert result.output.startswith("Error: ") and "broken.urdf:1:" in result.output
+    assert result.output.count("\n") == 1
+
+
+def test_warnings_go_to_standard_error(tmp_path: Path):
+    file = tmp_path / "loose.urdf"
+    file.write_text(
+        '<robot name="x"><link name="a"/><link name="b"/><joint name="j" type="continuous"><parent link="a"/>'
+        '<child link="b"/><axis xyz="0 0 2"/></joint></robot>'
+    )
+    result = run("info", str(file), "--json")
+    assert "warning: " in result.stderr and "axis" in result.stderr
+    assert json.loads(result.stdout)["name"] == "x"
+
+
+def test_as_a_program():
+    out = subprocess.run(
+        [sys.executable, "-m", "dalembert", "info", "nosuch"], capture_output=True, text=True, check=False
+    )
+    assert out.returncode == 1 and out.stderr.startswith("Error: unknown robot 'nosuch'") and not out.stdout
