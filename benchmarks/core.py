@@ -21,6 +21,7 @@ import dalembert as dl
 
 RESULTS = Path(__file__).parent / "results"
 STATES = 100_000
+REPEAT = 2_000  # single calls per round
 LOOP = 4_000  # states of Pinocchio's Python loop per round
 
 
@@ -48,9 +49,11 @@ def batches(arm: dl.Robot) -> list[tuple]:
     q, qd, x = np.random.default_rng(0).uniform(-1, 1, (3, STATES, arm.n))
     world = pin.LOCAL_WORLD_ALIGNED
 
+    T, J = np.empty((LOOP, 4, 4)), np.empty((LOOP, 6, arm.n))
+
     def fk_jacobian(k):
-        J = pin.computeFrameJacobian(m, d, q[k], f, world)
-        return d.oMf[f].homogeneous, J
+        J[k] = pin.computeFrameJacobian(m, d, q[k], f, world)
+        T[k] = d.oMf[f].homogeneous
 
     rows = {
         "inverse dynamics": (lambda: arm.inverse_dynamics(q, qd, x), lambda k: pin.rnea(m, d, q[k], qd[k], x[k]), 40),
@@ -70,16 +73,28 @@ def batches(arm: dl.Robot) -> list[tuple]:
     }
     out = []
     for name, (ours, theirs, wanted) in rows.items():
-        ours()
+        result = ours()
+        kept = None if isinstance(result, tuple) else np.empty((LOOP, *result.shape[1:]))
 
-        def loop(theirs=theirs):
+        def loop(theirs=theirs, kept=kept):  # both end with every result in an array
             for k in range(LOOP):
-                theirs(k)
+                if kept is None:
+                    theirs(k)
+                else:
+                    kept[k] = theirs(k)
 
         t = best(15, {"ours": ours, "theirs": loop})
         a, b = t["ours"] / STATES * 1e9, t["theirs"] / LOOP * 1e9
         out.append((name, f"{a:.1f} ns", f"{b:.0f} ns", f"{b / a:.1f}×", f"≥ {wanted}×" if wanted else "–"))
     return out
+
+
+def repeated(call):
+    def many():
+        for _ in range(REPEAT):
+            call()
+
+    return many
 
 
 def singles(arm: dl.Robot) -> list[tuple]:
@@ -106,14 +121,9 @@ def singles(arm: dl.Robot) -> list[tuple]:
     }
     out = []
     for name, (ours, theirs, wanted) in rows.items():
-        repeat = range(2000)
-
-        def many(call):
-            return lambda: [call() for _ in repeat]
-
         ours()
-        t = best(25, {"ours": many(ours), "theirs": many(theirs)})
-        a, b = t["ours"] / 2000 * 1e6, t["theirs"] / 2000 * 1e6
+        t = best(25, {"ours": repeated(ours), "theirs": repeated(theirs)})
+        a, b = (t[k] / REPEAT * 1e6 for k in ("ours", "theirs"))
         out.append((name, f"{a:.2f} µs", f"{b:.2f} µs", f"{a / b:.2f}", f"≤ {wanted}"))
     return out
 

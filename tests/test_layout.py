@@ -52,7 +52,7 @@ def is_typing_only(node: ast.AST) -> bool:
 
 
 def imports(node: ast.AST, inside: bool = False) -> Iterator[tuple[str, bool]]:
-    """(dotted name, whether inside a function) of every import that runs; names are full, down to the module."""
+    """(dotted name, whether inside a function) of every import that runs, in full."""
     for child in ast.iter_child_nodes(node):
         if is_typing_only(child):
             continue

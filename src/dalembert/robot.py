@@ -48,7 +48,8 @@ class Robot:
         self.description = description if tip is None else replace(description, tip=tip)
         self.model: Model = build(self.description)
         self._kernels: dict[Key, Kernel] = {}
-        self._ufuncs: dict[Key, Callable[..., Any]] = {}
+        self._calls: dict[Key | str, Callable[..., Any]] = {}
+        self._ufuncs: dict[Key, np.ufunc] = {}
 
     # ----------------------------------------------------------------------------------- other ways to make one
     @classmethod
@@ -281,7 +282,13 @@ class Robot:
         (a, ω̇) of a moving base, in its axes, a being the acceleration of its origin."""
         arguments: tuple[ArrayLike, ...] = (q, qd, qdd)
         given: tuple[str, ...] = ()
-        if f_tip is not None or base_velocity is not None or base_acceleration is not None:
+        if f_tip is None and base_velocity is None and base_acceleration is None:
+            try:
+                if out is None and not friction:
+                    return self._calls["inverse_dynamics"](q, qd, qdd)
+            except Exception:
+                pass  # the long way says what is wrong
+        else:
             optional = (
                 ("f_tip", f_tip),
                 ("base_velocity", base_velocity),
@@ -311,6 +318,11 @@ class Robot:
         operations."""
         key = ("forward_dynamics", ("f_tip",), frame, expressed_in, bool(friction), method)
         if f_tip is None:
+            try:
+                if out is None and not friction and method is None:
+                    return self._calls["forward_dynamics"](q, qd, tau)
+            except Exception:
+                pass  # the long way says what is wrong
             return self._run((key[0], (), *key[2:]), out, q, qd, tau)
         return self._run(key, out, q, qd, tau, f_tip)
 
@@ -417,25 +429,29 @@ class Robot:
 
     def _run(self, key: Key, out: Any, *arguments: Any) -> Any:
         """Call the kernel of a key: (name, optional arguments given, *options in the order of its row)."""
+        error: Exception | None = None
         try:
-            kernel = self._ufuncs[key]
-            return kernel(*arguments) if out is None else kernel(*arguments, out=out)
+            if out is None:
+                return self._calls[key](*arguments)
+            return self._ufuncs[key](*arguments, out=out)
         except Exception as caught:
-            error = caught  # outside this block, so that what is raised below stands alone
+            error = caught  # raised below, outside this block, so that it stands alone
         return self._again(error, key, arguments, out)
 
-    def _again(self, error: Exception, key: Key, arguments: tuple[Any, ...], out: Any) -> Any:
-        """A call failed: compile what was missing and call again, or say what is wrong with the input."""
+    def _again(self, error: Exception | None, key: Key, arguments: tuple[Any, ...], out: Any) -> Any:
+        """The long way: compile what is missing, look at the input and say what is wrong with it, or call."""
         name, given, *values = key
         row = kernels.ROWS[name]
         options = dict(zip(row.options, values, strict=True))
         _refuse_unhashable(options)
         kernel = self.kernel(name, given, **options)
-        new = key not in self._ufuncs
-        if new and self.n:  # without joints NumPy cannot check shapes: every call comes through here
-            self._ufuncs[key] = kernel.ufunc
+        known = key in self._calls
+        if not known and self.n:  # without joints NumPy cannot check shapes: every call comes through here
+            self._calls[key], self._ufuncs[key] = kernel.direct, kernel.ufunc
+            if not given and options == row.options:
+                self._calls[name] = kernel.direct  # the plain call: found by its name, a shorter look-up
         explain(self, kernel, row.arguments + given, arguments, out)
-        if not new:
+        if known and error is not None:
             raise error
         return kernel(*arguments) if out is None else kernel(*arguments, out=out)
 

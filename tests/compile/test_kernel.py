@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.compile import compile_function, llvm
+from dalembert.compile import body, compile_function, llvm
 from trees import random_tree
 
 
@@ -46,10 +46,10 @@ def test_long_programs_are_cut_and_give_the_same_bits(monkeypatch, piece):
     q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 13, robot.n))
     for name, arguments in (("inverse_dynamics", (q, qd, qdd)), ("mass_matrix", (q,))):
         monkeypatch.setenv("DALEMBERT_CACHE", "")
-        monkeypatch.setattr(llvm, "SPLIT_ABOVE", 10**9)
+        monkeypatch.setattr(body, "SPLIT_ABOVE", 10**9)
         whole = dl.Robot(robot.description).kernel(name)(*arguments)
-        monkeypatch.setattr(llvm, "SPLIT_ABOVE", 10)
-        monkeypatch.setattr(llvm, "PIECE", piece)
+        monkeypatch.setattr(body, "SPLIT_ABOVE", 10)
+        monkeypatch.setattr(body, "PIECE", piece)
         cut = dl.Robot(robot.description).kernel(name)(*arguments)
         assert np.array_equal(whole, cut)
 

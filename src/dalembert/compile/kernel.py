@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compile import cache, llvm, ufunc
+from dalembert.compile import cache, call, llvm, loop, ufunc
 from dalembert.compile.graph import Graph
 from dalembert.compile.interpret import interpret
 from dalembert.compile.lower import Program, lower
 
 Shape = tuple[int, ...]
-EMITTER = "3"  # raised when the IR of an unchanged program changes: part of the cache's key
+EMITTER = "6"  # raised when the IR of an unchanged program changes: part of the cache's key
 
 
 def _nested(flat: list[Any], shape: Shape) -> Any:
@@ -54,9 +54,18 @@ class Kernel:
         """Arithmetic steps per state."""
         return self.program.operations
 
-    @cached_property
+    @property
     def ufunc(self) -> np.ufunc:
         """The NumPy generalized ufunc, compiled (or taken from the cache) on first use."""
+        return self._compiled[0]
+
+    @property
+    def direct(self) -> Callable[..., Any]:
+        """The same function for positional arguments only, with a short way for one state in plain arrays."""
+        return self._compiled[1]
+
+    @cached_property
+    def _compiled(self) -> tuple[np.ufunc, Callable[..., Any]]:
         target = llvm.host()
         name = cache.key(EMITTER, self._text(), repr(target), _versions())
         code = cache.load(name)
@@ -64,8 +73,13 @@ class Kernel:
             text = llvm.module(self.program, self.inputs, self.outputs, target.width)
             code = llvm.object_code(text, target)
             cache.store(name, code)
-        linked = llvm.Code(code, target)
-        return ufunc.make(linked.address, self.signature, self.name, self.doc, linked)
+        direct = call.callable_directly(self.inputs, self.outputs) and call.layout_is_known()
+        linked = llvm.Code(code, target, (loop.SYMBOL, *((call.SYMBOL, call.TABLE) if direct else ())))
+        function = ufunc.make(linked.addresses[loop.SYMBOL], self.signature, self.name, self.doc, linked)
+        if not direct:
+            return function, function
+        entry, table = linked.addresses[call.SYMBOL], linked.addresses[call.TABLE]
+        return function, call.make(entry, table, function, self.name)
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name} {self.signature}: {self.operations} operations>"

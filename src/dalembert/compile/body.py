@@ -1,0 +1,227 @@
+"""A program as straight-line IR: body(in, out) on vectors of W states.
+
+Long programs are cut into functions that pass values through an array: code generation then grows linearly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dalembert.compile.lower import Program, Step
+from dalembert.compile.writer import Writer, function
+
+SPLIT_ABOVE = 10_000  # steps in one function; longer programs are cut
+PIECE = 400  # steps per function then
+
+
+class _Body:
+    """Writes steps of a program, remembering what each is called.
+
+    Sines and cosines of what the arguments alone determine (the joint angles) are computed beforehand, all in one
+    small loop, and wait in the array %trig; `angles` says where."""
+
+    def __init__(self, writer: Writer, program: Program, positions: Sequence[int]) -> None:
+        self.w = writer
+        self.program = program
+        self.first_input = positions
+        self.angles = {x: k for k, x in enumerate(_angles(program))}
+        self.names: dict[int, str] = {}
+        self.pairs: dict[int, tuple[str, str]] = {}
+
+    def begin(self) -> None:
+        """Compute the angles and call the loop."""
+        w, count = self.w, len(self.angles)
+        if not count:
+            return
+        w.do(f"%angles = alloca [{count} x {w.V}], align 64")
+        w.do(f"%trig = alloca [{2 * count} x {w.V}], align 64")
+        for x, k in self.angles.items():
+            w.store(self.name(x), "%angles", k)
+        w.do(f"call void @sin_cos_{w.width}(ptr %angles, ptr %trig, i64 {count})")
+
+    def name(self, k: int) -> str:
+        known = self.names.get(k)
+        if known is None:
+            known = self.names[k] = self._write(self.program.steps[k])
+        return known
+
+    def write(self, k: int, places: Sequence[int]) -> None:
+        """Write step k, and store it right away where it is an output: a value held for later costs a register."""
+        if places or self.program.steps[k].operation != "input":  # inputs are loaded where they are used
+            value = self.name(k)
+            for place in places:
+                self.w.store(value, "%out", place)
+
+    def _write(self, step: Step) -> str:
+        w = self.w
+        if step.operation == "constant":
+            return w.number(step.value)
+        if step.operation == "input":
+            argument, position = step.value
+            return w.load("%in", self.first_input[argument] + position)
+        if step.operation in ("sin", "cos"):
+            (x,) = step.operands
+            cos = step.operation == "cos"
+            if x in self.angles:
+                return w.load("%trig", 2 * self.angles[x] + cos)
+            if x not in self.pairs:
+                self.pairs[x] = w.sin_cos(self.name(x))
+            return self.pairs[x][cos]
+        operands = [self.name(x) for x in step.operands]
+        for i, flipped in enumerate(step.flip):
+            if flipped:
+                operands[i] = w.operation("negate", operands[i])
+        return w.operation(step.operation, *operands)
+
+
+def _angles(program: Program) -> list[int]:
+    """The operands of sin and cos that need no other sin or cos."""
+    late: set[int] = set()  # steps that depend on a sine
+    found: dict[int, None] = {}
+    for k, step in enumerate(program.steps):
+        trigonometric = step.operation in ("sin", "cos")
+        if trigonometric and step.operands[0] not in late:
+            found[step.operands[0]] = None
+        if trigonometric or any(x in late for x in step.operands):
+            late.add(k)
+    return list(found)
+
+
+def sin_cos_function(width: int) -> str:
+    """sin and cos of an array of vectors, interleaved."""
+    w = Writer(width)
+    w.lines = ["entry:", "  br label %head", "head:", "  %k = phi i64 [0, %entry], [%next, %head]"]
+    at = w.let(f"getelementptr {w.V}, ptr %angles, i64 %k")
+    pair = w.sin_cos(w.let(f"load {w.V}, ptr {at}, align 8"))
+    place = w.let("shl i64 %k, 1")
+    to = w.let(f"getelementptr {w.V}, ptr %trig, i64 {place}")
+    for k, value in enumerate(pair):
+        w.store(value, to, k)
+    w.do("%next = add i64 %k, 1")
+    w.do("%more = icmp slt i64 %next, %count")
+    w.do("br i1 %more, label %head, label %done")
+    w.lines += ["done:", "  ret void"]
+    return function(f"sin_cos_{width}", "ptr noalias %angles, ptr noalias %trig, i64 %count", w.lines)
+
+
+def _places(program: Program) -> dict[int, list[int]]:
+    """For each step that is an output, its places in the output buffer."""
+    places: dict[int, list[int]] = {}
+    for place, k in enumerate(k for group in program.outputs for k in group):
+        places.setdefault(k, []).append(place)
+    return places
+
+
+def constants(program: Program, width: int, name: str) -> str:
+    """Writes the outputs that do not depend on the state: once per call, not once per tile."""
+    w = Writer(width)
+    for k, places in _places(program).items():
+        if program.steps[k].operation == "constant":
+            for place in places:
+                w.store(w.number(program.steps[k].value), "%out", place)
+    w.do("ret void")
+    return function(name, "ptr noalias %out", w.lines)
+
+
+def body(program: Program, positions: Sequence[int], width: int, name: str) -> str:
+    """The straight-line function, whole or in pieces."""
+    if program.operations > SPLIT_ABOVE:
+        return _pieces(program, positions, width, name)
+    w = Writer(width)
+    body = _Body(w, program, positions)
+    body.begin()
+    places = _places(program)
+    for k, step in enumerate(program.steps):
+        if step.operation != "constant":
+            body.write(k, places.get(k, ()))
+    w.do("ret void")
+    return function(name, "ptr noalias %in, ptr noalias %out", w.lines)
+
+
+
+
+def _pieces(program: Program, positions: Sequence[int], width: int, name: str) -> str:
+    """The same, cut every PIECE steps; what a later piece needs waits in an array, whose places are used
+    again once their last reader is done."""
+    steps = program.steps
+    ready = ("constant", "input", "sin", "cos")
+    angles = set(_angles(program))
+    computed = [
+        k
+        for k, s in enumerate(steps)
+        if s.operation not in ready or (s.operation in ("sin", "cos") and s.operands[0] not in angles)
+    ]
+    piece = {k: at // PIECE for at, k in enumerate(computed)}
+    count = len(computed) // PIECE + 1
+    slot, slots = _slots(program, piece, computed)
+    places = _places(program)
+    passed_on = [k for k in places if k not in piece and steps[k].operation != "constant"]
+    functions = []
+    parameters = "ptr noalias %in, ptr noalias %out, ptr noalias %wait, ptr noalias %trig"
+    for p in range(count):
+        w = Writer(width)
+        body = _WaitingBody(w, program, positions, piece, p, slot)
+        for k in computed[p * PIECE : (p + 1) * PIECE] + (passed_on if p == 0 else []):
+            body.write(k, places.get(k, ()))
+            if k in slot:
+                w.store(body.name(k), "%wait", slot[k])
+        w.do("ret void")
+        functions.append(function(f"{name}_{p}", parameters, w.lines, noinline=True))
+    w = Writer(width)
+    w.do(f"%wait = alloca [{max(slots, 1)} x {w.V}], align 64")
+    start = _Body(w, program, positions)
+    start.begin()
+    trig = "%trig" if start.angles else "null"
+    for p in range(count):
+        w.do(f"call void @{name}_{p}(ptr %in, ptr %out, ptr %wait, ptr {trig})")
+    w.do("ret void")
+    functions.append(function(name, "ptr noalias %in, ptr noalias %out", w.lines))
+    return "\n".join(functions)
+
+
+class _WaitingBody(_Body):
+    """A body that takes what earlier pieces computed from the waiting array."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        program: Program,
+        positions: Sequence[int],
+        piece: dict[int, int],
+        current: int,
+        slot: dict[int, int],
+    ) -> None:
+        super().__init__(writer, program, positions)
+        self.piece, self.current, self.slot = piece, current, slot
+
+    def name(self, k: int) -> str:
+        if k not in self.names and self.piece.get(k, self.current) != self.current:
+            self.names[k] = self.w.load("%wait", self.slot[k])
+        return super().name(k)
+
+
+def _slots(
+    program: Program, piece: dict[int, int], computed: list[int]
+) -> tuple[dict[int, int], int]:
+    """Which place of the waiting array each value that crosses a cut takes."""
+    last: dict[int, int] = {}
+    for k in computed:
+        for x in program.steps[k].operands:
+            if x in piece:
+                last[x] = max(last.get(x, 0), piece[k])
+    slot: dict[int, int] = {}
+    free: list[int] = []
+    ending: dict[int, list[int]] = {}
+    top = 0
+    current = -1
+    for k in computed:
+        if piece[k] != current:
+            current = piece[k]
+            free.extend(ending.pop(current - 1, ()))
+        if last.get(k, current) > current:
+            if free:
+                slot[k] = free.pop()
+            else:
+                slot[k], top = top, top + 1
+            ending.setdefault(last[k], []).append(slot[k])
+    return slot, top

@@ -1,0 +1,184 @@
+"""One state at a time from Python, without NumPy's iterator: a builtin function around the scalar body.
+
+A generalized ufunc costs about a microsecond per call before it computes anything. Most single calls pass plain
+arrays: float64, of exactly the core shape, contiguous. The function here checks for that with a few loads and
+compares, makes the result with PyArray_New, and runs the scalar body; for anything else it calls the ufunc, which
+gives the same bits. It relies on the public layout of PyArrayObject, checked against a live array before use; where
+that check fails, the ufunc is all there is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from math import prod
+from typing import Any
+
+import numpy as np
+
+SYMBOL = "dalembert_call"
+TABLE = "dalembert_table"
+# What the code needs from Python and NumPy, in the order of its table.
+_ENTRIES = ("PyArray_Type", "float64 descriptor", "PyArray_New", "PyObject_Vectorcall", "ufunc")
+
+_HEAD = object.__basicsize__  # reference count and type
+_TYPE_AT = _HEAD - ctypes.sizeof(ctypes.c_void_p)
+_DATA_AT, _ND_AT, _DIMENSIONS_AT, _DESCRIPTOR_AT, _FLAGS_AT = (_HEAD + k for k in (0, 8, 16, 40, 48))
+_CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
+_PYARRAY_NEW = 93  # in NumPy's table of functions, fixed by its ABI
+_METH_FASTCALL = 0x0080
+
+
+def call_function(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> str:
+    """The IR of the builtin. Only for kernels with one output that is an array, and no empty core dimension."""
+    if not callable_directly(inputs, outputs):
+        return ""
+    (shape,) = outputs
+    w = _Lines()
+    w.do(f"%in = alloca [{sum(prod(s) for s in inputs)} x double], align 64")
+    w.do(f"%shape = alloca [{len(shape)} x i64]")
+    w.do(f"%right = icmp eq i64 %count, {len(inputs)}")
+    w.do("br i1 %right, label %arguments, label %ufunc")
+    w.label("arguments")
+    array_type, descriptor = w.entry(0), w.entry(1)
+    data = [w.checked(k, core, array_type, descriptor) for k, core in enumerate(inputs)]
+    place = 0
+    for pointer, core in zip(data, inputs, strict=True):
+        to = w.let(f"getelementptr double, ptr %in, i64 {place}")
+        w.do(f"call void @gather_flat_1(ptr {pointer}, i64 0, i64 {prod(core)}, i64 1, ptr {to})")
+        place += prod(core)
+    for k, size in enumerate(shape):
+        at = w.let(f"getelementptr i64, ptr %shape, i64 {k}")
+        w.do(f"store i64 {size}, ptr {at}")
+    double = np.dtype(np.float64).num
+    result = w.let(
+        f"call ptr {w.entry(2)}(ptr {array_type}, i32 {len(shape)}, ptr %shape, i32 {double}, ptr null, ptr null, "
+        "i32 0, i32 0, ptr null)"
+    )
+    failed = w.let(f"icmp eq ptr {result}, null")
+    w.do(f"br i1 {failed}, label %return, label %compute")
+    w.label("compute")
+    out = w.load("ptr", result, _DATA_AT)
+    w.do(f"call void @constants_1(ptr {out})")
+    w.do(f"call void @body_1(ptr %in, ptr {out})")
+    w.do("br label %return")
+    w.label("return")
+    w.do(f"ret ptr {result}")
+    w.label("ufunc")
+    w.do(f"%other = call ptr {w.entry(3)}(ptr {w.entry(4)}, ptr %args, i64 %count, ptr null)")
+    w.do("ret ptr %other")
+    head = f"@{TABLE} = global [{len(_ENTRIES)} x ptr] zeroinitializer\n"
+    return head + "\n".join([f"define ptr @{SYMBOL}(ptr %self, ptr %args, i64 %count) {{", *w.lines, "}"])
+
+
+def callable_directly(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> bool:
+    arrays = len(outputs) == 1 and bool(outputs[0]) and all(inputs)
+    return arrays and all(prod(shape) > 0 for shape in (*inputs, *outputs))
+
+
+class _Lines:
+    """Collects the lines of the function."""
+
+    def __init__(self) -> None:
+        self.lines = ["entry:"]
+        self.count = 0
+
+    def let(self, text: str) -> str:
+        self.count += 1
+        self.lines.append(f"  %t{self.count} = {text}")
+        return f"%t{self.count}"
+
+    def do(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
+
+    def load(self, kind: str, base: str, offset: int) -> str:
+        at = self.let(f"getelementptr i8, ptr {base}, i64 {offset}")
+        return self.let(f"load {kind}, ptr {at}")
+
+    def entry(self, k: int) -> str:
+        return self.load("ptr", f"@{TABLE}", 8 * k)
+
+    def must(self, condition: str) -> None:
+        """Go on if it holds; else leave it to the ufunc."""
+        self.count += 1
+        self.do(f"br i1 {condition}, label %ok{self.count}, label %ufunc")
+        self.label(f"ok{self.count}")
+
+    def checked(self, k: int, core: tuple[int, ...], array_type: str, descriptor: str) -> str:
+        """The data of argument k, once it is known to be a plain array of the core shape."""
+        argument = self.load("ptr", "%args", 8 * k)
+        kind = self.load("ptr", argument, _TYPE_AT)
+        self.must(self.let(f"icmp eq ptr {kind}, {array_type}"))
+        own = self.load("ptr", argument, _DESCRIPTOR_AT)
+        self.must(self.let(f"icmp eq ptr {own}, {descriptor}"))
+        dimensions = self.load("i32", argument, _ND_AT)
+        self.must(self.let(f"icmp eq i32 {dimensions}, {len(core)}"))
+        flags = self.load("i32", argument, _FLAGS_AT)
+        both = self.let(f"and i32 {flags}, {_CONTIGUOUS_ALIGNED}")
+        self.must(self.let(f"icmp eq i32 {both}, {_CONTIGUOUS_ALIGNED}"))
+        sizes = self.load("ptr", argument, _DIMENSIONS_AT)
+        for d, size in enumerate(core):
+            self.must(self.let(f"icmp eq i64 {self.load('i64', sizes, 8 * d)}, {size}"))
+        return self.load("ptr", argument, _DATA_AT)
+
+
+@cache
+def layout_is_known() -> bool:
+    """Whether a live array looks as the code expects: data, dimensions, descriptor and flags in their places."""
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or _HEAD != 16:
+        return False
+    probe = np.zeros((3, 5))
+
+    def at(offset: int, kind: Any) -> int:
+        return int(kind.from_address(id(probe) + offset).value or 0)
+
+    dimensions = at(_DIMENSIONS_AT, ctypes.c_void_p)
+    same = (
+        at(_TYPE_AT, ctypes.c_void_p) == id(np.ndarray)
+        and at(_DATA_AT, ctypes.c_void_p) == probe.ctypes.data
+        and at(_ND_AT, ctypes.c_int) == 2
+        and at(_DESCRIPTOR_AT, ctypes.c_void_p) == id(np.dtype(np.float64))
+        and at(_FLAGS_AT, ctypes.c_int) == probe.flags.num
+    )
+    return same and [ctypes.c_ssize_t.from_address(dimensions + 8 * k).value for k in range(2)] == [3, 5]
+
+
+@cache
+def _functions() -> tuple[int, int]:
+    """Addresses of PyArray_New and PyObject_Vectorcall."""
+    umath: Any = import_module("numpy._core._multiarray_umath")
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    api = ctypes.cast(pointer(umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    vectorcall = ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value
+    return int(api[_PYARRAY_NEW] or 0), int(vectorcall or 0)
+
+
+class _MethodDefinition(ctypes.Structure):
+    """PyMethodDef."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("method", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
+
+
+def make(address: int, table: int, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
+    """The builtin function: fill the code's table and wrap its address."""
+    new, vectorcall = _functions()
+    entries = (id(np.ndarray), id(np.dtype(np.float64)), new, vectorcall, id(ufunc))
+    (ctypes.c_void_p * len(entries)).from_address(table)[:] = list(entries)
+    definition = _MethodDefinition(name.encode(), address, _METH_FASTCALL, None)
+    wrap = ctypes.pythonapi.PyCFunction_NewEx
+    wrap.restype = ctypes.py_object
+    wrap.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    # The function owns its `self`: the ufunc (which owns the code) and the definition live as long as it does.
+    function: Callable[..., Any] = wrap(ctypes.addressof(definition), (ufunc, definition), None)
+    return function

@@ -1,0 +1,98 @@
+"""Writes LLVM IR, one function at a time, over vectors of `width` doubles (or plain doubles)."""
+
+from __future__ import annotations
+
+import struct
+
+from dalembert.compile import trigonometry as trig
+from dalembert.compile.operations import OPERATIONS
+
+
+class Writer:
+    """Collects the IR of one function over vectors of `width` doubles."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.lines: list[str] = []
+        vector = width > 1
+        self.V = f"<{width} x double>" if vector else "double"
+        self.I = f"<{width} x i64>" if vector else "i64"
+        self.B = f"<{width} x i1>" if vector else "i1"
+        self.v = f"v{width}f64" if vector else "f64"
+        self._count = 0
+
+    def let(self, text: str) -> str:
+        self._count += 1
+        name = f"%t{self._count}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def do(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def number(self, x: float) -> str:
+        bits = f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
+        return bits if self.width == 1 else "<" + ", ".join([f"double {bits}"] * self.width) + ">"
+
+    def integer(self, x: int) -> str:
+        return str(x) if self.width == 1 else "<" + ", ".join([f"i64 {x}"] * self.width) + ">"
+
+    def operation(self, name: str, *operands: str) -> str:
+        template = OPERATIONS[name].llvm
+        assert template is not None
+        return self.let(template.format(*operands, V=self.V, B=self.B, v=self.v))
+
+    def load(self, array: str, index: int) -> str:
+        at = self.let(f"getelementptr {self.V}, ptr {array}, i64 {index}")
+        return self.let(f"load {self.V}, ptr {at}, align 8")
+
+    def store(self, value: str, array: str, index: int) -> None:
+        at = self.let(f"getelementptr {self.V}, ptr {array}, i64 {index}")
+        self.do(f"store {self.V} {value}, ptr {at}, align 8")
+
+    def sin_cos(self, x: str) -> tuple[str, str]:
+        """The steps of `trigonometry.sin_cos`, without a branch."""
+        V, I, B = self.V, self.I, self.B
+
+        def fma(a: str, b: str, c: str) -> str:
+            return self.operation("fma", a, b, c)
+
+        n = self.number
+        product = self.operation("multiply", x, n(trig.TWO_OVER_PI))
+        shifted = self.operation("add", product, n(trig.MAGIC))
+        k = self.let(f"bitcast {V} {shifted} to {I}")
+        turns = self.operation("subtract", shifted, n(trig.MAGIC))
+        # |x| ≤ LIMIT on the bits: a comparison of doubles would raise the "invalid" flag for NaN, and NumPy warn.
+        bits = self.let(f"bitcast {V} {self.operation('absolute', x)} to {I}")
+        limit = struct.unpack("<q", struct.pack("<d", trig.LIMIT))[0]
+        inside = self.let(f"icmp sle {I} {bits}, {self.integer(limit)}")
+        r = self.let(f"select {B} {inside}, {V} {x}, {V} {n(float('nan'))}")
+        for part in trig.HALF_PI:
+            r = fma(turns, n(-part), r)
+        z = self.operation("multiply", r, r)
+        s, c = n(trig.SIN[0]), n(trig.COS[0])
+        for a in trig.SIN[1:]:
+            s = fma(s, z, n(a))
+        s = fma(self.operation("multiply", s, z), r, r)
+        for a in trig.COS[1:]:
+            c = fma(c, z, n(a))
+        c = fma(self.operation("multiply", c, z), z, fma(z, n(-0.5), n(1.0)))
+        bit = self.let(f"and {I} {k}, {self.integer(1)}")
+        odd = self.let(f"icmp ne {I} {bit}, {self.integer(0)}")
+        swapped_s = self.let(f"select {B} {odd}, {V} {c}, {V} {s}")
+        swapped_c = self.let(f"select {B} {odd}, {V} {s}, {V} {c}")
+        k_cos = self.let(f"add {I} {k}, {self.integer(1)}")
+        return self._signed(swapped_s, k), self._signed(swapped_c, k_cos)
+
+    def _signed(self, value: str, k: str) -> str:
+        """value, negated where bit 1 of k is set: the bit moved into the sign's place."""
+        bit = self.let(f"and {self.I} {k}, {self.integer(2)}")
+        sign = self.let(f"shl {self.I} {bit}, {self.integer(62)}")
+        bits = self.let(f"bitcast {self.V} {value} to {self.I}")
+        flipped = self.let(f"xor {self.I} {bits}, {sign}")
+        return self.let(f"bitcast {self.I} {flipped} to {self.V}")
+
+
+def function(name: str, parameters: str, lines: list[str], noinline: bool = False) -> str:
+    head = f"define internal void @{name}({parameters}) nounwind" + (" noinline" if noinline else "")
+    return "\n".join([head + " {", *lines, "}"])

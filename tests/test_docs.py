@@ -1,0 +1,176 @@
+"""The documentation holds: what it names exists, what it shows runs."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import io
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+COVERAGE = ROOT / "docs" / "theory" / "coverage.md"
+PAGES = [
+    page
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if page.exists()
+]
+IDENTIFIER = re.compile(r"\d{3}(\.\d+[a-z]?)*")
+
+
+def cells(line: str) -> list[str]:
+    """The cells of a table's row; a bar inside |s₂| is not one that has spaces on both sides."""
+    return [cell.strip() for cell in re.split(r"(?<=\s)\|(?=\s)", f" {line.strip().strip('|')} ")]
+
+
+@cache
+def rows() -> list[list[str]]:
+    """(id, item, part, function, test, page) of every row of the coverage table."""
+    lines = COVERAGE.read_text(encoding="utf-8").splitlines()
+    found = [cells(line) for line in lines if line.startswith("|")]
+    return [row for row in found if IDENTIFIER.fullmatch(row[0])]
+
+
+def named(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def is_open(row: list[str]) -> bool:
+    return "open" in row[3]
+
+
+# ------------------------------------------------------------------------------------------- coverage table
+def test_the_table_is_whole():
+    identifiers = [row[0] for row in rows()]
+    assert len(identifiers) > 70
+    assert len(set(identifiers)) == len(identifiers), "an identifier appears twice"
+    for row in rows():
+        assert len(row) == 6, row
+        assert row[1] and row[2], row
+        assert named(row[3]) or row[3] == "open", f"{row[0]} names no function and is not open"
+
+
+def test_the_rows_of_the_core_are_closed():
+    core = [row for row in rows() if "core" in row[2].split(", ")]
+    assert len(core) >= 20
+    for row in core:
+        assert named(row[3]) and named(row[4]) and row[5], f"{row[0]} lacks a function, a test or a page"
+        others = ", ".join(part for part in row[2].split(", ") if part != "core")
+        for part in others.split(", ") if others else []:
+            assert f"open: {part}" in row[3] or len(named(row[3])) > 1, row[0]
+
+
+def test_the_identifiers_are_those_of_the_list_shared_by_all_parts():
+    shared = ROOT.parent / "shared" / "coverage.md"
+    if not shared.exists():
+        pytest.skip("the list shared by all parts is not beside this repository; identifiers are not compared")
+    listed = [cells(line) for line in shared.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    wanted = {row[0]: row[2] for row in listed if IDENTIFIER.fullmatch(row[0]) and row[2]}
+    assert len(wanted) > 70
+    ours = {row[0]: row[2] for row in rows()}
+    assert set(wanted) - set(ours) == set(), "rows are never dropped"
+    assert {i: ours[i] for i in wanted} == wanted
+
+
+def resolve(path: str) -> object:
+    """The object of a dotted path: the longest module, then attributes."""
+    parts = path.split(".")
+    for k in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(parts[:k]))
+        except ModuleNotFoundError:
+            continue
+        for name in parts[k:]:
+            found = getattr(found, name)
+        return found
+    raise ModuleNotFoundError(path)
+
+
+@cache
+def defined_in(file: Path) -> set[str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("row", [row for row in rows() if row[3] != "open"], ids=lambda row: row[0])
+def test_what_a_row_names_exists(row):
+    for function in named(row[3]):
+        assert callable(resolve(function)), function
+    for test in named(row[4]):
+        file, _, name = test.partition("::")
+        assert (ROOT / file).is_file(), test
+        assert name.startswith("test_") and name in defined_in(ROOT / file), test
+    for page in re.findall(r"\]\(([^)]+)\)", row[5]):
+        assert (COVERAGE.parent / page.split("#")[0]).is_file(), page
+
+
+def test_count_of_open_rows(record_property):
+    waiting = [row[0] for row in rows() if is_open(row)]
+    record_property("open_rows", len(waiting))
+    print(f"\n{len(waiting)} of {len(rows())} rows are open: {', '.join(waiting)}")
+    assert set(waiting) <= {row[0] for row in rows() if row[2] != "core"}
+
+
+def test_a_name_that_is_not_there_is_noticed():
+    with pytest.raises(AttributeError):
+        resolve("dalembert.robot.Robot.jacobain")
+    with pytest.raises(ModuleNotFoundError):
+        resolve("nothing.of.ours")
+
+
+# --------------------------------------------------------------------------------------------- pages
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path) -> list[tuple[int, str]]:
+    """(line, source) of the Python blocks of a page that run; `python no-run` marks one that does not."""
+    text = page.read_text(encoding="utf-8")
+    found = []
+    for match in FENCE.finditer(text):
+        if match[1].strip() == "python":
+            found.append((text.count("\n", 0, match.start()) + 1, match[2]))
+        else:
+            assert match[1].strip() in ("", "sh", "toml", "text", "python no-run", "console", "xml"), match[1]
+    return found
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name_of)
+def test_every_example_runs(page, tmp_path, monkeypatch):
+    """One namespace for a page's blocks, in order, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for line, source in blocks(page):
+        code = compile("\n" * line + source, str(page), "exec")  # a traceback shows the page's line
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(code, namespace)
+
+
+def test_pages_with_examples_are_found():
+    with_examples = {name_of(page) for page in PAGES if blocks(page)}
+    theory = ("kinematics", "inertia", "dynamics", "descriptions")
+    assert {"docs/notation.md", *(f"docs/theory/{name}.md" for name in theory)} <= with_examples
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if not re.match(r"[a-z]+:|#", target):
+            assert (page.parent / target.split("#")[0]).exists(), f"{name_of(page)} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_functions_named_in_prose_exist(page):
+    """`Robot.fk` and its like, in backticks."""
+    import dalembert as dl
+
+    text = re.sub(FENCE, "", page.read_text(encoding="utf-8"))
+    for name in re.findall(r"`Robot\.(\w+)", text):
+        assert hasattr(dl.Robot, name), f"{name_of(page)} names Robot.{name}"
