@@ -184,7 +184,7 @@ def test_a_wrong_argument_gets_a_sentence(arm, call, words):
         (lambda a, q: dl.load("pandas"), "unknown robot 'pandas'; did you mean 'panda'"),
         (lambda a, q: dl.load("panda", tip="hand"), "unknown frame 'hand'"),
         (lambda a, q: a.with_tip("link8"), "unknown frame 'link8'"),
-        (lambda a, q: a.without_payload(), "unknown payload 'payload'"),
+        (lambda a, q: a.without_payload(), "unknown payload 'payload'; there is no payload to choose from"),
     ],
 )
 def test_a_wrong_name_gets_the_right_ones(arm, call, words):
@@ -198,6 +198,8 @@ def test_files_that_are_not_there(tmp_path):
         dl.load(tmp_path / "arm.urdf")
     with pytest.raises(dl.DescriptionError, match=r"a robot is a file ending in \.urdf, \.xacro, \.toml"):
         dl.load(tmp_path / "arm.obj")
+    with pytest.raises(dl.InputError, match="a bundled name or a path, got int"):
+        dl.load(5)
     folder = tmp_path / "folder.urdf"
     folder.mkdir()
     with pytest.raises(dl.DescriptionError, match="cannot be read"):
@@ -266,6 +268,7 @@ def test_payload_on_and_off(arm, states):
         "mass": lambda: arm.with_payload(-1.0),
         "com must be three finite numbers": lambda: arm.with_payload(1.0, (0, 0)),
         "symmetric": lambda: arm.with_payload(1.0, inertia=np.arange(9.0).reshape(3, 3)),
+        "mass must be a finite number": lambda: arm.with_payload("x"),
         "inertia must be a 3×3 matrix": lambda: arm.with_payload(1.0, inertia=[1, 2]),
     }.items():
         with pytest.raises(dl.DalembertError, match=words):
@@ -277,8 +280,9 @@ def test_gravity(arm, states):
     assert not arm.with_gravity((0, 0, 0)).gravity_torque(q).any()
     moon = arm.with_gravity((0, 0, -1.62))
     assert error(moon.gravity_torque(q) * (9.81 / 1.62), arm.gravity_torque(q)) < ROUNDING
-    with pytest.raises(dl.InputError, match="gravity must be three finite numbers"):
-        arm.with_gravity((0, np.nan, 0))
+    for wrong in ((0, np.nan, 0), "down", (0, 0), None):
+        with pytest.raises(dl.InputError, match="gravity must be three finite numbers"):
+            arm.with_gravity(wrong)
 
 
 def test_random_configurations_lie_within_the_limits(arm):
@@ -287,9 +291,13 @@ def test_random_configurations_lie_within_the_limits(arm):
     assert (q >= arm.limits.lower).all() and (q <= arm.limits.upper).all()
     assert np.array_equal(q, arm.random_configuration((100, 3), seed=1))
     assert arm.random_configuration(seed=0).shape == (7,)
+    with pytest.raises(dl.InputError, match="size must be a number of states"):
+        arm.random_configuration(-1)
 
 
-def test_a_robot_pickles(arm, states):
+def test_robots_and_kernels_pickle(arm, states):
     q, qd, qdd = states
+    kernel = pickle.loads(pickle.dumps(arm.kernel("inverse_dynamics")))
+    assert np.array_equal(kernel(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd))
     twin = pickle.loads(pickle.dumps(arm))
     assert np.array_equal(twin.inverse_dynamics(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd))

@@ -361,3 +361,20 @@ def test_a_hundred_joints():
     back = evaluate(robot, "float", "forward_dynamics", q, qd, tau, method="articulated")
     assert error(back, qdd) < 1e-6  # a chain of a hundred: condition number 1e9
     assert error(robot.inverse_dynamics(q, qd, qdd), tau) < ROUNDING
+
+
+def test_regressor_with_friction_and_mimic_joints():
+    """Symmetric Coulomb friction is linear in its parameters; a mimic joint's adds to its master's."""
+    from dataclasses import replace
+
+    d = random_tree(seed=5, joints=8, mimic=True, rotors=True, friction=True)
+    linear = tuple(
+        replace(j, drive=replace(j.drive, coulomb=(j.drive.coulomb[0],) * 2, stiffness=0.0)) for j in d.joints
+    )
+    robot = Robot(replace(d, joints=linear))
+    assert robot.model.mimics
+    q, qd, qdd = state(robot)
+    Y = robot.regressor(q, qd, qdd, friction=True, rotor=True)
+    wanted = robot.inverse_dynamics(q, qd, qdd, friction=True)
+    assert error(Y @ robot.parameters(friction=True, rotor=True), wanted) < ROUNDING
+    assert len(robot.parameter_names(friction=True, rotor=True)) == Y.shape[1]

@@ -132,7 +132,7 @@ def test_2r_jacobian(state):
 
 
 def test_2r_dynamics(state):
-    """D, c_ijk, C and G of seeds 000, 002 and 003, as the mathematics has them (see docs/errata.md for misprints)."""
+    """D, c_ijk, C and G of seeds 000, 002 and 003, as the mathematics has them, misprints apart."""
     q, qd, _ = state
     arm = two_links()
     c1, c2, s2, c12 = np.cos(q[0]), np.cos(q[1]), np.sin(q[1]), np.cos(q.sum())

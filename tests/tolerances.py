@@ -8,8 +8,7 @@ import numpy as np
 ROUNDING = 1e-12
 # The same through a matrix inverse: condition numbers of M on random trees reach 1e4 and more.
 SOLVED = 1e-9
-# Against another library on real files. Angles that a file writes as decimals of multiples of π/2 are taken as
-# exact here and not there: 5e-12 for eleven digits.
+# Against another library on real files: the figure that the project promises.
 ORACLE = 1e-9
 # A central difference with h = 1e-6 in doubles: h² curvature and 1e-16/h rounding.
 DIFFERENCE = 1e-7

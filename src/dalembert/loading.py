@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dalembert import robots
 from dalembert.describe.description import Description
-from dalembert.errors import DescriptionError, ModelWarning, unknown
+from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
 from dalembert.robot import Robot
 
 LARGEST = 64 << 20  # bytes of a description; the largest of the packages is under one million
@@ -48,6 +48,8 @@ def describe(
     source: str | os.PathLike[str], xacro: Mapping[str, object] | None = None
 ) -> Description:
     """The description of a bundled robot or of a file (.urdf, .xacro, .toml)."""
+    if not isinstance(source, (str, os.PathLike)):
+        raise InputError(f"a robot is a bundled name or a path, got {type(source).__name__}")
     text = os.fspath(source)
     path = Path(text)
     if path.suffix == ".xacro":

@@ -81,7 +81,7 @@ def pose(
 
 def _rotation(value: ArrayLike) -> Array:
     R = np.asarray(value, dtype=float)
-    if R.shape[-2:] != (3, 3):
+    if R.ndim < 2 or R.shape[-2:] != (3, 3):
         raise InputError(f"rotation_matrix must end in (3, 3), got shape {R.shape}")
     gram = np.swapaxes(R, -1, -2) @ R
     if not (np.allclose(gram, np.eye(3), atol=1e-6) and (np.linalg.det(R) > 0).all()):
@@ -119,7 +119,10 @@ def log6(T: ArrayLike) -> Array:
 
 
 def _pose(name: str, value: ArrayLike) -> Array:
-    T = np.asarray(value, dtype=float)
+    try:
+        T = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a matrix of numbers, got {value!r}") from None
     if T.shape[-2:] != (4, 4):
         raise InputError(f"{name} must end in (4, 4), got shape {T.shape}")
     return T

@@ -25,6 +25,7 @@ from dalembert.model import Model, build
 
 Array = NDArray[np.float64]
 Key = tuple[Any, ...]
+PAYLOAD = ":payload"  # ends the name of the fixed joint that holds one
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,7 @@ class Robot:
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """The same robot under another gravity, a vector in the base frame [m/s²]."""
-        g = np.asarray(gravity, float)
-        if g.shape != (3,) or not np.isfinite(g).all():
-            raise InputError(f"gravity must be three finite numbers [m/s²], got {gravity!r}")
-        return Robot(replace(self.description, gravity=tuple(g.tolist())))
+        return Robot(replace(self.description, gravity=_three("gravity", gravity)))
 
     def with_tip(self, tip: str) -> Robot:
         """The same robot whose methods mean this frame when none is named."""
@@ -97,8 +95,9 @@ class Robot:
         carrier = self.model.frame(frame).name
         if name in {link.name for link in d.links}:
             raise InputError(f"{d.name!r} already has a link {name!r}: give this payload another name=")
-        link = Link(name, Inertial(float(mass), _six(inertia), Origin(_three("com", com))))
-        joint = Joint(f"{name}_fixed", "fixed", carrier, name)
+        (kilograms,) = _numbers("mass", mass, ())
+        link = Link(name, Inertial(kilograms, _six(inertia), Origin(_three("com", com))))
+        joint = Joint(f"{name}{PAYLOAD}", "fixed", carrier, name)
         tip = d.tip if d.tip is not None else self.model.tip
         from dalembert.describe.check import check
 
@@ -108,7 +107,7 @@ class Robot:
     def without_payload(self, name: str = "payload") -> Robot:
         """The same robot with that payload taken off again."""
         d = self.description
-        payloads = {j.child: j for j in d.joints if j.name == f"{j.child}_fixed" and j.kind == "fixed"}
+        payloads = [j.child for j in d.joints if j.name == f"{j.child}{PAYLOAD}"]
         if name not in payloads:
             raise unknown("payload", name, payloads)
         links = tuple(link for link in d.links if link.name != name)
@@ -179,6 +178,8 @@ class Robot:
         lower = np.where(np.isfinite(limits.lower), limits.lower, -free)
         upper = np.where(np.isfinite(limits.upper), limits.upper, free)
         batch = (size,) if isinstance(size, int) else tuple(size)
+        if not all(isinstance(k, int) and k >= 0 for k in batch):
+            raise InputError(f"size must be a number of states or a shape, got {size!r}")
         return rng.uniform(lower, upper, (*batch, self.n))
 
     def __repr__(self) -> str:
@@ -488,26 +489,32 @@ def _refuse_unhashable(options: Mapping[str, Any]) -> None:
             raise InputError(f"{option} must be a name, got {type(value).__name__}")
 
 
+def _numbers(name: str, value: Any, *shapes: tuple[int, ...]) -> list[float]:
+    """The value as a flat list of finite floats, if it has one of these shapes."""
+    words = {(): "a finite number", (3,): "three finite numbers", (3, 3): "a 3×3 matrix", (6,): "six numbers"}
+    try:
+        x = np.asarray(value, float)
+        if x.shape in shapes and np.isfinite(x).all():
+            return x.reshape(-1).tolist()
+    except (TypeError, ValueError):
+        pass
+    raise InputError(f"{name} must be {' or '.join(words[s] for s in shapes)}, got {value!r}")
+
+
 def _three(name: str, value: Sequence[float]) -> tuple[float, float, float]:
-    x = np.asarray(value, float)
-    if x.shape != (3,) or not np.isfinite(x).all():
-        raise InputError(f"{name} must be three finite numbers, got {value!r}")
-    return (float(x[0]), float(x[1]), float(x[2]))
+    x, y, z = _numbers(name, value, (3,))
+    return (x, y, z)
 
 
 def _six(inertia: ArrayLike | None) -> tuple[float, float, float, float, float, float]:
     """(ixx, ixy, ixz, iyy, iyz, izz) of a 3×3 matrix or of six numbers."""
-    I = np.zeros(6) if inertia is None else np.asarray(inertia, float)
-    if I.shape == (3, 3):
+    x = [0.0] * 6 if inertia is None else _numbers("inertia", inertia, (3, 3), (6,))
+    if len(x) == 9:
+        I = np.reshape(x, (3, 3))
         if not np.allclose(I, I.T, rtol=1e-9, atol=0):
             raise InputError("an inertia matrix is symmetric; this one is not")
-        I = I[np.triu_indices(3)]
-    if I.shape != (6,) or not np.isfinite(I).all():
-        raise InputError(
-            "inertia must be a 3×3 matrix or (ixx, ixy, ixz, iyy, iyz, izz), all finite; "
-            f"got shape {I.shape}"
-        )
-    a, b, c, d, e, f = I.tolist()
+        x = I[np.triu_indices(3)].tolist()
+    a, b, c, d, e, f = x
     return (a, b, c, d, e, f)
 
 

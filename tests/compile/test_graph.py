@@ -126,6 +126,14 @@ def test_products_are_fused_when_every_use_is_a_sum(xy):
     assert sorted(s.operation for s in program.steps if s.operands) == ["add", "multiply"]
 
 
+def test_fma_of_what_is_not_finite():
+    big, inf, nan = 1e300, math.inf, math.nan
+    assert fma(big, big, -inf) == -inf and fma(big, big, inf) == inf
+    for a, b, c in ((inf, 0.0, 1.0), (inf, 1.0, -inf), (nan, 1.0, 1.0), (1.0, 1.0, nan)):
+        assert math.isnan(fma(a, b, c))
+    assert math.copysign(1, fma(-0.0, 1.0, -0.0)) == -1
+
+
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 

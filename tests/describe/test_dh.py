@@ -448,3 +448,19 @@ def test_what_no_table_can_say_is_refused():
         to_dh(Description("stone", (Link("stone"),)))
     with pytest.raises(UnknownNameError, match="unknown link 'tol'; did you mean 'tool'"):
         to_dh(robot, tip="tol")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((5,), "a DH table is a list of rows, one per joint; got int"),
+        (("theta",), "a DH table is a list of rows, one per joint; got str"),
+        (([{"a": 1}], "standard", {"base": (0, 0, 0)}), "base is (0, 0, 0): give an Origin"),
+        (([{"a": 1}], "standard", {"gravity": 5}), "is 5; give three numbers"),
+    ],
+)
+def test_arguments_of_the_wrong_kind(arguments, words):
+    rows, convention, options = (*arguments, "standard", {})[:3] if len(arguments) < 3 else arguments
+    with pytest.raises(DescriptionError) as refusal:
+        from_dh(rows, convention, **options)
+    assert words in str(refusal.value)

@@ -66,7 +66,7 @@ class PinocchioModel:
 
     def mass_matrix(self, q):
         data = self.model.createData()  # with mimic joints, crba adds to what an earlier call left in M
-        M = pin.crba(self.model, data, self.q(q)).reshape(self.model.nv, -1)
+        M = pin.crba(self.model, data, self.q(q)).reshape(self.model.nv, self.model.nv)
         M = np.triu(M) + np.triu(M, 1).T
         return self.G.T @ M @ self.G
 
@@ -93,4 +93,4 @@ class PinocchioModel:
 
     def jacobian(self, q, frame, reference=pin.LOCAL_WORLD_ALIGNED):
         J = pin.computeFrameJacobian(self.model, self.data, self.q(q), self._frame(frame), reference)
-        return J.reshape(6, -1) @ self.G
+        return J.reshape(6, self.model.nv) @ self.G

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dalembert import scalar
 from dalembert.algorithms import joints, newton_euler
 from dalembert.algorithms.joints import Coordinates
@@ -89,28 +91,20 @@ def parameters(model: Model, friction: bool = False, rotor: bool = False) -> lis
     """π in the order of the regressor's columns. Asymmetric Coulomb friction has no linear column: its
     mean is given."""
     pi = [x for body in model.bodies for x in body.inertia.parameters()]
-    masters = _masters(model)
     if rotor:
-        total = [0.0] * model.n
-        for body in model.bodies:
-            total[body.coordinate] += body.multiplier**2 * body.rotor_inertia
-        pi += total
+        pi += _on_coordinates(model, lambda b: b.multiplier**2 * b.rotor_inertia)
     if friction:
-        pi += [body.damping for body in masters]
-        pi += [0.5 * (body.coulomb[0] + body.coulomb[1]) for body in masters]
+        pi += _on_coordinates(model, lambda b: b.multiplier**2 * b.damping)
+        pi += _on_coordinates(model, lambda b: abs(b.multiplier) * 0.5 * (b.coulomb[0] + b.coulomb[1]))
     return pi
 
 
-def _masters(model: Model) -> list[Body]:
-    """For each coordinate, the body whose joint it is: the first that is not a mimic."""
-    return [
-        next(
-            b
-            for b in model.bodies
-            if b.coordinate == k and b.joint == coordinate.name
-        )
-        for k, coordinate in enumerate(model.coordinates)
-    ]
+def _on_coordinates(model: Model, value: Callable[[Body], float]) -> list[float]:
+    """The sum over the joints of each coordinate, mimic joints included."""
+    total = [0.0] * model.n
+    for body in model.bodies:
+        total[body.coordinate] += value(body)
+    return total
 
 
 def parameter_names(model: Model, friction: bool = False, rotor: bool = False) -> list[str]:

@@ -81,6 +81,10 @@ class Kernel:
         entry, table = linked.addresses[call.SYMBOL], linked.addresses[call.TABLE]
         return function, call.make(entry, table, function, self.name)
 
+    def __reduce__(self) -> Any:
+        """By what it is made from: code and addresses belong to a process, and are made again on arrival."""
+        return (Kernel, (self.name, self.program, self.inputs, self.outputs, self.doc))
+
     def __repr__(self) -> str:
         return f"<Kernel {self.name} {self.signature}: {self.operations} operations>"
 

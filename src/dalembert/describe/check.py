@@ -409,6 +409,8 @@ def _show(values: Sequence[float]) -> str:
 
 
 def _whole(d: Description) -> None:
+    if not isinstance(d.gravity, (tuple, list)) or len(d.gravity) != 3:
+        raise refuse(d.place, f"the gravity of robot {d.name!r} is {d.gravity!r}; give three numbers [m/s²]")
     _finite(d.gravity, d.place, f"the gravity of robot {d.name!r}")
     names = [link.name for link in d.links]
     if d.tip is not None and d.tip not in names:

@@ -173,10 +173,10 @@ def even_series(theta2: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     small = theta2 < SMALL_ANGLE * SMALL_ANGLE
     t2 = scalar.where(small, 1.0, theta2)  # keeps the closed forms finite where they are not used
     theta = scalar.sqrt(t2)
-    s, c = scalar.sin(theta), scalar.cos(theta)
+    s, half = scalar.sin(theta), scalar.sin(0.5 * theta)
     return (
         scalar.where(small, 1.0 - theta2 / 6.0, s / theta),
-        scalar.where(small, 0.5 - theta2 / 24.0, (1.0 - c) / t2),
+        scalar.where(small, 0.5 - theta2 / 24.0, 2.0 * half * half / t2),  # 1 − cos θ would cancel
         scalar.where(small, 1.0 / 6.0 - theta2 / 120.0, (theta - s) / (t2 * theta)),
     )
 
