@@ -137,7 +137,7 @@ def from_dh(
         raise DescriptionError(f"a DH table is a list of rows, one per joint; got {type(rows).__name__}")
     for end, value in (("base", base), ("tool", tool)):
         if not isinstance(value, Origin):
-            raise DescriptionError(f"{end} is {value!r}: give an Origin, such as Origin(xyz=(0, 0, 0.1), rpy=(0, 0, 0))")
+            raise DescriptionError(f"{end} is {value!r}: give an Origin, such as Origin(xyz=(0, 0, 0.1))")
     table = tuple(_checked_row(row, i) for i, row in enumerate(rows))
     if not table:
         raise DescriptionError(f"the DH table of robot {name!r} has no rows; one row per joint is needed")
