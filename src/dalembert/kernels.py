@@ -12,6 +12,7 @@ from typing import Any
 from dalembert.algorithms import (
     articulated,
     composite,
+    derivatives,
     energy,
     friction,
     jacobians,
@@ -165,6 +166,18 @@ def _matrix_shapes(model: Model, o: dict[str, Any]) -> tuple[tuple[int, ...], ..
     return ((N, model.n), (N, N), (N, N), (N, N), (N,))
 
 
+def _three_squares(model: Model, o: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
+    return ((model.n, model.n),) * 3
+
+
+def _inverse_derivatives(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, ...]:
+    return derivatives.inverse_dynamics_derivatives(model, a["q"], a["qd"], a["qdd"], o["friction"])
+
+
+def _forward_derivatives(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, ...]:
+    return derivatives.forward_dynamics_derivatives(model, a["q"], a["qd"], a["tau"], o["friction"])
+
+
 _FRAME = {"frame": None}
 _EXPRESSED = {"frame": None, "expressed_in": "world"}
 
@@ -305,6 +318,12 @@ ROWS: dict[str, Row] = {
         {"friction": False, "rotor": False},
     ),
     "matrix_form": Row(("q",), _matrix_form, _matrix_shapes, {}),
+    "inverse_dynamics_derivatives": Row(
+        ("q", "qd", "qdd"), _inverse_derivatives, _three_squares, {"friction": False}, joint_space=True
+    ),
+    "forward_dynamics_derivatives": Row(
+        ("q", "qd", "tau"), _forward_derivatives, _three_squares, {"friction": False}, joint_space=True
+    ),
 }
 
 # Options whose values are words, and the words.
@@ -344,4 +363,4 @@ def make(model: Model, name: str, given: tuple[str, ...], options: dict[str, Any
         return row.trace(model, dict(zip(names, arguments, strict=True)), options)
 
     inputs = [ARGUMENTS[a](model.n) for a in names]
-    return compile_function(function, inputs, row.shapes(model, options), name)
+    return compile_function(function, inputs, row.shapes(model, options), name, arguments=names)

@@ -407,6 +407,29 @@ class Robot:
         """Names of the regressor's columns."""
         return regressor.parameter_names(self.model, friction, rotor)
 
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, friction: bool = False
+    ) -> tuple[Array, Array, Array]:
+        """(∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈) of inverse dynamics; the last is M.  (..., n, n) each."""
+        return self._run(("inverse_dynamics_derivatives", (), bool(friction)), None, q, qd, qdd)
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = False
+    ) -> tuple[Array, Array, Array]:
+        """(∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ) of forward dynamics; the last is M⁻¹.  (..., n, n) each."""
+        return self._run(("forward_dynamics_derivatives", (), bool(friction)), None, q, qd, tau)
+
+    def linearize(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = False
+    ) -> tuple[Array, Array]:
+        """(A, B) of ẋ ≈ f + A δx + B δτ about a state, x = (q, q̇).  (..., 2n, 2n) and (..., 2n, n)."""
+        D_q, D_qd, D_tau = self.forward_dynamics_derivatives(q, qd, tau, friction)
+        n, batch = self.n, D_q.shape[:-2]
+        A, B = np.zeros((*batch, 2 * n, 2 * n)), np.zeros((*batch, 2 * n, n))
+        A[..., :n, n:] = np.eye(n)
+        A[..., n:, :n], A[..., n:, n:], B[..., n:, :] = D_q, D_qd, D_tau
+        return A, B
+
     def matrix_form(self, q: ArrayLike) -> tuple[Array, ...]:
         """(A, L, W, G, V̇_base) of the closed matrix form M = AᵀLᵀGLA, twists linear first.  Seed 004."""
         return self._run(("matrix_form", ()), None, q)

@@ -39,7 +39,7 @@ from dalembert.spatial.vector import (
 Square = list[list[Scalar]]
 
 
-def _composites(model: Model, T: Sequence[Pose]) -> list[Inertia]:
+def composites(model: Model, T: Sequence[Pose]) -> list[Inertia]:
     """I^C of each body: itself and all it carries, in its own frame."""
     I = [body.inertia for body in model.bodies]
     for i in reversed(range(len(I))):
@@ -52,7 +52,7 @@ def _composites(model: Model, T: Sequence[Pose]) -> list[Inertia]:
 def mass_matrix(model: Model, q: Coordinates) -> Square:
     """M(q), n×n, symmetric, rotor inertia on the diagonal.  Featherstone 2008, §6.2."""
     T = joints.poses(model, q)
-    I = _composites(model, T)
+    I = composites(model, T)
     N = len(model.bodies)
     M: Square = [[0.0] * N for _ in range(N)]
     for i, body in enumerate(model.bodies):
@@ -97,15 +97,21 @@ class VelocityFactor:
         return Force(ZERO, add(cross(self.p, u.v), matvec_t(self.N, u.w)))
 
 
-def coriolis_matrix(model: Model, q: Coordinates, qd: Coordinates) -> Square:
-    """C(q, q̇) of the Christoffel symbols, n×n: C q̇ = c and Ṁ − 2C is skew-symmetric."""
-    T = joints.poses(model, q)
-    V = joints.twists(model, T, qd)
-    I = _composites(model, T)
+def velocity_factors(model: Model, T: Sequence[Pose], V: Sequence[Motion]) -> list[VelocityFactor]:
+    """B^C of each body: itself and all it carries, in its own frame."""
     B = [VelocityFactor.of(b.inertia, V[i]) for i, b in enumerate(model.bodies)]
     for i in reversed(range(len(B))):
         if model.parents[i] >= 0:
             B[model.parents[i]] = B[model.parents[i]] + B[i].to_parent(T[i])
+    return B
+
+
+def coriolis_matrix(model: Model, q: Coordinates, qd: Coordinates) -> Square:
+    """C(q, q̇) of the Christoffel symbols, n×n: C q̇ = c and Ṁ − 2C is skew-symmetric."""
+    T = joints.poses(model, q)
+    V = joints.twists(model, T, qd)
+    I = composites(model, T)
+    B = velocity_factors(model, T, V)
     N = len(model.bodies)
     S = [joints.subspace(body) for body in model.bodies]
     S_dot = [V[i].cross(S[i]) for i in range(N)]

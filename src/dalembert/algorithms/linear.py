@@ -29,25 +29,57 @@ def transposed(A: Rows) -> list[list[Scalar]]:
     return [list(column) for column in zip(*A, strict=True)]
 
 
-def solve_ldl(M: Rows, b: Sequence[Scalar]) -> list[Scalar]:
-    """x with M x = b for symmetric positive definite M, by M = Lᵀ D L from the last row up: with this
-    order a tree's branches do not fill in (Featherstone 2008, §6.5). No pivoting, no square root."""
-    n = len(b)
+def factor_ldl(M: Rows) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """(L, 1/D) with M = Lᵀ D L, L unit lower triangular, for symmetric positive definite M.
+
+    Eliminated from the last row up: in this order a tree's branches do not fill in (Featherstone 2008, §6.5). No
+    pivoting, no square root."""
+    n = len(M)
     A = [list(row) for row in M]
-    x = list(b)
     inverse: list[Scalar] = [0.0] * n
     for k in reversed(range(n)):
         inverse[k] = 1.0 / A[k][k]
         for i in reversed(range(k)):
-            if isinstance(A[k][i], float) and A[k][i] == 0.0:
-                continue  # a structural zero: two branches that share no joint
+            if _structural_zero(A[k][i]):
+                continue
             factor = A[k][i] * inverse[k]
             for j in range(i + 1):
                 A[i][j] = A[i][j] - factor * A[k][j]
-            x[i] = x[i] - factor * x[k]
             A[k][i] = factor
+    return A, inverse
+
+
+def _structural_zero(x: Scalar) -> bool:
+    """Two branches of a tree that share no joint."""
+    return isinstance(x, float) and x == 0.0
+
+
+def solve_ldl(M: Rows, b: Sequence[Scalar]) -> list[Scalar]:
+    """x with M x = b for symmetric positive definite M."""
+    L, inverse = factor_ldl(M)
+    n = len(b)
+    x = list(b)
+    for k in reversed(range(n)):
+        for i in range(k):
+            x[i] = x[i] - L[k][i] * x[k]
     for k in range(n):
         x[k] = x[k] * inverse[k]
         for i in range(k):
-            x[k] = x[k] - A[k][i] * x[i]
+            x[k] = x[k] - L[k][i] * x[i]
     return x
+
+
+def inverse_ldl(M: Rows) -> list[list[Scalar]]:
+    """M⁻¹ of a symmetric positive definite M: with P = L⁻¹ (unit lower triangular), M⁻¹ = P D⁻¹ Pᵀ."""
+    L, inverse = factor_ldl(M)
+    n = len(L)
+    P: list[list[Scalar]] = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
+    for i in range(n):
+        for j in range(i):
+            P[i][j] = -_dot(L[i][j:i], [P[k][j] for k in range(j, i)])
+    out: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    for j in range(n):
+        scaled = [P[j][k] * inverse[k] for k in range(j + 1)]
+        for i in range(j, n):
+            out[i][j] = out[j][i] = _dot(P[i][: j + 1], scaled)
+    return out

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compile import cache, call, llvm, loop, ufunc
+from dalembert.compile import cache, call, gradient, llvm, loop, ufunc
 from dalembert.compile.graph import Graph
-from dalembert.compile.interpret import interpret
+from dalembert.compile.interpret import interpret, replay
 from dalembert.compile.lower import Program, lower
+from dalembert.errors import InputError, unknown
 
 Shape = tuple[int, ...]
 EMITTER = "6"  # raised when the IR of an unchanged program changes: part of the cache's key
@@ -44,6 +45,7 @@ class Kernel:
     inputs: tuple[Shape, ...]
     outputs: tuple[Shape, ...]
     doc: str = ""
+    arguments: tuple[str, ...] = ()
 
     @property
     def signature(self) -> str:
@@ -83,7 +85,7 @@ class Kernel:
 
     def __reduce__(self) -> Any:
         """By what it is made from: code and addresses belong to a process, and are made again on arrival."""
-        return (Kernel, (self.name, self.program, self.inputs, self.outputs, self.doc))
+        return (Kernel, (self.name, self.program, self.inputs, self.outputs, self.doc, self.arguments))
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name} {self.signature}: {self.operations} operations>"
@@ -102,6 +104,43 @@ class Kernel:
         arrays = [np.array(r).reshape(s) for r, s in zip(results, self.outputs, strict=True)]
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
+    def derivative(self, *wrt: int | str, of: int = 0) -> Kernel:
+        """The kernel of the derivative of one output with respect to arguments (by name or place), one output for
+        each, of shape (*output, *argument). Called on a derivative it gives the second order."""
+        places = [self._place(w) for w in wrt]
+        if not places:
+            raise InputError(f"say with respect to which argument of {self.name}: {', '.join(self.arguments)}")
+        if not 0 <= of < len(self.outputs):
+            raise InputError(f"{self.name} has {len(self.outputs)} outputs; there is no output {of}")
+
+        def function(*arguments: Any) -> Any:
+            flat = [_flat(a, shape) for a, shape in zip(arguments, self.inputs, strict=True)]
+            nodes = [x for group in flat for x in group]
+            graph = nodes[0].graph if nodes else Graph()
+            outputs = replay(self.program, flat)[of]
+            wanted = [x for place in places for x in flat[place]]
+            rows = gradient.jacobian(graph, outputs, wanted)
+            parts, first = [], 0
+            for place in places:
+                size = prod(self.inputs[place])
+                columns = [x for row in rows for x in row[first : first + size]]
+                parts.append(_nested(columns, (*self.outputs[of], *self.inputs[place])))
+                first += size
+            return tuple(parts) if len(parts) > 1 else parts[0]
+
+        shapes = [(*self.outputs[of], *self.inputs[place]) for place in places]
+        by = ",".join(self.arguments[place] for place in places)
+        return compile_function(function, self.inputs, shapes, f"d({self.name})/d({by})", self.doc, self.arguments)
+
+    def _place(self, argument: int | str) -> int:
+        if isinstance(argument, str):
+            if argument not in self.arguments:
+                raise unknown(f"argument of {self.name}", argument, self.arguments)
+            return self.arguments.index(argument)
+        if not 0 <= argument < len(self.inputs):
+            raise InputError(f"{self.name} has {len(self.inputs)} arguments; there is no argument {argument}")
+        return argument
+
     def llvm_ir(self) -> str:
         """The LLVM IR of this kernel for this machine."""
         return llvm.module(self.program, self.inputs, self.outputs, llvm.host().width)
@@ -119,17 +158,16 @@ def compile_function(
     outputs: Sequence[Shape],
     name: str = "kernel",
     doc: str = "",
+    arguments: Sequence[str] = (),
 ) -> Kernel:
     """Trace `function(*arguments)` and make a kernel of it.
 
     It is called once, with nested lists of trace nodes of the shapes `inputs`, and returns one result, or
     a tuple if there are several `outputs`, as nested sequences of those shapes."""
     graph = Graph()
-    arguments = [
-        _nested([graph.input(k, j) for j in range(prod(shape))], shape)
-        for k, shape in enumerate(inputs)
-    ]
-    result = function(*arguments)
+    traced = [_nested([graph.input(k, j) for j in range(prod(shape))], shape) for k, shape in enumerate(inputs)]
+    result = function(*traced)
     results = result if len(outputs) > 1 else (result,)
     flat = [_flat(r, shape) for r, shape in zip(results, outputs, strict=True)]
-    return Kernel(name, lower(graph, flat), tuple(inputs), tuple(outputs), doc)
+    names = tuple(arguments) or tuple(f"x{k}" for k in range(len(inputs)))
+    return Kernel(name, lower(graph, flat), tuple(inputs), tuple(outputs), doc, names)

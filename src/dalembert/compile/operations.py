@@ -1,8 +1,9 @@
-"""The operations of the graph, one row each: how many operands, what it means, how LLVM writes it.
+"""The operations of the graph, one row each: what it means, its derivative, how LLVM and C write it.
 
-`value` defines the operation; kernels agree with it bit for bit. In `llvm`, {0} {1} {2} are operands,
-{V} the vector type and {v} its suffix in names of intrinsics. sin and cos are written in `trigonometry`,
-because they are polynomials of our own, the same in every backend.
+`value` defines the operation; kernels agree with it bit for bit. `partials(y, *operands)` are the derivatives of the
+result y with respect to each operand, as scalars of the same kind (None: the operand is a truth value). In `llvm` and
+`c`, {0} {1} {2} are operands, {V} the vector type and {v} its suffix in names of intrinsics. sin and cos are written
+in `trigonometry`, because they are polynomials of our own, the same in every backend.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dalembert import scalar
 from dalembert.compile import trigonometry
 from dalembert.compile.exact import fma
 
@@ -23,36 +25,77 @@ def _divide(a: float, b: float) -> float:
     return a / b
 
 
-def _multiply(a: float, b: float) -> float:
-    return a * b
-
-
 @dataclass(frozen=True)
 class Operation:
     """A row. `parity` marks functions of one scalar that `scalar` dispatches: odd, even or none."""
 
     value: Callable[..., Any]
+    partials: Callable[..., tuple[Any, ...]] | None = None
     llvm: str | None = None
+    c: str | None = None
     truth: bool = False  # gives a truth value, not a number
     parity: str | None = None
 
 
 OPERATIONS: dict[str, Operation] = {
-    "add": Operation(lambda a, b: a + b, "fadd {V} {0}, {1}"),
-    "subtract": Operation(lambda a, b: a - b, "fsub {V} {0}, {1}"),
-    "multiply": Operation(_multiply, "fmul {V} {0}, {1}"),
-    "divide": Operation(_divide, "fdiv {V} {0}, {1}"),
-    "negate": Operation(lambda a: -a, "fneg {V} {0}"),
-    "fma": Operation(fma, "call {V} @llvm.fma.{v}({V} {0}, {V} {1}, {V} {2})"),
+    "add": Operation(
+        lambda a, b: a + b,
+        lambda y, a, b: (1.0, 1.0),
+        "fadd {V} {0}, {1}",
+        "{0} + {1}",
+    ),
+    "subtract": Operation(
+        lambda a, b: a - b,
+        lambda y, a, b: (1.0, -1.0),
+        "fsub {V} {0}, {1}",
+        "{0} - {1}",
+    ),
+    "multiply": Operation(
+        lambda a, b: a * b,
+        lambda y, a, b: (b, a),
+        "fmul {V} {0}, {1}",
+        "{0} * {1}",
+    ),
+    "divide": Operation(
+        _divide,
+        lambda y, a, b: (1.0 / b, -(y / b)),
+        "fdiv {V} {0}, {1}",
+        "{0} / {1}",
+    ),
+    "negate": Operation(
+        lambda a: -a,
+        lambda y, a: (-1.0,),
+        "fneg {V} {0}",
+        "-{0}",
+    ),
+    "fma": Operation(
+        fma,
+        lambda y, a, b, c: (b, a, 1.0),
+        "call {V} @llvm.fma.{v}({V} {0}, {V} {1}, {V} {2})",
+        "fma({0}, {1}, {2})",
+    ),
     "sqrt": Operation(
         lambda a: math.sqrt(a) if a >= 0 else math.nan,
+        lambda y, a: (0.5 / y,),
         "call {V} @llvm.sqrt.{v}({V} {0})",
+        "sqrt({0})",
         parity="none",
     ),
-    "absolute": Operation(abs, "call {V} @llvm.fabs.{v}({V} {0})", parity="even"),
-    "sin": Operation(trigonometry.sin, parity="odd"),
-    "cos": Operation(trigonometry.cos, parity="even"),
-    "less": Operation(lambda a, b: a < b, "fcmp olt {V} {0}, {1}", truth=True),
-    "less_equal": Operation(lambda a, b: a <= b, "fcmp ole {V} {0}, {1}", truth=True),
-    "where": Operation(lambda c, a, b: a if c else b, "select {B} {0}, {V} {1}, {V} {2}"),
+    "absolute": Operation(
+        abs,
+        lambda y, a: (scalar.sign(a),),
+        "call {V} @llvm.fabs.{v}({V} {0})",
+        "fabs({0})",
+        parity="even",
+    ),
+    "sin": Operation(trigonometry.sin, lambda y, a: (scalar.cos(a),), parity="odd"),
+    "cos": Operation(trigonometry.cos, lambda y, a: (-scalar.sin(a),), parity="even"),
+    "less": Operation(lambda a, b: a < b, None, "fcmp olt {V} {0}, {1}", "{0} < {1}", truth=True),
+    "less_equal": Operation(lambda a, b: a <= b, None, "fcmp ole {V} {0}, {1}", "{0} <= {1}", truth=True),
+    "where": Operation(
+        lambda c, a, b: a if c else b,
+        lambda y, c, a, b: (None, scalar.where(c, 1.0, 0.0), scalar.where(c, 0.0, 1.0)),
+        "select {B} {0}, {V} {1}, {V} {2}",
+        "{0} ? {1} : {2}",
+    ),
 }
