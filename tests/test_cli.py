@@ -128,3 +128,35 @@ def test_as_a_program():
         [sys.executable, "-m", "dalembert", "info", "nosuch"], capture_output=True, text=True, check=False
     )
     assert out.returncode == 1 and out.stderr.startswith("Error: unknown robot 'nosuch'") and not out.stdout
+
+
+def test_export(tmp_path):
+    out = run("export", "planar-2r").output
+    assert "void planar_2r_inverse_dynamics(" in out and "#include <math.h>" in out
+    files = ("--kernel", "fk", "--kernel", "mass_matrix", "-o", str(tmp_path / "new"))
+    assert "written to" in run("export", "scara", *files).output
+    names = sorted(f.name for f in (tmp_path / "new").iterdir())
+    assert names == ["scara_fk.c", "scara_fk.h", "scara_mass_matrix.c", "scara_mass_matrix.h"]
+    exported = data("export", "planar-2r", "--lang", "numpy", "--kernel", "mass_matrix")["files"]
+    space: dict = {}
+    exec(exported["planar_2r_mass_matrix.py"], space)
+    q = [0.1, 0.2]
+    assert np.allclose(space["planar_2r_mass_matrix"](q), dl.load("planar-2r").mass_matrix(q), rtol=1e-14)
+    assert "unknown kernel 'massmatrix'" in run("export", "scara", "--kernel", "massmatrix", code=1).output
+    assert "'java' is not one of" in run("export", "scara", "--lang", "java", code=2).output
+    (tmp_path / "file").write_text("")
+    blocked = run("export", "scara", "-o", str(tmp_path / "file" / "x"), code=1).output
+    assert "cannot be written" in blocked
+
+
+def test_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path / "kernels"))
+    assert data("cache") == {"folder": str(tmp_path / "kernels"), "kernels": 0, "bytes": 0, "removed": 0}
+    dl.load("planar-1r").mass_matrix([0.0])
+    assert "1 kernels" in run("cache").output
+    (tmp_path / "kernels" / "mine.txt").write_text("not a kernel")
+    assert "removed 1 kernels" in run("cache", "--clear").output
+    assert [f.name for f in (tmp_path / "kernels").iterdir()] == ["mine.txt"]  # only what is its own
+    monkeypatch.setenv("DALEMBERT_CACHE", "")
+    assert "turned off" in run("cache").output
+    assert "unexpected extra argument" in run("cache", "panda", code=2).output

@@ -77,7 +77,8 @@ def test_against_pinocchio():
         (pin.computeRNEADerivatives, robot.inverse_dynamics_derivatives),
         (pin.computeABADerivatives, robot.forward_dynamics_derivatives),
     ):
-        wanted = [np.array(D) for D in theirs(o.model, o.model.createData(), o.q(q), o.v(qd), o.v(x))]
+        data = o.model.createData()  # what it returns are views of it
+        wanted = [np.array(D) for D in theirs(o.model, data, o.q(q), o.v(qd), o.v(x))]
         for a, b in zip(ours(q, qd, x), wanted, strict=True):
             full = np.triu(b) + np.triu(b, 1).T if b is wanted[2] else b
             assert error(a, G.T @ full @ G) < ORACLE

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert import kernels
 from dalembert.algorithms import regressor
 from dalembert.compile import Kernel
+from dalembert.compile.threads import checked
 from dalembert.describe.description import Description, Inertial, Joint, Link, Origin
 from dalembert.errors import DescriptionError, InputError, unknown
 from dalembert.explain import explain
@@ -45,12 +47,13 @@ class Robot:
     `with_payload`, `with_gravity` and their like return another robot.
     """
 
-    def __init__(self, description: Description, tip: str | None = None) -> None:
+    def __init__(self, description: Description, tip: str | None = None, threads: int | str = 1) -> None:
         self.description = description if tip is None else replace(description, tip=tip)
+        self.threads = checked(threads)
         self.model: Model = build(self.description)
         self._kernels: dict[Key, Kernel] = {}
         self._calls: dict[Key | str, Callable[..., Any]] = {}
-        self._ufuncs: dict[Key, np.ufunc] = {}
+        self._with_out: dict[Key, Callable[..., Any]] = {}
 
     # ----------------------------------------------------------------------------------- other ways to make one
     @classmethod
@@ -73,12 +76,17 @@ class Robot:
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """The same robot under another gravity, a vector in the base frame [m/s²]."""
-        return Robot(replace(self.description, gravity=_three("gravity", gravity)))
+        return self._remade(replace(self.description, gravity=_three("gravity", gravity)))
 
     def with_tip(self, tip: str) -> Robot:
         """The same robot whose methods mean this frame when none is named."""
         self.model.frame(tip)
-        return Robot(replace(self.description, tip=tip))
+        return self._remade(replace(self.description, tip=tip))
+
+    def with_threads(self, threads: int | str = "all") -> Robot:
+        """The same robot, whose methods cut large batches into pieces for so many threads (at most one per
+        processor; "all" of them). Robots start with one."""
+        return Robot(self.description, threads=threads)
 
     def with_payload(
         self,
@@ -102,7 +110,10 @@ class Robot:
         from dalembert.describe.check import check
 
         loaded = replace(d, links=(*d.links, link), joints=(*d.joints, joint), tip=tip)
-        return Robot(check(loaded))
+        return self._remade(check(loaded))
+
+    def _remade(self, description: Description) -> Robot:
+        return Robot(description, threads=self.threads)
 
     def without_payload(self, name: str = "payload") -> Robot:
         """The same robot with that payload taken off again."""
@@ -112,7 +123,7 @@ class Robot:
             raise unknown("payload", name, payloads)
         links = tuple(link for link in d.links if link.name != name)
         joints = tuple(joint for joint in d.joints if joint.child != name)
-        return Robot(replace(d, links=links, joints=joints))
+        return self._remade(replace(d, links=links, joints=joints))
 
     # --------------------------------------------------------------------------------------------- what it is
     @property
@@ -186,7 +197,7 @@ class Robot:
         return f"<Robot {self.name!r}: {self.n} joints, {len(self.frames)} frames>"
 
     def __reduce__(self) -> Any:
-        return (Robot, (self.description,))
+        return (Robot, (self.description, None, self.threads))
 
     # ------------------------------------------------------------------------------------------ kinematics
     def fk(self, q: ArrayLike, frame: str | None = None, *, out: Array | None = None) -> Array:
@@ -457,7 +468,7 @@ class Robot:
         try:
             if out is None:
                 return self._calls[key](*arguments)
-            return self._ufuncs[key](*arguments, out=out)
+            return self._with_out[key](*arguments, out=out)
         except Exception as caught:
             error = caught  # raised below, outside this block, so that it stands alone
         return self._again(error, key, arguments, out)
@@ -471,13 +482,15 @@ class Robot:
         kernel = self.kernel(name, given, **options)
         known = key in self._calls
         if not known and self.n:  # without joints NumPy cannot check shapes: every call comes through here
-            self._calls[key], self._ufuncs[key] = kernel.direct, kernel.ufunc
+            threaded = partial(kernel, threads=self.threads)
+            self._calls[key] = kernel.direct if self.threads == 1 else threaded
+            self._with_out[key] = kernel.ufunc if self.threads == 1 else threaded
             if not given and options == row.options:
-                self._calls[name] = kernel.direct  # the plain call: found by its name, a shorter look-up
+                self._calls[name] = self._calls[key]  # the plain call: found by its name, a shorter look-up
         explain(self, kernel, row.arguments + given, arguments, out)
         if known and error is not None:
             raise error
-        return kernel(*arguments) if out is None else kernel(*arguments, out=out)
+        return kernel(*arguments, out=out, threads=self.threads)
 
     # ---------------------------------------------------------------------------------------------- export
     def to_urdf(self, path: str | Path | None = None) -> str:

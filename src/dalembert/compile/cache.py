@@ -91,3 +91,26 @@ def store(name: str, code: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
+
+
+def entries() -> dict[str, int]:
+    """The names of what is stored, and their sizes in bytes."""
+    where = folder()
+    found: dict[str, int] = {}
+    with contextlib.suppress(OSError):
+        for file in where.iterdir() if where else ():
+            if len(file.name) == 64 and file.is_file():
+                found[file.name] = file.stat().st_size
+    return found
+
+
+def clear() -> int:
+    """Remove everything stored (and what an interrupted write left behind); how many kernels there were."""
+    where = folder()
+    names = list(entries())
+    if where is not None:
+        leftovers = [f.name for f in where.glob(".*")] if where.is_dir() else []
+        for name in (*names, *leftovers):
+            with contextlib.suppress(OSError):
+                (where / name).unlink()
+    return len(names)

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compile import cache, call, gradient, llvm, loop, ufunc
+from dalembert.compile import c_source, cache, call, gradient, llvm, loop, numpy_source, ufunc
+from dalembert.compile import threads as threading
 from dalembert.compile.graph import Graph
 from dalembert.compile.interpret import interpret, replay
 from dalembert.compile.lower import Program, lower
@@ -94,8 +95,10 @@ class Kernel:
         steps = ((s.operation, s.operands, s.value, s.flip) for s in self.program.steps)
         return repr((self.inputs, self.outputs, self.program.outputs, *steps))
 
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return self.ufunc(*arguments, **options)
+    def __call__(self, *arguments: Any, out: Any = None, threads: int | str = 1) -> Any:
+        """The results for arrays of states; large batches by several threads, if asked."""
+        cores = [*self.inputs, *self.outputs]
+        return threading.run(self.ufunc, cores, len(self.outputs), arguments, out, threading.checked(threads))
 
     def interpret(self, *arguments: Any) -> Any:
         """One state, evaluated step by step in Python: the same bits as the compiled code."""
@@ -140,6 +143,20 @@ class Kernel:
         if not 0 <= argument < len(self.inputs):
             raise InputError(f"{self.name} has {len(self.inputs)} arguments; there is no argument {argument}")
         return argument
+
+    def c_source(self, name: str | None = None, batch: bool = False) -> str:
+        """C99 that computes the same bits for one state (and, with `batch`, for many); `c_header` declares it."""
+        name = name or self.name
+        return c_source.c_source(self.program, name, self.arguments, self.inputs, self.outputs, self.doc, batch)
+
+    def c_header(self, name: str | None = None) -> str:
+        """The header of `c_source`."""
+        return c_source.c_header(name or self.name, self.arguments, self.inputs, self.outputs)
+
+    def numpy_source(self, name: str | None = None) -> str:
+        """A Python function of NumPy arrays that computes the same, to rounding."""
+        name = name or self.name
+        return numpy_source.numpy_source(self.program, name, self.arguments, self.inputs, self.outputs, self.doc)
 
     def llvm_ir(self) -> str:
         """The LLVM IR of this kernel for this machine."""

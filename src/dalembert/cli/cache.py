@@ -1,0 +1,34 @@
+"""dalembert cache: the compiled kernels on disk."""
+
+from __future__ import annotations
+
+import click
+
+from dalembert.cli import output
+
+
+@click.command(name="cache", short_help="The compiled kernels on disk: see and clear.")
+@click.option("--clear", is_flag=True, help="Remove them all; they are made again when needed.")
+@output.json_option
+def command(clear: bool, as_json: bool) -> None:
+    """Show where compiled kernels are kept, how many and how large; or remove them.
+
+    The folder is chosen by DALEMBERT_CACHE; set to nothing, it turns the cache off.
+
+    \b
+    Example: dalembert cache --clear
+    """
+    from dalembert.compile import cache
+
+    removed = cache.clear() if clear else 0
+    folder, files = cache.folder(), cache.entries()
+    size = sum(files.values())
+    if as_json:
+        where = None if folder is None else str(folder)
+        output.print_json({"folder": where, "kernels": len(files), "bytes": size, "removed": removed})
+    elif folder is None:
+        click.echo("the cache is turned off: DALEMBERT_CACHE is empty")
+    else:
+        if clear:
+            click.echo(f"removed {removed} kernels")
+        click.echo(f"{folder}: {len(files)} kernels, {size / 1e6:.1f} MB")
