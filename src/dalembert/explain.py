@@ -85,5 +85,5 @@ def _check_out(out: Any, kernel: Kernel, batch: tuple[int, ...]) -> None:
             raise InputError(f"out has shape {array.shape}; the result has shape {(*batch, *core)}")
         if not array.flags.writeable:
             raise InputError("out is read-only")
-        if array.dtype != np.float64:
-            raise InputError(f"out must have dtype float64, got {array.dtype}")
+        if array.dtype not in (np.float64, np.float32):
+            raise InputError(f"out must have dtype float64 (or float32), got {array.dtype}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dalembert.compile.kinds import Kind
 from dalembert.compile.lower import Program, Step
 from dalembert.compile.writer import Writer, function
 
@@ -87,12 +88,12 @@ def _angles(program: Program) -> list[int]:
     return list(found)
 
 
-def sin_cos_function(width: int) -> str:
+def sin_cos_function(width: int, kind: Kind) -> str:
     """sin and cos of an array of vectors, interleaved."""
-    w = Writer(width)
+    w = Writer(width, kind)
     w.lines = ["entry:", "  br label %head", "head:", "  %k = phi i64 [0, %entry], [%next, %head]"]
     at = w.let(f"getelementptr {w.V}, ptr %angles, i64 %k")
-    pair = w.sin_cos(w.let(f"load {w.V}, ptr {at}, align 8"))
+    pair = w.sin_cos(w.let(f"load {w.V}, ptr {at}, align {w.kind.bytes}"))
     place = w.let("shl i64 %k, 1")
     to = w.let(f"getelementptr {w.V}, ptr %trig, i64 {place}")
     for k, value in enumerate(pair):
@@ -112,9 +113,9 @@ def _places(program: Program) -> dict[int, list[int]]:
     return places
 
 
-def constants(program: Program, width: int, name: str) -> str:
+def constants(program: Program, width: int, kind: Kind, name: str) -> str:
     """Writes the outputs that do not depend on the state: once per call, not once per tile."""
-    w = Writer(width)
+    w = Writer(width, kind)
     for k, places in _places(program).items():
         if program.steps[k].operation == "constant":
             for place in places:
@@ -123,11 +124,11 @@ def constants(program: Program, width: int, name: str) -> str:
     return function(name, "ptr noalias %out", w.lines)
 
 
-def body(program: Program, positions: Sequence[int], width: int, name: str) -> str:
+def body(program: Program, positions: Sequence[int], width: int, kind: Kind, name: str) -> str:
     """The straight-line function, whole or in pieces."""
     if program.operations > SPLIT_ABOVE:
-        return _pieces(program, positions, width, name)
-    w = Writer(width)
+        return _pieces(program, positions, width, kind, name)
+    w = Writer(width, kind)
     body = _Body(w, program, positions)
     body.begin()
     places = _places(program)
@@ -140,7 +141,7 @@ def body(program: Program, positions: Sequence[int], width: int, name: str) -> s
 
 
 
-def _pieces(program: Program, positions: Sequence[int], width: int, name: str) -> str:
+def _pieces(program: Program, positions: Sequence[int], width: int, kind: Kind, name: str) -> str:
     """The same, cut every PIECE steps; what a later piece needs waits in an array, whose places are used
     again once their last reader is done."""
     steps = program.steps
@@ -159,7 +160,7 @@ def _pieces(program: Program, positions: Sequence[int], width: int, name: str) -
     functions = []
     parameters = "ptr noalias %in, ptr noalias %out, ptr noalias %wait, ptr noalias %trig"
     for p in range(count):
-        w = Writer(width)
+        w = Writer(width, kind)
         body = _WaitingBody(w, program, positions, piece, p, slot)
         for k in computed[p * PIECE : (p + 1) * PIECE] + (passed_on if p == 0 else []):
             body.write(k, places.get(k, ()))
@@ -167,7 +168,7 @@ def _pieces(program: Program, positions: Sequence[int], width: int, name: str) -
                 w.store(body.name(k), "%wait", slot[k])
         w.do("ret void")
         functions.append(function(f"{name}_{p}", parameters, w.lines, noinline=True))
-    w = Writer(width)
+    w = Writer(width, kind)
     w.do(f"%wait = alloca [{max(slots, 1)} x {w.V}], align 64")
     start = _Body(w, program, positions)
     start.begin()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from dalembert.compile import trigonometry as trig
+from dalembert.compile import trigonometry
 from dalembert.compile.lower import Program
 from dalembert.compile.operations import OPERATIONS
 
@@ -135,7 +135,8 @@ def _batch(
     return (
         f"/* The same for `states` states, stored one after another. */\n"
         f"void {function}_batch(long states, {_parameters(arguments, results)})\n{{\n"
-        f"    long state_;\n    for (state_ = 0; state_ < states; state_++)\n        {function}({', '.join(moved)});\n}}\n"
+        f"    long state_;\n    for (state_ = 0; state_ < states; state_++)\n"
+        f"        {function}({', '.join(moved)});\n}}\n"
     )
 
 
@@ -144,6 +145,7 @@ def _horner(coefficients: Sequence[float], target: str) -> list[str]:
     return lines + [f"    {target} = fma({target}, z, {_number(c)});" for c in coefficients[1:]]
 
 
+_T = trigonometry.DOUBLE
 _SIN_COS = "\n".join(
     [
         "/* sin and cos, the same steps as everywhere in Dalembert; NaN past a thousand million radians. */",
@@ -152,22 +154,22 @@ _SIN_COS = "\n".join(
         "    union { double d; unsigned long long u; } shifted;",
         "    double turns, r, z, s, c, swap;",
         "    unsigned long long k;",
-        f"    if (!(fabs(x) <= {_number(trig.LIMIT)})) {{",
+        f"    if (!(fabs(x) <= {_number(_T.limit)})) {{",
         "        pair[0] = pair[1] = NAN;",
         "        return;",
         "    }",
-        f"    shifted.d = x * {_number(trig.TWO_OVER_PI)};",
-        f"    shifted.d = shifted.d + {_number(trig.MAGIC)};",
+        f"    shifted.d = x * {_number(trigonometry.TWO_OVER_PI)};",
+        f"    shifted.d = shifted.d + {_number(_T.magic)};",
         "    k = shifted.u;",
-        f"    turns = shifted.d - {_number(trig.MAGIC)};",
+        f"    turns = shifted.d - {_number(_T.magic)};",
         *[
             f"    r = fma(turns, {_number(-part)}, {'x' if i == 0 else 'r'});"
-            for i, part in enumerate(trig.HALF_PI)
+            for i, part in enumerate(_T.half_pi)
         ],
         "    z = r * r;",
-        *_horner(trig.SIN, "s"),
+        *_horner(_T.sin, "s"),
         "    s = fma(s * z, r, r);",
-        *_horner(trig.COS, "c"),
+        *_horner(_T.cos, "c"),
         "    c = fma(c * z, z, fma(z, -0.5, 1.0));",
         "    if (k & 1u) { swap = s; s = c; c = swap; }",
         "    pair[0] = (k & 2u) ? -s : s;",

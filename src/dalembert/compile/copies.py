@@ -10,19 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dalembert.compile.kinds import Kind
 from dalembert.compile.writer import Writer, function
 
 BLOCK = 4
 
 
-def copy_functions(width: int) -> str:
+def copy_functions(width: int, kind: Kind) -> str:
     """gather and scatter, flat and strided, for vectors of this width."""
-    flat = [_flat(width, direction) for direction in ("gather", "scatter")]
-    return "\n".join([*flat, _strided(width, "gather"), _strided(width, "scatter")])
+    flat = [_flat(width, kind, direction) for direction in ("gather", "scatter")]
+    return "\n".join([*flat, _strided(width, kind, "gather"), _strided(width, kind, "scatter")])
 
 
-def _flat(width: int, direction: str) -> str:
-    w = Writer(width)
+def _flat(width: int, kind: Kind, direction: str) -> str:
+    w = Writer(width, kind)
     w.lines.append("entry:")
     rows = _rows(w)
     moves = {"gather": (_gather_block, _gather_one), "scatter": (_scatter_block, _scatter_one)}
@@ -66,7 +67,7 @@ def _rows(w: Writer) -> list[str]:
 
 def _shuffle(w: Writer, a: str, b: str, size: int, order: Sequence[int]) -> str:
     mask = ", ".join(f"i32 {k}" for k in order)
-    V = f"<{size} x double>"
+    V = f"<{size} x {w.E}>"
     return w.let(f"shufflevector {V} {a}, {V} {b}, <{len(order)} x i32> <{mask}>")
 
 
@@ -87,8 +88,8 @@ def _gather_block(w: Writer, rows: list[str]) -> None:
     """Four elements of every lane, by groups of four lanes, joined into vectors over all lanes."""
     groups = []
     for first in range(0, w.width, BLOCK):
-        at = [w.let(f"getelementptr double, ptr {row}, i64 %j") for row in rows[first : first + BLOCK]]
-        loaded = [w.let(f"load <4 x double>, ptr {p}, align 1") for p in at]
+        at = [w.let(f"getelementptr {w.E}, ptr {row}, i64 %j") for row in rows[first : first + BLOCK]]
+        loaded = [w.let(f"load <4 x {w.E}>, ptr {p}, align 1") for p in at]
         groups.append(_transposed(w, *loaded))
     for k in range(BLOCK):
         parts, size = [group[k] for group in groups], BLOCK
@@ -98,7 +99,7 @@ def _gather_block(w: Writer, rows: list[str]) -> None:
             size *= 2
         index = w.let(f"add i64 %j, {k}")
         to = w.let(f"getelementptr {w.V}, ptr %buffer, i64 {index}")
-        w.do(f"store {w.V} {parts[0]}, ptr {to}, align 8")
+        w.do(f"store {w.V} {parts[0]}, ptr {to}, align {w.kind.bytes}")
 
 
 def _scatter_block(w: Writer, rows: list[str]) -> None:
@@ -106,42 +107,42 @@ def _scatter_block(w: Writer, rows: list[str]) -> None:
     for k in range(BLOCK):
         index = w.let(f"add i64 %j, {k}")
         at = w.let(f"getelementptr {w.V}, ptr %buffer, i64 {index}")
-        vectors.append(w.let(f"load {w.V}, ptr {at}, align 8"))
+        vectors.append(w.let(f"load {w.V}, ptr {at}, align {w.kind.bytes}"))
     for first in range(0, w.width, BLOCK):
         lanes = range(first, first + BLOCK)
         four = vectors if w.width == BLOCK else [_shuffle(w, v, v, w.width, lanes) for v in vectors]
         for lane, value in zip(lanes, _transposed(w, *four), strict=True):
-            to = w.let(f"getelementptr double, ptr {rows[lane]}, i64 %j")
-            w.do(f"store <4 x double> {value}, ptr {to}, align 1")
+            to = w.let(f"getelementptr {w.E}, ptr {rows[lane]}, i64 %j")
+            w.do(f"store <4 x {w.E}> {value}, ptr {to}, align 1")
 
 
 def _gather_one(w: Writer, rows: list[str]) -> None:
     vector = "poison"
     for lane, row in enumerate(rows):
-        at = w.let(f"getelementptr double, ptr {row}, i64 %k")
-        x = w.let(f"load double, ptr {at}, align 1")
-        vector = x if w.width == 1 else w.let(f"insertelement {w.V} {vector}, double {x}, i32 {lane}")
+        at = w.let(f"getelementptr {w.E}, ptr {row}, i64 %k")
+        x = w.let(f"load {w.E}, ptr {at}, align 1")
+        vector = x if w.width == 1 else w.let(f"insertelement {w.V} {vector}, {w.E} {x}, i32 {lane}")
     to = w.let(f"getelementptr {w.V}, ptr %buffer, i64 %k")
-    w.do(f"store {w.V} {vector}, ptr {to}, align 8")
+    w.do(f"store {w.V} {vector}, ptr {to}, align {w.kind.bytes}")
 
 
 def _scatter_one(w: Writer, rows: list[str]) -> None:
     at = w.let(f"getelementptr {w.V}, ptr %buffer, i64 %k")
-    vector = w.let(f"load {w.V}, ptr {at}, align 8")
+    vector = w.let(f"load {w.V}, ptr {at}, align {w.kind.bytes}")
     for lane, row in enumerate(rows):
         x = vector if w.width == 1 else w.let(f"extractelement {w.V} {vector}, i32 {lane}")
-        to = w.let(f"getelementptr double, ptr {row}, i64 %k")
-        w.do(f"store double {x}, ptr {to}, align 1")
+        to = w.let(f"getelementptr {w.E}, ptr {row}, i64 %k")
+        w.do(f"store {w.E} {x}, ptr {to}, align 1")
 
 
-def _strided(W: int, direction: str) -> str:
+def _strided(W: int, kind: Kind, direction: str) -> str:
     """Four nested loops: lanes, then three core dimensions."""
     gather = direction == "gather"
     count = str(W) if gather else "%lanes"
     move = (
-        "  %value = load double, ptr %outside, align 1\n  store double %value, ptr %inside, align 8"
+        f"  %value = load {kind.name}, ptr %outside, align 1\n  store {kind.name} %value, ptr %inside, align 1"
         if gather
-        else "  %value = load double, ptr %inside, align 8\n  store double %value, ptr %outside, align 1"
+        else f"  %value = load {kind.name}, ptr %inside, align 1\n  store {kind.name} %value, ptr %outside, align 1"
     )
     parameters = "ptr %base, i64 %step, ptr %shape, ptr %steps, i64 %lanes, ptr %buffer"
     return f"""define internal void @{direction}_strided_{W}({parameters}) nounwind {{
@@ -185,7 +186,7 @@ i2:
   %j = add i64 %first, %c
   %jw = mul i64 %j, {W}
   %k = add i64 %jw, %l
-  %inside = getelementptr double, ptr %buffer, i64 %k
+  %inside = getelementptr {kind.name}, ptr %buffer, i64 %k
 {move}
   %cnext = add i64 %c, 1
   %cmore = icmp slt i64 %cnext, %n2

@@ -14,11 +14,12 @@ from dalembert.compile import c_source, cache, call, gradient, llvm, loop, numpy
 from dalembert.compile import threads as threading
 from dalembert.compile.graph import Graph
 from dalembert.compile.interpret import interpret, replay
+from dalembert.compile.kinds import DOUBLE, SINGLE, Kind
 from dalembert.compile.lower import Program, lower
 from dalembert.errors import InputError, unknown
 
 Shape = tuple[int, ...]
-EMITTER = "6"  # raised when the IR of an unchanged program changes: part of the cache's key
+EMITTER = "7"  # raised when the IR of an unchanged program changes: part of the cache's key
 
 
 def _nested(flat: list[Any], shape: Shape) -> Any:
@@ -69,20 +70,31 @@ class Kernel:
 
     @cached_property
     def _compiled(self) -> tuple[np.ufunc, Callable[..., Any]]:
-        target = llvm.host()
-        name = cache.key(EMITTER, self._text(), repr(target), _versions())
-        code = cache.load(name)
-        if code is None:
-            text = llvm.module(self.program, self.inputs, self.outputs, target.width)
-            code = llvm.object_code(text, target)
-            cache.store(name, code)
         direct = call.callable_directly(self.inputs, self.outputs) and call.layout_is_known()
-        linked = llvm.Code(code, target, (loop.SYMBOL, *((call.SYMBOL, call.TABLE) if direct else ())))
-        function = ufunc.make(linked.addresses[loop.SYMBOL], self.signature, self.name, self.doc, linked)
+        linked = self._code(DOUBLE, (call.SYMBOL, call.TABLE) if direct else ())
+        function = ufunc.make(
+            linked.addresses[loop.SYMBOL], self._single, self.signature, self.name, self.doc, linked
+        )
         if not direct:
             return function, function
         entry, table = linked.addresses[call.SYMBOL], linked.addresses[call.TABLE]
         return function, call.make(entry, table, function, self.name)
+
+    def _single(self) -> tuple[int, object]:
+        """The loop over floats, compiled when the first float32 array comes."""
+        linked = self._code(SINGLE)
+        return linked.addresses[loop.SYMBOL], linked
+
+    def _code(self, kind: Kind, symbols: tuple[str, ...] = ()) -> llvm.Code:
+        """Machine code for this kind of number, from the cache or from LLVM."""
+        target = llvm.host()
+        name = cache.key(EMITTER, kind.name, self._text(), repr(target), _versions())
+        code = cache.load(name)
+        if code is None:
+            width = target.width * DOUBLE.bits // kind.bits
+            code = llvm.object_code(llvm.module(self.program, self.inputs, self.outputs, width, kind), target)
+            cache.store(name, code)
+        return llvm.Code(code, target, (loop.SYMBOL, *symbols))
 
     def __reduce__(self) -> Any:
         """By what it is made from: code and addresses belong to a process, and are made again on arrival."""

@@ -24,6 +24,7 @@ from typing import Any
 from dalembert.compile import call, loop
 from dalembert.compile.body import body, constants, sin_cos_function
 from dalembert.compile.copies import copy_functions
+from dalembert.compile.kinds import DOUBLE, Kind
 from dalembert.compile.lower import Program
 from dalembert.compile.writer import Writer
 
@@ -77,24 +78,26 @@ def module(
     inputs: Sequence[tuple[int, ...]],
     outputs: Sequence[tuple[int, ...]],
     width: int,
+    kind: Kind = DOUBLE,
 ) -> str:
-    """The whole IR of a kernel."""
+    """The whole IR of a kernel, for one kind of number."""
     positions = [0]
     for shape in inputs:
         positions.append(positions[-1] + prod(shape))
     parts = []
     for w in sorted({1, width}):
-        writer = Writer(w)
+        writer = Writer(w, kind)
         V, v = writer.V, writer.v
         parts.append(f"declare {V} @llvm.fma.{v}({V}, {V}, {V})")
         parts += [f"declare {V} @llvm.{name}.{v}({V})" for name in ("sqrt", "fabs")]
-        parts.append(body(program, positions, w, f"body_{w}"))
-        parts.append(constants(program, w, f"constants_{w}"))
-        parts += [copy_functions(w), sin_cos_function(w)]
+        parts.append(body(program, positions, w, kind, f"body_{w}"))
+        parts.append(constants(program, w, kind, f"constants_{w}"))
+        parts += [copy_functions(w, kind), sin_cos_function(w, kind)]
     parts.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     parts.append(loop.fetch_function(width))
-    parts.append(loop.Loop(inputs, outputs).write(width))
-    parts.append(call.call_function(inputs, outputs))
+    parts.append(loop.Loop(inputs, outputs, kind).write(width))
+    if kind is DOUBLE:
+        parts.append(call.call_function(inputs, outputs))
     return "\n".join(parts) + "\n"
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from dalembert.compile.kinds import Kind
 from dalembert.compile.writer import Writer, function
 
 SYMBOL = "dalembert_loop"
-FETCH_FROM = 16  # doubles per state: smaller results share cache lines and gain nothing
+FETCH_FROM = 16  # numbers per state: smaller results share cache lines and gain nothing
 LINE = 64  # bytes of a cache line
 
 
@@ -33,7 +34,10 @@ def fetch_function(width: int) -> str:
 class Loop:
     """Writes the function that NumPy calls."""
 
-    def __init__(self, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> None:
+    def __init__(
+        self, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]], kind: Kind
+    ) -> None:
+        self.kind = kind
         self.shapes = [*inputs, *outputs]
         self.inputs = len(inputs)
         self.lines: list[str] = []
@@ -59,8 +63,8 @@ class Loop:
             f"define void @{SYMBOL}(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind "
             '"no-stack-arg-probe" {\nentry:'
         )
-        self.do(f"%in = alloca [{max(total_in, 1) * width} x double], align 64")
-        self.do(f"%out = alloca [{max(total_out, 1) * width} x double], align 64")
+        self.do(f"%in = alloca [{max(total_in, 1) * width} x {self.kind.name}], align 64")
+        self.do(f"%out = alloca [{max(total_out, 1) * width} x {self.kind.name}], align 64")
         states = self.let("load i64, ptr %dims")
         self.pointers = [self.item("%args", k, "ptr") for k in range(arguments)]
         self.steps = [self.item("%steps", k, "i64") for k in range(arguments)]
@@ -99,7 +103,7 @@ class Loop:
             full = (1,) * (3 - len(shape)) + tuple(shape)
             sizes, strides = self.let("alloca [3 x i64]"), self.let("alloca [3 x i64]")
             flat = "true"
-            expected = 8
+            expected = self.kind.bytes
             own = [self.item("%steps", at + d, "i64") for d in range(len(shape))]
             at += len(shape)
             own = ["0"] * (3 - len(shape)) + own
@@ -123,7 +127,7 @@ class Loop:
             size = prod(shape)
             if size:
                 buffer = self.let(
-                    f"getelementptr double, ptr %{'in' if direction == 'gather' else 'out'}, "
+                    f"getelementptr {self.kind.name}, ptr %{'in' if direction == 'gather' else 'out'}, "
                     f"i64 {place[direction] * width}"
                 )
                 self._copy(direction, k, size, width, first, lanes, partial, buffer)
@@ -137,7 +141,7 @@ class Loop:
             if width > 1 and size >= FETCH_FROM:
                 offset = self.let(f"mul i64 {first}, {self.steps[k]}")
                 base = self.let(f"getelementptr i8, ptr {self.pointers[k]}, i64 {offset}")
-                self.do(f"call void @fetch_{width}(ptr {base}, i64 {self.steps[k]}, i64 {8 * size})")
+                self.do(f"call void @fetch_{width}(ptr {base}, i64 {self.steps[k]}, i64 {self.kind.bytes * size})")
 
     def _copy(
         self, direction: str, k: int, size: int, width: int, first: str, lanes: str, partial: str, buffer: str

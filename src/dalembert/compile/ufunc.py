@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 _FROM_FUNC_AND_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's table, fixed by its ABI
 _NONE_IDENTITY = -1
 _DOUBLE = np.dtype(np.float64).num
+_FLOAT = np.dtype(np.float32).num
 
 
 class _UFuncHead(ctypes.Structure):
@@ -60,25 +61,59 @@ def signature(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ..
     return f"{side(inputs)}->{side(outputs)}"
 
 
-def make(address: int, shape: str, name: str, doc: str, keep: object) -> np.ufunc:
-    """The ufunc of a loop over doubles. It owns `keep` (the code), and what it points at."""
+_LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class _Later:
+    """A loop that is compiled when it is first called, and then takes its own place in the ufunc's table."""
+
+    def __init__(self, prepare: Callable[[], tuple[int, object]], table: Any, place: int) -> None:
+        self.prepare, self.table, self.place = prepare, table, place
+        self.keep: object = None
+        self.callback = _LOOP(self)
+
+    @property
+    def address(self) -> int:
+        return int(ctypes.cast(self.callback, ctypes.c_void_p).value or 0)
+
+    def __call__(self, *arguments: int) -> None:
+        address, self.keep = self.prepare()
+        self.table[self.place] = address
+        _LOOP(address)(*arguments)
+
+
+def make(
+    address: int,
+    single: Callable[[], tuple[int, object]],
+    shape: str,
+    name: str,
+    doc: str,
+    keep: object,
+) -> np.ufunc:
+    """The ufunc of two loops: over doubles at `address`, and over floats, made by `single` when first needed. NumPy
+    takes the one whose types are the arguments' own; else (integers, mixtures) the first into which it can cast
+    safely, so doubles stand first. It owns `keep` (the code), and what it points at."""
     left, right = (side.count("(") for side in shape.split("->"))
+    count = left + right
+    functions = (ctypes.c_void_p * 2)(address, None)
+    later = _Later(single, functions, 1)
+    functions[1] = later.address
     tables = (
-        (ctypes.c_void_p * 1)(address),
-        (ctypes.c_void_p * 1)(None),
-        ctypes.create_string_buffer(bytes([_DOUBLE] * (left + right))),
+        functions,
+        (ctypes.c_void_p * 2)(None, None),
+        ctypes.create_string_buffer(bytes([_DOUBLE] * count + [_FLOAT] * count)),
         ctypes.create_string_buffer(name.encode()),
         ctypes.create_string_buffer(doc.encode()),
     )
     at = [ctypes.addressof(table) for table in tables]
     result: np.ufunc = _maker()(
-        at[0], at[1], at[2], 1, left, right, _NONE_IDENTITY, at[3], at[4], 0, shape.encode()
+        at[0], at[1], at[2], 2, left, right, _NONE_IDENTITY, at[3], at[4], 0, shape.encode()
     )
     head = _UFuncHead.from_address(id(result))
     if (head.nin, head.nout, head.functions, head.name) != (left, right, at[0], at[3]) or head.obj:
         raise RuntimeError("this NumPy lays out its ufuncs in a way that Dalembert does not know")
     # NumPy drops `obj` when it frees the ufunc: the tables and the code live exactly as long.
-    owner = (tables, keep)
+    owner = (tables, later, keep)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))
     head.obj = id(owner)
     return result

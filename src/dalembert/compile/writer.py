@@ -1,25 +1,30 @@
-"""Writes LLVM IR, one function at a time, over vectors of `width` doubles (or plain doubles)."""
+"""Writes LLVM IR, one function at a time, over vectors of `width` numbers (or plain numbers)."""
 
 from __future__ import annotations
 
-import struct
-
-from dalembert.compile import trigonometry as trig
+from dalembert.compile.kinds import DOUBLE, Kind
 from dalembert.compile.operations import OPERATIONS
+from dalembert.compile.trigonometry import TWO_OVER_PI
 
 
 class Writer:
-    """Collects the IR of one function over vectors of `width` doubles."""
+    """Collects the IR of one function over vectors of `width` numbers of a kind."""
 
-    def __init__(self, width: int) -> None:
-        self.width = width
+    def __init__(self, width: int, kind: Kind = DOUBLE) -> None:
+        self.width, self.kind = width, kind
         self.lines: list[str] = []
-        vector = width > 1
-        self.V = f"<{width} x double>" if vector else "double"
-        self.I = f"<{width} x i64>" if vector else "i64"
-        self.B = f"<{width} x i1>" if vector else "i1"
-        self.v = f"v{width}f64" if vector else "f64"
+        self.E = kind.name
+        self.V = self._vector(kind.name)
+        self.I = self._vector(f"i{kind.bits}")
+        self.B = self._vector("i1")
+        self.v = f"v{width}f{kind.bits}" if width > 1 else f"f{kind.bits}"
         self._count = 0
+
+    def _vector(self, element: str) -> str:
+        return f"<{self.width} x {element}>" if self.width > 1 else element
+
+    def _splat(self, element: str, value: str) -> str:
+        return value if self.width == 1 else "<" + ", ".join([f"{element} {value}"] * self.width) + ">"
 
     def let(self, text: str) -> str:
         self._count += 1
@@ -31,11 +36,10 @@ class Writer:
         self.lines.append(f"  {text}")
 
     def number(self, x: float) -> str:
-        bits = f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
-        return bits if self.width == 1 else "<" + ", ".join([f"double {bits}"] * self.width) + ">"
+        return self._splat(self.E, self.kind.constant(x))
 
     def integer(self, x: int) -> str:
-        return str(x) if self.width == 1 else "<" + ", ".join([f"i64 {x}"] * self.width) + ">"
+        return self._splat(f"i{self.kind.bits}", str(x))
 
     def operation(self, name: str, *operands: str) -> str:
         template = OPERATIONS[name].llvm
@@ -44,11 +48,11 @@ class Writer:
 
     def load(self, array: str, index: int) -> str:
         at = self.let(f"getelementptr {self.V}, ptr {array}, i64 {index}")
-        return self.let(f"load {self.V}, ptr {at}, align 8")
+        return self.let(f"load {self.V}, ptr {at}, align {self.kind.bytes}")
 
     def store(self, value: str, array: str, index: int) -> None:
         at = self.let(f"getelementptr {self.V}, ptr {array}, i64 {index}")
-        self.do(f"store {self.V} {value}, ptr {at}, align 8")
+        self.do(f"store {self.V} {value}, ptr {at}, align {self.kind.bytes}")
 
     def sin_cos(self, x: str) -> tuple[str, str]:
         """The steps of `trigonometry.sin_cos`, without a branch."""
@@ -57,24 +61,23 @@ class Writer:
         def fma(a: str, b: str, c: str) -> str:
             return self.operation("fma", a, b, c)
 
-        n = self.number
-        product = self.operation("multiply", x, n(trig.TWO_OVER_PI))
-        shifted = self.operation("add", product, n(trig.MAGIC))
+        n, trig = self.number, self.kind.trigonometry
+        product = self.operation("multiply", x, n(TWO_OVER_PI))
+        shifted = self.operation("add", product, n(trig.magic))
         k = self.let(f"bitcast {V} {shifted} to {I}")
-        turns = self.operation("subtract", shifted, n(trig.MAGIC))
-        # |x| ≤ LIMIT on the bits: a comparison of doubles would raise the "invalid" flag for NaN, and NumPy warn.
+        turns = self.operation("subtract", shifted, n(trig.magic))
+        # |x| ≤ limit on the bits: a comparison of numbers would raise the "invalid" flag for NaN, and NumPy warn.
         bits = self.let(f"bitcast {V} {self.operation('absolute', x)} to {I}")
-        limit = struct.unpack("<q", struct.pack("<d", trig.LIMIT))[0]
-        inside = self.let(f"icmp sle {I} {bits}, {self.integer(limit)}")
+        inside = self.let(f"icmp sle {I} {bits}, {self.integer(self.kind.as_integer(trig.limit))}")
         r = self.let(f"select {B} {inside}, {V} {x}, {V} {n(float('nan'))}")
-        for part in trig.HALF_PI:
+        for part in trig.half_pi:
             r = fma(turns, n(-part), r)
         z = self.operation("multiply", r, r)
-        s, c = n(trig.SIN[0]), n(trig.COS[0])
-        for a in trig.SIN[1:]:
+        s, c = n(trig.sin[0]), n(trig.cos[0])
+        for a in trig.sin[1:]:
             s = fma(s, z, n(a))
         s = fma(self.operation("multiply", s, z), r, r)
-        for a in trig.COS[1:]:
+        for a in trig.cos[1:]:
             c = fma(c, z, n(a))
         c = fma(self.operation("multiply", c, z), z, fma(z, n(-0.5), n(1.0)))
         bit = self.let(f"and {I} {k}, {self.integer(1)}")
@@ -87,7 +90,7 @@ class Writer:
     def _signed(self, value: str, k: str) -> str:
         """value, negated where bit 1 of k is set: the bit moved into the sign's place."""
         bit = self.let(f"and {self.I} {k}, {self.integer(2)}")
-        sign = self.let(f"shl {self.I} {bit}, {self.integer(62)}")
+        sign = self.let(f"shl {self.I} {bit}, {self.integer(self.kind.bits - 2)}")
         bits = self.let(f"bitcast {self.V} {value} to {self.I}")
         flipped = self.let(f"xor {self.I} {bits}, {sign}")
         return self.let(f"bitcast {self.I} {flipped} to {self.V}")
