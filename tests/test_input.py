@@ -301,3 +301,135 @@ def test_robots_and_kernels_pickle(arm, states):
     assert np.array_equal(kernel(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd))
     twin = pickle.loads(pickle.dumps(arm))
     assert np.array_equal(twin.inverse_dynamics(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd))
+
+
+def test_a_robot_of_an_unchecked_description_is_checked():
+    from dalembert.describe.description import Description, Joint, Link
+
+    rod = dl.Inertial(1.0, (0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
+
+    def robot(axis=(0.0, 0.0, 1.0), inertial=rod, parent="a"):
+        joint = Joint("j", "revolute", parent, "b", axis=axis)
+        return dl.Robot(Description("x", (Link("a"), Link("b", inertial)), (joint,)))
+
+    with pytest.warns(dl.ModelWarning, match="axis"):
+        assert robot(axis=(0.0, 0.0, 2.0)).mass_matrix([0.0]) == pytest.approx(0.1)
+    for wrong in (
+        lambda: robot(axis=(0.0, 0.0, 0.0)),
+        lambda: robot(inertial=dl.Inertial(-1.0, (0.1, 0, 0, 0.1, 0, 0.1))),
+        lambda: robot(parent="c"),
+        lambda: robot(parent="b"),
+    ):
+        with pytest.raises(dl.DescriptionError):
+            wrong()
+    with pytest.raises(dl.InputError, match="made of a Description, not of str; dalembert.load takes names"):
+        dl.Robot("panda")
+
+
+def test_warnings_are_given_once():
+    import warnings
+
+    with pytest.warns(dl.ModelWarning, match="link") as told:
+        puma = dl.load("puma560")
+    assert [str(w.message) for w in told] == list(puma.warnings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        puma.with_gravity((0, 0, -1.6)).with_threads(2)
+        pickle.loads(pickle.dumps(puma))
+    impossible = dl.Inertial(1.0, (1.0, 0.0, 0.0, 0.1, 0.0, 0.1))
+    with pytest.warns(dl.ModelWarning, match="triangle"):
+        dl.Robot.from_dh([dict(a=1.0, inertial=impossible)])
+    with pytest.warns(dl.ModelWarning, match="payload"):
+        dl.load("panda").with_payload(1.0, inertia=np.diag([1.0, 0.1, 0.1]))
+
+
+def test_a_singular_mass_matrix_is_told():
+    with pytest.warns(dl.ModelWarning):
+        ghost = dl.Robot.from_dh([dict(a=1.0)], name="ghost")
+    assert np.array_equal(ghost.mass_matrix([0.3]), [[0.0]])
+    for call in (ghost.forward_dynamics, ghost.forward_dynamics_derivatives):
+        with pytest.raises(dl.SingularityError, match="'ghost' are undefined in every state.* joint 'joint1' moves no"):
+            call([0.0], [0.0], [1.0])
+
+
+def test_the_order_of_calls_does_not_matter():
+    def fresh() -> dl.Robot:
+        return dl.load("planar-2r")
+
+    q = np.zeros(2)
+    for wrong in (dict(expressed_in="bogus"), dict(frame="bogus"), dict(friction="yes")):
+        used = fresh()
+        used.inverse_dynamics(q, q, q)
+        used.forward_dynamics(q, q, q)
+        for robot in (fresh(), used, used):
+            for method in (robot.inverse_dynamics, robot.forward_dynamics):
+                with pytest.raises(dl.DalembertError):
+                    method(q, q, q, **wrong)
+    robot, narrow, wide = fresh(), np.empty(2, np.float32), np.empty((3, 2))
+    for _ in range(2):
+        assert robot.inverse_dynamics(q, q, q, out=narrow) is narrow
+        assert robot.inverse_dynamics(q, q, q, out=wide) is wide
+
+
+def test_articulated_bodies_refuse_what_they_cannot_do():
+    from trees import random_tree
+
+    robot = dl.Robot(random_tree(seed=5, joints=8, mimic=True))
+    z = np.zeros(robot.n)
+    with pytest.raises(dl.InputError, match="has mimic joints, which articulated bodies cannot express"):
+        robot.forward_dynamics(z, z, z, method="articulated")
+
+
+def test_forward_dynamics_over_a_moving_base(arm, states):
+    q, qd, qdd = states
+    base = dict(base_velocity=[0.1, 0, 0, 0.3, 0.2, -0.1], base_acceleration=[0.5, 1, 0, 0.2, 0, 0.7])
+    tau = arm.inverse_dynamics(q, qd, qdd, **base)
+    assert np.abs(arm.forward_dynamics(q, qd, tau, **base) - qdd).max() < 1e-9
+    assert np.abs(arm.forward_dynamics(q, qd, tau) - qdd).max() > 1e-2
+
+
+def test_nan_velocity_and_coulomb_friction(states):
+    robot = dl.Robot.from_dh([dict(a=1.0, inertial=dl.Inertial(1.0, (0.0,) * 6), drive=dl.Drive(coulomb=(1.0, 2.0)))])
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(robot.friction_torque([0.0], [np.nan]))
+    v = np.array([[-1.0], [0.0], [1.0]])
+    assert np.array_equal(robot.friction_torque(np.zeros((3, 1)), v), [[-2.0], [0.0], [1.0]])
+
+
+def test_a_failed_write_leaves_the_old_file(arm, tmp_path, monkeypatch):
+    import os
+
+    file = tmp_path / "arm.urdf"
+    arm.to_urdf(file)
+    before = file.read_text()
+    monkeypatch.setattr(os, "replace", lambda *a: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(dl.DescriptionError, match="cannot be written: No space left"):
+        arm.to_urdf(file)
+    assert file.read_text() == before
+    assert [f.name for f in tmp_path.iterdir()] == ["arm.urdf"]
+
+
+def test_a_followers_limits_bound_its_master():
+    from dalembert.describe.description import Description, Joint, Link
+
+    def robot(multiplier, limit):
+        rod = dl.Inertial(1.0, (0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
+        links = tuple(Link(name, rod) for name in "abc")
+        joints = (
+            Joint("m", "revolute", "a", "b", limit=dl.Limit(-3.0, 3.0)),
+            Joint("f", "revolute", "b", "c", limit=limit, mimic=dl.Mimic("m", multiplier, 0.5)),
+        )
+        return dl.Robot(Description("x", links, joints)).limits
+
+    tight = robot(2.0, dl.Limit(-1.0, 1.0))
+    assert (tight.lower[0], tight.upper[0]) == (-0.75, 0.25)
+    reversed_ = robot(-2.0, dl.Limit(-1.0, 1.0))
+    assert (reversed_.lower[0], reversed_.upper[0]) == (-0.25, 0.75)
+    contradictory = robot(1.0, dl.Limit(10.0, 11.0))
+    assert (contradictory.lower[0], contradictory.upper[0]) == (-3.0, 3.0)
+
+
+def test_a_kernel_is_interpreted_for_one_state(arm, states):
+    kernel = arm.kernel("fk")
+    with pytest.raises(dl.InputError, match="is interpreted for one state"):
+        kernel.interpret(states[0])

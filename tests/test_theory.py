@@ -14,9 +14,9 @@ import pytest
 
 import dalembert as dl
 from dalembert.algorithms import composite
+from dalembert.describe.chain import spatial_inertia
 from dalembert.describe.urdf_read import read_urdf
 from dalembert.model import mass
-from dalembert.model.build import inertia_of
 from dalembert.spatial import Inertia, Pose, rotation
 from tolerances import DIFFERENCE, ROUNDING, SOLVED, error
 from trees import random_tree
@@ -309,7 +309,7 @@ def test_rotated_inertial_frame_turns_the_tensor_and_not_the_centre():
     from dalembert.describe.description import Inertial, Origin
 
     principal = (0.01, 0.0, 0.0, 0.02, 0.0, 0.025)
-    body = inertia_of(Inertial(2.0, principal, Origin((0.1, 0.2, 0.3), (0.4, -0.5, 0.6))))
+    body = spatial_inertia(Inertial(2.0, principal, Origin((0.1, 0.2, 0.3), (0.4, -0.5, 0.6))))
     R = rot("z", 0.6) @ rot("y", -0.5) @ rot("x", 0.4)
     assert error(body.com(), [0.1, 0.2, 0.3]) < ROUNDING
     assert error(body.about_com(), R @ np.diag([0.01, 0.02, 0.025]) @ R.T) < ROUNDING
@@ -345,7 +345,7 @@ def test_energies_of_a_dh_chain_with_columns_from_its_frames():
         frames.append(frames[-1] @ turn @ along)
     D, P = np.zeros((6, 6)), 0.0
     for i, row in enumerate(table.rows, start=1):
-        body = inertia_of(row.inertial)
+        body = spatial_inertia(row.inertial)
         R = frames[i][:3, :3]
         first_moment = body.m * frames[i][:3, 3] + R @ np.array(body.h)  # link 1 of this arm has no mass
         centre = first_moment / body.m if body.m else frames[i][:3, 3]
@@ -609,7 +609,7 @@ def test_printed_urdf_snippets():
     visual = d.links[3].visuals[0]
     assert visual.color == (0.3, 0.3, 0.3, 1.0)
     assert visual.material == "DarkGrey"
-    turned = inertia_of(d.links[0].inertial)
+    turned = spatial_inertia(d.links[0].inertial)
     assert error(turned.I, rot("x", 0.1) @ np.diag([0.004, 0.004, 0.007]) @ rot("x", 0.1).T) < ROUNDING
     assert arm.model.bodies[1].inertia.h == (0.1, 0.0, 0.0)
 

@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dalembert import robots as robots
+    from dalembert.describe.description import Drive as Drive
+    from dalembert.describe.description import Inertial as Inertial
+    from dalembert.describe.description import Limit as Limit
+    from dalembert.describe.description import Mimic as Mimic
+    from dalembert.describe.description import Origin as Origin
+    from dalembert.describe.dh import DHRow as DHRow
     from dalembert.errors import DalembertError as DalembertError
     from dalembert.errors import DescriptionError as DescriptionError
     from dalembert.errors import InputError as InputError
@@ -42,6 +48,8 @@ _HOME = {
         ),
         "dalembert.errors",
     ),
+    **dict.fromkeys(("Drive", "Inertial", "Limit", "Mimic", "Origin"), "dalembert.describe.description"),
+    "DHRow": "dalembert.describe.dh",
     **dict.fromkeys(("adjoint", "exp6", "inverse", "log6", "pose"), "dalembert.poses"),
     "Robot": "dalembert.robot",
     "load": "dalembert.loading",

@@ -109,18 +109,49 @@ def _inverse_dynamics(model: Model, a: dict[str, Any], o: dict[str, Any]) -> lis
 
 def _forward_dynamics(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
     tau = [t - f for t, f in zip(a["tau"], _friction(model, a, o), strict=True)]
-    method = o["method"] or _cheaper_method(model)
-    return articulated.forward_dynamics(model, a["q"], a["qd"], tau, _wrenches(model, a, o), method)
+    base = _base(a)
+    method = o["method"] or ("factorised" if base else _cheaper_method(model))
+    if method == "articulated" and (model.mimics or base):
+        why = "has mimic joints" if model.mimics else "stands on a moving base"
+        raise InputError(f"{model.name!r} {why}, which articulated bodies cannot express: use method='factorised'")
+    try:
+        if base:
+            return articulated.factorised(model, a["q"], a["qd"], tau, _wrenches(model, a, o), base)
+        return articulated.METHODS[method](model, a["q"], a["qd"], tau, _wrenches(model, a, o))
+    except ZeroDivisionError:
+        raise singular_mass(model) from None
 
 
-# Factorising M takes fewer operations than articulated bodies up to about this many joints in a row
-# (Panda: 857 against 1234), and is what mimic joints need.
-FACTORISE_UP_TO = 9
+def singular_mass(model: Model) -> SingularityError:
+    """The error for a mass matrix that is singular whatever the state."""
+    M = composite.mass_matrix(model, [0.1 * (k + 1) for k in range(model.n)])
+    empty = [c.name for k, c in enumerate(model.coordinates) if M[k][k] == 0.0]
+    what = f"joint {empty[0]!r} moves no mass" if empty else "some joints move no mass of their own"
+    return SingularityError(
+        f"the accelerations of {model.name!r} are undefined in every state, because its mass matrix is singular: "
+        f"{what}; give the links behind it an inertia, or the joint a rotor inertia"
+    )
+
+
+# Factorising M takes fewer operations than articulated bodies for short chains (Panda: 857 against 1234), more for
+# long ones; between these lengths the operations are counted (Talos, 32 joints, 10 in a row: 4776 against 6365).
+FACTORISE_UP_TO = 8
+ARTICULATE_FROM = 24
 
 
 def _cheaper_method(model: Model) -> str:
+    """Which way of forward dynamics takes fewer operations; mimic joints leave one."""
     longest = max((len(model.path(i)) for i in range(len(model.bodies))), default=0)
-    return "factorised" if model.mimics or longest <= FACTORISE_UP_TO else "articulated"
+    if model.mimics or longest <= FACTORISE_UP_TO:
+        return "factorised"
+    if longest >= ARTICULATE_FROM:
+        return "articulated"
+    return min(articulated.METHODS, key=lambda method: _operations(model, articulated.METHODS[method]))
+
+
+def _operations(model: Model, algorithm: Callable[..., Any]) -> int:
+    shape = (model.n,)
+    return compile_function(lambda *a: algorithm(model, *a), [shape] * 3, [shape]).operations
 
 
 def _analytic(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, Any]:
@@ -175,7 +206,10 @@ def _inverse_derivatives(model: Model, a: dict[str, Any], o: dict[str, Any]) -> 
 
 
 def _forward_derivatives(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, ...]:
-    return derivatives.forward_dynamics_derivatives(model, a["q"], a["qd"], a["tau"], o["friction"])
+    try:
+        return derivatives.forward_dynamics_derivatives(model, a["q"], a["qd"], a["tau"], o["friction"])
+    except ZeroDivisionError:
+        raise singular_mass(model) from None
 
 
 _FRAME = {"frame": None}
@@ -247,7 +281,7 @@ ROWS: dict[str, Row] = {
         _forward_dynamics,
         _vector,
         {**_EXPRESSED, "friction": False, "method": None},
-        ("f_tip",),
+        ("f_tip", "base_velocity", "base_acceleration"),
         joint_space=True,
     ),
     "mass_matrix": Row(
@@ -354,6 +388,8 @@ def make(model: Model, name: str, given: tuple[str, ...], options: dict[str, Any
         raise unknown("kernel", name, ROWS)
     row = ROWS[name]
     options = check_options(name, options)
+    if options.get("frame") is not None:
+        model.frame(options["frame"])  # refused here, whether this call needs it or not
     names = row.arguments + tuple(a for a in row.optional if a in given)
     moving_base = any(a.startswith("base_") for a in given)
     if row.joint_space and not moving_base:

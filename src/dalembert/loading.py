@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dalembert import robots
 from dalembert.describe.description import Description
-from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
+from dalembert.errors import DescriptionError, InputError, unknown
 from dalembert.robot import Robot
 
 LARGEST = 64 << 20  # bytes of a description; the largest of the packages is under one million
@@ -45,7 +44,9 @@ def _bytes(path: Path) -> bytes:
 
 
 def describe(
-    source: str | os.PathLike[str], xacro: Mapping[str, object] | None = None
+    source: str | os.PathLike[str],
+    xacro: Mapping[str, object] | None = None,
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
 ) -> Description:
     """The description of a bundled robot or of a file (.urdf, .xacro, .toml)."""
     if not isinstance(source, (str, os.PathLike)):
@@ -56,7 +57,9 @@ def describe(
         from dalembert.describe.urdf_read import read_urdf
         from dalembert.describe.xacro import expand
 
-        return read_urdf(expand(path, xacro), file=text)
+        return read_urdf(expand(path, xacro, package_dirs=package_dirs), file=f"{text} (expanded)")
+    if xacro:
+        raise InputError(f"{text} is no .xacro file: it takes no xacro arguments")
     if path.suffix in READERS:
         if not path.exists():
             raise DescriptionError(f"{text}: there is no such file")
@@ -76,14 +79,11 @@ def load(
     tip: str | None = None,
     *,
     xacro: Mapping[str, object] | None = None,
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
 ) -> Robot:
     """A robot by its bundled name ("panda", "ur5e", "puma560", …) or from a file: .urdf, .xacro, .toml.
 
-    `tip` names the frame that methods mean when none is named. `xacro` gives the arguments of a .xacro file. What
-    the reader objects to, but accepts, is warned of once here and kept in `robot.warnings`."""
-    description = describe(source, xacro)
-    robot = Robot(description, tip)
-    if description.place.file is None or os.fspath(source) not in robots.names():
-        for message in description.warnings:
-            warnings.warn(message, ModelWarning, stacklevel=2)
-    return robot
+    `tip` names the frame that methods mean when none is named. `xacro` gives the arguments of a .xacro file, and
+    `package_dirs` the folders in which its $(find package) looks. What the reader objects to, but accepts, is warned
+    of here (`ModelWarning`) and kept in `robot.warnings`."""
+    return Robot(describe(source, xacro, package_dirs), tip)

@@ -7,6 +7,9 @@ again, to say in words what is wrong with it.
 
 from __future__ import annotations
 
+import operator
+import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,8 +23,9 @@ from dalembert import kernels
 from dalembert.algorithms import regressor
 from dalembert.compile import Kernel
 from dalembert.compile.threads import checked
+from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Origin
-from dalembert.errors import DescriptionError, InputError, unknown
+from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
 from dalembert.explain import explain
 from dalembert.model import Model, build
 
@@ -47,9 +51,31 @@ class Robot:
     `with_payload`, `with_gravity` and their like return another robot.
     """
 
-    def __init__(self, description: Description, tip: str | None = None, threads: int | str = 1) -> None:
-        self.description = description if tip is None else replace(description, tip=tip)
+    def __init__(
+        self,
+        description: Description,
+        tip: str | None = None,
+        threads: int | str = 1,
+        *,
+        told: Sequence[str] = (),
+    ) -> None:
+        """A robot of a description, which is checked here: what cannot be is refused, what is doubtful is warned of
+        (but for the warnings already `told`)."""
+        if not isinstance(description, Description):
+            raise InputError(
+                f"a Robot is made of a Description, not of {type(description).__name__}; "
+                "dalembert.load takes names and files"
+            )
+        if tip is not None:
+            links = [link.name for link in description.links]
+            if tip not in links:
+                raise unknown("frame", tip, links)
+            description = replace(description, tip=tip)
+        self.description = check(description)
         self.threads = checked(threads)
+        for message in self.description.warnings:
+            if message not in told:
+                warnings.warn(message, ModelWarning, stacklevel=3)
         self.model: Model = build(self.description)
         self._kernels: dict[Key, Kernel] = {}
         self._calls: dict[Key | str, Callable[..., Any]] = {}
@@ -86,7 +112,7 @@ class Robot:
     def with_threads(self, threads: int | str = "all") -> Robot:
         """The same robot, whose methods cut large batches into pieces for so many threads (at most one per
         processor; "all" of them). Robots start with one."""
-        return Robot(self.description, threads=threads)
+        return Robot(self.description, threads=threads, told=self.warnings)
 
     def with_payload(
         self,
@@ -107,13 +133,11 @@ class Robot:
         link = Link(name, Inertial(kilograms, _six(inertia), Origin(_three("com", com))))
         joint = Joint(f"{name}{PAYLOAD}", "fixed", carrier, name)
         tip = d.tip if d.tip is not None else self.model.tip
-        from dalembert.describe.check import check
-
         loaded = replace(d, links=(*d.links, link), joints=(*d.joints, joint), tip=tip)
-        return self._remade(check(loaded))
+        return self._remade(loaded)
 
     def _remade(self, description: Description) -> Robot:
-        return Robot(description, threads=self.threads)
+        return Robot(description, threads=self.threads, told=self.warnings)
 
     def without_payload(self, name: str = "payload") -> Robot:
         """The same robot with that payload taken off again."""
@@ -188,16 +212,20 @@ class Robot:
         free = np.array([np.pi if c.kind == "revolute" else 1.0 for c in self.model.coordinates])
         lower = np.where(np.isfinite(limits.lower), limits.lower, -free)
         upper = np.where(np.isfinite(limits.upper), limits.upper, free)
-        batch = (size,) if isinstance(size, int) else tuple(size)
-        if not all(isinstance(k, int) and k >= 0 for k in batch):
+        try:
+            batch = tuple(operator.index(k) for k in (size if isinstance(size, tuple) else (size,)))
+        except TypeError:
+            batch = (-1,)
+        if any(k < 0 for k in batch):
             raise InputError(f"size must be a number of states or a shape, got {size!r}")
         return rng.uniform(lower, upper, (*batch, self.n))
 
     def __repr__(self) -> str:
-        return f"<Robot {self.name!r}: {self.n} joints, {len(self.frames)} frames>"
+        joints = "1 joint" if self.n == 1 else f"{self.n} joints"
+        return f"<Robot {self.name!r}: {joints}, {len(self.frames)} frames>"
 
     def __reduce__(self) -> Any:
-        return (Robot, (self.description, None, self.threads))
+        return (_restored, (self.description, self.threads))
 
     # ------------------------------------------------------------------------------------------ kinematics
     def fk(self, q: ArrayLike, frame: str | None = None, *, out: Array | None = None) -> Array:
@@ -296,19 +324,14 @@ class Robot:
         given: tuple[str, ...] = ()
         if f_tip is None and base_velocity is None and base_acceleration is None:
             try:
-                if out is None and not friction:
+                if out is None and not friction and frame is None and expressed_in == "world":
                     return self._calls["inverse_dynamics"](q, qd, qdd)
             except Exception:
                 pass  # the long way says what is wrong
         else:
-            optional = (
-                ("f_tip", f_tip),
-                ("base_velocity", base_velocity),
-                ("base_acceleration", base_acceleration),
-            )
-            given = tuple(name for name, value in optional if value is not None)
-            arguments += tuple(value for _, value in optional if value is not None)
-        key = ("inverse_dynamics", given, frame, expressed_in, bool(friction))
+            given, extra = _given(f_tip, base_velocity, base_acceleration)
+            arguments += extra
+        key = ("inverse_dynamics", given, frame, expressed_in, _switch("friction", friction))
         return self._run(key, out, *arguments)
 
     def forward_dynamics(
@@ -322,21 +345,28 @@ class Robot:
         expressed_in: str = "world",
         friction: bool = False,
         method: str | None = None,
+        base_velocity: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
         out: Array | None = None,
     ) -> Array:
         """Joint accelerations q̈ = M⁻¹ (τ − c − g − Jᵀ f_tip [− friction]).  (..., n).
 
         `method`: "articulated" (articulated bodies), "factorised" (M \\ …), or None for the one with fewer
-        operations."""
-        key = ("forward_dynamics", ("f_tip",), frame, expressed_in, bool(friction), method)
-        if f_tip is None:
+        operations. The other arguments are those of `inverse_dynamics`, whose inverse this is."""
+        arguments: tuple[ArrayLike, ...] = (q, qd, tau)
+        given: tuple[str, ...] = ()
+        if f_tip is None and base_velocity is None and base_acceleration is None:
             try:
-                if out is None and not friction and method is None:
+                plain = out is None and not friction and method is None
+                if plain and frame is None and expressed_in == "world":
                     return self._calls["forward_dynamics"](q, qd, tau)
             except Exception:
                 pass  # the long way says what is wrong
-            return self._run((key[0], (), *key[2:]), out, q, qd, tau)
-        return self._run(key, out, q, qd, tau, f_tip)
+        else:
+            given, extra = _given(f_tip, base_velocity, base_acceleration)
+            arguments += extra
+        key = ("forward_dynamics", given, frame, expressed_in, _switch("friction", friction), method)
+        return self._run(key, out, *arguments)
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """M(q), symmetric positive definite, rotor inertias included.  (..., n, n)."""
@@ -407,8 +437,9 @@ class Robot:
         """Y(q, q̇, q̈) with Y π = M q̈ + c + g.  (..., n, 10·bodies [+ n rotor] [+ 2n friction]).
 
         π is `parameters(...)`. Rotor inertia is part of M and of inverse dynamics: with rotors, Y π equals inverse
-        dynamics only if rotor=True."""
-        return self._run(("regressor", (), bool(friction), bool(rotor)), out, q, qd, qdd)
+        dynamics only if rotor=True. The friction columns are viscous and symmetric Coulomb friction: springs have
+        none, and for Coulomb friction that differs by direction π holds the mean."""
+        return self._run(("regressor", (), _switch("friction", friction), _switch("rotor", rotor)), out, q, qd, qdd)
 
     def parameters(self, friction: bool = False, rotor: bool = False) -> Array:
         """π in the order of the regressor's columns: per moving body (m, mc, I about the joint frame's origin)."""
@@ -422,13 +453,13 @@ class Robot:
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, friction: bool = False
     ) -> tuple[Array, Array, Array]:
         """(∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈) of inverse dynamics; the last is M.  (..., n, n) each."""
-        return self._run(("inverse_dynamics_derivatives", (), bool(friction)), None, q, qd, qdd)
+        return self._run(("inverse_dynamics_derivatives", (), _switch("friction", friction)), None, q, qd, qdd)
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = False
     ) -> tuple[Array, Array, Array]:
         """(∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ) of forward dynamics; the last is M⁻¹.  (..., n, n) each."""
-        return self._run(("forward_dynamics_derivatives", (), bool(friction)), None, q, qd, tau)
+        return self._run(("forward_dynamics_derivatives", (), _switch("friction", friction)), None, q, qd, tau)
 
     def linearize(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = False
@@ -464,33 +495,35 @@ class Robot:
 
     def _run(self, key: Key, out: Any, *arguments: Any) -> Any:
         """Call the kernel of a key: (name, optional arguments given, *options in the order of its row)."""
-        error: Exception | None = None
         try:
             if out is None:
                 return self._calls[key](*arguments)
             return self._with_out[key](*arguments, out=out)
-        except Exception as caught:
-            error = caught  # raised below, outside this block, so that it stands alone
-        return self._again(error, key, arguments, out)
+        except Exception:
+            pass  # what is raised below, outside this block, stands alone
+        return self._again(key, arguments, out)
 
-    def _again(self, error: Exception | None, key: Key, arguments: tuple[Any, ...], out: Any) -> Any:
+    def _again(self, key: Key, arguments: tuple[Any, ...], out: Any) -> Any:
         """The long way: compile what is missing, look at the input and say what is wrong with it, or call."""
         name, given, *values = key
         row = kernels.ROWS[name]
         options = dict(zip(row.options, values, strict=True))
         _refuse_unhashable(options)
         kernel = self.kernel(name, given, **options)
-        known = key in self._calls
-        if not known and self.n:  # without joints NumPy cannot check shapes: every call comes through here
+        if key not in self._calls and self.n:  # without joints NumPy cannot check shapes: every call comes through here
             threaded = partial(kernel, threads=self.threads)
             self._calls[key] = kernel.direct if self.threads == 1 else threaded
             self._with_out[key] = kernel.ufunc if self.threads == 1 else threaded
             if not given and options == row.options:
                 self._calls[name] = self._calls[key]  # the plain call: found by its name, a shorter look-up
+        if self.n == 0:
+            explain(self, kernel, row.arguments + given, arguments, out)
+        try:
+            return kernel(*arguments, out=out, threads=self.threads)
+        except Exception as caught:
+            error = caught
         explain(self, kernel, row.arguments + given, arguments, out)
-        if known and error is not None:
-            raise error
-        return kernel(*arguments, out=out, threads=self.threads)
+        raise error
 
     # ---------------------------------------------------------------------------------------------- export
     def to_urdf(self, path: str | Path | None = None) -> str:
@@ -516,6 +549,24 @@ class Robot:
         from dalembert.describe.screws import to_screws
 
         return to_screws(self.description, frame or self.tip)
+
+
+def _restored(description: Description, threads: int) -> Robot:
+    """What pickle calls: nothing is told twice."""
+    return Robot(description, threads=threads, told=description.warnings)
+
+
+def _given(*values: ArrayLike | None) -> tuple[tuple[str, ...], tuple[ArrayLike, ...]]:
+    """Of the optional arguments of the dynamics, the names of those that were given, and their values."""
+    names = ("f_tip", "base_velocity", "base_acceleration")
+    pairs = [(name, value) for name, value in zip(names, values, strict=True) if value is not None]
+    return tuple(name for name, _ in pairs), tuple(value for _, value in pairs)
+
+
+def _switch(name: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} is a switch, True or False; got {type(value).__name__}")
+    return bool(value)
 
 
 def _refuse_unhashable(options: Mapping[str, Any]) -> None:
@@ -556,9 +607,13 @@ def _six(inertia: ArrayLike | None) -> tuple[float, float, float, float, float, 
 
 def _write(text: str, path: str | Path | None) -> str:
     if path is not None:
-        try:
-            Path(path).write_text(text, encoding="utf-8")
+        target = Path(path)
+        temporary = target.with_name(f".{target.name}.{os.getpid()}")
+        try:  # under another name first: a full disk leaves the old file as it was
+            temporary.write_text(text, encoding="utf-8")
+            os.replace(temporary, target)
         except OSError as error:
+            temporary.unlink(missing_ok=True)
             raise DescriptionError(f"{path}: cannot be written: {error.strerror}") from None
     return text
 

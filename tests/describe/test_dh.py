@@ -455,8 +455,11 @@ def test_what_no_table_can_say_is_refused():
     [
         ((5,), "a DH table is a list of rows, one per joint; got int"),
         (("theta",), "a DH table is a list of rows, one per joint; got str"),
-        (([{"a": 1}], "standard", {"base": (0, 0, 0)}), "base is (0, 0, 0): give an Origin"),
+        (([{"a": 1}], "standard", {"base": (0, 0, 0)}), "base is (0, 0, 0): give a 4×4 pose, or an Origin"),
         (([{"a": 1}], "standard", {"gravity": 5}), "is 5; give three numbers"),
+        (([{"a": 1, "inertial": {"mass": 1}}],), "inertial is a dict, where a dalembert.Inertial is needed"),
+        (([{"a": 1, "limit": (-1, 1)}],), "limit is a tuple, where a dalembert.Limit is needed"),
+        (([{"a": 1}], "standard", {"tool": 2 * np.eye(4)}), "tool is array"),
     ],
 )
 def test_arguments_of_the_wrong_kind(arguments, words):

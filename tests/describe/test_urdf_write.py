@@ -222,3 +222,17 @@ def test_pinocchio_reads_the_same_robot() -> None:
     assert model.upperPositionLimit[1] == 2.0
     assert model.damping[1] == 0.3
     assert list(model.jointPlacements[1].translation) == [0.0, 0.1, 0.2]
+
+
+def test_capsules_name_the_version_that_has_them():
+    """Readers that go by the version skip capsules in a file without one."""
+    import pinocchio as pin
+
+    import dalembert as dl
+
+    text = dl.load("panda").to_urdf()
+    assert 'version="1.2"' in text
+    model = pin.buildModelFromXML(text)
+    shapes = pin.buildGeomFromUrdfString(model, text, pin.GeometryType.VISUAL)
+    assert len(shapes.geometryObjects) == sum(len(link.visuals) for link in dl.load("panda").description.links)
+    assert "version=" not in dl.load("cartesian-pp").to_urdf().split("<robot", 1)[1].split(">", 1)[0]

@@ -134,28 +134,15 @@ def factorised(
     qd: Coordinates,
     tau: Coordinates,
     wrenches: Mapping[int, Force] | None = None,
+    base: newton_euler.Acceleration | None = None,
 ) -> list[Scalar]:
-    """q̈ = M \\ (τ − h − Σ Jᵀ F): mass matrix, bias and a factorisation. Right for mimic joints too."""
+    """q̈ = M \\ (τ − h − Σ Jᵀ F): mass matrix, bias and a factorisation. Right for mimic joints, which couple bodies
+    on different branches, and over a moving base too."""
     zero = [0.0] * model.n
-    h = newton_euler.inverse_dynamics(model, q, qd, zero, wrenches)
+    h = newton_euler.inverse_dynamics(model, q, qd, zero, wrenches, base)
     M = composite.mass_matrix(model, q)
     return linear.solve_ldl(M, [t - b for t, b in zip(tau, h, strict=True)])
 
 
 # One table: what `forward_dynamics` may be asked to use.
 METHODS = {"articulated": articulated_bodies, "factorised": factorised}
-
-
-def forward_dynamics(
-    model: Model,
-    q: Coordinates,
-    qd: Coordinates,
-    tau: Coordinates,
-    wrenches: Mapping[int, Force] | None = None,
-    method: str | None = None,
-) -> list[Scalar]:
-    """q̈ with τ = M q̈ + h + Σ Jᵀ F. Mimic joints couple bodies on different branches, which articulated
-    bodies cannot express: those models are factorised."""
-    if method is None:
-        method = "factorised" if model.mimics else "articulated"
-    return METHODS[method](model, q, qd, tau, wrenches)

@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dalembert.algorithms import joints, kinematics
+from dalembert.algorithms import joints
 from dalembert.algorithms.joints import Coordinates
-from dalembert.algorithms.newton_euler import second_moments
 from dalembert.model import Model
 from dalembert.spatial import Force, Inertia, Motion, Pose
 from dalembert.spatial.vector import (
@@ -76,7 +75,7 @@ class VelocityFactor:
     @staticmethod
     def of(inertia: Inertia, V: Motion) -> VelocityFactor:
         p = inertia.momentum(V).f
-        turning = matmul(skew(V.w), second_moments(inertia))
+        turning = matmul(skew(V.w), inertia.second_moments())
         carrying = matmul(skew(inertia.h), skew(V.v))
         zero = (ZERO, ZERO, ZERO)
         return VelocityFactor(p, matsub(matsub(zero, turning), carrying))
@@ -132,41 +131,11 @@ def coriolis_matrix(model: Model, q: Coordinates, qd: Coordinates) -> Square:
 def christoffel(model: Model, q: Coordinates) -> list[Square]:
     """Γ(q), n×n×n: [i][j][k] = ½ (∂ᵢM_kj + ∂ⱼM_ki − ∂ₖM_ij), the equation's index k last.
 
-    Γ_ijk = J_kᵀ (I^C (J_i × J_j) [i before j] + B(I^C, J_i) J_j), with the composite of the latest joint,
-    all in world axes at the world's origin."""
-    T = kinematics.world_poses(model, q)
-    N = len(model.bodies)
-    J = [joints.subspace(b).to_parent(T[i]) for i, b in enumerate(model.bodies)]
-    I = [b.inertia.to_parent(T[i]) for i, b in enumerate(model.bodies)]
-    for i in reversed(range(N)):
-        if model.parents[i] >= 0:
-            I[model.parents[i]] = I[model.parents[i]] + I[i]
-    G: list[Square] = [[[0.0] * N for _ in range(N)] for _ in range(N)]
-    for last in range(N):
-        path = model.path(last)
-        for i in path:
-            B = VelocityFactor.of(I[last], J[i])
-            for j in path:
-                force = B.apply(J[j])
-                for k in path:
-                    if last in (i, j, k):
-                        G[i][j][k] = J[k].dot(force)
-    for j in range(N):
-        related = [k for k in range(N) if j in model.subtrees[k] or k in model.subtrees[j]]
-        for i in model.path(j)[:-1]:
-            carried = J[i].cross(J[j])
-            for k in related:
-                G[i][j][k] = G[i][j][k] + J[k].dot(I[max(j, k)].momentum(carried))
-    return _gather_tensor(model, G)
-
-
-def _gather_tensor(model: Model, G: list[Square]) -> list[Square]:
-    if not model.mimics:
-        return G
-    slices = [joints.gather_matrix(model, G_i) for G_i in G]
+    C is linear in q̇, C_kj = Σᵢ Γ_ijk q̇ᵢ: Γ is C at unit velocities. Γ is symmetric in its first two indices; of the
+    two values the one with the later joint moving is taken, which costs less."""
     n = model.n
-    flat = [joints.gather(model, [s[j][k] for s in slices]) for j in range(n) for k in range(n)]
-    return [[[flat[j * n + k][i] for k in range(n)] for j in range(n)] for i in range(n)]
+    C = [coriolis_matrix(model, q, [1.0 if i == k else 0.0 for k in range(n)]) for i in range(n)]
+    return [[[C[max(i, j)][k][min(i, j)] for k in range(n)] for j in range(n)] for i in range(n)]
 
 
 def mass_matrix_partials(model: Model, q: Coordinates) -> list[Square]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dalembert.algorithms import joints, kinematics
 from dalembert.algorithms.joints import Coordinates
 from dalembert.model import Model
-from dalembert.spatial import Force, Inertia
+from dalembert.spatial import Force
 from dalembert.spatial.vector import ZERO, Scalar, Vector, add, cross, dot, matvec, scale, sub
 
 
@@ -56,12 +56,3 @@ def momentum(model: Model, q: Coordinates, qd: Coordinates, about: str = "origin
     if about == "origin":
         return total
     return Force(total.f, sub(total.n, cross(center_of_mass(model, q), total.f)))
-
-
-def total_inertia(model: Model, q: Coordinates) -> Inertia:
-    """Inertia of all moving bodies, frozen at q, about the base frame's origin."""
-    T = kinematics.world_poses(model, q)
-    total = Inertia()
-    for i, body in enumerate(model.bodies):
-        total = total + body.inertia.to_parent(T[i])
-    return total

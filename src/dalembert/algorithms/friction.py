@@ -21,7 +21,7 @@ def friction_torque(model: Model, q: Coordinates, qd: Coordinates) -> list[Scala
         plus, minus = body.coulomb
         t: Scalar = body.damping * v
         if plus or minus:
-            t = t + scalar.where(v > 0.0, plus, scalar.where(v < 0.0, -minus, 0.0))
+            t = t + scalar.by_sign(v, plus, -minus)
         if body.stiffness:
             t = t + body.stiffness * (x - body.rest)
         tau.append(t)

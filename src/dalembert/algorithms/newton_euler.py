@@ -53,21 +53,10 @@ class Acceleration:
         )
 
 
-def second_moments(inertia: Inertia) -> Matrix:
-    """Σ = ∫ r rᵀ dm = ½ tr(I) 1 − I, written so that what is zero in Σ comes out as zero."""
-    I = inertia.I
-    xx, yy, zz = I[0][0], I[1][1], I[2][2]
-    return (
-        (0.5 * (yy + zz - xx), -I[0][1], -I[0][2]),
-        (-I[0][1], 0.5 * (xx + zz - yy), -I[1][2]),
-        (-I[0][2], -I[1][2], 0.5 * (xx + yy - zz)),
-    )
-
-
 def body_force(inertia: Inertia, a: Vector, K: Matrix) -> Force:
     """The wrench at the body's origin that its acceleration asks for: f = m a + K h,
     n = h × a + ∫ r × (K r) dm, the latter being twice the axial vector of K Σ."""
-    S = second_moments(inertia)
+    S = inertia.second_moments()
     h = inertia.h
 
     def KS(i: int, j: int) -> Scalar:
@@ -164,11 +153,3 @@ def coriolis_torque(model: Model, q: Coordinates, qd: Coordinates) -> list[Scala
     """c(q, q̇): the recursion without acceleration and without gravity."""
     floating = Acceleration(a=model.gravity)  # cancels the upward acceleration that stands for gravity
     return inverse_dynamics(model, q, qd, _zeros(model), base=floating)
-
-
-def wrench_torque(model: Model, q: Coordinates, wrenches: Mapping[int, Force]) -> list[Scalar]:
-    """Σ Jᵀ F: the backward pass alone."""
-    F = [wrenches.get(i, Force()) for i in range(len(model.bodies))]
-    return joints.gather(model, project(model, q, F))
-
-

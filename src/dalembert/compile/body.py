@@ -11,7 +11,7 @@ from dalembert.compile.kinds import Kind
 from dalembert.compile.lower import Program, Step
 from dalembert.compile.writer import Writer, function
 
-SPLIT_ABOVE = 10_000  # steps in one function; longer programs are cut
+SPLIT_ABOVE = 3_000  # steps in one function; longer programs are cut
 PIECE = 400  # steps per function then
 
 
@@ -21,11 +21,13 @@ class _Body:
     Sines and cosines of what the arguments alone determine (the joint angles) are computed beforehand, all in one
     small loop, and wait in the array %trig; `angles` says where."""
 
-    def __init__(self, writer: Writer, program: Program, positions: Sequence[int]) -> None:
+    def __init__(
+        self, writer: Writer, program: Program, positions: Sequence[int], angles: Sequence[int]
+    ) -> None:
         self.w = writer
         self.program = program
         self.first_input = positions
-        self.angles = {x: k for k, x in enumerate(_angles(program))}
+        self.angles = {x: k for k, x in enumerate(angles)}
         self.names: dict[int, str] = {}
         self.pairs: dict[int, tuple[str, str]] = {}
 
@@ -114,14 +116,31 @@ def _places(program: Program) -> dict[int, list[int]]:
 
 
 def constants(program: Program, width: int, kind: Kind, name: str) -> str:
-    """Writes the outputs that do not depend on the state: once per call, not once per tile."""
-    w = Writer(width, kind)
+    """Fills the output buffer with the outputs that do not depend on the state, once per call: a loop over a table,
+    in which the others are zero."""
+    values = [0.0] * sum(len(group) for group in program.outputs)
     for k, places in _places(program).items():
         if program.steps[k].operation == "constant":
             for place in places:
-                w.store(w.number(program.steps[k].value), "%out", place)
-    w.do("ret void")
-    return function(name, "ptr noalias %out", w.lines)
+                values[place] = program.steps[k].value
+    w = Writer(width, kind)
+    if not any(program.steps[k].operation == "constant" for group in program.outputs for k in group):
+        return function(name, "ptr noalias %out", ["  ret void"])
+    table = ", ".join(f"{w.E} {kind.constant(x)}" for x in values)
+    w.lines = ["entry:", "  br label %head", "head:", "  %k = phi i64 [0, %entry], [%next, %head]"]
+    at = w.let(f"getelementptr {w.E}, ptr @{name}_table, i64 %k")
+    value = w.let(f"load {w.E}, ptr {at}")
+    if width > 1:
+        one = w.let(f"insertelement {w.V} poison, {w.E} {value}, i32 0")
+        value = w.let(f"shufflevector {w.V} {one}, {w.V} poison, <{width} x i32> zeroinitializer")
+    to = w.let(f"getelementptr {w.V}, ptr %out, i64 %k")
+    w.do(f"store {w.V} {value}, ptr {to}, align {kind.bytes}")
+    w.do("%next = add i64 %k, 1")
+    w.do(f"%more = icmp slt i64 %next, {len(values)}")
+    w.do("br i1 %more, label %head, label %done")
+    w.lines += ["done:", "  ret void"]
+    head = f"@{name}_table = internal constant [{len(values)} x {w.E}] [{table}]\n"
+    return head + function(name, "ptr noalias %out", w.lines)
 
 
 def body(program: Program, positions: Sequence[int], width: int, kind: Kind, name: str) -> str:
@@ -129,7 +148,7 @@ def body(program: Program, positions: Sequence[int], width: int, kind: Kind, nam
     if program.operations > SPLIT_ABOVE:
         return _pieces(program, positions, width, kind, name)
     w = Writer(width, kind)
-    body = _Body(w, program, positions)
+    body = _Body(w, program, positions, _angles(program))
     body.begin()
     places = _places(program)
     for k, step in enumerate(program.steps):
@@ -146,11 +165,12 @@ def _pieces(program: Program, positions: Sequence[int], width: int, kind: Kind, 
     again once their last reader is done."""
     steps = program.steps
     ready = ("constant", "input", "sin", "cos")
-    angles = set(_angles(program))
+    angles = _angles(program)
+    known = set(angles)
     computed = [
         k
         for k, s in enumerate(steps)
-        if s.operation not in ready or (s.operation in ("sin", "cos") and s.operands[0] not in angles)
+        if s.operation not in ready or (s.operation in ("sin", "cos") and s.operands[0] not in known)
     ]
     piece = {k: at // PIECE for at, k in enumerate(computed)}
     count = len(computed) // PIECE + 1
@@ -161,7 +181,7 @@ def _pieces(program: Program, positions: Sequence[int], width: int, kind: Kind, 
     parameters = "ptr noalias %in, ptr noalias %out, ptr noalias %wait, ptr noalias %trig"
     for p in range(count):
         w = Writer(width, kind)
-        body = _WaitingBody(w, program, positions, piece, p, slot)
+        body = _WaitingBody(w, program, positions, angles, piece, p, slot)
         for k in computed[p * PIECE : (p + 1) * PIECE] + (passed_on if p == 0 else []):
             body.write(k, places.get(k, ()))
             if k in slot:
@@ -170,7 +190,7 @@ def _pieces(program: Program, positions: Sequence[int], width: int, kind: Kind, 
         functions.append(function(f"{name}_{p}", parameters, w.lines, noinline=True))
     w = Writer(width, kind)
     w.do(f"%wait = alloca [{max(slots, 1)} x {w.V}], align 64")
-    start = _Body(w, program, positions)
+    start = _Body(w, program, positions, angles)
     start.begin()
     trig = "%trig" if start.angles else "null"
     for p in range(count):
@@ -188,11 +208,12 @@ class _WaitingBody(_Body):
         writer: Writer,
         program: Program,
         positions: Sequence[int],
+        angles: Sequence[int],
         piece: dict[int, int],
         current: int,
         slot: dict[int, int],
     ) -> None:
-        super().__init__(writer, program, positions)
+        super().__init__(writer, program, positions, angles)
         self.piece, self.current, self.slot = piece, current, slot
 
     def name(self, k: int) -> str:

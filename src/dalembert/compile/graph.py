@@ -112,6 +112,11 @@ class Node:
             result = result * self
         return result
 
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("traced values are compared with <, >, <= and >=, and chosen from with where")
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __lt__(self, other: Any) -> Any:
         return _binary("less", self, other)
 

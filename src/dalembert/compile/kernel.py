@@ -19,7 +19,7 @@ from dalembert.compile.lower import Program, lower
 from dalembert.errors import InputError, unknown
 
 Shape = tuple[int, ...]
-EMITTER = "7"  # raised when the IR of an unchanged program changes: part of the cache's key
+EMITTER = "8"  # raised when the IR of an unchanged program changes: part of the cache's key
 
 
 def _nested(flat: list[Any], shape: Shape) -> Any:
@@ -70,7 +70,8 @@ class Kernel:
 
     @cached_property
     def _compiled(self) -> tuple[np.ufunc, Callable[..., Any]]:
-        direct = call.callable_directly(self.inputs, self.outputs) and call.layout_is_known()
+        short = llvm.scalar_body(self.program) and call.callable_directly(self.inputs, self.outputs)
+        direct = short and call.layout_is_known()
         linked = self._code(DOUBLE, (call.SYMBOL, call.TABLE) if direct else ())
         function = ufunc.make(
             linked.addresses[loop.SYMBOL], self._single, self.signature, self.name, self.doc, linked
@@ -114,10 +115,14 @@ class Kernel:
 
     def interpret(self, *arguments: Any) -> Any:
         """One state, evaluated step by step in Python: the same bits as the compiled code."""
-        flat = [np.asarray(a, float).reshape(-1).tolist() for a in arguments]
+        arrays = [np.asarray(a, float) for a in arguments]
+        if [a.shape for a in arrays] != list(self.inputs):
+            got = ", ".join(str(a.shape) for a in arrays)
+            raise InputError(f"{self.name} is interpreted for one state, {self.signature}; got shapes {got}")
+        flat = [a.reshape(-1).tolist() for a in arrays]
         results = interpret(self.program, flat)
-        arrays = [np.array(r).reshape(s) for r, s in zip(results, self.outputs, strict=True)]
-        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+        shaped = [np.array(r).reshape(s) for r, s in zip(results, self.outputs, strict=True)]
+        return shaped[0] if len(shaped) == 1 else tuple(shaped)
 
     def derivative(self, *wrt: int | str, of: int = 0) -> Kernel:
         """The kernel of the derivative of one output with respect to arguments (by name or place), one output for

@@ -28,6 +28,7 @@ from dalembert.compile.kinds import DOUBLE, Kind
 from dalembert.compile.lower import Program
 from dalembert.compile.writer import Writer
 
+SCALAR_UP_TO = 10_000  # operations
 # Doubles in one register; two registers per value would spill more than they hide (measured: 46 against
 # 54 ns a state for Panda's inverse dynamics on AVX2).
 WIDTHS = (("avx512f", 8), ("avx", 4))
@@ -73,6 +74,12 @@ def _machine(target: Target) -> Any:
     )
 
 
+def scalar_body(program: Program) -> bool:
+    """Whether a lone state has code of its own. Long programs take the vector code for it: one body to compile
+    instead of two, and hardly slower."""
+    return program.operations <= SCALAR_UP_TO
+
+
 def module(
     program: Program,
     inputs: Sequence[tuple[int, ...]],
@@ -85,7 +92,8 @@ def module(
     for shape in inputs:
         positions.append(positions[-1] + prod(shape))
     parts = []
-    for w in sorted({1, width}):
+    lone = 1 if scalar_body(program) else width
+    for w in sorted({lone, width}):
         writer = Writer(w, kind)
         V, v = writer.V, writer.v
         parts.append(f"declare {V} @llvm.fma.{v}({V}, {V}, {V})")
@@ -95,8 +103,8 @@ def module(
         parts += [copy_functions(w, kind), sin_cos_function(w, kind)]
     parts.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     parts.append(loop.fetch_function(width))
-    parts.append(loop.Loop(inputs, outputs, kind).write(width))
-    if kind is DOUBLE:
+    parts.append(loop.Loop(inputs, outputs, kind).write(width, lone))
+    if kind is DOUBLE and lone == 1:
         parts.append(call.call_function(inputs, outputs))
     return "\n".join(parts) + "\n"
 

@@ -55,7 +55,8 @@ class Loop:
         at = self.let(f"getelementptr i64, ptr {array}, i64 {k}")
         return self.let(f"load {kind}, ptr {at}")
 
-    def write(self, width: int) -> str:
+    def write(self, width: int, lone: int) -> str:
+        """The loop by tiles of `width` states; a lone state goes through the body of width `lone`."""
         arguments = len(self.shapes)
         total_in = sum(prod(s) for s in self.shapes[: self.inputs])
         total_out = sum(prod(s) for s in self.shapes[self.inputs :])
@@ -88,8 +89,8 @@ class Loop:
         self.lines.append("tile_end:")
         self.do("br label %head")
         self.lines.append("single:")
-        self.do("call void @constants_1(ptr %out)")
-        self._tile(1, "0", "1", "false")
+        self.do(f"call void @constants_{lone}(ptr %out)")
+        self._tile(lone, "0", "1", "false" if lone == 1 else "true")
         self.do("br label %done")
         self.lines.append("done:")
         self.do("ret void")

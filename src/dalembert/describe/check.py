@@ -54,7 +54,8 @@ def check(description: Description) -> Description:
     _mimics(joints)
     links = tuple(_link(link, warnings) for link in _painted(description.links))
     _whole(description)
-    checked = replace(description, links=links, joints=joints)
+    x, y, z = (float(g) for g in description.gravity)
+    checked = replace(description, links=links, joints=joints, gravity=(x, y, z))
     warnings += [*_locked(joints), *motionless(checked)]
     fresh = [text for text in warnings if text not in description.warnings]
     return replace(checked, warnings=(*description.warnings, *fresh))
@@ -408,8 +409,15 @@ def _show(values: Sequence[float]) -> str:
     return " ".join(f"{v:.6g}" for v in values)
 
 
+def _three(value: object) -> bool:
+    try:
+        return len(value) == 3 and all(isinstance(float(x), float) for x in value)  # type: ignore[arg-type,attr-defined]
+    except (TypeError, ValueError):
+        return False
+
+
 def _whole(d: Description) -> None:
-    if not isinstance(d.gravity, (tuple, list)) or len(d.gravity) != 3:
+    if not _three(d.gravity):
         raise refuse(d.place, f"the gravity of robot {d.name!r} is {d.gravity!r}; give three numbers [m/s²]")
     _finite(d.gravity, d.place, f"the gravity of robot {d.name!r}")
     names = [link.name for link in d.links]

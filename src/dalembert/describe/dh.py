@@ -46,6 +46,7 @@ from dalembert.describe.dh_geometry import (
 )
 from dalembert.errors import DescriptionError, unknown
 from dalembert.spatial.pose import IDENTITY_POSE, Pose
+from dalembert.spatial.rotation import orthonormal_error
 
 __all__ = ["DHCheck", "DHRow", "DHTable", "check_dh_frames", "convert", "from_dh", "to_dh"]
 
@@ -135,9 +136,7 @@ def from_dh(
     kind = check_convention(convention)
     if not isinstance(rows, Sequence) or isinstance(rows, str):
         raise DescriptionError(f"a DH table is a list of rows, one per joint; got {type(rows).__name__}")
-    for end, value in (("base", base), ("tool", tool)):
-        if not isinstance(value, Origin):
-            raise DescriptionError(f"{end} is {value!r}: give an Origin, such as Origin(xyz=(0, 0, 0.1))")
+    base, tool = _end("base", base), _end("tool", tool)
     table = tuple(_checked_row(row, i) for i, row in enumerate(rows))
     if not table:
         raise DescriptionError(f"the DH table of robot {name!r} has no rows; one row per joint is needed")
@@ -202,6 +201,25 @@ def check_convention(convention: str) -> Convention:
     raise unknown("DH convention", convention, CONVENTIONS)
 
 
+def _end(name: str, value: Any) -> Origin:
+    """An Origin as it is, or one made of a homogeneous 4×4 matrix."""
+    if isinstance(value, Origin):
+        return value
+    try:
+        rows = [[float(x) for x in row] for row in value]
+    except (TypeError, ValueError):
+        rows = []
+    if [len(row) for row in rows] != [4] * 4 or rows[3] != [0.0, 0.0, 0.0, 1.0]:
+        raise DescriptionError(f"{name} is {value!r}: give a 4×4 pose, or an Origin such as Origin(xyz=(0, 0, 0.1))")
+    R = tuple(tuple(row[:3]) for row in rows[:3])
+    if orthonormal_error(R) > 1e-6:
+        raise DescriptionError(f"{name} is not a pose: the columns of its rotation must be orthonormal, right-handed")
+    return to_origin(Pose(R, tuple(row[3] for row in rows[:3])))
+
+
+_PARTS: tuple[tuple[str, type], ...] = (("inertial", Inertial), ("limit", Limit), ("drive", Drive))
+
+
 def _checked_row(row: DHRow | Mapping[str, Any], i: int) -> DHRow:
     """A row as it was meant, or a sentence that names the row and the number."""
     if isinstance(row, Mapping):
@@ -215,6 +233,11 @@ def _checked_row(row: DHRow | Mapping[str, Any], i: int) -> DHRow:
             f"DH row {i} is {row!r}: give a DHRow or a dictionary such as "
             "{'theta': 0, 'd': 0.1, 'a': 0.3, 'alpha': 0}; a bare list does not say which number is which"
         )
+    for key, kind in _PARTS:
+        value = getattr(row, key)
+        if value is not None and not isinstance(value, kind):
+            got = type(value).__name__
+            raise DescriptionError(f"DH row {i}: {key} is a {got}, where a dalembert.{kind.__name__} is needed")
     if row.kind not in KINDS:
         raise DescriptionError(f"DH row {i}: {unknown('joint kind', row.kind, KINDS)}")
     for key in NUMBERS:

@@ -6,9 +6,10 @@ purpose. It only matters where a moving joint's own body has no mass, or nothing
 
 from __future__ import annotations
 
-from dalembert.describe.description import Description, Inertial, Joint, Link
+from dalembert.describe.chain import spatial_inertia
+from dalembert.describe.description import Description, Joint, Link
 from dalembert.spatial import Inertia, Pose
-from dalembert.spatial.vector import congruence, dot, matvec
+from dalembert.spatial.vector import dot, matvec
 
 # Relative to the body's own size: rounding of the axis and of the centre of mass.
 NOTHING = 1e-12
@@ -62,14 +63,6 @@ def _massless(link: Link) -> bool:
     return inertial is None or (inertial.mass == 0 and not any(inertial.inertia))
 
 
-def _inertia(inertial: Inertial) -> Inertia:
-    """In the link's frame."""
-    xx, xy, xz, yy, yz, zz = inertial.inertia
-    T = Pose.from_origin(inertial.origin.xyz, inertial.origin.rpy)
-    I_c = congruence(T.R, ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
-    return Inertia.from_com(inertial.mass, T.p, I_c)
-
-
 class _Tree:
     """Links by name and joints by parent. No recursion: a chain may be longer than Python's stack."""
 
@@ -101,7 +94,7 @@ class _Tree:
         for name, T in body.items():
             inertial = self._links[name].inertial
             if inertial is not None:
-                total = total + _inertia(inertial).to_parent(T)
+                total = total + spatial_inertia(inertial).to_parent(T)
         if joint.kind == "prismatic":
             return bool(total.m == 0.0)
         about_axis = dot(joint.axis, matvec(total.I, joint.axis))

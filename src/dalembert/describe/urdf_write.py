@@ -57,7 +57,13 @@ def write_urdf(description: Description) -> str:
         *(line for joint in description.joints for line in _joint(joint)),
     ]
     own = any(f"<{PREFIX}:" in line for line in body)
-    head = {"name": description.name, f"xmlns:{PREFIX}": NAMESPACE if own else None}
+    # Capsules came with version 1.2; a reader that goes by the version skips them in a file without one.
+    capsules = any(line.lstrip().startswith("<capsule") for line in body)
+    head = {
+        "name": description.name,
+        "version": "1.2" if capsules else None,
+        f"xmlns:{PREFIX}": NAMESPACE if own else None,
+    }
     return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', *_element("robot", head, body)]) + "\n"
 
 

@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from dalembert.describe.description import Description, Inertial, Joint, Limit, Link
-from dalembert.errors import unknown
+from dalembert.describe.chain import spatial_inertia
+from dalembert.describe.description import Description, Joint, Limit, Link
 from dalembert.model.model import BASE, Body, Coordinate, Frame, Model
 from dalembert.spatial import Inertia, Pose
-from dalembert.spatial.rotation import from_rpy
-from dalembert.spatial.vector import congruence
-
-
-def inertia_of(inertial: Inertial | None) -> Inertia:
-    """Inertia about the link frame's origin, in its axes: Steiner and R I Rᵀ."""
-    if inertial is None:
-        return Inertia()
-    xx, xy, xz, yy, yz, zz = inertial.inertia
-    I_c = congruence(from_rpy(inertial.origin.rpy), ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
-    return Inertia.from_com(inertial.mass, inertial.origin.xyz, I_c)
 
 
 @dataclass
@@ -32,8 +21,8 @@ class _Draft:
     frames: list[Frame] = field(default_factory=list)
 
 
-def build(description: Description, tip: str | None = None) -> Model:
-    """The model of a checked description. `tip` overrides the description's."""
+def build(description: Description) -> Model:
+    """The model of a checked description."""
     links = {link.name: link for link in description.links}
     children: dict[str, list[Joint]] = {name: [] for name in links}
     for joint in description.joints:
@@ -49,11 +38,7 @@ def build(description: Description, tip: str | None = None) -> Model:
         for body, inertia, joint in zip(draft.bodies, draft.inertias, draft.joints, strict=True)
     )
     leaves = _tips(bodies, draft.frames, children)
-    chosen = tip if tip is not None else description.tip
-    if chosen is not None and chosen not in links:
-        raise unknown("frame", chosen, links)
-    if chosen is None and len(leaves) == 1:
-        chosen = leaves[0]
+    chosen = leaves[0] if description.tip is None and len(leaves) == 1 else description.tip
     return Model(
         description.name,
         bodies,
@@ -73,7 +58,9 @@ def _walk(
     def arrive(link: str, body: int, pose: Pose) -> None:
         draft.frames.append(Frame(link, body, pose))
         if body != BASE:
-            draft.inertias[body] += inertia_of(links[link].inertial).to_parent(pose)
+            inertial = links[link].inertial
+            if inertial is not None:
+                draft.inertias[body] += spatial_inertia(inertial).to_parent(pose)
         stack.extend((joint, body, pose) for joint in reversed(children[link]))
 
     stack: list[tuple[Joint, int, Pose]] = []
@@ -119,18 +106,33 @@ def _coordinates(
     masters = [joint for joint in joints if joint.mimic is None]
     index = {joint.name: k for k, joint in enumerate(masters)}
     of: dict[str, dict[str, object]] = {}
+    index_of: dict[str, int] = {}
+    scaling: dict[str, dict[str, float]] = {}
     for joint in joints:
         multiplier, offset, master = 1.0, 0.0, joint
         while master.mimic is not None:  # q = m (m' q' + o') + o
             offset += multiplier * master.mimic.offset
             multiplier *= master.mimic.multiplier
             master = by_name[master.mimic.joint]
-        of[joint.name] = {
-            "coordinate": index[master.name],
-            "multiplier": multiplier,
-            "offset": offset,
-        }
-    return of, tuple(_coordinate(joint) for joint in masters)
+        index_of[joint.name] = index[master.name]
+        scaling[joint.name] = {"multiplier": multiplier, "offset": offset}
+        of[joint.name] = {"coordinate": index[master.name], **scaling[joint.name]}
+    coordinates = [_coordinate(joint) for joint in masters]
+    for joint in joints:
+        if joint.mimic is not None:
+            k = index_of[joint.name]
+            coordinates[k] = _narrowed(coordinates[k], _coordinate(joint), **scaling[joint.name])
+    return of, tuple(coordinates)
+
+
+def _narrowed(master: Coordinate, follower: Coordinate, multiplier: float, offset: float) -> Coordinate:
+    """The master's limits, within which a joint that follows it keeps its own; the master's alone where the two
+    contradict each other."""
+    if multiplier == 0:
+        return master
+    bounds = sorted((x - offset) / multiplier for x in (follower.lower, follower.upper))
+    lower, upper = max(master.lower, bounds[0]), min(master.upper, bounds[1])
+    return replace(master, lower=lower, upper=upper) if lower <= upper else master
 
 
 def _coordinate(joint: Joint) -> Coordinate:

@@ -35,13 +35,6 @@ def lean(model: Model) -> Model:
     return replace(model, bodies=bodies)
 
 
-def _moments(I: Inertia) -> list[list[float]]:
-    """Σ = ∫ r rᵀ dm."""
-    xx, yy, zz = (I.I[k][k] for k in range(3))
-    diagonal = (0.5 * (yy + zz - xx), 0.5 * (xx + zz - yy), 0.5 * (xx + yy - zz))
-    return [[diagonal[i] if i == j else -I.I[i][j] for j in range(3)] for i in range(3)]
-
-
 def _from_moments(m: float, h: Vector, S: list[list[float]]) -> Inertia:
     xx, yy, zz = (S[k][k] for k in range(3))
     diagonal = (yy + zz, xx + zz, xx + yy)
@@ -55,7 +48,7 @@ def _split(I: Inertia, body: Body) -> tuple[Inertia, Inertia]:
     if body.kind == "prismatic":
         return Inertia(I.m, I.h), Inertia(0.0, ZERO, I.I)
     k = next(k for k in range(3) if abs(body.axis[k]) == 1.0)
-    S = _moments(I)
+    S = I.second_moments()
     along = [[S[k][k] if i == j == k else 0.0 for j in range(3)] for i in range(3)]
     rest = [[0.0 if i == j == k else S[i][j] for j in range(3)] for i in range(3)]
     h_along = tuple(x if i == k else 0.0 for i, x in enumerate(I.h))

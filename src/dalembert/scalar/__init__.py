@@ -13,7 +13,7 @@ from typing import Any
 
 Scalar = Any
 
-__all__ = ["absolute", "arctan2", "cos", "maximum", "minimum", "sign", "sin", "sqrt", "where"]
+__all__ = ["absolute", "arctan2", "by_sign", "cos", "maximum", "minimum", "sign", "sin", "sqrt", "where"]
 
 
 @singledispatch
@@ -56,6 +56,11 @@ def maximum(a: Scalar, b: Scalar) -> Scalar:
     return where(a > b, a, b)
 
 
+def by_sign(x: Scalar, positive: Scalar, negative: Scalar) -> Scalar:
+    """One value where x is positive, another where it is negative, zero at zero; NaN stays NaN."""
+    return where(x > 0.0, positive, where(x < 0.0, negative, where(x <= 0.0, 0.0, math.nan)))
+
+
 def sign(x: Scalar) -> Scalar:
     """−1, 0 or 1."""
-    return where(x > 0.0, 1.0, where(x < 0.0, -1.0, 0.0))
+    return by_sign(x, 1.0, -1.0)

@@ -62,12 +62,6 @@ class Inertia:
         """From mass, centre of mass and the inertia about it (Steiner)."""
         return Inertia(m, scale(m, c), matadd(I_c, matscale(m, second_moment(c))))
 
-    @staticmethod
-    def from_parameters(pi: Vector) -> Inertia:
-        """From (m, m c_x, m c_y, m c_z, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz) about the origin."""
-        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = pi
-        return Inertia(m, (hx, hy, hz), ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
-
     def parameters(self) -> tuple[Scalar, ...]:
         """(m, m c_x, m c_y, m c_z, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz) about the origin."""
         I = self.I
@@ -80,6 +74,16 @@ class Inertia:
     def about_com(self) -> Matrix:
         """Inertia about the centre of mass; needs m ≠ 0."""
         return matsub(self.I, matscale(self.m, second_moment(self.com())))
+
+    def second_moments(self) -> Matrix:
+        """Σ = ∫ r rᵀ dm = ½ tr(I) 1 − I, written so that what is zero in Σ comes out as zero."""
+        I = self.I
+        xx, yy, zz = I[0][0], I[1][1], I[2][2]
+        return (
+            (0.5 * (yy + zz - xx), -I[0][1], -I[0][2]),
+            (-I[0][1], 0.5 * (xx + zz - yy), -I[1][2]),
+            (-I[0][2], -I[1][2], 0.5 * (xx + yy - zz)),
+        )
 
     def __add__(self, other: Inertia) -> Inertia:
         return Inertia(self.m + other.m, add(self.h, other.h), matadd(self.I, other.I))
