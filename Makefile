@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench fuzz clean
 
 demo: .venv/core
 	$(BIN)/dalembert info panda
@@ -12,11 +12,15 @@ test: lint
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 lint: .venv/test
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks fuzz
 	$(BIN)/mypy
 
 bench: .venv/test
 	$(BIN)/python benchmarks/core.py
+
+fuzz: .venv/test
+	$(BIN)/python fuzz/descriptions.py --seconds $(or $(SECONDS),600)
+	$(BIN)/python fuzz/graphs.py --seconds $(or $(SECONDS),600)
 
 .venv/core: pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Dalembert needs Python 3.11 or newer')"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from dalembert.compile import c_source, cache, call, gradient, llvm, loop, numpy_source, ufunc
+from dalembert.compile import c_source, cache, call, gradient, lazy, llvm, loop, numpy_source, ufunc
 from dalembert.compile import threads as threading
 from dalembert.compile.graph import Graph
 from dalembert.compile.interpret import interpret, replay
@@ -19,7 +19,7 @@ from dalembert.compile.lower import Program, lower
 from dalembert.errors import InputError, unknown
 
 Shape = tuple[int, ...]
-EMITTER = "8"  # raised when the IR of an unchanged program changes: part of the cache's key
+EMITTER = "9"  # raised when the IR of an unchanged program changes: part of the cache's key
 
 
 def _nested(flat: list[Any], shape: Shape) -> Any:
@@ -72,34 +72,28 @@ class Kernel:
     def _compiled(self) -> tuple[np.ufunc, Callable[..., Any]]:
         short = llvm.scalar_body(self.program) and call.callable_directly(self.inputs, self.outputs)
         direct = short and call.layout_is_known()
-        linked = self._code(DOUBLE, (call.SYMBOL, call.TABLE) if direct else ())
-        function = ufunc.make(
-            linked.addresses[loop.SYMBOL], self._single, self.signature, self.name, self.doc, linked
-        )
+        text = self._text()
+        symbols = (call.SYMBOL, call.TABLE) if direct else ()
+        linked = _code(self.program, self.inputs, self.outputs, text, DOUBLE, symbols)
+        # Not a method: the ufunc must not hold the kernel that holds it, or neither would ever go.
+        single = partial(_single_loop, self.program, self.inputs, self.outputs, text)
+        address = linked.addresses[loop.SYMBOL]
+        function = ufunc.make(address, single, self.signature, self.name, self.doc, linked)
         if not direct:
             return function, function
         entry, table = linked.addresses[call.SYMBOL], linked.addresses[call.TABLE]
         return function, call.make(entry, table, function, self.name)
 
-    def _single(self) -> tuple[int, object]:
-        """The loop over floats, compiled when the first float32 array comes."""
-        linked = self._code(SINGLE)
-        return linked.addresses[loop.SYMBOL], linked
-
-    def _code(self, kind: Kind, symbols: tuple[str, ...] = ()) -> llvm.Code:
-        """Machine code for this kind of number, from the cache or from LLVM."""
-        target = llvm.host()
-        name = cache.key(EMITTER, kind.name, self._text(), repr(target), _versions())
-        code = cache.load(name)
-        if code is None:
-            width = target.width * DOUBLE.bits // kind.bits
-            code = llvm.object_code(llvm.module(self.program, self.inputs, self.outputs, width, kind), target)
-            cache.store(name, code)
-        return llvm.Code(code, target, (loop.SYMBOL, *symbols))
-
     def __reduce__(self) -> Any:
         """By what it is made from: code and addresses belong to a process, and are made again on arrival."""
         return (Kernel, (self.name, self.program, self.inputs, self.outputs, self.doc, self.arguments))
+
+    @property
+    def __name__(self) -> str:  # Dask names its tasks by it
+        return self.name
+
+    def __dask_tokenize__(self) -> Any:
+        return (Kernel, cache.key(self.name, self._text()))
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name} {self.signature}: {self.operations} operations>"
@@ -110,6 +104,8 @@ class Kernel:
 
     def __call__(self, *arguments: Any, out: Any = None, threads: int | str = 1) -> Any:
         """The results for arrays of states; large batches by several threads, if asked."""
+        if lazy.is_lazy(arguments):
+            return lazy.run(self, self.inputs, self.outputs, arguments)
         cores = [*self.inputs, *self.outputs]
         return threading.run(self.ufunc, cores, len(self.outputs), arguments, out, threading.checked(threads))
 
@@ -178,6 +174,33 @@ class Kernel:
     def llvm_ir(self) -> str:
         """The LLVM IR of this kernel for this machine."""
         return llvm.module(self.program, self.inputs, self.outputs, llvm.host().width)
+
+
+def _code(
+    program: Program,
+    inputs: tuple[Shape, ...],
+    outputs: tuple[Shape, ...],
+    text: str,
+    kind: Kind,
+    symbols: tuple[str, ...] = (),
+) -> llvm.Code:
+    """Machine code of a program for one kind of number, from the cache or from LLVM. `text` identifies it."""
+    target = llvm.host()
+    name = cache.key(EMITTER, kind.name, text, repr(target), _versions())
+    code = cache.load(name)
+    if code is None:
+        width = target.width * DOUBLE.bits // kind.bits
+        code = llvm.object_code(llvm.module(program, inputs, outputs, width, kind), target)
+        cache.store(name, code)
+    return llvm.Code(code, target, (loop.SYMBOL, *symbols))
+
+
+def _single_loop(
+    program: Program, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], text: str
+) -> tuple[int, object]:
+    """The loop over floats, compiled when the first float32 array comes."""
+    linked = _code(program, inputs, outputs, text, SINGLE)
+    return linked.addresses[loop.SYMBOL], linked
 
 
 def _versions() -> str:

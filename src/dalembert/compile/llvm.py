@@ -13,7 +13,6 @@ same at every width.
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,6 +54,13 @@ def _binding() -> Any:
 
 
 @cache
+def _every_target() -> None:
+    """Code for other machines is asked for rarely: their part of LLVM is set up then."""
+    _binding().initialize_all_targets()
+    _binding().initialize_all_asmprinters()
+
+
+@cache
 def host() -> Target:
     """This machine: vectors as wide as its registers allow."""
     llvm = _binding()
@@ -66,9 +72,10 @@ def host() -> Target:
     return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), flat, width)
 
 
-@cache
 def _machine(target: Target) -> Any:
     llvm = _binding()
+    if target.triple != llvm.get_process_triple():
+        _every_target()
     return llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small", jit=True
     )
@@ -121,21 +128,18 @@ def object_code(text: str, target: Target) -> bytes:
 
 
 class Code:
-    """Object code linked into this process; it stays as long as this object does."""
+    """Object code linked into this process; it stays as long as this object does.
+
+    By MCJIT, an engine for each: it gives everything back when it goes (ORC keeps 9 kB a library)."""
 
     def __init__(self, data: bytes, target: Target, symbols: Sequence[str] = (loop.SYMBOL,)) -> None:
         llvm = _binding()
         with _LOCK:
-            builder = llvm.JITLibraryBuilder().add_object_img(data)
-            for symbol in symbols:
-                builder.export_symbol(symbol)
-            self._library = builder.link(_linker(target), f"dalembert_{next(_COUNTER)}")
-        self.addresses: dict[str, int] = {symbol: self._library[symbol] for symbol in symbols}
-
-
-@cache
-def _linker(target: Target) -> Any:
-    return _binding().create_lljit_compiler(_machine(target))
-
-
-_COUNTER = itertools.count()
+            empty = llvm.parse_assembly("")
+            empty.triple = target.triple
+            self._engine = llvm.create_mcjit_compiler(empty, _machine(target))
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+            self._engine.finalize_object()
+            self.addresses: dict[str, int] = {s: self._engine.get_function_address(s) for s in symbols}
+        if not all(self.addresses.values()):
+            raise RuntimeError(f"the linked code lacks {[s for s, a in self.addresses.items() if not a]}")

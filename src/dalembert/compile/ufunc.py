@@ -64,27 +64,26 @@ def signature(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ..
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
-class _Later:
-    """A loop that is compiled when it is first called, and then takes its own place in the ufunc's table."""
+Prepare = Callable[[], tuple[int, object]]
 
-    def __init__(self, prepare: Callable[[], tuple[int, object]], table: Any, place: int) -> None:
-        self.prepare, self.table, self.place = prepare, table, place
-        self.keep: object = None
-        self.callback = _LOOP(self)
 
-    @property
-    def address(self) -> int:
-        return int(ctypes.cast(self.callback, ctypes.c_void_p).value or 0)
+def _later(prepare: Prepare, table: Any, place: int) -> tuple[Any, list[object]]:
+    """A loop that is compiled when it is first called, and then takes its own place in the ufunc's table; and the
+    list that keeps its code."""
+    keep: list[object] = []
 
-    def __call__(self, *arguments: int) -> None:
-        address, self.keep = self.prepare()
-        self.table[self.place] = address
+    def first(*arguments: int) -> None:
+        address, code = prepare()
+        keep.append(code)
+        table[place] = address
         _LOOP(address)(*arguments)
+
+    return _LOOP(first), keep
 
 
 def make(
     address: int,
-    single: Callable[[], tuple[int, object]],
+    single: Prepare,
     shape: str,
     name: str,
     doc: str,
@@ -96,8 +95,8 @@ def make(
     left, right = (side.count("(") for side in shape.split("->"))
     count = left + right
     functions = (ctypes.c_void_p * 2)(address, None)
-    later = _Later(single, functions, 1)
-    functions[1] = later.address
+    later, kept = _later(single, functions, 1)
+    functions[1] = ctypes.cast(later, ctypes.c_void_p).value
     tables = (
         functions,
         (ctypes.c_void_p * 2)(None, None),
@@ -113,7 +112,7 @@ def make(
     if (head.nin, head.nout, head.functions, head.name) != (left, right, at[0], at[3]) or head.obj:
         raise RuntimeError("this NumPy lays out its ufuncs in a way that Dalembert does not know")
     # NumPy drops `obj` when it frees the ufunc: the tables and the code live exactly as long.
-    owner = (tables, later, keep)
+    owner = (tables, later, kept, keep)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))
     head.obj = id(owner)
     return result
