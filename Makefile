@@ -15,8 +15,13 @@ lint: .venv/test
 	$(BIN)/ruff check src tests benchmarks fuzz
 	$(BIN)/mypy
 
-bench: .venv/test
+bench: .venv/bench
 	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/compiler.py
+
+.venv/bench: .venv/test
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'
+	touch $@
 
 fuzz: .venv/test
 	$(BIN)/python fuzz/descriptions.py --seconds $(or $(SECONDS),600)

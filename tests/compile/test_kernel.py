@@ -113,3 +113,24 @@ def test_kernel_of_a_robot():
     assert np.array_equal(kernel(q), arm.mass_matrix(q))
     tip = arm.kernel("inverse_dynamics", ["f_tip"], expressed_in="local")
     assert tip.signature == "(2),(2),(2),(6)->(2)"
+
+
+def test_a_choice_across_a_cut(monkeypatch):
+    """A truth value does not wait in an array of numbers: it is decided again where it is needed."""
+    from dalembert import scalar
+
+    monkeypatch.setattr(body, "SPLIT_ABOVE", 0)
+    monkeypatch.setattr(body, "PIECE", 2)
+    monkeypatch.setenv("DALEMBERT_CACHE", "")
+
+    def function(v):
+        x, y = v
+        less = x * x < y * y + 1.0
+        long = x
+        for _ in range(9):
+            long = long * 0.5 + y
+        return [scalar.where(less, long, x), scalar.where(less, y, long * long)]
+
+    kernel = compile_function(function, [(2,)], [(2,)])
+    states = np.random.default_rng(0).normal(size=(50, 2)) * 2
+    assert np.array_equal(kernel(states), [kernel.interpret(s) for s in states])

@@ -454,3 +454,8 @@ def test_no_damage_to_a_file_escapes_as_another_error(data):
 def test_lines_are_found_behind_long_texts_and_nested_tables():
     text = TREE + "[joints.limit]\nlower = 'x'\n"
     assert refused(text) == f"f.toml:{NEXT_LINE + 1}: joints[0].limit.lower: expected a number, got a string"
+
+
+def test_half_of_a_surrogate_pair_is_no_text():
+    with pytest.raises(DescriptionError, match="not text: it holds half of a surrogate pair"):
+        read_toml('name = "a\udcf4"')

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from dalembert.compile.kinds import Kind
 from dalembert.compile.lower import Program, Step
+from dalembert.compile.operations import OPERATIONS
 from dalembert.compile.writer import Writer, function
 
 SPLIT_ABOVE = 3_000  # steps in one function; longer programs are cut
@@ -164,14 +165,9 @@ def _pieces(program: Program, positions: Sequence[int], width: int, kind: Kind, 
     """The same, cut every PIECE steps; what a later piece needs waits in an array, whose places are used
     again once their last reader is done."""
     steps = program.steps
-    ready = ("constant", "input", "sin", "cos")
     angles = _angles(program)
     known = set(angles)
-    computed = [
-        k
-        for k, s in enumerate(steps)
-        if s.operation not in ready or (s.operation in ("sin", "cos") and s.operands[0] not in known)
-    ]
+    computed = [k for k, step in enumerate(steps) if not _at_hand(step, known)]
     piece = {k: at // PIECE for at, k in enumerate(computed)}
     count = len(computed) // PIECE + 1
     slot, slots = _slots(program, piece, computed)
@@ -222,13 +218,30 @@ class _WaitingBody(_Body):
         return super().name(k)
 
 
+def _at_hand(step: Step, angles: set[int]) -> bool:
+    """Whether a step is written where it is used instead of waiting: loads, constants, and truth values, which do not
+    fit into an array of numbers."""
+    if step.operation in ("sin", "cos"):
+        return step.operands[0] in angles
+    return step.operation in ("constant", "input") or OPERATIONS[step.operation].truth
+
+
+def _reads(program: Program, k: int) -> list[int]:
+    """The numbers that writing step k takes, through truth values too."""
+    found = []
+    for x in program.steps[k].operands:
+        operation = OPERATIONS.get(program.steps[x].operation)
+        found += program.steps[x].operands if operation is not None and operation.truth else (x,)
+    return found
+
+
 def _slots(
     program: Program, piece: dict[int, int], computed: list[int]
 ) -> tuple[dict[int, int], int]:
     """Which place of the waiting array each value that crosses a cut takes."""
     last: dict[int, int] = {}
     for k in computed:
-        for x in program.steps[k].operands:
+        for x in _reads(program, k):
             if x in piece:
                 last[x] = max(last.get(x, 0), piece[k])
     slot: dict[int, int] = {}

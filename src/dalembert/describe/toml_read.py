@@ -33,6 +33,8 @@ DEEPEST = 32  # far below what the schema needs, far above what recursion bears
 def read_toml(text: str, *, file: str | None = None) -> Description:
     """The description written in a TOML text; `file` is named in messages."""
     source = Source(text, file)
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        raise DescriptionError(f"{Place(file)}: not text: it holds half of a surrogate pair")
     data = _parse(source)
     _refuse_not_finite(source, data, ())
     try:
