@@ -22,7 +22,7 @@ ORDER = (
     "algorithms",
     "compile",
     "kernels",
-    "explain",
+    "arguments",
     "robot",
     "robots",
     "loading",

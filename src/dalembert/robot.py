@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,12 +21,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import kernels
 from dalembert.algorithms import regressor
+from dalembert.arguments import explain, given_of, names_or_switches, numbers, six_of_inertia, switch, three
 from dalembert.compile import Kernel
 from dalembert.compile.threads import checked
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Origin
 from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
-from dalembert.explain import explain
 from dalembert.model import Model, build
 
 Array = NDArray[np.float64]
@@ -102,7 +102,7 @@ class Robot:
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """The same robot under another gravity, a vector in the base frame [m/s²]."""
-        return self._remade(replace(self.description, gravity=_three("gravity", gravity)))
+        return self._remade(replace(self.description, gravity=three("gravity", gravity)))
 
     def with_tip(self, tip: str) -> Robot:
         """The same robot whose methods mean this frame when none is named."""
@@ -129,8 +129,8 @@ class Robot:
         carrier = self.model.frame(frame).name
         if name in {link.name for link in d.links}:
             raise InputError(f"{d.name!r} already has a link {name!r}: give this payload another name=")
-        (kilograms,) = _numbers("mass", mass, ())
-        link = Link(name, Inertial(kilograms, _six(inertia), Origin(_three("com", com))))
+        (kilograms,) = numbers("mass", mass, ())
+        link = Link(name, Inertial(kilograms, six_of_inertia(inertia), Origin(three("com", com))))
         joint = Joint(f"{name}{PAYLOAD}", "fixed", carrier, name)
         tip = d.tip if d.tip is not None else self.model.tip
         loaded = replace(d, links=(*d.links, link), joints=(*d.joints, joint), tip=tip)
@@ -329,9 +329,9 @@ class Robot:
             except Exception:
                 pass  # the long way says what is wrong
         else:
-            given, extra = _given(f_tip, base_velocity, base_acceleration)
+            given, extra = given_of(f_tip, base_velocity, base_acceleration)
             arguments += extra
-        key = ("inverse_dynamics", given, frame, expressed_in, _switch("friction", friction))
+        key = ("inverse_dynamics", given, frame, expressed_in, switch("friction", friction))
         return self._run(key, out, *arguments)
 
     def forward_dynamics(
@@ -363,9 +363,9 @@ class Robot:
             except Exception:
                 pass  # the long way says what is wrong
         else:
-            given, extra = _given(f_tip, base_velocity, base_acceleration)
+            given, extra = given_of(f_tip, base_velocity, base_acceleration)
             arguments += extra
-        key = ("forward_dynamics", given, frame, expressed_in, _switch("friction", friction), method)
+        key = ("forward_dynamics", given, frame, expressed_in, switch("friction", friction), method)
         return self._run(key, out, *arguments)
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
@@ -439,7 +439,7 @@ class Robot:
         π is `parameters(...)`. Rotor inertia is part of M and of inverse dynamics: with rotors, Y π equals inverse
         dynamics only if rotor=True. The friction columns are viscous and symmetric Coulomb friction: springs have
         none, and for Coulomb friction that differs by direction π holds the mean."""
-        return self._run(("regressor", (), _switch("friction", friction), _switch("rotor", rotor)), out, q, qd, qdd)
+        return self._run(("regressor", (), switch("friction", friction), switch("rotor", rotor)), out, q, qd, qdd)
 
     def parameters(self, friction: bool = False, rotor: bool = False) -> Array:
         """π in the order of the regressor's columns: per moving body (m, mc, I about the joint frame's origin)."""
@@ -453,13 +453,13 @@ class Robot:
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, friction: bool = False
     ) -> tuple[Array, Array, Array]:
         """(∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈) of inverse dynamics; the last is M.  (..., n, n) each."""
-        return self._run(("inverse_dynamics_derivatives", (), _switch("friction", friction)), None, q, qd, qdd)
+        return self._run(("inverse_dynamics_derivatives", (), switch("friction", friction)), None, q, qd, qdd)
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = False
     ) -> tuple[Array, Array, Array]:
         """(∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ) of forward dynamics; the last is M⁻¹.  (..., n, n) each."""
-        return self._run(("forward_dynamics_derivatives", (), _switch("friction", friction)), None, q, qd, tau)
+        return self._run(("forward_dynamics_derivatives", (), switch("friction", friction)), None, q, qd, tau)
 
     def linearize(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = False
@@ -508,7 +508,7 @@ class Robot:
         name, given, *values = key
         row = kernels.ROWS[name]
         options = dict(zip(row.options, values, strict=True))
-        _refuse_unhashable(options)
+        names_or_switches(options)
         kernel = self.kernel(name, given, **options)
         if key not in self._calls and self.n:  # without joints NumPy cannot check shapes: every call comes through here
             threaded = partial(kernel, threads=self.threads)
@@ -554,55 +554,6 @@ class Robot:
 def _restored(description: Description, threads: int) -> Robot:
     """What pickle calls: nothing is told twice."""
     return Robot(description, threads=threads, told=description.warnings)
-
-
-def _given(*values: ArrayLike | None) -> tuple[tuple[str, ...], tuple[ArrayLike, ...]]:
-    """Of the optional arguments of the dynamics, the names of those that were given, and their values."""
-    names = ("f_tip", "base_velocity", "base_acceleration")
-    pairs = [(name, value) for name, value in zip(names, values, strict=True) if value is not None]
-    return tuple(name for name, _ in pairs), tuple(value for _, value in pairs)
-
-
-def _switch(name: str, value: Any) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{name} is a switch, True or False; got {type(value).__name__}")
-    return bool(value)
-
-
-def _refuse_unhashable(options: Mapping[str, Any]) -> None:
-    """Options are names and switches; a list or an array among them is a slip of the order."""
-    for option, value in options.items():
-        if not isinstance(value, (str, bool, type(None))):
-            raise InputError(f"{option} must be a name, got {type(value).__name__}")
-
-
-def _numbers(name: str, value: Any, *shapes: tuple[int, ...]) -> list[float]:
-    """The value as a flat list of finite floats, if it has one of these shapes."""
-    words = {(): "a finite number", (3,): "three finite numbers", (3, 3): "a 3×3 matrix", (6,): "six numbers"}
-    try:
-        x = np.asarray(value, float)
-        if x.shape in shapes and np.isfinite(x).all():
-            return x.reshape(-1).tolist()
-    except (TypeError, ValueError):
-        pass
-    raise InputError(f"{name} must be {' or '.join(words[s] for s in shapes)}, got {value!r}")
-
-
-def _three(name: str, value: Sequence[float]) -> tuple[float, float, float]:
-    x, y, z = _numbers(name, value, (3,))
-    return (x, y, z)
-
-
-def _six(inertia: ArrayLike | None) -> tuple[float, float, float, float, float, float]:
-    """(ixx, ixy, ixz, iyy, iyz, izz) of a 3×3 matrix or of six numbers."""
-    x = [0.0] * 6 if inertia is None else _numbers("inertia", inertia, (3, 3), (6,))
-    if len(x) == 9:
-        I = np.reshape(x, (3, 3))
-        if not np.allclose(I, I.T, rtol=1e-9, atol=0):
-            raise InputError("an inertia matrix is symmetric; this one is not")
-        x = I[np.triu_indices(3)].tolist()
-    a, b, c, d, e, f = x
-    return (a, b, c, d, e, f)
 
 
 def _write(text: str, path: str | Path | None) -> str:

@@ -20,20 +20,9 @@ EXPRESSIONS = ("world", "local", "spatial")
 Matrix = list[list[Scalar]]
 
 
-def _spatial_columns(model: Model, T: dict[int, Pose], body: int) -> dict[int, Motion]:
-    """For each body on the path: its joint's twist at the world's origin, in world axes."""
-    columns = {}
-    for i in model.path(body):
-        axis = matvec(T[i].R, model.bodies[i].axis)
-        if model.bodies[i].kind == "revolute":
-            columns[i] = Motion(cross(T[i].p, axis), axis)
-        else:
-            columns[i] = Motion(axis, ZERO)
-    return columns
-
-
-def _point_columns(model: Model, T: dict[int, Pose], body: int, p: Vector) -> dict[int, Motion]:
-    """The same joints' twists at the point p: z for a prismatic joint, z × (p − o) for a revolute one."""
+def _columns(model: Model, T: dict[int, Pose], body: int, p: Vector = ZERO) -> dict[int, Motion]:
+    """For each joint on the path to a body, its twist at the point p in world axes: z for a prismatic joint,
+    z × (p − o) for a revolute one. The world's origin, if no point is given."""
     columns = {}
     for i in model.path(body):
         axis = matvec(T[i].R, model.bodies[i].axis)
@@ -62,9 +51,9 @@ def jacobian(model: Model, q: Coordinates, frame: Frame, expressed_in: str = "wo
     """J(q), 6×n, with twist = J q̇.  Seed 000 eqs. 6–7, seed 003."""
     T = kinematics.world_poses(model, q, [frame.body])
     if expressed_in == "spatial":
-        return _assemble(model, _spatial_columns(model, T, frame.body))
+        return _assemble(model, _columns(model, T, frame.body))
     T_f = T[frame.body] @ frame.pose if frame.body >= 0 else frame.pose
-    columns = _point_columns(model, T, frame.body, T_f.p)
+    columns = _columns(model, T, frame.body, T_f.p)
     if expressed_in == "local":
         columns = {i: _to_local(T_f.R, c) for i, c in columns.items()}
     return _assemble(model, columns)
@@ -78,7 +67,7 @@ def jacobian_dot(
     reference point or axes add depends on `expressed_in`."""
     T = kinematics.world_poses(model, q, [frame.body])
     rates = joints.rates(model, qd)
-    space = _spatial_columns(model, T, frame.body)
+    space = _columns(model, T, frame.body)
     velocity = Motion()  # of the body reached so far, at the world's origin
     rate_of: dict[int, Motion] = {}
     for i, column in space.items():

@@ -228,7 +228,7 @@ def _at_hand(step: Step, angles: set[int]) -> bool:
 
 def _reads(program: Program, k: int) -> list[int]:
     """The numbers that writing step k takes, through truth values too."""
-    found = []
+    found: list[int] = []
     for x in program.steps[k].operands:
         operation = OPERATIONS.get(program.steps[x].operation)
         found += program.steps[x].operands if operation is not None and operation.truth else (x,)

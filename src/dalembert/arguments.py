@@ -1,11 +1,12 @@
-"""Why a kernel refused its input, in a sentence: which argument, what it is, what it should be."""
+"""What users pass, looked at: numbers and switches checked, and why a kernel refused its input, in a sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.compile import Kernel
 from dalembert.errors import InputError
@@ -87,3 +88,52 @@ def _check_out(out: Any, kernel: Kernel, batch: tuple[int, ...]) -> None:
             raise InputError("out is read-only")
         if array.dtype not in (np.float64, np.float32):
             raise InputError(f"out must have dtype float64 (or float32), got {array.dtype}")
+
+
+def given_of(*values: ArrayLike | None) -> tuple[tuple[str, ...], tuple[ArrayLike, ...]]:
+    """Of the optional arguments of the dynamics, the names of those that were given, and their values."""
+    names = ("f_tip", "base_velocity", "base_acceleration")
+    pairs = [(name, value) for name, value in zip(names, values, strict=True) if value is not None]
+    return tuple(name for name, _ in pairs), tuple(value for _, value in pairs)
+
+
+def switch(name: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} is a switch, True or False; got {type(value).__name__}")
+    return bool(value)
+
+
+def names_or_switches(options: Mapping[str, Any]) -> None:
+    """Options are names and switches; a list or an array among them is a slip of the order."""
+    for option, value in options.items():
+        if not isinstance(value, (str, bool, type(None))):
+            raise InputError(f"{option} must be a name, got {type(value).__name__}")
+
+
+def numbers(name: str, value: Any, *shapes: tuple[int, ...]) -> list[float]:
+    """The value as a flat list of finite floats, if it has one of these shapes."""
+    words = {(): "a finite number", (3,): "three finite numbers", (3, 3): "a 3×3 matrix", (6,): "six numbers"}
+    try:
+        x = np.asarray(value, float)
+        if x.shape in shapes and np.isfinite(x).all():
+            return x.reshape(-1).tolist()
+    except (TypeError, ValueError):
+        pass
+    raise InputError(f"{name} must be {' or '.join(words[s] for s in shapes)}, got {value!r}")
+
+
+def three(name: str, value: Sequence[float]) -> tuple[float, float, float]:
+    x, y, z = numbers(name, value, (3,))
+    return (x, y, z)
+
+
+def six_of_inertia(inertia: ArrayLike | None) -> tuple[float, float, float, float, float, float]:
+    """(ixx, ixy, ixz, iyy, iyz, izz) of a 3×3 matrix or of six numbers."""
+    x = [0.0] * 6 if inertia is None else numbers("inertia", inertia, (3, 3), (6,))
+    if len(x) == 9:
+        I = np.reshape(x, (3, 3))
+        if not np.allclose(I, I.T, rtol=1e-9, atol=0):
+            raise InputError("an inertia matrix is symmetric; this one is not")
+        x = I[np.triu_indices(3)].tolist()
+    a, b, c, d, e, f = x
+    return (a, b, c, d, e, f)
