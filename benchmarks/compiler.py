@@ -193,7 +193,7 @@ def toolbox(arm: dl.Robot) -> list[tuple]:
 
 def limits(arm: dl.Robot) -> list[tuple]:
     """Batch kernels next to what the machine can do: fused operations per second, bytes written per second."""
-    width, depth = 16, 64
+    width, depth = 10, 100  # as many chains as registers hold, long enough to drown loads and stores
 
     def chains(v):
         for _ in range(depth):

@@ -134,3 +134,35 @@ def test_a_choice_across_a_cut(monkeypatch):
     kernel = compile_function(function, [(2,)], [(2,)])
     states = np.random.default_rng(0).normal(size=(50, 2)) * 2
     assert np.array_equal(kernel(states), [kernel.interpret(s) for s in states])
+
+
+def test_several_results_of_one_state_come_as_a_tuple():
+    arm = dl.load("panda")
+    kernel = arm.kernel("inverse_dynamics_derivatives")
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 5, 7))
+    batch = kernel.ufunc(q, qd, qdd)
+    for k in range(5):
+        alone = kernel.direct(q[k], qd[k], qdd[k])
+        assert isinstance(alone, tuple) and len(alone) == 3
+        for a, b in zip(alone, batch, strict=True):
+            assert a.flags.owndata and np.array_equal(a, b[k])
+
+
+def test_the_short_way_and_its_exits():
+    """Plain arrays go the short way; everything else goes through the ufunc, with the same bits or the same error."""
+    import sys
+
+    arm = dl.load("planar-2r")
+    direct, ufunc = arm.kernel("mass_matrix").direct, arm.kernel("mass_matrix").ufunc
+    q = np.array([0.3, 0.4])
+    wanted = ufunc(q)
+    for other in (q, [0.3, 0.4], q.astype(">f8"), np.array([0.3, 9.0, 0.4])[::2], q[None][0]):
+        assert np.array_equal(direct(other), wanted)
+    assert direct(np.tile(q, (3, 1))).shape == (3, 2, 2)
+    for wrong in ((), (q, q), (np.zeros(3),), ("x",), (None,)):
+        with pytest.raises((TypeError, ValueError)):
+            direct(*wrong)
+    before = sys.getrefcount(q)
+    for _ in range(100):
+        direct(q)
+    assert sys.getrefcount(q) == before

@@ -2,7 +2,7 @@
 
 A generalized ufunc costs about a microsecond per call before it computes anything. Most single calls pass plain
 arrays: float64, of exactly the core shape, contiguous. The function here checks for that with a few loads and
-compares, makes the result with PyArray_New, and runs the scalar body; for anything else it calls the ufunc, which
+compares, makes the results with PyArray_New, and runs the scalar body; for anything else it calls the ufunc, which
 gives the same bits. It relies on the public layout of PyArrayObject, checked against a live array before use; where
 that check fails, the ufunc is all there is.
 """
@@ -21,7 +21,16 @@ import numpy as np
 SYMBOL = "dalembert_call"
 TABLE = "dalembert_table"
 # What the code needs from Python and NumPy, in the order of its table.
-_ENTRIES = ("PyArray_Type", "float64 descriptor", "PyArray_New", "PyObject_Vectorcall", "ufunc")
+_ENTRIES = (
+    "PyArray_Type",
+    "float64 descriptor",
+    "PyArray_New",
+    "PyObject_Vectorcall",
+    "ufunc",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+)
+_DOUBLE = np.dtype(np.float64).num
 
 _HEAD = object.__basicsize__  # reference count and type
 _TYPE_AT = _HEAD - ctypes.sizeof(ctypes.c_void_p)
@@ -32,13 +41,13 @@ _METH_FASTCALL = 0x0080
 
 
 def call_function(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> str:
-    """The IR of the builtin. Only for kernels with one output that is an array, and no empty core dimension."""
+    """The IR of the builtin. Only for kernels whose results are arrays, with no empty core dimension."""
     if not callable_directly(inputs, outputs):
         return ""
-    (shape,) = outputs
     w = _Lines()
     w.do(f"%in = alloca [{sum(prod(s) for s in inputs)} x double], align 64")
-    w.do(f"%shape = alloca [{len(shape)} x i64]")
+    w.do(f"%out = alloca [{sum(prod(s) for s in outputs)} x double], align 64")
+    w.do("%shape = alloca [3 x i64]")
     w.do(f"%right = icmp eq i64 %count, {len(inputs)}")
     w.do("br i1 %right, label %arguments, label %ufunc")
     w.label("arguments")
@@ -49,23 +58,18 @@ def call_function(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int
         to = w.let(f"getelementptr double, ptr %in, i64 {place}")
         w.do(f"call void @gather_flat_1(ptr {pointer}, i64 0, i64 {prod(core)}, i64 1, ptr {to})")
         place += prod(core)
-    for k, size in enumerate(shape):
-        at = w.let(f"getelementptr i64, ptr %shape, i64 {k}")
-        w.do(f"store i64 {size}, ptr {at}")
-    double = np.dtype(np.float64).num
-    result = w.let(
-        f"call ptr {w.entry(2)}(ptr {array_type}, i32 {len(shape)}, ptr %shape, i32 {double}, ptr null, ptr null, "
-        "i32 0, i32 0, ptr null)"
-    )
-    failed = w.let(f"icmp eq ptr {result}, null")
-    w.do(f"br i1 {failed}, label %return, label %compute")
-    w.label("compute")
-    out = w.load("ptr", result, _DATA_AT)
-    w.do(f"call void @constants_1(ptr {out})")
-    w.do(f"call void @body_1(ptr %in, ptr {out})")
-    w.do("br label %return")
-    w.label("return")
+    if len(outputs) == 1:  # straight into the result's own memory
+        result = w.array(outputs[0], array_type)
+        out = w.load("ptr", result, _DATA_AT)
+        w.do(f"call void @constants_1(ptr {out})")
+        w.do(f"call void @body_1(ptr %in, ptr {out})")
+    else:
+        w.do("call void @constants_1(ptr %out)")
+        w.do("call void @body_1(ptr %in, ptr %out)")
+        result = w.tuple_of(outputs, array_type)
     w.do(f"ret ptr {result}")
+    w.label("failed")  # out of memory: Python has been told, and what was made stays to be collected
+    w.do("ret ptr null")
     w.label("ufunc")
     w.do(f"%other = call ptr {w.entry(3)}(ptr {w.entry(4)}, ptr %args, i64 %count, ptr null)")
     w.do("ret ptr %other")
@@ -74,7 +78,7 @@ def call_function(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int
 
 
 def callable_directly(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> bool:
-    arrays = len(outputs) == 1 and bool(outputs[0]) and all(inputs)
+    arrays = all(outputs) and all(inputs)
     return arrays and all(prod(shape) > 0 for shape in (*inputs, *outputs))
 
 
@@ -102,6 +106,35 @@ class _Lines:
 
     def entry(self, k: int) -> str:
         return self.load("ptr", f"@{TABLE}", 8 * k)
+
+    def made(self, object_: str) -> str:
+        """The object, once it is known that there is one."""
+        there = self.let(f"icmp ne ptr {object_}, null")
+        self.count += 1
+        self.do(f"br i1 {there}, label %made{self.count}, label %failed")
+        self.label(f"made{self.count}")
+        return object_
+
+    def array(self, shape: tuple[int, ...], array_type: str) -> str:
+        """A new array of doubles of this shape."""
+        for k, size in enumerate(shape):
+            at = self.let(f"getelementptr i64, ptr %shape, i64 {k}")
+            self.do(f"store i64 {size}, ptr {at}")
+        arguments = f"ptr {array_type}, i32 {len(shape)}, ptr %shape, i32 {_DOUBLE}, ptr null, ptr null"
+        return self.made(self.let(f"call ptr {self.entry(2)}({arguments}, i32 0, i32 0, ptr null)"))
+
+    def tuple_of(self, shapes: Sequence[tuple[int, ...]], array_type: str) -> str:
+        """A new tuple of arrays, filled from %out."""
+        result = self.made(self.let(f"call ptr {self.entry(5)}(i64 {len(shapes)})"))
+        place = 0
+        for k, shape in enumerate(shapes):
+            array = self.array(shape, array_type)
+            data = self.load("ptr", array, _DATA_AT)
+            source = self.let(f"getelementptr double, ptr %out, i64 {place}")
+            self.do(f"call void @scatter_flat_1(ptr {data}, i64 0, i64 {prod(shape)}, i64 1, ptr {source})")
+            self.let(f"call i32 {self.entry(6)}(ptr {result}, i64 {k}, ptr {array})")
+            place += prod(shape)
+        return result
 
     def must(self, condition: str) -> None:
         """Go on if it holds; else leave it to the ufunc."""
@@ -149,14 +182,15 @@ def layout_is_known() -> bool:
 
 
 @cache
-def _functions() -> tuple[int, int]:
-    """Addresses of PyArray_New and PyObject_Vectorcall."""
+def _functions() -> tuple[int, int, int, int]:
+    """Addresses of PyArray_New, PyObject_Vectorcall, PyTuple_New and PyTuple_SetItem."""
     umath: Any = import_module("numpy._core._multiarray_umath")
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     api = ctypes.cast(pointer(umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
-    vectorcall = ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value
-    return int(api[_PYARRAY_NEW] or 0), int(vectorcall or 0)
+    names = ("PyObject_Vectorcall", "PyTuple_New", "PyTuple_SetItem")
+    vectorcall, new, put = (ctypes.cast(getattr(ctypes.pythonapi, n), ctypes.c_void_p).value or 0 for n in names)
+    return int(api[_PYARRAY_NEW] or 0), vectorcall, new, put
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -172,8 +206,8 @@ class _MethodDefinition(ctypes.Structure):
 
 def make(address: int, table: int, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
     """The builtin function: fill the code's table and wrap its address."""
-    new, vectorcall = _functions()
-    entries = (id(np.ndarray), id(np.dtype(np.float64)), new, vectorcall, id(ufunc))
+    new, vectorcall, new_tuple, put = _functions()
+    entries = (id(np.ndarray), id(np.dtype(np.float64)), new, vectorcall, id(ufunc), new_tuple, put)
     (ctypes.c_void_p * len(entries)).from_address(table)[:] = list(entries)
     definition = _MethodDefinition(name.encode(), address, _METH_FASTCALL, None)
     wrap = ctypes.pythonapi.PyCFunction_NewEx

@@ -19,7 +19,7 @@ from dalembert.compile.lower import Program, lower
 from dalembert.errors import InputError, unknown
 
 Shape = tuple[int, ...]
-EMITTER = "9"  # raised when the IR of an unchanged program changes: part of the cache's key
+EMITTER = "10"  # raised when the IR of an unchanged program changes: part of the cache's key
 
 
 def _nested(flat: list[Any], shape: Shape) -> Any:
@@ -189,7 +189,7 @@ def _code(
     name = cache.key(EMITTER, kind.name, text, repr(target), _versions())
     code = cache.load(name)
     if code is None:
-        width = target.width * DOUBLE.bits // kind.bits
+        width = llvm.width_for(target, kind, sum(prod(shape) for shape in (*inputs, *outputs)))
         code = llvm.object_code(llvm.module(program, inputs, outputs, width, kind), target)
         cache.store(name, code)
     return llvm.Code(code, target, (loop.SYMBOL, *symbols))

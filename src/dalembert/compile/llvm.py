@@ -28,6 +28,7 @@ from dalembert.compile.lower import Program
 from dalembert.compile.writer import Writer
 
 SCALAR_UP_TO = 10_000  # operations
+STACK = 512 << 10  # bytes that a tile may take there: threads may have no more than a few times this
 # Doubles in one register; two registers per value would spill more than they hide (measured: 46 against
 # 54 ns a state for Panda's inverse dynamics on AVX2).
 WIDTHS = (("avx512f", 8), ("avx", 4))
@@ -79,6 +80,15 @@ def _machine(target: Target) -> Any:
     return llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small", jit=True
     )
+
+
+def width_for(target: Target, kind: Kind, numbers: int) -> int:
+    """States per vector for this kind of number: a register's worth, or fewer where a tile of so many numbers would
+    not fit on the stack (Christoffel symbols of a humanoid)."""
+    width = target.width * DOUBLE.bits // kind.bits
+    while width > 1 and width * numbers * kind.bytes > STACK:
+        width //= 2
+    return width
 
 
 def scalar_body(program: Program) -> bool:
