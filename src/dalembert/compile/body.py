@@ -12,8 +12,8 @@ from dalembert.compile.lower import Program, Step
 from dalembert.compile.operations import OPERATIONS
 from dalembert.compile.writer import Writer, function
 
-SPLIT_ABOVE = 3_000  # steps in one function; longer programs are cut
-PIECE = 400  # steps per function then
+SPLIT_ABOVE = 1_500  # steps in one function; longer programs are cut
+PIECE = 250  # steps per function then
 
 
 class _Body:

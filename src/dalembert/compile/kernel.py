@@ -19,7 +19,7 @@ from dalembert.compile.lower import Program, lower
 from dalembert.errors import InputError, unknown
 
 Shape = tuple[int, ...]
-EMITTER = "10"  # raised when the IR of an unchanged program changes: part of the cache's key
+EMITTER = "11"  # raised when the IR of an unchanged program changes: part of the cache's key
 
 
 def _nested(flat: list[Any], shape: Shape) -> Any:
