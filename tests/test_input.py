@@ -433,3 +433,16 @@ def test_a_kernel_is_interpreted_for_one_state(arm, states):
     kernel = arm.kernel("fk")
     with pytest.raises(dl.InputError, match="is interpreted for one state"):
         kernel.interpret(states[0])
+
+
+def test_screws_make_the_same_robot_again(states):
+    """Axes, home and bodies: kinematics and dynamics both come back."""
+    q, qd, qdd = states
+    for name in ("panda", "iiwa7"):
+        arm = dl.load(name)
+        axes, home = arm.to_screws()
+        twin = dl.Robot.from_screws(axes, home, **arm.screw_bodies())
+        assert error(twin.fk(q), arm.fk(q)) < ROUNDING
+        assert error(twin.inverse_dynamics(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd)) < 1e-11
+        assert twin.joint_names == arm.joint_names
+        assert np.array_equal(twin.limits.upper, arm.limits.upper)

@@ -79,12 +79,16 @@ def pose(
     return _homogeneous(R, p)
 
 
+def _is_rotation(R: Array) -> bool:
+    gram = np.swapaxes(R, -1, -2) @ R
+    return bool(np.allclose(gram, np.eye(3), atol=1e-6) and (np.linalg.det(R) > 0).all())
+
+
 def _rotation(value: ArrayLike) -> Array:
     R = np.asarray(value, dtype=float)
     if R.ndim < 2 or R.shape[-2:] != (3, 3):
         raise InputError(f"rotation_matrix must end in (3, 3), got shape {R.shape}")
-    gram = np.swapaxes(R, -1, -2) @ R
-    if not (np.allclose(gram, np.eye(3), atol=1e-6) and (np.linalg.det(R) > 0).all()):
+    if not _is_rotation(R):
         raise InputError("rotation_matrix is not a rotation: its columns must be orthonormal, right-handed")
     return R
 
@@ -125,6 +129,9 @@ def _pose(name: str, value: ArrayLike) -> Array:
         raise InputError(f"{name} must be a matrix of numbers, got {value!r}") from None
     if T.shape[-2:] != (4, 4):
         raise InputError(f"{name} must end in (4, 4), got shape {T.shape}")
+    rows = np.allclose(T[..., 3, :], [0, 0, 0, 1], atol=1e-9)
+    if not rows or not _is_rotation(T[..., :3, :3]):
+        raise InputError(f"{name} is not a pose: a rotation, a translation, and (0, 0, 0, 1) below")
     return T
 
 

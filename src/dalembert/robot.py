@@ -550,6 +550,26 @@ class Robot:
 
         return to_screws(self.description, frame or self.tip)
 
+    def screw_bodies(self, frame: str | None = None) -> dict[str, Any]:
+        """What `from_screws` takes beside the axes and the home pose to make the same robot again: `link_homes`
+        (n, 4, 4) at q = 0, `inertials` in them, `limits`, `drives`, names and gravity."""
+        from dalembert.describe.screws import screw_bodies
+
+        frame = frame or self.tip
+        homes, inertials = screw_bodies(self.description, frame)
+        joints = {joint.name: joint for joint in self.description.joints}
+        chain = [joints[body.joint] for body in self.model.bodies]
+        return {
+            "link_homes": homes,
+            "inertials": inertials,
+            "limits": [joint.limit for joint in chain],
+            "drives": [joint.drive for joint in chain],
+            "joint_names": [joint.name for joint in chain],
+            "link_names": [joint.child for joint in chain],
+            "gravity": self.description.gravity,
+            "name": self.name,
+        }
+
 
 def _restored(description: Description, threads: int) -> Robot:
     """What pickle calls: nothing is told twice."""
