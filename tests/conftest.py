@@ -7,7 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+# The same examples in every run: chance has commands of its own (`make fuzz`).
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
 sys.path.insert(0, str(Path(__file__).parent))
 
 
