@@ -36,14 +36,16 @@ def command(
     \b
     Example: dalembert export panda --lang c --kernel inverse_dynamics --kernel fk -o generated
     """
+    from dalembert.compile.c_source import identifier
+
     arm = output.load(robot, tip)
     files: dict[str, str] = {}
     for name in kernels or ("inverse_dynamics",):
         kernel = arm.kernel(name)
-        function = "".join(c if c.isalnum() else "_" for c in f"{arm.name}_{name}")
+        function = identifier(f"{arm.name}_{name}")
         if lang == "c":
             files[f"{function}.c"] = kernel.c_source(function, batch)
-            files[f"{function}.h"] = kernel.c_header(function)
+            files[f"{function}.h"] = kernel.c_header(function, batch)
         else:
             files[f"{function}.py"] = kernel.numpy_source(function)
     if out:

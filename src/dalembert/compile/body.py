@@ -5,7 +5,7 @@ Long programs are cut into functions that pass values through an array: code gen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dalembert.compile.kinds import Kind
 from dalembert.compile.lower import Program, Step
@@ -39,6 +39,8 @@ class _Body:
             return
         w.do(f"%angles = alloca [{count} x {w.V}], align 64")
         w.do(f"%trig = alloca [{2 * count} x {w.V}], align 64")
+        for k in _before(self.program, self.angles):  # in order, so that no name is sought too deep
+            self.name(k)
         for x, k in self.angles.items():
             w.store(self.name(x), "%angles", k)
         w.do(f"call void @sin_cos_{w.width}(ptr %angles, ptr %trig, i64 {count})")
@@ -89,6 +91,18 @@ def _angles(program: Program) -> list[int]:
         if trigonometric or any(x in late for x in step.operands):
             late.add(k)
     return list(found)
+
+
+def _before(program: Program, wanted: Iterable[int]) -> list[int]:
+    """The steps that these take, themselves included, in order."""
+    found: set[int] = set()
+    stack = list(wanted)
+    while stack:
+        k = stack.pop()
+        if k not in found:
+            found.add(k)
+            stack.extend(program.steps[k].operands)
+    return sorted(found)
 
 
 def sin_cos_function(width: int, kind: Kind) -> str:
@@ -146,7 +160,7 @@ def constants(program: Program, width: int, kind: Kind, name: str) -> str:
 
 def body(program: Program, positions: Sequence[int], width: int, kind: Kind, name: str) -> str:
     """The straight-line function, whole or in pieces."""
-    if program.operations > SPLIT_ABOVE:
+    if program.operations + sum(len(group) for group in program.outputs) > SPLIT_ABOVE:
         return _pieces(program, positions, width, kind, name)
     w = Writer(width, kind)
     body = _Body(w, program, positions, _angles(program))
@@ -168,20 +182,23 @@ def _pieces(program: Program, positions: Sequence[int], width: int, kind: Kind, 
     angles = _angles(program)
     known = set(angles)
     computed = [k for k, step in enumerate(steps) if not _at_hand(step, known)]
-    piece = {k: at // PIECE for at, k in enumerate(computed)}
-    count = len(computed) // PIECE + 1
-    slot, slots = _slots(program, piece, computed)
     places = _places(program)
-    passed_on = [k for k in places if k not in piece and steps[k].operation != "constant"]
+    piece, pieces = _cut(computed, places)
+    slot, slots = _slots(program, piece, computed)
+    handed = [(k, p) for k in places if k not in piece and steps[k].operation != "constant" for p in places[k]]
+    extra = [handed[at : at + PIECE] for at in range(0, len(handed), PIECE)]  # inputs that are outputs too
     functions = []
     parameters = "ptr noalias %in, ptr noalias %out, ptr noalias %wait, ptr noalias %trig"
+    count = len(pieces) + len(extra)
     for p in range(count):
         w = Writer(width, kind)
         body = _WaitingBody(w, program, positions, angles, piece, p, slot)
-        for k in computed[p * PIECE : (p + 1) * PIECE] + (passed_on if p == 0 else []):
+        for k in pieces[p] if p < len(pieces) else ():
             body.write(k, places.get(k, ()))
             if k in slot:
                 w.store(body.name(k), "%wait", slot[k])
+        for k, place in extra[p - len(pieces)] if p >= len(pieces) else ():
+            body.write(k, (place,))
         w.do("ret void")
         functions.append(function(f"{name}_{p}", parameters, w.lines, noinline=True))
     w = Writer(width, kind)
@@ -194,6 +211,21 @@ def _pieces(program: Program, positions: Sequence[int], width: int, kind: Kind, 
     w.do("ret void")
     functions.append(function(name, "ptr noalias %in, ptr noalias %out", w.lines))
     return "\n".join(functions)
+
+
+def _cut(computed: list[int], places: dict[int, list[int]]) -> tuple[dict[int, int], list[list[int]]]:
+    """Which piece each step belongs to, and the steps of each piece: about PIECE steps and stores."""
+    piece: dict[int, int] = {}
+    pieces: list[list[int]] = []
+    filled = PIECE
+    for k in computed:
+        if filled >= PIECE:
+            pieces.append([])
+            filled = 0
+        piece[k] = len(pieces) - 1
+        pieces[-1].append(k)
+        filled += 1 + len(places.get(k, ()))
+    return piece, pieces
 
 
 class _WaitingBody(_Body):

@@ -17,6 +17,8 @@ import tempfile
 from pathlib import Path
 
 MAGIC = b"dalembert object 1\n"
+TEMPORARY = ".dalembert-"
+_BINARY = getattr(os, "O_BINARY", 0)
 
 
 def folder() -> Path | None:
@@ -24,12 +26,15 @@ def folder() -> Path | None:
     chosen = os.environ.get("DALEMBERT_CACHE")
     if chosen is not None:
         return Path(chosen) if chosen else None
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    try:
+        if sys.platform == "win32":
+            base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+        elif sys.platform == "darwin":
+            base = Path.home() / "Library" / "Caches"
+        else:
+            base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:  # a user without a home
+        return None
     return Path(base) / "dalembert"
 
 
@@ -56,8 +61,10 @@ def load(name: str) -> bytes | None:
     try:
         if not _ours(where.lstat()):
             return None
-        with open(where / name, "rb") as file:
-            if not _ours(os.fstat(file.fileno())):
+        # Not waiting for a writer, should the name be a pipe's.
+        with open(os.open(where / name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not _ours(status) or not stat.S_ISREG(status.st_mode):
                 return None
             data = file.read()
     except OSError:
@@ -82,7 +89,7 @@ def store(name: str, code: bytes) -> None:
         where.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _ours(where.lstat()):
             return
-        handle, temporary = tempfile.mkstemp(prefix=".", dir=where)
+        handle, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=where)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(MAGIC + _checksum(name, code) + code)
@@ -93,24 +100,31 @@ def store(name: str, code: bytes) -> None:
             raise
 
 
+def _is_kernel(file: Path) -> bool:
+    """Named by 64 hexadecimal digits, and beginning as our files begin."""
+    if len(file.name) != 64 or set(file.name) - set("0123456789abcdef") or file.is_symlink() or not file.is_file():
+        return False
+    with open(file, "rb") as data:
+        return data.read(len(MAGIC)) == MAGIC
+
+
 def entries() -> dict[str, int]:
     """The names of what is stored, and their sizes in bytes."""
     where = folder()
     found: dict[str, int] = {}
     with contextlib.suppress(OSError):
-        for file in where.iterdir() if where else ():
-            if len(file.name) == 64 and file.is_file():
-                found[file.name] = file.stat().st_size
+        if where is not None and _ours(where.lstat()) and not where.is_symlink():
+            found = {file.name: file.stat().st_size for file in where.iterdir() if _is_kernel(file)}
     return found
 
 
 def clear() -> int:
-    """Remove everything stored (and what an interrupted write left behind); how many kernels there were."""
+    """Remove what is stored, and what an interrupted write left behind, and nothing else; how many kernels there
+    were."""
     where = folder()
     names = list(entries())
-    if where is not None:
-        leftovers = [f.name for f in where.glob(".*")] if where.is_dir() else []
-        for name in (*names, *leftovers):
+    if where is not None and where.is_dir() and not where.is_symlink():
+        for name in (*names, *(file.name for file in where.glob(TEMPORARY + "*"))):
             with contextlib.suppress(OSError):
                 (where / name).unlink()
     return len(names)

@@ -38,6 +38,7 @@ _DATA_AT, _ND_AT, _DIMENSIONS_AT, _DESCRIPTOR_AT, _FLAGS_AT = (_HEAD + k for k i
 _CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
 _PYARRAY_NEW = 93  # in NumPy's table of functions, fixed by its ABI
 _METH_FASTCALL = 0x0080
+LARGEST = 4096  # numbers: they lie on the stack
 
 
 def call_function(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> str:
@@ -47,7 +48,7 @@ def call_function(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int
     w = _Lines()
     w.do(f"%in = alloca [{sum(prod(s) for s in inputs)} x double], align 64")
     w.do(f"%out = alloca [{sum(prod(s) for s in outputs)} x double], align 64")
-    w.do("%shape = alloca [3 x i64]")
+    w.do(f"%shape = alloca [{max(len(s) for s in outputs)} x i64]")
     w.do(f"%right = icmp eq i64 %count, {len(inputs)}")
     w.do("br i1 %right, label %arguments, label %ufunc")
     w.label("arguments")
@@ -79,7 +80,8 @@ def call_function(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int
 
 def callable_directly(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> bool:
     arrays = all(outputs) and all(inputs)
-    return arrays and all(prod(shape) > 0 for shape in (*inputs, *outputs))
+    total = sum(prod(shape) for shape in (*inputs, *outputs))
+    return arrays and total <= LARGEST and all(prod(shape) > 0 for shape in (*inputs, *outputs))
 
 
 class _Lines:

@@ -2,7 +2,7 @@
 
 `flat`: a state's elements lie next to one another. Four elements of four states move as a 4×4 block, transposed in
 registers; what is left over moves one vector at a time.
-`strided`: any strides of up to three core dimensions; one element at a time.
+`strided`: any strides of the core dimensions; one element at a time.
 Lanes past the last state repeat it on the way in, and are not written on the way out.
 """
 
@@ -16,10 +16,10 @@ from dalembert.compile.writer import Writer, function
 BLOCK = 4
 
 
-def copy_functions(width: int, kind: Kind) -> str:
-    """gather and scatter, flat and strided, for vectors of this width."""
+def copy_functions(width: int, kind: Kind, dimensions: int) -> str:
+    """gather and scatter, flat and strided, for vectors of this width and so many core dimensions."""
     flat = [_flat(width, kind, direction) for direction in ("gather", "scatter")]
-    return "\n".join([*flat, _strided(width, kind, "gather"), _strided(width, kind, "scatter")])
+    return "\n".join([*flat, *(_strided(width, kind, direction, dimensions) for direction in ("gather", "scatter"))])
 
 
 def _flat(width: int, kind: Kind, direction: str) -> str:
@@ -135,74 +135,47 @@ def _scatter_one(w: Writer, rows: list[str]) -> None:
         w.do(f"store {w.E} {x}, ptr {to}, align 1")
 
 
-def _strided(W: int, kind: Kind, direction: str) -> str:
-    """Four nested loops: lanes, then three core dimensions."""
+def _strided(width: int, kind: Kind, direction: str, dimensions: int) -> str:
+    """Nested loops: lanes, then every core dimension, the last one innermost."""
     gather = direction == "gather"
-    count = str(W) if gather else "%lanes"
-    move = (
-        f"  %value = load {kind.name}, ptr %outside, align 1\n  store {kind.name} %value, ptr %inside, align 1"
-        if gather
-        else f"  %value = load {kind.name}, ptr %inside, align 1\n  store {kind.name} %value, ptr %outside, align 1"
+    w = Writer(1, kind)
+    w.lines.append("entry:")
+    sizes, steps = (
+        [w.let(f"load i64, ptr {w.let(f'getelementptr i64, ptr %{array}, i64 {d}')}") for d in range(dimensions)]
+        for array in ("shape", "steps")
     )
+    last = w.let("sub i64 %lanes, 1")
+    w.do("br label %lane")
+    w.lines.append("lane:")
+    w.do("%l = phi i64 [0, %entry], [%l_next, %l_end]")
+    state = w.let(f"select i1 {w.let('icmp slt i64 %l, %lanes')}, i64 %l, i64 {last}")
+    pointer = w.let(f"getelementptr i8, ptr %base, i64 {w.let(f'mul i64 {state}, %step')}")
+    flat = "0"
+    before = "lane"
+    for d in range(dimensions):  # down: one loop within the other
+        w.do(f"br label %d{d}")
+        w.lines.append(f"d{d}:")
+        w.do(f"%i{d} = phi i64 [0, %{before}], [%i{d}_next, %e{d}]")
+        pointer = w.let(f"getelementptr i8, ptr {pointer}, i64 {w.let(f'mul i64 %i{d}, {steps[d]}')}")
+        flat = w.let(f"add i64 {w.let(f'mul i64 {flat}, {sizes[d]}')}, %i{d}")
+        before = f"d{d}"
+    inside = w.let(f"add i64 {w.let(f'mul i64 {flat}, {width}')}, %l")
+    buffered = w.let(f"getelementptr {w.E}, ptr %buffer, i64 {inside}")
+    source, target = (pointer, buffered) if gather else (buffered, pointer)
+    value = w.let(f"load {w.E}, ptr {source}, align 1")
+    w.do(f"store {w.E} {value}, ptr {target}, align 1")
+    for d in reversed(range(dimensions)):  # and up again
+        w.do(f"br label %e{d}")
+        w.lines.append(f"e{d}:")
+        w.do(f"%i{d}_next = add i64 %i{d}, 1")
+        more = w.let(f"icmp slt i64 %i{d}_next, {sizes[d]}")
+        w.do(f"br i1 {more}, label %d{d}, label %x{d}")
+        w.lines.append(f"x{d}:")
+    w.do("br label %l_end")
+    w.lines.append("l_end:")
+    w.do("%l_next = add i64 %l, 1")
+    more = w.let(f"icmp slt i64 %l_next, {width if gather else '%lanes'}")
+    w.do(f"br i1 {more}, label %lane, label %done")
+    w.lines += ["done:", "  ret void"]
     parameters = "ptr %base, i64 %step, ptr %shape, ptr %steps, i64 %lanes, ptr %buffer"
-    return f"""define internal void @{direction}_strided_{W}({parameters}) nounwind {{
-entry:
-  %n0 = load i64, ptr %shape
-  %q1 = getelementptr i64, ptr %shape, i64 1
-  %n1 = load i64, ptr %q1
-  %q2 = getelementptr i64, ptr %shape, i64 2
-  %n2 = load i64, ptr %q2
-  %s0 = load i64, ptr %steps
-  %r1 = getelementptr i64, ptr %steps, i64 1
-  %s1 = load i64, ptr %r1
-  %r2 = getelementptr i64, ptr %steps, i64 2
-  %s2 = load i64, ptr %r2
-  %last = sub i64 %lanes, 1
-  br label %lane
-lane:
-  %l = phi i64 [0, %entry], [%lnext, %lend]
-  %inrange = icmp slt i64 %l, %lanes
-  %source = select i1 %inrange, i64 %l, i64 %last
-  %o = mul i64 %source, %step
-  %state = getelementptr i8, ptr %base, i64 %o
-  br label %i0
-i0:
-  %a = phi i64 [0, %lane], [%anext, %aend]
-  %ao = mul i64 %a, %s0
-  %pa = getelementptr i8, ptr %state, i64 %ao
-  br label %i1
-i1:
-  %b = phi i64 [0, %i0], [%bnext, %bend]
-  %bo = mul i64 %b, %s1
-  %pb = getelementptr i8, ptr %pa, i64 %bo
-  %ab = mul i64 %a, %n1
-  %row = add i64 %ab, %b
-  %first = mul i64 %row, %n2
-  br label %i2
-i2:
-  %c = phi i64 [0, %i1], [%cnext, %i2]
-  %co = mul i64 %c, %s2
-  %outside = getelementptr i8, ptr %pb, i64 %co
-  %j = add i64 %first, %c
-  %jw = mul i64 %j, {W}
-  %k = add i64 %jw, %l
-  %inside = getelementptr {kind.name}, ptr %buffer, i64 %k
-{move}
-  %cnext = add i64 %c, 1
-  %cmore = icmp slt i64 %cnext, %n2
-  br i1 %cmore, label %i2, label %bend
-bend:
-  %bnext = add i64 %b, 1
-  %bmore = icmp slt i64 %bnext, %n1
-  br i1 %bmore, label %i1, label %aend
-aend:
-  %anext = add i64 %a, 1
-  %amore = icmp slt i64 %anext, %n0
-  br i1 %amore, label %i0, label %lend
-lend:
-  %lnext = add i64 %l, 1
-  %lmore = icmp slt i64 %lnext, {count}
-  br i1 %lmore, label %lane, label %done
-done:
-  ret void
-}}"""
+    return function(f"{direction}_strided_{width}", parameters, w.lines)

@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dalembert import scalar
 from dalembert.compile.graph import Graph, Node
 from dalembert.compile.operations import OPERATIONS
 
 
 def jacobian(graph: Graph, outputs: Sequence[Any], inputs: Sequence[Node]) -> list[list[Any]]:
     """∂outputs/∂inputs as scalars (nodes or numbers): one row per output, one column per input."""
-    way = forward if len(inputs) <= len(outputs) else reverse
+    chooses = any(graph.operation[k] == "where" for k in _order(graph, outputs))
+    # Reverse, the branch that is not taken gets a zero times its derivative, which may be infinite or NaN.
+    way = forward if chooses or len(inputs) <= len(outputs) else reverse
     return way(graph, outputs, inputs)
 
 
@@ -57,6 +60,9 @@ def forward(graph: Graph, outputs: Sequence[Any], inputs: Sequence[Node]) -> lis
         active = [(i, x) for i, x in enumerate(graph.operands[k]) if rows.get(x)]
         if not active:
             continue
+        if graph.operation[k] == "where":
+            rows[k] = _chosen(graph, k, rows)
+            continue
         partials = _partials(graph, k)
         row: dict[int, Any] = {}
         for i, x in active:
@@ -68,6 +74,13 @@ def forward(graph: Graph, outputs: Sequence[Any], inputs: Sequence[Node]) -> lis
     zero: dict[int, Any] = {}
     found = [rows.get(x.index, zero) if isinstance(x, Node) else zero for x in outputs]
     return [[row.get(j, 0.0) for j in range(len(inputs))] for row in found]
+
+
+def _chosen(graph: Graph, k: int, rows: dict[int, dict[int, Any]]) -> dict[int, Any]:
+    """The derivatives of the branch taken; those of the other, whatever they are, do not touch it."""
+    condition, *branches = graph.operands[k]
+    a, b = (rows.get(x, {}) for x in branches)
+    return {j: scalar.where(Node(graph, condition), a.get(j, 0.0), b.get(j, 0.0)) for j in {**a, **b}}
 
 
 def reverse(graph: Graph, outputs: Sequence[Any], inputs: Sequence[Node]) -> list[list[Any]]:

@@ -19,7 +19,7 @@ from dalembert.compile.lower import Program, lower
 from dalembert.errors import InputError, unknown
 
 Shape = tuple[int, ...]
-EMITTER = "11"  # raised when the IR of an unchanged program changes: part of the cache's key
+EMITTER = "13"  # raised when the IR of an unchanged program changes: part of the cache's key
 
 
 def _nested(flat: list[Any], shape: Shape) -> Any:
@@ -126,6 +126,8 @@ class Kernel:
         places = [self._place(w) for w in wrt]
         if not places:
             raise InputError(f"say with respect to which argument of {self.name}: {', '.join(self.arguments)}")
+        if len(set(places)) != len(places):
+            raise InputError(f"an argument of {self.name} is named twice")
         if not 0 <= of < len(self.outputs):
             raise InputError(f"{self.name} has {len(self.outputs)} outputs; there is no output {of}")
 
@@ -162,9 +164,9 @@ class Kernel:
         name = name or self.name
         return c_source.c_source(self.program, name, self.arguments, self.inputs, self.outputs, self.doc, batch)
 
-    def c_header(self, name: str | None = None) -> str:
+    def c_header(self, name: str | None = None, batch: bool = False) -> str:
         """The header of `c_source`."""
-        return c_source.c_header(name or self.name, self.arguments, self.inputs, self.outputs)
+        return c_source.c_header(name or self.name, self.arguments, self.inputs, self.outputs, batch)
 
     def numpy_source(self, name: str | None = None) -> str:
         """A Python function of NumPy arrays that computes the same, to rounding."""
@@ -189,7 +191,7 @@ def _code(
     name = cache.key(EMITTER, kind.name, text, repr(target), _versions())
     code = cache.load(name)
     if code is None:
-        width = llvm.width_for(target, kind, sum(prod(shape) for shape in (*inputs, *outputs)))
+        width = llvm.width_for(target, kind)
         code = llvm.object_code(llvm.module(program, inputs, outputs, width, kind), target)
         cache.store(name, code)
     return llvm.Code(code, target, (loop.SYMBOL, *symbols))
@@ -221,6 +223,8 @@ def compile_function(
 
     It is called once, with nested lists of trace nodes of the shapes `inputs`, and returns one result, or
     a tuple if there are several `outputs`, as nested sequences of those shapes."""
+    if not inputs or not outputs:
+        raise InputError(f"{name} needs at least one argument and one result")
     graph = Graph()
     traced = [_nested([graph.input(k, j) for j in range(prod(shape))], shape) for k, shape in enumerate(inputs)]
     result = function(*traced)

@@ -29,7 +29,8 @@ class Kind:
 
     def constant(self, x: float) -> str:
         """LLVM writes a constant of either kind as the bits of a double; it must be exact in the kind."""
-        (rounded,) = struct.unpack(f"<{self.code}", struct.pack(f"<{self.code}", x))
+        with np.errstate(over="ignore"):  # a constant beyond the kind is infinite
+            rounded = float(self.dtype.type(x))
         return f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
 
     def as_integer(self, x: float) -> int:

@@ -13,6 +13,7 @@ same at every width.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +29,6 @@ from dalembert.compile.lower import Program
 from dalembert.compile.writer import Writer
 
 SCALAR_UP_TO = 10_000  # operations
-STACK = 512 << 10  # bytes that a tile may take there: threads may have no more than a few times this
 # Doubles in one register; two registers per value would spill more than they hide (measured: 46 against
 # 54 ns a state for Panda's inverse dynamics on AVX2).
 WIDTHS = (("avx512f", 8), ("avx", 4))
@@ -43,6 +43,16 @@ class Target:
     cpu: str
     features: str
     width: int  # states per vector
+
+
+def _new_lock() -> None:
+    """A child of a fork that happened while another thread compiled would wait for that thread forever."""
+    global _LOCK
+    _LOCK = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
 
 
 @cache
@@ -82,13 +92,9 @@ def _machine(target: Target) -> Any:
     )
 
 
-def width_for(target: Target, kind: Kind, numbers: int) -> int:
-    """States per vector for this kind of number: a register's worth, or fewer where a tile of so many numbers would
-    not fit on the stack (Christoffel symbols of a humanoid)."""
-    width = target.width * DOUBLE.bits // kind.bits
-    while width > 1 and width * numbers * kind.bytes > STACK:
-        width //= 2
-    return width
+def width_for(target: Target, kind: Kind) -> int:
+    """States per vector for this kind of number: a register's worth."""
+    return target.width * DOUBLE.bits // kind.bits
 
 
 def scalar_body(program: Program) -> bool:
@@ -117,8 +123,9 @@ def module(
         parts += [f"declare {V} @llvm.{name}.{v}({V})" for name in ("sqrt", "fabs")]
         parts.append(body(program, positions, w, kind, f"body_{w}"))
         parts.append(constants(program, w, kind, f"constants_{w}"))
-        parts += [copy_functions(w, kind), sin_cos_function(w, kind)]
+        parts += [copy_functions(w, kind, loop.core_dimensions(inputs, outputs)), sin_cos_function(w, kind)]
     parts.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    parts.append("declare ptr @malloc(i64)\ndeclare void @free(ptr)")
     parts.append(loop.fetch_function(width))
     parts.append(loop.Loop(inputs, outputs, kind).write(width, lone))
     if kind is DOUBLE and lone == 1:

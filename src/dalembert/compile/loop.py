@@ -11,6 +11,12 @@ from dalembert.compile.writer import Writer, function
 SYMBOL = "dalembert_loop"
 FETCH_FROM = 16  # numbers per state: smaller results share cache lines and gain nothing
 LINE = 64  # bytes of a cache line
+STACK = 32 << 10  # bytes of a buffer that may lie there
+
+
+def core_dimensions(*shapes: Sequence[tuple[int, ...]]) -> int:
+    """The most core dimensions that an array of the kernel has; one at least."""
+    return max((len(shape) for group in shapes for shape in group), default=1) or 1
 
 
 def fetch_function(width: int) -> str:
@@ -38,10 +44,12 @@ class Loop:
         self, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]], kind: Kind
     ) -> None:
         self.kind = kind
+        self.dimensions = core_dimensions(inputs, outputs)
         self.shapes = [*inputs, *outputs]
         self.inputs = len(inputs)
         self.lines: list[str] = []
         self.count = 0
+        self.heap: list[str] = []
 
     def let(self, text: str) -> str:
         self.count += 1
@@ -64,8 +72,8 @@ class Loop:
             f"define void @{SYMBOL}(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind "
             '"no-stack-arg-probe" {\nentry:'
         )
-        self.do(f"%in = alloca [{max(total_in, 1) * width} x {self.kind.name}], align 64")
-        self.do(f"%out = alloca [{max(total_out, 1) * width} x {self.kind.name}], align 64")
+        for name, numbers in (("in", max(total_in, 1) * width), ("out", max(total_out, 1) * width)):
+            self._buffer(name, numbers)
         states = self.let("load i64, ptr %dims")
         self.pointers = [self.item("%args", k, "ptr") for k in range(arguments)]
         self.steps = [self.item("%steps", k, "i64") for k in range(arguments)]
@@ -93,22 +101,32 @@ class Loop:
         self._tile(lone, "0", "1", "false" if lone == 1 else "true")
         self.do("br label %done")
         self.lines.append("done:")
+        for name in self.heap:
+            self.do(f"call void @free(ptr %{name})")
         self.do("ret void")
         return "\n".join([*self.lines, "}"])
 
+    def _buffer(self, name: str, numbers: int) -> None:
+        """Room for one tile: on the stack, or on the heap where it is large (threads may have small stacks)."""
+        if numbers * self.kind.bytes <= STACK:
+            self.do(f"%{name} = alloca [{numbers} x {self.kind.name}], align 64")
+        else:
+            self.do(f"%{name} = call ptr @malloc(i64 {numbers * self.kind.bytes})")
+            self.heap.append(name)
+
     def _layouts(self, arguments: int) -> None:
-        """Per array: three core dimensions and strides (leading ones filled in), and whether it is flat."""
+        """Per array: its core dimensions and strides (leading ones filled in), and whether it is flat."""
         self.layout: list[tuple[str, str, str]] = []
         at = arguments
         for shape in self.shapes:
-            full = (1,) * (3 - len(shape)) + tuple(shape)
-            sizes, strides = self.let("alloca [3 x i64]"), self.let("alloca [3 x i64]")
+            full = (1,) * (self.dimensions - len(shape)) + tuple(shape)
+            sizes, strides = (self.let(f"alloca [{self.dimensions} x i64]") for _ in range(2))
             flat = "true"
             expected = self.kind.bytes
             own = [self.item("%steps", at + d, "i64") for d in range(len(shape))]
             at += len(shape)
-            own = ["0"] * (3 - len(shape)) + own
-            for d in reversed(range(3)):
+            own = ["0"] * (self.dimensions - len(shape)) + own
+            for d in reversed(range(self.dimensions)):
                 for array, value in ((sizes, str(full[d])), (strides, own[d])):
                     p = self.let(f"getelementptr i64, ptr {array}, i64 {d}")
                     self.do(f"store i64 {value}, ptr {p}")

@@ -7,7 +7,7 @@ share it. The default everywhere is one thread, so that programs which run a pro
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from typing import Any
 
@@ -29,9 +29,9 @@ def checked(threads: int | str) -> int:
     """The number of threads meant: a positive number (no more than there are processors), or "all"."""
     if threads == "all":
         return available()
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise InputError(f"threads must be a positive number or 'all', got {threads!r}")
-    return min(threads, available())
+    return min(int(threads), available())
 
 
 @cache
@@ -41,30 +41,61 @@ def _pool(process: int) -> ThreadPoolExecutor:
 
 
 def run(ufunc: np.ufunc, cores: list[tuple[int, ...]], outputs: int, arguments: Any, out: Any, threads: int) -> Any:
-    """The ufunc over the whole batch. `cores` are the core shapes of its arguments, then of its results."""
-    if threads == 1:
+    """The ufunc over the whole batch. `cores` are the core shapes of its arguments, then of its results.
+
+    Whatever is out of the ordinary (shapes that do not fit, subclasses, results that overlap arguments) goes through
+    in one piece: NumPy then does, or says, what it always does."""
+    plan = _plan(cores, arguments, out, threads) if threads > 1 else None
+    if plan is None:
         return ufunc(*arguments) if out is None else ufunc(*arguments, out=out)
-    arrays = [np.asarray(a) for a in arguments]
-    batches = [a.shape[: a.ndim - len(c)] for a, c in zip(arrays, cores, strict=False)]
-    batch = np.broadcast_shapes(*batches)
-    states = batch[0] if batch else 0
-    pieces = min(threads, int(np.prod(batch)) // SMALLEST if batch else 0, states)
-    if pieces < 2:
-        return ufunc(*arguments) if out is None else ufunc(*arguments, out=out)
-    results = out if isinstance(out, tuple) else (out,) if out is not None else None
-    if results is None:
-        kind = np.result_type(*arrays) if all(a.dtype == np.float32 for a in arrays) else np.float64
-        results = tuple(np.empty((*batch, *core), kind) for core in cores[len(arrays) :])
-    wide = [np.broadcast_to(a, (*batch, *c)) for a, c in zip(arrays, cores, strict=False)]
-    edges = [states * k // pieces for k in range(pieces + 1)]
+    wide, results, edges = plan
+    state = np.geterr()
 
     def piece(k: int) -> None:
         part = slice(edges[k], edges[k + 1])
-        ufunc(*(a[part] for a in wide), out=tuple(r[part] for r in results))
+        with np.errstate(**state):  # the caller's, in this thread too
+            ufunc(*(a[part] for a in wide), out=tuple(r[part] for r in results))
 
     pool = _pool(os.getpid())
-    waiting = [pool.submit(piece, k) for k in range(1, pieces)]
-    piece(0)  # the caller works too
+    waiting = [pool.submit(piece, k) for k in range(1, len(edges) - 1)]
+    try:
+        piece(0)  # the caller works too
+    finally:
+        wait(waiting)  # nobody writes into `out` after this returns
     for w in waiting:
         w.result()
     return results if outputs > 1 else results[0]
+
+
+Plan = tuple[list[np.ndarray[Any, Any]], tuple[np.ndarray[Any, Any], ...], list[int]]
+
+
+def _plan(cores: list[tuple[int, ...]], arguments: Any, out: Any, threads: int) -> Plan | None:
+    """Arguments broadcast, results made, and where the pieces begin; None if it should go through in one."""
+    try:
+        arrays = [np.asarray(a) for a in arguments]
+    except ValueError:
+        return None
+    plain = all(type(a) in (np.ndarray, list, tuple) for a in arguments)
+    fitting = all(a.ndim >= len(c) and a.shape[a.ndim - len(c) :] == c for a, c in zip(arrays, cores, strict=False))
+    if len(arrays) >= len(cores) or not plain or not fitting:
+        return None
+    try:
+        batch = np.broadcast_shapes(*(a.shape[: a.ndim - len(c)] for a, c in zip(arrays, cores, strict=False)))
+    except ValueError:
+        return None
+    pieces = min(threads, int(np.prod(batch)) // SMALLEST, batch[0]) if batch else 0
+    if pieces < 2:
+        return None
+    wanted = [(*batch, *core) for core in cores[len(arrays) :]]
+    if out is None:
+        kind = np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
+        results: tuple[Any, ...] = tuple(np.empty(shape, kind) for shape in wanted)
+    else:
+        results = out if isinstance(out, tuple) else (out,)
+        if [getattr(r, "shape", None) for r in results] != wanted:
+            return None
+        if any(np.may_share_memory(r, a) for r in results for a in arrays):
+            return None
+    wide = [np.broadcast_to(a, (*batch, *c)) for a, c in zip(arrays, cores, strict=False)]
+    return wide, results, [batch[0] * k // pieces for k in range(pieces + 1)]

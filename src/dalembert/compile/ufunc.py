@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
@@ -64,6 +65,7 @@ def signature(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ..
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
+LATER = 1.0  # seconds: longer than the loop that is still to run, at first call
 Prepare = Callable[[], tuple[int, object]]
 
 
@@ -73,12 +75,26 @@ def _later(prepare: Prepare, table: Any, place: int) -> tuple[Any, list[object]]
     keep: list[object] = []
 
     def first(*arguments: int) -> None:
-        address, code = prepare()
-        keep.append(code)
-        table[place] = address
-        _LOOP(address)(*arguments)
+        for _ in range(2):  # once more if a signal interrupted it
+            try:
+                address, code = prepare()
+            except BaseException as error:
+                _raise_later(error)
+            else:
+                keep.append(code)
+                table[place] = address
+                _LOOP(address)(*arguments)
+                return
 
     return _LOOP(first), keep
+
+
+def _raise_later(error: BaseException) -> None:
+    """Nothing can be raised through NumPy's loop: another thread raises it in this one, once the call has returned."""
+    thread, kind = ctypes.c_ulong(threading.get_ident()), ctypes.py_object(type(error))
+    timer = threading.Timer(LATER, ctypes.pythonapi.PyThreadState_SetAsyncExc, (thread, kind))
+    timer.daemon = True
+    timer.start()
 
 
 def make(
