@@ -234,52 +234,57 @@ def widths_and_threads(arm: dl.Robot) -> list[tuple]:
     n = 200_000
     q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, n, arm.n))
     s = [x.astype(np.float32) for x in (q, v, a)]
-    two = arm.with_threads(2)
     rows = []
     for name in ("inverse_dynamics", "forward_dynamics"):
         out, small = np.empty((n, arm.n)), np.empty((n, arm.n), np.float32)
         candidates = {
             "one": partial(getattr(arm, name), q, v, a, out=out),
-            "two": partial(getattr(two, name), q, v, a, out=out),
             "single": partial(getattr(arm, name), *s, out=small),
         }
         for f in candidates.values():
             f()
         t = best(11, candidates)
-        ratios = (f"{t['one'] / t[k]:.2f}×" for k in ("single", "two"))
-        rows.append((name, f"{t['one'] / n * 1e9:.1f} ns", *ratios, f"{processes(name, n):.2f}×"))
+        threads, processes = two_threads(name, n)
+        ratios = (f"{x:.2f}×" for x in (t["one"] / t["single"], threads, processes, threads / processes))
+        rows.append((name, f"{t['one'] / n * 1e9:.1f} ns", *ratios))
     return rows
 
 
 PROCESS = """
 import dalembert as dl, numpy as np, sys, time
-arm = dl.load("panda"); n = {n}
-q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, n // 2, 7)); out = np.empty((n // 2, 7))
+arm = dl.load("panda").with_threads({threads}); n = {n}
+q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, n, 7)); out = np.empty((n, 7))
 f = getattr(arm, "{name}"); f(q, v, a, out=out)
 print("ready", flush=True); sys.stdin.readline()
-best = 9e9
-for _ in range(12):
-    t = time.perf_counter(); f(q, v, a, out=out); best = min(best, time.perf_counter() - t)
-print(best)
+calls, start = 0, time.perf_counter()
+while time.perf_counter() - start < 2.0:
+    f(q, v, a, out=out); calls += 1
+print(calls * n / (time.perf_counter() - start))
 """
 
 
-def processes(name: str, n: int) -> float:
-    """How much faster two independent processes are together than one alone."""
+def sustained(name: str, count: int, threads: int, n: int) -> float:
+    """States per second of `count` processes at once, over two seconds: a best round would catch a moment in which
+    a shared machine gave one core its all, which says nothing of two."""
+    code = PROCESS.format(n=n, name=name, threads=threads)
+    running = [subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, text=True) for _ in range(count)]
+    for p in running:
+        p.stdout.readline()
+    for p in running:
+        p.stdin.write("\n")
+        p.stdin.flush()
+    return sum(float(p.communicate()[0]) for p in running)
 
-    def together(count: int) -> float:
-        running = [
-            subprocess.Popen([sys.executable, "-c", PROCESS.format(n=n, name=name)], stdin=-1, stdout=-1, text=True)
-            for _ in range(count)
-        ]
-        for p in running:
-            p.stdout.readline()
-        for p in running:
-            p.stdin.write("\n")
-            p.stdin.flush()
-        return sum(1 / float(p.communicate()[0]) for p in running)
 
-    return together(2) / together(1)
+def two_threads(name: str, n: int) -> tuple[float, float]:
+    """How much faster than one thread are two threads, and two processes: medians of rounds in which all take turns."""
+    ways = {"one": (1, 1, n), "threads": (1, 2, n), "processes": (2, 1, n // 2)}
+    rates = {way: [] for way in ways}
+    for _ in range(5):
+        for way, (count, threads, size) in ways.items():
+            rates[way].append(sustained(name, count, threads, size))
+    one, threads, processes = (float(np.median(r)) for r in rates.values())
+    return threads / one, processes / one
 
 
 def compile_times() -> tuple[list[tuple], list[tuple[int, int, float, float]]]:
@@ -364,7 +369,8 @@ def main() -> None:
         table("Panda next to the machine's limits",
               ("kernel", "arithmetic", "of the limit", "written", "of a plain fill"), limits(arm)),
         table("Panda: float32, two threads, two processes",
-              ("kernel", "per state", "float32", "two threads", "two processes"), widths_and_threads(arm)),
+              ("kernel", "per state", "float32", "two threads", "two processes", "threads / processes"),
+              widths_and_threads(arm)),
         table("Chains, cold", ("joints", "kernel", "operations", "trace", "LLVM", "run, per operation"), compiled),
     ]  # fmt: skip
     text = "\n".join(parts)

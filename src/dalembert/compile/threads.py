@@ -6,6 +6,7 @@ share it. The default everywhere is one thread, so that programs which run a pro
 
 from __future__ import annotations
 
+import itertools
 import os
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
@@ -15,6 +16,7 @@ import numpy as np
 
 from dalembert.errors import InputError
 
+PIECES = 8  # per thread
 SMALLEST = 2_000  # states per piece: below, starting a thread costs more than it saves
 
 
@@ -51,15 +53,18 @@ def run(ufunc: np.ufunc, cores: list[tuple[int, ...]], outputs: int, arguments: 
     wide, results, edges = plan
     state = np.geterr()
 
-    def piece(k: int) -> None:
-        part = slice(edges[k], edges[k + 1])
+    turn = itertools.count()  # whoever is free takes the next piece: a slow core does not hold up the others
+
+    def work() -> None:
         with np.errstate(**state):  # the caller's, in this thread too
-            ufunc(*(a[part] for a in wide), out=tuple(r[part] for r in results))
+            while (k := next(turn)) < len(edges) - 1:
+                part = slice(edges[k], edges[k + 1])
+                ufunc(*(a[part] for a in wide), out=tuple(r[part] for r in results))
 
     pool = _pool(os.getpid())
-    waiting = [pool.submit(piece, k) for k in range(1, len(edges) - 1)]
+    waiting = [pool.submit(work) for _ in range(min(threads, len(edges) - 1) - 1)]
     try:
-        piece(0)  # the caller works too
+        work()  # the caller works too
     finally:
         wait(waiting)  # nobody writes into `out` after this returns
     for w in waiting:
@@ -84,7 +89,7 @@ def _plan(cores: list[tuple[int, ...]], arguments: Any, out: Any, threads: int) 
         batch = np.broadcast_shapes(*(a.shape[: a.ndim - len(c)] for a, c in zip(arrays, cores, strict=False)))
     except ValueError:
         return None
-    pieces = min(threads, int(np.prod(batch)) // SMALLEST, batch[0]) if batch else 0
+    pieces = min(PIECES * threads, int(np.prod(batch)) // SMALLEST, batch[0]) if batch else 0
     if pieces < 2:
         return None
     wanted = [(*batch, *core) for core in cores[len(arrays) :]]

@@ -1,4 +1,4 @@
-"""What a referee broke, each as a test: deep shapes, large results, threads, signals, the cache's manners."""
+"""Where kernels once broke, each as a test: deep shapes, large results, threads, signals, the cache's manners."""
 
 from __future__ import annotations
 
