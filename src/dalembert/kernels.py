@@ -110,11 +110,11 @@ def _inverse_dynamics(model: Model, a: dict[str, Any], o: dict[str, Any]) -> lis
 def _forward_dynamics(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
     tau = [t - f for t, f in zip(a["tau"], _friction(model, a, o), strict=True)]
     base = _base(a)
-    method = o["method"] or ("factorised" if base else _cheaper_method(model))
-    if method == "articulated" and (model.mimics or base):
-        why = "has mimic joints" if model.mimics else "stands on a moving base"
-        raise InputError(f"{model.name!r} {why}, which articulated bodies cannot express: use method='factorised'")
-    try:
+    try:  # a pivot that is zero whatever the state is met while tracing, already where the methods are weighed
+        method = o["method"] or ("factorised" if base else _cheaper_method(model))
+        if method == "articulated" and (model.mimics or base):
+            why = "has mimic joints" if model.mimics else "stands on a moving base"
+            raise InputError(f"{model.name!r} {why}, which articulated bodies cannot express: use method='factorised'")
         if base:
             return articulated.factorised(model, a["q"], a["qd"], tau, _wrenches(model, a, o), base)
         return articulated.METHODS[method](model, a["q"], a["qd"], tau, _wrenches(model, a, o))
