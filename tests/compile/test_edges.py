@@ -76,10 +76,9 @@ def test_a_deep_expression_under_a_sine():
 @pytest.fixture
 def two(monkeypatch):
     monkeypatch.setattr(threads, "available", lambda: 2)
-    monkeypatch.setattr(threads, "SMALLEST", 100)
-    threads._pool.cache_clear()
+    threads._jobs.cache_clear()
     yield dl.load("panda").with_threads(2)
-    threads._pool.cache_clear()
+    threads._jobs.cache_clear()
 
 
 def test_threads_do_what_one_thread_does(two):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compile import c_source, cache, call, gradient, lazy, llvm, loop, numpy_source, ufunc
+from dalembert.compile import c_source, cache, call, gradient, lazy, llvm, loop, numpy_source, turns, ufunc
 from dalembert.compile import threads as threading
 from dalembert.compile.graph import Graph
 from dalembert.compile.interpret import interpret, replay
@@ -53,7 +53,7 @@ class Kernel:
     def signature(self) -> str:
         return ufunc.signature(self.inputs, self.outputs)
 
-    @property
+    @cached_property
     def operations(self) -> int:
         """Arithmetic steps per state."""
         return self.program.operations
@@ -67,6 +67,12 @@ class Kernel:
     def direct(self) -> Callable[..., Any]:
         """The same function for positional arguments only, with a short way for one state in plain arrays."""
         return self._compiled[1]
+
+    @cached_property
+    def turns(self) -> np.ufunc:
+        """The ufunc that several threads call at once, with their counter as last argument."""
+        core = sum(len(shape) for shape in (*self.inputs, *self.outputs))
+        return turns.make(self.ufunc, self.signature, core, turns.piece(self.operations))
 
     @cached_property
     def _compiled(self) -> tuple[np.ufunc, Callable[..., Any]]:
@@ -106,8 +112,7 @@ class Kernel:
         """The results for arrays of states; large batches by several threads, if asked."""
         if lazy.is_lazy(arguments):
             return lazy.run(self, self.inputs, self.outputs, arguments)
-        cores = [*self.inputs, *self.outputs]
-        return threading.run(self.ufunc, cores, len(self.outputs), arguments, out, threading.checked(threads))
+        return threading.run(self, arguments, out, threading.checked(threads))
 
     def interpret(self, *arguments: Any) -> Any:
         """One state, evaluated step by step in Python: the same bits as the compiled code."""

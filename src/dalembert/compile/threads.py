@@ -1,4 +1,4 @@
-"""A large batch by several threads: pieces of the first dimension, each through the same ufunc, which frees the GIL.
+"""A large batch by several threads: each calls the kernel once, and they take pieces of the batch by turns.
 
 One pool for the process, never larger than the processors it may use, whoever calls and however often: two callers
 share it. The default everywhere is one thread, so that programs which run a process per core are not surprised.
@@ -6,18 +6,20 @@ share it. The default everywhere is one thread, so that programs which run a pro
 
 from __future__ import annotations
 
-import itertools
+import math
 import os
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache
-from typing import Any
+from collections.abc import Callable
+from functools import cache, partial
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Any, Protocol
 
 import numpy as np
 
+from dalembert.compile import turns
 from dalembert.errors import InputError
 
-PIECES = 8  # per thread
-SMALLEST = 2_000  # states per piece: below, starting a thread costs more than it saves
+FEWEST = 4  # pieces: below, waking a thread costs more than it saves
 
 
 def available() -> int:
@@ -37,70 +39,122 @@ def checked(threads: int | str) -> int:
 
 
 @cache
-def _pool(process: int) -> ThreadPoolExecutor:
-    """Keyed by the process: after a fork the parent's threads are not there."""
-    return ThreadPoolExecutor(available(), thread_name_prefix="dalembert")
+def _jobs(process: int) -> SimpleQueue[Callable[[], None]]:
+    """The queue that this process's workers wait at: one less than its processors, since the caller works too. Keyed
+    by the process: after a fork the parent's threads are not there."""
+    queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
+
+    def serve() -> None:
+        while True:
+            queue.get()()
+
+    for k in range(max(available() - 1, 1)):
+        Thread(target=serve, name=f"dalembert-{k + 1}", daemon=True).start()
+    return queue
 
 
-def run(ufunc: np.ufunc, cores: list[tuple[int, ...]], outputs: int, arguments: Any, out: Any, threads: int) -> Any:
-    """The ufunc over the whole batch. `cores` are the core shapes of its arguments, then of its results.
+def run(kernel: Shared, arguments: Any, out: Any, threads: int) -> Any:
+    """The kernel over the whole batch.
 
-    Whatever is out of the ordinary (shapes that do not fit, subclasses, results that overlap arguments) goes through
-    in one piece: NumPy then does, or says, what it always does."""
-    plan = _plan(cores, arguments, out, threads) if threads > 1 else None
+    Whatever is out of the ordinary (shapes that do not fit, subclasses, results that overlap arguments) goes to one
+    thread: NumPy then does, or says, what it always does."""
+    plan = _plan(kernel, arguments, out) if threads > 1 else None
     if plan is None:
-        return ufunc(*arguments) if out is None else ufunc(*arguments, out=out)
-    wide, results, edges = plan
+        return kernel.ufunc(*arguments) if out is None else kernel.ufunc(*arguments, out=out)
+    wide, results, flat = plan
     state = np.geterr()
-
-    turn = itertools.count()  # whoever is free takes the next piece: a slow core does not hold up the others
+    function, counter = kernel.turns, turns.counter()
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def work() -> None:
         with np.errstate(**state):  # the caller's, in this thread too
-            while (k := next(turn)) < len(edges) - 1:
-                part = slice(edges[k], edges[k + 1])
-                ufunc(*(a[part] for a in wide), out=tuple(r[part] for r in results))
+            function(*wide, counter, out=flat)
 
-    pool = _pool(os.getpid())
-    waiting = [pool.submit(work) for _ in range(min(threads, len(edges) - 1) - 1)]
+    def help_out(begun: Lock) -> None:
+        if begun.acquire(blocking=False):
+            try:
+                work()
+            except BaseException as error:  # told to the caller, below
+                ended.put(error)
+            else:
+                ended.put(None)
+
+    helpers = [Lock() for _ in range(threads - 1)]
+    for begun in helpers:
+        _jobs(os.getpid()).put(partial(help_out, begun))
     try:
         work()  # the caller works too
     finally:
-        wait(waiting)  # nobody writes into `out` after this returns
-    for w in waiting:
-        w.result()
-    return results if outputs > 1 else results[0]
+        # Those still busy elsewhere are told off; the others are waited for, so that nobody writes into `out` later.
+        busy = sum(not begun.acquire(blocking=False) for begun in helpers)
+        errors = [ended.get() for _ in range(busy)]
+    for error in errors:
+        if error is not None:
+            raise error
+    return results if len(results) > 1 else results[0]
 
 
-Plan = tuple[list[np.ndarray[Any, Any]], tuple[np.ndarray[Any, Any], ...], list[int]]
+Arrays = tuple[np.ndarray[Any, Any], ...]
 
 
-def _plan(cores: list[tuple[int, ...]], arguments: Any, out: Any, threads: int) -> Plan | None:
-    """Arguments broadcast, results made, and where the pieces begin; None if it should go through in one."""
+class Shared(Protocol):
+    """What `run` needs of a kernel."""
+
+    @property
+    def inputs(self) -> tuple[tuple[int, ...], ...]: ...
+    @property
+    def outputs(self) -> tuple[tuple[int, ...], ...]: ...
+    @property
+    def operations(self) -> int: ...
+    @property
+    def ufunc(self) -> np.ufunc: ...
+    @property
+    def turns(self) -> np.ufunc: ...
+
+
+def _plan(kernel: Shared, arguments: Any, out: Any) -> tuple[Arrays, Arrays, Arrays] | None:
+    """Arguments broadcast, results made, and the results again with one dimension of states; None if it should go
+    to one thread."""
+    cores = kernel.inputs
+    if len(arguments) != len(cores) or not all(type(a) in (np.ndarray, list, tuple) for a in arguments):
+        return None
+    if any(0 in core for core in (*cores, *kernel.outputs)):
+        return None
     try:
         arrays = [np.asarray(a) for a in arguments]
+        batch = np.broadcast_shapes(*(a.shape[: a.ndim - len(c)] for a, c in zip(arrays, cores, strict=True)))
     except ValueError:
         return None
-    plain = all(type(a) in (np.ndarray, list, tuple) for a in arguments)
-    fitting = all(a.ndim >= len(c) and a.shape[a.ndim - len(c) :] == c for a, c in zip(arrays, cores, strict=False))
-    if len(arrays) >= len(cores) or not plain or not fitting:
+    kind = np.dtype(np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64)
+    states = math.prod(batch)
+    fitting = all(a.ndim >= len(c) and a.shape[a.ndim - len(c) :] == c for a, c in zip(arrays, cores, strict=True))
+    castable = all(np.can_cast(a.dtype, kind) for a in arrays)
+    if not (fitting and castable and states > FEWEST * turns.piece(kernel.operations)):
         return None
-    try:
-        batch = np.broadcast_shapes(*(a.shape[: a.ndim - len(c)] for a, c in zip(arrays, cores, strict=False)))
-    except ValueError:
-        return None
-    pieces = min(PIECES * threads, int(np.prod(batch)) // SMALLEST, batch[0]) if batch else 0
-    if pieces < 2:
-        return None
-    wanted = [(*batch, *core) for core in cores[len(arrays) :]]
+    wanted = [(*batch, *core) for core in kernel.outputs]
     if out is None:
-        kind = np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
-        results: tuple[Any, ...] = tuple(np.empty(shape, kind) for shape in wanted)
+        results: Arrays = tuple(np.empty(shape, kind) for shape in wanted)
     else:
         results = out if isinstance(out, tuple) else (out,)
-        if [getattr(r, "shape", None) for r in results] != wanted:
+        if not _writable(results, wanted, kind) or any(np.may_share_memory(r, a) for r in results for a in arrays):
             return None
-        if any(np.may_share_memory(r, a) for r in results for a in arrays):
-            return None
-    wide = [np.broadcast_to(a, (*batch, *c)) for a, c in zip(arrays, cores, strict=False)]
-    return wide, results, [batch[0] * k // pieces for k in range(pieces + 1)]
+    flat = tuple(_flat(r, batch, core, kind) for r, core in zip(results, kernel.outputs, strict=True))
+    if not all(np.may_share_memory(f, r) for f, r in zip(flat, results, strict=True)):
+        return None  # no view has one dimension of states
+    return tuple(_flat(a, batch, core, kind) for a, core in zip(arrays, cores, strict=True)), results, flat
+
+
+def _flat(a: np.ndarray[Any, Any], batch: tuple[int, ...], core: tuple[int, ...], kind: np.dtype[Any]) -> Any:
+    """An array broadcast over the batch, with one dimension of states and the wanted type; itself where it can be."""
+    if a.shape != (*batch, *core):
+        a = np.broadcast_to(a, (*batch, *core))
+    if len(batch) > 1:
+        a = a.reshape(math.prod(batch), *core)
+    return a if a.dtype == kind else a.astype(kind)
+
+
+def _writable(results: Any, wanted: list[tuple[int, ...]], kind: np.dtype[Any]) -> bool:
+    """Whether NumPy will write the results where they are, not into a copy (of which each thread would have one)."""
+    return [getattr(r, "shape", None) for r in results] == wanted and all(
+        type(r) is np.ndarray and r.dtype == kind and r.flags.aligned and r.flags.writeable for r in results
+    )

@@ -97,38 +97,54 @@ def _raise_later(error: BaseException) -> None:
     timer.start()
 
 
-def make(
-    address: int,
-    single: Prepare,
+def types(arrays: int) -> list[list[int]]:
+    """NumPy's type numbers for the two loops of a kernel. NumPy takes the loop whose types are the arguments' own;
+    else (integers, mixtures) the first into which it can cast safely, so doubles stand first."""
+    return [[_DOUBLE] * arrays, [_FLOAT] * arrays]
+
+
+def make(address: int, single: Prepare, shape: str, name: str, doc: str, keep: object) -> np.ufunc:
+    """The ufunc of two loops: over doubles at `address`, and over floats, made by `single` when first needed."""
+    functions = (ctypes.c_void_p * 2)(address, None)
+    later, kept = _later(single, functions, 1)
+    functions[1] = ctypes.cast(later, ctypes.c_void_p).value
+    return assemble(functions, [None, None], types(shape.count("(")), shape, name, doc, (later, kept, keep))
+
+
+def assemble(
+    functions: Any,
+    data: Sequence[int | None],
+    kinds: list[list[int]],
     shape: str,
     name: str,
     doc: str,
     keep: object,
 ) -> np.ufunc:
-    """The ufunc of two loops: over doubles at `address`, and over floats, made by `single` when first needed. NumPy
-    takes the one whose types are the arguments' own; else (integers, mixtures) the first into which it can cast
-    safely, so doubles stand first. It owns `keep` (the code), and what it points at."""
+    """The ufunc of these loops, each with its data and its types. It owns `keep` (the code), and what it points at."""
+    count = len(kinds)
     left, right = (side.count("(") for side in shape.split("->"))
-    count = left + right
-    functions = (ctypes.c_void_p * 2)(address, None)
-    later, kept = _later(single, functions, 1)
-    functions[1] = ctypes.cast(later, ctypes.c_void_p).value
     tables = (
-        functions,
-        (ctypes.c_void_p * 2)(None, None),
-        ctypes.create_string_buffer(bytes([_DOUBLE] * count + [_FLOAT] * count)),
+        functions if isinstance(functions, ctypes.Array) else (ctypes.c_void_p * count)(*functions),
+        (ctypes.c_void_p * count)(*data),
+        ctypes.create_string_buffer(bytes(kind for row in kinds for kind in row)),
         ctypes.create_string_buffer(name.encode()),
         ctypes.create_string_buffer(doc.encode()),
     )
     at = [ctypes.addressof(table) for table in tables]
     result: np.ufunc = _maker()(
-        at[0], at[1], at[2], 2, left, right, _NONE_IDENTITY, at[3], at[4], 0, shape.encode()
+        at[0], at[1], at[2], count, left, right, _NONE_IDENTITY, at[3], at[4], 0, shape.encode()
     )
     head = _UFuncHead.from_address(id(result))
     if (head.nin, head.nout, head.functions, head.name) != (left, right, at[0], at[3]) or head.obj:
         raise RuntimeError("this NumPy lays out its ufuncs in a way that Dalembert does not know")
     # NumPy drops `obj` when it frees the ufunc: the tables and the code live exactly as long.
-    owner = (tables, later, kept, keep)
+    owner = (tables, keep)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))
     head.obj = id(owner)
     return result
+
+
+def loops(function: np.ufunc) -> int:
+    """Where the addresses of its loops stand, for a ufunc that `assemble` made."""
+    address: int = _UFuncHead.from_address(id(function)).functions
+    return address
