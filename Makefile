@@ -18,6 +18,7 @@ lint: .venv/test
 bench: .venv/bench
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/compiler.py
+	$(BIN)/python benchmarks/equations.py
 
 .venv/bench: .venv/test
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'

@@ -160,3 +160,28 @@ def test_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("DALEMBERT_CACHE", "")
     assert "turned off" in run("cache").output
     assert "unexpected extra argument" in run("cache", "panda", code=2).output
+
+
+def test_equations(tmp_path):
+    assert "M11 = a + 2*b*c2" in run("equations", "planar-2r").output
+    assert run("equations", "puma560", "--of", "det").stdout.strip().endswith("(a2*c2 + a3*c23 - d4*s23)")
+    assert "cos(q1 + q2)" in run("equations", "planar-2r", "--of", "M12,g", "--physical", "--long").output
+    assert "M_{11} &= a + 2 b c_{2}" in run("equations", "planar-2r", "--format", "latex").output
+    assert "cos(q2)" in run("equations", "planar-2r", "--of", "M", "--format", "sympy").output
+    assert "which coordinates" in run("equations", "panda").output
+    assert "m2" in run("equations", "planar-2r", "--symbolic", "m2,g", "--of", "tau").output
+    file = tmp_path / "arm.tex"
+    assert f"wrote {file}" in run("equations", "planar-2r", "--document", "latex", "-o", str(file)).output
+    assert "\\end{document}" in file.read_text()
+    right, wrong = "I2 + m2*(r2**2 + l1*r2*cos(q2))", "I2 + m2*(r2**2 + l1*r2*sin(q2))"
+    assert "M12 is right." in run("equations", "planar-2r", "--check", "M12", right).output
+    assert "sin(q2) should be cos(q2)" in run("equations", "planar-2r", "--check", "M12", wrong, code=1).output
+    got = data("equations", "planar-2r")
+    assert got["entries"]["M22"] == "d" and got["parameters"]["l1"]["value"] == 1.0
+    for wrong_use, words in (
+        (("--of", "Q"), "unknown quantity 'Q'"),
+        (("--of", "M19"), "there is no M19"),
+        (("--symbolic", "m9"), "unknown parameter 'm9'"),
+        (("--check", "M12", "I2 +"), "is no formula"),
+    ):
+        assert words in run("equations", "planar-2r", *wrong_use, code=1).output

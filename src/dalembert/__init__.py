@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from dalembert.errors import ModelWarning as ModelWarning
     from dalembert.errors import SingularityError as SingularityError
     from dalembert.errors import UnknownNameError as UnknownNameError
+    from dalembert.lagrange.bodies import Particle as Particle
+    from dalembert.lagrange.bodies import RigidBody as RigidBody
+    from dalembert.lagrange.symbols import coordinates as coordinates
+    from dalembert.lagrange.symbols import rate as rate
+    from dalembert.lagrange.system import LagrangianSystem as LagrangianSystem
     from dalembert.loading import load as load
     from dalembert.poses import adjoint as adjoint
     from dalembert.poses import exp6 as exp6
@@ -51,6 +56,9 @@ _HOME = {
     **dict.fromkeys(("Drive", "Inertial", "Limit", "Mimic", "Origin"), "dalembert.describe.description"),
     "DHRow": "dalembert.describe.dh",
     **dict.fromkeys(("adjoint", "exp6", "inverse", "log6", "pose"), "dalembert.poses"),
+    **dict.fromkeys(("Particle", "RigidBody"), "dalembert.lagrange.bodies"),
+    **dict.fromkeys(("coordinates", "rate"), "dalembert.lagrange.symbols"),
+    "LagrangianSystem": "dalembert.lagrange.system",
     "Robot": "dalembert.robot",
     "load": "dalembert.loading",
 }

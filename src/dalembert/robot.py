@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,9 @@ from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Origin
 from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
 from dalembert.model import Model, build
+
+if TYPE_CHECKING:
+    from dalembert.symbolic.equations import Equations
 
 Array = NDArray[np.float64]
 Key = tuple[Any, ...]
@@ -460,6 +463,16 @@ class Robot:
     ) -> tuple[Array, Array, Array]:
         """(∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ) of forward dynamics; the last is M⁻¹.  (..., n, n) each."""
         return self._run(("forward_dynamics_derivatives", (), switch("friction", friction)), None, q, qd, tau)
+
+    def equations(
+        self, symbolic: str | Sequence[str] = "all", *, zeros: bool = True, friction: bool = False
+    ) -> Equations:
+        """The closed-form equations, exact. `symbolic` says which parameters are symbols: "all", "inertias",
+        "lengths", "none" (numbers), or a list of names and kinds. With `zeros`, parameters that are zero stay
+        zero; without, all ten of each body are symbols. `friction` adds F_v q̇ + F_s sgn(q̇)."""
+        from dalembert.symbolic.equations import Equations
+
+        return Equations(self.description, symbolic, zeros, friction)
 
     def linearize(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = False

@@ -12,7 +12,7 @@ p = m v + ω × h and N = −S(ω) Σ − S(h) S(v), acting on an angular veloci
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dalembert.algorithms import joints
@@ -150,37 +150,44 @@ def mass_matrix_dot(model: Model, q: Coordinates, qd: Coordinates) -> Square:
     return [[C[i][j] + C[j][i] for j in range(n)] for i in range(n)]
 
 
-def _mdot_and_u(model: Model, q: Coordinates, qd: Coordinates) -> tuple[Square, Square]:
+def _mdot_and_u(D: Sequence[Square], qd: Coordinates) -> tuple[Square, Square]:
     """Ṁ = (q̇ᵀ ⊗ 1) ∂M/∂q and U = (1 ⊗ q̇ᵀ) ∂M/∂q, U_kj = Σ_i q̇_i ∂_k M_ij.  Seed 004."""
-    D, n = mass_matrix_partials(model, q), model.n
-    span = range(n)
+    span = range(len(qd))
     M_dot = [[sum((D[i][k][j] * qd[i] for i in span), 0.0) for j in span] for k in span]
     U = [[sum((D[k][i][j] * qd[i] for i in span), 0.0) for j in span] for k in span]
     return M_dot, U
 
 
-def _kronecker(model: Model, q: Coordinates, qd: Coordinates) -> Square:
-    M_dot, U = _mdot_and_u(model, q, qd)
-    n = model.n
+def _kronecker(D: Sequence[Square], qd: Coordinates) -> Square:
+    M_dot, U = _mdot_and_u(D, qd)
+    n = len(qd)
     return [[0.5 * (M_dot[k][j] + U[j][k] - U[k][j]) for j in range(n)] for k in range(n)]
 
 
-def _mdot_minus_half_u(model: Model, q: Coordinates, qd: Coordinates) -> Square:
-    M_dot, U = _mdot_and_u(model, q, qd)
-    n = model.n
+def _mdot_minus_half_u(D: Sequence[Square], qd: Coordinates) -> Square:
+    M_dot, U = _mdot_and_u(D, qd)
+    n = len(qd)
     return [[M_dot[k][j] - 0.5 * U[k][j] for j in range(n)] for k in range(n)]
 
 
-def _ut_minus_half_u(model: Model, q: Coordinates, qd: Coordinates) -> Square:
-    _, U = _mdot_and_u(model, q, qd)
-    n = model.n
+def _ut_minus_half_u(D: Sequence[Square], qd: Coordinates) -> Square:
+    _, U = _mdot_and_u(D, qd)
+    n = len(qd)
     return [[U[j][k] - 0.5 * U[k][j] for j in range(n)] for k in range(n)]
 
 
+# C from the partial derivatives of M, D[i] = ∂M/∂q_i, and q̇.
+FROM_PARTIALS = {"kronecker": _kronecker, "mdot-u/2": _mdot_minus_half_u, "ut-u/2": _ut_minus_half_u}
+
+
+def _by_partials(formula: Callable[[Sequence[Square], Coordinates], Square]) -> Choice:
+    return lambda model, q, qd: formula(mass_matrix_partials(model, q), qd)
+
+
+Choice = Callable[[Model, Coordinates, Coordinates], Square]
+
 # The choices of seed 004: all give the same c = C q̇; the first two, which are equal, keep Ṁ − 2C skew.
-CHOICES = {
+CHOICES: dict[str, Choice] = {
     "christoffel": coriolis_matrix,
-    "kronecker": _kronecker,
-    "mdot-u/2": _mdot_minus_half_u,
-    "ut-u/2": _ut_minus_half_u,
+    **{name: _by_partials(formula) for name, formula in FROM_PARTIALS.items()},
 }

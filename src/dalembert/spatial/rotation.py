@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from numbers import Real
 
 from dalembert import scalar
 from dalembert.errors import unknown
@@ -43,12 +44,15 @@ EULER_SEQUENCES = tuple(
 )
 
 
-def cos_sin(angle: float) -> tuple[float, float]:
+def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
     """(cos, sin) of a constant angle, exact at multiples of π/2 that were written as decimals."""
-    quarter = round(angle / (math.pi / 2)) if math.isfinite(angle) else 0
-    if abs(angle - quarter * (math.pi / 2)) <= EXACT_ANGLE:
+    if not isinstance(angle, Real):
+        return scalar.cos(angle), scalar.sin(angle)
+    x = float(angle)
+    quarter = round(x / (math.pi / 2)) if math.isfinite(x) else 0
+    if abs(x - quarter * (math.pi / 2)) <= EXACT_ANGLE:
         return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarter % 4]
-    return math.cos(angle), math.sin(angle)
+    return math.cos(x), math.sin(x)
 
 
 def about(axis: Vector, c: Scalar, s: Scalar) -> Matrix:

@@ -1,0 +1,114 @@
+"""dalembert equations: the closed-form equations of motion, for people, papers and programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dalembert.cli import output
+
+if TYPE_CHECKING:
+    from dalembert.symbolic.equations import Equations
+
+FORMATS = ("text", "latex", "sympy")
+DOCUMENTS = ("markdown", "latex", "text")
+
+
+@click.command(name="equations", short_help="Closed-form equations, exact; check a derivation.")
+@output.robot_argument
+@click.option("--of", "what", metavar="M,C,…", help="What to print: M, C, g, tau, Gamma, K, P, T, J, det, Y, or M12.")
+@click.option(
+    "--symbolic",
+    default="all",
+    show_default=True,
+    help="Which parameters are symbols: all, inertias, lengths, none, or names as m1,m2,g.",
+)
+@click.option("--physical", is_flag=True, help="In the physical parameters, without lumped constants.")
+@click.option("--long", is_flag=True, help="cos(q1 + q2) instead of c12.")
+@click.option("--friction", is_flag=True, help="With F_v q̇ + F_s sgn(q̇) in the joint equations.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--document", type=click.Choice(DOCUMENTS), help="The whole derivation, step by step.")
+@click.option("--check", nargs=2, metavar="NAME FORMULA", help="Compare a formula of yours with the derived entry.")
+@click.option("-o", "--output", "file", type=click.Path(dir_okay=False), help="Write to a file.")
+@output.tip_option
+@output.json_option
+def command(
+    robot: str,
+    what: str | None,
+    symbolic: str,
+    physical: bool,
+    long: bool,
+    friction: bool,
+    form: str,
+    document: str | None,
+    check: tuple[str, str] | None,
+    file: str | None,
+    tip: str | None,
+    as_json: bool,
+) -> None:
+    """Derive M, C, g and the rest in closed form, exactly.
+
+    \b
+    Examples:
+      dalembert equations planar-2r
+      dalembert equations puma560 --of det
+      dalembert equations planar-2r --document latex -o arm.tex
+      dalembert equations planar-2r --check M12 "I2 + m2*(r2**2 + l1*r2*cos(q2))"
+    """
+    from dalembert.symbolic.parameters import CHOICES
+
+    chosen = symbolic if symbolic in CHOICES else [name.strip() for name in symbolic.split(",")]
+    e = output.load(robot, tip).equations(chosen, friction=friction)
+    if check:
+        _check(e, *check, as_json)
+        return
+    names = [name.strip() for name in what.split(",")] if what else []
+    if as_json:
+        output.print_json(_data(e, names))
+        return
+    written = e.document(document) if document else _written(e, names, form, not physical, long)
+    if file:
+        Path(file).write_text(written, encoding="utf-8")
+        click.echo(f"wrote {file}")
+    else:
+        click.echo(written, nl=not written.endswith("\n"))
+
+
+def _check(e: Equations, name: str, formula: str, as_json: bool) -> None:
+    result = e.compare(name, formula)
+    if as_json:
+        output.print_json(
+            {"entry": result.name, "equal": result.equal, "difference": result.off, "slip": result.slip,
+             "derived": result.derived}
+        )  # fmt: skip
+    else:
+        click.echo(str(result))
+    if not result:
+        raise click.exceptions.Exit(1)
+
+
+def _written(e: Equations, names: list[str], form: str, lump: bool, long: bool) -> str:
+    from dalembert.symbolic.lumps import TooLargeError
+
+    if form == "sympy":
+        return "\n".join(f"{name} = {e.sympy(name)}" for name in names or ("M", "C", "g")) + "\n"
+    if names == ["det"] and form == "text":
+        return f"det = {e.factored('det')}\n"
+    try:
+        return e.latex(*names, lump=lump, long=long) + "\n" if form == "latex" else e.text(*names, lump=lump, long=long)
+    except TooLargeError as error:
+        if names:
+            raise
+        return f"{e.structure()}\n{error}: --document, --of, or --symbolic inertias.\n"
+
+
+def _data(e: Equations, names: list[str]) -> dict[str, object]:
+    form = [e.legible(*names)] if names else [e.legible("M", "C"), e.legible("g", lump=False)]
+    from dalembert.symbolic.text import text
+
+    lumps = {name: text(x, long=True) for part in form for name, x in part.lumps.items()}
+    entries = {name: text(x, long=True) for part in form for name, x in part.entries.items()}
+    parameters = {name: {"meaning": p.meaning, "value": e.values[name]} for name, p in e.parameters.items()}
+    return {"robot": e.name, "parameters": parameters, "lumps": lumps, "entries": entries, "notes": e.notes}

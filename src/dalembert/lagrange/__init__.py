@@ -1,0 +1,7 @@
+"""Lagrangian systems: equations of motion of any mechanism from its energies, over SymPy, compiled as robots are."""
+
+from dalembert.lagrange.bodies import Particle, RigidBody
+from dalembert.lagrange.symbols import coordinates, rate
+from dalembert.lagrange.system import LagrangianSystem, StateSpace
+
+__all__ = ["LagrangianSystem", "Particle", "RigidBody", "StateSpace", "coordinates", "rate"]

@@ -1,0 +1,127 @@
+"""Particles and rigid bodies placed by position vectors and rotations: their energies.
+
+A vector is a list, tuple or SymPy matrix of one to three components; those not given are zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dalembert.errors import InputError
+from dalembert.lagrange.fourier import tidy
+from dalembert.lagrange.symbols import Expression, is_function_of_time, rate, sympy
+
+
+def vector(x: Any, what: str) -> tuple[Expression, Expression, Expression]:
+    """Three components of a list, tuple or SymPy matrix of one to three."""
+    sp = sympy()
+    if not isinstance(x, (list, tuple, sp.MatrixBase, sp.Tuple)) or not 1 <= len(x) <= 3:
+        raise InputError(f"{what} must be a vector of one to three components, as in (x, y, z); got {x!r}")
+    try:
+        parts = [sp.sympify(part, strict=True) for part in x]
+    except (sp.SympifyError, TypeError):
+        raise InputError(f"{what} must hold SymPy expressions or numbers, got {x!r}") from None
+    a, b, c = parts + [sp.Integer(0)] * (3 - len(parts))
+    return a, b, c
+
+
+def _velocity(x: Expression, coordinates: Sequence[Any]) -> Expression:
+    functions = any(is_function_of_time(q) for q in coordinates)
+    return rate(x) if functions and x.free_symbols else rate(x, coordinates)
+
+
+def _square(v: Sequence[Expression]) -> Expression:
+    return sympy().Add(*(x**2 for x in v))
+
+
+@dataclass(frozen=True)
+class Particle:
+    """A mass [kg] at a position [m], a vector of expressions in the coordinates."""
+
+    mass: Any
+    position: Any
+
+    def kinetic_energy(self, coordinates: Sequence[Any]) -> Expression:
+        """K = ½ m |ṙ|² [J].  Seed 002."""
+        r = vector(self.position, "the position of a body")
+        return _expression(self.mass, "the mass of a body") * _square([_velocity(x, coordinates) for x in r]) / 2
+
+    def potential_energy(self, gravity: Any) -> Expression:
+        """P = −m gᵀ r [J], zero at the origin."""
+        return _weight(self.mass, self.position, gravity)
+
+
+@dataclass(frozen=True)
+class RigidBody:
+    """A body: mass [kg], inertia about its centre of mass [kg m²], position of that centre [m], and orientation.
+
+    In the plane, `inertia` is one expression and `angle` the angle turned about z. In space, `inertia` is 3×3 in the
+    body's own axes and `rotation` the 3×3 matrix R that maps them to the base's."""
+
+    mass: Any
+    inertia: Any
+    position: Any
+    rotation: Any = None
+    angle: Any = None
+
+    def kinetic_energy(self, coordinates: Sequence[Any]) -> Expression:
+        """K = ½ m |ṙ|² + ½ ωᵀ I ω, ω in the body's axes from S(ω) = Rᵀ Ṙ [J].  Seed 002."""
+        sp = sympy()
+        moving = Particle(self.mass, self.position).kinetic_energy(coordinates)
+        if (self.rotation is None) == (self.angle is None):
+            raise InputError("a RigidBody is turned by rotation= (3×3) or, in the plane, by angle=: give one of them")
+        if self.angle is not None:
+            if isinstance(self.inertia, (list, tuple, sp.MatrixBase)):
+                raise InputError("a RigidBody with angle= has one moment of inertia, about z; a 3×3 needs rotation=")
+            I, angle = _expression(self.inertia, "the inertia of a body"), _expression(self.angle, "angle")
+            return moving + I * _velocity(angle, coordinates) ** 2 / 2
+        R, I = _matrix(self.rotation, "rotation"), _matrix(self.inertia, "inertia")
+        if (R.T * R).applyfunc(tidy) != sp.eye(3) and (R.T * R).applyfunc(sp.simplify) != sp.eye(3):
+            raise InputError(f"rotation is not a rotation matrix: RᵀR is not the identity, R = {R}")
+        if (I - I.T).applyfunc(sp.expand) != sp.zeros(3):
+            raise InputError("an inertia matrix is symmetric; this one is not")
+        S = R.T * R.applyfunc(lambda x: _velocity(x, coordinates))
+        omega = sp.Matrix([S[2, 1], S[0, 2], S[1, 0]]).applyfunc(tidy)
+        return moving + (omega.T * I * omega)[0] / 2
+
+    def potential_energy(self, gravity: Any) -> Expression:
+        """P = −m gᵀ r [J], zero at the origin."""
+        return _weight(self.mass, self.position, gravity)
+
+
+def _weight(mass: Any, position: Any, gravity: Any) -> Expression:
+    r, g = vector(position, "the position of a body"), vector(gravity, "gravity")
+    return -_expression(mass, "the mass of a body") * sympy().Add(*(a * b for a, b in zip(g, r, strict=True)))
+
+
+def _expression(x: Any, what: str) -> Expression:
+    sp = sympy()
+    try:
+        return sp.sympify(x, strict=True)
+    except (sp.SympifyError, TypeError):
+        raise InputError(f"{what} must be a SymPy expression or a number, got {x!r}") from None
+
+
+def _matrix(x: Any, what: str) -> Any:
+    sp = sympy()
+    try:
+        matrix = sp.Matrix(x)
+    except (TypeError, ValueError):
+        matrix = None
+    if matrix is None or matrix.shape != (3, 3):
+        raise InputError(f"{what} must be a 3×3 matrix, got {x!r}")
+    return matrix
+
+
+def energies(bodies: Any, coordinates: Sequence[Any], gravity: Any) -> tuple[Expression, Expression]:
+    """(K, P) of several bodies."""
+    sp = sympy()
+    if not isinstance(bodies, (list, tuple)):
+        bodies = [bodies]
+    for body in bodies:
+        if not isinstance(body, (Particle, RigidBody)):
+            raise InputError(f"bodies are Particle or RigidBody objects, not {type(body).__name__}")
+    kinetic = sp.Add(*(body.kinetic_energy(coordinates) for body in bodies))
+    return kinetic, sp.Add(*(body.potential_energy(gravity) for body in bodies))

@@ -1,0 +1,644 @@
+"""`LagrangianSystem`: any mechanism from its energies, with the face of a `Robot` where the two overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.arguments import explain, numbers, switch
+from dalembert.compile import Kernel
+from dalembert.errors import InputError, unknown
+from dalembert.lagrange import kernels
+from dalembert.lagrange.bodies import energies, vector
+from dalembert.lagrange.check import check
+from dalembert.lagrange.derive import (
+    Energies,
+    Row,
+    Rows,
+    derive,
+    generalized_forces,
+    null_space,
+    pfaffian_row,
+    shortened,
+    solve,
+)
+from dalembert.lagrange.symbols import Alphabet, Expression, as_list, sympy
+from dalembert.lagrange.symbols import coordinates as make_coordinates
+from dalembert.robot import Limits
+
+Array = NDArray[np.float64]
+_NOT_A_POTENTIAL = (
+    "a potential depends on coordinates only; put it into the kinetic energy, forces= or dissipation="
+)
+_NOT_HOLONOMIC = "use pfaffian= for constraints on velocities"
+
+
+class StateSpace(NamedTuple):
+    """ẋ = f(x, u): f and x = (q, q̇) are columns of 2n, u a column of the inputs (or of τ where none are named)."""
+
+    f: Any
+    x: Any
+    u: Any
+
+    def jacobians(self) -> tuple[Any, Any]:
+        """(∂f/∂x, ∂f/∂u) as SymPy matrices: the linearisation about any state."""
+        return _jacobian(self.f, self.x), _jacobian(self.f, self.u)
+
+
+def _jacobian(f: Any, by: Any) -> Any:
+    """∂f/∂by, also by functions of time and their derivatives, which SymPy would take as dependent."""
+    sp = sympy()
+    plain = {s: sp.Dummy(str(s)) for s in by}
+    back = {dummy: s for s, dummy in plain.items()}
+    return f.xreplace(plain).jacobian(list(plain.values())).xreplace(back)
+
+
+class LagrangianSystem:
+    """A mechanism from its kinetic and potential energy: τ = M q̈ + C q̇ + g + ∂R/∂q̇ − ψ + Aᵀλ.
+
+    `coordinates`: symbols made by `coordinates("q1 q2")`, any SymPy symbols, `dynamicsymbols`, or the names alone. The
+    velocity of `q1` is the symbol `q1d` (`rate(q1)`), or `Derivative(q1, t)` for functions of time.
+
+    kinetic:      K(q, q̇), at most quadratic in the velocities [J]
+    potential:    P(q) [J]
+    parameters:   symbol (or its name) → number; those without one stay symbols, until `with_parameters`
+    constraints:  holonomic ones, expressions φ(q) that stay zero, or equations
+    pfaffian:     rows a(q) with a q̇ = 0, or expressions linear in the velocities
+    forces:       ψ: n generalized forces, or (force, point) pairs, which work along ∂r/∂q; part of every equation
+    dissipation:  Rayleigh's function R(q, q̇), whose ∂R/∂q̇ resists the motion
+    inputs:       symbols in `forces` that are inputs u; ψ is linear in them, and B = ∂ψ/∂u
+
+    Never changed: `with_parameters` returns another system.  Seeds 001, 002, 003.
+    """
+
+    def __init__(
+        self,
+        coordinates: Any,
+        kinetic: Any,
+        potential: Any = 0,
+        *,
+        parameters: Mapping[Any, Any] | None = None,
+        constraints: Any = (),
+        pfaffian: Any = (),
+        forces: Any = (),
+        dissipation: Any = 0,
+        inputs: Any = (),
+        name: str = "system",
+    ) -> None:
+        self.name = str(name)
+        if parameters is not None and not isinstance(parameters, Mapping):
+            raise InputError(f"parameters map symbols to numbers; got {type(parameters).__name__}")
+        self._given = dict(
+            coordinates=coordinates, kinetic=kinetic, potential=potential, parameters=dict(parameters or {}),
+            constraints=constraints, pfaffian=pfaffian, forces=forces, dissipation=dissipation, inputs=inputs,
+            name=name,
+        )  # fmt: skip
+        self._alphabet = Alphabet(coordinates)
+        self._energies = self._read(kinetic, potential, dissipation, constraints, pfaffian, forces, inputs)
+        self._check_places()
+        self._parameters = self._alphabet.parameters(self._energies.inputs)
+        self._check_reserved()
+        self._numbers = self._checked_numbers(parameters or {})
+        self._terms = derive(self._alphabet, self._energies)
+        self._dependent = check(self._alphabet, self._energies, self._terms, self._numbers)
+        self._kernels: dict[Any, Kernel] = {}
+        self._calls: dict[Any, Callable[..., Any]] = {}
+
+    @classmethod
+    def from_bodies(
+        cls, coordinates: Any, bodies: Any, gravity: Any = (0, 0, 0), potential: Any = 0, **options: Any
+    ) -> LagrangianSystem:
+        """From particles and rigid bodies, under a gravity [m/s²]; `potential` adds springs and the like. The other
+        options are those of the class."""
+        given = make_coordinates(coordinates) if isinstance(coordinates, str) else coordinates
+        listed = as_list(given)
+        kinetic, weight = energies(bodies, listed, gravity)
+        return cls(listed, kinetic, weight + potential, **options)
+
+    def with_parameters(self, values: Mapping[Any, Any] | None = None, **named: Any) -> LagrangianSystem:
+        """The same system with numbers for parameters, `with_parameters(l1=0.5)` or by a dictionary."""
+        known = {str(s): x for s, x in self._numbers.items() if x is not None}
+        new = {str(key): value for key, value in {**(values or {}), **named}.items()}
+        return LagrangianSystem(**{**self._given, "parameters": {**known, **new}})
+
+    def __reduce__(self) -> Any:
+        return (_restored, (self._given,))
+
+    def __repr__(self) -> str:
+        parts = [_count(self.n, "coordinate")]
+        if self._terms.A:
+            parts.append(_count(len(self._terms.A), "constraint"))
+        return f"<LagrangianSystem {self.name!r}: {', '.join(parts)}>"
+
+    # ------------------------------------------------------------------------------------------ reading, checking
+    def _read(
+        self, kinetic: Any, potential: Any, dissipation: Any, constraints: Any, pfaffian: Any, forces: Any, inputs: Any
+    ) -> Energies:
+        read = self._alphabet.read
+        return Energies(
+            read(kinetic, "the kinetic energy"),
+            read(potential, "the potential energy"),
+            read(dissipation, "the dissipation"),
+            tuple(read(f, f"constraint {k}") for k, f in enumerate(_listed(constraints), 1)),
+            tuple(self._read_pfaffian(row, k) for k, row in enumerate(_rows(pfaffian), 1)),
+            self._read_forces(forces),
+            self._read_inputs(inputs),
+        )
+
+    def _read_pfaffian(self, row: Any, k: int) -> Row:
+        what = f"pfaffian constraint {k}"
+        if not isinstance(row, (list, tuple)):
+            return pfaffian_row(self._alphabet.read(row, what), self._alphabet, what)
+        if len(row) != self.n:
+            raise InputError(f"{what} has {len(row)} entries; a row of A has one per coordinate, {self.n}")
+        return tuple(self._alphabet.read(x, what) for x in row)
+
+    def _read_forces(self, forces: Any) -> Row:
+        sp, read = sympy(), self._alphabet.read
+        items = _listed(forces)
+        if not items:
+            return (sp.Integer(0),) * self.n
+        if all(_is_pair(item) for item in items):
+            pairs = []
+            for k, (force, point) in enumerate(items, 1):
+                f = tuple(read(x, f"force {k}") for x in vector(force, f"force {k}"))
+                r = tuple(read(x, f"the point of force {k}") for x in vector(point, f"the point of force {k}"))
+                pairs.append((f, r))
+            return generalized_forces(pairs, self._alphabet.q)
+        if len(items) != self.n or any(isinstance(item, (list, tuple, sp.MatrixBase)) for item in items):
+            raise InputError(
+                f"forces are {self.n} generalized forces, one per coordinate ({', '.join(self.joint_names)}), or pairs "
+                f"(force, point) of vectors; got {len(items)} entries: {forces!r}"
+            )
+        return tuple(read(x, f"force {k}") for k, x in enumerate(items, 1))
+
+    def _read_inputs(self, inputs: Any) -> Row:
+        sp = sympy()
+        found: list[Any] = []
+        for u in sp.symbols(inputs, seq=True) if isinstance(inputs, str) and inputs else _listed(inputs or ()):
+            if not isinstance(u, sp.Symbol):
+                raise InputError(f"an input is a SymPy symbol, not {u!r}")
+            if u.name in {s.name for s in (*self._alphabet.q, *self._alphabet.qd)}:
+                raise InputError(f"the name {u.name!r} is used twice: for an input, and a coordinate or its velocity")
+            if u.name in {s.name for s in found}:
+                raise InputError(f"the name {u.name!r} is used twice among the inputs")
+            found.append(u if not isinstance(inputs, str) else self._alphabet.known(u))
+            self._alphabet.read(found[-1], "an input")
+        return tuple(found)
+
+    def _check_places(self) -> None:
+        """Velocities and inputs only where they may stand."""
+        e = self._energies
+        fixed = [("the potential energy", e.potential, _NOT_A_POTENTIAL)]
+        fixed += [(f"constraint {k}", f, _NOT_HOLONOMIC) for k, f in enumerate(e.holonomic, 1)]
+        for k, row in enumerate(e.pfaffian, 1):
+            fixed += [(f"pfaffian constraint {k}", x, "its entries depend on coordinates only") for x in row]
+        for what, x, remedy in fixed:
+            moving = [str(s) for s in self._alphabet.qd if x.has(s)]
+            if moving:
+                raise InputError(f"{what}, {x}, contains the velocity {moving[0]}: {remedy}")
+        for what, x in [("the kinetic energy", e.kinetic), ("the dissipation", e.dissipation), *(f[:2] for f in fixed)]:
+            driven = [str(u) for u in e.inputs if x.has(u)]
+            if driven:
+                raise InputError(f"{what} contains the input {driven[0]}: inputs act through forces=")
+        idle = [str(u) for u in e.inputs if not any(f.has(u) for f in e.forces)]
+        if idle:
+            raise InputError(f"the input {idle[0]} does nothing: no force in forces= contains it")
+
+    def _check_reserved(self) -> None:
+        own = {s.name for s in (*self.multiplier_symbols, *(() if self._energies.inputs else self.tau))}
+        for s in self._parameters:
+            if s.name in own:
+                raise InputError(
+                    f"the name {s.name!r} is used twice: for a parameter, and for a multiplier or a generalized force "
+                    "in the equations; rename the parameter, or say inputs= if it is one"
+                )
+
+    def _checked_numbers(self, parameters: Mapping[Any, Any]) -> dict[Any, float | None]:
+        names = {s.name: s for s in self._parameters}
+        result: dict[Any, float | None] = dict.fromkeys(self._parameters)
+        seen: set[str] = set()
+        for key, value in parameters.items():
+            name = str(key)
+            if name in self.joint_names or name in {s.name for s in self._energies.inputs}:
+                raise InputError(f"the name {name!r} is used twice: for a parameter, and for a coordinate or an input")
+            if name not in names:
+                raise unknown(f"parameter of {self.name!r}", name, names)
+            if name in seen:
+                raise InputError(f"the name {name!r} is used twice among the parameters")
+            seen.add(name)
+            (result[names[name]],) = numbers(f"parameter {name!r}", value, ())
+        return result
+
+    # --------------------------------------------------------------------------------------------- what it is
+    @property
+    def n(self) -> int:
+        """Number of coordinates: the length of q."""
+        return len(self._alphabet.names)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the coordinates, in the order of q."""
+        return self._alphabet.names
+
+    @property
+    def limits(self) -> Limits:
+        """None: ±inf for every coordinate."""
+        endless = np.full(self.n, np.inf)
+        return Limits(-endless, endless, endless, endless)
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """n − rank A: how many coordinates can be moved independently.  Seeds 001, 002."""
+        return self.n - len(self._terms.A)  # A has full rank, or the system would have been refused
+
+    @property
+    def parameters(self) -> dict[Any, float]:
+        """Parameters that have a number."""
+        return {s: x for s, x in self._numbers.items() if x is not None}
+
+    @property
+    def free_parameters(self) -> tuple[Any, ...]:
+        """Parameters that have none yet."""
+        return tuple(s for s, x in self._numbers.items() if x is None)
+
+    # ----------------------------------------------------------------------------------------------- in symbols
+    @cached_property
+    def _outside(self) -> tuple[Row, Row, Row]:
+        return self._alphabet.outside()
+
+    @cached_property
+    def _to_outside(self) -> dict[Any, Any]:
+        a = self._alphabet
+        pairs = zip((*a.q, *a.qd, *a.qdd), (s for group in self._outside for s in group), strict=True)
+        return dict(pairs)
+
+    def _write(self, x: Any) -> Any:
+        return x.xreplace(self._to_outside)
+
+    def _matrix(self, rows: Rows, columns: int) -> Any:
+        return self._write(sympy().ImmutableMatrix(len(rows), columns, [x for row in rows for x in row]))
+
+    def _column(self, row: Row) -> Any:
+        return self._matrix(tuple((x,) for x in row), 1)
+
+    @property
+    def coordinates(self) -> tuple[Any, ...]:
+        return self._outside[0]
+
+    @property
+    def velocities(self) -> tuple[Any, ...]:
+        return self._outside[1]
+
+    @property
+    def accelerations(self) -> tuple[Any, ...]:
+        return self._outside[2]
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        return self._energies.inputs
+
+    @property
+    def tau(self) -> tuple[Any, ...]:
+        """Symbols of the generalized forces τ that the equations have on their right if no inputs are named."""
+        return _numbered("tau", self.n)
+
+    @property
+    def multiplier_symbols(self) -> tuple[Any, ...]:
+        """Symbols of the multipliers λ, one per row of A."""
+        return _numbered("lambda", len(self._energies.holonomic) + len(self._energies.pfaffian))
+
+    @property
+    def kinetic(self) -> Expression:
+        return self._write(self._energies.kinetic)
+
+    @property
+    def potential(self) -> Expression:
+        return self._write(self._energies.potential)
+
+    @property
+    def dissipation_function(self) -> Expression:
+        return self._write(self._energies.dissipation)
+
+    @property
+    def lagrangian(self) -> Expression:
+        """L = K − P."""
+        return self.kinetic - self.potential
+
+    @property
+    def M(self) -> Any:
+        """Mass matrix ∂²K/∂q̇∂q̇.  (n, n)."""
+        return self._matrix(self._terms.M, self.n)
+
+    @property
+    def Gamma(self) -> Any:
+        """Christoffel symbols, [i, j, k] = ½ (∂ᵢM_kj + ∂ⱼM_ki − ∂ₖM_ij), the equation's index last.  (n, n, n)."""
+        return self._write(sympy().ImmutableDenseNDimArray(self._terms.Gamma))
+
+    @property
+    def C(self) -> Any:
+        """Coriolis matrix C_kj = Σᵢ Γ_ijk q̇ᵢ, plus the skew ∂ⱼb_k − ∂ₖb_j if K has terms bᵀq̇.  (n, n)."""
+        return self._matrix(self._terms.C, self.n)
+
+    @property
+    def g(self) -> Any:
+        """∂(P − K₀)/∂q, K₀ being what K has without velocities.  (n, 1)."""
+        return self._column(self._terms.g)
+
+    @property
+    def friction(self) -> Any:
+        """∂R/∂q̇ of Rayleigh's dissipation function R.  (n, 1)."""
+        return self._column(self._terms.friction)
+
+    @property
+    def forces(self) -> Any:
+        """Generalized forces ψ = ψ₀ + B u.  (n, 1)."""
+        return self._column(self._energies.forces)
+
+    @property
+    def B(self) -> Any:
+        """∂ψ/∂u: what the inputs do to each coordinate; the identity if none are named.  (n, m)."""
+        return self._matrix(self._terms.B, len(self.inputs)) if self.inputs else sympy().eye(self.n).as_immutable()
+
+    @property
+    def A(self) -> Any:
+        """Constraints on velocities, A q̇ = 0: ∂φ/∂q, then the Pfaffian rows.  (k, n)."""
+        return self._matrix(self._terms.A, self.n)
+
+    @property
+    def A_dot(self) -> Any:
+        """Rate of A along the motion, so that A q̈ + Ȧ q̇ = 0.  (k, n)."""
+        return self._matrix(self._terms.A_dot, self.n)
+
+    @property
+    def virtual_displacements(self) -> Any:
+        """Z with A Z = 0: its columns are directions δq that the constraints allow.  (n, freedoms).  Seed 002."""
+        return self._write(null_space(self._terms.A, self.n, self._dependent).as_immutable())
+
+    @property
+    def equations(self) -> list[Any]:
+        """n equations of motion M q̈ + C q̇ + g + ∂R/∂q̇ − ψ₀ + Aᵀλ = τ (or B u, if inputs are named), then the
+        constraints, as SymPy equations."""
+        sp = sympy()
+        qd, qdd = (sp.Matrix(x) for x in (self.velocities, self.accelerations))
+        left = self.M * qdd + (self.C * qd).applyfunc(sp.expand)
+        left += self.g + self.friction - self._column(self._terms.forces)
+        if self._terms.A:
+            left += self.A.T * sp.Matrix(self.multiplier_symbols)
+        right = self.B * sp.Matrix(self.inputs or self.tau)
+        held = [self._write(f) for f in self._energies.holonomic]
+        rolling = self._matrix(self._energies.pfaffian, self.n) * qd if self._energies.pfaffian else []
+        return [sp.Eq(a, b, evaluate=False) for a, b in zip(left, right, strict=True)] + [
+            sp.Eq(x, 0, evaluate=False) for x in (*held, *rolling)
+        ]
+
+    def state_space(self) -> StateSpace:
+        """ẋ = f(x, u) in symbols, x = (q, q̇), u the inputs, or τ if none are named; λ eliminated.  Seed 003."""
+        sp = sympy()
+        t = self._terms
+        M, v = sp.Matrix(t.M), sp.Matrix(self._alphabet.qd)
+        u = sp.Matrix(self.inputs or self.tau)
+        B = sp.Matrix(self.n, len(self.inputs), lambda i, j: t.B[i][j]) if self.inputs else sp.eye(self.n)
+        columns = (sp.Matrix(row) for row in (t.g, t.friction, t.forces))
+        g, friction, forces = columns
+        right = B * u - sp.Matrix(t.C) * v - g - friction + forces
+        if t.A:
+            A = sp.Matrix(t.A)
+            multipliers = solve(A * solve(M, A.T), A * solve(M, right) + sp.Matrix(t.A_dot) * v)
+            right = right - A.T * multipliers
+        f = sp.Matrix([*v, *(shortened(x) for x in solve(M, right))])
+        return StateSpace(self._write(f.as_immutable()), sp.ImmutableMatrix(self.coordinates + self.velocities), u)
+
+    def latex(self, x: Any = None) -> str:
+        """LaTeX of an expression, matrix or equation of this system, with dots for rates; of all its equations, one per
+        line, if none is given."""
+        sp, a = sympy(), self._alphabet
+        if x is None:
+            return " \\\\\n".join(self.latex(equation) for equation in self.equations)
+        dots = {s: rf"\dot{{{sp.latex(q)}}}" for s, q in zip(a.qd, a.q, strict=True)}
+        dots |= {s: rf"\ddot{{{sp.latex(q)}}}" for s, q in zip(a.qdd, a.q, strict=True)}
+        inside = {out: s for s, out in self._to_outside.items()}
+        return str(sp.latex(sp.sympify(x).xreplace(inside), symbol_names=dots))
+
+    def _repr_latex_(self) -> str:
+        return "$$\\begin{gathered}\n" + self.latex() + "\n\\end{gathered}$$"
+
+    # ------------------------------------------------------------------------------------------------ in numbers
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        multipliers: ArrayLike | None = None,
+        *,
+        friction: bool = True,
+        out: Array | None = None,
+    ) -> Array:
+        """τ = M q̈ + C q̇ + g + ∂R/∂q̇ − ψ₀ [+ Aᵀλ].  (..., n).
+
+        Dissipation is part of the equations that were written, so it is in, unless friction=False. `multipliers`
+        (..., k): λ of the force against the constraints."""
+        if multipliers is None:
+            return self._run("inverse_dynamics", out, q, qd, qdd, friction=friction)
+        return self._run("inverse_dynamics", out, q, qd, qdd, multipliers, given=("multipliers",), friction=friction)
+
+    def forward_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, friction: bool = True, out: Array | None = None
+    ) -> Array:
+        """q̈ = M⁻¹ (τ − C q̇ − g − ∂R/∂q̇ + ψ₀ − Aᵀλ), which satisfies A q̈ + Ȧ q̇ = 0.  (..., n)."""
+        return self._run("forward_dynamics", out, q, qd, tau, friction=friction)
+
+    def multipliers(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, friction: bool = True) -> Array:
+        """λ in τ = M q̈ + h + Aᵀλ, one per row of A.  (..., k).  Seed 001."""
+        return self._run("multipliers", None, q, qd, tau, friction=friction)
+
+    def constraint_forces(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, friction: bool = True) -> Array:
+        """Aᵀλ: the part of τ that presses against the constraints; they act on the system with −Aᵀλ.  (..., n)."""
+        return self._run("constraint_forces", None, q, qd, tau, friction=friction)
+
+    def constraint_matrix(self, q: ArrayLike) -> Array:
+        """A(q), A q̇ = 0.  (..., k, n)."""
+        return self._run("constraint_matrix", None, q)
+
+    def constraint_matrix_dot(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Ȧ(q, q̇).  (..., k, n)."""
+        return self._run("constraint_matrix_dot", None, q, qd)
+
+    def constraint_error(self, q: ArrayLike) -> Array:
+        """φ(q) of the holonomic constraints, zero where they hold.  (..., h)."""
+        return self._run("constraint_error", None, q)
+
+    def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """M(q).  (..., n, n)."""
+        return self._run("mass_matrix", out, q)
+
+    def mass_matrix_dot(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Ṁ(q, q̇) = C + Cᵀ.  (..., n, n)."""
+        return self._run("mass_matrix_dot", None, q, qd)
+
+    def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
+        """C(q, q̇), by Christoffel symbols: Ṁ − 2C is skew-symmetric.  (..., n, n)."""
+        return self._run("coriolis_matrix", out, q, qd)
+
+    def coriolis_torque(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """c(q, q̇) = C q̇.  (..., n)."""
+        return self._run("coriolis_torque", None, q, qd)
+
+    def bias_torque(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """C q̇ + g, without dissipation and given forces.  (..., n)."""
+        return self._run("bias_torque", None, q, qd)
+
+    def friction_torque(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """∂R/∂q̇: what must be supplied against the dissipation.  (..., n)."""
+        return self._run("friction_torque", None, q, qd)
+
+    def applied_force(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """ψ₀(q, q̇): the given forces, inputs zero.  (..., n)."""
+        return self._run("applied_force", None, q, qd)
+
+    def christoffel(self, q: ArrayLike) -> Array:
+        """Γ(q), [i, j, k] with the equation's index last.  (..., n, n, n)."""
+        return self._run("christoffel", None, q)
+
+    def gravity_torque(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """g(q) = ∂(P − K₀)/∂q.  (..., n)."""
+        return self._run("gravity_torque", out, q)
+
+    def kinetic_energy(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """K(q, q̇) as given [J].  (...)."""
+        return self._run("kinetic_energy", None, q, qd)
+
+    def potential_energy(self, q: ArrayLike) -> Array:
+        """P(q) as given [J].  (...)."""
+        return self._run("potential_energy", None, q)
+
+    def dissipation(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Rayleigh's R(q, q̇) [W]: for a quadratic one the power lost is 2R.  (...)."""
+        return self._run("dissipation", None, q, qd)
+
+    def input_matrix(self, q: ArrayLike) -> Array:
+        """B(q), so that inputs u act as τ = B u.  (..., n, m)."""
+        return self._run("input_matrix", None, q)
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, friction: bool = True
+    ) -> tuple[Array, Array, Array]:
+        """(∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈); the last is M.  (..., n, n) each."""
+        return self._run("inverse_dynamics_derivatives", None, q, qd, qdd, friction=friction)
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = True
+    ) -> tuple[Array, Array, Array]:
+        """(∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ), constraints included.  (..., n, n) each."""
+        return self._run("forward_dynamics_derivatives", None, q, qd, tau, friction=friction)
+
+    def linearize(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = True) -> tuple[Array, Array]:
+        """(A, B) of ẋ ≈ f + A δx + B δτ about a state, x = (q, q̇).  (..., 2n, 2n) and (..., 2n, n)."""
+        D_q, D_qd, D_tau = self.forward_dynamics_derivatives(q, qd, tau, friction)
+        n, batch = self.n, D_q.shape[:-2]
+        A, B = np.zeros((*batch, 2 * n, 2 * n)), np.zeros((*batch, 2 * n, n))
+        A[..., :n, n:] = np.eye(n)
+        A[..., n:, :n], A[..., n:, n:], B[..., n:, :] = D_q, D_qd, D_tau
+        return A, B
+
+    def kernel(
+        self, name: str, given: Sequence[str] = (), *, parameters: Sequence[Any] = (), **options: Any
+    ) -> Kernel:
+        """The compiled object behind a method. `given` names optional arguments that will be passed ("multipliers");
+        `options` are the method's. `parameters` named here, symbols or their names, are no numbers in the kernel but
+        its last argument, a vector: one kernel for many designs, and `derivative("parameters")`."""
+        row = kernels.row_of(name)
+        for argument in given:
+            if argument not in row.optional or name in kernels.DERIVATIVES:
+                raise unknown(f"optional argument of {name}", argument, row.optional)
+        complete = kernels.check_options(name, options)
+        for option, value in complete.items():
+            switch(option, value)
+        free = self._named(parameters)
+        key = (name, tuple(given), free, *complete.values())
+        if key not in self._kernels:
+            a, e, t, numbers = self._alphabet, self._energies, self._terms, self._all_numbers(free)
+            self._kernels[key] = kernels.make(self.name, a, e, t, numbers, name, tuple(given), complete, free)
+        return self._kernels[key]
+
+    def _named(self, parameters: Sequence[Any]) -> tuple[Any, ...]:
+        """The symbols of parameters given by name."""
+        known = {s.name: s for s in self._parameters}
+        names = [str(s) for s in parameters]
+        for name in names:
+            if name not in known:
+                raise unknown(f"parameter of {self.name!r}", name, known)
+            if names.count(name) > 1:
+                raise InputError(f"the name {name!r} is used twice among the parameters")
+        return tuple(known[name] for name in names)
+
+    def _all_numbers(self, free: tuple[Any, ...] = ()) -> dict[Any, float]:
+        missing = [s.name for s in self.free_parameters if s not in free]
+        if missing:
+            raise InputError(
+                f"numbers are wanted of {self.name!r}, but {', '.join(missing)} "
+                f"{'has' if len(missing) == 1 else 'have'} none: {'it is' if len(missing) == 1 else 'they are'} no "
+                f"coordinate ({', '.join(self.joint_names)}), so give a value by "
+                f"system.with_parameters({missing[0]}=…)"
+            )
+        return self.parameters
+
+    def _run(self, name: str, out: Any, *arguments: Any, given: tuple[str, ...] = (), **options: Any) -> Any:
+        key = (name, given, *options.values())
+        try:
+            if out is None:
+                return self._calls[key](*arguments)
+        except Exception:
+            pass  # the long way says what is wrong
+        kernel = self.kernel(name, given, **options)
+        self._calls[key] = kernel.direct
+        try:
+            return kernel(*arguments, out=out)
+        except Exception as caught:
+            error = caught
+        explain(cast(Any, self), kernel, kernel.arguments, arguments, out)
+        raise error
+
+
+def _restored(given: Mapping[str, Any]) -> LagrangianSystem:
+    """What pickle calls."""
+    return LagrangianSystem(**given)
+
+
+def _numbered(stem: str, count: int) -> tuple[Any, ...]:
+    return tuple(sympy().Symbol(f"{stem}{k}", real=True) for k in range(1, count + 1))
+
+
+def _count(k: int, noun: str) -> str:
+    return f"{k} {noun}" if k == 1 else f"{k} {noun}s"
+
+
+def _listed(x: Any) -> list[Any]:
+    """A list of a sequence or a SymPy matrix; an expression alone is a list of one."""
+    sp = sympy()
+    if isinstance(x, sp.MatrixBase):
+        return list(x)
+    if isinstance(x, (sp.Basic, int, float, str)):
+        return [x]
+    try:
+        return list(x)
+    except TypeError:
+        raise InputError(f"a sequence of SymPy expressions is wanted, got {x!r}") from None
+
+
+def _rows(x: Any) -> list[Any]:
+    """Pfaffian constraints: a matrix as its rows, a row as a list, anything else as an expression."""
+    sp = sympy()
+    if isinstance(x, sp.MatrixBase):
+        return x.tolist()
+    return [list(row) if isinstance(row, (sp.MatrixBase, sp.Tuple)) else row for row in _listed(x)]
+
+
+def _is_pair(item: Any) -> bool:
+    sp = sympy()
+    vectors = (list, tuple, sp.MatrixBase, sp.Tuple)
+    return isinstance(item, (list, tuple)) and len(item) == 2 and all(isinstance(part, vectors) for part in item)

@@ -1,0 +1,394 @@
+"""A document that derives a robot's equations step by step, every line of it generated.
+
+Frames → centres of mass and their Jacobians → energies → M, body by body → Christoffel symbols → C and g → the joint
+equations → the regressor → det J. As Markdown, LaTeX or plain text. What is too long to be read is told by its
+structure instead: how many terms, which joints couple.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from dalembert.algorithms import composite
+from dalembert.errors import unknown
+from dalembert.spatial import Inertia
+from dalembert.symbolic import latex, text
+from dalembert.symbolic.decimals import DIGITS
+from dalembert.symbolic.entries import entries
+from dalembert.symbolic.expression import Expression
+from dalembert.symbolic.factor import factored
+from dalembert.symbolic.lumps import Legible, TooLargeError, legible
+from dalembert.symbolic.polynomial import Polynomial
+
+if TYPE_CHECKING:
+    from dalembert.symbolic.equations import Equations
+
+STEPS_UP_TO = 400  # terms of M: more are shown by their structure and the lumped M alone
+READABLE = 3000  # terms in all of what is printed at once
+
+
+@dataclass(frozen=True)
+class Heading:
+    words: str
+
+
+@dataclass(frozen=True)
+class Words:
+    """A paragraph. `formulas` fill its places {0}, {1}, …: each as text and as LaTeX."""
+
+    words: str
+    formulas: tuple[tuple[str, str], ...] = ()
+
+    def shown(self, form: str) -> str:
+        if form == "text":
+            return self.words.format(*(plain for plain, _ in self.formulas))
+        escaped = _escaped(self.words, keep="{}") if form == "latex" else self.words
+        return escaped.format(*(f"${tex}$" for _, tex in self.formulas))
+
+
+C_CHRISTOFFEL = ("Cₖⱼ = Σᵢ Γᵢⱼₖ q̇ᵢ", r"C_{kj} = \sum_i \Gamma_{ijk} \dot{q}_i")
+SKEW = ("Ṁ − 2C", r"\dot{M} - 2C")
+
+
+@dataclass(frozen=True)
+class Table:
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Formulas:
+    """Equations below each other."""
+
+    lines: Mapping[str, Expression]
+    decimals: bool = False
+
+
+@dataclass(frozen=True)
+class MatrixFormula:
+    name: str
+    rows: tuple[tuple[Expression, ...], ...]
+    decimals: bool = False
+
+
+Part = Heading | Words | Table | Formulas | MatrixFormula
+
+
+def parts(e: Equations) -> Iterator[Part]:
+    """The document, piece by piece."""
+    yield Heading(f"Equations of motion of {e.name}")
+    listed = ", ".join(f"q{k} {c.name} ({c.kind})" for k, c in enumerate(e.model.coordinates, 1))
+    yield Words(f"{e.n} joints: {_braced(listed)}")
+    for note in e.notes:
+        yield Words(f"Taken as exact: {_braced(note)}.")
+    yield from _parameters(e)
+    if sum(len(p) for row in e.M for p in row) > STEPS_UP_TO:
+        yield from structure(e)
+        yield from _determinant(e)
+        yield from _large_mass_matrix(e)
+        return
+    yield from _kinematics(e)
+    yield from _energies(e)
+    yield from _mass_matrix(e)
+    yield from _velocity_terms(e)
+    yield from _joint_equations(e)
+    yield from _regressor(e)
+    yield from _determinant(e)
+
+
+def _parameters(e: Equations) -> Iterator[Part]:
+    rows = tuple((name, p.meaning, f"{e.values[name]:g}") for name, p in e.parameters.items())
+    if rows:
+        yield Heading("Parameters")
+        yield Table(("symbol", "meaning", "value"), rows)
+
+
+def _matrix(e: Equations, name: str, A: Sequence[Sequence[Polynomial]], lump: bool = False) -> Iterator[Part]:
+    flat = {f"{i} {j}": p for i, row in enumerate(A) for j, p in enumerate(row)}
+    form = legible(flat, e.groups, lump=lump)
+    if form.lumps:
+        yield Formulas(form.lumps, form.decimals)
+    rows = tuple(tuple(form.entries[f"{i} {j}"] for j in range(len(row))) for i, row in enumerate(A))
+    yield MatrixFormula(name, rows, form.decimals)
+
+
+def _formulas(e: Equations, given: Mapping[str, Polynomial], lump: bool = False) -> Iterator[Part]:
+    form = legible(given, e.groups, lump=lump)
+    if form.lumps:
+        yield Formulas(form.lumps, form.decimals)
+    yield Formulas(form.entries, form.decimals)
+
+
+def _kinematics(e: Equations) -> Iterator[Part]:
+    if e.model.tip is not None:
+        yield Heading("Forward kinematics")
+        yield Words(
+            f"The pose of {_braced(e.model.tip)} in the base frame, {{0}}, and its Jacobian, linear rows first.",
+            (("T = A₁ A₂ ⋯ Aₙ", r"T = A_1 A_2 \cdots A_n"),),
+        )
+        yield from _matrix(e, "T", e.fk())
+        yield from _matrix(e, "J", e.jacobian())
+    yield Heading("Jacobians of the centres of mass")
+    yield Words(
+        "Of each moving body: the velocity of its centre of mass and its angular velocity, {0}.",
+        (("(v; ω) = J q̇", r"(v; \omega) = J \dot{q}"),),
+    )
+    for k, body in enumerate(e.model.bodies, 1):
+        if body.inertia.m:
+            yield from _matrix(e, f"Jc{k}", e.com_jacobian(body.name))
+
+
+def _energies(e: Equations) -> Iterator[Part]:
+    yield Heading("Energies")
+    half = r"\tfrac{1}{2}"
+    kinetic = rf"K = \sum_i {half} m_i v_i^T v_i + {half} \omega_i^T I_i \omega_i = {half} \dot{{q}}^T M \dot{{q}}"
+    yield Words(
+        "{0} and {1}.",
+        (
+            ("K = Σ ½ mᵢ vᵢᵀvᵢ + ½ ωᵢᵀ Iᵢ ωᵢ = ½ q̇ᵀ M q̇", kinetic),
+            ("P = −Σ mᵢ gᵀ pᵢ", r"P = -\sum_i m_i g^T p_i"),
+        ),
+    )
+    yield from _formulas(e, {"K": e.K, "P": e.P})
+
+
+def _mass_matrix(e: Equations) -> Iterator[Part]:
+    yield Heading("Mass matrix")
+    by_body = r"M = \sum_i m_i J_{v_i}^T J_{v_i} + J_{\omega_i}^T I_i J_{\omega_i}"
+    yield Words("{0}, body by body:", (("M = Σ mᵢ JᵥᵢᵀJᵥᵢ + Jωᵢᵀ Iᵢ Jωᵢ", by_body),))
+    for k in range(len(e.model.bodies)):
+        yield from _matrix(e, f"M({k + 1})", body_mass_matrix(e, k))
+    yield Words("Together, with lumped constants:")
+    form = legible(entries(e, "M") | entries(e, "C"), e.groups)
+    if form.lumps:
+        yield Formulas(form.lumps, form.decimals)
+    yield _square("M", form, e.n)
+    yield Heading("Christoffel symbols")
+    definition = r"\Gamma_{ijk} = \tfrac{1}{2} (\partial_i M_{kj} + \partial_j M_{ki} - \partial_k M_{ij})"
+    yield Words(
+        "{0}, symmetric in its first two indices; those that are not zero:",
+        (("Γᵢⱼₖ = ½ (∂ᵢMₖⱼ + ∂ⱼMₖᵢ − ∂ₖMᵢⱼ)", definition),),
+    )
+    n, G = e.n, e.christoffel
+    some = {f"Gamma{i + 1}{j + 1}{k + 1}": G[i][j][k]
+            for k in range(n) for i in range(n) for j in range(i, n) if G[i][j][k]}  # fmt: skip
+    if some:
+        yield from _formulas(e, some)
+    else:
+        yield Words("All are zero: M is constant.")
+
+
+def body_mass_matrix(e: Equations, k: int) -> list[list[Polynomial]]:
+    """What one body adds to M."""
+    nothing = {"inertia": Inertia(), "rotor_inertia": 0.0}
+    bodies = tuple(b if i == k else replace(b, **nothing) for i, b in enumerate(e.model.bodies))  # type: ignore[arg-type]
+    M = composite.mass_matrix(replace(e.model, bodies=bodies), e.q)
+    return [[e.ring.scalar(x) for x in row] for row in M]
+
+
+def _square(name: str, form: Legible, n: int) -> MatrixFormula:
+    comma = "," if n > 9 else ""
+    rows = tuple(tuple(form.entries[f"{name}{i}{comma}{j}"] for j in range(1, n + 1)) for i in range(1, n + 1))
+    return MatrixFormula(name, rows, form.decimals)
+
+
+def _velocity_terms(e: Equations) -> Iterator[Part]:
+    yield Heading("Coriolis matrix and gravity")
+    yield Words(
+        "{0}, in the same lumped constants; {1} is skew-symmetric. {2}.",
+        (C_CHRISTOFFEL, SKEW, ("g = ∂P/∂q", r"g = \partial P / \partial q")),
+    )
+    form = legible(entries(e, "M") | entries(e, "C"), e.groups)
+    yield _square("C", form, e.n)
+    yield from _formulas(e, entries(e, "g"))
+    choices = [c for c in composite.CHOICES if e.keeps_skew_symmetry(c)]
+    listed = ", ".join(composite.CHOICES)
+    yield Words(f"Of the choices {listed}, these keep {{0}} skew-symmetric: {', '.join(choices)}.", (SKEW,))
+
+
+def _joint_equations(e: Equations) -> Iterator[Part]:
+    yield Heading("Joint equations")
+    yield Words(
+        "{0} is the sum of {1}, the centripetal terms (with {2}), the Coriolis terms (with {3}) and {4}.",
+        (
+            ("τ", r"\tau"),
+            ("M q̈", r"M \ddot{q}"),
+            ("q̇ᵢ²", r"\dot{q}_i^2"),
+            ("q̇ᵢq̇ⱼ", r"\dot{q}_i \dot{q}_j"),
+            ("g", "g"),
+        ),
+    )
+    yield from _formulas(e, entries(e, "tau"))
+
+
+def _regressor(e: Equations) -> Iterator[Part]:
+    Y = e.regressor
+    columns = [k for k in range(len(Y[0]) if Y else 0) if any(row[k] for row in Y)]
+    if not columns or sum(len(row[k]) for row in Y for k in columns) > READABLE:
+        return
+    yield Heading("Regressor")
+    letters = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+    names = [f"{letters[k % 10]} of {e.model.bodies[k // 10].name}" for k in columns]
+    yield Words(
+        "{0} in the standard parameters (mass, first moments, and inertia about the joint frame's origin). Columns "
+        f"that are not zero: {_braced(', '.join(names))}.",
+        (("τ = Y π", r"\tau = Y \pi"),),
+    )
+    yield from _formulas(e, {f"Y{i + 1},{k + 1}": Y[i][k] for i in range(e.n) for k in columns if Y[i][k]})
+
+
+def _determinant(e: Equations) -> Iterator[Part]:
+    if e.model.tip is None or e.n > 6:
+        return
+    try:
+        det = e.det_jacobian()
+    except ValueError:  # no n rows of it
+        return
+    yield Heading("Singularities")
+    yield Words("The arm is singular where the determinant of its Jacobian vanishes:")
+    yield Formulas({"det": factored(det, e.groups)})
+
+
+def structure(e: Equations) -> Iterator[Part]:
+    """How large the equations are, and which joints couple."""
+    n = e.n
+    yield Heading("Structure")
+    count = {what: [len(p) for p in entries(e, what).values()] for what in ("M", "Gamma", "g")}
+    rows = tuple(
+        (what, str(len(terms)), str(sum(1 for t in terms if t)), str(sum(terms)), str(max(terms, default=0)))
+        for what, terms in count.items()
+    )
+    yield Table(("", "entries", "not zero", "terms", "longest"), rows)
+    yield Words("Terms of M in normal form, entry by entry:")
+    head = ("", *(f"q{k}" for k in range(1, n + 1)))
+    yield Table(head, tuple((f"q{i + 1}", *(str(len(e.M[i][j])) for j in range(n))) for i in range(n)))
+    yield Words("On which coordinates each entry of M depends:")
+    yield Table(head, tuple((f"q{i + 1}", *(_depends(e.M[i][j]) for j in range(n))) for i in range(n)))
+    yield Words("On which coordinates g depends: " + "; ".join(f"g{k + 1}: {_depends(p)}" for k, p in enumerate(e.g)))
+
+
+def _depends(p: Polynomial) -> str:
+    used = p.uses()
+    found = [str(k) for k, names in enumerate(p.ring.joints, 1) if used & set(names)]
+    return (",".join(found) or "constant") if p else "0"
+
+
+def _large_mass_matrix(e: Equations) -> Iterator[Part]:
+    """M in lumped constants, and g, if they are short enough to be read."""
+    n = e.n
+    upper = {f"M{i + 1}{j + 1}": e.M[i][j] for i in range(n) for j in range(i, n)}
+    try:
+        if sum(map(len, upper.values())) > READABLE:
+            raise TooLargeError("M")
+        yield Heading("Mass matrix")
+        yield from _formulas(e, upper, lump=True)
+        yield Heading("Gravity")
+        yield from _formulas(e, entries(e, "g"))
+    except TooLargeError:
+        yield Words(
+            "M and C are too long to be read: equations.save(file) writes their full closed form, and numbers for some "
+            "parameters (symbolic='inertias', or a list) make them shorter."
+        )
+
+
+# ---------------------------------------------------------------------- formats
+
+
+def written(e: Equations, form: str = "markdown") -> str:
+    """The document as "markdown", "latex" or "text"."""
+    if form not in FORMATS:
+        raise unknown("format", form, tuple(FORMATS))
+    before, write, after = FORMATS[form]
+    return before + "\n\n".join(write(part, first) for part, first in _numbered(parts(e))) + "\n" + after
+
+
+def _numbered(pieces: Iterator[Part]) -> Iterator[tuple[Part, bool]]:
+    for k, part in enumerate(pieces):
+        yield part, k == 0
+
+
+def _digits(decimals: bool) -> int | None:
+    return DIGITS if decimals else None
+
+
+def _markdown(part: Part, first: bool) -> str:
+    match part:
+        case Heading(words):
+            return ("# " if first else "## ") + words
+        case Words():
+            return part.shown("markdown")
+        case Table(head, rows):
+            lines = [head, ("---",) * len(head), *rows]
+            return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return "$$\n" + _math(part) + "\n$$"
+
+
+def _math(part: Any) -> str:
+    digits = _digits(part.decimals)
+    if isinstance(part, MatrixFormula):
+        name = re.sub(r"\((\d+)\)", r"^{(\1)}", part.name)  # what body k adds to M
+        return f"{latex.name(name)} = {latex.matrix(part.rows, digits=digits)}"
+    return latex.aligned(part.lines, digits=digits)
+
+
+def _latex(part: Part, first: bool) -> str:
+    match part:
+        case Heading(words):
+            return f"\\section*{{{_escaped(words)}}}"
+        case Words():
+            return part.shown("latex")
+        case Table(head, rows):
+            body = " \\\\\n".join(" & ".join(map(_escaped, line)) for line in (head, *rows))
+            return f"\\begin{{tabular}}{{{'l' * len(head)}}}\n{body}\n\\end{{tabular}}"
+    return "\\[\n" + _math(part) + "\n\\]"
+
+
+_SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\^{}"}
+
+
+def _escaped(words: str, keep: str = "") -> str:
+    return "".join(c if c in keep else _SPECIAL.get(c, c) for c in words)
+
+
+def _braced(words: str | None) -> str:
+    """What a user named, safe inside a template."""
+    return (words or "").replace("{", "{{").replace("}", "}}")
+
+
+def _padded(lines: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Columns of equal width."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [[cell.ljust(w) for cell, w in zip(line, widths, strict=True)] for line in lines]
+
+
+def _text(part: Part, first: bool) -> str:
+    match part:
+        case Heading(words):
+            return words + "\n" + ("=" if first else "-") * len(words)
+        case Words():
+            return part.shown("text")
+        case Table(head, rows):
+            return "\n".join("  ".join(line).rstrip() for line in _padded([head, *rows]))
+        case MatrixFormula(name, rows, decimals):
+            lines = [[text.text(x, digits=_digits(decimals)) for x in row] for row in rows]
+            return f"{name} =\n" + "\n".join("[ " + "   ".join(line) + " ]" for line in _padded(lines))
+        case Formulas(lines, decimals):
+            return "\n".join(text.equation(n, x, digits=_digits(decimals)) for n, x in lines.items())
+
+
+PREAMBLE = r"""\documentclass[a4paper]{article}
+\usepackage[utf8]{inputenc}
+\usepackage[T1]{fontenc}
+\usepackage{amsmath,amssymb}
+\usepackage[margin=20mm]{geometry}
+\begin{document}
+"""
+
+FORMATS = {
+    "markdown": ("", _markdown, ""),
+    "latex": (PREAMBLE, _latex, "\\end{document}\n"),
+    "text": ("", _text, ""),
+}

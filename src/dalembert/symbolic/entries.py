@@ -1,0 +1,90 @@
+"""The equations by the names that people use for their entries: M12, C21, g1, Gamma112, tau2, K, P, J11, T14, det."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dalembert.errors import InputError, unknown
+from dalembert.symbolic.polynomial import Polynomial
+
+if TYPE_CHECKING:
+    from dalembert.symbolic.equations import Equations
+
+Entries = dict[str, Polynomial]
+
+# What can be asked for by name, how it is found, and what it is.
+TABLE: dict[str, tuple[Callable[[Equations], Any], str]] = {
+    "M": (lambda e: e.M, "the mass matrix"),
+    "C": (lambda e: e.C, "the Coriolis matrix of the Christoffel symbols"),
+    "g": (lambda e: e.g, "the gravity torques"),
+    "tau": (lambda e: e.tau, "the joint torques"),
+    "Gamma": (lambda e: e.christoffel, "the Christoffel symbols, the equation's index last"),
+    "K": (lambda e: e.K, "the kinetic energy"),
+    "P": (lambda e: e.P, "the potential energy"),
+    "T": (lambda e: e.fk(), "the tip's pose"),
+    "J": (lambda e: e.jacobian(), "the tip's Jacobian"),
+    "det": (lambda e: e.det_jacobian(), "the determinant of the Jacobian"),
+    "Y": (lambda e: e.regressor, "the regressor in the standard parameters"),
+    "Mdot": (lambda e: e.M_dot, "the rate of the mass matrix"),
+    "centripetal": (lambda e: e.centripetal, "the terms with squared rates"),
+    "coriolis": (lambda e: e.coriolis, "the terms with products of rates"),
+}
+ALIASES = {"Γ": "Gamma", "τ": "tau", "D": "M", "G": "g", "detJ": "det"}
+NAME = re.compile(r"([A-Za-zΓτ]+?)_?\[?\{?(\d[\d, ]*)?\}?\]?")
+
+
+def quantity(e: Equations, what: str) -> Any:
+    """M, C, g, …: a polynomial, or nested lists of them."""
+    what = ALIASES.get(what, what)
+    if what not in TABLE:
+        raise unknown("quantity", what, tuple(TABLE))
+    return TABLE[what][0](e)
+
+
+def entries(e: Equations, what: str) -> Entries:
+    """Every entry of a quantity, by name: {"M11": …, "M12": …}."""
+    what = ALIASES.get(what, what)
+    if what not in TABLE and NAME.fullmatch(what):  # one entry
+        name, p = entry(e, what)
+        return {name: p}
+    return {_named(what, index): p for index, p in _flat(quantity(e, what))}
+
+
+def _flat(A: Any, index: tuple[int, ...] = ()) -> list[tuple[tuple[int, ...], Polynomial]]:
+    if isinstance(A, Polynomial):
+        return [(index, A)]
+    return [pair for k, row in enumerate(A, 1) for pair in _flat(row, (*index, k))]
+
+
+def _named(what: str, index: Sequence[int]) -> str:
+    """M12, or M1,12 where an index has two digits."""
+    joint = "," if any(k > 9 for k in index) else ""
+    return what + joint.join(map(str, index))
+
+
+def entry(e: Equations, name: str) -> tuple[str, Polynomial]:
+    """One entry and its name as it is printed."""
+    found = NAME.fullmatch(name.strip().replace("'", ""))
+    if not found:
+        raise InputError(f"{name!r} names no entry; entries are like M12, C21, g1, Gamma112, tau2, K")
+    what, digits = ALIASES.get(found[1], found[1]), found[2] or ""
+    value = quantity(e, what)
+    apart = re.split(r"[, ]+", digits) if re.search(r"[, ]", digits) else digits
+    index = [int(k) for k in apart if k]
+    for k in index:
+        if not isinstance(value, list) or not 1 <= k <= len(value):
+            raise InputError(f"there is no {name}: {what} of {e.name!r} is {_shape(quantity(e, what))}")
+        value = value[k - 1]
+    if isinstance(value, list):
+        raise InputError(f"{name} has {_shape(value)} entries: say which, as in {_named(what, [*index, 1])}")
+    return _named(what, index), value
+
+
+def _shape(A: Any) -> str:
+    sizes = []
+    while isinstance(A, list):
+        sizes.append(str(len(A)))
+        A = A[0] if A else None
+    return "×".join(sizes) or "a single expression"

@@ -1,0 +1,427 @@
+"""The equations of a robot: the numeric algorithms run on polynomials, and what is derived by differentiation.
+
+    M(q) q̈ + C(q, q̇) q̇ + g(q) = τ,    C_kj = Σᵢ Γ_ijk q̇ᵢ,    Γ_ijk = ½ (∂ᵢM_kj + ∂ⱼM_ki − ∂ₖM_ij),    g = ∂P/∂q
+
+Every entry is a polynomial in normal form, so that identities (Ṁ − 2C is skew, say) are equalities, not claims about
+numbers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dalembert.algorithms import composite, energy, jacobians, kinematics, regressor
+from dalembert.describe.description import Description
+from dalembert.errors import InputError, unknown
+from dalembert.model.model import Model
+from dalembert.spatial.vector import matvec
+from dalembert.symbolic import determinant, entries, exact, parameters
+from dalembert.symbolic.decimals import DIGITS
+from dalembert.symbolic.lumps import Legible, TooLargeError, legible
+from dalembert.symbolic.polynomial import Angle, Polynomial, Ring
+
+if TYPE_CHECKING:
+    from dalembert.compile import Kernel
+    from dalembert.symbolic.compare import Comparison
+
+Row = list[Polynomial]
+Square = list[Row]
+
+
+class Equations:
+    """The dynamics and kinematics of a description, symbolic in the parameters that were asked for."""
+
+    def __init__(
+        self,
+        description: Description,
+        symbolic: str | Sequence[str] = "all",
+        zeros: bool = True,
+        friction: bool = False,
+    ) -> None:
+        model, _, self._angles = exact.exact_model(description)
+        self.description = description
+        self.friction = friction
+        self._exact = model
+        symbols = parameters.chosen(parameters.parameters(model, zeros), symbolic)
+        self._symbols = {p.name: p for p in symbols.values()}
+        if len(self._symbols) != len(symbols):
+            raise InputError(f"two parameters of {model.name!r} would have the same name")
+        extra = [name for i in range(model.n) for name in (f"Fv{i + 1}", f"Fs{i + 1}")] if friction else []
+        numbers = range(1, model.n + 1)
+        self.ring = Ring(
+            [(f"s{k}", f"c{k}") if c.kind == "revolute" else (f"q{k}",) for k, c in enumerate(model.coordinates, 1)],
+            self._angles.names(),
+            [*self._symbols, *extra],
+            [*(f"qd{k}" for k in numbers), *(f"sgn{k}" for k in numbers if friction)],
+            [f"qdd{k}" for k in numbers],
+        )
+        self.model: Model = parameters.symbolic_model(model, self.ring, symbols)
+        self._refuse_odd_mimics()
+
+    def _refuse_odd_mimics(self) -> None:
+        for body in self.model.bodies:
+            if body.kind == "revolute" and body.multiplier != int(body.multiplier):
+                raise InputError(
+                    f"joint {body.joint!r} turns {body.multiplier:g} times as far as the joint it follows: only whole "
+                    "multiples have equations in sines and cosines of the coordinates"
+                )
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def n(self) -> int:
+        return self.model.n
+
+    @cached_property
+    def q(self) -> list[Any]:
+        """The coordinates as scalars of the algorithms."""
+        out: list[Any] = []
+        for names in self.ring.joints:
+            symbols = [self.ring[name] for name in names]
+            out.append(Angle(self.ring, symbols[1], symbols[0], self._angles) if len(names) == 2 else symbols[0])
+        return out
+
+    @cached_property
+    def qd(self) -> Row:
+        return [self.ring[f"qd{k + 1}"] for k in range(self.n)]
+
+    @cached_property
+    def qdd(self) -> Row:
+        return [self.ring[name] for name in self.ring.accelerations]
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Runs of turning joints with parallel axes, one after another on a chain: their angles add up."""
+        runs: list[list[int]] = []
+        for k in range(self.n):
+            if runs and self._continues(runs[-1][-1], k):
+                runs[-1].append(k)
+            else:
+                runs.append([k])
+        return tuple(tuple(run) for run in runs)
+
+    def _continues(self, before: int, k: int) -> bool:
+        model = self.model
+        if model.mimics or model.bodies[k].parent != before:
+            return False
+        a, b = model.bodies[before], model.bodies[k]
+        if a.kind != "revolute" or b.kind != "revolute":
+            return False
+        axis = matvec(b.placement.R, b.axis)
+        return all(x == y for x, y in zip(axis, a.axis, strict=True))
+
+    # ------------------------------------------------------------------ dynamics
+
+    def _square(self, A: Sequence[Sequence[Any]]) -> Square:
+        return [[self.ring.scalar(x) for x in row] for row in A]
+
+    @cached_property
+    def M(self) -> Square:
+        """M(q), n×n."""
+        return self._square(composite.mass_matrix(self.model, self.q))
+
+    @cached_property
+    def dM(self) -> list[Square]:
+        """∂M/∂q, [i][j][k] = ∂M_jk/∂q_i."""
+        n, M = self.n, self.M
+        upper = {
+            (i, j, k): M[j][k].by_coordinate(i) for i in range(n) for j in range(n) for k in range(j, n)
+        }
+        return [[[upper[i, min(j, k), max(j, k)] for k in range(n)] for j in range(n)] for i in range(n)]
+
+    @cached_property
+    def christoffel(self) -> list[Square]:
+        """Γ(q), n×n×n: [i][j][k] = ½ (∂ᵢM_kj + ∂ⱼM_ki − ∂ₖM_ij), the equation's index last."""
+        n, D = self.n, self.dM
+        upper = {
+            (i, j, k): (D[i][k][j] + D[j][k][i] - D[k][i][j]) / 2
+            for i in range(n) for j in range(i, n) for k in range(n)
+        }  # fmt: skip
+        return [[[upper[min(i, j), max(i, j), k] for k in range(n)] for j in range(n)] for i in range(n)]
+
+    @cached_property
+    def C(self) -> Square:
+        """C(q, q̇) of the Christoffel symbols, n×n."""
+        G, n = self.christoffel, self.n
+        return [[self._sum(G[i][j][k] * self.qd[i] for i in range(n)) for j in range(n)] for k in range(n)]
+
+    def coriolis_matrix(self, choice: str = "christoffel") -> Square:
+        """One of the choices of seed 004: "christoffel", "kronecker" (equal), "mdot-u/2", "ut-u/2"."""
+        if choice == "christoffel":
+            return self.C
+        if choice not in composite.FROM_PARTIALS:
+            raise unknown("choice of C", choice, tuple(composite.CHOICES))
+        return self._square(composite.FROM_PARTIALS[choice](self.dM, self.qd))
+
+    @cached_property
+    def M_dot(self) -> Square:
+        """Ṁ = Σᵢ ∂M/∂q_i q̇_i."""
+        n, D = self.n, self.dM
+        return [[self._sum(D[i][j][k] * self.qd[i] for i in range(n)) for k in range(n)] for j in range(n)]
+
+    def keeps_skew_symmetry(self, choice: str = "christoffel") -> bool:
+        """Whether Ṁ − 2C is skew-symmetric for this choice of C: as polynomials, so for every state."""
+        C, D, n = self.coriolis_matrix(choice), self.M_dot, self.n
+        return all(not (D[i][j] + D[j][i] - 2 * C[i][j] - 2 * C[j][i]) for i in range(n) for j in range(i, n))
+
+    @cached_property
+    def P(self) -> Polynomial:
+        """The potential energy P(q)."""
+        return self.ring.scalar(energy.potential_energy(self.model, self.q))
+
+    @cached_property
+    def K(self) -> Polynomial:
+        """The kinetic energy ½ q̇ᵀ M q̇."""
+        n, v = self.n, self.qd
+        return self._sum(
+            self.M[i][j] * v[i] * v[j] / (2 if i == j else 1) for i in range(n) for j in range(i, n)
+        )
+
+    @cached_property
+    def g(self) -> Row:
+        """g(q) = ∂P/∂q."""
+        return [self.P.by_coordinate(k) for k in range(self.n)]
+
+    @cached_property
+    def centripetal(self) -> Row:
+        """The terms with q̇ᵢ², per joint: Σᵢ Γ_iik q̇ᵢ²."""
+        v = self.qd
+        return [self._sum(self.christoffel[i][i][k] * v[i] * v[i] for i in range(self.n)) for k in range(self.n)]
+
+    @cached_property
+    def coriolis(self) -> Row:
+        """The terms with q̇ᵢ q̇ⱼ, i ≠ j, per joint: Σ_{i<j} 2 Γ_ijk q̇ᵢ q̇ⱼ."""
+        v, n = self.qd, self.n
+        return [
+            self._sum(2 * self.christoffel[i][j][k] * v[i] * v[j] for i in range(n) for j in range(i + 1, n))
+            for k in range(n)
+        ]
+
+    @cached_property
+    def friction_torque(self) -> Row:
+        """F_v q̇ + F_s sgn(q̇) per coordinate; zeros unless friction was asked for."""
+        if not self.friction:
+            return [self.ring.zero] * self.n
+        r = self.ring
+        return [r[f"Fv{k}"] * r[f"qd{k}"] + r[f"Fs{k}"] * r[f"sgn{k}"] for k in range(1, self.n + 1)]
+
+    @cached_property
+    def tau(self) -> Row:
+        """The joint equations: τ = M q̈ + c + g, and friction if asked for."""
+        return [
+            self._sum(self.M[k][j] * self.qdd[j] for j in range(self.n))
+            + self.centripetal[k] + self.coriolis[k] + self.g[k] + self.friction_torque[k]
+            for k in range(self.n)
+        ]  # fmt: skip
+
+    @cached_property
+    def regressor(self) -> list[Row]:
+        """Y(q, q̇, q̈) in the standard parameters: per body (m, m c, I about the joint frame's origin)."""
+        return self._square(regressor.regressor(self.model, self.q, self.qd, self.qdd))
+
+    def regressor_in(self, names: Sequence[str]) -> tuple[list[Row], Row]:
+        """(Y, rest) with τ = Y π + rest for the parameters π of those names, in which τ must be linear; `rest` is
+        what does not depend on them.  Seed 004."""
+        for name in names:
+            if name not in self.ring.parameters:
+                raise unknown("parameter", name, self.ring.parameters)
+        if len(set(names)) != len(names):
+            raise InputError("a parameter is named twice")
+        Y = [[t.derivative(name) for name in names] for t in self.tau]
+        for row in Y:
+            for name, entry in zip(names, row, strict=True):
+                again = sorted(entry.uses() & set(names))
+                if again:
+                    raise InputError(
+                        f"τ is not linear in {', '.join(names)}: {name} is multiplied by {again[0]}"
+                        f"{' itself' if again[0] == name else ''}; leave one out, or take the standard parameters"
+                    )
+        rest = [
+            t - self._sum(y * self.ring[name] for y, name in zip(row, names, strict=True))
+            for t, row in zip(self.tau, Y, strict=True)
+        ]
+        return Y, rest
+
+    def _sum(self, terms: Any) -> Polynomial:
+        total: Any = self.ring.zero
+        for t in terms:
+            total = total + t
+        return self.ring.scalar(total)
+
+    # ------------------------------------------------------------------ kinematics
+
+    def fk(self, frame: str | None = None) -> Square:
+        """T_0f(q), 4×4."""
+        return self._square(kinematics.frame_pose(self.model, self.q, self.model.frame(frame)).matrix())
+
+    def jacobian(self, frame: str | None = None, expressed_in: str = "world") -> Square:
+        """J(q), 6×n, linear rows first."""
+        if expressed_in not in jacobians.EXPRESSIONS:
+            raise unknown("frame of expression", expressed_in, jacobians.EXPRESSIONS)
+        return self._square(jacobians.jacobian(self.model, self.q, self.model.frame(frame), expressed_in))
+
+    def velocity_accelerations(self, frame: str | None = None) -> tuple[Row, Row]:
+        """(centripetal, Coriolis): the accelerations of a frame, (a, ω̇) in world axes, that squares and products of the
+        rates give when q̈ = 0, J̇ q̇ taken apart.  Seed 004."""
+        J, v, n = self.jacobian(frame), self.qd, self.n
+        centripetal = [self._sum(row[i].by_coordinate(i) * v[i] * v[i] for i in range(n)) for row in J]
+        coriolis = [
+            self._sum(row[j].by_coordinate(i) * v[i] * v[j] for i in range(n) for j in range(n) if i != j) for row in J
+        ]
+        return centripetal, coriolis
+
+    def com_jacobian(self, link: str) -> Square:
+        """(J_vc; J_ω), 6×n, of a link's centre of mass."""
+        body = self.model.frame(link).body
+        if body < 0:
+            raise InputError(f"link {link!r} is fixed to the base: it has no centre of mass that moves")
+        return self._square(jacobians.com_jacobian(self.model, self.q, body))
+
+    def det_jacobian(self, frame: str | None = None, rows: Sequence[int] | None = None) -> Polynomial:
+        """The determinant of n rows of J (0 … 5: vx, vy, vz, ωx, ωy, ωz): all six of a six-joint arm, else by default
+        the first n that do not vanish. Where it is zero the arm is singular."""
+        target = self.model.frame(frame)
+        J, _ = determinant.jacobian_for_determinant(self.model, self.ring, self.q, target, rows)
+        return determinant.determinant(self.ring, J)
+
+    # ------------------------------------------------------------------ for people
+
+    def entry(self, name: str) -> Polynomial:
+        """One entry by its name: "M12", "C21", "g1", "Gamma112", "tau2", "K", "P", "J11", "T14", "det"."""
+        return entries.entry(self, name)[1]
+
+    def legible(self, *what: str, lump: bool = True) -> Legible:
+        """Quantities ("M", "C", "g", …) in sums of angles, with lumped constants or in the physical parameters."""
+        chosen: dict[str, Polynomial] = {}
+        for quantity in what or ("M", "C"):
+            chosen |= entries.entries(self, quantity)
+        return legible(chosen, self.groups, lump)
+
+    def text(self, *what: str, lump: bool = True, long: bool = False) -> str:
+        """Plain text. Without a choice M and C in lumped constants, then g; `long` writes cos(q1 + q2) for c12."""
+        from dalembert.symbolic.text import equation
+
+        lines = []
+        for form in self._forms(what, lump):
+            digits = DIGITS if form.decimals else None
+            for name, x in (*form.lumps.items(), *form.entries.items()):
+                lines.append(equation(name, x, long, digits=digits))
+        return "\n".join(lines) + "\n"
+
+    def latex(self, *what: str, lump: bool = True, long: bool = False) -> str:
+        """LaTeX for math mode: equations below each other. Without a choice M, C and g."""
+        from dalembert.symbolic.latex import aligned
+
+        lines: dict[str, Any] = {}
+        decimals = False
+        for form in self._forms(what, lump):
+            lines |= form.lumps | form.entries
+            decimals |= form.decimals
+        return aligned(lines, long, DIGITS if decimals else None)
+
+    def _forms(self, what: Sequence[str], lump: bool) -> list[Legible]:
+        if what:
+            return [self.legible(*what, lump=lump)]
+        return [self.legible("M", "C", lump=lump), self.legible("g", lump=False)]
+
+    def _repr_latex_(self) -> str:
+        try:
+            return f"$\\displaystyle {self.latex()}$"
+        except TooLargeError:
+            return ""
+
+    def __repr__(self) -> str:
+        terms = sum(len(p) for row in self.M for p in row)
+        return f"<Equations of {self.name!r}: {self.n} joints, {len(self.parameters)} symbols, M has {terms} terms>"
+
+    def factored(self, name: str) -> str:
+        """An entry, "det" above all, as a product."""
+        from dalembert.symbolic.factor import factored
+        from dalembert.symbolic.text import text
+
+        return text(factored(self.entry(name), self.groups))
+
+    def document(self, form: str = "markdown") -> str:
+        """The derivation step by step, as "markdown", "latex" or "text"; of a large robot its structure."""
+        from dalembert.symbolic.document import written
+
+        return written(self, form)
+
+    def structure(self) -> str:
+        """How large the equations are, and which joints couple, as text."""
+        from dalembert.symbolic.document import _text, structure
+
+        return "\n\n".join(_text(part, False) for part in structure(self)) + "\n"
+
+    def save(self, file: str | os.PathLike[str], *what: str) -> Path:
+        """The full closed form, an entry to a line, in normal form: text that `compare` and SymPy read. By default
+        M, the Christoffel symbols and g."""
+        path = Path(file)
+        chosen = [entries.entries(self, quantity) for quantity in what or ("M", "Gamma", "g")]
+        lines = [f"{name} = {p!r}".replace("^", "**") for part in chosen for name, p in part.items()]
+        head = [f"# {self.name}: s1 = sin(q1), c1 = cos(q1), …"]
+        path.write_text("\n".join([*head, *lines]) + "\n", encoding="utf-8")
+        return path
+
+    def compare(self, name: str, formula: str) -> Comparison:
+        """Check a derivation: is `formula` equal to the derived entry? If not, what differs, and the likely slip.
+
+        >>> robot.equations().compare("M12", "I2 + m2*(r2**2 + l1*r2*sin(q2))")    # doctest: +SKIP
+        """
+        from dalembert.symbolic.compare import compare
+
+        return compare(self, name, formula)
+
+    # ------------------------------------------------------------------ code
+
+    def sympy(self, what: str) -> Any:
+        """A quantity ("M", "tau", …) or one entry ("M12") as SymPy expressions, in sin and cos of q1, q2, …"""
+        from dalembert.symbolic.to_sympy import to_sympy
+
+        return to_sympy(self, what)
+
+    def kernel(self, what: str, parameters: Sequence[str] = ()) -> Kernel:
+        """A quantity as a compiled kernel with the robot's numbers, of q, q̇ and q̈ as far as they occur, and of the
+        named parameters: `.numpy_source()` and `.c_source()` print it."""
+        from dalembert.symbolic.source import kernel
+
+        return kernel(self, what, parameters)
+
+    # ------------------------------------------------------------------ numbers
+
+    @cached_property
+    def parameters(self) -> dict[str, parameters.Parameter]:
+        """The symbols that occur in the dynamics or the tip's position, with their numbers and meanings."""
+        used = set().union(*(p.uses() for p in (self.K, self.P)))
+        if self.model.tip is not None:
+            used = used.union(*(x.uses() for row in self.fk() for x in row))
+        return {name: p for name, p in self._symbols.items() if name in used}
+
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """The robot's own numbers for all symbols and fixed angles; friction as the drives have it."""
+        fixed = self._angles.values()
+        found = {name: exact.constant_value(p.value, fixed) for name, p in self._symbols.items()}
+        if self.friction:
+            for k, coordinate in enumerate(self.model.coordinates, 1):
+                body = next(b for b in self.model.bodies if b.joint == coordinate.name)
+                found |= {f"Fv{k}": body.damping, f"Fs{k}": sum(body.coulomb) / 2}
+        return fixed | found
+
+    @property
+    def notes(self) -> list[str]:
+        """What was taken as exact though it was written in decimals."""
+        return [
+            f"{where}: the angle {angle!r} is taken as {count}·π/2" for where, angle, count in self._angles.snapped
+        ]
+
+    def snapped_description(self) -> Description:
+        """The description that these equations are of, in floats."""
+        return exact.snapped_description(self.description)
+

@@ -1,0 +1,93 @@
+"""Equations as code: polynomials traced into kernels, which are NumPy and C source too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dalembert import scalar
+from dalembert.compile import Kernel, compile_function
+from dalembert.errors import unknown
+from dalembert.symbolic.entries import quantity
+from dalembert.symbolic.polynomial import Polynomial
+
+if TYPE_CHECKING:
+    from dalembert.symbolic.equations import Equations
+
+
+def kernel(e: Equations, what: str, parameters: Sequence[str] = ()) -> Kernel:
+    """The kernel of a quantity with the robot's numbers: of q, then q̇ and q̈ where they occur, then of those
+    parameters that are named."""
+    for name in parameters:
+        if name not in e.ring.parameters:
+            raise unknown("parameter", name, e.ring.parameters)
+    value = quantity(e, what)
+    flat, shape = _flat(value)
+    used = set().union(*(p.uses() for p in flat)) if flat else set()
+    kinds = [("q", True), ("qd", bool(used & set(e.ring.rates))), ("qdd", bool(used & set(e.ring.accelerations)))]
+    arguments = [name for name, present in kinds if present]
+    inputs: list[tuple[int, ...]] = [(e.n,)] * len(arguments)
+    if parameters:
+        arguments, inputs = [*arguments, "parameters"], [*inputs, (len(parameters),)]
+    values = {name: x for name, x in e.values.items() if name not in parameters}
+
+    def function(*given: Any) -> Any:
+        names = _symbols(e, dict(zip(arguments, given, strict=True)), parameters)
+        results = [evaluated(p, values, names) for p in flat]
+        return _nested(results, shape)
+
+    return compile_function(function, inputs, [shape], what, f"{what} of {e.name}", arguments)
+
+
+def _symbols(e: Equations, given: dict[str, Any], parameters: Sequence[str]) -> dict[str, Any]:
+    """What stands for each name of the ring."""
+    names: dict[str, Any] = {}
+    for k, joint in enumerate(e.ring.joints):
+        q = given["q"][k]
+        names |= {joint[0]: scalar.sin(q), joint[1]: scalar.cos(q)} if len(joint) == 2 else {joint[0]: q}
+    for letter in ("qd", "qdd"):
+        for k, x in enumerate(given.get(letter, ())):
+            names[f"{letter}{k + 1}"] = x
+    if e.friction:
+        names |= {f"sgn{k + 1}": scalar.sign(x) for k, x in enumerate(given.get("qd", ()))}
+    return names | dict(zip(parameters, given.get("parameters", ()), strict=True))
+
+
+def evaluated(p: Polynomial, values: dict[str, float], names: dict[str, Any]) -> Any:
+    """The polynomial with numbers for some names, gathered first, and any scalars for the others."""
+    gathered: dict[tuple[tuple[str, int], ...], float] = {}
+    ring = p.ring
+    for powers, c in p.terms().items():
+        number = int(c.p) / int(c.q)
+        rest = []
+        for k, e in enumerate(map(int, powers)):
+            if e:
+                name = ring.names[k]
+                if name in values:
+                    number *= values[name] ** e
+                else:
+                    rest.append((name, e))
+        key = tuple(rest)
+        gathered[key] = gathered.get(key, 0.0) + number
+    total: Any = 0.0
+    for key, number in gathered.items():
+        term: Any = number
+        for name, e in key:
+            for _ in range(e):
+                term = term * names[name]
+        total = total + term
+    return total
+
+
+def _flat(A: Any) -> tuple[list[Polynomial], tuple[int, ...]]:
+    if isinstance(A, Polynomial):
+        return [A], ()
+    parts = [_flat(a) for a in A]
+    return [p for flat, _ in parts for p in flat], (len(A), *(parts[0][1] if parts else ()))
+
+
+def _nested(flat: list[Any], shape: tuple[int, ...]) -> Any:
+    if not shape:
+        return flat[0]
+    step = len(flat) // shape[0] if shape[0] else 0
+    return [_nested(flat[k * step : (k + 1) * step], shape[1:]) for k in range(shape[0])]

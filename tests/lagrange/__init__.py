@@ -1,0 +1,1 @@
+"""Lagrangian systems: the seeds' examples, laws, bad input."""

@@ -1,0 +1,106 @@
+"""Check my derivation: right formulas pass in any form, slips are found, nonsense is refused in words."""
+
+from __future__ import annotations
+
+import pytest
+
+import dalembert as dl
+
+M12 = "I2 + m2*(r2**2 + l1*r2*cos(q2))"
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return dl.load("planar-2r").equations()
+
+
+@pytest.mark.parametrize(
+    "name, formula",
+    [
+        ("M12", M12),
+        ("M_12", "m2*l1*r2*c2 + m2*r2^2 + I2"),
+        ("M[1,2]", "d + b*c2"),
+        ("D12", M12),
+        ("M11", "I1 + I2 + m1*r1**2 + m2*(l1**2 + r2**2 + 2*l1*r2*(1 - 2*sin(q2/1)**2 + 2*sin(q2)**2 - 1 + cos(q2)))"
+                .replace("q2/1", "q2")),
+        ("g1", "(m1*r1 + m2*l1)*g*cos(q1) + m2*r2*g*cos(q1 + q2)"),
+        ("g2", "m2*g*r2*(c1*c2 - s1*s2)"),
+        ("C12", "-m2*l1*r2*sin(q2)*(qd1 + qd2)"),
+        ("Gamma112", "m2*l1*r2*s2"),
+        ("Γ121", "-m2*l1*r2*s2"),
+        ("P", "m1*g*r1*s1 + m2*g*(l1*s1 + r2*s12)"),
+        ("K", "m1*r1^2*qd1^2/2 + I1*qd1^2/2 + I2*(qd1+qd2)^2/2 + m2*(l1^2*qd1^2 + r2^2*(qd1+qd2)^2 "
+              "+ 2*l1*r2*c2*qd1*(qd1+qd2))/2"),
+        ("det", "l1*l2*sin(q2)"),
+        ("J11", "-l1*s1 - l2*sin(q1 + q2)"),
+        ("T14", "l1*cos(q1) + l2*sin(q1 + q2 + pi/2)"),
+        ("C22", "0"),
+    ],
+)  # fmt: skip
+def test_right_in_any_form(arm, name, formula):
+    result = arm.compare(name, formula)
+    assert result and str(result).endswith("is right.") and not result.difference
+
+
+@pytest.mark.parametrize(
+    "name, formula, slip",
+    [
+        ("M12", M12.replace("cos", "sin"), "sin(q2) should be cos(q2)"),
+        ("M12", "I2 + m2*(r2**2 + 2*l1*r2*cos(q2))", "the factor 2 should not be there"),
+        ("M11", "I1 + I2 + m1*r1**2 + m2*(l1**2 + r2**2 + l1*r2*c2)", "a factor 2 is missing at"),
+        ("M12", "I2 - m2*(r2**2 + l1*r2*cos(q2))", "the sign of m2"),
+        ("M12", "m2*(r2**2 + l1*r2*cos(q2))", "the term I2 is missing"),
+        ("M12", "I2 + m2*(r2**2 + l2*r2*cos(q2))", "l2 should be l1"),
+        ("M12", "I2 + m2*(r2 + l1*r2*cos(q2))", "r2 should be squared"),
+        ("g2", "m2*g*r2*cos(q2)", "the angle q2 should be q2 + q1"),
+        ("g2", "-m2*g*r2*c12", "the sign of the whole formula"),
+        ("g2", "2*m2*g*r2*c12", "2 times too large"),
+        ("g2", "m2*g*r2*c2", "c2 should be c12"),
+        ("M22", "I2 + m2*r2**2 + m2", "m2 should not be there"),
+    ],
+)
+def test_slips(arm, name, formula, slip):
+    result = arm.compare(name, formula)
+    assert not result and slip in result.slip
+    assert slip in str(result) and "yours minus the derived one is" in str(result)
+
+
+def test_no_slip_is_invented(arm):
+    result = arm.compare("M12", "I1 + m1*l2")
+    assert not result.slip and "Derived: M12 = I2 + m2*r2*(r2 + l1*c2)." in str(result)
+
+
+@pytest.mark.parametrize(
+    "name, formula, words",
+    [
+        ("M12", "I2 +* m2", "is no formula"),
+        ("M12", "I2 + m9", "unknown symbol 'm9'"),
+        ("M12", "q1*m2", "q1 turns: it enters the equations by sin"),
+        ("M12", "__import__('os').system('true')", "has no meaning"),
+        ("M12", "m2**0.5", "must be a whole number"),
+        ("M12", "m2**1000000", "must be a whole number"),
+        ("M12", "1/m2", "is no polynomial"),
+        ("M12", "1/(m2 - m2)", "divides by zero"),
+        ("M12", "cos(m2)", "is no angle of this robot"),
+        ("M12", "cos(q1, q2)", "has no meaning"),
+        ("M12", "sgn(qd1)", "friction=True"),
+        ("M12", "True", "is no number"),
+        ("M12", "(" * 300 + "m2" + ")" * 300, "is no formula|nested too deeply"),
+        ("M12", "-" * 3000 + "m2", "is no formula|nested too deeply"),
+        ("M13", "m2", "there is no M13: M of 'planar-2r' is 2×2"),
+        ("M", "m2", "say which, as in M1"),
+        ("Q1", "m2", "unknown quantity 'Q'"),
+        ("12", "m2", "names no entry"),
+        ("K1", "m2", "a single expression"),
+    ],
+)
+def test_nonsense_is_refused_in_words(arm, name, formula, words):
+    with pytest.raises(dl.DalembertError, match=words):
+        arm.compare(name, formula)
+
+
+def test_friction_and_sliding_joints():
+    e = dl.load("rp").equations(friction=True)
+    shown = e.text("tau", lump=False)
+    assert e.compare("tau1", shown.splitlines()[0].split(" = ")[1])
+    assert e.compare("tau2", shown.splitlines()[1].split(" = ")[1])
