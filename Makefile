@@ -19,6 +19,8 @@ bench: .venv/bench
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/compiler.py
 	$(BIN)/python benchmarks/equations.py
+	$(BIN)/python benchmarks/ik.py
+	$(BIN)/python benchmarks/closed_form.py
 
 .venv/bench: .venv/test
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'

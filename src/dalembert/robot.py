@@ -12,7 +12,7 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,15 @@ from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
 from dalembert.model import Model, build
 
 if TYPE_CHECKING:
+    from dalembert.ik.solution import Solution
+    from dalembert.ik.solutions import Solutions
+    from dalembert.motion.effective_mass import EffectiveMass
+    from dalembert.motion.manipulability import Ellipsoid
+    from dalembert.motion.nearest import NearestSingularity
+    from dalembert.motion.singular import Singularities
+    from dalembert.motion.statics import LargestForce
+    from dalembert.motion.velocity import JointRates, NullSpace
+    from dalembert.motion.workspace import Workspace
     from dalembert.symbolic.equations import Equations
 
 Array = NDArray[np.float64]
@@ -81,6 +90,7 @@ class Robot:
                 warnings.warn(message, ModelWarning, stacklevel=3)
         self.model: Model = build(self.description)
         self._kernels: dict[Key, Kernel] = {}
+        self.made: dict[Key, Any] = {}  # solvers and the like that methods made once
         self._calls: dict[Key | str, Callable[..., Any]] = {}
         self._with_out: dict[Key, Callable[..., Any]] = {}
 
@@ -303,6 +313,96 @@ class Robot:
         if not self.mass > 0:
             raise InputError(f"{self.name!r} has no mass that moves: it has no centre of mass")
 
+    # ------------------------------------------------------------------------- motion: what the Jacobian tells
+    def inverse_velocity(
+        self, q: ArrayLike, twist: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any
+    ) -> JointRates:
+        """Joint rates that give a twist, q̇ = J⁺ξ + (I − J⁺J) b: minimum norm, weighted, damped. `rows` says which
+        components matter; options in `motion.velocity.inverse_velocity`."""
+        from dalembert.motion.velocity import inverse_velocity
+
+        return inverse_velocity(self, q, twist, frame, rows, **options)
+
+    def null_space(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> NullSpace:
+        """Joint motions that leave the frame (in these rows) at rest: the projector I − J⁺J, and a basis."""
+        from dalembert.motion.velocity import null_space
+
+        return null_space(self, q, frame, rows, **options)
+
+    def singularities(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> Singularities:
+        """Rank and singular values at q, and the lost directions in vectors and words; shoulder, elbow or wrist."""
+        from dalembert.motion.singular import singularities
+
+        return singularities(self, q, frame, rows, **options)
+
+    def nearest_singularity(
+        self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any
+    ) -> NearestSingularity:
+        """The nearest singular state that a local search finds, and how far it is."""
+        from dalembert.motion.nearest import nearest_singularity
+
+        return nearest_singularity(self, q, frame, rows, **options)
+
+    def manipulability(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> Array:
+        """Yoshikawa's μ = √det(JJᵀ) = Πσ, or measure="condition", "isotropy", "smallest".  (...)."""
+        from dalembert.motion.manipulability import manipulability
+
+        return manipulability(self, q, frame, rows, **options)
+
+    def manipulability_gradient(
+        self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any
+    ) -> Array:
+        """∂μ/∂q, exact.  (..., n)."""
+        from dalembert.motion.manipulability import manipulability_gradient
+
+        return manipulability_gradient(self, q, frame, rows, **options)
+
+    def velocity_ellipsoid(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> Ellipsoid:
+        """The twists of all ‖q̇‖ ≤ 1: axes and half lengths."""
+        from dalembert.motion.manipulability import velocity_ellipsoid
+
+        return velocity_ellipsoid(self, q, frame, rows, **options)
+
+    def force_ellipsoid(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> Ellipsoid:
+        """The wrenches of all ‖τ‖ ≤ 1: the same axes, reciprocal half lengths."""
+        from dalembert.motion.manipulability import force_ellipsoid
+
+        return force_ellipsoid(self, q, frame, rows, **options)
+
+    def acceleration_ellipsoid(
+        self, q: ArrayLike, qd: ArrayLike | None = None, frame: str | None = None, rows: Any = None, **options: Any
+    ) -> Ellipsoid:
+        """The accelerations that the torque limits allow (dynamic manipulability)."""
+        from dalembert.motion.effective_mass import acceleration_ellipsoid
+
+        return acceleration_ellipsoid(self, q, qd, frame, rows, **options)
+
+    def effective_mass(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> EffectiveMass:
+        """The mass felt at the tip, (J M⁻¹ Jᵀ)⁻¹, its principal axes and masses.  Seed 004."""
+        from dalembert.motion.effective_mass import effective_mass
+
+        return effective_mass(self, q, frame, rows, **options)
+
+    def static_torque(self, q: ArrayLike, wrench: ArrayLike, frame: str | None = None, **options: Any) -> Array:
+        """τ = Jᵀ F: the torques with which the arm at rest applies a wrench; gravity=True adds g(q).  (..., n)."""
+        from dalembert.motion.statics import static_torque
+
+        return static_torque(self, q, wrench, frame, **options)
+
+    def largest_force(
+        self, q: ArrayLike, direction: ArrayLike, frame: str | None = None, **options: Any
+    ) -> LargestForce:
+        """The largest force along a direction under the torque limits, gravity counted."""
+        from dalembert.motion.statics import largest_force
+
+        return largest_force(self, q, direction, frame, **options)
+
+    def workspace(self, samples: int = 20_000, frame: str | None = None, rows: Any = None, **options: Any) -> Workspace:
+        """The reachable set, sampled, with the manipulability there; `.plot()` draws it, `.slice()` cuts it."""
+        from dalembert.motion.workspace import workspace
+
+        return workspace(self, samples, frame, rows, **options)
+
     # -------------------------------------------------------------------------------------------- dynamics
     def inverse_dynamics(
         self,
@@ -464,6 +564,38 @@ class Robot:
         """(∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ) of forward dynamics; the last is M⁻¹.  (..., n, n) each."""
         return self._run(("forward_dynamics_derivatives", (), switch("friction", friction)), None, q, qd, tau)
 
+    def ik(
+        self,
+        T: ArrayLike,
+        frame: str | None = None,
+        q0: ArrayLike | None = None,
+        *,
+        rows: str | Sequence[float] = "pose",
+        axis: str | None = None,
+        tolerance: float = 1e-6,
+        limits: bool = True,
+        restarts: int = 127,
+        secondary: str | ArrayLike | None = None,
+    ) -> Solution:
+        """Joint positions that put a frame at the pose T (..., 4, 4), by damped steps with restarts inside the limits.
+
+        `q0` is where to begin. `rows`: "pose", "position" (then T may be points (..., 3)), "orientation", "planar"
+        (x, y and the angle about z), or six weights. `axis` "x", "y" or "z": of the orientation only that axis of the
+        tool counts. `secondary`, for arms with joints to spare: stay away from "limits" or "singularities", or near a
+        posture (n numbers). The solution holds q (..., n) and its certificate: `converged`, the errors recomputed at
+        q, iterations, restarts, and in words why it stopped. A target out of reach gives the nearest point found."""
+        return _ik()(self, T, frame, q0, rows, axis, tolerance, limits, restarts, secondary)
+
+    def ik_all(
+        self, T: ArrayLike, frame: str | None = None, limits: bool = True, *, q0: ArrayLike | None = None
+    ) -> Solutions:
+        """Every solution for the pose T (..., 4, 4) in closed form, by branch: `.q` (..., branches, n), `.found`
+        (..., branches), `.residual`, and in words `.why()`. With `limits`, only those inside the joint limits. `q0`:
+        the angles to take where any would do. Arms whose geometry has no closed form are refused with the reason."""
+        from dalembert.ik.closed_form import closed_form
+
+        return closed_form(self, T, frame, limits, q0=q0)
+
     def equations(
         self, symbolic: str | Sequence[str] = "all", *, zeros: bool = True, friction: bool = False
     ) -> Equations:
@@ -582,6 +714,14 @@ class Robot:
             "gravity": self.description.gravity,
             "name": self.name,
         }
+
+
+@cache
+def _ik() -> Any:
+    """The solver, imported once: an import statement in the method would cost a lone call a tenth of its time."""
+    from dalembert.ik.numeric import ik
+
+    return ik
 
 
 def _restored(description: Description, threads: int) -> Robot:

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compile.writer import Lines
+
 SYMBOL = "dalembert_call"
 TABLE = "dalembert_table"
 # What the code needs from Python and NumPy, in the order of its table.
@@ -45,7 +47,7 @@ def call_function(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int
     """The IR of the builtin. Only for kernels whose results are arrays, with no empty core dimension."""
     if not callable_directly(inputs, outputs):
         return ""
-    w = _Lines()
+    w = _Lines(["entry:"])
     w.do(f"%in = alloca [{sum(prod(s) for s in inputs)} x double], align 64")
     w.do(f"%out = alloca [{sum(prod(s) for s in outputs)} x double], align 64")
     w.do(f"%shape = alloca [{max(len(s) for s in outputs)} x i64]")
@@ -84,23 +86,8 @@ def callable_directly(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple
     return arrays and total <= LARGEST and all(prod(shape) > 0 for shape in (*inputs, *outputs))
 
 
-class _Lines:
+class _Lines(Lines):
     """Collects the lines of the function."""
-
-    def __init__(self) -> None:
-        self.lines = ["entry:"]
-        self.count = 0
-
-    def let(self, text: str) -> str:
-        self.count += 1
-        self.lines.append(f"  %t{self.count} = {text}")
-        return f"%t{self.count}"
-
-    def do(self, text: str) -> None:
-        self.lines.append(f"  {text}")
-
-    def label(self, name: str) -> None:
-        self.lines.append(f"{name}:")
 
     def load(self, kind: str, base: str, offset: int) -> str:
         at = self.let(f"getelementptr i8, ptr {base}, i64 {offset}")

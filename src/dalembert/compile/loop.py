@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from dalembert.compile.kinds import Kind
-from dalembert.compile.writer import Writer, function
+from dalembert.compile.writer import Lines, Writer, function
 
 SYMBOL = "dalembert_loop"
 FETCH_FROM = 16  # numbers per state: smaller results share cache lines and gain nothing
@@ -37,27 +37,18 @@ def fetch_function(width: int) -> str:
     return function(f"fetch_{width}", "ptr %base, i64 %step, i64 %bytes", w.lines)
 
 
-class Loop:
+class Loop(Lines):
     """Writes the function that NumPy calls."""
 
     def __init__(
         self, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]], kind: Kind
     ) -> None:
+        super().__init__()
         self.kind = kind
         self.dimensions = core_dimensions(inputs, outputs)
         self.shapes = [*inputs, *outputs]
         self.inputs = len(inputs)
-        self.lines: list[str] = []
-        self.count = 0
         self.heap: list[str] = []
-
-    def let(self, text: str) -> str:
-        self.count += 1
-        self.lines.append(f"  %t{self.count} = {text}")
-        return f"%t{self.count}"
-
-    def do(self, text: str) -> None:
-        self.lines.append(f"  {text}")
 
     def item(self, array: str, k: int, kind: str) -> str:
         at = self.let(f"getelementptr i64, ptr {array}, i64 {k}")

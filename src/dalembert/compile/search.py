@@ -21,12 +21,14 @@ from dalembert.compile.body import body, constants, sin_cos_function
 from dalembert.compile.kernel import EMITTER, compile_function
 from dalembert.compile.kinds import DOUBLE
 from dalembert.compile.lower import Program
-from dalembert.compile.writer import Writer
+from dalembert.compile.writer import Lines, Writer
 
 SYMBOL = "dalembert_search"
 MEASURES = 3
-SETTINGS = 4  # limits of the first two measures, steps per start, starts in the table
+SETTINGS = 6  # limits of the first two measures, steps per start, starts in the table; a step at which a start is given
+# up if its cost is still above a limit
 INFO = 3  # steps taken, starts used, converged (1) or not (0)
+SHORT = 500  # operations: such steps wait for their own results more than for registers, and gain by two vectors
 IDLE = -(1 << 60)  # the counter of a lane without a problem: it is never served again
 
 
@@ -50,10 +52,11 @@ class Search:
     def ufunc(self) -> np.ufunc:
         target = llvm.host()
         steps = ((s.operation, s.operands, s.value, s.flip) for s in self.program.steps)
-        key = cache.key(EMITTER, SYMBOL, _loop(self.n, self.m, 2), repr((self.n, self.m, *steps)), repr(target))
+        width = target.width * (2 if self.program.operations < SHORT else 1)
+        key = cache.key(EMITTER, _loop(self.n, self.m, width), repr((self.n, self.m, *steps)), repr(target))
         code = cache.load(key)
         if code is None:
-            code = llvm.object_code(module(self.program, self.n, self.m, target.width), target)
+            code = llvm.object_code(module(self.program, self.n, self.m, width), target)
             cache.store(key, code)
         linked = llvm.Code(code, target, (SYMBOL,))
         arrays = self.signature.count("(")
@@ -115,24 +118,12 @@ class _Record:
         self.words = total
 
 
-class _Lines:
+class _Lines(Lines):
     """IR of one function over the record %c and NumPy's %args, %steps."""
 
     def __init__(self, record: _Record, head: str) -> None:
+        super().__init__([f"define internal {head} noinline nounwind {{", "entry:"])
         self.r = record
-        self.lines = [f"define internal {head} noinline nounwind {{", "entry:"]
-        self.count = 0
-
-    def let(self, text: str) -> str:
-        self.count += 1
-        self.lines.append(f"  %t{self.count} = {text}")
-        return f"%t{self.count}"
-
-    def do(self, text: str) -> None:
-        self.lines.append(f"  {text}")
-
-    def label(self, name: str) -> None:
-        self.lines.append(f"{name}:")
 
     def word(self, name: str, lane: str = "0", row: int = 0) -> str:
         """The address of a word: row `row` (of width numbers), in the lane."""
@@ -173,11 +164,7 @@ def _assign(r: _Record) -> str:
     f.do(f"br i1 {some}, label %take, label %idle")
     f.label("take")
     f.store(f.let(f"add i64 {following}, 1"), "next")
-    for k, rows, first, own in ((0, r.n, 0, 6), (1, r.m, r.n, 7)):
-        base, stride = f.cell(f.argument(k), (f.stride(k), following)), f.stride(own)
-        for j in range(rows):
-            value = f.let(f"load double, ptr {f.cell(base, (stride, str(j)))}")
-            f.store(value, "in", "%lane", first + j, "double")
+    _loaded(f, following)
     f.store(following, "problem", "%lane")
     for name in ("start", "taken", "steps"):
         f.store("0", name, "%lane")
@@ -185,12 +172,22 @@ def _assign(r: _Record) -> str:
     for j in range(r.n):
         f.store(f.load("in", "%lane", j, "double"), "best_state", "%lane", j, "double")
     f.do("ret void")
-    f.label("idle")
+    f.label("idle")  # it goes on computing: with numbers that are some problem's, so that it raises no alarm
+    _loaded(f, "0")
     f.store("-1", "problem", "%lane")
     f.store(str(IDLE), "steps", "%lane")
     f.store(f.let(f"sub i64 {f.load('active')}, 1"), "active")
     f.do("ret void")
     return f.text()
+
+
+def _loaded(f: _Lines, problem: str) -> None:
+    """Copy the problem's state and data into the lane."""
+    for k, rows, first, own in ((0, f.r.n, 0, 6), (1, f.r.m, f.r.n, 7)):
+        base, stride = f.cell(f.argument(k), (f.stride(k), problem)), f.stride(own)
+        for j in range(rows):
+            value = f.let(f"load double, ptr {f.cell(base, (stride, str(j)))}")
+            f.store(value, "in", "%lane", first + j, "double")
 
 
 def _begin(r: _Record) -> str:
@@ -262,10 +259,13 @@ def _main(r: _Record) -> str:
     f.do(f"%c = alloca [{r.words} x i64], align 64")
     _cleared(f, r.words)
     problems = f.let("load i64, ptr %dims")
+    f.do(f"br i1 {f.let(f'icmp sgt i64 {problems}, 0')}, label %some, label %done")
+    f.label("some")
     settings, own = f.argument(3), f.stride(10)
     limit = [f.let(f"load double, ptr {f.cell(settings, (own, str(k)))}") for k in range(SETTINGS)]
-    most, starts = (f.let(f"fptosi double {x} to i64") for x in limit[2:])
+    most, starts, halfway = (f.let(f"fptosi double {x} to i64") for x in limit[2:5])
     wide = [_splat(f, V, "double", x, W) for x in limit[:2]] + [_splat(f, I, "i64", most, W)]
+    halt, tall = _splat(f, I, "i64", halfway, W), _splat(f, V, "double", limit[5], W)
     f.store(str(W), "active")
     for lane in range(W):
         f.do(f"call void @assign({_PASSED}, i64 {lane}, i64 {problems})")
@@ -284,7 +284,10 @@ def _main(r: _Record) -> str:
     count = f.let(f"add {I} {f.load('steps', '0', 0, I)}, {_splat(f, I, 'i64', '1', W)}")
     f.store(count, "steps", kind=I)
     late = f.let(f"icmp sge {I} {count}, {wide[2]}")
-    over = f.let(f"or {B} {converged}, {late}")
+    now = f.let(f"icmp eq {I} {count}, {halt}")
+    high = f.let(f"fcmp ogt {V} {f.load('out', '0', n + 2, V)}, {tall}")
+    hopeless = f.let(f"and {B} {now}, {high}")
+    over = f.let(f"or {B} {f.let(f'or {B} {converged}, {late}')}, {hopeless}")
     working = f.let(f"icmp sge {I} {count}, {_splat(f, I, 'i64', '0', W)}")
     ended = f.let(f"and {B} {over}, {working}")
     for j in range(n):
@@ -325,7 +328,10 @@ def _splat(f: _Lines, vector: str, kind: str, value: str, width: int) -> str:
     return result
 
 
-def settings(limits: Sequence[float], steps: int, starts: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The settings as the array that `Search` takes."""
-    return np.array([*limits, steps, starts], float)
+def settings(
+    limits: Sequence[float], steps: int, starts: int, halfway: int = 0, cost: float = 0.0
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The settings as the array that `Search` takes. At the step `halfway` (0: never) a start whose cost is above
+    `cost` is given up."""
+    return np.array([*limits, steps, starts, halfway, cost], float)
 

@@ -2,38 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dalembert.compile.kinds import DOUBLE, Kind
 from dalembert.compile.operations import OPERATIONS
 from dalembert.compile.trigonometry import TWO_OVER_PI
 
 
-class Writer:
+class Lines:
+    """Collects the IR of one function; every value gets a name of its own."""
+
+    def __init__(self, first: Sequence[str] = ()) -> None:
+        self.lines: list[str] = list(first)
+        self.count = 0
+
+    def let(self, text: str) -> str:
+        """The name of a new value."""
+        self.count += 1
+        self.lines.append(f"  %t{self.count} = {text}")
+        return f"%t{self.count}"
+
+    def do(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
+
+
+class Writer(Lines):
     """Collects the IR of one function over vectors of `width` numbers of a kind."""
 
     def __init__(self, width: int, kind: Kind = DOUBLE) -> None:
+        super().__init__()
         self.width, self.kind = width, kind
-        self.lines: list[str] = []
         self.E = kind.name
         self.V = self._vector(kind.name)
         self.I = self._vector(f"i{kind.bits}")
         self.B = self._vector("i1")
         self.v = f"v{width}f{kind.bits}" if width > 1 else f"f{kind.bits}"
-        self._count = 0
 
     def _vector(self, element: str) -> str:
         return f"<{self.width} x {element}>" if self.width > 1 else element
 
     def _splat(self, element: str, value: str) -> str:
         return value if self.width == 1 else "<" + ", ".join([f"{element} {value}"] * self.width) + ">"
-
-    def let(self, text: str) -> str:
-        self._count += 1
-        name = f"%t{self._count}"
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def do(self, text: str) -> None:
-        self.lines.append(f"  {text}")
 
     def number(self, x: float) -> str:
         return self._splat(self.E, self.kind.constant(x))

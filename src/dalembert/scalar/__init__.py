@@ -39,7 +39,9 @@ def absolute(x: Scalar) -> Scalar:
 
 @singledispatch
 def arctan2(y: Scalar, x: Scalar) -> Scalar:
-    return math.atan2(y, x)
+    """The angle of the point (x, y). A plain y goes with an x of any kind."""
+    own = arctan2.dispatch(type(x))
+    return math.atan2(y, x) if own is arctan2.dispatch(object) else own(y, x)
 
 
 @singledispatch

@@ -364,7 +364,8 @@ def _padded(lines: Sequence[Sequence[str]]) -> list[list[str]]:
     return [[cell.ljust(w) for cell, w in zip(line, widths, strict=True)] for line in lines]
 
 
-def _text(part: Part, first: bool) -> str:
+def plain(part: Part, first: bool = False) -> str:
+    """A piece as plain text."""
     match part:
         case Heading(words):
             return words + "\n" + ("=" if first else "-") * len(words)
@@ -390,5 +391,5 @@ PREAMBLE = r"""\documentclass[a4paper]{article}
 FORMATS = {
     "markdown": ("", _markdown, ""),
     "latex": (PREAMBLE, _latex, "\\end{document}\n"),
-    "text": ("", _text, ""),
+    "text": ("", plain, ""),
 }

@@ -355,9 +355,9 @@ class Equations:
 
     def structure(self) -> str:
         """How large the equations are, and which joints couple, as text."""
-        from dalembert.symbolic.document import _text, structure
+        from dalembert.symbolic.document import plain, structure
 
-        return "\n\n".join(_text(part, False) for part in structure(self)) + "\n"
+        return "\n\n".join(plain(part) for part in structure(self)) + "\n"
 
     def save(self, file: str | os.PathLike[str], *what: str) -> Path:
         """The full closed form, an entry to a line, in normal form: text that `compare` and SymPy read. By default

@@ -14,21 +14,14 @@ from fractions import Fraction
 from dalembert.symbolic.collect import split_name
 from dalembert.symbolic.decimals import decimal
 from dalembert.symbolic.expression import (
-    ONE,
     Angle,
     Cosine,
     Expression,
-    Name,
-    Number,
-    Power,
-    Product,
-    Sign,
     Sine,
-    Sum,
-    coefficient,
     terms_of,
 )
 from dalembert.symbolic.greek import GREEK
+from dalembert.symbolic.printer import Printer
 from dalembert.symbolic.text import angle_sum
 
 WIDTH = 90
@@ -90,6 +83,7 @@ def _indexed(found: re.Match[str]) -> str:
 PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"qdd_?(\d+)"), lambda m: f"\\ddot{{q}}_{{{m[1]}}}"),
     (re.compile(r"qd_?(\d+)"), lambda m: f"\\dot{{q}}_{{{m[1]}}}"),
+    (re.compile(r"sgn(\d+)"), lambda m: f"\\operatorname{{sgn}}(\\dot{{q}}_{{{m[1]}}})"),
     (re.compile(r"([sc])a(?:lpha)?_?(\d+)"), lambda m: f"{m[1]}_{{\\alpha_{{{m[2]}}}}}"),
     (re.compile(r"([A-Za-z])_(\d+)"), lambda m: f"{m[1]}_{{{m[2]}}}"),
     (re.compile("(" + "|".join(GREEK) + r")(\d*[a-z]{0,2})"), _indexed),
@@ -98,31 +92,14 @@ PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
 
 
 @dataclass(frozen=True)
-class Style:
-    long: bool
-    digits: int | None
+class Style(Printer):
+    brackets = ("\\left(", "\\right)")
+    heads = ("\\cos", "\\sin", "\\operatorname{sign}")
 
-    def write(self, expression: Expression) -> str:
-        match expression:
-            case Number(x):
-                return ("-" if x < 0 else "") + self.number(abs(x))
-            case Name(word):
-                return name(word)
-            case Sum(terms):
-                return "".join(self.term(term, k == 0) for k, term in enumerate(terms))
-            case Product():
-                return self.term(expression, first=True)
-            case Power(base, exponent):
-                return self.power(base, exponent)
-            case Sign(argument):
-                return f"\\operatorname{{sign}}\\left({self.write(argument)}\\right)"
-            case Cosine(angle):
-                return self.function("c", "\\cos", angle)
-            case Sine(angle):
-                return self.function("s", "\\sin", angle)
+    def name(self, word: str) -> str:
+        return name(word)
 
     def number(self, x: Fraction) -> str:
-        """A number that is not negative."""
         if x.denominator == 1:
             return str(x.numerator)
         if self.digits is None:
@@ -130,30 +107,16 @@ class Style:
         mantissa, _, exponent = decimal(x, self.digits).partition("e")
         return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
-    def term(self, term: Expression, first: bool) -> str:
-        """A summand with its sign."""
-        c, rest = coefficient(term)
-        sign = ("-" if c < 0 else "") if first else (" - " if c < 0 else " + ")
-        factors = rest.factors if isinstance(rest, Product) else (rest,)
-        parts = [] if rest == ONE else [self.factor(factor) for factor in factors]
-        if abs(c) != 1 or not parts:
-            parts.insert(0, self.number(abs(c)))
-        return sign + " ".join(parts)
-
-    def factor(self, factor: Expression) -> str:
-        written = self.write(factor)
-        return f"\\left({written}\\right)" if isinstance(factor, Sum | Product) else written
-
     def power(self, base: Expression, exponent: int) -> str:
         if isinstance(base, Cosine | Sine) and (self.long or not has_index(base.angle)):
-            head = "\\cos" if isinstance(base, Cosine) else "\\sin"
-            return f"{head}^{{{exponent}}}\\left({self.write(angle_sum(base.angle))}\\right)"
+            head = self.heads[isinstance(base, Sine)]
+            return f"{head}^{{{exponent}}}" + self.bracketed(self.write(angle_sum(base.angle)))
         return f"{self.factor(base)}^{{{exponent}}}"
 
     def function(self, short: str, head: str, angle: Angle) -> str:
         if not self.long and has_index(angle):
             return f"{short}_{{{joint_index(angle)}}}"
-        return f"{head}\\left({self.write(angle_sum(angle))}\\right)"
+        return head + self.bracketed(self.write(angle_sum(angle)))
 
     def lines(self, left: str, right: Expression, width: int) -> list[str]:
         """left = right, a long sum as several lines."""

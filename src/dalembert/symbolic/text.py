@@ -15,21 +15,16 @@ from fractions import Fraction
 from dalembert.symbolic.collect import split_name
 from dalembert.symbolic.decimals import DIGITS, decimal, is_rounded
 from dalembert.symbolic.expression import (
-    ONE,
     Angle,
-    Cosine,
     Expression,
     Name,
     Number,
-    Power,
     Product,
-    Sign,
-    Sine,
     Sum,
-    coefficient,
     numbers_in,
 )
 from dalembert.symbolic.greek import GREEK
+from dalembert.symbolic.printer import Printer
 
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -38,7 +33,7 @@ DOTS = {"qd": "q̇", "qdd": "q̈"}
 
 def text(expression: Expression, long: bool = False, unicode: bool = False, digits: int | None = None) -> str:
     """The expression as a line of text. With `digits`, numbers that are not whole are decimals of at most so many."""
-    return Style(long, unicode and not long, digits).write(expression)
+    return Style(long, digits, unicode and not long).write(expression)
 
 
 def equation(
@@ -55,52 +50,20 @@ def rounded(expression: Expression, digits: int = DIGITS) -> bool:
 
 
 @dataclass(frozen=True)
-class Style:
-    long: bool
-    unicode: bool
-    digits: int | None
+class Style(Printer):
+    unicode: bool = False
 
     @property
-    def sign_of_times(self) -> str:
+    def times(self) -> str:
         return " " if self.unicode else "*"
 
-    def write(self, expression: Expression) -> str:
-        match expression:
-            case Number(x):
-                return self.number(x)
-            case Name(name):
-                return subscripted(name) if self.unicode else name
-            case Sum(terms):
-                return "".join(self.term(term, k == 0) for k, term in enumerate(terms))
-            case Product():
-                return self.term(expression, first=True)
-            case Power(base, exponent):
-                return self.power(base, exponent)
-            case Sign(argument):
-                return f"sign({self.write(argument)})"
-            case Cosine(angle):
-                return self.function("c", "cos", angle)
-            case Sine(angle):
-                return self.function("s", "sin", angle)
+    def name(self, word: str) -> str:
+        return subscripted(word) if self.unicode else word
 
     def number(self, x: Fraction) -> str:
         if self.digits is not None and x.denominator != 1:
             return decimal(x, self.digits)
         return str(x)
-
-    def term(self, term: Expression, first: bool) -> str:
-        """A summand with its sign."""
-        c, rest = coefficient(term)
-        sign = ("-" if c < 0 else "") if first else (" - " if c < 0 else " + ")
-        factors = rest.factors if isinstance(rest, Product) else (rest,)
-        parts = [] if rest == ONE else [self.factor(factor) for factor in factors]
-        if abs(c) != 1 or not parts:
-            parts.insert(0, self.number(abs(c)))
-        return sign + self.sign_of_times.join(parts)
-
-    def factor(self, factor: Expression) -> str:
-        written = self.write(factor)
-        return f"({written})" if isinstance(factor, Sum | Product) else written
 
     def power(self, base: Expression, exponent: int) -> str:
         inside = self.factor(base)
@@ -108,14 +71,11 @@ class Style:
             return inside + str(exponent).translate(SUPERSCRIPTS)
         return f"{inside}{'**' if self.long else '^'}{exponent}"
 
-    def function(self, short: str, name: str, angle: Angle) -> str:
+    def function(self, short: str, head: str, angle: Angle) -> str:
         if not self.long and has_short_name(angle):
             joints = "".join(str(joint) for joint, _ in angle)
             return short + (joints.translate(SUBSCRIPTS) if self.unicode else joints)
-        return f"{name}({self.angle(angle)})"
-
-    def angle(self, angle: Angle) -> str:
-        return self.write(angle_sum(angle))
+        return f"{head}({self.write(angle_sum(angle))})"
 
 
 def has_short_name(angle: Angle) -> bool:

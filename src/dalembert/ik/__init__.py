@@ -1,0 +1,1 @@
+"""Poses → joint positions: in closed form, all branches; and by iteration."""

@@ -1,0 +1,178 @@
+"""Following a moving pose: joint rates from an error, as error dynamics, and within limits as a quadratic program.
+
+    q̇ = J⁺ (ẋ_d + K e) + (1 − J⁺J) q̇_ref,    so that  ė + K e = 0                      (seed 003)
+
+e is the position error, and the rotation vector from the frame's orientation to the wanted one, both in base axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.errors import InputError, MissingExtraError, unknown
+from dalembert.ik.numeric import _targets, goal
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
+
+Array = NDArray[np.float64]
+DAMPING = 0.05  # of "damped", in units of J
+SMALLEST = 1e-10  # singular values below this share of the largest count as zero in "inverse"
+
+
+def pose_error(T: ArrayLike, wanted: ArrayLike) -> Array:
+    """(p_d − p, φ) in base axes, (..., 6): φ is the rotation vector of R_d Rᵀ."""
+    a, b = np.asarray(T, float), np.asarray(wanted, float)
+    turn = b[..., :3, :3] @ np.swapaxes(a[..., :3, :3], -1, -2)
+    return np.concatenate([b[..., :3, 3] - a[..., :3, 3], _rotation_vector(turn)], axis=-1)
+
+
+def _rotation_vector(R: Any) -> Any:
+    """θ u of R = exp(θ S(u)), well conditioned up to θ = π."""
+    twice = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
+    sine = 0.5 * np.linalg.norm(twice, axis=-1)
+    cosine = 0.5 * (np.trace(R, axis1=-2, axis2=-1) - 1.0)
+    theta = np.arctan2(sine, cosine)
+    # Towards θ = π the antisymmetric part vanishes; u uᵀ = ((R + Rᵀ)/2 − cos θ) / (1 − cos θ) has the axis then.
+    symmetric = 0.5 * (R + np.swapaxes(R, -1, -2)) - cosine[..., None, None] * np.eye(3)
+    longest = np.argmax(np.linalg.norm(symmetric, axis=-2), axis=-1)
+    axis = np.take_along_axis(symmetric, longest[..., None, None], axis=-1)[..., 0]
+    axis = axis / np.maximum(np.linalg.norm(axis, axis=-1, keepdims=True), 1e-300)
+    axis = np.where(np.sum(axis * twice, axis=-1, keepdims=True) < 0, -axis, axis)
+    small = sine < 1e-8
+    factor = np.where(small, 0.5, 0.5 * theta / np.where(small, 1.0, sine))
+    far = np.asarray(cosine < -0.5)
+    return np.where(far[..., None], theta[..., None] * axis, factor[..., None] * twice)
+
+
+def _pseudo_inverse(J: Array) -> Array:
+    return np.asarray(np.linalg.pinv(J, rcond=SMALLEST))
+
+
+def _transpose(J: Array) -> Array:
+    """Jᵀ scaled by 1/σ_max²: the largest gain with which the error never grows."""
+    top = np.linalg.norm(J, ord=2, axis=(-2, -1))
+    scaled: Array = np.swapaxes(J, -1, -2) / np.maximum(top, 1e-300)[..., None, None] ** 2
+    return scaled
+
+
+def _damped(J: Array) -> Array:
+    square = J @ np.swapaxes(J, -1, -2) + DAMPING**2 * np.eye(J.shape[-2])
+    inverse: Array = np.swapaxes(np.linalg.solve(square, J), -1, -2)
+    return inverse
+
+
+METHODS: dict[str, Callable[[Array], Array]] = {
+    "inverse": _pseudo_inverse,
+    "damped": _damped,
+    "transpose": _transpose,
+}
+
+
+def tracking_velocity(
+    robot: Robot,
+    q: ArrayLike,
+    T: ArrayLike,
+    twist: ArrayLike | None = None,
+    gain: ArrayLike = 1.0,
+    frame: str | None = None,
+    *,
+    rows: str | Sequence[float] = "pose",
+    method: str = "inverse",
+    posture_rate: ArrayLike | None = None,
+) -> Array:
+    """q̇ (..., n) of the law above. `twist` is ẋ_d (..., 6), zero if not given; `gain` K [1/s], one number or six;
+    `posture_rate` is q̇_ref, of which what does not move the frame is used. `method` replaces J⁺: "inverse", "damped"
+    (Jᵀ(JJᵀ + λ²)⁻¹), "transpose" (Jᵀ/σ²). Seed 003."""
+    if method not in METHODS:
+        raise unknown("method", method, METHODS)
+    used = np.flatnonzero(goal(rows, None).weights)
+    targets = _targets(T, rows)
+    gains = np.broadcast_to(np.asarray(gain, float), (6,)) if np.ndim(gain) <= 1 else None
+    if gains is None or not np.isfinite(gains).all():
+        raise InputError("gain must be one number or six")
+    wanted = gains * pose_error(robot.fk(q, frame), targets)
+    if twist is not None:
+        wanted = wanted + np.asarray(twist, float)
+    J = robot.jacobian(q, frame)[..., used, :]
+    inverse = METHODS[method](J)
+    rate: Array = (inverse @ wanted[..., used, None])[..., 0]
+    if posture_rate is not None:
+        b = np.asarray(posture_rate, float)[..., None]
+        rate = rate + (b - _pseudo_inverse(J) @ (J @ b))[..., 0]
+    return rate
+
+
+@dataclass(frozen=True)
+class Task:
+    """Rows J q̇ = v that are wanted, a level of priority (0 first), and their weight within the level."""
+
+    J: Array
+    v: Array
+    level: int = 0
+    weight: float = 1.0
+
+
+def limited_velocity(
+    robot: Robot,
+    q: ArrayLike,
+    tasks: Sequence[Task],
+    dt: float,
+    *,
+    regular: float = 1e-8,
+    velocity: ArrayLike | None = None,
+) -> Array:
+    """q̇ (n,) of least squares of the tasks, level by level, within the joints' velocities and, after dt [s], within
+    their positions: a quadratic program for each level, in which what the levels before achieved is kept.
+
+    min Σ w ‖J q̇ − v‖² + ε ‖q̇‖²   subject to   |q̇| ≤ q̇_max,   q_min ≤ q + q̇ dt ≤ q_max,   J_k q̇ = J_k q̇*_k for k before.
+    """
+    try:
+        import daqp  # type: ignore[import-not-found]
+    except ImportError:
+        raise MissingExtraError("tracking within limits needs a QP solver: pip install 'dalembert[opt]'") from None
+    at = np.asarray(q, float)
+    if at.shape != (robot.n,) or not np.isfinite(at).all():
+        raise InputError(f"q must be {robot.n} finite numbers, got shape {at.shape}")
+    if not dt > 0:
+        raise InputError(f"dt must be a positive time, got {dt!r}")
+    if not tasks:
+        raise InputError("give at least one task")
+    fastest = robot.limits.velocity if velocity is None else np.broadcast_to(np.asarray(velocity, float), (robot.n,))
+    # A joint already beyond its limit may come back as fast as it can.
+    low = np.clip((robot.limits.lower - at) / dt, -fastest, fastest)
+    high = np.clip((robot.limits.upper - at) / dt, -fastest, fastest)
+    kept = np.zeros((0, robot.n))
+    values = np.zeros(0)
+    rate = np.zeros(robot.n)
+    for level in sorted({task.level for task in tasks}):
+        here = [task for task in tasks if task.level == level]
+        J = np.concatenate([np.sqrt(task.weight) * np.atleast_2d(task.J) for task in here])
+        v = np.concatenate([np.sqrt(task.weight) * np.atleast_1d(task.v) for task in here])
+        rate = _program(daqp, J, v, regular, low, high, kept, values)
+        kept = np.concatenate([kept, J])
+        values = np.concatenate([values, J @ rate])
+    return rate
+
+
+UNLIMITED = 1e20
+SLACK = 1e-9  # of what earlier levels achieved: equalities that rounding cannot contradict
+
+
+def _program(
+    daqp: Any, J: Array, v: Array, regular: float, low: Array, high: Array, kept: Array, values: Array
+) -> Array:
+    n = J.shape[1]
+    H = J.T @ J + regular * np.eye(n)
+    upper = np.concatenate([np.minimum(high, UNLIMITED), values + SLACK])
+    lower = np.concatenate([np.maximum(low, -UNLIMITED), values - SLACK])
+    free = np.zeros(len(upper), np.int32)
+    x, _, flag, _ = daqp.solve(H, -J.T @ v, np.ascontiguousarray(kept), upper, lower, free, primal_tol=SLACK)
+    if flag < 1:
+        raise InputError("no joint velocity satisfies the limits: the position is farther beyond them than dt can undo")
+    return np.asarray(x)

@@ -1,0 +1,1 @@
+"""What a Jacobian tells: inverse velocity, singularities, manipulability, statics, workspace."""

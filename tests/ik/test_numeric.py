@@ -1,0 +1,206 @@
+"""Inverse kinematics by damped steps: what it finds is right, what it does not find it says."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.describe.description import Description, Link
+
+ROBOTS = ("panda", "ur5e", "puma560", "iiwa7")
+
+
+def load(name: str) -> dl.Robot:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dl.ModelWarning)
+        return dl.load(name)
+
+
+def states(robot: dl.Robot, count: int, seed: int = 0) -> np.ndarray:
+    low = np.clip(robot.limits.lower, -2 * np.pi, 2 * np.pi)
+    high = np.clip(robot.limits.upper, -2 * np.pi, 2 * np.pi)
+    return np.random.default_rng(seed).uniform(low, high, (count, robot.n))
+
+
+def distance(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    p = np.linalg.norm(A[..., :3, 3] - B[..., :3, 3], axis=-1)
+    return p, np.linalg.norm(A[..., :3, :3] - B[..., :3, :3], axis=(-2, -1)) / np.sqrt(2)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_ten_thousand_reachable_poses(name):
+    robot = load(name)
+    T = robot.fk(states(robot, 10_000))
+    s = robot.ik(T, tolerance=1e-5)
+    assert s.converged.mean() >= 0.999
+    p, o = distance(robot.fk(s.q), T)
+    assert p[s.converged].max() <= 1e-5 and o[s.converged].max() <= 1.0001e-5
+    assert (s.q >= robot.limits.lower).all() and (s.q <= robot.limits.upper).all()
+    assert np.allclose(s.position_error, p, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["scara", "stanford", "planar-2r", "planar-3r", "rp", "elbow-3r", "cartesian-pp"])
+def test_other_arms(name):
+    robot = load(name)
+    T = robot.fk(states(robot, 300))
+    assert robot.ik(T).converged.mean() == 1.0
+
+
+def test_the_same_bits_alone_and_in_any_batch():
+    robot = load("panda")
+    T = robot.fk(states(robot, 500))
+    whole = robot.ik(T)
+    for k in (0, 17, 499):
+        alone = robot.ik(T[k])
+        assert np.array_equal(alone.q, whole.q[k]) and alone.iterations == whole.iterations[k]
+        assert alone.position_error == whole.position_error[k]
+    assert np.array_equal(robot.ik(T[100:105]).q, whole.q[100:105])
+    assert robot.ik(T.reshape(5, 100, 4, 4)).q.shape == (5, 100, 7)
+
+
+def test_begins_where_it_is_told():
+    robot = load("panda")
+    home = np.array([0.1, -0.4, 0.2, -2.0, 0.1, 1.7, 0.3])
+    q = home + 0.2 * np.random.default_rng(0).uniform(-1, 1, (200, 7))
+    s = robot.ik(robot.fk(q), q0=q + 0.01, tolerance=1e-9)
+    assert s.converged.all() and np.abs(s.q - q).max() < 0.1 and s.restarts.max() == 0
+    ur = load("ur5e")
+    q = states(ur, 200)
+    near = ur.ik(ur.fk(q), q0=q, tolerance=1e-9)
+    assert np.allclose(near.q, q, atol=1e-6)  # also beyond one turn
+
+
+def test_parts_of_a_pose():
+    robot = load("panda")
+    T = robot.fk(states(robot, 300, 3))
+    s = robot.ik(T, rows="position")
+    assert s.converged.all() and np.allclose(robot.fk(s.q)[:, :3, 3], T[:, :3, 3], atol=1e-6)
+    assert np.array_equal(s.q, robot.ik(T[:, :3, 3], rows="position").q)
+    s = robot.ik(T, rows="orientation")
+    assert s.converged.all() and np.allclose(robot.fk(s.q)[:, :3, :3], T[:, :3, :3], atol=3e-6)
+    s = robot.ik(T, axis="z")
+    assert s.converged.all() and np.allclose(robot.fk(s.q)[:, :3, 2:], T[:, :3, 2:], atol=3e-6)
+    s = robot.ik(T, rows=[1, 0, 1, 0, 0, 0])
+    assert s.converged.all() and np.allclose(robot.fk(s.q)[:, [0, 2], 3], T[:, [0, 2], 3], atol=1e-6)
+    planar = load("planar-3r")
+    T = planar.fk(states(planar, 100))
+    s = planar.ik(T, rows="planar")
+    assert s.converged.all() and np.allclose(planar.fk(s.q), T, atol=3e-6)
+    bent = np.array([0.3, 0.2, -0.4, -1.0, 0.0, 1.0, 0.0])
+    assert robot.ik(robot.fk(bent, "panda_link4"), "panda_link4").converged
+
+
+def test_out_of_reach_gives_the_nearest_point_and_says_so():
+    arm = load("planar-2r")
+    far = arm.ik([[3.0, 0, 0], [0, -5.0, 0], [3, 3, 0]], rows="position")
+    assert not far.converged.any() and "out of reach" in far.reason[0] and not far
+    assert np.allclose(far.position_error, [1, 3, np.hypot(3, 3) - 2], atol=1e-6)
+    assert np.allclose(arm.fk(far.q)[:, :3, 3], [[2, 0, 0], [0, -2, 0], [np.sqrt(2), np.sqrt(2), 0]], atol=1e-3)
+    panda = load("panda")
+    T = panda.fk(np.array([0, 0.3, 0, -1.5, 0, 1.8, 0.4]))
+    T[:3, 3] += [2, 0, 0]
+    s = panda.ik(T)
+    assert not s.converged and s.position_error > 1 and np.isfinite(s.q).all()
+    assert (s.q >= panda.limits.lower).all() and (s.q <= panda.limits.upper).all()
+
+
+def test_singular_and_limiting_targets():
+    arm = load("planar-2r")
+    s = arm.ik([2.0, 0.0, 0.0], rows="position", tolerance=1e-4)  # stretched: the edge of the reach
+    assert s.converged and s.position_error <= 1e-4
+    for name in ("puma560", "panda", "ur5e"):
+        robot = load(name)
+        middle = 0.5 * (np.clip(robot.limits.lower, -3, 3) + np.clip(robot.limits.upper, -3, 3))
+        zero = np.clip(np.zeros(robot.n), robot.limits.lower, robot.limits.upper)
+        for q in (zero, robot.limits.lower, robot.limits.upper, middle):
+            q = np.clip(q, -2 * np.pi, 2 * np.pi)
+            s = robot.ik(robot.fk(q), tolerance=1e-4)
+            assert np.isfinite(s.q).all()
+            p, o = distance(robot.fk(s.q), robot.fk(q))
+            assert bool(s.converged) == bool(p <= 1e-4 and o <= 1e-4)
+            assert s.converged, (name, q)
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda T: T[:3], r"T has shape \(3, 4\)"),
+        (lambda T: np.where(np.arange(16).reshape(4, 4) == 3, np.nan, T), "not finite"),
+        (lambda T: T * 1.01, "last row|no rotation"),
+        (lambda T: np.diag([1.0, 1, 1.01, 1]) @ T, "is no rotation"),
+        (lambda T: T @ np.diag([1.0, 1, -1, 1]), "is a reflection"),
+        (lambda T: np.stack([T, T @ np.diag([1.0, 1, -1, 1])]), r"at index \(1,\)"),
+        (lambda T: "here", "not an array of numbers"),
+    ],
+)
+def test_targets_that_are_no_poses(change, words):
+    robot = load("panda")
+    with pytest.raises(dl.InputError, match=words):
+        robot.ik(change(robot.fk(np.zeros(7))))
+
+
+def test_wrong_options():
+    robot = load("panda")
+    T = robot.fk(np.zeros(7))
+    for options, words in (
+        ({"rows": "all"}, "unknown choice of rows 'all'"),
+        ({"rows": [0] * 6}, "not all zero"),
+        ({"rows": [1, 1]}, "six weights"),
+        ({"axis": "w"}, "unknown axis 'w'"),
+        ({"tolerance": 0}, "positive number"),
+        ({"tolerance": float("nan")}, "positive number"),
+        ({"restarts": -1}, "whole number"),
+        ({"q0": [1, 2]}, "q0 has shape"),
+        ({"q0": [np.nan] * 7}, "not finite"),
+        ({"frame": "tol0"}, "unknown frame"),
+        ({"frame": "panda_link0"}, "no joint of 'panda' moves the frame"),
+    ):
+        with pytest.raises(dl.DalembertError, match=words):
+            robot.ik(T, **options)
+    with pytest.raises(dl.InputError, match="no joint of"):
+        dl.Robot(Description("nothing", (Link("base"),))).ik(np.eye(4))
+
+
+def test_no_poses_at_all():
+    robot = load("panda")
+    s = robot.ik(np.empty((0, 4, 4)))
+    assert s.q.shape == (0, 7) and s.converged.shape == (0,) and bool(s)
+
+
+def test_reads_well():
+    robot = load("panda")
+    s = robot.ik(robot.fk(np.array([0, 0.3, 0, -1.5, 0, 1.8, 0.4])))
+    assert "converged=True" in repr(s) and s.reason == "converged"
+    assert "2 of 2 poses reached" in repr(robot.ik(robot.fk(states(robot, 2))))
+
+
+def test_secondary_goals():
+    robot = load("panda")
+    T = robot.fk(states(robot, 40, 5))
+    plain = robot.ik(T)
+    middle = 0.5 * (robot.limits.lower + robot.limits.upper)
+    half = 0.5 * (robot.limits.upper - robot.limits.lower)
+
+    def beside(s):
+        return (((s.q - middle) / half) ** 2).sum(-1)
+
+    inside = robot.ik(T, secondary="limits")
+    assert inside.converged.all() and (beside(inside) <= beside(plain) + 1e-9).all()
+    assert beside(inside).mean() < 0.9 * beside(plain).mean()
+    for q in inside.q:  # where no limit stops it, the gradient has nothing left that the pose allows
+        if (np.abs(q - middle) < half - 1e-3).all():
+            J, slope = robot.jacobian(q), (q - middle) / half**2
+            assert np.linalg.norm(slope - np.linalg.pinv(J) @ (J @ slope)) < 0.02
+    posture = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.8])
+    near = robot.ik(T, secondary=posture)
+    assert near.converged.all()
+    assert np.linalg.norm(near.q - posture, axis=-1).mean() < np.linalg.norm(plain.q - posture, axis=-1).mean()
+    open_ = robot.ik(T, secondary="singularities")
+    mu = [np.sqrt(np.linalg.det(J @ np.swapaxes(J, -1, -2))) for J in (robot.jacobian(s.q) for s in (plain, open_))]
+    assert open_.converged.all() and (mu[1] >= mu[0] - 1e-9).all() and mu[1].mean() > 1.1 * mu[0].mean()
+    for wrong, words in (("comfort", "unknown secondary goal 'comfort'"), ([1, 2], "7 finite numbers")):
+        with pytest.raises(dl.DalembertError, match=words):
+            robot.ik(T, secondary=wrong)
