@@ -597,14 +597,20 @@ class Robot:
         return closed_form(self, T, frame, limits, q0=q0)
 
     def equations(
-        self, symbolic: str | Sequence[str] = "all", *, zeros: bool = True, friction: bool = False
+        self,
+        symbolic: str | Sequence[str] = "all",
+        *,
+        zeros: bool = True,
+        friction: bool = False,
+        angles: str = "symbols",
     ) -> Equations:
         """The closed-form equations, exact. `symbolic` says which parameters are symbols: "all", "inertias",
         "lengths", "none" (numbers), or a list of names and kinds. With `zeros`, parameters that are zero stay
-        zero; without, all ten of each body are symbols. `friction` adds F_v q̇ + F_s sgn(q̇)."""
+        zero; without, all ten of each body are symbols. `friction` adds F_v q̇ + F_s sgn(q̇). Fixed angles that are no
+        multiples of π/2 become pairs of constants, or with angles="numbers" decimals."""
         from dalembert.symbolic.equations import Equations
 
-        return Equations(self.description, symbolic, zeros, friction)
+        return Equations(self.description, symbolic, zeros, friction, angles)
 
     def linearize(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = False

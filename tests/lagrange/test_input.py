@@ -172,3 +172,19 @@ def test_without_sympy_the_sentence_says_what_to_install():
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "pip install 'dalembert[lagrange]'" in run.stdout
+
+
+def test_constraints_are_tried_though_other_parameters_are_free():
+    import sympy
+
+    x, th = dl.coordinates("x th")
+    m = sympy.Symbol("m")
+    with pytest.raises(dl.InputError, match="inconsistent"):
+        dl.LagrangianSystem([x, th], m * dl.rate(x) ** 2 / 2 + dl.rate(th) ** 2 / 2, constraints=[x**2 + th**2 + 1])
+
+
+def test_powers_written_as_decimals():
+    x = dl.coordinates("x")
+    x = x[0] if isinstance(x, (list, tuple)) else x
+    system = dl.LagrangianSystem([x], dl.rate(x) ** 2 / 2, x**2.0)
+    assert system.gravity_torque([3.0]).tolist() == [6.0]

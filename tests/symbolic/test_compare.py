@@ -35,6 +35,8 @@ def arm():
         ("J11", "-l1*s1 - l2*sin(q1 + q2)"),
         ("T14", "l1*cos(q1) + l2*sin(q1 + q2 + pi/2)"),
         ("C22", "0"),
+        ("M12", "I2 + m2*(r2**2 + l1*r2*sin(q2 + pi/2))"),
+        ("M12", "I2 + m2*(r2**2 - l1*r2*sin(-pi/2 + q2) + 0*cos(q2*2))"),
     ],
 )  # fmt: skip
 def test_right_in_any_form(arm, name, formula):
@@ -57,6 +59,8 @@ def test_right_in_any_form(arm, name, formula):
         ("g2", "2*m2*g*r2*c12", "2 times too large"),
         ("g2", "m2*g*r2*c2", "c2 should be c12"),
         ("M22", "I2 + m2*r2**2 + m2", "m2 should not be there"),
+        ("C12", "-m2*l1*r2*sin(q2)*qd2", "the term -s2*l1*m2*r2*qd1 is missing"),
+        ("g2", "m2*g*r2*c12/2", "2 times too small"),
     ],
 )
 def test_slips(arm, name, formula, slip):
@@ -84,6 +88,13 @@ def test_no_slip_is_invented(arm):
         ("M12", "cos(m2)", "is no angle of this robot"),
         ("M12", "cos(q1, q2)", "has no meaning"),
         ("M12", "sgn(qd1)", "friction=True"),
+        ("M12", "I2 + m2*(r2**2 + l1*r2*cos(q2 + pi/2/2))", "is no angle of this robot"),
+        ("M12", "1e400*m2", "too large"),
+        ("M12", "cos(100000000*q1)", "is no angle of this robot"),
+        ("M12", "(m1+m2+r1+r2+l1+I1+I2)**40", "more than 50000 terms"),
+        ("M12", "m2(r2 + 1)", "is a \\* missing"),
+        ("M12", None, "a formula is text"),
+        (12, "m2", "named by text"),
         ("M12", "True", "is no number"),
         ("M12", "(" * 300 + "m2" + ")" * 300, "is no formula|nested too deeply"),
         ("M12", "-" * 3000 + "m2", "is no formula|nested too deeply"),
@@ -104,3 +115,14 @@ def test_friction_and_sliding_joints():
     shown = e.text("tau", lump=False)
     assert e.compare("tau1", shown.splitlines()[0].split(" = ")[1])
     assert e.compare("tau2", shown.splitlines()[1].split(" = ")[1])
+
+
+def test_long_formulas(arm):
+    assert "differs" in str(arm.compare("M12", "+".join(["m1"] * 300)))
+    assert "differs" in str(arm.compare("M12", "+".join(["m1"] * 3000)))
+    puma = dl.load("puma560").equations()
+    text = repr(puma.M[0][0]).replace("^", "**")
+    assert puma.compare("M11", text)
+    assert "the term 7*m6 is one too many" in puma.compare("M11", text + " + 7*m6").slip
+    panda = dl.load("panda").equations()
+    assert panda.compare("M11", repr(panda.M[0][0]))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.describe.description import Description, Joint, Link
 from dalembert.robots import names
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -54,7 +55,7 @@ def test_notebooks_show_mathematics():
     shown = e._repr_latex_()
     assert shown.startswith("$") and shown.endswith("$")
     CONVERTER.convert_with_local_state(shown.strip("$"), displaystyle=True)
-    assert equations("panda")._repr_latex_() == ""
+    assert equations("panda")._repr_latex_() is None  # then a notebook shows what follows
     assert "7 joints" in repr(equations("panda"))
 
 
@@ -136,3 +137,48 @@ def test_determinants_factored():
     e = equations("planar-2r")
     with pytest.raises(dl.InputError, match="rows must be 2 different numbers"):
         e.det_jacobian(rows=[0, 0])
+
+
+def test_documents_claim_singularities_only_where_they_are():
+    assert "Singularities" not in equations("planar-1r").document("text")  # its J never loses rank
+    assert "The tip's position loses a direction where" in equations("planar-2r").document("text")
+    assert "The arm is singular where" in equations("planar-3r").document("text")
+    assert "The arm is singular where" in equations("scara").document("text")
+
+
+def test_more_than_nine_joints():
+    links, joints = [Link("base")], []
+    for k in range(12):  # a comb: twelve arms on one base, so that the equations are short
+        links.append(Link(f"l{k}", dl.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.Origin((0.2, 0.0, 0.0)))))
+        joints.append(Joint(f"j{k}", "continuous", "base", f"l{k}", dl.Origin((0.0, 0.5 * k, 0.0)), (0.0, 1.0, 0.0)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dl.ModelWarning)
+        robot = dl.Robot(Description("comb", tuple(links), tuple(joints)))
+    e = robot.equations()
+    for form in ("text", "markdown", "latex"):
+        assert "comb" in e.document(form)
+    assert e.entry("g12") == e.g[11] and e.entry("M1,12") == e.M[0][11] and e.entry("M[12, 12]") == e.M[11][11]
+    assert e.compare("g12", e.text("g", lump=False).splitlines()[11].split(" = ")[1])
+
+
+def test_nothing_moves():
+    assert "Nothing moves" in dl.Robot(Description("table", (Link("top"),))).equations().document("latex")
+
+
+@pytest.mark.parametrize("name", ["a~b", "a^b", "a\\b", "a{b", "a}b", "a|b", "{0}", "50%"])
+def test_names_of_users_in_documents(name):
+    links = (Link("base"), Link(name, dl.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.Origin((0.2, 0.0, 0.0)))))
+    joints = (Joint("j|" + name, "continuous", "base", name, dl.Origin((0, 0, 0), (1.5708, 0, 0)), (0.0, 0.0, 1.0)),)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dl.ModelWarning)
+        e = dl.Robot(Description("odd", links, joints)).equations()
+    assert name in e.document("text")
+    latex = e.document("latex")
+    assert "\\pi" in latex and "π" not in latex
+    assert ("\\|" in e.document("markdown")) == ("|" in name)  # inside tables, where it would end a cell
+
+
+def test_det_is_factored_in_every_format():
+    e = equations("puma560")
+    assert "s_{5}" in e.latex("det") and e.latex("det").count("&=") == 1
+    assert e.text("det") == "det = a2*s5*(d4*c3 + a3*s3)*(a2*c2 + a3*c23 - d4*s23)\n"

@@ -194,3 +194,49 @@ def test_angles_written_in_decimals(tmp_path):
         assert off(numbers(e.g, values), snapped.gravity_torque(q)) < TOLERANCE
         if written == "1.5708":
             assert "1.5708 is taken as 1·π/2" in e.notes[0]
+
+
+def test_oblique_trees_in_numbers_or_refused_in_words():
+    from trees import random_tree
+
+    refused = 0
+    for seed in range(6):
+        robot = dl.Robot(random_tree(seed, 4))
+        try:
+            e = robot.equations("inertias")
+        except dl.InputError as error:
+            assert "no multiples of π/2" in str(error) and "angles='numbers'" in str(error)
+            refused += 1
+            e = robot.equations("inertias", angles="numbers")
+            values, q = exact_point(e, random.Random(seed))
+            assert off(numbers(e.M, values), robot.kernel("mass_matrix").interpret(q)) < TOLERANCE
+            assert off(numbers(e.g, values), robot.kernel("gravity_torque").interpret(q)) < TOLERANCE
+            assert e.keeps_skew_symmetry()
+    assert refused
+
+
+def test_friction_that_the_symbols_do_not_express():
+    puma = load("puma560").equations(friction=True)
+    assert "differs between its directions" in puma.notes[-1]
+    with pytest.raises(dl.InputError, match="no F_v q̇"):
+        puma.kernel("tau")
+
+
+def test_standard_regressor_with_rotors_and_friction():
+    e = load("stanford").equations(friction=True)
+    Y, columns = e.regressor, e.regressor_columns
+    assert len(columns) == len(Y[0]) == 10 * 6 + 3 * 6
+    assert columns[60] == "J of joint1" and columns[66] == "F_v of joint1" and columns[-1] == "F_s of joint6"
+    pi = [p for body in e.model.bodies for p in body.inertia.parameters()]
+    pi += [body.rotor_inertia for body in e.model.bodies]
+    pi += [e.ring[f"{x}{k}"] for x in ("Fv", "Fs") for k in range(1, 7)]
+    for k in range(6):
+        assert sum((y * p for y, p in zip(Y[k], pi, strict=True)), 0.0) == e.tau[k]
+
+
+def test_numbers_that_were_computed_are_simple_fractions():
+    assert load("planar-2r").equations(["m2"]).text("M").startswith("a = ")
+    assert "e-" not in load("planar-2r").equations(["m2"]).text("M")
+    for wrong in (None, 5, [1]):
+        with pytest.raises(dl.InputError, match="a word or a list of names"):
+            load("planar-2r").equations(wrong)

@@ -59,6 +59,8 @@ def command(
     """
     from dalembert.symbolic.parameters import CHOICES
 
+    if sum(map(bool, (what, document, check))) > 1:
+        raise click.UsageError("--of, --document and --check exclude each other")
     chosen = symbolic if symbolic in CHOICES else [name.strip() for name in symbolic.split(",")]
     e = output.load(robot, tip).equations(chosen, friction=friction)
     if check:
@@ -70,7 +72,10 @@ def command(
         return
     written = e.document(document) if document else _written(e, names, form, not physical, long)
     if file:
-        Path(file).write_text(written, encoding="utf-8")
+        try:
+            Path(file).write_text(written, encoding="utf-8")
+        except OSError as error:
+            raise click.ClickException(f"cannot write {file}: {error.strerror}") from None
         click.echo(f"wrote {file}")
     else:
         click.echo(written, nl=not written.endswith("\n"))
@@ -94,8 +99,6 @@ def _written(e: Equations, names: list[str], form: str, lump: bool, long: bool) 
 
     if form == "sympy":
         return "\n".join(f"{name} = {e.sympy(name)}" for name in names or ("M", "C", "g")) + "\n"
-    if names == ["det"] and form == "text":
-        return f"det = {e.factored('det')}\n"
     try:
         return e.latex(*names, lump=lump, long=long) + "\n" if form == "latex" else e.text(*names, lump=lump, long=long)
     except TooLargeError as error:

@@ -244,6 +244,8 @@ class Solver:
             moving[moving] = (after != before).any(axis=-1)
             if not moving.any():
                 break
+        turning = [kind == "revolute" for kind in self.kinds]
+        q[..., turning] -= 2 * np.pi * np.rint(q[..., turning] / (2 * np.pi))  # a step may have passed half a turn
         return self.judge(T, q)
 
     def _turned(self, T: Array, q0: Array, best: list[Array]) -> list[Array]:

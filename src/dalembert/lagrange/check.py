@@ -36,7 +36,8 @@ def check(alphabet: Alphabet, e: Energies, d: Derived, numbers: Mapping[Any, flo
         return []
     labels = _labels(e)
     _check_rows(alphabet, e, d, drawn, points, labels)
-    if known and e.holonomic:
+    inside = {s for f in e.holonomic for s in f.free_symbols}
+    if e.holonomic and all(x is not None for s, x in numbers.items() if s in inside):
         points = _on_constraints(alphabet, e, d, drawn, points, rng)
     matrices = _sample(d.A, alphabet.q, drawn)(points)
     return _independent_columns(max(matrices, key=_conditioned, default=np.eye(len(d.A), len(alphabet.q))))

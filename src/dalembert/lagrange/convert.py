@@ -34,6 +34,8 @@ def _product(e: Expression, of: Convert) -> Scalar:
 def _power(e: Expression, of: Convert) -> Scalar:
     """Whole powers by squaring, halves of odd numbers through the square root."""
     exponent = e.exp
+    if exponent.is_Float and float(2 * exponent).is_integer():  # x**2.0 is x²
+        exponent = (2 * exponent).round() / 2
     if not exponent.is_Rational or exponent.q > 2:
         raise InputError(
             f"{e} cannot be computed: the compiler has whole and half powers only, not the exponent {exponent}"

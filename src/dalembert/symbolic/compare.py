@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.symbolic.entries import entry
 from dalembert.symbolic.lumps import LUMPED_AT_MOST, TooLargeError, legible
-from dalembert.symbolic.parse import SHORT, Reader, tree
+from dalembert.symbolic.parse import LONG, SHORT, Reader, tree
 from dalembert.symbolic.polynomial import Polynomial
 from dalembert.symbolic.text import text
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
 
 MOST_CHANGES = 4000
+LONGEST = 600  # nodes of a formula in which slips are sought
 OTHER = {"sin": "cos", "cos": "sin", "s": "c", "c": "s"}
 INDEXED = re.compile(r"([A-Za-z]+?)(\d+)([a-z]*)")
 
@@ -53,9 +54,12 @@ class Comparison:
 
 
 def compare(e: Equations, name: str, formula: str) -> Comparison:
-    """The comparison of a formula with the derived entry of that name. Lumped constants of M and C may be used."""
+    """The comparison of a formula with the derived entry of that name. In entries of M and C, the lumped constants that
+    `text()` prints for these two may be used."""
     name, derived = entry(e, name)
-    reader = Reader(e.ring, _lumps(e, formula))
+    if not isinstance(formula, str):
+        raise InputError(f"a formula is text, got {type(formula).__name__}")
+    reader = Reader(e.ring, _lumps(e, name, formula))
     given = reader.read(formula)
     difference = given - derived
     off, shown = (_readable(e, p) for p in (difference, derived))
@@ -70,10 +74,11 @@ def _readable(e: Equations, p: Polynomial) -> str:
         return f"an expression of {len(p)} terms"
 
 
-def _lumps(e: Equations, formula: str) -> dict[str, Polynomial]:
+def _lumps(e: Equations, entry_name: str, formula: str) -> dict[str, Polynomial]:
     """The lumped constants that the formula names (a, b, d, …), as the printed equations define them."""
-    names = {node.id for node in ast.walk(tree(formula)) if isinstance(node, ast.Name)}
-    if not names - set(e.ring.names) or sum(len(p) for row in e.M for p in row) > LUMPED_AT_MOST:
+    names = set(re.findall(r"[A-Za-z_]\w*", formula)) - {"cos", "sin", "sgn", "sign", "pi"}
+    unknown_names = names - set(e.ring.names)
+    if entry_name[0] not in "MC" or not unknown_names or sum(len(p) for row in e.M for p in row) > LUMPED_AT_MOST:
         return {}
     lumps = e.legible("M", "C").lumps
     reader = Reader(e.ring)
@@ -85,7 +90,11 @@ def find_slip(reader: Reader, text: str, derived: Polynomial, given: Polynomial)
     whole = _ratio(given, derived)
     if whole:
         return whole
+    if len(text) >= LONG:
+        return _one_term(given, derived)
     root = tree(text)
+    if sum(1 for _ in ast.walk(root)) > LONGEST:  # too long to be changed everywhere
+        return _one_term(given, derived)
     for count, (changed, words) in enumerate(_changes(root)):
         if count > MOST_CHANGES:
             break
@@ -94,7 +103,7 @@ def find_slip(reader: Reader, text: str, derived: Polynomial, given: Polynomial)
                 return words
         except (InputError, UnknownNameError):
             continue
-    return _one_term(given - derived)
+    return _one_term(given, derived)
 
 
 def _ratio(given: Polynomial, derived: Polynomial) -> str:
@@ -105,16 +114,24 @@ def _ratio(given: Polynomial, derived: Polynomial) -> str:
         return ""
     factor = next(iter(given.terms().values())) / next(iter(derived.terms().values()))
     if given == derived * factor:
-        return "the sign of the whole formula" if factor == -1 else f"the whole formula is {factor} times too large"
+        if factor == -1:
+            return "the sign of the whole formula"
+        times, word = (factor, "large") if abs(factor) > 1 else (1 / factor, "small")
+        return f"the whole formula is {times} times too {word}"
     return ""
 
 
-def _one_term(difference: Polynomial) -> str:
+def _one_term(given: Polynomial, derived: Polynomial) -> str:
+    """A single term that differs: missing, one too many, or with another coefficient."""
+    difference: Polynomial = given - derived
     if len(difference) != 1:
         return ""
-    ((_, coefficient),) = difference.terms().items()
-    kind, term = ("missing", -difference) if coefficient < 0 else ("one too many", difference)
-    return f"the term {term!r} is {kind}"
+    (powers,) = difference.terms()
+    if powers not in given.terms():
+        return f"the term {-difference!r} is missing"
+    if powers not in derived.terms():
+        return f"the term {difference!r} is one too many"
+    return f"a term is off by {difference!r}"
 
 
 def _changes(root: ast.expr) -> Iterator[tuple[ast.expr, str]]:
@@ -200,7 +217,7 @@ def _other_factor(node: ast.expr) -> Changed:
 
 def _other_power(node: ast.expr) -> Changed:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        yield node.left, f"{_show(node.left)} should not be squared"
+        yield node.left, f"{_show(node.left)} should stand without its power {_show(node.right)}"
     elif isinstance(node, ast.Name):
         yield ast.BinOp(node, ast.Pow(), ast.Constant(2)), f"{_show(node)} should be squared"
 

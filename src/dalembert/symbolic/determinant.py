@@ -33,10 +33,10 @@ def jacobian_for_determinant(
     J = [[ring.scalar(x) for x in row] for row in jacobians.jacobian(model, q, frame)]
     if rows is None:
         moving = [k for k in range(6) if any(J[k])]
-        if n > 6 or len(moving) < n:
+        if len(moving) < n:
             raise InputError(
-                f"J of {model.name!r} is 6×{n} and {6 - len(moving)} of its rows vanish: no {n} of them make a "
-                "determinant; give rows=…, as many as there are joints"
+                f"J of {model.name!r} is 6×{n} with {len(moving)} rows that do not vanish: no {n} of them make a "
+                "determinant; singularities of such an arm are those of J Jᵀ (Robot.singularities)"
             )
         rows = moving[:n]
     chosen = tuple(rows)

@@ -17,7 +17,7 @@ from dalembert.errors import unknown
 from dalembert.spatial import Inertia
 from dalembert.symbolic import latex, text
 from dalembert.symbolic.decimals import DIGITS
-from dalembert.symbolic.entries import entries
+from dalembert.symbolic.entries import entries, named
 from dalembert.symbolic.expression import Expression
 from dalembert.symbolic.factor import factored
 from dalembert.symbolic.lumps import Legible, TooLargeError, legible
@@ -45,8 +45,11 @@ class Words:
     def shown(self, form: str) -> str:
         if form == "text":
             return self.words.format(*(plain for plain, _ in self.formulas))
-        escaped = _escaped(self.words, keep="{}") if form == "latex" else self.words
-        return escaped.format(*(f"${tex}$" for _, tex in self.formulas))
+        shown = self.words.format(*(f"\0{k}\0" for k in range(len(self.formulas))))
+        shown = _escaped(shown) if form == "latex" else shown
+        for k, (_, tex) in enumerate(self.formulas):
+            shown = shown.replace(f"\0{k}\0", f"${tex}$")
+        return shown
 
 
 C_CHRISTOFFEL = ("Cₖⱼ = Σᵢ Γᵢⱼₖ q̇ᵢ", r"C_{kj} = \sum_i \Gamma_{ijk} \dot{q}_i")
@@ -81,10 +84,13 @@ def parts(e: Equations) -> Iterator[Part]:
     """The document, piece by piece."""
     yield Heading(f"Equations of motion of {e.name}")
     listed = ", ".join(f"q{k} {c.name} ({c.kind})" for k, c in enumerate(e.model.coordinates, 1))
-    yield Words(f"{e.n} joints: {_braced(listed)}")
+    yield Words(f"{e.n} joint{'' if e.n == 1 else 's'}{': ' if listed else ''}{_braced(listed)}.")
     for note in e.notes:
         yield Words(f"Taken as exact: {_braced(note)}.")
     yield from _parameters(e)
+    if e.n == 0:
+        yield Words("Nothing moves: there are no equations of motion.")
+        return
     if sum(len(p) for row in e.M for p in row) > STEPS_UP_TO:
         yield from structure(e)
         yield from _determinant(e)
@@ -168,17 +174,15 @@ def _mass_matrix(e: Equations) -> Iterator[Part]:
     yield _square("M", form, e.n)
     yield Heading("Christoffel symbols")
     definition = r"\Gamma_{ijk} = \tfrac{1}{2} (\partial_i M_{kj} + \partial_j M_{ki} - \partial_k M_{ij})"
-    yield Words(
-        "{0}, symmetric in its first two indices; those that are not zero:",
-        (("Γᵢⱼₖ = ½ (∂ᵢMₖⱼ + ∂ⱼMₖᵢ − ∂ₖMᵢⱼ)", definition),),
-    )
+    what = ("Γᵢⱼₖ = ½ (∂ᵢMₖⱼ + ∂ⱼMₖᵢ − ∂ₖMᵢⱼ)", definition)
     n, G = e.n, e.christoffel
-    some = {f"Gamma{i + 1}{j + 1}{k + 1}": G[i][j][k]
+    some = {named("Gamma", (i + 1, j + 1, k + 1)): G[i][j][k]
             for k in range(n) for i in range(n) for j in range(i, n) if G[i][j][k]}  # fmt: skip
     if some:
+        yield Words("{0}, symmetric in its first two indices; those that are not zero:", (what,))
         yield from _formulas(e, some)
     else:
-        yield Words("All are zero: M is constant.")
+        yield Words("{0}: all are zero, since M is constant.", (what,))
 
 
 def body_mass_matrix(e: Equations, k: int) -> list[list[Polynomial]]:
@@ -190,8 +194,8 @@ def body_mass_matrix(e: Equations, k: int) -> list[list[Polynomial]]:
 
 
 def _square(name: str, form: Legible, n: int) -> MatrixFormula:
-    comma = "," if n > 9 else ""
-    rows = tuple(tuple(form.entries[f"{name}{i}{comma}{j}"] for j in range(1, n + 1)) for i in range(1, n + 1))
+    numbers = range(1, n + 1)
+    rows = tuple(tuple(form.entries[named(name, (i, j))] for j in numbers) for i in numbers)
     return MatrixFormula(name, rows, form.decimals)
 
 
@@ -212,7 +216,9 @@ def _velocity_terms(e: Equations) -> Iterator[Part]:
 def _joint_equations(e: Equations) -> Iterator[Part]:
     yield Heading("Joint equations")
     yield Words(
-        "{0} is the sum of {1}, the centripetal terms (with {2}), the Coriolis terms (with {3}) and {4}.",
+        "{0} is the sum of {1}, the centripetal terms (with {2}), the Coriolis terms (with {3})"
+        + (", friction" if e.friction else "")
+        + " and {4}.",
         (
             ("τ", r"\tau"),
             ("M q̈", r"M \ddot{q}"),
@@ -230,26 +236,32 @@ def _regressor(e: Equations) -> Iterator[Part]:
     if not columns or sum(len(row[k]) for row in Y for k in columns) > READABLE:
         return
     yield Heading("Regressor")
-    letters = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-    names = [f"{letters[k % 10]} of {e.model.bodies[k // 10].name}" for k in columns]
+    names = [e.regressor_columns[k] for k in columns]
     yield Words(
-        "{0} in the standard parameters (mass, first moments, and inertia about the joint frame's origin). Columns "
-        f"that are not zero: {_braced(', '.join(names))}.",
+        "{0} in the standard parameters (mass, first moments, and inertia about the joint frame's origin, then those "
+        f"of the drives). Columns that are not zero: {_braced(', '.join(names))}.",
         (("τ = Y π", r"\tau = Y \pi"),),
     )
     yield from _formulas(e, {f"Y{i + 1},{k + 1}": Y[i][k] for i in range(e.n) for k in columns if Y[i][k]})
 
 
 def _determinant(e: Equations) -> Iterator[Part]:
-    if e.model.tip is None or e.n > 6:
+    task = _square_task(e) if e.model.tip is not None else ""
+    if not task:
         return
-    try:
-        det = e.det_jacobian()
-    except ValueError:  # no n rows of it
-        return
+    det = e.det_jacobian()
     yield Heading("Singularities")
-    yield Words("The arm is singular where the determinant of its Jacobian vanishes:")
+    yield Words(f"{task} where this determinant of the Jacobian vanishes:")
     yield Formulas({"det": factored(det, e.groups)})
+
+
+def _square_task(e: Equations) -> str:
+    """What is singular where det J vanishes; nothing is, if the rows of J that do not vanish are not as many as the
+    joints, for then a minor of J may vanish though J keeps its rank."""
+    moving = [k for k, row in enumerate(e.jacobian()) if any(row)]
+    if len(moving) == e.n:
+        return "The arm is singular"
+    return "The tip's position loses a direction" if sum(k < 3 for k in moving) == e.n else ""
 
 
 def structure(e: Equations) -> Iterator[Part]:
@@ -279,7 +291,7 @@ def _depends(p: Polynomial) -> str:
 def _large_mass_matrix(e: Equations) -> Iterator[Part]:
     """M in lumped constants, and g, if they are short enough to be read."""
     n = e.n
-    upper = {f"M{i + 1}{j + 1}": e.M[i][j] for i in range(n) for j in range(i, n)}
+    upper = {named("M", (i + 1, j + 1)): e.M[i][j] for i in range(n) for j in range(i, n)}
     try:
         if sum(map(len, upper.values())) > READABLE:
             raise TooLargeError("M")
@@ -322,7 +334,7 @@ def _markdown(part: Part, first: bool) -> str:
             return part.shown("markdown")
         case Table(head, rows):
             lines = [head, ("---",) * len(head), *rows]
-            return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+            return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
     return "$$\n" + _math(part) + "\n$$"
 
 
@@ -346,11 +358,18 @@ def _latex(part: Part, first: bool) -> str:
     return "\\[\n" + _math(part) + "\n\\]"
 
 
-_SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\^{}"}
+_SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "\\": "\\textbackslash{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\^{}",
+    "π": "$\\pi$",
+    "·": "$\\cdot$",
+    "²": "$^2$",
+}
 
 
-def _escaped(words: str, keep: str = "") -> str:
-    return "".join(c if c in keep else _SPECIAL.get(c, c) for c in words)
+def _escaped(words: str) -> str:
+    return "".join(_SPECIAL.get(c, c) for c in words.replace("q̇", "qd"))
 
 
 def _braced(words: str | None) -> str:

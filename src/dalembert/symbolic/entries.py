@@ -49,7 +49,7 @@ def entries(e: Equations, what: str) -> Entries:
     if what not in TABLE and NAME.fullmatch(what):  # one entry
         name, p = entry(e, what)
         return {name: p}
-    return {_named(what, index): p for index, p in _flat(quantity(e, what))}
+    return {named(what, index): p for index, p in _flat(quantity(e, what))}
 
 
 def _flat(A: Any, index: tuple[int, ...] = ()) -> list[tuple[tuple[int, ...], Polynomial]]:
@@ -58,7 +58,7 @@ def _flat(A: Any, index: tuple[int, ...] = ()) -> list[tuple[tuple[int, ...], Po
     return [pair for k, row in enumerate(A, 1) for pair in _flat(row, (*index, k))]
 
 
-def _named(what: str, index: Sequence[int]) -> str:
+def named(what: str, index: Sequence[int]) -> str:
     """M12, or M1,12 where an index has two digits."""
     joint = "," if any(k > 9 for k in index) else ""
     return what + joint.join(map(str, index))
@@ -66,20 +66,28 @@ def _named(what: str, index: Sequence[int]) -> str:
 
 def entry(e: Equations, name: str) -> tuple[str, Polynomial]:
     """One entry and its name as it is printed."""
-    found = NAME.fullmatch(name.strip().replace("'", ""))
+    if not isinstance(name, str):
+        raise InputError(f"an entry is named by text, as in 'M12'; got {name!r}")
+    found = NAME.fullmatch(name.strip())
     if not found:
         raise InputError(f"{name!r} names no entry; entries are like M12, C21, g1, Gamma112, tau2, K")
     what, digits = ALIASES.get(found[1], found[1]), found[2] or ""
     value = quantity(e, what)
-    apart = re.split(r"[, ]+", digits) if re.search(r"[, ]", digits) else digits
-    index = [int(k) for k in apart if k]
+    apart: Sequence[str] = re.split(r"[, ]+", digits) if re.search(r"[, ]", digits) else digits
+    if _depth(value) == 1:
+        apart = [digits]  # g12 of a robot with twelve joints
+    index = [int(k) for k in apart if k.strip()]
     for k in index:
         if not isinstance(value, list) or not 1 <= k <= len(value):
             raise InputError(f"there is no {name}: {what} of {e.name!r} is {_shape(quantity(e, what))}")
         value = value[k - 1]
     if isinstance(value, list):
-        raise InputError(f"{name} has {_shape(value)} entries: say which, as in {_named(what, [*index, 1])}")
-    return _named(what, index), value
+        raise InputError(f"{name} has {_shape(value)} entries: say which, as in {named(what, [*index, 1])}")
+    return named(what, index), value
+
+
+def _depth(A: Any) -> int:
+    return 1 + _depth(A[0]) if isinstance(A, list) and A else 0
 
 
 def _shape(A: Any) -> str:

@@ -21,13 +21,16 @@ from dalembert.model.model import Model
 from dalembert.spatial.vector import matvec
 from dalembert.symbolic import determinant, entries, exact, parameters
 from dalembert.symbolic.decimals import DIGITS
-from dalembert.symbolic.lumps import Legible, TooLargeError, legible
+from dalembert.symbolic.factor import factored
+from dalembert.symbolic.lumps import Legible, legible
 from dalembert.symbolic.polynomial import Angle, Polynomial, Ring
 
 if TYPE_CHECKING:
     from dalembert.compile import Kernel
     from dalembert.symbolic.compare import Comparison
 
+SHOWN = 400  # terms of M that a notebook shows by itself
+MOST_ANGLES = 6  # fixed angles as symbols: a chain of three oblique joints has 1,400 terms in M, of four 56,000
 Row = list[Polynomial]
 Square = list[Row]
 
@@ -41,8 +44,11 @@ class Equations:
         symbolic: str | Sequence[str] = "all",
         zeros: bool = True,
         friction: bool = False,
+        angles: str = "symbols",
     ) -> None:
-        model, _, self._angles = exact.exact_model(description)
+        if angles not in ("symbols", "numbers"):
+            raise unknown("choice of angles", angles, ("symbols", "numbers"))
+        model, _, self._angles = exact.exact_model(description, angles == "numbers")
         self.description = description
         self.friction = friction
         self._exact = model
@@ -61,14 +67,36 @@ class Equations:
         )
         self.model: Model = parameters.symbolic_model(model, self.ring, symbols)
         self._refuse_odd_mimics()
+        self._refuse_many_angles()
 
     def _refuse_odd_mimics(self) -> None:
         for body in self.model.bodies:
+            followed = self.model.coordinates[body.coordinate]
+            if body.kind != followed.kind:
+                raise InputError(
+                    f"joint {body.joint!r} ({body.kind}) follows {followed.name!r} ({followed.kind}): one turns and "
+                    "the other slides, and their equations are no polynomials in sines and cosines"
+                )
             if body.kind == "revolute" and body.multiplier != int(body.multiplier):
                 raise InputError(
                     f"joint {body.joint!r} turns {body.multiplier:g} times as far as the joint it follows: only whole "
                     "multiples have equations in sines and cosines of the coordinates"
                 )
+
+    def _refuse_many_angles(self) -> None:
+        """Every oblique fixed angle multiplies the number of terms, several times over."""
+        known = {name for pair in self.ring.angles for name in pair}
+        used: set[str] = set()
+        for body in self.model.bodies:
+            T, I = body.placement, body.inertia
+            for x in (*(x for row in T.R for x in row), *T.p, *body.axis, *I.h, *(x for row in I.I for x in row)):
+                used |= (x.uses() & known) if isinstance(x, Polynomial) else set()
+        count = sum(any(name in used for name in pair) for pair in self.ring.angles)
+        if count > MOST_ANGLES:
+            raise InputError(
+                f"{self.name!r} has {count} fixed angles that are no multiples of π/2; with each as a symbol the "
+                "equations would have millions of terms: ask for angles='numbers'"
+            )
 
     @property
     def name(self) -> str:
@@ -222,8 +250,32 @@ class Equations:
 
     @cached_property
     def regressor(self) -> list[Row]:
-        """Y(q, q̇, q̈) in the standard parameters: per body (m, m c, I about the joint frame's origin)."""
-        return self._square(regressor.regressor(self.model, self.q, self.qd, self.qdd))
+        """Y(q, q̇, q̈) in the standard parameters: per body (m, m c, I about the joint frame's origin); then, where there
+        are rotors, N² J_m per coordinate; then, if friction was asked for, F_v and F_s per coordinate."""
+        Y = self._square(regressor.regressor(self.model, self.q, self.qd, self.qdd))
+        for column in self._extra_columns():
+            Y = [[*row, *(column[i] if i == j else self.ring.zero for j in range(self.n))] for i, row in enumerate(Y)]
+        return Y
+
+    def _extra_columns(self) -> list[Row]:
+        """What multiplies the rotor inertias and friction coefficients, coordinate by coordinate."""
+        columns = [self.qdd] if self.has_rotors else []
+        if self.friction:
+            columns += [self.qd, [self.ring[f"sgn{k + 1}"] for k in range(self.n)]]
+        return columns
+
+    @property
+    def has_rotors(self) -> bool:
+        return any(body.rotor_inertia != 0 for body in self.model.bodies)
+
+    @property
+    def regressor_columns(self) -> list[str]:
+        """What the columns of the regressor multiply."""
+        letters = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+        names = [f"{x} of {body.name}" for body in self.model.bodies for x in letters]
+        joints = [c.name for c in self.model.coordinates]
+        names += [f"J of {joint}" for joint in joints if self.has_rotors]
+        return names + [f"{x} of {joint}" for x in ("F_v", "F_s") if self.friction for joint in joints]
 
     def regressor_in(self, names: Sequence[str]) -> tuple[list[Row], Row]:
         """(Y, rest) with τ = Y π + rest for the parameters π of those names, in which τ must be linear; `rest` is
@@ -301,7 +353,11 @@ class Equations:
         chosen: dict[str, Polynomial] = {}
         for quantity in what or ("M", "C"):
             chosen |= entries.entries(self, quantity)
-        return legible(chosen, self.groups, lump)
+        det = chosen.pop("det", None)
+        form = legible(chosen, self.groups, lump) if chosen else Legible({}, {})
+        if det is None:
+            return form
+        return Legible(form.lumps, form.entries | {"det": factored(det, self.groups)}, form.decimals)
 
     def text(self, *what: str, lump: bool = True, long: bool = False) -> str:
         """Plain text. Without a choice M and C in lumped constants, then g; `long` writes cos(q1 + q2) for c12."""
@@ -330,11 +386,11 @@ class Equations:
             return [self.legible(*what, lump=lump)]
         return [self.legible("M", "C", lump=lump), self.legible("g", lump=False)]
 
-    def _repr_latex_(self) -> str:
-        try:
-            return f"$\\displaystyle {self.latex()}$"
-        except TooLargeError:
-            return ""
+    def _repr_latex_(self) -> str | None:
+        """For notebooks; what is long is shown by its size (`__repr__`) instead."""
+        if sum(len(p) for row in self.M for p in row) > SHOWN:
+            return None
+        return f"$\\displaystyle {self.latex()}$"
 
     def __repr__(self) -> str:
         terms = sum(len(p) for row in self.M for p in row)
@@ -342,7 +398,6 @@ class Equations:
 
     def factored(self, name: str) -> str:
         """An entry, "det" above all, as a product."""
-        from dalembert.symbolic.factor import factored
         from dalembert.symbolic.text import text
 
         return text(factored(self.entry(name), self.groups))
@@ -405,7 +460,8 @@ class Equations:
 
     @cached_property
     def values(self) -> dict[str, float]:
-        """The robot's own numbers for all symbols and fixed angles; friction as the drives have it."""
+        """The robot's own numbers for all symbols and fixed angles; F_v and F_s as the drives have them, as far as they
+        fit (`friction_fits`)."""
         fixed = self._angles.values()
         found = {name: exact.constant_value(p.value, fixed) for name, p in self._symbols.items()}
         if self.friction:
@@ -415,11 +471,25 @@ class Equations:
         return fixed | found
 
     @property
+    def friction_fits(self) -> str:
+        """Why F_v q̇ + F_s sgn(q̇) is not what the robot's drives do; "" if it is."""
+        for body in self.model.bodies:
+            if body.stiffness:
+                return f"joint {body.joint!r} has a spring"
+            if body.coulomb[0] != body.coulomb[1]:
+                return f"the Coulomb friction of joint {body.joint!r} differs between its directions"
+            followed = self.model.coordinates[body.coordinate].name
+            if body.joint != followed and (body.damping or any(body.coulomb)):
+                return f"joint {body.joint!r}, which follows {followed!r}, has friction of its own"
+        return ""
+
+    @property
     def notes(self) -> list[str]:
-        """What was taken as exact though it was written in decimals."""
-        return [
-            f"{where}: the angle {angle!r} is taken as {count}·π/2" for where, angle, count in self._angles.snapped
-        ]
+        """What was taken as exact though it was written in decimals, and what the symbols do not express."""
+        found = [f"{where}: the angle {x!r} is taken as {count}·π/2" for where, x, count in self._angles.snapped]
+        if self.friction and self.friction_fits:
+            found.append(f"friction is F_v q̇ + F_s sgn(q̇), but {self.friction_fits}")
+        return found
 
     def snapped_description(self) -> Description:
         """The description that these equations are of, in floats."""

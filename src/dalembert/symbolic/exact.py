@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from dalembert.describe.description import Description, Drive, Inertial, Joint, Origin
@@ -42,6 +43,7 @@ class Angles:
 
     pairs: dict[float, int] = field(default_factory=dict)  # |angle| → number of its pair
     snapped: list[tuple[str, float, int]] = field(default_factory=list)  # (where, as written, quarter turns)
+    numeric: bool = False  # pairs as decimals, not as symbols
 
     def note(self, angle: float, where: str) -> None:
         count = quarters(angle)
@@ -51,7 +53,7 @@ class Angles:
             self.snapped.append((where, angle, count))
 
     def names(self) -> list[tuple[str, str]]:
-        return [(f"sa{k}", f"ca{k}") for k in self.pairs.values()]
+        return [] if self.numeric else [(f"sa{k}", f"ca{k}") for k in self.pairs.values()]
 
     def values(self) -> dict[str, float]:
         """sa1, ca1, …: the numbers behind the pairs."""
@@ -66,14 +68,29 @@ class Angles:
         count = quarters(x)
         if count is not None:
             return quarter_turns(ring, count)
+        if self.numeric:
+            return Angle(ring, ring.constant(math.cos(x)), ring.constant(math.sin(x)), self)
         k = self.pairs[abs(x)]
         pair = Angle(ring, ring[f"ca{k}"], ring[f"sa{k}"])
         return pair if x > 0 else -pair
 
 
+LONG = 15  # digits: a decimal so long was computed
+SIMPLE = 1000  # the largest denominator of a fraction that is recognised in it
+
+
+def rational(x: float) -> Fraction:
+    """The decimal that is written; of a computed one, 0.08333333333333333, the simple fraction that it rounds, 1/12."""
+    text = repr(float(x))
+    written = Fraction(text)
+    simple = Fraction(x).limit_denominator(SIMPLE)
+    long = len(text.lstrip("-0.").partition("e")[0].replace(".", "")) >= LONG
+    return simple if long and float(simple) == x else written
+
+
 def number(ring: Ring, x: float) -> Any:
     """A number of the description; zeros and ones stay plain, since they fold."""
-    return float(x) if x in (0.0, 1.0) else ring.constant(x)
+    return float(x) if x in (0.0, 1.0) else ring.constant(rational(x))
 
 
 def collect(description: Description) -> Angles:
@@ -103,9 +120,10 @@ def _directions(axis: tuple[float, float, float]) -> tuple[float, float]:
     return math.atan2(y, x), math.atan2(math.hypot(x, y), z)
 
 
-def exact_model(description: Description) -> tuple[Model, Ring, Angles]:
+def exact_model(description: Description, numeric: bool = False) -> tuple[Model, Ring, Angles]:
     """The model over exact numbers, the ring of its fixed angles, and these."""
     angles = collect(description)
+    angles.numeric = numeric
     ring = Ring(angles=angles.names())
     joints = tuple(_joint(ring, angles, joint) for joint in description.joints)
     links = tuple(
@@ -152,7 +170,12 @@ def snapped_description(description: Description) -> Description:
         roll, pitch, yaw = (a if (k := quarters(a)) is None else k * (math.pi / 2) for a in origin.rpy)
         return Origin(origin.xyz, (roll, pitch, yaw))
 
-    joints = tuple(replace(joint, origin=turned(joint.origin)) for joint in description.joints)
+    def followed(joint: Joint) -> Joint:
+        if joint.mimic is None or joint.kind == "prismatic" or (k := quarters(joint.mimic.offset)) is None:
+            return joint
+        return replace(joint, mimic=replace(joint.mimic, offset=k * (math.pi / 2)))
+
+    joints = tuple(followed(replace(joint, origin=turned(joint.origin))) for joint in description.joints)
     links = tuple(
         replace(link, inertial=replace(link.inertial, origin=turned(link.inertial.origin))) if link.inertial else link
         for link in description.links

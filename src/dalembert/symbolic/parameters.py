@@ -140,6 +140,8 @@ def chosen(found: dict[Place, Parameter], symbolic: str | Sequence[str]) -> dict
         raise InputError(
             f"symbolic={symbolic!r} is none of {', '.join(map(repr, CHOICES))}; names of parameters go in a list"
         )
+    if not isinstance(symbolic, (list, tuple, set, frozenset)) or not all(isinstance(x, str) for x in symbolic):
+        raise InputError(f"symbolic must be a word or a list of names, got {symbolic!r}")
     names = {p.name for p in found.values()}
     wanted = list(symbolic)
     for name in wanted:

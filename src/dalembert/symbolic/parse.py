@@ -7,6 +7,7 @@ evaluated by Python: the text is taken apart, and what is no formula is refused.
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,6 +18,8 @@ from dalembert.symbolic.polynomial import Angle, NotPolynomialError, Polynomial,
 SHORT = re.compile(r"([cs])((?:[1-9])+)")
 _MIDDLE = re.compile(r"[·×]")
 LONGEST_POWER = 40
+MOST_TERMS = 50_000
+LONG = 2000  # characters of a formula that is read term by term
 
 _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
@@ -28,11 +31,28 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 def tree(text: str) -> ast.expr:
     """The formula's syntax tree."""
+    if not isinstance(text, str):
+        raise InputError(f"a formula is text, got {type(text).__name__}")
     try:
         return ast.parse(_MIDDLE.sub("*", text.strip()).replace("^", "**"), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f" near {text[error.offset - 1 :][:12]!r}" if isinstance(error, SyntaxError) and error.offset else ""
-        raise InputError(f"{text!r} is no formula{where}; write products with *, powers with ** or ^") from None
+        shown = text if len(text) < 80 else text[:60] + "…"
+        raise InputError(f"{shown!r} is no formula{where}; write products with *, powers with ** or ^") from None
+
+
+def summands(text: str) -> list[str]:
+    """A long sum cut before its + and − signs outside brackets: Python's own parser descends once per term."""
+    parts, depth, start = [], 0, 0
+    before = ""
+    for k, c in enumerate(text):
+        depth += (c == "(") - (c == ")")
+        exponent = before in "eE" and text[k - 2 : k - 1].isdigit() if before else False
+        if c in "+-" and depth == 0 and before and before not in "*/^(+-" and not exponent:
+            parts.append(text[start:k])
+            start = k
+        before = c if not c.isspace() else before
+    return [*parts, text[start:]]
 
 
 class Reader:
@@ -48,7 +68,12 @@ class Reader:
         }
 
     def read(self, text: str) -> Polynomial:
-        return self.value(tree(text))
+        if not isinstance(text, str) or len(text) < LONG:
+            return self.value(tree(text))
+        total: Polynomial = self.ring.zero
+        for part in summands(text):
+            total = total + self.value(tree(part))
+        return total
 
     def value(self, node: ast.expr) -> Polynomial:
         """The polynomial that a syntax tree means."""
@@ -64,6 +89,8 @@ class Reader:
             case ast.Constant(value=bool() | str() | bytes() | complex() | None):
                 raise InputError(f"{ast.unparse(node)} is no number of a formula")
             case ast.Constant(value=int() | float() as number):
+                if not math.isfinite(number):
+                    raise InputError(f"a number of the formula is too large: {number!r}")
                 return self.ring.constant(number)
             case ast.Name(id=name):
                 return self._name(name)
@@ -72,18 +99,41 @@ class Reader:
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self._value(operand)
             case ast.BinOp(left=left, op=ast.Pow(), right=right):
-                return self.ring.scalar(self._value(left)) ** self._power(right)
-            case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATIONS:
-                a, b = self.ring.scalar(self._value(left)), self.ring.scalar(self._value(right))
-                if isinstance(operation, ast.Div) and not b:
-                    raise InputError(f"{ast.unparse(node)!r} divides by zero")
-                return _OPERATIONS[type(operation)](a, b)
+                return self._raised(self.ring.scalar(self._value(left)), self._power(right))
+            case ast.BinOp(op=operation) if type(operation) in _OPERATIONS:
+                return self._chain(node)
             case ast.Call(func=ast.Name(id="cos" | "sin" | "sgn" | "sign" as function), args=[argument], keywords=[]):
                 if function in ("sgn", "sign"):
                     return self._sign(argument)
                 angle = self._angle(argument)
                 return angle.cosine if function == "cos" else angle.sine
-        raise InputError(f"{ast.unparse(node)!r} has no meaning in an equation of motion")
+        hint = "; is a * missing before the bracket?" if isinstance(node, ast.Call) else ""
+        raise InputError(f"{ast.unparse(node)!r} has no meaning in an equation of motion{hint}")
+
+    def _chain(self, node: ast.expr) -> Polynomial:
+        """a + b − c ⋯ and a * b / c ⋯, however long: sums lean to the left, and are walked, not descended."""
+        rest: list[ast.BinOp] = []
+        while isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
+            rest.append(node)
+            node = node.left
+        total = self.ring.scalar(self._value(node))
+        for step in reversed(rest):
+            value = self.ring.scalar(self._value(step.right))
+            if isinstance(step.op, ast.Div) and not value:
+                raise InputError("the formula divides by zero")
+            total = self._small(self.ring.scalar(_OPERATIONS[type(step.op)](total, value)))
+        return total
+
+    def _raised(self, base: Polynomial, power: int) -> Polynomial:
+        total = self.ring.constant(1)
+        for _ in range(power):
+            total = self._small(total * base)
+        return total
+
+    def _small(self, p: Polynomial) -> Polynomial:
+        if len(p) > MOST_TERMS:
+            raise InputError(f"multiplied out, the formula has more than {MOST_TERMS} terms")
+        return p
 
     def _name(self, name: str) -> Polynomial:
         if name in self.known:
@@ -122,8 +172,10 @@ class Reader:
                 return self._angle(left) + -self._angle(right)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self._angle(operand)
-            case ast.BinOp(left=ast.Constant(value=int() as count), op=ast.Mult(), right=right):
+            case ast.BinOp(left=ast.Constant(value=int() as count), op=ast.Mult(), right=right) if _is_few(count):
                 return self._angle(right) * count
+            case ast.BinOp(left=left, op=ast.Mult(), right=ast.Constant(value=int() as count)) if _is_few(count):
+                return self._angle(left) * count
             case ast.Constant(value=0):
                 return quarter_turns(self.ring, 0)
         quarters = _quarters_of_pi(node)
@@ -134,6 +186,10 @@ class Reader:
         )
 
 
+def _is_few(count: int) -> bool:
+    return abs(count) <= LONGEST_POWER
+
+
 def _quarters_of_pi(node: ast.expr) -> int | None:
     """pi, pi/2, 3*pi/2 as quarter turns."""
     match node:
@@ -141,7 +197,10 @@ def _quarters_of_pi(node: ast.expr) -> int | None:
             return 2
         case ast.BinOp(left=left, op=ast.Div(), right=ast.Constant(value=2)):
             whole = _quarters_of_pi(left)
-            return whole // 2 if whole is not None else None
+            return whole // 2 if whole is not None and whole % 2 == 0 else None
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            whole = _quarters_of_pi(operand)
+            return -whole if whole is not None else None
         case ast.BinOp(left=ast.Constant(value=int() as k), op=ast.Mult(), right=right):
             whole = _quarters_of_pi(right)
             return k * whole if whole is not None else None

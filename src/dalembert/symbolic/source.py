@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert import scalar
 from dalembert.compile import Kernel, compile_function
-from dalembert.errors import unknown
+from dalembert.errors import InputError, unknown
 from dalembert.symbolic.entries import quantity
 from dalembert.symbolic.polynomial import Polynomial
 
@@ -29,6 +29,8 @@ def kernel(e: Equations, what: str, parameters: Sequence[str] = ()) -> Kernel:
     inputs: list[tuple[int, ...]] = [(e.n,)] * len(arguments)
     if parameters:
         arguments, inputs = [*arguments, "parameters"], [*inputs, (len(parameters),)]
+    if any(name[:2] in ("Fv", "Fs") for name in used - set(parameters)) and e.friction_fits:
+        raise InputError(f"the robot's own friction is no F_v q̇ + F_s sgn(q̇): {e.friction_fits}; give parameters=…")
     values = {name: x for name, x in e.values.items() if name not in parameters}
 
     def function(*given: Any) -> Any:
