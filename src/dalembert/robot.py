@@ -210,8 +210,8 @@ class Robot:
     def limits(self) -> Limits:
         c = self.model.coordinates
         return Limits(
-            np.array([x.lower for x in c]),
-            np.array([x.upper for x in c]),
+            np.array([x.lower for x in c]) + 0.0,  # no −0.0, which NumPy takes for less than 0.0
+            np.array([x.upper for x in c]) + 0.0,
             np.array([x.effort for x in c]),
             np.array([x.velocity for x in c]),
         )
@@ -223,8 +223,8 @@ class Robot:
         rng = np.random.default_rng(seed)
         limits = self.limits
         free = np.array([np.pi if c.kind == "revolute" else 1.0 for c in self.model.coordinates])
-        lower = np.where(np.isfinite(limits.lower), limits.lower, -free)
-        upper = np.where(np.isfinite(limits.upper), limits.upper, free)
+        lower = np.where(np.isfinite(limits.lower), limits.lower, np.minimum(-free, limits.upper - 2 * free))
+        upper = np.where(np.isfinite(limits.upper), limits.upper, np.maximum(free, lower + 2 * free))
         try:
             batch = tuple(operator.index(k) for k in (size if isinstance(size, tuple) else (size,)))
         except TypeError:

@@ -127,9 +127,58 @@ def test_the_first_priority_is_not_disturbed():
 def test_wrong_input():
     J = ARM.jacobian(HOME)
     for arguments, words in (
-        ((HOME[:3], [Task(J, np.zeros(6))], 0.01), "7 finite numbers"),
+        ((HOME[:3], [Task(J, np.zeros(6))], 0.01), "last dimension must be 7"),
         ((HOME, [], 0.01), "at least one task"),
         ((HOME, [Task(J, np.zeros(6))], 0.0), "positive time"),
     ):
         with pytest.raises(dl.InputError, match=words):
             limited_velocity(ARM, *arguments)
+
+
+def test_three_levels_are_never_refused():
+    rng = np.random.default_rng(0)
+    for k in range(60):
+        q = ARM.random_configuration(seed=k)
+        J = ARM.jacobian(q)
+        tasks = [
+            Task(J[:3], rng.normal(size=3) * 0.5),
+            Task(J[3:], rng.normal(size=3) * 0.5, level=1),
+            Task(np.eye(7), -q, level=2),
+        ]
+        rate = limited_velocity(ARM, q, tasks, dt=0.01)
+        alone = limited_velocity(ARM, q, tasks[:1], dt=0.01)
+        assert np.isfinite(rate).all() and (np.abs(rate) <= ARM.limits.velocity + 1e-6).all()
+        off = [np.linalg.norm(J[:3] @ x - tasks[0].v) for x in (rate, alone)]
+        assert off[0] < off[1] + 1e-5
+
+
+def test_weights_weigh_what_cannot_be_had():
+    arm = dl.load("planar-2r")
+    q, T = np.array([0.3, 0.8]), arm.fk([0.5, 0.9])
+    rates = [tracking_velocity(arm, q, T, rows=[1, 1, 0, 0, 0, w]) for w in (0.01, 100.0)]
+    e, J = pose_error(arm.fk(q), T), arm.jacobian(q)
+    off = [np.abs(J @ rate - e) for rate in rates]
+    assert off[0][:2].max() < off[1][:2].max() and off[1][5] < off[0][5]
+
+
+def test_more_wrong_input():
+    T, J = ARM.fk(HOME), ARM.jacobian(HOME)
+    nan = np.full(6, np.nan)
+    for call, words in (
+        (lambda: tracking_velocity(ARM, HOME, T, nan), "twist has a value that is not finite"),
+        (lambda: tracking_velocity(ARM, HOME * np.nan, T), "q has a value that is not finite"),
+        (lambda: tracking_velocity(ARM, HOME, T * np.nan), "T has a value that is not finite"),
+        (lambda: tracking_velocity(ARM, HOME, T, gain=[1, 2, 3]), "gain must be"),
+        (lambda: tracking_velocity(ARM, HOME, T, gain="a"), "gain must be"),
+        (lambda: tracking_velocity(ARM, HOME, T, [1, 2, 3]), "twist has shape"),
+        (lambda: tracking_velocity(ARM, HOME, T, posture_rate=nan), "posture_rate has shape"),
+        (lambda: limited_velocity(ARM, HOME, [Task(J, nan)], 0.01), "v of task 0 has a value"),
+        (lambda: limited_velocity(ARM, HOME, [Task(J, np.zeros(6), weight=-1)], 0.01), "positive weight"),
+        (lambda: limited_velocity(ARM, HOME, [Task(J[:, :5], np.zeros(6))], 0.01), "J of task 0 has shape"),
+        (lambda: limited_velocity(ARM, HOME, [Task(J, np.zeros(5))], 0.01), "v of task 0 has shape"),
+        (lambda: limited_velocity(ARM, HOME, [Task(J, np.zeros(6))], "a"), "positive time"),
+        (lambda: limited_velocity(ARM, HOME, [Task(J, np.zeros(6))], 0.01, velocity=-1), "positive number"),
+        (lambda: limited_velocity(ARM, HOME, [Task(J, np.zeros(6))], 0.01, velocity=np.nan), "positive number"),
+    ):
+        with pytest.raises(dl.InputError, match=words):
+            call()

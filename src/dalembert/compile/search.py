@@ -49,11 +49,16 @@ class Search:
         return f"({self.n}),({self.m}),(starts,{self.n}),({SETTINGS})->({self.n}),({INFO})"
 
     @cached_property
+    def text(self) -> str:
+        """What determines the step."""
+        steps = ((s.operation, s.operands, s.value, s.flip) for s in self.program.steps)
+        return repr((self.n, self.m, self.program.outputs, *steps))
+
+    @cached_property
     def ufunc(self) -> np.ufunc:
         target = llvm.host()
-        steps = ((s.operation, s.operands, s.value, s.flip) for s in self.program.steps)
         width = target.width * (2 if self.program.operations < SHORT else 1)
-        key = cache.key(EMITTER, _loop(self.n, self.m, width), repr((self.n, self.m, *steps)), repr(target))
+        key = cache.key(EMITTER, _loop(self.n, self.m, width), self.text, repr(target))
         code = cache.load(key)
         if code is None:
             code = llvm.object_code(module(self.program, self.n, self.m, width), target)

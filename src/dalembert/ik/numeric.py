@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import scalar
 from dalembert.algorithms import kinematics
-from dalembert.compile import Kernel, compile_function
+from dalembert.arguments import switch
+from dalembert.compile import Kernel, cache, compile_function
 from dalembert.compile.search import Search, compile_search, settings
 from dalembert.errors import InputError, unknown
 from dalembert.ik import step as steps
@@ -31,8 +32,13 @@ Array = NDArray[np.float64]
 STEPS = 16  # per start: most starts that converge do so in ten
 HALFWAY, HOPELESS = 8, 0.1  # a start whose cost is above 0.1 after eight steps rarely gets there
 RESTARTS = 127
-POLISH = 600  # steps from the best start of a target that none reached
-NO_ROTATION = 1e-6  # how far RᵀR may be from the identity, and the bottom row from (0, 0, 0, 1)
+BEYOND = 1e-9  # [rad or m] beyond a limit that rounding explains
+POLISH = 150  # steps from the best start of a target that none reached
+NO_ROTATION = 5e-5  # how far RᵀR may be from the identity, and the bottom row from (0, 0, 0, 1): six digits will do
+ROUNDED = 1e-12  # beyond this a rotation is made one first
+FARTHEST = 1e9  # [m] the largest coordinate of a target
+LARGEST = 1e6  # [rad or m] the largest of a start
+CANDIDATES_POLISHED = 2  # starts tried for a target that none reached, besides the best
 TOLERANCE = 1e-6  # [m, rad]
 
 LINEAR, ANGULAR = (steps.LENGTH,) * 3, (1.0,) * 3
@@ -57,6 +63,8 @@ class Solver:
     finish: Kernel  # q, start, T → (q within the limits, errors)
     starts: Array
     first: Array
+    low: Array  # what a given start is clamped to
+    high: Array
 
 
 def goal(rows: str | Sequence[float], axis: str | None) -> steps.Goal:
@@ -66,15 +74,20 @@ def goal(rows: str | Sequence[float], axis: str | None) -> steps.Goal:
             raise unknown("choice of rows", rows, ROWS)
         weights = ROWS[rows]
     else:
-        values = np.asarray(rows, float)
+        try:
+            values = np.asarray(rows, float)
+        except (TypeError, ValueError):
+            values = np.zeros(0)
         if values.shape != (6,) or not np.isfinite(values).all() or (values < 0).any() or not values.any():
             raise InputError("rows must be six weights, none negative and not all zero: of x, y, z and the rotations")
-        weights = tuple(values.tolist())
-    if axis is not None and axis not in AXES:
+        top = values[3:].max() or values.max() / steps.LENGTH  # a common factor of the weights means nothing
+        weights = tuple((values / top).tolist())
+    if axis is not None and (not isinstance(axis, str) or axis not in AXES):
         raise unknown("axis", axis, AXES)
     if axis is not None and not any(weights[3:]):
         weights = weights[:3] + ANGULAR
-    return steps.Goal(weights, None if axis is None else AXES[axis])
+    planar = isinstance(rows, str) and rows == "planar" and axis is None
+    return steps.Goal(weights, None if axis is None else AXES[axis], planar)
 
 
 def solver(robot: Robot, frame: str | None, wanted: steps.Goal, limited: bool) -> Solver:
@@ -95,6 +108,7 @@ def _solver(robot: Robot, frame: str | None, wanted: steps.Goal, limited: bool) 
     revolute = np.array([c.kind == "revolute" for c in model.coordinates])
     infinite = np.full(n, math.inf)
     lower, upper = (robot.limits.lower, robot.limits.upper) if limited else (-infinite, infinite)
+    rotated = any(wanted.weights[3:])
     free = revolute & (upper - lower >= 2 * math.pi)
     bounds = [(-math.inf, math.inf) if f else (a, b) for f, a, b in zip(free, lower, upper, strict=True)]
     middle, half = _box(lower, upper, revolute)
@@ -110,12 +124,25 @@ def _solver(robot: Robot, frame: str | None, wanted: steps.Goal, limited: bool) 
         ]
         tip = kinematics.frame_pose(model, moved, target)
         _, position, turn = steps.errors(tip, steps.target_of([x for row in T for x in row]), wanted)
-        return moved, [scalar.sqrt(position), scalar.sqrt(turn)]  # 2 sin(θ/2): the arcsine is taken outside
+        beyond: Any = 0.0
+        for x, a, b in zip(moved, lower.tolist(), upper.tolist(), strict=True):
+            beyond = scalar.maximum(beyond, a - x) if a > -math.inf else beyond
+            beyond = scalar.maximum(beyond, x - b) if b < math.inf else beyond
+        # turn is 4 sin²(θ/2)
+        angle = 2.0 * scalar.arctan2(scalar.sqrt(turn), scalar.sqrt(scalar.maximum(4.0 - turn, 0.0)))
+        return moved, [scalar.sqrt(position), angle, beyond]
 
-    starts = _starts(robot, target.name, search, middle, half)
-    inspected = compile_function(lambda T: [_defect(T), _spread(T)], [(4, 4)], [(2,)], "inspect", arguments=("T",))
-    finished = compile_function(finish, [(n,), (n,), (4, 4)], [(n,), (2,)], "finish", arguments=("q", "start", "T"))
-    return Solver(search, polish, inspected, finished, starts[1:], starts[0])
+    starts = _kept_starts(robot, target.name, search, middle, half)
+    inspected = compile_function(
+        lambda T: [_defect(T, rotated), _spread(T)], [(4, 4)], [(2,)], "inspect", arguments=("T",)
+    )
+    finished = compile_function(finish, [(n,), (n,), (4, 4)], [(n,), (3,)], "finish", arguments=("q", "start", "T"))
+    return Solver(search, polish, inspected, finished, starts[1:], starts[0], *_clamps(lower, upper, free))
+
+
+def _clamps(lower: Array, upper: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Where a start given by the user is put: within the limits, but for joints that may turn beyond them and back."""
+    return np.where(free, -math.inf, lower), np.where(free, math.inf, upper)
 
 
 ROUNDER = 1.5 * 2.0**52  # adding and subtracting it rounds to a whole number
@@ -141,8 +168,21 @@ def _spread(T: Any) -> Any:
     return scalar.absolute(T[0][3]) + scalar.absolute(T[1][3]) + scalar.absolute(T[2][3])
 
 
-CANDIDATES = 96
-PROBES = 400
+CANDIDATES = 256
+PROBES = 1000
+
+
+def _kept_starts(robot: Robot, frame: str, search: Search, middle: Array, half: Array) -> Array:
+    """The starts, from the cache beside the kernels if they were found before: that takes a fifth of a second."""
+    name = cache.key(
+        "starts", search.text, repr((middle.tolist(), half.tolist())), repr((CANDIDATES, PROBES, RESTARTS, STEPS))
+    )
+    size = (RESTARTS + 1, len(middle))
+    data = cache.load(name)
+    if data is None or len(data) != 8 * size[0] * size[1]:
+        data = _starts(robot, frame, search, middle, half).tobytes()
+        cache.store(name, data)
+    return np.frombuffer(data).reshape(size).copy()
 
 
 def _starts(robot: Robot, frame: str, search: Search, middle: Array, half: Array) -> Array:
@@ -176,13 +216,28 @@ def _starts(robot: Robot, frame: str, search: Search, middle: Array, half: Array
 
 
 def _reach(robot: Robot) -> float:
-    """The sum of the distances from joint to joint [m]: no point of the arm is farther from its base."""
-    lengths = [math.dist(b.placement.p, (0.0, 0.0, 0.0)) for b in robot.model.bodies]
-    return max(sum(lengths), 0.1)
+    """The sum of the distances from joint to joint and to the farthest frame [m], and of the strokes: no point of the
+    arm is farther from its base."""
+    origin = (0.0, 0.0, 0.0)
+    lengths = [math.dist(b.placement.p, origin) for b in robot.model.bodies]
+    strokes = [
+        max((abs(x) for x in (c.lower, c.upper) if math.isfinite(x)), default=1.0)
+        for c in robot.model.coordinates
+        if c.kind == "prismatic"
+    ]
+    last = max((math.dist(f.pose.p, origin) for f in robot.model.frames), default=0.0)
+    return max(sum(lengths) + sum(strokes) + last, 0.1)
 
 
-def _defect(T: Any) -> Any:
-    """How far a matrix is from a pose: |RᵀR − 1|, |det R − 1| and the bottom row, summed."""
+def _defect(T: Any, rotated: bool) -> Any:
+    """How far a matrix is from a pose: |RᵀR − 1| and |det R − 1|, if the rotation counts, and the bottom row."""
+    total: Any = scalar.absolute(T[3][3] - 1.0)
+    for k in range(3):
+        total = total + scalar.absolute(T[3][k])
+    return total + _rotation_defect(T) if rotated else total
+
+
+def _rotation_defect(T: Any) -> Any:
     columns = [[T[i][k] for i in range(3)] for k in range(3)]
     total: Any = 0.0
     for i in range(3):
@@ -190,10 +245,7 @@ def _defect(T: Any) -> Any:
             total = total + scalar.absolute(dot(columns[i], columns[j]) - (1.0 if i == j else 0.0))
     a, b, c = columns
     det = a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0])
-    total = total + scalar.absolute(det - 1.0)
-    for k in range(3):
-        total = total + scalar.absolute(T[3][k])
-    return total + scalar.absolute(T[3][3] - 1.0)
+    return total + scalar.absolute(det - 1.0)
 
 
 def _box(lower: Array, upper: Array, revolute: NDArray[np.bool_]) -> tuple[Array, Array]:
@@ -225,12 +277,19 @@ def ik(
         if found is not None:
             return found
     targets = _targets(T, rows)
-    start = made.first if q0 is None else _start(robot, q0)
-    seen = made.inspect.ufunc(targets)
-    if not ((seen[..., 0] < NO_ROTATION) & (seen[..., 1] < math.inf)).all():
-        _refuse(targets, seen[..., 0])
+    if secondary is not None and q0 is None and not isinstance(secondary, str):
+        q0 = secondary  # a posture to stay near is where to begin
+    start = made.first if q0 is None else np.clip(_start(robot, q0), made.low, made.high)
+    _fitting(targets, start)
+    with np.errstate(invalid="ignore", over="ignore"):
+        seen = made.inspect.ufunc(targets)
+    if not ((seen[..., 0] < NO_ROTATION) & (seen[..., 1] < FARTHEST)).all():
+        _refuse(targets, seen[..., 0], made)
+    if (seen[..., 0] > ROUNDED).any() and any(goal(rows, axis).weights[3:]):
+        targets = _rotations(targets)
     flat = targets.reshape(*targets.shape[:-2], 16)
-    q, info = made.search.ufunc(start, flat, made.starts, control)
+    with np.errstate(over="ignore", invalid="ignore"):
+        q, info = made.search.ufunc(start, flat, made.starts, control)
     failed = info[..., 2] == 0
     if failed.any():
         q, info = _polished(made, q, info, np.broadcast_to(flat, (*q.shape[:-1], 16)), failed)
@@ -256,17 +315,20 @@ def _prepared(
     restarts: int,
 ) -> tuple[Solver, Array]:
     """The solver and its settings, found again quickly when asked for the same."""
-    key = ("ik of", frame, rows if isinstance(rows, str) else None, axis, tolerance, limits, restarts)
-    if isinstance(rows, str) and key in robot.made:
+    plain = isinstance(rows, str) and (axis is None or isinstance(axis, str)) and isinstance(limits, bool)
+    key = ("ik of", frame, rows if plain else None, axis if plain else None, tolerance, limits, restarts)
+    if plain and key in robot.made:
         known: tuple[Solver, Array] = robot.made[key]
         return known
-    if not isinstance(tolerance, (int, float)) or not 0 < tolerance < math.inf:
+    real = isinstance(tolerance, (int, float, np.floating)) and not isinstance(tolerance, bool)
+    if not real or not 0 < tolerance < math.inf:
         raise InputError(f"the tolerance must be a positive number, got {tolerance!r}")
-    if isinstance(restarts, bool) or not isinstance(restarts, int) or not 0 <= restarts <= RESTARTS:
+    whole = isinstance(restarts, (int, np.integer)) and not isinstance(restarts, bool)
+    if not whole or not 0 <= restarts <= RESTARTS:
         raise InputError(f"restarts must be a whole number from 0 to {RESTARTS}, got {restarts!r}")
-    made = solver(robot, frame, goal(rows, axis), bool(limits))
+    made = solver(robot, frame, goal(rows, axis), switch("limits", limits))
     control = settings(_squared(tolerance), STEPS, restarts, HALFWAY, HOPELESS)
-    if isinstance(rows, str):
+    if plain:
         robot.made[key] = made, control
     return made, control
 
@@ -274,7 +336,7 @@ def _prepared(
 def _one(made: Solver, T: Array, control: Array, tolerance: float) -> Solution | None:
     """The short way for one pose that is in order and reached; None for the others."""
     defect, spread = made.inspect.direct(T).tolist()
-    if not (defect < NO_ROTATION and spread < math.inf):
+    if not (defect < ROUNDED and spread < FARTHEST):
         return None
     q, info = made.search.ufunc(made.first, T.reshape(16), made.starts, control)
     if info[2] == 0.0:
@@ -312,19 +374,39 @@ def _start(robot: Robot, q0: ArrayLike) -> Array:
         raise InputError("q0 is not an array of numbers") from None
     if start.shape[-1:] != (robot.n,):
         raise InputError(f"q0 has shape {start.shape}; its last dimension must be {robot.n}, one per joint")
-    if not np.isfinite(start).all():
-        raise InputError("q0 has a value that is not finite")
+    if not (np.abs(start) <= LARGEST).all():
+        raise InputError(f"q0 has a value that is not finite, or beyond {LARGEST:g}")
     return start
 
 
-def _refuse(targets: Array, defect: Array) -> None:
+def _fitting(targets: Array, start: Array) -> None:
+    try:
+        np.broadcast_shapes(targets.shape[:-2], start.shape[:-1])
+    except ValueError:
+        raise InputError(
+            f"the leading dimensions of T {targets.shape[:-2]} and q0 {start.shape[:-1]} do not broadcast"
+        ) from None
+
+
+def _rotations(targets: Array) -> Array:
+    """The targets with the nearest rotations to what was written with few digits."""
+    U, _, V = np.linalg.svd(targets[..., :3, :3])
+    made = targets.copy()
+    made[..., :3, :3] = U @ V
+    return made
+
+
+def _refuse(targets: Array, defect: Array, made: Solver) -> None:
     """Say which target is no pose, and why."""
-    wrong = ~(np.atleast_1d(defect) < NO_ROTATION) | ~np.isfinite(np.atleast_3d(targets)).all(axis=(-2, -1))
+    places = np.abs(targets[..., :3, 3]).max(-1)
+    wrong = np.atleast_1d(~(defect < NO_ROTATION) | ~(places < FARTHEST / 3))
     where = np.argwhere(wrong)[0]
     pose = targets if targets.ndim == 2 else targets[tuple(where)]
     place = "" if targets.ndim == 2 else f" at index {tuple(int(k) for k in where)}"
     if not np.isfinite(pose).all():
         raise InputError(f"the target{place} has a value that is not finite")
+    if not np.abs(pose[:3, 3]).max() < FARTHEST / 3:
+        raise InputError(f"the target{place} is farther away than any arm reaches")
     if np.abs(pose[3] - [0, 0, 0, 1]).max() >= NO_ROTATION:
         raise InputError(f"the last row of the target{place} must be 0, 0, 0, 1, got {pose[3].tolist()}")
     off = np.abs(pose[:3, :3].T @ pose[:3, :3] - np.eye(3)).max()
@@ -335,7 +417,7 @@ def _refuse(targets: Array, defect: Array) -> None:
 
 def _polished(made: Solver, q: Array, info: Array, flat: Array, failed: Any) -> tuple[Array, Array]:
     """Targets that no start reached: go on from the best one, so that what is returned is a nearest point."""
-    control = settings((0.0, 0.0), POLISH, 0)
+    control = settings((0.0, 0.0), POLISH, CANDIDATES_POLISHED)
     near, more = made.polish.ufunc(q[failed], flat[failed], made.starts, control)
     q, info = q.copy(), info.copy()
     q[failed] = near
@@ -346,11 +428,10 @@ def _polished(made: Solver, q: Array, info: Array, flat: Array, failed: Any) -> 
 def _certified(made: Solver, q: Array, start: Array, targets: Array, info: Array, tolerance: float) -> Solution:
     q, figures = made.finish.direct(q, start, targets)
     if figures.ndim == 1:
-        position, chord = figures.tolist()
-        angle = 2 * math.asin(min(0.5 * chord, 1.0))
-        inside = position <= tolerance and angle <= tolerance
+        position, angle, beyond = figures.tolist()
+        inside = position <= tolerance and angle <= tolerance and beyond <= BEYOND
         taken, starts, _ = info.tolist()
         return Solution(q, inside, position, angle, int(taken), int(starts) - 1)
-    position, angle = figures[..., 0], 2 * np.arcsin(np.minimum(0.5 * figures[..., 1], 1.0))
-    inside = (position <= tolerance) & (angle <= tolerance)
+    position, angle = figures[..., 0], figures[..., 1]
+    inside = (position <= tolerance) & (angle <= tolerance) & (figures[..., 2] <= BEYOND)
     return Solution(q, inside, position, angle, info[..., 0].astype(int), info[..., 1].astype(int) - 1)

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 CONVERGED = "converged"
+EXACT = 1e-11  # [m, rad] what rounding leaves
+TOO_FINE = "reached as nearly as rounding allows, but the tolerance is finer"
 OUT_OF_REACH = (
     "no start reached the target: it is out of reach, or behind the joint limits; this is the nearest point found"
 )
@@ -31,9 +33,9 @@ class Solution:
     @property
     def reason(self) -> Any:
         """Why it stopped, in words."""
-        if np.ndim(self.converged) == 0:
-            return CONVERGED if self.converged else OUT_OF_REACH
-        return np.where(self.converged, CONVERGED, OUT_OF_REACH)
+        exact = np.maximum(self.position_error, self.orientation_error) < EXACT
+        words = np.where(self.converged, CONVERGED, np.where(exact, TOO_FINE, OUT_OF_REACH))
+        return str(words) if words.ndim == 0 else words
 
     def __bool__(self) -> bool:
         """Whether all poses were reached."""

@@ -34,6 +34,7 @@ class Goal:
 
     weights: tuple[float, ...] = (LENGTH,) * 3 + (1.0,) * 3
     axis: int | None = None  # 0, 1, 2: only this axis of the tool is to point as the target's
+    planar: bool = False  # of the orientation only the angle about the base's z, seen from above
 
 
 def target_of(data: Coordinates) -> Pose:
@@ -45,34 +46,67 @@ def column(R: Sequence[Vector], k: int) -> Vector:
     return tuple(R[i][k] for i in range(3))
 
 
-def orientation_error(R: Sequence[Vector], target: Sequence[Vector], axis: int | None) -> Vector:
-    """In base axes: 2 sin(θ/2) u with θ u the rotation from R to the target; for one axis z, 2 sin(θ/2) u about
-    u ∝ z × z_d. Both are of length below 2, and grow all the way to half a turn."""
-    if axis is not None:
-        z, wanted = column(R, axis), column(target, axis)
-        return scale(1.0 / scalar.sqrt(scalar.maximum(0.5 * (1.0 + dot(z, wanted)), TINY)), cross(z, wanted))
-    twice: Vector = (0.0, 0.0, 0.0)  # 2 sin θ u
+TINY = 1e-6  # nearer than this to half a turn (as 1 + cos) the direction of the way back is lost: any will do
+SOMEWHERE: Vector = (1.1, 1.2, 1.3)
+
+
+def _half_angle(twice_sine: Vector, one_plus_cosine: Scalar) -> Vector:
+    """2 sin(θ/2) u from (2 sin θ) u and 1 + cos θ; some vector of that length where θ is half a turn."""
+    lost = one_plus_cosine < TINY
+    factor = 1.0 / scalar.sqrt(2.0 * scalar.maximum(one_plus_cosine, TINY))
+    return tuple(scalar.where(lost, other, factor * x) for x, other in zip(twice_sine, SOMEWHERE, strict=True))
+
+
+def orientation_error(R: Sequence[Vector], target: Sequence[Vector], goal: Goal) -> tuple[Vector, Scalar]:
+    """(e, |e|²) in base axes. e = 2 sin(θ/2) u, θ u being the rotation from R to the target; for one axis z of the
+    tool, the rotation about z × z_d; for the plane, that about z of the base between the tool's x axes seen from
+    above. The square is found from the difference of the matrices, not from e: it is right also where e loses its
+    direction."""
+    if goal.axis is not None:
+        z, wanted = column(R, goal.axis), column(target, goal.axis)
+        off = sub(wanted, z)
+        return _half_angle(scale(2.0, cross(z, wanted)), 1.0 + dot(z, wanted)), dot(off, off)
+    if goal.planar:
+        x, wanted = _from_above(R), _from_above(target)
+        sine, cosine = x[0] * wanted[1] - x[1] * wanted[0], x[0] * wanted[0] + x[1] * wanted[1]
+        off = sub((*wanted, 0.0), (*x, 0.0))
+        return (0.0, 0.0, _half_angle((0.0, 0.0, 2.0 * sine), 1.0 + cosine)[2]), dot(off, off)
+    twice: Vector = (0.0, 0.0, 0.0)
     trace: Scalar = 0.0
+    square: Scalar = 0.0
     for k in range(3):
-        twice = add(twice, cross(column(R, k), column(target, k)))
-        trace = trace + dot(column(R, k), column(target, k))
-    return scale(1.0 / scalar.sqrt(scalar.maximum(1.0 + trace, TINY)), twice)
+        a, b = column(R, k), column(target, k)
+        off = sub(b, a)
+        twice = add(twice, cross(a, b))
+        trace = trace + dot(a, b)
+        square = square + 0.5 * dot(off, off)
+    return _half_angle(twice, 0.5 * (1.0 + trace)), square
 
 
-TINY = 1e-6  # half a turn away the direction is lost: any will do
+def _from_above(R: Sequence[Vector]) -> tuple[Scalar, Scalar]:
+    """The direction of the tool's x axis in the base's x–y plane, of unit length."""
+    x, y, _ = column(R, 0)
+    size = scalar.sqrt(scalar.maximum(x * x + y * y, TINY * TINY))
+    return x / size, y / size
 
 
-def errors(T: Pose, target: Pose, goal: Goal) -> tuple[list[Scalar], Scalar, Scalar]:
-    """The weighted rows that count, and the squares of the position and orientation errors among them, unweighted."""
+def errors(T: Pose, target: Pose, goal: Goal, certain: bool = True) -> tuple[list[Scalar], Scalar, Scalar]:
+    """The weighted rows that count, and the squares of the position and orientation errors among them, unweighted. If
+    not `certain`, the latter is |e|² of the rows: cheaper, never small where the error is not, but rough there."""
     position = sub(target.p, T.p)
-    counts = any(goal.weights[3:])
-    turn = orientation_error(T.R, target.R, goal.axis) if counts else (0.0, 0.0, 0.0)
+    turning = [k for k in range(3, 6) if goal.weights[k]]
+    turn, whole = orientation_error(T.R, target.R, goal) if turning else ((0.0, 0.0, 0.0), 0.0)
     e = [*position, *turn]
     used = [k for k in range(6) if goal.weights[k]]
-    squares: list[Scalar] = [0.0, 0.0]
+    distance: Scalar = 0.0
     for k in used:
-        squares[k // 3] = squares[k // 3] + e[k] * e[k]
-    return [goal.weights[k] * e[k] for k in used], squares[0], squares[1]
+        distance = distance + (e[k] * e[k] if k < 3 else 0.0)
+    parts = len(turning) < 3 and not goal.planar and goal.axis is None  # of a rotation vector
+    if turning and (parts or not certain):
+        whole = 0.0
+        for k in turning:
+            whole = whole + e[k] * e[k]
+    return [goal.weights[k] * e[k] for k in used], distance, whole
 
 
 def weighted_jacobian(model: Model, T: dict[int, Pose], tip: Pose, body: int, goal: Goal) -> list[list[Scalar]]:
@@ -88,6 +122,10 @@ def weighted_jacobian(model: Model, T: dict[int, Pose], tip: Pose, body: int, go
         if goal.axis is not None:
             z = column(tip.R, goal.axis)
             angular = sub(angular, scale(dot(z, angular), z))
+        if goal.planar:  # φ̇ of the x axis seen from above
+            x, y, z_ = column(tip.R, 0)
+            tilt = z_ / scalar.maximum(x * x + y * y, TINY * TINY)
+            angular = (0.0, 0.0, angular[2] - tilt * (x * angular[0] + y * angular[1]))
         twist = [*linear_part, *angular]
         for row, k in enumerate(used):
             columns[b.coordinate][row] = columns[b.coordinate][row] + b.multiplier * goal.weights[k] * twist[k]
@@ -120,7 +158,7 @@ def step(
     """(new q, [position error², orientation error², cost]) with the measures of the q given. Limits may be infinite."""
     T = kinematics.world_poses(model, q, [frame.body])
     tip = T[frame.body] @ frame.pose
-    e, position, orientation = errors(tip, target_of(data), goal)
+    e, position, orientation = errors(tip, target_of(data), goal, certain=False)
     cost: Scalar = 0.0
     for x in e:
         cost = cost + x * x

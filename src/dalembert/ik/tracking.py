@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import numbers
 from dalembert.errors import InputError, MissingExtraError, unknown
 from dalembert.ik.numeric import _targets, goal
 
@@ -88,24 +89,41 @@ def tracking_velocity(
 ) -> Array:
     """q̇ (..., n) of the law above. `twist` is ẋ_d (..., 6), zero if not given; `gain` K [1/s], one number or six;
     `posture_rate` is q̇_ref, of which what does not move the frame is used. `method` replaces J⁺: "inverse", "damped"
-    (Jᵀ(JJᵀ + λ²)⁻¹), "transpose" (Jᵀ/σ²). Seed 003."""
+    (Jᵀ(JJᵀ + λ²)⁻¹), "transpose" (Jᵀ/σ²), with which the error decays, but not at the rate K. Six weights as `rows`
+    weigh what cannot be had all at once. Seed 003."""
     if method not in METHODS:
         raise unknown("method", method, METHODS)
-    used = np.flatnonzero(goal(rows, None).weights)
+    weights = np.asarray(goal(rows, None).weights)
+    used = np.flatnonzero(weights)
+    scale = np.ones(len(used)) if isinstance(rows, str) else weights[used]
+    at = _finite("q", q, robot.n)
     targets = _targets(T, rows)
-    gains = np.broadcast_to(np.asarray(gain, float), (6,)) if np.ndim(gain) <= 1 else None
-    if gains is None or not np.isfinite(gains).all():
-        raise InputError("gain must be one number or six")
-    wanted = gains * pose_error(robot.fk(q, frame), targets)
+    if not np.isfinite(targets).all():
+        raise InputError("T has a value that is not finite")
+    gains = np.asarray(numbers("gain", gain, (), (6,)))
+    wanted = gains * pose_error(robot.fk(at, frame), targets)
     if twist is not None:
-        wanted = wanted + np.asarray(twist, float)
-    J = robot.jacobian(q, frame)[..., used, :]
+        wanted = wanted + _finite("twist", twist, 6)
+    J = scale[:, None] * robot.jacobian(at, frame)[..., used, :]
     inverse = METHODS[method](J)
-    rate: Array = (inverse @ wanted[..., used, None])[..., 0]
+    rate: Array = (inverse @ (scale * wanted[..., used])[..., None])[..., 0]
     if posture_rate is not None:
-        b = np.asarray(posture_rate, float)[..., None]
+        b = _finite("posture_rate", posture_rate, robot.n)[..., None]
         rate = rate + (b - _pseudo_inverse(J) @ (J @ b))[..., 0]
     return rate
+
+
+def _finite(name: str, value: Any, last: int) -> Array:
+    """An array of finite numbers whose last dimension is `last`."""
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is not an array of numbers") from None
+    if array.shape[-1:] != (last,):
+        raise InputError(f"{name} has shape {array.shape}; its last dimension must be {last}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} has a value that is not finite")
+    return array
 
 
 @dataclass(frozen=True)
@@ -136,14 +154,20 @@ def limited_velocity(
         import daqp  # type: ignore[import-not-found]
     except ImportError:
         raise MissingExtraError("tracking within limits needs a QP solver: pip install 'dalembert[opt]'") from None
-    at = np.asarray(q, float)
-    if at.shape != (robot.n,) or not np.isfinite(at).all():
+    at = _finite("q", q, robot.n)
+    if at.ndim != 1:
         raise InputError(f"q must be {robot.n} finite numbers, got shape {at.shape}")
-    if not dt > 0:
+    if not isinstance(dt, (int, float)) or not 0 < dt < np.inf:
         raise InputError(f"dt must be a positive time, got {dt!r}")
     if not tasks:
         raise InputError("give at least one task")
-    fastest = robot.limits.velocity if velocity is None else np.broadcast_to(np.asarray(velocity, float), (robot.n,))
+    for k, task in enumerate(tasks):
+        rows = np.atleast_2d(_finite(f"J of task {k}", task.J, robot.n))
+        if _finite(f"v of task {k}", np.atleast_1d(task.v), len(rows)).ndim != 1 or not 0 < task.weight < np.inf:
+            raise InputError(f"task {k} needs a v of {len(rows)} numbers and a positive weight")
+    fastest = robot.limits.velocity if velocity is None else np.asarray(velocity, float) + np.zeros(robot.n)
+    if fastest.shape != (robot.n,) or not (fastest > 0).all():
+        raise InputError("velocity must be one positive number, or one per joint")
     # A joint already beyond its limit may come back as fast as it can.
     low = np.clip((robot.limits.lower - at) / dt, -fastest, fastest)
     high = np.clip((robot.limits.upper - at) / dt, -fastest, fastest)
@@ -154,7 +178,11 @@ def limited_velocity(
         here = [task for task in tasks if task.level == level]
         J = np.concatenate([np.sqrt(task.weight) * np.atleast_2d(task.J) for task in here])
         v = np.concatenate([np.sqrt(task.weight) * np.atleast_1d(task.v) for task in here])
-        rate = _program(daqp, J, v, regular, low, high, kept, values)
+        found = _program(daqp, J, v, regular, low, high, kept, values)
+        if found is None and not len(kept):
+            raise InputError("no joint velocity satisfies the limits: a bound is crossed")
+        # What the levels before achieved satisfies every constraint, up to rounding: it stands if nothing better does.
+        rate = rate if found is None else found
         kept = np.concatenate([kept, J])
         values = np.concatenate([values, J @ rate])
     return rate
@@ -166,13 +194,11 @@ SLACK = 1e-9  # of what earlier levels achieved: equalities that rounding cannot
 
 def _program(
     daqp: Any, J: Array, v: Array, regular: float, low: Array, high: Array, kept: Array, values: Array
-) -> Array:
+) -> Array | None:
     n = J.shape[1]
     H = J.T @ J + regular * np.eye(n)
     upper = np.concatenate([np.minimum(high, UNLIMITED), values + SLACK])
     lower = np.concatenate([np.maximum(low, -UNLIMITED), values - SLACK])
     free = np.zeros(len(upper), np.int32)
     x, _, flag, _ = daqp.solve(H, -J.T @ v, np.ascontiguousarray(kept), upper, lower, free, primal_tol=SLACK)
-    if flag < 1:
-        raise InputError("no joint velocity satisfies the limits: the position is farther beyond them than dt can undo")
-    return np.asarray(x)
+    return np.asarray(x) if flag >= 1 else None

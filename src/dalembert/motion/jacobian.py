@@ -107,7 +107,8 @@ def _natural(robot: Robot, frame: str | None, expressed_in: str) -> Task:
     if not moving:
         name = robot.model.frame(frame).name
         raise InputError(f"frame {name!r} of {robot.name!r} does not move: no joint carries it")
-    if len(moving) > robot.n:
+    model = robot.model
+    if len(moving) > len({model.bodies[i].coordinate for i in model.path(model.frame(frame).body)}):
         moving = tuple(k for k in moving if k in TRANSLATION) or moving
     return picked(moving)
 
