@@ -138,7 +138,7 @@ def _plain(kernel: Shared, arguments: Any, out: Any) -> tuple[Arrays, Arrays, Ar
         return None
     if out is None:
         out = np.empty(shape)
-    elif type(out) is not np.ndarray or out.dtype is not _DOUBLE or out.shape != shape or not (out.flags.aligned and out.flags.writeable) or any(np.may_share_memory(out, a) for a in arguments):
+    elif not _writable((out,), [shape], _DOUBLE) or any(np.may_share_memory(out, a) for a in arguments):
         return None
     return tuple(arguments), (out,), (out,)
 
