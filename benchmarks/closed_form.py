@@ -13,12 +13,11 @@ import argparse
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from timing import best
 
 import dalembert as dl
 from dalembert.ik.closed_form import solver_of
@@ -39,15 +38,6 @@ few = T[:2000]
 print(best(lambda: robot.IK_batched(T, 1)) / len(T), best(lambda: [robot.IK(x) for x in few]) / len(few),
       np.mean([s.num_solutions() for s in robot.IK_batched(few, 1)]))
 """
-
-
-def best(f: Callable[[], object]) -> float:
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def product_of_exponentials(robot: dl.Robot) -> tuple[np.ndarray, np.ndarray]:
@@ -86,10 +76,10 @@ def main() -> None:
         q = robot.random_configuration(options.poses, seed=0)
         T = robot.fk(q)
         found = robot.ik_all(T, limits=False)
-        ours = best(lambda T=T, robot=robot: robot.ik_all(T, limits=False)) / len(T)
-        inside = best(lambda T=T, robot=robot: robot.ik_all(T)) / len(T)
+        ours = best(5, lambda T=T, robot=robot: robot.ik_all(T, limits=False)) / len(T)
+        inside = best(5, lambda T=T, robot=robot: robot.ik_all(T)) / len(T)
         few = T[:2000]
-        single = best(lambda few=few, robot=robot: [robot.ik_all(x, limits=False) for x in few]) / len(few)
+        single = best(5, lambda few=few, robot=robot: [robot.ik_all(x, limits=False) for x in few]) / len(few)
         solver = solver_of(robot, None, False)
         assert not isinstance(solver, str)
         print(

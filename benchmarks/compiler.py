@@ -18,7 +18,8 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pinocchio as pin
-from core import REPEAT, RESULTS, best, repeated, table
+from core import REPEAT, RESULTS, repeated, table
+from timing import best_of_each
 
 import dalembert as dl
 from dalembert.compile import compile_function, llvm
@@ -115,7 +116,7 @@ def against_others(robot: dl.Robot) -> list[tuple]:
         }
         if name.startswith("inverse"):
             candidates["mujoco"] = mujoco_loop(robot)
-        t = best(9, candidates)
+        t = best_of_each(9, candidates)
         per = {"ours": BATCH, "loop": LOOP, "one": 10 * LOOP, "two": 10 * LOOP, "mujoco": LOOP}
         ns = {k: x / per[k] * 1e9 for k, x in t.items()}
         ratios = [f"{ns[k] / ns['ours']:.1f}×" if k in ns else "–" for k in ("loop", "one", "two", "mujoco")]
@@ -126,7 +127,8 @@ def against_others(robot: dl.Robot) -> list[tuple]:
     ):
         outs = tuple(np.empty((2000, robot.n, robot.n)) for _ in range(3))
         ours(q[:2000], v[:2000], a[:2000], out=outs)
-        t = best(7, {"ours": lambda o=ours, u=outs: o(q[:2000], v[:2000], a[:2000], out=u), "loop": p.loop(theirs)})
+        many = lambda o=ours, u=outs: o(q[:2000], v[:2000], a[:2000], out=u)  # noqa: E731
+        t = best_of_each(7, {"ours": many, "loop": p.loop(theirs)})
         x, y = t["ours"] / 2000 * 1e9, t["loop"] / LOOP * 1e9
         rows.append((robot.name, name, f"{x:.1f} ns", f"{y / x:.1f}×", "–", "–", "–"))
     return rows
@@ -163,7 +165,7 @@ def single_calls(robot: dl.Robot) -> list[tuple]:
     row = [robot.name]
     for ours, theirs in pairs.values():
         ours()
-        t = best(9, {"ours": repeated(ours), "theirs": repeated(theirs)})
+        t = best_of_each(9, {"ours": repeated(ours), "theirs": repeated(theirs)})
         row.append(f"{t['ours'] / t['theirs']:.2f}")
     return [tuple(row)]
 
@@ -185,7 +187,7 @@ def toolbox(arm: dl.Robot) -> list[tuple]:
     rows = []
     for name, (ours, other) in pairs.items():
         ours()
-        t = best(5, {"ours": repeated(ours), "theirs": other})
+        t = best_of_each(5, {"ours": repeated(ours), "theirs": other})
         mine = t["ours"] / REPEAT
         rows.append((name, f"{mine * 1e6:.2f} µs", f"{t['theirs'] / mine:.0f}×"))
     return rows
@@ -213,7 +215,7 @@ def limits(arm: dl.Robot) -> list[tuple]:
     for f in run.values():
         f()
     flops(x, out=y)
-    t = best(9, {"fma": lambda: flops(x, out=y), "fill": lambda: big.fill(1.0), **run})
+    t = best_of_each(9, {"fma": lambda: flops(x, out=y), "fill": lambda: big.fill(1.0), **run})
     rate = flops.operations * 4000 / t["fma"]
     stream = big.nbytes / t["fill"]
     rows = [("the machine", f"{rate / 1e9:.1f} G steps/s", "100 %", f"{stream / 1e9:.1f} GB/s", "100 %")]
@@ -243,7 +245,7 @@ def widths_and_threads(arm: dl.Robot) -> list[tuple]:
         }
         for f in candidates.values():
             f()
-        t = best(11, candidates)
+        t = best_of_each(11, candidates)
         threads, processes = two_threads(name, n)
         ratios = (f"{x:.2f}×" for x in (t["one"] / t["single"], threads, processes, threads / processes))
         rows.append((name, f"{t['one'] / n * 1e9:.1f} ns", *ratios))
@@ -302,7 +304,7 @@ def compile_times() -> tuple[list[tuple], list[tuple[int, int, float, float]]]:
             compiled = time.perf_counter() - start
             x = np.random.default_rng(0).uniform(-1, 1, (3, 2000, n))
             out = np.empty((2000, n))
-            t = best(5, {"run": lambda k=kernel, x=x, o=out: k(*x, out=o)})["run"] / 2000
+            t = best_of_each(5, {"run": lambda k=kernel, x=x, o=out: k(*x, out=o)})["run"] / 2000
             rows.append((str(n), name, str(kernel.operations), f"{traced:.2f} s", f"{compiled:.2f} s",
                          f"{t / kernel.operations * 1e9:.3f} ns"))  # fmt: skip
             figures.append((n, kernel.operations, traced + compiled, t))
@@ -325,7 +327,7 @@ def growth_with_batch(arm: dl.Robot) -> list[tuple[int, float]]:
             for _ in range(rounds):
                 arm.inverse_dynamics(q, v, a, out=out)
 
-        figures.append((n, best(5, {"run": run})["run"] / rounds / n * 1e9))
+        figures.append((n, best_of_each(5, {"run": run})["run"] / rounds / n * 1e9))
     return figures
 
 

@@ -10,12 +10,12 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
+from timing import best_of_each
 
 import dalembert as dl
 
@@ -31,17 +31,6 @@ def in_pinocchio(arm: dl.Robot) -> tuple[pin.Model, pin.Data, int]:
     text = dl.Robot(replace(arm.description, links=links)).to_urdf()
     model = pin.buildModelFromXML(text)
     return model, model.createData(), model.getFrameId(arm.tip, pin.FrameType.BODY)
-
-
-def best(rounds: int, candidates: dict) -> dict:
-    """The least time of each candidate, over rounds in which they take turns."""
-    least = dict.fromkeys(candidates, float("inf"))
-    for _ in range(rounds):
-        for name, run in candidates.items():
-            start = time.perf_counter()
-            run()
-            least[name] = min(least[name], time.perf_counter() - start)
-    return least
 
 
 def batches(arm: dl.Robot) -> list[tuple]:
@@ -83,7 +72,7 @@ def batches(arm: dl.Robot) -> list[tuple]:
                 else:
                     kept[k] = theirs(k)
 
-        t = best(15, {"ours": ours, "theirs": loop})
+        t = best_of_each(15, {"ours": ours, "theirs": loop})
         a, b = t["ours"] / STATES * 1e9, t["theirs"] / LOOP * 1e9
         out.append((name, f"{a:.1f} ns", f"{b:.0f} ns", f"{b / a:.1f}×", f"≥ {wanted}×" if wanted else "–"))
     return out
@@ -122,7 +111,7 @@ def singles(arm: dl.Robot) -> list[tuple]:
     out = []
     for name, (ours, theirs, wanted) in rows.items():
         ours()
-        t = best(25, {"ours": repeated(ours), "theirs": repeated(theirs)})
+        t = best_of_each(25, {"ours": repeated(ours), "theirs": repeated(theirs)})
         a, b = (t[k] / REPEAT * 1e6 for k in ("ours", "theirs"))
         out.append((name, f"{a:.2f} µs", f"{b:.2f} µs", f"{a / b:.2f}", f"≤ {wanted}"))
     return out

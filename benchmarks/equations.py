@@ -14,9 +14,9 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import time
 import warnings
-from collections.abc import Callable
+
+from timing import best
 
 import dalembert as dl
 
@@ -60,15 +60,6 @@ tau = robot.rne(list(q), list(qd), list(qdd))
 if {simplify}: tau = [sp.simplify(x) for x in np.ravel(tau)]
 print(time.perf_counter() - loaded)
 """
-
-
-def best(rounds: int, f: Callable[[], object]) -> float:
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def dynamics(robot: dl.Robot, zeros: bool) -> None:

@@ -13,22 +13,13 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Callable
 
 import numpy as np
+from timing import best
 
 import dalembert as dl
 
 TOLERANCE = 1e-5
-
-
-def best(rounds: int, f: Callable[[], object]) -> float:
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def solved(robot: dl.Robot, q: np.ndarray, T: np.ndarray) -> np.ndarray:

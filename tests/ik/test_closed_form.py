@@ -452,3 +452,14 @@ def test_geometry_that_has_none():
     far = [(0, 0, 0), (0.3, 0, 0.2), (0.5, 0.2, 0.3), (0.7, 0, 0.1), (0.8, 0.3, 0), (1, 0, 0.5)]
     robot = screws((Z, Y, X, Z, Y, X), far)
     assert "the last three axes do not meet" in (reason(robot) or "")
+
+
+def test_six_digits_are_put_right():
+    robot = load("ur5e")
+    T = robot.fk(robot.random_configuration(300, seed=1))
+    found = robot.ik_all(np.round(T, 6))
+    assert (found.count > 0).all() and found.residual[found.found].max() < 1e-12
+    alone = robot.ik_all(np.round(T[3], 6))
+    assert np.array_equal(alone.q, found.q[3], equal_nan=True)
+    numeric = robot.ik(np.round(T, 6))  # both take the same targets, and the same rotation out of them
+    assert numeric.converged.all()

@@ -11,10 +11,10 @@ Rows = Sequence[Sequence[Scalar]]
 
 def product(A: Rows, B: Rows) -> list[list[Scalar]]:
     columns = list(zip(*B, strict=True))
-    return [[_dot(row, column) for column in columns] for row in A]
+    return [[inner(row, column) for column in columns] for row in A]
 
 
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+def inner(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
     total: Scalar = 0.0
     for x, y in zip(a, b, strict=True):
         total = total + x * y
@@ -22,7 +22,7 @@ def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
 
 
 def apply(A: Rows, x: Sequence[Scalar]) -> list[Scalar]:
-    return [_dot(row, x) for row in A]
+    return [inner(row, x) for row in A]
 
 
 def transposed(A: Rows) -> list[list[Scalar]]:
@@ -76,10 +76,10 @@ def inverse_ldl(M: Rows) -> list[list[Scalar]]:
     P: list[list[Scalar]] = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
     for i in range(n):
         for j in range(i):
-            P[i][j] = -_dot(L[i][j:i], [P[k][j] for k in range(j, i)])
+            P[i][j] = -inner(L[i][j:i], [P[k][j] for k in range(j, i)])
     out: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     for j in range(n):
         scaled = [P[j][k] * inverse[k] for k in range(j + 1)]
         for i in range(j, n):
-            out[i][j] = out[j][i] = _dot(P[i][: j + 1], scaled)
+            out[i][j] = out[j][i] = inner(P[i][: j + 1], scaled)
     return out

@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +19,7 @@ from dalembert.algorithms import kinematics
 from dalembert.arguments import switch
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError
+from dalembert.ik import targets
 from dalembert.ik.families import Plan, plan_of
 from dalembert.ik.geometry import chain_of
 from dalembert.ik.judge import difference, improved, miss, settled, target
@@ -36,11 +36,9 @@ TOLERANCE = 1e-12  # [m, rad] a branch further from its target is not a solution
 ROUGH = 1e-14  # what lies above this, though near, is improved
 NEAR = 1e-3  # excess up to which a branch may yet be brought to its target
 SAME = 1e-7  # branches nearer than this to each other are one: √ε, what a double root can tell apart
-ROTATION = 1e-6  # how far RᵀR may be from 1 before a matrix is refused; what is less is put right
 STEPS = 12  # of Newton's method, at most; a few, but near a singularity
 HUGE = 1e100  # no sum of a pose's entries: beyond it a target counts as not finite
 TURNS = 16  # other free angles that are tried at a singularity if the first one gives nothing
-
 
 
 def closed_form(
@@ -55,7 +53,8 @@ def closed_form(
     solver = solver_of(robot, frame, switch("limits", limits))
     if isinstance(solver, str):
         raise InputError(f"no closed form for {robot.name!r}: {solver}")
-    return solver.solve(_targets(T), _free(q0, robot.n), robot.threads)
+    start = np.zeros(robot.n) if q0 is None else targets.as_start(q0, robot.n)
+    return solver.solve(targets.as_targets(T), start, robot.threads)
 
 
 def reason(robot: Robot, frame: str | None = None) -> str | None:
@@ -64,16 +63,13 @@ def reason(robot: Robot, frame: str | None = None) -> str | None:
     return solver if isinstance(solver, str) else None
 
 
-_SOLVERS: WeakKeyDictionary[Robot, dict[tuple[str, bool], Solver | str]] = WeakKeyDictionary()
-
-
 def solver_of(robot: Robot, frame: str | None, limits: bool) -> Solver | str:
     """The kernels of a robot, made once; or why there are none."""
-    known = _SOLVERS.setdefault(robot, {})
-    key = (robot.model.frame(frame).name, limits)
-    if key not in known:
-        known[key] = _make(robot.model, robot.model.frame(frame), limits)
-    return known[key]
+    key = ("closed form", robot.model.frame(frame).name, limits)
+    if key not in robot.made:
+        robot.made[key] = _make(robot.model, robot.model.frame(frame), limits)
+    found: Solver | str = robot.made[key]
+    return found
 
 
 def _make(model: Model, frame: Frame, limits: bool) -> Solver | str:
@@ -82,28 +78,6 @@ def _make(model: Model, frame: Frame, limits: bool) -> Solver | str:
         return chain
     plan = plan_of(chain)
     return plan if isinstance(plan, str) else Solver(model, frame, limits, plan, max(1.0, chain.reach))
-
-
-def _targets(T: ArrayLike) -> Array:
-    try:
-        array = np.asarray(T, float)
-    except (TypeError, ValueError):
-        raise InputError("a target is a 4×4 matrix of real numbers, or an array of them") from None
-    if array.shape[-2:] != (4, 4):
-        raise InputError(f"T has shape {array.shape}; its last two dimensions must be (4, 4), as dl.pose makes them")
-    return array
-
-
-def _free(q0: ArrayLike | None, n: int) -> Array:
-    if q0 is None:
-        return np.zeros(n)
-    try:
-        array = np.asarray(q0, float)
-    except (TypeError, ValueError):
-        raise InputError("q0 must be real numbers, one per joint") from None
-    if array.shape[-1:] != (n,) or not np.isfinite(array).all():
-        raise InputError(f"q0 must be finite numbers, {n} in its last dimension, one per joint; shape {array.shape}")
-    return array
 
 
 class Solver:
@@ -157,7 +131,7 @@ class Solver:
         raw, excess, free = self.candidates(T, q0)
         qs, residuals, verdicts = self.judged(T, raw)
         doubtful: Scalar = 0.0
-        look = where(total < HUGE, where(defect <= ROTATION, 0.0, 1.0), 1.0)
+        look = where(total < HUGE, where(defect <= targets.ROUNDED, 0.0, 1.0), 1.0)
         for residual, beyond, verdict, loose in zip(residuals, excess, verdicts, free, strict=True):
             doubtful = where(residual <= ROUGH * self.size, doubtful, where(beyond < NEAR, 1.0, doubtful))
             look = maximum(look, where(maximum(verdict, 3.0 - verdict) < 3.0, loose, 0.0))  # verdict 1 or 2
@@ -201,14 +175,18 @@ class Solver:
     def solve(self, T: Array, q0: Array, threads: int) -> Solutions:
         """All branches of all targets."""
         if q0.ndim > 1:
-            _check_batches(T.shape[:-2], q0.shape[:-1])
+            targets.check_batches(T.shape[:-2], q0.shape[:-1])
         kernel = self.kernel
         with np.errstate(all="ignore"):  # NaN in, no solution out
             *out, about = kernel.direct(T, q0) if threads == 1 else kernel(T, q0, threads=threads)
             finite = np.isfinite(about[..., 1])
             if about[..., 3].any():
                 finite = about[..., 1] < HUGE
-                _refuse(about[..., 0], finite, T)
+                targets.refuse(T, finite & ~(about[..., 0] <= targets.NO_POSE), HUGE)
+                rough = finite & (about[..., 0] > targets.ROUNDED)
+                if rough.any():
+                    poses = np.broadcast_to(T, (*rough.shape, 4, 4))
+                    return self.solve(targets.with_rotations(poses, rough), q0, threads)
                 self._second_look(T, q0, (about[..., 2] > 0) & finite, finite, out)
         q, residual, verdict, free = out
         codes = verdict.astype(np.int8)
@@ -263,25 +241,3 @@ class Solver:
 def _shown(qs: Sequence[Sequence[Scalar]], verdicts: Sequence[Scalar]) -> list[list[Scalar]]:
     """Joint positions, NaN in branches without a solution."""
     return [[where(v <= float(FOUND), x, math.nan) for x in q] for q, v in zip(qs, verdicts, strict=True)]
-
-
-def _check_batches(targets: tuple[int, ...], starts: tuple[int, ...]) -> None:
-    try:
-        np.broadcast_shapes(targets, starts)
-    except ValueError:
-        raise InputError(f"the leading dimensions do not broadcast: T {targets}, q0 {starts}") from None
-
-
-def _refuse(defect: Array, finite: NDArray[np.bool_], T: Array) -> None:
-    """A sentence about the first matrix that is no pose, though of finite numbers."""
-    bad = np.argwhere(finite & ~(defect <= ROTATION))
-    if not len(bad):
-        return
-    place = tuple(int(i) for i in bad[0])
-    which = f" {place if len(place) > 1 else place[0]}" if place else ""
-    M = np.broadcast_to(T, (*np.shape(defect), 4, 4))[place]
-    if np.abs(M[3] - [0, 0, 0, 1]).max() > ROTATION:
-        raise InputError(f"target{which} is not a pose: its last row is {M[3].tolist()}, not [0, 0, 0, 1]")
-    off = np.abs(M[:3, :3].T @ M[:3, :3] - np.eye(3)).max()
-    what = f"RᵀR differs from 1 by {off:.2g}" if off > ROTATION else "it mirrors (its determinant is −1)"
-    raise InputError(f"target{which} is not a pose: the upper left 3×3 is no rotation, {what}")

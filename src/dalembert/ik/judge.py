@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from dalembert.algorithms import jacobians, kinematics, linear
+from dalembert.ik import targets
 from dalembert.model import Frame, Model
 from dalembert.model.model import Coordinate
 from dalembert.scalar import Scalar, absolute, cos, maximum, minimum, sin, sqrt, where
@@ -19,22 +20,11 @@ PARTS = (1.0, 0.5, 0.1, 0.01)  # of a Newton step: where two branches meet, a wh
 
 def target(T: Sequence[Sequence[Scalar]]) -> tuple[Pose, Scalar, Scalar]:
     """The pose of a 4×4 matrix, its rotation brought nearer to one by R (3 − RᵀR)/2; how far the matrix was from a
-    pose: the largest entry of RᵀR − 1, |det R − 1|, and what the last row has beside (0, 0, 0, 1); and the sum of its
-    entries' sizes, which is finite if they all are."""
+    pose; and the sum of its entries' sizes."""
     R: Matrix = [list(row[:3]) for row in T[:3]]
     G = matmul(transpose(R), R)
-    defect = absolute(dot(R[0], cross(R[1], R[2])) - 1.0)
-    for i in range(3):
-        for j in range(i, 3):
-            defect = maximum(defect, absolute(G[i][j] - (1.0 if i == j else 0.0)))
-    for x, wanted in zip(T[3], (0.0, 0.0, 0.0, 1.0), strict=True):
-        defect = maximum(defect, absolute(x - wanted))
     better = matscale(0.5, matsub(matscale(3.0, R), matmul(R, G)))
-    total: Scalar = 0.0
-    for row in T:
-        for x in row:
-            total = absolute(x) + total
-    return Pose(better, tuple(row[3] for row in T[:3])), defect, total
+    return Pose(better, tuple(row[3] for row in T[:3])), targets.defect(T), targets.extent(T)
 
 
 def miss(T: Pose, wanted: Pose, task: str) -> Scalar:

@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert import scalar
 from dalembert.algorithms import kinematics
 from dalembert.arguments import switch
-from dalembert.compile import Kernel, cache, compile_function
+from dalembert.compile import Kernel, compile_function
 from dalembert.compile.search import Search, compile_search, settings
 from dalembert.errors import InputError, unknown
+from dalembert.ik import starts, targets
 from dalembert.ik import step as steps
 from dalembert.ik.solution import Solution
-from dalembert.spatial.vector import dot
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -31,13 +31,10 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 STEPS = 16  # per start: most starts that converge do so in ten
 HALFWAY, HOPELESS = 8, 0.1  # a start whose cost is above 0.1 after eight steps rarely gets there
-RESTARTS = 127
+RESTARTS = starts.COUNT - 1
 BEYOND = 1e-9  # [rad or m] beyond a limit that rounding explains
 POLISH = 150  # steps from the best start of a target that none reached
-NO_ROTATION = 5e-5  # how far RᵀR may be from the identity, and the bottom row from (0, 0, 0, 1): six digits will do
-ROUNDED = 1e-12  # beyond this a rotation is made one first
-FARTHEST = 1e9  # [m] the largest coordinate of a target
-LARGEST = 1e6  # [rad or m] the largest of a start
+FARTHEST = 1e9  # [m] the largest sum of a target's entries
 CANDIDATES_POLISHED = 2  # starts tried for a target that none reached, besides the best
 TOLERANCE = 1e-6  # [m, rad]
 
@@ -63,8 +60,13 @@ class Solver:
     finish: Kernel  # q, start, T → (q within the limits, errors)
     starts: Array
     first: Array
+    used: NDArray[np.intp]  # the rows that count
     low: Array  # what a given start is clamped to
     high: Array
+
+    @property
+    def rotated(self) -> bool:
+        return bool((self.used >= 3).any())
 
 
 def goal(rows: str | Sequence[float], axis: str | None) -> steps.Goal:
@@ -111,7 +113,8 @@ def _solver(robot: Robot, frame: str | None, wanted: steps.Goal, limited: bool) 
     rotated = any(wanted.weights[3:])
     free = revolute & (upper - lower >= 2 * math.pi)
     bounds = [(-math.inf, math.inf) if f else (a, b) for f, a, b in zip(free, lower, upper, strict=True)]
-    middle, half = _box(lower, upper, revolute)
+    middle, half = starts.box(lower, upper, revolute)
+    probe = settings(_squared(TOLERANCE), STEPS, 0, HALFWAY, HOPELESS)
     search, polish = (
         compile_search(partial(steps.step, model, target, wanted, bounds, damping), n, 16, f"ik_{target.name}")
         for damping in (steps.quick, steps.careful(_reach(robot)))
@@ -132,12 +135,15 @@ def _solver(robot: Robot, frame: str | None, wanted: steps.Goal, limited: bool) 
         angle = 2.0 * scalar.arctan2(scalar.sqrt(turn), scalar.sqrt(scalar.maximum(4.0 - turn, 0.0)))
         return moved, [scalar.sqrt(position), angle, beyond]
 
-    starts = _kept_starts(robot, target.name, search, middle, half)
-    inspected = compile_function(
-        lambda T: [_defect(T, rotated), _spread(T)], [(4, 4)], [(2,)], "inspect", arguments=("T",)
-    )
+    table = starts.kept(robot, target.name, search, middle, half, probe)
+
+    def inspect(T: Any) -> list[Any]:
+        return [targets.defect(T, rotated), targets.extent(T, rotated)]
+
+    inspected = compile_function(inspect, [(4, 4)], [(2,)], "inspect", arguments=("T",))
     finished = compile_function(finish, [(n,), (n,), (4, 4)], [(n,), (3,)], "finish", arguments=("q", "start", "T"))
-    return Solver(search, polish, inspected, finished, starts[1:], starts[0], *_clamps(lower, upper, free))
+    used = np.flatnonzero(wanted.weights)
+    return Solver(search, polish, inspected, finished, table[1:], table[0], used, *_clamps(lower, upper, free))
 
 
 def _clamps(lower: Array, upper: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
@@ -163,58 +169,6 @@ def _turned(q: Any, start: Any, lower: float, upper: float, middle: float) -> An
     return scalar.where(moved < lower, inside, scalar.where(moved > upper, inside, moved))
 
 
-def _spread(T: Any) -> Any:
-    """The sum of the position's magnitudes: finite if they are."""
-    return scalar.absolute(T[0][3]) + scalar.absolute(T[1][3]) + scalar.absolute(T[2][3])
-
-
-CANDIDATES = 256
-PROBES = 1000
-
-
-def _kept_starts(robot: Robot, frame: str, search: Search, middle: Array, half: Array) -> Array:
-    """The starts, from the cache beside the kernels if they were found before: that takes a fifth of a second."""
-    name = cache.key(
-        "starts", search.text, repr((middle.tolist(), half.tolist())), repr((CANDIDATES, PROBES, RESTARTS, STEPS))
-    )
-    size = (RESTARTS + 1, len(middle))
-    data = cache.load(name)
-    if data is None or len(data) != 8 * size[0] * size[1]:
-        data = _starts(robot, frame, search, middle, half).tobytes()
-        cache.store(name, data)
-    return np.frombuffer(data).reshape(size).copy()
-
-
-def _starts(robot: Robot, frame: str, search: Search, middle: Array, half: Array) -> Array:
-    """Where to begin, and where next: RESTARTS + 1 rows.
-
-    Of some candidates, each tried on some poses of the robot, the first is the one that solves most poses per step
-    spent, the next the one that solves most of what is left, and so on; then come random ones. (The order by mere
-    success would put near-duplicates first.)"""
-    rng = np.random.default_rng(0)
-    n = len(middle)
-    spread = np.linspace(0.25, 1.0, CANDIDATES - 1)[:, None]
-    candidates = np.concatenate([middle[None], middle + rng.uniform(-1, 1, (CANDIDATES - 1, n)) * half * spread])
-    poses = robot.fk(middle + rng.uniform(-1, 1, (PROBES, n)) * half, frame).reshape(PROBES, 16)
-    control = settings(_squared(TOLERANCE), STEPS, 0, HALFWAY, HOPELESS)
-    _, info = search.ufunc(candidates[:, None], poses, candidates[:1], control)
-    spent, good = info[..., 0], info[..., 2] > 0
-    left = np.ones(PROBES, bool)
-    order: list[int] = []
-    while left.any():
-        gain = (good & left).sum(1)
-        score = gain / np.where(left, spent, 0.0).sum(1)
-        score[order] = -1.0
-        chosen = int(score.argmax())
-        if gain[chosen] == 0:
-            break
-        order.append(chosen)
-        left &= ~good[chosen]
-    order = order or [0]
-    more = middle + rng.uniform(-1, 1, (RESTARTS + 1 - len(order), n)) * half
-    return np.concatenate([candidates[order], more])
-
-
 def _reach(robot: Robot) -> float:
     """The sum of the distances from joint to joint and to the farthest frame [m], and of the strokes: no point of the
     arm is farther from its base."""
@@ -227,35 +181,6 @@ def _reach(robot: Robot) -> float:
     ]
     last = max((math.dist(f.pose.p, origin) for f in robot.model.frames), default=0.0)
     return max(sum(lengths) + sum(strokes) + last, 0.1)
-
-
-def _defect(T: Any, rotated: bool) -> Any:
-    """How far a matrix is from a pose: |RᵀR − 1| and |det R − 1|, if the rotation counts, and the bottom row."""
-    total: Any = scalar.absolute(T[3][3] - 1.0)
-    for k in range(3):
-        total = total + scalar.absolute(T[3][k])
-    return total + _rotation_defect(T) if rotated else total
-
-
-def _rotation_defect(T: Any) -> Any:
-    columns = [[T[i][k] for i in range(3)] for k in range(3)]
-    total: Any = 0.0
-    for i in range(3):
-        for j in range(i, 3):
-            total = total + scalar.absolute(dot(columns[i], columns[j]) - (1.0 if i == j else 0.0))
-    a, b, c = columns
-    det = a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0])
-    return total + scalar.absolute(det - 1.0)
-
-
-def _box(lower: Array, upper: Array, revolute: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Middle and half width of where starts are drawn: the limits, a turn at most; a metre each way for an unlimited
-    slide."""
-    reach = np.where(revolute, math.pi, 1.0)
-    low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * reach, -reach))
-    high = np.where(np.isfinite(upper), upper, low + 2 * reach)
-    middle = 0.5 * (low + high)
-    return middle, np.where(revolute, np.minimum(0.5 * (high - low), math.pi), 0.5 * (high - low))
 
 
 def ik(
@@ -276,18 +201,18 @@ def ik(
         found = _one(made, T, control, tolerance)
         if found is not None:
             return found
-    targets = _targets(T, rows)
+    poses = targets.as_targets(T, points=rows == "position" if isinstance(rows, str) else False)
     if secondary is not None and q0 is None and not isinstance(secondary, str):
         q0 = secondary  # a posture to stay near is where to begin
-    start = made.first if q0 is None else np.clip(_start(robot, q0), made.low, made.high)
-    _fitting(targets, start)
+    start = made.first if q0 is None else np.clip(targets.as_start(q0, robot.n), made.low, made.high)
+    targets.check_batches(poses.shape[:-2], start.shape[:-1])
     with np.errstate(invalid="ignore", over="ignore"):
-        seen = made.inspect.ufunc(targets)
-    if not ((seen[..., 0] < NO_ROTATION) & (seen[..., 1] < FARTHEST)).all():
-        _refuse(targets, seen[..., 0], made)
-    if (seen[..., 0] > ROUNDED).any() and any(goal(rows, axis).weights[3:]):
-        targets = _rotations(targets)
-    flat = targets.reshape(*targets.shape[:-2], 16)
+        seen = made.inspect.ufunc(poses)
+    targets.refuse(poses, ~((seen[..., 0] <= targets.NO_POSE) & (seen[..., 1] < FARTHEST)), FARTHEST / 12)
+    rough = seen[..., 0] > targets.ROUNDED
+    if made.rotated and rough.any():
+        poses = targets.with_rotations(poses, rough)
+    flat = poses.reshape(*poses.shape[:-2], 16)
     with np.errstate(over="ignore", invalid="ignore"):
         q, info = made.search.ufunc(start, flat, made.starts, control)
     failed = info[..., 2] == 0
@@ -296,13 +221,12 @@ def ik(
     if secondary is not None:
         from dalembert.ik.secondary import improved
 
-        used = np.flatnonzero(goal(rows, axis).weights)
         many = np.broadcast_to(flat, (*q.shape[:-1], 16)).reshape(-1, 16)
         reached = (info[..., 2] > 0).reshape(-1)
         squared = _squared(tolerance)
-        better = improved(robot, frame, made, used, q.reshape(-1, robot.n), many, reached, squared, secondary, limits)
+        better = improved(robot, frame, made, q.reshape(-1, robot.n), many, reached, squared, secondary, limits)
         q = better.reshape(q.shape)
-    return _certified(made, q, start, targets, info, tolerance)
+    return _certified(made, q, start, poses, info, tolerance)
 
 
 def _prepared(
@@ -335,8 +259,8 @@ def _prepared(
 
 def _one(made: Solver, T: Array, control: Array, tolerance: float) -> Solution | None:
     """The short way for one pose that is in order and reached; None for the others."""
-    defect, spread = made.inspect.direct(T).tolist()
-    if not (defect < ROUNDED and spread < FARTHEST):
+    defect, extent = made.inspect.direct(T).tolist()
+    if not (defect <= targets.ROUNDED and extent < FARTHEST):
         return None
     q, info = made.search.ufunc(made.first, T.reshape(16), made.starts, control)
     if info[2] == 0.0:
@@ -349,70 +273,6 @@ def _squared(tolerance: float) -> tuple[float, float]:
     inside = 0.99 * tolerance
     chord = 2 * math.sin(0.5 * min(inside, math.pi))
     return inside * inside, chord * chord
-
-
-def _targets(T: ArrayLike, rows: str | Sequence[float]) -> Array:
-    try:
-        targets = np.asarray(T, float)
-    except (TypeError, ValueError):
-        raise InputError("T is not an array of numbers; give poses of shape (..., 4, 4)") from None
-    if targets.ndim and targets.shape[-1] == 3 and rows == "position" and targets.shape[-2:] != (4, 4):
-        poses = np.zeros((*targets.shape[:-1], 4, 4))
-        poses[...] = np.eye(4)
-        poses[..., :3, 3] = targets
-        return poses
-    if targets.shape[-2:] != (4, 4):
-        hint = "; for rows='position' also points of shape (..., 3)" if rows == "position" else ""
-        raise InputError(f"T has shape {targets.shape}; poses have shape (..., 4, 4){hint}")
-    return targets
-
-
-def _start(robot: Robot, q0: ArrayLike) -> Array:
-    try:
-        start = np.asarray(q0, float)
-    except (TypeError, ValueError):
-        raise InputError("q0 is not an array of numbers") from None
-    if start.shape[-1:] != (robot.n,):
-        raise InputError(f"q0 has shape {start.shape}; its last dimension must be {robot.n}, one per joint")
-    if not (np.abs(start) <= LARGEST).all():
-        raise InputError(f"q0 has a value that is not finite, or beyond {LARGEST:g}")
-    return start
-
-
-def _fitting(targets: Array, start: Array) -> None:
-    try:
-        np.broadcast_shapes(targets.shape[:-2], start.shape[:-1])
-    except ValueError:
-        raise InputError(
-            f"the leading dimensions of T {targets.shape[:-2]} and q0 {start.shape[:-1]} do not broadcast"
-        ) from None
-
-
-def _rotations(targets: Array) -> Array:
-    """The targets with the nearest rotations to what was written with few digits."""
-    U, _, V = np.linalg.svd(targets[..., :3, :3])
-    made = targets.copy()
-    made[..., :3, :3] = U @ V
-    return made
-
-
-def _refuse(targets: Array, defect: Array, made: Solver) -> None:
-    """Say which target is no pose, and why."""
-    places = np.abs(targets[..., :3, 3]).max(-1)
-    wrong = np.atleast_1d(~(defect < NO_ROTATION) | ~(places < FARTHEST / 3))
-    where = np.argwhere(wrong)[0]
-    pose = targets if targets.ndim == 2 else targets[tuple(where)]
-    place = "" if targets.ndim == 2 else f" at index {tuple(int(k) for k in where)}"
-    if not np.isfinite(pose).all():
-        raise InputError(f"the target{place} has a value that is not finite")
-    if not np.abs(pose[:3, 3]).max() < FARTHEST / 3:
-        raise InputError(f"the target{place} is farther away than any arm reaches")
-    if np.abs(pose[3] - [0, 0, 0, 1]).max() >= NO_ROTATION:
-        raise InputError(f"the last row of the target{place} must be 0, 0, 0, 1, got {pose[3].tolist()}")
-    off = np.abs(pose[:3, :3].T @ pose[:3, :3] - np.eye(3)).max()
-    if off >= NO_ROTATION:
-        raise InputError(f"the upper left of the target{place} is no rotation: RᵀR is off the identity by {off:.2g}")
-    raise InputError(f"the upper left of the target{place} is a reflection (det R = −1), not a rotation")
 
 
 def _polished(made: Solver, q: Array, info: Array, flat: Array, failed: Any) -> tuple[Array, Array]:

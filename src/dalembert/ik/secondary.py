@@ -9,7 +9,7 @@ if the pose is still reached and h has fallen.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -82,7 +82,6 @@ def improved(
     robot: Robot,
     frame: str | None,
     made: Solver,
-    rows: Any,
     q: Array,
     flat: Array,
     converged: Array,
@@ -101,7 +100,7 @@ def improved(
         if not busy.any():
             break
         here = q[busy]
-        J = robot.jacobian(here, frame)[..., rows, :]
+        J = robot.jacobian(here, frame)[..., made.used, :]
         d = descent(here)
         d = d - (np.linalg.pinv(J, rcond=1e-6) @ (J @ d[..., None]))[..., 0]
         d = d * share[busy][..., None]

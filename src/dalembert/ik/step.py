@@ -166,9 +166,9 @@ def step(
     J = [_held(column_, e, q[i], *limits[i]) for i, column_ in enumerate(J)]
     rows = range(len(e))
     added = damping(cost)
-    A = [[_dot([c[r] for c in J], [c[s] for c in J]) + (added if r == s else 0.0) for s in rows] for r in rows]
+    A = [[linear.inner([c[r] for c in J], [c[s] for c in J]) + (added if r == s else 0.0) for s in rows] for r in rows]
     y = linear.solve_ldl(A, e)
-    change = [_dot(column_, y) for column_ in J]
+    change = [linear.inner(column_, y) for column_ in J]
     new = [x + d for x, d in zip(q, change, strict=True)]
     new = [_clamped(x, *bounds) for x, bounds in zip(new, limits, strict=True)]
     return new, [position, orientation, cost]
@@ -183,17 +183,8 @@ def _held(column_: list[Scalar], e: list[Scalar], q: Scalar, low: float, high: f
     """The column, or zeros where the joint is at a limit and the step would push it outward."""
     if low == -math.inf and high == math.inf:
         return column_
-    push = _dot(column_, e)
+    push = linear.inner(column_, e)
     # At the lower limit a negative push leads out, at the upper a positive one, between them none.
     lead = scalar.where(q < low + AT_LIMIT, -push, scalar.where(q > high - AT_LIMIT, push, -1.0))
     out = lead > 0.0
     return [scalar.where(out, 0.0, x) for x in column_]
-
-
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total
-
-

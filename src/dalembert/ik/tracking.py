@@ -16,7 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import numbers
 from dalembert.errors import InputError, MissingExtraError, unknown
-from dalembert.ik.numeric import _targets, goal
+from dalembert.ik.numeric import goal
+from dalembert.ik.targets import as_targets
+from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
+from dalembert.spatial import rotation
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -30,25 +33,8 @@ def pose_error(T: ArrayLike, wanted: ArrayLike) -> Array:
     """(p_d − p, φ) in base axes, (..., 6): φ is the rotation vector of R_d Rᵀ."""
     a, b = np.asarray(T, float), np.asarray(wanted, float)
     turn = b[..., :3, :3] @ np.swapaxes(a[..., :3, :3], -1, -2)
-    return np.concatenate([b[..., :3, 3] - a[..., :3, 3], _rotation_vector(turn)], axis=-1)
-
-
-def _rotation_vector(R: Any) -> Any:
-    """θ u of R = exp(θ S(u)), well conditioned up to θ = π."""
-    twice = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
-    sine = 0.5 * np.linalg.norm(twice, axis=-1)
-    cosine = 0.5 * (np.trace(R, axis1=-2, axis2=-1) - 1.0)
-    theta = np.arctan2(sine, cosine)
-    # Towards θ = π the antisymmetric part vanishes; u uᵀ = ((R + Rᵀ)/2 − cos θ) / (1 − cos θ) has the axis then.
-    symmetric = 0.5 * (R + np.swapaxes(R, -1, -2)) - cosine[..., None, None] * np.eye(3)
-    longest = np.argmax(np.linalg.norm(symmetric, axis=-2), axis=-1)
-    axis = np.take_along_axis(symmetric, longest[..., None, None], axis=-1)[..., 0]
-    axis = axis / np.maximum(np.linalg.norm(axis, axis=-1, keepdims=True), 1e-300)
-    axis = np.where(np.sum(axis * twice, axis=-1, keepdims=True) < 0, -axis, axis)
-    small = sine < 1e-8
-    factor = np.where(small, 0.5, 0.5 * theta / np.where(small, 1.0, sine))
-    far = np.asarray(cosine < -0.5)
-    return np.where(far[..., None], theta[..., None] * axis, factor[..., None] * twice)
+    rows = [[np.asarray(turn[..., i, j]) for j in range(3)] for i in range(3)]
+    return np.concatenate([b[..., :3, 3] - a[..., :3, 3], np.stack(rotation.log3(rows), axis=-1)], axis=-1)
 
 
 def _pseudo_inverse(J: Array) -> Array:
@@ -97,7 +83,7 @@ def tracking_velocity(
     used = np.flatnonzero(weights)
     scale = np.ones(len(used)) if isinstance(rows, str) else weights[used]
     at = _finite("q", q, robot.n)
-    targets = _targets(T, rows)
+    targets = as_targets(T, points=isinstance(rows, str) and rows == "position")
     if not np.isfinite(targets).all():
         raise InputError("T has a value that is not finite")
     gains = np.asarray(numbers("gain", gain, (), (6,)))

@@ -13,28 +13,22 @@ from dalembert.arguments import explain, numbers, switch
 from dalembert.compile import Kernel
 from dalembert.errors import InputError, unknown
 from dalembert.lagrange import kernels
-from dalembert.lagrange.bodies import energies, vector
+from dalembert.lagrange.bodies import energies
 from dalembert.lagrange.check import check
 from dalembert.lagrange.derive import (
-    Energies,
     Row,
     Rows,
     derive,
-    generalized_forces,
     null_space,
-    pfaffian_row,
     shortened,
     solve,
 )
+from dalembert.lagrange.reading import energies_of
 from dalembert.lagrange.symbols import Alphabet, Expression, as_list, sympy
 from dalembert.lagrange.symbols import coordinates as make_coordinates
 from dalembert.robot import Limits
 
 Array = NDArray[np.float64]
-_NOT_A_POTENTIAL = (
-    "a potential depends on coordinates only; put it into the kinetic energy, forces= or dissipation="
-)
-_NOT_HOLONOMIC = "use pfaffian= for constraints on velocities"
 
 
 class StateSpace(NamedTuple):
@@ -98,8 +92,9 @@ class LagrangianSystem:
             name=name,
         )  # fmt: skip
         self._alphabet = Alphabet(coordinates)
-        self._energies = self._read(kinetic, potential, dissipation, constraints, pfaffian, forces, inputs)
-        self._check_places()
+        self._energies = energies_of(
+            self._alphabet, kinetic, potential, dissipation, constraints, pfaffian, forces, inputs
+        )
         self._parameters = self._alphabet.parameters(self._energies.inputs)
         self._check_reserved()
         self._numbers = self._checked_numbers(parameters or {})
@@ -134,81 +129,7 @@ class LagrangianSystem:
             parts.append(_count(len(self._terms.A), "constraint"))
         return f"<LagrangianSystem {self.name!r}: {', '.join(parts)}>"
 
-    # ------------------------------------------------------------------------------------------ reading, checking
-    def _read(
-        self, kinetic: Any, potential: Any, dissipation: Any, constraints: Any, pfaffian: Any, forces: Any, inputs: Any
-    ) -> Energies:
-        read = self._alphabet.read
-        return Energies(
-            read(kinetic, "the kinetic energy"),
-            read(potential, "the potential energy"),
-            read(dissipation, "the dissipation"),
-            tuple(read(f, f"constraint {k}") for k, f in enumerate(_listed(constraints), 1)),
-            tuple(self._read_pfaffian(row, k) for k, row in enumerate(_rows(pfaffian), 1)),
-            self._read_forces(forces),
-            self._read_inputs(inputs),
-        )
-
-    def _read_pfaffian(self, row: Any, k: int) -> Row:
-        what = f"pfaffian constraint {k}"
-        if not isinstance(row, (list, tuple)):
-            return pfaffian_row(self._alphabet.read(row, what), self._alphabet, what)
-        if len(row) != self.n:
-            raise InputError(f"{what} has {len(row)} entries; a row of A has one per coordinate, {self.n}")
-        return tuple(self._alphabet.read(x, what) for x in row)
-
-    def _read_forces(self, forces: Any) -> Row:
-        sp, read = sympy(), self._alphabet.read
-        items = _listed(forces)
-        if not items:
-            return (sp.Integer(0),) * self.n
-        if all(_is_pair(item) for item in items):
-            pairs = []
-            for k, (force, point) in enumerate(items, 1):
-                f = tuple(read(x, f"force {k}") for x in vector(force, f"force {k}"))
-                r = tuple(read(x, f"the point of force {k}") for x in vector(point, f"the point of force {k}"))
-                pairs.append((f, r))
-            return generalized_forces(pairs, self._alphabet.q)
-        if len(items) != self.n or any(isinstance(item, (list, tuple, sp.MatrixBase)) for item in items):
-            raise InputError(
-                f"forces are {self.n} generalized forces, one per coordinate ({', '.join(self.joint_names)}), or pairs "
-                f"(force, point) of vectors; got {len(items)} entries: {forces!r}"
-            )
-        return tuple(read(x, f"force {k}") for k, x in enumerate(items, 1))
-
-    def _read_inputs(self, inputs: Any) -> Row:
-        sp = sympy()
-        found: list[Any] = []
-        for u in sp.symbols(inputs, seq=True) if isinstance(inputs, str) and inputs else _listed(inputs or ()):
-            if not isinstance(u, sp.Symbol):
-                raise InputError(f"an input is a SymPy symbol, not {u!r}")
-            if u.name in {s.name for s in (*self._alphabet.q, *self._alphabet.qd)}:
-                raise InputError(f"the name {u.name!r} is used twice: for an input, and a coordinate or its velocity")
-            if u.name in {s.name for s in found}:
-                raise InputError(f"the name {u.name!r} is used twice among the inputs")
-            found.append(u if not isinstance(inputs, str) else self._alphabet.known(u))
-            self._alphabet.read(found[-1], "an input")
-        return tuple(found)
-
-    def _check_places(self) -> None:
-        """Velocities and inputs only where they may stand."""
-        e = self._energies
-        fixed = [("the potential energy", e.potential, _NOT_A_POTENTIAL)]
-        fixed += [(f"constraint {k}", f, _NOT_HOLONOMIC) for k, f in enumerate(e.holonomic, 1)]
-        for k, row in enumerate(e.pfaffian, 1):
-            fixed += [(f"pfaffian constraint {k}", x, "its entries depend on coordinates only") for x in row]
-        for what, x, remedy in fixed:
-            moving = [str(s) for s in self._alphabet.qd if x.has(s)]
-            if moving:
-                raise InputError(f"{what}, {x}, contains the velocity {moving[0]}: {remedy}")
-        for what, x in [("the kinetic energy", e.kinetic), ("the dissipation", e.dissipation), *(f[:2] for f in fixed)]:
-            driven = [str(u) for u in e.inputs if x.has(u)]
-            if driven:
-                raise InputError(f"{what} contains the input {driven[0]}: inputs act through forces=")
-        idle = [str(u) for u in e.inputs if not any(f.has(u) for f in e.forces)]
-        if idle:
-            raise InputError(f"the input {idle[0]} does nothing: no force in forces= contains it")
-
+    # ----------------------------------------------------------------------------------------------- names, numbers
     def _check_reserved(self) -> None:
         own = {s.name for s in (*self.multiplier_symbols, *(() if self._energies.inputs else self.tau))}
         for s in self._parameters:
@@ -615,30 +536,3 @@ def _numbered(stem: str, count: int) -> tuple[Any, ...]:
 
 def _count(k: int, noun: str) -> str:
     return f"{k} {noun}" if k == 1 else f"{k} {noun}s"
-
-
-def _listed(x: Any) -> list[Any]:
-    """A list of a sequence or a SymPy matrix; an expression alone is a list of one."""
-    sp = sympy()
-    if isinstance(x, sp.MatrixBase):
-        return list(x)
-    if isinstance(x, (sp.Basic, int, float, str)):
-        return [x]
-    try:
-        return list(x)
-    except TypeError:
-        raise InputError(f"a sequence of SymPy expressions is wanted, got {x!r}") from None
-
-
-def _rows(x: Any) -> list[Any]:
-    """Pfaffian constraints: a matrix as its rows, a row as a list, anything else as an expression."""
-    sp = sympy()
-    if isinstance(x, sp.MatrixBase):
-        return x.tolist()
-    return [list(row) if isinstance(row, (sp.MatrixBase, sp.Tuple)) else row for row in _listed(x)]
-
-
-def _is_pair(item: Any) -> bool:
-    sp = sympy()
-    vectors = (list, tuple, sp.MatrixBase, sp.Tuple)
-    return isinstance(item, (list, tuple)) and len(item) == 2 and all(isinstance(part, vectors) for part in item)

@@ -123,12 +123,3 @@ class Model:
             chain.append(body)
             body = self.parents[body]
         return tuple(reversed(chain))
-
-    @cached_property
-    def subtrees(self) -> tuple[frozenset[int], ...]:
-        """For each body, the bodies it carries, itself included."""
-        carried: list[set[int]] = [{i} for i in range(len(self.bodies))]
-        for i in reversed(range(len(self.bodies))):
-            if self.parents[i] != BASE:
-                carried[self.parents[i]] |= carried[i]
-        return tuple(frozenset(c) for c in carried)

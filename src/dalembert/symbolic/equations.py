@@ -51,7 +51,6 @@ class Equations:
         model, _, self._angles = exact.exact_model(description, angles == "numbers")
         self.description = description
         self.friction = friction
-        self._exact = model
         symbols = parameters.chosen(parameters.parameters(model, zeros), symbolic)
         self._symbols = {p.name: p for p in symbols.values()}
         if len(self._symbols) != len(symbols):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -23,7 +24,7 @@ from dalembert.symbolic.expression import (
 
 
 @dataclass(frozen=True)
-class Printer:
+class Printer(ABC):
     """A style of writing; what differs between styles is left to them."""
 
     long: bool
@@ -32,19 +33,21 @@ class Printer:
     brackets: ClassVar[tuple[str, str]] = ("(", ")")
     heads: ClassVar[tuple[str, str, str]] = ("cos", "sin", "sign")
 
+    @abstractmethod
     def number(self, x: Fraction) -> str:
         """A number that is not negative."""
-        raise NotImplementedError
 
+    @abstractmethod
     def name(self, word: str) -> str:
-        raise NotImplementedError
+        """A symbol."""
 
+    @abstractmethod
     def power(self, base: Expression, exponent: int) -> str:
-        raise NotImplementedError
+        """A whole power."""
 
+    @abstractmethod
     def function(self, short: str, head: str, angle: Angle) -> str:
         """The cosine or sine of a sum of joint angles."""
-        raise NotImplementedError
 
     @property
     def times(self) -> str:
