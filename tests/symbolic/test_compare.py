@@ -93,6 +93,7 @@ def test_no_slip_is_invented(arm):
         ("M12", "cos(100000000*q1)", "is no angle of this robot"),
         ("M12", "(m1+m2+r1+r2+l1+I1+I2)**40", "more than 50000 terms"),
         ("M12", "m2(r2 + 1)", "is a \\* missing"),
+        ("M12", "coss(q2)", "unknown function 'coss'; did you mean 'cos'"),
         ("M12", None, "a formula is text"),
         (12, "m2", "named by text"),
         ("M12", "True", "is no number"),

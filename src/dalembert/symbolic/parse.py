@@ -15,6 +15,7 @@ from typing import Any
 from dalembert.errors import InputError, unknown
 from dalembert.symbolic.polynomial import Angle, NotPolynomialError, Polynomial, Ring, quarter_turns
 
+FUNCTIONS = ("cos", "sin", "sgn")
 SHORT = re.compile(r"([cs])((?:[1-9])+)")
 _MIDDLE = re.compile(r"[·×]")
 LONGEST_POWER = 40
@@ -107,8 +108,11 @@ class Reader:
                     return self._sign(argument)
                 angle = self._angle(argument)
                 return angle.cosine if function == "cos" else angle.sine
-        hint = "; is a * missing before the bracket?" if isinstance(node, ast.Call) else ""
-        raise InputError(f"{ast.unparse(node)!r} has no meaning in an equation of motion{hint}")
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id not in self.ring.symbols and node.func.id not in FUNCTIONS:
+                raise unknown("function", node.func.id, FUNCTIONS)
+            raise InputError(f"{ast.unparse(node)!r} has no meaning here; is a * missing before the bracket?")
+        raise InputError(f"{ast.unparse(node)!r} has no meaning in an equation of motion")
 
     def _chain(self, node: ast.expr) -> Polynomial:
         """a + b − c ⋯ and a * b / c ⋯, however long: sums lean to the left, and are walked, not descended."""
