@@ -24,6 +24,7 @@ ORDER = (
     "symbolic",
     "kernels",
     "arguments",
+    "flow",
     "motion",
     "ik",
     "robot",
@@ -31,6 +32,9 @@ ORDER = (
     "robots",
     "loading",
     "poses",
+    "constrained",
+    "actuation",
+    "simulate",
     "cli",
 )
 RANK = {name: rank for rank, name in enumerate(ORDER)}
