@@ -49,6 +49,22 @@ def test_info():
     assert data("info", "puma560")["warnings"]
 
 
+def test_closed_chains_are_told():
+    row = next(row for row in data("robots") if row["name"] == "stewart")
+    assert row["loops"] == 6 and row["kinds"] == "PPPRRR" + "RRP" * 6
+    card = data("info", "four-bar")
+    assert card["loops"] == [
+        {"name": "closure", "kind": "hinge", "first": "coupler", "second": "rocker", "length": None}
+    ]
+    assert card["home"] == dl.load("four-bar").home.tolist()
+    out = run("info", "four-bar").output
+    assert "Loops" in out and "closure" in out and "Loops" not in run("info", "panda").output
+    assert data("dynamics", "four-bar")["q"] == card["home"]  # not the middle of the limits, which does not close
+    assert "these are the terms of the tree" in run("dynamics", "four-bar").output
+    refused = run("convert", "four-bar", "--to", "dh", code=1).output
+    assert "robot 'four-bar' has 1 loop: a table of joints has none" in refused
+
+
 def test_dynamics():
     out = run("dynamics", "planar-2r", "--q", "30deg,60deg", "--qd", "1 0").output
     assert "2.1667" in out and "e−1" not in out  # no rounding noise in tables

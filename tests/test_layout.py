@@ -16,6 +16,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 ORDER = (
     "errors",
     "scalar",
+    "friction",
     "spatial",
     "describe",
     "model",
@@ -25,6 +26,8 @@ ORDER = (
     "kernels",
     "arguments",
     "flow",
+    "law",
+    "reference",
     "motion",
     "ik",
     "robot",
@@ -32,9 +35,11 @@ ORDER = (
     "robots",
     "loading",
     "poses",
+    "trajectories",
     "constrained",
     "actuation",
-    "simulate",
+    "control",
+    "simulation",
     "cli",
 )
 RANK = {name: rank for rank, name in enumerate(ORDER)}
@@ -45,7 +50,7 @@ LATE = {
     "matplotlib": {"motion/workspace.py"},
     "scipy": {"motion/statics.py"},
     "llvmlite": {"compile/llvm.py", "compile/kernel.py"},
-    "sympy": {"lagrange/symbols.py", "symbolic/expression.py", "symbolic/to_sympy.py"},
+    "sympy": {"constrained/equations.py", "lagrange/symbols.py", "symbolic/expression.py", "symbolic/to_sympy.py"},
 }
 # The front door: it imports from everywhere, when a name is first used.
 FRONT = {"__init__", "__main__"}

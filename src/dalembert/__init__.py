@@ -10,10 +10,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dalembert import constrained as constrained
     from dalembert import robots as robots
+    from dalembert.actuation.driven import DrivenRobot as DrivenRobot
+    from dalembert.actuation.flexible import FlexibleRobot as FlexibleRobot
+    from dalembert.actuation.gearing import Gear as Gear
+    from dalembert.actuation.motors import DCMotor as DCMotor
+    from dalembert.actuation.transmission import Transmission as Transmission
+    from dalembert.constrained.system import Constrained as Constrained
     from dalembert.describe.description import Drive as Drive
     from dalembert.describe.description import Inertial as Inertial
     from dalembert.describe.description import Limit as Limit
+    from dalembert.describe.description import Loop as Loop
     from dalembert.describe.description import Mimic as Mimic
     from dalembert.describe.description import Origin as Origin
     from dalembert.describe.dh import DHRow as DHRow
@@ -53,7 +61,13 @@ _HOME = {
         ),
         "dalembert.errors",
     ),
-    **dict.fromkeys(("Drive", "Inertial", "Limit", "Mimic", "Origin"), "dalembert.describe.description"),
+    **dict.fromkeys(("Drive", "Inertial", "Limit", "Loop", "Mimic", "Origin"), "dalembert.describe.description"),
+    "Constrained": "dalembert.constrained.system",
+    "DCMotor": "dalembert.actuation.motors",
+    "DrivenRobot": "dalembert.actuation.driven",
+    "FlexibleRobot": "dalembert.actuation.flexible",
+    "Gear": "dalembert.actuation.gearing",
+    "Transmission": "dalembert.actuation.transmission",
     "DHRow": "dalembert.describe.dh",
     **dict.fromkeys(("adjoint", "exp6", "inverse", "log6", "pose"), "dalembert.poses"),
     **dict.fromkeys(("Particle", "RigidBody"), "dalembert.lagrange.bodies"),
@@ -63,7 +77,7 @@ _HOME = {
     "load": "dalembert.loading",
 }
 
-_MODULES = ("robots",)
+_MODULES = ("constrained", "robots")
 
 __all__ = [*sorted(_HOME), *_MODULES]
 

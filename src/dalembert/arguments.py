@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.compile import Kernel
+from dalembert.describe.loops import counted
 from dalembert.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ _LAST = {
     "f_tip": "(f, n)",
     "base_velocity": "(v, ω)",
     "base_acceleration": "(a, ω̇)",
+    "multipliers": "one per row of the constraints",
 }
 
 
@@ -66,8 +68,8 @@ def _kind(dtype: np.dtype[Any]) -> str:
 
 
 def _wanted(robot: Robot, name: str, core: tuple[int, ...]) -> str:
-    if name in _LAST:
-        return f"its last dimension must be 6, {_LAST[name]}"
+    if name in _LAST or name.startswith("wrenches["):
+        return f"its last dimension must be 6, {_LAST.get(name, _LAST['f_tip'])}"
     joints = robot.joint_names
     shown = ", ".join(joints[:3]) + (f", … {joints[-1]}" if len(joints) > 4 else "".join(f", {j}" for j in joints[3:]))
     count = core[-1]
@@ -90,11 +92,40 @@ def _check_out(out: Any, kernel: Kernel, batch: tuple[int, ...]) -> None:
             raise InputError(f"out must have dtype float64 (or float32), got {array.dtype}")
 
 
+def need_tree(robot: Robot) -> None:
+    """Refuse what would let the joints of a closed chain move as if nothing closed it."""
+    if robot.loops:
+        names = ", ".join(repr(name) for name in robot.loops[:3]) + (", …" if len(robot.loops) > 3 else "")
+        raise InputError(
+            f"{robot.name!r} has {counted(len(robot.loops))} ({names}), and this would let its joints move freely, "
+            "which they cannot: use dalembert.Constrained(robot), or robot.tree() for the tree without its loops"
+        )
+
+
 def given_of(*values: ArrayLike | None) -> tuple[tuple[str, ...], tuple[ArrayLike, ...]]:
     """Of the optional arguments of the dynamics, the names of those that were given, and their values."""
     names = ("f_tip", "base_velocity", "base_acceleration")
     pairs = [(name, value) for name, value in zip(names, values, strict=True) if value is not None]
     return tuple(name for name, _ in pairs), tuple(value for _, value in pairs)
+
+
+def wrenches_of(wrenches: Any, expressed_in: str) -> tuple[tuple[tuple[str, str], ...], tuple[Any, ...]]:
+    """((frame, expressed_in), …) of wrenches at frames, by name, and the wrenches themselves in that order."""
+    strange = [k for k in wrenches if not isinstance(k, str)] if isinstance(wrenches, Mapping) else [wrenches]
+    if strange:
+        where = " as a frame" if isinstance(wrenches, Mapping) else ""
+        raise InputError(
+            "wrenches must be a dictionary of frames and what is applied there, {'link': (f, n)} or "
+            f"{{'link': ((f, n), 'local')}}; got {type(strange[0]).__name__}{where}"
+        )
+    places, values = [], []
+    for frame in sorted(wrenches):
+        value, terms = wrenches[frame], expressed_in
+        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str):
+            value, terms = value
+        places.append((frame, terms))
+        values.append(value)
+    return tuple(places), tuple(values)
 
 
 def switch(name: str, value: Any) -> bool:
@@ -119,7 +150,8 @@ def numbers(name: str, value: Any, *shapes: tuple[int, ...]) -> list[float]:
             return x.reshape(-1).tolist()
     except (TypeError, ValueError):
         pass
-    raise InputError(f"{name} must be {' or '.join(words[s] for s in shapes)}, got {value!r}")
+    wanted = " or ".join(words[s] if s in words else f"{s[0]} finite numbers" for s in shapes)
+    raise InputError(f"{name} must be {wanted}, got {value!r}")
 
 
 def three(name: str, value: Sequence[float]) -> tuple[float, float, float]:

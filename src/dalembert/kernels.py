@@ -5,6 +5,7 @@ A row binds an algorithm to array shapes and options. `Robot` compiles a row for
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +18,11 @@ from dalembert.algorithms import (
     friction,
     jacobians,
     kinematics,
+    linear,
     matrix_form,
     newton_euler,
     regressor,
+    task_space,
 )
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, SingularityError, unknown
@@ -37,6 +40,11 @@ ARGUMENTS: dict[str, Callable[[int], tuple[int, ...]]] = {
     "f_tip": lambda n: (6,),
     "base_velocity": lambda n: (6,),
     "base_acceleration": lambda n: (6,),
+    "damping": lambda n: (),
+}
+# The same for arguments whose shape depends on a kernel's options.
+SIZED: dict[str, Callable[[dict[str, Any]], tuple[int, ...]]] = {
+    "selection": lambda o: (len(o["rows"]), 6),
 }
 
 
@@ -82,10 +90,20 @@ def wrench_on_body(model: Model, q: Any, wrench: Any, frame: Frame, expressed_in
     return {frame.body: turned.to_parent(Pose(p=frame.pose.p))}
 
 
+def wrench_names(options: dict[str, Any]) -> tuple[str, ...]:
+    """The arguments that hold the wrenches of the option `wrenches`, one for each (frame, expressed_in)."""
+    return tuple(f"wrench{k}" for k in range(len(options.get("wrenches", ()))))
+
+
 def _wrenches(model: Model, a: dict[str, Any], o: dict[str, Any]) -> dict[int, Force]:
-    if "f_tip" not in a:
-        return {}
-    return wrench_on_body(model, a["q"], a["f_tip"], model.frame(o["frame"]), o["expressed_in"])
+    """All wrenches, added up body by body."""
+    places = [("f_tip", o["frame"], o["expressed_in"])] if "f_tip" in a else []
+    places += [(name, *place) for name, place in zip(wrench_names(o), o["wrenches"], strict=True)]
+    total: dict[int, Force] = {}
+    for name, frame, expressed_in in places:
+        for body, F in wrench_on_body(model, a["q"], a[name], model.frame(frame), expressed_in).items():
+            total[body] = total[body] + F if body in total else F
+    return total
 
 
 def _base(a: dict[str, Any]) -> newton_euler.Acceleration | None:
@@ -97,7 +115,13 @@ def _base(a: dict[str, Any]) -> newton_euler.Acceleration | None:
 
 
 def _friction(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
-    return friction.friction_torque(model, a["q"], a["qd"]) if o["friction"] else [0.0] * model.n
+    """Friction at the load of the motion: that of q̈, or without acceleration where there is none."""
+    if not o["friction"]:
+        return [0.0] * model.n
+    loads = None
+    if model.friction_by_load and "qdd" in a:
+        loads = newton_euler.joint_loads(model, a["q"], a["qd"], a["qdd"], _wrenches(model, a, o), _base(a))
+    return friction.friction_torque(model, a["q"], a["qd"], loads)
 
 
 def _inverse_dynamics(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
@@ -108,6 +132,8 @@ def _inverse_dynamics(model: Model, a: dict[str, Any], o: dict[str, Any]) -> lis
 
 
 def _forward_dynamics(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
+    if o["friction"] and model.friction_by_load:
+        return _loaded(model, a, o)
     tau = [t - f for t, f in zip(a["tau"], _friction(model, a, o), strict=True)]
     base = _base(a)
     try:  # a pivot that is zero whatever the state is met while tracing, already where the methods are weighed
@@ -118,6 +144,18 @@ def _forward_dynamics(model: Model, a: dict[str, Any], o: dict[str, Any]) -> lis
         if base:
             return articulated.factorised(model, a["q"], a["qd"], tau, _wrenches(model, a, o), base)
         return articulated.METHODS[method](model, a["q"], a["qd"], tau, _wrenches(model, a, o))
+    except ZeroDivisionError:
+        raise singular_mass(model) from None
+
+
+def _loaded(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
+    if o["method"] == "articulated":
+        raise InputError(
+            f"the friction of {model.name!r} depends on the load, which articulated bodies cannot express: "
+            "use method='factorised'"
+        )
+    try:
+        return friction.loaded_acceleration(model, a["q"], a["qd"], a["tau"], _wrenches(model, a, o), _base(a))
     except ZeroDivisionError:
         raise singular_mass(model) from None
 
@@ -156,10 +194,15 @@ def _operations(model: Model, algorithm: Callable[..., Any]) -> int:
 
 def _analytic(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, Any]:
     frame = model.frame(o["frame"])
-    det = rotation.euler_determinant(kinematics.frame_pose(model, a["q"], frame).R, o["angles"])
-    if isinstance(det, float) and det < SINGULAR_ANGLES:  # a planar arm's zyz angles, say
-        raise singular_angles(o["angles"], frame.name, " in every state")
+    det = _determinant(model, a["q"], frame, o["angles"])
     return jacobians.analytic_jacobian(model, a["q"], frame, o["angles"]), det
+
+
+def _determinant(model: Model, q: Any, frame: Frame, angles: str) -> Any:
+    det = rotation.euler_determinant(kinematics.frame_pose(model, q, frame).R, angles)
+    if isinstance(det, float) and det < SINGULAR_ANGLES:  # a planar arm's zyz angles, say
+        raise singular_angles(angles, frame.name, " in every state")
+    return det
 
 
 # Below this |det B(α)| the Euler angles are taken as singular: their rates would exceed ω a million times.
@@ -176,7 +219,7 @@ def singular_angles(angles: str, frame: str, where: str) -> SingularityError:
 
 
 def _columns(model: Model, o: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
-    extra = (1 if o["rotor"] else 0) + (len(regressor.FRICTION) if o["friction"] else 0)
+    extra = (1 if o["rotor"] else 0) + len(regressor.friction_columns(o["friction"]))
     return ((model.n, regressor.PER_BODY * len(model.bodies) + extra * model.n),)
 
 
@@ -212,8 +255,69 @@ def _forward_derivatives(model: Model, a: dict[str, Any], o: dict[str, Any]) -> 
         raise singular_mass(model) from None
 
 
+def _task_jacobian(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """J and J̇ in the rows of a task, and |det B(α)| of its Euler angles (1 if it has none)."""
+    frame, kind = model.frame(o["frame"]), o["jacobian"]
+    det = 1.0 if kind == task_space.GEOMETRIC else _determinant(model, a["q"], frame, kind)
+    J = task_space.task_jacobian(model, a["q"], frame, kind, o["expressed_in"])
+    J_dot = task_space.task_jacobian_dot(model, a["q"], a["qd"], frame, kind, o["expressed_in"])
+    if "selection" in a:
+        return linear.product(a["selection"], J), linear.product(a["selection"], J_dot), det
+    return [J[k] for k in o["rows"]], [J_dot[k] for k in o["rows"]], det
+
+
+def _regular(model: Model, q: Any, o: dict[str, Any], compute: Callable[[], Any]) -> Any:
+    """What `compute` gives; a pivot that is zero whatever the state is met while tracing, and told."""
+    try:
+        linear.factor_ldl(composite.mass_matrix(model, q))
+    except ZeroDivisionError:
+        raise singular_mass(model) from None
+    try:
+        return compute()
+    except ZeroDivisionError:
+        why = "some of its rows never move, or only together"
+        raise singular_task(len(o["rows"]), " in every state", why) from None
+
+
+def singular_task(rows: int, where: str, why: str) -> SingularityError:
+    """The error for a task whose rows cannot all be had."""
+    away = "" if "every" in where else ", keep away from the state"
+    return SingularityError(
+        f"the task of {'1 row' if rows == 1 else f'{rows} rows'} is singular{where}: {why}; its mass (J M⁻¹ Jᵀ)⁻¹ does "
+        f"not exist there. Choose fewer or other rows (robot.singularities names what is lost){away}, or give damping=…"
+    )
+
+
+def _task_space(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, ...]:
+    J, J_dot, det = _task_jacobian(model, a, o)
+    t = _regular(
+        model, a["q"], o, lambda: task_space.task_space(model, a["q"], a["qd"], J, J_dot, a.get("damping"))
+    )
+    return t.M, t.C, t.c, t.g, t.J, t.J_dot, t.J_bar, t.N, t.mobility, t.velocity, det
+
+
+def _task_shapes(model: Model, o: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
+    m, n = len(o["rows"]), model.n
+    return (m, m), (m, m), (m,), (m,), (m, n), (m, n), (n, m), (n, n), (m, m), (m,), ()
+
+
+def _task_regressor(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, ...]:
+    J, _, det = _task_jacobian(model, a, o)
+    M = composite.mass_matrix(model, a["q"])
+    J_bar = _regular(model, a["q"], o, lambda: task_space.consistent_inverse(M, J, a.get("damping"))).J_bar
+    Y = regressor.regressor(model, a["q"], a["qd"], a["qdd"], o["friction"], o["rotor"])
+    return linear.product(linear.transposed(J_bar), Y), J, J_bar, det
+
+
+def _task_columns(model: Model, o: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
+    m, n = len(o["rows"]), model.n
+    return (m, _columns(model, o)[0][1]), (m, n), (n, m), ()
+
+
 _FRAME = {"frame": None}
 _EXPRESSED = {"frame": None, "expressed_in": "world"}
+# `rows` are those of the twist, by place; with the argument `selection` (m, 6) only their number counts.
+_TASK = {**_EXPRESSED, "jacobian": task_space.GEOMETRIC, "rows": (0, 1, 2, 3, 4, 5)}
 
 ROWS: dict[str, Row] = {
     "fk": Row(
@@ -272,7 +376,7 @@ ROWS: dict[str, Row] = {
         ("q", "qd", "qdd"),
         _inverse_dynamics,
         _vector,
-        {**_EXPRESSED, "friction": False},
+        {**_EXPRESSED, "friction": False, "wrenches": ()},
         ("f_tip", "base_velocity", "base_acceleration"),
         joint_space=True,
     ),
@@ -280,7 +384,7 @@ ROWS: dict[str, Row] = {
         ("q", "qd", "tau"),
         _forward_dynamics,
         _vector,
-        {**_EXPRESSED, "friction": False, "method": None},
+        {**_EXPRESSED, "friction": False, "method": None, "wrenches": ()},
         ("f_tip", "base_velocity", "base_acceleration"),
         joint_space=True,
     ),
@@ -326,7 +430,7 @@ ROWS: dict[str, Row] = {
         joint_space=True,
     ),
     "friction_torque": Row(
-        ("q", "qd"), lambda m, a, o: friction.friction_torque(m, a["q"], a["qd"]), _vector, {}
+        ("q", "qd"), lambda m, a, o: _friction(m, a, {"friction": True, "wrenches": ()}), _vector, {}, ("qdd",)
     ),
     "kinetic_energy": Row(
         ("q", "qd"), lambda m, a, o: energy.kinetic_energy(m, a["q"], a["qd"]), _fixed(()), {}
@@ -349,7 +453,17 @@ ROWS: dict[str, Row] = {
             m, a["q"], a["qd"], a["qdd"], o["friction"], o["rotor"]
         ),
         _columns,
-        {"friction": False, "rotor": False},
+        {"friction": (), "rotor": False},
+    ),
+    "task_space": Row(
+        ("q", "qd"), _task_space, _task_shapes, _TASK, ("selection", "damping"), joint_space=True
+    ),
+    "task_regressor": Row(
+        ("q", "qd", "qdd"),
+        _task_regressor,
+        _task_columns,
+        {**_TASK, "friction": (), "rotor": False},
+        ("selection", "damping"),
     ),
     "matrix_form": Row(("q",), _matrix_form, _matrix_shapes, {}),
     "inverse_dynamics_derivatives": Row(
@@ -366,6 +480,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "choice": tuple(composite.CHOICES),
     "angles": ("rpy", *rotation.EULER_SEQUENCES),
     "about": ("origin", "com"),
+    "jacobian": (task_space.GEOMETRIC, "rpy", *rotation.EULER_SEQUENCES),
 }
 
 
@@ -379,7 +494,41 @@ def check_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
             raise unknown(option, value, WORDS[option])
     if options.get("method") is not None and options["method"] not in articulated.METHODS:
         raise unknown("method", options["method"], articulated.METHODS)
-    return {**row.options, **options}
+    several = {
+        option: read(options[option])
+        for option, read in LISTS.items()
+        if option in options and isinstance(row.options[option], tuple)
+    }
+    return {**row.options, **options, **several}
+
+
+def _read_wrenches(value: Any) -> tuple[tuple[str, str], ...]:
+    try:
+        places = tuple((frame, expressed_in) for frame, expressed_in in value)
+    except (TypeError, ValueError):
+        raise InputError(f"the wrenches of a kernel are pairs (frame, expressed_in), got {value!r}") from None
+    for _, expressed_in in places:
+        if expressed_in not in jacobians.EXPRESSIONS:
+            raise unknown("expressed_in", expressed_in, jacobians.EXPRESSIONS)
+    return places
+
+
+def _read_rows(value: Any) -> tuple[int, ...]:
+    try:
+        rows = tuple(operator.index(k) for k in value)
+    except TypeError:
+        rows = ()
+    if not rows or not all(0 <= k < 6 for k in rows):
+        raise InputError(f"the rows of a kernel are places in (vx, vy, vz, wx, wy, wz), 0 to 5; got {value!r}")
+    return rows
+
+
+# Options that are several things, and how they are read.
+LISTS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
+    "wrenches": _read_wrenches,
+    "rows": _read_rows,
+    "friction": regressor.friction_columns,  # of a regressor; elsewhere a switch
+}
 
 
 def make(model: Model, name: str, given: tuple[str, ...], options: dict[str, Any]) -> Kernel:
@@ -390,7 +539,9 @@ def make(model: Model, name: str, given: tuple[str, ...], options: dict[str, Any
     options = check_options(name, options)
     if options.get("frame") is not None:
         model.frame(options["frame"])  # refused here, whether this call needs it or not
-    names = row.arguments + tuple(a for a in row.optional if a in given)
+    for frame, _ in options.get("wrenches", ()):
+        model.frame(frame)
+    names = row.arguments + tuple(a for a in row.optional if a in given) + wrench_names(options)
     moving_base = any(a.startswith("base_") for a in given)
     if row.joint_space and not moving_base:
         model = lean(model)
@@ -398,5 +549,6 @@ def make(model: Model, name: str, given: tuple[str, ...], options: dict[str, Any
     def function(*arguments: Any) -> Any:
         return row.trace(model, dict(zip(names, arguments, strict=True)), options)
 
-    inputs = [ARGUMENTS[a](model.n) for a in names]
+    sized = {a: shape(options) for a, shape in SIZED.items() if a in names}
+    inputs = [sized[a] if a in sized else (6,) if a in wrench_names(options) else ARGUMENTS[a](model.n) for a in names]
     return compile_function(function, inputs, row.shapes(model, options), name, arguments=names)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -21,11 +21,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import kernels
 from dalembert.algorithms import regressor
-from dalembert.arguments import explain, given_of, names_or_switches, numbers, six_of_inertia, switch, three
+from dalembert.arguments import (
+    explain,
+    given_of,
+    names_or_switches,
+    need_tree,
+    numbers,
+    six_of_inertia,
+    switch,
+    three,
+    wrenches_of,
+)
 from dalembert.compile import Kernel
 from dalembert.compile.threads import checked
 from dalembert.describe.check import check
-from dalembert.describe.description import Description, Inertial, Joint, Link, Origin
+from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Origin
+from dalembert.describe.loops import counted
 from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
 from dalembert.model import Model, build
 
@@ -37,12 +48,16 @@ if TYPE_CHECKING:
     from dalembert.motion.nearest import NearestSingularity
     from dalembert.motion.singular import Singularities
     from dalembert.motion.statics import LargestForce
+    from dalembert.motion.task_space import TaskSpace
     from dalembert.motion.velocity import JointRates, NullSpace
     from dalembert.motion.workspace import Workspace
     from dalembert.symbolic.equations import Equations
 
 Array = NDArray[np.float64]
 Key = tuple[Any, ...]
+ORIGIN = Origin()
+# Kernels that take the joints for free to move, so that a closed chain has no such thing.
+OF_TREES = ("forward_dynamics", "forward_dynamics_derivatives", "task_space", "task_regressor")
 PAYLOAD = ":payload"  # ends the name of the fixed joint that holds one
 
 
@@ -90,7 +105,7 @@ class Robot:
                 warnings.warn(message, ModelWarning, stacklevel=3)
         self.model: Model = build(self.description)
         self._kernels: dict[Key, Kernel] = {}
-        self.made: dict[Key, Any] = {}  # solvers and the like that methods made once
+        self.made: dict[Key | str, Any] = {}  # solvers and the like that methods made once
         self._calls: dict[Key | str, Callable[..., Any]] = {}
         self._with_out: dict[Key, Callable[..., Any]] = {}
 
@@ -149,6 +164,52 @@ class Robot:
         loaded = replace(d, links=(*d.links, link), joints=(*d.joints, joint), tip=tip)
         return self._remade(loaded)
 
+    def with_loop(
+        self,
+        kind: str,
+        first: str,
+        second: str,
+        *,
+        first_origin: Origin | Sequence[float] = ORIGIN,
+        second_origin: Origin | Sequence[float] = ORIGIN,
+        axis: Sequence[float] = (0.0, 0.0, 1.0),
+        length: float | None = None,
+        name: str | None = None,
+    ) -> Robot:
+        """The same robot with two of its links held together by a further joint, which closes a loop.
+
+        `kind` is one of "weld", "hinge", "ball", "slider", "cylinder", "plane", "line", "flush", "universal",
+        "distance", "orientation". The origins are that joint's frames on the two links, an `Origin` or a point;
+        `axis` is in the first. `length` [m] is what "distance" keeps. `name`: loop1, loop2, … if not given."""
+        d = self.description
+        taken = {loop.name for loop in d.loops}
+        numbered = (f"loop{i}" for i in range(len(taken) + 1, 2 * len(taken) + 2))
+        loop = Loop(
+            name if name is not None else next(n for n in numbered if n not in taken),
+            kind,
+            first,
+            second,
+            _origin("first_origin", first_origin),
+            _origin("second_origin", second_origin),
+            three("axis", axis),
+            None if length is None else numbers("length", length, ())[0],
+        )
+        return self._remade(replace(d, loops=(*d.loops, loop)))
+
+    def tree(self) -> Robot:
+        """The same robot without its loops: itself, if it has none."""
+        if not self.loops:
+            return self
+        if "tree" not in self.made:  # once, for its kernels are made with it
+            self.made["tree"] = self._remade(replace(self.description, loops=()))
+        tree: Robot = self.made["tree"]
+        return tree
+
+    def with_home(self, q: ArrayLike) -> Robot:
+        """The same robot that starts from these joint positions, (n,)."""
+        home = numbers("home", q, (self.n,))
+        return self._remade(replace(self.description, home=tuple(zip(self.joint_names, home, strict=True))))
+
     def _remade(self, description: Description) -> Robot:
         return Robot(description, threads=self.threads, told=self.warnings)
 
@@ -181,6 +242,22 @@ class Robot:
     def frames(self) -> tuple[str, ...]:
         """Names of all frames: every link, fixed ones included."""
         return tuple(frame.name for frame in self.model.frames)
+
+    @property
+    def loops(self) -> tuple[str, ...]:
+        """Names of what closes loops; empty for a tree.
+
+        Kinematics (`fk`, Jacobians, centres of mass) and the terms of the dynamics (M, C, g, energies, inverse
+        dynamics, the regressor) are those of the tree, in which every joint is a coordinate. What would take the joints
+        for free (forward dynamics, inverse kinematics, manipulability and the like, `equations`) is refused: it is
+        asked of `dalembert.Constrained(robot)`, or of `tree()`."""
+        return tuple(loop.name for loop in self.model.loops)
+
+    @property
+    def home(self) -> Array:
+        """Joint positions to start from, (n,): those of the description, 0 for joints that it does not name."""
+        home = dict(self.description.home)
+        return np.array([home.get(name, 0.0) for name in self.joint_names])
 
     @property
     def tip(self) -> str | None:
@@ -235,7 +312,8 @@ class Robot:
 
     def __repr__(self) -> str:
         joints = "1 joint" if self.n == 1 else f"{self.n} joints"
-        return f"<Robot {self.name!r}: {joints}, {len(self.frames)} frames>"
+        loops = f"{counted(len(self.loops))}, " if self.loops else ""
+        return f"<Robot {self.name!r}: {joints}, {loops}{len(self.frames)} frames>"
 
     def __reduce__(self) -> Any:
         return (_restored, (self.description, self.threads))
@@ -397,6 +475,30 @@ class Robot:
 
         return largest_force(self, q, direction, frame, **options)
 
+    def task_space(
+        self, q: ArrayLike, qd: ArrayLike | None = None, frame: str | None = None, rows: Any = None, **options: Any
+    ) -> TaskSpace:
+        """The dynamics as a frame feels them, F = M_C ẍ + c_C + g_C + F_tip: M_C, C_C, c_C, g_C, J, J̇, the dynamically
+        consistent inverse and the null space, by the geometric Jacobian or by jacobian="zyz", "rpy", …; forces, torques
+        and accelerations from one another. Options in `motion.task_space.task_space`.  Seed 001."""
+        from dalembert.motion.task_space import task_space
+
+        return task_space(self, q, qd, frame, rows, **options)
+
+    def task_regressor(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        frame: str | None = None,
+        rows: Any = None,
+        **options: Any,
+    ) -> Array:
+        """Y_C = J̄ᵀ Y (J⁻ᵀ Y for square J) with Y_C π = M_C ẍ + c_C + g_C.  (..., m, p).  Seed 001."""
+        from dalembert.motion.task_space import task_regressor
+
+        return task_regressor(self, q, qd, qdd, frame, rows, **options)
+
     def workspace(self, samples: int = 20_000, frame: str | None = None, rows: Any = None, **options: Any) -> Workspace:
         """The reachable set, sampled, with the manipulability there; `.plot()` draws it, `.slice()` cuts it."""
         from dalembert.motion.workspace import workspace
@@ -414,18 +516,21 @@ class Robot:
         frame: str | None = None,
         expressed_in: str = "world",
         friction: bool = False,
+        wrenches: Mapping[str, Any] | None = None,
         base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         out: Array | None = None,
     ) -> Array:
-        """Joint torques τ = M q̈ + c + g + Jᵀ f_tip [+ friction].  (..., n) [N m, N].  Newton–Euler.
+        """Joint torques τ = M q̈ + c + g + Jᵀ f_tip + Σ J_iᵀ F_i [+ friction].  (..., n) [N m, N].  Newton–Euler.
 
         `f_tip` (..., 6): the wrench (f, n) that the tip applies to the environment, in world axes at the frame's
-        origin unless `expressed_in` says "local" or "spatial". `base_velocity` (v, ω) and `base_acceleration`
-        (a, ω̇) of a moving base, in its axes, a being the acceleration of its origin."""
+        origin unless `expressed_in` says "local" or "spatial". `wrenches`: more of them, at any frames by name, with
+        the same sign, {"link3": F, "tool": (F, "local")}. `base_velocity` (v, ω) and `base_acceleration` (a, ω̇) of a
+        moving base, in its axes, a being the acceleration of its origin."""
         arguments: tuple[ArrayLike, ...] = (q, qd, qdd)
         given: tuple[str, ...] = ()
-        if f_tip is None and base_velocity is None and base_acceleration is None:
+        places: tuple[tuple[str, str], ...] = ()
+        if f_tip is None and wrenches is None and base_velocity is None and base_acceleration is None:
             try:
                 if out is None and not friction and frame is None and expressed_in == "world":
                     return self._calls["inverse_dynamics"](q, qd, qdd)
@@ -434,7 +539,10 @@ class Robot:
         else:
             given, extra = given_of(f_tip, base_velocity, base_acceleration)
             arguments += extra
-        key = ("inverse_dynamics", given, frame, expressed_in, switch("friction", friction))
+            if wrenches is not None:
+                places, more = wrenches_of(wrenches, expressed_in)
+                arguments += more
+        key = ("inverse_dynamics", given, frame, expressed_in, switch("friction", friction), places)
         return self._run(key, out, *arguments)
 
     def forward_dynamics(
@@ -448,17 +556,19 @@ class Robot:
         expressed_in: str = "world",
         friction: bool = False,
         method: str | None = None,
+        wrenches: Mapping[str, Any] | None = None,
         base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         out: Array | None = None,
     ) -> Array:
-        """Joint accelerations q̈ = M⁻¹ (τ − c − g − Jᵀ f_tip [− friction]).  (..., n).
+        """Joint accelerations q̈ = M⁻¹ (τ − c − g − Jᵀ f_tip − Σ J_iᵀ F_i [− friction]).  (..., n).
 
         `method`: "articulated" (articulated bodies), "factorised" (M \\ …), or None for the one with fewer
         operations. The other arguments are those of `inverse_dynamics`, whose inverse this is."""
         arguments: tuple[ArrayLike, ...] = (q, qd, tau)
         given: tuple[str, ...] = ()
-        if f_tip is None and base_velocity is None and base_acceleration is None:
+        places: tuple[tuple[str, str], ...] = ()
+        if f_tip is None and wrenches is None and base_velocity is None and base_acceleration is None:
             try:
                 plain = out is None and not friction and method is None
                 if plain and frame is None and expressed_in == "world":
@@ -468,7 +578,10 @@ class Robot:
         else:
             given, extra = given_of(f_tip, base_velocity, base_acceleration)
             arguments += extra
-        key = ("forward_dynamics", given, frame, expressed_in, switch("friction", friction), method)
+            if wrenches is not None:
+                places, more = wrenches_of(wrenches, expressed_in)
+                arguments += more
+        key = ("forward_dynamics", given, frame, expressed_in, switch("friction", friction), method, places)
         return self._run(key, out, *arguments)
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
@@ -499,9 +612,13 @@ class Robot:
         """h(q, q̇) = c + g.  (..., n)."""
         return self._run(("bias_torque", ()), None, q, qd)
 
-    def friction_torque(self, q: ArrayLike, qd: ArrayLike) -> Array:
-        """Damping, Coulomb friction and joint springs, as the torque a drive must supply.  (..., n)."""
-        return self._run(("friction_torque", ()), None, q, qd)
+    def friction_torque(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike | None = None) -> Array:
+        """Friction of every law and joint springs, as the torque a drive must supply.  (..., n).
+
+        `qdd` matters to friction that depends on the load: without it, the load of a motion without acceleration."""
+        if qdd is None:
+            return self._run(("friction_torque", ()), None, q, qd)
+        return self._run(("friction_torque", ("qdd",)), None, q, qd, qdd)
 
     def christoffel(self, q: ArrayLike) -> Array:
         """Christoffel symbols Γ(q): [i, j, k] = ½ (∂ᵢM_kj + ∂ⱼM_ki − ∂ₖM_ij), the equation's index last.
@@ -532,7 +649,7 @@ class Robot:
         q: ArrayLike,
         qd: ArrayLike,
         qdd: ArrayLike,
-        friction: bool = False,
+        friction: bool | Sequence[str] = False,
         rotor: bool = False,
         *,
         out: Array | None = None,
@@ -540,15 +657,17 @@ class Robot:
         """Y(q, q̇, q̈) with Y π = M q̈ + c + g.  (..., n, 10·bodies [+ n rotor] [+ 2n friction]).
 
         π is `parameters(...)`. Rotor inertia is part of M and of inverse dynamics: with rotors, Y π equals inverse
-        dynamics only if rotor=True. The friction columns are viscous and symmetric Coulomb friction: springs have
-        none, and for Coulomb friction that differs by direction π holds the mean."""
-        return self._run(("regressor", (), switch("friction", friction), switch("rotor", rotor)), out, q, qd, qdd)
+        dynamics only if rotor=True. The friction columns are viscous and symmetric Coulomb friction, or those named:
+        friction=("viscous", "coulomb+", "coulomb-", "offset", "stribeck", "power"), n columns each, with + and − those
+        of one direction. Springs have none; where one column stands for both directions, π holds the mean."""
+        columns = regressor.friction_columns(friction)
+        return self._run(("regressor", (), columns, switch("rotor", rotor)), out, q, qd, qdd)
 
-    def parameters(self, friction: bool = False, rotor: bool = False) -> Array:
+    def parameters(self, friction: bool | Sequence[str] = False, rotor: bool = False) -> Array:
         """π in the order of the regressor's columns: per moving body (m, mc, I about the joint frame's origin)."""
         return np.array(regressor.parameters(self.model, friction, rotor))
 
-    def parameter_names(self, friction: bool = False, rotor: bool = False) -> list[str]:
+    def parameter_names(self, friction: bool | Sequence[str] = False, rotor: bool = False) -> list[str]:
         """Names of the regressor's columns."""
         return regressor.parameter_names(self.model, friction, rotor)
 
@@ -610,6 +729,7 @@ class Robot:
         multiples of π/2 become pairs of constants, or with angles="numbers" decimals."""
         from dalembert.symbolic.equations import Equations
 
+        need_tree(self)
         return Equations(self.description, symbolic, zeros, friction, angles)
 
     def linearize(
@@ -634,6 +754,8 @@ class Robot:
         `given` names the optional arguments that will be passed ("f_tip", …); `options` are the method's."""
         if name not in kernels.ROWS:
             raise unknown("kernel", name, kernels.ROWS)
+        if name in OF_TREES:
+            need_tree(self)
         row = kernels.ROWS[name]
         for argument in given:
             if argument not in row.optional:
@@ -643,6 +765,11 @@ class Robot:
         if key not in self._kernels:
             self._kernels[key] = kernels.make(self.model, name, key[1], options)
         return self._kernels[key]
+
+    def run(self, key: Key, *arguments: Any) -> Any:
+        """What the kernel of a key gives for these arguments, for functions that compute more with it. A key is (name,
+        optional arguments given, *options in the order of the kernel's row)."""
+        return self._run(key, None, *arguments)
 
     def _run(self, key: Key, out: Any, *arguments: Any) -> Any:
         """Call the kernel of a key: (name, optional arguments given, *options in the order of its row)."""
@@ -659,8 +786,9 @@ class Robot:
         name, given, *values = key
         row = kernels.ROWS[name]
         options = dict(zip(row.options, values, strict=True))
-        names_or_switches(options)
+        names_or_switches({k: v for k, v in options.items() if not isinstance(row.options[k], tuple)})
         kernel = self.kernel(name, given, **options)
+        names = row.arguments + given + tuple(f"wrenches[{frame!r}]" for frame, _ in options.get("wrenches", ()))
         if key not in self._calls and self.n:  # without joints NumPy cannot check shapes: every call comes through here
             threaded = partial(kernel, threads=self.threads)
             self._calls[key] = kernel.direct if self.threads == 1 else threaded
@@ -668,12 +796,12 @@ class Robot:
             if not given and options == row.options:
                 self._calls[name] = self._calls[key]  # the plain call: found by its name, a shorter look-up
         if self.n == 0:
-            explain(self, kernel, row.arguments + given, arguments, out)
+            explain(self, kernel, names, arguments, out)
         try:
             return kernel(*arguments, out=out, threads=self.threads)
         except Exception as caught:
             error = caught
-        explain(self, kernel, row.arguments + given, arguments, out)
+        explain(self, kernel, names, arguments, out)
         raise error
 
     # ---------------------------------------------------------------------------------------------- export
@@ -733,6 +861,10 @@ def _ik() -> Any:
 def _restored(description: Description, threads: int) -> Robot:
     """What pickle calls: nothing is told twice."""
     return Robot(description, threads=threads, told=description.warnings)
+
+
+def _origin(name: str, value: Origin | Sequence[float]) -> Origin:
+    return value if isinstance(value, Origin) else Origin(three(name, value))
 
 
 def _write(text: str, path: str | Path | None) -> str:

@@ -93,7 +93,7 @@ TREES = {
             "r", links("a", "b", "c"), (Joint("j", "fixed", "a", "c"), Joint("k", "fixed", "b", "c"))
         ),
         "link 'c' is the child of two joints, 'j' and 'k'; a tree gives every link one parent, so remove "
-        "one (a closed loop needs a loop closure)",
+        "one (and close the loop with a <loop_joint>, in TOML with [[loops]])",
     ),
     "two roots": (
         Description("r", links("a", "b", "c"), (Joint("j", "fixed", "a", "b"),)),

@@ -18,11 +18,13 @@ from dalembert.errors import DescriptionError, InputError, UnknownNameError
 CLOSE = 1e-12  # poses of a few metres
 CLOSE_DYNAMICS = 1e-10  # mass matrices of tens of kg m²
 
-ARMS = [name for name in robots.names() if not name.endswith("-points")]
 
 
 def load(name):
     return read_toml(robots.text(name))
+
+
+ARMS = [name for name in robots.names() if not name.endswith("-points") and not load(name).loops]
 
 
 def expm(S):

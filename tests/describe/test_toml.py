@@ -414,7 +414,7 @@ def test_bad_row_is_refused(line, sentence):
             'name = "x"\n[dh]\nconvention = "craig"\n[[dh.rows]]\n',
             "f.toml:3: dh.convention: unknown DH convention",
         ),
-        ('name = "x"\nloops = []\n[[dh.rows]]\n', "f.toml:2: loops: unknown key 'loops'"),
+        ('name = "x"\nmuscles = []\n[[dh.rows]]\n', "f.toml:2: muscles: unknown key 'muscles'"),
         ('name = "x"\nlinks = 3\n', "f.toml:2: links: expected a list, got a whole number"),
         (
             TABLE + "[[joints]]\nname='j'\nkind='fixed'\nparent='a'\nchild='b'\n",

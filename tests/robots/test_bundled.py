@@ -24,6 +24,7 @@ JOINTS = {
     "cartesian-pp": 2, "elbow-3r": 3, "iiwa7": 7, "panda": 7, "planar-1r": 1, "planar-1r-points": 1,
     "planar-2r": 2, "planar-2r-points": 2, "planar-3r": 3, "planar-3r-points": 3, "puma560": 6, "rp": 2,
     "scara": 4, "stanford": 6, "ur10e": 6, "ur5e": 6,
+    "four-bar": 3, "five-bar": 4, "parallelogram-arm": 10, "delta": 11, "stewart": 24,  # closed: test_mechanisms.py
 }  # fmt: skip
 NAMES = sorted(JOINTS)
 

@@ -13,7 +13,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.describe.description import Description, Joint, Link
-from dalembert.robots import names
+from dalembert.robots import names, text
 
 GOLDEN = Path(__file__).parent / "golden"
 CONVERTER = math_core.LatexToMathML()
@@ -33,19 +33,19 @@ def test_the_document_of_the_planar_arm():
     assert equations("planar-2r").document("text") == (GOLDEN / "planar-2r-document.txt").read_text()
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", [name for name in names() if "[[loops]]" not in text(name)])
 def test_documents_of_every_robot(name):
     e = equations(name)
-    text = e.document("markdown")
-    blocks = re.findall(r"\$\$\n(.*?)\n\$\$", text, re.S)
+    written = e.document("markdown")
+    blocks = re.findall(r"\$\$\n(.*?)\n\$\$", written, re.S)
     assert blocks or e.n == 7
     for block in blocks:
         CONVERTER.convert_with_local_state(block, displaystyle=True)
     if e.n < 4:
         for heading in ("Forward kinematics", "Energies", "Mass matrix", "Christoffel symbols", "Joint equations"):
-            assert f"## {heading}" in text
+            assert f"## {heading}" in written
     else:
-        assert "## Structure" in text or "## Energies" in text
+        assert "## Structure" in written or "## Energies" in written
     latex = e.document("latex")
     assert latex.startswith("\\documentclass") and latex.count("\\[") == len(blocks)
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dalembert import scalar
 from dalembert.algorithms import articulated, composite, joints, linear
 from dalembert.algorithms.composite import Square
-from dalembert.algorithms.friction import friction_torque
+from dalembert.algorithms.friction import friction_torque, loaded_acceleration, lost_parts, slopes
 from dalembert.algorithms.joints import Coordinates
 from dalembert.model import Model
 from dalembert.spatial import Motion, Pose
@@ -42,8 +43,8 @@ def _accelerations(
 def inverse_dynamics_derivatives(
     model: Model, q: Coordinates, qd: Coordinates, qdd: Coordinates, friction: bool = False
 ) -> tuple[Square, Square, Square]:
-    """(∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈), n×n each; the last is M. With friction, springs and damping add theirs (Coulomb
-    friction is flat but for its jump)."""
+    """(∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈), n×n each; the last is M. With friction, springs and friction add theirs (Coulomb
+    friction is flat but for its jump); where it depends on the load, the last is M with its rows scaled."""
     N = len(model.bodies)
     T = joints.poses(model, q)
     V = joints.twists(model, T, qd)
@@ -76,10 +77,23 @@ def inverse_dynamics_derivatives(
             D_q[i][k] = first[k].dot(factor) + second[k].dot(inertial)
             D_qd[i][k] = S[k].dot(factor) + 2.0 * first[k].dot(inertial)
     if friction:
-        for i, body in enumerate(model.bodies):
+        loads = [S[i].dot(F[i]) for i in range(N)]
+        _brake(model, qd, loads, D_q, D_qd, M)
+        for i, (body, slope) in enumerate(zip(model.bodies, slopes(model, qd, loads), strict=True)):
             D_q[i][i] = D_q[i][i] + body.stiffness
-            D_qd[i][i] = D_qd[i][i] + body.damping
+            D_qd[i][i] = D_qd[i][i] + slope
     return tuple(joints.gather_matrix(model, X) for X in (D_q, D_qd, M))  # type: ignore[return-value]
+
+
+def _brake(model: Model, qd: Coordinates, loads: Coordinates, D_q: Square, D_qd: Square, M: Square) -> None:
+    """Rows of joints whose friction takes μ σ |L| of the load L they transmit: d|L| = sgn L dL."""
+    if not model.friction_by_load:
+        return
+    for i, (body, part) in enumerate(zip(model.bodies, lost_parts(model, qd), strict=True)):
+        more = part * scalar.sign(loads[i])
+        for X in (D_q, D_qd, M):
+            X[i] = [x + more * x for x in X[i]]
+        M[i][i] = M[i][i] - more * body.rotor_inertia
 
 
 def _carried_by_parent(V: Motion, S: Motion, first: Motion, qd: Coordinates, model: Model, i: int) -> Motion:
@@ -91,10 +105,15 @@ def _carried_by_parent(V: Motion, S: Motion, first: Motion, qd: Coordinates, mod
 def forward_dynamics_derivatives(
     model: Model, q: Coordinates, qd: Coordinates, tau: Coordinates, friction: bool = False
 ) -> tuple[Square, Square, Square]:
-    """(∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ), n×n each; the last is M⁻¹."""
-    lost = friction_torque(model, q, qd) if friction else [0.0] * model.n
-    qdd = articulated.factorised(model, q, qd, [t - f for t, f in zip(tau, lost, strict=True)])
+    """(∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ), n×n each; the last is M⁻¹, but for friction that depends on the load."""
+    by_load = friction and model.friction_by_load
+    if by_load:
+        qdd = loaded_acceleration(model, q, qd, tau)
+    else:
+        lost = friction_torque(model, q, qd) if friction else [0.0] * model.n
+        qdd = articulated.factorised(model, q, qd, [t - f for t, f in zip(tau, lost, strict=True)])
     D_q, D_qd, M = inverse_dynamics_derivatives(model, q, qd, qdd, friction)
-    inverse = linear.inverse_ldl(M)
+    one = [[1.0 if i == j else 0.0 for j in range(model.n)] for i in range(model.n)]
+    inverse = linear.solve(M, one) if by_load else linear.inverse_ldl(M)
     minus = [[-x for x in row] for row in inverse]
     return linear.product(minus, D_q), linear.product(minus, D_qd), inverse

@@ -92,10 +92,32 @@ def analytic_jacobian(model: Model, q: Coordinates, frame: Frame, angles: str = 
     """J_a(q), 6×n, with (ḋ, α̇) = J_a q̇ and α the Euler angles of the frame: the rows of ω become
     B(α)⁻¹ ω.  Seed 000 eq. 11. Where B is singular the result is not finite; `Robot` refuses there."""
     J = jacobian(model, q, frame, "world")
+    return J[:3] + _product3(_inverse3(_euler_rates(model, q, frame, angles)), J[3:])
+
+
+def analytic_jacobian_dot(
+    model: Model, q: Coordinates, qd: Coordinates, frame: Frame, angles: str = "zyz"
+) -> Matrix:
+    """J̇_a(q, q̇), 6×n: from J_ω = B J_α follows J̇_α = B⁻¹ (J̇_ω − Ḃ J_α), with Ḃ along α̇ = J_α q̇."""
+    B = _euler_rates(model, q, frame, angles)
+    J_alpha = analytic_jacobian(model, q, frame, angles)[3:]
+    rates = [sum((x * v for x, v in zip(row, qd, strict=True)), 0.0) for row in J_alpha]
+    J_dot = jacobian_dot(model, q, qd, frame, "world")
+    carried = _product3(rotation.euler_rates_dot(B, rates, angles), J_alpha)
+    rest = [[a - b for a, b in zip(row, other, strict=True)] for row, other in zip(J_dot[3:], carried, strict=True)]
+    return J_dot[:3] + _product3(_inverse3(B), rest)
+
+
+def _euler_rates(model: Model, q: Coordinates, frame: Frame, angles: str) -> Sequence[Vector]:
+    """B(α) of the frame's Euler angles."""
     R = kinematics.frame_pose(model, q, frame).R
-    inverse = _inverse3(rotation.euler_rates(rotation.euler_cos_sin(R, angles), angles))
-    columns = [matvec(inverse, column[3:]) for column in zip(*J, strict=True)]
-    return J[:3] + [[c[k] for c in columns] for k in range(3)]
+    return rotation.euler_rates(rotation.euler_cos_sin(R, angles), angles)
+
+
+def _product3(A: Sequence[Vector], J: Sequence[Sequence[Scalar]]) -> Matrix:
+    """A J of a 3×3 matrix and three rows."""
+    columns = [matvec(A, column) for column in zip(*J, strict=True)]
+    return [[c[k] for c in columns] for k in range(3)]
 
 
 def _inverse3(B: Sequence[Vector]) -> Sequence[Vector]:

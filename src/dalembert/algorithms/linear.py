@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from dalembert import scalar
 from dalembert.spatial.vector import Scalar
 
 Rows = Sequence[Sequence[Scalar]]
+
+# Squares of rows, against that of the longest: 1e-12 in length, ten thousand times what rounding makes of a zero row.
+NOISE = 1e-24
 
 
 def product(A: Rows, B: Rows) -> list[list[Scalar]]:
@@ -57,16 +62,79 @@ def _structural_zero(x: Scalar) -> bool:
 def solve_ldl(M: Rows, b: Sequence[Scalar]) -> list[Scalar]:
     """x with M x = b for symmetric positive definite M."""
     L, inverse = factor_ldl(M)
-    n = len(b)
-    x = list(b)
-    for k in reversed(range(n)):
+    return second_half(L, inverse, first_half(L, b))
+
+
+def first_half(L: Rows, b: Sequence[Scalar]) -> list[Scalar]:
+    """z = L⁻ᵀ b, with M = Lᵀ D L: then bᵀ M⁻¹ b = zᵀ D⁻¹ z."""
+    z = list(b)
+    for k in reversed(range(len(z))):
         for i in range(k):
-            x[i] = x[i] - L[k][i] * x[k]
-    for k in range(n):
+            z[i] = z[i] - L[k][i] * z[k]
+    return z
+
+
+def second_half(L: Rows, inverse: Sequence[Scalar], z: Sequence[Scalar]) -> list[Scalar]:
+    """x = L⁻¹ D⁻¹ z = M⁻¹ b for z = L⁻ᵀ b."""
+    x = list(z)
+    for k in range(len(x)):
         x[k] = x[k] * inverse[k]
         for i in range(k):
             x[k] = x[k] - L[k][i] * x[i]
     return x
+
+
+@dataclass(frozen=True)
+class Dependable:
+    """The factors of a Gram matrix whose rows may depend on one another: G = L D Lᵀ, row by row from the first, where a
+    row that the rows before it span is left out (1/D = 0). `kept` is 1 for a row that counts and 0 for one left out."""
+
+    L: list[list[Scalar]]
+    inverse: list[Scalar]
+    kept: list[Scalar]
+
+    def solve(self, b: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+        """(x, rest): G x = b in the rows that count, x = 0 in those left out; `rest` is what b asks of those beyond
+        what the others give: zero if they agree."""
+        n = len(b)
+        y = list(b)
+        for i in range(n):
+            for j in range(i):
+                y[i] = y[i] - self.L[i][j] * y[j]
+        rest = [r * (1.0 - k) for r, k in zip(y, self.kept, strict=True)]
+        x = [v * d for v, d in zip(y, self.inverse, strict=True)]
+        for i in reversed(range(n)):
+            for j in range(i + 1, n):
+                x[i] = x[i] - self.L[j][i] * x[j]
+        return x, rest
+
+
+def factor_gram(G: Rows, tolerance: float | None) -> Dependable:
+    """Factor a Gram matrix G = Z Zᵀ (semidefinite). A pivot is the square of the distance of a row of Z from those
+    before it: below `tolerance` times the row's own square it is taken as spanned by them, and below NOISE times the
+    largest of all as nothing but rounding. Without a tolerance every row counts: for scalars that are not compared."""
+    n = len(G)
+    noise: Scalar = 0.0
+    for k in range(n if tolerance is not None else 0):
+        noise = scalar.maximum(NOISE * G[k][k], noise)
+    A = [list(row) for row in G]
+    inverse: list[Scalar] = [1.0] * n
+    kept: list[Scalar] = [1.0] * n
+    for k in range(n):
+        pivot = A[k][k]
+        if tolerance is None:
+            inverse[k] = 1.0 / pivot
+        else:
+            counts = pivot > scalar.maximum(tolerance * G[k][k], noise)
+            kept[k] = scalar.where(counts, 1.0, 0.0)
+            inverse[k] = kept[k] / scalar.where(counts, pivot, 1.0)
+        factors = [A[i][k] * inverse[k] for i in range(k + 1, n)]
+        for i in range(k + 1, n):
+            for j in range(k + 1, i + 1):
+                A[i][j] = A[i][j] - factors[i - k - 1] * A[j][k]
+        for i in range(k + 1, n):
+            A[i][k] = factors[i - k - 1]
+    return Dependable(A, inverse, kept)
 
 
 def inverse_ldl(M: Rows) -> list[list[Scalar]]:
@@ -83,3 +151,25 @@ def inverse_ldl(M: Rows) -> list[list[Scalar]]:
         for i in range(j, n):
             out[i][j] = out[j][i] = inner(P[i][: j + 1], scaled)
     return out
+
+
+def solve(A: Rows, B: Rows) -> list[list[Scalar]]:
+    """X with A X = B for a matrix whose rows are those of a positive definite one, each times a positive number, or
+    nearly so: eliminated from the last row up, without pivoting."""
+    n, m = len(A), len(B[0])
+    U, X = [list(row) for row in A], [list(row) for row in B]
+    for k in reversed(range(n)):
+        inverse = 1.0 / U[k][k]
+        for i in range(k):
+            if _structural_zero(U[i][k]):
+                continue
+            factor = U[i][k] * inverse
+            U[i] = [a - factor * b if j < k else a for j, (a, b) in enumerate(zip(U[i], U[k], strict=True))]
+            X[i] = [a - factor * b for a, b in zip(X[i], X[k], strict=True)]
+        U[k][k] = inverse
+    for k in range(n):
+        for j in range(m):
+            for i in range(k):
+                X[k][j] = X[k][j] - U[k][i] * X[i][j]
+            X[k][j] = X[k][j] * U[k][k]
+    return X

@@ -110,6 +110,23 @@ def project(model: Model, q: Coordinates, F: list[Force]) -> list[Scalar]:
     return tau
 
 
+def joint_loads(
+    model: Model,
+    q: Coordinates,
+    qd: Coordinates,
+    qdd: Coordinates,
+    wrenches: Mapping[int, Force] | None = None,
+    base: Acceleration | None = None,
+) -> list[Scalar]:
+    """The torque that every joint transmits to its body, mimic joints included: inverse dynamics before rotor inertia
+    and friction, which lie on the drive's side, and before it is gathered on the coordinates."""
+    A, K = accelerations(model, q, qd, qdd, base)
+    F = [body_force(b.inertia, A[i].a, K[i]) for i, b in enumerate(model.bodies)]
+    for i, wrench in (wrenches or {}).items():
+        F[i] = F[i] + wrench
+    return project(model, q, F)
+
+
 def inverse_dynamics(
     model: Model,
     q: Coordinates,
@@ -123,11 +140,7 @@ def inverse_dynamics(
     `wrenches`: what a body applies to its surroundings, at its frame's origin in its own axes.
     `base`: a moving base; without it the base rests.
     """
-    A, K = accelerations(model, q, qd, qdd, base)
-    F = [body_force(b.inertia, A[i].a, K[i]) for i, b in enumerate(model.bodies)]
-    for i, wrench in (wrenches or {}).items():
-        F[i] = F[i] + wrench
-    tau = project(model, q, F)
+    tau = joint_loads(model, q, qd, qdd, wrenches, base)
     second = joints.rates(model, qdd)
     tau = [
         t + b.rotor_inertia * s for t, b, s in zip(tau, model.bodies, second, strict=True)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from dalembert import scalar
 from dalembert.algorithms import joints, newton_euler
 from dalembert.algorithms.joints import Coordinates
+from dalembert.errors import InputError, unknown
+from dalembert.friction.laws import LAWS, Friction, Piece, pieces, sign
 from dalembert.model import Body, Model
 from dalembert.spatial import Force
 from dalembert.spatial.vector import ZERO, Matrix, Scalar, Vector, dot
 
 PER_BODY = 10
-FRICTION = ("viscous", "coulomb")  # columns per joint, in this order
+FRICTION = ("viscous", "coulomb")  # columns per joint, in this order, if none are named
+# Every friction column there is: levels of `friction.laws`, for both directions together or for each.
+SIDED = ("viscous", "coulomb", "stribeck", "power")
+COLUMNS = (*(f"{name}{side}" for name in SIDED for side in ("", "+", "-")), "offset")
 
 
 def _unit(k: int) -> Vector:
@@ -45,14 +51,14 @@ def regressor(
     q: Coordinates,
     qd: Coordinates,
     qdd: Coordinates,
-    friction: bool = False,
+    friction: bool | Sequence[str] = False,
     rotor: bool = False,
 ) -> list[list[Scalar]]:
-    """Y(q, q̇, q̈), n × (10 per body [+ n rotor] [+ 2 n friction]), with Y π = M q̈ + c + g.
+    """Y(q, q̇, q̈), n × (10 per body [+ n rotor] [+ n per friction column]), with Y π = M q̈ + c + g.
 
     π: per moving body (m, m c, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz) about the joint frame's origin; then,
-    if asked, N² J_m per coordinate; then viscous and Coulomb coefficients per coordinate.
-    Seeds 000 §5.3, 004.
+    if asked, N² J_m per coordinate; then the friction columns, each for all coordinates: viscous and Coulomb, or those
+    named. Seeds 000 §5.3, 004.
     """
     A, K = newton_euler.accelerations(model, q, qd, qdd)
     T = joints.poses(model, q)
@@ -73,10 +79,90 @@ def regressor(
             k = body.parent
     if rotor:
         Y = _beside(Y, _diagonal(qdd))
-    if friction:
-        Y = _beside(Y, _diagonal(qd))
-        Y = _beside(Y, _diagonal([scalar.sign(v) for v in qd]))
+    for column in friction_columns(friction):
+        Y = _beside(Y, _diagonal([_shape(model, c, column, v) for c, v in enumerate(qd)]))
     return Y
+
+
+def friction_columns(friction: Any) -> tuple[str, ...]:
+    """The names of the friction columns that were asked for: True means `FRICTION`."""
+    if isinstance(friction, bool):
+        return FRICTION if friction else ()
+    names = (friction,) if isinstance(friction, str) else friction
+    try:
+        columns = tuple(names)
+    except TypeError:
+        columns = ()
+    if not isinstance(names, (tuple, list)):
+        raise InputError(f"friction is True, False or names of columns, got {type(friction).__name__}")
+    for name in columns:
+        if name not in COLUMNS:
+            raise unknown("friction column", name, COLUMNS)
+        if columns.count(name) > 1 or (name[-1] in "+-" and name[:-1] in columns):
+            raise InputError(f"friction columns {name.rstrip('+-')!r} and {name!r} say the same; keep one")
+    return columns
+
+
+def _split(column: str) -> tuple[str, str]:
+    return (column[:-1], column[-1]) if column[-1] in "+-" else (column, "")
+
+
+def _sources(model: Model, coordinate: int, name: str) -> list[tuple[Body, Friction, Piece]]:
+    """What gives a coordinate friction of that column."""
+    return [
+        (body, term, piece)
+        for body in model.bodies
+        if body.coordinate == coordinate
+        for term in body.friction
+        for piece in pieces(term)
+        if piece.column == name
+    ]
+
+
+def _key(body: Body, term: Friction, name: str) -> Any:
+    """What the shape of a column depends on, as the coordinate sees it."""
+    ratio = abs(body.multiplier)
+    smooth = (term.smooth, term.width and term.width / ratio)
+    levels = LAWS[term.law].linear
+    return smooth if name == "coulomb" else (smooth, ratio, tuple(x for x in term.parameters if x[0] not in levels))
+
+
+def _shape(model: Model, coordinate: int, column: str, v: Scalar) -> Scalar:
+    """What multiplies the level of that column. A joint without Stribeck or power friction has no shape for them, and a
+    column of zeros."""
+    name, side = _split(column)
+    if name == "offset":
+        return 1.0
+    sources = _sources(model, coordinate, name)
+    if name == "viscous":
+        shape: Scalar = v
+    elif not sources:
+        shape = scalar.sign(v) if name == "coulomb" else 0.0
+    else:
+        if len({_key(body, term, name) for body, term, _ in sources}) > 1:
+            joint = model.coordinates[coordinate].name
+            raise InputError(
+                f"joint {joint!r} has several {name!r} terms of different shape, which share no column of a regressor"
+            )
+        body, term, piece = sources[0]
+        x = abs(body.multiplier) * v
+        shape = piece.shape(x) * sign(term, x) if piece.dry else piece.shape(x)
+    if not side:
+        return shape
+    return scalar.by_sign(v, shape, 0.0) if side == "+" else scalar.by_sign(v, 0.0, shape)
+
+
+def _level(body: Body, column: str) -> float:
+    """What a joint gives to the level of a column on its coordinate."""
+    name, side = _split(column)
+    m = body.multiplier
+    plus, minus = body.friction_level(name)
+    if name == "offset":
+        return m * plus
+    if m < 0:
+        plus, minus = minus, plus
+    factor = m * m if name == "viscous" else abs(m)
+    return factor * {"+": plus, "-": minus, "": plus if plus == minus else 0.5 * (plus + minus)}[side]
 
 
 def _diagonal(values: Coordinates) -> list[list[Scalar]]:
@@ -87,15 +173,14 @@ def _beside(A: list[list[Scalar]], B: list[list[Scalar]]) -> list[list[Scalar]]:
     return [[*a, *b] for a, b in zip(A, B, strict=True)]
 
 
-def parameters(model: Model, friction: bool = False, rotor: bool = False) -> list[float]:
-    """π in the order of the regressor's columns. Asymmetric Coulomb friction has no linear column: its
-    mean is given."""
+def parameters(model: Model, friction: bool | Sequence[str] = False, rotor: bool = False) -> list[float]:
+    """π in the order of the regressor's columns. Where friction differs by direction and one column stands for both, it
+    is their mean."""
     pi = [x for body in model.bodies for x in body.inertia.parameters()]
     if rotor:
         pi += _on_coordinates(model, lambda b: b.multiplier**2 * b.rotor_inertia)
-    if friction:
-        pi += _on_coordinates(model, lambda b: b.multiplier**2 * b.damping)
-        pi += _on_coordinates(model, lambda b: abs(b.multiplier) * 0.5 * (b.coulomb[0] + b.coulomb[1]))
+    for column in friction_columns(friction):
+        pi += _on_coordinates(model, lambda b, column=column: _level(b, column))  # type: ignore[misc]
     return pi
 
 
@@ -107,9 +192,9 @@ def _on_coordinates(model: Model, value: Callable[[Body], float]) -> list[float]
     return total
 
 
-def parameter_names(model: Model, friction: bool = False, rotor: bool = False) -> list[str]:
+def parameter_names(model: Model, friction: bool | Sequence[str] = False, rotor: bool = False) -> list[str]:
     """Names of the columns: "link:m", "link:mx", …, "joint:rotor", "joint:viscous", "joint:coulomb"."""
     inertial = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
     names = [f"{body.name}:{p}" for body in model.bodies for p in inertial]
-    extra = (("rotor",) if rotor else ()) + (FRICTION if friction else ())
+    extra = (("rotor",) if rotor else ()) + friction_columns(friction)
     return names + [f"{c.name}:{kind}" for kind in extra for c in model.coordinates]

@@ -23,7 +23,7 @@ def _state_option(name: str, what: str) -> Callable[[F], F]:
 
 @click.command(name="dynamics", short_help="M, C, g, torques and energies at a state.")
 @output.robot_argument
-@_state_option("q", "Joint positions [rad, m]; the middle of the limits if not given")
+@_state_option("q", "Joint positions [rad, m]; the robot's home, or else the middle of the limits, if not given")
 @_state_option("qd", "Joint velocities; zero if not given")
 @_state_option("qdd", "Joint accelerations; zero if not given")
 @click.option("--friction", is_flag=True, help="Include damping, Coulomb friction and springs.")
@@ -46,7 +46,7 @@ def command(
     arm = output.load(robot, tip)
     zero = [0.0] * arm.n
     state = {
-        "q": output.numbers("q", q, arm.n) or _middle(arm),
+        "q": output.numbers("q", q, arm.n) or _start(arm),
         "qd": output.numbers("qd", qd, arm.n) or zero,
         "qdd": output.numbers("qdd", qdd, arm.n) or zero,
     }
@@ -57,10 +57,13 @@ def command(
         _show(arm, state, terms)
 
 
-def _middle(arm: Robot) -> list[float]:
-    """The middle of the limits; zero where there are none."""
+def _start(arm: Robot) -> list[float]:
+    """The robot's home; if it has none, the middle of the limits, and zero where there are none."""
     import numpy as np
 
+    if arm.description.home:
+        home: list[float] = arm.home.tolist()
+        return home
     lower, upper = arm.limits.lower, arm.limits.upper
     finite = np.isfinite(lower) & np.isfinite(upper)
     both = np.where(finite, lower, 0.0), np.where(finite, upper, 0.0)
@@ -93,3 +96,5 @@ def _show(arm: Robot, state: dict[str, list[float]], terms: dict[str, Any]) -> N
         )
     K, P = terms["kinetic_energy"], terms["potential_energy"]
     click.echo(f"kinetic energy {output.number(K)} J, potential energy {output.number(P)} J")
+    if arm.loops:
+        click.echo(f"closed by {', '.join(arm.loops)}: these are the terms of the tree, without the forces of closure")

@@ -9,6 +9,7 @@ import click
 from dalembert.cli import output
 
 if TYPE_CHECKING:
+    from dalembert.describe.description import Loop
     from dalembert.robot import Robot
 
 
@@ -58,6 +59,8 @@ def _card(arm: Robot) -> dict[str, Any]:
         "joints": joints,
         "bodies": bodies,
         "frames": list(arm.frames),
+        "loops": [_loop(loop) for loop in arm.description.loops],
+        "home": arm.home.tolist(),
         "tip": arm.tip,
         "tips": list(arm.model.tips),
         "gravity": list(arm.model.gravity),
@@ -65,6 +68,10 @@ def _card(arm: Robot) -> dict[str, Any]:
         "notes": arm.description.notes.strip(),
         "warnings": list(arm.warnings),
     }
+
+
+def _loop(loop: Loop) -> dict[str, Any]:
+    return {"name": loop.name, "kind": loop.kind, "first": loop.first, "second": loop.second, "length": loop.length}
 
 
 def _show(arm: Robot, card: dict[str, Any]) -> None:
@@ -83,6 +90,9 @@ def _show(arm: Robot, card: dict[str, Any]) -> None:
         ("body", "moved by", "on", "mass [kg]", "centre of mass [m]", "rotor N²J [kg m²]"),
         [_body_row(b, arm.frames[0]) for b in card["bodies"]],
     )
+    if card["loops"]:
+        rows = [(k["name"], k["kind"], k["first"], k["second"]) for k in card["loops"]]
+        output.print_table("Loops", ("loop", "kind", "first link", "second link"), rows)
     for warning in card["warnings"]:
         click.echo(f"warning: {warning}")
 

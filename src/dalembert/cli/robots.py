@@ -24,12 +24,13 @@ def command(as_json: bool) -> None:
         robot = output.load(name)
         kinds = "".join("P" if c.kind == "prismatic" else "R" for c in robot.model.coordinates)
         about = re.split(r"[;:]|\. ", " ".join(robot.description.notes.split()))[0]
-        rows.append({"name": name, "joints": robot.n, "kinds": kinds, "mass": robot.mass, "about": about})
+        row = {"name": name, "joints": robot.n, "kinds": kinds, "loops": len(robot.loops), "mass": robot.mass}
+        rows.append({**row, "about": about})
     if as_json:
         output.print_json(rows)
         return
     output.print_table(
         "Bundled robots",
-        ("name", "joints", "kinds", "mass [kg]", "what it is"),
-        [(r["name"], r["joints"], r["kinds"], r["mass"], r["about"]) for r in rows],
+        ("name", "joints", "kinds", "loops", "mass [kg]", "what it is"),
+        [(r["name"], r["joints"], r["kinds"], r["loops"] or "", r["mass"], r["about"]) for r in rows],
     )

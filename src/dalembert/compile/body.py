@@ -73,6 +73,8 @@ class _Body:
             if x not in self.pairs:
                 self.pairs[x] = w.sin_cos(self.name(x))
             return self.pairs[x][cos]
+        if step.operation in ("exp", "log"):
+            return getattr(w, step.operation)(self.name(step.operands[0]))
         operands = [self.name(x) for x in step.operands]
         for i, flipped in enumerate(step.flip):
             if flipped:
@@ -158,9 +160,11 @@ def constants(program: Program, width: int, kind: Kind, name: str) -> str:
     return head + function(name, "ptr noalias %out", w.lines)
 
 
-def body(program: Program, positions: Sequence[int], width: int, kind: Kind, name: str) -> str:
-    """The straight-line function, whole or in pieces."""
-    if program.operations + sum(len(group) for group in program.outputs) > SPLIT_ABOVE:
+def body(
+    program: Program, positions: Sequence[int], width: int, kind: Kind, name: str, longest: int = SPLIT_ABOVE
+) -> str:
+    """The straight-line function, whole or (above so many steps) in pieces."""
+    if program.operations + sum(len(group) for group in program.outputs) > longest:
         return _pieces(program, positions, width, kind, name)
     w = Writer(width, kind)
     body = _Body(w, program, positions, _angles(program))

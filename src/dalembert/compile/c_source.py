@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from dalembert.compile import trigonometry
+from dalembert.compile import exponential, trigonometry
+from dalembert.compile.kinds import DOUBLE
 from dalembert.compile.lower import Program
 from dalembert.compile.operations import OPERATIONS
 
@@ -30,6 +31,9 @@ def c_source(
     parts = [_header(function, arguments, inputs, results, outputs, about), "#include <math.h>\n"]
     if any(step.operation in ("sin", "cos") for step in program.steps):
         parts.append(_SIN_COS)
+    for function_name, text in _FUNCTIONS.items():
+        if any(step.operation == function_name for step in program.steps):
+            parts.append(text)
     parts.append(_function(program, function, arguments, results))
     if batch:
         parts.append(_batch(function, arguments, inputs, results, outputs))
@@ -115,10 +119,11 @@ def _function(program: Program, function: str, arguments: Sequence[str], results
             for i, flipped in enumerate(step.flip):
                 operands[i] = f"-{operands[i]}" if flipped else operands[i]
             operation = OPERATIONS[step.operation]
-            assert operation.c is not None
+            call = f"dalembert_{step.operation}({{0}})" if step.operation in _FUNCTIONS else operation.c
+            assert call is not None
             kind = "int" if operation.truth else "double"
             if k in used:
-                lines.append(f"    const {kind} v{k} = {operation.c.format(*operands)};")
+                lines.append(f"    const {kind} v{k} = {call.format(*operands)};")
             names.append(f"v{k}")
     for argument in arguments:
         lines.append(f"    (void){identifier(argument)};")
@@ -144,9 +149,9 @@ def _batch(
     )
 
 
-def _horner(coefficients: Sequence[float], target: str) -> list[str]:
+def _horner(coefficients: Sequence[float], target: str, x: str = "z") -> list[str]:
     lines = [f"    {target} = {_number(coefficients[0])};"]
-    return lines + [f"    {target} = fma({target}, z, {_number(c)});" for c in coefficients[1:]]
+    return lines + [f"    {target} = fma({target}, {x}, {_number(c)});" for c in coefficients[1:]]
 
 
 _T = trigonometry.DOUBLE
@@ -182,3 +187,80 @@ _SIN_COS = "\n".join(
         "",
     ]
 )
+
+_E = exponential.DOUBLE
+_MASK = (1 << 64) - 1
+_UNION = "    union { double d; unsigned long long u; }"
+
+
+def _bits(x: float) -> str:
+    return f"{DOUBLE.as_integer(x) & _MASK:#x}ull"
+
+
+# exp and log, the same steps as everywhere in Dalembert, on unsigned integers, which wrap as those of a kernel do.
+_FUNCTIONS = {
+    "exp": "\n".join(
+        [
+            "static double dalembert_exp(double x)",
+            "{",
+            f"{_UNION} shifted, first, second;",
+            "    double turns, r, q, p;",
+            "    long long k, half;",
+            "    if (x != x)",
+            "        return x;",
+            f"    if (!(fabs(x) <= {_number(_E.limit)}))",
+            f"        x = x < 0 ? {_number(-_E.limit)} : {_number(_E.limit)};",
+            f"    shifted.d = fma(x, {_number(exponential.LOG2_E)}, {_number(_E.magic)});",
+            f"    k = (long long)shifted.u - (long long){_bits(_E.magic)};",
+            f"    turns = shifted.d - {_number(_E.magic)};",
+            f"    r = fma(turns, {_number(-_E.ln2[1])}, fma(turns, {_number(-_E.ln2[0])}, x));",
+            *_horner(_E.exp, "q", "r"),
+            "    p = r * r;",
+            "    p = fma(p, q, r);",
+            "    p = p + 1.0;",
+            "    half = k >= 0 ? k / 2 : -((1 - k) / 2);",
+            f"    first.u = (unsigned long long)(half + {_E.bias}) << {_E.mantissa};",
+            f"    second.u = (unsigned long long)(k - half + {_E.bias}) << {_E.mantissa};",
+            "    p = p * first.d;",
+            "    return p * second.d;",
+            "}",
+            "",
+        ]
+    ),
+    "log": "\n".join(
+        [
+            "static double dalembert_log(double x)",
+            "{",
+            f"{_UNION} m;",
+            "    double f, s, z, h, r, rest, exponent = 0.0;",
+            "    long long above, e;",
+            "    if (!(x > 0.0))",
+            "        return x == 0.0 ? -INFINITY : NAN;",
+            "    if (x == INFINITY)",
+            "        return x;",
+            f"    if (x < {_number(_E.smallest)}) {{",
+            f"        x = x * {_number(2.0**_E.lift)};",
+            f"        exponent = -{_E.lift}.0;",
+            "    }",
+            "    m.d = x;",
+            f"    above = (long long)m.u - (long long){_bits(_E.half_root)};",
+            f"    e = above >= 0 ? above >> {_E.mantissa} : -((-above + {(1 << _E.mantissa) - 1}) >> {_E.mantissa});",
+            f"    m.u = m.u - ((unsigned long long)e << {_E.mantissa});",
+            "    f = m.d - 1.0;",
+            "    exponent = (double)e + exponent;",
+            "    s = f / (f + 2.0);",
+            "    z = s * s;",
+            *_horner(_E.log, "r"),
+            "    h = 0.5 * f;",
+            "    h = h * f;",
+            "    r = fma(r, z, h);",
+            f"    rest = exponent * {_number(_E.ln2[1])};",
+            "    rest = fma(s, r, rest);",
+            "    rest = h - rest;",
+            "    rest = f - rest;",
+            f"    return fma(exponent, {_number(_E.ln2[0])}, rest);",
+            "}",
+            "",
+        ]
+    ),
+}

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dalembert import scalar
-from dalembert.compile import arctangent
+from dalembert.compile import arctangent, exponential
 from dalembert.compile.operations import OPERATIONS
 
 Number = (int, float)
@@ -262,3 +262,4 @@ for _name, _row in OPERATIONS.items():
         getattr(scalar, _name).register(Node)(_unary(_name, _row.parity))
 scalar.where.register(Node)(_where)
 scalar.arctan2.register(Node)(arctangent.arctan2)
+scalar.tanh.register(Node)(exponential.tanh)

@@ -56,5 +56,5 @@ _GENERIC: dict[str, Callable[..., Any]] = {
     "fma": lambda a, b, c: a * b + c,
     "less": lambda a, b: a < b,
     "less_equal": lambda a, b: a <= b,
-    **{name: getattr(scalar, name) for name in ("sqrt", "absolute", "sin", "cos", "where")},
+    **{name: getattr(scalar, name) for name in ("sqrt", "absolute", "sin", "cos", "exp", "log", "where")},
 }

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.compile import trigonometry
+from dalembert.compile import exponential, trigonometry
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A floating-point type: LLVM's name, its size, NumPy's number for it, and its sine's constants."""
+    """A floating-point type: LLVM's name, its size, NumPy's number for it, and its functions' constants."""
 
     name: str
     bits: int
     code: str  # of struct: d or f
     trigonometry: trigonometry.Constants
+    exponential: exponential.Constants
 
     @property
     def bytes(self) -> int:
@@ -40,5 +41,5 @@ class Kind:
         return int(bits)
 
 
-DOUBLE = Kind("double", 64, "d", trigonometry.DOUBLE)
-SINGLE = Kind("float", 32, "f", trigonometry.SINGLE)
+DOUBLE = Kind("double", 64, "d", trigonometry.DOUBLE, exponential.DOUBLE)
+SINGLE = Kind("float", 32, "f", trigonometry.SINGLE, exponential.SINGLE)

@@ -23,6 +23,8 @@ _TEXT = {
     "absolute": "np.abs({0})",
     "sin": "np.sin({0})",
     "cos": "np.cos({0})",
+    "exp": "np.exp({0})",
+    "log": "np.log({0})",
     "less": "{0} < {1}",
     "less_equal": "{0} <= {1}",
     "where": "np.where({0}, {1}, {2})",

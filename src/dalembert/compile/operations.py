@@ -3,7 +3,7 @@
 `value` defines the operation; kernels agree with it bit for bit. `partials(y, *operands)` are the derivatives of the
 result y with respect to each operand, as scalars of the same kind (None: the operand is a truth value). In `llvm` and
 `c`, {0} {1} {2} are operands, {V} the vector type and {v} its suffix in names of intrinsics. sin and cos are written
-in `trigonometry`, because they are polynomials of our own, the same in every backend.
+in `trigonometry`, exp and log in `exponential`, because they are polynomials of our own, the same in every backend.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert import scalar
-from dalembert.compile import trigonometry
+from dalembert.compile import exponential, trigonometry
 from dalembert.compile.exact import fma
 
 
@@ -90,6 +90,8 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "sin": Operation(trigonometry.sin, lambda y, a: (scalar.cos(a),), parity="odd"),
     "cos": Operation(trigonometry.cos, lambda y, a: (-scalar.sin(a),), parity="even"),
+    "exp": Operation(exponential.exponential, lambda y, a: (y,), parity="none"),
+    "log": Operation(exponential.logarithm, lambda y, a: (1.0 / a,), parity="none"),
     "less": Operation(lambda a, b: a < b, None, "fcmp olt {V} {0}, {1}", "{0} < {1}", truth=True),
     "less_equal": Operation(lambda a, b: a <= b, None, "fcmp ole {V} {0}, {1}", "{0} <= {1}", truth=True),
     "where": Operation(

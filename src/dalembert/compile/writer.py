@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dalembert.compile.exponential import LOG2_E
 from dalembert.compile.kinds import DOUBLE, Kind
 from dalembert.compile.operations import OPERATIONS
 from dalembert.compile.trigonometry import TWO_OVER_PI
@@ -106,6 +107,74 @@ class Writer(Lines):
         bits = self.let(f"bitcast {self.V} {value} to {self.I}")
         flipped = self.let(f"xor {self.I} {bits}, {sign}")
         return self.let(f"bitcast {self.I} {flipped} to {self.V}")
+
+
+    def _horner(self, coefficients: Sequence[float], x: str) -> str:
+        y = self.number(coefficients[0])
+        for a in coefficients[1:]:
+            y = self.operation("fma", y, x, self.number(a))
+        return y
+
+    def _as_integer(self, x: str) -> str:
+        return self.let(f"bitcast {self.V} {x} to {self.I}")
+
+    def _as_number(self, x: str) -> str:
+        return self.let(f"bitcast {self.I} {x} to {self.V}")
+
+    def _select(self, condition: str, a: str, b: str) -> str:
+        return self.let(f"select {self.B} {condition}, {self.V} {a}, {self.V} {b}")
+
+    def _two_to(self, k: str) -> str:
+        """2ᵏ of a whole k, made of its bits."""
+        t = self.kind.exponential
+        biased = self.let(f"add {self.I} {k}, {self.integer(t.bias)}")
+        return self._as_number(self.let(f"shl {self.I} {biased}, {self.integer(t.mantissa)}"))
+
+    def exp(self, x: str) -> str:
+        """The steps of `exponential.exponential`, without a branch; comparisons on the bits, as for the sine."""
+        I, n, i, t = self.I, self.number, self.integer, self.kind.exponential
+        as_bits, op = self.kind.as_integer, self.operation
+        bits = self._as_integer(op("absolute", x))
+        sign = self.let(f"xor {I} {self._as_integer(x)}, {bits}")
+        ends = self._as_number(self.let(f"or {I} {sign}, {i(as_bits(t.limit))}"))
+        number = self.let(f"icmp sle {I} {bits}, {i(as_bits(float('inf')))}")
+        beyond = self.let(f"icmp sgt {I} {bits}, {i(as_bits(t.limit))}")
+        y = self._select(number, self._select(beyond, ends, x), x)
+        shifted = op("fma", y, n(LOG2_E), n(t.magic))
+        k = self.let(f"sub {I} {self._as_integer(shifted)}, {i(as_bits(t.magic))}")
+        turns = op("subtract", shifted, n(t.magic))
+        r = op("fma", turns, n(-t.ln2[1]), op("fma", turns, n(-t.ln2[0]), y))
+        p = op("fma", op("multiply", r, r), self._horner(t.exp, r), r)
+        p = op("add", p, n(1.0))
+        half = self.let(f"ashr {I} {k}, {i(1)}")
+        rest = self.let(f"sub {I} {k}, {half}")
+        return op("multiply", op("multiply", p, self._two_to(half)), self._two_to(rest))
+
+    def log(self, x: str) -> str:
+        """The steps of `exponential.logarithm`, without a branch."""
+        I, n, i, t = self.I, self.number, self.integer, self.kind.exponential
+        as_bits, op = self.kind.as_integer, self.operation
+        written = self._as_integer(x)
+        low = self.let(f"icmp ult {I} {written}, {i(as_bits(t.smallest))}")
+        bits = self._as_integer(op("multiply", x, self._select(low, n(2.0**t.lift), n(1.0))))
+        above = self.let(f"sub {I} {bits}, {i(as_bits(t.half_root))}")
+        e = self.let(f"ashr {I} {above}, {i(t.mantissa)}")
+        scale = self.let(f"shl {I} {e}, {i(t.mantissa)}")
+        f = op("subtract", self._as_number(self.let(f"sub {I} {bits}, {scale}")), n(1.0))
+        shifted = self._as_number(self.let(f"add {I} {e}, {i(as_bits(t.magic))}"))
+        exponent = op("subtract", shifted, n(t.magic))
+        exponent = op("subtract", exponent, self._select(low, n(float(t.lift)), n(0.0)))
+        s = op("divide", f, op("add", f, n(2.0)))
+        z = op("multiply", s, s)
+        h = op("multiply", op("multiply", n(0.5), f), f)
+        inner = op("fma", self._horner(t.log, z), z, h)
+        rest = op("fma", s, inner, op("multiply", exponent, n(t.ln2[1])))
+        y = op("fma", exponent, n(t.ln2[0]), op("subtract", f, op("subtract", h, rest)))
+        finite = self.let(f"icmp slt {I} {written}, {i(as_bits(float('inf')))}")
+        positive = self.let(f"icmp sgt {I} {written}, {i(0)}")
+        zero = self.let(f"icmp eq {I} {self._as_integer(op('absolute', x))}, {i(0)}")
+        other = self._select(zero, n(float("-inf")), n(float("nan")))
+        return self._select(positive, self._select(finite, y, x), other)
 
 
 def function(name: str, parameters: str, lines: list[str], noinline: bool = False) -> str:

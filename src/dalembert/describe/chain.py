@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dalembert.describe.description import Description, Inertial, Joint, Link, Origin, Shape
+from dalembert.describe.loops import counted
 from dalembert.errors import DescriptionError, unknown
 from dalembert.spatial import rotation
 from dalembert.spatial.inertia import Inertia
@@ -160,8 +161,13 @@ def path_to(description: Description, tip: str) -> list[Joint]:
 
 
 def serial_chain(description: Description, tip: str | None = None, *, only: bool = True) -> Chain:
-    """The chain from the root to the tip. With `only`, a joint that moves elsewhere is an error, and
-    so is a mimic joint on the way; without it, other branches are left out."""
+    """The chain from the root to the tip of a tree without loops. With `only`, a joint that moves elsewhere is an
+    error, and so is a mimic joint on the way; without it, other branches are left out."""
+    if description.loops:
+        raise DescriptionError(
+            f"robot {description.name!r} has {counted(len(description.loops))}: a table of joints has none; take them "
+            "off first (Robot.tree, or dataclasses.replace(description, loops=()))"
+        )
     name = tip_name(description, tip)
     path = path_to(description, name)
     on_path = {joint.name for joint in path}

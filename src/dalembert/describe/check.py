@@ -6,7 +6,6 @@ physics does not is loaded, with a warning that names the link or joint and what
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -22,23 +21,18 @@ from dalembert.describe.description import (
     Joint,
     Link,
     Mesh,
-    Origin,
     Place,
     Shape,
     Sphere,
-    Vector,
 )
+from dalembert.describe.loops import checked_home, checked_loops
 from dalembert.describe.motionless import motionless
 from dalembert.describe.paths import escape
-from dalembert.errors import DescriptionError, unknown
+from dalembert.describe.refuse import at, finite, finite_origin, refuse, show, unit_axis
+from dalembert.errors import InputError, UnknownNameError, unknown
+from dalembert.friction.laws import checked as checked_friction
 
 Color = tuple[float, float, float, float]
-
-# An axis written with four digits, as 0.7071 0.7071 0, is meant to be a unit vector.
-AXIS_ROUNDING = 1e-3
-# A unit axis keeps its bits, so that reading what was written gives the same description.
-AXIS_EXACT = 4e-16
-AXIS_ZERO = 1e-9
 
 
 def check(description: Description) -> Description:
@@ -54,21 +48,12 @@ def check(description: Description) -> Description:
     _mimics(joints)
     links = tuple(_link(link, warnings) for link in _painted(description.links))
     _whole(description)
+    loops, home = checked_loops(description, warnings), checked_home(description, warnings)
     x, y, z = (float(g) for g in description.gravity)
-    checked = replace(description, links=links, joints=joints, gravity=(x, y, z))
+    checked = replace(description, links=links, joints=joints, gravity=(x, y, z), loops=loops, home=home)
     warnings += [*_locked(joints), *motionless(checked)]
     fresh = [text for text in warnings if text not in description.warnings]
     return replace(checked, warnings=(*description.warnings, *fresh))
-
-
-def at(place: Place) -> str:
-    """`file:line:column: `, or nothing for what was never in a file."""
-    return "" if place == Place() else f"{place}: "
-
-
-def refuse(place: Place, sentence: str) -> DescriptionError:
-    """The error that says where and what."""
-    return DescriptionError(at(place) + sentence)
 
 
 # names and tree
@@ -79,6 +64,7 @@ def _names(d: Description) -> None:
         raise refuse(d.place, f"robot {d.name!r} has no link; describe at least one")
     _unique("link", [(link.name, link.place) for link in d.links])
     _unique("joint", [(joint.name, joint.place) for joint in d.joints])
+    _unique("loop", [(loop.name, loop.place) for loop in d.loops])
 
 
 def _unique(kind: str, named: Iterable[tuple[str, Place]]) -> None:
@@ -107,7 +93,8 @@ def check_tree(d: Description) -> None:
             raise refuse(
                 joint.place,
                 f"link {joint.child!r} is the child of two joints, {other!r} and {joint.name!r}; "
-                "a tree gives every link one parent, so remove one (a closed loop needs a loop closure)",
+                "a tree gives every link one parent, so remove one (and close the loop with a <loop_joint>, in TOML "
+                "with [[loops]])",
             )
         parent_joint[joint.child] = joint
     _no_cycle(d, parent_joint)
@@ -150,35 +137,13 @@ def _joint(joint: Joint, warnings: list[str]) -> Joint:
             f"joint {joint.name!r} is of type {joint.kind!r}; "
             "choose revolute, continuous, prismatic or fixed",
         )
-    _origin(joint.origin, joint.place, f"joint {joint.name!r}")
+    finite_origin(joint.origin, joint.place, f"joint {joint.name!r}")
     if joint.kind == "fixed":
         plain = Joint(joint.name, "fixed", joint.parent, joint.child)
         return replace(plain, origin=joint.origin, place=joint.place)
     _limit(joint)
-    _drive(joint)
-    return replace(joint, axis=_axis(joint, warnings))
-
-
-def _axis(joint: Joint, warnings: list[str]) -> Vector:
-    _finite(joint.axis, joint.place, f"the axis of joint {joint.name!r}")
-    largest = max(abs(a) for a in joint.axis)
-    if largest < AXIS_ZERO:
-        raise refuse(
-            joint.place,
-            f"the axis of joint {joint.name!r} is {_show(joint.axis)}, which has no direction; "
-            "give a unit vector such as 0 0 1",
-        )
-    ratio = tuple(a / largest for a in joint.axis)
-    norm = math.hypot(*ratio)
-    if abs(math.hypot(*joint.axis) - 1.0) <= AXIS_EXACT:
-        return joint.axis
-    x, y, z = (r / norm for r in ratio)
-    if abs(norm * largest - 1.0) > AXIS_ROUNDING:
-        warnings.append(
-            f"{at(joint.place)}the axis of joint {joint.name!r} is {_show(joint.axis)}, of length "
-            f"{norm * largest:.6g}; it is taken as the unit vector {x:.6g} {y:.6g} {z:.6g}"
-        )
-    return (x, y, z)
+    axis = unit_axis(joint.axis, joint.place, f"joint {joint.name!r}", warnings)
+    return replace(joint, drive=_drive(joint), axis=axis)
 
 
 def _limit(joint: Joint) -> None:
@@ -188,7 +153,7 @@ def _limit(joint: Joint) -> None:
     for name in ("lower", "upper", "effort", "velocity"):
         value = getattr(limit, name)
         if value is not None:
-            _finite((value,), joint.place, f"the {name} limit of joint {joint.name!r}")
+            finite((value,), joint.place, f"the {name} limit of joint {joint.name!r}")
     if joint.kind == "continuous" and (limit.lower is not None or limit.upper is not None):
         raise refuse(
             joint.place,
@@ -222,7 +187,7 @@ def _locked(joints: Sequence[Joint]) -> list[str]:
     ]
 
 
-def _drive(joint: Joint) -> None:
+def _drive(joint: Joint) -> Drive:
     drive: Drive = joint.drive
     who = f"joint {joint.name!r}"
     values = {
@@ -233,16 +198,20 @@ def _drive(joint: Joint) -> None:
         "spring stiffness": drive.stiffness,
     }
     for name, value in values.items():
-        _finite((value,), joint.place, f"the {name} of {who}")
+        finite((value,), joint.place, f"the {name} of {who}")
         if value < 0:
             raise refuse(
                 joint.place,
                 f"the {name} of {who} is {value!r}; it is a magnitude and must not be negative",
             )
-    _finite((drive.gear_ratio,), joint.place, f"the gear ratio of {who}")
-    _finite((drive.rest,), joint.place, f"the spring's rest position of {who}")
+    finite((drive.gear_ratio,), joint.place, f"the gear ratio of {who}")
+    finite((drive.rest,), joint.place, f"the spring's rest position of {who}")
     if drive.gear_ratio == 0:
         raise refuse(joint.place, f"the gear ratio of {who} is 0; write 1 for a direct drive")
+    try:
+        return replace(drive, friction=tuple(checked_friction(term) for term in drive.friction))
+    except (InputError, UnknownNameError, TypeError) as error:
+        raise refuse(joint.place, f"the friction of {who}: {error}") from None
 
 
 def _mimics(joints: Sequence[Joint]) -> None:
@@ -263,7 +232,7 @@ def _mimics(joints: Sequence[Joint]) -> None:
                 f"{joint.name!r} fixed too",
             )
         numbers = (joint.mimic.multiplier, joint.mimic.offset)
-        _finite(numbers, joint.place, f"the mimic of joint {joint.name!r}")
+        finite(numbers, joint.place, f"the mimic of joint {joint.name!r}")
         _no_mimic_cycle(joint, by_name)
 
 
@@ -312,9 +281,9 @@ def _painted(links: Sequence[Link]) -> list[Link]:
 
 def _inertial(link: Link, inertial: Inertial, warnings: list[str]) -> None:
     who = f"link {link.name!r}"
-    _finite((inertial.mass,), link.place, f"the mass of {who}")
-    _finite(inertial.inertia, link.place, f"the inertia of {who}")
-    _origin(inertial.origin, link.place, f"the inertial of {who}")
+    finite((inertial.mass,), link.place, f"the mass of {who}")
+    finite(inertial.inertia, link.place, f"the inertia of {who}")
+    finite_origin(inertial.origin, link.place, f"the inertial of {who}")
     if inertial.mass < 0:
         raise refuse(
             link.place,
@@ -350,24 +319,24 @@ def _possible(link: Link, inertial: Inertial, warnings: list[str]) -> None:
 
 
 def _shape(shape: Shape, place: Place, who: str, warnings: list[str]) -> Shape:
-    _origin(shape.origin, place, who)
+    finite_origin(shape.origin, place, who)
     if isinstance(shape.geometry, Mesh):
         _mesh(shape.geometry, place, who)
     for name, value in _sizes(shape.geometry):
-        _finite((value,), place, f"the {name} of {who}")
+        finite((value,), place, f"the {name} of {who}")
         if value < 0:
             raise refuse(place, f"the {name} of {who} is {value!r} m; a size must not be negative")
     return shape if shape.color is None else replace(shape, color=_color(shape.color, place, who, warnings))
 
 
 def _color(color: Color, place: Place, who: str, warnings: list[str]) -> Color:
-    _finite(color, place, f"the colour of {who}")
+    finite(color, place, f"the colour of {who}")
     if all(0 <= c <= 1 for c in color):
         return color
     r, g, b, a = (min(max(c, 0.0), 1.0) for c in color)
     warnings.append(
-        f"{at(place)}the colour of {who} is {_show(color)}, and r g b a lie in 0…1; "
-        f"it is drawn as {_show((r, g, b, a))}"
+        f"{at(place)}the colour of {who} is {show(color)}, and r g b a lie in 0…1; "
+        f"it is drawn as {show((r, g, b, a))}"
     )
     return (r, g, b, a)
 
@@ -385,28 +354,13 @@ def _sizes(geometry: Geometry) -> list[tuple[str, float]]:
 
 
 def _mesh(mesh: Mesh, place: Place, who: str) -> None:
-    _finite(mesh.scale, place, f"the mesh scale of {who}")
+    finite(mesh.scale, place, f"the mesh scale of {who}")
     reason = escape(mesh.filename)
     if reason is not None:
         raise refuse(place, f"the mesh of {who} is refused: {reason}")
 
 
 # numbers
-
-
-def _origin(origin: Origin, place: Place, who: str) -> None:
-    _finite(origin.xyz, place, f"the origin's xyz of {who}")
-    _finite(origin.rpy, place, f"the origin's rpy of {who}")
-
-
-def _finite(values: Sequence[float], place: Place, what: str) -> None:
-    for value in values:
-        if not math.isfinite(value):
-            raise refuse(place, f"{what} is {value!r}; write a finite number")
-
-
-def _show(values: Sequence[float]) -> str:
-    return " ".join(f"{v:.6g}" for v in values)
 
 
 def _three(value: object) -> bool:
@@ -419,7 +373,7 @@ def _three(value: object) -> bool:
 def _whole(d: Description) -> None:
     if not _three(d.gravity):
         raise refuse(d.place, f"the gravity of robot {d.name!r} is {d.gravity!r}; give three numbers [m/s²]")
-    _finite(d.gravity, d.place, f"the gravity of robot {d.name!r}")
+    finite(d.gravity, d.place, f"the gravity of robot {d.name!r}")
     names = [link.name for link in d.links]
     if d.tip is not None and d.tip not in names:
         raise refuse(d.place, f"the tip of robot {d.name!r} is the {unknown('link', d.tip, names)}")

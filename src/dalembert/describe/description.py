@@ -13,9 +13,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dalembert.friction.laws import Friction
+
 Vector = tuple[float, float, float]
 JointKind = Literal["revolute", "continuous", "prismatic", "fixed"]
 ZERO: Vector = (0.0, 0.0, 0.0)
+# How a loop may close: what two frames keep to each other. `algorithms.relations` says each as equations.
+LOOP_KINDS = (
+    "weld",  # the two frames coincide
+    "hinge",  # they share the axis, and turn about it
+    "ball",  # their origins coincide
+    "slider",  # they share the axis without turning, and slide along it
+    "cylinder",  # they share the axis, turn about it and slide along it
+    "plane",  # the second origin stays in the first frame's plane across the axis
+    "line",  # the second origin stays on the axis
+    "flush",  # plane on plane: across the axis, free to slide and to turn about it
+    "universal",  # the origins coincide; the axis (z) stays at right angles to the second frame's next axis (x)
+    "distance",  # the origins keep their distance
+    "orientation",  # the frames stay parallel
+)
+LOOPS_WITHOUT_AXIS = ("weld", "ball", "distance", "orientation")
 
 
 @dataclass(frozen=True)
@@ -135,7 +152,8 @@ class Drive:
 
     rotor_inertia J_m [kg m²] of the motor before the gear, gear_ratio N (reflected inertia N² J_m),
     damping b [N m s/rad], coulomb (for positive, for negative velocity; both as magnitudes) [N m],
-    spring stiffness k [N m/rad] about `rest` [rad].
+    spring stiffness k [N m/rad] about `rest` [rad]. `friction` holds further terms, of any law of `dalembert.friction`;
+    damping and coulomb are two that have names of their own.
     """
 
     rotor_inertia: float = 0.0
@@ -144,6 +162,7 @@ class Drive:
     coulomb: tuple[float, float] = (0.0, 0.0)
     stiffness: float = 0.0
     rest: float = 0.0
+    friction: tuple[Friction, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -164,8 +183,27 @@ class Joint:
 
 
 @dataclass(frozen=True)
+class Loop:
+    """What closes a loop of the tree: two links that a further joint, of one of the `LOOP_KINDS`, holds together.
+
+    `first_origin` and `second_origin` are the frames of that joint on its two links, either of which may be the
+    root; `axis` is in the first of these frames (and in the second, once the loop is closed), of unit length once
+    read, (0, 0, 1) for kinds that have none; `length` [m] is that of kind "distance"."""
+
+    name: str
+    kind: str
+    first: str
+    second: str
+    first_origin: Origin = Origin()
+    second_origin: Origin = Origin()
+    axis: Vector = (0.0, 0.0, 1.0)
+    length: float | None = None
+    place: Place = field(default=Place(), compare=False)
+
+
+@dataclass(frozen=True)
 class Description:
-    """A mechanism as written. The links and joints form a tree; `read` functions check that."""
+    """A mechanism as written. The links and joints form a tree, and loops close it; `read` functions check that."""
 
     name: str
     links: tuple[Link, ...]
@@ -173,5 +211,7 @@ class Description:
     gravity: Vector = (0.0, 0.0, -9.81)
     tip: str | None = None  # the link that fk and jacobian mean when no frame is named
     notes: str = ""  # where the figures come from
+    loops: tuple[Loop, ...] = ()
+    home: tuple[tuple[str, float], ...] = ()  # positions of joints by name, to start from; others 0 [rad or m]
     warnings: tuple[str, ...] = field(default=(), compare=False)
     place: Place = field(default=Place(), compare=False)

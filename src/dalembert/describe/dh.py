@@ -260,7 +260,8 @@ def to_dh(description: Description, convention: str = "standard", *, tip: str | 
 
     Axes zᵢ are the joints' axes, xᵢ the common normals; `next_frame` and `first_frame` say what is
     chosen where geometry leaves a choice. What four numbers per joint cannot say stands in `base` and
-    `tool`, so that the table's forward kinematics is the tree's. Fixed links are lumped.
+    `tool`, so that the table's forward kinematics is the tree's. Fixed links are lumped; loops are refused,
+    and a home configuration stays behind.
     """
     check_convention(convention)
     chain = serial_chain(description, tip)

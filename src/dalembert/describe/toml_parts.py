@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert.describe.description import (
+    LOOP_KINDS,
     Box,
     Capsule,
     Cylinder,
@@ -19,6 +20,7 @@ from dalembert.describe.description import (
     JointKind,
     Limit,
     Link,
+    Loop,
     Mesh,
     Mimic,
     Origin,
@@ -32,17 +34,21 @@ from dalembert.describe.toml_schema import (
     Placed,
     TomlDrive,
     TomlFrame,
+    TomlFriction,
     TomlInertial,
     TomlJoint,
     TomlLimit,
     TomlLink,
+    TomlLoop,
     TomlMimic,
+    TomlRobot,
     TomlRoot,
     TomlRound,
     TomlRow,
     TomlShape,
 )
-from dalembert.errors import unknown
+from dalembert.errors import InputError, UnknownNameError, unknown
+from dalembert.friction.laws import Friction, friction
 from dalembert.spatial.vector import add, scale
 
 JOINT_KINDS = (*KINDS, "fixed")
@@ -108,6 +114,33 @@ class Parts:
         )
         return Link(frame.name, place=place), joint
 
+    def loop(self, loop: TomlLoop, path: Path) -> Loop:
+        return Loop(
+            loop.name if loop.name is not None else f"loop{int(path[-1]) + 1}",
+            self.choose("kind of loop", loop.kind, LOOP_KINDS, (*path, "kind")),
+            loop.first,
+            loop.second,
+            Origin(loop.first_xyz, self.rpy(loop.first_rpy, loop.first_rpy_deg, path, "first_rpy")),
+            Origin(loop.second_xyz, self.rpy(loop.second_rpy, loop.second_rpy_deg, path, "second_rpy")),
+            loop.axis,
+            loop.length,
+            self.source.place(*path),
+        )
+
+    def home(self, robot: TomlRobot, joints: Sequence[Joint]) -> tuple[tuple[str, float], ...]:
+        """The positions in `home` (rad, m), then those in `home_deg`."""
+        sliding = {joint.name for joint in joints if joint.kind == "prismatic"}
+        names = [joint.name for joint in joints if joint.kind != "fixed"]
+        for key, written in (("home", robot.home), ("home_deg", robot.home_deg)):
+            for name in written:
+                self.choose("joint", name, names, (key, name))
+        for name in robot.home_deg:
+            if name in robot.home:
+                raise self.source.error(("home_deg", name), f"joint {name!r} stands in home too; keep one")
+            if name in sliding:
+                raise self.source.error(("home_deg", name), "a prismatic joint moves in metres; write home instead")
+        return (*robot.home.items(), *((name, math.radians(x)) for name, x in robot.home_deg.items()))
+
     def choose(self, what: str, value: str, choices: Sequence[str], path: Path) -> Any:
         if value not in choices:
             raise self.source.error(path, str(unknown(what, value, choices)))
@@ -131,11 +164,11 @@ class Parts:
             )
         return math.radians(degrees)
 
-    def rpy(self, rpy: Vector | None, rpy_deg: Vector | None, path: Path) -> Vector:
+    def rpy(self, rpy: Vector | None, rpy_deg: Vector | None, path: Path, key: str = "rpy") -> Vector:
         if rpy_deg is None:
             return rpy or (0.0, 0.0, 0.0)
         if rpy is not None:
-            raise self.source.error((*path, "rpy"), "give rpy or rpy_deg, not both")
+            raise self.source.error((*path, key), f"give {key} or {key}_deg, not both")
         roll, pitch, yaw = (math.radians(a) for a in rpy_deg)
         return (roll, pitch, yaw)
 
@@ -170,7 +203,15 @@ class Parts:
     def drive(self, drive: TomlDrive, straight: bool, path: Path) -> Drive:
         both = drive.coulomb if isinstance(drive.coulomb, tuple) else (drive.coulomb, drive.coulomb)
         rest = self.position(drive.rest, drive.rest_deg, straight, path, "rest")
-        return Drive(drive.rotor_inertia, drive.gear_ratio, drive.damping, both, drive.stiffness, rest or 0.0)
+        terms = tuple(self.friction(term, (*path, "friction", i)) for i, term in enumerate(drive.friction))
+        return Drive(drive.rotor_inertia, drive.gear_ratio, drive.damping, both, drive.stiffness, rest or 0.0, terms)
+
+    def friction(self, term: TomlFriction, path: Path) -> Friction:
+        written = {key: getattr(term, key) for key in term.__struct_fields__ if getattr(term, key) is not None}
+        try:
+            return friction(**written)
+        except (InputError, UnknownNameError) as error:
+            raise self.source.error(path, str(error)) from None
 
     def mimic(self, mimic: TomlMimic | None, straight: bool, path: Path) -> Mimic | None:
         if mimic is None:

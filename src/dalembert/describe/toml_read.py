@@ -5,6 +5,10 @@
     d = 0.3
     alpha_deg = 90
     inertial = { mass = 2.0, com = [0, 0, -0.1], inertia = [0.02, 0.02, 0.01] }
+    [[loops]]                        # what closes the tree, if it is closed
+    kind = "ball"
+    first = "link3"
+    second = "base"
 
 `toml_schema` lists every key. Messages name the TOML path and the line.
 """
@@ -80,13 +84,16 @@ def _describe(robot: TomlRobot, parts: Parts) -> Description:
         )
     tree = _tree(robot, parts) if robot.dh is None else _table(robot, robot.dh, parts)
     frames = [parts.frame(frame, ("frames", i)) for i, frame in enumerate(robot.frames)]
+    joints = (*tree.joints, *(joint for _, joint in frames))
     return Description(
         robot.name,
         (*tree.links, *(link for link, _ in frames)),
-        (*tree.joints, *(joint for _, joint in frames)),
+        joints,
         robot.gravity,
         robot.tip if robot.tip is not None else tree.tip,
         robot.notes,
+        tuple(parts.loop(loop, ("loops", i)) for i, loop in enumerate(robot.loops)),
+        parts.home(robot, joints),
         place=Place(parts.source.file),
     )
 

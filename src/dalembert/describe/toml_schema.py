@@ -72,6 +72,25 @@ class TomlLimit(Strict, frozen=True, kw_only=True):
     velocity_deg: float | None = None
 
 
+Level = float | tuple[float, float]  # for both directions, or for positive and negative velocity
+
+
+class TomlFriction(Strict, frozen=True, kw_only=True):
+    """A friction law and its parameters: which ones, `friction.LAWS` says."""
+
+    law: str
+    viscous: Level | None = None
+    coulomb: Level | None = None
+    breakaway: Level | None = None
+    speed: float | None = None
+    exponent: float | None = None
+    coefficient: Level | None = None
+    offset: float | None = None
+    load: float | None = None
+    smooth: str | None = None
+    width: float | None = None
+
+
 class TomlDrive(Strict, frozen=True, kw_only=True):
     rotor_inertia: float = 0.0
     gear_ratio: float = 1.0
@@ -80,6 +99,7 @@ class TomlDrive(Strict, frozen=True, kw_only=True):
     stiffness: float = 0.0
     rest: float | None = None
     rest_deg: float | None = None
+    friction: list[TomlFriction] = []
 
 
 class TomlMimic(Strict, frozen=True, kw_only=True):
@@ -112,6 +132,23 @@ class TomlFrame(Placed, frozen=True, kw_only=True):
 
     name: str
     link: str
+
+
+class TomlLoop(Strict, frozen=True, kw_only=True):
+    """What closes a loop: two links, each with the frame of the joint between them."""
+
+    kind: str
+    first: str
+    second: str
+    name: str | None = None  # loop1, loop2, …
+    first_xyz: Three = (0.0, 0.0, 0.0)
+    first_rpy: Three | None = None
+    first_rpy_deg: Three | None = None
+    second_xyz: Three = (0.0, 0.0, 0.0)
+    second_rpy: Three | None = None
+    second_rpy_deg: Three | None = None
+    axis: Three = (0.0, 0.0, 1.0)
+    length: float | None = None
 
 
 class TomlRow(Strict, frozen=True, kw_only=True):
@@ -153,7 +190,7 @@ class TomlDH(Strict, frozen=True, kw_only=True):
 
 
 class TomlRobot(Strict, frozen=True, kw_only=True):
-    """The whole file: a DH table, or links and joints."""
+    """The whole file: a DH table, or links and joints; and what closes loops."""
 
     name: str
     format: int = 1
@@ -164,3 +201,6 @@ class TomlRobot(Strict, frozen=True, kw_only=True):
     links: list[TomlLink] = []
     joints: list[TomlJoint] = []
     frames: list[TomlFrame] = []
+    loops: list[TomlLoop] = []
+    home: dict[str, float] = {}
+    home_deg: dict[str, float] = {}

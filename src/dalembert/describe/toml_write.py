@@ -24,6 +24,7 @@ from dalembert.describe.description import (
     Joint,
     Limit,
     Link,
+    Loop,
     Mesh,
     Mimic,
     Origin,
@@ -31,6 +32,7 @@ from dalembert.describe.description import (
     Sphere,
 )
 from dalembert.describe.toml_read import FORMAT
+from dalembert.friction.laws import spoken
 
 Fields = dict[str, Any]
 
@@ -45,8 +47,11 @@ def write_toml(description: Description) -> str:
         document.add("tip", tomlkit.item(description.tip))
     if description.notes:
         document.add("notes", _text(description.notes))
+    if description.home:
+        document.add("home", _item(dict(description.home)))
     _add_tables(document, "links", (_link(link) for link in description.links))
     _add_tables(document, "joints", (_joint(joint) for joint in description.joints))
+    _add_tables(document, "loops", (_loop(loop) for loop in description.loops))
     return tomlkit.dumps(document)
 
 
@@ -123,6 +128,13 @@ def _joint(joint: Joint) -> Fields:
     return fields
 
 
+def _loop(loop: Loop) -> Fields:
+    fields: Fields = {"name": loop.name, "kind": loop.kind}
+    for side, link, origin in (("first", loop.first, loop.first_origin), ("second", loop.second, loop.second_origin)):
+        fields |= {side: link} | {f"{side}_{key}": value for key, value in _origin(origin).items()}
+    return fields | _without({"axis": loop.axis, "length": loop.length}, {"axis": Loop.axis})
+
+
 def _limit(limit: Limit) -> Fields:
     return _without(vars(limit), {})
 
@@ -136,6 +148,8 @@ def _drive(drive: Drive) -> Fields:
     fields = _without(vars(drive), vars(Drive()))
     if "coulomb" in fields and drive.coulomb[0] == drive.coulomb[1]:
         fields["coulomb"] = drive.coulomb[0]
+    if "friction" in fields:
+        fields["friction"] = [spoken(term) for term in drive.friction]
     return fields
 
 

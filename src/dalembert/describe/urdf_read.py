@@ -1,9 +1,9 @@
 """URDF text → Description.
 
-Read: links, joints, inertials, visual and collision shapes, materials, and Dalembert's own elements
-for what URDF cannot say (`urdf_write` writes them). Ignored: everything foreign (gazebo, transmission,
-ros2_control, sensors, …), textures, safety controllers and calibration. Source: the URDF XML
-specification of ROS, and urdfdom where the specification is silent.
+Read: links, joints, inertials, visual and collision shapes, materials, the extension <loop_joint> for what closes a
+loop (Isaac Sim's, and formerly Drake's), and Dalembert's own elements for what URDF cannot say (`urdf_write` writes
+them). Ignored: everything foreign (gazebo, transmission, ros2_control, sensors, …), textures, safety controllers and
+calibration. Source: the URDF XML specification of ROS, and urdfdom where the specification is silent.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any, get_args
 
 from dalembert.describe.check import check
 from dalembert.describe.description import (
+    LOOP_KINDS,
+    LOOPS_WITHOUT_AXIS,
     Box,
     Capsule,
     Cylinder,
@@ -25,6 +27,7 @@ from dalembert.describe.description import (
     JointKind,
     Limit,
     Link,
+    Loop,
     Mesh,
     Mimic,
     Origin,
@@ -33,6 +36,8 @@ from dalembert.describe.description import (
     Vector,
 )
 from dalembert.describe.xml import Element, parse
+from dalembert.errors import InputError, UnknownNameError
+from dalembert.friction.laws import Friction, friction
 
 NAMESPACE = "https://dalembert.dev/urdf"
 PREFIX = "dalembert"
@@ -42,6 +47,16 @@ Color = tuple[float, float, float, float]
 _KINDS: tuple[JointKind, ...] = get_args(JointKind)
 _LIMITS = ("lower", "upper", "effort", "velocity")
 _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+# Joint types that say how a loop closes, and what each is here; our own names of kinds are read too.
+LOOP_TYPES = {
+    "revolute": "hinge",
+    "continuous": "hinge",
+    "fixed": "weld",
+    "spherical": "ball",
+    "prismatic": "slider",
+    "cylindrical": "cylinder",
+    "planar": "flush",
+}
 # What to do about each joint type of the standard that moves in more than one way.
 _UNSUPPORTED = {
     "floating": "the base is fixed here: remove the joint and its parent link, or make it fixed",
@@ -95,6 +110,8 @@ class _Reader:
             name=name,
             links=tuple(self._link(e) for e in root.all("link")),
             joints=tuple(self._joint(e) for e in root.all("joint")),
+            loops=tuple(_loop(e) for e in root.all("loop_joint")),
+            home=self._home(),
             warnings=tuple(self._warnings),
             place=root.place,
             **({} if own is None else _robot_extension(own)),
@@ -110,6 +127,10 @@ class _Reader:
             if found is not None:
                 return found
         return None
+
+    def _home(self) -> tuple[tuple[str, float], ...]:
+        found = [e for prefix in self._prefixes for e in self._root.all(f"{prefix}:home")]
+        return tuple((e.word("joint", "<robot>"), e.number("position", "<robot>")) for e in found)
 
     # links
 
@@ -214,8 +235,9 @@ class _Reader:
         damping = 0.0 if e is None else e.number("damping", who, 0.0)
         friction = 0.0 if e is None else e.number("friction", who, 0.0)
         own = self._own(joint, "drive")
+        terms = tuple(_friction(x, who) for prefix in self._prefixes for x in joint.all(f"{prefix}:friction"))
         if own is None:
-            return Drive(damping=damping, coulomb=(friction, friction))
+            return Drive(damping=damping, coulomb=(friction, friction), friction=terms)
         return Drive(
             rotor_inertia=own.number("rotor_inertia", who, 0.0),
             gear_ratio=own.number("gear_ratio", who, 1.0),
@@ -226,7 +248,24 @@ class _Reader:
             ),
             stiffness=own.number("stiffness", who, 0.0),
             rest=own.number("rest", who, 0.0),
+            friction=terms,
         )
+
+
+def _friction(e: Element, who: str) -> Friction:
+    written: dict[str, Any] = {
+        key: e.word(key, who) if key in ("law", "smooth") else _levels(e, key, who) for key in e.attributes
+    }
+    try:
+        return friction(written.pop("law", ""), **written)
+    except (InputError, UnknownNameError) as error:
+        raise e.refuse(f"<{e.tag}> of {who}: {error}") from None
+
+
+def _levels(e: Element, key: str, who: str) -> float | tuple[float, ...]:
+    """One number, or two for the two directions."""
+    many = len(e.word(key, who).split()) > 1
+    return e.numbers(key, 2, who) if many else e.number(key, who)
 
 
 def _robot_extension(e: Element) -> dict[str, Any]:
@@ -256,6 +295,30 @@ def _kind(e: Element, who: str) -> JointKind:
     raise e.refuse(f"{who} is of the unknown type {_short(kind)!r}; choose from {', '.join(_KINDS)}")
 
 
+def _loop(e: Element) -> Loop:
+    name = e.word("name", "a loop")
+    who = f"loop {name!r}"
+    kind = e.word("type", who)
+    if kind not in (*LOOP_TYPES, *LOOP_KINDS):
+        known = ", ".join((*LOOP_TYPES, *(k for k in LOOP_KINDS if k not in LOOP_TYPES)))
+        raise e.refuse(f"{who} is of the unknown type {_short(kind)!r}; choose from {known}")
+    kind = LOOP_TYPES.get(kind, kind)
+    first, second = e.need("link1", who), e.need("link2", who)
+    length = e.one("length", who)
+    return Loop(
+        name,
+        kind,
+        first.word("link", who),
+        second.word("link", who),
+        _placed(first, who),
+        _placed(second, who),
+        # A missing <axis> is x, as in every joint of URDF; where there can be none, what is written says nothing.
+        Loop.axis if kind in LOOPS_WITHOUT_AXIS else _axis(e.one("axis", who), who),
+        None if length is None else length.number("value", who),
+        e.place,
+    )
+
+
 def _vector(e: Element, attribute: str, who: str) -> Vector:
     x, y, z = e.numbers(attribute, 3, who)
     return (x, y, z)
@@ -263,8 +326,11 @@ def _vector(e: Element, attribute: str, who: str) -> Vector:
 
 def _origin(parent: Element, who: str) -> Origin:
     e = parent.one("origin", who)
-    if e is None:
-        return Origin()
+    return Origin() if e is None else _placed(e, who)
+
+
+def _placed(e: Element, who: str) -> Origin:
+    """The pose in an element's own attributes xyz and rpy."""
     xyz = _vector(e, "xyz", who) if "xyz" in e.attributes else Origin.xyz
     rpy = _vector(e, "rpy", who) if "rpy" in e.attributes else Origin.rpy
     return Origin(xyz, rpy)

@@ -5,9 +5,19 @@ elements of Dalembert's own namespace, only where needed; other programs skip th
 
     <dalembert:robot gravity="0 -9.81 0" tip="tool">where the figures come from</dalembert:robot>
     <dalembert:drive rotor_inertia="2e-4" gear_ratio="100" coulomb_positive="0.4" …/>   in a joint
+    <dalembert:friction law="stribeck" coulomb="0.3 0.4" breakaway="0.5" speed="0.02"/> in a joint
     <dalembert:limit unlimited="effort velocity"/>                                      in a joint
+    <dalembert:home joint="crank" position="0.5"/>
 
-The last is there because the standard wants four numbers in every <limit>: a number that is not known is
+What closes a loop is a <loop_joint>, as Isaac Sim reads it and Drake did, with a type of URDF where there is one:
+
+    <loop_joint name="closure" type="revolute">
+      <link1 link="coupler" xyz="0.5 0 0" rpy="0 0 0"/>
+      <link2 link="rocker" xyz="0.4 0 0" rpy="0 0 0"/>
+      <axis xyz="0 0 1"/>
+    </loop_joint>
+
+<dalembert:limit> is there because the standard wants four numbers in every <limit>: a number that is not known is
 written as a large one, which every reader takes, and declared unlimited.
 """
 
@@ -18,6 +28,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 
 from dalembert.describe.description import (
+    LOOPS_WITHOUT_AXIS,
     Box,
     Capsule,
     Cylinder,
@@ -28,16 +39,19 @@ from dalembert.describe.description import (
     Joint,
     Limit,
     Link,
+    Loop,
     Mesh,
     Origin,
     Shape,
     Sphere,
 )
-from dalembert.describe.urdf_read import NAMESPACE, PREFIX
+from dalembert.describe.urdf_read import LOOP_TYPES, NAMESPACE, PREFIX
 from dalembert.errors import DescriptionError
+from dalembert.friction.laws import Friction, spoken
 
 UNLIMITED = 1e9
 _ENDS = ("lower", "upper", "effort", "velocity")
+_TYPE_OF_LOOP = {kind: name for name, kind in reversed(LOOP_TYPES.items())}  # the first of two names
 _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 # What XML 1.0 cannot hold in any form.
@@ -55,6 +69,8 @@ def write_urdf(description: Description) -> str:
         *_robot(description),
         *(line for link in description.links for line in _link(link)),
         *(line for joint in description.joints for line in _joint(joint)),
+        *(line for loop in description.loops for line in _loop(loop)),
+        *(line for name, x in description.home for line in _home(name, x)),
     ]
     own = any(f"<{PREFIX}:" in line for line in body)
     # Capsules came with version 1.2; a reader that goes by the version skips them in a file without one.
@@ -179,11 +195,38 @@ def _drive(drive: Drive) -> list[str]:
     own = {
         f.name: _number(getattr(drive, f.name))
         for f in fields(Drive)
-        if f.name not in ("damping", "coulomb") and getattr(drive, f.name) != f.default
+        if f.name not in ("damping", "coulomb", "friction") and getattr(drive, f.name) != f.default
     }
     if two_sided:
         own |= {"coulomb_positive": _number(positive), "coulomb_negative": _number(negative)}
-    return [*lines, *(_element(f"{PREFIX}:drive", own) if own else [])]
+    lines += _element(f"{PREFIX}:drive", own) if own else []
+    return [*lines, *(line for term in drive.friction for line in _friction(term))]
+
+
+def _friction(term: Friction) -> list[str]:
+    return _element(f"{PREFIX}:friction", {key: _word(value) for key, value in spoken(term).items()})
+
+
+def _word(value: str | float | tuple[float, ...]) -> str:
+    return value if isinstance(value, str) else _numbers(value) if isinstance(value, tuple) else _number(value)
+
+
+# loops and home
+
+
+def _loop(loop: Loop) -> list[str]:
+    body = []
+    for tag, link, origin in (("link1", loop.first, loop.first_origin), ("link2", loop.second, loop.second_origin)):
+        body += _element(tag, {"link": link, "xyz": _numbers(origin.xyz), "rpy": _numbers(origin.rpy)})
+    if loop.kind not in LOOPS_WITHOUT_AXIS:
+        body += _element("axis", {"xyz": _numbers(loop.axis)})
+    if loop.length is not None:
+        body += _element("length", {"value": _number(loop.length)})
+    return _element("loop_joint", {"name": loop.name, "type": _TYPE_OF_LOOP.get(loop.kind, loop.kind)}, body)
+
+
+def _home(joint: str, position: float) -> list[str]:
+    return _element(f"{PREFIX}:home", {"joint": joint, "position": _number(position)})
 
 
 # XML

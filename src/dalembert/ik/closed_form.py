@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import kinematics
-from dalembert.arguments import switch
+from dalembert.arguments import need_tree, switch
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError
 from dalembert.ik import targets
@@ -50,6 +50,7 @@ def closed_form(
     angle is free (a wrist with two axes in line), it is that of `q0` (..., n), zero if not given; where that leaves
     branches without a solution, others are tried. Chains without a closed form are refused with the reason (`reason`
     tells it without a refusal)."""
+    need_tree(robot)
     solver = solver_of(robot, frame, switch("limits", limits))
     if isinstance(solver, str):
         raise InputError(f"no closed form for {robot.name!r}: {solver}")

@@ -110,6 +110,8 @@ def chain_of(model: Model, frame: Frame) -> Chain | str:
     named = f"frame {frame.name!r} of {model.name!r}"
     if model.n == 0:
         return f"{model.name!r} has no joints"
+    if model.loops:
+        return f"{model.name!r} is a closed chain: the closed forms are those of independent joints"
     if model.mimics:
         return f"{model.name!r} has mimic joints: the closed forms are those of independent joints"
     if len(path) != model.n:

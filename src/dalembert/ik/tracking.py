@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import numbers
+from dalembert.arguments import need_tree, numbers
 from dalembert.errors import InputError, MissingExtraError, unknown
 from dalembert.ik.numeric import goal
 from dalembert.ik.targets import as_targets
@@ -77,6 +77,7 @@ def tracking_velocity(
     `posture_rate` is q̇_ref, of which what does not move the frame is used. `method` replaces J⁺: "inverse", "damped"
     (Jᵀ(JJᵀ + λ²)⁻¹), "transpose" (Jᵀ/σ²), with which the error decays, but not at the rate K. Six weights as `rows`
     weigh what cannot be had all at once. Seed 003."""
+    need_tree(robot)
     if method not in METHODS:
         raise unknown("method", method, METHODS)
     weights = np.asarray(goal(rows, None).weights)

@@ -1,4 +1,4 @@
-"""Description → Model: order the tree, lump what does not move, fold mimic joints."""
+"""Description → Model: order the tree, lump what does not move, fold mimic joints, carry loops to moving bodies."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass, field, replace
 
 from dalembert.describe.chain import spatial_inertia
-from dalembert.describe.description import Description, Joint, Limit, Link
-from dalembert.model.model import BASE, Body, Coordinate, Frame, Model
+from dalembert.describe.description import Description, Drive, Joint, Limit, Link, Origin
+from dalembert.friction.laws import Friction, friction
+from dalembert.model.model import BASE, Body, Coordinate, Frame, Loop, Model
 from dalembert.spatial import Inertia, Pose
 
 
@@ -47,6 +48,7 @@ def build(description: Description) -> Model:
         tuple(float(g) for g in description.gravity),
         chosen,
         leaves,
+        _loops(description, draft.frames),
     )
 
 
@@ -86,15 +88,42 @@ def _walk(
         arrive(joint.child, len(draft.bodies) - 1, Pose())
 
 
+def _loops(description: Description, frames: list[Frame]) -> tuple[Loop, ...]:
+    """The loops, with their frames on the moving bodies that carry their links."""
+    of = {frame.name: frame for frame in frames}
+
+    def on(name: str, link: str, origin: Origin) -> Frame:
+        carrier = of[link]
+        return Frame(f"{name} on {link}", carrier.body, carrier.pose @ Pose.from_origin(origin.xyz, origin.rpy))
+
+    return tuple(
+        Loop(
+            loop.name,
+            loop.kind,
+            on(loop.name, loop.first, loop.first_origin),
+            on(loop.name, loop.second, loop.second_origin),
+            loop.axis,
+            loop.length,
+        )
+        for loop in description.loops
+    )
+
+
 def _drive(joint: Joint) -> dict[str, object]:
     drive = joint.drive
     return {
         "rotor_inertia": drive.gear_ratio**2 * drive.rotor_inertia,
-        "damping": drive.damping,
-        "coulomb": drive.coulomb,
+        "friction": _friction(drive),
         "stiffness": drive.stiffness,
         "rest": drive.rest,
     }
+
+
+def _friction(drive: Drive) -> tuple[Friction, ...]:
+    """Damping and Coulomb friction as terms like any other, then the others."""
+    named = [friction("viscous", viscous=drive.damping)] if drive.damping else []
+    named += [friction("coulomb", coulomb=drive.coulomb)] if any(drive.coulomb) else []
+    return (*named, *drive.friction)
 
 
 def _coordinates(

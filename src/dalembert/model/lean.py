@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dalembert.model.model import BASE, Body, Model
+from dalembert.model.model import BASE, Body, Frame, Model
 from dalembert.spatial import Inertia, Pose
 from dalembert.spatial.rotation import perpendicular
 from dalembert.spatial.vector import ZERO, Vector, cross, transpose
 
 
 def lean(model: Model) -> Model:
-    """The regrouped model; joints and frames keep their names and places."""
+    """The regrouped model; joints, frames and loops keep their names and places."""
     model = _aligned(model)
     inertias = [body.inertia for body in model.bodies]
     for i in reversed(range(len(model.bodies))):
@@ -72,18 +72,21 @@ def _aligned(model: Model) -> Model:
     bodies = []
     for body, turn in zip(model.bodies, turns, strict=True):
         before = turns[body.parent].inverse() if body.parent != BASE else Pose()
-        turned = turn != Pose()
+        oblique = turn != Pose()
         bodies.append(
             replace(
                 body,
                 placement=before @ body.placement @ turn,
-                axis=(0.0, 0.0, 1.0) if turned else body.axis,
-                inertia=body.inertia.to_parent(turn.inverse()) if turned else body.inertia,
+                axis=(0.0, 0.0, 1.0) if oblique else body.axis,
+                inertia=body.inertia.to_parent(turn.inverse()) if oblique else body.inertia,
             )
         )
-    frames = tuple(
-        replace(f, pose=turns[f.body].inverse() @ f.pose) if f.body != BASE else f for f in model.frames
-    )
-    return replace(model, bodies=tuple(bodies), frames=frames)
+
+    def turned(f: Frame) -> Frame:
+        return replace(f, pose=turns[f.body].inverse() @ f.pose) if f.body != BASE else f
+
+    frames = tuple(turned(f) for f in model.frames)
+    loops = tuple(replace(loop, first=turned(loop.first), second=turned(loop.second)) for loop in model.loops)
+    return replace(model, bodies=tuple(bodies), frames=frames, loops=loops)
 
 

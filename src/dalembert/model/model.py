@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from dalembert.errors import InputError, unknown
+from dalembert.friction.laws import Friction, Sides, depends_on_load, pieces
 from dalembert.spatial import Inertia, Pose
 from dalembert.spatial.vector import Vector
 
@@ -24,7 +25,8 @@ class Body:
 
     `placement` is the joint's frame in the parent's frame at zero; `axis` is a unit vector in it. The
     joint's position is multiplier · q[coordinate] + offset (1 and 0 but for mimic joints). `inertia`
-    is about the joint frame's origin. `rotor_inertia` is N² J_m, on the joint's side.
+    is about the joint frame's origin. `rotor_inertia` is N² J_m, on the joint's side. `friction` holds every term:
+    damping and Coulomb friction are two of them.
     """
 
     name: str
@@ -38,10 +40,25 @@ class Body:
     multiplier: float = 1.0
     offset: float = 0.0
     rotor_inertia: float = 0.0
-    damping: float = 0.0
-    coulomb: tuple[float, float] = (0.0, 0.0)
+    friction: tuple[Friction, ...] = ()
     stiffness: float = 0.0
     rest: float = 0.0
+
+    def friction_level(self, column: str) -> Sides:
+        """The sum over all friction terms of the level of one regressor column, for each direction."""
+        levels = [piece.level for term in self.friction for piece in pieces(term) if piece.column == column]
+        return sum((x[0] for x in levels), 0.0), sum((x[1] for x in levels), 0.0)
+
+    @property
+    def damping(self) -> float:
+        """The viscous coefficient of all terms, the mean of the two directions."""
+        plus, minus = self.friction_level("viscous")
+        return plus if plus == minus else 0.5 * (plus + minus)
+
+    @property
+    def coulomb(self) -> Sides:
+        """The Coulomb level of all terms, for each direction."""
+        return self.friction_level("coulomb")
 
 
 @dataclass(frozen=True)
@@ -51,6 +68,19 @@ class Frame:
     name: str
     body: int
     pose: Pose = Pose()
+
+
+@dataclass(frozen=True)
+class Loop:
+    """What two frames on two bodies (one may be the base) keep to each other: a kind of `algorithms.relations`, with
+    its axis in the first frame, and the length that kind "distance" keeps [m]."""
+
+    name: str
+    kind: str
+    first: Frame
+    second: Frame
+    axis: Vector = (0.0, 0.0, 1.0)
+    length: float | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +106,7 @@ class Model:
     gravity: Vector = (0.0, 0.0, -9.81)
     tip: str | None = None
     tips: tuple[str, ...] = field(default=())  # what could be meant when `tip` is None
+    loops: tuple[Loop, ...] = ()  # what closes the tree
 
     @property
     def n(self) -> int:
@@ -93,6 +124,11 @@ class Model:
             b.coordinate != i or b.multiplier != 1.0 or b.offset != 0.0
             for i, b in enumerate(self.bodies)
         )
+
+    @cached_property
+    def friction_by_load(self) -> bool:
+        """Whether some joint's friction depends on the torque it transmits."""
+        return any(depends_on_load(term) for body in self.bodies for term in body.friction)
 
     @cached_property
     def _frame_of(self) -> dict[str, Frame]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.arguments import need_tree
 from dalembert.errors import InputError
 from dalembert.motion.tasks import ROTATION, TRANSLATION, Array, Task, finite, picked, task
 
@@ -39,6 +40,8 @@ def remembered(robot: Robot, key: Any, make: Callable[[], T]) -> T:
 
 
 def need_joints(robot: Robot) -> None:
+    """Joints there must be, and free ones: what a Jacobian tells of a tree does not hold once a loop closes it."""
+    need_tree(robot)
     if robot.n == 0:
         raise InputError(f"{robot.name!r} has no joints: nothing of it moves")
 

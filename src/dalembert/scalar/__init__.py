@@ -13,7 +13,22 @@ from typing import Any
 
 Scalar = Any
 
-__all__ = ["absolute", "arctan2", "by_sign", "cos", "maximum", "minimum", "sign", "sin", "sqrt", "where"]
+__all__ = [
+    "absolute",
+    "arctan2",
+    "by_sign",
+    "cos",
+    "exp",
+    "log",
+    "maximum",
+    "minimum",
+    "power",
+    "sign",
+    "sin",
+    "sqrt",
+    "tanh",
+    "where",
+]
 
 
 @singledispatch
@@ -38,6 +53,26 @@ def absolute(x: Scalar) -> Scalar:
 
 
 @singledispatch
+def exp(x: Scalar) -> Scalar:
+    """eˣ; infinite where it is too large for a number."""
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+@singledispatch
+def log(x: Scalar) -> Scalar:
+    """The natural logarithm; −∞ at zero, NaN for a negative number, as machine code gives."""
+    return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
+
+
+@singledispatch
+def tanh(x: Scalar) -> Scalar:
+    return math.tanh(x)
+
+
+@singledispatch
 def arctan2(y: Scalar, x: Scalar) -> Scalar:
     """The angle of the point (x, y). A plain y goes with an x of any kind."""
     own = arctan2.dispatch(type(x))
@@ -56,6 +91,18 @@ def minimum(a: Scalar, b: Scalar) -> Scalar:
 
 def maximum(a: Scalar, b: Scalar) -> Scalar:
     return where(a > b, a, b)
+
+
+def power(x: Scalar, exponent: float) -> Scalar:
+    """x to a positive power that is a plain number, for x ≥ 0. Multiples of one half up to 8 are products and square
+    roots; any other goes through exp and log, and loses digits as |exponent · ln x| grows."""
+    whole, half = divmod(2.0 * exponent, 2.0)
+    if half in (0.0, 1.0) and 0.0 < exponent <= 8.0:
+        result: Scalar = sqrt(x) if half else 1.0
+        for _ in range(int(whole)):
+            result = result * x
+        return result
+    return where(x > 0.0, exp(exponent * log(x)), where(x <= 0.0, 0.0, math.nan))
 
 
 def by_sign(x: Scalar, positive: Scalar, negative: Scalar) -> Scalar:

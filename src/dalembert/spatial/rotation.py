@@ -20,6 +20,7 @@ from dalembert.spatial.vector import (
     Scalar,
     Vector,
     add,
+    cross,
     dot,
     matadd,
     matmul,
@@ -160,6 +161,19 @@ def euler_rates(cos_sin: Sequence[tuple[Scalar, Scalar]], angles: str = "zyz") -
     for axis, k in zip(axes, order, strict=True):
         columns[k] = matvec(R, _AXES[axis])
         R = matmul(R, about(_AXES[axis], *cos_sin[k]))
+    return tuple(zip(*columns, strict=True))
+
+
+def euler_rates_dot(B: Matrix, rates: Vector, angles: str = "zyz") -> Matrix:
+    """Ḃ(α, α̇) of B(α): the axis b_k of a factor is carried by the turns before it, ḃ_k = (Σ b_j α̇_j) × b_k over the
+    factors j before k."""
+    _, order = _sequence(angles)
+    axes = list(zip(*B, strict=True))
+    columns: list[Vector] = [(), (), ()]
+    w: Vector = (0.0, 0.0, 0.0)
+    for k in order:
+        columns[k] = cross(w, axes[k])
+        w = add(w, scale(rates[k], axes[k]))
     return tuple(zip(*columns, strict=True))
 
 

@@ -477,6 +477,10 @@ class Equations:
                 return f"joint {body.joint!r} has a spring"
             if body.coulomb[0] != body.coulomb[1]:
                 return f"the Coulomb friction of joint {body.joint!r} differs between its directions"
+            for term in body.friction:
+                plus, minus = body.friction_level("viscous")
+                if term.law not in ("viscous", "coulomb") or term.smooth or term.values.get("load") or plus != minus:
+                    return f"the friction of joint {body.joint!r} is {term!r}"
             followed = self.model.coordinates[body.coordinate].name
             if body.joint != followed and (body.damping or any(body.coulomb)):
                 return f"joint {body.joint!r}, which follows {followed!r}, has friction of its own"

@@ -21,7 +21,7 @@ def to_sympy(e: Equations, what: str) -> Any:
     names = symbols(e)
     whole = ALIASES.get(what, what) in TABLE
     value = quantity(e, what) if whole else entry(e, what)[1]
-    made = _converted(value, names)
+    made = converted(value, names)
     if not isinstance(made, list):
         return made
     nested = made and isinstance(made[0], list) and made[0] and isinstance(made[0][0], list)
@@ -42,9 +42,10 @@ def symbols(e: Equations) -> dict[str, Any]:
     return names
 
 
-def _converted(A: Any, names: dict[str, Any]) -> Any:
+def converted(A: Any, names: dict[str, Any]) -> Any:
+    """A polynomial, or nested lists of them, with its names replaced."""
     if not isinstance(A, Polynomial):
-        return [_converted(a, names) for a in A]
+        return [converted(a, names) for a in A]
     import sympy
 
     terms = []

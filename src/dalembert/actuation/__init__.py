@@ -1,0 +1,1 @@
+"""What drives a robot, and what gives way between drive and link: motors, gears, flexible joints, friction."""

@@ -1,0 +1,372 @@
+"""A robot and its motors as one system: voltages in, motion out, and every joule accounted for.
+
+    θ̇_m = G q̇,     B θ̇_m + J_m θ̈_m + τ_load = K_T i,     M(q) q̈ + c + g [+ friction] = Gᵀ E τ_load,
+
+so (M + Gᵀ E J_m G) q̈ = Gᵀ E (K_T i − B θ̇_m) − c − g. E holds what the gears pass on: 1 without losses, else η or
+1/η_b by the sign of the power τ_load θ̇_m, taken from the motion without losses (which has the same sign for a single
+joint; for several that are coupled it may differ near zero power).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.actuation.books import friction_loss, own_friction, spring_energy
+from dalembert.actuation.equilibrium import Equilibrium, balance
+from dalembert.actuation.motors import DCMotor, Motor, Scalars
+from dalembert.actuation.rotors import Rotor, has_rotors, with_rotors, without_rotors
+from dalembert.actuation.transmission import Transmission
+from dalembert.actuation.values import plain_tree
+from dalembert.algorithms import composite, energy, friction, linear, newton_euler
+from dalembert.arguments import switch
+from dalembert.compile import Kernel, compile_function
+from dalembert.errors import InputError, unknown
+from dalembert.flow import Flow
+from dalembert.kernels import singular_mass
+from dalembert.model import Model
+from dalembert.model.lean import lean
+from dalembert.motion.tasks import finite
+from dalembert.robot import Robot
+
+Array = NDArray[np.float64]
+Scalar = Any
+
+# How a driven robot's power flows [W], and where its energy is [J]: supply = losses + d(energies)/dt.
+LOSSES = ("copper_loss", "conversion_loss", "bearing_loss", "gear_loss", "friction_loss")
+ENERGIES = ("kinetic_energy", "rotor_energy", "potential_energy", "spring_energy", "magnetic_energy")
+OUTPUTS = ("supply_power", "mechanical_power", *LOSSES, *ENERGIES)
+
+ROTORS = ("reflected", "exact")
+# Of a torque: a motor that reaches it up to rounding reaches it.
+WITHIN = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Holding:
+    """What holds a robot still: `input` of each motor, its `torque` [N m] and `state`; `reachable`, whether the
+    limits of the motors allow it; `residual`, the largest joint acceleration left [rad/s²], recomputed from the whole
+    system."""
+
+    input: Array
+    torque: Array
+    state: Array
+    reachable: bool
+    residual: float
+
+
+class DrivenRobot:
+    """A robot behind motors and a transmission.
+
+    `motors`: one, for all joints alike, or a sequence, one per row of the transmission. `transmission`: a
+    `Transmission`, or ratios, one per joint; the description's gear ratios if not given. `friction`: the robot's own
+    friction and springs count (the motors' bearings always do). `reduced`: inductances are left out.
+
+    Rotor inertia is counted once. Where any motor has an `inertia`, those of the motors replace what the description
+    says; where none has, the description's N² J_m stays, on the joints' side. rotors="exact" makes the motors' rotors
+    bodies on the links before their joints (`with_rotors`), with gyroscopic effects; it needs one motor per joint and
+    gears without losses."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        motors: Motor | Sequence[Motor],
+        transmission: Transmission | Sequence[float] | None = None,
+        *,
+        friction: bool = False,
+        reduced: bool = False,
+        rotors: str = "reflected",
+    ) -> None:
+        self.robot = plain_tree(robot, "DrivenRobot")
+        self.transmission = _transmission(robot, transmission)
+        self.motors = _motors(motors, self.transmission, switch("reduced", reduced))
+        self.friction = own_friction(robot, friction)
+        if rotors not in ROTORS:
+            raise unknown("way of rotors", rotors, ROTORS)
+        self.rotors = rotors
+        inertias = tuple(m.inertia for m in self.motors)
+        if has_rotors(robot) and any(inertias):
+            raise InputError(f"{robot.name!r} has rotors as bodies: the motors' inertias would count twice")
+        self.model: Model = robot.model
+        if any(inertias):
+            self.model = without_rotors(robot.model)
+        if rotors == "exact":
+            self.model = self._exact(inertias)
+            inertias = (0.0,) * len(inertias)
+        self.inertias = inertias
+        self._lean = lean(self.model)
+
+    def _exact(self, inertias: tuple[float, ...]) -> Model:
+        G = self.transmission
+        if not G.diagonal or not G.lossless:
+            raise InputError("rotors='exact' needs one motor per joint, and gears without losses")
+        names = self.robot.joint_names
+        given = {
+            name: Rotor(J, row[k])
+            for k, (name, J, row) in enumerate(zip(names, inertias, G.matrix, strict=True))
+            if J > 0
+        }
+        return with_rotors(self.robot, given or None).model
+
+    # --------------------------------------------------------------------------------------------- what it is
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.model.n
+
+    @cached_property
+    def motor_names(self) -> tuple[str, ...]:
+        """The joints' names where each joint has its motor; else motor1, motor2, …"""
+        if self.transmission.diagonal:
+            return self.robot.joint_names
+        return tuple(f"motor{k + 1}" for k in range(len(self.motors)))
+
+    @cached_property
+    def states(self) -> tuple[str, ...]:
+        """Names of x: positions, rates, then what the motors remember."""
+        joint = self.robot.joint_names
+        own = [f"{name}_{s}" for name, motor in zip(self.motor_names, self.motors, strict=True) for s in motor.states]
+        return (*joint, *(f"{name}_rate" for name in joint), *own)
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of u: …_voltage, …_command or …_torque."""
+        return tuple(f"{name}_{motor.input}" for name, motor in zip(self.motor_names, self.motors, strict=True))
+
+    def __repr__(self) -> str:
+        return f"<DrivenRobot {self.robot.name!r}: {self.n} joints, {len(self.motors)} motors>"
+
+    # ------------------------------------------------------------------------------------------ over any scalar
+    def _split(self, x: Scalars) -> tuple[Scalars, Scalars, list[Scalars]]:
+        n = self.n
+        own, first = [], 2 * n
+        for motor in self.motors:
+            own.append(x[first : first + len(motor.states)])
+            first += len(motor.states)
+        return x[:n], x[n : 2 * n], own
+
+    def _accelerations(self, x: Scalars, u: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+        """(q̈, E): joint accelerations and what each gear passes on."""
+        q, qd, own = self._split(x)
+        G, J = self.transmission, self.inertias
+        w = G.to_motors(qd)
+        net = [
+            motor.torque(state, speed, command) - motor.damping * speed
+            for motor, state, speed, command in zip(self.motors, own, w, u, strict=True)
+        ]
+        h = self._with_friction(newton_euler.bias_torque(self._lean, q, qd), q, qd)
+        M = composite.mass_matrix(self._lean, q)
+        E: list[Scalar] = [1.0] * len(net)
+        qdd = self._solve(M, h, net, E)
+        if not G.lossless:
+            load = [t - I * a for t, I, a in zip(net, J, G.to_motors(qdd), strict=True)]
+            E = G.transfers([t * speed for t, speed in zip(load, w, strict=True)])
+            qdd = self._solve(M, h, net, E)
+        return qdd, E
+
+    def _solve(self, M: Any, h: Scalars, net: Scalars, E: Scalars) -> list[Scalar]:
+        """q̈ of (M + Gᵀ E J_m G) q̈ = Gᵀ E net − h."""
+        G = self.transmission
+        added = G.reflected([e * J for e, J in zip(E, self.inertias, strict=True)])
+        total = [[a + b for a, b in zip(row, more, strict=True)] for row, more in zip(M, added, strict=True)]
+        force = G.to_joints([e * t for e, t in zip(E, net, strict=True)])
+        try:
+            return linear.solve_ldl(total, [f - b for f, b in zip(force, h, strict=True)])
+        except ZeroDivisionError:
+            raise singular_mass(self.model) from None
+
+    def rate(self, t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+        """ẋ = (q̇, q̈, d/dt of what the motors remember)."""
+        _, qd, own = self._split(x)
+        qdd, _ = self._accelerations(x, u)
+        w = self.transmission.to_motors(qd)
+        rows = zip(self.motors, own, w, u, strict=True)
+        return [*qd, *qdd, *(r for motor, state, speed, v in rows for r in motor.rates(state, speed, v))]
+
+    def settle(self, t: Scalar, before: Scalars, x: Scalars, u: Scalars) -> list[Scalar]:
+        """Currents and forces back within their limits."""
+        q, qd, own = self._split(x)
+        return [*q, *qd, *(s for motor, state in zip(self.motors, own, strict=True) for s in motor.settled(state))]
+
+    def observe(self, t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+        """The books, named by `OUTPUTS`: supply_power = losses + d/dt of the energies."""
+        q, qd, own = self._split(x)
+        w = self.transmission.to_motors(qd)
+        rows = list(zip(self.motors, own, w, u, strict=True))
+        powers = [motor.powers(state, speed, v) for motor, state, speed, v in rows]
+        bearing = _total(motor.damping * (speed * speed) for motor, _, speed, _ in rows)
+        bodies = without_rotors(self.model)
+        links = energy.kinetic_energy(bodies, q, qd)
+        own_rotors = energy.kinetic_energy(self.model, q, qd) - links
+        rotor = own_rotors + 0.5 * _total(J * (s * s) for J, s in zip(self.inertias, w, strict=True))
+        springs = spring_energy(self.model, q) if self.friction else 0.0
+        rubbing = friction_loss(self.model, q, qd) if self.friction else 0.0
+        return [
+            _total(p.supply for p in powers),
+            _total(p.mechanical for p in powers),
+            _total(p.heat for p in powers),
+            _total(p.conversion for p in powers),
+            bearing,
+            self._gear_loss(x, u),
+            rubbing,
+            links,
+            rotor,
+            energy.potential_energy(self.model, q),
+            springs,
+            _total(p.stored for p in powers),
+        ]
+
+    def _gear_loss(self, x: Scalars, u: Scalars) -> Scalar:
+        """Σ (1 − e) τ_load θ̇_m ≥ 0."""
+        if self.transmission.lossless:
+            return 0.0
+        _, qd, own = self._split(x)
+        qdd, E = self._accelerations(x, u)
+        w, wd = self.transmission.to_motors(qd), self.transmission.to_motors(qdd)
+        rows = zip(self.motors, own, w, wd, u, self.inertias, E, strict=True)
+        return _total(
+            (1.0 - e) * ((motor.torque(state, s, v) - motor.damping * s - J * a) * s)
+            for motor, state, s, a, v, J, e in rows
+        )
+
+    def flow(self) -> Flow:
+        """The system as `simulate` takes it: states q, q̇, currents; inputs voltages; outputs the books."""
+        limited = any(motor.states for motor in self.motors)
+        return Flow(
+            f"{self.robot.name}, driven",
+            self.states,
+            self.inputs,
+            self.rate,
+            positions=self.n,
+            settle=self.settle if limited else None,
+            outputs=OUTPUTS,
+            observe=self.observe,
+        )
+
+    # ------------------------------------------------------------------------------------------------ on arrays
+    @cached_property
+    def kernel(self) -> Kernel:
+        """ẋ(x, u), compiled; it takes batches."""
+        shapes = [(len(self.states),), (len(self.inputs),)]
+        return compile_function(
+            lambda x, u: self.rate(0.0, x, u), shapes, [shapes[0]], "driven_robot", arguments=("x", "u")
+        )
+
+    @cached_property
+    def _derivatives(self) -> Kernel:
+        return self.kernel.derivative("x", "u")
+
+    def linearize(self, x: ArrayLike, u: ArrayLike) -> tuple[Array, Array]:
+        """(A, B) of ẋ ≈ f + A δx + B δu about a state.  (..., N, N) and (..., N, m)."""
+        state, command = self._state(x), self._input(u)
+        A, B = self._derivatives(state, command)
+        return np.asarray(A), np.asarray(B)
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """M(q) + Gᵀ J_m G: links and rotors, on the joints' side.  (..., n, n)."""
+        links = self._links_mass(finite("q", q))
+        return np.asarray(links + np.array(self.transmission.reflected(self.inertias), float))
+
+    @cached_property
+    def _links_mass(self) -> Kernel:
+        shape = (self.n,)
+        return compile_function(lambda q: composite.mass_matrix(self._lean, q), [shape], [shape * 2], "mass_matrix")
+
+    @cached_property
+    def _static(self) -> tuple[Kernel, Kernel]:
+        """What a robot at rest asks of its drives, and its derivative."""
+        load = compile_function(self._load, [(self.n,)], [(self.n,)], "load", arguments=("q",))
+        return load, load.derivative("q")
+
+    def holding(self, q: ArrayLike) -> Holding:
+        """The inputs that hold the robot still at q against gravity and springs, gears taken without losses (at rest no
+        power flows). Refused where the motors do not drive every joint."""
+        x = finite("q", q)
+        if x.shape != (self.n,):
+            raise InputError(f"q has shape {x.shape}; it must be {(self.n,)}, one per joint")
+        torque = self.transmission.motor_torque(self._load(x.tolist()))
+        pairs = [motor.input_for(float(t), 0.0) for motor, t in zip(self.motors, torque, strict=True)]
+        u = [v for v, _ in pairs]
+        own = [s for _, state in pairs for s in state]
+        state = [*x.tolist(), *[0.0] * self.n, *own]
+        made = [motor.resting_torque(v) for motor, v in zip(self.motors, u, strict=True)]
+        allowed = bool((np.abs(np.array(made) - torque) <= WITHIN * np.abs(torque)).all())
+        left = np.abs(np.array(self.rate(0.0, state, u), float)[self.n :]).max()
+        return Holding(np.array(u), torque, np.array(own), allowed, float(left))
+
+    def _load(self, q: Scalars) -> list[Scalar]:
+        """g(q), and the springs if friction counts: what a robot at rest asks of its drives."""
+        return self._with_friction(newton_euler.gravity_torque(self._lean, q), q, [0.0] * self.n)
+
+    def _with_friction(self, tau: list[Scalar], q: Scalars, qd: Scalars) -> list[Scalar]:
+        if not self.friction:
+            return tau
+        return [a + b for a, b in zip(tau, friction.friction_torque(self.model, q, qd), strict=True)]
+
+    def equilibrium(self, u: ArrayLike, q0: ArrayLike) -> Equilibrium:
+        """Where the robot rests under constant inputs: g(q) + springs = Gᵀ τ_m(u), searched from q0."""
+        command, start = self._input(u), finite("q0", q0)
+        if command.ndim != 1 or start.shape != (self.n,):
+            raise InputError(f"one state is searched at a time: q0 has shape {start.shape}, u {command.shape}")
+        torque = [motor.resting_torque(v) for motor, v in zip(self.motors, command.tolist(), strict=True)]
+        wanted = np.array(self.transmission.to_joints(torque), float)
+        load, stiffness = self._static
+        size = max(float(np.abs(wanted).max()), float(np.abs(load(start)).max()), 1e-9)
+        return balance(lambda q: np.asarray(load(q)) - wanted, lambda q: np.asarray(stiffness(q)), start, 1e-11 * size)
+
+    def _state(self, x: ArrayLike) -> Array:
+        value = finite("x", x)
+        if value.ndim == 0 or value.shape[-1] != len(self.states):
+            raise InputError(
+                f"x has shape {value.shape}; its last dimension must be {len(self.states)}: {', '.join(self.states)}"
+            )
+        return value
+
+    def _input(self, u: ArrayLike) -> Array:
+        value = finite("u", u)
+        if value.ndim == 0 or value.shape[-1] != len(self.inputs):
+            raise InputError(
+                f"u has shape {value.shape}; its last dimension must be {len(self.inputs)}: {', '.join(self.inputs)}"
+            )
+        return value
+
+
+def _total(terms: Any) -> Scalar:
+    total: Scalar = 0.0
+    for term in terms:
+        total = total + term
+    return total
+
+
+def _transmission(robot: Robot, given: Transmission | Sequence[float] | None) -> Transmission:
+    if given is None:
+        ratio = {joint.name: joint.drive.gear_ratio for joint in robot.description.joints}
+        return Transmission(np.diag([ratio[name] for name in robot.joint_names]))
+    found = given if isinstance(given, Transmission) else Transmission.gears(_listed(given))
+    if found.joints != robot.n:
+        raise InputError(
+            f"the transmission has {found.joints} joints and {robot.name!r} has {robot.n}: give a column per joint"
+        )
+    return found
+
+
+def _listed(given: Any) -> list[Any]:
+    try:
+        return list(given)
+    except TypeError:
+        raise InputError(f"give one per joint, in a sequence; got {given!r}") from None
+
+
+def _motors(given: Motor | Sequence[Motor], transmission: Transmission, reduced: bool) -> tuple[Motor, ...]:
+    each = [given] * transmission.motors if isinstance(given, Motor) else _listed(given)
+    for motor in each:
+        if not isinstance(motor, Motor):
+            raise InputError(f"a motor must be a DCMotor, a FluidDrive or a TorqueSource, got {type(motor).__name__}")
+    if len(each) != transmission.motors:
+        raise InputError(f"{len(each)} motors were given, and the transmission has {transmission.motors}")
+    return tuple(m.reduced() if reduced and isinstance(m, DCMotor) else m for m in each)

@@ -1,0 +1,402 @@
+"""Flexible joints: a spring between each motor and its link, and twice the coordinates.
+
+    M(q) q̈ + c(q, q̇) + g(q) + K (q − θ) + D (q̇ − θ̇) = 0
+    B θ̈ − K (q − θ) − D (q̇ − θ̇) = τ
+
+q are the links' positions, θ the motors' on the joints' side of the gears, B = N² J_m. M is that of the links alone:
+the rotors turn with θ. Spong 1987; as there, the rotors' kinetic energy counts their own spin only (no coupling with
+the motion of the links that carry them: see `rotors` for that, with stiff joints).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.actuation.books import friction_loss, own_friction, spring_energy
+from dalembert.actuation.equilibrium import Equilibrium, balance
+from dalembert.actuation.motors import Scalars
+from dalembert.actuation.rotors import has_rotors, without_rotors
+from dalembert.actuation.values import per_joint, plain_tree
+from dalembert.algorithms import composite, energy, friction, joints, linear, newton_euler
+from dalembert.arguments import switch
+from dalembert.compile import Kernel, compile_function
+from dalembert.errors import InputError
+from dalembert.flow import Flow
+from dalembert.kernels import singular_mass, wrench_on_body
+from dalembert.model.lean import lean
+from dalembert.motion.tasks import finite
+from dalembert.robot import Robot
+from dalembert.scalar.jet import Jet
+
+Array = NDArray[np.float64]
+Scalar = Any
+
+ENERGIES = ("kinetic_energy", "rotor_energy", "potential_energy", "spring_energy")
+OUTPUTS = ("input_power", "damping_loss", "friction_loss", *ENERGIES)
+# Relative to the torques in play: where forces are taken to balance.
+BALANCED = 1e-11
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Small oscillations about a resting position. `locked_squares` (n,): ω² [rad²/s²] with the motors held, the
+    antiresonances of a joint seen from its motor; `free_squares` (2n,): ω² with the motors free, n of them zero (the
+    robot moves as a whole) without gravity. `shapes` (2n, 2n): columns (q, θ) of the free modes, scaled to unit modal
+    mass."""
+
+    locked_squares: Array
+    free_squares: Array
+    shapes: Array
+
+    @property
+    def locked(self) -> Array:
+        """Antiresonances [rad/s], rising; NaN where the position is not stable."""
+        return _roots(self.locked_squares)
+
+    @property
+    def free(self) -> Array:
+        """Resonances [rad/s], rising, those of the rigid motion first; NaN where the position is not stable."""
+        return _roots(self.free_squares)
+
+
+def _roots(squares: Array) -> Array:
+    # Rounding of an eigenvalue solver leaves a zero at ± this part of the largest.
+    small = np.abs(squares) <= 1e-12 * np.abs(squares).max()
+    return np.sqrt(np.where(small, 0.0, np.where(squares < 0, np.nan, squares)))
+
+
+@dataclass(frozen=True, eq=False)
+class FlexibleMotion:
+    """What makes the links of a flexible robot follow a motion: motor positions `theta`, their rates `theta_d` and
+    accelerations `theta_dd`, and the torques `tau`, all (..., n)."""
+
+    theta: Array
+    theta_d: Array
+    theta_dd: Array
+    tau: Array
+
+
+class FlexibleRobot:
+    """A robot with a spring in every joint.
+
+    `stiffness` K [N m/rad] and `damping` D [N m s/rad] of the joints, `rotor_inertia` J_m [kg m²] and `gear_ratio` N of
+    the motors: one number, or one per joint. Rotors and ratios not given are the description's.
+    `reflected_inertia` is B = N² J_m. `friction`: the links' own friction and springs count. Inputs τ are on the
+    joints' side, N times the motors' torques."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        stiffness: ArrayLike,
+        damping: ArrayLike = 0.0,
+        rotor_inertia: ArrayLike | None = None,
+        gear_ratio: ArrayLike | None = None,
+        *,
+        friction: bool = False,
+    ) -> None:
+        self.robot = plain_tree(robot, "FlexibleRobot")
+        if has_rotors(robot):
+            raise InputError(f"{robot.name!r} has rotors as bodies, which turn with the links: give it without them")
+        names = robot.joint_names
+        self.stiffness = per_joint("stiffness", stiffness, names, "N m/rad", above=0.0)
+        self.damping = per_joint("damping", damping, names, "N m s/rad", least=0.0)
+        self.reflected_inertia = _rotors(robot, rotor_inertia, gear_ratio)
+        self.friction = own_friction(robot, friction)
+        self.model = without_rotors(robot.model)
+        self._lean = lean(self.model)
+
+    # --------------------------------------------------------------------------------------------- what it is
+    @property
+    def n(self) -> int:
+        """Number of joints; there are 2n positions."""
+        return self.model.n
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of x = (q, θ, q̇, θ̇)."""
+        names = self.robot.joint_names
+        return tuple(f"{name}{what}" for what in ("", "_motor", "_rate", "_motor_rate") for name in names)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the torques on the motors, on the joints' side."""
+        return tuple(f"{name}_torque" for name in self.robot.joint_names)
+
+    def __repr__(self) -> str:
+        return f"<FlexibleRobot {self.robot.name!r}: {self.n} joints, {4 * self.n} states>"
+
+    # ------------------------------------------------------------------------------------------ over any scalar
+    def joint_torque(self, q: Scalars, theta: Scalars, qd: Scalars, theta_d: Scalars) -> list[Scalar]:
+        """K (θ − q) + D (θ̇ − q̇): what the springs bring to the links."""
+        rows = zip(self.stiffness, self.damping, q, theta, qd, theta_d, strict=True)
+        return [k * (m - x) + d * (w - v) for k, d, x, m, v, w in rows]
+
+    def rate(self, t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+        """ẋ = (q̇, θ̇, q̈, θ̈): the springs drive the links, inputs less springs the rotors."""
+        n = self.n
+        q, theta, qd, theta_d = x[:n], x[n : 2 * n], x[2 * n : 3 * n], x[3 * n :]
+        spring = self.joint_torque(q, theta, qd, theta_d)
+        try:
+            qdd = linear.solve_ldl(
+                composite.mass_matrix(self._lean, q),
+                [s - h for s, h in zip(spring, self._load(q, qd), strict=True)],
+            )
+        except ZeroDivisionError:
+            raise singular_mass(self.model) from None
+        theta_dd = [(tau - s) / B for tau, s, B in zip(u, spring, self.reflected_inertia, strict=True)]
+        return [*qd, *theta_d, *qdd, *theta_dd]
+
+    def _load(self, q: Scalars, qd: Scalars) -> list[Scalar]:
+        h = newton_euler.bias_torque(self._lean, q, qd)
+        if not self.friction:
+            return h
+        return [a + b for a, b in zip(h, friction.friction_torque(self.model, q, qd), strict=True)]
+
+    def observe(self, t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+        """Powers [W] and energies [J], named by `OUTPUTS`: input_power = losses + d/dt of the energies."""
+        n = self.n
+        q, theta, qd, theta_d = x[:n], x[n : 2 * n], x[2 * n : 3 * n], x[3 * n :]
+        springs: Scalar = 0.0
+        loss: Scalar = 0.0
+        for k, d, a, b, v, w in zip(self.stiffness, self.damping, q, theta, qd, theta_d, strict=True):
+            springs = springs + 0.5 * k * ((a - b) * (a - b))
+            loss = loss + d * ((v - w) * (v - w))
+        rotor = 0.5 * linear.inner(self.reflected_inertia, [w * w for w in theta_d])
+        rubbing: Scalar = 0.0
+        if self.friction:
+            springs = springs + spring_energy(self.model, q)
+            rubbing = friction_loss(self.model, q, qd)
+        return [
+            linear.inner(u, theta_d),
+            loss,
+            rubbing,
+            energy.kinetic_energy(self.model, q, qd),
+            rotor,
+            energy.potential_energy(self.model, q),
+            springs,
+        ]
+
+    def flow(self) -> Flow:
+        """The system as `simulate` takes it: positions (q, θ), their rates; inputs τ; outputs the energies."""
+        return Flow(
+            f"{self.robot.name}, flexible joints",
+            self.states,
+            self.inputs,
+            self.rate,
+            positions=2 * self.n,
+            outputs=OUTPUTS,
+            observe=self.observe,
+        )
+
+    # ------------------------------------------------------------------------------------------------ on arrays
+    @cached_property
+    def kernel(self) -> Kernel:
+        """ẋ(x, u), compiled; it takes batches."""
+        shapes = [(4 * self.n,), (self.n,)]
+        return compile_function(
+            lambda x, u: self.rate(0.0, x, u), shapes, [shapes[0]], "flexible_robot", arguments=("x", "u")
+        )
+
+    @cached_property
+    def _derivatives(self) -> Kernel:
+        return self.kernel.derivative("x", "u")
+
+    def forward_dynamics(
+        self, q: ArrayLike, theta: ArrayLike, qd: ArrayLike, theta_d: ArrayLike, tau: ArrayLike
+    ) -> tuple[Array, Array]:
+        """(q̈, θ̈), each (..., n)."""
+        named = {"q": q, "theta": theta, "qd": qd, "theta_d": theta_d, "tau": tau}
+        arrays = np.broadcast_arrays(*(self._vector(name, x) for name, x in named.items()))
+        out = np.asarray(self.kernel(np.concatenate(arrays[:4], axis=-1), arrays[4]))
+        return out[..., 2 * self.n : 3 * self.n], out[..., 3 * self.n :]
+
+    @cached_property
+    def _inverse(self) -> Kernel:
+        """θ, θ̇, θ̈, τ from the links' motion: the springs' torque M q̈ + h and its first two rates, run on jets."""
+        n = self.n
+
+        def function(q: Scalars, qd: Scalars, qdd: Scalars, jerk: Scalars, snap: Scalars) -> Any:
+            position = [Jet(*row) for row in zip(q, qd, qdd, strict=True)]
+            rate = [Jet(*row) for row in zip(qd, qdd, jerk, strict=True)]
+            second = [Jet(*row) for row in zip(qdd, jerk, snap, strict=True)]
+            torque = newton_euler.inverse_dynamics(self._lean, position, rate, second)
+            if self.friction:
+                rubbing = friction.friction_torque(self.model, position, rate)
+                torque = [a + b for a, b in zip(torque, rubbing, strict=True)]
+            theta = [x + t * (1.0 / k) for x, t, k in zip(position, torque, self.stiffness, strict=True)]
+            tau = [B * m.acceleration + t.value for B, m, t in zip(self.reflected_inertia, theta, torque, strict=True)]
+            return [m.value for m in theta], [m.rate for m in theta], [m.acceleration for m in theta], tau
+
+        names = ("q", "qd", "qdd", "qddd", "qdddd")
+        return compile_function(function, [(n,)] * 5, [(n,)] * 4, "flexible_inverse_dynamics", arguments=names)
+
+    def inverse_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, qddd: ArrayLike, qdddd: ArrayLike
+    ) -> FlexibleMotion:
+        """What moves the links along q(t), from its derivatives up to the fourth: θ = q + K⁻¹ (M q̈ + h) and
+        τ = B θ̈ + K (θ − q), all in closed form.  De Luca 1988 (the links' positions are a flat output).
+
+        With damping in the joints θ follows from a differential equation instead, and this is refused."""
+        if any(self.damping):
+            raise InputError(
+                "with damping in the joints the motors' positions are not determined by the links' motion alone: "
+                "inverse dynamics needs damping=0"
+            )
+        named = {"q": q, "qd": qd, "qdd": qdd, "qddd": qddd, "qdddd": qdddd}
+        return FlexibleMotion(*(np.asarray(x) for x in self._inverse(*(self._vector(k, v) for k, v in named.items()))))
+
+    def linearize(self, x: ArrayLike, u: ArrayLike) -> tuple[Array, Array]:
+        """(A, B) of ẋ ≈ f + A δx + B δu about a state.  (..., 4n, 4n) and (..., 4n, n)."""
+        state = finite("x", x)
+        if state.ndim == 0 or state.shape[-1] != 4 * self.n:
+            raise InputError(f"x has shape {state.shape}; its last dimension must be {4 * self.n}: (q, θ, q̇, θ̇)")
+        A, B = self._derivatives(state, self._vector("u", u))
+        return np.asarray(A), np.asarray(B)
+
+    # -------------------------------------------------------------------------------------------------- statics
+    @cached_property
+    def _static_load(self) -> Kernel:
+        """What the springs carry at rest: g(q) + Jᵀ f_tip [+ the links' own springs]."""
+        n, model = self.n, self.model
+        frame = model.frame() if model.tip is not None else None
+
+        def function(q: Scalars, f_tip: Scalars) -> list[Scalar]:
+            wrenches = wrench_on_body(model, q, f_tip, frame, "world") if frame is not None else {}
+            zero = [0.0] * n
+            tau = newton_euler.inverse_dynamics(model, q, zero, zero, wrenches)
+            if self.friction:
+                tau = [a + b for a, b in zip(tau, friction.friction_torque(model, q, zero), strict=True)]
+            return tau
+
+        return compile_function(function, [(n,), (6,)], [(n,)], "static_load", arguments=("q", "f_tip"))
+
+    @cached_property
+    def _static_slope(self) -> Kernel:
+        return self._static_load.derivative("q")
+
+    def _wrench(self, f_tip: ArrayLike | None) -> Array:
+        if f_tip is None:
+            return np.zeros(6)
+        F = finite("f_tip", f_tip)
+        if F.ndim == 0 or F.shape[-1] != 6:
+            raise InputError(f"f_tip has shape {F.shape}; its last dimension must be 6, (f, n)")
+        self.model.frame()  # refused in words where there is no tip
+        return F
+
+    def motor_positions(self, q: ArrayLike, f_tip: ArrayLike | None = None) -> Array:
+        """θ = q + K⁻¹ (g(q) + Jᵀ f_tip): where the motors must stand for the links to rest at q.  (..., n)."""
+        load = np.asarray(self._static_load(self._vector("q", q), self._wrench(f_tip)))
+        return np.asarray(self._vector("q", q) + load / np.array(self.stiffness))
+
+    def deflection(self, theta: ArrayLike, f_tip: ArrayLike | None = None) -> Equilibrium:
+        """Where the links rest when the motors stand at θ: K (q − θ) + g(q) + Jᵀ f_tip = 0, searched from q = θ.
+
+        `f_tip` is what the tip applies to the environment, in world axes. q − θ is the deflection."""
+        start, F = self._vector("theta", theta), self._wrench(f_tip)
+        if start.ndim != 1 or F.ndim != 1:
+            raise InputError(f"one position is searched at a time: theta has shape {start.shape}, f_tip {F.shape}")
+        K = np.array(self.stiffness)
+        load, slope = self._static_load, self._static_slope
+        size = max(float(np.abs(load(start, F)).max()), float(K.max()) * 1e-3)
+        return balance(
+            lambda q: K * (q - start) + np.asarray(load(q, F)),
+            lambda q: np.diag(K) + np.asarray(slope(q, F)),
+            start,
+            BALANCED * size,
+        )
+
+    # ------------------------------------------------------------------------------------------------ vibration
+    def modes(self, q: ArrayLike, *, gravity: bool = False) -> Modes:
+        """Small undamped oscillations about the links' resting position q: eigenvalues of the pencils (K [+ ∂g/∂q],
+        M) with the motors held, and ([[K [+ ∂g/∂q], −K], [−K, K]], diag(M, B)) with the motors free.
+
+        For one joint √(K/J_l) and √(K (1/J_l + 1/B))."""
+        x = self._vector("q", q)
+        if x.ndim != 1:
+            raise InputError(f"modes are those of one position: q has shape {x.shape}")
+        n = self.n
+        M = np.array(composite.mass_matrix(self.model, x.tolist()), float)
+        K = np.diag(self.stiffness)
+        stiff = K
+        if switch("gravity", gravity):
+            slope = np.asarray(self._static_slope(x, np.zeros(6)))
+            stiff = K + (slope + slope.T) / 2
+        inertia = np.zeros((2 * n, 2 * n))
+        inertia[:n, :n], inertia[n:, n:] = M, np.diag(self.reflected_inertia)
+        locked, _ = _pencil(stiff, M, self)
+        free, shapes = _pencil(np.block([[stiff, -K], [-K, K]]), inertia, self)
+        return Modes(locked, free, shapes)
+
+    def slow_motor_positions(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Array:
+        """θ for which nothing vibrates at first: the springs carry what they would in the rigid robot of inertia M + B,
+        K (θ − q) = τ − B q̈ with (M + B) q̈ = τ − h.  (..., n).  The slow manifold to first order in 1/K."""
+        named = {"q": q, "qd": qd, "tau": tau}
+        x, v, u = np.broadcast_arrays(*(self._vector(name, value) for name, value in named.items()))
+        qdd = np.asarray(self._rigid(x, v, u))
+        return np.asarray(x + (u - np.array(self.reflected_inertia) * qdd) / np.array(self.stiffness))
+
+    @cached_property
+    def _rigid(self) -> Kernel:
+        """q̈ of the limit K → ∞: (M + B) q̈ + h = τ."""
+        n = self.n
+
+        def function(q: Scalars, qd: Scalars, tau: Scalars) -> list[Scalar]:
+            M = composite.mass_matrix(self._lean, q)
+            M = [
+                [m + (self.reflected_inertia[i] if i == j else 0.0) for j, m in enumerate(row)]
+                for i, row in enumerate(M)
+            ]
+            return linear.solve_ldl(M, [t - h for t, h in zip(tau, self._load(q, qd), strict=True)])
+
+        return compile_function(function, [(n,)] * 3, [(n,)], "rigid_limit", arguments=("q", "qd", "tau"))
+
+    def rigid_acceleration(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Array:
+        """q̈ of the robot with stiff joints, (M + B) q̈ + c + g = τ: what K → ∞ tends to, as 1/K.  (..., n)."""
+        named = {"q": q, "qd": qd, "tau": tau}
+        return np.asarray(self._rigid(*(self._vector(name, value) for name, value in named.items())))
+
+    def _vector(self, name: str, value: ArrayLike) -> Array:
+        x = finite(name, value)
+        if x.ndim == 0 or x.shape[-1] != self.n:
+            raise InputError(f"{name} has shape {x.shape}; its last dimension must be {self.n}, one per joint")
+        return x
+
+
+def _pencil(K: Array, M: Array, owner: FlexibleRobot) -> tuple[Array, Array]:
+    """(λ, X) with K X = M X diag(λ), Xᵀ M X = 1, λ rising."""
+    try:
+        L = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        raise singular_mass(owner.model) from None
+    inverse = np.linalg.inv(L)
+    values, vectors = np.linalg.eigh(inverse @ K @ inverse.T)
+    return np.asarray(values), np.asarray(inverse.T @ vectors)
+
+
+def _rotors(robot: Robot, inertia: ArrayLike | None, ratio: ArrayLike | None) -> tuple[float, ...]:
+    """B = N² J_m per coordinate; a mimic joint's rotor, if the description gives it one, turns with its master's."""
+    names = robot.joint_names
+    if inertia is None:
+        if ratio is not None:
+            raise InputError("a gear_ratio comes with a rotor_inertia: give both, or neither for the description's")
+        unit = [b.rotor_inertia * b.multiplier for b in robot.model.bodies]
+        B = [float(x) for x in joints.gather(robot.model, unit)]
+        for name, x in zip(names, B, strict=True):
+            if not x > 0:
+                raise InputError(
+                    f"joint {name!r} of {robot.name!r} has no rotor inertia, and a motor behind a spring needs one: "
+                    "give rotor_inertia="
+                )
+        return tuple(B)
+    J = per_joint("rotor inertia", inertia, names, "kg m²", above=0.0)
+    drives = {joint.name: joint.drive.gear_ratio for joint in robot.description.joints}
+    if ratio is None:
+        N = tuple(drives[name] for name in names)
+    else:
+        N = per_joint("gear ratio", ratio, names, "motor turns per joint turn", above=0.0)
+    return tuple(x * x * y for x, y in zip(N, J, strict=True))

@@ -1,0 +1,143 @@
+"""Closing the loops: joint positions at which φ(q) = 0, by Newton's method, with a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.algorithms import constraints as terms
+from dalembert.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    from dalembert.constrained.system import Constrained
+
+Array = NDArray[np.float64]
+STEPS = 100  # of one start; Newton's method from near needs five
+STARTS = 20  # where the first fails, others drawn about it
+LONGEST = 0.5  # rad or m in one step: beyond it the linear model means little
+UPRIGHT = 1e-9
+
+
+@dataclass(frozen=True)
+class Closure:
+    """Closed configurations q (..., n) with their certificate: `closed`, the largest |φ| recomputed at q, steps taken,
+    whether they lie within the joint limits, and in words why the search stopped."""
+
+    q: Array
+    closed: NDArray[np.bool_]
+    residual: Array
+    steps: NDArray[np.int64]
+    within_limits: NDArray[np.bool_]
+    messages: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.closed.all())
+
+
+def close(
+    system: Constrained, q: ArrayLike | None, fixed: Sequence[str], tolerance: float, strict: bool
+) -> Closure:
+    """See `Constrained.close`."""
+    names = system.robot.joint_names
+    for joint in fixed:
+        if joint not in names:
+            raise unknown("joint", joint, names)
+    if not isinstance(tolerance, (int, float)) or not tolerance > 0:
+        raise InputError(f"tolerance must be a positive number, got {tolerance!r}")
+    start = np.asarray(system.robot.home if q is None else q, float)
+    system.residual(start)  # looks at the input
+    if not np.isfinite(start).all():
+        raise InputError("q holds numbers that are not finite")
+    free = [k for k, name in enumerate(names) if name not in fixed]
+    batch = start.shape[:-1]
+    found = np.empty_like(start)
+    residual, steps = np.empty(batch), np.zeros(batch, np.int64)
+    messages = []
+    for index in np.ndindex(batch):
+        found[index], steps[index] = _closed(system, start[index], free, tolerance)
+        phi = system.residual(found[index])
+        residual[index] = np.max(np.abs(phi), initial=0.0)
+        messages.append(_message(system, found[index], phi, tolerance))
+    closed = np.array([not m for m in messages], bool).reshape(batch)
+    if strict and not closed.all():
+        where = tuple(int(i) for i in np.argwhere(~closed)[0])
+        state = f"state {where} " if where else ""
+        text = next(m for m in messages if m)
+        raise InputError(f"{state}cannot be closed from here{_held(fixed)}: {text}")
+    limits = system.robot.limits
+    within = ((found >= limits.lower - 1e-9) & (found <= limits.upper + 1e-9)).all(-1)
+    said = tuple(m or "closed" for m in messages)
+    return Closure(found, closed, residual, steps, np.asarray(within), said)
+
+
+def _held(fixed: Sequence[str]) -> str:
+    return f" with {', '.join(map(repr, fixed))} held" if fixed else ""
+
+
+def _message(system: Constrained, q: Array, phi: Array, tolerance: float) -> str:
+    """Empty if q is closed, else what is wrong with it."""
+    worst = int(np.argmax(np.abs(phi)))
+    if not abs(phi[worst]) <= tolerance:
+        return (
+            f"the nearest configuration found leaves {system.rows[worst]!r} off by {abs(phi[worst]):.3g}; the parts do "
+            "not reach, or another start is needed"
+        )
+    wrong = _reversed(system, q)
+    return f"{wrong!r} closes only the wrong way round, half a turn off; another start is needed" if wrong else ""
+
+
+def _reversed(system: Constrained, q: Array) -> str | None:
+    """The first constraint that is held half a turn off."""
+    for c, function in zip(system.constraints, system.bound.functions, strict=True):
+        if isinstance(function, terms.Held):
+            signs = terms.upright(function, system.bound.model, [float(x) for x in q])
+            if any(x <= UPRIGHT for x in signs):
+                return c.name
+    return None
+
+
+def _closed(system: Constrained, start: Array, free: list[int], tolerance: float) -> tuple[Array, int]:
+    """From the start; if that fails, from others about it, ever further. The best found."""
+    rng = np.random.default_rng(0)
+    spread = np.where([c.kind == "revolute" for c in system.robot.model.coordinates], np.pi, 0.5)
+    best, best_error, taken = start, np.inf, 0
+    for trial in range(STARTS):
+        q = start.copy()
+        if trial:
+            q[free] += (rng.uniform(-1, 1, len(start)) * spread * trial / STARTS)[free]
+        q, count = _newton(system, q, free, tolerance)
+        taken += count
+        error = float(np.max(np.abs(system.residual(q)), initial=0.0))
+        if error <= tolerance and _reversed(system, q) is None:
+            return q, taken
+        if error < best_error:
+            best, best_error = q, error
+    return best, taken
+
+
+def _newton(system: Constrained, q: Array, free: list[int], tolerance: float) -> tuple[Array, int]:
+    """Gauss–Newton steps of least norm, shortened until the error falls."""
+    phi = system.residual(q)
+    error = float(phi @ phi)
+    for count in range(STEPS):
+        if np.max(np.abs(phi), initial=0.0) <= tolerance or not free:
+            return q, count
+        step = np.zeros_like(q)
+        step[free] = -np.linalg.lstsq(system.jacobian(q)[:, free], phi, rcond=1e-9)[0]
+        step *= min(1.0, LONGEST / max(float(np.max(np.abs(step))), 1e-300))
+        while True:
+            tried = system.residual(q + step)
+            if float(tried @ tried) < error:
+                break
+            step *= 0.5
+            if np.max(np.abs(step)) < 1e-15:
+                return q, count + 1
+        q = q + step
+        phi, error = tried, float(tried @ tried)
+    return q, STEPS
+
+

@@ -1,0 +1,238 @@
+"""What a user says is held: frames to each other or to the world, joints to each other, or any function of q.
+
+Frames and joints are named here and looked up when a system is made of them (`bind`)."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dalembert.algorithms import constraints, relations
+from dalembert.arguments import three
+from dalembert.errors import InputError, unknown
+from dalembert.model import Frame, Model
+from dalembert.spatial import Pose
+
+Origin = tuple[tuple[tuple[float, ...], ...], tuple[float, ...]]  # rotation and position
+
+
+class Constraint(ABC):
+    """One constraint: a name, its rows, whether it restricts positions (holonomic) or rates alone."""
+
+    name: str
+    holonomic: bool = True
+
+    @abstractmethod
+    def bind(self, model: Model) -> constraints.Function:
+        """The function of (model, q, q̇) that gives its terms."""
+
+    @abstractmethod
+    def rows(self, count: int) -> tuple[str, ...]:
+        """Names of its rows."""
+
+
+@dataclass(frozen=True)
+class Hold(Constraint):
+    """A frame held to another, or to the world, in one of the ways of `relations.RELATIONS`."""
+
+    name: str
+    kind: str
+    frame: str | None
+    to: str | None
+    at: Origin
+    point: Origin
+    axis: tuple[float, float, float]
+    length: float
+
+    def bind(self, model: Model) -> constraints.Held:
+        relation = relations.RELATIONS[self.kind]
+        second = _shifted(model.frame(self.frame), self.point)
+        first = _shifted(Frame("world", -1) if self.to is None else model.frame(self.to), self.at)
+        if first.body == second.body:
+            raise InputError(
+                f"constraint {self.name!r} holds frame {model.frame(self.frame).name!r} to what it is fixed to already"
+            )
+        axis = self.axis if relation.axis else (0.0, 0.0, 1.0)
+        return constraints.Held(relation, first, second, relations.basis(axis), self.length)
+
+    def rows(self, count: int) -> tuple[str, ...]:
+        return relations.RELATIONS[self.kind].names
+
+
+@dataclass(frozen=True)
+class Loop(Constraint):
+    """A loop that the robot's own description closes."""
+
+    name: str
+    kind: str
+    index: int
+
+    def bind(self, model: Model) -> constraints.Held:
+        loop = model.loops[self.index]
+        relation = relations.RELATIONS[self.kind]
+        axis = loop.axis if relation.axis else (0.0, 0.0, 1.0)
+        length = 1.0 if loop.length is None else loop.length
+        return constraints.Held(relation, loop.first, loop.second, relations.basis(axis), length)
+
+    def rows(self, count: int) -> tuple[str, ...]:
+        return relations.RELATIONS[self.kind].names
+
+
+@dataclass(frozen=True)
+class Couple(Constraint):
+    """Σ aⱼ qⱼ = value."""
+
+    name: str
+    factors: tuple[tuple[str, float], ...]
+    value: float
+
+    def bind(self, model: Model) -> constraints.Coupled:
+        places = {c.name: k for k, c in enumerate(model.coordinates)}
+        for joint, _ in self.factors:
+            if joint not in places:
+                raise unknown("joint", joint, places)
+        return constraints.Coupled(tuple((places[joint], a) for joint, a in self.factors), self.value)
+
+    def rows(self, count: int) -> tuple[str, ...]:
+        return ("coupling",)
+
+
+@dataclass(frozen=True)
+class OfCoordinates(Constraint):
+    """A function of q, and of the poses of frames if any are named: φ(q) = 0, or rows A(q) of A q̇ = 0."""
+
+    name: str
+    function: Callable[..., Any]
+    frames: tuple[str | None, ...]
+    holonomic: bool = True
+
+    def bind(self, model: Model) -> constraints.Function:
+        make = constraints.Vanishing if self.holonomic else constraints.Pfaffian
+        return make(self.function, tuple(model.frame(frame) for frame in self.frames))
+
+    def rows(self, count: int) -> tuple[str, ...]:
+        return tuple(str(k) for k in range(count))
+
+
+def hold(
+    kind: str,
+    frame: str | None = None,
+    to: str | None = None,
+    *,
+    at: ArrayLike | None = None,
+    point: ArrayLike | None = None,
+    axis: Sequence[float] = (0.0, 0.0, 1.0),
+    length: float | None = None,
+    name: str | None = None,
+) -> Hold:
+    """Hold a frame (the tip) to another frame `to`, or to the world: "weld", "hinge", "ball", "slider", "cylinder",
+    "plane", "line", "flush", "universal", "distance", "orientation".
+
+    `at` places the first frame in `to` (or the world), `point` the second in `frame`: a pose (4, 4) or a position (3,).
+    `axis` is in the first frame: what a hinge turns about, a slider or line runs along, a plane stands across.
+    `length` is the distance of "distance". The multipliers of its rows are forces and moments that the second frame
+    applies to the first, in the first frame's axes."""
+    if kind not in relations.RELATIONS:
+        raise unknown("kind of constraint", kind, relations.RELATIONS)
+    relation = relations.RELATIONS[kind]
+    direction = np.array(three("axis", axis))
+    size = float(np.linalg.norm(direction))
+    if size == 0.0:
+        raise InputError("axis is zero: it must point somewhere")
+    if relation.length:
+        if not isinstance(length, (int, float)) or not math.isfinite(length) or not length > 0:
+            raise InputError(f"{kind!r} needs length=, a positive number of metres; got {length!r}")
+    elif length is not None:
+        raise InputError(f"{kind!r} has no length")
+    x, y, z = (direction / size + 0.0).tolist()
+    return Hold(name or kind, kind, frame, to, _origin("at", at), _origin("point", point), (x, y, z), length or 1.0)
+
+
+def plane(
+    point: Sequence[float], normal: Sequence[float], frame: str | None = None, *, name: str = "plane"
+) -> Hold:
+    """The frame's origin stays in the plane through a point of the world across `normal`; λ is the force against it."""
+    return hold("plane", frame, at=three("point", point), axis=normal, name=name)
+
+
+def channel(
+    point: Sequence[float], direction: Sequence[float], frame: str | None = None, *, name: str = "channel"
+) -> Hold:
+    """The frame's origin stays on the line through a point of the world along `direction`."""
+    return hold("line", frame, at=three("point", point), axis=direction, name=name)
+
+
+def couple(factors: Mapping[str, float], value: float = 0.0, *, name: str = "couple") -> Couple:
+    """Joints tied to one another: Σ factor · q(joint) = value. With a single joint, a joint held still."""
+    pairs = []
+    for joint, a in dict(factors).items():
+        if not isinstance(a, (int, float)) or not math.isfinite(a):
+            raise InputError(f"the factor of joint {joint!r} must be a finite number, got {a!r}")
+        pairs.append((str(joint), float(a)))
+    if not any(a for _, a in pairs):
+        raise InputError("a coupling needs at least one joint with a factor that is not zero")
+    if not math.isfinite(value):
+        raise InputError(f"the value of a coupling must be finite, got {value!r}")
+    return Couple(name, tuple(pairs), float(value))
+
+
+def holonomic(
+    function: Callable[..., Any], frames: Sequence[str | None] = (), *, name: str = "holonomic"
+) -> OfCoordinates:
+    """function(q, *poses) = 0, one number or several. q is a sequence of scalars, a pose has `.p` (3) and `.R` (3×3);
+    use `dalembert.scalar` for sin, cos, sqrt, where. A and Ȧ q̇ are derived from it."""
+    return OfCoordinates(name, _listed(function), tuple(frames))
+
+
+def pfaffian(
+    function: Callable[..., Any], frames: Sequence[str | None] = (), *, name: str = "pfaffian"
+) -> OfCoordinates:
+    """A(q) q̇ = 0 with function(q, *poses) → A, one row of n numbers or several: rolling, knife edges."""
+    return OfCoordinates(name, _row_listed(function), tuple(frames), holonomic=False)
+
+
+@dataclass(frozen=True)
+class _listed:
+    """A function whose single result becomes a list of one."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, *arguments: Any) -> list[Any]:
+        result = self.function(*arguments)
+        return list(result) if isinstance(result, (list, tuple, np.ndarray)) else [result]
+
+
+@dataclass(frozen=True)
+class _row_listed:
+    function: Callable[..., Any]
+
+    def __call__(self, *arguments: Any) -> list[Any]:
+        result = list(self.function(*arguments))
+        return result if result and isinstance(result[0], (list, tuple, np.ndarray)) else [result]
+
+
+def _shifted(frame: Frame, origin: Origin) -> Frame:
+    return Frame(frame.name, frame.body, frame.pose @ Pose(*origin))
+
+
+def _origin(name: str, value: ArrayLike | None) -> Origin:
+    """A pose (4, 4) or a position (3,) as rotation and position."""
+    T = np.eye(4)
+    if value is not None:
+        given = np.asarray(value, float)
+        if given.shape == (3,):
+            T[:3, 3] = given
+        elif given.shape == (4, 4):
+            T = given
+        else:
+            raise InputError(f"{name} must be a position (3,) or a pose (4, 4), got shape {given.shape}")
+    R = T[:3, :3]
+    if not np.isfinite(T).all() or not np.allclose(R @ R.T, np.eye(3), atol=1e-9) or np.linalg.det(R) < 0:
+        raise InputError(f"{name} must be finite, with a rotation that is one (RRᵀ = I, det R = 1)")
+    return tuple(tuple(map(float, row)) for row in R), tuple(map(float, T[:3, 3]))

@@ -1,0 +1,122 @@
+"""The constrained equations in symbols, exact: the numeric algorithms run on polynomials.
+
+What divides is one polynomial: with the n + k equations K (q̈, λ) = (τ − h, −Ȧ q̇), K = (M Aᵀ; A 0), every result is a
+matrix of polynomials over det K, without anything to simplify."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dalembert.algorithms import linear
+from dalembert.algorithms.constraints import Terms, stacked
+from dalembert.errors import MissingExtraError, SingularityError, unknown
+from dalembert.symbolic.equations import Equations
+from dalembert.symbolic.polynomial import Polynomial
+from dalembert.symbolic.to_sympy import converted, symbols
+
+if TYPE_CHECKING:
+    from dalembert.constrained.system import Constrained
+
+Polynomials = list[list[Polynomial]]
+WHOLE = ("phi", "A", "A_dot", "drift", "M", "h")
+QUOTIENTS = ("qdd", "lambda", "P", "P_qdd")
+
+
+class ConstrainedEquations:
+    """τ = M q̈ + h + Aᵀλ, A q̈ + Ȧ q̇ = 0, in the parameters asked for as in `Robot.equations`."""
+
+    def __init__(self, system: Constrained, **options: Any) -> None:
+        self.system = system
+        self.robot: Equations = system.robot.equations(**options)
+
+    @cached_property
+    def terms(self) -> Terms:
+        """φ, A and Ȧ q̇ as polynomials."""
+        e, ring = self.robot, self.robot.ring
+        found = stacked([c.bind(e.model)(e.model, e.q, e.qd) for c in self.system.constraints])
+        return Terms(
+            [ring.scalar(x) for x in found.phi],
+            [[ring.scalar(x) for x in row] for row in found.A],
+            [ring.scalar(x) for x in found.drift],
+        )
+
+    @cached_property
+    def A_dot(self) -> list[list[Polynomial]]:
+        """Ȧ = Σᵢ ∂A/∂qᵢ q̇ᵢ."""
+        e = self.robot
+        return [
+            [e._sum(x.by_coordinate(i) * e.qd[i] for i in range(e.n)) for x in row] for row in self.terms.A
+        ]
+
+    @cached_property
+    def inverse(self) -> tuple[Polynomials, Polynomial]:
+        """(adj K, det K) of K = (M Aᵀ; A 0), by Faddeev's and LeVerrier's recursion, which divides by integers only."""
+        e, A = self.robot, self.terms.A
+        k, zero = len(A), self.robot.ring.zero
+        K = [[*e.M[i], *(row[i] for row in A)] for i in range(e.n)] + [[*row, *[zero] * k] for row in A]
+        size = e.n + k
+        found: Polynomials = [[zero] * size for _ in range(size)]
+        c = e.ring.constant(1)
+        for step in range(1, size + 1):
+            found = [[x + c if i == j else x for j, x in enumerate(row)] for i, row in enumerate(self._times(K, found))]
+            c = -e._sum(x for i, row in enumerate(self._times(K, found)) for j, x in enumerate(row) if i == j) / step
+        sign = 1 if size % 2 else -1
+        adjugate, det = [[sign * x for x in row] for row in found], -sign * c
+        if not det:
+            raise SingularityError("the constraints depend on one another in every state: leave out redundant rows")
+        return adjugate, det
+
+    def _times(self, A: Polynomials, B: Polynomials) -> Polynomials:
+        ring = self.robot.ring
+        return [[ring.scalar(x) for x in row] for row in linear.product(A, B)]
+
+    @property
+    def denominator(self) -> Polynomial:
+        """det K, what λ, q̈ and the projections are divided by."""
+        return self.inverse[1]
+
+    def numerator(self, what: str) -> Polynomials:
+        """det K times "qdd" (n rows) or "lambda" (k rows), each a row of its coefficients of τ₁ … τₙ and of what does
+        not depend on τ; or det K times "P" or "P_qdd" (n×n)."""
+        if what not in QUOTIENTS:
+            raise unknown("quantity", what, QUOTIENTS)
+        e, (adjugate, _) = self.robot, self.inverse
+        n = e.n
+        if what in ("P", "P_qdd"):
+            allowed = self._times([row[:n] for row in adjugate[:n]], e.M)
+            return linear.transposed(allowed) if what == "P" else allowed
+        rows = adjugate[:n] if what == "qdd" else adjugate[n:]
+        fixed = [*self.h, *self.terms.drift]
+        return [[*row[:n], -e._sum(x * y for x, y in zip(row, fixed, strict=True))] for row in rows]
+
+    @cached_property
+    def h(self) -> list[Polynomial]:
+        """h(q, q̇) = c + g, and friction if asked for."""
+        e = self.robot
+        return [e.centripetal[k] + e.coriolis[k] + e.g[k] + e.friction_torque[k] for k in range(e.n)]
+
+    def sympy(self, what: str, at: Mapping[str, Any] | None = None) -> Any:
+        """One of "phi", "A", "A_dot", "drift", "M", "h", "lambda", "qdd", "P", "P_qdd" as a SymPy Matrix in q1, …,
+        qd1, …, tau1, …; `at` gives values for some of them, exact if they are SymPy's."""
+        if what not in (*WHOLE, *QUOTIENTS):
+            raise unknown("quantity", what, (*WHOLE, *QUOTIENTS))
+        try:
+            import sympy
+        except ImportError:
+            raise MissingExtraError("SymPy is not installed: pip install 'dalembert[lagrange]'") from None
+        values = {sympy.Symbol(name, real=True): sympy.sympify(x) for name, x in (at or {}).items()}
+        names = {name: x.subs(values) for name, x in symbols(self.robot).items()}
+        if what in WHOLE:
+            t = self.terms
+            plain = {"phi": t.phi, "A": t.A, "A_dot": self.A_dot, "drift": t.drift, "M": self.robot.M, "h": self.h}
+            return sympy.Matrix(converted(plain[what], names))
+        numerator = sympy.Matrix(converted(self.numerator(what), names))
+        quotient = (numerator / converted(self.denominator, names)).applyfunc(
+            lambda x: x if x.free_symbols else sympy.radsimp(x)
+        )
+        if what in ("P", "P_qdd"):
+            return quotient
+        tau = [sympy.Symbol(f"tau{k + 1}", real=True) for k in range(self.robot.n)]
+        return quotient * sympy.Matrix([*(values.get(t, t) for t in tau), 1])

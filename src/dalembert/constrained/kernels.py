@@ -1,0 +1,141 @@
+"""The table: which terms of a constrained system, of which arguments and options, give which arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dalembert import scalar
+from dalembert.algorithms import composite, constrained_dynamics, friction, linear, newton_euler
+from dalembert.algorithms.constraints import Function, Terms, stacked
+from dalembert.compile import Kernel, compile_function
+from dalembert.kernels import ARGUMENTS, singular_mass, wrench_on_body
+from dalembert.model import Model
+from dalembert.spatial.vector import Scalar
+
+Options = dict[str, Any]
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A model with its constraints, ready to be traced."""
+
+    model: Model
+    functions: tuple[Function, ...]
+    k: int
+
+    def terms(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Terms:
+        return stacked([function(self.model, q, qd) for function in self.functions])
+
+    def still(self, q: Sequence[Scalar]) -> Terms:
+        return self.terms(q, [0.0] * self.model.n)
+
+    def mass(self, q: Sequence[Scalar]) -> list[list[Scalar]]:
+        return composite.mass_matrix(self.model, q)
+
+    def bias(self, a: Arguments, o: Options) -> list[Scalar]:
+        """h(q, q̇), with Jᵀ f_tip and friction if they are there."""
+        wrenches = {}
+        if "f_tip" in a:
+            frame = self.model.frame(o["frame"])
+            wrenches = wrench_on_body(self.model, a["q"], a["f_tip"], frame, o["expressed_in"])
+        zero = [0.0] * self.model.n
+        h = newton_euler.inverse_dynamics(self.model, a["q"], a["qd"], zero, wrenches)
+        if o.get("friction"):
+            h = [x + f for x, f in zip(h, friction.friction_torque(self.model, a["q"], a["qd"]), strict=True)]
+        return h
+
+    def accelerations(self, a: Arguments, o: Options) -> tuple[constrained_dynamics.Constrained, Terms]:
+        """q̈ and λ for torques τ. A row that is zero whatever the state is left out here already."""
+        terms = self.terms(a["q"], a["qd"])
+        wanted = constrained_dynamics.wanted_acceleration(terms, a["qd"], o.get("alpha", 0.0), o.get("beta", 0.0))
+        factors = constrained_dynamics.factor(self.mass(a["q"]), terms.A)
+        free = [t - h for t, h in zip(a["tau"], self.bias(a, o), strict=True)]
+        return factors.acceleration(free, wanted), terms
+
+
+def _largest(values: Sequence[Scalar]) -> Scalar:
+    """max |x|, over those that are numbers: a state that is none shows in the results themselves."""
+    worst: Scalar = 0.0
+    for x in values:
+        size = scalar.absolute(x)
+        worst = scalar.where(size > worst, size, worst)
+    return worst
+
+
+def _forward(s: Bound, a: Arguments, o: Options) -> tuple[Any, ...]:
+    """q̈, λ, how far the state is off the constraints, and how far the constraints contradict one another."""
+    result, terms = s.accelerations(a, o)
+    rates = linear.apply(terms.A, a["qd"])
+    off = _largest([*terms.phi, *(x / (1.0 + _largest(a["qd"])) for x in rates)])
+    against = _largest(result.rest) / (1.0 + _largest(result.qdd))
+    return result.qdd, result.force, [off, against]
+
+
+def _inverse(s: Bound, a: Arguments, o: Options) -> tuple[Any, Any]:
+    """τ = M q̈ + h + Aᵀλ, and how far q̈ is from what the constraints allow."""
+    terms = s.terms(a["q"], a["qd"])
+    h = s.bias(a, o)
+    M = s.mass(a["q"])
+    tau = [x + y for x, y in zip(linear.apply(M, a["qdd"]), h, strict=True)]
+    for force, row in zip(a["multipliers"], terms.A, strict=True):
+        tau = [t + x * force for t, x in zip(tau, row, strict=True)]
+    asked = [x + d for x, d in zip(linear.apply(terms.A, a["qdd"]), terms.drift, strict=True)]
+    return tau, _largest(asked) / (1.0 + _largest(a["qdd"]))
+
+
+def _projected(s: Bound, a: Arguments, o: Options) -> tuple[Any, Any]:
+    step, rates = constrained_dynamics.onto(s.mass(a["q"]), s.still(a["q"]), a["qd"])
+    return [x + d for x, d in zip(a["q"], step, strict=True)], rates
+
+
+@dataclass(frozen=True)
+class Row:
+    arguments: tuple[str, ...]
+    trace: Callable[[Bound, Arguments, Options], Any]
+    shapes: Callable[[Bound], tuple[tuple[int, ...], ...]]
+    options: Options
+    optional: tuple[str, ...] = ()
+
+
+_LOADED: Options = {"frame": None, "expressed_in": "world", "friction": False}
+
+ROWS: dict[str, Row] = {
+    "residual": Row(("q",), lambda s, a, o: s.still(a["q"]).phi, lambda s: ((s.k,),), {}),
+    "jacobian": Row(("q",), lambda s, a, o: s.still(a["q"]).A, lambda s: ((s.k, s.model.n),), {}),
+    "drift": Row(("q", "qd"), lambda s, a, o: s.terms(a["q"], a["qd"]).drift, lambda s: ((s.k,),), {}),
+    "forward_dynamics": Row(
+        ("q", "qd", "tau"),
+        _forward,
+        lambda s: ((s.model.n,), (s.k,), (2,)),
+        {**_LOADED, "alpha": 0.0, "beta": 0.0},
+        ("f_tip",),
+    ),
+    "inverse_dynamics": Row(
+        ("q", "qd", "qdd", "multipliers"), _inverse, lambda s: ((s.model.n,), ()), _LOADED, ("f_tip",)
+    ),
+    "projection": Row(
+        ("q",),
+        lambda s, a, o: constrained_dynamics.projection(s.mass(a["q"]), s.still(a["q"]).A),
+        lambda s: ((s.model.n, s.model.n),),
+        {},
+    ),
+    "projected": Row(("q", "qd"), _projected, lambda s: ((s.model.n,), (s.model.n,)), {}),
+}
+
+
+def make(s: Bound, name: str, given: tuple[str, ...], options: Options) -> Kernel:
+    """The kernel of a row for a system; `given` are the optional arguments that will be passed."""
+    row = ROWS[name]
+    names = row.arguments + tuple(x for x in row.optional if x in given)
+    shapes = {**{key: shape(s.model.n) for key, shape in ARGUMENTS.items()}, "multipliers": (s.k,)}
+
+    def function(*arguments: Any) -> Any:
+        return row.trace(s, dict(zip(names, arguments, strict=True)), {**row.options, **options})
+
+    try:
+        return compile_function(function, [shapes[x] for x in names], row.shapes(s), name, arguments=names)
+    except ZeroDivisionError:
+        raise singular_mass(s.model) from None

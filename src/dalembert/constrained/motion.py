@@ -1,0 +1,56 @@
+"""How a constrained system moves: the flow that `simulate` integrates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dalembert import scalar
+from dalembert.algorithms import constrained_dynamics, energy
+from dalembert.errors import unknown
+from dalembert.flow import Flow, Scalar, Scalars
+
+if TYPE_CHECKING:
+    from dalembert.constrained.system import Constrained
+
+WAYS = ("projection", "baumgarte")
+
+
+def flow(system: Constrained, stabilise: str | None, friction: bool, alpha: float, beta: float) -> Flow:
+    """See `Constrained.flow`."""
+    if stabilise is not None and stabilise not in WAYS:
+        raise unknown("stabilise", stabilise, WAYS)
+    robot, bound, n = system.robot, system.bound, system.n
+    options: dict[str, Any] = {"frame": None, "expressed_in": "world", "friction": friction}
+    if stabilise == "baumgarte":
+        options |= {"alpha": alpha, "beta": beta}
+
+    def accelerations(x: Scalars, u: Scalars) -> constrained_dynamics.Constrained:
+        return bound.accelerations({"q": x[:n], "qd": x[n:], "tau": u}, options)[0]
+
+    def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+        return [*x[n:], *accelerations(x, u).qdd]
+
+    def settle(t: Scalar, before: Scalars, x: Scalars, u: Scalars) -> list[Scalar]:
+        # A at the q that was reached, not at the corrected one: the error is second order in a correction that is
+        # itself the error of one step.
+        step, rates = constrained_dynamics.onto(bound.mass(x[:n]), bound.still(x[:n]), x[n:])
+        return [*(a + d for a, d in zip(x[:n], step, strict=True)), *rates]
+
+    def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+        error: Scalar = 0.0
+        for phi in bound.still(x[:n]).phi:
+            error = scalar.maximum(scalar.absolute(phi), error)
+        energies = energy.kinetic_energy(robot.model, x[:n], x[n:]), energy.potential_energy(robot.model, x[:n])
+        return [*accelerations(x, u).force, error, *energies]
+
+    joints = robot.joint_names
+    return Flow(
+        robot.name,
+        (*joints, *(f"{j}_rate" for j in joints)),
+        tuple(f"{j}_torque" for j in joints),
+        rate,
+        positions=n,
+        settle=settle if stabilise == "projection" else None,
+        outputs=(*(f"multiplier of {r}" for r in system.rows), "closure_error", "kinetic_energy", "potential_energy"),
+        observe=observe,
+    )

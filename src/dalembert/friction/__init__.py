@@ -1,0 +1,19 @@
+"""Friction of a joint: a table of laws, and what follows from each."""
+
+from dalembert.friction.equivalent import equivalent_damping, slope, structural_damping
+from dalembert.friction.laws import LAWS, Friction, Law, breakaway, checked, friction, torque
+from dalembert.friction.signs import SIGNS
+
+__all__ = [
+    "LAWS",
+    "SIGNS",
+    "Friction",
+    "Law",
+    "breakaway",
+    "checked",
+    "equivalent_damping",
+    "friction",
+    "slope",
+    "structural_damping",
+    "torque",
+]
