@@ -95,7 +95,7 @@ def wrench_names(options: dict[str, Any]) -> tuple[str, ...]:
     return tuple(f"wrench{k}" for k in range(len(options.get("wrenches", ()))))
 
 
-def _wrenches(model: Model, a: dict[str, Any], o: dict[str, Any]) -> dict[int, Force]:
+def all_wrenches(model: Model, a: dict[str, Any], o: dict[str, Any]) -> dict[int, Force]:
     """All wrenches, added up body by body."""
     places = [("f_tip", o["frame"], o["expressed_in"])] if "f_tip" in a else []
     places += [(name, *place) for name, place in zip(wrench_names(o), o["wrenches"], strict=True)]
@@ -120,13 +120,13 @@ def _friction(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
         return [0.0] * model.n
     loads = None
     if model.friction_by_load and "qdd" in a:
-        loads = newton_euler.joint_loads(model, a["q"], a["qd"], a["qdd"], _wrenches(model, a, o), _base(a))
+        loads = newton_euler.joint_loads(model, a["q"], a["qd"], a["qdd"], all_wrenches(model, a, o), _base(a))
     return friction.friction_torque(model, a["q"], a["qd"], loads)
 
 
 def _inverse_dynamics(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
     tau = newton_euler.inverse_dynamics(
-        model, a["q"], a["qd"], a["qdd"], _wrenches(model, a, o), _base(a)
+        model, a["q"], a["qd"], a["qdd"], all_wrenches(model, a, o), _base(a)
     )
     return [t + f for t, f in zip(tau, _friction(model, a, o), strict=True)]
 
@@ -142,8 +142,8 @@ def _forward_dynamics(model: Model, a: dict[str, Any], o: dict[str, Any]) -> lis
             why = "has mimic joints" if model.mimics else "stands on a moving base"
             raise InputError(f"{model.name!r} {why}, which articulated bodies cannot express: use method='factorised'")
         if base:
-            return articulated.factorised(model, a["q"], a["qd"], tau, _wrenches(model, a, o), base)
-        return articulated.METHODS[method](model, a["q"], a["qd"], tau, _wrenches(model, a, o))
+            return articulated.factorised(model, a["q"], a["qd"], tau, all_wrenches(model, a, o), base)
+        return articulated.METHODS[method](model, a["q"], a["qd"], tau, all_wrenches(model, a, o))
     except ZeroDivisionError:
         raise singular_mass(model) from None
 
@@ -155,7 +155,7 @@ def _loaded(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
             "use method='factorised'"
         )
     try:
-        return friction.loaded_acceleration(model, a["q"], a["qd"], a["tau"], _wrenches(model, a, o), _base(a))
+        return friction.loaded_acceleration(model, a["q"], a["qd"], a["tau"], all_wrenches(model, a, o), _base(a))
     except ZeroDivisionError:
         raise singular_mass(model) from None
 

@@ -318,6 +318,12 @@ def test_forces_friction_and_tips():
     np.testing.assert_allclose(loaded.qdd, plain.qdd, atol=1e-9)
     back = s.inverse_dynamics(q, qd, loaded.qdd, loaded.multipliers, F, friction=True)
     np.testing.assert_allclose(back, tau, atol=1e-10)
+    elbow = arm.frames[3]
+    pushed = s.forward_dynamics(q, qd, tau, F, wrenches={elbow: (2 * F, "local"), arm.tip: -F})
+    by_hand = tau - arm.jacobian(q, elbow, "local").T @ (2 * F)
+    np.testing.assert_allclose(pushed.qdd, s.forward_dynamics(q, qd, by_hand).qdd, atol=1e-9)
+    again = s.inverse_dynamics(q, qd, pushed.qdd, pushed.multipliers, F, wrenches={elbow: (2 * F, "local"), arm.tip: -F})
+    np.testing.assert_allclose(again, tau, atol=1e-10)
 
 
 def test_baumgarte_is_the_error_dynamics():

@@ -10,7 +10,7 @@ from dalembert import scalar
 from dalembert.algorithms import composite, constrained_dynamics, friction, linear, newton_euler
 from dalembert.algorithms.constraints import Function, Terms, stacked
 from dalembert.compile import Kernel, compile_function
-from dalembert.kernels import ARGUMENTS, singular_mass, wrench_on_body
+from dalembert.kernels import ARGUMENTS, all_wrenches, singular_mass, wrench_names
 from dalembert.model import Model
 from dalembert.spatial.vector import Scalar
 
@@ -36,13 +36,9 @@ class Bound:
         return composite.mass_matrix(self.model, q)
 
     def bias(self, a: Arguments, o: Options) -> list[Scalar]:
-        """h(q, q̇), with Jᵀ f_tip and friction if they are there."""
-        wrenches = {}
-        if "f_tip" in a:
-            frame = self.model.frame(o["frame"])
-            wrenches = wrench_on_body(self.model, a["q"], a["f_tip"], frame, o["expressed_in"])
+        """h(q, q̇), with Jᵀ f_tip, other wrenches, and friction if they are there."""
         zero = [0.0] * self.model.n
-        h = newton_euler.inverse_dynamics(self.model, a["q"], a["qd"], zero, wrenches)
+        h = newton_euler.inverse_dynamics(self.model, a["q"], a["qd"], zero, all_wrenches(self.model, a, o))
         if o.get("friction"):
             h = [x + f for x, f in zip(h, friction.friction_torque(self.model, a["q"], a["qd"]), strict=True)]
         return h
@@ -100,7 +96,7 @@ class Row:
     optional: tuple[str, ...] = ()
 
 
-_LOADED: Options = {"frame": None, "expressed_in": "world", "friction": False}
+_LOADED: Options = {"frame": None, "expressed_in": "world", "friction": False, "wrenches": ()}
 
 ROWS: dict[str, Row] = {
     "residual": Row(("q",), lambda s, a, o: s.still(a["q"]).phi, lambda s: ((s.k,),), {}),
@@ -129,8 +125,10 @@ ROWS: dict[str, Row] = {
 def make(s: Bound, name: str, given: tuple[str, ...], options: Options) -> Kernel:
     """The kernel of a row for a system; `given` are the optional arguments that will be passed."""
     row = ROWS[name]
-    names = row.arguments + tuple(x for x in row.optional if x in given)
-    shapes = {**{key: shape(s.model.n) for key, shape in ARGUMENTS.items()}, "multipliers": (s.k,)}
+    pushed = wrench_names(options)
+    names = row.arguments + tuple(x for x in row.optional if x in given) + pushed
+    shapes = {key: shape(s.model.n) for key, shape in ARGUMENTS.items()}
+    shapes |= {"multipliers": (s.k,), **dict.fromkeys(pushed, (6,))}
 
     def function(*arguments: Any) -> Any:
         return row.trace(s, dict(zip(names, arguments, strict=True)), {**row.options, **options})

@@ -20,7 +20,7 @@ def flow(system: Constrained, stabilise: str | None, friction: bool, alpha: floa
     if stabilise is not None and stabilise not in WAYS:
         raise unknown("stabilise", stabilise, WAYS)
     robot, bound, n = system.robot, system.bound, system.n
-    options: dict[str, Any] = {"frame": None, "expressed_in": "world", "friction": friction}
+    options: dict[str, Any] = {"frame": None, "expressed_in": "world", "friction": friction, "wrenches": ()}
     if stabilise == "baumgarte":
         options |= {"alpha": alpha, "beta": beta}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.algorithms import constraints as terms
 from dalembert.algorithms import kinematics
 from dalembert.algorithms.jacobians import EXPRESSIONS
-from dalembert.arguments import explain, switch
+from dalembert.arguments import explain, switch, wrenches_of
 from dalembert.compile import Kernel, compile_function
 from dalembert.constrained import kernels
 from dalembert.constrained.constraint import Constraint, Loop
@@ -113,7 +113,7 @@ class Constrained:
 
     def _run(self, name: str, *arguments: Any, given: Sequence[str] = (), **options: Any) -> Any:
         kernel = self.kernel(name, given, **options)
-        names = kernels.ROWS[name].arguments + tuple(given)
+        names = kernel.arguments
         try:
             with np.errstate(divide="ignore", invalid="ignore"):  # NaN compared with anything: it shows in the result
                 return kernel(*arguments, threads=self.robot.threads)
@@ -185,6 +185,7 @@ class Constrained:
         frame: str | None = None,
         expressed_in: str = "world",
         friction: bool = False,
+        wrenches: Mapping[str, Any] | None = None,
         alpha: float = 0.0,
         beta: float = 0.0,
         tolerance: float | None = TOLERANCE,
@@ -192,8 +193,9 @@ class Constrained:
         """(q̈, λ): λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇), q̈ = M⁻¹ (τ − h − Aᵀλ).  Seed 001, (3) and (4).
 
         `alpha`, `beta`: Baumgarte's terms, A q̈ = −Ȧ q̇ − 2α A q̇ − β² φ. A state further than `tolerance` off the
-        constraints, or constraints that contradict one another there, are refused by name; None asks no questions."""
-        given, extra, options = self._loaded(f_tip, frame, expressed_in, friction)
+        constraints, or constraints that contradict one another there, are refused by name; None asks no questions.
+        The other arguments are those of `Robot.forward_dynamics`."""
+        given, extra, options = self._loaded(f_tip, frame, expressed_in, friction, wrenches)
         stable = {"alpha": _not_negative("alpha", alpha), "beta": _not_negative("beta", beta)}
         qdd, force, check = self._run("forward_dynamics", q, qd, tau, *extra, given=given, **options, **stable)
         if tolerance is not None:
@@ -201,15 +203,28 @@ class Constrained:
         return Motion(qdd, force)
 
     def _loaded(
-        self, f_tip: ArrayLike | None, frame: str | None, expressed_in: str, friction: bool
+        self, f_tip: Any, frame: str | None, expressed_in: str, friction: bool, wrenches: Mapping[str, Any] | None
     ) -> tuple[tuple[str, ...], tuple[ArrayLike, ...], dict[str, Any]]:
         """The optional arguments of the dynamics: their names, their values, and the options that go with them."""
         if frame is not None:
             self.robot.model.frame(frame)
         if expressed_in not in EXPRESSIONS:
             raise unknown("expressed_in", expressed_in, EXPRESSIONS)
-        options = {"frame": frame, "expressed_in": expressed_in, "friction": switch("friction", friction)}
-        return (("f_tip",), (f_tip,), options) if f_tip is not None else ((), (), options)
+        places, values = wrenches_of(wrenches or {}, expressed_in)
+        for place, terms in places:
+            self.robot.model.frame(place)
+            if terms not in EXPRESSIONS:
+                raise unknown("expressed_in", terms, EXPRESSIONS)
+        self._refuse_load(switch("friction", friction))
+        options = {"frame": frame, "expressed_in": expressed_in, "friction": friction, "wrenches": places}
+        return (("f_tip",), (f_tip, *values), options) if f_tip is not None else ((), values, options)
+
+    def _refuse_load(self, friction: bool) -> None:
+        if friction and self.robot.model.friction_by_load:
+            raise InputError(
+                f"the friction of {self.robot.name!r} depends on the load, and the load on λ: under constraints that is "
+                "not solved; take friction=False, or laws without load"
+            )
 
     def _judge(self, q: ArrayLike, qd: ArrayLike, check: Array, tolerance: float) -> None:
         if (check > tolerance).any():
@@ -255,6 +270,7 @@ class Constrained:
         frame: str | None = None,
         expressed_in: str = "world",
         friction: bool = False,
+        wrenches: Mapping[str, Any] | None = None,
         tolerance: float | None = TOLERANCE,
     ) -> Array:
         """τ = M q̈ + h + Aᵀλ for a motion that obeys the constraints and wanted multipliers (zero if not given).
@@ -263,7 +279,7 @@ class Constrained:
         `actuated` names the joints that have drives; then λ is not chosen but follows: the torques of the others are
         zero, and those of more drives than needed the smallest."""
         lam = np.zeros(self.k) if multipliers is None else multipliers
-        given, extra, options = self._loaded(f_tip, frame, expressed_in, friction)
+        given, extra, options = self._loaded(f_tip, frame, expressed_in, friction, wrenches)
         tau, off = self._run("inverse_dynamics", q, qd, qdd, lam, *extra, given=given, **options)
         if tolerance is not None and (np.asarray(off) > tolerance).any():
             index = tuple(int(i) for i in np.argwhere(np.asarray(off) > tolerance)[0])
@@ -417,7 +433,8 @@ class Constrained:
         `alpha`, `beta`, None lets them drift."""
         from dalembert.constrained.motion import flow
 
-        return flow(self, stabilise, switch("friction", friction), alpha, beta)
+        self._refuse_load(switch("friction", friction))
+        return flow(self, stabilise, friction, _not_negative("alpha", alpha), _not_negative("beta", beta))
 
 
 def _not_negative(name: str, value: float) -> float:
