@@ -21,6 +21,8 @@ bench: .venv/bench
 	$(BIN)/python benchmarks/equations.py
 	$(BIN)/python benchmarks/ik.py
 	$(BIN)/python benchmarks/closed_form.py
+	$(BIN)/python benchmarks/constrained.py
+	$(BIN)/python benchmarks/simulate.py
 
 .venv/bench: .venv/test
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'

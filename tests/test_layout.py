@@ -38,8 +38,9 @@ ORDER = (
     "trajectories",
     "constrained",
     "actuation",
-    "control",
     "simulation",
+    "identification",
+    "control",
     "cli",
 )
 RANK = {name: rank for rank, name in enumerate(ORDER)}
@@ -47,8 +48,9 @@ RANK = {name: rank for rank, name in enumerate(ORDER)}
 STRANGERS = {"compile": {"spatial", "describe", "model", "algorithms"}, "robots": set(ORDER) - {"errors"}}
 NEVER: set[str] = set()
 LATE = {
-    "matplotlib": {"motion/workspace.py"},
-    "scipy": {"motion/statics.py"},
+    "matplotlib": {"motion/workspace.py", "simulation/drawing.py"},
+    "pyarrow": {"simulation/write.py"},
+    "scipy": {"motion/statics.py", "simulation/adaptive.py"},
     "llvmlite": {"compile/llvm.py", "compile/kernel.py"},
     "sympy": {"constrained/equations.py", "lagrange/symbols.py", "symbolic/expression.py", "symbolic/to_sympy.py"},
 }

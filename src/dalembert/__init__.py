@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from dalembert.poses import log6 as log6
     from dalembert.poses import pose as pose
     from dalembert.robot import Robot as Robot
+    from dalembert.simulation.run import Run as Run
+    from dalembert.simulation.simulate import simulate as simulate
 
 __version__ = "0.1.0"
 
@@ -74,7 +76,9 @@ _HOME = {
     **dict.fromkeys(("coordinates", "rate"), "dalembert.lagrange.symbols"),
     "LagrangianSystem": "dalembert.lagrange.system",
     "Robot": "dalembert.robot",
+    "Run": "dalembert.simulation.run",
     "load": "dalembert.loading",
+    "simulate": "dalembert.simulation.simulate",
 }
 
 _MODULES = ("constrained", "robots")

@@ -36,6 +36,10 @@ class MissingExtraError(DalembertError, ImportError):
     """An optional dependency is not installed; the message says which command adds it."""
 
 
+class WorkerError(DalembertError, RuntimeError):
+    """A cluster that could not finish what it was given."""
+
+
 class ModelWarning(UserWarning):
     """A description that loads although physics, or the standard it is written in, objects."""
 

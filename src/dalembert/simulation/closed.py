@@ -31,10 +31,10 @@ def closed(
     States: those of the flow, then the law's. Inputs, in this order: those of the flow that the law does not drive; the
     law's parameters, by name; the reference's entries (`law.follows`) where the reference is not known beforehand: none
     given, or one that cannot be traced; for each driven input named in `disturbed` a disturbance d that is added to it,
-    "<input>_disturbance". Outputs: the flow's, u as it reaches the flow, and r.
+    "<input>_disturbance". Outputs: the flow's, what the law puts out (without d), and r.
 
     r is (x, ẋ, ẍ) of the reference, or as much of it as the law follows: m, 2 m or 3 m numbers for a motion of m. A
-    reference that is m numbers is a set point: at rest there. What settles the flow is given u of the settled instant."""
+    reference that is m numbers is a set point: at rest there. What settles the flow is given u of that instant."""
     _check(flow, law)
     follow = _reference(law, reference)
     disturbed = (disturbed,) if isinstance(disturbed, str) else tuple(disturbed)
@@ -57,37 +57,36 @@ def closed(
         r = u[b:c] if follow is None else follow(t)
         return t, [x[k] for k in measured], r, x[n:], u[a:b]
 
-    def driven(given: tuple[Scalar, Scalars, Scalars, Scalars, Scalars], u: Scalars) -> list[Scalar]:
-        made = _whole(f"{law.name!r} gives", law.act(*given), law.outputs, "outputs")
-        return [v + u[beside[k]] if k in beside else v for k, v in enumerate(made)]
+    def acted(given: tuple[Scalar, Scalars, Scalars, Scalars, Scalars]) -> list[Scalar]:
+        return _whole(f"{law.name!r} gives", law.act(*given), law.outputs, "outputs")
 
-    def whole_input(u: Scalars, drive: Scalars) -> list[Scalar]:
+    def whole_input(u: Scalars, made: Scalars) -> list[Scalar]:
+        drive = [v + u[beside[k]] if k in beside else v for k, v in enumerate(made)]
         return [(drive if of_law else u)[k] for of_law, k in place]
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         given = arguments(t, x, u)
-        xd = _whole(f"the rate of {flow.name!r} gives", flow.rate(t, x[:n], whole_input(u, driven(given, u))),
-                    flow.states, "states")  # fmt: skip
+        moved = flow.rate(t, x[:n], whole_input(u, acted(given)))
+        xd = _whole(f"the rate of {flow.name!r} gives", moved, flow.states, "states")
         if law.rate is None:
             return xd
         return [*xd, *_whole(f"the rate of {law.name!r} gives", law.rate(*given), law.states, "states")]
 
     def settle(t: Scalar, before: Scalars, x: Scalars, u: Scalars) -> list[Scalar]:
         assert flow.settle is not None
-        now = whole_input(u, driven(arguments(t, x, u), u))
+        now = whole_input(u, acted(arguments(t, x, u)))
         return [*flow.settle(t, before[:n], x[:n], now), *x[n:]]
 
-    known = len(flow.outputs)
     shown = [k for k, o in enumerate(law.outputs) if o not in flow.outputs]
 
     def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         given = arguments(t, x, u)
-        drive = driven(given, u)
+        made = acted(given)
         seen: list[Scalar] = []
         if flow.observe is not None:
-            seen = _whole(f"what observes {flow.name!r} gives", flow.observe(t, x[:n], whole_input(u, drive)),
-                          flow.outputs, "outputs")  # fmt: skip
-        return [*seen[:known], *(drive[k] for k in shown), *given[2]]
+            found = flow.observe(t, x[:n], whole_input(u, made))
+            seen = _whole(f"what observes {flow.name!r} gives", found, flow.outputs, "outputs")
+        return [*seen, *(made[k] for k in shown), *given[2]]
 
     outputs = (*flow.outputs, *(law.outputs[k] for k in shown), *law.follows)
     _distinct(f"outputs of {flow.name!r} under {law.name!r}", outputs)
@@ -179,13 +178,13 @@ def _reference(law: Law, reference: Reference | ArrayLike | None) -> Callable[[S
         point = np.asarray(reference, float)
     except (TypeError, ValueError):
         raise InputError(f"a reference is a Reference or a set point of numbers, got {reference!r:.60}") from None
-    if point.ndim != 1 or not np.isfinite(point).all():
+    if point.ndim != 1:
         raise InputError(
-            f"a set point is a list of finite numbers, got shape {point.shape}; one for each run of a batch is given as "
+            f"a set point is a list of numbers, got shape {point.shape}; one for each run of a batch is given by "
             f"parameters {', '.join(law.follows[:3])}, …"
-            if point.ndim != 1
-            else f"the set point {point} must be finite"
         )
+    if not np.isfinite(point).all():
+        raise InputError(f"the set point {point} must be finite")
     _orders(law, len(point), "a set point")
     r = [*point.tolist(), *([0.0] * (wanted - len(point)))]
     return lambda t: list(r)

@@ -57,8 +57,7 @@ def integrate(
     Kept are the states before steps 0, every, 2 every, … and the last one: memory is needed for these only. y of a
     kept state is observed with the input of the step that begins there (that ends there, for the last).
     `iterations`: evaluations per step of an implicit method. A run gives the same bits alone and in any batch."""
-    checked = _checked(flow, dt, steps, every, t0, method, iterations)
-    dt, steps, every, t0, iterations = checked
+    dt, steps, every, t0, iterations = checked(flow, dt, steps, every, t0, method, iterations)
     held = tuple(parameters or ())
     for name in held:
         if name not in flow.inputs:
@@ -79,13 +78,13 @@ def integrate(
         x = np.concatenate((x, np.zeros((*x.shape[:-1], 1))), -1)
     X = np.empty((*batch, kept + 1, n + judged))
     Y = np.empty((*batch, kept + 1, len(flow.outputs)))
-    diverged = _run(rollout, x, inputs, p, steps, dt, t0, every, X, Y)
+    diverged = fill(rollout, x, inputs, p, steps, dt, t0, every, X, Y)
     lost = X[..., -1, -1] if judged else np.zeros(batch)
     t = t0 + dt * np.append(np.arange(kept) * every, steps)
     return Trajectory(t, X[..., :n], Y, diverged, np.array(lost))
 
 
-def _run(
+def fill(
     rollout: Rollout,
     x: Array,
     u: Array,
@@ -165,7 +164,7 @@ def _system(flow: Flow, held: tuple[str, ...]) -> tuple[System, Callable[..., li
 
 
 # ------------------------------------------------------------------------------------------------------- the input
-def _checked(
+def checked(
     flow: Flow, dt: Any, steps: Any, every: Any, t0: Any, method: str, iterations: Any
 ) -> tuple[float, int, int, float, int | None]:
     if not isinstance(flow, Flow):

@@ -166,17 +166,23 @@ def implicit_midpoint(system: System, iterations: int = ITERATIONS) -> Step:
 
 @dataclass(frozen=True)
 class Method:
-    """A row: how a step is made, its order, and whether it needs to be told positions from other states."""
+    """A row: how a step is made, its order, and whether it needs to be told positions from other states; `nodes` are
+    the instants at which it wants rates, as parts of the step."""
 
     order: int
     make: Callable[..., Step]
     mechanical: bool = False  # the state must begin with positions and their rates
     iterated: bool = False
+    nodes: tuple[float, ...] = (0.0,)
+
+
+def _row(tableau: Tableau) -> Method:
+    return Method(tableau.order, partial(runge_kutta, tableau), nodes=tuple(float(c) for c in tableau.c))
 
 
 METHODS: dict[str, Method] = {
-    **{name: Method(tableau.order, partial(runge_kutta, tableau)) for name, tableau in TABLEAUX.items()},
+    **{name: _row(tableau) for name, tableau in TABLEAUX.items()},
     "semi-implicit-euler": Method(1, semi_implicit_euler, mechanical=True),
-    "verlet": Method(2, verlet, mechanical=True),
-    "implicit-midpoint": Method(2, implicit_midpoint, iterated=True),
+    "verlet": Method(2, verlet, mechanical=True, nodes=(0.0, 1.0)),
+    "implicit-midpoint": Method(2, implicit_midpoint, iterated=True, nodes=(0.5,)),
 }

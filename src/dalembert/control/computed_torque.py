@@ -1,0 +1,116 @@
+"""Computed torque, or inverse dynamics control: the arm made to behave as a mass on a spring, joint by joint.  Seed 003.
+
+    τ = M(q) w + C(q, q̇) q̇ + g(q),        w = q̈_d + K_d (q̇_d − q̇) + K_p (q_d − q)
+
+leaves ë + K_d ė + K_p e = 0 if the model is exact, with K_p = diag ω², K_d = diag 2ζω. If it is not,
+
+    ë + K_d ė + K_p e = M̂⁻¹ ((M − M̂) q̈ + (c − ĉ) + (g − ĝ)),
+
+so that at rest e = K_p⁻¹ M̂⁻¹ (g − ĝ): a payload that is not known leaves an error that stiffness divides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.algorithms import friction, newton_euler
+from dalembert.arguments import switch
+from dalembert.control.conditions import Conditions, exact_model, positive
+from dalembert.control.controller import Controller, believed, joint_law, set_gain, sub, total
+from dalembert.control.gains import Gain, Gains, bandwidth
+from dalembert.errors import InputError
+from dalembert.flow import Scalar, Scalars
+from dalembert.law import Law
+from dalembert.model.lean import lean
+from dalembert.motion.tasks import finite
+from dalembert.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+def acceleration_gains(owner: Any, names: tuple[str, ...]) -> None:
+    """`omega` and `zeta`, or `kp` and `kd`, of a frozen controller: the other two are what follows."""
+    by_rate = owner.omega is not None
+    if by_rate == (owner.kp is not None or owner.kd is not None):
+        who = type(owner).__name__
+        raise InputError(f"{who} takes omega and zeta, or kp and kd; got {'both' if by_rate else 'neither'}")
+    if by_rate:
+        for symbol, made in zip(("kp", "kd"), bandwidth(names, owner.omega, owner.zeta), strict=True):
+            object.__setattr__(owner, symbol, made)
+        object.__setattr__(owner, "omega", None)
+        return
+    if owner.kp is None or owner.kd is None:
+        raise InputError(f"{type(owner).__name__} needs both kp and kd")
+    set_gain(owner, "kp", owner.kp, names, unit="1/s²")
+    set_gain(owner, "kd", owner.kd, names, unit="1/s")
+
+
+def poles(kp: Gain, kd: Gain) -> NDArray[np.complex128]:
+    """Roots of det(s² I + K_d s + K_p), by real part."""
+    n = kp.n
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [-kp.matrix, -kd.matrix]])
+    found = np.linalg.eigvals(A).astype(complex)
+    return np.asarray(found[np.lexsort((found.imag, found.real))])
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedTorque(Controller):
+    """τ = M(q) (q̈_d + K_d ė + K_p e) + c(q, q̇) + g(q) of the model believed in.
+
+    `omega` [rad/s] and `zeta`: natural frequency and damping ratio, one number or one per joint; or `kp` [1/s²] and
+    `kd` [1/s], which may be matrices. `friction`: the model's friction and springs are compensated too."""
+
+    robot: Robot
+    omega: Any = None
+    zeta: Any = 1.0
+    kp: Any = None
+    kd: Any = None
+    friction: bool = False
+
+    equation: ClassVar[str] = "τ = M(q) (q̈_d + K_d (q̇_d − q̇) + K_p (q_d − q)) + c(q, q̇) + g(q)"
+    source: ClassVar[str] = "the error obeys ë + K_d ė + K_p e = 0; Spong, Hutchinson & Vidyasagar 2006, §8.3"
+
+    def __post_init__(self) -> None:
+        names = believed(self.robot, "ComputedTorque").joint_names
+        switch("friction", self.friction)
+        acceleration_gains(self, names)
+
+    @property
+    def gains(self) -> Gains:
+        return Gains((self.kp, self.kd))
+
+    @property
+    def poles(self) -> NDArray[np.complex128]:
+        """The 2n poles of the error [1/s]."""
+        return poles(self.kp, self.kd)
+
+    def make(self) -> Law:
+        robot, model, with_friction = self.robot, lean(self.robot.model), self.friction
+
+        def torque(
+            q: Scalars, qd: Scalars, q_d: Scalars, qd_d: Scalars, qdd_d: Scalars, kp: Any, kd: Any
+        ) -> list[Scalar]:
+            w = total(qdd_d, kd(sub(qd_d, qd)), kp(sub(q_d, q)))
+            tau = newton_euler.inverse_dynamics(model, q, qd, w)
+            return total(tau, friction.friction_torque(robot.model, q, qd)) if with_friction else tau
+
+        return joint_law(robot, "computed torque", self.gains, torque)
+
+    def conditions(self) -> Conditions:
+        slowest = float(-self.poles.real.max())
+        return Conditions(
+            f"e → 0 exponentially, as e^(−{slowest:.3g} t), along every motion and from every state",
+            self.source,
+            (*positive(self.kp, self.kd), exact_model()),
+        )
+
+    def steady_error(self, q: ArrayLike, plant: Robot) -> Array:
+        """e = q_d − q with which another robot than the one believed in rests at q: K_p⁻¹ M̂⁻¹ (g − ĝ).  (..., n)."""
+        x = finite("q", q)
+        wrong = believed(plant, "steady_error").gravity_torque(x) - self.robot.gravity_torque(x)
+        a = np.linalg.solve(self.robot.mass_matrix(x), wrong[..., None])[..., 0]
+        return np.asarray(np.linalg.solve(self.kp.matrix, a[..., None])[..., 0])

@@ -1,0 +1,117 @@
+"""What is proved of a controller, under which conditions, and whether they hold: in words and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dalembert.control.bounds import Bounds, bounds
+from dalembert.control.gains import Gain
+from dalembert.robot import Robot
+
+HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be checked"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition: what must be so, the verdict ("holds", "fails", "cannot be checked"), the numbers it rests on."""
+
+    statement: str
+    verdict: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    why: str = ""
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{name} = {x:.4g}" for name, x in self.numbers.items())
+        rest = "; ".join(x for x in (shown, self.why) if x)
+        return f"{self.statement}: {self.verdict}" + (f" ({rest})" if rest else "")
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What is claimed if all conditions hold, and where it is proved."""
+
+    claim: str
+    source: str
+    items: tuple[Condition, ...]
+
+    @property
+    def proved(self) -> bool:
+        """Whether every condition holds."""
+        return all(c.verdict == HOLDS for c in self.items)
+
+    @property
+    def failed(self) -> tuple[Condition, ...]:
+        return tuple(c for c in self.items if c.verdict == FAILS)
+
+    def __str__(self) -> str:
+        lines = [f"Claim: {self.claim}", f"Proof: {self.source}"]
+        lines += [f"  [{'x' if c.verdict == HOLDS else '!' if c.verdict == FAILS else '?'}] {c}" for c in self.items]
+        return "\n".join(lines)
+
+
+def above(statement: str, value: float, bound: float, names: tuple[str, str], why: str = "") -> Condition:
+    """value > bound, both known."""
+    return Condition(statement, HOLDS if value > bound else FAILS, dict(zip(names, (value, bound), strict=True)), why)
+
+
+def assumed(statement: str, why: str = "") -> Condition:
+    """What no computation here can decide."""
+    return Condition(statement, UNKNOWN, {}, why)
+
+
+def exact_model() -> Condition:
+    return assumed("the model is the robot", "the robot itself is not known here; `compare` shows what errors do")
+
+
+# ------------------------------------------------------------------------------------------ conditions that recur
+def positive(*gains: Gain) -> tuple[Condition, ...]:
+    """Gains are positive definite: they would have been refused otherwise, and zeros are told."""
+    return tuple(
+        above(f"{g.symbol} is symmetric and positive definite", g.lowest, 0.0, ("smallest eigenvalue", "needed"))
+        for g in gains
+    )
+
+
+def resting() -> Condition:
+    return assumed("the set point rests", "a moving one leaves an error: take a controller with feedforward")
+
+
+def proved_above(statement: str, value: float, bound: float, seen: float, names: tuple[str, str, str]) -> Condition:
+    """value > something that is at most `bound` and at least `seen`: proved, refuted, or open between the two."""
+    verdict = HOLDS if value > bound else FAILS if value <= seen else UNKNOWN
+    why = "it lies between what samples met and what is proved" if verdict == UNKNOWN else ""
+    return Condition(statement, verdict, dict(zip(names, (value, bound, seen), strict=True)), why)
+
+
+def stiffer_than_gravity(kp: Gain, robot: Robot) -> Condition:
+    """K_p + ∂g/∂q is positive definite everywhere, so that gravity cannot hold the arm in a second place."""
+    B: Bounds = bounds(robot)
+    if np.isfinite(B.slope).all():
+        margin = float(np.linalg.eigvalsh(kp.matrix - B.slope)[0]) if not kp.full else kp.lowest - B.slope_norm
+    else:
+        margin = -np.inf
+    seen = float(np.linalg.eigvalsh(kp.matrix + (B.seen_slopes + np.swapaxes(B.seen_slopes, -1, -2)) / 2)[:, 0].min())
+    verdict = HOLDS if margin > 0 else FAILS if seen <= 0 else UNKNOWN
+    return Condition(
+        "K_p + ∂g/∂q is positive definite for every q",
+        verdict,
+        {"smallest eigenvalue, proved at least": margin, "met in samples": seen},
+    )
+
+
+def strong_enough(robot: Robot) -> Condition:
+    """The motors can hold the arm in every place."""
+    B, effort = bounds(robot), robot.limits.effort
+    short = B.seen_gravity - effort
+    worst = int(np.argmax(np.where(np.isfinite(effort), B.gravity / np.where(effort > 0, effort, np.inf), 0.0)))
+    verdict = HOLDS if (B.gravity < effort).all() else FAILS if (short > 0).any() else UNKNOWN
+    return Condition(
+        "the torque limits leave room to hold the arm",
+        verdict,
+        {"limit": float(effort[worst]), "gravity at most": float(B.gravity[worst]),
+         "met in samples": float(B.seen_gravity[worst])},
+        f"joint {robot.joint_names[worst]!r} is the nearest to its limit",
+    )  # fmt: skip

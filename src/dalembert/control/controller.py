@@ -1,0 +1,281 @@
+"""What every robot controller is: a law over scalars, callable on arrays, with the conditions under which it is proved.
+
+A controller holds the robot that it *believes* in. The law drives any flow that has the same states and inputs by name:
+the same robot with a payload, with friction, with other masses.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.arguments import need_tree
+from dalembert.compile import Kernel, compile_function
+from dalembert.control.conditions import Conditions
+from dalembert.control.gains import Gain, Gains, gain
+from dalembert.errors import InputError, unknown
+from dalembert.flow import Scalar, Scalars
+from dalembert.law import Law
+from dalembert.motion.tasks import finite
+from dalembert.reference import Reference
+from dalembert.robot import Robot
+
+Array = NDArray[np.float64]
+ORDERS = ("wanted", "wanted_rate", "wanted_acceleration")
+
+
+class Controller(ABC):
+    """A control law with its gains. `equation` and `source` say what it does and where its proof is."""
+
+    equation: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+    robot: Robot
+
+    @abstractmethod
+    def make(self) -> Law:
+        """The law, made anew."""
+
+    @abstractmethod
+    def conditions(self) -> Conditions:
+        """The conditions under which it is proved stable, each with a verdict and its numbers."""
+
+    @property
+    @abstractmethod
+    def gains(self) -> Gains:
+        """Its gains, in the order of the law's parameters."""
+
+    @cached_property
+    def _law(self) -> Law:
+        return self.make()
+
+    def law(self) -> Law:
+        """The law that `simulate`, `closed` and batches take; the same object each time."""
+        return self._law
+
+    def vary(self, **gains: ArrayLike) -> dict[str, Array]:
+        """Parameters for a batch from gains by symbol: `vary(kp=K)` with K (..., n), or one number for all joints."""
+        return self.gains.vary(gains)
+
+    def explain(self) -> str:
+        """The equation, the gains, what is proved and whether it applies."""
+        lines = [f"{type(self).__name__} for {self.robot.name}", self.equation]
+        lines += [f"  {gain}" for gain in self.gains.each]
+        return "\n".join([*lines, str(self.conditions())])
+
+    # ------------------------------------------------------------------------------------------------ on arrays
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        return Evaluator(self.law())
+
+    def __call__(
+        self,
+        t: ArrayLike,
+        q: ArrayLike,
+        qd: ArrayLike,
+        reference: Any = None,
+        *,
+        z: ArrayLike | None = None,
+        measured: ArrayLike | None = None,
+        **parameters: ArrayLike,
+    ) -> Array:
+        """u at time t in the state (q, q̇), both as the law measures them.  (..., outputs).
+
+        `reference`: a `Reference`, or (x, ẋ, ẍ) or less of it, or the numbers of a set point. `z`: the law's own state
+        (its start, if not given). `measured`: what the law measures beyond (q, q̇). Parameters by their names.
+        Batches broadcast."""
+        return self.evaluator(t, _measured(self.law(), q, qd, measured), reference, z, parameters)[0]
+
+    def rates(
+        self,
+        t: ArrayLike,
+        q: ArrayLike,
+        qd: ArrayLike,
+        reference: Any = None,
+        *,
+        z: ArrayLike | None = None,
+        measured: ArrayLike | None = None,
+        **parameters: ArrayLike,
+    ) -> Array:
+        """ż, how the law's own state changes there.  (..., states)."""
+        return self.evaluator(t, _measured(self.law(), q, qd, measured), reference, z, parameters)[1]
+
+
+def _measured(law: Law, q: ArrayLike, qd: ArrayLike, more: ArrayLike | None) -> Array:
+    parts = [finite("q", q), finite("qd", qd)]
+    if more is not None:
+        parts.append(finite("measured", more))
+    wanted = len(law.measures)
+    given = sum(x.shape[-1] if x.ndim else 0 for x in parts)
+    if given != wanted or parts[0].shape[-1:] != parts[1].shape[-1:]:
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in zip(("q", "qd", "measured"), parts, strict=False))
+        shown = ", ".join(law.measures[:4]) + (", …" if wanted > 4 else "")
+        raise InputError(f"{law.name} measures {wanted} numbers ({shown}), and got {given}: {shapes}")
+    try:
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
+    except ValueError:
+        raise InputError(f"q {parts[0].shape} and qd {parts[1].shape} do not broadcast") from None
+    return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in parts], axis=-1)
+
+
+class Evaluator:
+    """A law as one compiled kernel: (t, y, r, z, p) → (u, ż), on batches."""
+
+    def __init__(self, law: Law) -> None:
+        self.law = law
+        sizes = {
+            "t": 1,
+            "y": len(law.measures),
+            "r": len(law.follows),
+            "z": len(law.states),
+            "p": len(law.parameters),
+        }
+        self.sizes = {name: size for name, size in sizes.items() if size}
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        law, names = self.law, tuple(self.sizes)
+
+        def function(*given: Scalars) -> Any:
+            a = {"t": [0.0], "y": [], "r": [], "z": [], "p": [], **dict(zip(names, given, strict=True))}
+            arguments = (a["t"][0], a["y"], a["r"], a["z"], a["p"])
+            u = law.act(*arguments)
+            return u if law.rate is None else (u, law.rate(*arguments))
+
+        outputs = [(len(law.outputs),)] + ([(len(law.states),)] if law.rate is not None else [])
+        return compile_function(function, [(k,) for k in self.sizes.values()], outputs, law.name, arguments=names)
+
+    def __call__(
+        self, t: ArrayLike, y: Array, reference: Any, z: ArrayLike | None, parameters: dict[str, ArrayLike]
+    ) -> tuple[Array, Array]:
+        law = self.law
+        time = finite("t", t)
+        groups = {"t": time[..., None], "y": y}
+        if law.follows:
+            groups["r"] = followed(law, reference, time)
+        elif reference is not None:
+            raise InputError(f"{law.name} follows nothing: give no reference")
+        if law.states:
+            groups["z"] = finite("z", law.initial if z is None else z)
+            if groups["z"].shape[-1:] != (len(law.states),):
+                raise InputError(
+                    f"z has shape {groups['z'].shape}; its last dimension must be {len(law.states)}: "
+                    f"{', '.join(law.states[:4])}{', …' if len(law.states) > 4 else ''}"
+                )
+        elif z is not None:
+            raise InputError(f"{law.name} has no state of its own: give no z")
+        if law.parameters:
+            groups["p"] = _parameters(law, parameters)
+        elif parameters:
+            raise unknown(f"parameter of {law.name}", next(iter(parameters)), law.parameters)
+        try:
+            np.broadcast_shapes(*(x.shape[:-1] for x in groups.values()))
+        except ValueError:
+            shapes = ", ".join(f"{name} {x.shape[:-1]}" for name, x in groups.items())
+            raise InputError(f"the leading dimensions do not broadcast: {shapes}") from None
+        out = self.kernel(*(groups[name] for name in self.sizes))
+        if law.rate is None:
+            return np.asarray(out), np.zeros((*np.shape(out)[:-1], 0))
+        return np.asarray(out[0]), np.asarray(out[1])
+
+
+def _parameters(law: Law, given: dict[str, ArrayLike]) -> Array:
+    for name in given:
+        if name not in law.parameters:
+            raise unknown(f"parameter of {law.name}", name, law.parameters)
+    each = [finite(name, given.get(name, value)) for name, value in law.parameters.items()]
+    try:
+        return np.stack(np.broadcast_arrays(*each), axis=-1)
+    except ValueError:
+        raise InputError(f"the parameters of {law.name} do not broadcast") from None
+
+
+def followed(law: Law, reference: Any, t: Array) -> Array:
+    """r as the law takes it, (..., follows): from a `Reference`, from (x, ẋ, ẍ), or from a set point at rest."""
+    wanted = len(law.follows)
+    if reference is None:
+        raise InputError(f"{law.name} needs a reference: a Reference, (x, ẋ, ẍ), or a set point")
+    if isinstance(reference, Reference):
+        parts = [np.asarray(x, float) for x in reference(t)]
+    elif isinstance(reference, tuple):
+        parts = [finite(f"reference[{k}]", x) for k, x in enumerate(reference)]
+    else:
+        parts = [finite("reference", reference)]
+    m = parts[0].shape[-1] if parts[0].ndim else 0
+    if m == 0 or wanted % m or not 1 <= wanted // m <= 3 or any(x.shape[-1:] != (m,) for x in parts):
+        shapes = ", ".join(str(x.shape) for x in parts)
+        raise InputError(
+            f"{law.name} follows {wanted} numbers ({', '.join(law.follows[:3])}, …), and the reference has shape {shapes}"
+        )
+    orders = wanted // m
+    parts = [*parts, *[np.zeros(m)] * 3][:orders]
+    batch = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
+    return np.concatenate([np.broadcast_to(x, (*batch, m)) for x in parts], axis=-1)
+
+
+# ------------------------------------------------------------------------------------------- what laws are made of
+def believed(robot: Any, who: str) -> Robot:
+    """The robot that a controller believes in: one that moves by its joints alone."""
+    if not isinstance(robot, Robot):
+        raise InputError(f"{who} takes the Robot that it believes in, got {type(robot).__name__}")
+    if robot.n == 0:
+        raise InputError(f"{robot.name!r} has no joints: there is nothing to control")
+    need_tree(robot)
+    return robot
+
+
+def measures(robot: Robot) -> tuple[str, ...]:
+    """Names of (q, q̇), as `robot_flow` calls them."""
+    joints = robot.joint_names
+    return (*joints, *(f"{j}_rate" for j in joints))
+
+
+def torques(robot: Robot) -> tuple[str, ...]:
+    return tuple(f"{j}_torque" for j in robot.joint_names)
+
+
+def follows(names: Sequence[str], orders: int = 3) -> tuple[str, ...]:
+    """Names of (x, ẋ, ẍ) of what is wanted."""
+    return tuple(f"{name}_{what}" for what in ORDERS[:orders] for name in names)
+
+
+def split(x: Scalars, n: int) -> list[Scalars]:
+    """A flat sequence in pieces of n."""
+    return [x[k : k + n] for k in range(0, len(x), n)]
+
+
+def sub(a: Scalars, b: Scalars) -> list[Scalar]:
+    return [x - y for x, y in zip(a, b, strict=True)]
+
+
+def total(*vectors: Scalars) -> list[Scalar]:
+    first, *rest = vectors
+    out = list(first)
+    for v in rest:
+        out = [x + y for x, y in zip(out, v, strict=True)]
+    return out
+
+
+def joint_law(
+    robot: Robot, name: str, gains: Gains, torque: Callable[..., list[Scalar]], orders: int = 3
+) -> Law:
+    """A law without states: τ = torque(q, q̇, *wanted, *gains), the gains as functions x ↦ K x."""
+    n = robot.n
+
+    def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+        return torque(*split(y, n), *split(r, n), *gains.read(p))
+
+    return Law(
+        name, measures(robot), follows(robot.joint_names, orders), torques(robot), act, parameters=gains.parameters
+    )
+
+
+def set_gain(owner: Any, symbol: str, value: Any, names: Sequence[str], **options: Any) -> Gain:
+    """A field of a frozen controller, replaced by the gain that it means."""
+    made = gain(symbol, value, names, **options)
+    object.__setattr__(owner, symbol, made)
+    return made

@@ -1,0 +1,230 @@
+"""Control of a robot with springs in its joints: from the motors' side, or through the springs.
+
+    M q̈ + c + g + K (q − θ) = 0,      B θ̈ + K (θ − q) = τ
+
+`FlexiblePD` regulates the motors and knows that the springs sag under gravity: θ_d = q_d + K⁻¹ g(q_d). `FlexibleLinearising`
+uses that the links' positions are a flat output: q̈ and q⃛ follow from (q, θ, q̇, θ̇), and τ makes q⁗ whatever is wanted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.actuation.flexible import FlexibleRobot
+from dalembert.algorithms import composite, linear, newton_euler
+from dalembert.control.bounds import bounds
+from dalembert.control.conditions import Conditions, above, assumed, exact_model, positive, proved_above, resting
+from dalembert.control.controller import Controller, follows, set_gain, split, sub, total
+from dalembert.control.gains import Gains, gain
+from dalembert.errors import InputError, unknown
+from dalembert.flow import Scalar, Scalars
+from dalembert.law import Law
+from dalembert.model.lean import lean
+from dalembert.motion.tasks import finite
+from dalembert.robot import Robot
+from dalembert.scalar.jet import Jet
+
+Array = NDArray[np.float64]
+WHERE = ("desired", "online")
+
+
+def _of(flexible: Any, who: str) -> FlexibleRobot:
+    if not isinstance(flexible, FlexibleRobot):
+        raise InputError(f"{who} drives a FlexibleRobot, got {type(flexible).__name__}")
+    return flexible
+
+
+@dataclass(frozen=True, eq=False)
+class FlexiblePD(Controller):
+    """τ = K_P (θ_d − θ) − K_D θ̇ + g: only the motors are measured.
+
+    θ_d = q_d + K⁻¹ g(q_d). `gravity`: "desired", g(q_d), or "online", g at the links' position that the motors' suggests,
+    θ − K⁻¹ g(q_d), which goes better on the way. `kp` [N m/rad], `kd` [N m s/rad], on the joints' side."""
+
+    flexible: FlexibleRobot
+    kp: Any
+    kd: Any
+    gravity: str = "desired"
+
+    equation: ClassVar[str] = "τ = K_P (θ_d − θ) − K_D θ̇ + g(q_d), θ_d = q_d + K⁻¹ g(q_d)"
+    source: ClassVar[str] = "Tomei 1991; online: De Luca, Siciliano & Zollo 2005"
+
+    def __post_init__(self) -> None:
+        names = _of(self.flexible, "FlexiblePD").robot.joint_names
+        if self.gravity not in WHERE:
+            raise unknown("gravity to compensate", self.gravity, WHERE)
+        set_gain(self, "kp", self.kp, names, unit="N m/rad")
+        set_gain(self, "kd", self.kd, names, unit="N m s/rad")
+
+    @property
+    def robot(self) -> Robot:  # type: ignore[override]
+        return self.flexible.robot
+
+    @property
+    def gains(self) -> Gains:
+        return Gains((self.kp, self.kd))
+
+    def make(self) -> Law:
+        flexible, gains = self.flexible, self.gains
+        names, n, model = self.robot.joint_names, self.robot.n, lean(flexible.model)
+        soft = [1.0 / k for k in flexible.stiffness]
+        online = self.gravity == "online"
+
+        def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            (theta, theta_d), q_d = split(y, n), r[:n]
+            kp, kd = gains.read(p)
+            g = newton_euler.gravity_torque(model, q_d)
+            sag = [s * x for s, x in zip(soft, g, strict=True)]
+            if online:
+                g = newton_euler.gravity_torque(model, sub(theta, sag))
+            return total(kp(sub(total(q_d, sag), theta)), kd([-v for v in theta_d]), g)
+
+        return Law(
+            f"flexible-joint PD ({self.gravity} gravity)",
+            (*(f"{j}_motor" for j in names), *(f"{j}_motor_rate" for j in names)),
+            follows(names, 1),
+            flexible.inputs,
+            act,
+            parameters=gains.parameters,
+        )
+
+    def conditions(self) -> Conditions:
+        B = bounds(self.robot)
+        K, P = np.diag(self.flexible.stiffness), self.kp.matrix
+        stiff = float(np.linalg.eigvalsh(np.block([[K, -K], [-K, K + P]]))[0])
+        names = ("smallest eigenvalue", "‖∂g/∂q‖ proved at most", "met in samples")
+        spring = min(self.flexible.stiffness)
+        return Conditions(
+            "q → q_d from every state",
+            self.source,
+            (
+                *positive(self.kp, self.kd),
+                proved_above("K > ‖∂g/∂q‖", spring, B.slope_norm, B.seen_slope_norm,
+                             ("smallest stiffness", *names[1:])),
+                proved_above("λ_min [[K, −K], [−K, K + K_P]] > ‖∂g/∂q‖", stiff, B.slope_norm, B.seen_slope_norm, names),
+                assumed("the model's gravity is the robot's"),
+                resting(),
+            ),
+        )  # fmt: skip
+
+    def motor_set_point(self, q_d: ArrayLike) -> Array:
+        """θ_d = q_d + K⁻¹ g(q_d).  (..., n)."""
+        x = finite("q_d", q_d)
+        return np.asarray(x + self.robot.gravity_torque(x) / np.array(self.flexible.stiffness))
+
+
+@dataclass(frozen=True, eq=False)
+class FlexibleLinearising(Controller):
+    """τ such that the links obey (d/dt + ω)⁴ e = 0, or Σ kᵢ e⁽ⁱ⁾ + e⁗ = 0: exact linearisation by static feedback.
+
+    `omega` [rad/s]: four poles at −ω, one number or one per joint. Or `coefficients` (k₀, k₁, k₂, k₃), the same for all
+    joints. The reference gives (q_d, q̇_d, q̈_d); its jerk and snap are taken as zero. Joint damping must be zero."""
+
+    flexible: FlexibleRobot
+    omega: Any = None
+    coefficients: Any = None
+
+    equation: ClassVar[str] = "τ = B θ̈ + K (θ − q) with q⁗ = −k₃ (q⃛ − 0) + k₂ ë + k₁ ė + k₀ e"
+    source: ClassVar[str] = "Spong 1987; De Luca 1988"
+
+    def __post_init__(self) -> None:
+        flexible = _of(self.flexible, "FlexibleLinearising")
+        if any(flexible.damping):
+            raise InputError("with damping in the joints static feedback does not linearise: give damping=0")
+        if flexible.friction:
+            raise InputError("friction has no derivatives to feed back: make the FlexibleRobot without friction")
+        names = flexible.robot.joint_names
+        if (self.omega is None) == (self.coefficients is None):
+            raise InputError("FlexibleLinearising takes omega, or coefficients (k0, k1, k2, k3)")
+        if self.omega is not None:
+            w = set_gain(self, "omega", self.omega, names, unit="rad/s")
+            if w.full:
+                raise InputError("omega is one number or one per joint")
+            each = [tuple(math.comb(4, i) * x ** (4 - i) for x in w.values) for i in range(4)]
+        else:
+            k = finite("coefficients", self.coefficients)
+            if k.shape != (4,):
+                raise InputError(f"coefficients are four numbers, (k0, k1, k2, k3); got shape {k.shape}")
+            each = [(float(x),) * flexible.n for x in k]
+        made = tuple(gain(f"k{i}", values, names) for i, values in enumerate(each))
+        object.__setattr__(self, "coefficients", made)
+
+    @property
+    def robot(self) -> Robot:  # type: ignore[override]
+        return self.flexible.robot
+
+    @property
+    def gains(self) -> Gains:
+        return Gains(self.coefficients)
+
+    @property
+    def poles(self) -> NDArray[np.complex128]:
+        """Poles of the error, (n, 4)."""
+        k = np.array([g.values for g in self.coefficients])
+        return np.array([np.roots([1.0, *k[::-1, j]]) for j in range(self.flexible.n)])
+
+    def make(self) -> Law:
+        flexible, gains = self.flexible, self.gains
+        names, n, model = self.robot.joint_names, self.robot.n, lean(flexible.model)
+        K, B = flexible.stiffness, flexible.reflected_inertia
+
+        def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            q, theta, qd, theta_d = split(y, n)
+            q_d, qd_d, qdd_d = split(r, n)
+            k0, k1, k2, k3 = gains.read(p)
+            still = [0.0] * n
+            L, inverse = linear.factor_ldl(composite.mass_matrix(model, q))
+
+            def solve(b: Scalars) -> list[Scalar]:
+                return linear.second_half(L, inverse, linear.first_half(L, b))
+
+            spring = [k * (m - x) for k, m, x in zip(K, theta, q, strict=True)]
+            rate = [k * (w - v) for k, w, v in zip(K, theta_d, qd, strict=True)]
+            qdd = solve(sub(spring, newton_euler.bias_torque(model, q, qd)))
+            known = _jets(model, q, qd, qdd, still, still)
+            jerk = solve(sub(rate, [x.rate for x in known]))
+            snap = total(
+                k0(sub(q_d, q)), k1(sub(qd_d, qd)), k2(sub(qdd_d, qdd)), k3([-x for x in jerk])
+            )
+            torque = _jets(model, q, qd, qdd, jerk, snap)
+            # θ̈ = q̈ + K⁻¹ d²/dt² (M q̈ + h)
+            return [
+                b * (a + x.acceleration * (1.0 / k)) + s
+                for b, a, x, k, s in zip(B, qdd, torque, K, spring, strict=True)
+            ]
+
+        return Law(
+            "flexible-joint linearising",
+            (*names, *(f"{j}_motor" for j in names), *(f"{j}_rate" for j in names), *(f"{j}_motor_rate" for j in names)),
+            follows(names),
+            flexible.inputs,
+            act,
+            parameters=gains.parameters,
+        )
+
+    def conditions(self) -> Conditions:
+        slowest = float(self.poles.real.max())
+        names = ("−largest real part", "needed")
+        return Conditions(
+            "e → 0 exponentially from every state, for a set point that rests",
+            self.source,
+            (
+                above("every pole of the error lies to the left", -slowest, 0.0, names),
+                exact_model(),
+                assumed("jerk and snap of the reference are zero", "else they act as a disturbance of q⁗"),
+            ),
+        )
+
+
+def _jets(model: Any, q: Scalars, qd: Scalars, qdd: Scalars, jerk: Scalars, snap: Scalars) -> list[Any]:
+    """M q̈ + h with its first two rates, along a motion with these derivatives."""
+    position = [Jet(*row) for row in zip(q, qd, qdd, strict=True)]
+    rate = [Jet(*row) for row in zip(qd, qdd, jerk, strict=True)]
+    second = [Jet(*row) for row in zip(qdd, jerk, snap, strict=True)]
+    return newton_euler.inverse_dynamics(model, position, rate, second)
+

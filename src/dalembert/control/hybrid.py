@@ -1,0 +1,125 @@
+"""Force and motion at once, on a constraint: motion along it, force across it.  Seed 001's projections.
+
+Of w = q̈_d + K_d ė + K_p e the constraint allows q̈* = P_q̈ w − M⁻¹AᵀΛ⁻¹ Ȧ q̇ (P_q̈ = I − M⁻¹AᵀΛ⁻¹A), and
+
+    τ = M q̈* + c + g + Aᵀ (λ_d + K_f ∫ (λ_d − λ) dt)
+
+moves the mechanism by the first part and presses with λ_d by the second: neither disturbs the other. With an exact model
+λ = λ_d at once; the integral, which needs λ measured, removes what a wrong model adds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalembert.algorithms import constrained_dynamics, linear, newton_euler
+from dalembert.constrained.system import Constrained
+from dalembert.control.computed_torque import acceleration_gains
+from dalembert.control.conditions import Conditions, assumed, exact_model, positive
+from dalembert.control.controller import Controller, follows, measures, split, sub, torques, total
+from dalembert.control.gains import Gain, Gains, number_gain
+from dalembert.control.sensors import SENSED
+from dalembert.errors import InputError
+from dalembert.flow import Scalar, Scalars
+from dalembert.law import Law
+from dalembert.motion.tasks import finite
+from dalembert.robot import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class HybridForce(Controller):
+    """Motion along the constraints of a `Constrained` system, wanted multipliers `force` across them.
+
+    `force`: λ_d, one per row of the constraints (or one for all), parameters `force_<row>` of the law. `omega` [rad/s]
+    and `zeta`, or `kp` and `kd`, act on the joints. `force_gain` [1/s] > 0 adds the integral, on multipliers that the
+    law then measures as `sensed_multiplier of <row>` (`control.sensed(system.flow(), …, T)`). The reference is a motion
+    of the joints; of one that leaves the constraints the part along them is followed."""
+
+    system: Constrained
+    force: Any
+    omega: Any = None
+    zeta: Any = 1.0
+    kp: Any = None
+    kd: Any = None
+    force_gain: Any = 0.0
+
+    equation: ClassVar[str] = "τ = M P_q̈ w + … + c + g + Aᵀ (λ_d [+ K_f ∫ (λ_d − λ) dt]), w = q̈_d + K_d ė + K_p e"
+    source: ClassVar[str] = "seed 001, (3) to (5); Murray, Li & Sastry 1994, ch. 6; Lynch & Park 2017, §11.6"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.system, Constrained):
+            raise InputError(f"HybridForce takes a Constrained system, got {type(self.system).__name__}")
+        acceleration_gains(self, self.robot.joint_names)
+        force = finite("force", self.force)
+        if force.shape not in ((), (self.system.k,)):
+            raise InputError(
+                f"force has shape {force.shape}; give one multiplier per row ({self.system.k}): "
+                f"{', '.join(self.system.rows)}"
+            )
+        object.__setattr__(self, "force", tuple(np.broadcast_to(force, (self.system.k,)).tolist()))
+        object.__setattr__(self, "force_gain", number_gain("force_gain", self.force_gain, zero=True, unit="1/s"))
+
+    @property
+    def robot(self) -> Robot:  # type: ignore[override]
+        return self.system.robot
+
+    @property
+    def _force(self) -> Gain:
+        return Gain("force", self.system.rows, self.force)
+
+    @property
+    def gains(self) -> Gains:
+        return Gains((self.kp, self.kd, self._force, *((self.force_gain,) if self._integral else ())))
+
+    @property
+    def _integral(self) -> bool:
+        return bool(self.force_gain.values[0])
+
+    def make(self) -> Law:
+        bound, n, gains = self.system.bound, self.robot.n, self.gains
+
+        def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            q, qd = y[:n], y[n : 2 * n]
+            q_d, qd_d, qdd_d = split(r, n)
+            kp, kd, force, *own = gains.read(p)
+            w = total(qdd_d, kd(sub(qd_d, qd)), kp(sub(q_d, q)))
+            M, found = bound.mass(q), bound.terms(q, qd)
+            factors = constrained_dynamics.factor(M, found.A)
+            allowed = factors.acceleration(linear.apply(M, w), [-d for d in found.drift]).qdd
+            press = list(force.p)
+            if own:
+                press = total(press, [own[0].p[0] * x for x in z])
+            h = newton_euler.bias_torque(bound.model, q, qd)
+            return total(linear.apply(M, allowed), h, linear.apply(linear.transposed(found.A), press))
+
+        def rate(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            return sub(gains.read(p)[2].p, y[2 * n :])
+
+        rows, closed = self.system.rows, self._integral
+        sensors = tuple(f"{SENSED}multiplier of {row}" for row in rows) if closed else ()
+        return Law(
+            "hybrid force and motion",
+            (*measures(self.robot), *sensors),
+            follows(self.robot.joint_names),
+            torques(self.robot),
+            act,
+            states=tuple(f"{row}_integral" for row in rows) if closed else (),
+            initial=(0.0,) * len(rows) if closed else (),
+            rate=rate if closed else None,
+            parameters=gains.parameters,
+        )
+
+    def conditions(self) -> Conditions:
+        return Conditions(
+            "λ = λ_d, and the error along the constraints decays as ë + K_d ė + K_p e = 0",
+            self.source,
+            (
+                *positive(self.kp, self.kd),
+                assumed("the rows of A stay independent", "constrained.redundant(q) tells where they do not"),
+                assumed("contact is kept", "a force that must pull on a one-sided contact lets go of it"),
+                exact_model(),
+            ),
+        )

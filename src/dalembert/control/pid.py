@@ -1,0 +1,301 @@
+"""PID control of one signal, as it is built: filtered derivative, set-point weights, limits, no wind-up, no bumps.
+
+    u = k_p (b r − y) + I + k_d (ċ r − ẏ) filtered,   İ = k_i (r − y) [+ what keeps it from winding up]
+
+The integral *term* I is the state, not ∫e: a change of k_i then leaves u where it is.
+Åström & Hägglund, Advanced PID Control, ch. 3.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dalembert.actuation.values import number
+from dalembert.control import diagrams, forms
+from dalembert.control.diagram import Diagram
+from dalembert.control.transfer import TransferFunction
+from dalembert.errors import InputError, unknown
+from dalembert.flow import Scalar, Scalars
+from dalembert.law import Act, Law
+from dalembert.scalar import exp, where
+
+ANTI_WINDUP = {
+    "back-calculation": "İ = k_i e + (u − u_raw)/T_t: what the limit cuts off is taken from the integral",
+    "clamping": "İ = 0 while u is at its limit and e drives it further",
+    "none": "İ = k_i e, whatever becomes of u",
+}
+# Name and meaning of every parameter of the law, in this order.
+PARAMETERS = ("k_p", "k_i", "k_d", "filter_time", "proportional_weight", "derivative_weight")
+
+
+def limited(u: Scalar, low: float, high: float) -> Scalar:
+    """u within its limits; NaN stays NaN."""
+    if high < math.inf:
+        u = where(u > high, high, u)
+    return where(u < low, low, u) if low > -math.inf else u
+
+
+@dataclass(frozen=True)
+class PID:
+    """A PID law in parallel form; `PID.of(Standard(K, T_i, T_d))` takes the others.
+
+    `filter_time` T_f [s] of the derivative, k_d s/(1 + T_f s); needed where k_d is not zero, unless `rate` says that ẏ
+    is measured (and ṙ given), which then is taken as it is. `proportional_weight` b and `derivative_weight` c weigh the
+    set point: b < 1 lessens overshoot, c = 0 spares u the kick of a step; neither changes what disturbances do.
+    `low`, `high`: limits of u. `anti_windup`: a row of `ANTI_WINDUP`, with `tracking_time` T_t [s] (√(T_i T_d), or T_i).
+    """
+
+    k_p: float
+    k_i: float = 0.0
+    k_d: float = 0.0
+    filter_time: float | None = None
+    proportional_weight: float = 1.0
+    derivative_weight: float = 0.0
+    low: float = -math.inf
+    high: float = math.inf
+    anti_windup: str = "back-calculation"
+    tracking_time: float | None = None
+    rate: bool = False
+    names: tuple[str, str, str] = field(default=("y", "r", "u"))
+
+    def __post_init__(self) -> None:
+        who = "a PID law"
+        for name in ("k_p", "k_i", "k_d"):
+            object.__setattr__(self, name, number(who, f"gain {name}", getattr(self, name), ""))
+        for name in ("proportional_weight", "derivative_weight"):
+            object.__setattr__(self, name, number(who, name.replace("_", " "), getattr(self, name), "1"))
+        if self.anti_windup not in ANTI_WINDUP:
+            raise unknown("anti-windup", self.anti_windup, ANTI_WINDUP)
+        for name in ("low", "high"):
+            value = getattr(self, name)
+            ok = isinstance(value, (int, float)) and not math.isnan(value)
+            if not ok:
+                raise InputError(f"the limit {name} of {who} must be a number or infinite, got {value!r}")
+        if not self.low < self.high:
+            raise InputError(f"the limits of {who} are {self.low:g} and {self.high:g}; low must be below high")
+        self._check_filter(who)
+        if self.tracking_time is not None:
+            T = number(who, "tracking time", self.tracking_time, "s", above=0.0)
+            object.__setattr__(self, "tracking_time", T)
+        if len(self.names) != 3:
+            raise InputError("names are three: of what is measured, of the set point, of the output")
+
+    def _check_filter(self, who: str) -> None:
+        if self.rate:
+            if self.filter_time is not None:
+                raise InputError("with rate=True the derivative is measured: there is nothing to filter")
+            return
+        if self.filter_time is None:
+            if self.k_d:
+                raise InputError(
+                    "a derivative of what is measured needs a filter: give filter_time, a tenth of T_d = k_d/k_p is usual, "
+                    "or rate=True if the rate itself is measured"
+                )
+        else:
+            T = number(who, "filter time", self.filter_time, "s", above=0.0)
+            object.__setattr__(self, "filter_time", T)
+
+    @classmethod
+    def of(cls, form: forms.Form, filter_ratio: float = 10.0, **options: Any) -> PID:
+        """From any form; without a filter_time the derivative is filtered with T_f = T_d/`filter_ratio`."""
+        k_p, k_i, k_d = forms.parallel(form)
+        ratio = number("a PID law", "filter ratio", filter_ratio, "1", above=0.0)
+        if k_d and not options.get("rate") and "filter_time" not in options:
+            if k_p == 0:
+                raise InputError("a law with k_p = 0 has no T_d to filter by: give filter_time")
+            options["filter_time"] = abs(k_d / k_p) / ratio
+        return cls(k_p, k_i, k_d, **options)
+
+    # ------------------------------------------------------------------------------------------------- as formulas
+    @property
+    def parallel(self) -> forms.Parallel:
+        return forms.Parallel(self.k_p, self.k_i, self.k_d)
+
+    @property
+    def standard(self) -> forms.Standard:
+        return forms.standard(self.parallel)
+
+    @property
+    def series(self) -> forms.Series:
+        return forms.series(self.parallel)
+
+    @property
+    def tracking(self) -> float:
+        """T_t [s], by which the integral follows a limited output."""
+        if self.tracking_time is not None:
+            return self.tracking_time
+        if self.k_i == 0 or self.k_p == 0:
+            return 1.0
+        T_i, T_d = abs(self.k_p / self.k_i), abs(self.k_d / self.k_p)
+        return math.sqrt(T_i * T_d) if T_d else T_i
+
+    def transfer(self) -> TransferFunction:
+        """C(s) = k_p + k_i/s + k_d s/(1 + T_f s), from the error to u, limits left aside."""
+        T = self.filter_time if self._filtered and self.filter_time is not None else 0.0
+        num = [self.k_p * T + self.k_d, self.k_p + self.k_i * T, self.k_i]
+        return TransferFunction(num, [T, 1.0, 0.0]) if self.k_i else TransferFunction(num[:2], [T, 1.0])
+
+    def diagram(self) -> Diagram:
+        """The law with its limit and what keeps the integral from winding up, drawn."""
+        return diagrams.pid(self.anti_windup == "back-calculation" and self.limits_something)
+
+    @property
+    def limits_something(self) -> bool:
+        return self.low > -math.inf or self.high < math.inf
+
+    # ------------------------------------------------------------------------------------------------------ the law
+    @property
+    def _filtered(self) -> bool:
+        return not self.rate and self.k_d != 0
+
+    def _raw(self, y: Scalars, r: Scalars, z: Scalars, p: Scalars, derivative: Scalar) -> Scalar:
+        """u before its limits."""
+        return p[0] * (p[4] * r[0] - y[0]) + z[0] + derivative
+
+    def _integral_rate(self, y: Scalars, r: Scalars, raw: Scalar, p: Scalars) -> Scalar:
+        drive = p[1] * (r[0] - y[0])
+        if not self.limits_something or self.anti_windup == "none":
+            return drive
+        if self.anti_windup == "clamping":
+            still = where(raw > self.high, where(drive > 0.0, 0.0, drive), drive)
+            return where(raw < self.low, where(drive < 0.0, 0.0, drive), still)
+        return drive + where(p[1] * p[1] > 0.0, (limited(raw, self.low, self.high) - raw) / self.tracking, 0.0)
+
+    def law(self, period: float | None = None, start: tuple[float, float, float] | None = None) -> Law:
+        """The law over scalars: states integral and (with a filter) the filtered (c r − y); gains are parameters.
+
+        Continuous, or sampled every `period` [s]: then the derivative is the backward difference, which stays well at
+        any filter time. A continuous law that is run sampled must have T_f above its sample time.
+        `start` = (u, y, r): begin without a bump, with this output at this measurement and set point."""
+        h = None if period is None else number("a sampled PID law", "period", period, "s", above=0.0)
+        filtered = self._filtered
+
+        def derivative(y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> Scalar:
+            if self.rate:
+                return p[2] * (p[5] * r[1] - y[1])
+            if not filtered:
+                return 0.0
+            return p[2] * (p[5] * r[0] - y[0] - z[1]) / (p[3] if h is None else p[3] + h)
+
+        def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            return [limited(self._raw(y, r, z, p, derivative(y, r, z, p)), self.low, self.high)]
+
+        def rate(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            raw = self._raw(y, r, z, p, derivative(y, r, z, p))
+            own = [(p[5] * r[0] - y[0] - z[1]) / p[3]] if filtered else []
+            return [self._integral_rate(y, r, raw, p), *own]
+
+        def update(sample: float) -> Act:
+            if h is not None and abs(sample - h) > 1e-9 * h:
+                raise InputError(f"this law is made for a period of {h:g} s, and is run every {sample:g} s")
+            if h is None and filtered and self.filter_time is not None and self.filter_time < sample:
+                raise InputError(
+                    f"a derivative filtered with {self.filter_time:g} s is run every {sample:g} s, which would amplify "
+                    f"it: make the law with .law(period={sample:g})"
+                )
+
+            def advance(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+                raw = self._raw(y, r, z, p, derivative(y, r, z, p))
+                integral = z[0] + sample * self._integral_rate(y, r, raw, p)
+                if not filtered:
+                    return [integral]
+                share = 1.0 - exp(-(sample / p[3])) if h is None else sample / (p[3] + sample)
+                return [integral, z[1] + share * (p[5] * r[0] - y[0] - z[1])]
+
+            return advance
+
+        measured, wanted, output = self.names
+        values = (self.k_p, self.k_i, self.k_d, self.filter_time or 1.0, self.proportional_weight, self.derivative_weight)
+        return Law(
+            "PID",
+            (measured, f"{measured}_rate") if self.rate else (measured,),
+            (wanted, f"{wanted}_rate") if self.rate else (wanted,),
+            (output,),
+            act,
+            states=("integral", "filtered") if filtered else ("integral",),
+            initial=self._initial(start),
+            rate=rate,
+            update=update,
+            parameters=dict(zip(PARAMETERS, values, strict=True)),
+        )
+
+    def _initial(self, start: tuple[float, float, float] | None) -> tuple[float, ...]:
+        """The state that gives the output asked for, the derivative at rest."""
+        if start is None:
+            return (0.0, 0.0) if self._filtered else (0.0,)
+        u, y, r = (number("the start", name, x, "") for name, x in zip(("u", "y", "r"), start, strict=True))
+        integral = u - self.k_p * (self.proportional_weight * r - y)
+        return (integral, self.derivative_weight * r - y) if self._filtered else (integral,)
+
+    def controller(self, period: float, start: tuple[float, float, float] | None = None) -> SampledPID:
+        """One that is called every `period` [s], and keeps its state."""
+        return SampledPID(self, period, start)
+
+
+class SampledPID:
+    """A PID law that runs: u = controller(y, r) once every `period` [s].
+
+    `start` and `set` never make u jump; only its limits can."""
+
+    def __init__(self, pid: PID, period: float, start: tuple[float, float, float] | None = None) -> None:
+        if not isinstance(pid, PID):
+            raise InputError(f"a SampledPID runs a PID, not {type(pid).__name__}")
+        self.pid, self.period = pid, number("a sampled PID law", "period", period, "s", above=0.0)
+        self._last: tuple[list[float], list[float]] | None = None
+        self._fresh = start is None
+        self._take(pid, start)
+
+    def _take(self, pid: PID, start: tuple[float, float, float] | None = None) -> None:
+        law = pid.law(self.period, start)
+        assert law.update is not None
+        self.pid, self._law, self._advance = pid, law, law.update(self.period)
+        self._p = list(law.parameters.values())
+        self.z = list(law.initial)
+
+    def __call__(self, y: float, r: float, y_rate: float | None = None, r_rate: float = 0.0) -> float:
+        """u for what is measured now; the state then moves on by one period."""
+        measured = [number("the measurement", "y", y, "")]
+        wanted = [number("the set point", "r", r, "")]
+        if self.pid.rate:
+            if y_rate is None:
+                raise InputError("this law takes the measured rate too: give y_rate")
+            measured.append(number("the measurement", "rate", y_rate, ""))
+            wanted.append(number("the set point", "rate", r_rate, ""))
+        elif y_rate is not None:
+            raise InputError("this law finds the rate itself; make the PID with rate=True to measure it")
+        if self._fresh and self.pid._filtered:  # nothing is known of a rate before the first measurement
+            self.z[1] = self.pid.derivative_weight * wanted[0] - measured[0]
+        self._fresh = False
+        u = self._law.act(0.0, measured, wanted, self.z, self._p)[0]
+        self._last = (measured, wanted)
+        self.z = list(self._advance(0.0, measured, wanted, self.z, self._p))
+        return float(u)
+
+    def start(self, u: float, y: float, r: float) -> None:
+        """Take over from a hand or another law that gives u at (y, r): the next output there is u again."""
+        self.z = list(self.pid._initial((u, y, r)))
+        self._last, self._fresh = None, False
+
+    def set(self, **changes: Any) -> None:
+        """Change gains, weights, filter or limits while running, without a bump: at the last (y, r) the next output is
+        what the old numbers would have given. The integral takes up the difference, and u goes on from there."""
+        old, z, last = self.pid, list(self.z), self._last
+        new = replace(old, **changes)
+        before = None if last is None else _unlimited(old, self.period, *last, z)
+        self._take(new)
+        self.z = [z[0], *self.z[1:]]
+        if new._filtered and old._filtered:  # the filter follows c r − y: a new weight moves it along
+            moved = 0.0 if last is None else (new.derivative_weight - old.derivative_weight) * last[1][0]
+            self.z[1] = z[1] + moved
+        elif new._filtered and last is not None:
+            self.z[1] = new.derivative_weight * last[1][0] - last[0][0]
+        if last is not None and before is not None:
+            self.z[0] += before - _unlimited(new, self.period, *last, self.z)
+
+
+def _unlimited(pid: PID, period: float, y: list[float], r: list[float], z: list[float]) -> float:
+    """u before its limits, in a given state."""
+    law = replace(pid, low=-math.inf, high=math.inf).law(period)
+    return float(law.act(0.0, y, r, z, list(law.parameters.values()))[0])

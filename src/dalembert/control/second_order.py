@@ -1,0 +1,213 @@
+"""Mass, spring and damper: m ẍ + b ẋ + k x = f.  Seed 003."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.actuation.values import number
+from dalembert.control import responses
+from dalembert.control.linear import StateSpace, finite_array
+from dalembert.control.transfer import TransferFunction
+from dalembert.errors import InputError, unknown
+from dalembert.flow import Flow, Scalar, Scalars
+
+Array = NDArray[np.float64]
+# b² − 4mk below so many ulps of b² is zero: a gain computed for critical damping is rounded, and the poles would move by
+# the square root of that.
+ROUNDED = 16 * np.finfo(float).eps
+
+REGIMES = {
+    "overdamped": "b² > 4mk: two real poles, no oscillation, a slow return",
+    "critically damped": "b² = 4mk: a double real pole, the fastest return without oscillation",
+    "underdamped": "b² < 4mk: a pair of complex poles, an oscillation that dies out",
+    "undamped": "b = 0, k > 0: poles on the imaginary axis, an oscillation that stays",
+    "drifting": "k = 0, b ≥ 0: a pole at zero, nothing brings it back",
+    "unstable": "b < 0 or k < 0: a pole in the right half plane",
+}
+
+
+class Motion(NamedTuple):
+    """x [m or rad] and ẋ at the times asked for."""
+
+    x: Array
+    v: Array
+
+
+class PDGains(NamedTuple):
+    """k_p on the position and k_v on the rate."""
+
+    k_p: float
+    k_v: float
+
+
+@dataclass(frozen=True)
+class MassSpringDamper:
+    """m ẍ + b ẋ + k x = f: `mass` m > 0 [kg, or kg m² for what turns], `damping` b [N s/m, N m s/rad], `stiffness` k
+    [N/m, N m/rad]. b and k may be negative, as linearised systems have them."""
+
+    mass: float
+    damping: float
+    stiffness: float
+
+    def __post_init__(self) -> None:
+        who = "a mass-spring-damper"
+        object.__setattr__(self, "mass", number(who, "mass", self.mass, "kg", above=0.0))
+        object.__setattr__(self, "damping", number(who, "damping", self.damping, "N s/m"))
+        object.__setattr__(self, "stiffness", number(who, "stiffness", self.stiffness, "N/m"))
+
+    # ------------------------------------------------------------------------------------------------- what it is
+    @property
+    def regime(self) -> str:
+        """One of `REGIMES`."""
+        if self.damping < 0 or self.stiffness < 0:
+            return "unstable"
+        if self.stiffness == 0:
+            return "drifting"
+        if self.damping == 0:
+            return "undamped"
+        D = self._discriminant
+        return "critically damped" if D == 0 else "overdamped" if D > 0 else "underdamped"
+
+    @property
+    def _discriminant(self) -> float:
+        """σ² − ω², zero where it is no more than rounding."""
+        sigma = self.damping / (2 * self.mass)
+        D = sigma * sigma - self.stiffness / self.mass
+        return 0.0 if abs(D) <= ROUNDED * sigma * sigma else D
+
+    @property
+    def poles(self) -> tuple[complex, complex]:
+        """s₁,₂ = (−b ± √(b² − 4mk))/2m, the one with the larger real (or imaginary) part first.
+
+        Real ones without cancellation: the larger in size by the formula, the other by s₁ s₂ = k/m."""
+        sigma, D = self.damping / (2 * self.mass), self._discriminant
+        if D < 0:
+            root = cmath.sqrt(D)
+            return -sigma + root, -sigma - root
+        rho = math.sqrt(D)
+        far = -sigma - math.copysign(rho, sigma)
+        near = self.stiffness / self.mass / far if far and D else far
+        return complex(max(far, near)), complex(min(far, near))
+
+    @property
+    def natural_frequency(self) -> float:
+        """ω = √(k/m) [rad/s]."""
+        if self.stiffness < 0:
+            raise InputError(f"a negative stiffness ({self.stiffness:g}) has no natural frequency: it pushes away")
+        return math.sqrt(self.stiffness / self.mass)
+
+    @property
+    def damping_ratio(self) -> float:
+        """ζ = b/(2√(mk))."""
+        if self.stiffness <= 0:
+            raise InputError(f"the damping ratio needs a positive stiffness, and this one is {self.stiffness:g}")
+        return self.damping / (2 * math.sqrt(self.mass * self.stiffness))
+
+    @property
+    def damped_frequency(self) -> float:
+        """ω_d = √(k/m − (b/2m)²) [rad/s], zero where it does not oscillate."""
+        return math.sqrt(max(-self._discriminant, 0.0))
+
+    @property
+    def overshoot(self) -> float:
+        """How far a step of the force carries it beyond its new rest, e^(−πζ/√(1−ζ²)) of the way; zero if it does not."""
+        if self.regime in ("unstable", "drifting"):
+            raise InputError(f"a system that is {self.regime} has no rest to overshoot")
+        if self.damped_frequency == 0:
+            return 0.0
+        return math.exp(-math.pi * self.damping / (2 * self.mass) / self.damped_frequency)
+
+    # --------------------------------------------------------------------------------------------- what it does
+    def response(
+        self, t: ArrayLike, x0: ArrayLike = 0.0, v0: ArrayLike = 0.0, force: ArrayLike = 0.0, ramp: ArrayLike = 0.0
+    ) -> Motion:
+        """x(t) and ẋ(t) from x0 and v0 under f = force + ramp · t, in closed form; arrays broadcast.
+
+        A unit step is force=1, an impulse p is v0 = p/m. Accurate to rounding for every damping (`responses`)."""
+        named = {"t": t, "x0": x0, "v0": v0, "force": force, "ramp": ramp}
+        arrays = [finite_array(name, value) for name, value in named.items()]
+        if (arrays[0] < 0).any():
+            raise InputError(f"a response begins at t = 0; t must not be negative, got {arrays[0].min():g} s")
+        try:
+            shaped = np.broadcast_arrays(*arrays)
+        except ValueError:
+            shapes = ", ".join(f"{name} {a.shape}" for name, a in zip(named, arrays, strict=True))
+            raise InputError(f"the arrays do not broadcast: {shapes}") from None
+        flat = [np.atleast_1d(a) for a in shaped]
+        with np.errstate(over="ignore", invalid="ignore"):  # what grows beyond numbers is infinite
+            x, v = responses.response(flat[0], self.mass, self.damping, self.stiffness, *flat[1:])
+        return Motion(np.asarray(x).reshape(shaped[0].shape), np.asarray(v).reshape(shaped[0].shape))
+
+    def steady_state(self, force: float) -> float:
+        """Where a constant force ends: f/k."""
+        if self.regime in ("unstable", "drifting", "undamped"):
+            raise InputError(f"a system that is {self.regime} does not come to rest under a constant force")
+        return number("the system", "force", force, "N") / self.stiffness
+
+    # -------------------------------------------------------------------------------------------- control of it
+    def closed_loop(self, k_p: float, k_v: float) -> MassSpringDamper:
+        """Under f = −k_p x − k_v ẋ: m ẍ + (b + k_v) ẋ + (k + k_p) x = 0.  Seed 003."""
+        k_p, k_v = number("the control law", "gain k_p", k_p, "N/m"), number("the control law", "gain k_v", k_v, "N s/m")
+        return MassSpringDamper(self.mass, self.damping + k_v, self.stiffness + k_p)
+
+    def gains_for(self, stiffness: float, damping_ratio: float = 1.0) -> PDGains:
+        """The gains that make the closed loop as stiff as wanted: k_p = k′ − k, k_v = 2ζ√(m k′) − b (ζ = 1: critically
+        damped).  Seed 003. A negative one takes away what the system has of itself."""
+        wanted = number("the closed loop", "stiffness", stiffness, "N/m", above=0.0)
+        zeta = number("the closed loop", "damping ratio", damping_ratio, "1", least=0.0)
+        return PDGains(wanted - self.stiffness, 2 * zeta * math.sqrt(self.mass * wanted) - self.damping)
+
+    # ------------------------------------------------------------------------------------------- other views of it
+    def flow(self, load: bool = False) -> Flow:
+        """As `simulate` takes it: x = (x, x_rate), input f; with `load` a force that stands with the load is an input
+        too, m ẍ + b ẋ + k x + load = f. The energies are observed."""
+        m, b, k = self.mass, self.damping, self.stiffness
+
+        def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+            f = u[0] - u[1] if load else u[0]
+            return [x[1], (f - b * x[1] - k * x[0]) / m]
+
+        def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+            return [0.5 * m * (x[1] * x[1]), 0.5 * k * (x[0] * x[0])]
+
+        return Flow(
+            "mass-spring-damper",
+            ("x", "x_rate"),
+            ("f", "load") if load else ("f",),
+            rate,
+            positions=1,
+            outputs=("kinetic_energy", "potential_energy"),
+            observe=observe,
+        )
+
+    def state_space(self, output: str = "position") -> StateSpace:
+        """ẋ = [0 1; −k/m −b/m] x + [0; 1/m] u, with y the "position", the "velocity" or "both".  Seed 003."""
+        rows = {"position": [[1.0, 0.0]], "velocity": [[0.0, 1.0]], "both": [[1.0, 0.0], [0.0, 1.0]]}
+        if output not in rows:
+            raise unknown("output", output, rows)
+        C = rows[output]
+        names = ("x", "x_rate") if output == "both" else ("x",) if output == "position" else ("x_rate",)
+        A = [[0.0, 1.0], [-self.stiffness / self.mass, -self.damping / self.mass]]
+        return StateSpace(A, [[0.0], [1 / self.mass]], C, states=("x", "x_rate"), inputs=("f",), outputs=names)
+
+    def transfer(self) -> TransferFunction:
+        """x/f = 1/(m s² + b s + k)."""
+        return TransferFunction([1.0], [self.mass, self.damping, self.stiffness])
+
+
+def unit_mass(k_p: float, k_v: float | None = None) -> MassSpringDamper:
+    """ẍ + k_v ẋ + k_p x = 0, what a partitioned law leaves; k_v = 2√k_p, critical damping, if not given.  Seed 003."""
+    k_p = number("a unit mass", "gain k_p", k_p, "1/s²")
+    if k_v is None:
+        if k_p < 0:
+            raise InputError(f"critical damping needs a gain k_p that is not negative, got {k_p:g}; or give k_v")
+        k_v = 2 * math.sqrt(k_p)
+    return MassSpringDamper(1.0, k_v, k_p)
+
+

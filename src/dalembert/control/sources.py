@@ -1,0 +1,123 @@
+"""Where springs and damping come from, each as a formula: what to put for k and b in m ẍ + b ẋ + k x = f.  Seed 003."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.actuation.motors import Motor
+from dalembert.actuation.values import number
+from dalembert.control.linear import finite_array
+from dalembert.control.second_order import MassSpringDamper
+from dalembert.errors import InputError, unknown
+from dalembert.friction.equivalent import equivalent_damping, slope, structural_damping
+from dalembert.robot import Robot
+
+__all__ = [
+    "air_stiffness",
+    "back_emf_damping",
+    "equivalent_damping",
+    "gravity_stiffness",
+    "in_parallel",
+    "in_series",
+    "joint_system",
+    "pendulum_stiffness",
+    "shaft_stiffness",
+    "slope",
+    "structural_damping",
+]
+
+Array = NDArray[np.float64]
+
+
+# ------------------------------------------------------------------------------------------------------- springs
+def shaft_stiffness(shear_modulus: float, polar_moment: float, length: float) -> float:
+    """k_θ = G I_p/L of a shaft that is twisted [N m/rad]; G [Pa], I_p [m⁴] (π d⁴/32 if round), L [m]."""
+    G = number("a shaft", "shear modulus", shear_modulus, "Pa", above=0.0)
+    I = number("a shaft", "polar moment", polar_moment, "m⁴", above=0.0)
+    return G * I / number("a shaft", "length", length, "m", above=0.0)
+
+
+def pendulum_stiffness(mass: float, length: float, gravity: float = 9.81) -> float:
+    """k_θ = m g l: a pendulum hanging near rest, τ = −m g l sin θ ≈ −m g l θ [N m/rad]."""
+    m, l = number("a pendulum", "mass", mass, "kg", least=0.0), number("a pendulum", "length", length, "m", least=0.0)
+    return m * number("a pendulum", "gravity", gravity, "m/s²") * l
+
+
+def gravity_stiffness(robot: Robot, q: ArrayLike) -> Array:
+    """∂g/∂q at q: gravity near a state of balance as springs [N m/rad].  (..., n, n), symmetric.
+
+    A negative eigenvalue is a spring that pushes away: an arm that stands upright."""
+    if not isinstance(robot, Robot):
+        raise InputError(f"gravity_stiffness takes a Robot, got {type(robot).__name__}")
+    robot.gravity_torque(q)  # refused in words what is no q
+    return np.asarray(robot.kernel("gravity_torque").derivative("q")(finite_array("q", q)))
+
+
+def air_stiffness(pressure: float, area: float, volume: float, exponent: float = 1.4) -> float:
+    """k = γ p A²/V of a gas shut in behind a piston [N/m]; γ = 1.4 fast (no heat passes), 1 slow; p [Pa], absolute."""
+    p = number("an air spring", "pressure", pressure, "Pa", above=0.0)
+    A = number("an air spring", "area", area, "m²", above=0.0)
+    V = number("an air spring", "volume", volume, "m³", above=0.0)
+    return number("an air spring", "exponent", exponent, "1", least=1.0) * p * A * A / V
+
+
+def in_parallel(*stiffnesses: float) -> float:
+    """k₁ + k₂ + …: springs that share the deflection. Dampers add up alike."""
+    return math.fsum(_all(stiffnesses))
+
+
+def in_series(*stiffnesses: float) -> float:
+    """1/(1/k₁ + 1/k₂ + …): springs that share the force, such as gear, shaft and coupling one after another."""
+    given = _all(stiffnesses)
+    if min(given) <= 0:
+        raise InputError(f"springs in series must each be stiffer than 0, got {min(given):g}")
+    return 1.0 / math.fsum(1.0 / k for k in given)
+
+
+def _all(values: tuple[Any, ...]) -> list[float]:
+    if not values:
+        raise InputError("give at least one stiffness")
+    return [number(f"spring {i + 1}", "stiffness", k, "N/m or N m/rad") for i, k in enumerate(values)]
+
+
+# ------------------------------------------------------------------------------------------------------- damping
+def back_emf_damping(motor: Motor, ratio: float = 1.0) -> float:
+    """N² (B_m − B), for a DC motor N² K_T K_m/R: what opposes the joint's speed because the turning motor makes a
+    voltage against its supply, bearings left out [N m s/rad]. `ratio` N: turns of the motor per turn of the joint."""
+    if not isinstance(motor, Motor):
+        raise InputError(f"back-EMF is of a motor such as DCMotor, not of {type(motor).__name__}")
+    N = number("the gear", "ratio", ratio, "1")
+    return N * N * (motor.total_damping - motor.damping)
+
+
+# ------------------------------------------------------------------------------------------------- of a robot's joint
+def joint_system(robot: Robot, q: ArrayLike, joint: str | int, damping: float = 0.0) -> MassSpringDamper:
+    """One joint of a robot near q, the others held: m = M_jj(q), b = its viscous damping, k = its spring + ∂g_j/∂q_j.
+
+    `damping` is added: that of a motor (`back_emf_damping`), or what dry friction amounts to (`equivalent_damping`);
+    dry friction itself is not counted."""
+    stiffness = gravity_stiffness(robot, q)
+    x = finite_array("q", q)
+    if x.ndim != 1:
+        raise InputError(f"q has shape {x.shape}; give one state")
+    names = robot.joint_names
+    if isinstance(joint, str):
+        if joint not in names:
+            raise unknown("joint", joint, names)
+        j = names.index(joint)
+    else:
+        if not 0 <= joint < robot.n:
+            raise InputError(f"there is no joint {joint}: {robot.name!r} has {robot.n}")
+        j = int(joint)
+    springs = damped = 0.0
+    for body in robot.model.bodies:
+        if body.coordinate == j:
+            springs += body.multiplier**2 * body.stiffness
+            damped += body.multiplier**2 * body.damping
+    extra = number("the joint", "damping", damping, "N m s/rad")
+    M = np.asarray(robot.mass_matrix(x))
+    return MassSpringDamper(float(M[j, j]), damped + extra, springs + float(stiffness[j, j]))

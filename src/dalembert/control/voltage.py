@@ -1,0 +1,138 @@
+"""From torques to volts: any controller of joint torques, driving the motors of a `DrivenRobot`.  Seed 003.
+
+    τ_m = G⁻ᵀ τ,    i* = (τ_m + B θ̇_m) / K_T,    v = R i* + K_m θ̇_m  [+ k_c (i* − i)]
+
+Back-EMF and bearing friction are compensated. What is left is the armature's lag L/R, or L/(R + k_c) with the current
+fed back, and the limits of the supply.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalembert.actuation.driven import DrivenRobot
+from dalembert.actuation.motors import DCMotor
+from dalembert.algorithms import linear
+from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, assumed
+from dalembert.control.controller import Controller, measures, torques
+from dalembert.control.gains import Gains, number_gain
+from dalembert.errors import InputError
+from dalembert.flow import Scalar, Scalars
+from dalembert.law import Law
+from dalembert.robot import Robot
+
+
+def seen_from_joints(driven: DrivenRobot) -> Robot:
+    """The robot with its motors' inertia reflected, N² J_m in M: what a controller of joint torques should believe in.
+    Needs one motor per joint."""
+    if not driven.transmission.diagonal:
+        raise InputError("with belts or differentials rotors couple the joints: there is no robot with N² J_m alone")
+    if not any(driven.inertias):
+        return driven.robot
+    d = driven.robot.description
+    ratio = dict(zip(driven.robot.joint_names, (row[k] for k, row in enumerate(driven.transmission.matrix)), strict=True))
+    inertia = dict(zip(driven.robot.joint_names, driven.inertias, strict=True))
+    joints = tuple(
+        replace(j, drive=replace(j.drive, rotor_inertia=inertia[j.name], gear_ratio=abs(ratio[j.name])))
+        if j.name in inertia
+        else replace(j, drive=replace(j.drive, rotor_inertia=0.0))
+        for j in d.joints
+    )
+    return Robot(replace(d, joints=joints), threads=driven.robot.threads, told=driven.robot.warnings)
+
+
+@dataclass(frozen=True, eq=False)
+class VoltageControl(Controller):
+    """A controller of joint torques as one of motor inputs (volts for DC motors, torques or commands for others).
+
+    `current_gain` k_c [Ω] feeds the armature currents back, where motors have them as states. The inner controller
+    should believe in `seen_from_joints(driven)`, the arm with its rotors."""
+
+    driven: DrivenRobot
+    controller: Controller
+    current_gain: Any = 0.0
+
+    equation: ClassVar[str] = "v = R i* + K_m θ̇_m + k_c (i* − i), i* = (G⁻ᵀ τ + B θ̇_m) / K_T, τ from the controller"
+    source: ClassVar[str] = "seed 003: the motors' equations solved for v; exact for L = 0"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.driven, DrivenRobot):
+            raise InputError(f"VoltageControl drives a DrivenRobot, got {type(self.driven).__name__}")
+        law = self.controller.law()
+        if law.outputs != torques(self.driven.robot) or law.measures != measures(self.driven.robot):
+            raise InputError(
+                f"VoltageControl takes a controller of the joint torques of {self.driven.robot.name!r}, from (q, q̇) alone; "
+                f"{law.name!r} drives {', '.join(law.outputs[:3])}"
+            )
+        object.__setattr__(self, "current_gain", number_gain("current_gain", self.current_gain, zero=True, unit="Ω"))
+        G = np.array(self.driven.transmission.matrix)
+        if np.linalg.matrix_rank(G) < G.shape[1]:
+            raise InputError("the motors do not drive every joint: joint torques cannot be chosen freely")
+
+    @property
+    def robot(self) -> Robot:  # type: ignore[override]
+        return self.driven.robot
+
+    @property
+    def gains(self) -> Gains:
+        return Gains((*self.controller.gains.each, *((self.current_gain,) if self._currents else ())))
+
+    @property
+    def _currents(self) -> tuple[str, ...]:
+        """The currents that are fed back."""
+        if not self.current_gain.values[0]:
+            return ()
+        n = self.driven.n
+        return tuple(s for s in self.driven.states[2 * n :] if s.endswith("_current"))
+
+    def make(self) -> Law:
+        inner, driven = self.controller.law(), self.driven
+        currents, n = self._currents, driven.n
+        shares = np.linalg.pinv(np.array(driven.transmission.matrix)).T.tolist()  # τ_m = G⁻ᵀ τ, of all the smallest
+        place = {name: k for k, name in enumerate(currents)}
+        sized = len(inner.parameters)
+
+        def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            q_qd, i = y[: 2 * n], y[2 * n :]
+            tau_m = linear.apply(shares, inner.act(t, q_qd, r, z, p[:sized]))
+            w = driven.transmission.to_motors(q_qd[n:])
+            u = []
+            for name, motor, tau, speed in zip(driven.motor_names, driven.motors, tau_m, w, strict=True):
+                v, state = motor.input_for(tau + motor.damping * speed, speed)
+                k = place.get(f"{name}_current")
+                u.append(v if k is None else v + p[sized] * (state[0] - i[k]))
+            return u
+
+        def rate(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            assert inner.rate is not None
+            return inner.rate(t, y[: 2 * n], r, z, p[:sized])
+
+        return Law(
+            f"{inner.name} by {driven.motors[0].input}",
+            (*inner.measures, *currents),
+            inner.follows,
+            driven.inputs,
+            act,
+            states=inner.states,
+            initial=inner.initial,
+            rate=None if inner.rate is None else rate,
+            parameters=self.gains.parameters,
+        )
+
+    def conditions(self) -> Conditions:
+        found = self.controller.conditions()
+        lags = [
+            m.inductance / (m.resistance + self.current_gain.values[0]) for m in self.driven.motors if isinstance(m, DCMotor)
+        ]
+        slowest = max(lags, default=0.0)
+        lag = Condition(
+            "the armature's lag is short against the loop",
+            HOLDS if slowest == 0 else UNKNOWN,
+            {"L/(R + k_c)": slowest},
+            "" if slowest == 0 else "ten times faster than the loop is the usual wish",
+        )
+        return Conditions(found.claim, f"{found.source}; {self.source}", (*found.items, lag,
+                          assumed("the supply is not at its limits")))  # fmt: skip

@@ -1,0 +1,1 @@
+"""From logs of a real arm to parameters that can be trusted."""

@@ -1,0 +1,157 @@
+"""Files of numbers → `Table`: named columns, before anyone knows what they mean.
+
+What a file is, its first bytes say, not its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.errors import InputError, MissingExtraError
+from dalembert.identification.bag import read_bag
+from dalembert.identification.csv_table import read_csv
+from dalembert.identification.table import Array, Table
+
+
+def read_table(source: Any, topic: str | None = None) -> Table:
+    """A file, or arrays: a dictionary of them by name, a structured one, or a plain one (rows, columns)."""
+    if isinstance(source, (str, Path)):
+        return _file(Path(source), topic)
+    if isinstance(source, np.ndarray):
+        return _array(source, "array")
+    try:
+        named = {str(key): source[key] for key in source.keys()}  # noqa: SIM118  (tables of other libraries have keys too)
+    except (AttributeError, TypeError, KeyError):
+        raise InputError(
+            "a log is a path, a dictionary of arrays {'t': …, 'q': …, 'tau': …} or an array (rows, columns); "
+            f"got {type(source).__name__}"
+        ) from None
+    return _arrays(named, "arrays")
+
+
+def _file(path: Path, topic: str | None) -> Table:
+    if path.is_dir() or path.suffix in (".bag", ".db3", ".mcap"):
+        return read_bag(path, topic)
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if not start:
+        raise InputError(f"{path}: the file is empty")
+    for magic, read in MAGIC.items():
+        if start.startswith(magic):
+            return read(path)
+    return read_csv(path)
+
+
+def _npz(path: Path) -> Table:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return _arrays({key: file[key] for key in file.files}, path.name)
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{path}: cannot be read as NumPy's npz ({_short(error)}); write it with np.savez(path, t=…, q=…, tau=…)"
+        ) from None
+    except Exception as error:  # zipfile's own, of a torn or foreign archive
+        raise InputError(f"{path}: a torn or foreign archive, not a log ({_short(error)})") from None
+
+
+def _npy(path: Path) -> Table:
+    try:
+        return _array(np.load(path, allow_pickle=False), path.name)
+    except (OSError, ValueError, EOFError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: cannot be read as NumPy's npy ({_short(error)})") from None
+
+
+def _parquet(path: Path) -> Table:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError(f"{path.name} is Parquet and needs pyarrow: pip install 'dalembert[parquet]'") from None
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as Parquet ({_short(error)})") from None
+    columns: dict[str, Any] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pyarrow.types.is_list(column.type) or pyarrow.types.is_fixed_size_list(column.type):
+            columns[name] = np.array(column.to_pylist(), float)  # one list per row: a whole group in a column
+        elif pyarrow.types.is_timestamp(column.type):
+            columns[name] = column.cast("timestamp[ns]").cast("int64").to_numpy() * 1e-9
+        elif not (pyarrow.types.is_string(column.type) or pyarrow.types.is_dictionary(column.type)):
+            columns[name] = column.to_numpy()
+    return _arrays(columns, path.name)
+
+
+MAGIC: dict[bytes, Callable[[Path], Table]] = {b"PK\x03\x04": _npz, b"\x93NUMPY": _npy, b"PAR1": _parquet}
+
+
+def _array(array: NDArray[Any], source: str) -> Table:
+    if array.dtype.names:
+        return _arrays({name: array[name] for name in array.dtype.names}, source)
+    if array.ndim != 2:
+        raise InputError(f"{source}: an array of shape {array.shape} is not a table (rows, columns)")
+    values = _floats(array, source, "array")
+    return Table(tuple(str(k) for k in range(values.shape[1])), values, source, named=False)
+
+
+def _arrays(named: Mapping[str, Any], source: str) -> Table:
+    """Arrays of one length side by side; those of two dimensions become columns name[0], name[1], …"""
+    arrays = {name: _floats(value, source, name) for name, value in named.items() if _is_numeric(value)}
+    notes = []
+    for name in [name for name, value in arrays.items() if value.ndim == 0]:
+        if name.lower() in ("dt", "step", "period"):  # a step beside the arrays is a time axis
+            notes.append(f"time counted in steps of {name} = {float(arrays[name]):g} s, which the file says")
+            step = float(arrays[name])
+            rows = max((len(x) for x in arrays.values() if x.ndim), default=0)
+            if not any(key.lower() in ("t", "time") for key in arrays):
+                arrays["t"] = np.arange(rows) * step
+        del arrays[name]
+    rows = max((len(x) for x in arrays.values()), default=0)
+    if rows == 0:
+        raise InputError(f"{source}: there are no rows of numbers in it")
+    other = {name: len(x) for name, x in arrays.items() if len(x) != rows}
+    kept = {name: x for name, x in arrays.items() if name not in other and x.ndim <= 2}
+    if other:
+        listed = ", ".join(f"{name!r} ({count})" for name, count in other.items())
+        if any(name.lower() in GROUP_NAMES for name in other):
+            raise InputError(f"{source}: arrays of different lengths: {listed} against {rows} rows")
+        notes.append(f"left aside, since they do not have {rows} rows: {listed}")
+    names: list[str] = []
+    columns: list[Array] = []
+    for name, x in kept.items():
+        if x.ndim == 1:
+            names.append(name)
+            columns.append(x)
+        else:
+            names += [f"{name}[{k}]" for k in range(x.shape[1])]
+            columns += list(x.T)
+    return Table(tuple(names), np.stack(columns, axis=1), source, notes=tuple(notes))
+
+
+GROUP_NAMES = {"t", "time", "q", "qd", "dq", "tau", "position", "velocity", "effort", "torque"}
+
+
+def _is_numeric(value: Any) -> bool:
+    return np.asarray(value).dtype.kind in "fiub"
+
+
+def _floats(value: Any, source: str, name: str) -> Array:
+    x = np.asarray(value)
+    if x.dtype.kind not in "fiub":
+        raise InputError(f"{source}: {name!r} is not made of real numbers but of {x.dtype}")
+    return x.astype(float)
+
+
+def _short(error: Exception) -> str:
+    return str(error).splitlines()[0][:120] if str(error) else type(error).__name__

@@ -1,0 +1,67 @@
+"""What identification works on: a log as it was read, and the samples that were prepared from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """A recorded motion on the joints' side: times t (N,) [s], increasing; positions q (N, n) [rad, m]; torques tau (N, n)
+    [N m, N] as the drives applied them; rates qd (N, n) if they were recorded. `joints` are the robot's joints in the
+    order of the columns, `source` where it came from, `notes` what was done to it while reading, in sentences."""
+
+    t: Array
+    q: Array
+    tau: Array
+    joints: tuple[str, ...]
+    qd: Array | None = None
+    source: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def n(self) -> int:
+        return int(self.q.shape[-1])
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Filtered and differentiated: t (N,), q, qd, qdd, tau (N, n) each, at equal steps `dt`.
+
+    `cutoff` [Hz] of the zero-phase filter that q and tau both went through (inf: none): residuals above it are noise
+    that was taken away from both sides. `rest` [rad/s, m/s] per joint (n,): rates below it cannot be told from
+    standing still, so that the direction of friction is unknown there. `quiet` (n,): the noise of the torques [N m]."""
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    joints: tuple[str, ...]
+    dt: float
+    cutoff: float
+    rest: Array
+    quiet: Array
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def n(self) -> int:
+        return int(self.q.shape[-1])
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def part(self, rows: slice | NDArray[np.int64] | NDArray[np.bool_]) -> Samples:
+        """Some of the samples."""
+        return Samples(
+            self.t[rows], self.q[rows], self.qd[rows], self.qdd[rows], self.tau[rows],
+            self.joints, self.dt, self.cutoff, self.rest, self.quiet, self.notes,
+        )  # fmt: skip

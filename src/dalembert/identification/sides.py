@@ -1,0 +1,179 @@
+"""From what was recorded to SI units on the joints' side: units, torque constants, gears and couplings, signs, offsets.
+
+    θ_m = G q,   τ = H τ_m,   H = Gᵀ unless said otherwise (power is the same on both sides),   τ_m = k_t i
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.errors import InputError, unknown
+from dalembert.robot import Robot
+
+Array = NDArray[np.float64]
+
+DEGREE = math.pi / 180
+# What one of each unit is in SI.
+UNITS: dict[str, dict[str, float]] = {
+    "t": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
+    "q": {"rad": 1.0, "deg": DEGREE, "turn": 2 * math.pi, "m": 1.0, "mm": 1e-3},
+    "qd": {"rad/s": 1.0, "deg/s": DEGREE, "rpm": math.pi / 30, "m/s": 1.0, "mm/s": 1e-3},
+    "tau": {"Nm": 1.0, "mNm": 1e-3, "N": 1.0, "A": 1.0, "mA": 1e-3},
+}
+LENGTHS = {"m", "mm", "m/s", "mm/s"}
+RATE_OF = {"rad": "rad/s", "deg": "deg/s", "turn": "rad/s", "m": "m/s", "mm": "mm/s"}
+CURRENTS = {"A", "mA"}
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """What a user said of units, signs, offsets and drives, checked: for each group the factors per column, then
+    matrices to the joints, then sign and offset per joint."""
+
+    factors: Mapping[str, Array]
+    positions: Array  # G⁻¹ (n, n)
+    torques: Array  # H k_t (n, n)
+    sign: Mapping[str, Array]
+    offset: Mapping[str, Array]
+    notes: tuple[str, ...] = ()
+
+    def q(self, x: Array) -> Array:
+        return self.sign["q"] * ((x * self.factors["q"]) @ self.positions.T) + self.offset["q"]
+
+    def qd(self, x: Array) -> Array:
+        return self.sign["qd"] * ((x * self.factors["qd"]) @ self.positions.T)
+
+    def tau(self, x: Array) -> Array:
+        return self.sign["tau"] * ((x * self.factors["tau"]) @ self.torques.T) + self.offset["tau"]
+
+
+def sides(
+    robot: Robot,
+    units: Mapping[str, Any] | None,
+    told: Mapping[str, str],
+    sign: Any,
+    offset: Any,
+    ratio: Any,
+    coupling: Any,
+    torque_coupling: Any,
+    torque_constant: Any,
+) -> Sides:
+    """The arguments of `read_log` of these names; `told` are units that the log's own names tell."""
+    n, notes = robot.n, []
+    given = _by_group("units", units, tuple(UNITS))
+    if given.get("q") is not None and given.get("qd") is None and "qd" not in told:
+        q = given["q"]
+        given["qd"] = RATE_OF.get(q, "rad/s") if isinstance(q, str) else [RATE_OF.get(x, "rad/s") for x in q]
+    elif "q" in told and "qd" not in told and given.get("qd") is None:
+        given["qd"] = RATE_OF[told["q"]]
+    if torque_constant is not None and given.get("tau") is None:
+        given["tau"] = told.get("tau", "A")
+    motor_side = ratio is not None or coupling is not None
+    factors = {g: _factors(robot, g, given.get(g) or told.get(g), motor_side) for g in ("q", "qd", "tau")}
+    for group, unit in told.items():
+        if given.get(group) is None and UNITS[group][unit] != 1.0:
+            notes.append(f"{group} is in {unit}, its column says: taken as that")
+    unit = given.get("tau") or told.get("tau")
+    currents = {unit} if isinstance(unit, str) else set(unit or ())
+    if currents & CURRENTS and torque_constant is None:
+        raise InputError("the torques are currents [A]: give torque_constant=… [N m/A], one per motor or one for all")
+    k_t = _per_joint("torque_constant", 1.0 if torque_constant is None else torque_constant, n)
+    G = _gears(ratio, coupling, n)
+    H = G.T if torque_coupling is None else _matrix("torque_coupling", torque_coupling, n)
+    if isinstance(ratio, Mapping):
+        N = {g: _per_joint(f"ratio[{g!r}]", x, n) for g, x in _by_group("ratio", ratio, ("q", "tau")).items()}
+        G = np.diag(N.get("q", np.ones(n)))
+        H = np.diag(N.get("tau", np.ones(n)))
+    signs = _by_group("sign", sign, ("q", "qd", "tau"), every=True)
+    signs.setdefault("qd", signs.get("q", 1.0))
+    offsets = _by_group("offset", offset, ("q", "tau"))
+    return Sides(
+        factors,
+        np.linalg.inv(G),
+        H * k_t,
+        {g: _signs(g, signs.get(g, 1.0), n) for g in ("q", "qd", "tau")},
+        {g: _per_joint(f"offset[{g!r}]", offsets.get(g, 0.0), n) for g in ("q", "tau")},
+        tuple(notes),
+    )
+
+
+def _by_group(name: str, value: Any, groups: Sequence[str], *, every: bool = False) -> dict[str, Any]:
+    """{group: value}; a value that is none means positions, or (`every`) all groups alike."""
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        for group in value:
+            if group not in groups:
+                raise unknown(f"group in {name}", group, groups)
+        return dict(value)
+    if name == "units":
+        raise InputError("units must be a dictionary, {'q': 'deg', 'tau': 'mNm', 't': 'ms'}")
+    return dict.fromkeys(groups, value) if every else {"q": value}
+
+
+def time_unit(units: Mapping[str, Any] | None, told: Mapping[str, str]) -> str | None:
+    unit = (units or {}).get("t") or told.get("t")
+    if unit is not None and unit not in UNITS["t"]:
+        raise unknown("unit of time", unit, UNITS["t"])
+    return unit
+
+
+def _factors(robot: Robot, group: str, unit: Any, motor_side: bool) -> Array:
+    """SI per unit, per column. An angle's unit leaves sliding joints as they are, and a length's leaves turning ones."""
+    base = "rad" if group == "q" else "rad/s" if group == "qd" else "Nm"
+    written = [unit or base] * robot.n if isinstance(unit or base, str) else list(unit)
+    if len(written) != robot.n:
+        raise InputError(f"units[{group!r}] are {len(written)}, but the robot has {robot.n} joints")
+    found = []
+    for one, coordinate in zip(written, robot.model.coordinates, strict=True):
+        if one not in UNITS[group]:
+            raise unknown(f"unit of {group}", one, UNITS[group])
+        fits = motor_side or group == "tau" or (coordinate.kind == "prismatic") == (one in LENGTHS)
+        found.append(UNITS[group][one] if fits or not isinstance(unit, str) else 1.0)
+    return np.array(found)
+
+
+def _gears(ratio: Any, coupling: Any, n: int) -> Array:
+    if ratio is not None and coupling is not None:
+        raise InputError("give ratio (one per joint) or coupling (a matrix with the ratios in it), not both")
+    if coupling is not None:
+        G = _matrix("coupling", coupling, n)
+        if np.linalg.matrix_rank(G) < n:
+            raise InputError("coupling is singular: motors θ_m = G q would not tell the joints' positions")
+        return G
+    if ratio is None or isinstance(ratio, Mapping):
+        return np.eye(n)
+    return np.diag(_per_joint("ratio", ratio, n))
+
+
+def _matrix(name: str, value: Any, n: int) -> Array:
+    try:
+        G = np.asarray(value, float)
+    except (TypeError, ValueError):
+        G = np.empty(0)
+    if G.shape != (n, n) or not np.isfinite(G).all():
+        raise InputError(f"{name} must be a matrix of {n}×{n} finite numbers, motors by joints")
+    return G
+
+
+def _per_joint(name: str, value: Any, n: int) -> Array:
+    try:
+        x = np.broadcast_to(np.asarray(value, float), (n,)).copy()
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be one number, or {n}, one per joint; got {value!r}") from None
+    if not np.isfinite(x).all() or (name.startswith(("ratio", "torque_constant")) and (x == 0).any()):
+        raise InputError(f"{name} must be finite{'' if name.startswith('offset') else ' and not zero'}, got {value!r}")
+    return x
+
+
+def _signs(group: str, value: Any, n: int) -> Array:
+    x = _per_joint(f"sign[{group!r}]", value, n)
+    if not (np.abs(x) == 1).all():
+        raise InputError(f"sign must be +1 or −1 per joint, got {value!r}; ratios and constants have arguments of their own")
+    return x

@@ -1,0 +1,151 @@
+"""What a chunk of a batch is computed from: a plan, which is the same for all, and a range of indices.
+
+A plan holds no function of anyone's, only what was traced from them (`compile.rollout.Rollout`), numbers and
+distributions: it pickles by what it is made from, and any process makes the same machine code, and the same bits, of
+it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.compile.rollout import Rollout
+from dalembert.simulation.draws import Distribution, Noise
+from dalembert.simulation.fixed import fill
+from dalembert.simulation.moments import Tree
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """`size` numbers of every rollout, called `name`: the same for all (an array), drawn (a distribution, noise), or
+    cut from an array of all rollouts, which is not in the plan (None)."""
+
+    name: str
+    size: int
+    value: Array | Distribution | Noise | None
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """`initial`, `held`, `moving`: the columns of x0 (count, n), of p (count, l) and of u (count, steps, m), in order.
+    `started`: the states whose first values follow in p. `judged`: the method leaves a residual beside the state.
+    `rows`: whether states are kept at all times, as they are ("all"), as moments ("statistics"), or only the last
+    ("final"); of x and y together the `columns`."""
+
+    loop: Rollout
+    initial: tuple[Column, ...]
+    held: tuple[Column, ...]
+    started: tuple[int, ...]
+    moving: tuple[Column, ...]
+    judged: bool
+    steps: int
+    dt: float
+    every: int
+    seed: int
+    rows: str
+    columns: tuple[int, ...]
+
+    @property
+    def n(self) -> int:
+        return self.loop.size["x"] - self.judged
+
+    @property
+    def kept(self) -> int:
+        """Rows of a rollout, the last state included."""
+        return -(-self.steps // self.every) + 1
+
+    def needed(self) -> int:
+        """Bytes that one rollout needs while it is computed."""
+        width = self.loop.size["x"] + self.loop.size["y"]
+        moments = 7 * self.kept * len(self.columns) if self.rows == "statistics" else 0
+        noise = 12 if any(isinstance(c.value, Noise) for c in self.moving) else 2
+        moving = noise * self.steps * sum(c.size for c in self.moving)
+        return 8 * (width * (self.kept + 4) + len(self.columns) * self.kept + moments + moving + 64)
+
+    def values(self, column: Column, first: int, count: int, cut: dict[str, Array]) -> Array:
+        """(count or 1, size), or (count or 1, steps) of what moves."""
+        if isinstance(column.value, Distribution):
+            return column.value.draw(self.seed, column.name, first, count).reshape(count, column.size)
+        if isinstance(column.value, Noise):
+            return column.value.draw(self.seed, column.name, first, count, self.steps, self.dt)
+        return cut[column.name] if column.value is None else column.value
+
+    def together(self, columns: tuple[Column, ...], first: int, count: int, cut: dict[str, Array]) -> Array:
+        parts = [self.values(c, first, count, cut) for c in columns]
+        return np.concatenate([np.zeros((count, 0)), *(np.broadcast_to(x, (count, x.shape[-1])) for x in parts)], -1)
+
+    def run(self, first: int, count: int, cut: dict[str, Array]) -> Piece:
+        """Rollouts first, …, first + count − 1; `cut` holds their rows of the arrays that are not in the plan."""
+        x0 = self.together(self.initial, first, count, cut)
+        p = np.concatenate((self.together(self.held, first, count, cut), x0[:, list(self.started)]), -1)
+        if self.judged:
+            x0 = np.concatenate((x0, np.zeros((count, 1))), -1)
+        moving = [self.values(c, first, count, cut) for c in self.moving]
+        if moving:
+            shared = 1 if all(len(x) == 1 for x in moving) else count
+            u = np.stack([np.broadcast_to(x, (shared, self.steps)) for x in moving], -1)
+        else:
+            u = np.zeros((1, 1, 0))
+        X = np.empty((count, self.kept, x0.shape[-1]))
+        Y = np.empty((count, self.kept, self.loop.size["y"]))
+        diverged = fill(self.loop, x0, u, p, self.steps, self.dt, 0.0, self.every, X, Y)
+        residual = X[:, -1, -1].copy() if self.judged else np.zeros(count)
+        last = np.concatenate((X[:, -1, : self.n], Y[:, -1]), -1)
+        rows, tree = None, None
+        if self.rows != "final":
+            of_x = [k for k in self.columns if k < self.n]
+            kept = np.concatenate((X[..., of_x], Y[..., [k - self.n for k in self.columns if k >= self.n]]), -1)
+            if self.rows == "statistics":
+                tree = Tree()
+                tree.add_runs(first, kept)
+            else:
+                rows = kept
+        return Piece(first, last, diverged, residual, rows, tree)
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """What came out for rollouts first, first + 1, …: the last x and y, the steps that diverged, residuals, and what is
+    kept of all times."""
+
+    first: int
+    last: Array
+    diverged: NDArray[np.int64]
+    residual: Array
+    rows: Array | None
+    tree: Tree | None
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A plan as bytes, known by what is in them: a process unpacks, and compiles, each once."""
+
+    data: bytes
+    digest: str
+
+    @staticmethod
+    def of(plan: Plan) -> Packed:
+        data = pickle.dumps(plan, protocol=5)
+        return Packed(data, hashlib.sha256(data).hexdigest())
+
+    def plan(self) -> Plan:
+        return _unpacked(self)
+
+
+@lru_cache(maxsize=16)
+def _unpacked(packed: Packed) -> Plan:
+    return pickle.loads(packed.data)  # made by `Packed.of`, by whoever asks for the batch
+
+
+def work(packed: Packed, first: int, count: int, cut: dict[str, Any]) -> Piece:
+    """One task of a cluster."""
+    return packed.plan().run(first, count, cut)

@@ -1,0 +1,199 @@
+"""What a simulation gives: labelled columns over time, with a sentence on how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.errors import InputError, unknown
+from dalembert.simulation.record import FINISHED, Event
+from dalembert.simulation.systems import ENERGY, LOSS, MULTIPLIER, SUPPLY
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The energy books of a run [J]: H(T) − H(0) = ∫ supplied power dt − ∫ losses dt, seed 002's passivity.
+
+    `work` and `loss` were integrated with the motion by its own method, `change` is H(T) − H(0); `gap` is what they
+    disagree by at the end, `largest` the most at any kept time, `relative` that as part of the largest energy in play.
+    `passive`: at no time was more stored than had been supplied."""
+
+    work: float
+    loss: float
+    change: float
+    gap: float
+    largest: float
+    relative: float
+    passive: bool
+
+    def __str__(self) -> str:
+        rows = (("supplied", self.work), ("lost", self.loss), ("stored", self.change), ("gap", self.gap))
+        lines = [f"{name:>9} {value: .6e} J" for name, value in rows]
+        return "\n".join([*lines, f" relative {self.relative: .1e}", f"  passive {'yes' if self.passive else 'no'}"])
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run of one system: `columns` by name, all of one length, and `groups` of them that belong together.
+
+    t (rows,) [s]; q, qd, u (what reached the system), x (all its states), reference, energy and whatever was observed,
+    each as `run.name` or `run["name"]`: a group gives (rows, m), a column (rows,).
+    `ok`: it ran to its end. `message`: how it ended. `events`: limits reached."""
+
+    name: str
+    columns: Mapping[str, Array]
+    groups: Mapping[str, tuple[str, ...]]
+    units: Mapping[str, str]
+    status: str
+    message: str
+    method: str
+    dt: float
+    events: tuple[Event, ...] = ()
+    evaluations: int = 0
+    residual: float = 0.0
+    drive: str = field(default="torque")
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ran to its end."""
+        return self.status == FINISHED
+
+    # ---------------------------------------------------------------------------------------------------- the data
+    def __getitem__(self, name: str) -> Array:
+        if name in self.columns:
+            return self.columns[name]
+        if name in self.groups:
+            picked = [self.columns[key] for key in self.groups[name]]
+            return np.stack(picked, -1) if picked else np.empty((len(self.columns["t"]), 0))
+        raise unknown(f"column of the run of {self.name!r}", name, [*self.groups, *self.columns])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns or name in self.groups
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns["t"])
+
+    def __getattr__(self, name: str) -> Array:
+        if name.startswith("_") or name in ("columns", "groups") or name not in self:
+            raise AttributeError(f"a run of {self.__dict__.get('name')!r} has no {name!r}")
+        return self[name]
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.groups, *(c for c in self.columns if c.isidentifier())})
+
+    @property
+    def t(self) -> Array:
+        """Times [s], (rows,)."""
+        return self.columns["t"]
+
+    @property
+    def q(self) -> Array:
+        """Positions, (rows, n)."""
+        return self["q"]
+
+    @property
+    def qd(self) -> Array:
+        """Their rates, (rows, n)."""
+        return self["qd"]
+
+    @property
+    def x(self) -> Array:
+        """All states of the system, (rows, states)."""
+        return self["x"]
+
+    @property
+    def u(self) -> Array:
+        """What reached the system: commands and given inputs, limited, with disturbances, (rows, inputs)."""
+        return self["u"]
+
+    @property
+    def tau(self) -> Array:
+        """The torques or forces among them, (rows, drives)."""
+        if self.drive != "torque":
+            named = ", ".join(self.groups["tau"][:3])
+            raise InputError(f"the inputs of {self.name!r} are not torques but {named}: run.u")
+        return self["tau"]
+
+    @property
+    def reference(self) -> Array:
+        """Where the system should have been, (rows, m)."""
+        if not self.groups["reference"]:
+            raise InputError(f"this run of {self.name!r} followed no reference")
+        return self["reference"]
+
+    @property
+    def multipliers(self) -> Array:
+        """λ of the constraints, (rows, k): τ = M q̈ + h + Aᵀλ."""
+        return self["multipliers"]
+
+    @property
+    def energy(self) -> Array:
+        """All that is stored [J], (rows,)."""
+        if not self.groups["energies"]:
+            raise InputError(f"{self.name!r} observes no energy: an output whose name ends in {ENERGY!r} would be one")
+        return np.asarray(self["energies"].sum(-1))
+
+    # --------------------------------------------------------------------------------------------------- the books
+    def audit(self, tolerance: float = 1e-6) -> Audit:
+        """The energy books; `tolerance` is the relative gap that still counts as passive."""
+        if "work" not in self.columns:
+            raise InputError(
+                f"{self.name!r} keeps no books: its outputs must name {SUPPLY[0]!r}, what is lost as …{LOSS}, and what "
+                f"is stored as …{ENERGY}"
+            )
+        work, loss, H = self["work"], self["loss"], self.energy
+        gaps = H - H[0] - work + loss
+        parts = self["energies"]
+        scale = max(float(np.ptp(parts, axis=0).max()), float(np.abs(work).max()), float(np.abs(loss).max()))
+        largest = float(np.abs(gaps).max())
+        relative = largest / scale if scale > 0 else (0.0 if largest == 0 else np.inf)
+        passive = bool((H - H[0] - work <= tolerance * scale).all())
+        return Audit(
+            float(work[-1]), float(loss[-1]), float(H[-1] - H[0]), float(gaps[-1]), largest, float(relative), passive
+        )
+
+    # ------------------------------------------------------------------------------------------------- to elsewhere
+    def to_dict(self) -> dict[str, Array]:
+        """Columns by name, each (rows,): what pandas.DataFrame and polars.DataFrame take as it is."""
+        return {name: np.array(values) for name, values in self.columns.items()}
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """One line per row, every digit kept; the file appears whole or not at all."""
+        from dalembert.simulation.write import write_csv
+
+        write_csv(path, self.columns)
+
+    def to_parquet(self, path: str | PathLike[str]) -> None:
+        """The columns as a Parquet file (extra `parquet`); it appears whole or not at all."""
+        from dalembert.simulation.write import write_parquet
+
+        write_parquet(path, self.columns)
+
+    def plot(self, *what: str, axes: Any = None) -> Any:
+        """A matplotlib figure (extra `plot`) of groups or columns by name, one panel each; of q with its reference, qd,
+        tau and the energies if not given."""
+        from dalembert.simulation.panels import draw
+
+        return draw(self, what, axes)
+
+    def __repr__(self) -> str:
+        span = f"{len(self)} rows, t = 0 … {self.t[-1]:.6g} s"
+        return f"<Run of {self.name!r} by {self.method}: {span}; {self.message}>"
+
+
+def energies_of(outputs: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in outputs if name.endswith(ENERGY))
+
+
+def multipliers_of(outputs: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in outputs if name.startswith(MULTIPLIER))

@@ -1,0 +1,120 @@
+"""Who computes the chunks of a batch: this thread, several threads, or the processes of a Dask cluster."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.compile.threads import checked
+from dalembert.errors import InputError, MissingExtraError, WorkerError
+from dalembert.simulation.plan import Packed, Piece, Plan, work
+
+Array = NDArray[np.float64]
+Threads = int | str | None
+Cut = Callable[[int, int], dict[str, Array]]
+AHEAD = 2  # chunks that wait beside each one at work: results do not pile up
+
+
+def pieces(plan: Plan, total: int, chunk: int, cut: Cut, threads: Threads, scheduler: Any) -> Iterator[Piece]:
+    """The chunks of rollouts 0 … total − 1 as they come, in any order."""
+    ranges = [(first, min(chunk, total - first)) for first in range(0, total, chunk)]
+    if scheduler is not None:
+        yield from _clustered(plan, ranges, cut, scheduler, threads)
+        return
+    many = min(how_many(threads, scheduler), len(ranges))
+    if many <= 1:
+        for first, count in ranges:
+            yield plan.run(first, count, cut(first, count))
+        return
+    _ = plan.loop.ufunc  # compiled before the threads begin, once
+    with ThreadPoolExecutor(many, "dalembert-batch") as pool:
+        left, at_work = deque(ranges), set[Future[Piece]]()
+        try:
+            while left or at_work:
+                while left and len(at_work) < many + AHEAD:
+                    first, count = left.popleft()
+                    at_work.add(pool.submit(plan.run, first, count, cut(first, count)))
+                done, at_work = wait(at_work, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+        finally:
+            for future in at_work:
+                future.cancel()
+
+
+def how_many(threads: Threads, scheduler: Any) -> int:
+    """Workers at once, as far as it is known before they are asked: one thread, or all processors as processes, unless
+    it is said."""
+    return checked(("all" if scheduler is not None else 1) if threads is None else threads)
+
+
+# ------------------------------------------------------------------------------------------------------------ Dask
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise MissingExtraError("Dask's distributed is not installed: pip install 'dalembert[dask]'") from None
+    return distributed
+
+
+@contextmanager
+def client_of(scheduler: Any, workers: Threads = None) -> Iterator[Any]:
+    """A client of the cluster that is meant: an address, "local" for processes of this machine that end with the batch,
+    or a client, which stays the user's."""
+    dask = _distributed()
+    if isinstance(scheduler, dask.Client):
+        yield scheduler
+    elif scheduler == "local":
+        options = {"n_workers": how_many(workers, scheduler), "threads_per_worker": 1, "processes": True}
+        with (
+            dask.LocalCluster(**options, host="127.0.0.1", dashboard_address=None) as cluster,
+            dask.Client(cluster) as client,
+        ):
+            yield client
+    elif isinstance(scheduler, str):
+        if "://" not in scheduler:
+            raise InputError(f"scheduler is 'local', an address like 'tcp://host:8786', or a client; got {scheduler!r}")
+        try:
+            client = dask.Client(scheduler, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise InputError(f"no Dask scheduler answers at {scheduler!r}: {error}") from None
+        with client:
+            yield client
+    else:
+        raise InputError(f"scheduler is 'local', an address or a Dask client; got {type(scheduler).__name__}")
+
+
+def _clustered(
+    plan: Plan, ranges: list[tuple[int, int]], cut: Cut, scheduler: Any, threads: Threads
+) -> Iterator[Piece]:
+    """As tasks. The plan is a task of its own, so that the cluster can make it again if the worker that has it is
+    lost; so is every chunk."""
+    dask = _distributed()
+    packed = Packed.of(plan)
+    with client_of(scheduler, threads) as client:
+        # The bytes go to the scheduler once; the digest makes the same plan the same task.
+        head = client.submit(Packed, packed.data, packed.digest, key=f"plan-{packed.digest}")
+        many = max(sum(client.nthreads().values()), 1)
+        left, turn = deque(ranges), dask.as_completed()
+
+        def send() -> None:
+            if left:
+                first, count = left.popleft()
+                turn.add(client.submit(work, head, first, count, cut(first, count), pure=False))
+
+        for _ in range(many * (1 + AHEAD)):
+            send()
+        for future in turn:
+            try:
+                piece = future.result()
+            except dask.KilledWorker as error:
+                raise WorkerError(f"a chunk of the batch ended every worker that took it: {error}") from None
+            future.release()
+            send()
+            yield piece

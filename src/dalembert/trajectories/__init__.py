@@ -1,0 +1,51 @@
+"""Motions to follow: polynomials, ramps, splines, tables, Fourier series, paths in space, and the fastest along a path.
+
+Each is a `Reference` that can also be drawn, sampled, written and asked for its extremes.
+"""
+
+from dalembert.trajectories.along import Along, Certified, along
+from dalembert.trajectories.composite import sequence
+from dalembert.trajectories.following import to_joints
+from dalembert.trajectories.jerk_limited import jerk_limited
+from dalembert.trajectories.paths import PosePath, arc, circle, line, poses, via
+from dalembert.trajectories.piecewise import Piecewise
+from dalembert.trajectories.polynomials import cubic, minimum_jerk, quintic, septic
+from dalembert.trajectories.ramps import s_curve, trapezoid
+from dalembert.trajectories.sines import Sines, fourier, random_fourier, sines
+from dalembert.trajectories.splines import spline
+from dalembert.trajectories.tables import sampled, set_point
+from dalembert.trajectories.time_optimal import time_optimal
+from dalembert.trajectories.trajectory import Extremes, Samples, Trajectory
+
+__all__ = [
+    "Along",
+    "Certified",
+    "Extremes",
+    "Piecewise",
+    "PosePath",
+    "Samples",
+    "Sines",
+    "Trajectory",
+    "along",
+    "arc",
+    "circle",
+    "cubic",
+    "fourier",
+    "jerk_limited",
+    "line",
+    "minimum_jerk",
+    "poses",
+    "quintic",
+    "random_fourier",
+    "s_curve",
+    "sampled",
+    "septic",
+    "sequence",
+    "set_point",
+    "sines",
+    "spline",
+    "time_optimal",
+    "to_joints",
+    "trapezoid",
+    "via",
+]

@@ -1,0 +1,181 @@
+"""What users give of a motion, looked at once: points, times, limits; each refusal says which number and why."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.errors import InputError
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
+
+Array = NDArray[np.float64]
+EQUAL = 1e-12  # points nearer than this part of their size are the same point
+BEYOND = 1e-9  # [rad or m] beyond a limit that rounding explains
+
+
+def array(name: str, value: Any) -> Array:
+    """An array of finite doubles of any shape."""
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind not in "fiub":
+            raise TypeError
+        x = given.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a rectangular array of real numbers, got {value!r}") from None
+    bad = np.argwhere(~np.isfinite(x))
+    if len(bad):
+        where = ", ".join(str(int(i)) for i in bad[0])
+        raise InputError(f"{name}{f'[{where}]' if where else ''} is {x[tuple(bad[0])]}; it must be a finite number")
+    return x
+
+
+def number(name: str, value: Any) -> float:
+    x = array(name, value)
+    if x.ndim:
+        raise InputError(f"{name} must be one number, got shape {x.shape}")
+    return float(x)
+
+
+def positive(name: str, value: Any, unit: str = "s") -> float:
+    x = number(name, value)
+    if not x > 0:
+        raise InputError(f"{name} is {x:g}; it must be greater than 0 [{unit}]")
+    return x
+
+
+def choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
+    if value not in choices:
+        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+    return value
+
+
+def vector(name: str, value: Any, m: int | None = None) -> Array:
+    """m finite numbers; a plain number is one, or the same for all if m is known."""
+    x = array(name, value)
+    if x.ndim == 0:
+        return np.full(1 if m is None else m, float(x))
+    if x.ndim != 1 or len(x) == 0:
+        raise InputError(f"{name} has shape {x.shape}; it must be a list of numbers, one per coordinate")
+    if m is not None and len(x) != m:
+        raise InputError(f"{name} has {len(x)} numbers; there are {m} coordinates")
+    return x
+
+
+def ends(start: Any, end: Any) -> tuple[Array, Array]:
+    """Two points of as many numbers that are not the same point."""
+    a = vector("start", start)
+    b = vector("end", end)
+    if len(a) != len(b):
+        raise InputError(f"start has {len(a)} numbers and end {len(b)}; both need one per coordinate")
+    return a, b
+
+
+def distinct(start: Array, end: Array) -> None:
+    if np.abs(end - start).max() <= EQUAL * max(float(np.abs(start).max()), float(np.abs(end).max()), 1e-300):
+        raise InputError("start and end are the same point: there is nothing to move; set_point(x) stays there")
+
+
+def magnitude(name: str, value: Any, m: int) -> Array:
+    """Limits, one per coordinate or one for all: greater than zero, infinite where there is none."""
+    if value is None:
+        return np.full(m, math.inf)
+    try:
+        x = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise InputError(f"the limit of {name} must be numbers, got {value!r}") from None
+    if x.shape not in ((), (m,)):
+        raise InputError(f"the limit of {name} has shape {x.shape}; give one number, or one per coordinate ({m})")
+    x = np.broadcast_to(x, (m,)).copy()
+    if np.isnan(x).any() or (x <= 0).any():
+        bad = int(np.argmax(np.isnan(x) | (x <= 0)))
+        raise InputError(f"the limit of {name} is {x[bad]:g} for coordinate {bad}; it must be greater than 0")
+    return x
+
+
+def times(value: Any, count: int) -> Array:
+    """As many times as points, from 0 on, each later than the one before."""
+    t = array("times", value)
+    if t.shape != (count,):
+        raise InputError(f"times has shape {t.shape}; there are {count} points, one time each")
+    if t[0] != 0:
+        raise InputError(f"times begin at {t[0]:g}; a motion begins at 0: give times - times[0]")
+    steps = np.diff(t)
+    if not (steps > 0).all():
+        k = int(np.argmin(steps > 0))
+        raise InputError(f"times must increase: times[{k}] is {t[k]:g} and times[{k + 1}] is {t[k + 1]:g}")
+    return t
+
+
+def points(value: Any) -> Array:
+    """(k, m) points, k ≥ 2; a list of numbers is k points of one coordinate."""
+    x = array("points", value)
+    x = x[:, None] if x.ndim == 1 else x
+    if x.ndim != 2 or x.shape[1] == 0 or len(x) < 2:
+        raise InputError(f"points has shape {x.shape}; give (k, m), two or more points of m coordinates")
+    return x
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Limits per coordinate, infinite where there are none, and what the coordinates are called."""
+
+    velocity: Array
+    acceleration: Array
+    jerk: Array
+    lower: Array
+    upper: Array
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+
+    @property
+    def finite(self) -> bool:
+        return bool(any(np.isfinite(x).any() for x in (self.velocity, self.acceleration, self.jerk)))
+
+    def needed(self, *names: str) -> None:
+        """Refuse if a limit that must be there is not."""
+        for name in names:
+            missing = np.flatnonzero(~np.isfinite(getattr(self, name)))
+            if len(missing):
+                raise InputError(f"{self.names[missing[0]]!r} has no limit of {name}: give {name}=…")
+
+
+def bounds(
+    m: int, robot: Robot | None = None, velocity: Any = None, acceleration: Any = None, jerk: Any = None
+) -> Bounds:
+    """The limits given, and the robot's own of position and, where none are given, of velocity."""
+    if robot is None:
+        free = np.full(m, math.inf)
+        lower, upper, names, units = -free, free, tuple(f"x{k + 1}" for k in range(m)), ("",) * m
+    else:
+        joints(robot, m)
+        lower, upper = robot.limits.lower, robot.limits.upper
+        names, units = robot.joint_names, joint_units(robot)
+        velocity = robot.limits.velocity if velocity is None else velocity
+    return Bounds(
+        magnitude("velocity", velocity, m),
+        magnitude("acceleration", acceleration, m),
+        magnitude("jerk", jerk, m),
+        lower,
+        upper,
+        names,
+        units,
+    )
+
+
+def joints(robot: Any, m: int) -> None:
+    from dalembert.robot import Robot
+
+    if not isinstance(robot, Robot):
+        raise InputError(f"robot must be a Robot, not {type(robot).__name__}")
+    if robot.n != m:
+        raise InputError(f"the motion has {m} coordinates and {robot.name!r} has {robot.n} joints")
+
+
+def joint_units(robot: Robot) -> tuple[str, ...]:
+    return tuple("rad" if c.kind == "revolute" else "m" for c in robot.model.coordinates)

@@ -1,0 +1,272 @@
+"""Paths in space: lines, circles, arcs and splines of points or poses, as functions of the way gone, s [m].
+
+Points give a path of three numbers, (x, y, z). Poses give one of twelve, (x, y, z) and the rotation's entries row by
+row, R = exp(φ(s)) R₀ with φ a polynomial: linear between two poses, which is the shortest turn at even speed (SLERP), a
+spline through more of them. The entries of R, unlike three angles, are smooth everywhere; `poses` gives T and twists.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dalembert.errors import InputError
+from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
+from dalembert.scalar.jet import Jet, jet
+from dalembert.spatial import rotation
+from dalembert.spatial.vector import matmul
+from dalembert.trajectories.checks import EQUAL, Array, array, choice, number
+from dalembert.trajectories.piecewise import Piecewise
+from dalembert.trajectories.sines import Sines
+from dalembert.trajectories.splines import ENDS, coefficients, spaced
+from dalembert.trajectories.trajectory import Trajectory
+
+XYZ = ("x", "y", "z")
+ENTRIES = tuple(f"r{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3))
+ROTATION = 1e-6  # how far a matrix may be from a rotation
+STRAIGHT = 1e-9  # of its size: a triangle flatter than that is a line
+POINT, POSE = 3, 12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PosePath(Trajectory):
+    """(p(s), R(s)), R = exp(φ(s)) R₀: `position` and `turn` φ are paths of three numbers, `start` is R₀."""
+
+    position: Piecewise | Sines
+    turn: Piecewise
+    start: Array
+    names: tuple[str, ...] = XYZ + ENTRIES
+    units: tuple[str, ...] = ("m",) * 3 + ("",) * 9
+
+    @property
+    def m(self) -> int:  # type: ignore[override]
+        return POSE
+
+    @property
+    def duration(self) -> float:  # type: ignore[override]
+        return self.position.duration
+
+    @property
+    def parameter(self) -> str:  # type: ignore[override]
+        return self.position.parameter
+
+    @property
+    def knots(self) -> Array:
+        return np.unique(np.concatenate([self.position.knots, self.turn.knots]))
+
+    @property
+    def turns(self) -> bool:
+        """Whether the orientation changes at all."""
+        return bool(self.turn.coefficients.any())
+
+    def derivatives(self, t: Array, order: int) -> list[Array]:
+        p = self.position.derivatives(t, order)
+        phi = [list(x.T) for x in self.turn.derivatives(t, order)]
+        phi += [[0.0] * 3] * (4 - len(phi))
+        if not self.turns:
+            R = [np.broadcast_to(self.start.reshape(-1), (len(t), 9))] + [np.zeros((len(t), 9))] * order
+            return [np.concatenate(pair, axis=1) for pair in zip(p, R, strict=True)]
+        # a jet of jets: the rate of the inner acceleration is the third derivative
+        w = [
+            Jet(Jet(x, v, a), Jet(v, a, j), Jet(a, j, 0.0)) if order > 2 else Jet(x, v, a)
+            for x, v, a, j in zip(*phi, strict=True)
+        ]
+        entries = [x for row in matmul(rotation.exp3(w), self.start.tolist()) for x in row]
+        R = []
+        for d in range(order + 1):
+            parts = [_part(e, d, order > 2) for e in entries]
+            R.append(np.stack([np.broadcast_to(x, t.shape) for x in parts], axis=1))
+        return [np.concatenate(pair, axis=1) for pair in zip(p, R, strict=True)]
+
+    def trace(self, t: Any) -> tuple[list[Any], list[Any], list[Any]] | None:
+        position, turn = self.position.trace(t), self.turn.trace(t)
+        if position is None or turn is None:
+            return None
+        if not self.turns:
+            R = self.start.reshape(-1).tolist()
+            return [*position[0], *R], [*position[1], *[0.0] * 9], [*position[2], *[0.0] * 9]
+        w = [Jet(x, v, a) for x, v, a in zip(*turn, strict=True)]
+        entries = [jet(x) for row in matmul(rotation.exp3(w), self.start.tolist()) for x in row]
+        return (
+            [*position[0], *(e.value for e in entries)],
+            [*position[1], *(e.rate for e in entries)],
+            [*position[2], *(e.acceleration for e in entries)],
+        )
+
+
+def _part(x: Any, order: int, nested: bool) -> Any:
+    """A derivative of a jet, or of a jet of jets."""
+    if not isinstance(x, Jet):
+        return x if order == 0 else 0.0
+    if not nested:
+        return (x.value, x.rate, x.acceleration)[order]
+    inner = jet((x.value, x.value, x.value, x.rate)[order])
+    return (inner.value, inner.rate, inner.acceleration, inner.acceleration)[order]
+
+
+def poses(motion: Trajectory, t: ArrayLike) -> tuple[Array, Array, Array]:
+    """T (..., 4, 4), the twist (v, ω) and its rate (v̇, ω̇), (..., 6) each in world axes, of a motion or path of poses:
+    S(ω) = Ṙ Rᵀ, and S(ω̇) is the antisymmetric part of R̈ Rᵀ."""
+    if motion.m != POSE:
+        raise InputError(f"a motion of poses has 12 numbers, (p, R); this one has {motion.m}")
+    x, xd, xdd = motion(t)
+    R, Rd, Rdd = (y[..., 3:].reshape(*y.shape[:-1], 3, 3) for y in (x, xd, xdd))
+    back = np.swapaxes(R, -1, -2)
+    T = np.zeros((*x.shape[:-1], 4, 4))
+    T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, x[..., :3], 1.0
+    twist = np.concatenate([xd[..., :3], _unskew(Rd @ back)], axis=-1)
+    return T, twist, np.concatenate([xdd[..., :3], _unskew(Rdd @ back)], axis=-1)
+
+
+def _unskew(S: Array) -> Array:
+    return 0.5 * np.stack(
+        [S[..., 2, 1] - S[..., 1, 2], S[..., 0, 2] - S[..., 2, 0], S[..., 1, 0] - S[..., 0, 1]], axis=-1
+    )
+
+
+# ------------------------------------------------------------------------------------------- what users give
+def _place(name: str, value: Any) -> tuple[Array, Array | None]:
+    """A point (3,), or a pose (4, 4): position, and orientation if there is one."""
+    x = array(name, value)
+    if x.shape == (3,):
+        return x, None
+    if x.shape != (4, 4):
+        raise InputError(f"{name} has shape {x.shape}; give a point (3,) or a pose (4, 4)")
+    R = x[:3, :3]
+    if rotation.orthonormal_error(R.tolist()) > ROTATION or np.abs(x[3] - (0, 0, 0, 1)).max() > ROTATION:
+        raise InputError(f"{name} is not a pose: a rotation, a translation, and (0, 0, 0, 1) below")
+    return x[:3, 3], R
+
+
+def _places(values: Sequence[tuple[str, Any]]) -> tuple[list[Array], list[Array] | None]:
+    """Positions, and orientations if all have one."""
+    found = [_place(name, value) for name, value in values]
+    turned = [R for _, R in found if R is not None]
+    if turned and len(turned) < len(found):
+        raise InputError("give points or poses, not both: an orientation is wanted everywhere or nowhere")
+    return [p for p, _ in found], turned or None
+
+
+def _log(R: Array) -> Array:
+    return np.array(rotation.log3(R.tolist()))
+
+
+def _linear(a: Array, b: Array, length: float, parameter: str, names: tuple[str, ...], unit: str) -> Piecewise:
+    C = np.stack([a, (b - a) / length])[None]
+    return Piecewise(np.array([0.0, length]), C, names, (unit,) * len(a), parameter)
+
+
+def _turning(position: Piecewise | Sines, angle: Array, R: Array) -> PosePath:
+    """The orientation turning evenly by the rotation vector along the whole path."""
+    turn = _linear(np.zeros(3), angle, position.duration, position.parameter, ("φx", "φy", "φz"), "rad")
+    return PosePath(position, turn, R)
+
+
+# ------------------------------------------------------------------------------------------------------ the paths
+def line(start: Any, end: Any) -> Piecewise | PosePath:
+    """A straight line between two points or poses, the orientation turning evenly about one axis (SLERP). s is the way
+    gone [m]; the angle turned [rad] where only the orientation changes."""
+    (a, b), R = _places((("start", start), ("end", end)))
+    length = float(np.linalg.norm(b - a))
+    still = length <= EQUAL * max(float(np.abs(a).max()), float(np.abs(b).max()), 1e-300)
+    angle = np.zeros(3) if R is None else _log(R[1] @ R[0].T)
+    turn = float(np.linalg.norm(angle))
+    if still and turn <= 1e-12:
+        raise InputError("start and end are the same: there is no line between them")
+    position = _linear(a, a if still else b, turn if still else length, "s [rad]" if still else "s [m]", XYZ, "m")
+    return position if R is None else _turning(position, angle, R[0])
+
+
+def circle(
+    center: Any, normal: Any, start: Any, *, angle: float = 2 * math.pi, orientation: str = "fixed"
+) -> Sines | PosePath:
+    """A circle about an axis through the centre along the normal, from a point or pose on it through an angle [rad]
+    (negative: the other way round). The start's offset along the normal is kept: the circle lies in its plane. Of a
+    pose the orientation is "fixed", or "turning" with the circle."""
+    c, n = array("center", center), array("normal", normal)
+    for name, x in (("center", c), ("normal", n)):
+        if x.shape != (3,):
+            raise InputError(f"{name} has shape {x.shape}; it must be three numbers")
+    size = float(np.linalg.norm(n))
+    if size == 0:
+        raise InputError("the normal is zero: it must say which way the circle's axis points")
+    p, R = _place("start", start)
+    turn = number("angle", angle)
+    if turn == 0:
+        raise InputError("angle is 0: there is no circle to follow")
+    choice("orientation", orientation, ("fixed", "turning"))
+    n = n / size
+    c = c + n * float(n @ (p - c))
+    u = p - c
+    radius = float(np.linalg.norm(u))
+    if radius <= EQUAL * max(float(np.abs(p).max()), 1e-300):
+        raise InputError("start lies on the circle's axis: the circle would have no radius")
+    v = np.cross(n, u) * math.copysign(1.0, turn)
+    position = _round(c, u, v, radius, abs(turn) * radius)
+    if R is None:
+        return position
+    return _turning(position, n * turn if orientation == "turning" else np.zeros(3), R)
+
+
+def _round(c: Array, u: Array, v: Array, radius: float, length: float) -> Sines:
+    """c + u cos(s/r) + v sin(s/r), a sum of two sines."""
+    amplitude = np.stack([v, u])
+    phase = np.stack([np.zeros(3), np.full(3, math.pi / 2)])
+    return Sines(c, amplitude, np.full(2, 1 / radius), phase, XYZ, ("m",) * 3, length, math.tau * radius, "s [m]")
+
+
+def arc(start: Any, via: Any, end: Any) -> Sines | PosePath:
+    """The arc of the circle through three points; between poses the orientation turns evenly from start to end (`via`
+    is a point, or a pose whose orientation does not matter)."""
+    middle = _place("via", via)[0]
+    (a, b), R = _places((("start", start), ("end", end)))
+    x, y = middle - a, b - a
+    n = np.cross(x, y)
+    size = float(np.linalg.norm(n))
+    scale = max(float(np.linalg.norm(x)), float(np.linalg.norm(y)))
+    if size <= STRAIGHT * scale * scale:
+        raise InputError("start, via and end lie on one line, or two of them are the same: no circle goes through them")
+    c = a + np.cross(float(x @ x) * y - float(y @ y) * x, n) / (2 * size * size)
+    u = a - c
+    radius = float(np.linalg.norm(u))
+    n = n / size
+    turn = math.atan2(float(n @ np.cross(u, b - c)), float(u @ (b - c))) % (2 * math.pi)
+    position = _round(c, u, np.cross(n, u), radius, turn * radius)
+    return position if R is None else _turning(position, _log(R[1] @ R[0].T), R[0])
+
+
+def via(places: Sequence[Any], *, ends: str = "natural", degree: int = 3) -> Piecewise | PosePath:
+    """A smooth path through points or poses: a spline (C², or C⁴ for degree 5) over the length of the chords [m]. The
+    orientation is exp(φ(s)) R₀ with a spline φ through the rotation vectors from the first orientation, each taken
+    nearest to the one before."""
+    choice("ends", ends, ENDS[:2])
+    choice("degree", degree, (3, 5))
+    if len(places) < 2:
+        raise InputError(f"a path needs two or more places, got {len(places)}")
+    points, R = _places([(f"places[{k}]", x) for k, x in enumerate(places)])
+    p = np.stack(points)
+    s = spaced(p, 1.0)
+    rest = [np.zeros((2, 3))] * ((degree - 1) // 2)
+    position = Piecewise(s, coefficients(s, p, degree, ends, rest), XYZ, ("m",) * 3, "s [m]")
+    if R is None:
+        return position
+    phi = [np.zeros(3)]
+    for Rk in R[1:]:
+        phi.append(_nearest(_log(Rk @ R[0].T), phi[-1]))
+    turn = replace(position, coefficients=coefficients(s, np.stack(phi), degree, ends, rest), units=("rad",) * 3)
+    return PosePath(position, turn, R[0])
+
+
+def _nearest(phi: Array, before: Array) -> Array:
+    """Of the rotation vectors of one rotation, a whole turn apart along its axis, the nearest to the one before."""
+    angle = float(np.linalg.norm(phi))
+    if angle < 1e-12:
+        return phi
+    axis = phi / angle
+    turns = round((float(before @ axis) - angle) / (2 * math.pi))
+    return np.asarray(axis * (angle + 2 * math.pi * turns))

@@ -1,0 +1,275 @@
+"""Piecewise polynomials: what cubics, ramps, splines, tables and jerk-limited motions all are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import factorial, perm
+from typing import Any
+
+import numpy as np
+
+from dalembert import scalar
+from dalembert.errors import InputError
+from dalembert.trajectories.checks import BEYOND, Array, Bounds
+from dalembert.trajectories.trajectory import JERK, JUMP, Extremes, Trajectory
+
+TRACED = 16  # pieces that are still a formula
+ROUNDER = 1.5 * 2.0**52  # adding and subtracting it rounds to a whole number
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Piecewise(Trajectory):
+    """x(t) = Σ_k c_ik (t − t_i)^k for t_i ≤ t ≤ t_{i+1}: `breaks` (p + 1,) from 0 on, `coefficients` (p, degree + 1, m)
+    in
+    rising powers. With `repeats` it goes on with the period of its last break; else it rests before and after."""
+
+    breaks: Array
+    coefficients: Array
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    parameter: str = "t [s]"
+    repeats: bool = False
+
+    @property
+    def m(self) -> int:  # type: ignore[override]
+        return self.coefficients.shape[2]
+
+    @property
+    def duration(self) -> float:  # type: ignore[override]
+        return np.inf if self.repeats else float(self.breaks[-1])
+
+    @property
+    def period(self) -> float | None:
+        return float(self.breaks[-1]) if self.repeats else None
+
+    @property
+    def knots(self) -> Array:
+        return self.breaks
+
+    def derivatives(self, t: Array, order: int) -> list[Array]:
+        last = self.breaks[-1]
+        if self.repeats:
+            t = np.mod(t, last)
+        within = ((t >= 0) & (t <= last))[:, None]
+        at = np.clip(t, 0.0, last)
+        i = np.clip(np.searchsorted(self.breaks, at, side="right") - 1, 0, len(self.coefficients) - 1)
+        tau, C = (at - self.breaks[i])[:, None], self.coefficients[i]
+        found = []
+        for k in range(order + 1):
+            x = horner(np.moveaxis(C, 1, 0), tau)
+            found.append(np.where(within, x, 0.0) if k else x)
+            C = slope(C)
+        return found
+
+    def trace(self, t: Any) -> tuple[list[Any], list[Any], list[Any]] | None:
+        """Pieces chosen by `where`, for up to 16 of them."""
+        if len(self.coefficients) > TRACED:
+            return None
+        C: list[list[Any]] = self.coefficients[0].T.tolist()  # by coordinate, then power
+        if self.coefficients.shape[:2] == (1, 1):
+            return [c[0] for c in C], [0.0] * self.m, [0.0] * self.m
+        last = float(self.breaks[-1])
+        if self.repeats:
+            t = t - last * (((t / last - 0.5) + ROUNDER) - ROUNDER)
+        at = scalar.minimum(scalar.maximum(t, 0.0), last)
+        begin: Any = 0.0
+        for after, row in zip(self.breaks[1:-1].tolist(), self.coefficients[1:], strict=True):
+            later = at >= after
+            begin = scalar.where(later, after, begin)
+            C = [
+                [old if _same(old, new) else scalar.where(later, new, old) for old, new in zip(c, r, strict=True)]
+                for c, r in zip(C, row.T.tolist(), strict=True)
+            ]
+        tau = at - begin
+        x, xd, xdd = ([_horner([perm(k, d) * c[k] for k in range(d, len(c))], tau) for c in C] for d in range(3))
+        if not self.repeats:
+            still = scalar.where(t < 0.0, 0.0, scalar.where(t > last, 0.0, 1.0))
+            xd, xdd = [still * v for v in xd], [still * a for a in xdd]
+        return x, xd, xdd
+
+    def limits(self) -> Extremes:
+        """Exact: at the breaks, and where the next derivative, a polynomial too, is zero."""
+        h, C = np.diff(self.breaks), self.coefficients
+        sizes: list[Array] = []
+        lower = upper = np.zeros(self.m)
+        wild = np.zeros(self.m, bool)
+        for k in range(JERK + 1):
+            x = _candidates(C, h)  # (p, points, m)
+            size = np.abs(x).max(axis=(0, 1))
+            if k == 0:
+                lower, upper = x.min(axis=(0, 1)), x.max(axis=(0, 1))
+            sizes.append(np.where(wild, np.inf, size))
+            first, last = x[:, 0], x[:, 1]
+            gaps = np.abs(first[1:] - last[:-1]).max(axis=0, initial=0.0)
+            if self.repeats:
+                gaps = np.maximum(gaps, np.abs(first[0] - last[-1]))
+            wild = wild | (gaps > JUMP * np.maximum(size, 1e-300))
+            C = slope(C)
+        return Extremes(lower, upper, sizes[1], sizes[2], sizes[3], "exact")
+
+    def stretched(self, factor: float) -> Piecewise:
+        """The same path, `factor` times as slow: x(t/factor)."""
+        powers = float(factor) ** -np.arange(self.coefficients.shape[1])
+        return replace(self, breaks=self.breaks * factor, coefficients=self.coefficients * powers[:, None])
+
+    def shifted(self, t: float) -> tuple[Array, Array]:
+        """Breaks and coefficients as they stand from t on."""
+        return self.breaks + t, self.coefficients
+
+
+def _same(a: Any, b: Any) -> bool:
+    return isinstance(a, float) and isinstance(b, float) and a == b
+
+
+def slope(C: Array) -> Array:
+    """Coefficients (…, powers, m) of the derivative."""
+    if C.shape[-2] == 1:
+        return np.zeros_like(C)
+    return np.asarray(C[..., 1:, :] * np.arange(1, C.shape[-2])[:, None])
+
+
+def horner(C: Array, tau: Array) -> Array:
+    """Σ C_k τ^k, powers first."""
+    x = C[-1]
+    for c in C[-2::-1]:
+        x = x * tau + c
+    return np.asarray(x)
+
+
+def _horner(c: Sequence[Any], tau: Any) -> Any:
+    if not c:
+        return 0.0
+    x = c[-1]
+    for a in c[-2::-1]:
+        x = x * tau + a
+    return x
+
+
+def _candidates(C: Array, h: Array) -> Array:
+    """Values at the ends of each piece and at its stationary points, (p, 2 + stationary, m)."""
+    p, _, m = C.shape
+    ends = np.zeros((2, p, m))
+    ends[1] = h[:, None] if C.shape[1] > 1 else 0.0  # h may be infinite where nothing moves
+    tau = np.concatenate([ends, _stationary(slope(C), h)])
+    return np.stack([horner(np.moveaxis(C, 1, 0), t) for t in tau], axis=1)
+
+
+def _stationary(D: Array, h: Array) -> Array:
+    """Points of [0, h] near the real roots of Σ D_k τ^k, (roots, p, m). Any point is as good as an end of the piece, so
+    those that are none do no harm."""
+    p, powers, m = D.shape
+    degree = powers - 1
+    if degree <= 0:
+        return np.zeros((0, p, m))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if degree == 1:
+            roots = (-D[:, 0] / D[:, 1])[None]
+        elif degree == 2:
+            a, b, c = D[:, 2], D[:, 1], D[:, 0]
+            q = -0.5 * (b + np.where(b < 0, -1.0, 1.0) * np.sqrt(np.maximum(b * b - 4 * a * c, 0.0)))
+            roots = np.stack([q / a, c / q])
+        else:
+            roots = np.zeros((degree, p, m))
+            unit = D * h[:, None, None] ** np.arange(powers)[:, None]
+            for i, j in np.ndindex(p, m):
+                c = unit[i, :, j]
+                kept = c if not c.any() else c[: int(np.flatnonzero(np.abs(c) > 1e-14 * np.abs(c).max())[-1]) + 1]
+                found = np.roots(kept[::-1]).real * h[i]
+                roots[: len(found), i, j] = found
+    return np.clip(np.nan_to_num(roots, nan=0.0, posinf=0.0, neginf=0.0), 0.0, h[:, None])
+
+
+# --------------------------------------------------------------------------------------------------- making them
+@lru_cache
+def _upper(r: int) -> Array:
+    """The r derivatives at 1 of τ^r … τ^(2r−1), inverted."""
+    return np.linalg.inv(np.array([[perm(j, d) for j in range(r, 2 * r)] for d in range(r)], float))
+
+
+def hermite(h: Array, left: Sequence[Array], right: Sequence[Array]) -> Array:
+    """Coefficients (p, 2r, m) of the polynomials with these r derivatives (p, m) at the ends of pieces of length h
+    (p,)."""
+    r = len(left)
+    scale = h[:, None]
+    low = [x / factorial(j) for j, x in enumerate(left)]
+    rest = []
+    for d in range(r):
+        carried = sum(perm(j, d) * low[j] * scale ** (j - d) for j in range(d, r))
+        rest.append(scale**d * (right[d] - carried))
+    high = np.einsum("jd,d...->j...", _upper(r), np.stack(rest))
+    return np.stack([*low, *(g / scale ** (r + j) for j, g in enumerate(high))], axis=1)
+
+
+def phases(durations: Sequence[float], top: Sequence[float], order: int, start: Sequence[float]) -> tuple[Array, Array]:
+    """Breaks and coefficients (p, order + 1, 1) of a motion whose derivative of this order is constant in each phase,
+    from
+    a state (x, ẋ, …) on. Phases of no length are left out."""
+    state = [float(x) for x in start]
+    breaks, rows = [0.0], []
+    for h, value in zip(durations, top, strict=True):
+        if not h > 0:
+            continue
+        c = [x / factorial(k) for k, x in enumerate((*state, value))]
+        rows.append(c)
+        breaks.append(breaks[-1] + h)
+        state = [sum(perm(k, d) * c[k] * h ** (k - d) for k in range(d, order + 1)) for d in range(order)]
+    return np.array(breaks), np.array(rows)[:, :, None]
+
+
+def stacked(parts: Sequence[tuple[Array, Array]], names: tuple[str, ...], units: tuple[str, ...]) -> Piecewise:
+    """Motions of one coordinate each, side by side on the union of their breaks; one that ends first then rests."""
+    breaks = np.unique(np.concatenate([b for b, _ in parts]))
+    near = np.diff(breaks) > 1e-13 * breaks[-1]  # breaks that rounding tells apart
+    breaks = np.concatenate([breaks[:1], breaks[1:][near]])
+    powers = max(c.shape[1] for _, c in parts)
+    table = np.zeros((len(breaks) - 1, powers, len(parts)))
+    middle = 0.5 * (breaks[1:] + breaks[:-1])
+    for j, (own, c) in enumerate(parts):
+        i = np.clip(np.searchsorted(own, middle, side="right") - 1, 0, len(c) - 1)
+        over = middle > own[-1]
+        tau = np.where(over, own[-1] - own[-2], breaks[:-1] - own[i])
+        d = c[i, :, 0]
+        for k in range(d.shape[1]):
+            moved = sum(perm(n, k) / factorial(k) * d[:, n] * tau ** (n - k) for n in range(k, d.shape[1]))
+            table[:, k, j] = np.where(over & (k > 0), 0.0, moved)
+    return Piecewise(breaks, table, names, units)
+
+
+def within(trajectory: Piecewise, limits: Bounds) -> Piecewise:
+    """The motion itself, if its positions keep to the limits; else a sentence that says which one leaves them, when."""
+    if not (np.isfinite(limits.lower) | np.isfinite(limits.upper)).any():
+        return trajectory
+    found = trajectory.limits()
+    for j, name in enumerate(limits.names):
+        for value, bound, sign in ((found.upper, limits.upper, 1.0), (found.lower, limits.lower, -1.0)):
+            if sign * (value[j] - bound[j]) > BEYOND:
+                t = np.linspace(0, trajectory.breaks[-1], 2001)
+                x = trajectory.derivatives(t, 0)[0][:, j]
+                out = sign * (x - bound[j]) > 0
+                when = float(t[int(out.argmax())]) if out.any() else float(t[int((sign * x).argmax())])
+                unit = limits.units[j]
+                raise InputError(
+                    f"{name!r} reaches {value[j]:g} {unit}, beyond its limit {bound[j]:g} {unit}, first at "
+                    f"{trajectory.parameter.split()[0]} = {when:.4g}"
+                )
+    return trajectory
+
+
+def fitted(trajectory: Piecewise, limits: Bounds) -> Piecewise:
+    """The same path as fast as the limits of velocity, acceleration and jerk allow: stretched by the least factor."""
+    found = trajectory.limits()
+    with np.errstate(invalid="ignore"):
+        ratios = [
+            np.nan_to_num(found.velocity / limits.velocity, nan=0.0, posinf=np.inf),
+            np.sqrt(np.nan_to_num(found.acceleration / limits.acceleration, nan=0.0, posinf=np.inf)),
+            np.cbrt(np.nan_to_num(found.jerk / limits.jerk, nan=0.0, posinf=np.inf)),
+        ]
+    for ratio, what, before in zip(ratios[1:], ("acceleration", "jerk"), ("velocity", "acceleration"), strict=True):
+        if np.isinf(ratio).any():
+            raise InputError(f"a limit of {what} cannot be kept: the {before} of this kind of motion jumps")
+    factor = max(float(r.max()) for r in ratios)
+    if not factor > 0:
+        raise InputError("there is nothing to move, or no limit that says how fast: give a duration")
+    return trajectory.stretched(factor)

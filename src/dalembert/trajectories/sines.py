@@ -1,0 +1,216 @@
+"""Sums of sines: periodic motions, Fourier series for identification, circles."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert import scalar
+from dalembert.errors import InputError
+from dalembert.trajectories.checks import Array, array, bounds, choice, magnitude, number, positive, vector
+from dalembert.trajectories.trajectory import Extremes, Trajectory
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
+
+TIGHT = 1e-5  # what a bound may add to the largest sample, as a part of the sum of amplitudes
+MOST = 200_000  # samples
+TURN = 2 * math.pi
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sines(Trajectory):
+    """x(t) = x₀ + Σ_k A_k sin(ω_k t + φ_k): `offset` (m,), `amplitude` and `phase` (k, m), `omega` (k,) [rad/s].
+
+    It goes on for ever, before its start too, if the duration is infinite; else it rests before and after."""
+
+    offset: Array
+    amplitude: Array
+    omega: Array
+    phase: Array
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    duration: float = math.inf
+    period: float | None = None
+    parameter: str = "t [s]"
+
+    @property
+    def m(self) -> int:  # type: ignore[override]
+        return len(self.offset)
+
+    @property
+    def knots(self) -> Array:
+        return np.array([0.0, self.duration])
+
+    def derivatives(self, t: Array, order: int) -> list[Array]:
+        forever = not math.isfinite(self.duration)
+        at = t if forever else np.clip(t, 0.0, self.duration)
+        within = np.ones((len(t), 1), bool) if forever else ((t >= 0) & (t <= self.duration))[:, None]
+        angle = at[:, None, None] * self.omega[:, None] + self.phase
+        s, c = np.sin(angle), np.cos(angle)
+        found = []
+        for d in range(order + 1):
+            wave = (s, c, -s, -c)[d % 4]
+            x = (self.amplitude * self.omega[:, None] ** d * wave).sum(axis=1)
+            found.append(np.where(within, x, 0.0) if d else x + self.offset)
+        return found
+
+    def trace(self, t: Any) -> tuple[list[Any], list[Any], list[Any]] | None:
+        forever = not math.isfinite(self.duration)
+        at = t if forever else scalar.minimum(scalar.maximum(t, 0.0), self.duration)
+        x: list[Any] = self.offset.tolist()
+        xd: list[Any] = [0.0] * self.m
+        xdd: list[Any] = [0.0] * self.m
+        for w, amplitudes, phases in zip(self.omega.tolist(), self.amplitude, self.phase, strict=True):
+            s, c = scalar.sin(w * at), scalar.cos(w * at)
+            for j, (A, phi) in enumerate(zip(amplitudes.tolist(), phases.tolist(), strict=True)):
+                p, q = A * math.cos(phi), A * math.sin(phi)  # A sin(ωt + φ) = p sin ωt + q cos ωt
+                wave, turned = p * s + q * c, p * c - q * s
+                x[j] = x[j] + wave
+                xd[j] = xd[j] + w * turned
+                xdd[j] = xdd[j] - (w * w) * wave
+        if not forever:
+            still = scalar.where(t < 0.0, 0.0, scalar.where(t > self.duration, 0.0, 1.0))
+            xd, xdd = [still * v for v in xd], [still * a for a in xdd]
+        return x, xd, xdd
+
+    def limits(self) -> Extremes:
+        """Bounds that are never exceeded.
+
+        Over a period, or a finite duration: where |f| is largest f' vanishes, so that it exceeds the nearest of samples
+        h apart by at most (h²/8) max |f''|, and |f''| ≤ Σ A ω². Without a period: the sum of the amplitudes."""
+        T = min(self.duration, self.period or math.inf)
+        tops = [self._top(d) for d in range(6)]
+        if not math.isfinite(T):
+            return Extremes(self.offset - tops[0], self.offset + tops[0], tops[1], tops[2], tops[3], "bound")
+        count = int(min(max(math.ceil(T * float(self.omega.max(initial=0.0)) / math.sqrt(8 * TIGHT)), 2), MOST)) + 1
+        t = np.linspace(0, T, count)
+        spare = (t[1] - t[0]) ** 2 / 8
+        values = self.derivatives(t, 3)
+        sizes = [np.abs(x).max(axis=0) + spare * tops[d + 2] for d, x in enumerate(values)]
+        sizes = [np.minimum(size, top) for size, top in zip(sizes, tops, strict=False)]
+        lower = values[0].min(axis=0) - spare * tops[2]
+        upper = values[0].max(axis=0) + spare * tops[2]
+        return Extremes(lower, upper, sizes[1], sizes[2], sizes[3], "bound")
+
+    def _top(self, d: int) -> Array:
+        return np.asarray((np.abs(self.amplitude) * np.abs(self.omega[:, None]) ** d).sum(axis=0))
+
+
+def _table(name: str, value: Any) -> Array:
+    """(k, m): a number is 1×1, a list one sine for each coordinate."""
+    x = np.atleast_2d(array(name, value))
+    if x.ndim != 2 or x.size == 0:
+        raise InputError(f"{name} has shape {x.shape}; give (k, m), one row for each sine, one column per coordinate")
+    return x
+
+
+def sines(
+    amplitude: Any,
+    frequency: Any,
+    phase: Any = 0.0,
+    offset: Any = 0.0,
+    *,
+    duration: float = math.inf,
+    robot: Robot | None = None,
+) -> Sines:
+    """x = x₀ + Σ_k A_k sin(2π f_k t + φ_k): amplitudes (k, m), or (m,) for one sine; frequencies [Hz], one per row;
+    phases [rad] as the amplitudes, or one for all; offset (m,)."""
+    A = _table("amplitude", amplitude)
+    f = np.atleast_1d(array("frequency", frequency))
+    if f.shape != (len(A),) or not (f > 0).all():
+        raise InputError(f"frequency must be {len(A)} numbers > 0 [Hz], one for each row of amplitudes")
+    phi = array("phase", phase)
+    if phi.shape not in ((), A.shape, A.shape[1:]):
+        raise InputError(f"phase has shape {phi.shape}; it must be that of the amplitudes, {A.shape}, or one number")
+    T = math.inf if duration == math.inf else positive("duration", duration)
+    known = bounds(A.shape[1], robot)
+    x0 = vector("offset", offset, A.shape[1])
+    period = 1.0 / float(f[0]) if len(f) == 1 else None
+    made = Sines(x0, A, TURN * f, np.broadcast_to(phi, A.shape).copy(), known.names, known.units, T, period)
+    return _inside(made, known.lower, known.upper)
+
+
+def fourier(
+    a: Any,
+    b: Any,
+    frequency: float,
+    offset: Any = 0.0,
+    *,
+    start: str = "free",
+    duration: float = math.inf,
+    robot: Robot | None = None,
+) -> Sines:
+    """A Fourier series for identification, ẋ = Σ_k a_k cos kω_f t + b_k sin kω_f t, so that
+    x = x₀ + Σ_k (a_k sin kω_f t − b_k cos kω_f t)/kω_f.  Swevers et al. 1997.
+
+    a, b (harmonics, m) are velocities; `frequency` [Hz] the base frequency. With start="rest" the coefficients nearest
+    to the given ones are taken with which velocity and acceleration vanish at t = 0: Σ a_k = 0, Σ k b_k = 0."""
+    a, b = _table("a", a), _table("b", b)
+    if a.shape != b.shape:
+        raise InputError(f"a has shape {a.shape} and b {b.shape}; both are (harmonics, coordinates)")
+    choice("start", start, ("free", "rest"))
+    k = np.arange(1, len(a) + 1)
+    if start == "rest":
+        if len(a) < 2:
+            raise InputError("a series that starts at rest needs two or more harmonics")
+        a = a - a.mean(axis=0)
+        b = b - k[:, None] * (k @ b) / (k @ k)
+    f = positive("frequency", frequency, "Hz")
+    w = np.asarray(TURN * f * k)
+    T = math.inf if duration == math.inf else positive("duration", duration)
+    known = bounds(a.shape[1], robot)
+    x0 = vector("offset", offset, a.shape[1])
+    A, phi = np.hypot(a, b) / w[:, None], np.arctan2(-b, a)
+    made = Sines(x0, A, w, phi, known.names, known.units, T, 1.0 / f)
+    return _inside(made, known.lower, known.upper)
+
+
+def _inside(made: Sines, lower: Array, upper: Array) -> Sines:
+    """The motion, if the bounds of its positions are within the limits."""
+    if not (np.isfinite(lower) | np.isfinite(upper)).any():
+        return made
+    found = made.limits()
+    for j, name in enumerate(made.names):
+        if found.lower[j] < lower[j] or found.upper[j] > upper[j]:
+            raise InputError(
+                f"{name!r} moves from {found.lower[j]:g} to {found.upper[j]:g} {made.units[j]}, beyond its limits "
+                f"{lower[j]:g} to {upper[j]:g} {made.units[j]}"
+            )
+    return made
+
+
+def random_fourier(
+    robot: Robot,
+    harmonics: int = 5,
+    frequency: float = 0.1,
+    *,
+    acceleration: Any = None,
+    share: float = 0.9,
+    start: str = "rest",
+    seed: int = 0,
+) -> Sines:
+    """A random Fourier series about the middle of the joints' ranges, each joint scaled until it uses a `share` of its
+    tightest limit: position, velocity, or acceleration if that is given. Bounds, not samples, are compared."""
+    if not isinstance(harmonics, int) or harmonics < 1:
+        raise InputError(f"harmonics must be a whole number ≥ 1, got {harmonics!r}")
+    part = number("share", share)
+    if not 0 < part <= 1:
+        raise InputError(f"share is a part of the limits, 0 < share ≤ 1; got {share!r}")
+    known = bounds(robot.n, robot, None, acceleration)
+    rng = np.random.default_rng(seed)
+    a, b = rng.standard_normal((2, harmonics, robot.n))
+    middle = np.where(
+        np.isfinite(known.lower) & np.isfinite(known.upper), 0.5 * (known.lower + known.upper), robot.home
+    )
+    raw = fourier(a, b, frequency, 0.0, start=start)
+    found = raw.limits()
+    room = np.minimum(known.upper - middle, middle - known.lower)
+    room = np.where(np.isfinite(room), room, np.pi)  # a joint without limits moves half a turn
+    reach = np.maximum(found.upper, -found.lower)
+    factor = np.min([room / reach, known.velocity / found.velocity,
+                     magnitude("acceleration", acceleration, robot.n) / found.acceleration], axis=0)  # fmt: skip
+    return replace(raw, offset=middle, amplitude=raw.amplitude * factor * part, names=known.names, units=known.units)
