@@ -1,17 +1,23 @@
 """Simulation in batches: steps per second of a Panda, beside MuJoCo's `rollout` in the same run.
 
-    python benchmarks/simulate.py [--rollouts 10000] [--steps 1000] [--others 40]
+    python benchmarks/simulate.py [--rollouts 10000] [--steps 1000] [--others 40] [--dask] [--only-dask]
 
 The plant carries 1 kg at the flange. Open loop: torques are read and states stored at every step, by both. Closed loop:
-computed torque along a sine, by a controller that does not know of the payload, traced into the step; only the last
-state is kept. MuJoCo then has no controller at all: its figure is that of the open loop. Its contacts and constraints
-are off; the same arm, step and integrator (semi-implicit Euler, RK4), one thread. All take turns, and the best round of
-each counts.
+computed torque along a sine, by a controller that does not know of the payload, by `rollouts`; only the last state is
+kept. "Varied": the payload is a parameter of each rollout, and the torque is measured. MuJoCo then has no controller at
+all: its figure is that of the open loop. Its contacts and constraints are off; the same arm, step and integrator
+(semi-implicit Euler, RK4), one thread. All take turns, and the best round of each counts.
+
+With --dask: the same batch by two workers of a Dask cluster, beside two processes that know nothing of each other, each
+with half of it.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import resource
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -20,34 +26,41 @@ from timing import best_of_each
 import dalembert as dl
 from dalembert import kernels, scalar
 from dalembert.describe.urdf_write import write_urdf
-from dalembert.flow import Flow
+from dalembert.law import Law
 from dalembert.model.lean import lean
-from dalembert.simulation import integrate, robot_flow
+from dalembert.simulation import integrate, robot_flow, rollouts
 from dalembert.simulation.fixed import rollout_of
 
 DT = 1e-3
 OMEGA, KP, KD = 2.0, 100.0, 20.0  # of the reference [rad/s], and of the controller
+COM = (0.0, 0.0, 0.05)  # of the payload, in the flange's frame [m]
+ROUNDS_TOGETHER = 5
 METHODS = {"semi-implicit-euler": "mjINT_EULER", "rk4": "mjINT_RK4"}
 
 
-def computed_torque(plant: dl.Robot, known: dl.Robot) -> Flow:
-    """The plant under τ = ID(q, q̇, q̈_d + k_d ė + k_p e) of the robot that the controller knows, along
-    q_d = centre + amplitude sin ω t; inputs: centre and amplitude."""
-    n = plant.n
+def computed_torque(known: dl.Robot) -> Law:
+    """τ = ID(q, q̇, q̈_d + k_d ė + k_p e) of the robot that the controller knows, along q_d = centre + amplitude sin ω t;
+    parameters: centre and amplitude."""
+    n, joints = known.n, known.joint_names
     inverse, options = kernels.ROWS["inverse_dynamics"].trace, kernels.check_options("inverse_dynamics", {})
-    model, free = lean(known.model), robot_flow(plant)
+    model = lean(known.model)
 
-    def rate(t, x, u):
+    def act(t, y, r, z, p):
         s, c = scalar.sin(OMEGA * t), scalar.cos(OMEGA * t)
         wanted = [
             (-OMEGA * OMEGA) * a * s + KD * (OMEGA * a * c - v) + KP * (b + a * s - q)
-            for q, v, b, a in zip(x[:n], x[n:], u[:n], u[n:], strict=True)
+            for q, v, b, a in zip(y[:n], y[n:], p[:n], p[n:], strict=True)
         ]
-        tau = inverse(model, {"q": x[:n], "qd": x[n:], "qdd": wanted}, options)
-        return free.rate(t, x, tau)
+        return inverse(model, {"q": y[:n], "qd": y[n:], "qdd": wanted}, options)
 
-    inputs = tuple(f"{name}{k}" for name in ("centre", "amplitude") for k in range(n))
-    return Flow("computed torque", free.states, inputs, rate, positions=n)
+    return Law(
+        "computed torque", (*joints, *(f"{j}_rate" for j in joints)), (), tuple(f"{j}_torque" for j in joints), act,
+        parameters={name: 0.0 for name in target_names(n)},
+    )  # fmt: skip
+
+
+def target_names(n: int) -> list[str]:
+    return [f"{name}{k}" for name in ("centre", "amplitude") for k in range(n)]
 
 
 def in_mujoco(robot: dl.Robot):
@@ -87,44 +100,120 @@ class Theirs:
         )  # fmt: skip
 
 
+# ------------------------------------------------------------------------------------------------------- the batch
+def task(count: int, steps: int) -> dict:
+    """What `rollouts` is given: starts, and a sine about each of them, of so many arms with 1 kg."""
+    arm = dl.load("panda")
+    rng, n = np.random.default_rng(0), arm.n
+    lower, upper = arm.limits.lower, arm.limits.upper
+    q0 = rng.uniform(lower, upper, (count, n)) / 2
+    target = np.concatenate((q0 + rng.uniform(-0.3, 0.3, (count, n)), rng.uniform(-0.5, 0.5, (count, n))), 1)
+    return {
+        "system": arm.with_payload(1.0, com=COM), "controller": computed_torque(arm), "q0": q0,
+        "qd0": rng.uniform(-0.5, 0.5, (count, n)), "duration": steps * DT, "dt": DT,
+        "parameters": dict(zip(target_names(n), target.T, strict=True)),
+    }  # fmt: skip
+
+
+def varied(given: dict) -> dict:
+    """The same with the payload as a parameter, and a measure."""
+    arm = dl.load("panda")
+    load = {"payload_mass": np.ones(len(given["q0"]))}
+    more = {"payload": COM, "measures": ("rms_torque",), "parameters": {**given["parameters"], **load}}
+    return {**given, "system": arm, **more}
+
+
+def alone(count: int, steps: int, method: str, barrier, results) -> None:
+    """A process of its own, whose times count from when both are ready."""
+    given = task(count, steps)
+    rollouts(**given, method=method)
+    for _ in range(ROUNDS_TOGETHER):
+        barrier.wait()
+        start = time.perf_counter()
+        rollouts(**given, method=method)
+        results.put(time.perf_counter() - start)
+        barrier.wait()
+
+
+def dask_against_processes(count: int, steps: int) -> None:
+    from dalembert.simulation.workers import client_of
+
+    context = multiprocessing.get_context("spawn")
+    given = task(count, steps)
+    print(f"\n{'':22}two processes M steps/s    two Dask workers      ratio")
+    for method in METHODS:
+        barrier, results = context.Barrier(3), context.Queue()
+        parts = [context.Process(target=alone, args=(count // 2, steps, method, barrier, results)) for _ in range(2)]
+        for part in parts:
+            part.start()
+        apart = together = float("inf")
+        with client_of("local", 2) as client:
+            warm = {**given, "duration": 20 * DT}
+            for _ in range(2):
+                rollouts(**warm, method=method, scheduler=client)
+            for _ in range(ROUNDS_TOGETHER):  # they take turns
+                barrier.wait()
+                barrier.wait()
+                apart = min(apart, max(results.get() for _ in parts))
+                start = time.perf_counter()
+                rollouts(**given, method=method, scheduler=client)
+                together = min(together, time.perf_counter() - start)
+        for part in parts:
+            part.join()
+        a, b = count * steps / apart / 1e6, count * steps / together / 1e6
+        print(f"{method:22}{a:23.2f} {b:19.2f} {b / a:10.2f}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rollouts", type=int, default=10_000)
     parser.add_argument("--steps", type=int, default=1_000)
     parser.add_argument("--others", type=int, default=40, help="rollouts for MuJoCo, and ours whose states are stored")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--dask", action="store_true", help="two Dask workers beside two processes, too")
+    parser.add_argument("--only-dask", action="store_true")
     options = parser.parse_args()
-    arm = dl.load("panda")
-    plant = arm.with_payload(1.0, com=(0, 0, 0.05))
-    rng, n, few, steps = np.random.default_rng(0), arm.n, options.others, options.steps
-    lower, upper = arm.limits.lower, arm.limits.upper
-    x0 = np.concatenate(
-        (rng.uniform(lower, upper, (options.rollouts, n)) / 2, rng.uniform(-0.5, 0.5, (options.rollouts, n))), 1
-    )
-    torque = np.cumsum(0.05 * rng.normal(size=(few, steps, n)), 1)
-    target = np.concatenate((x0[:, :n] + rng.uniform(-0.3, 0.3, (len(x0), n)), rng.uniform(-0.5, 0.5, (len(x0), n))), 1)
-    open_loop, closed = robot_flow(plant), computed_torque(plant, arm)
-    theirs = Theirs(plant, x0[:few], torque)
+    if not options.only_dask:
+        beside_mujoco(options)
+    if options.dask or options.only_dask:
+        dask_against_processes(options.rollouts, options.steps)
+
+
+def beside_mujoco(options: argparse.Namespace) -> None:
+    few, steps, count = options.others, options.steps, options.rollouts
+    given = task(count, steps)
+    loaded = varied(given)
+    plant, n = given["system"], given["system"].n
+    x0 = np.concatenate((given["q0"][:few], given["qd0"][:few]), 1)
+    torque = np.cumsum(0.05 * np.random.default_rng(1).normal(size=(few, steps, n)), 1)
+    open_loop = robot_flow(plant)
+    theirs = Theirs(plant, x0, torque)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"{'':22}{'':22}operations   M steps/s   ns/step   MuJoCo M steps/s        ×")
     for method, integrator in METHODS.items():
         run = best_of_each(
             options.rounds,
             {
-                "open loop, all kept": lambda m=method: integrate(open_loop, x0[:few], DT, steps, torque, method=m),
-                "computed torque": lambda m=method: integrate(
-                    closed, x0, DT, steps, target[:, None], method=m, every=steps
-                ),
+                "open loop, all kept": lambda m=method: integrate(open_loop, x0, DT, steps, torque, method=m),
+                "computed torque": lambda m=method: rollouts(**given, method=m),
+                "the same, varied": lambda m=method: rollouts(**loaded, method=m),
                 "theirs": lambda i=integrator: theirs.run(i),
             },
         )
         their = few * steps / run.pop("theirs")
-        for (what, seconds), flow in zip(run.items(), (open_loop, closed), strict=True):
-            ours = (few if flow is open_loop else len(x0)) * steps / seconds
-            operations = rollout_of(flow, method).operations
-            line = f"{operations:10} {ours / 1e6:11.2f} {1e9 / ours:9.0f} {their / 1e6:18.3f} {ours / their:8.1f}"
+        short = {"duration": DT, "dt": DT, "method": method}
+        operations = (
+            rollout_of(open_loop, method).operations,
+            *(rollouts(**{**x, **short}).request.plan.loop.operations for x in (given, loaded)),
+        )
+        for (what, seconds), number, ran in zip(run.items(), operations, (few, count, count), strict=True):
+            ours = ran * steps / seconds
+            line = f"{number:10} {ours / 1e6:11.2f} {1e9 / ours:9.0f} {their / 1e6:18.3f} {ours / their:8.1f}"
             print(f"{method:22}{what:22}{line}", flush=True)
-        last = integrate(open_loop, x0[:few], DT, 100, torque[:, :100], method=method, every=100).x[:, -1, :n]
+        last = integrate(open_loop, x0, DT, 100, torque[:, :100], method=method, every=100).x[:, -1, :n]
         print(f"{'':22}difference to MuJoCo after 100 steps {np.abs(last - theirs.states[:, 99, 1 : n + 1]).max():.1e}")
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    print(f"memory: {grown / 1024:.0f} MB more at most, for {count} rollouts × {steps} steps")
 
 
 if __name__ == "__main__":

@@ -48,9 +48,10 @@ RANK = {name: rank for rank, name in enumerate(ORDER)}
 STRANGERS = {"compile": {"spatial", "describe", "model", "algorithms"}, "robots": set(ORDER) - {"errors"}}
 NEVER: set[str] = set()
 LATE = {
-    "matplotlib": {"motion/workspace.py", "simulation/drawing.py"},
-    "pyarrow": {"simulation/write.py"},
-    "scipy": {"motion/statics.py", "simulation/adaptive.py"},
+    "control": {"control/extras.py"},
+    "matplotlib": {"control/compare.py", "control/extras.py", "motion/workspace.py", "simulation/drawing.py", "trajectories/drawing.py"},
+    "pyarrow": {"identification/formats.py", "simulation/write.py"},
+    "scipy": {"control/extras.py", "motion/statics.py", "simulation/adaptive.py"},
     "llvmlite": {"compile/llvm.py", "compile/kernel.py"},
     "sympy": {"constrained/equations.py", "lagrange/symbols.py", "symbolic/expression.py", "symbolic/to_sympy.py"},
 }

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dalembert import constrained as constrained
+    from dalembert import control as control
     from dalembert import robots as robots
+    from dalembert import trajectories as trajectories
     from dalembert.actuation.driven import DrivenRobot as DrivenRobot
     from dalembert.actuation.flexible import FlexibleRobot as FlexibleRobot
     from dalembert.actuation.gearing import Gear as Gear
@@ -81,7 +83,7 @@ _HOME = {
     "simulate": "dalembert.simulation.simulate",
 }
 
-_MODULES = ("constrained", "robots")
+_MODULES = ("constrained", "control", "robots", "trajectories")
 
 __all__ = [*sorted(_HOME), *_MODULES]
 

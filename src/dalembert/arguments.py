@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -68,8 +69,8 @@ def _kind(dtype: np.dtype[Any]) -> str:
 
 
 def _wanted(robot: Robot, name: str, core: tuple[int, ...]) -> str:
-    if name in _LAST or name.startswith("wrenches["):
-        return f"its last dimension must be 6, {_LAST.get(name, _LAST['f_tip'])}"
+    if name in _LAST or name.startswith("wrench"):
+        return f"its last dimension must be {core[-1]}, {_LAST.get(name, _LAST['f_tip'])}"
     joints = robot.joint_names
     shown = ", ".join(joints[:3]) + (f", … {joints[-1]}" if len(joints) > 4 else "".join(f", {j}" for j in joints[3:]))
     count = core[-1]
@@ -126,6 +127,32 @@ def wrenches_of(wrenches: Any, expressed_in: str) -> tuple[tuple[tuple[str, str]
         places.append((frame, terms))
         values.append(value)
     return tuple(places), tuple(values)
+
+
+def number(
+    owner: str,
+    name: str,
+    value: Any,
+    unit: str,
+    *,
+    least: float = -math.inf,
+    above: float = -math.inf,
+    nonzero: bool = False,
+) -> float:
+    """A finite number, not below `least` and greater than `above`; or a sentence that names whose it is."""
+    try:
+        x = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"the {name} of {owner} must be a number [{unit}], got {value!r}") from None
+    if not math.isfinite(x):
+        raise InputError(f"the {name} of {owner} is {x!r}; it must be a finite number [{unit}]")
+    if x <= above:
+        raise InputError(f"the {name} of {owner} is {x!r}; it must be greater than {above:g} [{unit}]")
+    if x < least:
+        raise InputError(f"the {name} of {owner} is {x!r}; it must not be less than {least:g} [{unit}]")
+    if nonzero and x == 0:
+        raise InputError(f"the {name} of {owner} is {x!r}; it must not be zero [{unit}]")
+    return x
 
 
 def switch(name: str, value: Any) -> bool:

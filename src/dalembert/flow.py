@@ -22,7 +22,8 @@ class Flow:
     (q, q̇, …), in that order; what follows (currents, modes) is of first order. `settle(t, before, x, u)` is what is
     done to a state after each step that led from `before` to x at time t: back onto a constraint, to rest where
     friction holds; it may not depend on the step's length. `observe(t, x, u)` gives what else is worth keeping, named
-    by `outputs`. All of them take and give sequences of scalars, and choose by value only through `scalar.where`."""
+    by `outputs`. All of them take and give sequences of scalars, and choose by value only through `scalar.where`.
+    `check(x0)` looks at initial states, arrays (..., n), and refuses those that cannot be."""
 
     name: str
     states: tuple[str, ...]
@@ -32,3 +33,4 @@ class Flow:
     settle: Callable[[Scalar, Scalars, Scalars, Scalars], list[Scalar]] | None = None
     outputs: tuple[str, ...] = ()
     observe: Callable[[Scalar, Scalars, Scalars], list[Scalar]] | None = None
+    check: Callable[[Any], None] | None = None

@@ -22,6 +22,7 @@ from dalembert.algorithms import (
     matrix_form,
     newton_euler,
     regressor,
+    resistance,
     task_space,
 )
 from dalembert.compile import Kernel, compile_function
@@ -62,6 +63,7 @@ class Row:
     options: dict[str, Any]
     optional: tuple[str, ...] = ()
     joint_space: bool = False  # only joint torques and accelerations come out: the lean model will do
+    inverts_mass: bool = False  # refused where M is singular in every state
 
 
 def _square(m: Model, o: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
@@ -160,10 +162,15 @@ def _loaded(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
         raise singular_mass(model) from None
 
 
+def need_mass(model: Model, added: linear.Rows | None = None) -> None:
+    """Refuse a mass matrix [+ `added`] that is singular in every state, though rounding hides its zeros."""
+    if resistance.unresisted(model, added):
+        raise singular_mass(model)
+
+
 def singular_mass(model: Model) -> SingularityError:
     """The error for a mass matrix that is singular whatever the state."""
-    M = composite.mass_matrix(model, [0.1 * (k + 1) for k in range(model.n)])
-    empty = [c.name for k, c in enumerate(model.coordinates) if M[k][k] == 0.0]
+    empty = [model.coordinates[k].name for k in resistance.massless(model)]
     what = f"joint {empty[0]!r} moves no mass" if empty else "some joints move no mass of their own"
     return SingularityError(
         f"the accelerations of {model.name!r} are undefined in every state, because its mass matrix is singular: "
@@ -387,6 +394,7 @@ ROWS: dict[str, Row] = {
         {**_EXPRESSED, "friction": False, "method": None, "wrenches": ()},
         ("f_tip", "base_velocity", "base_acceleration"),
         joint_space=True,
+        inverts_mass=True,
     ),
     "mass_matrix": Row(
         ("q",), lambda m, a, o: composite.mass_matrix(m, a["q"]), _square, {}, joint_space=True
@@ -456,7 +464,13 @@ ROWS: dict[str, Row] = {
         {"friction": (), "rotor": False},
     ),
     "task_space": Row(
-        ("q", "qd"), _task_space, _task_shapes, _TASK, ("selection", "damping"), joint_space=True
+        ("q", "qd"),
+        _task_space,
+        _task_shapes,
+        _TASK,
+        ("selection", "damping"),
+        joint_space=True,
+        inverts_mass=True,
     ),
     "task_regressor": Row(
         ("q", "qd", "qdd"),
@@ -464,13 +478,19 @@ ROWS: dict[str, Row] = {
         _task_columns,
         {**_TASK, "friction": (), "rotor": False},
         ("selection", "damping"),
+        inverts_mass=True,
     ),
     "matrix_form": Row(("q",), _matrix_form, _matrix_shapes, {}),
     "inverse_dynamics_derivatives": Row(
         ("q", "qd", "qdd"), _inverse_derivatives, _three_squares, {"friction": False}, joint_space=True
     ),
     "forward_dynamics_derivatives": Row(
-        ("q", "qd", "tau"), _forward_derivatives, _three_squares, {"friction": False}, joint_space=True
+        ("q", "qd", "tau"),
+        _forward_derivatives,
+        _three_squares,
+        {"friction": False},
+        joint_space=True,
+        inverts_mass=True,
     ),
 }
 
@@ -543,6 +563,8 @@ def make(model: Model, name: str, given: tuple[str, ...], options: dict[str, Any
         model.frame(frame)
     names = row.arguments + tuple(a for a in row.optional if a in given) + wrench_names(options)
     moving_base = any(a.startswith("base_") for a in given)
+    if row.inverts_mass:
+        need_mass(model)
     if row.joint_space and not moving_base:
         model = lean(model)
 

@@ -248,3 +248,202 @@ def test_bad_input_is_named(call, text):
     s = Constrained(dl.load("four-bar"))
     with pytest.raises(dl.DalembertError, match=text):
         call(s, s.robot.home)
+
+
+# ---------------------------------------------------------------------------------- what a referee found, one by one
+def near_four_bar():
+    fb = dl.load("four-bar")
+    s = Constrained(fb)
+    q = s.close(fb.home + np.array([0.2, 0, 0]), fixed=["crank"]).q
+    return s, *s.project(q, np.array([1.0, 0, 0]), steps=2)
+
+
+def test_a_drive_at_its_dead_centre_is_refused():
+    """Crank and coupler in line: the rocker cannot move it, however hard it pushes."""
+    s, *_ = near_four_bar()
+    th = math.acos(0.69 / 0.84)
+    q = np.array([th, 0.0, math.atan2(0.7 * math.sin(th), 0.7 * math.cos(th) - 0.6)])
+    assert np.abs(s.residual(q)).max() < 1e-15
+    with pytest.raises(dl.SingularityError, match="cannot make this motion"):
+        s.inverse_dynamics(q, 0 * q, 0 * q, actuated=["rocker"])
+
+
+def test_a_singular_five_bar_is_refused():
+    """Both arms in line: a row is lost that all other states have; the motion is not determined."""
+    s = Constrained(dl.load("five-bar"))
+    assert s.generic_rank == 2
+    q = np.array([1.0, 1.0, 0.0, 0.0])
+    with pytest.raises(dl.SingularityError, match="of 2 independent rows 1 are left"):
+        s.forward_dynamics(q, [1, 0.5, 0.5, -0.5], [1, 0, 0, 0])
+
+
+def test_states_off_the_constraints_are_refused_everywhere():
+    s, q, qd = near_four_bar()
+    off = q + np.array([0.3, 0, 0])
+    reduced = s.reduced(q, ["crank"])
+    calls = [
+        lambda: s.inverse_dynamics(off, 0 * q, 0 * q),
+        lambda: s.inverse_dynamics(q, np.array([0.0, 1.0, 0.0]), 0 * q),
+        lambda: reduced.forward_dynamics(off, [1.0], [0.5, 0, 0]),
+        lambda: integrate(s.flow(), np.concatenate([off, qd]), 1e-3, 1),
+        lambda: reduced.position([0.5], off),
+    ]
+    for call in calls:
+        with pytest.raises(dl.InputError, match="does not obey the constraints"):
+            call()
+
+
+def test_positions_stay_on_their_branch():
+    """Round a whole turn of the crank, from one start: the coupler's angle stays on the side it is on."""
+    s, q, _ = near_four_bar()
+    r = s.reduced(q, ["crank"])
+    z = q[0] + np.linspace(0, 2 * math.pi, 25)[:, None]
+    found = r.position(z, q).q
+    np.testing.assert_allclose(np.sin(found[-1]), np.sin(q), atol=1e-9)
+    tracked = q
+    for target, whole in zip(z, found, strict=True):
+        for step in np.linspace(tracked[0], target[0], 30)[1:]:
+            tracked = s.close([step, *tracked[1:]], fixed=["crank"]).q
+        np.testing.assert_allclose(np.sin(whole - tracked), 0, atol=1e-9)
+
+
+def test_half_a_turn_off_is_refused_by_the_dynamics():
+    body = dl.Inertial(1.0, (0.01, 0, 0, 0.01, 0, 0.01))
+    arm = dl.Robot.from_dh([{"a": 1.0, "inertial": body}] * 3, gravity=(0, 0, 0))
+    x = np.array([0.3, 0.5, 0.7])
+    s = Constrained(arm, hold("weld", at=arm.fk(x) @ dl.pose(rpy=(0, 0, math.pi))))
+    with pytest.raises(dl.InputError, match="half a turn off"):
+        s.forward_dynamics(x, 0 * x, [1, 0, 0])
+
+
+@pytest.mark.parametrize("factor", [1e-4, 1.0, 1e4])
+def test_mechanisms_of_any_size(factor):
+    """A linkage of a tenth of a millimetre and one of kilometres: closed as well, judged alike."""
+    from dataclasses import replace
+
+    d = dl.load("four-bar").description
+
+    def scaled(origin):
+        return replace(origin, xyz=tuple(factor * x for x in origin.xyz))
+
+    def lighter(i):
+        six = tuple(x * factor**5 for x in i.inertia)
+        return replace(i, mass=i.mass * factor**3, inertia=six, origin=scaled(i.origin))
+
+    links = tuple(replace(k, inertial=lighter(k.inertial) if k.inertial else None, visuals=()) for k in d.links)
+    joints = tuple(replace(j, origin=scaled(j.origin)) for j in d.joints)
+    loops = tuple(
+        replace(x, first_origin=scaled(x.first_origin), second_origin=scaled(x.second_origin)) for x in d.loops
+    )
+    s = Constrained(dl.Robot(replace(d, links=links, joints=joints, loops=loops)))
+    q = s.close(s.robot.home + np.array([0.1, 0, 0]), fixed=["crank"]).q
+    big = Constrained(dl.load("four-bar"))
+    np.testing.assert_allclose(q, big.close(big.robot.home + np.array([0.1, 0, 0]), fixed=["crank"]).q, atol=1e-10)
+    assert s.freedoms(q) == 1
+    with pytest.raises(dl.InputError, match="does not obey"):
+        s.forward_dynamics(q + np.array([0.1, 0, 0]), 0 * q, 0 * q)
+    with pytest.raises(dl.SingularityError, match="no joints cannot make"):
+        s.inverse_dynamics(q, 0 * q, 0 * q, actuated=[])
+
+
+def test_a_massless_coupler_is_held_by_its_loop():
+    """M alone is singular, the closed mechanism is not: multipliers and reduction agree, and it can be simulated."""
+    from dataclasses import replace
+
+    d = dl.load("four-bar").description
+    links = tuple(replace(k, inertial=None) if k.name == "rocker" else k for k in d.links)
+    with pytest.warns(dl.ModelWarning):
+        robot = dl.Robot(replace(d, links=links))
+    s = Constrained(robot)
+    q = s.close().q
+    qdd, force = s.forward_dynamics(q, 0 * q, [0.5, 0, 0])
+    r = s.reduced(q, ["crank"])
+    np.testing.assert_allclose(r.forward_dynamics(q, [0.0], [0.5, 0, 0]), qdd[:1], rtol=1e-9)
+    whole = robot.tree().mass_matrix(q) @ qdd + robot.gravity_torque(q) + s.jacobian(q).T @ force
+    np.testing.assert_allclose(whole, [0.5, 0, 0], atol=1e-9)
+    run = integrate(s.flow(), np.concatenate([q, 0 * q]), 1e-3, 200)
+    energy = run.y[:, -2] + run.y[:, -1]
+    assert np.ptp(energy) < 1e-7 * np.ptp(run.y[:, -1])
+
+
+def test_one_definition_of_dependence():
+    """What `redundant` names is what the factorisation leaves out, and `rank` counts the rest."""
+    from dalembert.constrained import plane
+
+    panda = dl.load("panda")
+    q = panda.random_configuration(seed=3) * 0.5
+    p = panda.fk(q)[:3, 3]
+    s = Constrained(panda, [plane(p, (0, 0, 1)), plane(p, (1e-7, 0, 1)), plane(p, (1e-3, 0, 1))])
+    assert (s.rank(q), s.redundant(q)) == (2, ("plane2: along",))
+    force = s.forward_dynamics(q, 0 * q, np.ones(7)).multipliers
+    assert force[1] == 0 and force[0] != 0 and force[2] != 0
+
+
+def test_nan_stays_in_its_state():
+    s, q, qd = near_four_bar()
+    qs = np.stack([q, np.full(3, np.nan), q])
+    qdd = s.forward_dynamics(q, qd, [0.5, 0, 0]).qdd
+    assert s.rank(qs).tolist()[0] == 2
+    tau = s.inverse_dynamics(qs, qd, qdd, actuated=["crank"])
+    assert np.isnan(tau[1]).all() and np.isfinite(tau[[0, 2]]).all()
+    zdd = s.reduced(q, ["crank"]).forward_dynamics(qs, qd[:1], [0.5, 0, 0])
+    assert np.isnan(zdd[1]).all() and np.isfinite(zdd[[0, 2]]).all()
+
+
+def test_equations_of_a_closed_chain():
+    """The four-bar's multipliers in symbols, against numbers; its two rows that count."""
+    from dataclasses import replace
+
+    import sympy as sp
+
+    fb = dl.load("four-bar")
+    d = fb.description
+    s = Constrained(dl.Robot(replace(d, loops=tuple(replace(x, kind="line") for x in d.loops))))
+    e = s.equations(symbolic="none")
+    q, qd = s.project(s.close().q, np.array([1.0, 0, 0]), steps=2)
+    at = {f"q{k + 1}": sp.Float(x, 30) for k, x in enumerate(q)} | {f"qd{k + 1}": x for k, x in enumerate(qd)}
+    at |= {"tau1": 0.5, "tau2": 0, "tau3": 0}
+    qdd, force = s.forward_dynamics(q, qd, [0.5, 0, 0])
+    np.testing.assert_allclose(np.array(e.sympy("qdd", at), float).ravel(), qdd, rtol=1e-8)
+    np.testing.assert_allclose(np.array(e.sympy("lambda", at), float).ravel(), force, rtol=1e-8)
+    from dalembert import scalar
+    from dalembert.constrained import holonomic
+
+    root = Constrained(dl.load("planar-2r"), holonomic(lambda q: scalar.sqrt(q[0] * q[0] + 1.0) - 1.2))
+    with pytest.raises(dl.InputError, match="no polynomial"):
+        root.equations().sympy("A")
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda s, q: s.inverse_dynamics(q, 0 * q, 0 * q, actuated=["crank", "crank"]), "named twice"),
+        (lambda s, q: s.project(q, q, steps=1.5), "steps must be a whole number"),
+        (lambda s, q: s.forward_dynamics(q, 0 * q, q, tolerance="x"), "tolerance must be"),
+        (lambda s, q: s.tip_wrench(q, [0] * 5, rows=[7]), "rows are places"),
+        (lambda s, q: s.tip_wrench(q, [0] * 4), "multipliers has shape"),
+        (lambda s, q: s.inverse_dynamics(q, 0 * q, 0 * q, [0] * 4), "last dimension must be 5, one per row"),
+        (lambda s, q: s.forward_dynamics(q, 0 * q, q, wrenches={"crank": [1, 2, 3]}), r"must be 6, \(f, n\)"),
+        (lambda s, q: Constrained("four-bar"), "takes a Robot"),
+        (lambda s, q: s.reduced([q, q], ["crank"]), "one state"),
+        (lambda s, q: s.reduced(q, ["crank"]).rates(q, [1.0, 2.0]), "zd has shape"),
+        (lambda s, q: s.reduced(q, ["crank"]).forces(q, [1.0, 2.0]), "tau has shape"),
+        (lambda s, q: hold("weld", at="abc"), "a position"),
+    ],
+)
+def test_more_bad_input_is_named(call, text):
+    s = Constrained(dl.load("four-bar"))
+    with pytest.raises(dl.DalembertError, match=text):
+        call(s, s.robot.home)
+
+
+def test_numpy_numbers_are_numbers():
+    from dalembert.constrained import couple
+
+    s = Constrained(dl.load("planar-2r"), couple({"joint1": np.int64(2), "joint2": np.float32(1)}, np.float64(0.5)))
+    assert s.jacobian([0.1, 0.2]).tolist() == [[2.0, 1.0]]
+    for wrong in (3, ["joint1"]):
+        with pytest.raises(dl.InputError, match="maps joints to factors"):
+            couple(wrong)
+    with pytest.raises(dl.InputError, match="value of a coupling"):
+        couple({"joint1": 1.0}, "x")

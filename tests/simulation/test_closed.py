@@ -82,7 +82,8 @@ def test_a_reference_over_time_by_formula_and_by_samples():
     e = traced.y[-400:, 1] - traced.x[-400:, 0]
     assert np.abs(e).max() == pytest.approx(0.5, abs=1e-4)
     x, v, _ = Sine(False)(dt * np.arange(steps))
-    sampled = integrate(closed(MASS, PD, Sine(False)), [0, 0], dt, steps, np.concatenate((x, v), 1), parameters=p, every=10)
+    r = np.concatenate((x, v), 1)
+    sampled = integrate(closed(MASS, PD, Sine(False)), [0, 0], dt, steps, r, parameters=p, every=10)
     assert np.abs(sampled.x - traced.x).max() < 2 * dt * 2  # held over a step: half a step late, ẋ_d = 2
 
 

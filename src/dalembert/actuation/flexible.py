@@ -21,13 +21,13 @@ from dalembert.actuation.books import friction_loss, own_friction, spring_energy
 from dalembert.actuation.equilibrium import Equilibrium, balance
 from dalembert.actuation.motors import Scalars
 from dalembert.actuation.rotors import has_rotors, without_rotors
-from dalembert.actuation.values import per_joint, plain_tree
+from dalembert.actuation.values import RATIO, per_joint, plain_tree
 from dalembert.algorithms import composite, energy, friction, joints, linear, newton_euler
 from dalembert.arguments import switch
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError
 from dalembert.flow import Flow
-from dalembert.kernels import singular_mass, wrench_on_body
+from dalembert.kernels import need_mass, singular_mass, wrench_on_body
 from dalembert.model.lean import lean
 from dalembert.motion.tasks import finite
 from dalembert.robot import Robot
@@ -84,8 +84,9 @@ class FlexibleMotion:
 class FlexibleRobot:
     """A robot with a spring in every joint.
 
-    `stiffness` K [N m/rad] and `damping` D [N m s/rad] of the joints, `rotor_inertia` J_m [kg m²] and `gear_ratio` N of
-    the motors: one number, or one per joint. Rotors and ratios not given are the description's.
+    `stiffness` K [N m/rad; N/m at a slide] and `damping` D [N m s/rad; N s/m] of the joints, `rotor_inertia` J_m [kg m²]
+    and `gear_ratio` N [–; rad/m] of the motors, below zero where they turn the other way: one number, or one per joint.
+    Rotors and ratios not given are the description's.
     `reflected_inertia` is B = N² J_m. `friction`: the links' own friction and springs count. Inputs τ are on the
     joints' side, N times the motors' torques."""
 
@@ -102,12 +103,12 @@ class FlexibleRobot:
         self.robot = plain_tree(robot, "FlexibleRobot")
         if has_rotors(robot):
             raise InputError(f"{robot.name!r} has rotors as bodies, which turn with the links: give it without them")
-        names = robot.joint_names
-        self.stiffness = per_joint("stiffness", stiffness, names, "N m/rad", above=0.0)
-        self.damping = per_joint("damping", damping, names, "N m s/rad", least=0.0)
+        self.stiffness = per_joint("stiffness", stiffness, robot, ("N m/rad", "N/m"), above=0.0)
+        self.damping = per_joint("damping", damping, robot, ("N m s/rad", "N s/m"), least=0.0)
         self.reflected_inertia = _rotors(robot, rotor_inertia, gear_ratio)
         self.friction = own_friction(robot, friction)
         self.model = without_rotors(robot.model)
+        need_mass(self.model)
         self._lean = lean(self.model)
 
     # --------------------------------------------------------------------------------------------- what it is
@@ -393,10 +394,10 @@ def _rotors(robot: Robot, inertia: ArrayLike | None, ratio: ArrayLike | None) ->
                     "give rotor_inertia="
                 )
         return tuple(B)
-    J = per_joint("rotor inertia", inertia, names, "kg m²", above=0.0)
+    J = per_joint("rotor inertia", inertia, robot, ("kg m²", "kg m²"), above=0.0)
     drives = {joint.name: joint.drive.gear_ratio for joint in robot.description.joints}
     if ratio is None:
         N = tuple(drives[name] for name in names)
     else:
-        N = per_joint("gear ratio", ratio, names, "motor turns per joint turn", above=0.0)
+        N = per_joint("gear ratio", ratio, robot, RATIO, nonzero=True)
     return tuple(x * x * y for x, y in zip(N, J, strict=True))

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.actuation.motors import Scalars
-from dalembert.actuation.values import number
 from dalembert.algorithms import linear
+from dalembert.arguments import number
 from dalembert.errors import InputError
 from dalembert.flow import Flow
 from dalembert.motion.tasks import finite

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.actuation.driven import DrivenRobot
-from dalembert.actuation.motors import DCMotor, Motor
+from dalembert.actuation.motors import Motor
 from dalembert.actuation.rotors import without_rotors
-from dalembert.actuation.values import per_joint, plain_tree
+from dalembert.actuation.values import RATIO, per_joint, plain_tree
 from dalembert.algorithms import composite, newton_euler
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError
@@ -40,7 +40,8 @@ VERDICTS = (
 @dataclass(frozen=True, eq=False)
 class GearedModel:
     """The motors' side of seed 003 at a state: `inertia` (..., n, n) N⁻¹D + N J_m, `velocity` (..., n, n) N⁻¹C + N B_m,
-    `gravity` (..., n) N⁻¹ g, and `gain` (n,) K_T/R of u_m = gain · v (1 for a motor that is told its torque)."""
+    `gravity` (..., n) N⁻¹ g, and `gain` (n,) of u_m = gain · input: K_T/R of a DC motor, that of a fluid drive
+    once its pressure is there, 1 of a motor that is told its torque."""
 
     inertia: Array
     velocity: Array
@@ -67,7 +68,7 @@ def geared_model(driven: DrivenRobot, q: ArrayLike, qd: ArrayLike) -> GearedMode
     N = np.diag(np.array(driven.transmission.matrix))
     J = np.array(driven.inertias)
     B = np.array([motor.total_damping for motor in driven.motors])
-    gain = [m.torque_constant / m.resistance if isinstance(m, DCMotor) else 1.0 for m in driven.motors]
+    gain = [1.0 / m.input_for(1.0, 0.0)[0] for m in driven.motors]  # torque at rest per unit of input
     return GearedModel(D / N[:, None] + np.diag(N * J), C / N[:, None] + np.diag(N * B), g / N, np.array(gain))
 
 
@@ -76,7 +77,7 @@ class GearReport:
     """Per joint (n,), over the sampled states: `own`, the link inertia D_ii over N² J_m at its largest; `variation`,
     how much of D_ii changes with the configuration, over N² J_m; `coupling`, Σ_{j≠i} |D_ij| over N² J_m; `coriolis`
     and `gravity`, those torques over the motor's damping at full speed, N² B_m q̇_max. `reflected` is N² J_m [kg
-    m²]."""
+    m², kg at a slide]."""
 
     robot: str
     joints: tuple[str, ...]
@@ -130,7 +131,7 @@ def gear_report(
     infinite there."""
     plain_tree(robot, "gear report")
     names = robot.joint_names
-    N = np.array(per_joint("gear ratio", ratios, names, "motor turns per joint turn", above=0.0))
+    N = np.array(per_joint("gear ratio", ratios, robot, RATIO, nonzero=True))
     driven = DrivenRobot(robot, motors, N.tolist())
     J = np.array([motor.inertia for motor in driven.motors])
     if not (J > 0).all():
@@ -141,7 +142,7 @@ def gear_report(
     top = (
         np.where(np.isfinite(limits) & (limits > 0), limits, 1.0)
         if speed is None
-        else np.array(per_joint("speed", speed, names, "rad/s", above=0.0))
+        else np.array(per_joint("speed", speed, robot, ("rad/s", "m/s"), above=0.0))
     )
     rng = np.random.default_rng(seed)
     q = robot.random_configuration(samples, seed=rng)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert import scalar
-from dalembert.actuation.values import number
+from dalembert.arguments import number
 from dalembert.errors import InputError
 
 Scalar = Any
@@ -14,7 +14,8 @@ Scalar = Any
 
 @dataclass(frozen=True)
 class Gear:
-    """θ_m = N q.  `ratio` N > 0: turns of the motor per turn of the joint (rad/m at a slide: 2π over a screw's lead).
+    """θ_m = N q.  `ratio` N: turns of the motor per turn of the joint (rad/m at a slide: 2π over a screw's lead), below
+    zero where the motor turns the other way.
 
     `efficiency` η is the part of the power that arrives at the joint when the motor drives, τ = η N τ_m; when the
     joint drives the motor, τ = N τ_m / η_b, with η_b = `backward` (η if not given)."""
@@ -24,12 +25,7 @@ class Gear:
     backward: float | None = None
 
     def __post_init__(self) -> None:
-        ratio = number("a Gear", "ratio", self.ratio, "motor turns per joint turn")
-        if ratio <= 0:
-            raise InputError(
-                f"the ratio of a Gear is {ratio!r}; it must be greater than 0 (1 is a direct drive; a gear that turns "
-                "the sense round is a negative entry of a Transmission's matrix)"
-            )
+        ratio = number("a Gear", "ratio", self.ratio, "motor turns per joint turn, 1 for a direct drive", nonzero=True)
         object.__setattr__(self, "ratio", ratio)
         object.__setattr__(self, "efficiency", share(self.efficiency, "efficiency"))
         backward = self.efficiency if self.backward is None else self.backward

@@ -14,7 +14,8 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from dalembert import scalar
-from dalembert.actuation.values import limit, number
+from dalembert.actuation.values import limit
+from dalembert.arguments import number
 from dalembert.errors import InputError, ModelWarning, unknown
 from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
 
@@ -30,15 +31,6 @@ def clip(x: Scalar, bound: float) -> Scalar:
     if bound == math.inf:
         return x
     return scalar.where(x > bound, bound, scalar.where(x < -bound, -bound, x))
-
-
-def held(x: Scalar, rate: Scalar, bound: float) -> Scalar:
-    """The rate of a state that may not leave ±bound: at the bound only the way back is open (no wind-up)."""
-    if bound == math.inf:
-        return rate
-    inward_from_above = scalar.where(rate > 0.0, 0.0, rate)
-    inward_from_below = scalar.where(rate < 0.0, 0.0, rate)
-    return scalar.where(x >= bound, inward_from_above, scalar.where(x <= -bound, inward_from_below, rate))
 
 
 @dataclass(frozen=True)
@@ -81,8 +73,8 @@ class Motor(ABC):
         """Where its power goes."""
 
     @abstractmethod
-    def settled(self, state: Scalars) -> list[Scalar]:
-        """The state brought back within its limits, after a step that overshot them."""
+    def settled(self, before: Scalars, state: Scalars, w: Scalar) -> list[Scalar]:
+        """The state brought back within its limits, after a step from `before` that overshot them."""
 
     @abstractmethod
     def input_for(self, torque: float, w: float) -> tuple[float, list[float]]:
@@ -105,7 +97,8 @@ class DCMotor(Motor):
     `resistance` R [Ω], `torque_constant` K_T [N m/A], `back_emf` K_m [V s/rad] (K_T if not given), `inductance` L [H],
     `damping` B of the bearings [N m s/rad], `inertia` J_m of the rotor [kg m²], `max_voltage` [V], `max_current` [A].
     With L = 0 the current follows at once, i = (v − K_m θ̇_m)/R, and is no state (`reduced`). At the current limit the
-    supply lowers its voltage so that the current stays there."""
+    supply lowers its voltage so that the current stays there, as far as its own ±`max_voltage` go: a motor driven faster
+    than that has a current beyond the limit, as a generator."""
 
     resistance: float
     torque_constant: float
@@ -167,9 +160,7 @@ class DCMotor(Motor):
 
     def current(self, state: Scalars, w: Scalar, u: Scalar) -> Scalar:
         """The armature current [A]."""
-        if self.inductance:
-            return state[0]
-        return clip((clip(u, self.voltage_limit) - self.K_m * w) / self.resistance, self.current_limit)
+        return state[0] if self.inductance else (self.voltage(state, w, u) - self.K_m * w) / self.resistance
 
     def torque(self, state: Scalars, w: Scalar, u: Scalar) -> Scalar:
         return self.torque_constant * self.current(state, w, u)
@@ -177,16 +168,26 @@ class DCMotor(Motor):
     def rates(self, state: Scalars, w: Scalar, u: Scalar) -> list[Scalar]:
         if not self.inductance:
             return []
-        i = state[0]
-        rate = (clip(u, self.voltage_limit) - self.resistance * i - self.K_m * w) / self.inductance
-        return [held(i, rate, self.current_limit)]
+        return [(self.voltage(state, w, u) - self.resistance * state[0] - self.K_m * w) / self.inductance]
 
     def voltage(self, state: Scalars, w: Scalar, u: Scalar) -> Scalar:
-        """What is applied to the armature [V], limits counted: R i + K_m θ̇_m + L di/dt."""
-        if self.current_limit == math.inf:
-            return clip(u, self.voltage_limit)
-        v = self.resistance * self.current(state, w, u) + self.K_m * w
-        return v + self.inductance * self.rates(state, w, u)[0] if self.inductance else v
+        """What is applied to the armature [V]: u, where the current is at its limit no more than keeps it there or leads
+        it back, and in the end within what the supply has."""
+        v, bound = u, self.current_limit
+        if bound < math.inf:
+            most, least = self._keeping(w)
+            lowered, raised = scalar.where(u > most, most, u), scalar.where(u < least, least, u)
+            if self.inductance:
+                i = state[0]
+                v = scalar.where(i >= bound, lowered, scalar.where(i <= -bound, raised, u))
+            else:
+                v = scalar.where(u > most, most, raised)
+        return clip(v, self.voltage_limit)
+
+    def _keeping(self, w: Scalar) -> tuple[Scalar, Scalar]:
+        """K_m θ̇_m ± R i_max: the voltages that keep the current at its limits [V]."""
+        drop = self.resistance * self.current_limit
+        return self.K_m * w + drop, self.K_m * w - drop
 
     def powers(self, state: Scalars, w: Scalar, u: Scalar) -> Powers:
         i = self.current(state, w, u)
@@ -198,8 +199,15 @@ class DCMotor(Motor):
             stored=0.5 * self.inductance * (i * i),
         )
 
-    def settled(self, state: Scalars) -> list[Scalar]:
-        return [clip(i, self.current_limit) for i in state]
+    def settled(self, before: Scalars, state: Scalars, w: Scalar) -> list[Scalar]:
+        """Where the supply could have kept the current at its limit, it has; beyond it already, it falls by itself."""
+        if not self.inductance or self.current_limit == math.inf:
+            return list(state)
+        most, least = self._keeping(w)
+        i, was, bound = state[0], before[0], self.current_limit
+        top = scalar.where(was > bound, i, scalar.where(most < -self.voltage_limit, i, bound))
+        bottom = scalar.where(was < -bound, i, scalar.where(least > self.voltage_limit, i, -bound))
+        return [scalar.where(i > top, top, scalar.where(i < bottom, bottom, i))]
 
     def input_for(self, torque: float, w: float) -> tuple[float, list[float]]:
         i = torque / self.torque_constant
@@ -321,7 +329,7 @@ class FluidDrive(Motor):
         power = state[0] * w
         return Powers(power, 0.0, 0.0, power, 0.0)
 
-    def settled(self, state: Scalars) -> list[Scalar]:
+    def settled(self, before: Scalars, state: Scalars, w: Scalar) -> list[Scalar]:
         return [clip(f, self.max_force) for f in state]
 
     def input_for(self, torque: float, w: float) -> tuple[float, list[float]]:
@@ -367,7 +375,7 @@ class TorqueSource(Motor):
         power = self.torque(state, w, u) * w
         return Powers(power, 0.0, 0.0, power, 0.0)
 
-    def settled(self, state: Scalars) -> list[Scalar]:
+    def settled(self, before: Scalars, state: Scalars, w: Scalar) -> list[Scalar]:
         return []
 
     def input_for(self, torque: float, w: float) -> tuple[float, list[float]]:

@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dalembert.actuation.values import number, plain_tree
+from dalembert.actuation.values import plain_tree
+from dalembert.arguments import number
 from dalembert.describe.chain import lump, moved_inertial, to_pose
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Drive, Inertial, Joint, Link, Mimic, Origin, Vector
@@ -50,8 +51,7 @@ class Rotor:
 
     def __post_init__(self) -> None:
         J = number("a Rotor", "inertia", self.inertia, "kg m²", above=0.0)
-        N = number("a Rotor", "ratio", self.ratio, "motor turns per joint turn")
-        if N == 0:
+        if number("a Rotor", "ratio", self.ratio, "motor turns per joint turn") == 0:
             raise InputError("the ratio of a Rotor is 0; a rotor that does not turn is a part of its link")
         number("a Rotor", "mass", self.mass, "kg", least=0.0)
         across = J / 2 if self.transverse is None else number("a Rotor", "transverse inertia", self.transverse, "kg m²")
@@ -79,9 +79,10 @@ def without_rotors(model: Model) -> Model:
     return replace(model, bodies=tuple(replace(body, rotor_inertia=0.0) for body in model.bodies))
 
 
-def with_rotors(robot: Robot, rotors: Mapping[str, Rotor] | None = None) -> Robot:
+def with_rotors(robot: Robot, rotors: Mapping[str, Rotor] | None = None, *, only: bool = False) -> Robot:
     """The same robot with rotors as bodies, gyroscopic effects and all; N² J_m of those joints goes, so that nothing is
-    counted twice. `rotors`: by joint name; those of the description if not given."""
+    counted twice. `rotors`: by joint name; those of the description if not given. With `only` there are no others:
+    N² J_m of every other joint goes too, mimic joints included."""
     plain_tree(robot, "robot with rotors")
     given = rotors_of(robot) if rotors is None else dict(rotors)
     if not given:
@@ -103,7 +104,7 @@ def with_rotors(robot: Robot, rotors: Mapping[str, Rotor] | None = None) -> Robo
         if rotor.included:
             _lower(links, d, carrier, body, follower, name)
         extra.append((body, follower))
-    freed = tuple(_freed(j) if j.name in given else j for j in d.joints)
+    freed = tuple(_freed(j) if only or j.name in given else j for j in d.joints)
     remade = replace(
         d,
         links=(*links.values(), *(link for link, _ in extra)),

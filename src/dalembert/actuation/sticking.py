@@ -247,6 +247,7 @@ def _rules(robot: Robot, rounds: int | None) -> Sticking:
     need_tree(robot)
     if robot.n == 0:
         raise InputError(f"{robot.name!r} has no joints: there is nothing to simulate")
+    kernels.need_mass(robot.model)
     model = lean(robot.model)
     dry = sorted({b.coordinate for b in model.bodies if any(laws.held(term) for term in b.friction)})
     if not dry:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.actuation.gearing import Gear, share, transfer
-from dalembert.actuation.values import number
 from dalembert.algorithms import linear
 from dalembert.errors import InputError
 from dalembert.motion.tasks import finite
@@ -153,9 +152,17 @@ def remote(ratios: Sequence[float], pulleys: ArrayLike = 1.0) -> Transmission:
     """Motors at the base, each driving its joint by a belt over the joints before it.
 
     The belt to joint i wraps around a pulley at every joint j < i, so joint j's motion winds it too:
-    θ_i = N_i (q_i + Σ_{j<i} ρ q_j), with ρ = `pulleys`, the ratio of those pulleys' radii to the last one's (1: each
-    motor turns with the absolute angle of its link)."""
+    θ_i = N_i (q_i + Σ_{j<i} ρ_j q_j), with ρ = `pulleys`, the ratio of those pulleys' radii to the last one's (1: each
+    motor turns with the absolute angle of its link): one for all, or one for each joint that belts pass over, that is
+    all but the last."""
     N = [Gear(x).ratio for x in ratios]
-    rho = number("the belts", "ratio of pulleys", pulleys, "–")
-    G = np.eye(len(N)) + rho * np.tri(len(N), k=-1)
+    if not N:
+        raise InputError("a Transmission needs at least one gear")
+    rho = finite("the ratios of pulleys", pulleys)
+    if rho.shape not in ((), (len(N) - 1,)):
+        raise InputError(
+            f"the ratios of pulleys have shape {rho.shape}; give one, or one for each of the first {len(N) - 1} joints"
+        )
+    G = np.eye(len(N))
+    G[:, :-1] += np.tri(len(N), len(N) - 1, k=-1) * rho
     return Transmission(np.array(N)[:, None] * G)

@@ -4,6 +4,9 @@ With M = Lᵀ D L, Z = L⁻ᵀ Aᵀ and z = L⁻ᵀ (τ − h), everything is ma
 
     λ = Λ⁻¹ (Zᵀ D⁻¹ z + Ȧ q̇),        q̈ = L⁻¹ D⁻¹ (z − Z λ),        P = I − Aᵀ Λ⁻¹ A M⁻¹.
 
+Where M alone is singular but the constraints hold what has no mass, M + ρ AᵀA serves for M: A q̈ is known, so that the
+added force ρ AᵀA q̈ is too, and λ and q̈ are the same.
+
 Rows of A that depend on those before them, in the metric of M⁻¹, are left out with λ = 0 (`linear.factor_gram`): the
 motion is theirs all the same, and their force is carried by the others.
 """
@@ -30,9 +33,14 @@ class Multipliers:
     inverse: list[Scalar]
     Z: list[list[Scalar]]  # one per row of A
     gram: linear.Dependable
+    A: linear.Rows
+    heavy: float = 0.0
 
     def acceleration(self, b: Sequence[Scalar], wanted: Sequence[Scalar]) -> Constrained:
         """q̈ and λ of M q̈ + Aᵀλ = b, A q̈ = `wanted`."""
+        if self.heavy:
+            for row, w in zip(self.A, wanted, strict=True):
+                b = [x + (self.heavy * w) * a for x, a in zip(b, row, strict=True)]
         z = linear.first_half(self.L, b)
         scaled = [x * d for x, d in zip(z, self.inverse, strict=True)]
         asked = [linear.inner(row, scaled) - w for row, w in zip(self.Z, wanted, strict=True)]
@@ -51,8 +59,13 @@ class Constrained:
     rest: list[Scalar]
 
 
-def factor(M: linear.Rows, A: linear.Rows, tolerance: float | None = DEPENDENT) -> Multipliers:
-    """M = Lᵀ D L, and Λ = A M⁻¹ Aᵀ rank by rank."""
+def factor(
+    M: linear.Rows, A: linear.Rows, tolerance: float | None = DEPENDENT, heavy: float = 0.0
+) -> Multipliers:
+    """M + ρ AᵀA = Lᵀ D L (ρ = `heavy`), and Λ = A M⁻¹ Aᵀ rank by rank."""
+    if heavy:
+        added = linear.product(linear.transposed(A), A)
+        M = [[x + heavy * y for x, y in zip(row, more, strict=True)] for row, more in zip(M, added, strict=True)]
     L, inverse = linear.factor_ldl(M)
     Z = [linear.first_half(L, row) for row in A]
     scaled = [[x * d for x, d in zip(z, inverse, strict=True)] for z in Z]
@@ -61,7 +74,7 @@ def factor(M: linear.Rows, A: linear.Rows, tolerance: float | None = DEPENDENT) 
     for i in range(k):
         for j in range(i + 1):
             G[i][j] = G[j][i] = linear.inner(Z[i], scaled[j])
-    return Multipliers(L, inverse, Z, linear.factor_gram(G, tolerance))
+    return Multipliers(L, inverse, Z, linear.factor_gram(G, tolerance), A, heavy)
 
 
 def wanted_acceleration(terms: Terms, qd: Sequence[Scalar], alpha: Scalar = 0.0, beta: Scalar = 0.0) -> list[Scalar]:
@@ -73,10 +86,10 @@ def wanted_acceleration(terms: Terms, qd: Sequence[Scalar], alpha: Scalar = 0.0,
     ]
 
 
-def projection(M: linear.Rows, A: linear.Rows, tolerance: float | None = DEPENDENT) -> list[list[Scalar]]:
-    """P_q̈ = I − M⁻¹AᵀΛ⁻¹A = M⁻¹PM = (its transpose is P): accelerations onto those that the constraints allow."""
-    factors = factor(M, A, tolerance)
-    n, k = len(M), len(A)
+def projection(factors: Multipliers) -> list[list[Scalar]]:
+    """P_q̈ = I − M⁻¹AᵀΛ⁻¹A = M⁻¹PM, whose transpose is P: accelerations onto those that the constraints allow."""
+    A = factors.A
+    n, k = len(factors.L), len(A)
     columns = []
     for j in range(n):
         force, _ = factors.gram.solve([A[i][j] for i in range(k)])
@@ -88,12 +101,9 @@ def projection(M: linear.Rows, A: linear.Rows, tolerance: float | None = DEPENDE
     return linear.transposed(columns)
 
 
-def onto(
-    M: linear.Rows, terms: Terms, qd: Sequence[Scalar], tolerance: float | None = DEPENDENT
-) -> tuple[list[Scalar], list[Scalar]]:
+def onto(factors: Multipliers, terms: Terms, qd: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
     """(δq, q̇ onto the constraint): one Newton step δq = −M⁻¹AᵀΛ⁻¹φ, and the rates without what A q̇ says is wrong with
     them, both the shortest in the metric of M."""
-    factors = factor(M, terms.A, tolerance)
     zero = [0.0] * len(qd)
     step = factors.acceleration(zero, [-x for x in terms.phi]).qdd
     wrong = linear.apply(terms.A, qd)

@@ -26,6 +26,13 @@ def inner(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
     return total
 
 
+def total(values: Sequence[Scalar]) -> Scalar:
+    result: Scalar = 0.0
+    for x in values:
+        result = result + x
+    return result
+
+
 def apply(A: Rows, x: Sequence[Scalar]) -> list[Scalar]:
     return [inner(row, x) for row in A]
 

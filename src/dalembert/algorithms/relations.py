@@ -9,11 +9,11 @@ Orthonormal directions e₁, e₂ and the axis are fixed in a (and, for S, the s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dalembert.spatial.rotation import perpendicular
-from dalembert.spatial.vector import Matrix, Scalar, Vector, cross, dot, matvec, unskew
+from dalembert.spatial.vector import Matrix, Scalar, Vector, cross, dot, matvec, scale, sub, unskew
 
 Basis = tuple[Vector, Vector, Vector]  # e₁, e₂, axis
 Part = Callable[[Vector, Matrix, Basis, float], Sequence[Scalar]]
@@ -29,6 +29,11 @@ class Relation:
     upright: Part | None = None
     axis: bool = True
     length: bool = False
+
+    @property
+    def lengths(self) -> tuple[bool, ...]:
+        """Which rows are lengths; the others are angles."""
+        return tuple(not name.startswith(("turn", "tilt", "square")) for name in self.names)
 
     def residual(self, r: Vector, S: Matrix, basis: Basis, length: float) -> list[Scalar]:
         """φ: one number per row."""
@@ -51,8 +56,6 @@ def _parallel(r: Vector, S: Matrix, e: Basis, length: float) -> Sequence[Scalar]
     return -dot(e[1], z), dot(e[0], z)
 
 
-
-
 def _aligned(r: Vector, S: Matrix, e: Basis, length: float) -> Sequence[Scalar]:
     """sin θ times the axis of the turn that leads from a's axes to b's."""
     turn = unskew(S)
@@ -60,7 +63,7 @@ def _aligned(r: Vector, S: Matrix, e: Basis, length: float) -> Sequence[Scalar]:
 
 
 def _perpendicular(r: Vector, S: Matrix, e: Basis, length: float) -> Sequence[Scalar]:
-    """e₁ of b across the axis of a: what a universal joint's cross keeps."""
+    """e₁ of b across the axis of a: what a universal joint's cross keeps. (Which direction e₁ is, `basis` says.)"""
     return (dot(e[2], matvec(S, e[0])),)
 
 
@@ -96,11 +99,10 @@ RELATIONS: dict[str, Relation] = {
 
 
 def basis(axis: Vector) -> Basis:
-    """(e₁, e₂, axis), right-handed, for a unit axis. About z they are x and y, about x they are y and z, about y they
-    are z and x."""
-    for k in range(3):
-        if axis[k] == 1.0:
-            unit = [tuple(1.0 if i == j else 0.0 for i in range(3)) for j in range(3)]
-            return unit[(k + 1) % 3], unit[(k + 2) % 3], unit[k]
-    e1 = perpendicular(axis)
+    """(e₁, e₂, axis), right-handed, for a unit axis. e₁ is as near as can be to the coordinate direction after the
+    one that the axis is nearest to: about z, x and y; about x, y and z; about y, z and x."""
+    k = max(range(3), key=lambda i: abs(axis[i]))
+    near = tuple(1.0 if i == (k + 1) % 3 else 0.0 for i in range(3))
+    e1 = sub(near, scale(dot(near, axis), axis))
+    e1 = scale(1.0 / math.sqrt(dot(e1, e1)), e1)
     return e1, cross(axis, e1), axis

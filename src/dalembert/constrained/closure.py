@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import constraints as terms
+from dalembert.constrained.constraint import is_number
+from dalembert.constrained.kernels import UPRIGHT
 from dalembert.errors import InputError, unknown
 
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ Array = NDArray[np.float64]
 STEPS = 100  # of one start; Newton's method from near needs five
 STARTS = 20  # where the first fails, others drawn about it
 LONGEST = 0.5  # rad or m in one step: beyond it the linear model means little
-UPRIGHT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -46,22 +47,23 @@ def close(
     for joint in fixed:
         if joint not in names:
             raise unknown("joint", joint, names)
-    if not isinstance(tolerance, (int, float)) or not tolerance > 0:
+    if not is_number(tolerance) or not tolerance > 0:
         raise InputError(f"tolerance must be a positive number, got {tolerance!r}")
     start = np.asarray(system.robot.home if q is None else q, float)
     system.residual(start)  # looks at the input
     if not np.isfinite(start).all():
         raise InputError("q holds numbers that are not finite")
     free = [k for k, name in enumerate(names) if name not in fixed]
+    limit = tolerance * np.array(system._sizes)
     batch = start.shape[:-1]
     found = np.empty_like(start)
     residual, steps = np.empty(batch), np.zeros(batch, np.int64)
     messages = []
     for index in np.ndindex(batch):
-        found[index], steps[index] = _closed(system, start[index], free, tolerance)
+        found[index], steps[index] = _closed(system, start[index], free, limit)
         phi = system.residual(found[index])
         residual[index] = np.max(np.abs(phi), initial=0.0)
-        messages.append(_message(system, found[index], phi, tolerance))
+        messages.append(_message(system, found[index], phi, limit))
     closed = np.array([not m for m in messages], bool).reshape(batch)
     if strict and not closed.all():
         where = tuple(int(i) for i in np.argwhere(~closed)[0])
@@ -78,10 +80,10 @@ def _held(fixed: Sequence[str]) -> str:
     return f" with {', '.join(map(repr, fixed))} held" if fixed else ""
 
 
-def _message(system: Constrained, q: Array, phi: Array, tolerance: float) -> str:
+def _message(system: Constrained, q: Array, phi: Array, limit: Array) -> str:
     """Empty if q is closed, else what is wrong with it."""
-    worst = int(np.argmax(np.abs(phi)))
-    if not abs(phi[worst]) <= tolerance:
+    worst = int(np.argmax(np.abs(phi) / limit))
+    if not abs(phi[worst]) <= limit[worst]:
         return (
             f"the nearest configuration found leaves {system.rows[worst]!r} off by {abs(phi[worst]):.3g}; the parts do "
             "not reach, or another start is needed"
@@ -100,7 +102,7 @@ def _reversed(system: Constrained, q: Array) -> str | None:
     return None
 
 
-def _closed(system: Constrained, start: Array, free: list[int], tolerance: float) -> tuple[Array, int]:
+def _closed(system: Constrained, start: Array, free: list[int], limit: Array) -> tuple[Array, int]:
     """From the start; if that fails, from others about it, ever further. The best found."""
     rng = np.random.default_rng(0)
     spread = np.where([c.kind == "revolute" for c in system.robot.model.coordinates], np.pi, 0.5)
@@ -109,22 +111,22 @@ def _closed(system: Constrained, start: Array, free: list[int], tolerance: float
         q = start.copy()
         if trial:
             q[free] += (rng.uniform(-1, 1, len(start)) * spread * trial / STARTS)[free]
-        q, count = _newton(system, q, free, tolerance)
+        q, count = newton(system, q, free, limit)
         taken += count
-        error = float(np.max(np.abs(system.residual(q)), initial=0.0))
-        if error <= tolerance and _reversed(system, q) is None:
+        error = float(np.max(np.abs(system.residual(q)) / limit, initial=0.0))
+        if error <= 1 and _reversed(system, q) is None:
             return q, taken
         if error < best_error:
             best, best_error = q, error
     return best, taken
 
 
-def _newton(system: Constrained, q: Array, free: list[int], tolerance: float) -> tuple[Array, int]:
+def newton(system: Constrained, q: Array, free: list[int], limit: Array) -> tuple[Array, int]:
     """Gauss–Newton steps of least norm, shortened until the error falls."""
     phi = system.residual(q)
     error = float(phi @ phi)
     for count in range(STEPS):
-        if np.max(np.abs(phi), initial=0.0) <= tolerance or not free:
+        if (np.abs(phi) <= limit).all() or not free:
             return q, count
         step = np.zeros_like(q)
         step[free] = -np.linalg.lstsq(system.jacobian(q)[:, free], phi, rcond=1e-9)[0]
@@ -139,5 +141,3 @@ def _newton(system: Constrained, q: Array, free: list[int], tolerance: float) ->
         q = q + step
         phi, error = tried, float(tried @ tried)
     return q, STEPS
-
-

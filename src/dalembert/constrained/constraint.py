@@ -120,6 +120,10 @@ class OfCoordinates(Constraint):
         return tuple(str(k) for k in range(count))
 
 
+def is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
 def hold(
     kind: str,
     frame: str | None = None,
@@ -135,7 +139,9 @@ def hold(
     "plane", "line", "flush", "universal", "distance", "orientation".
 
     `at` places the first frame in `to` (or the world), `point` the second in `frame`: a pose (4, 4) or a position (3,).
-    `axis` is in the first frame: what a hinge turns about, a slider or line runs along, a plane stands across.
+    `axis` is in the first frame: what a hinge turns about, a slider or line runs along, a plane stands across; a
+    universal joint's cross has this axis in the first frame and in the second the one after it (x for z, y for x, z
+    for y).
     `length` is the distance of "distance". The multipliers of its rows are forces and moments that the second frame
     applies to the first, in the first frame's axes."""
     if kind not in relations.RELATIONS:
@@ -146,12 +152,13 @@ def hold(
     if size == 0.0:
         raise InputError("axis is zero: it must point somewhere")
     if relation.length:
-        if not isinstance(length, (int, float)) or not math.isfinite(length) or not length > 0:
+        if length is None or not is_number(length) or not math.isfinite(length) or not length > 0:
             raise InputError(f"{kind!r} needs length=, a positive number of metres; got {length!r}")
     elif length is not None:
         raise InputError(f"{kind!r} has no length")
     x, y, z = (direction / size + 0.0).tolist()
-    return Hold(name or kind, kind, frame, to, _origin("at", at), _origin("point", point), (x, y, z), length or 1.0)
+    first, second = _origin("at", at), _origin("point", point)
+    return Hold(name or kind, kind, frame, to, first, second, (x, y, z), float(length or 1.0))
 
 
 def plane(
@@ -171,13 +178,15 @@ def channel(
 def couple(factors: Mapping[str, float], value: float = 0.0, *, name: str = "couple") -> Couple:
     """Joints tied to one another: Σ factor · q(joint) = value. With a single joint, a joint held still."""
     pairs = []
-    for joint, a in dict(factors).items():
-        if not isinstance(a, (int, float)) or not math.isfinite(a):
+    if not isinstance(factors, Mapping):
+        raise InputError(f"a coupling maps joints to factors, {{'joint1': 1.0, …}}; got {type(factors).__name__}")
+    for joint, a in factors.items():
+        if not is_number(a) or not math.isfinite(a):
             raise InputError(f"the factor of joint {joint!r} must be a finite number, got {a!r}")
         pairs.append((str(joint), float(a)))
     if not any(a for _, a in pairs):
         raise InputError("a coupling needs at least one joint with a factor that is not zero")
-    if not math.isfinite(value):
+    if not is_number(value) or not math.isfinite(value):
         raise InputError(f"the value of a coupling must be finite, got {value!r}")
     return Couple(name, tuple(pairs), float(value))
 
@@ -225,7 +234,10 @@ def _origin(name: str, value: ArrayLike | None) -> Origin:
     """A pose (4, 4) or a position (3,) as rotation and position."""
     T = np.eye(4)
     if value is not None:
-        given = np.asarray(value, float)
+        try:
+            given = np.asarray(value, float)
+        except (TypeError, ValueError):
+            raise InputError(f"{name} must be a position (3,) or a pose (4, 4), got {value!r}") from None
         if given.shape == (3,):
             T[:3, 3] = given
         elif given.shape == (4, 4):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.algorithms import linear
 from dalembert.algorithms.constraints import Terms, stacked
-from dalembert.errors import MissingExtraError, SingularityError, unknown
+from dalembert.errors import InputError, MissingExtraError, SingularityError, unknown
 from dalembert.symbolic.equations import Equations
 from dalembert.symbolic.polynomial import Polynomial
 from dalembert.symbolic.to_sympy import converted, symbols
@@ -29,13 +29,19 @@ class ConstrainedEquations:
 
     def __init__(self, system: Constrained, **options: Any) -> None:
         self.system = system
-        self.robot: Equations = system.robot.equations(**options)
+        self.robot = Equations(system.robot.description, **options)  # of the tree; its loops are among the constraints
 
     @cached_property
     def terms(self) -> Terms:
         """φ, A and Ȧ q̇ as polynomials."""
         e, ring = self.robot, self.robot.ring
-        found = stacked([c.bind(e.model)(e.model, e.q, e.qd) for c in self.system.constraints])
+        try:
+            found = stacked([c.bind(e.model)(e.model, e.q, e.qd) for c in self.system.constraints])
+        except TypeError as error:
+            raise InputError(
+                f"a constraint's function is no polynomial in sines, cosines and lengths, so it has no exact "
+                f"symbols: {error}"
+            ) from None
         return Terms(
             [ring.scalar(x) for x in found.phi],
             [[ring.scalar(x) for x in row] for row in found.A],

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dalembert import scalar
 from dalembert.algorithms import composite, constrained_dynamics, friction, linear, newton_euler
-from dalembert.algorithms.constraints import Function, Terms, stacked
+from dalembert.algorithms.constraints import Function, Held, Terms, stacked, upright
 from dalembert.compile import Kernel, compile_function
 from dalembert.kernels import ARGUMENTS, all_wrenches, singular_mass, wrench_names
 from dalembert.model import Model
 from dalembert.spatial.vector import Scalar
 
 Options = dict[str, Any]
+UPRIGHT = 1e-9  # what frames held the right way round exceed by far, and half a turn off do not
 Arguments = dict[str, Any]
 
 
@@ -24,7 +26,12 @@ class Bound:
 
     model: Model
     functions: tuple[Function, ...]
-    k: int
+    sizes: tuple[float, ...]  # of each row: what its residual is compared with, a length of the mechanism or one
+    heavy: float = 0.0  # ρ of `constrained_dynamics.factor`: not zero where M alone is singular
+
+    @property
+    def k(self) -> int:
+        return len(self.sizes)
 
     def terms(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Terms:
         return stacked([function(self.model, q, qd) for function in self.functions])
@@ -43,13 +50,30 @@ class Bound:
             h = [x + f for x, f in zip(h, friction.friction_torque(self.model, a["q"], a["qd"]), strict=True)]
         return h
 
-    def accelerations(self, a: Arguments, o: Options) -> tuple[constrained_dynamics.Constrained, Terms]:
+    def accelerations(
+        self, a: Arguments, o: Options
+    ) -> tuple[constrained_dynamics.Constrained, constrained_dynamics.Multipliers, Terms]:
         """q̈ and λ for torques τ. A row that is zero whatever the state is left out here already."""
         terms = self.terms(a["q"], a["qd"])
         wanted = constrained_dynamics.wanted_acceleration(terms, a["qd"], o.get("alpha", 0.0), o.get("beta", 0.0))
-        factors = constrained_dynamics.factor(self.mass(a["q"]), terms.A)
+        factors = self.factor(a["q"], terms)
         free = [t - h for t, h in zip(a["tau"], self.bias(a, o), strict=True)]
-        return factors.acceleration(free, wanted), terms
+        return factors.acceleration(free, wanted), factors, terms
+
+    def factor(self, q: Sequence[Scalar], terms: Terms) -> constrained_dynamics.Multipliers:
+        return constrained_dynamics.factor(self.mass(q), terms.A, heavy=self.heavy)
+
+    def off(self, q: Sequence[Scalar], qd: Sequence[Scalar], terms: Terms) -> Scalar:
+        """How far a state is from its constraints, in sizes; infinite where frames are held half a turn off."""
+        rates = linear.apply(terms.A, qd)
+        fast = 1.0 + _largest(qd)
+        errors = [x / size for x, size in zip(terms.phi, self.sizes, strict=True)]
+        errors += [x / (size * fast) for x, size in zip(rates, self.sizes, strict=True)]
+        worst = _largest(errors)
+        for function in self.functions:
+            for sign in upright(function, self.model, q) if isinstance(function, Held) else ():
+                worst = scalar.where(sign > UPRIGHT, worst, math.inf)
+        return worst
 
 
 def _largest(values: Sequence[Scalar]) -> Scalar:
@@ -62,12 +86,11 @@ def _largest(values: Sequence[Scalar]) -> Scalar:
 
 
 def _forward(s: Bound, a: Arguments, o: Options) -> tuple[Any, ...]:
-    """q̈, λ, how far the state is off the constraints, and how far the constraints contradict one another."""
-    result, terms = s.accelerations(a, o)
-    rates = linear.apply(terms.A, a["qd"])
-    off = _largest([*terms.phi, *(x / (1.0 + _largest(a["qd"])) for x in rates)])
-    against = _largest(result.rest) / (1.0 + _largest(result.qdd))
-    return result.qdd, result.force, [off, against]
+    """q̈, λ; how far the state is off the constraints, how far they contradict one another, and how many rows count."""
+    result, factors, terms = s.accelerations(a, o)
+    rest = [x / size for x, size in zip(result.rest, s.sizes, strict=True)]
+    against = _largest(rest) / (1.0 + _largest(result.qdd))
+    return result.qdd, result.force, [s.off(a["q"], a["qd"], terms), against, linear.total(factors.gram.kept)]
 
 
 def _inverse(s: Bound, a: Arguments, o: Options) -> tuple[Any, Any]:
@@ -78,12 +101,16 @@ def _inverse(s: Bound, a: Arguments, o: Options) -> tuple[Any, Any]:
     tau = [x + y for x, y in zip(linear.apply(M, a["qdd"]), h, strict=True)]
     for force, row in zip(a["multipliers"], terms.A, strict=True):
         tau = [t + x * force for t, x in zip(tau, row, strict=True)]
-    asked = [x + d for x, d in zip(linear.apply(terms.A, a["qdd"]), terms.drift, strict=True)]
-    return tau, _largest(asked) / (1.0 + _largest(a["qdd"]))
+    asked = [
+        (x + d) / size
+        for x, d, size in zip(linear.apply(terms.A, a["qdd"]), terms.drift, s.sizes, strict=True)
+    ]
+    return tau, [s.off(a["q"], a["qd"], terms), _largest(asked) / (1.0 + _largest(a["qdd"]))]
 
 
 def _projected(s: Bound, a: Arguments, o: Options) -> tuple[Any, Any]:
-    step, rates = constrained_dynamics.onto(s.mass(a["q"]), s.still(a["q"]), a["qd"])
+    terms = s.still(a["q"])
+    step, rates = constrained_dynamics.onto(s.factor(a["q"], terms), terms, a["qd"])
     return [x + d for x, d in zip(a["q"], step, strict=True)], rates
 
 
@@ -105,19 +132,23 @@ ROWS: dict[str, Row] = {
     "forward_dynamics": Row(
         ("q", "qd", "tau"),
         _forward,
-        lambda s: ((s.model.n,), (s.k,), (2,)),
+        lambda s: ((s.model.n,), (s.k,), (3,)),
         {**_LOADED, "alpha": 0.0, "beta": 0.0},
         ("f_tip",),
     ),
     "inverse_dynamics": Row(
-        ("q", "qd", "qdd", "multipliers"), _inverse, lambda s: ((s.model.n,), ()), _LOADED, ("f_tip",)
+        ("q", "qd", "qdd", "multipliers"), _inverse, lambda s: ((s.model.n,), (2,)), _LOADED, ("f_tip",)
     ),
     "projection": Row(
         ("q",),
-        lambda s, a, o: constrained_dynamics.projection(s.mass(a["q"]), s.still(a["q"]).A),
+        lambda s, a, o: constrained_dynamics.projection(s.factor(a["q"], s.still(a["q"]))),
         lambda s: ((s.model.n, s.model.n),),
         {},
     ),
+    "kept": Row(
+        ("q",), lambda s, a, o: s.factor(a["q"], s.still(a["q"])).gram.kept, lambda s: ((s.k,),), {}
+    ),
+    "off": Row(("q", "qd"), lambda s, a, o: s.off(a["q"], a["qd"], s.terms(a["q"], a["qd"])), lambda s: ((),), {}),
     "projected": Row(("q", "qd"), _projected, lambda s: ((s.model.n,), (s.model.n,)), {}),
 }
 

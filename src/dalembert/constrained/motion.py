@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dalembert import scalar
-from dalembert.algorithms import constrained_dynamics, energy
+from dalembert.algorithms import constrained_dynamics, energy, linear
 from dalembert.errors import unknown
 from dalembert.flow import Flow, Scalar, Scalars
 
@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from dalembert.constrained.system import Constrained
 
 WAYS = ("projection", "baumgarte")
+OBSERVED = ("closure_error", "rate_error", "kinetic_energy", "potential_energy")
+
+
+def _largest(values: Scalars) -> Scalar:
+    worst: Scalar = 0.0
+    for x in values:
+        worst = scalar.maximum(scalar.absolute(x), worst)
+    return worst
 
 
 def flow(system: Constrained, stabilise: str | None, friction: bool, alpha: float, beta: float) -> Flow:
@@ -33,15 +41,15 @@ def flow(system: Constrained, stabilise: str | None, friction: bool, alpha: floa
     def settle(t: Scalar, before: Scalars, x: Scalars, u: Scalars) -> list[Scalar]:
         # A at the q that was reached, not at the corrected one: the error is second order in a correction that is
         # itself the error of one step.
-        step, rates = constrained_dynamics.onto(bound.mass(x[:n]), bound.still(x[:n]), x[n:])
+        terms = bound.still(x[:n])
+        step, rates = constrained_dynamics.onto(bound.factor(x[:n], terms), terms, x[n:])
         return [*(a + d for a, d in zip(x[:n], step, strict=True)), *rates]
 
     def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-        error: Scalar = 0.0
-        for phi in bound.still(x[:n]).phi:
-            error = scalar.maximum(scalar.absolute(phi), error)
+        terms = bound.still(x[:n])
+        errors = [_largest(terms.phi), _largest(linear.apply(terms.A, x[n:]))]
         energies = energy.kinetic_energy(robot.model, x[:n], x[n:]), energy.potential_energy(robot.model, x[:n])
-        return [*accelerations(x, u).force, error, *energies]
+        return [*accelerations(x, u).force, *errors, *energies]
 
     joints = robot.joint_names
     return Flow(
@@ -51,6 +59,7 @@ def flow(system: Constrained, stabilise: str | None, friction: bool, alpha: floa
         rate,
         positions=n,
         settle=settle if stabilise == "projection" else None,
-        outputs=(*(f"multiplier of {r}" for r in system.rows), "closure_error", "kinetic_energy", "potential_energy"),
+        outputs=(*(f"multiplier of {row}" for row in system.rows), *OBSERVED),
         observe=observe,
+        check=lambda x: system.require(x[..., :n], x[..., n:]),
     )

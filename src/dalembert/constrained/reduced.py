@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.constrained.closure import newton
 from dalembert.errors import InputError, SingularityError, unknown
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dalembert.constrained.system import Constrained
 
 Array = NDArray[np.float64]
+STEP = 0.05  # rad or m, from one closed state to the next on a branch
 SINGULAR = 1e-9  # of A_d's singular values, smallest over largest
 
 
@@ -51,6 +53,8 @@ class Reduced:
 
     def __init__(self, system: Constrained, q: ArrayLike, chosen: Sequence[str] | None = None) -> None:
         names = system.robot.joint_names
+        if np.ndim(q) != 1:
+            raise InputError(f"coordinates are chosen at one state, q (n,); got shape {np.shape(q)}")
         self.system = system
         self.independent: tuple[str, ...] = independent(system, q) if chosen is None else tuple(chosen)
         for joint in self.independent:
@@ -62,6 +66,7 @@ class Reduced:
                 f"the mechanism has {freedoms} freedoms here, so {freedoms} different joints are independent; "
                 f"got {len(self.independent)}: {', '.join(map(repr, self.independent))}"
             )
+        self._ordinary = system.jacobian(q)  # stands in for states that are no numbers, whose results are none either
         self._i = [names.index(joint) for joint in self.independent]
         self._d = [k for k in range(len(names)) if k not in self._i]
         self.map(q)  # refuses a choice that does not determine the others
@@ -75,13 +80,48 @@ class Reduced:
 
     def position(self, z: ArrayLike, q: ArrayLike) -> Closure:
         """q closed at z, the branch next to the given q.  (..., n)."""
-        start = np.array(np.broadcast_to(np.asarray(q, float), (*np.shape(z)[:-1], self.system.n)))
-        start[..., self._i] = z
-        return self.system.close(start, fixed=self.independent)
+        wanted = self._checked("z", z)
+        start = np.broadcast_to(np.asarray(q, float), (*wanted.shape[:-1], self.system.n))
+        self.system.require(start)
+        found = np.empty(start.shape)
+        for index in np.ndindex(wanted.shape[:-1]):
+            found[index] = self._followed(start[index], wanted[index])
+        return self.system.close(found, fixed=self.independent)
+
+    def _followed(self, q: Array, z: Array) -> Array:
+        """From q to z in small steps, each brought back onto the constraints: the branch is kept."""
+        way = z - q[self._i]
+        count = max(int(np.ceil(np.max(np.abs(way), initial=0.0) / STEP)), 1)
+        limit = 1e-12 * np.array(self.system._sizes)
+        first = q[self._i].copy()
+        for k in range(1, count + 1):
+            q = q + self.map(q) @ (first + way * (k / count) - q[self._i])
+            q[self._i] = first + way * (k / count)
+            near = q
+            q, _ = newton(self.system, q, self._d, limit)
+            if (np.abs(self.system.residual(q)) > limit).any() or np.max(np.abs(q - near)) > 10 * STEP:
+                raise InputError(
+                    f"the mechanism does not get from q to z on this branch: it stops at {100 * k / count:.0f} % of "
+                    "the way, at a dead centre or out of reach"
+                )
+        return q
+
+    def _checked(self, name: str, value: ArrayLike) -> Array:
+        try:
+            array = np.asarray(value, float)
+        except (TypeError, ValueError):
+            raise InputError(f"{name} is not a rectangular array of numbers") from None
+        if array.shape[-1:] != (len(self._i),):
+            joints = ", ".join(map(repr, self.independent))
+            raise InputError(f"{name} has shape {array.shape}; its last dimension must be {len(self._i)}: {joints}")
+        return array
 
     def _split(self, q: ArrayLike) -> tuple[Array, Array, Array]:
         """(A, A_d⁺, Γ)."""
+        self.system.require(q)
         A = self.system.jacobian(q)
+        broken = ~np.isfinite(A).all((-1, -2))
+        A = np.where(broken[..., None, None], self._ordinary, A)
         dependent = A[..., self._d]
         s = np.linalg.svd(dependent, compute_uv=False)[..., : len(self._d)]
         if s.size and (s[..., -1] < SINGULAR * np.max(s, axis=-1)).any():
@@ -93,6 +133,7 @@ class Reduced:
         G = np.zeros((*A.shape[:-2], self.system.n, len(self._i)))
         G[..., self._i, range(len(self._i))] = 1.0
         G[..., self._d, :] = -inverse @ A[..., self._i]
+        G = np.where(broken[..., None, None], np.nan, G)
         return A, inverse, G
 
     def map(self, q: ArrayLike) -> Array:
@@ -101,12 +142,12 @@ class Reduced:
 
     def rates(self, q: ArrayLike, zd: ArrayLike) -> Array:
         """q̇ = Γ ż.  (..., n)."""
-        return _apply(self.map(q), zd)
+        return _apply(self.map(q), self._checked("zd", zd))
 
     def _drift(self, q: ArrayLike, zd: ArrayLike) -> tuple[Array, Array, Array]:
         """(Γ, q̇, γ)."""
         _, inverse, G = self._split(q)
-        qd = _apply(G, zd)
+        qd = _apply(G, self._checked("zd", zd))
         gamma = np.zeros_like(qd)
         gamma[..., self._d] = -_apply(inverse, self.system.drift(q, qd))
         return G, qd, gamma
@@ -114,7 +155,7 @@ class Reduced:
     def accelerations(self, q: ArrayLike, zd: ArrayLike, zdd: ArrayLike) -> Array:
         """q̈ = Γ z̈ + γ.  (..., n)."""
         G, _, gamma = self._drift(q, zd)
-        return _apply(G, zdd) + gamma
+        return _apply(G, self._checked("zdd", zdd)) + gamma
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """ΓᵀMΓ.  (..., m, m)."""
@@ -128,11 +169,14 @@ class Reduced:
 
     def forces(self, q: ArrayLike, tau: ArrayLike) -> Array:
         """Γᵀ τ: what torques at all joints do to the independent ones.  (..., m)."""
-        return _apply(_t(self.map(q)), tau)
+        torque = np.asarray(tau, float)
+        if torque.shape[-1:] != (self.system.n,):
+            raise InputError(f"tau has shape {torque.shape}; its last dimension must be {self.system.n}, one per joint")
+        return _apply(_t(self.map(q)), torque)
 
     def inverse_dynamics(self, q: ArrayLike, zd: ArrayLike, zdd: ArrayLike, friction: bool = False) -> Array:
         """Γᵀ τ for a motion: with drives at the independent joints alone, their torques.  (..., m)."""
-        return _apply(self.mass_matrix(q), zdd) + self.bias(q, zd, friction)
+        return _apply(self.mass_matrix(q), self._checked("zdd", zdd)) + self.bias(q, zd, friction)
 
     def forward_dynamics(self, q: ArrayLike, zd: ArrayLike, tau: ArrayLike, friction: bool = False) -> Array:
         """z̈ for torques τ (..., n) at all joints of the tree.  (..., m)."""

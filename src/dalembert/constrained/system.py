@@ -16,7 +16,7 @@ from dalembert.algorithms.jacobians import EXPRESSIONS
 from dalembert.arguments import explain, switch, wrenches_of
 from dalembert.compile import Kernel, compile_function
 from dalembert.constrained import kernels
-from dalembert.constrained.constraint import Constraint, Loop
+from dalembert.constrained.constraint import Constraint, Loop, is_number
 from dalembert.errors import DalembertError, InputError, SingularityError, unknown
 from dalembert.flow import Flow
 from dalembert.model.lean import lean
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# How far a state may be off its constraints [m, rad; rates and accelerations as parts of the largest] before it is
-# refused: far above what integration leaves, far below what anybody means.
+# How far a state may be off its constraints [in lengths of the mechanism, rad; rates and accelerations as parts of the
+# largest] before it is refused: far above what integration leaves, far below what anybody means.
 TOLERANCE = 1e-6
-# Singular values of A below this part of the largest count as zero: A is known to about 1e-15.
+# Singular values of matrices of order one below this count as zero: they are known to about 1e-15.
 RANK = 1e-9
+MASSLESS = 1e-13  # a pivot of M, as a part of its diagonal
 
 
 class Motion(NamedTuple):
@@ -50,6 +51,8 @@ class Constrained:
     (τ = M q̈ + h + Aᵀλ). Rows that depend on those before them carry λ = 0, and `redundant` names them."""
 
     def __init__(self, robot: Robot, constraints: Constraint | Sequence[Constraint] = ()) -> None:
+        if not isinstance(robot, Robot):
+            raise InputError(f"Constrained takes a Robot (dalembert.load gives one), got {type(robot).__name__}")
         given = (constraints,) if isinstance(constraints, Constraint) else tuple(constraints)
         for c in given:
             if not isinstance(c, Constraint):
@@ -63,10 +66,13 @@ class Constrained:
             raise InputError(f"{robot.name!r} has no loops and no constraint was given: there is nothing to constrain")
         self.robot = robot
         self._kernels: dict[Any, Kernel] = {}
-        counts = [_counted(c, c.bind(robot.model), robot) for c in self.constraints]
+        functions = [c.bind(robot.model) for c in self.constraints]
+        counts = [_counted(c, f, robot) for c, f in zip(self.constraints, functions, strict=True)]
         self.rows: tuple[str, ...] = tuple(
             f"{c.name}: {row}" for c, count in zip(self.constraints, counts, strict=True) for row in c.rows(count)
         )
+        self.size = _size(robot, functions)
+        self._sizes = tuple(x for f, count in zip(functions, counts, strict=True) for x in _sizes(f, count, self.size))
         ends = np.cumsum(counts).tolist()
         self._places = {
             c.name: slice(end - count, end) for c, count, end in zip(self.constraints, counts, ends, strict=True)
@@ -95,7 +101,8 @@ class Constrained:
     @cached_property
     def bound(self) -> kernels.Bound:
         model = lean(self.robot.model)
-        return kernels.Bound(model, tuple(c.bind(model) for c in self.constraints), self.k)
+        bound = kernels.Bound(model, tuple(c.bind(model) for c in self.constraints), self._sizes)
+        return replace(bound, heavy=_heavy(bound, self.robot.home))
 
     def kernel(self, name: str, given: Sequence[str] = (), **options: Any) -> Kernel:
         """The compiled object behind a method, as `Robot.kernel`."""
@@ -144,12 +151,23 @@ class Constrained:
         return self._run("drift", q, qd)
 
     def rank(self, q: ArrayLike) -> Any:
-        """How many rows of A are independent at q: the freedoms of force."""
-        A = self.jacobian(q)
-        s = np.linalg.svd(A, compute_uv=False)
-        largest = np.max(s, axis=-1, keepdims=True, initial=0.0)
-        count = np.sum(s > RANK * np.where(largest > 0, largest, 1.0), axis=-1)
+        """How many rows of A are independent at q, those that count in the dynamics: the freedoms of force."""
+        count = np.sum(self._run("kept", q), axis=-1).astype(int)
         return int(count) if count.ndim == 0 else count
+
+    @cached_property
+    def generic_rank(self) -> int:
+        """The rank of A at ordinary states: the largest at some closed ones. Fewer at a state means that it is
+        singular."""
+        rng = np.random.default_rng(0)
+        found = 0
+        for spread in (0.0, 0.05, 0.3, 1.0):
+            start = self.robot.home + spread * rng.uniform(-1, 1, self.n)
+            closure = self.close(start, strict=False) if self.holonomic or spread == 0 else None
+            q = start if closure is None else closure.q
+            if closure is None or closure:
+                found = max(found, int(self.rank(q)))
+        return found
 
     def freedoms(self, q: ArrayLike) -> Any:
         """n − rank A(q): the freedoms of velocity."""
@@ -157,22 +175,17 @@ class Constrained:
 
     def redundant(self, q: ArrayLike) -> tuple[str, ...]:
         """Names of the rows that depend on the rows before them at one state q: the same motion without them."""
-        A = self.jacobian(q)
-        if A.ndim != 2:
+        kept = self._run("kept", q)
+        if kept.ndim != 1:
             raise InputError(f"redundant takes one state, q (n,); got shape {np.shape(q)}")
-        left = []
-        found: list[Array] = []
-        noise = 1e-12 * float(np.max(np.linalg.norm(A, axis=-1), initial=0.0))
-        for name, row in zip(self.rows, A, strict=True):
-            rest, size = row.copy(), float(np.linalg.norm(row))
-            for _ in range(2):  # twice is enough: what rounding left of the first pass goes in the second
-                for unit in found:
-                    rest -= (unit @ rest) * unit
-            if np.linalg.norm(rest) > max(1e-7 * size, noise):
-                found.append(rest / np.linalg.norm(rest))
-            else:
-                left.append(name)
-        return tuple(left)
+        return tuple(name for name, counts in zip(self.rows, kept, strict=True) if not counts)
+
+    def require(self, q: ArrayLike, qd: ArrayLike | None = None, tolerance: float = TOLERANCE) -> None:
+        """Refuse, by name, a state that does not obey the constraints; NaN passes."""
+        rates = np.zeros(self.n) if qd is None else qd
+        off = np.asarray(self._run("off", q, rates))
+        if (off > tolerance).any():
+            self._refuse(q, rates, off > tolerance, tolerance)
 
     # ----------------------------------------------------------------------------------------------------- dynamics
     def forward_dynamics(
@@ -198,8 +211,8 @@ class Constrained:
         given, extra, options = self._loaded(f_tip, frame, expressed_in, friction, wrenches)
         stable = {"alpha": _not_negative("alpha", alpha), "beta": _not_negative("beta", beta)}
         qdd, force, check = self._run("forward_dynamics", q, qd, tau, *extra, given=given, **options, **stable)
-        if tolerance is not None:
-            self._judge(q, qd, check, tolerance)
+        if (allowed := _tolerance(tolerance)) is not None:
+            self._judge(q, qd, check, allowed, np.isfinite(qdd).all(-1))
         return Motion(qdd, force)
 
     def _loaded(
@@ -211,10 +224,10 @@ class Constrained:
         if expressed_in not in EXPRESSIONS:
             raise unknown("expressed_in", expressed_in, EXPRESSIONS)
         places, values = wrenches_of(wrenches or {}, expressed_in)
-        for place, terms in places:
+        for place, axes in places:
             self.robot.model.frame(place)
-            if terms not in EXPRESSIONS:
-                raise unknown("expressed_in", terms, EXPRESSIONS)
+            if axes not in EXPRESSIONS:
+                raise unknown("expressed_in", axes, EXPRESSIONS)
         self._refuse_load(switch("friction", friction))
         options = {"frame": frame, "expressed_in": expressed_in, "friction": friction, "wrenches": places}
         return (("f_tip",), (f_tip, *values), options) if f_tip is not None else ((), values, options)
@@ -222,40 +235,62 @@ class Constrained:
     def _refuse_load(self, friction: bool) -> None:
         if friction and self.robot.model.friction_by_load:
             raise InputError(
-                f"the friction of {self.robot.name!r} depends on the load, and the load on λ: under constraints that is "
-                "not solved; take friction=False, or laws without load"
+                f"the friction of {self.robot.name!r} depends on the load, and the load on λ: under constraints that "
+                "is not solved; take friction=False, or laws without load"
             )
 
-    def _judge(self, q: ArrayLike, qd: ArrayLike, check: Array, tolerance: float) -> None:
-        if (check > tolerance).any():
-            where = np.argwhere((check > tolerance).any(-1))[0]
-            index = tuple(int(i) for i in where)
-            state = f" in state {index}" if index else ""
-            off, against = check[index]
-            batch = check.shape[:-1]
-            one_q, one_qd = (np.broadcast_to(x, (*batch, self.n))[index] for x in (q, qd))
-            if off > tolerance:
-                raise self._off(one_q, one_qd, tolerance, state)
-            dependent = ", ".join(repr(name) for name in self.redundant(one_q))
+    def _judge(
+        self, q: ArrayLike, qd: ArrayLike, check: Array, tolerance: float, real: NDArray[np.bool_]
+    ) -> None:
+        """Refuse states off the constraints, singular ones, and contradictions among the constraints. A state that
+        is no number, not `real`, says so in its results."""
+        off, against, kept = (check[..., k] for k in range(3))
+        if (off > tolerance).any():
+            self._refuse(q, qd, off > tolerance, tolerance)
+        lost = (kept < self.generic_rank) & real
+        if lost.any():
+            one, _, state = self._state(q, qd, lost)
+            gone = ", ".join(repr(name) for name in self.redundant(one))
             raise SingularityError(
-                f"the constraints contradict one another{state}: {dependent or 'rows'} depend on the rows before them "
-                f"but ask for another acceleration ({against:.2g} of the largest): the state is singular, or the rates "
-                "do not obey the constraints"
+                f"the constraints are singular{state}: of {self.generic_rank} independent rows "
+                f"{int(kept[lost].flat[0])} are left ({gone} depend on others here), so that forces and motion are "
+                "not determined; keep away from it"
+            )
+        if (against > tolerance).any():
+            one, _, state = self._state(q, qd, against > tolerance)
+            dependent = ", ".join(repr(name) for name in self.redundant(one))
+            raise SingularityError(
+                f"the constraints contradict one another{state}: {dependent or 'rows'} depend on the rows before "
+                f"them but ask for another acceleration ({np.max(against):.2g} of the largest): the state is "
+                "singular, or the rates do not obey the constraints"
             )
 
-    def _off(self, q: Array, qd: Array, tolerance: float, state: str) -> InputError:
-        phi = self.residual(q)
-        worst = int(np.argmax(np.abs(phi)))
-        if abs(phi[worst]) > tolerance:
-            return InputError(
-                f"q does not obey the constraints{state}: {self.rows[worst]!r} is off by {phi[worst]:.3g} (more than "
-                f"{tolerance:g}); close(q) finds the nearest q that does"
+    def _state(self, q: ArrayLike, qd: ArrayLike, bad: NDArray[np.bool_]) -> tuple[Array, Array, str]:
+        """The first bad state of a batch, and how a message calls it."""
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        one_q, one_qd = (np.broadcast_to(np.asarray(x, float), (*bad.shape, self.n))[index] for x in (q, qd))
+        return one_q, one_qd, f" in state {index}" if index else ""
+
+    def _refuse(self, q: ArrayLike, qd: ArrayLike, bad: NDArray[np.bool_], tolerance: float) -> None:
+        one, rates, state = self._state(q, qd, bad)
+        sizes = np.array(self._sizes)
+        phi = self.residual(one)
+        worst = int(np.argmax(np.abs(phi) / sizes))
+        if abs(phi[worst]) > tolerance * sizes[worst]:
+            raise InputError(
+                f"q does not obey the constraints{state}: {self.rows[worst]!r} is off by {phi[worst]:.3g}; close(q) "
+                "finds a q that does"
             )
-        rates = self.jacobian(q) @ qd
-        worst = int(np.argmax(np.abs(rates)))
-        return InputError(
-            f"qd does not obey the constraints{state}: A qd of {self.rows[worst]!r} is {rates[worst]:.3g}; "
-            "project(q, qd) takes out what is wrong"
+        slips = self.jacobian(one) @ rates
+        worst = int(np.argmax(np.abs(slips) / sizes))
+        if abs(slips[worst]) > tolerance * sizes[worst] * (1 + np.abs(rates).max(initial=0.0)):
+            raise InputError(
+                f"qd does not obey the constraints{state}: A qd of {self.rows[worst]!r} is {slips[worst]:.3g}; "
+                "project(q, qd) takes out what is wrong"
+            )
+        raise InputError(
+            f"q does not obey the constraints{state}: frames are held half a turn off, the wrong way round; close(q) "
+            "from another start finds a q that does"
         )
 
     def inverse_dynamics(
@@ -280,12 +315,15 @@ class Constrained:
         zero, and those of more drives than needed the smallest."""
         lam = np.zeros(self.k) if multipliers is None else multipliers
         given, extra, options = self._loaded(f_tip, frame, expressed_in, friction, wrenches)
-        tau, off = self._run("inverse_dynamics", q, qd, qdd, lam, *extra, given=given, **options)
-        if tolerance is not None and (np.asarray(off) > tolerance).any():
-            index = tuple(int(i) for i in np.argwhere(np.asarray(off) > tolerance)[0])
-            state = f" in state {index}" if index else ""
+        tau, check = self._run("inverse_dynamics", q, qd, qdd, lam, *extra, given=given, **options)
+        allowed = _tolerance(tolerance)
+        if allowed is not None and (check > allowed).any():
+            off, wrong = check[..., 0] > allowed, check[..., 1] > allowed
+            if off.any():
+                self._refuse(q, qd, off, allowed)
+            _, _, state = self._state(q, qd, wrong)
             raise InputError(
-                f"qdd does not obey the constraints{state}: A qdd + Ȧ qd is {np.asarray(off)[index]:.3g} of the "
+                f"qdd does not obey the constraints{state}: A qdd + Ȧ qd is {check[..., 1][wrong].flat[0]:.3g} of the "
                 "largest acceleration; acceleration_projection(q) projects onto those that do"
             )
         if actuated is None:
@@ -295,27 +333,35 @@ class Constrained:
         return self._driven(q, np.asarray(tau), actuated)
 
     def _driven(self, q: ArrayLike, tau: Array, actuated: Sequence[str]) -> Array:
-        """The torques at the actuated joints that do the same: Nᵀ Sᵀ τ_a = Nᵀ τ, with N the motions allowed."""
+        """The torques at the actuated joints that do the same: Nᵀ Sᵀ τ_a = Nᵀ τ, with N the motions allowed,
+        orthonormal."""
         names = self.robot.joint_names
         for joint in actuated:
             if joint not in names:
                 raise unknown("joint", joint, names)
+        if len(set(actuated)) != len(actuated):
+            raise InputError(f"a joint is named twice among the actuated ones: {', '.join(map(repr, actuated))}")
         columns = [names.index(joint) for joint in actuated]
         A = np.broadcast_to(self.jacobian(q), (*tau.shape[:-1], self.k, self.n))
-        _, s, Vt = np.linalg.svd(A)
-        largest = np.max(s, axis=-1, keepdims=True, initial=0.0)
-        ranks = np.sum(s > RANK * np.where(largest > 0, largest, 1.0), axis=-1)
+        ranks = np.broadcast_to(self.rank(q), tau.shape[:-1])
         result = np.zeros_like(tau)
         for index in np.ndindex(tau.shape[:-1]):
-            N = Vt[index][int(ranks[index]) :]
+            if not np.isfinite(A[index]).all() or not np.isfinite(tau[index]).all():
+                result[index] = np.nan
+                continue
+            N = np.linalg.svd(A[index])[2][int(ranks[index]) :]
             wanted = N @ tau[index]
-            found, *_ = np.linalg.lstsq(N[:, columns], wanted, rcond=1e-12)
+            U, s, Vt = np.linalg.svd(N[:, columns], full_matrices=False)
+            gain = np.where(s > RANK, 1.0 / np.where(s > RANK, s, 1.0), 0.0)
+            found = Vt.T @ (gain * (U.T @ wanted))
             short = float(np.max(np.abs(N[:, columns] @ found - wanted), initial=0.0))
-            if short > 1e-9 * (1.0 + float(np.max(np.abs(wanted), initial=0.0))):
+            if short > 1e-9 * float(np.max(np.abs(tau[index]), initial=0.0)):
+                which = f"the joints {', '.join(map(repr, actuated))}" if actuated else "no joints"
                 raise SingularityError(
-                    f"the joints {', '.join(map(repr, actuated))} cannot make this motion"
+                    f"{which} cannot make this motion"
                     + (f" in state {index}" if index else "")
-                    + f": {short:.3g} is left over; {N.shape[0]} freedoms need as many drives, in independent places"
+                    + f": {short:.3g} is left over; drives are needed for each of {N.shape[0]} freedoms, in places "
+                    "where they can move it"
                 )
             result[(*index, columns)] = found
         return result
@@ -332,8 +378,8 @@ class Constrained:
     def project(self, q: ArrayLike, qd: ArrayLike, steps: int = 1) -> tuple[Array, Array]:
         """The state brought nearer to the constraints: Newton steps q − M⁻¹AᵀΛ⁻¹φ, then q̇ − M⁻¹AᵀΛ⁻¹A q̇, both the
         shortest in the metric of M.  (..., n) each."""
-        if steps < 1:
-            raise InputError(f"steps must be at least 1, got {steps!r}")
+        if not isinstance(steps, (int, np.integer)) or steps < 1:
+            raise InputError(f"steps must be a whole number, at least 1; got {steps!r}")
         for _ in range(steps):
             q, _ = self._run("projected", q, qd)
         return np.asarray(q), np.asarray(self._run("projected", q, qd)[1])
@@ -350,12 +396,19 @@ class Constrained:
             self._kernels[key] = compile_function(
                 lambda q: terms.wrench_rows(function, model, q), [(self.n,)], [(rows, 6)], "wrench", arguments=("q",)
             )
+        lam = self._multipliers(multipliers)
         self.residual(q)  # looks at the input
-        lam = np.asarray(multipliers, float)
-        if lam.shape[-1:] != (self.k,):
-            raise InputError(f"multipliers has shape {lam.shape}; its last dimension must be {self.k}, one per row")
         B = self._kernels[key](np.asarray(q, float))
         return np.asarray(np.einsum("...ki,...k->...i", B, lam[..., place]))
+
+    def _multipliers(self, multipliers: ArrayLike) -> Array:
+        try:
+            lam = np.asarray(multipliers, float)
+        except (TypeError, ValueError):
+            raise InputError("multipliers is not a rectangular array of numbers") from None
+        if lam.shape[-1:] != (self.k,):
+            raise InputError(f"multipliers has shape {lam.shape}; its last dimension must be {self.k}, one per row")
+        return lam
 
     def _held(self, name: str | None) -> tuple[slice, terms.Held]:
         held = [c for c, f in zip(self.constraints, self.bound.functions, strict=True) if isinstance(f, terms.Held)]
@@ -377,11 +430,14 @@ class Constrained:
         """F with Jᵀ F = Aᵀ λ: what the constraints amount to as a wrench that a frame applies, in the given rows of
         (f, n), world axes at its origin.  (..., len(rows)).  Where J is square and invertible, J⁻ᵀAᵀλ; where J has
         fewer columns, the smallest. Refused where no wrench there does the same."""
-        J = self.robot.jacobian(q, frame)[..., list(rows), :]
-        b = np.einsum("...kn,...k->...n", self.jacobian(q), np.asarray(multipliers, float))
+        chosen = list(rows)
+        if not chosen or any(not isinstance(k, (int, np.integer)) or not 0 <= k < 6 for k in chosen):
+            raise InputError(f"rows are places in (f, n), 0 to 5; got {rows!r}")
+        J = self.robot.jacobian(q, frame)[..., chosen, :]
+        b = np.einsum("...kn,...k->...n", self.jacobian(q), self._multipliers(multipliers))
         F = np.einsum("...in,...n->...i", np.swapaxes(np.linalg.pinv(J, rcond=RANK), -1, -2), b)
         left = np.abs(np.einsum("...in,...i->...n", J, F) - b)
-        if (left > 1e-8 * (1.0 + np.abs(b).max(initial=0.0))).any():
+        if (left > 1e-8 * np.abs(b).max(initial=0.0)).any():
             raise SingularityError(
                 f"no wrench at frame {self.robot.model.frame(frame).name!r} in these rows does what the constraints "
                 f"do: {left.max():.3g} N m is left; the constraint acts elsewhere, or J is singular here"
@@ -438,9 +494,46 @@ class Constrained:
 
 
 def _not_negative(name: str, value: float) -> float:
-    if not isinstance(value, (int, float)) or not 0 <= value < np.inf:
+    if not is_number(value) or not 0 <= value < np.inf:
         raise InputError(f"{name} must be a number ≥ 0, got {value!r}")
     return float(value)
+
+
+def _tolerance(value: float | None) -> float | None:
+    return None if value is None else _not_negative("tolerance", value)
+
+
+def _size(robot: Robot, functions: Sequence[terms.Function]) -> float:
+    """A length of the mechanism [m]: the longest step from one joint to the next, or to what is held; one if all
+    are zero."""
+    places = [body.placement.p for body in robot.model.bodies]
+    for f in functions:
+        if isinstance(f, terms.Held):
+            places += [f.first.pose.p, f.second.pose.p]
+    longest = max((float(np.linalg.norm(np.array(p, float))) for p in places), default=0.0)
+    return longest or 1.0
+
+
+def _sizes(function: terms.Function, count: int, size: float) -> tuple[float, ...]:
+    """What the residuals of a constraint's rows are compared with."""
+    if isinstance(function, terms.Held):
+        return tuple(size if length else 1.0 for length in function.relation.lengths)
+    return (1.0,) * count
+
+
+def _heavy(bound: kernels.Bound, home: Array) -> float:
+    """ρ of M + ρ AᵀA: zero where M is positive definite by itself, else of M's own size."""
+    q = [float(x) + 0.1 for x in home]
+    M = np.array(bound.mass(q), float)
+    if not M.size or (np.linalg.eigvalsh(M / _outer(M))[0] > MASSLESS and (np.diag(M) > 0).all()):
+        return 0.0
+    A = np.array(bound.still(q).A, float)
+    return float(np.max(np.diag(M), initial=0.0) / max(np.max(np.sum(A * A, axis=1), initial=0.0), 1e-300)) or 0.0
+
+
+def _outer(M: Array) -> Array:
+    d = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+    return np.asarray(np.outer(d, d))
 
 
 def _named(constraints: tuple[Constraint, ...]) -> tuple[Constraint, ...]:

@@ -73,13 +73,13 @@ def base_columns(robot: Robot, rotor: bool = False, friction: bool = False, seed
 
 @dataclass(frozen=True, eq=False)
 class Adaptive(Controller):
-    """Slotine and Li's controller. The law's states are the estimates of the named parameters, which start at the values
-    of the robot believed in; all others stay as believed.
+    """Slotine and Li's controller. The law's states are the estimates of the named parameters, which start at the
+    values of the robot believed in; all others stay as believed.
 
     `parameters`: names of the robot's regressor columns ("link3:m", "joint2:viscous", …), "base" for as many as are
     independent, or "all". `kd` [N m s/rad] is K_D, `rate` [1/s] Λ, `adaptation` Γ (one number, one per parameter, or a
-    symmetric matrix), `leakage` σ ≥ 0, which bounds π̂ where disturbances would let it wander. `rotor`: rotor inertias may
-    be adapted. `friction`: the robot's friction is compensated, and its coefficients may be adapted."""
+    symmetric matrix), `leakage` σ ≥ 0, which bounds π̂ where disturbances would let it wander. `rotor`: rotor inertias
+    may be adapted. `friction`: the robot's friction is compensated, and its coefficients may be adapted."""
 
     robot: Robot
     kd: Any
@@ -237,7 +237,7 @@ class Adaptive(Controller):
         rng = np.random.default_rng(1)
         q = self.robot.random_configuration(STATES * self.robot.n, seed=rng)
         qd, qdd = rng.normal(size=(2, *q.shape))
-        Y = self.robot.regressor(q, qd, qdd, **self.options)
+        Y = self.robot.regressor(q, qd, qdd, rotor=self.rotor, friction=self.friction)
         Y = Y.reshape(-1, Y.shape[-1])
         change, *_ = np.linalg.lstsq(Y[:, self.columns], Y @ (other - self.believed_parameters), rcond=1e-10)
         return np.asarray(self.believed_parameters[list(self.columns)] + change)

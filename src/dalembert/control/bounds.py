@@ -3,8 +3,8 @@
 Gravity is the gradient of U = −Σ g·(m_k p_k), so that the slope H = ∂g/∂q is made of second derivatives of positions.
 Where joint i comes before joint j, ∂²p/∂q_i ∂q_j = z_i × (z_j × (p − o_j)) if both turn, z_i × z_j if the later one
 slides, 0 if the earlier one does. Their lengths are at most the distance from joint j to the mass, which is at most the
-sum of the lengths between: |H_ij| ≤ B_ij for every q, and |xᵀ H x| ≤ |x|ᵀ B |x|. M is bounded in the same way. The bounds
-are proved (up to rounding); samples show how far off they may be at most.
+sum of the lengths between: |H_ij| ≤ B_ij for every q, and |xᵀ H x| ≤ |x|ᵀ B |x|. M is bounded in the same way. The
+bounds are proved (up to rounding); samples show how far off they may be at most.
 """
 
 from __future__ import annotations

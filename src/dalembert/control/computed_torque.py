@@ -1,4 +1,5 @@
-"""Computed torque, or inverse dynamics control: the arm made to behave as a mass on a spring, joint by joint.  Seed 003.
+"""Computed torque, or inverse dynamics control: the arm made to behave as a mass on a spring, joint by joint.  Seed
+003.
 
     τ = M(q) w + C(q, q̇) q̇ + g(q),        w = q̈_d + K_d (q̇_d − q̇) + K_p (q_d − q)
 

@@ -51,7 +51,7 @@ def _roots(G: TransferFunction, direction: complex) -> list[float]:
         return []
     roots = np.roots(p)
     scale = np.abs(roots).max() if roots.size else 0.0
-    kept = [r.real for r in roots if r.real > 1e-12 * scale and abs(r.imag) <= REAL * abs(r)]
+    kept = [float(r.real) for r in roots if r.real > 1e-12 * scale and abs(r.imag) <= REAL * abs(r)]
     return [_polished(p, x) for x in kept]
 
 

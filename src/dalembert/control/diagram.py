@@ -341,6 +341,9 @@ class Layout:
                 after[a.column] = max(after.get(a.column, 0.0), need)
             elif plan["leave"] == "left":
                 before[a.column - 1] = max(before.get(a.column - 1, 0.0), need)
+            if plan["enter"] == "right":  # an arrow's head, clear of where lines part
+                b = self._node[s.target]
+                after[b.column] = max(after.get(b.column, 0.0), ARROW)
         return before, after
 
     # ----------------------------------------------------------------------------------------------- lines and names
@@ -498,8 +501,8 @@ def _spans(text: str) -> str:
     return "".join(out)
 
 
-def _text(t: Text, extra: str = "") -> str:
-    return f'<text x="{_number(t.x)}" y="{_number(t.y)}" text-anchor="{t.anchor}"{extra}>{_spans(t.text)}</text>'
+def _text(t: Text) -> str:
+    return f'<text x="{_number(t.x)}" y="{_number(t.y)}" text-anchor="{t.anchor}" xml:space="preserve">{_spans(t.text)}</text>'
 
 
 def _arrow(wire: Wire) -> str:
@@ -510,11 +513,17 @@ def _arrow(wire: Wire) -> str:
     return '<polygon points="' + " ".join(f"{_number(a)},{_number(b)}" for a, b in corners) + '" fill="#000"/>'
 
 
-def _line(wire: Wire) -> str:
-    """The way, its end drawn back under the arrow's head."""
+def _line(wire: Wire, drawn: list[Wire]) -> str:
+    """The way from where it leaves others of its net, its end drawn back under the arrow's head."""
     (x, y), (px, py) = wire.points[-1], _before(wire)
     end = (x - 4 * ((x > px) - (x < px)), y - 4 * ((y > py) - (y < py)))
-    points = [p for k, p in enumerate(wire.points[:-1]) if k == 0 or p != wire.points[k - 1]]
+    shared = 1
+    for other in drawn:
+        if other.net == wire.net:
+            same = [a == b for a, b in zip(wire.points, other.points, strict=False)]
+            shared = max(shared, (same + [False]).index(False))
+    kept = wire.points[shared - 1 : -1]
+    points = [p for k, p in enumerate(kept) if k == 0 or p != kept[k - 1]]
     return f'<polyline points="{" ".join(f"{_number(a)},{_number(b)}" for a, b in [*points, end])}"/>'
 
 
@@ -545,7 +554,7 @@ def _write(diagram: Diagram) -> str:
         f'<rect width="{_number(width)}" height="{_number(height)}" fill="#fff"/>',
     ]
     parts.append('<g fill="none" stroke="#000" stroke-width="1.2" stroke-linejoin="round">')
-    parts += [_line(w) for w in L.wires]
+    parts += [_line(w, L.wires[:k]) for k, w in enumerate(L.wires)]
     parts.append("</g>")
     parts += [_arrow(w) for w in L.wires]
     parts += [f'<circle cx="{_number(x)}" cy="{_number(y)}" r="2.6" fill="#000"/>' for x, y in L.dots]

@@ -275,7 +275,7 @@ def inverse_kinematics() -> Diagram:
         block("J", "J^+(q)", 4, 1, tone="model"),
         block("integral", "1/s", 5, 1),
         terminal("q", "q", 6, 1),
-        block("fk", "forward kinematics", 4, 2, flip=True, tone="model"),
+        block("fk", "forward\nkinematics", 4, 2, flip=True, tone="model"),
     )
     signals = (
         Signal("wanted", "error", sign="+"),
@@ -317,6 +317,27 @@ def adaptive() -> Diagram:
     )
     equation = "τ = Y_r π̂ + K_D s, dπ̂/dt = Γ Y_r^T s"
     return Diagram("Adaptive control", nodes, signals, equation)
+
+
+def state_feedback() -> Diagram:
+    """u = u₀ − K (x − x₀)."""
+    nodes = (
+        terminal("u0", "u_0", 0, 0),
+        total("sum", 1, 0),
+        block("system", "ẋ = A x + B u", 2, 0, tone="plant"),
+        block("K", "K", 2, 1, flip=True, tone="servo"),
+        total("off", 3, 1),
+        terminal("x0", "x_0", 4, 1),
+    )
+    signals = (
+        Signal("u0", "sum", sign="+"),
+        Signal("sum", "system", "u"),
+        Signal("system", "off", "x", sign="+"),
+        Signal("x0", "off", sign="−", leave="left", enter="right"),
+        Signal("off", "K", leave="left"),
+        Signal("K", "sum", sign="−"),
+    )
+    return Diagram("State feedback", nodes, signals, "u = u_0 − K (x − x_0)")
 
 
 def loop(title: str, equation: str, law: str, inputs: str, output: str, system: str, measured: str) -> Diagram:

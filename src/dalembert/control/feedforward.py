@@ -2,9 +2,9 @@
 
     τ = M(q_d) q̈_d + C(q_d, q̇_d) q̇_d + g(q_d)  [+ K_p (q_d − q) + K_d (q̇_d − q̇)]
 
-The model's terms are those of the wanted state, not of the actual one: they can be computed beforehand. Alone they leave
-M ë + … = 0 with nothing that pulls back: an error in the start, the model or a disturbance grows, as in any arm that is
-let go. At q = q_d, q̇ = q̇_d feedforward and computed torque are the same.
+The model's terms are those of the wanted state, not of the actual one: they can be computed beforehand. Alone they
+leave M ë + … = 0 with nothing that pulls back: an error in the start, the model or a disturbance grows, as in any arm
+that is let go. At q = q_d, q̇ = q̇_d feedforward and computed torque are the same.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class Feedforward(Controller):
         wanted = _wanted_torque(self.robot, self.friction)
 
         def torque(q: Scalars, qd: Scalars, *r: Scalars) -> list[Scalar]:
-            return wanted(*r)  # type: ignore[no-any-return]
+            made: list[Scalar] = wanted(*r)
+            return made
 
         return joint_law(self.robot, "feedforward", self.gains, torque)
 
@@ -101,8 +102,8 @@ class FeedforwardPD(Controller):
 
     @classmethod
     def tuned(cls, robot: Robot, omega: float, zeta: float = 1.0) -> FeedforwardPD:
-        """Gains for a bandwidth ω [rad/s] and damping ζ at the largest inertia of each joint, and at least a fifth stiffer
-        than gravity can pull."""
+        """Gains for a bandwidth ω [rad/s] and damping ζ at the largest inertia of each joint, and at least a fifth
+        stiffer than gravity can pull."""
         return cls(robot, *torque_gains(robot, omega, zeta, 1.2))
 
     @property

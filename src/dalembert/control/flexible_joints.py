@@ -2,8 +2,9 @@
 
     M q̈ + c + g + K (q − θ) = 0,      B θ̈ + K (θ − q) = τ
 
-`FlexiblePD` regulates the motors and knows that the springs sag under gravity: θ_d = q_d + K⁻¹ g(q_d). `FlexibleLinearising`
-uses that the links' positions are a flat output: q̈ and q⃛ follow from (q, θ, q̇, θ̇), and τ makes q⁗ whatever is wanted.
+`FlexiblePD` regulates the motors and knows that the springs sag under gravity: θ_d = q_d + K⁻¹ g(q_d).
+`FlexibleLinearising` uses that the links' positions are a flat output: q̈ and q⃛ follow from (q, θ, q̇, θ̇), and τ
+makes q⁗ whatever is wanted.
 """
 
 from __future__ import annotations

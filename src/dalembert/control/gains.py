@@ -1,7 +1,7 @@
 """Gains: numbers that users give, looked at once; parameters of a law, by name; and what multiplies an error.
 
-A gain of n joints is one number for all, n numbers, or an n×n matrix that is symmetric and positive definite. Each entry
-is a parameter of the law, `kp_joint1` (or `kp_joint1_joint2` in a matrix), so that a batch may vary it.
+A gain of n joints is one number for all, n numbers, or an n×n matrix that is symmetric and positive definite. Each
+entry is a parameter of the law, `kp_joint1` (or `kp_joint1_joint2` in a matrix), so that a batch may vary it.
 """
 
 from __future__ import annotations
@@ -143,7 +143,8 @@ class Gains:
         return out
 
     def vary(self, given: Mapping[str, ArrayLike]) -> dict[str, Array]:
-        """Parameters of a batch from gains by symbol, (..., n) each (or (..., n, n) for a matrix, or a number for all)."""
+        """Parameters of a batch from gains by symbol, (..., n) each (or (..., n, n) for a matrix, or a number for
+        all)."""
         known = {g.symbol: g for g in self.each}
         out: dict[str, Array] = {}
         for symbol, value in given.items():

@@ -4,8 +4,8 @@ Of w = q̈_d + K_d ė + K_p e the constraint allows q̈* = P_q̈ w − M⁻¹A�
 
     τ = M q̈* + c + g + Aᵀ (λ_d + K_f ∫ (λ_d − λ) dt)
 
-moves the mechanism by the first part and presses with λ_d by the second: neither disturbs the other. With an exact model
-λ = λ_d at once; the integral, which needs λ measured, removes what a wrong model adds.
+moves the mechanism by the first part and presses with λ_d by the second: neither disturbs the other. With an exact
+model λ = λ_d at once; the integral, which needs λ measured, removes what a wrong model adds.
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ WORDS = ("independent joints will do", "feed the coupling forward", "the whole m
 
 @dataclass(frozen=True, eq=False)
 class IndependentLimits:
-    """Per joint (n,), over sampled configurations: effective `inertia`; `variation` of M_ii and `coupling` Σ_{j≠i} |M_ij|,
-    over it; damping ratio where M_ii is largest and smallest (`zeta`, (2, n)); `sag` [rad], the steady error that gravity
-    leaves without an integral, |g_i|/k_p at its largest."""
+    """Per joint (n,), over sampled configurations: effective `inertia`; `variation` of M_ii and `coupling` Σ_{j≠i}
+    |M_ij|, over it; damping ratio where M_ii is largest and smallest (`zeta`, (2, n)); `sag` [rad], the steady error
+    that gravity leaves without an integral, |g_i|/k_p at its largest."""
 
     joints: tuple[str, ...]
     inertia: Array
@@ -54,7 +54,7 @@ class IndependentLimits:
         return WORDS[0 if x < FAINT else 1 if x < STRONG else 2]
 
     def __str__(self) -> str:
-        rows = [("joint", "J", "variation", "coupling", "ζ", "gravity's sag", "")]
+        rows: list[tuple[str, ...]] = [("joint", "J", "variation", "coupling", "ζ", "gravity's sag", "")]
         for k, name in enumerate(self.joints):
             numbers = (self.inertia[k], self.variation[k], self.coupling[k])
             zeta = f"{self.zeta[0, k]:.2f} to {self.zeta[1, k]:.2f}"

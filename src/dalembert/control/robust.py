@@ -6,8 +6,8 @@
 With ‖M − M̂‖ ≤ δ_M, ‖c − ĉ‖ ≤ δ_C ‖q̇‖², ‖g − ĝ‖ ≤ δ_g the last term outweighs the model's error along s, and V = ½ sᵀMs
 has V̇ ≤ −sᵀK_D s outside the layer ‖s‖ < ε and V̇ ≤ −sᵀK_D s + ρ ε/4 within: ‖s‖ ends below
 √(m₁/m₀) min(ε, √(ρ ε / 4 k_D)), m₀ ≤ λ(M) ≤ m₁, and ‖e‖ below that over λ_min(Λ). (Bounds on c serve C too: a symmetric
-bilinear map is as large off its diagonal as on it.) Without a model M̂, Ĉ and ĝ are zero and the bounds those of the robot
-itself.  Slotine & Li 1991, §9.2; Spong 1992; the layer: Corless & Leitmann 1981.
+bilinear map is as large off its diagonal as on it.) Without a model M̂, Ĉ and ĝ are zero and the bounds those of the
+robot itself.  Slotine & Li 1991, §9.2; Spong 1992; the layer: Corless & Leitmann 1981.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class Uncertainty:
 class RobustControl(Controller):
     """Tracking within a known error, for every robot within an `Uncertainty` of the model.
 
-    `kd` [N m s/rad] is K_D, `rate` [1/s] Λ, `layer` ε [rad/s] trades the last error for smooth torques. `model`: M̂, Ĉ, ĝ
-    are the model's; without it they are zero, and the bounds must be those of the robot itself."""
+    `kd` [N m s/rad] is K_D, `rate` [1/s] Λ, `layer` ε [rad/s] trades the last error for smooth torques. `model`: M̂,
+    Ĉ, ĝ are the model's; without it they are zero, and the bounds must be those of the robot itself."""
 
     robot: Robot
     uncertainty: Uncertainty

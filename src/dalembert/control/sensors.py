@@ -2,7 +2,8 @@
 
     T ẏ = x − y
 
-A law measures states only: what it wants to know of forces is made a state by the sensor that every force has anyway."""
+A law measures states only: what it wants to know of forces is made a state by the sensor that every force has
+anyway."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ import numpy as np
 from dalembert.algorithms import composite, jacobians, linear, newton_euler
 from dalembert.algorithms import task_space as terms
 from dalembert.control.computed_torque import acceleration_gains
-from dalembert.control.conditions import Condition, Conditions, HOLDS, UNKNOWN, above, assumed, exact_model, positive
+from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, above, assumed, exact_model, positive
 from dalembert.control.controller import (
     Controller,
     believed,

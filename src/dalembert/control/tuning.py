@@ -1,7 +1,7 @@
 """Tuning a PID law by rule: from the gain and period at which a loop begins to oscillate, or from a step's answer.
 
 Ziegler & Nichols 1942; Pessen 1954; the table of seed 003. The relay experiment (Åström & Hägglund 1984) runs in
-`simulation.relay`.
+`relay`.
 """
 
 from __future__ import annotations

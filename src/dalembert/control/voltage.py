@@ -125,7 +125,8 @@ class VoltageControl(Controller):
     def conditions(self) -> Conditions:
         found = self.controller.conditions()
         lags = [
-            m.inductance / (m.resistance + self.current_gain.values[0]) for m in self.driven.motors if isinstance(m, DCMotor)
+            m.inductance / (m.resistance + self.current_gain.values[0]) for m in self.driven.motors if isinstance(m,
+            DCMotor)
         ]
         slowest = max(lags, default=0.0)
         lag = Condition(

@@ -6,13 +6,15 @@ purpose. It only matters where a moving joint's own body has no mass, or nothing
 
 from __future__ import annotations
 
+import math
+
 from dalembert.describe.chain import spatial_inertia
 from dalembert.describe.description import Description, Joint, Link
-from dalembert.spatial import Inertia, Pose
-from dalembert.spatial.vector import dot, matvec
+from dalembert.spatial import Inertia, Pose, rotation
+from dalembert.spatial.vector import add, dot, matvec, scale
 
-# Relative to the body's own size: rounding of the axis and of the centre of mass.
-NOTHING = 1e-12
+# Of the inertia that a joint carries: below it is nothing but the rounding of axes and centres of mass.
+NOTHING = 1e-13
 
 
 def motionless(d: Description) -> list[str]:
@@ -63,6 +65,11 @@ def _massless(link: Link) -> bool:
     return inertial is None or (inertial.mass == 0 and not any(inertial.inertia))
 
 
+def generic(i: int) -> float:
+    """A position for the i-th joint [rad or m] that is special for no mechanism."""
+    return 0.4 + (i + 1) * 0.6180339887498949 % 1.0
+
+
 class _Tree:
     """Links by name and joints by parent. No recursion: a chain may be longer than Python's stack."""
 
@@ -71,44 +78,47 @@ class _Tree:
         self._below: dict[str, list[Joint]] = {link.name: [] for link in d.links}
         for joint in d.joints:
             self._below[joint.parent].append(joint)
-        parent = {joint.child: joint.parent for joint in d.joints}
-        self._heavy: set[str] = set()  # links with mass somewhere from them on
-        for link in d.links:
-            name: str | None = None if _massless(link) else link.name
-            while name is not None and name not in self._heavy:
-                self._heavy.add(name)
-                name = parent.get(name)
+        self._carried = self._composites(d)
 
     def body_is_massless(self, root: str) -> bool:
         """Whether the link and all that is fixed to it has no mass and no inertia."""
         return all(_massless(self._links[name]) for name in self._body(root))
 
     def resists_nothing(self, joint: Joint) -> bool:
-        """Whether certainly no inertia about (or mass along) the axis follows the joint."""
-        if joint.child not in self._heavy:
-            return True
-        body = self._body(joint.child)
-        if any(below.kind != "fixed" for name in body for below in self._below[name]):
-            return False  # what another moving joint carries changes with its angle: nothing is certain
-        total = Inertia()
-        for name, T in body.items():
-            inertial = self._links[name].inertial
-            if inertial is not None:
-                total = total + spatial_inertia(inertial).to_parent(T)
+        """Whether no inertia about (or mass along) the axis follows the joint, wherever the joints behind it stand."""
+        total = self._carried[joint.child]
         if joint.kind == "prismatic":
             return bool(total.m == 0.0)
         about_axis = dot(joint.axis, matvec(total.I, joint.axis))
         size = max(abs(x) for row in total.I for x in row)
         return bool(abs(about_axis) <= NOTHING * size)
 
-    def _body(self, root: str) -> dict[str, Pose]:
-        """The link `root` and all that is fixed to it, each with its pose in root's frame."""
-        found = {root: Pose()}
-        stack = [root]
-        while stack:
-            name = stack.pop()
-            for joint in self._below[name]:
-                if joint.kind == "fixed":
-                    found[joint.child] = found[name] @ Pose.from_origin(joint.origin.xyz, joint.origin.rpy)
-                    stack.append(joint.child)
+    def _composites(self, d: Description) -> dict[str, Inertia]:
+        """Of each link, itself and all that it carries, in its frame: the joints at positions that are not special,
+        where an inertia is zero only if it is so everywhere."""
+        inertials = {name: link.inertial for name, link in self._links.items()}
+        total = {name: Inertia() if i is None else spatial_inertia(i) for name, i in inertials.items()}
+        children = {joint.child for joint in d.joints}
+        order = [joint for joint in d.joints if joint.parent not in children]
+        for joint in order:  # grows as it goes: parents first
+            order += self._below[joint.child]
+        for i, joint in reversed(list(enumerate(order))):
+            total[joint.parent] += total[joint.child].to_parent(_pose(joint, generic(i)))
+        return total
+
+    def _body(self, root: str) -> list[str]:
+        """The link `root` and all that is fixed to it."""
+        found = [root]
+        for name in found:
+            found += [joint.child for joint in self._below[name] if joint.kind == "fixed"]
         return found
+
+
+def _pose(joint: Joint, x: float) -> Pose:
+    """The child's frame in the parent's, the joint at x."""
+    T = Pose.from_origin(joint.origin.xyz, joint.origin.rpy)
+    if joint.kind == "fixed":
+        return T
+    if joint.kind == "prismatic":
+        return Pose(T.R, add(T.p, scale(x, matvec(T.R, joint.axis))))
+    return T @ Pose(rotation.about(joint.axis, math.cos(x), math.sin(x)))

@@ -33,10 +33,11 @@ def direction(v: Array, rest: ArrayLike) -> Array:
 @dataclass(frozen=True)
 class Columns:
     """Which parameters are looked for: the ten of every moving body (first moments and inertia about the joint frame's
-    origin), rotor inertias N² J_m, friction terms by name ("viscous", "coulomb", "coulomb+", "coulomb-", "offset"), springs.
+    origin), rotor inertias N² J_m, friction terms by name ("viscous", "coulomb", "coulomb+", "coulomb-", "offset"),
+    springs.
 
-    `coupling` G (n, n): motor speeds G q̇; a motor that turns with several joints has its own rotor inertia and friction,
-    which act on all of them. `fixed` parameters have known values."""
+    `coupling` G (n, n): motor speeds G q̇; a motor that turns with several joints has its own rotor inertia and
+    friction, which act on all of them. `fixed` parameters have known values."""
 
     robot: Robot
     friction: tuple[str, ...] = FRICTION
@@ -139,8 +140,8 @@ class Columns:
         return np.asarray(self._all(samples.q, samples.qd, samples.qdd, samples.rest) @ self.known)
 
     def blocks(self, samples: Samples, parallel: int = 1) -> Iterator[tuple[Array, Array]]:
-        """(Y, τ − what is known) piece by piece; with `parallel` D > 1 both low-pass filtered alike and one row kept of D
-        (the jumps of dry friction are then as smooth on the one side as on the other).  Gautier 1997."""
+        """(Y, τ − what is known) piece by piece; with `parallel` D > 1 both low-pass filtered alike and one row
+        kept of D (the jumps of dry friction are then as smooth on the one side as on the other).  Gautier 1997."""
         h = _low_pass(parallel)
         margin = len(h) // 2
         size = max(BLOCK // parallel, 1) * parallel

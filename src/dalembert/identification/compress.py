@@ -1,8 +1,8 @@
 """Hours of data in small triangles: R of the QR factorisation of [Y_b τ], piece by piece, joint by joint.
 
-LAPACK factors tall matrices at a tenth of the speed at which it multiplies them, so the pieces are multiplied: with R₁ of
-the first piece, Z = [Y τ] R₁⁻¹ has nearly orthogonal columns, ZᵀZ is summed without losing digits, and R = chol(ZᵀZ) R₁.
-(Summing YᵀY itself would square the condition number.)
+LAPACK factors tall matrices at a tenth of the speed at which it multiplies them, so the pieces are multiplied: with
+R₁ of the first piece, Z = [Y τ] R₁⁻¹ has nearly orthogonal columns, ZᵀZ is summed without losing digits, and R =
+chol(ZᵀZ) R₁. (Summing YᵀY itself would square the condition number.)
 
 The rows of a joint have zeros under the bodies it does not carry: each joint's rows are reduced in their own columns.
 Weights per joint can then still be chosen: they only scale its triangle.
@@ -84,7 +84,8 @@ class _Triangle:
 
 
 def compress(columns: Columns, base: Base, samples: Samples, parallel: int = 1) -> Compressed:
-    """[Y_b τ] of samples as triangles; torques of fixed parameters are taken off first, `parallel` as in `Columns.blocks`."""
+    """[Y_b τ] of samples as triangles; torques of fixed parameters are taken off first, `parallel` as in
+    `Columns.blocks`."""
     n, p = columns.robot.n, base.rank
     reach = columns.reach[:, columns.free][:, base.kept]
     places = [np.flatnonzero(row) for row in reach]

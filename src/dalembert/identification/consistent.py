@@ -4,10 +4,11 @@ A body is possible if and only if its pseudo-inertia is positive semidefinite (W
 
     J = (Σ h; hᵀ m) ⪰ 0,      Σ = ½ tr(I) 1 − I,
 
-mass, triangle inequalities and all. First the best fit, ‖R B π − ρ‖² on the compressed data with β = B π; then, among all
-that fit as well but for SLACK, the one nearest to the values given: what the data do not say stays as it was. Two ways: a semidefinite program (clarabel), and J = L Lᵀ with the logarithm of
-L's diagonal as unknowns (log-Cholesky; Rucker & Wensing 2022), which needs no solver. Either way the eigenvalues of the
-answer are computed from the answer.
+mass, triangle inequalities and all. First the best fit, ‖R B π − ρ‖² on the compressed data with β = B π; then,
+among all that fit as well but for SLACK, the one nearest to the values given: what the data do not say stays as it
+was. Two ways: a semidefinite program (clarabel), and J = L Lᵀ with the logarithm of L's diagonal as unknowns
+(log-Cholesky; Rucker & Wensing 2022), which needs no solver. Either way the eigenvalues of the answer are computed
+from the answer.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ def consistent(
     method: str = "sdp",
     positive: Sequence[str] = ("rotor", "viscous", "coulomb", "coulomb+", "coulomb-"),
 ) -> Consistent:
-    """The best fit among parameters that bodies can have; `near` are the values (of all columns) to stay by where the data
-    say nothing. Columns of the kinds in `positive` come out ≥ 0 (friction takes, it does not give)."""
+    """The best fit among parameters that bodies can have; `near` are the values (of all columns) to stay by where
+    the data say nothing. Columns of the kinds in `positive` come out ≥ 0 (friction takes, it does not give)."""
     if method not in METHODS:
         raise unknown("method", method, METHODS)
     if not columns.inertial:

@@ -23,8 +23,8 @@ SINGULAR = 1e-12  # of the smallest singular value of scaled columns against the
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """β (p,), its covariance (p, p), the residual standard deviation of each joint [N m] (n,), weights of the joints (n,),
-    and the condition number of the columns scaled to unit length."""
+    """β (p,), its covariance (p, p), the residual standard deviation of each joint [N m] (n,), weights of the
+    joints (n,), and the condition number of the columns scaled to unit length."""
 
     beta: Array
     covariance: Array
@@ -67,8 +67,8 @@ def least_squares(
     strength: Array | float = 0.0,
     inflation: Array | None = None,
 ) -> Estimate:
-    """β by ordinary least squares, or `weighted` by each joint's own residual, found by turns (a joint of 3 N m and one of
-    300 then count alike).
+    """β by ordinary least squares, or `weighted` by each joint's own residual, found by turns (a joint of 3 N m and
+    one of 300 then count alike).
 
     `prior` β₀ and `strength`, its inverse standard deviation: pulled towards CAD values where the log says little.
     `inflation` (n,) ≥ 1: by how much each joint's residual variance counts more."""

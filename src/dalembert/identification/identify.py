@@ -31,9 +31,10 @@ CONFIDENCE = 1.959963984540054  # standard deviations on either side of 95 %
 class Identification:
     """What a log says of a robot.
 
-    `estimate`: base parameters β with covariance, from the training part; `parameters`: values for all columns, those of
-    the physically consistent fit if there is one, else the description's with what the log says of β added in the least
-    way. `training`, `held_out`: residuals of β; `training_consistent`, `held_out_consistent`: those of `parameters`."""
+    `estimate`: base parameters β with covariance, from the training part; `parameters`: values for all columns,
+    those of the physically consistent fit if there is one, else the description's with what the log says of β added
+    in the least way. `training`, `held_out`: residuals of β; `training_consistent`, `held_out_consistent`: those of
+    `parameters`."""
 
     columns: Columns
     base_parameters: Base
@@ -128,7 +129,8 @@ class Identification:
 
     def summary(self) -> str:
         held = f", {100 * self.held_out.total:.2f} % held out" if self.held_out else ""
-        text = f"{self.base_parameters.rank} base parameters; residual {100 * self.training.total:.2f} % of the torques{held}"
+        rank, part = self.base_parameters.rank, 100 * self.training.total
+        text = f"{rank} base parameters; residual {part:.2f} % of the torques{held}"
         if self.consistent is not None:
             after = self.held_out_consistent or self.training_consistent
             word = "feasible" if self.consistent.feasible else "NOT feasible"
@@ -153,9 +155,11 @@ def identify(
     prior: float = 0.0,
     **preparation: Any,
 ) -> Identification:
-    """Base parameters of τ = Y π by least squares, and the physically consistent parameters nearest to the description's.
+    """Base parameters of τ = Y π by least squares, and the physically consistent parameters nearest to the
+    description's.
 
-    `data`: samples, several runs of them, or a log, which is prepared first (`preparation` are the options of `prepare`).
+    `data`: samples, several runs of them, or a log, which is prepared first (`preparation` are the options of
+    `prepare`).
     `friction`, `rotor`, `springs`, `coupling`, `fixed`: see `Columns`. `holdout`: the last part of each run, kept for
     judging. `method`: "ordinary", or "weighted" by each joint's residual. `physical`: "sdp", "log-cholesky" or None.
     `near`: where parameters stay that the data say nothing about; the robot's own values if not given. `parallel`: see
@@ -167,7 +171,7 @@ def identify(
     G = None if coupling is None else coupling_of(np.asarray(coupling, float))
     columns = Columns(robot, tuple(friction), rotor, springs, True, G, dict(fixed or {}))
     runs = _runs(robot, data, preparation)
-    cut = [int(round(len(run) * (1 - holdout))) for run in runs]
+    cut = [round(len(run) * (1 - holdout)) for run in runs]
     training = tuple(run.part(slice(0, k)) for run, k in zip(runs, cut, strict=True))
     held = tuple(run.part(slice(k, None)) for run, k in zip(runs, cut, strict=True) if k < len(run))
     b = base(columns)
@@ -275,8 +279,8 @@ def _poor(columns: Columns, b: Base, data: Compressed) -> SingularityError:
         worst = [b.names[b.kept[k]] for k in np.argsort(-np.abs(Vt[-1]))[:4]]
         what = f"{', '.join(worst)} cannot be told apart"
     return SingularityError(
-        f"the log does not excite {columns.robot.name!r} enough: {what}; record a richer motion (`excite` designs one), fix "
-        "what is known, or leave columns out"
+        f"the log does not excite {columns.robot.name!r} enough: {what}; record a richer motion (`excite` designs "
+        "one), fix what is known, or leave columns out"
     )
 
 

@@ -52,8 +52,8 @@ def _whiteness(e: Array) -> Array:
 
 
 def essential(data: Compressed, estimate: Estimate, worse: float = 0.02) -> tuple[NDArray[np.int64], list[float]]:
-    """The base parameters that are needed: stepwise, the one with the largest relative deviation is left out, as long as
-    the weighted residual grows by no more than `worse` of itself (Pham & Gautier).
+    """The base parameters that are needed: stepwise, the one with the largest relative deviation is left out, as
+    long as the weighted residual grows by no more than `worse` of itself (Pham & Gautier).
 
     Returns their places, and the residual (‖·‖ relative to the full fit) after each removal."""
     kept = np.arange(data.p)

@@ -19,16 +19,16 @@ CALLED = {"t": "time", "q": "position", "qd": "rate", "tau": "torque"}
 # Words that say what a column holds. "qdd" and commanded values are known so that they are not mistaken for another group.
 WORDS: dict[str, frozenset[str]] = {
     "commanded": frozenset(
-        "target desired des cmd command commanded ref reference setpoint goal error err filtered predicted".split()
+        ["target", "desired", "des", "cmd", "command", "commanded", "ref", "reference", "setpoint", "goal", "error", "err", "filtered", "predicted"]
     ),
-    "qdd": frozenset("qdd ddq qddot acc accel acceleration accelerations".split()),
-    "qd": frozenset("qd dq qdot vel velocity velocities speed speeds rate rates qp omega".split()),
-    "tau": frozenset("tau effort efforts torque torques trq force forces moment".split()),
-    "current": frozenset("current currents amps".split()),
-    "q": frozenset("q pos position positions angle angles theta encoder".split()),
-    "t": frozenset("t time timestamp timestamps stamp clock".split()),
-    "sec": frozenset("sec secs seconds".split()),
-    "nsec": frozenset("nsec nsecs nanosec nanosecs nanoseconds".split()),
+    "qdd": frozenset(["qdd", "ddq", "qddot", "acc", "accel", "acceleration", "accelerations"]),
+    "qd": frozenset(["qd", "dq", "qdot", "vel", "velocity", "velocities", "speed", "speeds", "rate", "rates", "qp", "omega"]),
+    "tau": frozenset(["tau", "effort", "efforts", "torque", "torques", "trq", "force", "forces", "moment"]),
+    "current": frozenset(["current", "currents", "amps"]),
+    "q": frozenset(["q", "pos", "position", "positions", "angle", "angles", "theta", "encoder"]),
+    "t": frozenset(["t", "time", "timestamp", "timestamps", "stamp", "clock"]),
+    "sec": frozenset(["sec", "secs", "seconds"]),
+    "nsec": frozenset(["nsec", "nsecs", "nanosec", "nanosecs", "nanoseconds"]),
 }
 # The order in which words are looked for: "joint position error" is no position, "joint velocity" no joint.
 PRIORITY = ("commanded", "qdd", "qd", "current", "tau", "nsec", "t", "sec", "q")

@@ -28,9 +28,9 @@ TEN = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """mass [kg] with its standard deviation, centre of mass in the frame [m] (zeros if there is no mass to speak of) with
-    its, and inertia (3, 3) about that centre; offsets [N m] of the joints that were fitted beside it. `present`: whether
-    the mass differs from zero by three deviations."""
+    """mass [kg] with its standard deviation, centre of mass in the frame [m] (zeros if there is no mass to speak
+    of) with its, and inertia (3, 3) about that centre; offsets [N m] of the joints that were fitted beside it.
+    `present`: whether the mass differs from zero by three deviations."""
 
     mass: float
     mass_deviation: float

@@ -17,8 +17,9 @@ Array = NDArray[np.float64]
 
 
 def identified(columns: Columns, parameters: Array) -> Robot:
-    """The robot whose bodies, rotors and friction are the parameters (of all columns). What was lumped into a moving body
-    is carried by the link that its joint moves; links fixed to it keep shapes and frames, and weigh nothing."""
+    """The robot whose bodies, rotors and friction are the parameters (of all columns). What was lumped into a
+    moving body is carried by the link that its joint moves; links fixed to it keep shapes and frames, and weigh
+    nothing."""
     robot = columns.robot
     values = dict(zip(columns.all_names, np.asarray(parameters, float).tolist(), strict=True))
     links = _links(robot, parameters) if columns.inertial else {}

@@ -12,9 +12,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """A recorded motion on the joints' side: times t (N,) [s], increasing; positions q (N, n) [rad, m]; torques tau (N, n)
-    [N m, N] as the drives applied them; rates qd (N, n) if they were recorded. `joints` are the robot's joints in the
-    order of the columns, `source` where it came from, `notes` what was done to it while reading, in sentences."""
+    """A recorded motion on the joints' side: times t (N,) [s], increasing; positions q (N, n) [rad, m]; torques tau
+    (N, n) [N m, N] as the drives applied them; rates qd (N, n) if they were recorded. `joints` are the robot's
+    joints in the order of the columns, `source` where it came from, `notes` what was done to it while reading, in
+    sentences."""
 
     t: Array
     q: Array

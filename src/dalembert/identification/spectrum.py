@@ -15,6 +15,9 @@ Array = NDArray[np.float64]
 WINDOW = (0.35875, -0.48829, 0.14128, -0.01168)
 NOISE_BAND = (0.6, 0.95)  # of half the sampling rate: nothing that an arm does lies there
 HIGHEST = 0.4  # of the sampling rate: a cut-off above it filters nothing
+# Of the motion's own bandwidth: below so many times, the corners that friction makes in the torques are lost; above so
+# many, what moves is no longer a rigid arm.
+LEAST, MOST = 7.0, 30.0
 
 
 def density(x: Array, step: float) -> tuple[Array, Array]:
@@ -42,10 +45,30 @@ def meeting(f: Array, P: Array, floor: Array) -> float:
     return float(f[int(np.argmin(cost))])
 
 
+def bandwidth(f: Array, P: Array, floor: Array) -> float:
+    """The frequency [Hz] below which 99 % of the power of the rates lies, of the quickest joint: that of the motion itself."""
+    signal = np.maximum(P - floor, 0.0) * (f**2 * (f <= meeting(f, P, floor)))[:, None]
+    total = np.cumsum(signal, axis=0)
+    return float(f[np.argmax(total >= 0.99 * total[-1], axis=0)].max())
+
+
+def spectra(q: Array, tau: Array, step: float, joints: tuple[str, ...], cutoff: float | None) -> Spectra:
+    """Spectra of a stretch of a log, with the cut-off given, or chosen: where torques and positions both still carry more
+    signal than noise, within 7 to 30 times the bandwidth of the motion; none if that is beyond what the samples hold."""
+    f, P = density(q, step)
+    _, T = density(tau, step)
+    p, t = floor_of(f, P), floor_of(f, T)
+    q_meets, tau_meets, motion = meeting(f, P, p), meeting(f, T, t), bandwidth(f, P, p)
+    if cutoff is None:
+        cutoff = float(np.clip(min(q_meets, tau_meets), LEAST * motion, MOST * motion))
+        cutoff = cutoff if cutoff < HIGHEST / step else np.inf
+    return Spectra(f, P, T, p, t, q_meets, tau_meets, motion, cutoff, joints)
+
+
 @dataclass(frozen=True, eq=False)
 class Spectra:
     """Power densities of q and tau (F, n) over frequencies f (F,) [Hz], their noise floors (n,), and the frequencies at
-    which each meets its floor; `cutoff` [Hz], what was chosen (inf: none)."""
+    which each meets its floor; `motion` [Hz], the motion's own bandwidth; `cutoff` [Hz], what was chosen (inf: none)."""
 
     f: Array
     q: Array
@@ -54,6 +77,7 @@ class Spectra:
     tau_floor: Array
     q_meets: float
     tau_meets: float
+    motion: float
     cutoff: float
     joints: tuple[str, ...]
 

@@ -118,7 +118,7 @@ def even(
         raise InputError(
             f"{table.source}: the samples are uneven: steps {np.diff(t).min():.3g} … {np.diff(t)[np.diff(t) < GAP * step].max():.3g} s"
         )
-    if missing < 0 or missing > 0.3 * len(t) or spread > WILD and resample != "force":
+    if missing < 0 or missing > 0.3 * len(t) or (spread > WILD and resample != "force"):
         raise InputError(
             f"{table.source}: the times are too uneven to be those of one clock (steps {np.diff(t).min():.3g} … "
             f"{np.diff(t).max():.3g} s, commonly {step:.3g} s): give rate=… [Hz] if the samples are even, or resample='force'"

@@ -101,22 +101,26 @@ def _twins(
 def in_degrees(robot: Robot, q: Array) -> str | None:
     """The evidence that positions are degrees, in words; None if there is none.
 
-    Either some joint lies outside its limits most of the time, and all lie inside once π/180 is applied; or a joint
-    without limits turns so far that nobody would have meant radians, and has integers nowhere near."""
+    Either the joints lie outside their limits for much of the log, and hardly do once π/180 is applied; or one without
+    limits turns further than cables allow."""
     turning = np.array([c.kind == "revolute" for c in robot.model.coordinates])
     if not turning.any():
         return None
     lower, upper = robot.limits.lower, robot.limits.upper
     slack = 0.05 * np.where(np.isfinite(upper - lower), upper - lower, 1.0)
-    outside = ((q < lower - slack) | (q > upper + slack)).mean(axis=0)
-    inside = ((q * DEGREE >= lower - slack) & (q * DEGREE <= upper + slack)).all(axis=0)
+
+    def outside(x: Array) -> Array:
+        return np.asarray(((x < lower - slack) | (x > upper + slack)).mean(axis=0))
+
+    plain, converted = outside(q), outside(q * DEGREE)
     far = np.abs(q).max(axis=0)
-    for j in np.flatnonzero(turning & (outside > 0.3)):
-        if inside[turning].all() and far[j] > 2 * np.pi:
-            return (
-                f"{robot.joint_names[j]!r} lies between {q[:, j].min():.4g} and {q[:, j].max():.4g}, outside its limits "
-                f"{lower[j]:.3g} … {upper[j]:.3g} rad for {100 * outside[j]:.0f} % of the log, and inside if these are degrees"
-            )
+    j = int(np.argmax(np.where(turning, plain, -1.0)))
+    if plain[turning].mean() > 0.15 and converted[turning].mean() < 0.4 * plain[turning].mean() and far[j] > 2 * np.pi:
+        return (
+            f"{robot.joint_names[j]!r} lies between {q[:, j].min():.4g} and {q[:, j].max():.4g}, outside its limits "
+            f"{lower[j]:.3g} … {upper[j]:.3g} rad for {100 * plain[j]:.0f} % of the log, and would for {100 * converted[j]:.0f} % "
+            "if these are degrees"
+        )
     free = turning & ~np.isfinite(upper - lower)
     for j in np.flatnonzero(free & (far > 10 * np.pi)):
         return f"{robot.joint_names[j]!r} turns to {far[j]:.4g}, which would be {far[j] / (2 * np.pi):.1f} turns in radians"

@@ -81,6 +81,10 @@ class Adaptive:
         return self._compiled(self.loop.rate, self.loop.size, "rate")
 
     @cached_property
+    def _slope(self) -> Kernel:
+        return self._rate.derivative("v")
+
+    @cached_property
     def _take(self) -> Kernel:
         return self._compiled(self.loop.take, self.loop.size, "sample")
 
@@ -114,7 +118,7 @@ class Adaptive:
         """∂f/∂x for implicit methods, unless a law in Python is part of it."""
         if self.method not in STIFF or self.always:
             return None
-        slope, n = self._rate.derivative("v"), self.loop.size
+        slope, n = self._slope, self.loop.size
 
         def jacobian(t: float, X: Array) -> Array:
             v = np.concatenate(([t], X, self._signals(t), self._noise(), self.parameters))
@@ -222,11 +226,15 @@ class Adaptive:
             self.next += 1
 
     def _failed(self, said: str | None) -> None:
-        row = np.concatenate(([self.t], self.X, self._signals(self.t), self._noise(), self.parameters))
-        with np.errstate(all="ignore"):
-            Y = np.asarray(self._observe(row)) if self.loop.observed else np.empty(0)
+        """The sentence of a step that could not be made: an input that is no number there or just after, or else."""
+        found, Y = self.fault, np.empty(0)
+        after = self.t + 100 * np.spacing(max(self.t, float(self.times[-1]) * 1e-6))
+        for t in (after, self.t):
+            row = np.concatenate(([t], self.X, self._signals(t), self._noise(), self.parameters))
+            with np.errstate(all="ignore"):
+                Y = np.asarray(self._observe(row)) if self.loop.observed else np.empty(0)
+            found = found or bad_input(self.loop, t, Y)
         remedy = f"{self.method} gave up: {said}"
-        found = self.fault or bad_input(self.loop, self.t, Y)
         self.record.end(DIVERGED, found or blown(self.plant, self.loop, self.t, self.X, Y, remedy))
 
     def _limits(self, a: float, b: float, dense: Callable[[float], Array]) -> bool:

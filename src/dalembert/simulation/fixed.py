@@ -64,6 +64,8 @@ def integrate(
             raise unknown(f"input of {flow.name!r}", name, flow.inputs)
     rollout = rollout_of(flow, method, held, iterations)
     x = _numbers("x0", x0, (len(flow.states),), f"the states of {flow.name!r}, {_listed(flow.states)}")
+    if flow.check is not None:
+        flow.check(x)
     free = [name for name in flow.inputs if name not in held]
     inputs = _inputs(flow, free, u, steps)
     p = _parameters(parameters or {})

@@ -52,7 +52,7 @@ def robot_flow(
     if momenta:
         if friction or f_tip or payload is not False:
             raise InputError(
-                "with momenta=True there is no friction, f_tip or payload: that form is for the energy's sake"
+                "with momenta=True there is no friction and no f_tip, nor a payload: that form is for the energy's sake"
             )
         return _in_momenta(robot, energies)
     options = kernels.check_options(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dalembert.simulation.run import Run
 
 TITLES = {
-    "q": "position", "qd": "rate", "tau": "drive", "u": "input", "energies": "energy", "multipliers": "multiplier",
+    "q": "position", "qd": "rate", "tau": "input", "u": "input", "energies": "energy", "multipliers": "multiplier",
     "x": "state", "reference": "reference", "controller": "state of the law",
 }  # fmt: skip
 MOST = 8  # lines that a legend inside a panel can name
@@ -21,7 +21,7 @@ MOST = 8  # lines that a legend inside a panel can name
 
 def draw(run: Run, what: tuple[str, ...], axes: Any = None) -> Any:
     """One panel for each group or column, time along the bottom."""
-    wanted = what or tuple(name for name in ("q", "qd", "tau", "energies") if run.groups[name])
+    wanted = what or tuple(name for name in ("q", "qd", "tau", "energies") if run.groups[name] and _told(run, name))
     if not wanted:
         wanted = ("x",)
     plt = pyplot()
@@ -40,12 +40,18 @@ def draw(run: Run, what: tuple[str, ...], axes: Any = None) -> Any:
     for panel, name in zip(panels, wanted, strict=True):
         _panel(panel, run, name)
     panels[-1].set_xlabel("time [s]")
+    figure.align_ylabels(panels)
     return figure
+
+
+def _told(run: Run, name: str) -> bool:
+    """Inputs that are zero all along say nothing."""
+    return name != "tau" or bool(run.group("tau").any())
 
 
 def _panel(panel: Any, run: Run, name: str) -> None:
     run[name]  # refused in words if it is not there
-    names = run.groups.get(name, (name,))
+    names = (name,) if name in run.columns else run.groups[name]
     lines = []
     for column in names:
         (line,) = panel.plot(run.t, run[column], lw=1.4, label=_short(column, name))

@@ -14,14 +14,14 @@ PATIENCE = 1.0  # [s] before a bar appears
 
 class Progress:
     """Called with the part of a run that is done. `show`: None draws a bar on a terminal once a run takes longer than a
-    second, True draws it at once, False never, a function is called with the part done."""
+    second, True at once, False never, a function is called with the part done."""
 
     def __init__(self, show: bool | Callable[[float], Any] | None, title: str) -> None:
         if not (show is None or isinstance(show, bool) or callable(show)):
             raise InputError(f"progress is None, True, False or a function of the part done; got {type(show).__name__}")
         self.title, self.began = title, time.monotonic()
         self.hook = show if callable(show) else None
-        self.wanted = show if isinstance(show, bool) else self.hook is None and sys.stderr.isatty()
+        self.wanted = show is not False and self.hook is None and sys.stderr.isatty()
         self.patience = 0.0 if show is True else PATIENCE
         self.bar: Any = None
 

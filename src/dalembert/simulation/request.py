@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import switch
+from dalembert.arguments import switch, three
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow
 from dalembert.lagrange.system import LagrangianSystem
@@ -22,7 +23,7 @@ from dalembert.simulation.closed import DISTURBANCE, closed
 from dalembert.simulation.draws import Distribution, Noise, key_of
 from dalembert.simulation.fixed import checked, rollout_of
 from dalembert.simulation.flows import PAYLOAD, WRENCH, lagrangian_flow, robot_flow
-from dalembert.simulation.measures import START, Measure, chosen, measured
+from dalembert.simulation.measures import START, Measure, chosen, errors_of, measured
 from dalembert.simulation.plan import Column, Plan
 from dalembert.simulation.steps import METHODS
 from dalembert.simulation.systems import Options, plant_of
@@ -82,21 +83,40 @@ def law_of(controller: Any) -> Law | None:
     return law
 
 
+@dataclass(frozen=True, eq=False)
+class Same:
+    """Something known by what it is, not by what it is like: a key of the memos below, so that a batch asked for again
+    is not traced again."""
+
+    it: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.it is other.it
+
+    def __hash__(self) -> int:
+        return id(self.it)
+
+
+@lru_cache(maxsize=32)
+def _robot_flow(robot: Same, friction: bool, f_tip: bool, payload: Any) -> Flow:
+    return robot_flow(robot.it, friction=friction, f_tip=f_tip, energies=True, payload=payload)
+
+
 def flow_of(system: Any, friction: Any, payload: Any, named: Sequence[str]) -> Flow:
     """The system's flow with what is varied by name among its inputs: a load, a wrench, parameters of a Lagrangian."""
     if isinstance(system, Robot) and not isinstance(friction, str):
-        loaded = payload is not None or any(name in PAYLOAD for name in named)
-        if payload is None:
-            payload = True if any(name in PAYLOAD[1:] for name in named) else (0.0, 0.0, 0.0)
+        carried: Any = False
+        if payload is not None:
+            carried = payload if isinstance(payload, bool) else three("payload", payload)
+        elif any(name in PAYLOAD for name in named):
+            carried = True if any(name in PAYLOAD[1:] for name in named) else (0.0, 0.0, 0.0)
         wrench = any(name in WRENCH for name in named)
-        carried = payload if loaded else False
-        rough = switch("friction", friction or False)
-        return robot_flow(system, friction=rough, f_tip=wrench, energies=True, payload=carried)
+        return _robot_flow(Same(system), switch("friction", friction or False), wrench, carried)
     if payload is not None:
         which = f"a {type(system).__name__}" if not isinstance(system, Robot) else f"friction={friction!r}"
         raise InputError(f"payload= is for a Robot without sticking joints, and not to be had with {which}")
     if isinstance(system, LagrangianSystem):
-        known = {str(s): s for s in system.parameters}
+        known = {str(s) for s in (*system.parameters, *system.free_parameters)}
         varied = [name for name in named if name in known]
         rough = True if friction is None else friction
         return lagrangian_flow(system, friction=rough, energies=True, parameters=varied)
@@ -113,8 +133,7 @@ def request(
     flow = flow_of(system, friction, payload, (*given, *added))
     dt, steps = _time(duration, dt)
     rows = chosen(measures)
-    given, loop = _closed(flow, law, reference, given, added, steps, dt)
-    whole = measured(loop, law, rows, error)
+    given, loop, whole = _closed(flow, law, reference, given, added, steps, dt, rows, error)
     if every is None or (isinstance(keep, str) and keep == "final"):
         every = 1
     checked(whole, dt, steps, every, 0.0, method, None)
@@ -164,17 +183,32 @@ def _time(duration: Any, dt: Any) -> tuple[float, int]:
     return float(dt), whole
 
 
+@lru_cache(maxsize=32)
+def _loops(
+    flow: Flow, law: Same, reference: Any, disturbed: tuple[str, ...], rows: tuple[Any, ...], error: Any
+) -> tuple[Flow, Flow]:
+    """The closed loop, and that with its measures."""
+    followed = reference.it if isinstance(reference, Same) else reference
+    loop = flow if law.it is None else closed(flow, law.it, followed, disturbed=disturbed)
+    return loop, measured(loop, law.it, dict(rows), error if error is None else dict(error))
+
+
 def _closed(
-    flow: Flow, law: Law | None, reference: Any, given: dict[str, Any], added: dict[str, Any], steps: int, dt: float
-) -> tuple[dict[str, Any], Flow]:
-    """The loop, and everything given by the names of its inputs."""
-    if law is None:
-        if reference is not None:
-            raise InputError("a reference is what a controller follows, and there is none")
-        disturbed, loop = [], flow
-    else:
-        disturbed = [name for name in added if name in law.outputs]
-        loop = closed(flow, law, reference, disturbed=disturbed)
+    flow: Flow, law: Law | None, reference: Any, given: dict[str, Any], added: dict[str, Any], steps: int, dt: float,
+    rows: dict[str, Measure], error: Any,
+) -> tuple[dict[str, Any], Flow, Flow]:  # fmt: skip
+    """Everything given by the names of the loop's inputs, the loop, and that with its measures."""
+    if law is None and reference is not None:
+        raise InputError("a reference is what a controller follows, and there is none")
+    disturbed = tuple(name for name in added if law is not None and name in law.outputs)
+    motion = isinstance(reference, Reference) or reference is None
+    followed = Same(reference) if motion else tuple(finite("reference", reference).reshape(-1).tolist())
+    if not motion and np.ndim(reference) != 1 and law is not None:
+        closed(flow, law, reference)  # refused there
+    if error is not None:
+        errors_of(flow if law is None else closed(flow, law, disturbed=disturbed), law, error)
+    wanted = None if error is None else tuple(error.items())
+    loop, whole = _loops(flow, Same(law), followed, disturbed, tuple(rows.items()), wanted)
     result = dict(given)
     if law is not None and isinstance(reference, Reference) and any(name in loop.inputs for name in law.follows):
         sampled = np.concatenate(reference(dt * np.arange(steps)), -1)  # held over each step
@@ -191,7 +225,7 @@ def _closed(
     for name in given:
         if name not in loop.inputs:
             raise unknown(f"parameter of {loop.name!r}", name, loop.inputs)
-    return result, loop
+    return result, loop, whole
 
 
 def _usual(name: str, law: Law | None, loop: Flow) -> float:

@@ -44,7 +44,8 @@ class Run:
     """A run of one system: `columns` by name, all of one length, and `groups` of them that belong together.
 
     t (rows,) [s]; q, qd, u (what reached the system), x (all its states), reference, energy and whatever was observed,
-    each as `run.name` or `run["name"]`: a group gives (rows, m), a column (rows,).
+    each as `run.name` or `run["name"]`: a group gives (rows, m), a column (rows,). Where a column bears the name of a
+    group, `run["x"]` is the column.
     `ok`: it ran to its end. `message`: how it ended. `events`: limits reached."""
 
     name: str
@@ -70,9 +71,13 @@ class Run:
         if name in self.columns:
             return self.columns[name]
         if name in self.groups:
-            picked = [self.columns[key] for key in self.groups[name]]
-            return np.stack(picked, -1) if picked else np.empty((len(self.columns["t"]), 0))
+            return self.group(name)
         raise unknown(f"column of the run of {self.name!r}", name, [*self.groups, *self.columns])
+
+    def group(self, name: str) -> Array:
+        """The columns of a group side by side, (rows, m)."""
+        picked = [self.columns[key] for key in self.groups[name]]
+        return np.stack(picked, -1) if picked else np.empty((len(self.columns["t"]), 0))
 
     def __contains__(self, name: object) -> bool:
         return name in self.columns or name in self.groups
@@ -99,22 +104,22 @@ class Run:
     @property
     def q(self) -> Array:
         """Positions, (rows, n)."""
-        return self["q"]
+        return self.group("q")
 
     @property
     def qd(self) -> Array:
         """Their rates, (rows, n)."""
-        return self["qd"]
+        return self.group("qd")
 
     @property
     def x(self) -> Array:
         """All states of the system, (rows, states)."""
-        return self["x"]
+        return self.group("x")
 
     @property
     def u(self) -> Array:
         """What reached the system: commands and given inputs, limited, with disturbances, (rows, inputs)."""
-        return self["u"]
+        return self.group("u")
 
     @property
     def tau(self) -> Array:
@@ -122,26 +127,26 @@ class Run:
         if self.drive != "torque":
             named = ", ".join(self.groups["tau"][:3])
             raise InputError(f"the inputs of {self.name!r} are not torques but {named}: run.u")
-        return self["tau"]
+        return self.group("tau")
 
     @property
     def reference(self) -> Array:
         """Where the system should have been, (rows, m)."""
         if not self.groups["reference"]:
             raise InputError(f"this run of {self.name!r} followed no reference")
-        return self["reference"]
+        return self.group("reference")
 
     @property
     def multipliers(self) -> Array:
         """λ of the constraints, (rows, k): τ = M q̈ + h + Aᵀλ."""
-        return self["multipliers"]
+        return self.group("multipliers")
 
     @property
     def energy(self) -> Array:
         """All that is stored [J], (rows,)."""
         if not self.groups["energies"]:
             raise InputError(f"{self.name!r} observes no energy: an output whose name ends in {ENERGY!r} would be one")
-        return np.asarray(self["energies"].sum(-1))
+        return np.asarray(self.group("energies").sum(-1))
 
     # --------------------------------------------------------------------------------------------------- the books
     def audit(self, tolerance: float = 1e-6) -> Audit:
@@ -153,8 +158,10 @@ class Run:
             )
         work, loss, H = self["work"], self["loss"], self.energy
         gaps = H - H[0] - work + loss
-        parts = self["energies"]
-        scale = max(float(np.ptp(parts, axis=0).max()), float(np.abs(work).max()), float(np.abs(loss).max()))
+        parts = [*self.group("energies").T, work, loss]
+        scale = max(float(np.ptp(part)) for part in parts)
+        if "kinetic_energy" in self.columns:  # in play even where it stays what it is
+            scale = max(scale, float(self["kinetic_energy"].max()))
         largest = float(np.abs(gaps).max())
         relative = largest / scale if scale > 0 else (0.0 if largest == 0 else np.inf)
         passive = bool((H - H[0] - work <= tolerance * scale).all())

@@ -106,7 +106,8 @@ def simulate(
     deviations = _per_measure("noise", noise, law, plant)
     _check_sensors(loop, plant, deviations, asked, way)
     bar = Progress(progress, plant.flow.name)
-    drawn = SensorNoise(np.array(deviations), _seed(seed)) if deviations is not None else None
+    number = _seed(seed)
+    drawn = SensorNoise(np.array(deviations), number) if deviations is not None else None
     X0 = np.array(loop.start(_start(plant, q0, qd0, x0).tolist()))
     parameters = np.array(list(law.parameters.values()) if law else [], float)
     fences = _fences(limits, plant, X0)
@@ -252,7 +253,9 @@ def _start(plant: Plant, q0: Any, qd0: Any, x0: Any) -> Array:
     if x0 is not None:
         if q0 is not None or qd0 is not None:
             raise InputError("x0 is the whole state: give it, or q0 and qd0")
-        return _vector("x0", x0, (len(flow.states),), flow.states)
+        x, p = _vector("x0", x0, (len(flow.states),), flow.states), flow.positions
+        plant.start(x[: plant.n], x[p : p + plant.n])  # refuses a state off its constraints
+        return x
     if q0 is None:
         if plant.n or not flow.states:
             raise InputError(f"give q0, where {flow.name!r} begins: {_names(flow.states[: plant.n])}")
@@ -485,11 +488,10 @@ def _torque_limits(value: Any, plant: Plant) -> tuple[tuple[float, float], ...] 
             raise InputError(f"the inputs of {plant.flow.name!r} are not the torques of a robot's joints: give numbers")
         value = plant.robot.limits.effort
     try:
-        numbers = np.asarray(value, float)
-        if numbers.shape == (2, len(drives)) or (isinstance(value, tuple) and len(value) == 2 and numbers.ndim != 1):
-            lower, upper = (np.broadcast_to(part, (len(drives),)) for part in numbers)
+        if isinstance(value, (tuple, list, np.ndarray)) and len(value) == 2 and any(np.ndim(part) for part in value):
+            lower, upper = (np.broadcast_to(np.asarray(part, float), (len(drives),)) for part in value)
         else:
-            upper = np.broadcast_to(numbers, (len(drives),))
+            upper = np.broadcast_to(np.asarray(value, float), (len(drives),))
             lower = -upper
     except (TypeError, ValueError):
         raise InputError(

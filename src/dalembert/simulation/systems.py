@@ -145,7 +145,8 @@ def _robot(robot: Robot, options: Options) -> Plant:
         more: list[Scalar] = [spring_energy(model, q)] if springs else []
         more.append(_supply(model, q, qd, u, options))
         if rough:
-            more.append(_friction_power(model, q, qd, flow.rate(t, x, u)[n:], u, options))
+            qdd = flow.rate(t, x, u)[n:] if model.friction_by_load else []
+            more.append(_friction_power(model, q, qd, qdd, u, options))
         return [*seen, *more]
 
     outputs = (

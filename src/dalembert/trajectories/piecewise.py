@@ -22,8 +22,7 @@ ROUNDER = 1.5 * 2.0**52  # adding and subtracting it rounds to a whole number
 @dataclass(frozen=True, eq=False, repr=False)
 class Piecewise(Trajectory):
     """x(t) = Σ_k c_ik (t − t_i)^k for t_i ≤ t ≤ t_{i+1}: `breaks` (p + 1,) from 0 on, `coefficients` (p, degree + 1, m)
-    in
-    rising powers. With `repeats` it goes on with the period of its last break; else it rests before and after."""
+    in rising powers. With `repeats` it goes on with the period of its last break; else it rests before and after."""
 
     breaks: Array
     coefficients: Array
@@ -204,8 +203,7 @@ def hermite(h: Array, left: Sequence[Array], right: Sequence[Array]) -> Array:
 
 def phases(durations: Sequence[float], top: Sequence[float], order: int, start: Sequence[float]) -> tuple[Array, Array]:
     """Breaks and coefficients (p, order + 1, 1) of a motion whose derivative of this order is constant in each phase,
-    from
-    a state (x, ẋ, …) on. Phases of no length are left out."""
+    from a state (x, ẋ, …) on. Phases of no length are left out."""
     state = [float(x) for x in start]
     breaks, rows = [0.0], []
     for h, value in zip(durations, top, strict=True):

@@ -27,9 +27,8 @@ def cubic(
     robot: Robot | None = None,
 ) -> Piecewise:
     """The cubic with given positions and velocities at its ends. From rest to rest over a distance d in time T its
-    speed
-    is at most 3d/2T and its acceleration 6d/T². Without a duration, the shortest that keeps the limits (from rest to
-    rest only)."""
+    speed is at most 3d/2T and its acceleration 6d/T². Without a duration, the shortest that keeps the limits (from rest
+    to rest only)."""
     states = ((start_velocity, end_velocity),)
     return _between(start, end, duration, states, (velocity, acceleration, jerk), robot)
 
@@ -85,8 +84,7 @@ def minimum_jerk(
     robot: Robot | None = None,
 ) -> Piecewise:
     """The motion from rest to rest with the least ∫ x⃛² dt: x = a + (b − a)(10σ³ − 15σ⁴ + 6σ⁵), σ = t/T. Its speed is
-    at most
-    15d/8T, its acceleration 10d/√3T², its jerk 60d/T³.  Flash and Hogan 1985."""
+    at most 15d/8T, its acceleration 10d/√3T², its jerk 60d/T³.  Flash and Hogan 1985."""
     return _between(start, end, duration, ((0.0, 0.0), (0.0, 0.0)), (velocity, acceleration, jerk), robot)
 
 

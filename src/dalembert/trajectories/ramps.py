@@ -50,8 +50,7 @@ def s_curve(
     synchronise: str = "path",
 ) -> Piecewise:
     """The fastest from rest to rest under limits of velocity, acceleration and jerk, up to seven phases of constant
-    jerk.
-    `jerk_limited` begins and ends with any velocity and acceleration."""
+    jerk. `jerk_limited` begins and ends with any velocity and acceleration."""
     a, b = ends(start, end)
     known = bounds(len(a), robot, velocity, acceleration, jerk)
     known.needed("velocity", "acceleration", "jerk")

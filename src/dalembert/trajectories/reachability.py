@@ -3,7 +3,8 @@
 With x = ṡ² and u = s̈ = x′/2, limits of torque, velocity and acceleration are rows α u + β x ≤ γ. On each interval of
 the grid u is constant, so that x at its end is x + 2hu. Backwards from the end: which x can still reach the next set, a
 linear program of two unknowns. Forwards from the start: the largest u that stays in those sets, a program of one. Both
-are solved in closed form. Points where a row's α vanishes need no care.  Pham and Pham 2018.
+are solved in closed form. Points where a row's α vanishes need no care. Taking the largest u each time is best as the
+grid gets finer; on a coarse one a smaller x now may allow a larger one later, by a little.  Pham and Pham 2018.
 """
 
 from __future__ import annotations

@@ -203,9 +203,9 @@ def random_fourier(
     known = bounds(robot.n, robot, None, acceleration)
     rng = np.random.default_rng(seed)
     a, b = rng.standard_normal((2, harmonics, robot.n))
-    middle = np.where(
-        np.isfinite(known.lower) & np.isfinite(known.upper), 0.5 * (known.lower + known.upper), robot.home
-    )
+    limited = np.isfinite(known.lower) & np.isfinite(known.upper)
+    middle = robot.home
+    middle[limited] = 0.5 * (known.lower[limited] + known.upper[limited])
     raw = fourier(a, b, frequency, 0.0, start=start)
     found = raw.limits()
     room = np.minimum(known.upper - middle, middle - known.lower)

@@ -123,6 +123,8 @@ def coefficients(t: Array, x: Array, degree: int, ends: str, rates: list[Array])
     k, m = r - 1, x.shape[1]
     h = np.diff(t)
     p = len(h)
+    if p == 1 and ends == "natural":  # of all quadratics with x‴ = 0, the line
+        return np.stack([x[:1], np.diff(x, axis=0) / h[:, None], *[np.zeros((1, m))] * (degree - 1)], axis=1)
     left = [_scaled(_unit(r)[0], float(s)) for s in h]
     right = [_scaled(_unit(r)[1], float(s)) for s in h]
     own, other = slice(1, r), slice(r + 1, 2 * r)  # derivatives at the left and at the right end of a piece
@@ -171,6 +173,8 @@ def _closed(
             A, b = np.vstack([first[1], last[1]]), -np.vstack([first[0], last[0]])
         else:
             size = float(np.abs(x).max()) or 1.0
+            if len(x) < 3:
+                raise InputError("a periodic spline needs three or more points, the last of them the first")
             if np.abs(x[0] - x[-1]).max() > 1e-9 * size:
                 raise InputError("a periodic spline ends where it begins: the last point must be the first")
             same = np.hstack([np.eye(k), -np.eye(k)])

@@ -37,9 +37,8 @@ STILL = 1e-9  # of the largest |q′|: the path stands still
 @dataclass(frozen=True)
 class Optimality:
     """Recomputed on a grid ten times finer: `velocity`, `acceleration`, `torque`, by how much of itself the most
-    exceeded
-    limit is exceeded (negative: not at all; −1 without such limits); `active`, the part of the time in which some limit
-    is reached within 1 %; `passes`, how often the problem was solved."""
+    exceeded limit is exceeded (negative: not at all; −1 without such limits); `active`, the part of the time in which
+    some limit is reached within 1 %; `passes`, how often the problem was solved."""
 
     velocity: float
     acceleration: float
@@ -160,9 +159,9 @@ class _Problem:
     def moving(self) -> None:
         size = np.abs(self.first).max(axis=-1)
         if size.min() <= STILL * size.max():
-            i = int(np.argmin(size.min(axis=1)))
+            i, end = np.argwhere(size <= STILL * size.max())[0]
             raise InputError(
-                f"the path stands still at s = {self.s[i + int(np.argmin(size[i]))]:.4g}: its derivative by s must not "
+                f"the path stands still at s = {self.s[i + end]:.4g}: its derivative by s must not "
                 "vanish, as that of a motion from rest to rest does; give a line or a spline"
             )
 
@@ -256,7 +255,7 @@ class _Problem:
             )
         x = fastest(rows, low, high, min(start**2, float(high[0])))
         if not np.isfinite(x).all():
-            raise InputError("nothing limits the speed on a part of the path: give limits to the joints that move there")
+            raise InputError("nothing limits the speed on a part of the path: give limits to joints that move there")
         if ((x[1:] <= 0) & (x[:-1] <= 0)).any():
             i = int(np.argmax((x[1:] <= 0) & (x[:-1] <= 0)))
             raise self.infeasible(i, held)
@@ -272,7 +271,7 @@ class _Problem:
                 unit = "N m" if kind == "revolute" else "N"
                 return InputError(
                     f"the path cannot be followed: at {where} joint {self.names[j]!r} needs "
-                    f"{need[j] * self.torque[j]:.4g} {unit} to stand still, and its limit is {self.torque[j]:.4g} {unit}"
+                    f"{need[j] * self.torque[j]:.4g} {unit} to stand still; its limit is {self.torque[j]:.4g} {unit}"
                 )
         return InputError(f"the path cannot be followed: at {where} no speed and acceleration keep all limits")
 

@@ -25,8 +25,7 @@ SAMPLES, ZOOM = 2000, 3  # of sampled extremes: at least so many points, then cl
 @dataclass(frozen=True, eq=False)
 class Extremes:
     """What a motion needs, per coordinate (m,): the range of positions, and the largest |ẋ|, |ẍ| and |x⃛| from its
-    start
-    to its end. Infinite where the derivative before it jumps in between. `how`: "exact", "bound" (never exceeded,
+    start to its end. Infinite where the derivative before it jumps in between. `how`: "exact", "bound" (never exceeded,
     and nearly reached), or "sampled"."""
 
     lower: Array
@@ -138,19 +137,14 @@ def sampled_extremes(trajectory: Trajectory) -> Extremes:
     k = max(SAMPLES // max(len(knots) - 1, 1), 16)
     t = inside(knots, np.linspace(0, 1, k))
     values = [x.reshape(*t.shape, -1) for x in trajectory.derivatives(t.reshape(-1), JERK)]
-    sizes = []
+    sizes, wild = [], np.zeros(trajectory.m, bool)
     for order, x in enumerate(values):
-        size = np.abs(x).max(axis=(0, 1))
-        jumps = np.abs(x[1:, 0] - x[:-1, -1]).max(axis=0, initial=0.0) > JUMP * np.maximum(size, 1e-300)
-        closer = _largest(trajectory, t, np.abs(x), order, np.abs)
-        sizes.append(np.maximum(size, closer))
-        for later in values[order + 1 :]:
-            later[:, :, jumps] = np.inf
+        size = _largest(trajectory, t, np.abs(x), order, np.abs)
+        sizes.append(np.where(wild, np.inf, size))
+        wild = wild | (np.abs(x[1:, 0] - x[:-1, -1]).max(axis=0, initial=0.0) > JUMP * np.maximum(size, 1e-300))
     ends = trajectory.derivatives(knots, 0)[0]
     upper = np.maximum(_largest(trajectory, t, values[0], 0, lambda x: x), ends.max(axis=0))
     lower = np.minimum(-_largest(trajectory, t, -values[0], 0, lambda x: -x), ends.min(axis=0))
-    for order in (1, 2, 3):
-        sizes[order] = np.where(np.isinf(values[order]).any(axis=(0, 1)), np.inf, sizes[order])
     return Extremes(lower, upper, sizes[1], sizes[2], sizes[3], "sampled")
 
 
@@ -159,8 +153,6 @@ def _largest(trajectory: Trajectory, t: Array, values: Array, order: int, measur
     found = values.max(axis=(0, 1))
     step = (t[:, -1] - t[:, 0]) / (t.shape[1] - 1)
     for j in range(values.shape[-1]):
-        if not np.isfinite(found[j]):
-            continue
         row, column = np.unravel_index(int(values[:, :, j].argmax()), t.shape)
         centre, width = t[row, column], step[row]
         for _ in range(ZOOM):

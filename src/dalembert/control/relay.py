@@ -2,12 +2,13 @@
 
     u = u₀ + d sgn(r − y), with hysteresis ε: it turns only when |r − y| has passed ε
 
-The first harmonic of u is 4d/π, so that of y, a, is (4d/π) |G(jω)|: 4d/(π a) is the gain at the frequency of the
-oscillation, where the phase is −180° but for what the higher harmonics and ε do.  Åström & Hägglund 1984.
+The first harmonic of u is 4d/π. If the plant lets only that pass, y swings by a = (4d/π) |G(jω)| at the frequency where
+the phase is −180°, and K_u = 4d/(π a). The harmonics that do pass, and ε, shift it.  Åström & Hägglund 1984.
 """
 
 from __future__ import annotations
 
+import cmath
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ from dalembert.simulation.fixed import integrate
 
 Array = NDArray[np.float64]
 LONGEST = 4_000_000  # steps
+SHORTEST = 40  # steps of a period: with fewer, what is seen is the step and not the plant
 PERIODS = 4  # over which the oscillation is measured, the last ones
 
 
@@ -33,11 +35,13 @@ PERIODS = 4  # over which the oscillation is measured, the last ones
 class RelayExperiment:
     """`ultimate`: the estimate of K_u and T_u, whose residual is how much the period still changed, relatively.
 
-    `amplitude`: half the swing of y; `harmonic`: the amplitude of its first harmonic; t, y, u: what was recorded."""
+    `amplitude`: half the swing of y; `harmonic`: the amplitude of its first harmonic; `response`: G(jω) at the frequency
+    of the oscillation, from the first harmonics of u and y; t, y, u: what was recorded."""
 
     ultimate: Ultimate
     amplitude: float
     harmonic: float
+    response: complex
     t: Array
     y: Array
     u: Array
@@ -110,7 +114,7 @@ def _clock(flow: Flow, x: Array, dt: float | None, duration: float | None) -> tu
         speeds = speeds[speeds > 1e-9 * max(float(speeds.max(initial=0.0)), 1e-300)]
         if not speeds.size:
             raise InputError("the plant has no time scale of its own at x0: give dt and duration")
-        dt = 0.005 / float(speeds.max()) if dt is None else dt
+        dt = 0.002 / float(speeds.max()) if dt is None else dt
         duration = 80.0 / float(speeds.min()) if duration is None else duration
     step = number("the experiment", "step dt", dt, "s", above=0.0)
     length = number("the experiment", "duration", duration, "s", above=step)
@@ -172,12 +176,30 @@ def _measured(t: Array, y: Array, u: Array, d: float, band: float, r: float) -> 
     turned = (t[up] + share * (t[up + 1] - t[up]))[-(PERIODS + 1) :]
     periods = np.diff(turned)
     T = float(periods.mean())
+    if T < SHORTEST * (t[1] - t[0]):
+        raise InputError(
+            f"the relay turns every {T / 2 / (t[1] - t[0]):.0f} steps: this plant answers at once and chatters (its phase does "
+            "not reach −180°), or dt is too long"
+        )
     inside = (t >= turned[0]) & (t < turned[-1])
     swing = float(np.ptp(y[inside])) / 2
-    wave = np.exp(-2j * math.pi / T * t[inside]) * (y[inside] - y[inside].mean())
-    a = float(2 * abs(wave.mean()))
-    if not a > band:
-        raise InputError(f"the output swings by {a:g}, no more than the hysteresis {band:g}: make the amplitude larger")
-    K = 4 * d / (math.pi * math.sqrt(a * a - band * band))
+    turn = np.exp(-2j * math.pi / T * t[inside])
+    first = complex(2 * (turn * (y[inside] - y[inside].mean())).mean())
+    driving = complex(2 * (turn * (u[inside] - u[inside].mean())).mean())
+    if not swing > band:
+        raise InputError(f"the output swings by {swing:g}, no more than the hysteresis {band:g}: raise the amplitude")
+    K = 4 * d / (math.pi * math.sqrt(swing * swing - band * band))
     change = float(np.ptp(periods) / T)
-    return RelayExperiment(Ultimate(K, T, change, "relay"), swing, a, t, y, u)
+    return RelayExperiment(Ultimate(K, T, change, "relay"), swing, abs(first), first / driving, t, y, u)
+
+
+def extrapolated(first: RelayExperiment, second: RelayExperiment) -> Ultimate:
+    """K_u and T_u from two experiments with different hysteresis: the phase of G(jω) is −180° where the line through
+    both points, in log ω, passes it; log |G| is taken there. This removes most of what the harmonics do."""
+    points = [(math.log(e.ultimate.frequency), cmath.phase(-e.response), math.log(abs(e.response))) for e in (first, second)]
+    (w1, p1, g1), (w2, p2, g2) = points
+    if abs(p2 - p1) < 1e-3:
+        raise InputError("the two experiments oscillate alike: give them different hysteresis")
+    share = p1 / (p1 - p2)
+    w, g = w1 + share * (w2 - w1), g1 + share * (g2 - g1)
+    return Ultimate(math.exp(-g), 2 * math.pi / math.exp(w), max(first.ultimate.residual, second.ultimate.residual), "relay")

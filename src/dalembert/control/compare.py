@@ -1,0 +1,353 @@
+"""Several controllers on one task, with everything that a model leaves out: the table and the picture that argue.
+
+Seed 003 argues in words: pure feedforward drifts, PD with gravity is enough for a set point, computed torque needs the
+model, and behind high gears none of it matters. Here it is measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.control.controller import Controller, believed, followed, measures, torques
+from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, geared, noisy, scenario_flow
+from dalembert.errors import InputError, MissingExtraError, unknown
+from dalembert.flow import Flow
+from dalembert.law import Law
+from dalembert.motion.tasks import finite
+from dalembert.reference import Reference
+from dalembert.robot import Robot
+from dalembert.simulation.closed import closed, with_states_of
+from dalembert.simulation.fixed import integrate
+
+Array = NDArray[np.float64]
+Maker = Callable[[Robot], Controller]
+
+SETTLED, BOUNDED, DRIFTING, DIVERGED = "settled", "bounded", "drifting", "diverged"
+ROWS = 1000  # states kept of each run
+# An error whose largest in the last quarter of a run is this factor above all before drifts; one that exceeds LOST
+# [rad, m] has lost the motion, whatever it does then.
+GROWS, LOST = 1.5, math.pi / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What was measured of c controllers in s scenarios.
+
+    rms_error, max_error [rad or m], rms_torque, peak_torque [N m] (at the motors where there are gears), energy [J]
+    (∫ Σ |τ q̇| dt): (c, s). verdict (c, s): "settled" (the last quarter stays below the tolerance), "bounded",
+    "drifting", "diverged". t (T,), error (c, s, T): max over joints of |q_d − q|; torque (c, s, T, n)."""
+
+    robot: str
+    controllers: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    rms_error: Array
+    max_error: Array
+    rms_torque: Array
+    peak_torque: Array
+    energy: Array
+    verdict: NDArray[np.str_]
+    t: Array
+    error: Array
+    torque: Array
+    tolerance: float
+
+    def of(self, controller: str, scenario: str) -> dict[str, Any]:
+        """One cell, by names."""
+        for kind, name, names in (("controller", controller, self.controllers), ("scenario", scenario, self.scenarios)):
+            if name not in names:
+                raise unknown(kind, name, names)
+        k = self.controllers.index(controller), self.scenarios.index(scenario)
+        numbers = ("rms_error", "max_error", "rms_torque", "peak_torque", "energy")
+        return {**{name: float(getattr(self, name)[k]) for name in numbers}, "verdict": str(self.verdict[k])}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table as data, scenario by scenario."""
+        return [
+            {"scenario": s, "controller": c, **self.of(c, s)} for s in self.scenarios for c in self.controllers
+        ]
+
+    def __str__(self) -> str:
+        head = ("scenario", "controller", "RMS error", "max error", "RMS torque", "peak torque", "energy", "")
+        lines = [head]
+        for s in self.scenarios:
+            for k, c in enumerate(self.controllers):
+                cell = self.of(c, s)
+                *numbers, verdict = cell.values()
+                lines.append((s if k == 0 else "", c, *(f"{x:.3g}" for x in numbers), verdict))
+        widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
+        return "\n".join(
+            "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines
+        )
+
+    def argument(self) -> str:
+        """What the figures say, in sentences."""
+        out = []
+        for k, c in enumerate(self.controllers):
+            says = []
+            for verdict in (SETTLED, BOUNDED, DRIFTING, DIVERGED):
+                where = [s for s, v in zip(self.scenarios, self.verdict[k], strict=True) if v == verdict]
+                if where:
+                    says.append(f"{WORDS[verdict]} ({', '.join(where)})")
+            worst = int(np.nanargmax(np.where(np.isfinite(self.rms_error[k]), self.rms_error[k], np.inf)))
+            out.append(
+                f"{c}: {'; '.join(says)}. Worst in {self.scenarios[worst]!r}, RMS error {self.rms_error[k, worst]:.3g}."
+            )
+        return "\n".join(out)
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Errors over time, a panel per scenario; written to `path` if given. The matplotlib figure is returned."""
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise MissingExtraError("drawing needs matplotlib: pip install dalembert[plot]") from None
+        columns = min(3, len(self.scenarios))
+        rows = -(-len(self.scenarios) // columns)
+        figure = Figure(figsize=(4.2 * columns, 2.9 * rows + 0.5), layout="constrained")
+        axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+        styles = ("-", "--", "-.", ":")
+        for s, name in enumerate(self.scenarios):
+            for k, controller in enumerate(self.controllers):
+                shown = np.maximum(self.error[k, s], 1e-9)
+                axes[s].semilogy(self.t, shown, styles[k // 10 % 4], lw=1.3, color=f"C{k % 10}", label=controller)
+            axes[s].set_title(name, fontsize=10)
+            axes[s].grid(alpha=0.3)
+        for axis in axes[len(self.scenarios) :]:
+            axis.set_visible(False)
+        for axis in axes[::columns]:
+            axis.set_ylabel("largest joint error [rad, m]", fontsize=8)
+        for axis in axes[max(0, len(self.scenarios) - columns) : len(self.scenarios)]:
+            axis.set_xlabel("t [s]")
+            axis.tick_params(labelbottom=True)
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), fontsize=8)
+        if path is not None:
+            figure.savefig(Path(path), dpi=120)
+        return figure
+
+
+WORDS = {
+    SETTLED: "follows",
+    BOUNDED: "stays near, with an error that remains",
+    DRIFTING: "drifts away",
+    DIVERGED: "breaks down",
+}
+
+
+def compare(
+    controllers: Mapping[str, Controller | Maker] | Sequence[Controller],
+    plant: Robot,
+    reference: Reference | ArrayLike,
+    duration: float = 5.0,
+    *,
+    scenarios: Mapping[str, Scenario] | None = None,
+    gears: Sequence[float] | None = None,
+    rotor_inertia: float | Sequence[float] | None = None,
+    q0: ArrayLike | None = None,
+    qd0: ArrayLike | None = None,
+    dt: float = 1e-3,
+    method: str = "rk4",
+    tolerance: float = 1e-2,
+    seed: int = 0,
+) -> Comparison:
+    """Run every controller on the same task in every scenario, and measure.
+
+    `controllers` by name (or a list): controllers of joint torques, or functions that make one for the robot they are
+    given. `reference`: a motion of the joints or a set point; runs begin on it unless q0, qd0 are given. `scenarios`:
+    as in `Scenario`; the usual six if not given. `gears`: ratios N; the whole comparison is made for each, with N² J_m
+    of `rotor_inertia` in the robot, which functions are given to make their controllers for; a controller that is
+    given as it is believes in the geared robot too. Torques are then those at the motors, τ/N.
+    All scenarios of a controller run as one batch. `seed` is that of the noise."""
+    believed(plant, "compare")
+    named = _named(controllers)
+    given = dict(DEFAULTS if scenarios is None else scenarios)
+    for name, scenario in given.items():
+        if not isinstance(scenario, Scenario):
+            raise InputError(f"scenario {name!r} must be a Scenario, got {type(scenario).__name__}")
+    if not given:
+        raise InputError("there are no scenarios to compare in")
+    for name, value in (("duration", duration), ("dt", dt), ("tolerance", tolerance)):
+        if not isinstance(value, (int, float)) or not 0 < value < math.inf:
+            raise InputError(f"{name} must be a positive number, got {value!r}")
+    if (gears is None) != (rotor_inertia is None):
+        raise InputError("gears and rotor_inertia belong together: give both, or neither")
+    task = _Task(reference, q0, qd0, duration, dt, method, seed)
+    parts = []
+    for ratio in [1.0] if gears is None else list(gears):
+        robot = plant if gears is None else geared(plant, rotor_inertia or 0.0, ratio)
+        prefix = "" if gears is None else f"N = {ratio:g}" + (", " if len(given) > 1 else "")
+        names = [f"{prefix}{name}" if gears is None or len(given) > 1 else prefix for name in given]
+        made = {name: _made(name, c, robot, gears is not None) for name, c in named.items()}
+        parts.append((names, [_run(c, robot, list(given.values()), task, ratio) for c in made.values()]))
+    return _measured(plant, tuple(named), parts, tolerance)
+
+
+@dataclass(frozen=True)
+class _Task:
+    reference: Any
+    q0: ArrayLike | None
+    qd0: ArrayLike | None
+    duration: float
+    dt: float
+    method: str
+    seed: int
+
+    @property
+    def steps(self) -> int:
+        return max(1, round(self.duration / self.dt))
+
+    @property
+    def every(self) -> int:
+        return max(1, self.steps // ROWS)
+
+
+@dataclass(frozen=True, eq=False)
+class _Runs:
+    """Of one controller: t (T,), error (s, T, n), torque at the motors and its power (s, T, n)."""
+
+    t: Array
+    error: Array
+    torque: Array
+    power: Array
+
+
+def _named(controllers: Any) -> dict[str, Any]:
+    if isinstance(controllers, Mapping):
+        named = dict(controllers)
+    else:
+        try:
+            each = list(controllers)
+        except TypeError:
+            raise InputError("controllers is a dictionary by name, or a list of controllers") from None
+        named = {}
+        for c in each:
+            name = c.law().name if isinstance(c, Controller) else getattr(c, "__name__", type(c).__name__)
+            if name in named:
+                raise InputError(f"two controllers are called {name!r}: give a dictionary with names of your own")
+            named[name] = c
+    if not named:
+        raise InputError("there are no controllers to compare")
+    return named
+
+
+def _made(name: str, controller: Any, robot: Robot, again: bool) -> Controller:
+    if isinstance(controller, Controller):
+        if again:
+            if not is_dataclass(controller) or "robot" not in {field.name for field in fields(controller)}:
+                raise InputError(
+                    f"controller {name!r} cannot be made again for a geared robot: give a function that makes it"
+                )
+            controller = replace(controller, robot=robot)
+    elif callable(controller):
+        controller = controller(robot)
+    if not isinstance(controller, Controller):
+        raise InputError(
+            f"controller {name!r} must be a controller or a function that makes one, got {type(controller).__name__}"
+        )
+    law = controller.law()
+    if law.outputs != torques(robot) or set(law.measures) - set(measures(robot)):
+        raise InputError(f"controller {name!r} is not one of the joint torques of {robot.name!r} from its (q, q̇)")
+    return controller
+
+
+def _start(task: _Task, law: Law, robot: Robot) -> tuple[Array, Array]:
+    """(q, q̇) at the beginning: on the reference, unless given."""
+    n = robot.n
+    if isinstance(task.reference, Reference):
+        if task.reference.m != n:
+            raise InputError(f"the reference has {task.reference.m} numbers, and {robot.name!r} {n} joints")
+        q, qd, _ = (np.asarray(x, float) for x in task.reference(0.0))
+    else:
+        q = finite("reference", task.reference)
+        if q.shape != (n,):
+            raise InputError(f"the set point has shape {q.shape}; it must be {(n,)}, one per joint")
+        qd = np.zeros(n)
+    out = []
+    for name, own, value in (("q0", task.q0, q), ("qd0", task.qd0, qd)):
+        x = value if own is None else finite(name, own)
+        if x.shape != (n,):
+            raise InputError(f"{name} has shape {x.shape}; it must be {(n,)}, one per joint")
+        out.append(x)
+    return out[0], out[1]
+
+
+def _run(controller: Controller, robot: Robot, scenarios: list[Scenario], task: _Task, ratio: float) -> _Runs:
+    """All scenarios of a controller, as one batch."""
+    law = noisy(controller.law())
+    reference = task.reference
+    loop = closed(scenario_flow(robot), law, reference)
+    q, qd = _start(task, law, robot)
+    off = np.array([s.start for s in scenarios])[:, None]
+    x0 = np.concatenate((q + off, np.broadcast_to(qd, (len(scenarios), robot.n))), axis=-1)
+    varying = [name for name in loop.inputs if name.startswith(NOISE) or name in law.follows]
+    held: dict[str, ArrayLike] = {name: [getattr(s, name) for s in scenarios] for name in PLANT}
+    held.update((name, value) for name, value in law.parameters.items() if name not in varying)
+    u = _inputs(varying, law, robot, scenarios, task)
+    run = integrate(
+        loop, with_states_of(law, x0), task.dt, task.steps, u, method=task.method, every=task.every, parameters=held
+    )
+    n = robot.n
+    wanted = followed(law, reference, run.t) if law.follows else np.zeros((len(run.t), n))
+    tau = _outputs(loop, run.y, law.outputs)
+    return _Runs(run.t, wanted[..., :n] - run.x[..., :n], tau / ratio, np.abs(tau * run.x[..., n : 2 * n]))
+
+
+def _inputs(varying: list[str], law: Law, robot: Robot, scenarios: list[Scenario], task: _Task) -> Array:
+    """(s, steps, m): noise drawn anew each step, the same for every controller; the reference where it is sampled."""
+    rng = np.random.default_rng(task.seed)
+    n = robot.n
+    draws = rng.standard_normal((len(scenarios), task.steps, 2 * n))
+    sizes = np.array([[s.noise] * n + [s.rate_noise] * n for s in scenarios])[:, None, :]
+    drawn = dict(zip((f"{NOISE}{y}" for y in measures(robot)), np.moveaxis(draws * sizes, -1, 0), strict=True))
+    sampled: dict[str, Array] = {}
+    if any(name in law.follows for name in varying):
+        r = followed(law, task.reference, np.asarray(np.arange(task.steps) * task.dt, float))
+        sampled = {name: np.broadcast_to(r[:, k], draws.shape[:2]) for k, name in enumerate(law.follows)}
+    return np.stack([drawn[name] if name in drawn else sampled[name] for name in varying], axis=-1)
+
+
+def _outputs(loop: Flow, y: Array, names: Sequence[str]) -> Array:
+    return y[..., [loop.outputs.index(name) for name in names]]
+
+
+def _measured(
+    plant: Robot, names: tuple[str, ...], parts: list[tuple[list[str], list[_Runs]]], tolerance: float
+) -> Comparison:
+    t = parts[0][1][0].t
+    error = np.concatenate([np.stack([r.error for r in runs]) for _, runs in parts], axis=1)  # (c, s, T, n)
+    torque = np.concatenate([np.stack([r.torque for r in runs]) for _, runs in parts], axis=1)
+    power = np.concatenate([np.stack([r.power for r in runs]) for _, runs in parts], axis=1)
+    largest = np.abs(error).max(axis=-1)
+    return Comparison(
+        plant.name,
+        names,
+        tuple(name for part, _ in parts for name in part),
+        np.sqrt((error**2).mean(axis=(-2, -1))),
+        largest.max(axis=-1),
+        np.sqrt((torque**2).mean(axis=(-2, -1))),
+        np.abs(torque).max(axis=(-2, -1)),
+        np.trapezoid(power.sum(axis=-1), t, axis=-1),
+        np.array([[judged(e, tolerance) for e in row] for row in largest]),
+        t,
+        largest,
+        torque,
+        float(tolerance),
+    )
+
+
+def judged(error: Array, tolerance: float) -> str:
+    """The verdict on a run from the largest error over time, (T,)."""
+    if not np.isfinite(error).all():
+        return DIVERGED
+    quarter = max(1, len(error) // 4)
+    if error.max() > LOST:
+        return DRIFTING
+    if error[-quarter:].max() < tolerance:
+        return SETTLED
+    return DRIFTING if error[-quarter:].max() > GROWS * error[:-quarter].max(initial=0.0) else BOUNDED

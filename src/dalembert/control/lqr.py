@@ -1,0 +1,110 @@
+"""The linear quadratic regulator: u = −K x that makes ∫ xᵀQx + uᵀRu + 2 xᵀNu least, with its certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.algorithms import linear as small
+from dalembert.control import diagrams
+from dalembert.control.diagram import Diagram
+from dalembert.control.extras import scipy_linalg
+from dalembert.control.linear import StateSpace, finite_array
+from dalembert.errors import InputError
+from dalembert.flow import Scalar, Scalars
+from dalembert.law import Law
+
+Array = NDArray[np.float64]
+SYMMETRIC = 1e-9  # of its largest entry, how far a weight may be from symmetric
+
+
+@dataclass(frozen=True, eq=False)
+class LQR:
+    """`K` (m, n); `P` (n, n), xᵀPx is the cost from x on; `poles` of the closed loop; `residual` of the Riccati equation
+    relative to its terms, recomputed; `stable`: whether the closed loop is."""
+
+    system: StateSpace
+    K: Array
+    P: Array
+    poles: NDArray[np.complex128]
+    residual: float
+    stable: bool
+
+    def law(self) -> Law:
+        """u = u_at − K (x − x_at): measures the states, puts out the inputs of the system that was linearised."""
+        K, x0, u0 = self.K.tolist(), self.system.x_at.tolist(), self.system.u_at.tolist()
+
+        def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            off = [a - b for a, b in zip(y, x0, strict=True)]
+            return [b - small.inner(row, off) for row, b in zip(K, u0, strict=True)]
+
+        return Law("LQR", self.system.states, (), self.system.inputs, act)
+
+    def diagram(self) -> Diagram:
+        """State feedback, drawn."""
+        return diagrams.state_feedback()
+
+    def closed_loop(self) -> StateSpace:
+        return self.system.closed_loop(self.K)
+
+
+def lqr(system: StateSpace, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None = None) -> LQR:
+    """The regulator of a linear system, continuous or sampled. Q (n, n) and R (m, m), or their diagonals, or one number
+    for all; N (n, m). R must be positive definite, Q − N R⁻¹ Nᵀ not negative. SciPy solves the Riccati equation (extra
+    `opt`)."""
+    if not isinstance(system, StateSpace):
+        raise InputError(f"lqr takes a StateSpace (linearized(system, x) makes one), not {type(system).__name__}")
+    n, m = system.B.shape
+    q, r = _weight("Q", Q, n, "state"), _weight("R", R, m, "input")
+    cross = np.zeros((n, m)) if N is None else finite_array("N", N)
+    if cross.shape != (n, m):
+        raise InputError(f"N has shape {cross.shape}; it must be {(n, m)}, states by inputs")
+    if np.linalg.eigvalsh(r)[0] <= 0:
+        raise InputError("R is not positive definite: an input that costs nothing would be infinite")
+    reduced = np.linalg.eigvalsh(q - cross @ np.linalg.solve(r, cross.T))[0]
+    if reduced < -1e-9 * max(np.abs(q).max(), 1e-300):
+        raise InputError(f"Q − N R⁻¹ Nᵀ has a negative eigenvalue, {reduced:.3g}: the least cost would be minus infinity")
+    P = _solved(system, q, r, cross)
+    A, B = system.A, system.B
+    if system.dt is None:
+        K = np.linalg.solve(r, B.T @ P + cross.T)
+        terms = [A.T @ P, P @ A, -(P @ B + cross) @ K, q]
+    else:
+        K = np.linalg.solve(r + B.T @ P @ B, B.T @ P @ A + cross.T)
+        terms = [A.T @ P @ A, -P, -(A.T @ P @ B + cross) @ K, q]
+    left = float(np.abs(sum(terms)).max() / max(float(np.abs(term).max()) for term in terms))
+    closed = system.closed_loop(K)
+    return LQR(system, K, P, closed.poles, left, closed.stable)
+
+
+def _solved(system: StateSpace, q: Array, r: Array, cross: Array) -> Array:
+    solver: Any = scipy_linalg().solve_continuous_are if system.dt is None else scipy_linalg().solve_discrete_are
+    try:
+        P = np.asarray(solver(system.A, system.B, q, r, s=cross), float)
+    except (np.linalg.LinAlgError, ValueError) as failure:
+        rank, n = system.controllability, len(system.A)
+        why = (
+            f"inputs reach {rank} of {n} states: what they do not reach must be stable by itself"
+            if rank < n
+            else "Q must see every state that is not stable by itself, or the poles lie on the edge"
+        )
+        raise InputError(f"no regulator was found ({failure}); {why}") from None
+    return (P + P.T) / 2
+
+
+def _weight(name: str, value: Any, n: int, what: str) -> Array:
+    W = finite_array(name, value)
+    if W.shape == ():
+        W = float(W) * np.eye(n)
+    elif W.shape == (n,):
+        W = np.diag(W)
+    if W.shape != (n, n):
+        raise InputError(f"{name} has shape {W.shape}; give one number, {n} (one per {what}) or an {n}×{n} matrix")
+    if np.abs(W - W.T).max() > SYMMETRIC * max(float(np.abs(W).max()), 1e-300):
+        raise InputError(f"{name} is not symmetric")
+    if name == "Q" and np.linalg.eigvalsh(W)[0] < -1e-9 * max(float(np.abs(W).max()), 1e-300):
+        raise InputError(f"{name} has a negative eigenvalue: a state far off would be rewarded")
+    return np.asarray((W + W.T) / 2)

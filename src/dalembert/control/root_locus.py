@@ -1,0 +1,212 @@
+"""Root locus: how the poles of a closed loop move with its gain, 1 + K G(s) = 0.  Seed 003.
+
+A point s lies on it for some K > 0 where the angle of G(s) is 180°; the gain there is K = 1/|G(s)|.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.control.crossings import Crossing, crossings
+from dalembert.control.extras import pyplot
+from dalembert.control.linear import finite_array
+from dalembert.control.transfer import TransferFunction, rational
+from dalembert.errors import InputError
+
+Complex = NDArray[np.complex128]
+
+
+class LocusPoint(NamedTuple):
+    """A point s with the gain K that puts a closed-loop pole there, `angle_error` [rad] of G(s) from 180°, and all closed-
+    loop `poles` at that gain."""
+
+    s: complex
+    gain: float
+    angle_error: float
+    poles: Complex
+
+
+class Breakaway(NamedTuple):
+    """Where branches meet: a double pole at s, for this gain."""
+
+    s: complex
+    gain: float
+
+
+class Asymptotes(NamedTuple):
+    """The lines that branches without a zero to end in go to: from `centre` on the real axis at `angles` [rad]."""
+
+    centre: float
+    angles: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RootLocus:
+    """Of a plant of one input and one output, for gains K ≥ 0 and negative feedback."""
+
+    plant: TransferFunction
+
+    def __init__(self, plant: Any) -> None:
+        G = rational(plant)
+        if G.delay:
+            raise InputError("a root locus has finitely many branches; approximate the dead time by pade()")
+        if G.excess < 0:
+            raise InputError("more zeros than poles: such a plant has no root locus that begins at its poles")
+        if not G.num.any():
+            raise InputError("this plant is zero: its poles do not move with the gain")
+        object.__setattr__(self, "plant", G)
+
+    # ------------------------------------------------------------------------------------------------ points of it
+    def poles(self, K: ArrayLike) -> Complex:
+        """The closed-loop poles at gains K (...), the roots of D + K N.  (..., n)."""
+        gains = finite_array("K", K)
+        rows = [np.roots(np.polyadd(self.plant.den, k * self.plant.num)) for k in gains.reshape(-1)]
+        n = max((len(r) for r in rows), default=0)
+        if any(len(r) != n for r in rows):
+            raise InputError("at one of these gains a pole has gone to infinity: ask for it without that gain")
+        return np.array(rows, complex).reshape(*gains.shape, n)
+
+    def angle_error(self, s: complex) -> float:
+        """How far the angle of G(s) is from 180° [rad]: Σ∠(s − zᵢ) − Σ∠(s − pᵢ) − π, zero on the locus."""
+        return cmath.phase(-self._value(s))
+
+    def _value(self, s: complex) -> complex:
+        z = complex(s)
+        if not cmath.isfinite(z):
+            raise InputError(f"s must be a finite complex number, got {s!r}")
+        if np.polyval(self.plant.den, z) == 0:
+            raise InputError(f"s = {z} is a pole of the plant: the locus begins there, with gain 0")
+        value = complex(self.plant(z))
+        if value == 0:
+            raise InputError(f"s = {z} is a zero of the plant: the locus ends there, with infinite gain")
+        return value
+
+    def at(self, s: complex, tolerance: float = 1e-3) -> LocusPoint:
+        """The gain that puts a closed-loop pole at s, K = 1/|G(s)|. Refused where the angle of G(s) is farther than
+        `tolerance` [rad] from 180°: no gain does."""
+        value = self._value(s)
+        off = cmath.phase(-value)
+        if abs(off) > tolerance:
+            near = self.nearest(s)
+            raise InputError(
+                f"s = {complex(s):.4g} is not on the root locus: there the angle of the plant is "
+                f"{math.degrees(cmath.phase(value)):.2f}°, not ±180°. The nearest point is {near.s:.4g} (gain {near.gain:.4g}); "
+                "to reach s itself, add a lead (lead_for_pole)"
+            )
+        K = 1.0 / abs(value)
+        return LocusPoint(complex(s), K, off, self.poles(K))
+
+    def nearest(self, s: complex) -> LocusPoint:
+        """The point of the locus nearest to s: the gain, searched and then refined, whose closed-loop pole is closest."""
+        z = complex(s)
+        guess = 1.0 / abs(self._value(z))
+        gains = np.union1d(np.geomspace(guess * 1e-4, guess * 1e4, 2001), [guess])
+        distance = np.abs(self.poles(gains) - z).min(-1)
+        k = int(np.argmin(distance))
+        low, high = math.log(gains[max(k - 1, 0)]), math.log(gains[min(k + 1, gains.size - 1)])
+        ratio = (math.sqrt(5) - 1) / 2
+        for _ in range(80):  # golden section on log K
+            a, b = high - ratio * (high - low), low + ratio * (high - low)
+            if self._distance(math.exp(a), z) < self._distance(math.exp(b), z):
+                high = b
+            else:
+                low = a
+        K = math.exp(0.5 * (low + high))
+        poles = self.poles(K)
+        found = complex(poles[np.argmin(np.abs(poles - z))])
+        return LocusPoint(found, K, self.angle_error(found), poles)
+
+    def _distance(self, K: float, z: complex) -> float:
+        return float(np.abs(self.poles(K) - z).min())
+
+    def for_damping(self, zeta: float) -> list[LocusPoint]:
+        """Every point where a branch crosses the ray of damping ratio ζ (0 ≤ ζ < 1), by rising gain. ζ = 0 is the
+        imaginary axis: the ultimate gain."""
+        if not (isinstance(zeta, (int, float)) and 0 <= zeta < 1):
+            raise InputError(f"a ray of damping ratio ζ has 0 ≤ ζ < 1, got {zeta!r}")
+        return [self._point(c) for c in crossings(self.plant, float(zeta))]
+
+    def _point(self, c: Crossing) -> LocusPoint:
+        return LocusPoint(c.s, c.gain, self.angle_error(c.s), self.poles(c.gain))
+
+    # ------------------------------------------------------------------------------------------------- shape of it
+    def breakaways(self) -> list[Breakaway]:
+        """Where branches leave or enter the real axis, or meet elsewhere: dK/ds = 0, N D′ − N′ D = 0, with K > 0."""
+        N, D = self.plant.num, self.plant.den
+        p = np.polysub(np.polymul(N, np.polyder(D)), np.polymul(np.polyder(N), D))
+        out = []
+        for s in np.roots(p):
+            value = np.polyval(N, s)
+            if value == 0 or np.polyval(D, s) == 0:
+                continue
+            K = complex(-np.polyval(D, s) / value)
+            if K.real > 0 and abs(K.imag) <= 1e-6 * abs(K):
+                real = abs(s.imag) <= 1e-6 * max(abs(s), 1e-300)
+                out.append(Breakaway(complex(s.real, 0.0 if real else s.imag), K.real))
+        return sorted(out, key=lambda b: b.gain)
+
+    def asymptotes(self) -> Asymptotes:
+        """Centre (Σp − Σz)/(n − m), angles (2k + 1) π/(n − m)."""
+        excess = self.plant.excess
+        if excess == 0:
+            return Asymptotes(math.nan, ())
+        centre = float((self.plant.poles.sum() - self.plant.zeros.sum()).real) / excess
+        sign = 0.0 if self.plant.num[0] / self.plant.den[0] > 0 else math.pi
+        angles = [(2 * k + 1) * math.pi / excess - sign / excess for k in range(excess)]
+        return Asymptotes(centre, tuple(math.remainder(a, 2 * math.pi) for a in angles))
+
+    def departure_angle(self, pole: complex) -> float:
+        """The angle [rad] at which a branch leaves a simple pole of the plant: 180° + Σ∠(p − zᵢ) − Σ∠(p − pⱼ)."""
+        poles = self.plant.poles
+        k = int(np.argmin(np.abs(poles - complex(pole)))) if poles.size else -1
+        if k < 0 or abs(poles[k] - pole) > 1e-6 * max(abs(pole), 1.0):
+            raise InputError(f"{complex(pole):.4g} is no pole of the plant; its poles are {np.round(poles, 4).tolist()}")
+        others = np.delete(poles, k)
+        p = complex(poles[k])
+        if (np.abs(others - p) < 1e-9 * max(abs(p), 1.0)).any():
+            raise InputError(f"{p:.4g} is a multiple pole: several branches leave it, at several angles")
+        lead = self.plant.num[0] / self.plant.den[0]
+        angle = math.pi + sum(cmath.phase(p - z) for z in self.plant.zeros) - sum(cmath.phase(p - o) for o in others)
+        return math.remainder(angle + (0.0 if lead > 0 else math.pi), 2 * math.pi)
+
+    def branches(self, K: ArrayLike) -> Complex:
+        """The poles at rising gains, sorted so that each column follows one branch.  (len(K), n)."""
+        rows = self.poles(np.asarray(K, float))
+        for k in range(1, len(rows)):
+            left = list(rows[k])
+            rows[k] = [left.pop(int(np.argmin([abs(z - before) for z in left]))) for before in rows[k - 1]]
+        return rows
+
+    def plot(self, K: ArrayLike | None = None, ax: Any = None) -> Any:
+        """Drawn by matplotlib: branches, poles ×, zeros ○, asymptotes. Gains up to where the branches are plain to see."""
+        plt = pyplot()
+        if ax is None:
+            ax = plt.subplots(figsize=(6, 5))[1]
+        gains = self._gains() if K is None else finite_array("K", K)
+        for branch in self.branches(gains).T:
+            ax.plot(branch.real, branch.imag, lw=1.4)
+        for points, mark in ((self.plant.poles, "x"), (self.plant.zeros, "o")):
+            ax.plot(points.real, points.imag, "k" + mark, ms=7, mfc="none")
+        centre, angles = self.asymptotes()
+        reach = float(np.abs(self.plant.poles).max(initial=1.0)) * 2
+        for angle in angles:
+            end = centre + reach * cmath.exp(1j * angle)
+            ax.plot([centre, end.real], [0, end.imag], "k:", lw=0.8)
+        ax.axhline(0, color="0.7", lw=0.6)
+        ax.axvline(0, color="0.7", lw=0.6)
+        ax.set_xlabel("Re s [1/s]")
+        ax.set_ylabel("Im s [1/s]")
+        ax.set_title("root locus")
+        return ax.figure
+
+    def _gains(self) -> NDArray[np.float64]:
+        reach = 2 * max(float(np.abs(self.plant.poles).max(initial=1.0)), 1e-9)
+        s = reach * cmath.exp(0.51j * math.pi)
+        top = 1.0 / max(abs(complex(self.plant(s))), 1e-300)
+        return np.concatenate(([0.0], np.geomspace(top * 1e-5, top * 3, 1500)))

@@ -1,0 +1,45 @@
+"""`inspect_log`: a first look at a log, before anything is estimated from it."""
+
+from __future__ import annotations
+
+from dalembert.errors import InputError
+from dalembert.identification import dynamic_looks, kinematic_looks, timing
+from dalembert.identification.findings import Finding, Findings, findings
+from dalembert.identification.prepare import preparation
+from dalembert.identification.samples import Log
+from dalembert.robot import Robot
+
+
+def inspect_log(robot: Robot, log: Log) -> Findings:
+    """What is suspicious about a log of this robot, the worst first, each with its evidence and a suggestion.
+
+    Without masses in the model, or with loops, only what kinematics tells is looked at; where positions or the order of the
+    joints do not fit, what rests on them is not looked at any further."""
+    if log.joints != robot.joint_names:
+        raise InputError(
+            f"the log has the joints {', '.join(log.joints)}; the robot has {', '.join(robot.joint_names)}: read the log with this robot"
+        )
+    found = kinematic_looks.degrees(robot, log)
+    if found:
+        return findings(log.source, found)
+    made = preparation(log, derivatives="position")
+    samples = made.samples
+    step = timing.common_step(log.t)
+    found += kinematic_looks.limits(robot, log, samples)
+    found += kinematic_looks.saturation(robot, log)
+    found += kinematic_looks.rates(log, step, samples.cutoff)
+    found += kinematic_looks.excitation(robot, log)
+    found += kinematic_looks.pauses(samples)
+    if robot.mass == 0.0 or robot.loops:
+        why = "has no masses" if robot.mass == 0.0 else "has loops"
+        said = f"{robot.name!r} {why}: torques are not compared with it"
+        return findings(log.source, [*found, Finding("info", "model", None, said)])
+    v = dynamic_looks.view(robot, samples)
+    wrong_order = dynamic_looks.order(v)
+    found += wrong_order
+    if not wrong_order:
+        units, divide = dynamic_looks.units(v)
+        found += units
+        found += dynamic_looks.signs_and_gravity(v, divide)
+        found += dynamic_looks.lag(v, samples)
+    return findings(log.source, found)

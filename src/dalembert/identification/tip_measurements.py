@@ -1,0 +1,246 @@
+"""What can be measured of a tip for calibration: one class per kind, each with its residual and derivative.
+
+The joint positions q (N, n) of the measured states; `frame` on which the target sits (the tip, if none is named); `tool`
+the target's pose in that frame as far as it is known; `sigma` the instrument's standard deviation [m], and [rad] of angles.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.errors import InputError
+from dalembert.poses import _pose as checked_pose
+from dalembert.poses import log6
+from dalembert.robot import Robot
+from dalembert.trajectories.checks import array, positive
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Measurement(ABC):
+    """States at which something was measured of a target on the arm."""
+
+    q: Any
+    frame: str | None = None
+    tool: Any = None
+    sigma: float = 1e-4
+
+    @property
+    def unknowns(self) -> int:
+        """How many further numbers are unknown (the place of an anchor): named x, y, z."""
+        return 0
+
+    @property
+    def places(self) -> Array | None:
+        """Measured positions of the target (N, 3), if these were measured."""
+        return None
+
+    @abstractmethod
+    def residual(self, T: Array, J: Array, extra: Array) -> tuple[Array, Array, Array]:
+        """(r, ∂r/∂X, ∂r/∂extra), rows divided by sigma, of poses T (N, 4, 4) with J (N, 6, k): (N, rows[, …])."""
+
+    @abstractmethod
+    def errors(self, T: Array, extra: Array) -> tuple[Array, Array | None]:
+        """Distances [m] and, where they are measured, angles [rad] between model and measurement, (N,)."""
+
+    @abstractmethod
+    def checked(self, robot: Robot) -> Measurement:
+        """The same with arrays that were looked at."""
+
+    def start(self, T: Array) -> Array:
+        """Where the unknown numbers begin, given poses of the uncorrected model."""
+        return np.zeros(0)
+
+    def some(self, rows: NDArray[np.int64]) -> Measurement:
+        """Some of the states."""
+        return replace(self, q=self.q[rows])
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def _common(self, robot: Robot) -> dict[str, Any]:
+        q = array("q", self.q)
+        if q.ndim != 2 or q.shape[1] != robot.n or len(q) == 0:
+            raise InputError(f"q has shape {q.shape}; give (N, {robot.n}), one row per measured state of {robot.name!r}")
+        if robot.model.frame(self.frame).body < 0:
+            raise InputError(f"frame {self.frame!r} is fixed to the base: no joint moves it")
+        tool = np.eye(4) if self.tool is None else self.tool
+        if np.shape(tool) == (3,):
+            shifted = np.eye(4)
+            shifted[:3, 3] = array("tool", tool)
+            tool = shifted
+        return {
+            "q": q,
+            "frame": robot.model.frame(self.frame).name,
+            "tool": checked_pose("tool", tool),
+            "sigma": positive("sigma", self.sigma, "m"),
+        }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Poses(Measurement):
+    """Full poses T (N, 4, 4) in the measuring system; `angle_sigma` [rad] of their orientation."""
+
+    T: Any
+    angle_sigma: float = 1e-4
+
+    @property
+    def places(self) -> Array | None:
+        return np.asarray(self.T[:, :3, 3])
+
+    def checked(self, robot: Robot) -> Poses:
+        common = self._common(robot)
+        T = checked_pose("T", array("T", self.T))
+        _same("T", T, common["q"], 3)
+        return replace(self, **common, T=T, angle_sigma=positive("angle_sigma", self.angle_sigma, "rad"))
+
+    def some(self, rows: NDArray[np.int64]) -> Poses:
+        return replace(self, q=self.q[rows], T=self.T[rows])
+
+    def residual(self, T: Array, J: Array, extra: Array) -> tuple[Array, Array, Array]:
+        e = self._turn(T)
+        D = _left_inverse(e)
+        r = np.concatenate([(T[:, :3, 3] - self.T[:, :3, 3]) / self.sigma, e / self.angle_sigma], axis=1)
+        dr = np.concatenate([J[:, :3] / self.sigma, D @ J[:, 3:] / self.angle_sigma], axis=1)
+        return r, dr, np.zeros((len(T), 6, 0))
+
+    def errors(self, T: Array, extra: Array) -> tuple[Array, Array | None]:
+        return np.linalg.norm(T[:, :3, 3] - self.T[:, :3, 3], axis=1), np.linalg.norm(self._turn(T), axis=1)
+
+    def _turn(self, T: Array) -> Array:
+        """The rotation vector from what was measured to the model, in the measuring system's axes."""
+        E = np.zeros_like(T)
+        E[:, :3, :3] = T[:, :3, :3] @ np.swapaxes(self.T[:, :3, :3], -1, -2)
+        E[:, 3, 3] = 1.0
+        return log6(E)[:, 3:]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Points(Measurement):
+    """Positions p (N, 3) of the target in the measuring system: a laser tracker's reflector."""
+
+    p: Any
+
+    @property
+    def places(self) -> Array | None:
+        return np.asarray(self.p)
+
+    def checked(self, robot: Robot) -> Points:
+        common = self._common(robot)
+        p = array("p", self.p)
+        if p.shape != (len(common["q"]), 3):
+            raise InputError(f"p has shape {p.shape}; there are {len(common['q'])} states: give ({len(common['q'])}, 3)")
+        return replace(self, **common, p=p)
+
+    def some(self, rows: NDArray[np.int64]) -> Points:
+        return replace(self, q=self.q[rows], p=self.p[rows])
+
+    def residual(self, T: Array, J: Array, extra: Array) -> tuple[Array, Array, Array]:
+        return (T[:, :3, 3] - self.p) / self.sigma, J[:, :3] / self.sigma, np.zeros((len(T), 3, 0))
+
+    def errors(self, T: Array, extra: Array) -> tuple[Array, Array | None]:
+        return np.linalg.norm(T[:, :3, 3] - self.p, axis=1), None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Distances(Measurement):
+    """Distances (N,) [m] of the target from an anchor: a ball bar, a draw wire. `anchor` (3,) in the measuring system; if
+    it is unknown (`known=False`), a first guess."""
+
+    distance: Any
+    anchor: Any = (0.0, 0.0, 0.0)
+    known: bool = True
+
+    @property
+    def unknowns(self) -> int:
+        return 0 if self.known else 3
+
+    def checked(self, robot: Robot) -> Distances:
+        common = self._common(robot)
+        length = array("distance", self.distance)
+        if length.shape != (len(common["q"]),):
+            raise InputError(f"distance has shape {length.shape}; there are {len(common['q'])} states, one number each")
+        if not (length > 0).all():
+            raise InputError(f"distance[{int(np.argmin(length > 0))}] is {length.min():g} m; a distance is greater than 0")
+        return replace(self, **common, distance=length, anchor=_three("anchor", self.anchor))
+
+    def some(self, rows: NDArray[np.int64]) -> Distances:
+        return replace(self, q=self.q[rows], distance=self.distance[rows])
+
+    def start(self, T: Array) -> Array:
+        return np.zeros(0) if self.known else np.array(self.anchor, float)
+
+    def _ray(self, T: Array, extra: Array) -> tuple[Array, Array]:
+        d = T[:, :3, 3] - (self.anchor if self.known else extra)
+        length = np.linalg.norm(d, axis=1)
+        if not (length > 0).all():
+            raise InputError("the target sits on the anchor in some state: no direction belongs to that distance")
+        return d / length[:, None], length
+
+    def residual(self, T: Array, J: Array, extra: Array) -> tuple[Array, Array, Array]:
+        u, length = self._ray(T, extra)
+        r = ((length - self.distance) / self.sigma)[:, None]
+        dr = u[:, None, :] @ J[:, :3] / self.sigma
+        return r, dr, -u[:, None, : self.unknowns] / self.sigma
+
+    def errors(self, T: Array, extra: Array) -> tuple[Array, Array | None]:
+        return np.abs(self._ray(T, extra)[1] - self.distance), None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SamePoint(Measurement):
+    """The target touched one and the same point in all states, as a closed chain would: where it is, is unknown unless `at`
+    (3,) says it. No instrument is needed."""
+
+    at: Any = None
+
+    @property
+    def unknowns(self) -> int:
+        return 3 if self.at is None else 0
+
+    def checked(self, robot: Robot) -> SamePoint:
+        return replace(self, **self._common(robot), at=None if self.at is None else _three("at", self.at))
+
+    def start(self, T: Array) -> Array:
+        return T[:, :3, 3].mean(axis=0) if self.at is None else np.zeros(0)
+
+    def _place(self, extra: Array) -> Array:
+        return extra if self.at is None else np.asarray(self.at)
+
+    def residual(self, T: Array, J: Array, extra: Array) -> tuple[Array, Array, Array]:
+        r = (T[:, :3, 3] - self._place(extra)) / self.sigma
+        d_extra = -np.broadcast_to(np.eye(3)[:, : self.unknowns], (len(T), 3, self.unknowns)) / self.sigma
+        return r, J[:, :3] / self.sigma, d_extra
+
+    def errors(self, T: Array, extra: Array) -> tuple[Array, Array | None]:
+        return np.linalg.norm(T[:, :3, 3] - self._place(extra), axis=1), None
+
+
+def _same(name: str, value: Array, q: Array, dimensions: int) -> None:
+    if value.ndim != dimensions or len(value) != len(q):
+        raise InputError(f"{name} has shape {value.shape}; there are {len(q)} states in q, one {name} each")
+
+
+def _three(name: str, value: ArrayLike) -> Array:
+    x = array(name, value)
+    if x.shape != (3,):
+        raise InputError(f"{name} must be three numbers [m], got shape {x.shape}")
+    return x
+
+
+def _left_inverse(e: Array) -> Array:
+    """J_l(e)⁻¹ (N, 3, 3), with ė = J_l(e)⁻¹ ω: 1 − ½ S + k S², k = (1 − ½ θ cot ½θ)/θ²."""
+    theta = np.linalg.norm(e, axis=1)
+    small = theta < 1e-3
+    safe = np.where(small, 1.0, theta)
+    k = np.where(small, 1 / 12 + theta**2 / 720, (1.0 - 0.5 * safe / np.tan(0.5 * safe)) / safe**2)
+    S = np.zeros((len(e), 3, 3))
+    for (i, j), m in (((2, 1), 0), ((0, 2), 1), ((1, 0), 2)):
+        S[:, i, j], S[:, j, i] = e[:, m], -e[:, m]
+    return np.asarray(np.eye(3) - 0.5 * S + k[:, None, None] * (S @ S))

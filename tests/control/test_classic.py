@@ -1,0 +1,415 @@
+"""Linear systems, root locus, lead and lag, margins, LQR: closed forms, python-control and SciPy as oracles."""
+
+from __future__ import annotations
+
+import builtins
+import math
+
+import matplotlib
+import numpy as np
+import pytest
+import scipy.linalg
+from tolerances import DIFFERENCE, ROUNDING, error
+
+import dalembert as dl
+from dalembert.control import (
+    LQR,
+    MassSpringDamper,
+    RootLocus,
+    StateSpace,
+    TransferFunction,
+    bode_plot,
+    frequency_response,
+    lag_for_accuracy,
+    lead_for_margin,
+    lead_for_pole,
+    linearized,
+    lqr,
+    margins,
+    step_figures,
+    step_plot,
+    ultimate,
+)
+from dalembert.control.linear import matrix_exponential
+from dalembert.errors import InputError, MissingExtraError, UnknownNameError
+from dalembert.lagrange.examples import mass_spring_damper
+from dalembert.simulation import closed, integrate, robot_flow
+
+matplotlib.use("Agg")
+control = pytest.importorskip("control")
+SERVO = TransferFunction([1.0], np.poly([0, -1, -5]))  # 1/(s (s + 1) (s + 5))
+DOUBLE = TransferFunction([1.0], [1.0, 0.0, 0.0])
+
+
+def same_set(a, b) -> float:
+    """How far two sets of complex numbers are apart, whatever their order."""
+    distance = np.abs(np.asarray(a)[:, None] - np.asarray(b)[None])
+    return float(max(distance.min(0).max(), distance.min(1).max()))
+
+
+# -------------------------------------------------------------------------------------------------- linear systems
+@pytest.mark.parametrize("scale", [1e-8, 0.1, 1.0, 30.0, 300.0])
+def test_matrix_exponential(scale):
+    rng = np.random.default_rng(0)
+    A = scale * rng.normal(size=(5, 4, 4))
+    A -= 1.2 * scale * 4 * np.eye(4)  # stable, so that nothing overflows
+    # Against SciPy's, whose own error grows with the squarings, as ours does.
+    assert error(matrix_exponential(A), scipy.linalg.expm(A)) < 1e-12 * max(1.0, scale)
+    assert matrix_exponential(np.zeros((3, 3))).tolist() == np.eye(3).tolist()
+
+
+def test_discretisation_is_exact_and_python_controls():
+    system = MassSpringDamper(2, 0.6, 5).state_space("both")
+    sampled = system.discretized(0.3)
+    theirs = control.c2d(system.to_control(), 0.3, "zoh")
+    assert error(sampled.A, theirs.A) < ROUNDING and error(sampled.B, theirs.B) < ROUNDING
+    x = MassSpringDamper(2, 0.6, 5).response(0.3, 0.2, -0.4, 0.7)
+    assert error(sampled.A @ [0.2, -0.4] + sampled.B[:, 0] * 0.7, np.array(x)) < ROUNDING
+    integrator = StateSpace([[0, 1], [0, 0]], [[0], [1]]).discretized(0.5)  # A is singular
+    assert integrator.A.tolist() == [[1, 0.5], [0, 1]] and integrator.B.tolist() == [[0.125], [0.5]]
+    assert sampled.stable and not integrator.stable
+
+
+def test_transfer_functions_and_back():
+    rng = np.random.default_rng(1)
+    for n in range(1, 6):
+        system = StateSpace(rng.normal(size=(n, n)), rng.normal(size=(n, 2)), rng.normal(size=(2, n)), rng.normal(size=(2, 2)))
+        for i in range(2):
+            for j in range(2):
+                G = system.transfer(j, i)
+                again = G.state_space()
+                for s in (0.3 + 1.1j, -2.0 + 0.1j):
+                    wanted = system(s)[i, j]
+                    assert complex(G(s)) == pytest.approx(wanted, rel=1e-9)
+                    assert again(s)[0, 0] == pytest.approx(wanted, rel=1e-9)
+    assert SERVO.state_space().transfer().num.size == 1  # no ghosts of leading coefficients
+
+
+def test_composition():
+    C = TransferFunction([2.0, 1.0], [1.0, 10.0])
+    s = 0.4 + 2j
+    assert (C * SERVO)(s) == pytest.approx(C(s) * SERVO(s)) and (C + SERVO)(s) == pytest.approx(C(s) + SERVO(s))
+    assert (3 * C).feedback(C)(s) == pytest.approx(3 * C(s) / (1 + 3 * C(s) ** 2))
+    late = TransferFunction([1], [1, 1], delay=0.5)
+    assert late(s) == pytest.approx(np.exp(-0.5 * s) / (s + 1))
+    assert late.pade(4)(1j) == pytest.approx(late(1j), rel=1e-7)
+    num, den = control.pade(0.5, 3)
+    assert error(late.pade(3).den, np.polymul([1, 1], np.array(den)) / den[0] * late.pade(3).den[0]) < ROUNDING
+
+
+def test_simulation_of_held_inputs_against_python_control():
+    system = linearized(dl.load("planar-2r"), [-1.2, 0.3])
+    t = np.linspace(0, 2, 101)
+    u = np.stack((np.sin(3 * t), np.cos(t)), -1)
+    x, y = system.simulate(t, u, [0.1, 0, 0, 0.2])
+    sampled = control.c2d(system.to_control(), t[1], "zoh")
+    theirs = control.forced_response(sampled, t, u.T, [0.1, 0, 0, 0.2])
+    assert error(x, theirs.states.T) < 1e-10 and np.array_equal(x, y)
+    run = integrate(system.flow(), [0.1, 0, 0, 0.2], t[1] / 10, 1000, np.repeat(u[:-1], 10, 0), every=10)
+    assert error(run.x, x) < 1e-8  # RK4 with 2 ms
+
+
+# ------------------------------------------------------------------------------------------------- linearised systems
+def numeric(rate, x, u, h=1e-6):
+    A = np.stack([(rate(x + d, u) - rate(x - d, u)) / (2 * h) for d in h * np.eye(x.size)], -1)
+    B = np.stack([(rate(x, u + d) - rate(x, u - d)) / (2 * h) for d in h * np.eye(u.size)], -1)
+    return A, B
+
+
+def systems():
+    arm = dl.load("planar-2r")
+    motor = dl.DCMotor(resistance=1.0, torque_constant=0.5, inertia=1e-3, damping=1e-3, inductance=0.01)
+    yield "robot", arm, np.array([-1.2, 0.3]), robot_flow(arm)
+    driven = dl.DrivenRobot(arm, [motor, motor], [dl.Gear(50), dl.Gear(30)])
+    yield "driven", driven, np.array([-1.2, 0.3]), driven.flow()
+    flexible = dl.FlexibleRobot(arm, stiffness=800.0, rotor_inertia=1e-4, gear_ratio=50)
+    yield "flexible", flexible, np.array([-1.2, 0.3]), flexible.flow()
+    yield "mass", mass_spring_damper(), np.array([0.2]), None
+
+
+@pytest.mark.parametrize("name", ["robot", "driven", "flexible", "mass"])
+def test_every_system_of_ours_linearises_about_rest(name):
+    _, system, q, flow = next(row for row in systems() if row[0] == name)
+    found = linearized(system, q)
+    if flow is None:
+        wanted = MassSpringDamper(1, 0.4, 4).state_space("both")
+        assert error(found.A, wanted.A) < ROUNDING and error(found.B, wanted.B) < ROUNDING
+        assert found.u_at[0] == pytest.approx(0.8) and found.states == ("x", "x_rate")
+        return
+    assert found.states == flow.states and found.inputs == flow.inputs
+    rate = lambda x, u: np.array(flow.rate(0.0, x.tolist(), u.tolist()), float)  # noqa: E731
+    assert np.abs(rate(found.x_at, found.u_at)).max() < 1e-9  # it rests there
+    A, B = numeric(rate, found.x_at, found.u_at)
+    assert error(found.A, A) < 100 * DIFFERENCE and error(found.B, B) < 100 * DIFFERENCE
+    of_flow = linearized(flow, found.x_at, found.u_at)
+    assert error(of_flow.A, found.A) < 1e-9 and error(of_flow.B, found.B) < 1e-9
+
+
+def test_outputs_by_name():
+    arm = dl.load("planar-2r")
+    whole = linearized(arm, [-1.0, 0.5])
+    one = whole.of(inputs=whole.inputs[1], outputs=whole.states[2])
+    assert one.B.shape == (4, 1) and one.C.tolist() == [[0, 0, 1, 0]] and one.outputs == (whole.states[2],)
+    assert linearized(arm, [-1.0, 0.5], outputs=[whole.states[0]]).C.shape == (1, 4)
+
+
+def test_controllability_and_observability():
+    assert StateSpace([[0, 1], [0, 0]], [[0], [1]]).controllability == 2
+    assert StateSpace([[1, 0], [0, 2]], [[1], [0]]).controllability == 1
+    assert MassSpringDamper(1, 1, 1).state_space().observability == 2
+    free = MassSpringDamper(1, 1, 0).state_space("velocity")
+    assert free.observability == 1  # where it is does not show in its velocity
+    arm = linearized(dl.load("panda"), np.zeros(7))
+    assert arm.controllability == 14
+
+
+# -------------------------------------------------------------------------------------------------------- root locus
+def test_pick_a_point_and_read_the_gain():
+    """1/(s(s+1)(s+5)): a double pole leaves the axis at s = −2 + √21/3 ≈ −0.472; ζ = ½ is met at s = −5/12·(1 ± j√3)."""
+    locus = RootLocus(SERVO)
+    (point,) = locus.for_damping(0.5)
+    assert point.s == pytest.approx(complex(-5 / 12, 5 / 12 * math.sqrt(3)), rel=1e-12)
+    found = locus.at(point.s)
+    assert abs(found.angle_error) < 1e-12 and found.gain == pytest.approx(1 / abs(SERVO(point.s)), rel=1e-14)
+    assert np.abs(found.poles - point.s).min() < 1e-12  # the gain puts a pole there
+    (edge,) = locus.for_damping(0.0)
+    assert edge.gain == pytest.approx(ultimate(SERVO).gain) == pytest.approx(30.0)
+    with pytest.raises(InputError, match=r"s = -1\+2j is not on the root locus: there the angle .*lead_for_pole"):
+        locus.at(-1 + 2j)
+    near = locus.nearest(-1 + 2j)
+    assert abs(near.angle_error) < 1e-6
+    gains = np.geomspace(1e-3, 1e4, 20_001)
+    assert abs(near.s - (-1 + 2j)) <= np.abs(locus.poles(gains) - (-1 + 2j)).min() + 1e-12
+
+
+def test_angle_and_magnitude_conditions_everywhere():
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        G = TransferFunction(np.poly(rng.uniform(-3, 0, 1)), np.poly(rng.uniform(-4, 0.5, 4)))
+        locus, K = RootLocus(G), float(rng.uniform(0.1, 50))
+        for s in locus.poles(K):
+            assert abs(locus.angle_error(s)) < 1e-6
+            assert locus.at(s, 1e-5).gain == pytest.approx(K, rel=1e-6)
+
+
+def test_shape_of_the_locus():
+    locus = RootLocus(SERVO)
+    (leave,) = locus.breakaways()
+    assert leave.s == pytest.approx(-2 + math.sqrt(21) / 3, rel=1e-12)
+    assert leave.gain == pytest.approx(-np.polyval(SERVO.den, leave.s).real) and leave.gain == pytest.approx(1.128, abs=1e-3)
+    poles = locus.poles(leave.gain)
+    assert np.abs(np.sort_complex(poles)[1:] - leave.s).max() < 1e-6  # a double pole: half the digits
+    centre, angles = locus.asymptotes()
+    assert centre == -2.0 and sorted(np.degrees(angles)) == pytest.approx([-60, 60, 180])
+    far = np.sort(np.angle(locus.poles(1e9) - centre))
+    assert np.degrees(far) == pytest.approx([-60, 60, 180], abs=0.5)
+    with_zero = RootLocus(TransferFunction([1, 3], np.poly([-1, -2])))  # a circle about −3, radius √2
+    assert [b.s.real for b in with_zero.breakaways()] == pytest.approx([-3 + math.sqrt(2), -3 - math.sqrt(2)])
+    (point, *_) = (s for s in with_zero.poles(3.0) if s.imag > 0)
+    assert abs(point + 3) == pytest.approx(math.sqrt(2))
+
+
+def test_departure_angle():
+    G = TransferFunction([1.0], np.polymul([1, 2, 2], [1, 0]))  # poles 0, −1 ± j
+    angle = RootLocus(G).departure_angle(-1 + 1j)
+    small = RootLocus(G).poles(1e-7)
+    moved = small[np.argmin(np.abs(small - (-1 + 1j)))] - (-1 + 1j)
+    assert angle == pytest.approx(np.angle(moved), abs=1e-6) and math.degrees(angle) == pytest.approx(-45)
+
+
+def test_root_locus_against_python_control():
+    gains = np.array([0.5, 5.0, 25.0])
+    theirs = control.root_locus_map(SERVO.to_control(), gains=gains).loci
+    ours = RootLocus(SERVO).branches(gains)
+    assert all(same_set(a, b) < 1e-9 for a, b in zip(ours, theirs, strict=True))
+
+
+# ------------------------------------------------------------------------------------------------------ lead and lag
+@pytest.mark.parametrize(("plant", "margin", "crossover", "stages"), [
+    (SERVO, 50, 1.5, 1), (DOUBLE, 45, 3.0, 1), (DOUBLE, 75, 2.0, 2), (SERVO, 60, 4.0, 2),
+])  # fmt: skip
+def test_lead_for_a_phase_margin(plant, margin, crossover, stages):
+    C = lead_for_margin(plant, math.radians(margin), crossover, stages)
+    assert C.residual < 1e-12 and C.zero < C.pole
+    found = margins(C.transfer * plant)
+    assert math.degrees(found.phase) == pytest.approx(margin, abs=1e-6)
+    assert found.phase_frequency == pytest.approx(crossover, rel=1e-6)
+    assert (C.transfer * plant).feedback().stable
+
+
+@pytest.mark.parametrize("zero", [None, 0.8])
+def test_lead_puts_a_pole_where_it_is_wanted(zero):
+    target = -1.5 + 2j
+    C = lead_for_pole(DOUBLE if zero is None else SERVO, target, zero)
+    loop = (C.transfer * (DOUBLE if zero is None else SERVO)).feedback()
+    assert C.residual < 1e-12 and np.abs(loop.poles - target).min() < 1e-9
+    assert zero is None or C.zero == pytest.approx(zero)
+    with pytest.raises(InputError, match="not on the root locus"):
+        RootLocus(SERVO).at(target)  # which is why a lead was needed
+
+
+def test_lag_raises_accuracy_and_leaves_the_crossover():
+    K = 2.0
+    before = margins(K * SERVO)
+    C = lag_for_accuracy(K * SERVO, 10.0, before.phase_frequency)
+    after = margins(C.transfer * (K * SERVO))
+    assert C.transfer.gain_at_rest == pytest.approx(10.0)
+    assert after.phase_frequency == pytest.approx(before.phase_frequency, rel=0.02)
+    # A zero a tenth below the crossover costs atan(1/10) − atan(1/100) = 5.1°.
+    assert math.degrees(before.phase - after.phase) == pytest.approx(5.1, abs=0.7)
+
+
+# ----------------------------------------------------------------------------------------- margins, Bode, step
+def test_margins_of_a_known_loop():
+    found = margins(6 * SERVO)
+    assert found.gain == pytest.approx(5.0) and found.gain_frequency == pytest.approx(math.sqrt(5))
+    w = found.phase_frequency
+    assert abs(6 * SERVO(1j * w)) == pytest.approx(1.0) and found.delay == pytest.approx(found.phase / w)
+    assert found.phase == pytest.approx(math.pi + np.angle(SERVO(1j * w)))
+    never = margins(MassSpringDamper(1, 1, 4))
+    assert never.gain == math.inf
+
+
+def test_frequency_response_of_a_robot():
+    arm = dl.load("planar-2r")
+    system = linearized(arm, [-1.2, 0.3])
+    one = system.of(inputs=system.inputs[0], outputs=system.states[0])
+    w, magnitude, phase = frequency_response(one, np.geomspace(0.3, 30, 20))
+    wanted = np.array([one(1j * x)[0, 0] for x in w])
+    assert error(magnitude, np.abs(wanted)) < 1e-9 and np.allclose(np.exp(1j * phase), wanted / np.abs(wanted))
+
+
+def test_step_figures():
+    """The overshoot of ζ = ½ is e^(−π/√3) = 16.3 %; settling and rise to the grid that python-control chooses."""
+    found = step_figures(MassSpringDamper(1, 1, 1))
+    assert found.end == pytest.approx(1.0) and found.overshoot == pytest.approx(math.exp(-math.pi / math.sqrt(3)), abs=2e-3)
+    assert 1.5 < found.rise_time < 1.8 and 7.5 < found.settling_time < 8.5
+
+
+def test_pictures():
+    import matplotlib.pyplot as plt
+
+    for figure in (
+        bode_plot(6 * SERVO, label="servo"),
+        step_plot(MassSpringDamper(1, 1, 1)),
+        RootLocus(SERVO).plot(),
+        RootLocus(TransferFunction([1, 3], np.poly([-1, -2]))).plot(),
+    ):
+        assert figure.axes[0].lines
+        figure.canvas.draw()
+        plt.close(figure)
+    assert "margin" in bode_plot(6 * SERVO).axes[0].get_title()
+    plt.close("all")
+
+
+# ------------------------------------------------------------------------------------------------------------- LQR
+@pytest.mark.parametrize("sampled", [False, True])
+def test_lqr_against_python_control(sampled):
+    rng = np.random.default_rng(3)
+    for n, m in ((2, 1), (4, 2), (6, 3)):
+        system = StateSpace(rng.normal(size=(n, n)), rng.normal(size=(n, m)))
+        if sampled:
+            system = system.discretized(0.1)
+        L, M, N = rng.normal(size=(n, n)), rng.normal(size=(m, m)), 0.1 * rng.normal(size=(n, m))
+        Q, R = L @ L.T + np.eye(n), M @ M.T + np.eye(m)
+        found = lqr(system, Q, R, N)
+        solver = control.dlqr if sampled else control.lqr
+        K, S, E = solver(system.A, system.B, Q, R, N)
+        assert error(found.K, K) < 1e-8 and error(found.P, S) < 1e-8
+        assert same_set(found.poles, E) < 1e-8
+        assert found.residual < 1e-12 and found.stable
+
+
+def test_lqr_of_a_double_integrator():
+    """Q = I, R = 1: K = (1, √3), a textbook's result."""
+    found = lqr(StateSpace([[0, 1], [0, 0]], [[0], [1]]), 1.0, 1.0)
+    assert error(found.K, [[1, math.sqrt(3)]]) < 1e-12
+    x0 = np.array([0.3, -0.2])
+    t = np.linspace(0, 30, 30_001)
+    x, _ = found.closed_loop().simulate(t, x0=x0)
+    cost = np.trapezoid((x**2).sum(-1) + (x @ found.K[0]) ** 2, t)
+    assert cost == pytest.approx(x0 @ found.P @ x0, rel=1e-6)  # the certificate means what it says
+
+
+def test_lqr_holds_an_arm_upright():
+    arm = dl.load("planar-2r")
+    q = np.array([math.pi / 2, 0.0])
+    system = linearized(arm, q)
+    assert system.poles.real.max() > 1  # it falls
+    regulator = lqr(system, [100, 100, 1, 1], 0.01)
+    assert isinstance(regulator, LQR) and regulator.stable
+    loop = closed(robot_flow(arm), regulator.law())
+    run = integrate(loop, [q[0] + 0.2, -0.1, 0, 0], 1e-3, 5000, every=5000)
+    assert np.abs(run.x[-1] - [*q, 0, 0]).max() < 1e-6
+
+
+# --------------------------------------------------------------------------------------------------------- bad input
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: TransferFunction([1], [0]), "the denominator of a transfer function is zero"),
+        (lambda: TransferFunction(["a"], [1]), "the numerator must be real coefficients"),
+        (lambda: TransferFunction([1], [1, math.inf]), "the denominator has a coefficient that is not finite"),
+        (lambda: TransferFunction([1], [1], delay=-1), "the dead time must be a number of seconds, not negative"),
+        (lambda: TransferFunction([1], [1, 1], delay=1).feedback(), "approximate it by pade"),
+        (lambda: TransferFunction([1, 0, 0], [1, 1]).state_space(), "more zeros than poles"),
+        (lambda: SERVO * "x", "goes with another or with a number, not with str"),
+        (lambda: StateSpace([[1, 2]], [[1]]), "A has shape \\(1, 2\\); it must be square"),
+        (lambda: StateSpace([[1]], [[1], [2]]), "B has shape \\(2, 1\\); it must have 1 rows"),
+        (lambda: StateSpace([[math.nan]], [[1]]), "A has an entry that is not finite"),
+        (lambda: StateSpace([[1]], [[1]], states=("a", "b")), "2 names are given for 1 states"),
+        (lambda: StateSpace([[1]], [[1]], dt=0), "the sample time must be a positive number"),
+        (lambda: StateSpace([[1]], [[1]], dt=0.1).discretized(0.1), "sampled already, every 0.1 s"),
+        (lambda: StateSpace([[-1]], [[1]]).simulate([0.0, 1.0, 3.0]), "t must be equally spaced"),
+        (lambda: StateSpace([[-1]], [[1]])(-1.0), "is a pole"),
+        (lambda: linearized(dl.load("planar-2r")), "say about which state: x, 2 numbers"),
+        (lambda: linearized(dl.load("planar-2r"), [1.0]), "x has shape \\(1,\\); it must be \\(2,\\), q, at rest or"),
+        (lambda: linearized(3), "what is linearised is a Robot, .* got int"),
+        (lambda: RootLocus(TransferFunction([1, 0], [1])), "more zeros than poles"),
+        (lambda: RootLocus(SERVO).at(0.0), "is a pole of the plant: the locus begins there"),
+        (lambda: RootLocus(SERVO).for_damping(1.0), "has 0 ≤ ζ < 1, got 1.0"),
+        (lambda: RootLocus(SERVO).departure_angle(-3), "is no pole of the plant"),
+        (lambda: lead_for_margin(DOUBLE, math.radians(80), 1.0), "lacks 80°.* take 2 stages"),
+        (lambda: lead_for_margin(SERVO, 1.0, 0.0), "crossover of the loop is 0.0"),
+        (lambda: lead_for_pole(SERVO, -1.0), "positive imaginary part"),
+        (lambda: lag_for_accuracy(SERVO, 0.5, 1.0), "factor of the lag is 0.5; it must be greater than 1"),
+        (lambda: margins(linearized(dl.load("planar-2r"), [0, 0])), "has 2 inputs and 4 outputs: choose one of each"),
+        (lambda: margins(3), "is looked at here, not int"),
+        (lambda: step_figures(SERVO), "not stable"),
+        (lambda: frequency_response(SERVO, [-1.0]), "positive frequencies"),
+        (lambda: lqr(SERVO, 1, 1), "lqr takes a StateSpace"),
+        (lambda: lqr(SERVO.state_space(), -1, 1), "Q has a negative eigenvalue"),
+        (lambda: lqr(SERVO.state_space(), 1, 0), "R is not positive definite"),
+        (lambda: lqr(SERVO.state_space(), [1, 2], 1), "Q has shape \\(2,\\); give one number, 3"),
+        (lambda: lqr(StateSpace([[1, 0], [0, 2]], [[1], [0]]), 1, 1), "inputs reach 1 of 2 states"),
+    ],
+)
+def test_bad_input(call, words):
+    with pytest.raises(InputError, match=words):
+        call()
+
+
+def test_unknown_names():
+    system = MassSpringDamper(1, 1, 1).state_space()
+    with pytest.raises(UnknownNameError, match="unknown output or state 'x_rat'; did you mean 'x_rate'"):
+        system.of(outputs="x_rat")
+    with pytest.raises(UnknownNameError, match="unknown input 'g'"):
+        system.step([0, 1], "g")
+
+
+@pytest.mark.parametrize(("library", "call", "extra"), [
+    ("control", lambda: margins(SERVO), "control"),
+    ("scipy.linalg", lambda: lqr(SERVO.state_space(), 1, 1), "opt"),
+    ("matplotlib.pyplot", lambda: RootLocus(SERVO).plot(), "plot"),
+])  # fmt: skip
+def test_a_missing_library_is_named_with_its_extra(monkeypatch, library, call, extra):
+    real = builtins.__import__
+
+    def without(name, *rest, **more):
+        if name == library:
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtraError, match=rf"is not installed: pip install 'dalembert\[{extra}\]'"):
+        call()

@@ -1,0 +1,201 @@
+"""Block diagrams: every control law has one, nothing in it overlaps, and it is SVG that others read."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.control import (
+    PID,
+    Diagram,
+    MassSpringDamper,
+    PartitionedServo,
+    SpringServo,
+    StateSpace,
+    diagram_of,
+    diagrams,
+    lqr,
+)
+from dalembert.control.diagram import Node, Signal, block, pieces, plain, terminal, total
+from dalembert.errors import InputError, UnknownNameError
+from dalembert.law import Law
+
+SVG = "{http://www.w3.org/2000/svg}"
+DRAWN = (
+    "pd", "partitioned", "following", "pid_following", "pid", "joint_pd", "joint_pid", "pd_gravity", "independent_joint",
+    "computed_torque", "feedforward", "feedforward_pd", "inverse_kinematics", "adaptive", "state_feedback",
+)  # fmt: skip
+
+
+def controllers():
+    arm = dl.load("planar-2r")
+    model = MassSpringDamper(1, 1, 1)
+    c = dl.control
+    yield "spring servo", SpringServo(1, 1), "PD control"
+    yield "partitioned", PartitionedServo(model, 4.0, follow=False), "Partitioned PD control"
+    yield "following", PartitionedServo(model, 4.0), "Trajectory following"
+    yield "following, integral", PartitionedServo(model, 4.0, k_i=1.0), "Trajectory following with integral"
+    yield "PID", PID(1.0, 1.0, high=1.0), "PID control"
+    yield "LQR", lqr(StateSpace([[0, 1], [0, 0]], [[0], [1]]), 1, 1), "State feedback"
+    yield "robot PD", c.PD(arm, 10.0, 5.0), "PD control of a robot"
+    yield "gravity", c.PDGravity(arm, 10.0, 5.0), "PD control with gravity compensation"
+    yield "computed torque", c.ComputedTorque(arm, 10.0, 5.0), "Computed torque control"
+    yield "feedforward", c.Feedforward(arm), "Feedforward control"
+    yield "feedforward, PD", c.FeedforwardPD(arm, 10.0, 5.0), "Feedforward control with PD"
+    yield "joint PID", c.JointPID(arm, 10.0, 5.0, 1.0), "PID control of a robot"
+
+
+@pytest.mark.parametrize(("controller", "title"), [pytest.param(c, t, id=n) for n, c, t in controllers()])
+def test_every_controller_has_its_diagram(controller, title):
+    found = diagram_of(controller)
+    assert found.title == title and found.faults() == []
+    ET.fromstring(found.svg())
+
+
+def test_any_law_is_at_least_a_block_in_its_loop():
+    law = Law("my <law>", ("x", "x_rate"), ("x_wanted",), ("f",), lambda t, y, r, z, p: [0.0])
+    found = diagram_of(law)
+    assert found.faults() == [] and found.title == "my <law>"
+    texts = ["".join(t.itertext()) for t in ET.fromstring(found.svg()).iter(f"{SVG}text")]
+    assert {"my <law>", "x, x_rate", "x_wanted", "f"} <= set(texts)
+
+
+# --------------------------------------------------------------------------------------------------- the pictures
+@pytest.mark.parametrize("name", DRAWN)
+def test_nothing_overlaps(name):
+    diagram = getattr(diagrams, name)()
+    assert diagram.faults() == []
+    width, height = diagram.layout.size
+    for left, top, right, bottom in diagram.layout.boxes.values():
+        assert 0 < left < right < width and 0 < top < bottom < height
+    for wire in diagram.layout.wires:
+        assert all(0 < x < width and 0 < y < height for x, y in wire.points)
+        assert all(a[0] == b[0] or a[1] == b[1] for a, b in wire.segments)  # upright or level, nothing aslant
+    assert width < 900  # fits a page
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_svg_is_valid_and_plain(name):
+    diagram = getattr(diagrams, name)()
+    text = diagram.svg()
+    root = ET.fromstring(text)
+    assert root.tag == f"{SVG}svg" and root.get("viewBox") == f"0 0 {root.get('width')} {root.get('height')}"
+    assert "serif" in root.get("font-family") and "script" not in text and "href" not in text
+    assert root.find(f"{SVG}title").text == diagram.title and "to" in root.find(f"{SVG}desc").text
+    drawn = {"svg", "title", "desc", "rect", "g", "polyline", "polygon", "circle", "text", "tspan"}
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= drawn
+    blocks = sum(node.kind == "block" for node in diagram.nodes)
+    assert len(root.findall(f"{SVG}rect")) == blocks + 1
+    assert len(root.findall(f"{SVG}polygon")) == len(diagram.signals)  # an arrow each
+    assert len(root.findall(f".//{SVG}polyline")) == len(diagram.signals)
+    assert text == getattr(diagrams, name)().svg()  # the same every time
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_node_is_reached_and_every_sum_has_signs(name):
+    diagram = getattr(diagrams, name)()
+    sources, targets = ({getattr(s, end) for s in diagram.signals} for end in ("source", "target"))
+    for node in diagram.nodes:
+        if node.kind != "terminal":
+            assert node.name in sources and node.name in targets, node.name
+    sums = {node.name for node in diagram.nodes if node.kind == "sum"}
+    for name_ in sums:
+        entering = [s for s in diagram.signals if s.target == name_]
+        assert len(entering) >= 2 and all(s.sign in "+−" and s.sign for s in entering)
+
+
+def test_the_diagram_computes_its_equation():
+    """A diagram read as arithmetic: f of the trajectory-following law, followed from block to block."""
+    d = diagrams.pid_following()
+    x, v, x_d, v_d, a_d, integral = 0.3, -0.2, 1.0, 0.4, 0.7, 0.25
+    m, b, k, k_p, k_v, k_i = 2.0, 0.5, 3.0, 16.0, 6.0, 5.0
+    given = {("system", 0.6): x, ("system", -0.6): v, ("wanted", 0.0): x_d, ("rate_wanted", 0.0): v_d}
+    given[("acceleration_wanted", 0.0)] = a_d
+    gains = {"k_p": k_p, "k_v": k_v, "alpha": m}
+    kinds = {node.name: node.kind for node in d.nodes}
+
+    def value(name: str, slot: float = 0.0) -> float:
+        if (name, slot) in given:
+            return given[name, slot]
+        entering = [(s, value(s.source, s.out)) for s in d.signals if s.target == name]
+        if kinds[name] == "sum":
+            return sum(u if s.sign == "+" else -u for s, u in entering)
+        if name == "k_i":
+            return k_i * integral
+        if name == "beta":
+            return b * v + k * x
+        return gains[name] * entering[0][1]
+
+    (f,) = [value(s.source) for s in d.signals if s.target == "system"]
+    assert f == pytest.approx(m * (a_d + k_v * (v_d - v) + k_p * (x_d - x) + k_i * integral) + b * v + k * x)
+    law = PartitionedServo(MassSpringDamper(m, b, k), k_p, k_v, k_i).law()
+    assert law.act(0, [x, v], [x_d, v_d, a_d], [integral], [k_p, k_v, k_i]) == [pytest.approx(f)]
+
+
+def test_faults_are_found():
+    """A layout that is spoilt on purpose is said to be."""
+    nodes = (block("a", "A", 0), block("b", "B", 1), block("c", "C", 2))
+    through = Diagram("through", nodes, (Signal("a", "c"),))
+    assert through.faults() == ["the signal a → c runs through b"]
+    along = Diagram("along", (block("a", "A", 0), block("b", "B", 0, 1), block("c", "C", 1)),
+                    (Signal("a", "c"), Signal("b", "c", drop=0)))  # fmt: skip
+    assert any("run along each other" in fault for fault in along.faults())
+    crowded = diagrams.following()
+    signals = tuple(replace(s, label="a very long name of a signal") if s.label == "ė" else s for s in crowded.signals)
+    assert replace(crowded, signals=signals).faults() == []  # room is made for it
+
+
+# -------------------------------------------------------------------------------------------------------------- text
+def test_subscripts():
+    assert list(pieces("x_d + q̇_{12}^2")) == [("x", 0), ("d", -1), (" + q̇", 0), ("12", -1), ("2", 1)]
+    assert list(pieces("P_q̈ w")) == [("P", 0), ("q̈", -1), (" w", 0)]
+    assert plain(r"a\_b") == "a_b" and list(pieces("end_")) == [("end_", 0)]
+
+
+def test_text_is_escaped():
+    d = Diagram("<&>", (block("a", "x < y & z", 0), terminal("t", '"q"', 1)), (Signal("a", "t", "<u>"),), "a < b & c")
+    root = ET.fromstring(d.svg())
+    texts = ["".join(t.itertext()) for t in root.iter(f"{SVG}text")]
+    assert {"x < y & z", '"q"', "<u>", "a < b & c"} <= set(texts) and root.find(f"{SVG}title").text == "<&>"
+
+
+def test_description_in_words():
+    words = diagrams.pd().describe()
+    assert words.startswith("PD control: f = −k_p x − k_v ẋ; ") and "x from m ẍ + b ẋ + k x = f to k_p" in words
+    assert "k_p to sum (−)" in words
+
+
+def test_saving(tmp_path):
+    file = diagrams.pd().save(tmp_path / "pd.svg")
+    assert re.match(r"<svg xmlns=", file.read_text(encoding="utf-8"))
+    with pytest.raises(InputError, match="a diagram is saved as .svg, not as '.png'"):
+        diagrams.pd().save(tmp_path / "pd.png")
+    assert diagrams.pd()._repr_svg_() == diagrams.pd().svg()
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (lambda: Diagram("d", (), ()), InputError, "has no nodes"),
+        (lambda: Diagram("d", (block("a", "A", 0), block("a", "B", 1)), ()), InputError, "two nodes called 'a'"),
+        (lambda: Diagram("d", (block("a", "A", 0), total("b", 0)), ()), InputError, "share a place: column 0, row 0"),
+        (lambda: Diagram("d", (block("a", "A", -1),), ()), InputError, "columns and rows count from 0"),
+        (lambda: Diagram("d", (block("a", "A", 0),), (Signal("a", "b"),)), UnknownNameError, "unknown node 'b'"),
+        (lambda: Diagram("d", (Node("a", "A", 0, 0, "box"),), ()), UnknownNameError, "unknown kind of node 'box'"),
+        (lambda: Diagram("d", (block("a", "A", 0, tone="red"),), ()), UnknownNameError, "unknown tone 'red'"),
+        (
+            lambda: Diagram("d", (block("a", "A", 0), block("b", "B", 1)), (Signal("a", "b", enter="up"),)),
+            UnknownNameError,
+            "unknown side 'up'",
+        ),
+        (lambda: diagram_of(np.zeros(3)), InputError, "made of a controller or a Law, not of ndarray"),
+    ],
+)
+def test_bad_input(call, kind, words):
+    with pytest.raises(kind, match=words):
+        call()

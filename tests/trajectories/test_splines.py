@@ -1,0 +1,171 @@
+"""Splines, tables, set points and sequences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicSpline, make_interp_spline
+
+import dalembert as dl
+from dalembert import trajectories as tr
+from dalembert.errors import InputError
+
+RNG = np.random.default_rng(1)
+T = np.array([0, 0.3, 1.0, 1.4, 2.0, 3.1])
+X = RNG.normal(size=(6, 3))
+LOOP = np.vstack([X[:-1], X[:1]])
+DENSE = np.linspace(0, T[-1], 400)
+
+
+@pytest.mark.parametrize("ends", ["natural", "clamped", "periodic"])
+def test_cubics_are_scipys(ends):
+    x = LOOP if ends == "periodic" else X
+    ours, theirs = tr.spline(x, T, ends=ends), CubicSpline(T, x, bc_type=ends)
+    for order, values in enumerate(ours(DENSE[:-1])):
+        assert np.allclose(values, theirs(DENSE[:-1], order), atol=1e-11)
+
+
+def test_quintics_are_scipys():
+    """Natural: third and fourth derivative vanish; clamped: velocity and acceleration as given."""
+    v, a = RNG.normal(size=(2, 2, 3))
+    for ends, left, right, options in (
+        ("natural", [(3, np.zeros(3)), (4, np.zeros(3))], [(3, np.zeros(3)), (4, np.zeros(3))], {}),
+        ("clamped", [(1, v[0]), (2, a[0])], [(1, v[1]), (2, a[1])],
+         {"start_velocity": v[0], "end_velocity": v[1], "start_acceleration": a[0], "end_acceleration": a[1]}),
+    ):  # fmt: skip
+        theirs = make_interp_spline(T, X, k=5, bc_type=(left, right))
+        ours = tr.spline(X, T, degree=5, ends=ends, **options)
+        for order, values in enumerate(ours(DENSE)):
+            assert np.allclose(values, theirs(DENSE, order), atol=1e-8)
+
+
+@pytest.mark.parametrize("degree, smooth", [(3, 2), (5, 4)])
+@pytest.mark.parametrize("ends", ["natural", "clamped", "periodic"])
+def test_smooth_at_the_points(degree, smooth, ends):
+    made = tr.spline(LOOP, T, degree=degree, ends=ends)
+    C, h = made.coefficients, np.diff(T)
+    assert np.allclose(made(T)[0], LOOP, atol=1e-12)
+    factorial = np.cumprod([1.0, *range(1, degree + 1)])
+    for d in range(smooth + 1):
+        left = C[:, d] * factorial[d]
+        right = sum(factorial[k] / factorial[k - d] * C[:, k] * h[:, None] ** (k - d) for k in range(d, degree + 1))
+        size = max(np.abs(left).max(), 1.0)
+        gaps = np.abs(left[1:] - right[:-1]).max() / size
+        if ends == "periodic":
+            gaps = max(gaps, np.abs(left[0] - right[-1]).max() / size)
+        assert gaps < 1e-11
+    d = smooth + 1  # and no smoother: the next derivative does jump
+    left = C[:, d] * factorial[d]
+    right = sum(factorial[k] / factorial[k - d] * C[:, k] * h[:, None] ** (k - d) for k in range(d, degree + 1))
+    assert np.abs(left[1:] - right[:-1]).max() > 1e-3
+
+
+def test_periodic_splines_go_on():
+    made = tr.spline(LOOP, T, ends="periodic")
+    t = RNG.uniform(0, T[-1], 50)
+    for other in (-2 * T[-1], T[-1], 7 * T[-1]):
+        for a, b in zip(made(t), made(t + other), strict=True):
+            assert np.allclose(a, b, atol=1e-9)
+    assert made.duration == np.inf and made.period == T[-1]
+
+
+def test_two_points_are_a_line():
+    assert np.allclose(tr.spline([[0.0], [1.0]], duration=2)(0.5)[0], 0.25)
+    assert np.allclose(tr.spline([[0.0], [1.0]], duration=2, degree=5)(0.5)[0], 0.25)
+
+
+def test_times_by_chord_length_and_by_limits():
+    d = np.linalg.norm(np.diff(X, axis=0), axis=1)
+    for spacing, power in (("chord", 1.0), ("centripetal", 0.5), ("uniform", 0.0)):
+        made = tr.spline(X, duration=3.0, spacing=spacing)
+        assert np.allclose(np.diff(made.breaks), 3.0 * d**power / (d**power).sum())
+    fast = tr.spline(X, velocity=[1, 2, 3], acceleration=4.0)
+    found = fast.limits()
+    used = np.concatenate([found.velocity / [1, 2, 3], found.acceleration / 4.0])
+    assert np.isclose(used.max(), 1.0, rtol=1e-12)
+
+
+def test_a_long_spline_is_no_burden():
+    t = np.arange(2000) * 0.01
+    made = tr.spline(np.sin(t)[:, None], t, degree=5)
+    middle = t[100:-100] + 0.005  # away from the ends, where x‴ is not zero
+    assert np.abs(made(middle)[2][:, 0] + np.sin(middle)).max() < 1e-8
+
+
+# --------------------------------------------------------------------------------------------------------- tables
+def test_tables():
+    x, v, a = RNG.normal(size=(3, 6, 2))
+    assert np.allclose(tr.sampled(T, x, interpolation="linear")(DENSE)[0],
+                       np.stack([np.interp(DENSE, T, x[:, j]) for j in range(2)], axis=1))  # fmt: skip
+    cubic, quintic = tr.sampled(T, x, v), tr.sampled(T, x, v, a, interpolation="quintic")
+    assert np.allclose(cubic(T)[:2], [x, v]) and np.allclose(quintic(T), [x, v, a])
+    assert np.allclose(tr.sampled(T, x)(DENSE)[0], CubicSpline(T, x, bc_type="natural")(DENSE))
+    held = tr.sampled(T, x, interpolation="hold")
+    assert np.array_equal(held([0.0, 0.29, 0.3, 3.0, 3.1, 9.0])[0], x[[0, 0, 1, 4, 5, 5]])
+    assert np.isinf(held.limits().velocity).all()
+    assert np.isinf(tr.sampled(T, x, interpolation="linear").limits().acceleration).all()
+
+
+def test_samples_of_a_motion_give_it_back():
+    motion = tr.quintic([0, 1], [1, 0], 1.0, start_velocity=[1, 2])
+    back = tr.sampled(*motion.sample(0.1), interpolation="quintic")
+    t = np.linspace(0, 1, 77)
+    assert np.allclose(back(t), motion(t), atol=1e-10)
+
+
+def test_set_points():
+    for t in (-1.0, 0.0, 1e9):
+        x, xd, xdd = tr.set_point([1.0, 2.0])(t)
+        assert np.array_equal(x, [1, 2]) and not xd.any() and not xdd.any()
+    assert tr.set_point(3.0).duration == np.inf and tr.set_point(3.0, 2.0).duration == 2.0
+
+
+# ------------------------------------------------------------------------------------------------------ sequences
+def test_sequences():
+    first, stay, last = tr.minimum_jerk([0, 0], [1, 2], 1.0), tr.set_point([1, 2], 0.5), tr.cubic([1, 2], [0, 0], 2.0)
+    whole = tr.sequence(first, stay, last)
+    assert isinstance(whole, tr.Piecewise) and whole.duration == 3.5
+    t = np.linspace(0, 1, 23)[:-1]
+    for part, begin in ((first, 0.0), (stay, 1.0), (last, 1.5)):
+        for a, b in zip(whole(begin + t * part.duration), part(t * part.duration), strict=True):
+            assert np.allclose(a, b, atol=1e-12)
+    wave = tr.sines(0.5, 1.0)
+    mixed = tr.sequence(tr.cubic(1.0, 0.0, 1.0, end_velocity=np.pi), wave)
+    assert mixed.duration == np.inf and np.allclose(mixed(1.3)[0], wave(0.3)[0])
+
+
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (lambda: tr.spline(X, [0, 1, 2, 2, 3, 4]), "times must increase: times[2] is 2 and times[3] is 2"),
+        (lambda: tr.spline(X, [1, 2, 3, 4, 5, 6]), "a motion begins at 0: give times - times[0]"),
+        (lambda: tr.spline(X, [0, 1, 2]), "times has shape (3,); there are 6 points"),
+        (lambda: tr.spline([[1, 2]], duration=1), "two or more points"),
+        (lambda: tr.spline(np.vstack([X, X[-1:]]), duration=1), "points[5] and points[6] are the same point"),
+        (lambda: tr.spline(X), "give times, a duration, or limits that say how fast"),
+        (lambda: tr.spline(X, T, duration=2), "give times or a duration, not both"),
+        (lambda: tr.spline(X, T, ends="periodic"), "the last point must be the first"),
+        (lambda: tr.spline(X, T, ends="not-a-knot"), "ends must be one of 'natural', 'clamped', 'periodic'"),
+        (lambda: tr.spline(X, T, degree=4), "degree must be one of 3, 5"),
+        (lambda: tr.spline(X, T, start_velocity=1), "give ends='clamped'"),
+        (lambda: tr.spline(X, T, ends="clamped", end_acceleration=1), "give degree=5"),
+        (lambda: tr.spline(X, duration=1, spacing="time"), "spacing must be one of"),
+        (lambda: tr.sampled(T, X[:5]), "times has shape (6,); there are 5 points"),
+        (lambda: tr.sampled(T, X, X[:, :2]), "xd has shape (6, 2); it must be that of x, (6, 3)"),
+        (lambda: tr.sampled(T, X, xdd=X), "needs its velocities xd too"),
+        (lambda: tr.sampled(T, X, X, interpolation="linear"), "does not go with 1 given rates"),
+        (lambda: tr.sampled(T, X, interpolation="spline"), "interpolation must be one of"),
+        (lambda: tr.sequence(), "at least one motion"),
+        (lambda: tr.sequence(3), "part 0 of a sequence must be a trajectory, got int"),
+        (lambda: tr.sequence(tr.set_point(1), tr.set_point(1)), "part 0 goes on for ever"),
+        (lambda: tr.sequence(tr.cubic(0, 1, 1), tr.set_point(2)), "does not begin with the position that part 0 ends"),
+        (lambda: tr.sequence(tr.cubic(0, 1, 1, end_velocity=1), tr.set_point(1)), "corners=True allows it"),
+        (lambda: tr.sequence(tr.cubic(0, 1, 1), tr.set_point([1, 2])), "part 1 has 2 coordinates, the first 1"),
+        (lambda: tr.set_point(1, 0), "duration is 0"),
+        (lambda: tr.set_point(3.0, robot=dl.load("planar-2r")), "the motion has 1 coordinates"),
+    ],
+)
+def test_bad_input(make, words):
+    with pytest.raises(InputError) as error:
+        make()
+    assert words in str(error.value)
