@@ -352,6 +352,40 @@ def test_a_singular_mass_matrix_is_told():
             call([0.0], [0.0], [1.0])
 
 
+def _pair(first: dl.Inertial | None, second: dl.Inertial | None, axis: np.ndarray) -> dl.Robot:
+    """Two joints about the same oblique axis."""
+    turning = np.r_[0, 0, 0, axis]
+    homes = np.broadcast_to(np.eye(4), (2, 4, 4))
+    return dl.Robot.from_screws([turning, turning], np.eye(4), link_homes=homes, inertials=[first, second], name="pair")
+
+
+@pytest.mark.filterwarnings("ignore::dalembert.ModelWarning")
+def test_a_mass_matrix_that_only_rounding_keeps_from_being_singular_is_told():
+    """Masses on oblique axes, and two joints that do the same: pivots of 1e-17 for zeros, and NaN or noise of them."""
+    rng = np.random.default_rng(0)
+    block = dl.Inertial(1.0, (0.1, 0, 0, 0.1, 0, 0.1), dl.Origin((0.1, 0.2, 0.3)))
+    for axis in [np.array([1.0, 2.0, 3.0]), *rng.normal(size=(20, 3))]:
+        a = axis / np.linalg.norm(axis)
+        point = dl.Inertial(1.0, (0.0,) * 6, dl.Origin(tuple(0.3 * a)))
+        for first, second, why in (
+            (block, point, "joint 'joint2' moves no mass"),
+            (point, point, "joint 'joint1' moves no mass"),
+            (point, block, "some joints move no mass of their own"),
+            (None, block, "some joints move no mass of their own"),
+        ):
+            robot = _pair(first, second, a)
+            z = np.full(2, 0.3)
+            for call in (robot.forward_dynamics, robot.forward_dynamics_derivatives):
+                with pytest.raises(dl.SingularityError, match=f"undefined in every state.* {why}"):
+                    call(z, z, z)
+        assert np.isfinite(_pair(block, block, a).forward_dynamics(z, z, z)).all()
+        assert np.isfinite(dl.DrivenRobot(robot, dl.TorqueSource(inertia=1e-4), [10, 10]).kernel(np.zeros(4), z)).all()
+        with pytest.raises(dl.SingularityError, match="'pair' are undefined in every state"):
+            dl.DrivenRobot(robot, dl.TorqueSource(), [10, 10])
+        with pytest.raises(dl.SingularityError, match="'pair' are undefined in every state"):
+            dl.FlexibleRobot(robot, 1.0, 0.0, 1e-4)
+
+
 def test_the_order_of_calls_does_not_matter():
     def fresh() -> dl.Robot:
         return dl.load("planar-2r")

@@ -49,7 +49,13 @@ STRANGERS = {"compile": {"spatial", "describe", "model", "algorithms"}, "robots"
 NEVER: set[str] = set()
 LATE = {
     "control": {"control/extras.py"},
-    "matplotlib": {"control/compare.py", "control/extras.py", "motion/workspace.py", "simulation/drawing.py", "trajectories/drawing.py"},
+    "matplotlib": {
+        "control/compare.py",
+        "control/extras.py",
+        "motion/workspace.py",
+        "simulation/drawing.py",
+        "trajectories/drawing.py",
+    },
     "pyarrow": {"identification/formats.py", "simulation/write.py"},
     "scipy": {"control/extras.py", "motion/statics.py", "simulation/adaptive.py"},
     "llvmlite": {"compile/llvm.py", "compile/kernel.py"},

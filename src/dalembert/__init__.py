@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from dalembert.actuation.flexible import FlexibleRobot as FlexibleRobot
     from dalembert.actuation.gearing import Gear as Gear
     from dalembert.actuation.motors import DCMotor as DCMotor
+    from dalembert.actuation.motors import FluidDrive as FluidDrive
+    from dalembert.actuation.motors import TorqueSource as TorqueSource
     from dalembert.actuation.transmission import Transmission as Transmission
     from dalembert.constrained.system import Constrained as Constrained
     from dalembert.describe.description import Drive as Drive
@@ -67,7 +69,7 @@ _HOME = {
     ),
     **dict.fromkeys(("Drive", "Inertial", "Limit", "Loop", "Mimic", "Origin"), "dalembert.describe.description"),
     "Constrained": "dalembert.constrained.system",
-    "DCMotor": "dalembert.actuation.motors",
+    **dict.fromkeys(("DCMotor", "FluidDrive", "TorqueSource"), "dalembert.actuation.motors"),
     "DrivenRobot": "dalembert.actuation.driven",
     "FlexibleRobot": "dalembert.actuation.flexible",
     "Gear": "dalembert.actuation.gearing",

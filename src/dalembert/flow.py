@@ -13,6 +13,9 @@ from typing import Any
 Scalar = Any
 Scalars = Sequence[Scalar]
 
+# How the components of a wrench are called where it is an input.
+WRENCH = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
+
 
 @dataclass(frozen=True)
 class Flow:

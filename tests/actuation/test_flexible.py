@@ -19,6 +19,7 @@ from tolerances import DIFFERENCE, ROUNDING, SOLVED, error
 ONE = dl.load("planar-1r").with_gravity((0, 0, 0))
 J_L = float(ONE.mass_matrix([0.0])[0, 0])
 PUMA = dl.load("puma560")
+RP = dl.load("rp")  # a hinge, then a slide
 SOFT = FlexibleRobot(PLAIN, [400.0, 250.0], [0.3, 0.2], [2e-5, 1e-5], [80.0, 60.0])
 UNDAMPED = FlexibleRobot(PLAIN, [400.0, 250.0], 0.0, [2e-5, 1e-5], [80.0, 60.0])
 STATE = np.array([0.4, -0.3, 0.41, -0.32, 0.5, 0.2, 0.45, 0.3])
@@ -327,7 +328,11 @@ def test_link_with_tip_mass_against_its_parts():
             "joint 'joint1' of 'planar-2r' has no rotor inertia, and a motor behind a spring",
         ),
         (lambda: FlexibleRobot(PLAIN, 1.0, 0, 0.0), "the rotor inertia of joint 'joint1' is 0.0"),
-        (lambda: FlexibleRobot(PLAIN, 1.0, 0, 1e-4, -3.0), "the gear ratio of joint 'joint1' is -3.0"),
+        (lambda: FlexibleRobot(PLAIN, 1.0, 0, 1e-4, [3.0, 0.0]), "the gear ratio of joint 'joint2' is 0.0; it must not"),
+        (lambda: FlexibleRobot(RP, [1.0, 0.0]), "the stiffness of joint 'joint2' is 0.0; it must be greater than 0 [N/m]"),
+        (lambda: FlexibleRobot(RP, 1.0, [-1.0, 0.0]), "it must not be less than 0 [N m s/rad]"),
+        (lambda: FlexibleRobot(RP, "stiff"), "the stiffness must be numbers [N m/rad or N/m], one per joint (2)"),
+        (lambda: FlexibleRobot(dl.load("four-bar"), 1.0), "use dalembert.Constrained(robot), or robot.tree()"),
         (lambda: FlexibleRobot(PLAIN, 1.0, gear_ratio=50), "a gear_ratio comes with a rotor_inertia"),
         (lambda: FlexibleRobot(with_rotors(PUMA), 1.0), "has rotors as bodies, which turn with the links"),
         (lambda: FlexibleRobot(PLAIN, "stiff", 0, 1e-4), "the stiffness must be numbers [N m/rad]"),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from actuation_runs import MOTOR, PLAIN
+from actuation_runs import MOTOR, PLAIN, observed
 
 import dalembert as dl
 from dalembert.actuation.driven import DrivenRobot
 from dalembert.actuation.gear_report import VERDICTS, gear_report, geared_model
 from dalembert.actuation.gearing import Gear, reflected_inertia, transfer
-from dalembert.actuation.motors import DCMotor, TorqueSource
+from dalembert.actuation.motors import DCMotor, FluidDrive, TorqueSource
 from dalembert.actuation.rotors import ROTOR, Rotor, rotors_of, with_rotors
 from dalembert.actuation.transmission import Transmission, differential, remote
 from dalembert.algorithms import energy
@@ -29,6 +30,7 @@ TRANSMISSIONS = {
     "differential": differential(20.0, 25.0),
     "remote": remote([10.0, 12.0]),
     "pulleys": remote([10.0, 12.0], 0.5),
+    "turning the other way": Transmission.gears([-50.0, Gear(30.0)]),
     "three motors": Transmission([[10.0, 0.0], [5.0, -5.0], [0.0, 8.0]]),
 }
 
@@ -66,6 +68,7 @@ def test_remote_drives_feel_absolute_angles():
     G = np.array(remote([1.0, 1.0]).matrix)
     assert np.array_equal(G, [[1, 0], [1, 1]])
     assert np.array_equal(np.array(differential(7.0).matrix), [[7, 7], [7, -7]])
+    assert np.array_equal(np.array(remote([2, 3, 4], [0.5, 2]).matrix), [[2, 0, 0], [1.5, 3, 0], [2, 8, 4]])
     joined = Transmission.joined(Transmission.gears([Gear(50, 0.9)]), differential(7.0))
     assert np.array_equal(np.array(joined.matrix), [[50, 0, 0], [0, 7, 7], [0, 7, -7]])
     assert joined.efficiency == (0.9, 1.0, 1.0) and not joined.diagonal and not joined.lossless
@@ -109,17 +112,52 @@ def test_losses_on_the_way_up_and_down():
     assert transfer(1.0, 1.0, 1.0) == 1.0
 
 
-def test_gears_never_make_power():
-    """(1 − e) τ_load θ̇ ≥ 0: always for one joint, whose load has the sign it has without losses."""
-    robot = pendulum(Gear(20, 0.6, 0.5))
-    k = robot.flow().outputs.index("gear_loss")
+# Each with the ratio and rotor that make its gears matter; the wrist of the last shares its loads among two motors.
+LOSSY = {
+    "pendulum": (dl.load("planar-1r"), 20.0, 1e-3),
+    "2R": (PLAIN, 50.0, 2e-4),
+    "3R": (dl.load("planar-3r"), 50.0, 2e-4),
+    "panda": (dl.load("panda"), 50.0, 2e-4),
+    "wrist": (PLAIN, 20.0, 1e-3),
+}
+
+
+def lossy(name: str, efficiency: float) -> DrivenRobot:
+    arm, N, J = LOSSY[name]
+    G = np.array(differential(N).matrix) if name == "wrist" else N * np.eye(arm.n)
+    return DrivenRobot(arm, TorqueSource(inertia=J), Transmission(G, efficiency))
+
+
+@pytest.mark.parametrize("efficiency", [0.5, 0.7])
+@pytest.mark.parametrize("name", LOSSY)
+def test_gears_never_make_power(name, efficiency):
+    """(1 − e) τ_load θ̇_m ≥ 0 for every gear, in any state, and e is the one of the power that flows: the motion is
+    that of its own directions."""
+    robot = lossy(name, efficiency)
+    arm, G, J, count = robot.robot, np.array(robot.transmission.matrix), robot.inertias[0], 20_000
     rng = np.random.default_rng(1)
-    for _ in range(300):
-        x, u = rng.normal(size=2).tolist(), rng.normal(size=1).tolist()
-        assert robot.observe(0.0, x, u)[k] >= 0
-    two = DrivenRobot(PLAIN, TorqueSource(inertia=1e-3), Transmission.gears([Gear(20, 0.6), Gear(15, 0.6)]))
-    losses = [two.observe(0.0, rng.normal(size=4).tolist(), rng.normal(size=2).tolist())[k] for _ in range(500)]
-    assert np.mean(np.array(losses) < 0) < 0.02  # where a coupled load changes its sign with the loss
+    q = arm.random_configuration(count, seed=rng)
+    qd = rng.normal(size=(count, arm.n))
+    # Torques at which gravity, the links' inertia and the rotors' all count.
+    u = rng.normal(size=(count, len(G))) * np.abs(arm.gravity_torque(q)).max() / np.abs(G).max()
+    qdd = robot.kernel(np.concatenate((q, qd), -1), u)[:, arm.n :]
+    load, w = u - J * qdd @ G.T, qd @ G.T
+    e = np.where(load * w > 0, efficiency, 1 / efficiency)
+    left = np.einsum("kij,kj->ki", arm.mass_matrix(q), qdd) + arm.bias_torque(q, qd) - (e * load) @ G
+    size = np.abs(e * load) @ np.abs(G)
+    assert np.abs(left / size.max(-1, keepdims=True)).max() < SOLVED
+    assert 0.01 < np.mean(load * w < 0) < 0.99  # both ways
+    lost = observed(robot.flow())(0.0, np.concatenate((q, qd), -1), u)[:, robot.flow().outputs.index("gear_loss")]
+    assert error(lost, ((1 - e) * load * w).sum(-1)) < SOLVED
+    assert lost.min() > -ROUNDING * np.abs(lost).max()
+
+
+def test_a_state_in_which_gears_made_power():
+    """The load of the first joint turns round because of the losses of the second."""
+    robot = lossy("2R", 0.5)
+    robot = DrivenRobot(PLAIN, TorqueSource(inertia=1e-3), Transmission.gears([Gear(50, 0.5)] * 2))
+    k = robot.flow().outputs.index("gear_loss")
+    assert robot.observe(0.0, [-2.726, 0.451, -0.00513, -0.808], [36.9, -10.3])[k] > 0
 
 
 # ------------------------------------------------------------------------------------------------------- rotors
@@ -191,6 +229,36 @@ def test_the_coupling_fades_against_the_usual_term():
     assert parts[0] == pytest.approx(10 * parts[1], rel=1e-9)
 
 
+def test_exact_rotors_replace_those_of_the_description():
+    """What the description says of rotors does not matter once a motor has an inertia: not for joints whose motor has
+    none, and not for mimic joints."""
+    puma = dl.load("puma560")
+    motors = [DCMotor(1.0, 0.1, inertia=1e-4), *[DCMotor(1.0, 0.1)] * 5]
+    q = puma.random_configuration(seed=2)
+    exact, usual = (DrivenRobot(puma, motors, rotors=way).mass_matrix(q) for way in ("exact", "reflected"))
+    assert error(exact, usual) < ROUNDING  # the only rotor is the first joint's, on the base
+    d = random_tree(3, 6, mimic=True, rotors=True)
+    assert any(j.mimic and j.drive.rotor_inertia > 0 for j in d.joints)
+    bare = replace(d, joints=tuple(replace(j, drive=replace(j.drive, rotor_inertia=0.0)) for j in d.joints))
+    n = dl.Robot(d).n
+    q, drive = np.full(n, 0.3), TorqueSource(inertia=1e-4)
+    found, wanted = (DrivenRobot(dl.Robot(x), drive, [20.0] * n, rotors="exact").mass_matrix(q) for x in (d, bare))
+    assert error(found, wanted) < ROUNDING
+
+
+def test_negative_ratios_turn_the_other_way():
+    """The Puma's own ratios, given or from the description, are the same; N² is what the rotors' inertia feels."""
+    puma = dl.load("puma560")
+    N = [j.drive.gear_ratio for j in puma.description.joints if j.kind != "fixed"]
+    assert min(N) < 0
+    x, u = np.random.default_rng(0).normal(size=(2, 12))
+    own, given = DrivenRobot(puma, MOTOR.reduced()), DrivenRobot(puma, MOTOR.reduced(), N)
+    assert np.array_equal(own.kernel(x, u[:6]), given.kernel(x, u[:6]))
+    report, other = (gear_report(puma, MOTOR, ratios, samples=20) for ratios in (N, np.abs(N)))
+    assert np.array_equal(report.worst, other.worst) and report.ratios.min() < 0
+    assert dl.FlexibleRobot(puma, 1e4, 0.0, 1e-4, N).reflected_inertia == pytest.approx(1e-4 * np.square(N))
+
+
 def _links_with(robot, rotors, q):
     return with_rotors(robot, rotors).mass_matrix(q)
 
@@ -244,6 +312,8 @@ def test_geared_robot_of_seed_003():
         other = system.forward_dynamics(q, qd, system.input_matrix(q) @ v, friction=True)
         assert error(qdd, other) < SOLVED
     assert np.allclose(m.gain, 0.05 / 1.5)
+    others = DrivenRobot(PLAIN, [FluidDrive(gain=40.0, max_force=50.0), TorqueSource()], [50.0, 50.0])
+    assert np.allclose(geared_model(others, q, qd).gain, [40.0, 1.0])
 
 
 @pytest.mark.parametrize(("gravity", "order"), [(True, 1), (False, 2)])
@@ -319,8 +389,7 @@ PUMA = dl.load("puma560")
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Gear(0), "the ratio of a Gear is 0.0; it must be greater than 0"),
-        (lambda: Gear(-50), "the ratio of a Gear is -50.0"),
+        (lambda: Gear(0), "the ratio of a Gear is 0.0; it must not be zero [motor turns per joint turn, 1 for a"),
         (lambda: Gear(math.nan), "the ratio of a Gear is nan; it must be a finite number"),
         (lambda: Gear(50, 1.2), "the efficiency of a gear is 1.2; no gear gives more power than it takes"),
         (lambda: Gear(50, 0.9, 0.0), "the backward efficiency of a gear is 0.0; it must be greater than 0"),
@@ -329,6 +398,9 @@ PUMA = dl.load("puma560")
         (lambda: Transmission([[math.inf]]), "the matrix of a Transmission is not finite"),
         (lambda: Transmission([[1.0]], [0.9, 0.9]), "give one, or one per motor (1)"),
         (lambda: Transmission.gears([]), "at least one gear"),
+        (lambda: remote([]), "at least one gear"),
+        (lambda: remote([1, 2, 3], [1, 2, 3]), "the ratios of pulleys have shape (3,); give one, or one for each of the"),
+        (lambda: remote([1, 2], math.nan), "the ratios of pulleys is not finite"),
         (lambda: Transmission.gears([5.0]).motor_torque([1.0, 2.0]), "its last dimension must be 1"),
         (
             lambda: DrivenRobot(PLAIN, MOTOR, differential(5.0), rotors="exact"),

@@ -13,9 +13,10 @@ import dalembert as dl
 from dalembert.actuation import driven
 from dalembert.actuation.driven import DrivenRobot
 from dalembert.actuation.gearing import Gear
-from dalembert.actuation.motors import DCMotor, FluidDrive, TorqueSource, motor
+from dalembert.actuation.motors import SLACK, DCMotor, FluidDrive, TorqueSource, motor
 from dalembert.actuation.transmission import Transmission
 from dalembert.friction import friction
+from dalembert.simulation import integrate
 from tolerances import DIFFERENCE, ROUNDING, SOLVED, error
 from trees import random_tree
 
@@ -128,11 +129,49 @@ def test_voltage_and_current_limits():
 def test_books_hold_at_the_limits():
     """The supply pays for what the armature takes, not for what was asked."""
     tight = DCMotor(1.2, 0.05, inductance=2e-3, inertia=2e-5, max_voltage=24, max_current=6)
-    for state, u in (([6.0], 24.0), ([3.0], 100.0), ([2.0], -1.0)):
-        for drive, kept in ((tight, state), (tight.reduced(), [])):
-            p = drive.powers(kept, 30.0, u)
-            stored = drive.inductance * state[0] * drive.rates(kept, 30.0, u)[0] if kept else 0.0
-            assert p.supply == pytest.approx(p.heat + p.conversion + p.mechanical + stored, rel=1e-12)
+    for state, u in (([6.0], 24.0), ([3.0], 100.0), ([2.0], -1.0), ([7.0], 24.0), ([-9.0], 3.0)):
+        for w in (30.0, 700.0, -700.0):
+            for drive, kept in ((tight, state), (tight.reduced(), [])):
+                p = drive.powers(kept, w, u)
+                stored = drive.inductance * state[0] * drive.rates(kept, w, u)[0] if kept else 0.0
+                assert p.supply == pytest.approx(p.heat + p.conversion + p.mechanical + stored, rel=1e-12)
+                assert abs(drive.voltage(kept, w, u)) <= 24
+
+
+def test_a_supply_cannot_brake_beyond_its_voltage():
+    """Driven faster than (V + R i_max)/K_m, no voltage within ±V keeps the current at its limit: it exceeds it."""
+    drive = DCMotor(1.0, 0.1, max_voltage=10, max_current=5)
+    assert drive.voltage((), 500.0, 10.0) == 10.0 and drive.current((), 500.0, 10.0) == pytest.approx(-40.0)
+    assert drive.voltage((), -500.0, 10.0) == -10.0 and drive.current((), -500.0, 10.0) == pytest.approx(40.0)
+    assert drive.current((), 120.0, 10.0) == pytest.approx(-2.0)  # where it can, it keeps the limit
+    assert drive.current((), 120.0, -10.0) == pytest.approx(-5.0)
+    assert drive.voltage((), 120.0, -10.0) == pytest.approx(7.0)
+    coil = DCMotor(1.0, 0.1, inductance=2e-3, max_voltage=10, max_current=5)
+    assert coil.voltage([-5.0], 500.0, 10.0) == 10.0
+    assert coil.rates([-5.0], 500.0, 10.0) == pytest.approx([(10.0 + 5.0 - 50.0) / 2e-3])
+    # What exceeds the limit returns to it with L/R, up to a slack, once the supply can keep it there.
+    assert coil.rates([-8.0], 100.0, -10.0) == pytest.approx([(8.0 - 5.0 * (1 + SLACK)) / 2e-3])
+    assert coil.rates([-5.001], 100.0, -10.0) == pytest.approx([0.0], abs=1e-9)
+    assert coil.settled([-4.9], [-5.2], 100.0) == [-5.0]
+    assert coil.settled([-4.9], [-5.2], 500.0) == [-5.2]
+    assert coil.settled([-8.0], [-7.9], 100.0) == [-7.9]
+    assert coil.settled([4.9], [5.2], 0.0) == [5.0] and coil.settled([4.9], [5.2], -500.0) == [5.2]
+    free = DCMotor(1.0, 0.1, inductance=2e-3, max_current=5)  # a supply without a limit of its own
+    assert free.settled([4.9], [5.2], -500.0) == [5.0]
+
+
+def test_books_of_an_overspeed():
+    """A link thrown faster than its supply can brake: the current passes its limit, returns, and no joule is lost."""
+    drive = DCMotor(1.0, 0.1, inductance=2e-3, inertia=2e-5, max_voltage=10, max_current=5)
+    flow = DrivenRobot(WEIGHTLESS, drive, [N]).flow()
+    x0, h = np.array([0.0, 25.0, 0.0]), 1e-5
+    found = integrate(flow, x0, h, 40_000, [10.0])
+    i = found.x[:, 2]
+    y = dict(zip(flow.outputs, found.y.T, strict=True))
+    assert i.min() < -20 and i[-1] > -5.0 and np.abs(y["supply_power"]).max() <= 10 * np.abs(i).max() * (1 + 1e-12)
+    spent = np.trapezoid(y["supply_power"] - sum(y[name] for name in driven.LOSSES), found.t)
+    stored = sum(y[name][-1] - y[name][0] for name in driven.ENERGIES)
+    assert spent == pytest.approx(stored, rel=1e-5)  # the trapezoid's own error, in h²
 
 
 def test_fluid_drives():
@@ -193,14 +232,13 @@ def test_traced_and_plain_flows_agree(rotors):
     robot = DrivenRobot(arm, motors, friction=True, rotors=rotors)
     flow = robot.flow()
     rate, look = compiled(flow), observed(flow)
-    settle = lambda x, u: flow.settle(0.0, x, x, u)  # noqa: E731
     rng = np.random.default_rng(0)
     for _ in range(5):
         x, u = rng.normal(size=18) * 2, rng.normal(size=6) * 60
         assert error(rate(0.0, x, u), flow.rate(0.0, x.tolist(), u.tolist())) < SOLVED
         assert error(look(0.0, x, u), flow.observe(0.0, x.tolist(), u.tolist())) < SOLVED
-        x[12] = 9.0
-        assert settle(x.tolist(), u.tolist())[12] == 8.0
+        before, x[12] = np.where(np.arange(18) == 12, 7.9, x), 9.0
+        assert flow.settle(0.0, before.tolist(), x.tolist(), u.tolist())[12] == 8.0
     batch = robot.kernel(rng.normal(size=(7, 18)), rng.normal(size=(7, 6)))
     assert batch.shape == (7, 18)
 
@@ -248,6 +286,33 @@ def test_rotor_inertia_is_counted_once():
     assert error(other.mass_matrix(q), links + 0.1 * np.eye(6)) < ROUNDING
 
 
+@pytest.mark.parametrize("expressed_in", ["world", "local"])
+def test_a_wrench_at_the_tip(expressed_in):
+    """Behind ideal drives it is the robot's own f_tip, on oblique axes too; and what it gives away is not stored."""
+    tree = dl.Robot(random_tree(4, 5, chain=True, rotors=True))
+    robot = DrivenRobot(tree, TorqueSource(), [1.0] * 5)
+    flow = robot.flow(f_tip=True, expressed_in=expressed_in)
+    assert flow.inputs == (*robot.inputs, "f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
+    q, qd, tau, F = np.split(np.random.default_rng(0).normal(size=21), [5, 10, 15])
+    wanted = tree.forward_dynamics(q, qd, tau, F, expressed_in=expressed_in)
+    u = np.r_[tau, F]
+    assert error(compiled(flow)(0.0, np.r_[q, qd], u)[5:], wanted) < SOLVED
+    power = tau @ qd - F @ tree.jacobian(q, expressed_in=expressed_in) @ qd
+    assert observed(flow)(0.0, np.r_[q, qd], u)[0] == pytest.approx(power)
+    named = robot.flow(f_tip=True, frame=tree.bodies[1], expressed_in=expressed_in)
+    other = tree.forward_dynamics(q, qd, tau, F, frame=tree.bodies[1], expressed_in=expressed_in)
+    assert error(named.rate(0.0, [*q, *qd], [*u])[5:], other) < SOLVED
+
+
+def test_books_with_a_wrench_at_the_tip():
+    robot = DrivenRobot(PLAIN, MOTOR, Transmission.gears([Gear(30, 0.8), Gear(20, 0.9)]))
+    x0, F = [0.4, -0.3, 0.5, 0.2, 0.1, -0.2], np.array([3.0, -4.0, 0.0, 0.0, 0.0, 0.5])
+    powers = ("supply_power", *driven.LOSSES)
+    flow, push = robot.flow(f_tip=True), swinging(2)
+    supplied, losses, change = books(flow, x0, lambda t: np.r_[push(t), F], 0.6, powers, driven.ENERGIES, 1e-10)
+    assert abs(supplied - losses.sum() - change.sum()) < 1e-6 * losses.sum()
+
+
 def test_torque_source_is_the_robot_itself():
     robot = DrivenRobot(PLAIN, TorqueSource(), [1.0, 1.0])
     x, u = np.array([0.4, -0.3, 0.5, 0.2]), [3.0, 1.0]
@@ -290,6 +355,8 @@ def test_friction_by_load_is_refused():
         (lambda: FluidDrive(1, 10, time_constant=0), "the time constant of a hydraulic FluidDrive is 0.0"),
         (lambda: motor("dc", resistance=1), "a dc drive needs resistance, torque_constant"),
         (lambda: DrivenRobot("puma560", MOTOR), "a DrivenRobot is made of a Robot, not of str"),
+        (lambda: DrivenRobot(dl.load("four-bar"), MOTOR), "use dalembert.Constrained(robot), or robot.tree()"),
+        (lambda: DrivenRobot(PLAIN, MOTOR).flow(f_tip=1), "f_tip is a switch, True or False; got int"),
         (lambda: DrivenRobot(PLAIN, [MOTOR], [5.0, 5.0]), "1 motors were given, and the transmission has 2"),
         (lambda: DrivenRobot(PLAIN, MOTOR, [5.0]), "the transmission has 1 joints and 'planar-2r' has 2"),
         (
@@ -317,6 +384,8 @@ def test_unknown_names():
         motor("dc", resistence=1)
     with pytest.raises(dl.UnknownNameError, match="unknown medium 'steam'"):
         FluidDrive(1, 10, medium="steam")
+    with pytest.raises(dl.UnknownNameError, match="unknown frame 'tool9'"):
+        DrivenRobot(PLAIN, MOTOR).flow(f_tip=True, frame="tool9")
     with pytest.raises(dl.UnknownNameError, match="unknown way of rotors 'exactly'; did you mean 'exact'"):
         DrivenRobot(PLAIN, MOTOR, rotors="exactly")
     assert motor("dc", resistance=1, torque_constant=0.1) == DCMotor(1, 0.1)

@@ -24,7 +24,8 @@ class Sine(Reference):
         return self.middle + a * np.sin(angle), a * w * np.cos(angle), -a * w * w * np.sin(angle)
 
     def trace(self, t):
-        rows = list(zip(self.middle.tolist(), self.amplitude.tolist(), self.omega.tolist(), self.phase.tolist()))
+        numbers = (x.tolist() for x in (self.middle, self.amplitude, self.omega, self.phase))
+        rows = list(zip(*numbers, strict=True))
         return (
             [m + a * scalar.sin(w * t + p) for m, a, w, p in rows],
             [a * w * scalar.cos(w * t + p) for m, a, w, p in rows],

@@ -9,7 +9,6 @@ import matplotlib
 import numpy as np
 import pytest
 import scipy.linalg
-from tolerances import DIFFERENCE, ROUNDING, error
 
 import dalembert as dl
 from dalembert.control import (
@@ -34,6 +33,7 @@ from dalembert.control.linear import matrix_exponential
 from dalembert.errors import InputError, MissingExtraError, UnknownNameError
 from dalembert.lagrange.examples import mass_spring_damper
 from dalembert.simulation import closed, integrate, robot_flow
+from tolerances import DIFFERENCE, ROUNDING, error
 
 matplotlib.use("Agg")
 control = pytest.importorskip("control")
@@ -73,7 +73,8 @@ def test_discretisation_is_exact_and_python_controls():
 def test_transfer_functions_and_back():
     rng = np.random.default_rng(1)
     for n in range(1, 6):
-        system = StateSpace(rng.normal(size=(n, n)), rng.normal(size=(n, 2)), rng.normal(size=(2, n)), rng.normal(size=(2, 2)))
+        A, B, C, D = (rng.normal(size=shape) for shape in ((n, n), (n, 2), (2, n), (2, 2)))
+        system = StateSpace(A, B, C, D)
         for i in range(2):
             for j in range(2):
                 G = system.transfer(j, i)
@@ -93,7 +94,7 @@ def test_composition():
     late = TransferFunction([1], [1, 1], delay=0.5)
     assert late(s) == pytest.approx(np.exp(-0.5 * s) / (s + 1))
     assert late.pade(4)(1j) == pytest.approx(late(1j), rel=1e-7)
-    num, den = control.pade(0.5, 3)
+    _, den = control.pade(0.5, 3)
     assert error(late.pade(3).den, np.polymul([1, 1], np.array(den)) / den[0] * late.pade(3).den[0]) < ROUNDING
 
 
@@ -165,7 +166,7 @@ def test_controllability_and_observability():
 
 # -------------------------------------------------------------------------------------------------------- root locus
 def test_pick_a_point_and_read_the_gain():
-    """1/(s(s+1)(s+5)): a double pole leaves the axis at s = −2 + √21/3 ≈ −0.472; ζ = ½ is met at s = −5/12·(1 ± j√3)."""
+    """1/(s(s+1)(s+5)): the ray of damping ½ is met at s = −5/12 (1 ∓ j√3), the imaginary axis at the ultimate gain."""
     locus = RootLocus(SERVO)
     (point,) = locus.for_damping(0.5)
     assert point.s == pytest.approx(complex(-5 / 12, 5 / 12 * math.sqrt(3)), rel=1e-12)
@@ -196,7 +197,7 @@ def test_shape_of_the_locus():
     locus = RootLocus(SERVO)
     (leave,) = locus.breakaways()
     assert leave.s == pytest.approx(-2 + math.sqrt(21) / 3, rel=1e-12)
-    assert leave.gain == pytest.approx(-np.polyval(SERVO.den, leave.s).real) and leave.gain == pytest.approx(1.128, abs=1e-3)
+    assert leave.gain == pytest.approx(-np.polyval(SERVO.den, leave.s).real) == pytest.approx(1.128, abs=1e-3)
     poles = locus.poles(leave.gain)
     assert np.abs(np.sort_complex(poles)[1:] - leave.s).max() < 1e-6  # a double pole: half the digits
     centre, angles = locus.asymptotes()
@@ -282,7 +283,8 @@ def test_frequency_response_of_a_robot():
 def test_step_figures():
     """The overshoot of ζ = ½ is e^(−π/√3) = 16.3 %; settling and rise to the grid that python-control chooses."""
     found = step_figures(MassSpringDamper(1, 1, 1))
-    assert found.end == pytest.approx(1.0) and found.overshoot == pytest.approx(math.exp(-math.pi / math.sqrt(3)), abs=2e-3)
+    wanted = math.exp(-math.pi / math.sqrt(3))
+    assert found.end == pytest.approx(1.0) and found.overshoot == pytest.approx(wanted, abs=2e-3)
     assert 1.5 < found.rise_time < 1.8 and 7.5 < found.settling_time < 8.5
 
 
@@ -351,7 +353,7 @@ def test_lqr_holds_an_arm_upright():
         (lambda: TransferFunction(["a"], [1]), "the numerator must be real coefficients"),
         (lambda: TransferFunction([1], [1, math.inf]), "the denominator has a coefficient that is not finite"),
         (lambda: TransferFunction([1], [1], delay=-1), "the dead time must be a number of seconds, not negative"),
-        (lambda: TransferFunction([1], [1, 1], delay=1).feedback(), "approximate it by pade"),
+        (lambda: TransferFunction([1], [1, 1], delay=1).feedback(), "approximate by pade"),
         (lambda: TransferFunction([1, 0, 0], [1, 1]).state_space(), "more zeros than poles"),
         (lambda: SERVO * "x", "goes with another or with a number, not with str"),
         (lambda: StateSpace([[1, 2]], [[1]]), "A has shape \\(1, 2\\); it must be square"),

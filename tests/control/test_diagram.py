@@ -27,8 +27,9 @@ from dalembert.law import Law
 
 SVG = "{http://www.w3.org/2000/svg}"
 DRAWN = (
-    "pd", "partitioned", "following", "pid_following", "pid", "joint_pd", "joint_pid", "pd_gravity", "independent_joint",
-    "computed_torque", "feedforward", "feedforward_pd", "inverse_kinematics", "adaptive", "state_feedback",
+    "pd", "partitioned", "following", "pid_following", "pid", "joint_pd", "joint_pid", "pd_gravity",
+    "independent_joint", "computed_torque", "feedforward", "feedforward_pd", "inverse_kinematics", "adaptive",
+    "state_feedback",
 )  # fmt: skip
 
 
@@ -55,6 +56,24 @@ def test_every_controller_has_its_diagram(controller, title):
     found = diagram_of(controller)
     assert found.title == title and found.faults() == []
     ET.fromstring(found.svg())
+
+
+def test_options_of_a_controller_show():
+    arm, c = dl.load("planar-2r"), dl.control
+    texts = {node.text for node in diagram_of(c.PDGravity(arm, 10.0, 5.0, gravity="desired")).nodes}
+    assert "g(q_d)" in texts and "g(q)" not in texts
+    assert "g(q)" in {node.text for node in diagram_of(c.JointPID(arm, 10.0, 5.0, 1.0, gravity=True)).nodes}
+    assert "g(q)" not in {node.text for node in diagram_of(c.JointPID(arm, 10.0, 5.0, 1.0)).nodes}
+    rubbing = {node.text for node in diagram_of(c.ComputedTorque(arm, 10.0, friction=True)).nodes}
+    assert "c(q, q̇) + g(q) + f(q̇)" in rubbing
+    for drawn in (diagrams.pd_gravity(True), diagrams.joint_pid(True), diagrams.computed_torque(True)):
+        assert drawn.faults() == []
+
+
+@pytest.mark.parametrize("anti_windup", [True, False])
+def test_pid_shows_what_keeps_it_from_winding_up(anti_windup):
+    drawn = PID(1.0, 1.0, high=1.0, anti_windup="back-calculation" if anti_windup else "none").diagram()
+    assert ("1/T_t" in {node.text for node in drawn.nodes}) is anti_windup and drawn.faults() == []
 
 
 def test_any_law_is_at_least_a_block_in_its_loop():

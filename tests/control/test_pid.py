@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tolerances import error
 
-from dalembert.control import PID, Parallel, Series, Standard, TransferFunction
-from dalembert.control import forms
+from dalembert.control import PID, Parallel, Series, Standard, TransferFunction, forms
 from dalembert.control.pid import ANTI_WINDUP
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.flow import Flow
 from dalembert.simulation import closed, integrate
+from tolerances import error
 
 sizes = st.floats(1e-3, 1e3)
 
@@ -43,7 +42,8 @@ def test_every_form_is_the_same_function_of_s(K, T_i, T_d):
 
 
 def test_forms_without_a_term():
-    assert forms.parallel(Standard(2.0)) == (2.0, 0.0, 0.0) and forms.standard(Parallel(2.0, 0, 1)) == (2, math.inf, 0.5)
+    assert forms.parallel(Standard(2.0)) == (2.0, 0.0, 0.0)
+    assert forms.standard(Parallel(2.0, 0, 1)) == (2, math.inf, 0.5)
     assert forms.series(Parallel(2.0, 0, 1)) == (2, math.inf, 0.5)
 
 

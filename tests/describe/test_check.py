@@ -363,6 +363,25 @@ def test_point_mass_on_the_axis_makes_the_mass_matrix_singular() -> None:
     assert check(replace(d, joints=(d.joints[0], rotor))).warnings == ()
 
 
+def test_point_mass_on_an_oblique_axis() -> None:
+    """The axis and the centre of mass are rounded, and so is the inertia about the axis: not exactly zero."""
+    for axis in ((1.0, 2.0, 3.0), (0.3, -0.7, 0.2), (1.0, 1.0, 0.0)):
+        size = math.sqrt(sum(x * x for x in axis))
+        unit = tuple(x / size for x in axis)
+        point = Inertial(1.0, (0.0,) * 6, Origin(tuple(0.3 * x for x in unit)))  # type: ignore[arg-type]
+        d = with_body(point)
+        d = replace(d, joints=(d.joints[0], replace(d.joints[1], axis=unit)))  # type: ignore[arg-type]
+        (warning,) = check(d).warnings
+        assert warning.startswith("joint 'j2' moves nothing with inertia")
+        off = replace(point, origin=Origin(tuple(0.3 * x + 1e-6 for x in unit)))  # type: ignore[arg-type]
+        assert check(replace(d, links=(*d.links[:2], Link("lower", off)))).warnings == ()
+        # Behind another joint about the same axis neither of them moves anything.
+        both = tuple(replace(j, axis=unit) for j in d.joints)
+        on_axis = replace(d, links=(d.links[0], Link("upper", point), Link("lower", point)), joints=both)  # type: ignore[arg-type]
+        (warning,) = check(on_axis).warnings
+        assert warning.startswith("joints 'j1', 'j2' move nothing with inertia")
+
+
 def test_missing_inertial_of_a_moving_link_is_named() -> None:
     light, free = check(with_body(None)).warnings
     assert light.startswith("link 'lower' is moved and without mass, and so is all that is fixed there")

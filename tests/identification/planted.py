@@ -1,4 +1,5 @@
-"""Logs of known motions with known troubles: Fourier motions in closed form, torques by inverse dynamics and friction."""
+"""Logs of known motions with known troubles: Fourier motions in closed form, torques by inverse dynamics and
+friction."""
 
 from __future__ import annotations
 
@@ -53,5 +54,12 @@ def write_csv(path, log, header=None, delimiter=",", fmt="%.9g"):
     names = ["t", *(f"q{k + 1}" for k in range(n))]
     names += [f"qd{k + 1}" for k in range(n)] if log.qd is not None else []
     names += [f"tau{k + 1}" for k in range(n)]
-    np.savetxt(path, np.concatenate(columns, axis=1), delimiter=delimiter, fmt=fmt, header=delimiter.join(header or names), comments="")
+    np.savetxt(
+        path,
+        np.concatenate(columns, axis=1),
+        delimiter=delimiter,
+        fmt=fmt,
+        header=delimiter.join(header or names),
+        comments="",
+    )
     return path

@@ -313,7 +313,8 @@ def test_a_function_is_a_law_asked_in_python():
 
 
 def test_a_disturbance_is_not_limited():
-    run = dl.simulate(ARM, q0=Q0, duration=0.01, tau=[10.0, -10.0], torque_limits=(-2.0, [1.0, 3.0]), disturbance=[0.5, 0])
+    limits = (-2.0, [1.0, 3.0])
+    run = dl.simulate(ARM, q0=Q0, duration=0.01, tau=[10.0, -10.0], torque_limits=limits, disturbance=[0.5, 0])
     assert np.allclose(run.tau, [1.5, -2.0])
     run = dl.simulate(dl.load("panda"), q0=np.zeros(7), duration=0.01, tau=[1e4] * 7, torque_limits="robot")
     assert (run.tau == dl.load("panda").limits.effort).all()
@@ -352,6 +353,7 @@ def test_one_call_for_all_systems(method):
         (bar, q0, [0.5] + [0.0] * (bar.n - 1), {}),
         (bar, q0, None, {"f_tip": [0.0, -5.0, 0.0, 0.0, 0.0, 0.0]}),
         (driven(), Q0, [2.0, 1.0], {"dt": 1e-4}),
+        (driven(), Q0, [2.0, 1.0], {"dt": 1e-4, "f_tip": wrench}),
         (flexible, Q0, motion, {"dt": 2.5e-4}),
         (spring, [0.3], None, {}),
     ]
@@ -384,7 +386,7 @@ def test_a_lagrangian_system_under_constraints():
     assert np.abs(run.multipliers - 3.0).max() < 1e-9 and run.multipliers.shape == (1001, 1)
     assert abs(run["z1"][-1] + 9.81 / 2) < 1e-9 and abs(run["x1"][-1] - l * 2 / 3 * np.cos(w)) < 1e-9
     assert run.audit().relative < 1e-10
-    with pytest.raises(InputError, match="q0 does not obey the constraints of 'two-particles-on-a-wire': constraint 1 is"):
+    with pytest.raises(InputError, match="q0 does not obey the constraints of 'two-particles-on-a-wire': constraint 1"):
         dl.simulate(wire, duration=1.0, q0=[1.0, 0, 0, 0, 0, 0])
     with pytest.raises(InputError, match="qd0 does not obey the constraints of .*: rate of constraint 1 is 1"):
         dl.simulate(wire, duration=1.0, q0=start["q0"], qd0=[1.0, 0, 0, 0, 0, 0])
@@ -463,7 +465,8 @@ def test_joint_limits(every):
     assert run.q[:-1, 3].min() > -3.0718 and (np.diff(run.t) > 0).all()
     told = dl.simulate(arm, limits="report", **options)
     also = dl.simulate(arm, method="DOP853", limits="report", **options)
-    assert told.ok and [e.joint for e in told.events] == [e.joint for e in also.events] == ["panda_joint4", "panda_joint6"]
+    for run in (told, also):
+        assert run.ok and [event.joint for event in run.events] == ["panda_joint4", "panda_joint6"]
     with pytest.raises(InputError, match="q0 of 'panda_joint4' is 0, outside its limits"):
         dl.simulate(arm, q0=np.zeros(7), duration=0.1, limits="stop")
     asked = dl.simulate(arm, lambda t, q, qd: np.zeros(7), limits="stop", **options)
@@ -584,16 +587,16 @@ REFUSED = [
     ({"controller": lambda t, q, qd: [1, 2, 3]}, "gives shape (3,) at t = 0 s; it must give 2 numbers: joint1_torque"),
     ({"controller": lambda t, q, qd: None}, "gives None at t = 0 s; it must give 2 numbers"),
     ({"controller": pd()}, "'pd' follows r1, r2: give reference="),
-    ({"controller": pd(), "reference": [0, 0, 0]}, "'pd' follows 2 numbers (r1, r2), and a reference of 3 has 3, 6 or 9"),
-    ({"controller": pd(), "reference": [0, np.nan]}, "reference must be a Reference, a function of t, or finite numbers"),
+    ({"controller": pd(), "reference": [0, 0, 0]}, "'pd' follows 2 numbers (r1, r2), and a reference of 3 has"),
+    ({"controller": pd(), "reference": [0, np.nan]}, "reference must be a Reference, a function of t, or finite"),
     ({"controller": pd(follows=tuple("abcd")), "reference": lambda t: [0.0, 0.0]}, "reference(t) must give (x, ẋ, ẍ)"),
     ({"controller": pd(act=lambda *a: [1.0]), "reference": [0, 0]}, "'pd' gives 1 numbers where its outputs"),
-    ({"controller": pd(outputs=("joint1_torque", "jont2_torque")), "reference": [0, 0]}, "did you mean 'joint2_torque'"),
+    ({"controller": pd(outputs=("joint1_torque", "jont2_torque")), "reference": [0, 0]}, "did you mean 'joint2"),
     ({"controller": pd(measures=("q1",)), "reference": [0, 0]}, "unknown state of 'planar-2r' that 'pd' measures 'q1'"),
     ({"controller": pd(np.inf), "reference": [0, 0]}, "'kp' of 'pd' must be a finite number, got inf"),
     ({"controller": pd(), "reference": [0, 0], "sample_time": 0.0015}, "sample_time must be a whole multiple of dt"),
-    ({"controller": pd(), "reference": [0, 0], "sample_time": 0.01, "delay": 0.015}, "delay must be a whole multiple of"),
-    ({"controller": pd(), "reference": [0, 0], "noise": 0.1, "method": "RK45"}, "noise and quantisation come with samples"),
+    ({"controller": pd(), "reference": [0, 0], "sample_time": 0.01, "delay": 0.015}, "delay must be a whole multiple"),
+    ({"controller": pd(), "reference": [0, 0], "noise": 0.1, "method": "RK45"}, "noise and quantisation come with"),
     ({"controller": pd(), "reference": [0, 0], "noise": -0.1}, "noise must be finite and not negative"),
     ({"controller": pd(), "reference": [0, 0], "noise": {"x": 1.0}}, "unknown measurement of 'pd' 'x'"),
     (
@@ -604,7 +607,10 @@ REFUSED = [
     ({"system": BAR, "q0": CLOSED, "qd0": np.ones(BAR.n)}, "qd does not obey the constraints"),
     ({"system": BAR, "q0": CLOSED, "method": "symplectic"}, "method='symplectic' is for a Robot without friction"),
     ({"system": driven(), "friction": True}, "said where a DrivenRobot is made: DrivenRobot(…, friction=True)"),
-    ({"system": driven(), "f_tip": [0] * 6}, "f_tip is not to be had with a DrivenRobot"),
+    (
+        {"system": dl.FlexibleRobot(ARM, 500.0, 0.5, 1e-4, 100.0), "f_tip": [0] * 6},
+        "f_tip is not to be had with a FlexibleRobot: its inputs act on the motors",
+    ),
     ({"system": "arm"}, "simulate takes a Robot, Constrained, DrivenRobot, FlexibleRobot, LagrangianSystem, a Flow"),
     ({"system": MASS, "q0": [0.0], "limits": "stop"}, "'mass' has no joint limits"),
     ({"system": MASS, "q0": [0.0], "torque_limits": "robot"}, "are not the torques of a robot's joints: give numbers"),

@@ -10,7 +10,7 @@ each with the signs of the last motion, from those without losses: at once for a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,7 +28,7 @@ from dalembert.algorithms import composite, energy, friction, joints, linear, ne
 from dalembert.arguments import switch
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
-from dalembert.flow import Flow
+from dalembert.flow import WRENCH, Flow
 from dalembert.kernels import check_options, need_mass, singular_mass, wrench_on_body
 from dalembert.model import Model
 from dalembert.model.lean import lean
@@ -39,6 +39,7 @@ from dalembert.spatial import Force
 
 Array = NDArray[np.float64]
 Scalar = Any
+Wrenches = Mapping[int, Force]  # what bodies apply to their surroundings, in the frames of the lean model
 
 # How a driven robot's power flows [W], and where its energy is [J]: supply = losses + d(energies)/dt.
 LOSSES = ("copper_loss", "conversion_loss", "bearing_loss", "gear_loss", "friction_loss")
@@ -46,11 +47,10 @@ ENERGIES = ("kinetic_energy", "rotor_energy", "potential_energy", "spring_energy
 OUTPUTS = ("supply_power", "mechanical_power", *LOSSES, *ENERGIES)
 
 ROTORS = ("reflected", "exact")
-WRENCH = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 # Of a torque: a motor that reaches it up to rounding reaches it.
 WITHIN = 1e-9
-# Rounds in which the directions of power through the gears settle: four were the most that seven joints needed, at
-# η = 0.2. Where they do not settle, gears pass on all.
+# Rounds in which the directions of power through the gears settle: four were the most that a million states of arms with
+# up to seven joints needed, at η = 0.2. Where they do not settle, the gears are taken without losses.
 ROUNDS = 6
 # Of the torques in play: a loss that is not less than zero by more than this is not negative but rounded.
 ROUNDED = 1e-12
@@ -160,7 +160,7 @@ class DrivenRobot:
             first += len(motor.states)
         return x[:n], x[n : 2 * n], own
 
-    def _accelerations(self, x: Scalars, u: Scalars, wrenches: Wrenches = None) -> tuple[list[Scalar], list[Scalar]]:
+    def _accelerations(self, x: Scalars, u: Scalars, wrenches: Wrenches) -> tuple[list[Scalar], list[Scalar]]:
         """(q̈, p): joint accelerations, and the power that each gear turns into heat [W]."""
         q, qd, own = self._split(x)
         w = self.transmission.to_motors(qd)
@@ -181,12 +181,12 @@ class DrivenRobot:
     ) -> tuple[list[Scalar], list[Scalar]]:
         """The same with losses, from the accelerations without them: the last round whose gears lose no less than
         nothing, which is the one that agrees with itself."""
-        G, J = self.transmission, self.inertias
-        lossy = zip(J, G.efficiency, G.backward, strict=True)
-        undecided = sum(I > 0 and (eta, back) != (1.0, 1.0) for I, eta, back in lossy)
-        qdd, loss = free, [0.0] * len(net)
-        guess = free
-        for _ in range(max(1, min(undecided, ROUNDS))):
+        G = self.transmission
+        lossy = sum(eta * back < 1.0 for eta, back in zip(G.efficiency, G.backward, strict=True))
+        rounds = 1 if lossy == 1 or not any(self.inertias) else min(lossy + 1, ROUNDS)
+        guess, qdd = free, free
+        loss: list[Scalar] = [0.0] * len(net)
+        for _ in range(rounds):
             E = G.transfers([l * s for l, s in zip(self._loads(net, guess), w, strict=True)])
             guess = self._solve(M, h, net, E)
             load = self._loads(net, guess)
@@ -215,8 +215,11 @@ class DrivenRobot:
         except ZeroDivisionError:
             raise singular_mass(self.model) from None
 
-    def rate(self, t: Scalar, x: Scalars, u: Scalars, wrenches: Wrenches = None) -> list[Scalar]:
-        """ẋ = (q̇, q̈, d/dt of what the motors remember). `wrenches`: what bodies apply to their surroundings."""
+    def rate(self, t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+        """ẋ = (q̇, q̈, d/dt of what the motors remember)."""
+        return self._rate(x, u, {})
+
+    def _rate(self, x: Scalars, u: Scalars, wrenches: Wrenches) -> list[Scalar]:
         _, qd, own = self._split(x)
         qdd, _ = self._accelerations(x, u, wrenches)
         w = self.transmission.to_motors(qd)
@@ -229,9 +232,11 @@ class DrivenRobot:
         rows = zip(self.motors, self._split(before)[2], own, self.transmission.to_motors(qd), strict=True)
         return [*q, *qd, *(s for motor, was, state, speed in rows for s in motor.settled(was, state, speed))]
 
-    def observe(self, t: Scalar, x: Scalars, u: Scalars, wrenches: Wrenches = None) -> list[Scalar]:
-        """The books, named by `OUTPUTS`: supply_power = losses + d/dt of the energies. What `wrenches` give away is no
-        longer supplied."""
+    def observe(self, t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+        """The books, named by `OUTPUTS`: supply_power = losses + d/dt of the energies."""
+        return self._observe(x, u, {})
+
+    def _observe(self, x: Scalars, u: Scalars, wrenches: Wrenches) -> list[Scalar]:
         q, qd, own = self._split(x)
         w = self.transmission.to_motors(qd)
         rows = list(zip(self.motors, own, w, u, strict=True))
@@ -243,14 +248,14 @@ class DrivenRobot:
         rotor = own_rotors + 0.5 * _total(J * (s * s) for J, s in zip(self.inertias, w, strict=True))
         springs = spring_energy(self.model, q) if self.friction else 0.0
         rubbing = friction_loss(self.model, q, qd) if self.friction else 0.0
-        supply = _total(p.supply for p in powers)
+        given_away = self._tip_power(q, qd, wrenches) if wrenches else 0.0
         return [
-            supply - self._given_away(q, qd, wrenches) if wrenches else supply,
+            _total(p.supply for p in powers) - given_away,
             _total(p.mechanical for p in powers),
             _total(p.heat for p in powers),
             _total(p.conversion for p in powers),
             bearing,
-            _total(self._accelerations(x, u, wrenches)[1]),
+            0.0 if self.transmission.lossless else _total(self._accelerations(x, u, wrenches)[1]),
             rubbing,
             links,
             rotor,
@@ -259,9 +264,9 @@ class DrivenRobot:
             _total(p.stored for p in powers),
         ]
 
-    def _given_away(self, q: Scalars, qd: Scalars, wrenches: Mapping[int, Force]) -> Scalar:
+    def _tip_power(self, q: Scalars, qd: Scalars, wrenches: Wrenches) -> Scalar:
         """The power of what bodies apply to their surroundings [W]."""
-        V = joints.twists(self.model, joints.poses(self.model, q), qd)
+        V = joints.twists(self._lean, joints.poses(self._lean, q), qd)
         return _total(V[body].dot(F) for body, F in wrenches.items())
 
     def flow(self, f_tip: bool = False, frame: str | None = None, expressed_in: str = "world") -> Flow:
@@ -269,31 +274,30 @@ class DrivenRobot:
 
         With `f_tip` the wrench that the tip (or `frame`) applies to the environment is an input too, 6 numbers after
         the motors' own; the supply_power of the books is then less by what it gives away."""
-        applied = self._at_tip(frame, expressed_in) if switch("f_tip", f_tip) else None
+        check_options("inverse_dynamics", {"frame": frame, "expressed_in": expressed_in})
+        place = self._lean.frame(frame) if switch("f_tip", f_tip) else None
         m = len(self.motors)
 
+        def applied(x: Scalars, u: Scalars) -> Wrenches:
+            return {} if place is None else wrench_on_body(self._lean, x[: self.n], u[m:], place, expressed_in)
+
         def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-            return self.rate(t, x, u[:m], applied(x, u[m:]) if applied else None)
+            return self._rate(x, u[:m], applied(x, u))
 
         def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-            return self.observe(t, x, u[:m], applied(x, u[m:]) if applied else None)
+            return self._observe(x, u[:m], applied(x, u))
 
         limited = any(motor.states for motor in self.motors)
         return Flow(
             f"{self.robot.name}, driven",
             self.states,
-            (*self.inputs, *(WRENCH if applied else ())),
+            (*self.inputs, *(() if place is None else WRENCH)),
             rate,
             positions=self.n,
             settle=self.settle if limited else None,
             outputs=OUTPUTS,
             observe=observe,
         )
-
-    def _at_tip(self, frame: str | None, expressed_in: str) -> Callable[[Scalars, Scalars], dict[int, Force]]:
-        check_options("inverse_dynamics", {"frame": frame, "expressed_in": expressed_in})
-        place = self.model.frame(frame)
-        return lambda x, f: wrench_on_body(self.model, x[: self.n], f, place, expressed_in)
 
     # ------------------------------------------------------------------------------------------------ on arrays
     @cached_property

@@ -24,6 +24,9 @@ Scalars = Sequence[Scalar]
 
 # Data sheets give K_T and K_m with two or three digits; SI units make them the same number.
 CONSTANTS_AGREE = 0.02
+# Of a current limit: a current that exceeds it by less is kept where it is, one that exceeds it by more is led back with
+# L/R. Without this slack an integrator would meet the full voltage again with every rounding below the limit.
+SLACK = 1e-3
 
 
 def clip(x: Scalar, bound: float) -> Scalar:
@@ -174,14 +177,14 @@ class DCMotor(Motor):
         """What is applied to the armature [V]: u, where the current is at its limit no more than keeps it there or leads
         it back, and in the end within what the supply has."""
         v, bound = u, self.current_limit
-        if bound < math.inf:
+        if bound < math.inf and self.inductance:
+            i = state[0]
+            keeping = self.K_m * w + self.resistance * clip(i, (1.0 + SLACK) * bound)
+            lowered, raised = scalar.where(u > keeping, keeping, u), scalar.where(u < keeping, keeping, u)
+            v = scalar.where(i >= bound, lowered, scalar.where(i <= -bound, raised, u))
+        elif bound < math.inf:
             most, least = self._keeping(w)
-            lowered, raised = scalar.where(u > most, most, u), scalar.where(u < least, least, u)
-            if self.inductance:
-                i = state[0]
-                v = scalar.where(i >= bound, lowered, scalar.where(i <= -bound, raised, u))
-            else:
-                v = scalar.where(u > most, most, raised)
+            v = scalar.where(u > most, most, scalar.where(u < least, least, u))
         return clip(v, self.voltage_limit)
 
     def _keeping(self, w: Scalar) -> tuple[Scalar, Scalar]:

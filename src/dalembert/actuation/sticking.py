@@ -29,7 +29,7 @@ from dalembert.algorithms import composite, joints, linear, newton_euler
 from dalembert.algorithms import friction as model_friction
 from dalembert.arguments import need_tree, switch
 from dalembert.errors import InputError
-from dalembert.flow import Flow, Scalar, Scalars
+from dalembert.flow import WRENCH, Flow, Scalar, Scalars
 from dalembert.friction import laws
 from dalembert.model import Model
 from dalembert.model.lean import lean
@@ -37,7 +37,6 @@ from dalembert.robot import Robot
 from dalembert.scalar import absolute, maximum, sign, where
 from dalembert.spatial import Force
 
-WRENCH = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 # A crossing is put where the rate was zero, by the acceleration a there, unless a is this small against what friction
 # could cause: then the time since the crossing, v/a, is not known.
 SLOW = 1e-2

@@ -120,7 +120,7 @@ class Reduced:
         """(A, A_d⁺, Γ)."""
         self.system.require(q)
         A = self.system.jacobian(q)
-        broken = ~np.isfinite(A).all((-1, -2))
+        broken = np.asarray(~np.isfinite(A).all((-1, -2)))
         A = np.where(broken[..., None, None], self._ordinary, A)
         dependent = A[..., self._d]
         s = np.linalg.svd(dependent, compute_uv=False)[..., : len(self._d)]

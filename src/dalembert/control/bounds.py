@@ -137,7 +137,7 @@ def _upright(model: Model) -> list[bool]:
     T = kinematics.world_poses(model, [0.0] * model.n)
     axes = [np.array(matvec(T[i].R, body.axis), float) for i, body in enumerate(model.bodies)]
     steady: list[bool] = []
-    for i, body in enumerate(model.bodies):
+    for i in range(len(model.bodies)):
         parallel = [
             model.bodies[j].kind == "prismatic" or (steady[j] and np.abs(np.cross(axes[i], axes[j])).max() < PARALLEL)
             for j in model.path(i)[:-1]

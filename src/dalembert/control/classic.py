@@ -36,7 +36,7 @@ class Response(NamedTuple):
 
 
 class StepFigures(NamedTuple):
-    """Of a step response: end value, rise time 10–90 % [s], settling time to 2 % [s], overshoot (part of the end value)."""
+    """Of a step's answer: end value, rise time 10–90 % [s], settling time to 2 % [s], overshoot (part of the end)."""
 
     end: float
     rise_time: float
@@ -88,9 +88,10 @@ def step_figures(system: Any) -> StepFigures:
     if not (np.asarray(made.poles()).real < 0).all():
         raise InputError("this system is not stable: its answer to a step does not settle")
     info = python_control().step_info(made, SettlingTimeThreshold=0.02)
-    return StepFigures(
-        float(info["SteadyStateValue"]), float(info["RiseTime"]), float(info["SettlingTime"]), float(info["Overshoot"]) / 100
+    end, rise, settling, over = (
+        float(info[name]) for name in ("SteadyStateValue", "RiseTime", "SettlingTime", "Overshoot")
     )
+    return StepFigures(end, rise, settling, over / 100)
 
 
 def bode_plot(system: Any, omega: ArrayLike | None = None, label: str = "") -> Any:
@@ -106,7 +107,8 @@ def bode_plot(system: Any, omega: ArrayLike | None = None, label: str = "") -> A
     if np.isfinite(found.phase_frequency):
         for panel in (upper, lower):
             panel.axvline(found.phase_frequency, color="C1", lw=0.8, ls="--")
-        lower.set_title(f"phase margin {math.degrees(found.phase):.1f}° at {found.phase_frequency:.3g} rad/s", fontsize=9)
+        words = f"phase margin {math.degrees(found.phase):.1f}° at {found.phase_frequency:.3g} rad/s"
+        lower.set_title(words, fontsize=9)
     if np.isfinite(found.gain):
         for panel in (upper, lower):
             panel.axvline(found.gain_frequency, color="C2", lw=0.8, ls=":")

@@ -106,7 +106,7 @@ class Comparison:
         try:
             from matplotlib.figure import Figure
         except ImportError:
-            raise MissingExtraError("drawing needs matplotlib: pip install dalembert[plot]") from None
+            raise MissingExtraError("matplotlib is not installed: pip install 'dalembert[plot]'") from None
         columns = min(3, len(self.scenarios))
         rows = -(-len(self.scenarios) // columns)
         figure = Figure(figsize=(4.2 * columns, 2.9 * rows + 0.5), layout="constrained")

@@ -13,13 +13,13 @@ from dalembert.actuation.values import number
 from dalembert.control.transfer import TransferFunction, rational
 from dalembert.errors import InputError
 
-STEEPEST = math.radians(65)  # of one lead: beyond it pole and zero lie more than 20 times apart, and noise is amplified so
+STEEPEST = math.radians(65)  # of one lead: beyond it pole and zero lie 20 times apart, and noise is amplified so much
 
 
 @dataclass(frozen=True, eq=False)
 class Compensator:
-    """C(s) = K ((s + z)/(s + p))ⁿ. `phase` [rad] is what it adds at the point it was designed for; `residual` is how far
-    the loop is from what was asked, recomputed."""
+    """C(s) = K ((s + z)/(s + p))ⁿ. `phase` [rad] is what it adds where it was designed for; `residual` is how far the
+    loop is from what was asked, recomputed."""
 
     gain: float
     zero: float
@@ -68,8 +68,8 @@ def lead_for_margin(plant: Any, phase_margin: float, crossover: float, stages: i
 def lead_for_pole(plant: Any, s: complex, zero: float | None = None, stages: int = 1) -> Compensator:
     """A lead that puts a closed-loop pole at s: it adds the angle that G(s) lacks to 180°, and has the gain for it.
 
-    With its `zero` at −z given, the pole follows from the angle; without, both by the bisector, which keeps them closest
-    together. That the closed loop's other poles are well is to be looked at."""
+    With its `zero` at −z given, the pole follows from the angle; without, both by the bisector, which keeps them
+    closest together. That the closed loop's other poles are well is to be looked at."""
     G = rational(plant)
     target, n = complex(s), _stages(stages)
     if not (cmath.isfinite(target) and target.imag > 0):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dalembert.control.bounds import Bounds, bounds
-from dalembert.control.gains import Gain
+from dalembert.control.gains import WHOLE, Gain
 from dalembert.robot import Robot
 
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be checked"
@@ -71,6 +71,8 @@ def positive(*gains: Gain) -> tuple[Condition, ...]:
     """Gains are positive definite: they would have been refused otherwise, and zeros are told."""
     return tuple(
         above(f"{g.symbol} is symmetric and positive definite", g.lowest, 0.0, ("smallest eigenvalue", "needed"))
+        if g.names != WHOLE
+        else above(f"{g.symbol} > 0", g.values[0], 0.0, (g.symbol, "needed"))
         for g in gains
     )
 

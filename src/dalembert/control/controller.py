@@ -209,7 +209,8 @@ def followed(law: Law, reference: Any, t: Array) -> Array:
     if m == 0 or wanted % m or not 1 <= wanted // m <= 3 or any(x.shape[-1:] != (m,) for x in parts):
         shapes = ", ".join(str(x.shape) for x in parts)
         raise InputError(
-            f"{law.name} follows {wanted} numbers ({', '.join(law.follows[:3])}, …), and the reference has shape {shapes}"
+            f"{law.name} follows {wanted} numbers ({', '.join(law.follows[:3])}, …), "
+            f"and the reference has shape {shapes}"
         )
     orders = wanted // m
     parts = [*parts, *[np.zeros(m)] * 3][:orders]

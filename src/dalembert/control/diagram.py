@@ -124,7 +124,7 @@ class Diagram:
         return Layout(self)
 
     def faults(self) -> list[str]:
-        """What overlaps: signals through blocks, signals along each other, texts on anything. Empty if it is readable."""
+        """What overlaps: signals through blocks, signals along each other, texts on anything; empty if readable."""
         return list(_faults(self.layout))
 
     def describe(self) -> str:
@@ -155,7 +155,7 @@ class Diagram:
 
 # ------------------------------------------------------------------------------------------------------------- text
 def pieces(text: str) -> Iterator[tuple[str, int]]:
-    """A line in pieces: (letters, level), level −1 below the line, 1 above it. `_x`, `_{xy}`, `^2`; `\\_` is a bare _."""
+    """A line in pieces: (letters, level), level −1 below the line, 1 above it. `_x`, `_{xy}`, `^2`; `\\_` stays _."""
     run, k = "", 0
     while k < len(text):
         if text[k] == "\\" and text[k + 1 : k + 2] in ("_", "^"):
@@ -318,10 +318,9 @@ class Layout:
                 middles.append(y + heights[r] / 2)
                 y += heights[r]
             nets = self._lanes.get(r, [])
-            named = {net for s, p in zip(d.signals, self._plans, strict=True) if s.label and s.lane == r for net in [p["net"]]}
             y += LANE / 2
             for net in nets:
-                y += TRACK + (8.0 if net in named else 0.0)
+                y += TRACK
                 self._lane_y[r, net] = y - TRACK / 2
             y += LANE / 2
         self.boxes = {}
@@ -375,10 +374,10 @@ class Layout:
         """Above the first stretch, near where it leaves; below it for what leaves the lower half of a side."""
         (x, y), (_, leave, slot) = wire.points[0], wire.net
         beside = y + 15 if slot > 0 else y - 6
-        if leave in ("left", "right"):
-            return Text(x + 5, beside, wire.signal.label, "start") if leave == "right" else Text(
-                x - 5, beside, wire.signal.label, "end"
-            )
+        if leave == "right":
+            return Text(x + 5, beside, wire.signal.label, "start")
+        if leave == "left":
+            return Text(x - 5, beside, wire.signal.label, "end")
         return Text(x + 6, y + (16 if leave == "bottom" else -8), wire.signal.label, "start")
 
     def _sign(self, wire: Wire) -> Text:
@@ -460,7 +459,8 @@ def _faults(layout: Layout) -> Iterator[str]:
     for i, (w, (a, b)) in enumerate(wires):
         for v, (c, d) in wires[i + 1 :]:
             if w.net != v.net and _along(a, b, c, d):
-                yield f"{w.signal.source} → {w.signal.target} and {v.signal.source} → {v.signal.target} run along each other"
+                one, other = (f"{x.signal.source} → {x.signal.target}" for x in (w, v))
+                yield f"{one} and {other} run along each other"
     texts = [*layout.labels, *layout.signs]
     for i, t in enumerate(texts):
         for node, box in layout.boxes.items():
@@ -476,10 +476,8 @@ def _along(a: Point, b: Point, c: Point, d: Point) -> bool:
     for k in (0, 1):
         near = abs(a[k] - c[k]) < 4.0
         if a[k] == b[k] and c[k] == d[k] and near:
-            low, high = max(min(a[1 - k], b[1 - k]), min(c[1 - k], d[1 - k])), min(
-                max(a[1 - k], b[1 - k]), max(c[1 - k], d[1 - k])
-            )
-            if high - low > 0.5:
+            j = 1 - k
+            if min(max(a[j], b[j]), max(c[j], d[j])) - max(min(a[j], b[j]), min(c[j], d[j])) > 0.5:
                 return True
     return False
 
@@ -502,7 +500,8 @@ def _spans(text: str) -> str:
 
 
 def _text(t: Text) -> str:
-    return f'<text x="{_number(t.x)}" y="{_number(t.y)}" text-anchor="{t.anchor}" xml:space="preserve">{_spans(t.text)}</text>'
+    place = f'x="{_number(t.x)}" y="{_number(t.y)}" text-anchor="{t.anchor}"'
+    return f'<text {place} xml:space="preserve">{_spans(t.text)}</text>'
 
 
 def _arrow(wire: Wire) -> str:
@@ -521,7 +520,7 @@ def _line(wire: Wire, drawn: list[Wire]) -> str:
     for other in drawn:
         if other.net == wire.net:
             same = [a == b for a, b in zip(wire.points, other.points, strict=False)]
-            shared = max(shared, (same + [False]).index(False))
+            shared = max(shared, [*same, False].index(False))
     kept = wire.points[shared - 1 : -1]
     points = [p for k, p in enumerate(kept) if k == 0 or p != kept[k - 1]]
     return f'<polyline points="{" ".join(f"{_number(a)},{_number(b)}" for a, b in [*points, end])}"/>'

@@ -13,8 +13,8 @@ from dalembert.control.diagram import Diagram, Node, Signal, block, terminal, to
 from dalembert.errors import InputError
 from dalembert.law import Law
 
+LONGEST = 24  # letters of a list of names
 MASS = "m ẍ + b ẋ + k x = f"
-ROBOT = "robot"
 
 
 # ------------------------------------------------------------------------------------------------- one mass, at rest
@@ -79,8 +79,11 @@ def tracking(
     alpha_of_position: bool = False,
     beta: str = "",
     beta_of_rate: bool = True,
+    ahead: str = "",
+    ahead_of: str = "",
 ) -> Diagram:
-    """u = α (ẍ_d + k_v ė + k_p e [+ k_i ∫e]) + β: rows of errors into one sum, then what the model adds."""
+    """u = α (ẍ_d + k_v ė + k_p e [+ k_i ∫e]) + β: rows of errors into one sum, then what the model adds; `ahead` is
+    what it adds for the motion that is wanted (`ahead_of`), and takes the place of ẍ_d."""
     k_p, k_v, k_i = gains
     nodes: list[Node] = [
         terminal("rate_wanted", f"{rate}_d", 0, 1),
@@ -106,6 +109,11 @@ def tracking(
     if accelerated:
         nodes += [terminal("acceleration_wanted", f"{acceleration}_d", 0, 0), total("unit", column, 2)]
         signals += [Signal(last, "unit", sign="+"), Signal("acceleration_wanted", "unit", sign="+")]
+        last, column = "unit", column + 1
+    elif ahead:
+        nodes += [terminal("ahead_of", ahead_of, 0, 0), block("ahead", ahead, 3, 0, tone="model")]
+        nodes.append(total("unit", column, 2))
+        signals += [Signal("ahead_of", "ahead"), Signal(last, "unit", sign="+"), Signal("ahead", "unit", sign="+")]
         last, column = "unit", column + 1
     if alpha:
         nodes.append(block("alpha", alpha, column, 2, tone="model"))
@@ -184,35 +192,41 @@ def pid(tracks: bool = True) -> Diagram:
 
 
 # ------------------------------------------------------------------------------------------------------------ robots
-_JOINTS = {"x": "q", "rate": "q̇", "acceleration": "q̈", "gains": ("K_p", "K_d", "K_i"), "force": "τ", "system": ROBOT}
+def _joints(title: str, equation: str, **more: Any) -> Diagram:
+    """What follows a trajectory of the joints."""
+    gains = ("K_p", "K_d", "K_i")
+    return tracking(
+        title, equation, x="q", rate="q̇", acceleration="q̈", gains=gains, force="τ", system="robot", **more
+    )
 
 
 def joint_pd() -> Diagram:
-    return tracking("PD control of a robot", "τ = K_p (q_d − q) + K_d (q̇_d − q̇)", accelerated=False, **_JOINTS)  # type: ignore[arg-type]
+    return _joints("PD control of a robot", "τ = K_p (q_d − q) + K_d (q̇_d − q̇)", accelerated=False)
 
 
-def joint_pid() -> Diagram:
-    equation = "τ = K_p e + K_d ė + K_i ∫e dt, e = q_d − q"
-    return tracking("PID control of a robot", equation, accelerated=False, integral=True, **_JOINTS)  # type: ignore[arg-type]
+def joint_pid(gravity: bool = False) -> Diagram:
+    equation = f"τ = K_p e + K_d ė + K_i ∫e dt{' + g(q)' if gravity else ''}, e = q_d − q"
+    held = {"beta": "g(q)", "beta_of_rate": False} if gravity else {}
+    return _joints("PID control of a robot", equation, accelerated=False, integral=True, **held)
 
 
-def pd_gravity() -> Diagram:
-    equation = "τ = K_p (q_d − q) + K_d (q̇_d − q̇) + g(q)"
-    return tracking(
-        "PD control with gravity compensation", equation, accelerated=False, beta="g(q)", beta_of_rate=False, **_JOINTS  # type: ignore[arg-type]
-    )
+def pd_gravity(wanted: bool = False) -> Diagram:
+    """With g of where the arm is, or of where it is wanted."""
+    g = "g(q_d)" if wanted else "g(q)"
+    held = {"ahead": g, "ahead_of": "q_d"} if wanted else {"beta": g, "beta_of_rate": False}
+    equation = f"τ = K_p (q_d − q) + K_d (q̇_d − q̇) + {g}"
+    return _joints("PD control with gravity compensation", equation, accelerated=False, **held)
 
 
 def independent_joint() -> Diagram:
     equation = "τ_i = J_i (q̈_d + k_d ė + k_p e), for each joint alone"
-    return tracking("Independent joint control", equation, alpha="J_i", **_JOINTS)  # type: ignore[arg-type]
+    return _joints("Independent joint control", equation, alpha="J_i")
 
 
-def computed_torque() -> Diagram:
-    equation = "τ = M(q) (q̈_d + K_d ė + K_p e) + c(q, q̇) + g(q)"
-    return tracking(
-        "Computed torque control", equation, alpha="M(q)", alpha_of_position=True, beta="c(q, q̇) + g(q)", **_JOINTS  # type: ignore[arg-type]
-    )
+def computed_torque(friction: bool = False) -> Diagram:
+    beta = "c(q, q̇) + g(q)" + (" + f(q̇)" if friction else "")
+    equation = f"τ = M(q) (q̈_d + K_d ė + K_p e) + {beta}"
+    return _joints("Computed torque control", equation, alpha="M(q)", alpha_of_position=True, beta=beta)
 
 
 def feedforward() -> Diagram:
@@ -220,7 +234,7 @@ def feedforward() -> Diagram:
     nodes = (
         terminal("wanted", "q_d, q̇_d, q̈_d", 0),
         block("model", "M(q_d) q̈_d + c(q_d, q̇_d) + g(q_d)", 1, tone="model"),
-        block("system", ROBOT, 2, tone="plant"),
+        block("system", "robot", 2, tone="plant"),
         terminal("q", "q", 3),
     )
     signals = (
@@ -233,35 +247,9 @@ def feedforward() -> Diagram:
 
 def feedforward_pd() -> Diagram:
     """The same with a PD law on the errors."""
-    nodes = (
-        terminal("wanted", "q_d, q̇_d, q̈_d", 0, 0),
-        terminal("qd_d", "q̇_d", 0, 1),
-        terminal("q_d", "q_d", 0, 2),
-        block("model", "M(q_d) q̈_d + c(q_d, q̇_d) + g(q_d)", 3, 0, tone="model"),
-        total("error_rate", 1, 1),
-        total("error", 2, 2),
-        block("K_d", "K_d", 3, 1, tone="servo"),
-        block("K_p", "K_p", 3, 2, tone="servo"),
-        total("servo", 4, 2),
-        total("sum", 5, 2),
-        block("system", ROBOT, 6, 2, tone="plant"),
-    )
-    signals = (
-        Signal("wanted", "model"),
-        Signal("qd_d", "error_rate", sign="+"),
-        Signal("q_d", "error", sign="+"),
-        Signal("error_rate", "K_d", "ė"),
-        Signal("error", "K_p", "e"),
-        Signal("K_d", "servo", sign="+"),
-        Signal("K_p", "servo", sign="+"),
-        Signal("servo", "sum", sign="+"),
-        Signal("model", "sum", sign="+"),
-        Signal("sum", "system", "τ"),
-        Signal("system", "error", "q", sign="−", out=0.6, lane=2, enter="bottom"),
-        Signal("system", "error_rate", "q̇", sign="−", out=-0.6, lane=2, enter="bottom"),
-    )
     equation = "τ = M(q_d) q̈_d + c(q_d, q̇_d) + g(q_d) + K_p e + K_d ė"
-    return Diagram("Feedforward control with PD", nodes, signals, equation)
+    model = "M(q_d) q̈_d + c(q_d, q̇_d) + g(q_d)"
+    return _joints("Feedforward control with PD", equation, accelerated=False, ahead=model, ahead_of="q_d, q̇_d, q̈_d")
 
 
 def inverse_kinematics() -> Diagram:
@@ -299,7 +287,7 @@ def adaptive() -> Diagram:
         block("slide", "s = ė + Λ e\nq̇_r = q̇_d + Λ e", 1, 0, tone="servo"),
         block("K_D", "K_D", 2, 0, tone="servo"),
         total("sum", 5, 0),
-        block("system", ROBOT, 6, 0, tone="plant"),
+        block("system", "robot", 6, 0, tone="plant"),
         block("learn", "Γ Y_r^T s", 2, 1, tone="model"),
         block("integral", "1/s", 3, 1, tone="model"),
         block("regressor", "Y_r π̂", 4, 1, tone="model"),
@@ -354,15 +342,28 @@ def loop(title: str, equation: str, law: str, inputs: str, output: str, system: 
 
 
 # By the class of a controller, so that it need not be imported here.
-OF: dict[str, Callable[[], Diagram]] = {
-    "PD": joint_pd,
-    "JointPID": joint_pid,
-    "PDGravity": pd_gravity,
-    "IndependentJoint": independent_joint,
-    "ComputedTorque": computed_torque,
-    "Feedforward": feedforward,
-    "FeedforwardPD": feedforward_pd,
-    "Adaptive": adaptive,
+OF: dict[str, Callable[[Any], Diagram]] = {
+    "PD": lambda c: joint_pd(),
+    "JointPID": lambda c: joint_pid(bool(c.gravity)),
+    "PDGravity": lambda c: pd_gravity(c.gravity != "actual"),
+    "IndependentJoint": lambda c: independent_joint(),
+    "ComputedTorque": lambda c: computed_torque(bool(c.friction)),
+    "Feedforward": lambda c: feedforward(),
+    "FeedforwardPD": lambda c: feedforward_pd(),
+    "Adaptive": lambda c: adaptive(),
+}
+
+
+_MOTION, _TASK = "q_d, q̇_d, q̈_d", "x_d, ẋ_d, ẍ_d"
+# Drawn as one block in its loop: title, what it follows, what it puts out, what it drives, what it measures.
+LOOPS: dict[str, tuple[str, str, str, str, str]] = {
+    "RobustControl": ("Robust control", _MOTION, "τ", "robot", "q, q̇"),
+    "TaskComputedTorque": ("Computed torque control in task space", _TASK, "τ", "robot", "q, q̇"),
+    "Impedance": ("Impedance control", _TASK, "τ", "robot", "q, q̇"),
+    "HybridForce": ("Hybrid force and motion control", f"{_MOTION}, λ_d", "τ", "constrained robot", "q, q̇, λ"),
+    "FlexiblePD": ("PD control of flexible joints", "q_d", "τ", "flexible robot", "θ, θ̇"),
+    "FlexibleLinearising": ("Feedback linearisation of flexible joints", "q_d", "τ", "flexible robot", "q, q̇, θ, θ̇"),
+    "VoltageControl": ("Voltage control", _MOTION, "v", "driven robot", "q, q̇"),
 }
 
 
@@ -377,9 +378,12 @@ def diagram_of(controller: Any) -> Diagram:
             return found
     name = type(controller).__name__
     if name in OF:
-        return OF[name]()
-    law = controller if isinstance(controller, Law) else _law(controller)
+        return OF[name](controller)
     equation = str(getattr(controller, "equation", "") or "")
+    if name in LOOPS:
+        title, follows, force, system, state = LOOPS[name]
+        return loop(title, _formula(equation), title, follows, force, system, state)
+    law = controller if isinstance(controller, Law) else _law(controller)
     wanted, measured = _listed(law.follows), _listed(law.measures)
     title = law.name if isinstance(controller, Law) else _words(name)
     return loop(title, _formula(equation), _literal(title), wanted, _listed(law.outputs), "system", measured)
@@ -394,7 +398,8 @@ def _law(controller: Any) -> Law:
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    return _literal(", ".join(names[:2]) + (", …" if len(names) > 2 else ""))
+    shown = ", ".join(names[:2]) + (", …" if len(names) > 2 else "")
+    return _literal(shown if len(shown) <= LONGEST or len(names) < 2 else f"{names[0]}, …")
 
 
 def _literal(text: str) -> str:

@@ -44,8 +44,8 @@ def _of(flexible: Any, who: str) -> FlexibleRobot:
 class FlexiblePD(Controller):
     """τ = K_P (θ_d − θ) − K_D θ̇ + g: only the motors are measured.
 
-    θ_d = q_d + K⁻¹ g(q_d). `gravity`: "desired", g(q_d), or "online", g at the links' position that the motors' suggests,
-    θ − K⁻¹ g(q_d), which goes better on the way. `kp` [N m/rad], `kd` [N m s/rad], on the joints' side."""
+    θ_d = q_d + K⁻¹ g(q_d). `gravity`: "desired", g(q_d), or "online", g at the links' position that the motors'
+    suggests, θ − K⁻¹ g(q_d), which goes better on the way. `kp` [N m/rad], `kd` [N m s/rad], on the joints' side."""
 
     flexible: FlexibleRobot
     kp: Any
@@ -201,7 +201,7 @@ class FlexibleLinearising(Controller):
 
         return Law(
             "flexible-joint linearising",
-            (*names, *(f"{j}_motor" for j in names), *(f"{j}_rate" for j in names), *(f"{j}_motor_rate" for j in names)),
+            flexible.states,
             follows(names),
             flexible.inputs,
             act,

@@ -65,7 +65,7 @@ def parallel(form: Form) -> Parallel:
 
 
 def standard(form: Form) -> Standard:
-    """K = k_p, T_i = k_p/k_i, T_d = k_d/k_p; of a series K = K′ (1 + T_d′/T_i′), T_i = T_i′ + T_d′, T_d = T_i′ T_d′/T_i."""
+    """K = k_p, T_i = k_p/k_i, T_d = k_d/k_p; of a series K = K′ c, T_i = T_i′ c, T_d = T_d′/c, c = 1 + T_d′/T_i′."""
     form = checked(form)
     if isinstance(form, Standard):
         return form
@@ -78,8 +78,8 @@ def standard(form: Form) -> Standard:
     T_d = form.k_d / form.k_p
     if T_i <= 0 or T_d < 0:
         raise InputError(
-            f"gains of different signs (k_p = {form.k_p:g}, k_i = {form.k_i:g}, k_d = {form.k_d:g}) have no standard form: "
-            "its times would be negative"
+            f"gains of different signs (k_p = {form.k_p:g}, k_i = {form.k_i:g}, k_d = {form.k_d:g}) have no standard "
+            "form: its times would be negative"
         )
     return Standard(form.k_p, T_i, T_d)
 

@@ -11,6 +11,7 @@ one it is the arm. `limits` says by how much.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -90,12 +91,18 @@ class IndependentJoint(Controller):
         a = self.integral
         if not isinstance(a, (int, float)) or not 0 <= a < np.inf:
             raise InputError(f"integral is a rate [1/s], at least 0; got {a!r}")
-        mean = bounds(self.robot).seen_inertia.mean(axis=0) if self.inertia is None else self.inertia
-        if set_gain(self, "inertia", mean, names, unit="kg m²").full:
+        if self.inertia is not None and set_gain(self, "inertia", self.inertia, names, unit="kg m²").full:
             raise InputError("inertia is one number or one per joint: joints are independent here")
 
+    @cached_property
+    def effective(self) -> Gain:
+        """J_i: as given, or the mean of M_ii."""
+        if isinstance(self.inertia, Gain):
+            return self.inertia
+        return Gain("inertia", self.robot.joint_names, tuple(bounds(self.robot).seen_inertia.mean(axis=0).tolist()))
+
     def _gain(self, symbol: str, values: Array) -> Gain:
-        return Gain(symbol, self.robot.joint_names, tuple((np.array(self.inertia.values) * values).tolist()))
+        return Gain(symbol, self.robot.joint_names, tuple((np.array(self.effective.values) * values).tolist()))
 
     @property
     def _poles(self) -> tuple[Array, Array]:
@@ -117,7 +124,7 @@ class IndependentJoint(Controller):
 
     @property
     def gains(self) -> Gains:
-        return Gains((self.kp, self.kd, self.inertia, *((self.ki,) if self.integral else ())))
+        return Gains((self.kp, self.kd, self.effective, *((self.ki,) if self.integral else ())))
 
     def motor_side(self, ratios: Any) -> dict[str, Array]:
         """The same gains at the motors, behind gears of these ratios: each over N², for torques τ/N and angles N q."""
@@ -153,7 +160,7 @@ class IndependentJoint(Controller):
 
     def limits(self) -> IndependentLimits:
         """How much of what each joint feels is not its own."""
-        B, J = bounds(self.robot), np.array(self.inertia.values)
+        B, J = bounds(self.robot), np.array(self.effective.values)
         M = self.robot.mass_matrix(self.robot.random_configuration(len(B.seen_inertia), seed=0))
         own = B.seen_inertia
         others = np.abs(M).sum(axis=-1) - own

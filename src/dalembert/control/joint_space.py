@@ -3,8 +3,8 @@
     τ = K_p e + K_d ė [+ g(q)]                        e = q_d − q
     τ = sat(K_p e + K_d ė + K_i ∫ e dt [+ g(q)])
 
-Without gravity's torque PD rests where K_p e = g(q), off by at most ‖g‖ / λ_min(K_p). The integral removes that, slowly,
-and may wind up: it stands still while the torque is at its limit and the error would push it further out.
+Without gravity's torque PD rests where K_p e = g(q), off by at most ‖g‖ / λ_min(K_p). The integral removes that,
+slowly, and may wind up: it stands still while the torque is at its limit and the error would push it further out.
 """
 
 from __future__ import annotations

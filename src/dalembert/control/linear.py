@@ -71,7 +71,7 @@ def matrix_exponential(A: ArrayLike) -> Array:
 class StateSpace:
     """ẋ = A x + B u, y = C x + D u; with a sample time `dt` [s], x⁺ = A x + B u instead.
 
-    `states`, `inputs`, `outputs` are their names. Of a linearised system x and u are what differs from `x_at`, `u_at`."""
+    `states`, `inputs`, `outputs` are their names. Of a linearised system x and u are counted from `x_at`, `u_at`."""
 
     A: Array
     B: Array
@@ -344,9 +344,9 @@ def linearized(
     """A system about a state, as a linear one: ẋ ≈ A (x − x_at) + B (u − u_at).
 
     A `Robot` or `LagrangianSystem`: x = (q, q̇), or q alone for a state of rest; u = τ, that which holds it there if not
-    given. A `DrivenRobot` or `FlexibleRobot`: x is its whole state, or for rest q alone. Any `Flow`: x and u (zero if not
-    given). What has `.state_space()` gives its own. `outputs` are states by name; all of them if not given. The rate at
-    (x, u) itself must be near zero for A and B to tell what happens for long: `linearized` does not ask for it.
+    given. A `DrivenRobot` or `FlexibleRobot`: x is its whole state, or for rest q alone. Any `Flow`: x and u (zero if
+    not given). What has `.state_space()` gives its own. `outputs` are states by name, all of them if not given. A and B
+    tell what happens for long only where the system rests at (x, u), which is not asked for.
     `friction` (of a robot) counts its damping and springs."""
     if isinstance(system, StateSpace):
         found = system
@@ -372,7 +372,8 @@ def linearized(
 
 def _need(name: str, x: ArrayLike | None, sizes: dict[int, str]) -> Array:
     if x is None:
-        raise InputError(f"say about which state: {name}, " + " or ".join(f"{k} numbers ({w})" for k, w in sizes.items()))
+        wanted = " or ".join(f"{k} numbers ({w})" for k, w in sizes.items())
+        raise InputError(f"say about which state: {name}, {wanted}")
     state = finite_array(name, x)
     if state.ndim != 1 or state.size not in sizes:
         wanted = " or ".join(f"({k},), {w}" for k, w in sizes.items())
@@ -396,7 +397,7 @@ def _of_robot(system: Robot | LagrangianSystem, x: ArrayLike | None, u: ArrayLik
         S = np.asarray(system.input_matrix(q)) if system.inputs else np.eye(n)
         if u is None:
             needed = np.asarray(system.inverse_dynamics(q, qd, zero, friction=True))
-            given = np.linalg.lstsq(S, needed, rcond=None)[0]
+            given = np.asarray(np.linalg.lstsq(S, needed, rcond=None)[0], float)
         else:
             given = _vector("u", u, len(chosen))
         A, B_tau = system.linearize(q, qd, S @ given, True)
@@ -411,7 +412,8 @@ def _of_driven(system: DrivenRobot, x: ArrayLike | None, u: ArrayLike | None) ->
     state = _need("x", x, {n: "q, held at rest", N: "the whole state"})
     if state.size == n != N:
         held = system.holding(state)
-        state, given = np.concatenate((state, np.zeros(n), held.state)), held.input if u is None else finite_array("u", u)
+        state = np.concatenate((state, np.zeros(n), held.state))
+        given = held.input if u is None else finite_array("u", u)
     elif u is None:
         given = system.holding(state[:n]).input
     else:

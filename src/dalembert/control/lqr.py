@@ -23,8 +23,8 @@ SYMMETRIC = 1e-9  # of its largest entry, how far a weight may be from symmetric
 
 @dataclass(frozen=True, eq=False)
 class LQR:
-    """`K` (m, n); `P` (n, n), xᵀPx is the cost from x on; `poles` of the closed loop; `residual` of the Riccati equation
-    relative to its terms, recomputed; `stable`: whether the closed loop is."""
+    """`K` (m, n); `P` (n, n), xᵀPx is the cost from x on; `poles` of the closed loop, and whether it is `stable`;
+    `residual` of the Riccati equation relative to its terms, recomputed."""
 
     system: StateSpace
     K: Array
@@ -66,7 +66,7 @@ def lqr(system: StateSpace, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None = No
         raise InputError("R is not positive definite: an input that costs nothing would be infinite")
     reduced = np.linalg.eigvalsh(q - cross @ np.linalg.solve(r, cross.T))[0]
     if reduced < -1e-9 * max(np.abs(q).max(), 1e-300):
-        raise InputError(f"Q − N R⁻¹ Nᵀ has a negative eigenvalue, {reduced:.3g}: the least cost would be minus infinity")
+        raise InputError(f"Q − N R⁻¹ Nᵀ has a negative eigenvalue, {reduced:.3g}: the cost would have no least value")
     P = _solved(system, q, r, cross)
     A, B = system.A, system.B
     if system.dt is None:
@@ -77,7 +77,7 @@ def lqr(system: StateSpace, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None = No
         terms = [A.T @ P @ A, -P, -(A.T @ P @ B + cross) @ K, q]
     left = float(np.abs(sum(terms)).max() / max(float(np.abs(term).max()) for term in terms))
     closed = system.closed_loop(K)
-    return LQR(system, K, P, closed.poles, left, closed.stable)
+    return LQR(system, np.asarray(K, float), P, closed.poles, left, closed.stable)
 
 
 def _solved(system: StateSpace, q: Array, r: Array, cross: Array) -> Array:

@@ -1,7 +1,7 @@
 """The dynamics along a reference velocity, M q̈_r + C(q, q̇) q̇_r + g: what passivity-based controllers compute.
 
-Christoffel's C is symmetric in its two velocities, C(q, a) b = C(q, b) a = ¼ (c(q, a + b) − c(q, a − b)): Newton–Euler and
-the regressor, which know only c(q, v), give it by two calls, and gravity cancels in the difference.
+Christoffel's C is symmetric in its two velocities, C(q, a) b = C(q, b) a = ¼ (c(q, a + b) − c(q, a − b)): Newton–Euler
+and the regressor, which know only c(q, v), give it by two calls, and gravity cancels in the difference.
 """
 
 from __future__ import annotations

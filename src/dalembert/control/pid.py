@@ -9,7 +9,7 @@ The integral *term* I is the state, not ∫e: a change of k_i then leaves u wher
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dalembert.actuation.values import number
@@ -44,8 +44,8 @@ class PID:
     `filter_time` T_f [s] of the derivative, k_d s/(1 + T_f s); needed where k_d is not zero, unless `rate` says that ẏ
     is measured (and ṙ given), which then is taken as it is. `proportional_weight` b and `derivative_weight` c weigh the
     set point: b < 1 lessens overshoot, c = 0 spares u the kick of a step; neither changes what disturbances do.
-    `low`, `high`: limits of u. `anti_windup`: a row of `ANTI_WINDUP`, with `tracking_time` T_t [s] (√(T_i T_d), or T_i).
-    """
+    `low`, `high`: limits of u. `anti_windup`: a row of `ANTI_WINDUP`, with `tracking_time` T_t [s], √(T_i T_d) or T_i
+    if not given. `names`: of what is measured, of the set point, of the output."""
 
     k_p: float
     k_i: float = 0.0
@@ -58,7 +58,7 @@ class PID:
     anti_windup: str = "back-calculation"
     tracking_time: float | None = None
     rate: bool = False
-    names: tuple[str, str, str] = field(default=("y", "r", "u"))
+    names: tuple[str, str, str] = ("y", "r", "u")
 
     def __post_init__(self) -> None:
         who = "a PID law"
@@ -90,8 +90,8 @@ class PID:
         if self.filter_time is None:
             if self.k_d:
                 raise InputError(
-                    "a derivative of what is measured needs a filter: give filter_time, a tenth of T_d = k_d/k_p is usual, "
-                    "or rate=True if the rate itself is measured"
+                    "a derivative of what is measured needs a filter: give filter_time, a tenth of T_d = k_d/k_p is "
+                    "usual, or rate=True if the rate itself is measured"
                 )
         else:
             T = number(who, "filter time", self.filter_time, "s", above=0.0)
@@ -207,7 +207,8 @@ class PID:
             return advance
 
         measured, wanted, output = self.names
-        values = (self.k_p, self.k_i, self.k_d, self.filter_time or 1.0, self.proportional_weight, self.derivative_weight)
+        weights = (self.proportional_weight, self.derivative_weight)
+        values = (self.k_p, self.k_i, self.k_d, self.filter_time or 1.0, *weights)
         return Law(
             "PID",
             (measured, f"{measured}_rate") if self.rate else (measured,),

@@ -35,8 +35,8 @@ PERIODS = 4  # over which the oscillation is measured, the last ones
 class RelayExperiment:
     """`ultimate`: the estimate of K_u and T_u, whose residual is how much the period still changed, relatively.
 
-    `amplitude`: half the swing of y; `harmonic`: the amplitude of its first harmonic; `response`: G(jω) at the frequency
-    of the oscillation, from the first harmonics of u and y; t, y, u: what was recorded."""
+    `amplitude`: half the swing of y; `harmonic`: the amplitude of its first harmonic; `response`: G(jω) where it
+    oscillates, from the first harmonics of u and y; t, y, u: what was recorded."""
 
     ultimate: Ultimate
     amplitude: float
@@ -63,10 +63,10 @@ def relay_experiment(
     """Let a plant oscillate under a relay of height ±`amplitude` about `bias`, in one compiled loop, and measure it.
 
     `plant`: a TransferFunction, a StateSpace, a Flow or what has .flow(). `output` (a state or an observed output) and
-    `input` by name; the first of each if not given. `dt` and `duration` [s] are taken from the poles at x0 if not given.
-    The estimate is as good as the plant filters: harmonics of the square wave that pass shift the frequency, a few
-    percent for three equal poles. Hysteresis keeps noise from switching the relay; it lowers the frequency, and K_u is
-    taken from 4d/(π √(a² − ε²))."""
+    `input` by name, the first of each if not given. `dt` and `duration` [s] are taken from the poles at x0 if not
+    given. The estimate is as good as the plant filters: harmonics of the square wave that pass shift the frequency, a
+    few percent for three poles (`extrapolated` removes most of that). Hysteresis keeps noise from switching the relay;
+    it lowers the frequency, and K_u is taken from 4d/(π √(a² − ε²))."""
     d = number("the relay", "amplitude", amplitude, "", above=0.0)
     band = number("the relay", "hysteresis", hysteresis, "", least=0.0)
     r = number("the relay", "set point", setpoint, "")
@@ -80,7 +80,8 @@ def relay_experiment(
     closed = _closed(flow, column, place, d, band, r, middle)
     run = integrate(closed, [*start, 1.0], step, steps, method="rk4")
     if run.diverged_at >= 0:
-        raise InputError(f"the plant ran away under the relay, at t = {float(run.diverged_at) * step:g} s: is it stable?")
+        when = float(run.diverged_at) * step
+        raise InputError(f"the plant ran away under the relay, at t = {when:g} s: is it stable?")
     y, u = run.y[:, 0], run.y[:, 1]
     return _measured(run.t, y, u, d, band, r)
 
@@ -166,19 +167,20 @@ def _closed(flow: Flow, column: int, place: str, d: float, band: float, r: float
 def _measured(t: Array, y: Array, u: Array, d: float, band: float, r: float) -> RelayExperiment:
     """Periods from the times at which the error passes the band upwards, between samples by a straight line."""
     e = r - y
-    up = np.flatnonzero((u[1:] > u[:-1]))
+    up = np.flatnonzero(u[1:] > u[:-1])
     if up.size < PERIODS + 2:
         raise InputError(
-            f"the relay turned on only {up.size} times: the plant does not oscillate under it, or not within the duration; "
-            "make it longer, the hysteresis smaller or the amplitude larger"
+            f"the relay turned on only {up.size} times: the plant does not oscillate under it, or not within the "
+            "duration; make it longer, the hysteresis smaller or the amplitude larger"
         )
     share = np.clip((band - e[up]) / np.where(e[up + 1] != e[up], e[up + 1] - e[up], 1.0), 0.0, 1.0)
     turned = (t[up] + share * (t[up + 1] - t[up]))[-(PERIODS + 1) :]
     periods = np.diff(turned)
     T = float(periods.mean())
-    if T < SHORTEST * (t[1] - t[0]):
+    step = float(t[1] - t[0])
+    if SHORTEST * step > T:
         raise InputError(
-            f"the relay turns every {T / 2 / (t[1] - t[0]):.0f} steps: this plant answers at once and chatters (its phase does "
+            f"the relay turns every {T / 2 / step:.0f} steps: this plant answers at once and chatters (its phase does "
             "not reach −180°), or dt is too long"
         )
     inside = (t >= turned[0]) & (t < turned[-1])
@@ -196,10 +198,12 @@ def _measured(t: Array, y: Array, u: Array, d: float, band: float, r: float) -> 
 def extrapolated(first: RelayExperiment, second: RelayExperiment) -> Ultimate:
     """K_u and T_u from two experiments with different hysteresis: the phase of G(jω) is −180° where the line through
     both points, in log ω, passes it; log |G| is taken there. This removes most of what the harmonics do."""
-    points = [(math.log(e.ultimate.frequency), cmath.phase(-e.response), math.log(abs(e.response))) for e in (first, second)]
-    (w1, p1, g1), (w2, p2, g2) = points
+    w1, w2 = (math.log(e.ultimate.frequency) for e in (first, second))
+    p1, p2 = (cmath.phase(-e.response) for e in (first, second))
+    g1, g2 = (math.log(abs(e.response)) for e in (first, second))
     if abs(p2 - p1) < 1e-3:
         raise InputError("the two experiments oscillate alike: give them different hysteresis")
     share = p1 / (p1 - p2)
     w, g = w1 + share * (w2 - w1), g1 + share * (g2 - g1)
-    return Ultimate(math.exp(-g), 2 * math.pi / math.exp(w), max(first.ultimate.residual, second.ultimate.residual), "relay")
+    left = max(first.ultimate.residual, second.ultimate.residual)
+    return Ultimate(math.exp(-g), 2 * math.pi / math.exp(w), left, "relay")

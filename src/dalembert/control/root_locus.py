@@ -23,8 +23,8 @@ Complex = NDArray[np.complex128]
 
 
 class LocusPoint(NamedTuple):
-    """A point s with the gain K that puts a closed-loop pole there, `angle_error` [rad] of G(s) from 180°, and all closed-
-    loop `poles` at that gain."""
+    """A point s with the gain K that puts a closed-loop pole there, `angle_error` [rad] of G(s) from 180°, and all
+    poles of the closed loop at that gain."""
 
     s: complex
     gain: float
@@ -66,11 +66,15 @@ class RootLocus:
     def poles(self, K: ArrayLike) -> Complex:
         """The closed-loop poles at gains K (...), the roots of D + K N.  (..., n)."""
         gains = finite_array("K", K)
-        rows = [np.roots(np.polyadd(self.plant.den, k * self.plant.num)) for k in gains.reshape(-1)]
-        n = max((len(r) for r in rows), default=0)
-        if any(len(r) != n for r in rows):
+        N, D = self.plant.num, self.plant.den
+        rows = D + gains.reshape(-1, 1) * np.concatenate((np.zeros(len(D) - len(N)), N))
+        if not rows[:, 0].all():
             raise InputError("at one of these gains a pole has gone to infinity: ask for it without that gain")
-        return np.array(rows, complex).reshape(*gains.shape, n)
+        n = len(D) - 1
+        companion = np.zeros((len(rows), n, n))
+        companion[:, range(1, n), range(n - 1)] = 1.0
+        companion[:, 0] = -rows[:, 1:] / rows[:, :1]
+        return np.linalg.eigvals(companion).astype(complex).reshape(*gains.shape, n)
 
     def angle_error(self, s: complex) -> float:
         """How far the angle of G(s) is from 180° [rad]: Σ∠(s − zᵢ) − Σ∠(s − pᵢ) − π, zero on the locus."""
@@ -93,17 +97,17 @@ class RootLocus:
         value = self._value(s)
         off = cmath.phase(-value)
         if abs(off) > tolerance:
-            near = self.nearest(s)
+            near, angle = self.nearest(s), math.degrees(cmath.phase(value))
             raise InputError(
-                f"s = {complex(s):.4g} is not on the root locus: there the angle of the plant is "
-                f"{math.degrees(cmath.phase(value)):.2f}°, not ±180°. The nearest point is {near.s:.4g} (gain {near.gain:.4g}); "
-                "to reach s itself, add a lead (lead_for_pole)"
+                f"s = {complex(s):.4g} is not on the root locus: there the angle of the plant is {angle:.2f}°, not "
+                f"±180°. The nearest point is {near.s:.4g} (gain {near.gain:.4g}); to reach s itself, add a lead "
+                "(lead_for_pole)"
             )
         K = 1.0 / abs(value)
         return LocusPoint(complex(s), K, off, self.poles(K))
 
     def nearest(self, s: complex) -> LocusPoint:
-        """The point of the locus nearest to s: the gain, searched and then refined, whose closed-loop pole is closest."""
+        """The point of the locus nearest to s: the gain whose closed-loop pole is closest, searched and refined."""
         z = complex(s)
         guess = 1.0 / abs(self._value(z))
         gains = np.union1d(np.geomspace(guess * 1e-4, guess * 1e4, 2001), [guess])
@@ -139,7 +143,7 @@ class RootLocus:
     def breakaways(self) -> list[Breakaway]:
         """Where branches leave or enter the real axis, or meet elsewhere: dK/ds = 0, N D′ − N′ D = 0, with K > 0."""
         N, D = self.plant.num, self.plant.den
-        p = np.polysub(np.polymul(N, np.polyder(D)), np.polymul(np.polyder(N), D))
+        p: Any = np.polysub(np.polymul(N, np.polyder(D)), np.polymul(np.polyder(N), D))
         out = []
         for s in np.roots(p):
             value = np.polyval(N, s)
@@ -166,7 +170,8 @@ class RootLocus:
         poles = self.plant.poles
         k = int(np.argmin(np.abs(poles - complex(pole)))) if poles.size else -1
         if k < 0 or abs(poles[k] - pole) > 1e-6 * max(abs(pole), 1.0):
-            raise InputError(f"{complex(pole):.4g} is no pole of the plant; its poles are {np.round(poles, 4).tolist()}")
+            listed = np.round(poles, 4).tolist()
+            raise InputError(f"{complex(pole):.4g} is no pole of the plant; its poles are {listed}")
         others = np.delete(poles, k)
         p = complex(poles[k])
         if (np.abs(others - p) < 1e-9 * max(abs(p), 1.0)).any():
@@ -184,7 +189,7 @@ class RootLocus:
         return rows
 
     def plot(self, K: ArrayLike | None = None, ax: Any = None) -> Any:
-        """Drawn by matplotlib: branches, poles ×, zeros ○, asymptotes. Gains up to where the branches are plain to see."""
+        """Drawn by matplotlib: branches, poles ×, zeros ○, asymptotes, up to gains that show their shape."""
         plt = pyplot()
         if ax is None:
             ax = plt.subplots(figsize=(6, 5))[1]

@@ -130,13 +130,15 @@ def geared(robot: Robot, rotor_inertia: float | Sequence[float], ratio: float) -
     """The robot with rotors of this inertia [kg m²] behind gears of this ratio in every joint: N² J_m in M."""
     J = [rotor_inertia] * robot.n if isinstance(rotor_inertia, (int, float)) else list(rotor_inertia)
     if len(J) != robot.n or not all(isinstance(x, (int, float)) and x >= 0 for x in J):
-        raise InputError(f"rotor_inertia is one number ≥ 0 [kg m²], or one per joint ({robot.n}); got {rotor_inertia!r}")
+        raise InputError(f"rotor_inertia is one number [kg m²], or one per joint ({robot.n}); got {rotor_inertia!r}")
     if not isinstance(ratio, (int, float)) or not 0 < ratio < math.inf:
         raise InputError(f"a gear ratio is a positive number, got {ratio!r}")
     d = robot.description
     of = dict(zip(robot.joint_names, J, strict=True))
     joints = tuple(
-        replace(j, drive=replace(j.drive, rotor_inertia=float(of[j.name]), gear_ratio=float(ratio))) if j.name in of else j
+        replace(j, drive=replace(j.drive, rotor_inertia=float(of[j.name]), gear_ratio=float(ratio)))
+        if j.name in of
+        else j
         for j in d.joints
     )
     return Robot(replace(d, joints=joints), threads=robot.threads, told=robot.warnings)

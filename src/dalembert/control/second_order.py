@@ -18,8 +18,8 @@ from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow, Scalar, Scalars
 
 Array = NDArray[np.float64]
-# b² − 4mk below so many ulps of b² is zero: a gain computed for critical damping is rounded, and the poles would move by
-# the square root of that.
+# b² − 4mk below so many ulps of b² is zero: a gain computed for critical damping is rounded, and the poles would move
+# by the square root of that.
 ROUNDED = 16 * np.finfo(float).eps
 
 REGIMES = {
@@ -116,7 +116,7 @@ class MassSpringDamper:
 
     @property
     def overshoot(self) -> float:
-        """How far a step of the force carries it beyond its new rest, e^(−πζ/√(1−ζ²)) of the way; zero if it does not."""
+        """How far a step of the force carries it beyond its new rest, e^(−πζ/√(1−ζ²)) of the way, or zero."""
         if self.regime in ("unstable", "drifting"):
             raise InputError(f"a system that is {self.regime} has no rest to overshoot")
         if self.damped_frequency == 0:
@@ -153,8 +153,8 @@ class MassSpringDamper:
     # -------------------------------------------------------------------------------------------- control of it
     def closed_loop(self, k_p: float, k_v: float) -> MassSpringDamper:
         """Under f = −k_p x − k_v ẋ: m ẍ + (b + k_v) ẋ + (k + k_p) x = 0.  Seed 003."""
-        k_p, k_v = number("the control law", "gain k_p", k_p, "N/m"), number("the control law", "gain k_v", k_v, "N s/m")
-        return MassSpringDamper(self.mass, self.damping + k_v, self.stiffness + k_p)
+        servo = number("the control law", "gain k_p", k_p, "N/m"), number("the control law", "gain k_v", k_v, "N s/m")
+        return MassSpringDamper(self.mass, self.damping + servo[1], self.stiffness + servo[0])
 
     def gains_for(self, stiffness: float, damping_ratio: float = 1.0) -> PDGains:
         """The gains that make the closed loop as stiff as wanted: k_p = k′ − k, k_v = 2ζ√(m k′) − b (ζ = 1: critically

@@ -18,7 +18,7 @@ SENSED = "sensed_"
 
 
 def sensed(flow: Flow, names: Sequence[str], time_constant: float) -> Flow:
-    """The flow with sensors: for each named input or output a state `sensed_<name>` that follows it with a lag T [s]."""
+    """The flow with sensors: for each named input or output a state `sensed_<name>` that follows it, lag T [s]."""
     if not isinstance(flow, Flow):
         raise InputError(f"a Flow is given sensors, not a {type(flow).__name__}")
     if not isinstance(time_constant, (int, float)) or not 0 < time_constant < math.inf:

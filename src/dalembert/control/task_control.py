@@ -76,7 +76,9 @@ class TaskController(Controller):
         for symbol in ("null_damping", "posture_stiffness"):
             object.__setattr__(self, symbol, number_gain(symbol, getattr(self, symbol), zero=True))
 
-    def accelerations(self, q: Scalars, qd: Scalars, wanted: Scalars, found: _Task, null: Sequence[Any]) -> list[Scalar]:
+    def accelerations(
+        self, q: Scalars, qd: Scalars, wanted: Scalars, found: _Task, null: Sequence[Any]
+    ) -> list[Scalar]:
         """q̈ = J̄ (ẍ − J̇ q̇) + N q̈₀."""
         qdd = linear.apply(found.J_bar, sub(wanted, linear.apply(found.J_dot, qd)))
         if not null:

@@ -112,7 +112,7 @@ class TransferFunction:
         """G/(1 + G H), the loop closed with negative feedback through H."""
         H = back if isinstance(back, TransferFunction) else TransferFunction([_scale(back)])
         if self.delay or H.delay:
-            raise InputError("a loop with a dead time inside has no rational transfer function; approximate it by pade()")
+            raise InputError("a loop with a dead time inside has no rational transfer function; approximate by pade()")
         num = np.polymul(self.num, H.den)
         return TransferFunction(num, np.polyadd(np.polymul(self.den, H.den), np.polymul(self.num, H.num)))
 
@@ -137,7 +137,7 @@ class TransferFunction:
         if self.delay:
             raise InputError("a dead time has no finite state; approximate it by pade()")
         if self.excess < 0:
-            raise InputError("more zeros than poles: an improper transfer function differentiates and has no state space")
+            raise InputError("more zeros than poles: such a transfer function differentiates and has no state space")
         n = len(self.den) - 1
         a = self.den / self.den[0]
         b = np.concatenate((np.zeros(self.excess), self.num)) / self.den[0]

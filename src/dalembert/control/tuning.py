@@ -86,8 +86,8 @@ def ultimate(plant: Any) -> Ultimate:
     found = crossings(G)
     if not found:
         raise InputError(
-            "the phase of this plant never reaches −180°: no gain makes it oscillate steadily. It has no ultimate gain; "
-            "give its actuator, its filter or its dead time to the model, or tune by the closed loop's poles"
+            "the phase of this plant never reaches −180°: no gain makes it oscillate steadily. It has no ultimate "
+            "gain; give its actuator, its filter or its dead time to the model, or tune by the closed loop's poles"
         )
     K, s = found[0].gain, found[0].s
     _check_stable_below(G, K)
@@ -125,8 +125,8 @@ def _scaled(row: Rule, K: float, T: float) -> Standard:
 
 # ------------------------------------------------------------------------------------------------- from a step's answer
 class Reaction(NamedTuple):
-    """A step's answer by its steepest tangent: `gain` K = Δy/Δu, `delay` L [s], `time` T [s] in which the tangent climbs
-    all the way; `slope` Δy/(T Δu) at its steepest."""
+    """A step's answer by its steepest tangent: `gain` K = Δy/Δu, `delay` L [s], `time` T [s] in which the tangent
+    climbs all the way; `slope` Δy/(T Δu) at its steepest."""
 
     gain: float
     delay: float
@@ -139,7 +139,8 @@ def reaction_curve(t: ArrayLike, y: ArrayLike, step: float = 1.0) -> Reaction:
     start at L and the end at L + T."""
     times, values = finite_array("t", t), finite_array("y", y)
     if times.ndim != 1 or times.shape != values.shape or times.size < 10:
-        raise InputError(f"t and y are lists of the same length, at least 10; got shapes {times.shape} and {values.shape}")
+        shapes = f"{times.shape} and {values.shape}"
+        raise InputError(f"t and y are lists of the same length, at least 10; got shapes {shapes}")
     if not (np.diff(times) > 0).all():
         raise InputError("the times of a step's answer must rise")
     du = number("the step", "height", step, "")
@@ -148,7 +149,7 @@ def reaction_curve(t: ArrayLike, y: ArrayLike, step: float = 1.0) -> Reaction:
     rise = values[-1] - values[0]
     tail = values[int(0.95 * times.size) :]
     if not abs(rise) > 0 or np.ptp(tail) > 0.02 * abs(rise):
-        raise InputError("the answer has not settled: its last twentieth still changes by more than 2 %; record it longer")
+        raise InputError("the answer has not settled: its last twentieth still changes by over 2 %; record it longer")
     slope = np.gradient(values, times) * np.sign(rise)
     k = int(np.argmax(slope))
     L = times[k] - times[0] - (values[k] - values[0]) * np.sign(rise) / slope[k]

@@ -33,8 +33,9 @@ def seen_from_joints(driven: DrivenRobot) -> Robot:
     if not any(driven.inertias):
         return driven.robot
     d = driven.robot.description
-    ratio = dict(zip(driven.robot.joint_names, (row[k] for k, row in enumerate(driven.transmission.matrix)), strict=True))
-    inertia = dict(zip(driven.robot.joint_names, driven.inertias, strict=True))
+    names = driven.robot.joint_names
+    ratio = {name: driven.transmission.matrix[k][k] for k, name in enumerate(names)}
+    inertia = dict(zip(names, driven.inertias, strict=True))
     joints = tuple(
         replace(j, drive=replace(j.drive, rotor_inertia=inertia[j.name], gear_ratio=abs(ratio[j.name])))
         if j.name in inertia
@@ -64,8 +65,8 @@ class VoltageControl(Controller):
         law = self.controller.law()
         if law.outputs != torques(self.driven.robot) or law.measures != measures(self.driven.robot):
             raise InputError(
-                f"VoltageControl takes a controller of the joint torques of {self.driven.robot.name!r}, from (q, q̇) alone; "
-                f"{law.name!r} drives {', '.join(law.outputs[:3])}"
+                f"VoltageControl takes a controller of the joint torques of {self.driven.robot.name!r}, from (q, q̇) "
+                f"alone; {law.name!r} drives {', '.join(law.outputs[:3])}"
             )
         object.__setattr__(self, "current_gain", number_gain("current_gain", self.current_gain, zero=True, unit="Ω"))
         G = np.array(self.driven.transmission.matrix)

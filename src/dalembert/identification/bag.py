@@ -56,7 +56,7 @@ def _table(path: Path, topic: str, messages: list[tuple[int, Any]]) -> Table:
     notes = [f"{path.name}: {len(messages)} messages of {topic}"]
     # Several publishers (arm, gripper) may share a topic: the messages with the same joints belong together.
     kinds = Counter(frozenset(message.name) for _, message in messages)
-    joints_of = max(kinds, key=lambda names: (kinds[names] * len(names)))
+    joints_of = max(kinds, key=lambda names: kinds[names] * len(names))
     kept = [(when, m) for when, m in messages if frozenset(m.name) == joints_of]
     if len(kept) < len(messages):
         notes.append(f"{len(messages) - len(kept)} messages of {topic} tell of other joints, and are left out")

@@ -75,8 +75,8 @@ def from_matrix(Y: Array, names: tuple[str, ...]) -> Base:
     size = np.linalg.norm(Y, axis=0)
     largest = size.max(initial=0.0)
     scale = np.where(size > 1e-12 * largest, size, 1.0)
-    R = np.linalg.qr(Y / scale, mode="r")
-    R = np.vstack([R, np.zeros((max(0, R.shape[1] - R.shape[0]), R.shape[1]))])
+    R = np.asarray(np.linalg.qr(Y / scale, mode="r"), np.float64)
+    R = np.concatenate([R, np.zeros((max(0, R.shape[1] - R.shape[0]), R.shape[1]))])
     kept: list[int] = []
     Q = np.zeros((R.shape[0], 0))
     for j in range(R.shape[1]):

@@ -264,10 +264,12 @@ class _Problem:
                 v = rest[:, k] / np.linalg.norm(rest[:, k])
                 for _ in range(2):  # twice: what rounding left of the first pass goes in the second
                     rest -= np.outer(v, v @ rest)
+        out = [k for k in range(len(wanted)) if k not in kept]
+        shares = np.linalg.lstsq(unit[:, kept], unit[:, out], rcond=None)[0] if kept and out else np.zeros((0, len(out)))
+        names = [wanted[k].name for k in kept]
         reasons = {
-            p.name: _reason(unit, rest, size, silent, kept, wanted, k)
-            for k, p in enumerate(wanted)
-            if k not in kept
+            wanted[k].name: _reason(silent[k], shares[:, j], names, float(np.linalg.norm(rest[:, k])))
+            for j, k in enumerate(out)
         }
         return [wanted[k] for k in sorted(kept)], reasons
 
@@ -318,18 +320,15 @@ def _moved(x: tuple[Array, list[Array]], chosen: Sequence[Parameter], step: Arra
     return X, extras
 
 
-def _reason(
-    unit: Array, rest: Array, size: Array, silent: Array, kept: list[int], wanted: Sequence[Parameter], k: int
-) -> str:
-    if silent[k]:
+def _reason(silent: bool, shares: Array, names: list[str], left: float) -> str:
+    """Why a correction was left out: which of the others do what it would, and how much of it is its own."""
+    if silent:
         return "has no effect on what was measured"
-    shares = np.linalg.lstsq(unit[:, kept], unit[:, k], rcond=None)[0] if kept else np.zeros(0)
     order = [i for i in np.argsort(-np.abs(shares)) if abs(shares[i]) > 1e-3][:4]
-    names = ", ".join(wanted[kept[i]].name for i in order)
-    left = float(np.linalg.norm(rest[:, k]))
+    others = ", ".join(names[i] for i in order)
     if left <= DEPENDENT:
-        return f"cannot be told from {names}"
-    return f"can hardly be told from {names}: {100 * left:.2g} % of its effect is its own"
+        return f"cannot be told from {others}"
+    return f"can hardly be told from {others}: {100 * left:.2g} % of its effect is its own"
 
 
 def _numbered(word: str, k: int, all_of_them: Sequence[Any]) -> str:

@@ -6,9 +6,10 @@ Groups of columns are rows of a table; what is fixed at a known value leaves the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -206,7 +207,7 @@ def diagonal(values: Array) -> Array:
 
 
 # What a friction coefficient is multiplied by, of the rate and the rate below which it may be standing still.
-FRICTION_COLUMNS = {
+FRICTION_COLUMNS: dict[str, Callable[[Array, Any], Array]] = {
     "viscous": lambda v, rest: v,
     "coulomb": direction,
     "coulomb+": lambda v, rest: np.maximum(direction(v, rest), 0.0),

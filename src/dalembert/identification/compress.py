@@ -43,7 +43,7 @@ class Compressed:
         """[A b] with ‖A β − b‖² the sum of squares over all joints, each with its weight; in some columns."""
         T = self.triangles if weights is None else self.triangles * weights[:, None, None]
         wanted = np.arange(self.p) if columns is None else np.asarray(columns)
-        return np.linalg.qr(T[..., np.append(wanted, self.p)].reshape(-1, len(wanted) + 1), mode="r")
+        return triangle(T[..., np.append(wanted, self.p)].reshape(-1, len(wanted) + 1))
 
     def squares(self, beta: Array) -> Array:
         """Σ (τ − Y_b β)² per joint, (n,)."""
@@ -54,8 +54,13 @@ class Compressed:
         if self.triangles.shape != other.triangles.shape:
             raise InputError("logs of different arms, or with different parameters, cannot be joined")
         both = np.concatenate([self.triangles, other.triangles], axis=1)
-        joined = np.stack([np.linalg.qr(rows, mode="r") for rows in both])
+        joined = np.stack([triangle(rows) for rows in both])
         return Compressed(joined, self.rows + other.rows, self.power + other.power)
+
+
+def triangle(rows: Array) -> Array:
+    """R of rows = Q R."""
+    return np.asarray(np.linalg.qr(rows, mode="r"), np.float64)
 
 
 class _Triangle:
@@ -63,15 +68,15 @@ class _Triangle:
 
     def __init__(self, size: int) -> None:
         self.first: Array | None = None
-        self.inverse = np.zeros((size, size))
-        self.gram = np.zeros((size, size))
+        self.inverse: Array = np.zeros((size, size))
+        self.gram: Array = np.zeros((size, size))
 
     def add(self, rows: Array) -> None:
         if self.first is None:
             size = np.linalg.norm(rows, axis=0)
             floor = REGULAR * np.where(size > 0, size, 1.0)
-            self.first = np.linalg.qr(np.vstack([rows, np.diag(floor)]), mode="r")
-            self.inverse = np.linalg.inv(self.first)
+            self.first = triangle(np.vstack([rows, np.diag(floor)]))
+            self.inverse = np.asarray(np.linalg.inv(self.first), np.float64)
         Z = rows @ self.inverse
         self.gram += Z.T @ Z
 
@@ -80,7 +85,7 @@ class _Triangle:
             return self.gram
         values, vectors = np.linalg.eigh(self.gram)  # not Cholesky: torques that the model explains wholly leave a zero
         root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-        return np.linalg.qr(root @ self.first, mode="r")
+        return triangle(root @ self.first)
 
 
 def compress(columns: Columns, base: Base, samples: Samples, parallel: int = 1) -> Compressed:

@@ -95,7 +95,7 @@ def consistent(
     values = columns.known.copy()
     values[columns.free] = free
     bodies = values[: 10 * columns.bodies].reshape(-1, 10)
-    lowest = np.linalg.eigvalsh(pseudo_inertia(bodies))[:, 0]
+    lowest = np.asarray(np.linalg.eigvalsh(pseudo_inertia(bodies))[:, 0], np.float64)
     R = problem.R
     least = float(R[-1, -1] ** 2) if R.shape[0] == R.shape[1] else 0.0
     residual = R[: base.rank, :-1] @ base.of(free) - R[: base.rank, -1]
@@ -264,7 +264,8 @@ def _log_cholesky(problem: _Problem) -> tuple[Array, int, str]:
 def _start(problem: _Problem) -> Array:
     """The given values, each body brought inside its cone."""
     x = np.zeros(len(problem.near))
-    for places in problem.places:
+    for where in problem.places:
+        places = np.array(where, np.int64)
         J = pseudo_inertia(problem.near[places])
         values, vectors = np.linalg.eigh(J)
         m = max(float(values[-1]), 1e-2)
@@ -283,7 +284,7 @@ def _evaluated(problem: _Problem, x: Array) -> tuple[Array, Array, Array]:
     """(π, residuals, their derivatives by x)."""
     pi = x.copy()
     T = np.eye(len(x))  # dπ/dx
-    positive = [k for k in problem.positive]
+    positive = problem.positive
     pi[positive] = np.exp(x[positive])
     T[positive, positive] = pi[positive]
     for places in problem.places:

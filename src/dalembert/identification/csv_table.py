@@ -1,4 +1,5 @@
-"""Text files of numbers: whatever stands between the columns, with or without header, comments, units, marks of order."""
+"""Text files of numbers: whatever stands between the columns, with or without header, comments, units, marks of
+order."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def read_csv(path: Path) -> Table:
         rows = [(k, line.replace(",", ".")) for k, line in rows]
     if names is not None and delimiter == "," and len(_split(rows[0][1], delimiter)) in (2 * width, 2 * width - 1):
         raise InputError(
-            f"{path}: line {rows[0][0]} has twice as many fields as the header: decimal commas between commas cannot be "
+            f"{path}: line {rows[0][0]} has twice as many fields as the header: decimal commas between commas "
+            "cannot be "
             "told apart; export with decimal points, or with semicolons between the columns"
         )
     values, lines = _numbers(path, rows, delimiter, width, names, notes)
@@ -106,7 +108,12 @@ def _numeric(cells: list[str], delimiter: str | None) -> bool:
 
 
 def _numbers(
-    path: Path, rows: list[tuple[int, str]], delimiter: str | None, width: int, names: list[str] | None, notes: list[str]
+    path: Path,
+    rows: list[tuple[int, str]],
+    delimiter: str | None,
+    width: int,
+    names: list[str] | None,
+    notes: list[str],
 ) -> tuple[Array, Integers]:
     lines = np.array([k for k, _ in rows])
     try:  # all at once, if nothing is wrong
@@ -142,14 +149,24 @@ def _number(path: Path, line: int, cell: str, column: int, names: list[str] | No
         if NUMBER.fullmatch(word):
             return float(word.lower().replace("d", "e"))
     called = repr(names[column]) if names is not None else str(column)
-    if names is not None and called.strip("'").lower() in ("name", "names", "mode", "state", "date", "comment", "label"):
+    if names is not None and called.strip("'").lower() in (
+        "name",
+        "names",
+        "mode",
+        "state",
+        "date",
+        "comment",
+        "label",
+    ):
         return float("nan")
     raise InputError(
         f"{path}: line {line}, column {called}: {word[:30]!r} is not a number; mend the file, or take that column out"
     )
 
 
-def _tell_broken(path: Path, broken: list[tuple[int, int]], width: int, rows: list[tuple[int, str]], notes: list[str]) -> None:
+def _tell_broken(
+    path: Path, broken: list[tuple[int, int]], width: int, rows: list[tuple[int, str]], notes: list[str]
+) -> None:
     k, count = broken[0]
     last = len(broken) == 1 and k == rows[-1][0]
     if last and count < width:
@@ -158,7 +175,9 @@ def _tell_broken(path: Path, broken: list[tuple[int, int]], width: int, rows: li
     shown = ", ".join(f"{k} ({count})" for k, count in broken[:SHOWN]) + (", …" if len(broken) > SHOWN else "")
     what = f"{len(broken)} of {len(rows)} rows do not have {width} fields: lines {shown}"
     if len(broken) > max(1.0, BROKEN * len(rows)):
-        raise InputError(f"{path}: {what}; that is no table. Was another file pasted into it, or is its header another's?")
+        raise InputError(
+            f"{path}: {what}; that is no table. Was another file pasted into it, or is its header another's?"
+        )
     notes.append(f"{path.name}: {what}; left out")
 
 

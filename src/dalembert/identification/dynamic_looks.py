@@ -1,8 +1,9 @@
-"""What a log tells of itself beside the model's masses: order and signs of the torques, gravity's direction, units, lag.
+"""What a log tells of itself beside the model's masses: order and signs of the torques, gravity's direction, units,
+lag.
 
-Per joint, what friction and an offset can explain is projected out of both sides; what the model says is split into gravity by
-its three components and the rest, τ = Σ_k g_k G_k(q) + d(q, q̇, q̈), so that a base that is not upright is a vector g of its own.
-"""
+Per joint, what friction and an offset can explain is projected out of both sides; what the model says is split into
+gravity by its three components and the rest, τ = Σ_k g_k G_k(q) + d(q, q̇, q̈), so that a base that is not upright
+is a vector g of its own."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ Order = tuple[int, ...]
 
 ROWS = 1500  # samples looked at
 FEW = 100  # for each order of the joints that is tried
+WORTH = 0.02  # of the torques explained, for which one more exchange of joints is believed
 BLOCKS = 8  # stretches of time left out in turn, for the uncertainty of gravity's direction
 TILT = 5.0  # degrees: less is within what CAD masses can do
 LAG = 0.1  # s
@@ -28,7 +30,8 @@ CLEAR = 0.2  # correlation with the model's torque below which something else mu
 
 
 def model_parts(robot: Robot, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
-    """G (..., n, 3), the torques of a unit of gravity along each axis of the base, and d (..., n), what motion takes."""
+    """G (..., n, 3), the torques of a unit of gravity along each axis of the base, and d (..., n), what motion
+    takes."""
     still = np.zeros_like(q)
     g = robot.gravity_torque(q)
     axes = [g - robot.inverse_dynamics(q, still, still, base_acceleration=np.eye(6)[k]) for k in range(3)]
@@ -72,8 +75,9 @@ def view(robot: Robot, samples: Samples) -> View:
 
 # ------------------------------------------------------------------------------------------------ order
 def _likeness(model: Array, tau: Array, gravity: Array) -> Array:
-    """The mean over joints of how much of tau (..., n, M) the model (..., n, M, 4) explains, each joint up to a factor of its
-    own: under the gravity that the model has, or under the one that fits all joints best, whichever is more."""
+    """The mean over joints of how much of tau (..., n, M) the model (..., n, M, 4) explains, each joint up to a
+    factor of its own: under the gravity that the model has, or under the one that fits all joints best, whichever is
+    more."""
     w = 1.0 / (np.einsum("...jm,...jm->...j", tau, tau) + 1e-30)
     A = np.einsum("...j,...jmi,...jmk->...ik", w, model, model)
     b = np.einsum("...j,...jmi,...jm->...i", w, model, tau)
@@ -97,30 +101,34 @@ def order(v: View) -> list[Finding]:
     own = float(_orders(v, [same], torques_only=True)[0])
     found: list[Finding] = []
     best = own
-    rows = (("the torques", True, "columns={'tau': [...]}"), ("positions and torques", False, "columns={'q': [...], 'tau': [...]}"))
+    rows = (
+        ("the torques", True, "columns={'tau': [...]}"),
+        ("positions and torques", False, "columns={'q': [...], 'tau': [...]}"),
+    )
     for what, torques_only, how in rows:
         new, score = _climbed(v, torques_only)
-        if _better(score, own) and score > best + 0.02:
+        if _better(score, own) and score > best + WORTH:
             best, found = score, [_reordered(what, names, new, score, own, how)]
     return found
 
 
 def _climbed(v: View, torques_only: bool) -> tuple[Order, float]:
-    """The best order found from the columns as they are, reversed, and rolled, by exchanging two as long as that helps."""
+    """The best order found from the columns as they are, reversed, and rolled, by exchanging two as long as that
+    helps."""
     n = v.n
     same = tuple(range(n))
     starts = [same, same[::-1], *(tuple(np.roll(same, k).tolist()) for k in range(1, n))]
     scores = _orders(v, starts, torques_only)
     best, top = same, float(scores[0])
-    for k in np.argsort(-scores)[:3]:
+    for k in (0, *(int(k) for k in np.argsort(-scores)[:3] if k)):  # what lies nearest is believed first
         at, score = starts[k], float(scores[k])
         while True:
             near = [tuple(at[i] for i in _swapped(n, a, b)) for a, b in combinations(range(n), 2)]
             tried = _orders(v, near, torques_only)
-            if tried.max() <= score + 1e-9:
+            if tried.max() <= score + WORTH:
                 break
             at, score = near[int(np.argmax(tried))], float(tried.max())
-        if score > top:
+        if score > top + WORTH:
             best, top = at, score
     return best, top
 
@@ -142,7 +150,9 @@ def _orders(v: View, orders: list[Order], torques_only: bool) -> Array:
     for first in range(0, len(orders), 200):
         index = np.array(orders[first : first + 200])  # (P, n)
         moved = index[:1] * 0 + np.arange(v.n) if torques_only else index
-        q, qd, qdd, tau = (np.moveaxis(x[:, i], 0, 1) for x, i in ((s.q, moved), (s.qd, moved), (s.qdd, moved), (s.tau, index)))
+        q, qd, qdd, tau = (
+            np.moveaxis(x[:, i], 0, 1) for x, i in ((s.q, moved), (s.qd, moved), (s.qdd, moved), (s.tau, index))
+        )
         G, d = model_parts(v.robot, q, qd, qdd)  # (P, M, n, 3), (P, M, n)
         model = np.moveaxis(np.concatenate([G, d[..., None]], axis=-1), 2, 1)
         basis = np.moveaxis(friction_basis(qd, s.rest[moved][:, None, :]), 2, 1)
@@ -157,7 +167,8 @@ def _orders(v: View, orders: list[Order], torques_only: bool) -> Array:
 def _reordered(what: str, names: tuple[str, ...], new: Order, score: float, own: float, how: str) -> Finding:
     moved = ", ".join(f"{names[j]!r} has that of {names[c]!r}" for j, c in enumerate(new) if c != j)
     said = (
-        f"the order of the joints does not fit: with {what} in another order the model explains {100 * score:.0f} % instead of "
+        f"the order of the joints does not fit: with {what} in another order the model explains {100 * score:.0f} "
+        "% instead of "
         f"{100 * own:.0f} %: by the look of it {moved}"
     )
     return Finding("error", "order", None, said, score, f"give the right order with {how}")
@@ -184,7 +195,9 @@ def units(v: View) -> tuple[list[Finding], Array]:
     common = float(np.exp(np.median(np.log(size[told]))))
     if 300 < common < 3000:
         text = f"the torques are about {common:.3g} times the model's: they look like mN m"
-        return [Finding("error", "units", None, text, common, "read the log with units={'tau': 'mNm'}")], np.full(n, 1000.0)
+        return [Finding("error", "units", None, text, common, "read the log with units={'tau': 'mNm'}")], np.full(
+            n, 1000.0
+        )
     found, divide = [], np.ones(n)
     gears = {joint.name: joint.drive.gear_ratio for joint in v.robot.description.joints}
     for j in np.flatnonzero(told & ((size > 6) | (size < 1 / 6)) & ((raw > 4) | (raw < 1 / 4))):
@@ -206,8 +219,8 @@ def units(v: View) -> tuple[list[Finding], Array]:
 def signs_and_gravity(v: View, divide: Array) -> list[Finding]:
     """Torques of the wrong sign, and a base that is not upright, told apart: of the simplest explanations the best.
 
-    cost(s, g) = Σ_j w_j |s_j τ_j − d_j − G_j g|², w_j one over the torque's own size, plus w_j times the friction's part if friction with
-    that sign would drive the joint."""
+    cost(s, g) = Σ_j w_j |s_j τ_j − d_j − G_j g|², w_j one over the torque's own size, plus w_j times the friction's
+    part if friction with that sign would drive the joint."""
     n, tau = v.n, v.free[..., 4] / divide
     G, d = v.free[..., :3], v.free[..., 3]
     w = 1.0 / (np.einsum("mj,mj->j", tau, tau) + 1e-12 * np.sum(tau**2) + 1e-300)
@@ -276,9 +289,7 @@ def _wrong_signs(v: View, signs: Array, upright: Array, costs: Array, divide: Ar
     return found
 
 
-def _tilt(
-    v: View, G: Array, d: Array, tau: Array, w: Array, signs: Array, g: Array, plain: float
-) -> list[Finding]:
+def _tilt(v: View, G: Array, d: Array, tau: Array, w: Array, signs: Array, g: Array, plain: float) -> list[Finding]:
     given = v.robot.gravity
     if not given.any() or np.linalg.matrix_rank(np.einsum("j,mja,mjb->ab", w, G, G), tol=1e-6) < 3:
         return []
@@ -300,11 +311,24 @@ def _tilt(
     left = float((w * np.einsum("mj,mj->j", target - G @ g, target - G @ g)).sum())
     if angle > max(TILT, 3 * spread) and left < 0.8 * plain:
         said = (
-            f"the base does not stand as the model says: gravity lies {angle:.1f} ± {max(spread, 0.1):.1f}° from the model's, "
+            f"the base does not stand as the model says: gravity lies {angle:.1f} ± {max(spread, 0.1):.1f}° from "
+            "the model's, "
             f"along ({direction}) in its base frame"
         )
-        return [Finding("error", "tilt", None, said, angle, f"robot.with_gravity(({', '.join(f'{9.81 * x / (size or 1):.3f}' for x in g)}))")]
-    said = f"gravity, as the torques feel it, lies {angle:.1f} ± {max(spread, 0.1):.1f}° from the model's, and is {size:.3g} m/s² with its masses"
+        return [
+            Finding(
+                "error",
+                "tilt",
+                None,
+                said,
+                angle,
+                f"robot.with_gravity(({', '.join(f'{9.81 * x / (size or 1):.3f}' for x in g)}))",
+            )
+        ]
+    said = (
+        f"gravity, as the torques feel it, lies {angle:.1f} ± {max(spread, 0.1):.1f}° from the model's, and is "
+        f"{size:.3g} m/s² with its masses"
+    )
     return [Finding("info", "gravity", None, said, angle)]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError, SingularityError
-from dalembert.identification.compress import Compressed
+from dalembert.identification.compress import Compressed, triangle
 
 Array = NDArray[np.float64]
 ROUNDS = 50  # of reweighting; five are usual
@@ -83,7 +83,7 @@ def least_squares(
     share = data.rows - data.p / n  # degrees of freedom left to each joint
     for done in range(1, ROUNDS + 1):
         extra = np.column_stack([np.diag(pull), pull * target])[pull > 0]
-        R = np.linalg.qr(np.vstack([data.stacked(weights), extra]), mode="r")
+        R = triangle(np.vstack([data.stacked(weights), extra]))
         before = beta
         beta, inverse, condition = solved(R)
         sigma = np.sqrt(data.squares(beta) / share)

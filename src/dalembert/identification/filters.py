@@ -1,9 +1,9 @@
 """Filters without phase, and derivatives, of whole arrays (N, k) at even steps.
 
-A Butterworth filter run forwards and backwards multiplies the spectrum by |H|² and leaves every phase alone. That is done
-here at once: the signal less the line through its ends, continued oddly, is periodic and smooth, so that its Fourier
-coefficients are exact; gain and derivatives are factors of them (iω, −ω²), with no distortion up to the cut-off.
-"""
+A Butterworth filter run forwards and backwards multiplies the spectrum by |H|² and leaves every phase alone. That is
+done here at once: the signal less the line through its ends, continued oddly, is periodic and smooth, so that its
+Fourier coefficients are exact; gain and derivatives are factors of them (iω, −ω²), with no distortion up to the
+cut-off."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Array = NDArray[np.float64]
 
 
 def butterworth_gain(f: Array, cutoff: float, rate: float, order: int) -> Array:
-    """|H(f)|² of a digital Butterworth low-pass of that order, the bilinear transform included: one half at the cut-off,
-    zero at half the sampling rate."""
+    """|H(f)|² of a digital Butterworth low-pass of that order, the bilinear transform included: one half at the
+    cut-off, zero at half the sampling rate."""
     if not np.isfinite(cutoff):
         return np.ones_like(f)
     with np.errstate(over="ignore"):  # tan of a right angle
@@ -35,7 +35,7 @@ def smoothed(x: Array, step: float, cutoff: float, order: int, derivatives: Sequ
     y = np.ascontiguousarray((x - line).T)
     y = np.concatenate([y, -y[:, -2:0:-1]], axis=1)
     Y = np.fft.rfft(y, axis=1)
-    f = np.fft.rfftfreq(y.shape[1], step)
+    f = np.asarray(np.fft.rfftfreq(y.shape[1], step), float)
     Y *= butterworth_gain(f, cutoff, 1 / step, order)
     found = []
     for times in derivatives:
@@ -64,8 +64,8 @@ def half_window(cutoff: float, rate: float, degree: int) -> int:
 
 
 def local_polynomial(x: Array, step: float, half: int, degree: int) -> list[Array]:
-    """Value, first and second derivative of the polynomial fitted to 2·half + 1 samples about each (Savitzky and Golay 1964).
-    (N − 2·half, k): the ends have no window."""
+    """Value, first and second derivative of the polynomial fitted to 2·half + 1 samples about each (Savitzky and
+    Golay 1964). (N − 2·half, k): the ends have no window."""
     k = np.arange(-half, half + 1) / half
     fit = np.linalg.pinv(np.vander(k, degree + 1, increasing=True))
     kernels = [fit[0], fit[1] / (half * step), 2 * fit[2] / (half * step) ** 2]
@@ -83,14 +83,16 @@ def harmonics(t: Array, period: float, count: int, times: int = 0) -> Array:
     w = 2 * np.pi / period * np.arange(1, count + 1)
     phase = w * t[:, None] + times * np.pi / 2
     scale = w**times
-    return np.concatenate([np.full((len(t), 1), float(times == 0)), scale * np.cos(phase), scale * np.sin(phase)], axis=1)
+    return np.concatenate(
+        [np.full((len(t), 1), float(times == 0)), scale * np.cos(phase), scale * np.sin(phase)], axis=1
+    )
 
 
 def find_period(q: Array, step: float, tolerance: float = 0.02) -> float | None:
     """The shortest time after which a motion repeats itself; None if there is none within half the log.
 
-    D(L) = mean |q(k + L) − q(k)|² over all joints, each by its variance, falls to nearly zero at a period; its lowest point is
-    found to a fraction of a step by a parabola."""
+    D(L) = mean |q(k + L) − q(k)|² over all joints, each by its variance, falls to nearly zero at a period; its
+    lowest point is found to a fraction of a step by a parabola."""
     N = len(q)
     y = (q - q.mean(axis=0)) / np.maximum(q.std(axis=0), 1e-12)
     size = 1 << (2 * N).bit_length()

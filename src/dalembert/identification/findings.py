@@ -10,8 +10,8 @@ SEVERITIES = ("error", "warning", "info")
 
 @dataclass(frozen=True)
 class Finding:
-    """`severity`: "error" (what follows from this log would be wrong), "warning" (look at it), "info"; `kind` of the finding,
-    a word; the joint's name, or None; the sentence; the number that shows it, if there is one; what to do."""
+    """`severity`: "error" (what follows from this log would be wrong), "warning" (look at it), "info"; `kind` of the
+    finding, a word; the joint's name, or None; the sentence; the number that shows it, if there is one; what to do."""
 
     severity: str
     kind: str

@@ -13,11 +13,12 @@ from dalembert.robot import Robot
 def inspect_log(robot: Robot, log: Log) -> Findings:
     """What is suspicious about a log of this robot, the worst first, each with its evidence and a suggestion.
 
-    Without masses in the model, or with loops, only what kinematics tells is looked at; where positions or the order of the
-    joints do not fit, what rests on them is not looked at any further."""
+    Without masses in the model, or with loops, only what kinematics tells is looked at; where positions or the order
+    of the joints do not fit, what rests on them is not looked at any further."""
     if log.joints != robot.joint_names:
         raise InputError(
-            f"the log has the joints {', '.join(log.joints)}; the robot has {', '.join(robot.joint_names)}: read the log with this robot"
+            f"the log has the joints {', '.join(log.joints)}; the robot has {', '.join(robot.joint_names)}: read "
+            "the log with this robot"
         )
     found = kinematic_looks.degrees(robot, log)
     if found:

@@ -17,6 +17,8 @@ from dalembert.identification.bag import read_bag
 from dalembert.identification.csv_table import read_csv
 from dalembert.identification.table import Array, Table
 
+GROUP_NAMES = {"t", "time", "q", "qd", "dq", "tau", "position", "velocity", "effort", "torque"}
+
 
 def read_table(source: Any, topic: str | None = None) -> Table:
     """A file, or arrays: a dictionary of them by name, a structured one, or a plain one (rows, columns)."""
@@ -25,7 +27,7 @@ def read_table(source: Any, topic: str | None = None) -> Table:
     if isinstance(source, np.ndarray):
         return _array(source, "array")
     try:
-        named = {str(key): source[key] for key in source.keys()}  # noqa: SIM118  (tables of other libraries have keys too)
+        named = {str(key): value for key, value in source.items()}
     except (AttributeError, TypeError, KeyError):
         raise InputError(
             "a log is a path, a dictionary of arrays {'t': …, 'q': …, 'tau': …} or an array (rows, columns); "
@@ -52,7 +54,7 @@ def _file(path: Path, topic: str | None) -> Table:
 
 def _npz(path: Path) -> Table:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             return _arrays({key: file[key] for key in file.files}, path.name)
     except (OSError, ValueError, KeyError, EOFError) as error:
         if isinstance(error, InputError):
@@ -66,7 +68,8 @@ def _npz(path: Path) -> Table:
 
 def _npy(path: Path) -> Table:
     try:
-        return _array(np.load(path, allow_pickle=False), path.name)
+        with path.open("rb") as raw:
+            return _array(np.load(raw, allow_pickle=False), path.name)
     except (OSError, ValueError, EOFError) as error:
         if isinstance(error, InputError):
             raise
@@ -115,7 +118,7 @@ def _arrays(named: Mapping[str, Any], source: str) -> Table:
             step = float(arrays[name])
             rows = max((len(x) for x in arrays.values() if x.ndim), default=0)
             if not any(key.lower() in ("t", "time") for key in arrays):
-                arrays["t"] = np.arange(rows) * step
+                arrays["t"] = np.asarray(np.arange(rows) * step, float)
         del arrays[name]
     rows = max((len(x) for x in arrays.values()), default=0)
     if rows == 0:
@@ -137,9 +140,6 @@ def _arrays(named: Mapping[str, Any], source: str) -> Table:
             names += [f"{name}[{k}]" for k in range(x.shape[1])]
             columns += list(x.T)
     return Table(tuple(names), np.stack(columns, axis=1), source, notes=tuple(notes))
-
-
-GROUP_NAMES = {"t", "time", "q", "qd", "dq", "tau", "position", "velocity", "effort", "torque"}
 
 
 def _is_numeric(value: Any) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.identification.compress import Compressed
+from dalembert.identification.compress import Compressed, triangle
 from dalembert.identification.estimate import Estimate, solved
 
 Array = NDArray[np.float64]
@@ -76,4 +76,4 @@ def essential(data: Compressed, estimate: Estimate, worse: float = 0.02) -> tupl
 
 
 def _columns(R: Array, places: NDArray[np.int64]) -> Array:
-    return np.linalg.qr(R[:, np.append(places, R.shape[1] - 1)], mode="r")
+    return triangle(R[:, np.append(places, R.shape[1] - 1)])

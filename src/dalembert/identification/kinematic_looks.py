@@ -1,4 +1,5 @@
-"""What a log tells without any masses: units and limits of positions, rates that are none, flat tops, joints at rest."""
+"""What a log tells without any masses: units and limits of positions, rates that are none, flat tops, joints at
+rest."""
 
 from __future__ import annotations
 
@@ -33,9 +34,21 @@ def limits(robot: Robot, log: Log, samples: Samples) -> list[Finding]:
     lim = robot.limits
     over = np.maximum(log.q - lim.upper, lim.lower - log.q).max(axis=0)
     rows = (
-        ("position", over, 1e-3 * np.ones(log.n), "", "are zeros or signs other than the model's? see offset= and sign="),
+        (
+            "position",
+            over,
+            1e-3 * np.ones(log.n),
+            "",
+            "are zeros or signs other than the model's? see offset= and sign=",
+        ),
         ("rate", np.abs(samples.qd).max(axis=0) - lim.velocity, 0.05 * lim.velocity, "/s", "are the units right?"),
-        ("torque", np.abs(samples.tau).max(axis=0) - lim.effort, 0.05 * lim.effort, "", "is it the motor's, or in mN m?"),
+        (
+            "torque",
+            np.abs(samples.tau).max(axis=0) - lim.effort,
+            0.05 * lim.effort,
+            "",
+            "is it the motor's, or in mN m?",
+        ),
     )
     for word, excess, slack, per, hint in rows:
         for j in np.flatnonzero(np.isfinite(excess) & (excess > slack)):
@@ -44,7 +57,8 @@ def limits(robot: Robot, log: Log, samples: Samples) -> list[Finding]:
             found.append(
                 Finding(
                     "warning", "limits", log.joints[j],
-                    f"the {word} of {log.joints[j]!r} goes {excess[j]:.3g} {unit} beyond its limit", float(excess[j]), hint,
+                    f"the {word} of {log.joints[j]!r} goes {excess[j]:.3g} {unit} beyond its "
+                    "limit", float(excess[j]), hint,
                 )
             )  # fmt: skip
     return found
@@ -90,7 +104,9 @@ def rates(log: Log, step: float, cutoff: float) -> list[Finding]:
         lag, likeness = best_lag(a, b, round(LONGEST_LAG / step))
         size = float(np.linalg.norm(b) / np.linalg.norm(a))
         if abs(likeness) < 0.9:
-            said = f"the recorded rates of {joint!r} are not the derivative of its positions (correlation {likeness:.2f})"
+            said = (
+                f"the recorded rates of {joint!r} are not the derivative of its positions (correlation {likeness:.2f})"
+            )
             found.append(Finding("warning", "rates", joint, said, likeness, "use derivatives='position'"))
             continue
         if likeness < 0:
@@ -103,7 +119,8 @@ def rates(log: Log, step: float, cutoff: float) -> list[Finding]:
             found.append(Finding("warning", "rates", joint, said, size, hint))
         if abs(lag) > 0.5:
             ms = 1e3 * lag * step
-            said = f"the recorded rates of {joint!r} {'lag behind' if lag > 0 else 'run ahead of'} its positions by {abs(ms):.3g} ms"
+            how = "lag behind" if lag > 0 else "run ahead of"
+            said = f"the recorded rates of {joint!r} {how} its positions by {abs(ms):.3g} ms"
             found.append(Finding("warning", "rate lag", joint, said, ms, "use derivatives='position'"))
     return found
 
@@ -150,7 +167,10 @@ def pauses(samples: Samples) -> list[Finding]:
     k = int(np.argmax(ends - starts))
     share = float((ends - starts).sum() / len(samples))
     said = (
-        f"the arm stands still for {100 * share:.2g} % of the log, longest {(ends - starts)[k] * samples.dt:.3g} s from "
+        f"the arm stands still for {100 * share:.2g} % of the log, longest {(ends - starts)[k] * samples.dt:.3g} "
+        "s from "
         f"t = {samples.t[starts[k]]:.4g} s"
     )
-    return [Finding("info", "rest", None, said, share, "friction has no direction there: such samples say little of it")]
+    return [
+        Finding("info", "rest", None, said, share, "friction has no direction there: such samples say little of it")
+    ]

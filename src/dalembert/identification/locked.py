@@ -19,7 +19,9 @@ def locked(robot: Robot, positions: Mapping[str, float]) -> Robot:
     They and the joints that mimic them become fixed, and what they carry is lumped into the link before them. The other
     joints, in their order, are those of the new robot."""
     if not isinstance(positions, Mapping):
-        raise InputError(f"positions must be a dictionary of joints and where they stand, got {type(positions).__name__}")
+        raise InputError(
+            f"positions must be a dictionary of joints and where they stand, got {type(positions).__name__}"
+        )
     for name in positions:
         if name not in robot.joint_names:
             raise unknown("joint", name, robot.joint_names)

@@ -1,7 +1,7 @@
 """What the columns of a log mean: times, positions, rates, torques, of which joint, in which unit, by their names.
 
-Natural names are understood ("q1", "dq_2", "panda_joint3 position", "effort[0]", "actual_current_4", "time [ms]"); an explicit
-mapping always wins.
+Natural names are understood ("q1", "dq_2", "panda_joint3 position", "effort[0]", "actual_current_4", "time [ms]");
+an explicit mapping always wins.
 """
 
 from __future__ import annotations
@@ -16,13 +16,31 @@ from dalembert.identification.table import Table
 
 GROUPS = ("t", "q", "qd", "tau")
 CALLED = {"t": "time", "q": "position", "qd": "rate", "tau": "torque"}
-# Words that say what a column holds. "qdd" and commanded values are known so that they are not mistaken for another group.
+# Words that say what a column holds. "qdd" and commanded values are known so that they are not mistaken for another
+# group.
 WORDS: dict[str, frozenset[str]] = {
     "commanded": frozenset(
-        ["target", "desired", "des", "cmd", "command", "commanded", "ref", "reference", "setpoint", "goal", "error", "err", "filtered", "predicted"]
+        [
+            "target",
+            "desired",
+            "des",
+            "cmd",
+            "command",
+            "commanded",
+            "ref",
+            "reference",
+            "setpoint",
+            "goal",
+            "error",
+            "err",
+            "filtered",
+            "predicted",
+        ]
     ),
     "qdd": frozenset(["qdd", "ddq", "qddot", "acc", "accel", "acceleration", "accelerations"]),
-    "qd": frozenset(["qd", "dq", "qdot", "vel", "velocity", "velocities", "speed", "speeds", "rate", "rates", "qp", "omega"]),
+    "qd": frozenset(
+        ["qd", "dq", "qdot", "vel", "velocity", "velocities", "speed", "speeds", "rate", "rates", "qp", "omega"]
+    ),
     "tau": frozenset(["tau", "effort", "efforts", "torque", "torques", "trq", "force", "forces", "moment"]),
     "current": frozenset(["current", "currents", "amps"]),
     "q": frozenset(["q", "pos", "position", "positions", "angle", "angles", "theta", "encoder"]),
@@ -81,13 +99,16 @@ def meaning(table: Table, joints: Sequence[str], columns: Mapping[str, Any] | No
     used = {k for columns_of in places.values() for k in columns_of}
     aside = [k for k in aside if k not in used]
     if aside:
-        notes.append("not used: " + ", ".join(f"{table.names[k]!r}" for k in aside[:8]) + (", …" if len(aside) > 8 else ""))
+        notes.append(
+            "not used: " + ", ".join(f"{table.names[k]!r}" for k in aside[:8]) + (", …" if len(aside) > 8 else "")
+        )
     missing = [g for g in ("q", "tau") if g not in places]
     if missing:
         raise InputError(_lacking(table, missing, joints))
     if need_time and "t" not in places:
         raise InputError(
-            f"{table.source}: no column of times is found; say columns={{'t': …}}, or rate=… [Hz] if the samples are even"
+            f"{table.source}: no column of times is found; say columns={{'t': …}}, or rate=… [Hz] if the samples "
+            "are even"
         )
     return Meaning(places, units, tuple(notes))
 
@@ -101,9 +122,14 @@ def _lacking(table: Table, missing: Sequence[str], joints: Sequence[str]) -> str
             f"{table.source}: its {len(table.names)} columns have no names, so that nobody can know what they are; "
             f"say so by number, from 0: {example}"
         )
-    shown = ", ".join(repr(x) for x in table.names[:12]) + (f", … ({len(table.names)} in all)" if len(table.names) > 12 else "")
+    shown = ", ".join(repr(x) for x in table.names[:12]) + (
+        f", … ({len(table.names)} in all)" if len(table.names) > 12 else ""
+    )
     example = ", ".join(f"'{g}': ['…' of {joints[0]!r}, …]" for g in missing)
-    return f"{table.source}: no {wanted} of {n} joints are found among the columns {shown}; name them with columns={{{example}}}"
+    return (
+        f"{table.source}: no {wanted} of {n} joints are found among the columns {shown}; "
+        f"name them with columns={{{example}}}"
+    )
 
 
 # ------------------------------------------------------------------------------------------------ explicit mapping
@@ -133,7 +159,8 @@ def _chosen(table: Table, group: str, wanted: Any, joints: Sequence[str]) -> tup
     found = tuple(_place(table, group, one) for one in wanted)
     if group != "t" and len(found) != n:
         raise InputError(
-            f"{table.source}: columns[{group!r}] are {len(found)}, but the robot has {n} joints: {', '.join(joints)}{_hint(n, len(found))}"
+            f"{table.source}: columns[{group!r}] are {len(found)}, but the robot has {n} joints: "
+            f"{', '.join(joints)}{_hint(n, len(found))}"
         )
     if group == "t" and len(found) > 2:
         raise InputError("columns['t'] is one column, or two: seconds and nanoseconds")
@@ -182,13 +209,11 @@ def without_unit(name: str) -> tuple[str, str | None]:
     return name, None
 
 
-def _by_name(
-    table: Table, joints: Sequence[str]
-) -> tuple[dict[str, dict[int | str, int]], dict[int, str], list[int]]:
+def _by_name(table: Table, joints: Sequence[str]) -> tuple[dict[str, dict[int | str, int]], dict[int, str], list[int]]:
     """Per group: joint (a number, or a name of the robot's) → place; units by place; columns that mean nothing."""
     found: dict[str, dict[int | str, int]] = {}
     hints: dict[int, str] = {}
-    aside = []
+    aside: list[int] = []
     if not table.named:
         return found, hints, aside
     known = {joint: tokens(joint) for joint in joints}
@@ -256,7 +281,8 @@ def _ordered(table: Table, group: str, by_joint: dict[int | str, int], joints: S
         lacking = [j for j in joints if j not in by_joint]
         if lacking:
             raise InputError(
-                f"{table.source}: there is no {CALLED[group]} of joint {lacking[0]!r} among the columns, though there is one "
+                f"{table.source}: there is no {CALLED[group]} of joint {lacking[0]!r} among the columns, though "
+                "there is one "
                 f"of {named[0]!r}{_hint(1, 0)}"
             )
         return tuple(by_joint[j] for j in joints)
@@ -265,11 +291,13 @@ def _ordered(table: Table, group: str, by_joint: dict[int | str, int], joints: S
         gap = [k for k in range(numbers[0], numbers[-1]) if k not in numbers]
         what = f"; the one numbered {gap[0]} is missing" if gap else _hint(n, len(numbers))
         raise InputError(
-            f"{table.source}: there are {CALLED[group]}s of {len(numbers)} joints, but the robot has {n}: {', '.join(joints)}{what}"
+            f"{table.source}: there are {CALLED[group]}s of {len(numbers)} joints, but the robot has {n}: "
+            f"{', '.join(joints)}{what}"
         )
     if numbers not in (list(range(n)), list(range(1, n + 1))):
         raise InputError(
-            f"{table.source}: the {CALLED[group]}s are numbered {', '.join(map(str, numbers))}, neither 0 … {n - 1} nor 1 … {n}; "
+            f"{table.source}: the {CALLED[group]}s are numbered {', '.join(map(str, numbers))}, neither 0 … "
+            f"{n - 1} nor 1 … {n}; "
             f"name the columns with columns={{{group!r}: [...]}}"
         )
     return tuple(by_joint[k] for k in numbers)
@@ -286,7 +314,8 @@ def _units(table: Table, places: Mapping[str, tuple[int, ...]], hints: Mapping[i
         told = {hints[k] for k in columns if k in hints and hints[k] in FITTING[group]}
         if len(told) > 1 and not told <= {"rad", "m"} and not told <= {"rad/s", "m/s"}:
             raise InputError(
-                f"{table.source}: the {CALLED[group]}s have different units ({', '.join(sorted(told))}): say units={{{group!r}: [...]}}"
+                f"{table.source}: the {CALLED[group]}s have different units ({', '.join(sorted(told))}): say "
+                f"units={{{group!r}: [...]}}"
             )
         if len(told) == 1:
             units[group] = told.pop()

@@ -1,7 +1,7 @@
 """`prepare`: from a log to samples that a regressor can use. Positions and torques pass the same filter without phase.
 
-What is taken from the torques must be taken from the model's side too (that is what the filtered positions do), or the two no
-longer belong together.
+What is taken from the torques must be taken from the model's side too (that is what the filtered positions do), or
+the two no longer belong together.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ SHORTEST = 20  # samples of a piece that are worth keeping
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """How samples were made: the samples, the spectra with the cut-off, the method, the period of the motion [s] if one was
-    used, how many samples became one, and how many were trimmed at each end of a piece."""
+    """How samples were made: the samples, the spectra with the cut-off, the method, the period of the motion [s] if
+    one was used, how many samples became one, and how many were trimmed at each end of a piece."""
 
     samples: Samples
     spectra: Spectra
@@ -88,7 +88,8 @@ def _savgol(task: _Task) -> Made:
     half = filters.half_window(task.cutoff, 1 / task.step, task.order)
     if 2 * half >= len(task.q):
         raise InputError(
-            f"method 'savgol' with a cut-off of {task.cutoff:.3g} Hz needs windows of {2 * half + 1} samples; the log has {len(task.q)}"
+            f"method 'savgol' with a cut-off of {task.cutoff:.3g} Hz needs windows of {2 * half + 1} samples; the "
+            f"log has {len(task.q)}"
         )
     tau, _, _ = filters.local_polynomial(task.tau, task.step, half, task.order)
     q, qd, qdd = filters.local_polynomial(task.q, task.step, half, task.order)
@@ -118,13 +119,14 @@ def preparation(
 ) -> Preparation:
     """Samples of a log, and how they were made.
 
-    - `cutoff` [Hz] of the low-pass that positions and torques both pass; None: chosen from their spectra (`Spectra`); inf: none.
-    - `method`: "butterworth", forwards and backwards, with exact derivatives of the filtered signal; "central", the same with
-      central differences; "savgol", local polynomials of degree `order`; "fourier", for periodic motions: harmonics of one
-      period up to the cut-off, fitted to all periods, of which one is returned.
+    - `cutoff` [Hz] of the low-pass that positions and torques both pass; None: chosen from their spectra
+      (`Spectra`); inf: none.
+    - `method`: "butterworth", forwards and backwards, with exact derivatives of the filtered signal; "central", the
+      same with central differences; "savgol", local polynomials of degree `order`; "fourier", for periodic motions:
+      harmonics of one period up to the cut-off, fitted to all periods, of which one is returned.
     - `decimate`: every so manyth sample is kept after filtering; "auto": five per period of the cut-off.
-    - `derivatives`: of the "position", or of the recorded "velocity"; "auto": of the recorded rates where they are those of
-      the positions and less noisy.
+    - `derivatives`: of the "position", or of the recorded "velocity"; "auto": of the recorded rates where they are
+      those of the positions and less noisy.
     - `period` [s] of a periodic motion, found if not given.
 
     The ends, where a filter has not settled, are trimmed; pieces of a log between gaps are filtered each for itself."""
@@ -132,7 +134,9 @@ def preparation(
     step = timing.common_step(log.t)
     rate = 1 / step
     if cutoff is not None and np.isfinite(cutoff) and cutoff >= 0.5 * rate:
-        raise InputError(f"cutoff={cutoff:g} Hz is not below half the sampling rate, {0.5 * rate:g} Hz; cutoff=inf filters nothing")
+        raise InputError(
+            f"cutoff={cutoff:g} Hz is not below half the sampling rate, {0.5 * rate:g} Hz; cutoff=inf filters nothing"
+        )
     parts = timing.pieces(log.t, step)
     longest = max(parts, key=lambda p: p.stop - p.start)
     found = spectra(log.q[longest], log.tau[longest], step, log.joints, cutoff)
@@ -158,12 +162,17 @@ def preparation(
         trim_here = lost + cut
     if not made:
         raise InputError(
-            f"{log.source or 'the log'} lasts {(longest.stop - longest.start) * step:.3g} s without a gap; a cut-off of {found.cutoff:.3g} Hz "
+            f"{log.source or 'the log'} lasts {(longest.stop - longest.start) * step:.3g} s without a gap; a "
+            f"cut-off of {found.cutoff:.3g} Hz "
             f"forgets its ends after {trim * step:.3g} s on either side: record longer, or choose a higher cut-off"
         )
     if len(kept) < len(parts):
-        notes.append(f"{len(parts) - len(kept)} of {len(parts)} pieces between gaps are too short to be filtered, and left out")
-    notes.append(f"{trim_here} samples ({trim_here * step:.3g} s) trimmed at each end, where the filter has not settled")
+        notes.append(
+            f"{len(parts) - len(kept)} of {len(parts)} pieces between gaps are too short to be filtered, and left out"
+        )
+    notes.append(
+        f"{trim_here} samples ({trim_here * step:.3g} s) trimmed at each end, where the filter has not settled"
+    )
     every = _decimation(decimate, found.cutoff, rate)
     t, q, qd, qdd, tau = (np.concatenate([piece[k][::every] for piece in made]) for k in range(5))
     if every > 1:
@@ -175,9 +184,7 @@ def preparation(
     return Preparation(samples, found, method, None, every, trim_here)
 
 
-def _checked(
-    log: Any, cutoff: Any, method: Any, order: Any, decimate: Any, derivatives: Any, period: Any
-) -> None:
+def _checked(log: Any, cutoff: Any, method: Any, order: Any, decimate: Any, derivatives: Any, period: Any) -> None:
     if not isinstance(log, Log):
         raise InputError(f"prepare takes a Log, which read_log makes; got {type(log).__name__}")
     if method not in (*METHODS, "fourier"):
@@ -201,9 +208,14 @@ def _checked(
 
 def _chosen(found: Spectra, rate: float, given: bool) -> str:
     if not np.isfinite(found.cutoff):
-        return "no filter" if given else f"no filter: the signals meet their noise at {found.q_meets:.3g} Hz, beyond what {rate:.4g} Hz holds"
+        return (
+            "no filter"
+            if given
+            else f"no filter: the signals meet their noise at {found.q_meets:.3g} Hz, beyond what {rate:.4g} Hz holds"
+        )
     by = "given" if given else (
-        f"chosen: positions meet their noise at {found.q_meets:.3g} Hz, torques at {found.tau_meets:.3g} Hz, the motion "
+        f"chosen: positions meet their noise at {found.q_meets:.3g} Hz, torques at {found.tau_meets:.3g} Hz, the "
+        "motion "
         f"itself reaches {found.motion:.3g} Hz"
     )  # fmt: skip
     return f"positions and torques low-passed at {found.cutoff:.3g} Hz ({by})"
@@ -215,7 +227,8 @@ def _decimation(asked: int | str, cutoff: float, rate: float) -> int:
     if rate / int(asked) < 2 * cutoff and int(asked) > 1:
         most = int(rate / (2 * cutoff)) if np.isfinite(cutoff) else 1
         raise InputError(
-            f"decimate={asked} leaves {rate / int(asked):.3g} Hz, less than twice the cut-off of {cutoff:.3g} Hz: what lies between "
+            f"decimate={asked} leaves {rate / int(asked):.3g} Hz, less than twice the cut-off of {cutoff:.3g} Hz: "
+            "what lies between "
             f"would be folded down; at most {max(most, 1)}"
         )
     return int(asked)
@@ -266,7 +279,9 @@ def _fourier(
         raise InputError(f"a period of {period:g} s is longer than the log, {len(t) * step:.4g} s")
     count = max(1, int(min(found.cutoff, 0.4 / step) * period))
     if 2 * count + 1 > len(t) // 2:
-        raise InputError(f"{count} harmonics of {1 / period:.3g} Hz are too many for {len(t)} samples: give a lower cutoff")
+        raise InputError(
+            f"{count} harmonics of {1 / period:.3g} Hz are too many for {len(t)} samples: give a lower cutoff"
+        )
     whole = min(len(t), round(int(turns + 1e-3) * period / step))
     basis = filters.harmonics(t[:whole] - t[0], period, count)
     fitted, *_ = np.linalg.lstsq(basis, np.concatenate([q[:whole], tau[:whole]], axis=1), rcond=None)
@@ -277,7 +292,8 @@ def _fourier(
     tau1 = filters.harmonics(at, period, count) @ fitted[:, log.n :]
     cycles = max(1, int(turns + 1e-3))
     notes.append(
-        f"period {'given' if given else 'found'}: {period:.6g} s; {count} harmonics fitted over {cycles} periods, of which one is kept"
+        f"period {'given' if given else 'found'}: {period:.6g} s; {count} harmonics fitted over {cycles} periods, "
+        "of which one is kept"
     )
     # What the fit leaves is noise; a fitted curve has its share of it in as many parts as it has coefficients.
     quiet = left.std(axis=0) * np.sqrt((2 * count + 1) / whole)
@@ -294,7 +310,8 @@ def _period(log: Log, q: Array, step: float) -> float:
     rough = filters.find_period(q, step)
     if rough is None:
         raise InputError(
-            f"{log.source or 'the log'} does not repeat itself within half its length, so that it has no Fourier series: "
+            f"{log.source or 'the log'} does not repeat itself within half its length, so that it has no Fourier "
+            "series: "
             "use another method, or give period=… [s] if you know it"
         )
     return _refined(q, step, rough)

@@ -54,20 +54,21 @@ def read_log(
 
         q = ± G⁻¹ θ + offset,   τ = ± H k_t i + offset,   H = Gᵀ
 
-    - `columns`: which columns hold what, {"t": …, "q": …, "qd": …, "tau": …}, where natural names do not tell: a list of
-      names or numbers (from 0) in the order of the joints, {joint: column}, a pattern such as "pos_{i}" or "{joint}/effort", or an array.
-      "t": None leaves a column of times aside.
-    - `units`: {"t": "s"|"ms"|"us"|"ns", "q": "rad"|"deg"|"turn"|"m"|"mm", "qd": …, "tau": "Nm"|"mNm"|"N"|"A"|"mA"}, per group or
-      per joint. What names tell ("q1 [deg]") counts where nothing is said.
+    - `columns`: which columns hold what, {"t": …, "q": …, "qd": …, "tau": …}, where natural names do not tell: a
+      list of names or numbers (from 0) in the order of the joints, {joint: column}, a pattern such as "pos_{i}" or
+      "{joint}/effort", or an array. "t": None leaves a column of times aside.
+    - `units`: {"t": "s"|"ms"|"us"|"ns", "q": "rad"|"deg"|"turn"|"m"|"mm", "qd": …, "tau": "Nm"|"mNm"|"N"|"A"|"mA"},
+      per group or per joint. What names tell ("q1 [deg]") counts where nothing is said.
     - `sign` ±1 per joint, of everything, or {"tau": …}; `offset` [rad, m] of the positions, or {"q": …, "tau": …}.
-    - `ratio` N per joint, θ_m = N q and τ = N τ_m (or {"tau": N} if only torques are the motors'); `coupling` G (n, n), θ_m = G q;
-      `torque_coupling` H; `torque_constant` k_t [N m/A].
+    - `ratio` N per joint, θ_m = N q and τ = N τ_m (or {"tau": N} if only torques are the motors'); `coupling` G (n,
+      n), θ_m = G q; `torque_coupling` H; `torque_constant` k_t [N m/A].
     - `time` (N,) [s] or `rate` [Hz] where the log has no times; `topic` of a ROS bag with several.
-    - `bad_rows` "refuse" or "drop" rows with NaN, infinite or absurd numbers; `outliers` "keep" or "remove" single spikes;
-      `gaps` "cut" into pieces (times then jump) or "refuse"; `resample` "auto" to even steps where the clock jitters, "refuse",
-      or "force" whatever the jitter; `still` "refuse" or "keep" columns that never change.
+    - `bad_rows` "refuse" or "drop" rows with NaN, infinite or absurd numbers; `outliers` "keep" or "remove" single
+      spikes; `gaps` "cut" into pieces (times then jump) or "refuse"; `resample` "auto" to even steps where the clock
+      jitters, "refuse", or "force" whatever the jitter; `still` "refuse" or "keep" columns that never change.
 
-    Whatever is noticed is a sentence in `Log.notes`; what cannot be used raises InputError, which names file, line, column."""
+    Whatever is noticed is a sentence in `Log.notes`; what cannot be used raises InputError, which names file, line,
+    column."""
     given = {"bad_rows": bad_rows, "outliers": outliers, "gaps": gaps, "resample": resample, "still": still}
     for name, choice in given.items():
         if choice not in CHOICES[name]:
@@ -88,11 +89,12 @@ def read_log(
         raise InputError(f"{table.source}: {len(rows)} usable rows are no log of a motion; {FEWEST} would be the least")
     rows = timing.ordered(table, t, rows, notes)
     with_rates = troubles.alive(table, groups, rows, robot.joint_names, still, notes)
-    raw = {g: table.values[np.ix_(rows, list(columns_of))] for g, columns_of in groups.items()}
+    raw = {g: table.values[np.ix_(rows, np.asarray(columns_of))] for g, columns_of in groups.items()}
     q, tau = drives.q(raw["q"]), drives.tau(raw["tau"])
     if (units or {}).get("q") is None and (evidence := troubles.in_degrees(robot, q)):
         raise InputError(
-            f"{table.source}: the positions look like degrees: {evidence}; say units={{'q': 'deg'}}, or 'rad' if they are"
+            f"{table.source}: the positions look like degrees: {evidence}; say units={{'q': 'deg'}}, or 'rad' if "
+            "they are"
         )
     signals = {"q": q, "tau": tau, **({"qd": drives.qd(raw["qd"])} if with_rates else {})}
     for group, x in signals.items():
@@ -134,7 +136,8 @@ def _times(
         step = float(np.nanmedian(np.diff(t))) if rows > 1 else 0.0
         if abs(step * rate - 1) > 0.01:
             raise InputError(
-                f"{table.source}: rate={rate:g} Hz, but the times of its column {table.names[places[0]]!r} have steps of {step:.4g} s "
+                f"{table.source}: rate={rate:g} Hz, but the times of its column {table.names[places[0]]!r} have "
+                f"steps of {step:.4g} s "
                 f"({1 / step if step else float('inf'):.4g} Hz); columns={{'t': None}} leaves them aside"
             )
     return t
@@ -146,6 +149,8 @@ def _finite_times(table: Table, t: Array, bad_rows: str, notes: list[str]) -> ND
         return good
     k = int(np.flatnonzero(~good)[0])
     if bad_rows == "refuse" or not good.any():
-        raise InputError(f"{table.place(k)}: the time is {t[k]}; mend the log, or leave such rows out with bad_rows='drop'")
+        raise InputError(
+            f"{table.place(k)}: the time is {t[k]}; mend the log, or leave such rows out with bad_rows='drop'"
+        )
     notes.append(f"{int((~good).sum())} rows without a time left out, the first: {table.place(k)}")
     return good

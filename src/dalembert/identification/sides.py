@@ -1,6 +1,6 @@
 """From what was recorded to SI units on the joints' side: units, torque constants, gears and couplings, signs, offsets.
 
-    θ_m = G q,   τ = H τ_m,   H = Gᵀ unless said otherwise (power is the same on both sides),   τ_m = k_t i
+θ_m = G q,   τ = H τ_m,   H = Gᵀ unless said otherwise (power is the same on both sides),   τ_m = k_t i
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def sides(
     for group, unit in told.items():
         if given.get(group) is None and UNITS[group][unit] != 1.0:
             notes.append(f"{group} is in {unit}, its column says: taken as that")
-    unit = given.get("tau") or told.get("tau")
-    currents = {unit} if isinstance(unit, str) else set(unit or ())
+    torque: Any = given.get("tau") or told.get("tau")
+    currents = {torque} if isinstance(torque, str) else set(torque or ())
     if currents & CURRENTS and torque_constant is None:
         raise InputError("the torques are currents [A]: give torque_constant=… [N m/A], one per motor or one for all")
     k_t = _per_joint("torque_constant", 1.0 if torque_constant is None else torque_constant, n)
@@ -95,7 +95,7 @@ def sides(
     offsets = _by_group("offset", offset, ("q", "tau"))
     return Sides(
         factors,
-        np.linalg.inv(G),
+        np.asarray(np.linalg.inv(G), float),
         H * k_t,
         {g: _signs(g, signs.get(g, 1.0), n) for g in ("q", "qd", "tau")},
         {g: _per_joint(f"offset[{g!r}]", offsets.get(g, 0.0), n) for g in ("q", "tau")},
@@ -125,7 +125,8 @@ def time_unit(units: Mapping[str, Any] | None, told: Mapping[str, str]) -> str |
 
 
 def _factors(robot: Robot, group: str, unit: Any, motor_side: bool) -> Array:
-    """SI per unit, per column. An angle's unit leaves sliding joints as they are, and a length's leaves turning ones."""
+    """SI per unit, per column. An angle's unit leaves sliding joints as they are, and a length's leaves turning
+    ones."""
     base = "rad" if group == "q" else "rad/s" if group == "qd" else "Nm"
     written = [unit or base] * robot.n if isinstance(unit or base, str) else list(unit)
     if len(written) != robot.n:
@@ -175,5 +176,7 @@ def _per_joint(name: str, value: Any, n: int) -> Array:
 def _signs(group: str, value: Any, n: int) -> Array:
     x = _per_joint(f"sign[{group!r}]", value, n)
     if not (np.abs(x) == 1).all():
-        raise InputError(f"sign must be +1 or −1 per joint, got {value!r}; ratios and constants have arguments of their own")
+        raise InputError(
+            f"sign must be +1 or −1 per joint, got {value!r}; ratios and constants have arguments of their own"
+        )
     return x

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,33 +29,36 @@ def density(x: Array, step: float) -> tuple[Array, Array]:
     y = x - (x[0] + (x[-1] - x[0]) * k[:, None] / max(N - 1, 1))
     y = (y - np.average(y, axis=0, weights=w)) * w[:, None]
     P = 2 * step * np.abs(np.fft.rfft(np.ascontiguousarray(y.T), axis=1).T) ** 2 / np.sum(w**2)
-    return np.fft.rfftfreq(N, step), P
+    return np.asarray(np.fft.rfftfreq(N, step), float), P
 
 
 def floor_of(f: Array, P: Array) -> Array:
-    """The density of white noise, (k,), from the top of the spectrum; the median of χ² with two degrees is ln 2 of its mean."""
+    """The density of white noise, (k,), from the top of the spectrum; the median of χ² with two degrees is ln 2 of
+    its mean."""
     top = (f >= NOISE_BAND[0] * f[-1]) & (f <= NOISE_BAND[1] * f[-1])
     return np.asarray(np.median(P[top], axis=0) / np.log(2.0))
 
 
 def meeting(f: Array, P: Array, floor: Array) -> float:
-    """The frequency [Hz] above which there is more noise than signal: the one that minimises the signal lost above it and
-    the noise kept below it, ∫ (2 − P/floor) df, the signals each by their own floor, averaged."""
+    """The frequency [Hz] above which there is more noise than signal: the one that minimises the signal lost above
+    it and the noise kept below it, ∫ (2 − P/floor) df, the signals each by their own floor, averaged."""
     R = np.mean(P / np.maximum(floor, np.finfo(float).tiny), axis=1)
     cost = np.cumsum(2.0 - np.minimum(R, 1e6))
     return float(f[int(np.argmin(cost))])
 
 
 def bandwidth(f: Array, P: Array, floor: Array) -> float:
-    """The frequency [Hz] below which 99 % of the power of the rates lies, of the quickest joint: that of the motion itself."""
+    """The frequency [Hz] below which 99 % of the power of the rates lies, of the quickest joint: that of the motion
+    itself."""
     signal = np.maximum(P - floor, 0.0) * (f**2 * (f <= meeting(f, P, floor)))[:, None]
     total = np.cumsum(signal, axis=0)
     return float(f[np.argmax(total >= 0.99 * total[-1], axis=0)].max())
 
 
 def spectra(q: Array, tau: Array, step: float, joints: tuple[str, ...], cutoff: float | None) -> Spectra:
-    """Spectra of a stretch of a log, with the cut-off given, or chosen: where torques and positions both still carry more
-    signal than noise, within 7 to 30 times the bandwidth of the motion; none if that is beyond what the samples hold."""
+    """Spectra of a stretch of a log, with the cut-off given, or chosen: where torques and positions both still carry
+    more signal than noise, within 7 to 30 times the bandwidth of the motion; none if that is beyond what the samples
+    hold."""
     f, P = density(q, step)
     _, T = density(tau, step)
     p, t = floor_of(f, P), floor_of(f, T)
@@ -68,7 +72,8 @@ def spectra(q: Array, tau: Array, step: float, joints: tuple[str, ...], cutoff: 
 @dataclass(frozen=True, eq=False)
 class Spectra:
     """Power densities of q and tau (F, n) over frequencies f (F,) [Hz], their noise floors (n,), and the frequencies at
-    which each meets its floor; `motion` [Hz], the motion's own bandwidth; `cutoff` [Hz], what was chosen (inf: none)."""
+    which each meets its floor; `motion` [Hz], the motion's own bandwidth; `cutoff` [Hz], what was chosen (inf:
+    none)."""
 
     f: Array
     q: Array
@@ -88,7 +93,10 @@ class Spectra:
         except ImportError:
             raise MissingExtraError("matplotlib is not installed: pip install 'dalembert[plot]'") from None
         figure, panels = plt.subplots(2, 1, sharex=True, figsize=(8, 7), layout="constrained")
-        rows = ((self.q, self.q_floor, self.q_meets, "positions"), (self.tau, self.tau_floor, self.tau_meets, "torques"))
+        rows = (
+            (self.q, self.q_floor, self.q_meets, "positions"),
+            (self.tau, self.tau_floor, self.tau_meets, "torques"),
+        )
         centres, edges = _bands(self.f)
         for panel, (P, floor, meets, word) in zip(panels, rows, strict=True):
             for j, joint in enumerate(self.joints):
@@ -104,11 +112,13 @@ class Spectra:
         panels[1].legend(fontsize=7, ncols=2, loc="lower left")
         panels[0].legend(handles=panels[0].get_lines()[2 * len(self.joints) :], fontsize=7, loc="lower left")
         panels[1].set_xlabel("frequency [Hz]")
-        panels[0].set_title("where signal meets noise (dotted: noise floors)" if np.isfinite(self.cutoff) else "no filter")
+        panels[0].set_title(
+            "where signal meets noise (dotted: noise floors)" if np.isfinite(self.cutoff) else "no filter"
+        )
         return figure
 
 
 def _bands(f: Array) -> tuple[Array, NDArray[np.int64]]:
     """Bands of equal width in log f, so that the eye sees averages: their centres, and the places where they begin."""
     edges = np.unique(np.round(np.geomspace(1, len(f), 160)).astype(np.int64))
-    return np.array([f[a:b].mean() for a, b in zip(edges, edges[1:], strict=False)]), edges
+    return np.array([f[a:b].mean() for a, b in itertools.pairwise(edges)]), edges

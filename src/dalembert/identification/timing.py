@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,14 +52,16 @@ def ordered(table: Table, t: Array, rows: Integers, notes: list[str]) -> Integer
         where = table.place(k)
         raise InputError(
             f"{where}: time runs backwards, from {t[rows[back[0]]]:g} to {t[k]:g} s"
-            f"{f' ({len(back)} times in all)' if len(back) > 1 else ''}; if these are several runs, give them one by one"
+            f"{f' ({len(back)} times in all)' if len(back) > 1 else ''}; if these are several runs, give them one "
+            "by one"
         )
     same = np.flatnonzero(steps == 0)
     if not len(same):
         return rows
     if len(same) > 0.05 * len(rows):
         raise InputError(
-            f"{table.place(int(rows[same[0] + 1]))}: {len(same)} of {len(rows)} rows have the same time as the row before: the clock "
+            f"{table.place(int(rows[same[0] + 1]))}: {len(same)} of {len(rows)} rows have the same time as the "
+            "row before: the clock "
             "is too coarse; give rate=… [Hz] and columns={'t': None} if the samples are even"
         )
     notes.append(
@@ -86,7 +89,7 @@ def pieces(t: Array, step: float) -> list[slice]:
     """The stretches without a gap."""
     cuts = np.flatnonzero(np.diff(t) > GAP * step) + 1
     edges = [0, *cuts.tolist(), len(t)]
-    return [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+    return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
 
 def even(
@@ -94,21 +97,23 @@ def even(
 ) -> tuple[Array, list[Array]]:
     """Times at even steps in each piece between gaps, and the columns (N, k) there.
 
-    A clock that jitters by more than a hundredth of its step is smoothed: if the motion is the smoother for it, the times
-    are taken for badly written and the samples for even; else the samples are interpolated by cubics."""
+    A clock that jitters by more than a hundredth of its step is smoothed: if the motion is the smoother for it, the
+    times are taken for badly written and the samples for even; else the samples are interpolated by cubics."""
     step = common_step(t)
     parts = pieces(t, step)
     if len(parts) > 1:
-        holes = [(float(t[p.stop - 1]), float(t[q.start] - t[p.stop - 1])) for p, q in zip(parts, parts[1:], strict=False)]
+        holes = [(float(t[p.stop - 1]), float(t[q.start] - t[p.stop - 1])) for p, q in itertools.pairwise(parts)]
         shown = ", ".join(f"{length:.3g} s at t = {at:.6g} s" for at, length in holes[:SHOWN])
-        what = f"{len(holes)} gap{'s' if len(holes) > 1 else ''} in the times: {shown}{', …' if len(holes) > SHOWN else ''}"
+        shown += ", …" if len(holes) > SHOWN else ""
+        what = f"{len(holes)} gap{'s' if len(holes) > 1 else ''} in the times: {shown}"
         if gaps == "refuse":
             raise InputError(f"{table.source}: {what}; gaps='cut' reads the pieces between them")
         notes.append(f"{what}; the {len(parts)} pieces are kept apart")
     grids = [np.arange(round((t[p.stop - 1] - t[p.start]) / step) + 1) * step + t[p.start] for p in parts]
     whole = [len(grid) == p.stop - p.start for grid, p in zip(grids, parts, strict=True)]
     jitter = max(
-        (float(np.abs(t[p] - grid).max()) / step for p, grid, w in zip(parts, grids, whole, strict=True) if w), default=0.0
+        (float(np.abs(t[p] - grid).max()) / step for p, grid, w in zip(parts, grids, whole, strict=True) if w),
+        default=0.0,
     )
     spread = float(np.abs(np.diff(t)[np.diff(t) < 1.5 * step] - step).max()) / step
     missing = sum(len(g) - (p.stop - p.start) for p, g in zip(parts, grids, strict=True))
@@ -116,12 +121,14 @@ def even(
         return t, list(columns)
     if resample == "refuse":
         raise InputError(
-            f"{table.source}: the samples are uneven: steps {np.diff(t).min():.3g} … {np.diff(t)[np.diff(t) < GAP * step].max():.3g} s"
+            f"{table.source}: the samples are uneven: steps {np.diff(t).min():.3g} … "
+            f"{np.diff(t)[np.diff(t) < GAP * step].max():.3g} s"
         )
     if missing < 0 or missing > 0.3 * len(t) or (spread > WILD and resample != "force"):
         raise InputError(
             f"{table.source}: the times are too uneven to be those of one clock (steps {np.diff(t).min():.3g} … "
-            f"{np.diff(t).max():.3g} s, commonly {step:.3g} s): give rate=… [Hz] if the samples are even, or resample='force'"
+            f"{np.diff(t).max():.3g} s, commonly {step:.3g} s): give rate=… [Hz] if the samples are even, or "
+            "resample='force'"
         )
     even_is_smoother = all(whole) and _roughness(columns[0], None) < 0.7 * _roughness(columns[0], t)
     if even_is_smoother:
@@ -131,7 +138,9 @@ def even(
         )
         return np.concatenate(grids), list(columns)
     filled = f", {missing} missing samples filled in" if missing else ""
-    notes.append(f"uneven steps ({100 * spread:.2g} % of {step:.4g} s): resampled at {1 / step:.6g} Hz by cubics{filled}")
+    notes.append(
+        f"uneven steps ({100 * spread:.2g} % of {step:.4g} s): resampled at {1 / step:.6g} Hz by cubics{filled}"
+    )
     return np.concatenate(grids), [
         np.concatenate([cubic(t[p], x[p], grid) for p, grid in zip(parts, grids, strict=True)]) for x in columns
     ]
@@ -166,6 +175,3 @@ def cubic(t: Array, x: Array, at: Array) -> Array:
     first = np.clip(np.searchsorted(t, at) - 2, 0, len(t) - 4)
     nodes = np.stack([t[first + i] for i in range(4)])
     return np.asarray(sum(_lagrange(nodes, i, at)[:, None] * x[first + i] for i in range(4)))
-
-
-Places = Callable[[int], str]

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import InputError
 from dalembert.poses import _pose as checked_pose
-from dalembert.poses import log6
 from dalembert.robot import Robot
+from dalembert.spatial import rotation
 from dalembert.trajectories.checks import array, positive
 
 Array = NDArray[np.float64]
@@ -115,10 +115,8 @@ class Poses(Measurement):
 
     def _turn(self, T: Array) -> Array:
         """The rotation vector from what was measured to the model, in the measuring system's axes."""
-        E = np.zeros_like(T)
-        E[:, :3, :3] = T[:, :3, :3] @ np.swapaxes(self.T[:, :3, :3], -1, -2)
-        E[:, 3, 3] = 1.0
-        return log6(E)[:, 3:]
+        E = T[:, :3, :3] @ np.swapaxes(self.T[:, :3, :3], -1, -2)
+        return np.stack(rotation.log3([[E[:, i, j] for j in range(3)] for i in range(3)]), axis=-1)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

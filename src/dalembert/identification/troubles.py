@@ -28,7 +28,7 @@ SHOWN = 5
 
 def readable(table: Table, columns: Sequence[int], rows: Integers, bad_rows: str, notes: list[str]) -> Integers:
     """Rows whose numbers are numbers; NaN, infinity and the absurd are refused, or left out and counted."""
-    x = table.values[np.ix_(rows, list(columns))]
+    x = table.values[np.ix_(rows, np.asarray(columns))]
     with np.errstate(invalid="ignore"):
         bad = ~(np.abs(x) <= ABSURD)
     if not bad.any():
@@ -41,7 +41,9 @@ def readable(table: Table, columns: Sequence[int], rows: Integers, bad_rows: str
     said = "not a number" if np.isnan(value) else "infinite" if np.isinf(value) else "no measurement of an arm"
     count = int(per_row.sum())
     if bad[:, j].all():
-        raise InputError(f"{table.source}: column {table.names[columns[j]]!r} has no usable number in it: {value:g} in every row")
+        raise InputError(
+            f"{table.source}: column {table.names[columns[j]]!r} has no usable number in it: {value:g} in every row"
+        )
     if bad_rows == "refuse":
         raise InputError(
             f"{where}: {value:g} is {said}{f' ({count} such rows in all)' if count > 1 else ''}; "
@@ -52,15 +54,20 @@ def readable(table: Table, columns: Sequence[int], rows: Integers, bad_rows: str
 
 
 def alive(
-    table: Table, places: Mapping[str, Sequence[int]], rows: Integers, joints: Sequence[str], still: str, notes: list[str]
+    table: Table,
+    places: Mapping[str, Sequence[int]],
+    rows: Integers,
+    joints: Sequence[str],
+    still: str,
+    notes: list[str],
 ) -> bool:
     """Whether recorded rates can be used; columns that never change, or are others again, are refused."""
-    take = {g: table.values[np.ix_(rows, list(columns))] for g, columns in places.items() if g != "t"}
+    take = {g: table.values[np.ix_(rows, np.asarray(columns))] for g, columns in places.items() if g != "t"}
     if not take["tau"].any():
         raise InputError(f"{table.source}: the torques are zero throughout: was effort recorded at all?")
     fixed = {g: np.ptp(x, axis=0) == 0 for g, x in take.items()}
     for group, word in (("q", "position"), ("tau", "torque")):
-        for j in np.flatnonzero(fixed[group]):
+        for j in np.flatnonzero(fixed[group]).tolist():
             value = take[group][0, j]
             column = table.names[places[group][j]]
             what = f"{table.source}: column {column!r} (the {word} of {joints[j]!r}) is {value:g} in every row"
@@ -92,7 +99,8 @@ def _twins(
             key = np.ascontiguousarray(x[:, j]).tobytes()
             if key in seen:
                 raise InputError(
-                    f"{table.source}: columns {seen[key]!r} and {table.names[column]!r} hold the same numbers in all {len(x)} rows: "
+                    f"{table.source}: columns {seen[key]!r} and {table.names[column]!r} hold the same numbers in "
+                    f"all {len(x)} rows: "
                     "one was written twice, or the mapping names one signal for two"
                 )
             seen[key] = table.names[column]
@@ -118,12 +126,14 @@ def in_degrees(robot: Robot, q: Array) -> str | None:
     if plain[turning].mean() > 0.15 and converted[turning].mean() < 0.4 * plain[turning].mean() and far[j] > 2 * np.pi:
         return (
             f"{robot.joint_names[j]!r} lies between {q[:, j].min():.4g} and {q[:, j].max():.4g}, outside its limits "
-            f"{lower[j]:.3g} … {upper[j]:.3g} rad for {100 * plain[j]:.0f} % of the log, and would for {100 * converted[j]:.0f} % "
+            f"{lower[j]:.3g} … {upper[j]:.3g} rad for {100 * plain[j]:.0f} % of the log, and would for "
+            f"{100 * converted[j]:.0f} % "
             "if these are degrees"
         )
     free = turning & ~np.isfinite(upper - lower)
-    for j in np.flatnonzero(free & (far > 10 * np.pi)):
-        return f"{robot.joint_names[j]!r} turns to {far[j]:.4g}, which would be {far[j] / (2 * np.pi):.1f} turns in radians"
+    for j in np.flatnonzero(free & (far > 10 * np.pi)).tolist():
+        turns = far[j] / (2 * np.pi)
+        return f"{robot.joint_names[j]!r} turns to {far[j]:.4g}, which would be {turns:.1f} turns in radians"
     return None
 
 
@@ -161,7 +171,11 @@ def outliers(
     word = {"q": "positions", "qd": "rates", "tau": "torques"}[group]
     where = np.argwhere(flags)
     shown = ", ".join(f"{table.place(int(rows[k])).split(', ', 1)[1]} ({joints[j]})" for k, j in where[:SHOWN])
-    done = "replaced by the median of their neighbours" if treat == "remove" else "left as they are (outliers='remove' takes them out)"
+    done = (
+        "replaced by the median of their neighbours"
+        if treat == "remove"
+        else "left as they are (outliers='remove' takes them out)"
+    )
     notes.append(f"{len(where)} single spikes in the {word}: {shown}{', …' if len(where) > SHOWN else ''}; {done}")
     if treat != "remove":
         return x

@@ -250,16 +250,15 @@ def _own_friction(options: Options, what: str, remedy: str) -> None:
 def _driven(system: DrivenRobot, options: Options) -> Plant:
     what = "a DrivenRobot"
     _no_momenta(options, what)
-    _no_wrench(options, what, "between wrench and inputs lie its gears; use disturbance=, or simulate the robot itself")
     _own_friction(options, what, "DrivenRobot(…, friction=True)")
-    flow = system.flow()
+    flow = system.flow(options.f_tip, options.frame, options.expressed_in)
     rest = np.zeros(len(flow.states) - 2 * system.n)
 
     def start(q: Array, qd: Array) -> Array:
         return np.concatenate((q, qd, rest))  # no current flows yet
 
     rates = flow.states[system.n : 2 * system.n]
-    return Plant(flow, system.n, rates, len(flow.inputs), start, _units(system.robot), system.robot)
+    return Plant(flow, system.n, rates, len(system.inputs), start, _units(system.robot), system.robot)
 
 
 def _flexible(system: FlexibleRobot, options: Options) -> Plant:

@@ -11,7 +11,7 @@ until it is within the tolerance.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -82,6 +82,15 @@ def to_joints(
     follow = _Follower(robot, course, law, frame, rows, positive("tolerance", tolerance, "m, rad"), limits)
     found, certificate = follow.best(None if q0 is None else vector("q0", q0, robot.n))
     return Certified(found if law is None else Along(found, law), certificate)
+
+
+class _Place(NamedTuple):
+    """A point of the path: s, the pose there, x′ and x″."""
+
+    s: float
+    T: Array
+    first: Array
+    second: Array
 
 
 class _Follower:
@@ -227,64 +236,65 @@ class _Follower:
             raise _Lost(InputError(words), float(s[k]))
 
     # ------------------------------------------------------------------------------------------------- the march
-    def rates(self, q: Array, s: float, second: bool = False) -> tuple[Array, Array, float]:
+    def rates(self, q: Array, at: _Place, second: bool = False) -> tuple[Array, Array, float]:
         """q′, q″ (if asked for) and how close to singular, at one state."""
-        T, V, A = self.target(np.array([s]))
         full = self.robot.jacobian(q, self.frame)
         J = full[self.rows]
         closeness = np.linalg.svd(unitless(self.robot, self.frame, full)[self.rows], compute_uv=False)[-1] / self.scale
         if closeness < NEAR:
-            words = f"the path passes a singularity {self.at(s, T[0])}"
             found = self.robot.singularities(q, self.frame, self.task).kinds
             kinds = f" ({', '.join(found)})" if found else ""
-            raise _Lost(SingularityError(f"{words}{kinds}: the joints cannot follow there"), s)
+            words = f"the path passes a singularity {self.at(at.s, at.T)}{kinds}: the joints cannot follow there"
+            raise _Lost(SingularityError(words), at.s)
         gram = J @ J.T
-        lam = np.linalg.solve(gram, V[0, self.rows])
+        lam = np.linalg.solve(gram, at.first[self.rows])
         qd = J.T @ lam
         if not second:
             return qd, qd, float(closeness)
         Jd = self.robot.jacobian_dot(q, qd, self.frame)[self.rows]
         free = Jd.T @ lam
-        wanted = A[0, self.rows] - Jd @ qd - J @ free
+        wanted = at.second[self.rows] - Jd @ qd - J @ free
         return qd, np.asarray(free + J.T @ np.linalg.solve(gram, wanted)), float(closeness)
 
-    def corrected(self, q: Array, s: float) -> Array:
-        T = self.target(np.array([s]))[0][0]
+    def corrected(self, q: Array, at: _Place) -> Array:
+        """The nearest posture that is on the path, by Newton's steps of least length."""
         for _ in range(CORRECTIONS):
             pose, full = self.robot.fk_jacobian(q, self.frame)
-            e, J = pose_error(pose, T)[self.rows], full[self.rows]
+            e, J = pose_error(pose, at.T)[self.rows], full[self.rows]
             step = J.T @ np.linalg.solve(J @ J.T, e)
             q = q + step
             if np.abs(step).max() < CORRECTED:
                 break
         return q
 
+    def places(self, s: Array) -> list[_Place]:
+        return [_Place(*row) for row in zip(s.tolist(), *self.target(s), strict=True)]
+
     def march(self, nodes: Array, q: Array) -> tuple[Array, Array, Array, float]:
         """q, q′, q″ at all nodes and the smallest closeness."""
-        q = self.corrected(q, 0.0)
-        Q: list[Array] = []
-        D: list[Array] = []
-        A: list[Array] = []
-        least = np.inf
-        for i, s in enumerate(nodes):
-            if i:
-                q = self.step(q, float(nodes[i - 1]), float(s), D[-1])
-            qd, qdd, closeness = self.rates(q, float(s), second=True)
+        here = self.places(nodes[:1])[0]
+        q = self.corrected(q, here)
+        qd, qdd, least = self.rates(q, here, second=True)
+        Q, D, A = [q], [qd], [qdd]
+        for a, b in zip(nodes[:-1].tolist(), nodes[1:].tolist(), strict=True):
+            q, here = self.step(q, a, b, D[-1])
+            qd, qdd, closeness = self.rates(q, here, second=True)
             least = min(least, closeness)
             Q.append(q)
             D.append(qd)
             A.append(qdd)
-        return np.array(Q), np.array(D), np.array(A), float(least)
+        return np.array(Q), np.array(D), np.array(A), least
 
-    def step(self, q: Array, a: float, b: float, qd: Array) -> Array:
+    def step(self, q: Array, a: float, b: float, qd: Array) -> tuple[Array, _Place]:
         """From one node to the next, in as many Runge–Kutta steps as keep the joints from leaping."""
         count = int(np.clip(np.ceil(np.abs(qd).max() * (b - a) / LEAP), 1, STEPS))
         h = (b - a) / count
+        on = self.places(np.linspace(a, b, 2 * count + 1))
         for k in range(count):
-            s = a + k * h
-            k1 = self.rates(q, s)[0]
-            k2 = self.rates(q + 0.5 * h * k1, s + 0.5 * h)[0]
-            k3 = self.rates(q + 0.5 * h * k2, s + 0.5 * h)[0]
-            k4 = self.rates(q + h * k3, min(s + h, b))[0]
-            q = self.corrected(q + (h / 6) * (k1 + 2 * k2 + 2 * k3 + k4), min(s + h, b))
-        return q
+            begin, middle, end = on[2 * k : 2 * k + 3]
+            k1 = self.rates(q, begin)[0]
+            k2 = self.rates(q + 0.5 * h * k1, middle)[0]
+            k3 = self.rates(q + 0.5 * h * k2, middle)[0]
+            k4 = self.rates(q + h * k3, end)[0]
+            q = self.corrected(q + (h / 6) * (k1 + 2 * k2 + 2 * k3 + k4), end)
+        return q, on[-1]
