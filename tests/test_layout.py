@@ -52,11 +52,13 @@ LATE = {
     "matplotlib": {
         "control/compare.py",
         "control/extras.py",
+        "identification/spectrum.py",
         "motion/workspace.py",
         "simulation/drawing.py",
         "trajectories/drawing.py",
     },
     "pyarrow": {"identification/formats.py", "simulation/write.py"},
+    "rosbags": {"identification/bag.py"},
     "scipy": {"control/extras.py", "motion/statics.py", "simulation/adaptive.py"},
     "llvmlite": {"compile/llvm.py", "compile/kernel.py"},
     "sympy": {"constrained/equations.py", "lagrange/symbols.py", "symbolic/expression.py", "symbolic/to_sympy.py"},

@@ -431,6 +431,24 @@ def test_impedance_has_the_mass_it_is_told():
         assert np.allclose(J @ qdd, mobility @ push[:2], atol=1e-9)
 
 
+def test_natural_impedance_is_passive():
+    """V = ½ ėᵀM_C ė + ½ eᵀKe falls by what the damper takes: V(0) − V(T) = ∫ ėᵀDė dt, the arm moving fast."""
+    arm = dl.load("planar-3r")
+    q0, qd0 = np.array([0.3, 0.6, -0.9]), np.array([2.0, -3.0, 4.0])
+    x_d = arm.fk(q0)[:2, 3] + [0.1, -0.2]
+    c = control.Impedance(arm, [200.0, 300.0], [15.0, 25.0], rows=("x", "y"))
+    r = run(robot_flow(arm), c, x_d, np.r_[q0, qd0], 5e-4, 1000)
+    q, qd = r.x[:, :3], r.x[:, 3:]
+    J = arm.jacobian(q)[:, :2]
+    M_C = np.linalg.inv(J @ np.linalg.solve(arm.mass_matrix(q), np.swapaxes(J, -1, -2)))
+    rate = np.einsum("tij,tj->ti", J, qd)
+    e = x_d - arm.fk(q)[:, :2, 3]
+    V = 0.5 * np.einsum("ti,tij,tj->t", rate, M_C, rate) + 0.5 * (e**2 @ [200.0, 300.0])
+    power = rate**2 @ [15.0, 25.0]
+    work = (power[0] + power[-1] + 4 * power[1:-1:2].sum() + 2 * power[2:-1:2].sum()) * 5e-4 / 3
+    assert V[0] - V[-1] == pytest.approx(work, rel=1e-6)
+
+
 def test_impedance_with_angles_feels_moments():
     """A moment about z turns a planar arm's tip by n / k."""
     arm = dl.load("planar-3r")

@@ -125,8 +125,8 @@ def test_residuals_have_their_derivatives():
 @pytest.mark.parametrize("name", ARMS)
 def test_planted_errors_are_found_from_poses(name):
     """All six of every joint are off; the robot found has the truth's forward kinematics everywhere. Parallel axes too
-    (ur10e, scara, planar-3r), where two DH parameters would lose their meaning. Four numbers per revolute joint, two per
-    prismatic one and six are identifiable (Everett, Driels & Mooring 1987)."""
+    (ur10e, scara, planar-3r), where two DH parameters would lose their meaning. Four numbers per revolute joint, two
+    per prismatic one and six are identifiable (Everett, Driels & Mooring 1987)."""
     robot = arm(name)
     truth = everywhere(robot)
     q = states(robot)
@@ -196,7 +196,7 @@ def test_one_point_touched_in_many_ways():
     truth = planted(robot, {b.joint: [0, 0, 0, 0, 0, x] for b, x in zip(robot.model.bodies, offsets, strict=True)})
     tool, place = dl.pose(xyz=(0.03, 0.0, 0.12)), np.array([0.45, 0.1, 0.3])
     rng = np.random.default_rng(1)
-    target = dl.pose(xyz=np.broadcast_to(place, (80, 3)), rpy=rng.uniform(-0.7, 0.7, (80, 3)) + [np.pi, 0, 0])
+    target = dl.pose(xyz=np.broadcast_to(place, (80, 3)), rpy=rng.uniform(-0.7, 0.7, (80, 3)) + np.array([np.pi, 0, 0]))
     solved = truth.ik(target @ dl.inverse(tool), tolerance=1e-12)
     q = solved.q[solved.converged]
     assert len(q) > 40
@@ -288,7 +288,8 @@ def test_left_out_corrections_stay_at_zero():
     robot = arm("panda")
     q = states(robot)
     truth = everywhere(robot)
-    found = calibrate(robot, Poses(q=q, T=truth.fk(q)), free=("origins", "panda_joint3:offset"), fixed=["panda_joint2:x"])
+    free = ("origins", "panda_joint3:offset")
+    found = calibrate(robot, Poses(q=q, T=truth.fk(q)), free=free, fixed=["panda_joint2:x"])
     assert "panda_joint2:x" not in found.names and not any(n.startswith(("base", "tool")) for n in found.names)
     assert "panda_joint1:offset" not in found.unidentifiable  # not asked for
     table = found.table()

@@ -85,7 +85,9 @@ def write_bag(path, log, stamps=True, order=None):
 
     store = get_typestore(Stores.ROS2_HUMBLE)
     types = store.types
-    kind, header, time = (types[x] for x in ("sensor_msgs/msg/JointState", "std_msgs/msg/Header", "builtin_interfaces/msg/Time"))
+    kind, header, time = (
+        types[x] for x in ("sensor_msgs/msg/JointState", "std_msgs/msg/Header", "builtin_interfaces/msg/Time")
+    )
     order = list(order or range(log.n))
     with Writer(path, version=9) as writer:
         connection = writer.add_connection("/joint_states", kind.__msgtype__, typestore=store)
@@ -202,7 +204,11 @@ def test_an_explicit_mapping_wins_and_is_checked(robot, log):
     mapping = {"t": "clock", "q": "measured {joint}", "tau": [f"T{k + 1}" for k in range(n)]}
     same(read_log(columns, robot, columns=mapping), log, 0)
     same(read_log(columns, robot, columns=mapping | {"tau": "T{i}"}), log, 0)
-    same(read_log(columns, robot, columns=mapping | {"tau": dict(zip(robot.joint_names, mapping["tau"], strict=True))}), log, 0)
+    same(
+        read_log(columns, robot, columns=mapping | {"tau": dict(zip(robot.joint_names, mapping["tau"], strict=True))}),
+        log,
+        0,
+    )
     bad = [
         ({"tau": ["T1"] * n}, InputError, "names a column twice"),
         ({"tau": ["T1", "T2"]}, InputError, r"columns\['tau'\] are 2, but the robot has 6 joints"),
@@ -452,7 +458,7 @@ def test_truncated_rows(robot, log, tmp_path):
     read = read_log(tmp_path / "inner.csv", robot)
     assert any("1 of 300 rows do not have 19 fields: lines 101 (" in n for n in read.notes)
     (tmp_path / "many.csv").write_text("\n".join([lines[0], *(line[:30] for line in lines[1:60]), *lines[60:]]))
-    with pytest.raises(InputError, match="59 of 300 rows do not have 19 fields"):
+    with pytest.raises(InputError, match="60 of 300 rows do not have 19 fields"):
         read_log(tmp_path / "many.csv", robot)
 
 
@@ -474,7 +480,9 @@ def test_torques_that_are_all_zero(robot, log, table):
 
 def test_a_joint_that_stands_still(robot, log, table):
     table["q"][:, 3] = 0.25
-    with pytest.raises(InputError, match=r"column 'q\[3\]' \(the position of 'joint4'\) is 0.25 in every row.*locked\(robot"):
+    with pytest.raises(
+        InputError, match=r"column 'q\[3\]' \(the position of 'joint4'\) is 0.25 in every row.*locked\(robot"
+    ):
         read_log(table, robot)
     assert any("kept, as asked" in n for n in read_log(table, robot, still="keep").notes)
     table["q"] = log.q
@@ -510,7 +518,9 @@ def test_wrong_joint_count(robot, log, table):
 
 def test_degrees_are_refused_unless_said(robot, log, table):
     degrees = table | {"q": np.degrees(log.q)}
-    with pytest.raises(InputError, match=r"the positions look like degrees: 'joint\d' lies between .*units=\{'q': 'deg'\}"):
+    with pytest.raises(
+        InputError, match=r"the positions look like degrees: 'joint\d' lies between .*units=\{'q': 'deg'\}"
+    ):
         read_log(degrees, robot)
     same(read_log(degrees | {"qd": np.degrees(log.qd)}, robot, units={"q": "deg"}), log, 1e-12)
     np.testing.assert_array_equal(read_log(degrees, robot, units={"q": "rad"}).q, degrees["q"])  # the user insists
@@ -536,7 +546,11 @@ def test_missing_columns(robot, log, table, tmp_path):
         ("empty.csv", b"", "the file is empty"),
         ("blank.csv", b"\n# nothing\n\n", "nothing in it but blank lines and comments"),
         ("header.csv", b"t,q1,q2\n", "a header but no row of numbers"),
-        ("letter.txt", b"Dear Sir,\nplease find\nattached\n", "not a log|no positions|do not have|no names|is not a number"),
+        (
+            "letter.txt",
+            b"Dear Sir,\nplease find\nattached\n",
+            "not a log|no positions|do not have|no names|is not a number",
+        ),
         ("song.mp3", b"ID3\x00\x01\x02\x00\xff\xfb\x90" * 100, "not a log: binary data"),
         ("torn.npz", b"PK\x03\x04 and then nothing", "archive|npz"),
         ("torn.npy", b"\x93NUMPY\x01\x00", "npy"),
@@ -597,7 +611,9 @@ def test_the_log_of_a_tx40_in_one_call():
     G[5, 4] = 32
     zero = [0, -np.pi / 2, np.pi / 2, 0, 0, 0]
     robot = dl.load(folder / "tx40_mdh_modified.urdf")
-    read = read_log(folder / "tx40_motor.npz", robot, columns={"q": "q_motor", "tau": "i_motor"}, coupling=G, offset=zero)
+    read = read_log(
+        folder / "tx40_motor.npz", robot, columns={"q": "q_motor", "tau": "i_motor"}, coupling=G, offset=zero
+    )
     raw = np.load(folder / "tx40_motor.npz")
     H = np.diag(N).astype(float)
     H[4, 5] = 32

@@ -272,7 +272,7 @@ def test_the_table_of_materials():
         (lambda: centre_of_mass([Balance((0, 0, 0), (0, 0, 1))]), "along gravity"),
         (lambda: centre_of_mass([Weighing([(0, 0, 0), (1, 0, 0)], [1.0, -2.0])]), "presses on its scales"),
         (lambda: cad([]), "list of Solid"),
-        (lambda: cad([Solid(Box((0.1, 0.1, 0.1)), "steel"), Solid(Sphere(1.0), "steel", hole=True)]), "more than there is"),
+        (lambda: cad([Solid(Box((0.1, 0.1, 0.1)), "steel"), Solid(Sphere(1.0), "steel", hole=True)]), "more than"),
         (lambda: cad([Solid(Box((0.1, 0.1, 0.1)), 1000.0, filled=1.5)]), "share of a solid"),
         (lambda: cad([Solid(Box((0.1, 0.1, 0.1)), 1000.0),
                       Solid(Sphere(0.05), 1000.0, dl.Origin((9, 0, 0)), hole=True)]), "outside the solids"),

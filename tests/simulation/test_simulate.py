@@ -355,7 +355,7 @@ def test_one_call_for_all_systems(method):
         (driven(), Q0, [2.0, 1.0], {"dt": 1e-4}),
         (driven(), Q0, [2.0, 1.0], {"dt": 1e-4, "f_tip": wrench}),
         (flexible, Q0, motion, {"dt": 2.5e-4}),
-        (spring, [0.3], None, {}),
+        (spring, [0.3], lambda t: [20.0 * np.sin(9.0 * t)], {}),
     ]
     for system, start, tau, options in cases:
         run = dl.simulate(system, q0=start, duration=0.2, tau=tau, method=method, rtol=1e-9, **options)
@@ -374,6 +374,16 @@ def test_constrained_run_shows_its_forces():
         assert run.multipliers.shape == (len(run), bar.k) and size > 0.1
         assert np.abs(motion.multipliers - run.multipliers).max() < 1e-5 * size
         assert run.closure_error.max() < off
+
+
+def test_a_wrench_on_a_constrained_system():
+    bar, q0 = four_bar()
+    f, tau = np.array([1.0, -5.0, 0.0, 0.0, 0.0, 0.3]), np.array([0.5] + [0.0] * (bar.n - 1))
+    step = 1e-5
+    run = dl.simulate(bar, q0=q0, duration=step, dt=step, tau=tau, f_tip=f)
+    qdd = bar.forward_dynamics(q0, np.zeros(bar.n), tau, f).qdd
+    free = bar.forward_dynamics(q0, np.zeros(bar.n), tau).qdd
+    assert np.abs(run.qd[-1] / step - qdd).max() < 1e-6 * np.abs(qdd).max() < 1e-6 * np.abs(qdd - free).max() * 10
 
 
 def test_a_lagrangian_system_under_constraints():

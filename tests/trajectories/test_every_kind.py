@@ -8,7 +8,7 @@ from motions import all_motions, inner
 
 from dalembert import trajectories as tr
 from dalembert.compile import compile_function
-from dalembert.trajectories.trajectory import sampled_extremes
+from dalembert.trajectories.trajectory import inside, sampled_extremes
 
 MOTIONS = all_motions()
 every = pytest.mark.parametrize("motion", MOTIONS.values(), ids=MOTIONS)
@@ -29,7 +29,9 @@ def test_rates_are_derivatives(motion):
 @every
 def test_extremes_are_never_exceeded_and_nearly_reached(motion):
     found = motion.limits()
-    t = np.sort(np.append(inner(motion, 5_000, 1e-9), inner(motion, 500)))
+    knots = motion.knots[np.isfinite(motion.knots)]
+    beside = inside(knots, np.array([0.0, 1.0])).reshape(-1)  # on both sides of every knot
+    t = np.concatenate([inner(motion, 5_000, 1e-9), beside])
     x, xd, xdd = motion(t)
     jerk = motion.jerk(t)
     assert (x >= found.lower - 1e-9).all() and (x <= found.upper + 1e-9).all()

@@ -3,9 +3,9 @@
     θ̇_m = G q̇,     B θ̇_m + J_m θ̈_m + τ_load = K_T i,     M(q) q̈ + c + g [+ friction] = Gᵀ E τ_load,
 
 so (M + Gᵀ E J_m G) q̈ = Gᵀ E (K_T i − B θ̇_m) − c − g. E holds what the gears pass on: 1 without losses, else η or
-1/η_b by the sign of the power τ_load θ̇_m, which depends on the motion sought. Exactly one motion agrees with its own E:
-with l = τ_load and φ(l) = E l, which rises with l, J_m⁻¹ l + (G M⁻¹ Gᵀ) φ(l) is strictly monotone. It is found in rounds,
-each with the signs of the last motion, from those without losses: at once for a single joint.
+1/η_b by the sign of the power τ_load θ̇_m, which depends on the motion sought. Exactly one motion agrees with its own
+E: with l = τ_load and φ(l) = E l, which rises with l, J_m⁻¹ l + (G M⁻¹ Gᵀ) φ(l) is strictly monotone. It is found in
+rounds, each with the signs of the last motion, from those without losses: at once for a single joint.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ OUTPUTS = ("supply_power", "mechanical_power", *LOSSES, *ENERGIES)
 ROTORS = ("reflected", "exact")
 # Of a torque: a motor that reaches it up to rounding reaches it.
 WITHIN = 1e-9
-# Rounds in which the directions of power through the gears settle: four were the most that a million states of arms with
-# up to seven joints needed, at η = 0.2. Where they do not settle, the gears are taken without losses.
+# Rounds in which the directions of power through the gears settle: four were the most that a million states of arms
+# with up to seven joints needed, η down to 0.2. Where they do not settle, the gears are taken without losses.
 ROUNDS = 6
 # Of the torques in play: a loss that is not less than zero by more than this is not negative but rounded.
 ROUNDED = 1e-12

@@ -84,9 +84,9 @@ class FlexibleMotion:
 class FlexibleRobot:
     """A robot with a spring in every joint.
 
-    `stiffness` K [N m/rad; N/m at a slide] and `damping` D [N m s/rad; N s/m] of the joints, `rotor_inertia` J_m [kg m²]
-    and `gear_ratio` N [–; rad/m] of the motors, below zero where they turn the other way: one number, or one per joint.
-    Rotors and ratios not given are the description's.
+    `stiffness` K [N m/rad; N/m at a slide] and `damping` D [N m s/rad; N s/m] of the joints, `rotor_inertia` J_m
+    [kg m²] and `gear_ratio` N [–; rad/m] of the motors, below zero where they turn the other way: one number, or one
+    per joint. Rotors and ratios not given are the description's.
     `reflected_inertia` is B = N² J_m. `friction`: the links' own friction and springs count. Inputs τ are on the
     joints' side, N times the motors' torques."""
 

@@ -24,8 +24,8 @@ Scalars = Sequence[Scalar]
 
 # Data sheets give K_T and K_m with two or three digits; SI units make them the same number.
 CONSTANTS_AGREE = 0.02
-# Of a current limit: a current that exceeds it by less is kept where it is, one that exceeds it by more is led back with
-# L/R. Without this slack an integrator would meet the full voltage again with every rounding below the limit.
+# Of a current limit: a current that exceeds it by less is kept where it is, one that exceeds it by more is led back
+# with L/R. Without this slack an integrator would meet the full voltage again with every rounding below the limit.
 SLACK = 1e-3
 
 
@@ -100,8 +100,8 @@ class DCMotor(Motor):
     `resistance` R [Ω], `torque_constant` K_T [N m/A], `back_emf` K_m [V s/rad] (K_T if not given), `inductance` L [H],
     `damping` B of the bearings [N m s/rad], `inertia` J_m of the rotor [kg m²], `max_voltage` [V], `max_current` [A].
     With L = 0 the current follows at once, i = (v − K_m θ̇_m)/R, and is no state (`reduced`). At the current limit the
-    supply lowers its voltage so that the current stays there, as far as its own ±`max_voltage` go: a motor driven faster
-    than that has a current beyond the limit, as a generator."""
+    supply lowers its voltage so that the current stays there, as far as its own ±`max_voltage` go: a motor driven
+    faster than that has a current beyond the limit, as a generator."""
 
     resistance: float
     torque_constant: float
@@ -174,8 +174,8 @@ class DCMotor(Motor):
         return [(self.voltage(state, w, u) - self.resistance * state[0] - self.K_m * w) / self.inductance]
 
     def voltage(self, state: Scalars, w: Scalar, u: Scalar) -> Scalar:
-        """What is applied to the armature [V]: u, where the current is at its limit no more than keeps it there or leads
-        it back, and in the end within what the supply has."""
+        """What is applied to the armature [V]: u, where the current is at its limit no more than keeps it there or
+        leads it back, and in the end within what the supply has."""
         v, bound = u, self.current_limit
         if bound < math.inf and self.inductance:
             i = state[0]

@@ -158,11 +158,9 @@ def remote(ratios: Sequence[float], pulleys: ArrayLike = 1.0) -> Transmission:
     N = [Gear(x).ratio for x in ratios]
     if not N:
         raise InputError("a Transmission needs at least one gear")
-    rho = finite("the ratios of pulleys", pulleys)
+    rho = finite("pulleys", pulleys)
     if rho.shape not in ((), (len(N) - 1,)):
-        raise InputError(
-            f"the ratios of pulleys have shape {rho.shape}; give one, or one for each of the first {len(N) - 1} joints"
-        )
+        raise InputError(f"pulleys has shape {rho.shape}; give one ratio, or one per joint but the last ({len(N) - 1})")
     G = np.eye(len(N))
     G[:, :-1] += np.tri(len(N), len(N) - 1, k=-1) * rho
     return Transmission(np.array(N)[:, None] * G)

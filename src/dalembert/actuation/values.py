@@ -21,8 +21,8 @@ def limit(owner: str, name: str, value: Any, unit: str) -> float:
 
 
 def per_joint(name: str, value: Any, robot: Robot, units: tuple[str, str], **bounds: Any) -> tuple[float, ...]:
-    """One number for each joint, or one for all of them, within the `bounds` of a `number`; `units` are those at a hinge
-    and at a slide."""
+    """One number for each joint, or one for all of them, within the `bounds` of a `number`; `units` are those at a
+    hinge and at a slide."""
     n = robot.n
     own = [units[c.kind == "prismatic"] for c in robot.model.coordinates]
     shown = " or ".join(sorted(set(own), key=own.index))

@@ -15,7 +15,7 @@ import click
 from dalembert import __version__
 from dalembert.errors import DalembertError
 
-COMMANDS = ("robots", "info", "dynamics", "equations", "convert", "export", "cache")
+COMMANDS = ("robots", "info", "dynamics", "equations", "identify", "convert", "export", "cache")
 
 
 class _Commands(click.Group):

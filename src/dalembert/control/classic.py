@@ -98,7 +98,7 @@ def bode_plot(system: Any, omega: ArrayLike | None = None, label: str = "") -> A
     """The Bode diagram as a matplotlib figure, with gain and phase margin marked where there are any."""
     w, magnitude, phase = frequency_response(system, omega)
     found = margins(system)
-    figure, (upper, lower) = pyplot().subplots(2, 1, sharex=True, figsize=(6, 5))
+    figure, (upper, lower) = pyplot().subplots(2, 1, sharex=True, figsize=(6, 5), layout="constrained")
     upper.loglog(w, magnitude, lw=1.4, label=label or None)
     turn = np.round((np.angle(np.exp(1j * phase[0])) - phase[0]) / (2 * np.pi)) * 2 * np.pi
     lower.semilogx(w, np.degrees(phase + turn), lw=1.4)
@@ -124,7 +124,7 @@ def bode_plot(system: Any, omega: ArrayLike | None = None, label: str = "") -> A
 def step_plot(system: Any, t: ArrayLike | None = None, ax: Any = None) -> Any:
     """The answer to a unit step, drawn."""
     if ax is None:
-        ax = pyplot().subplots(figsize=(6, 3.5))[1]
+        ax = pyplot().subplots(figsize=(6, 3.5), layout="constrained")[1]
     times = None if t is None else finite_array("t", t)
     found = python_control().step_response(_loop(system), times)
     ax.plot(found.time, np.squeeze(found.outputs), lw=1.4)

@@ -459,8 +459,8 @@ def _faults(layout: Layout) -> Iterator[str]:
     for i, (w, (a, b)) in enumerate(wires):
         for v, (c, d) in wires[i + 1 :]:
             if w.net != v.net and _along(a, b, c, d):
-                one, other = (f"{x.signal.source} → {x.signal.target}" for x in (w, v))
-                yield f"{one} and {other} run along each other"
+                first, second = (f"{x.signal.source} → {x.signal.target}" for x in (w, v))
+                yield f"{first} and {second} run along each other"
     texts = [*layout.labels, *layout.signs]
     for i, t in enumerate(texts):
         for node, box in layout.boxes.items():

@@ -192,7 +192,7 @@ class RootLocus:
         """Drawn by matplotlib: branches, poles ×, zeros ○, asymptotes, up to gains that show their shape."""
         plt = pyplot()
         if ax is None:
-            ax = plt.subplots(figsize=(6, 5))[1]
+            ax = plt.subplots(figsize=(6, 5), layout="constrained")[1]
         gains = self._gains() if K is None else finite_array("K", K)
         for branch in self.branches(gains).T:
             ax.plot(branch.real, branch.imag, lw=1.4)
@@ -214,4 +214,4 @@ class RootLocus:
         reach = 2 * max(float(np.abs(self.plant.poles).max(initial=1.0)), 1e-9)
         s = reach * cmath.exp(0.51j * math.pi)
         top = 1.0 / max(abs(complex(self.plant(s))), 1e-300)
-        return np.concatenate(([0.0], np.geomspace(top * 1e-5, top * 3, 1500)))
+        return np.concatenate(([0.0], np.geomspace(top * 1e-5, top, 1500)))

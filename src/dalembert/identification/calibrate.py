@@ -37,7 +37,8 @@ STILL = 1e-12  # [m, rad] of a step: smaller ones change nothing
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number of the problem: its name, its group, and where it stands: row and column of X, or an unknown's place."""
+    """One number of the problem: its name, its group, and where it stands: row and column of X, or an unknown's
+    place."""
 
     name: str
     group: str
@@ -61,9 +62,9 @@ def calibrate(
         measured ≈ base · fk(q) · tool
 
     `measurements`: one or several of `Poses`, `Points`, `Distances`, `SamePoint`. `free`: groups of corrections, of
-    "base" and "tool" (six each: where the robot and the target stand), "offsets" (of the joints' zeros) and "origins" (the
-    other five per joint), or single names; `fixed`: names to leave at zero. `base`: the robot's base in the measuring
-    system as far as it is known (found from measured positions if "base" is free, else the identity).
+    "base" and "tool" (six each: where the robot and the target stand), "offsets" (of the joints' zeros) and "origins"
+    (the other five per joint), or single names; `fixed`: names to leave at zero. `base`: the robot's base in the
+    measuring system as far as it is known (found from measured positions if "base" is free, else the identity).
     A correction whose column is spanned by those before it, but for a share `weak` of its length, is left at zero and
     named. A share `held_out` of the states is not used, but for the check.
     """
@@ -90,7 +91,8 @@ def calibrate(
     chosen, left = train.identifiable(before.x, wanted, tolerance)
     if len(before.r) < len(chosen):
         raise InputError(
-            f"{len(before.r)} measured numbers cannot determine {len(chosen)} corrections: measure more states, or free fewer"
+            f"{len(before.r)} measured numbers cannot determine {len(chosen)} corrections: measure more states, "
+            "or free fewer"
         )
     after = train.solved(before.x, chosen)
     while True:  # an arm off by millimetres may tell apart what the arm that fits cannot
@@ -175,7 +177,9 @@ class _Problem:
                 raise InputError(f"base must be one pose (4, 4), got shape {T.shape}")
             return replace(self, base=T)
         pairs = [
-            ((self.robot.fk(m.q, m.frame) @ m.tool)[:, :3, 3], m.places) for m in self.measurements if m.places is not None
+            ((self.robot.fk(m.q, m.frame) @ m.tool)[:, :3, 3], m.places)
+            for m in self.measurements
+            if m.places is not None
         ]
         if not free or not pairs or sum(len(a) for a, _ in pairs) < 3:
             return replace(self, base=np.eye(4))
@@ -265,7 +269,9 @@ class _Problem:
                 for _ in range(2):  # twice: what rounding left of the first pass goes in the second
                     rest -= np.outer(v, v @ rest)
         out = [k for k in range(len(wanted)) if k not in kept]
-        shares = np.linalg.lstsq(unit[:, kept], unit[:, out], rcond=None)[0] if kept and out else np.zeros((0, len(out)))
+        shares: Array = np.zeros((0, len(out)))
+        if kept and out:
+            shares = np.asarray(np.linalg.lstsq(unit[:, kept], unit[:, out], rcond=None)[0], float)
         names = [wanted[k].name for k in kept]
         reasons = {
             wanted[k].name: _reason(silent[k], shares[:, j], names, float(np.linalg.norm(rest[:, k])))
@@ -278,8 +284,9 @@ class _Problem:
         r, J = self.evaluated(x, chosen)
         if not chosen:
             return Fit(x, r, J, True, 0, 0.0, "nothing was free")
-        damping, message, done, iteration = 0.0, f"stopped after {ITERATIONS} iterations", False, 0
-        for iteration in range(1, ITERATIONS + 1):
+        damping, message, done, iterations = 0.0, f"stopped after {ITERATIONS} iterations", False, 0
+        while iterations < ITERATIONS:
+            iterations += 1
             size = np.linalg.norm(J, axis=0)
             size = np.where(size > 0, size, 1.0)
             A = np.vstack([J / size, np.sqrt(damping) * np.eye(len(chosen))])
@@ -299,7 +306,7 @@ class _Problem:
                     message = "stopped: no step makes the residual smaller"
                     done = _slope(r, J) < 1e-6
                     break
-        return Fit(x, r, J, done, iteration, _slope(r, J), message)
+        return Fit(x, r, J, done, iterations, _slope(r, J), message)
 
 
 def _slope(r: Array, J: Array) -> float:
@@ -346,7 +353,8 @@ def _kernel(robot: Robot, frame: str) -> Kernel:
         return T.matrix(), J
 
     shapes = [(model.n,), (rows, 6), (4, 4), (4, 4)]
-    return compile_function(function, shapes, [(4, 4), (6, 6 * rows)], "corrected_pose", arguments=("q", "X", "base", "tool"))
+    names = ("q", "X", "base", "tool")
+    return compile_function(function, shapes, [(4, 4), (6, 6 * rows)], "corrected_pose", arguments=names)
 
 
 def _as_pose(T: Any) -> Pose:

@@ -31,12 +31,13 @@ class Fit:
 class Calibration:
     """What a calibration found: measured ≈ base · robot.fk(q) · tool.
 
-    `robot`: corrected; `names`, `values` [m, rad] and `covariance` of the corrections, in the axes of each joint's frame, at
-    its origin; `unidentifiable`: the others, left at zero, each with the reason. `base` (4, 4): the robot's base in the
-    measuring system; `tools`: each measurement's target in its frame; `targets`: anchors and touched points found.
-    `before`: errors of the arm as described, mounted where it fits best; `after`; and the same for states held out.
-    `noise_ratio`: the residual by what sigma promises, 1 if the model and sigma are right. `condition`: of the
-    Jacobian, columns of equal length. `slope`: the largest cosine between residual and a column, 0 at the minimum."""
+    `robot`: corrected; `names`, `values` [m, rad] and `covariance` of the corrections, in the axes of each joint's
+    frame, at its origin; `unidentifiable`: the others, left at zero, each with the reason. `base` (4, 4): the robot's
+    base in the measuring system; `tools`: each measurement's target in its frame; `targets`: anchors and touched
+    points found. `before`: errors of the arm as described, mounted where it fits best; `after`; and the same for
+    states held out. `noise_ratio`: the residual by what sigma promises, 1 if the model and sigma are right.
+    `condition`: of the Jacobian, columns of equal length. `slope`: the largest cosine between residual and a column, 0
+    at the minimum."""
 
     robot: Robot
     nominal: Robot

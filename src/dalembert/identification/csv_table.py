@@ -133,7 +133,7 @@ def _numbers(
     if broken:
         _tell_broken(path, broken, width, rows, notes)
     if not kept:
-        raise InputError(f"{path}: there is no whole row of numbers in it")
+        raise InputError(f"{path}: not a log: there is no whole row of numbers in it")
     return np.array(kept, float), np.array(places)
 
 

@@ -195,21 +195,20 @@ def units(v: View) -> tuple[list[Finding], Array]:
     common = float(np.exp(np.median(np.log(size[told]))))
     if 300 < common < 3000:
         text = f"the torques are about {common:.3g} times the model's: they look like mN m"
-        return [Finding("error", "units", None, text, common, "read the log with units={'tau': 'mNm'}")], np.full(
-            n, 1000.0
-        )
+        milli = Finding("error", "units", None, text, common, "read the log with units={'tau': 'mNm'}")
+        return [milli], np.full(n, 1000.0)
     found, divide = [], np.ones(n)
     gears = {joint.name: joint.drive.gear_ratio for joint in v.robot.description.joints}
-    for j in np.flatnonzero(told & ((size > 6) | (size < 1 / 6)) & ((raw > 4) | (raw < 1 / 4))):
+    for j in np.flatnonzero(told & ((size > 6) | (size < 1 / 6)) & ((raw > 4) | (raw < 1 / 4))).tolist():
         joint, N = v.samples.joints[j], abs(gears.get(v.samples.joints[j], 1.0))
         text = f"the torque of {joint!r} is {size[j]:.3g} times the model's"
         if size[j] < 1 and N > 1 and 0.4 < size[j] * N < 2.5:
             text += f": it looks like the motor's, before the gear of {N:g}"
         elif size[j] < 1:
             text += f": it looks like the motor's, before a gear of about {1 / size[j]:.2g}, or like a current"
-        grave, how = ("error", "see ratio=, torque_constant= and units=") if size[j] < 1 else (
-            "warning", "does it carry a load that the model lacks? else see units="
-        )  # fmt: skip
+        grave, how = "error", "see ratio=, torque_constant= and units="
+        if size[j] > 1:
+            grave, how = "warning", "does it carry a load that the model lacks? else see units="
         found.append(Finding(grave, "units", joint, text, float(size[j]), how))
         divide[j] = size[j]
     return found, divide

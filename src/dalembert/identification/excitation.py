@@ -24,8 +24,8 @@ Array = NDArray[np.float64]
 class Certificate:
     """The limits, recomputed on a grid of `points` over one period, ten times finer than the one that was optimised on.
 
-    position, velocity, acceleration, torque (n,): the largest share of each joint's range that is used, 0 where there is
-    no limit; `clearance` [m]: how far each half space is kept away from. `feasible`: all shares ≤ 1 − margin, all
+    position, velocity, acceleration, torque (n,): the largest share of each joint's range that is used, 0 where there
+    is no limit; `clearance` [m]: how far each half space is kept away from. `feasible`: all shares ≤ 1 − margin, all
     clearances ≥ 0."""
 
     feasible: bool
@@ -87,7 +87,9 @@ class Excitation:
         f = positive("rate", rate, "Hz")
         steps = round(self.duration * f)
         if steps < 1 or abs(steps - self.duration * f) > 1e-6 * steps:
-            raise InputError(f"a duration of {self.duration:g} s is no whole number of steps at {f:g} Hz; take another rate")
+            raise InputError(
+                f"a duration of {self.duration:g} s is no whole number of steps at {f:g} Hz; take another rate"
+            )
         t = np.arange(steps + 1) / f
         q, qd, qdd = self.motion(t)
         return {"t": t, "q": q, "qd": qd, "qdd": qdd, "tau": self.robot.inverse_dynamics(q, qd, qdd, friction=True)}

@@ -2,8 +2,8 @@
 Fourier series, with exact gradients.
 
 The gradient goes backwards. With A the weighted regressor of all samples and F = ∂f/∂W, df = 2 tr(F Aᵀ dA), so that
-V = 2 A F is what every entry of the regressor weighs; then one compiled kernel gives ∂(V·Y + w·τ + u·h)/∂(q, q̇, q̈) per
-sample (reverse mode: one sweep, whatever the number of columns), and the series' linear map gives the rest.
+V = 2 A F is what every entry of the regressor weighs; then one compiled kernel gives ∂(V·Y + w·τ + u·h)/∂(q, q̇, q̈)
+per sample (reverse mode: one sweep, whatever the number of columns), and the series' linear map gives the rest.
 """
 
 from __future__ import annotations
@@ -124,7 +124,13 @@ class Problem:
                 extra = every[k - inertial]
                 members.setdefault((extra.of, extra.kind), []).append((at, extra))
         groups = [
-            Group(np.array([at for at, _ in m]), np.array([x.e for _, x in m]), of, kind, np.array([x.width for _, x in m]))
+            Group(
+                np.array([at for at, _ in m], np.int64),
+                np.array([x.e for _, x in m]),
+                of,
+                kind,
+                np.array([x.width for _, x in m]),
+            )
             for (of, kind), m in members.items()
         ]
         return [k for k in places if k < inertial], groups

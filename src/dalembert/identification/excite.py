@@ -75,15 +75,15 @@ def excite(
 ) -> Excitation:
     """A Fourier series with `harmonics` of `base_frequency` [Hz] per joint, optimal for identifying the robot.
 
-    `duration` [s]: whole periods; the period is 1/base_frequency, 10 s if neither is given, the duration if only that is.
-    Limits: the robot's (`robot.limits`), or `position` (lower, upper), `velocity`, `acceleration`, `torque`, a number or
-    one per joint; `workspace`: half spaces for frames. A share `margin` of every range is kept free.
+    `duration` [s]: whole periods; the period is 1/base_frequency, 10 s if neither is given, the duration if only that
+    is. Limits: the robot's (`robot.limits`), or `position` (lower, upper), `velocity`, `acceleration`, `torque`, a
+    number or one per joint; `workspace`: half spaces for frames. A share `margin` of every range is kept free.
     `criterion`: "condition", the condition number of the base regressor, columns of equal length; or "d-optimal", the
     volume of the confidence ellipsoid. `friction`, `rotor` say which columns are identified, or `columns` does.
     `noise` (n,): of the torques, 1/weight of a joint's rows (its torque limit, or one, if not given).
     `at_rest`: rates and accelerations vanish at the start, so that a controller can begin there.
-    The search ends after so many `starts`, or `seconds`: with the same seed, and seconds enough, it gives the same motion.
-    """
+    The search ends after so many `starts`, or `seconds`: with the same seed, and seconds enough, it gives the same
+    motion. """
     clock = Clock(positive("seconds", seconds))
     say = progress or (lambda sentence: None)
     _whole("starts", starts, 1)
@@ -141,8 +141,8 @@ def _search(
         message = f"stopped by the clock after {clock.seconds:g} s, in start {made} of {starts}"
     if not found:
         raise InputError(
-            f"{clock.seconds:g} s were over before the first motion was found (kernels are compiled once and then kept): "
-            "give more seconds"
+            f"{clock.seconds:g} s were over before the first motion was found (kernels are compiled once and then "
+            "kept): give more seconds"
         )
     return min(found, key=lambda x: x.merit), first, made, message
 

@@ -47,10 +47,10 @@ def smoothed(x: Array, step: float, cutoff: float, order: int, derivatives: Sequ
     return found
 
 
-def settling(cutoff: float, step: float) -> int:
-    """Samples after which the ends of a signal are forgotten to a hundredth: the slowest pole of an order-four filter
-    decays as exp(−2.4 f t)."""
-    return round(2.0 / (cutoff * step)) if np.isfinite(cutoff) else 2
+def settling(cutoff: float, step: float, order: int) -> int:
+    """Samples after which the ends of a signal are forgotten to a hundredth: the slowest pole decays as
+    exp(−2π f t sin(π/2n))."""
+    return round(4.6 / (2 * np.pi * np.sin(np.pi / (2 * order)) * cutoff * step)) if np.isfinite(cutoff) else 2
 
 
 def central(x: Array, step: float) -> Array:
@@ -59,8 +59,10 @@ def central(x: Array, step: float) -> Array:
 
 
 def half_window(cutoff: float, rate: float, degree: int) -> int:
-    """Samples on each side of a local polynomial whose −3 dB point lies at the cut-off (Schafer 2011, eq. 12)."""
-    return max(degree // 2 + 1, round(((degree + 1) * rate / (2 * cutoff) + 4.6) / 3.2))
+    """Samples on each side of a local polynomial whose −3 dB point lies at the cut-off (Schafer 2011, eq. 12). In the
+    middle of its window a polynomial of odd degree is worth one less."""
+    even = 2 * (degree // 2)
+    return max(degree // 2 + 1, round(((even + 1) * rate / (2 * cutoff) + 4.6) / 3.2))
 
 
 def local_polynomial(x: Array, step: float, half: int, degree: int) -> list[Array]:
@@ -86,6 +88,17 @@ def harmonics(t: Array, period: float, count: int, times: int = 0) -> Array:
     return np.concatenate(
         [np.full((len(t), 1), float(times == 0)), scale * np.cos(phase), scale * np.sin(phase)], axis=1
     )
+
+
+def harmonic_fit(t: Array, x: Array, period: float, count: int) -> Array:
+    """The coefficients (2·count + 1, k) of harmonics that come nearest to x (N, k). Over whole periods harmonics are
+    nearly orthogonal, so that the normal equations are as good as any; rows are taken in blocks."""
+    A, b = np.zeros((2 * count + 1, 2 * count + 1)), np.zeros((2 * count + 1, x.shape[1]))
+    for first in range(0, len(t), 4096):
+        basis = harmonics(t[first : first + 4096], period, count)
+        A += basis.T @ basis
+        b += basis.T @ x[first : first + 4096]
+    return np.asarray(np.linalg.solve(A, b))
 
 
 def find_period(q: Array, step: float, tolerance: float = 0.02) -> float | None:

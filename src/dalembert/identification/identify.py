@@ -151,7 +151,7 @@ def identify(
     method: str = "weighted",
     physical: str | None = "sdp",
     near: Mapping[str, float] | Robot | None = None,
-    parallel: int | str = "auto",
+    parallel: int | str = 1,
     prior: float = 0.0,
     **preparation: Any,
 ) -> Identification:

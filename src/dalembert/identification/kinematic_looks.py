@@ -94,7 +94,7 @@ def rates(log: Log, step: float, cutoff: float) -> list[Finding]:
     band = min(cutoff, 0.4 / step)
     _, derived = filters.smoothed(log.q[piece], step, band, 4, (0, 1))
     (recorded,) = filters.smoothed(log.qd[piece], step, band, 4)
-    trim = min(filters.settling(band, step), len(derived) // 4)
+    trim = min(filters.settling(band, step, 4), len(derived) // 4)
     inner = slice(trim, len(derived) - trim)
     found = []
     for j, joint in enumerate(log.joints):

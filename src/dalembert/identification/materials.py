@@ -1,8 +1,8 @@
 """Densities of what robots are made of: one row per material, with the source.
 
-Alloys are those of the usual grades, wrought and fully dense; plastics are solid, so that a printed part needs its share of
-infill; composites depend on how they were laid. `spread` is what the density of another batch or grade may differ by.
-"""
+Alloys are those of the usual grades, wrought and fully dense; plastics are solid, so that a printed part needs its
+share of infill; composites depend on how they were laid. `spread` is what the density of another batch or grade may
+differ by. """
 
 from __future__ import annotations
 
@@ -41,9 +41,11 @@ MATERIALS: dict[str, Material] = {
     "tungsten": Material(19250.0, "pure tungsten; heavy alloys are 17000 to 18500", 0.005, _CRC),
     "neodymium magnet": Material(7500.0, "sintered NdFeB", 0.02, "MMPA Standard 0100-00, typical properties"),
     "carbon fibre laminate": Material(
-        1570.0, "epoxy with 60 % of its volume standard carbon fibre: 0.6 · 1780 + 0.4 · 1250", 0.04,
+        1570.0,
+        "epoxy with 60 % of its volume standard carbon fibre: 0.6 · 1780 + 0.4 · 1250",
+        0.04,
         "rule of mixtures with the fibre's and resin's data sheets",
-    ),  # fmt: skip
+    ),
     "glass fibre laminate": Material(1850.0, "FR-4 circuit boards", 0.03, "NEMA LI 1, grade FR-4, typical"),
     "pla": Material(1240.0, "polylactide, solid", 0.01, "NatureWorks Ingeo 4043D data sheet"),
     "abs": Material(1040.0, "acrylonitrile butadiene styrene, solid", 0.02, "Stratasys ABS-M30 data sheet"),
@@ -56,7 +58,7 @@ MATERIALS: dict[str, Material] = {
     "acrylic": Material(1190.0, "polymethyl methacrylate", 0.01, "Plexiglas GS data sheet"),
     "polyethylene": Material(950.0, "high-density polyethylene", 0.02, "ISO 17855-1, designation by density"),
     "ptfe": Material(2160.0, "polytetrafluoroethylene", 0.02, "Teflon PTFE properties handbook"),
-}  # fmt: skip
+}
 
 
 def material(name: str) -> Material:

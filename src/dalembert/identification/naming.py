@@ -49,7 +49,7 @@ WORDS: dict[str, frozenset[str]] = {
     "nsec": frozenset(["nsec", "nsecs", "nanosec", "nanosecs", "nanoseconds"]),
 }
 # The order in which words are looked for: "joint position error" is no position, "joint velocity" no joint.
-PRIORITY = ("commanded", "qdd", "qd", "current", "tau", "nsec", "t", "sec", "q")
+PRIORITY = ("commanded", "qdd", "qd", "current", "tau", "nsec", "sec", "t", "q")
 # Units as people write them after a name, as the unit tables of `units` call them.
 WRITTEN = {
     "rad": "rad", "deg": "deg", "°": "deg", "degree": "deg", "degrees": "deg", "m": "m", "mm": "mm",
@@ -90,7 +90,7 @@ def meaning(table: Table, joints: Sequence[str], columns: Mapping[str, Any] | No
     for group, wanted in given.items():
         if wanted is not None:
             places[group] = _chosen(table, group, wanted, joints)
-    found, hints, aside = _by_name(table, joints)
+    found, hints, aside = _by_name(table, joints, tuple(given))
     for group in GROUPS:
         if group not in given and group in found:
             places[group] = _ordered(table, group, found[group], joints)
@@ -209,8 +209,11 @@ def without_unit(name: str) -> tuple[str, str | None]:
     return name, None
 
 
-def _by_name(table: Table, joints: Sequence[str]) -> tuple[dict[str, dict[int | str, int]], dict[int, str], list[int]]:
-    """Per group: joint (a number, or a name of the robot's) → place; units by place; columns that mean nothing."""
+def _by_name(
+    table: Table, joints: Sequence[str], given: Sequence[str]
+) -> tuple[dict[str, dict[int | str, int]], dict[int, str], list[int]]:
+    """Per group that is not given: joint (a number, or a name of the robot's) → place; units by place; columns that
+    mean nothing."""
     found: dict[str, dict[int | str, int]] = {}
     hints: dict[int, str] = {}
     aside: list[int] = []
@@ -220,23 +223,32 @@ def _by_name(table: Table, joints: Sequence[str]) -> tuple[dict[str, dict[int | 
     for k, column in enumerate(table.names):
         stem, unit = without_unit(column)
         unit = unit or WRITTEN.get(table.units.get(column, "").lower())
-        group, key = _what(tokens(stem), known)
+        words = tokens(stem)
+        group, key = _what(words, known)
+        if group == "t" and key is not None and "t" in words:  # T1 is no time
+            group = None
         if group == "current":
             group, unit = "tau current", unit or "A"
         if group is None or group in ("commanded", "qdd") or (group not in ("t", "sec", "nsec") and key is None):
             aside.append(k)
             continue
-        key = group if group in ("sec", "nsec") else 0 if group == "t" else key
-        group = "t" if group in ("sec", "nsec") else group
+        if group in ("sec", "nsec", "t"):
+            group, key = "t", group
         if unit is not None:
             hints[k] = unit
+        if group.split()[0] in given:
+            continue
+        assert key is not None
         if key in found.get(group, {}):
-            first = table.names[found[group][key]]  # type: ignore[index]
+            first = table.names[found[group][key]]
             raise InputError(
                 f"{table.source}: both {first!r} and {column!r} look like the {CALLED[group.split()[0]]} of "
                 f"{'the log' if group == 't' else f'joint {key!r}'}: say which with columns={{{group.split()[0]!r}: …}}"
             )
-        found.setdefault(group, {})[key] = k  # type: ignore[index]
+        found.setdefault(group, {})[key] = k
+    times = found.get("t", {})
+    if set(times) == {"nsec"}:
+        hints.setdefault(times["nsec"], "ns")
     currents = found.pop("tau current", None)
     if currents is not None:
         if "tau" in found:
@@ -274,7 +286,7 @@ def _ordered(table: Table, group: str, by_joint: dict[int | str, int], joints: S
     if group == "t":
         if "sec" in by_joint and "nsec" in by_joint:
             return by_joint["sec"], by_joint["nsec"]
-        return (next(iter(by_joint.values())),)
+        return (by_joint["t"] if "t" in by_joint else next(iter(by_joint.values())),)
     n = len(joints)
     named = [j for j in joints if j in by_joint]
     if named:
@@ -305,7 +317,8 @@ def _ordered(table: Table, group: str, by_joint: dict[int | str, int], joints: S
 
 def _ignored(table: Table, group: str, by_joint: Mapping[Any, int], used: Sequence[int]) -> list[str]:
     left = [table.names[k] for k in by_joint.values() if k not in used]
-    return [f"not joints of this robot, left out: {', '.join(repr(x) for x in left[:6])}"] if left else []
+    what = "other times" if group == "t" else "not joints of this robot"
+    return [f"{what}, left out: {', '.join(repr(x) for x in left[:6])}"] if left else []
 
 
 def _units(table: Table, places: Mapping[str, tuple[int, ...]], hints: Mapping[int, str]) -> dict[str, str]:

@@ -59,8 +59,8 @@ def _amplitude(value: Any) -> float:
 # --------------------------------------------------------------------------------------------------- pendulums
 @dataclass(frozen=True)
 class Moment:
-    """The moment of inertia about the line through the centre of mass along `direction` (in the part's axes), its standard
-    deviation, and the moment about the axis of the test, which is parallel to it."""
+    """The moment of inertia about the line through the centre of mass along `direction` (in the part's axes), its
+    standard deviation, and the moment about the axis of the test, which is parallel to it."""
 
     direction: tuple[float, float, float]
     value: float
@@ -79,8 +79,8 @@ def pendulum(
 ) -> Moment:
     """A part that swings as a compound pendulum about a horizontal axis, `distance` d from its centre of mass.
 
-    I = m g d (T/2π)² a², with a = agm(1, cos ½θ₀) for an amplitude θ₀ [rad]: T = 2π √(I/mgd)/a exactly. About the parallel
-    axis through the centre of mass I − m d². Short distances lose fewer digits in that difference; the
+    I = m g d (T/2π)² a², with a = agm(1, cos ½θ₀) for an amplitude θ₀ [rad]: T = 2π √(I/mgd)/a exactly. About the
+    parallel axis through the centre of mass I − m d². Short distances lose fewer digits in that difference; the
     period is least, and d then matters least, at d = √(I_c/m)."""
     (m, sm), (d, sd), (T, sT) = (
         _measured("mass", mass, "kg"), _measured("distance", distance, "m"), _measured("period", period, "s"),
@@ -121,7 +121,8 @@ def suspension(
     gravity: float = GRAVITY,
     platform: tuple[float, float] | None = None,
 ) -> Moment:
-    """A part hung on two (bifilar) or three (trifilar) equal wires that turns about the vertical through its centre of mass.
+    """A part hung on two (bifilar) or three (trifilar) equal wires that turns about the vertical through its centre of
+    mass.
 
     Wires of `length` L are fixed at radii `top` R and `bottom` r from that vertical: I = m g R r T²/(4π² h) with
     h = √(L² − (R − r)²). For an amplitude θ₀ [rad] the period's exact integral over the swing is solved for I: the part
@@ -178,8 +179,8 @@ def _suspended(I: float, M: float, Rr: float, h: float, theta: float, T: float, 
 # ------------------------------------------------------------------------------------------------- full tensor
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A part's `inertial`, in the part's axes; `covariance` (6, 6) of its (ixx, ixy, ixz, iyy, iyz, izz) about the centre of
-    mass; `residuals` of the moments [kg m²]; `verdict`: "feasible", or why no body has such an inertia."""
+    """A part's `inertial`, in the part's axes; `covariance` (6, 6) of its (ixx, ixy, ixz, iyy, iyz, izz) about the
+    centre of mass; `residuals` of the moments [kg m²]; `verdict`: "feasible", or why no body has such an inertia."""
 
     inertial: Inertial
     covariance: Array
@@ -193,8 +194,8 @@ class Part:
 
 
 def tensor(mass: float, com: ArrayLike, moments: Sequence[Moment]) -> Part:
-    """The inertia tensor of a part from moments about six or more directions: uᵀ I u = I_u, by least squares, weighted by
-    the moments' standard deviations if all have one."""
+    """The inertia tensor of a part from moments about six or more directions: uᵀ I u = I_u, by least squares, weighted
+    by the moments' standard deviations if all have one."""
     kilograms = positive("mass", mass, "kg")
     centre = array("com", com)
     if centre.shape != (3,):
@@ -210,8 +211,8 @@ def tensor(mass: float, com: ArrayLike, moments: Sequence[Moment]) -> Part:
     rank = int(np.linalg.matrix_rank(A, tol=1e-6))
     if rank < 6:
         raise InputError(
-            f"these {len(moments)} directions determine {rank} of the six numbers of an inertia tensor: measure about six "
-            "that lie on no common cone, such as x, y, z and the bisectors (1,1,0), (1,0,1), (0,1,1)"
+            f"these {len(moments)} directions determine {rank} of the six numbers of an inertia tensor: measure about "
+            "six that lie on no common cone, such as x, y, z and the bisectors (1,1,0), (1,0,1), (0,1,1)"
         )
     six = np.linalg.lstsq(A * w[:, None], value * w, rcond=None)[0]
     residuals = value - A @ six
@@ -227,7 +228,7 @@ def tensor(mass: float, com: ArrayLike, moments: Sequence[Moment]) -> Part:
     }
     return Part(
         Inertial(kilograms, (xx, xy, xz, yy, yz, zz), Origin((x, y, z))),
-        scale * inverse,
+        np.asarray(scale * inverse, float),
         residuals,
         words[verdict(six.tolist(), kilograms)],
     )
@@ -237,7 +238,8 @@ def tensor(mass: float, com: ArrayLike, moments: Sequence[Moment]) -> Part:
 @dataclass(frozen=True, eq=False)
 class Weighing:
     """A part that rests on scales: `points` (k, 3) where it touches them, their `readings` (k,) [kg], and `down`, where
-    gravity pulls, all in the part's axes. One point is a part that hangs, or balances on a tip. `sigma` [kg] of a scale."""
+    gravity pulls, all in the part's axes. One point is a part that hangs, or balances on a tip. `sigma` [kg] of a
+    scale."""
 
     points: Any
     readings: Any
@@ -269,8 +271,8 @@ def centre_of_mass(tests: Sequence[Weighing | Balance]) -> Centre:
     """The centre of mass from weighing and balancing in two or more positions, by least squares.
 
     On scales the reactions' centre p̄ = Σ Fᵢ pᵢ/Σ Fᵢ is below the centre of mass, (c − p̄) × down = 0; on an edge
-    (c − p) · (edge × down) = 0. Every test counts the same. The covariance is that of the scales, or of the residuals where those
-    are larger."""
+    (c − p) · (edge × down) = 0. Every test counts the same. The covariance is that of the scales, or of the residuals
+    where those are larger."""
     rows: list[Array] = []
     sides: list[float] = []
     blocks: list[Array] = []
@@ -298,8 +300,8 @@ def centre_of_mass(tests: Sequence[Weighing | Balance]) -> Centre:
     s = np.linalg.svd(A, compute_uv=False) if len(A) else np.zeros(0)
     if len(A) < 3 or s[-1] < 1e-3 * s[0]:
         raise InputError(
-            "these tests leave a line on which the centre of mass may be anywhere: weigh or balance the part once more, "
-            "tilted, with another direction of gravity in its axes"
+            "these tests leave a line on which the centre of mass may be anywhere: weigh or balance the part once "
+            "more, tilted, with another direction of gravity in its axes"
         )
     b = np.array(sides)
     com = np.linalg.lstsq(A, b, rcond=None)[0]
@@ -322,7 +324,9 @@ def _weighed(test: Weighing) -> tuple[Array, float, Array, Array]:
     """(centre of the reactions, total, its covariance from the scales' sigma, down)."""
     p, F = np.atleast_2d(array("points", test.points)), np.atleast_1d(array("readings", test.readings))
     if p.ndim != 2 or p.shape[1] != 3 or F.shape != (len(p),):
-        raise InputError(f"points has shape {p.shape} and readings {F.shape}; give (k, 3) and (k,), one reading per point")
+        raise InputError(
+            f"points has shape {p.shape} and readings {F.shape}; give (k, 3) and (k,), one reading per point"
+        )
     total = float(F.sum())
     if not total > 0 or (F < 0).any():
         raise InputError(f"the readings are {F.tolist()} kg; a part presses on its scales, and weighs something")
@@ -335,9 +339,9 @@ def _weighed(test: Weighing) -> tuple[Array, float, Array, Array]:
 # --------------------------------------------------------------------------------------------------------- CAD
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """A piece of a part: a shape (Box, Cylinder, Sphere, Capsule, Mesh file) or (vertices, faces) of a closed mesh, of a
-    material by name or density [kg/m³], at its `origin` in the part. `filled`: the share that is material, of a printed
-    part. A `hole` is taken away: its material is what it is cut from."""
+    """A piece of a part: a shape (Box, Cylinder, Sphere, Capsule, Mesh file) or (vertices, faces) of a closed mesh, of
+    a material by name or density [kg/m³], at its `origin` in the part. `filled`: the share that is material, of a
+    printed part. A `hole` is taken away: its material is what it is cut from."""
 
     shape: Geometry | tuple[Any, Any]
     material: str | float
@@ -368,7 +372,8 @@ class Solid:
 
 
 def cad(solids: Sequence[Solid], *, mass: float | None = None) -> Inertial:
-    """The inertial of a part drawn as solids. If the part was weighed, `mass` [kg] corrects all densities by one factor."""
+    """The inertial of a part drawn as solids. If the part was weighed, `mass` [kg] corrects all densities by one
+    factor."""
     if not solids or not all(isinstance(s, Solid) for s in solids):
         raise InputError("a part is a list of Solid(shape, material)")
     whole = mass_of.combine(*(s.inertia() for s in solids if not s.hole))
@@ -396,7 +401,8 @@ def with_parts(robot: Robot, inertials: Mapping[str, Inertial]) -> Robot:
         if name not in links:
             raise unknown("link", name, links)
         if not isinstance(value, Inertial):
-            raise InputError(f"the inertial of {name!r} is a {type(value).__name__}, where a dalembert.Inertial is needed")
+            got = type(value).__name__
+            raise InputError(f"the inertial of {name!r} is a {got}, where a dalembert.Inertial is needed")
     changed = tuple(
         replace(link, inertial=inertials[link.name]) if link.name in inertials else link
         for link in robot.description.links

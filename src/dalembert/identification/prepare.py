@@ -145,7 +145,7 @@ def preparation(
     notes += [why] if why else []
     if method == "fourier":
         return _fourier(log, longest, step, found, period, decimate, notes)
-    trim = filters.settling(found.cutoff, step)
+    trim = filters.settling(found.cutoff, step, order)
     tasks = [
         _Task(log.q[p], log.tau[p], log.qd[p] if with_rates and log.qd is not None else None, step, found.cutoff, order)
         for p in parts
@@ -254,14 +254,14 @@ def _use_rates(log: Log, piece: slice, step: float, found: Spectra, derivatives:
         return False, None
     if derivatives == "velocity":
         return True, "rates as recorded, accelerations from them"
-    band = min(found.cutoff, 0.4 / step)
+    band = min(found.cutoff, 3 * found.motion, 0.4 / step)  # where the motion is, and little noise
     _, rates = filters.smoothed(log.q[piece], step, band, 4, (0, 1))
     (recorded,) = filters.smoothed(log.qd[piece], step, band, 4)
     off = np.linalg.norm(recorded - rates, axis=0) / np.maximum(np.linalg.norm(rates, axis=0), 1e-12)
     if off.max() > 0.02:
         return False, f"recorded rates differ from the positions' by {100 * off.max():.2g} %, and are not used"
     own = floor_of(*density(log.qd[piece], step))
-    derived = found.q_floor * (2 * np.pi * band) ** 2 / 3
+    derived = found.q_floor * (2 * np.pi * min(found.cutoff, 0.5 / step)) ** 2 / 3
     if (own < 0.5 * derived).all():
         return True, "rates as recorded, which are less noisy than those of the positions; accelerations from them"
     return False, None
@@ -283,11 +283,12 @@ def _fourier(
             f"{count} harmonics of {1 / period:.3g} Hz are too many for {len(t)} samples: give a lower cutoff"
         )
     whole = min(len(t), round(int(turns + 1e-3) * period / step))
-    basis = filters.harmonics(t[:whole] - t[0], period, count)
-    fitted, *_ = np.linalg.lstsq(basis, np.concatenate([q[:whole], tau[:whole]], axis=1), rcond=None)
-    left = tau[:whole] - basis @ fitted[:, log.n :]
+    both = np.concatenate([q[:whole], tau[:whole]], axis=1)
+    fitted = filters.harmonic_fit(t[:whole] - t[0], both, period, count)
+    shown = slice(None, None, max(1, whole // 5000))  # enough to see how large what is left is
+    left = tau[:whole][shown] - filters.harmonics(t[:whole][shown] - t[0], period, count) @ fitted[:, log.n :]
     every = _decimation(decimate, found.cutoff, 1 / step)
-    at = np.arange(0, max(round(period / step), 1), every) * step
+    at = np.asarray(np.arange(0, max(round(period / step), 1), every) * step, float)
     q1, qd1, qdd1 = (filters.harmonics(at, period, count, k) @ fitted[:, : log.n] for k in range(3))
     tau1 = filters.harmonics(at, period, count) @ fitted[:, log.n :]
     cycles = max(1, int(turns + 1e-3))
@@ -319,13 +320,12 @@ def _period(log: Log, q: Array, step: float) -> float:
 
 def _refined(q: Array, step: float, rough: float) -> float:
     """The period for which few harmonics leave least, by golden section about the rough one."""
-    t = np.arange(len(q)) * step
+    t = np.asarray(np.arange(len(q)) * step, float)
     count = max(1, min(10, int(0.2 * rough / step)))
 
     def left(period: float) -> float:
-        basis = filters.harmonics(t, period, count)
-        Q, _ = np.linalg.qr(basis)
-        return float(np.sum((q - Q @ (Q.T @ q)) ** 2))
+        fitted = filters.harmonic_fit(t, q, period, count)
+        return float(np.sum((q - filters.harmonics(t, period, count) @ fitted) ** 2))
 
     a, b = rough - step, rough + step
     ratio = 0.5 * (5**0.5 - 1)

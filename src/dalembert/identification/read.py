@@ -114,11 +114,11 @@ def _times(
         if t.shape != (rows,):
             raise InputError(f"time has shape {t.shape}; {table.source} has {rows} rows")
         return t
-    if rate is not None and not (np.isscalar(rate) and np.isfinite(rate) and rate > 0):
+    if rate is not None and not (isinstance(rate, (int, float, np.number)) and np.isfinite(rate) and rate > 0):
         raise InputError(f"rate must be a number of samples per second, got {rate!r}")
     if "t" not in known.places:
         assert rate is not None
-        return np.arange(rows) / rate
+        return np.asarray(np.arange(rows) / float(rate))
     places = known.places["t"]
     if len(places) == 2:
         t = (table.values[:, places[0]] - table.values[0, places[0]]) + 1e-9 * table.values[:, places[1]]

@@ -1,7 +1,7 @@
 """Fourier series as a linear map: a few numbers per joint → positions, rates and accelerations on a grid.
 
-Swevers et al. 1997: q̇ = Σ_k a_k cos kωt + b_k sin kωt, q = q₀ + Σ_k (a_k sin kωt − b_k cos kωt)/kω. A motion that starts
-at rest has Σ a_k = 0 and Σ k b_k = 0; the numbers left over are free.
+Swevers et al. 1997: q̇ = Σ_k a_k cos kωt + b_k sin kωt, q = q₀ + Σ_k (a_k sin kωt − b_k cos kωt)/kω. A motion that
+starts at rest has Σ a_k = 0 and Σ k b_k = 0; the numbers left over are free.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Series:
 
     def times(self, count: int) -> Array:
         """`count` times over one period, the end not repeated."""
-        return np.arange(count) * (self.period / count)
+        return np.asarray(np.arange(count) * (self.period / count), float)
 
     def maps(self, t: Array) -> tuple[Array, Array, Array]:
         """(B, B', B''), (len(t), p) each: q = B z, q̇ = B' z, q̈ = B'' z."""

@@ -1,8 +1,8 @@
 """What can be measured of a tip for calibration: one class per kind, each with its residual and derivative.
 
-The joint positions q (N, n) of the measured states; `frame` on which the target sits (the tip, if none is named); `tool`
-the target's pose in that frame as far as it is known; `sigma` the instrument's standard deviation [m], and [rad] of angles.
-"""
+The joint positions q (N, n) of the measured states; `frame` on which the target sits (the tip, if none is named);
+`tool` the target's pose in that frame as far as it is known; `sigma` the instrument's standard deviation [m], and
+[rad] of angles. """
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ class Measurement(ABC):
     def _common(self, robot: Robot) -> dict[str, Any]:
         q = array("q", self.q)
         if q.ndim != 2 or q.shape[1] != robot.n or len(q) == 0:
-            raise InputError(f"q has shape {q.shape}; give (N, {robot.n}), one row per measured state of {robot.name!r}")
+            wanted = f"(N, {robot.n}), one row per measured state of {robot.name!r}"
+            raise InputError(f"q has shape {q.shape}; give {wanted}")
         if robot.model.frame(self.frame).body < 0:
             raise InputError(f"frame {self.frame!r} is fixed to the base: no joint moves it")
         tool = np.eye(4) if self.tool is None else self.tool
@@ -131,9 +132,9 @@ class Points(Measurement):
 
     def checked(self, robot: Robot) -> Points:
         common = self._common(robot)
-        p = array("p", self.p)
-        if p.shape != (len(common["q"]), 3):
-            raise InputError(f"p has shape {p.shape}; there are {len(common['q'])} states: give ({len(common['q'])}, 3)")
+        p, count = array("p", self.p), len(common["q"])
+        if p.shape != (count, 3):
+            raise InputError(f"p has shape {p.shape}; there are {count} states: give ({count}, 3)")
         return replace(self, **common, p=p)
 
     def some(self, rows: NDArray[np.int64]) -> Points:
@@ -148,8 +149,8 @@ class Points(Measurement):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Distances(Measurement):
-    """Distances (N,) [m] of the target from an anchor: a ball bar, a draw wire. `anchor` (3,) in the measuring system; if
-    it is unknown (`known=False`), a first guess."""
+    """Distances (N,) [m] of the target from an anchor: a ball bar, a draw wire. `anchor` (3,) in the measuring system;
+    if it is unknown (`known=False`), a first guess."""
 
     distance: Any
     anchor: Any = (0.0, 0.0, 0.0)
@@ -165,7 +166,8 @@ class Distances(Measurement):
         if length.shape != (len(common["q"]),):
             raise InputError(f"distance has shape {length.shape}; there are {len(common['q'])} states, one number each")
         if not (length > 0).all():
-            raise InputError(f"distance[{int(np.argmin(length > 0))}] is {length.min():g} m; a distance is greater than 0")
+            k = int(np.argmin(length > 0))
+            raise InputError(f"distance[{k}] is {length[k]:g} m; a distance is greater than 0")
         return replace(self, **common, distance=length, anchor=_three("anchor", self.anchor))
 
     def some(self, rows: NDArray[np.int64]) -> Distances:
@@ -193,8 +195,8 @@ class Distances(Measurement):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SamePoint(Measurement):
-    """The target touched one and the same point in all states, as a closed chain would: where it is, is unknown unless `at`
-    (3,) says it. No instrument is needed."""
+    """The target touched one and the same point in all states, as a closed chain would: where it is, is unknown unless
+    `at` (3,) says it. No instrument is needed."""
 
     at: Any = None
 

@@ -123,7 +123,7 @@ def in_degrees(robot: Robot, q: Array) -> str | None:
     plain, converted = outside(q), outside(q * DEGREE)
     far = np.abs(q).max(axis=0)
     j = int(np.argmax(np.where(turning, plain, -1.0)))
-    if plain[turning].mean() > 0.15 and converted[turning].mean() < 0.4 * plain[turning].mean() and far[j] > 2 * np.pi:
+    if plain[turning].mean() > 0.4 and converted[turning].mean() < 0.4 * plain[turning].mean() and far[j] > 2 * np.pi:
         return (
             f"{robot.joint_names[j]!r} lies between {q[:, j].min():.4g} and {q[:, j].max():.4g}, outside its limits "
             f"{lower[j]:.3g} … {upper[j]:.3g} rad for {100 * plain[j]:.0f} % of the log, and would for "

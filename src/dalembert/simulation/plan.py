@@ -11,7 +11,6 @@ import hashlib
 import pickle
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +69,12 @@ class Plan:
         noise = 12 if any(isinstance(c.value, Noise) for c in self.moving) else 2
         moving = noise * self.steps * sum(c.size for c in self.moving)
         return 8 * (width * (self.kept + 4) + len(self.columns) * self.kept + moments + moving + 64)
+
+    def sent(self, count: int) -> int:
+        """Bytes of what comes back from so many rollouts."""
+        levels = 2 * count.bit_length() if self.rows == "statistics" else 0
+        kept = self.kept * len(self.columns) * (count if self.rows == "all" else 5 * levels)
+        return 8 * (count * (self.n + self.loop.size["y"] + 2) + kept) + 1000
 
     def values(self, column: Column, first: int, count: int, cut: dict[str, Array]) -> Array:
         """(count or 1, size), or (count or 1, steps) of what moves."""
@@ -146,6 +151,7 @@ def _unpacked(packed: Packed) -> Plan:
     return pickle.loads(packed.data)  # made by `Packed.of`, by whoever asks for the batch
 
 
-def work(packed: Packed, first: int, count: int, cut: dict[str, Any]) -> Piece:
-    """One task of a cluster."""
-    return packed.plan().run(first, count, cut)
+def work(packed: Packed, first: int, count: int, cut: bytes) -> bytes:
+    """One task of a cluster. Arrays go as one piece of bytes each way: many small ones would cost the cluster more than
+    what is computed."""
+    return pickle.dumps(packed.plan().run(first, count, pickle.loads(cut)), protocol=5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -19,6 +20,7 @@ Array = NDArray[np.float64]
 Threads = int | str | None
 Cut = Callable[[int, int], dict[str, Array]]
 AHEAD = 2  # chunks that wait beside each one at work: results do not pile up
+WAITING = 256 * 2**20  # bytes of results that may be on their way from a cluster
 
 
 def pieces(plan: Plan, total: int, chunk: int, cut: Cut, threads: Threads, scheduler: Any) -> Iterator[Piece]:
@@ -101,20 +103,23 @@ def _clustered(
         # The bytes go to the scheduler once; the digest makes the same plan the same task.
         head = client.submit(Packed, packed.data, packed.digest, key=f"plan-{packed.digest}")
         many = max(sum(client.nthreads().values()), 1)
-        left, turn = deque(ranges), dask.as_completed()
+        most = max(many * (1 + AHEAD), WAITING // plan.sent(max(count for _, count in ranges)))
+        left, turn = deque(ranges), dask.as_completed(with_results=True)
 
         def send() -> None:
-            if left:
-                first, count = left.popleft()
-                turn.add(client.submit(work, head, first, count, cut(first, count), pure=False))
+            """As many as may wait, in one message."""
+            now = [left.popleft() for _ in range(min(most - turn.count(), len(left)))]
+            if now:
+                cuts = [pickle.dumps(cut(*part), protocol=5) for part in now]
+                firsts, counts = zip(*now, strict=True)
+                turn.update(client.map(work, [head] * len(now), firsts, counts, cuts, pure=False))
 
-        for _ in range(many * (1 + AHEAD)):
-            send()
-        for future in turn:
-            try:
-                piece = future.result()
-            except dask.KilledWorker as error:
-                raise WorkerError(f"a chunk of the batch ended every worker that took it: {error}") from None
-            future.release()
-            send()
-            yield piece
+        send()
+        try:
+            for done in turn.batches():
+                yield from (pickle.loads(result) for _, result in done)
+                for future, _ in done:
+                    future.release()
+                send()
+        except dask.KilledWorker as error:
+            raise WorkerError(f"a chunk of the batch ended every worker that took it: {error}") from None
