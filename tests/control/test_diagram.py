@@ -177,10 +177,11 @@ def test_subscripts():
 
 
 def test_text_is_escaped():
-    d = Diagram("<&>", (block("a", "x < y & z", 0), terminal("t", '"q"', 1)), (Signal("a", "t", "<u>"),), "a < b & c")
+    nodes = (block("a", "x < y & z", 0), terminal("t", '"q"', 1))
+    d = Diagram("<&>", nodes, (Signal("a", "t", "<u>"),), "a < b_{<&} & c")
     root = ET.fromstring(d.svg())
     texts = ["".join(t.itertext()) for t in root.iter(f"{SVG}text")]
-    assert {"x < y & z", '"q"', "<u>", "a < b & c"} <= set(texts) and root.find(f"{SVG}title").text == "<&>"
+    assert {"x < y & z", '"q"', "<u>", "a < b<& & c"} <= set(texts) and root.find(f"{SVG}title").text == "<&>"
 
 
 def test_description_in_words():

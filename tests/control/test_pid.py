@@ -216,6 +216,14 @@ def test_a_derivative_may_come_and_go():
     assert controller(0.4, 1.0) == pytest.approx(after + 2.0 * 0.6 * 0.01)
 
 
+def test_a_new_weight_leaves_nothing_behind():
+    """At rest the derivative is zero for any weight, and stays so when the weight changes."""
+    controller = PID(3.0, 0.0, 0.5, filter_time=0.05).controller(0.01)
+    u = [controller(0.4, 1.0) for _ in range(200)][-1]
+    controller.set(derivative_weight=1.0)
+    assert [controller(0.4, 1.0) for _ in range(50)] == [pytest.approx(u, rel=1e-12)] * 50
+
+
 def test_without_care_there_would_be_a_bump():
     """What `set` spares: the same change made by a new controller with the old integral."""
     pid = PID(3.0, 2.0)

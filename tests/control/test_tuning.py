@@ -83,6 +83,13 @@ def test_ultimate_gain_of_a_model(name):
     assert abs(poles.real).min() < 1e-12  # it oscillates steadily
 
 
+def test_of_several_crossings_the_lowest_gain_counts():
+    """1/(s+1)⁸ has phase −180° at tan(π/8) and −540° at tan(3π/8), where it takes a thousand times the gain."""
+    found = ultimate(TransferFunction([1], np.poly([-1] * 8)))
+    assert found.gain == pytest.approx(math.cos(math.pi / 8) ** -8, rel=1e-9)
+    assert found.frequency == pytest.approx(math.tan(math.pi / 8), rel=1e-9)
+
+
 def test_ultimate_gain_with_dead_time():
     """e^(−s)/s: phase −90° − ω is −180° at ω = π/2, where |G| = 2/π."""
     found = ultimate(TransferFunction([1], [1, 0], delay=1.0))

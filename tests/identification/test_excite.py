@@ -262,7 +262,7 @@ def test_the_same_seed_gives_the_same_motion():
 def test_the_clock_is_obeyed():
     """A search that cannot end for long ends by the clock, with a motion that fits."""
     e = excite(arm("elbow-3r"), **LIMITS, harmonics=3, starts=10**6, seconds=1.5)
-    assert "stopped by the clock" in e.message and e.certificate.feasible
+    assert "by the clock" in e.message and e.certificate.feasible
     assert np.isfinite(e.condition)
 
 

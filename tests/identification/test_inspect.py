@@ -202,6 +202,19 @@ def test_without_masses_kinematics_alone_is_looked_at(log, robot):
     assert "has no masses: torques are not compared with it" in found.of("model")[0].sentence
 
 
+def test_torques_that_are_zero(robot, log):
+    found = inspect_log(robot, replace(log, tau=0 * log.tau))
+    assert [item.kind for item in found.errors] == ["torque"] and "zero throughout" in found.errors[0].sentence
+
+
+@pytest.mark.parametrize("name", ["planar-1r", "cartesian-pp", "scara", "rp", "four-bar", "iiwa7"])
+def test_arms_of_any_kind_are_looked_at_without_false_alarm(name):
+    """One joint, sliding joints, no gravity, loops."""
+    arm = dl.load(name)
+    log, _ = recorded(arm, duration=6.0, noise=1e-5, tau_noise=0.01, rub=0.5, size=0.5)
+    assert not inspect_log(arm, log).errors
+
+
 def test_findings_are_printed_and_sorted(robot, log):
     tau = log.tau.copy()
     tau[:, 1] *= -1

@@ -306,6 +306,8 @@ def test_unknown_names_and_things(clean):
         prepare(clean[0], derivatives="acceleration")
     with pytest.raises(InputError, match="prepare takes a Log"):
         prepare({"t": [1, 2, 3]})
+    with pytest.raises(InputError, match="no joint moves in it"):
+        prepare(replace(clean[0], q=0 * clean[0].q))
     with pytest.raises(InputError, match="5 samples are too few"):
         log = clean[0]
         prepare(replace(log, t=log.t[:5], q=log.q[:5], tau=log.tau[:5]))

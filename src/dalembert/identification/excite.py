@@ -37,6 +37,8 @@ POLISH = (32.0, 32.0, 64.0)
 ITERATIONS = 120  # of L-BFGS per round
 DRAWS = 2000  # of mean positions, to find one within the limits
 BISECTIONS = 12
+STARTING = 0.7  # of the time is for starts, the rest for polishing the best
+CLOSING = 0.01  # of the time is for the certificate
 CENTRAL = 0.3  # of the range about its middle, where mean positions are drawn first
 
 
@@ -84,7 +86,7 @@ def excite(
     `at_rest`: rates and accelerations vanish at the start, so that a controller can begin there.
     The search ends after so many `starts`, or `seconds`: with the same seed, and seconds enough, it gives the same
     motion. """
-    clock = Clock(positive("seconds", seconds))
+    clock = Clock((1.0 - CLOSING) * positive("seconds", seconds))
     say = progress or (lambda sentence: None)
     _whole("starts", starts, 1)
     need_tree(robot)
@@ -131,17 +133,18 @@ def _search(
             state = State(z.copy(), np.zeros(_rows(problem)))
             _rounds(problem, inner, state, SHARPNESS, clock, found, fine, limits, criterion)
             say(_sentence(f"start {made} of {starts}", found, criterion, clock))
-            if clock.over:
-                raise TimeUp
+            if clock.spent > STARTING * clock.seconds:
+                break
         best = min(found, key=lambda x: x.merit)
         _rounds(problem, inner, best.state, POLISH, clock, found, fine, limits, criterion)
         say(_sentence("polished", found, criterion, clock))
-        message = f"stopped after {starts} start{'s' * (starts != 1)} and polishing the best"
+        why = f"{made} of {starts} starts by the clock" if made < starts else f"{starts} start{'s' * (starts != 1)}"
+        message = f"stopped after {why} and polishing the best"
     except TimeUp:
-        message = f"stopped by the clock after {clock.seconds:g} s, in start {made} of {starts}"
+        message = f"stopped by the clock after {clock.spent:.3g} s, in start {made} of {starts} or polishing the best"
     if not found:
         raise InputError(
-            f"{clock.seconds:g} s were over before the first motion was found (kernels are compiled once and then "
+            f"{clock.spent:.3g} s were over before the first motion was found (kernels are compiled once and then "
             "kept): give more seconds"
         )
     return min(found, key=lambda x: x.merit), first, made, message

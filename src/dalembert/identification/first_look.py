@@ -35,6 +35,11 @@ def inspect_log(robot: Robot, log: Log) -> Findings:
         why = "has no masses" if robot.mass == 0.0 else "has loops"
         said = f"{robot.name!r} {why}: torques are not compared with it"
         return findings(log.source, [*found, Finding("info", "model", None, said)])
+    if not log.tau.any():
+        said = "the torques are zero throughout"
+        return findings(
+            log.source, [*found, Finding("error", "torque", None, said, 0.0, "was effort recorded at all?")]
+        )
     v = dynamic_looks.view(robot, samples)
     wrong_order = dynamic_looks.order(v)
     found += wrong_order

@@ -140,6 +140,10 @@ def preparation(
     parts = timing.pieces(log.t, step)
     longest = max(parts, key=lambda p: p.stop - p.start)
     found = spectra(log.q[longest], log.tau[longest], step, log.joints, cutoff)
+    if not found.cutoff > 0:
+        raise InputError(
+            f"{log.source or 'the log'}: no joint moves in it, so that there is nothing to choose a cut-off by"
+        )
     notes = [_chosen(found, rate, given=cutoff is not None)]
     with_rates, why = _use_rates(log, longest, step, found, derivatives)
     notes += [why] if why else []

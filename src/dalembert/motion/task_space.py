@@ -235,8 +235,8 @@ def task_regressor(
     friction: bool = False,
     rotor: bool = False,
 ) -> Array:
-    """Y_C = J̄ᵀ Y with Y_C π = M_C ẍ + c_C + g_C, (..., m, p); π is `robot.parameters(...)`, with rotor=True in both where
-    joints have rotors, which are in M_C.  Seed 001.
+    """Y_C = J̄ᵀ Y with Y_C π = M_C ẍ + c_C + g_C, (..., m, p); π is `robot.parameters(...)`, with rotor=True in both
+    where joints have rotors, which are in M_C.  Seed 001.
 
     For square J it is J⁻ᵀ Y, free of the inertial parameters. For redundant arms J̄ is made with this robot's mass
     matrix: Y_C π is J̄ᵀ τ for the torques of any π, but M_C itself is not linear in π there."""

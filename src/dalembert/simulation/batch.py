@@ -225,7 +225,7 @@ def _chunk(plan: Plan, total: int, chunk: int | None, workers: int) -> int:
     width = plan.loop.width
     size = min(WORKING // plan.needed(), WORK // max(plan.loop.operations * plan.steps, 1))
     if workers > 1:
-        size = min(size, -(-total // (4 * workers)))
+        size = min(size, -(-total // (8 * workers)))
     return max(size // width, 1) * width
 
 

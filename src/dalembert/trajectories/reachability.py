@@ -16,7 +16,8 @@ import numpy as np
 from dalembert.trajectories.checks import Array
 
 ZERO = 1e-12  # of what it is made of: a coefficient below that is rounding
-SLACK = 1e-9  # of a row's right side
+SLACK = 1e-9  # of a row's right side, and of x
+SMALL = 1e-3  # [1/s²] x below that counts as this much where rounding is judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +57,10 @@ def span(alpha: Array, beta: Array, gamma: Array, top: float) -> tuple[float, fl
         return None
     high = min(float((right[up] / slope[up]).min(initial=np.inf)), top)
     low = max(float((right[down] / slope[down]).max(initial=-np.inf)), 0.0)
-    if low > high:
-        if low - high > SLACK * max(high, 1.0):
-            return None
-        low = high
-    return low, max(high, 0.0) if high > -SLACK else high
+    if low > high + SLACK * max(low, SMALL):
+        return None
+    high = max(high, 0.0)
+    return min(low, high), high
 
 
 def controllable(rows: Rows, end: tuple[float, float]) -> tuple[Array, Array]:
@@ -77,7 +77,7 @@ def controllable(rows: Rows, end: tuple[float, float]) -> tuple[Array, Array]:
             for own, extra in zip((rows.alpha, rows.beta, rows.gamma), more, strict=True)
         )
         found = span(alpha, beta, gamma, float(rows.ceiling[i]))
-        if found is None or found[1] < 0:
+        if found is None:
             raise Infeasible(i)
         low[i], high[i] = found
     return low, high
