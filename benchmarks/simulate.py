@@ -156,7 +156,8 @@ def dask_against_processes(count: int, steps: int) -> None:
                 barrier.wait()
                 taken = [results.get() for _ in parts]
                 apart, apart_busy = min(apart, max(t for t, _ in taken)), min(apart_busy, sum(t for _, t in taken))
-                start, busy = time.perf_counter(), time.process_time() + sum(client.run(time.process_time).values())
+                busy = time.process_time() + sum(client.run(time.process_time).values())
+                start = time.perf_counter()
                 rollouts(**given, method=method, scheduler=client)
                 together = min(together, time.perf_counter() - start)
                 busy = time.process_time() + sum(client.run(time.process_time).values()) - busy
