@@ -52,6 +52,7 @@ LATE = {
     "matplotlib": {
         "control/compare.py",
         "control/extras.py",
+        "identification/excitation.py",
         "identification/spectrum.py",
         "motion/workspace.py",
         "simulation/drawing.py",
@@ -59,7 +60,7 @@ LATE = {
     },
     "pyarrow": {"identification/formats.py", "simulation/write.py"},
     "rosbags": {"identification/bag.py"},
-    "scipy": {"control/extras.py", "motion/statics.py", "simulation/adaptive.py"},
+    "scipy": {"control/extras.py", "identification/augmented.py", "motion/statics.py", "simulation/adaptive.py"},
     "llvmlite": {"compile/llvm.py", "compile/kernel.py"},
     "sympy": {"constrained/equations.py", "lagrange/symbols.py", "symbolic/expression.py", "symbolic/to_sympy.py"},
 }

@@ -19,6 +19,7 @@ from dalembert.constrained import kernels
 from dalembert.constrained.constraint import Constraint, Loop, is_number
 from dalembert.errors import DalembertError, InputError, SingularityError, unknown
 from dalembert.flow import Flow
+from dalembert.kernels import singular_mass
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
 
@@ -528,7 +529,11 @@ def _heavy(bound: kernels.Bound, home: Array) -> float:
     if not M.size or (np.linalg.eigvalsh(M / _outer(M))[0] > MASSLESS and (np.diag(M) > 0).all()):
         return 0.0
     A = np.array(bound.still(q).A, float)
-    return float(np.max(np.diag(M), initial=0.0) / max(np.max(np.sum(A * A, axis=1), initial=0.0), 1e-300)) or 0.0
+    heavy = float(np.max(np.diag(M), initial=0.0) / max(np.max(np.sum(A * A, axis=1), initial=0.0), 1e-300))
+    held = M + heavy * A.T @ A
+    if not (np.diag(held) > 0).all() or np.linalg.eigvalsh(held / _outer(held))[0] <= MASSLESS:
+        raise singular_mass(bound.model)
+    return heavy
 
 
 def _outer(M: Array) -> Array:

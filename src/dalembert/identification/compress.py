@@ -10,7 +10,7 @@ Weights per joint can then still be chosen: they only scale its triangle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,9 +88,15 @@ class _Triangle:
         return triangle(root @ self.first)
 
 
-def compress(columns: Columns, base: Base, samples: Samples, parallel: int = 1) -> Compressed:
+def compress(
+    columns: Columns,
+    base: Base,
+    samples: Samples,
+    parallel: int = 1,
+    weigh: Callable[[Array, Array], Array] | None = None,
+) -> Compressed:
     """[Y_b τ] of samples as triangles; torques of fixed parameters are taken off first, `parallel` as in
-    `Columns.blocks`."""
+    `Columns.blocks`. `weigh(Y_b, τ)` (N, n): what each sample of each joint is multiplied by."""
     n, p = columns.robot.n, base.rank
     reach = columns.reach[:, columns.free][:, base.kept]
     places = [np.flatnonzero(row) for row in reach]
@@ -99,11 +105,12 @@ def compress(columns: Columns, base: Base, samples: Samples, parallel: int = 1) 
     count = 0
     for Y, tau in columns.blocks(samples, parallel):
         count += len(Y)
+        factor = None if weigh is None else weigh(Y[..., base.kept], tau)
         for k, where in enumerate(places):
             rows = np.empty((len(Y), len(where) + 1))
             np.take(Y[:, k], base.kept[where], axis=1, out=rows[:, :-1])
             rows[:, -1] = tau[:, k]
-            found[k].add(rows)
+            found[k].add(rows if factor is None else rows * factor[:, k, None])
         power += np.sum(tau**2, axis=0)
     whole = np.zeros((n, p + 1, p + 1))
     for k, where in enumerate(places):

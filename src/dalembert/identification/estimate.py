@@ -93,11 +93,11 @@ def least_squares(
         weights = 1.0 / np.maximum(sigma, floor)
         if done > 1 and np.abs(beta - before).max() <= 1e-10 * np.abs(beta).max():
             break
-    spread = _sandwich(data, weights, inverse, np.maximum(sigma, floor) * np.sqrt(more))
+    spread = sandwich(data, weights, inverse, np.maximum(sigma, floor) * np.sqrt(more))
     return Estimate(beta, spread, sigma, weights, condition, done)
 
 
-def _sandwich(data: Compressed, weights: Array, inverse: Array, sigma: Array) -> Array:
+def sandwich(data: Compressed, weights: Array, inverse: Array, sigma: Array) -> Array:
     """(AᵀA)⁻¹ Σ_k w_k⁴ σ_k² A_kᵀA_k (AᵀA)⁻¹: right whatever the weights."""
     A = data.triangles[..., :-1]
     middle = np.einsum("k,kij,kil->jl", weights**4 * sigma**2, A, A)

@@ -33,7 +33,8 @@ PER_HARMONIC = 30  # samples per period and harmonic: products of several joints
 FINER = 10  # times finer is the grid of the certificate
 SPARE = 0.005  # of every range, kept free beside the margin while optimising: what happens between samples
 SHARPNESS = (4.0, 8.0, 16.0)  # of the smooth condition number, round by round
-POLISH = (32.0, 32.0, 64.0)
+POLISH = (16.0, 32.0, 64.0)
+POLISHED = 4  # of the best starts
 ITERATIONS = 120  # of L-BFGS per round
 DRAWS = 2000  # of mean positions, to find one within the limits
 BISECTIONS = 12
@@ -123,6 +124,7 @@ def _search(
     fine = problem.series.maps(problem.series.times(FINER * problem.samples))
     inner = limits.within(SPARE)
     found: list[_Found] = []
+    ends: list[_Found] = []  # the best of every start
     first, made, message = math.inf, 0, ""
     try:
         for made in range(1, starts + 1):
@@ -131,12 +133,14 @@ def _search(
             first = min(first, merit)
             found.append(_Found(z, merit, State(z, np.zeros(_rows(problem)))))
             state = State(z.copy(), np.zeros(_rows(problem)))
+            before = len(found)
             _rounds(problem, inner, state, SHARPNESS, clock, found, fine, limits, criterion)
+            ends += sorted(found[before:], key=lambda x: x.merit)[:1]
             say(_sentence(f"start {made} of {starts}", found, criterion, clock))
             if clock.spent > STARTING * clock.seconds:
                 break
-        best = min(found, key=lambda x: x.merit)
-        _rounds(problem, inner, best.state, POLISH, clock, found, fine, limits, criterion)
+        for end in sorted(ends, key=lambda x: x.merit)[:POLISHED]:
+            _rounds(problem, inner, end.state, POLISH, clock, found, fine, limits, criterion)
         say(_sentence("polished", found, criterion, clock))
         why = f"{made} of {starts} starts by the clock" if made < starts else f"{starts} start{'s' * (starts != 1)}"
         message = f"stopped after {why} and polishing the best"

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 # Samples kept per period of the cut-off: more of them only repeat each other.
 DENSITY = 5.0
 # A rate is one, and not noise, beyond so many deviations, and beyond this part of the joint's largest.
-SURE, SLOW = 4.0, 2e-3
+SURE, SLOW = 4.0, 1e-2
 SHORTEST = 20  # samples of a piece that are worth keeping
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dalembert.errors import InputError
 
 Array = NDArray[np.float64]
 
@@ -66,3 +69,22 @@ class Samples:
             self.t[rows], self.q[rows], self.qd[rows], self.qdd[rows], self.tau[rows],
             self.joints, self.dt, self.cutoff, self.rest, self.quiet, self.notes,
         )  # fmt: skip
+
+
+def runs_of(data: Samples | Sequence[Samples], n: int, what: str = "samples") -> tuple[Samples, ...]:
+    """One run or several as a tuple, each with n joints, whole and finite."""
+    runs = tuple(data) if isinstance(data, (list, tuple)) else (data,)
+    if not runs:
+        raise InputError(f"there are no {what}")
+    for run in runs:
+        if not isinstance(run, Samples):
+            raise InputError(f"{what} must be Samples or a list of them, got {type(run).__name__}; `prepare` makes some")
+        for name in ("q", "qd", "qdd", "tau"):
+            values = getattr(run, name)
+            if values.shape != (len(run.t), n):
+                raise InputError(f"{name} of the {what} has shape {values.shape}, the robot wants {(len(run.t), n)}")
+            if not np.isfinite(values).all():
+                raise InputError(f"{name} of the {what} has numbers that are not finite")
+        if not len(run):
+            raise InputError(f"there are no {what}")
+    return runs

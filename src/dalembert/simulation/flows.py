@@ -60,6 +60,8 @@ def robot_flow(
     )
     if f_tip:
         robot.model.frame(frame)  # refused here, not in the middle of a trace
+    if payload is False:
+        kernels.need_mass(robot.model)
     n, end = robot.n, robot.n + (len(WRENCH) if f_tip else 0)
     model, full, carried = _loaded(robot, frame, payload)
     trace = kernels.ROWS["forward_dynamics"].trace

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,25 +131,57 @@ class Piece:
     tree: Tree | None
 
 
-@dataclass(frozen=True)
-class Packed:
-    """A plan as bytes, known by what is in them: a process unpacks, and compiles, each once."""
+@dataclass(frozen=True, eq=False)
+class Same:
+    """Something known by what it is, not by what it is like: the key of memos, so that a batch asked for again is
+    neither traced nor packed again."""
 
-    data: bytes
+    it: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.it is other.it
+
+    def __hash__(self) -> int:
+        return id(self.it)
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A plan as bytes: its loop, and the rest. Known by what is in them: a process unpacks, and compiles, a loop once,
+    whatever plans it is in."""
+
+    loop: bytes
+    rest: bytes
     digest: str
 
     @staticmethod
     def of(plan: Plan) -> Packed:
-        data = pickle.dumps(plan, protocol=5)
-        return Packed(data, hashlib.sha256(data).hexdigest())
+        loop, digest = _packed(Same(plan.loop))
+        rest = pickle.dumps([getattr(plan, name) for name in _REST], protocol=5)
+        return Packed(loop, rest, hashlib.sha256(digest + rest).hexdigest())
 
     def plan(self) -> Plan:
-        return _unpacked(self)
+        if self.digest not in _plans:
+            if len(_plans) >= 16:
+                _plans.pop(next(iter(_plans)), None)
+            values = pickle.loads(self.rest)
+            _plans[self.digest] = Plan(_unpacked(self.loop), **dict(zip(_REST, values, strict=True)))
+        return _plans[self.digest]
+
+
+_REST = tuple(f.name for f in fields(Plan) if f.name != "loop")
+_plans: dict[str, Plan] = {}  # of this process, the last few
 
 
 @lru_cache(maxsize=16)
-def _unpacked(packed: Packed) -> Plan:
-    return pickle.loads(packed.data)  # made by `Packed.of`, by whoever asks for the batch
+def _packed(loop: Same) -> tuple[bytes, bytes]:
+    data = pickle.dumps(loop.it, protocol=5)
+    return data, hashlib.sha256(data).digest()
+
+
+@lru_cache(maxsize=16)
+def _unpacked(loop: bytes) -> Rollout:
+    return pickle.loads(loop)  # made by `Packed.of`, by whoever asks for the batch
 
 
 def work(packed: Packed, first: int, count: int, cut: bytes) -> bytes:

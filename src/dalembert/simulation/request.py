@@ -24,7 +24,7 @@ from dalembert.simulation.draws import Distribution, Noise, key_of
 from dalembert.simulation.fixed import checked, rollout_of
 from dalembert.simulation.flows import PAYLOAD, WRENCH, lagrangian_flow, robot_flow
 from dalembert.simulation.measures import START, Measure, chosen, errors_of, measured
-from dalembert.simulation.plan import Column, Plan
+from dalembert.simulation.plan import Column, Plan, Same
 from dalembert.simulation.steps import METHODS
 from dalembert.simulation.systems import Options, plant_of
 
@@ -81,20 +81,6 @@ def law_of(controller: Any) -> Law | None:
     if not isinstance(law, Law):
         raise InputError(f"a controller is a Law, or has one; got {type(controller).__name__}")
     return law
-
-
-@dataclass(frozen=True, eq=False)
-class Same:
-    """Something known by what it is, not by what it is like: a key of the memos below, so that a batch asked for again
-    is not traced again."""
-
-    it: Any
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.it is other.it
-
-    def __hash__(self) -> int:
-        return id(self.it)
 
 
 @lru_cache(maxsize=32)

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 Threads = int | str | None
 Cut = Callable[[int, int], dict[str, Array]]
 AHEAD = 2  # chunks that wait beside each one at work: results do not pile up
+# Of a cluster of our own: it is not looked into, and what looking costs is time of the same processors.
+QUIET = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
 WAITING = 256 * 2**20  # bytes of results that may be on their way from a cluster
 
 
@@ -57,6 +59,12 @@ def how_many(threads: Threads, scheduler: Any) -> int:
 
 
 # ------------------------------------------------------------------------------------------------------------ Dask
+def _settings(changed: dict[str, Any]) -> Any:
+    import dask
+
+    return dask.config.set(changed)
+
+
 def _distributed() -> Any:
     try:
         import distributed
@@ -75,6 +83,7 @@ def client_of(scheduler: Any, workers: Threads = None) -> Iterator[Any]:
     elif scheduler == "local":
         options = {"n_workers": how_many(workers, scheduler), "threads_per_worker": 1, "processes": True}
         with (
+            _settings(QUIET),
             dask.LocalCluster(**options, host="127.0.0.1", dashboard_address=None) as cluster,
             dask.Client(cluster) as client,
         ):
@@ -101,7 +110,7 @@ def _clustered(
     packed = Packed.of(plan)
     with client_of(scheduler, threads) as client:
         # The bytes go to the scheduler once; the digest makes the same plan the same task.
-        head = client.submit(Packed, packed.data, packed.digest, key=f"plan-{packed.digest}")
+        head = client.submit(Packed, packed.loop, packed.rest, packed.digest, key=f"plan-{packed.digest}")
         many = max(sum(client.nthreads().values()), 1)
         most = max(many * (1 + AHEAD), WAITING // plan.sent(max(count for _, count in ranges)))
         left, turn = deque(ranges), dask.as_completed(with_results=True)
