@@ -2,9 +2,9 @@
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/excitation.py [--seconds 60] [--robots panda ur10e]
 
-Both use the same kernels, limits (the robot's, 10 rad/s², flange above 0.1 m), margin and five harmonics of 0.1 Hz, and
-kernels that are already compiled. The random search draws series about mean positions, makes each as large as the limits
-allow, and keeps the best. The number is that of the base regressor with rotor and friction columns, columns of equal
+Both use the same kernels, already compiled, limits (the robot's, 10 rad/s², flange above 0.1 m), margin and five
+harmonics of 0.1 Hz. The random search draws series about mean positions, makes each as large as the limits allow, and
+keeps the best. The number is that of the base regressor with rotor and friction columns, columns of equal
 length, rows by the joints' torque limits.
 """
 
@@ -57,8 +57,8 @@ def main() -> None:
         chance, tried = random_search(robot, space, e.weights, e.seconds)
         held = "hold" if e.certificate.feasible else "BROKEN"
         print(
-            f"{name:9} {len(e.names):12} {e.seconds:9.1f} {e.condition:11.2f} {e.evaluations:13} {chance:8.2f} {tried:7} "
-            f"{chance / e.condition:7.2f}   {held}",
+            f"{name:9} {len(e.names):12} {e.seconds:9.1f} {e.condition:11.2f} {e.evaluations:13} {chance:8.2f} "
+            f"{tried:7} {chance / e.condition:7.2f}   {held}",
             flush=True,
         )
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from dalembert.errors import ModelWarning as ModelWarning
     from dalembert.errors import SingularityError as SingularityError
     from dalembert.errors import UnknownNameError as UnknownNameError
+    from dalembert.identification.identify import identify as identify
+    from dalembert.identification.read import read_log as read_log
     from dalembert.lagrange.bodies import Particle as Particle
     from dalembert.lagrange.bodies import RigidBody as RigidBody
     from dalembert.lagrange.symbols import coordinates as coordinates
@@ -69,6 +71,8 @@ _HOME = {
     ),
     **dict.fromkeys(("Drive", "Inertial", "Limit", "Loop", "Mimic", "Origin"), "dalembert.describe.description"),
     "Constrained": "dalembert.constrained.system",
+    "identify": "dalembert.identification.identify",
+    "read_log": "dalembert.identification.read",
     **dict.fromkeys(("DCMotor", "FluidDrive", "TorqueSource"), "dalembert.actuation.motors"),
     "DrivenRobot": "dalembert.actuation.driven",
     "FlexibleRobot": "dalembert.actuation.flexible",

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -22,11 +21,15 @@ import numpy as np
 from flint import fmpq, fmpq_mat, nmod_mat
 
 from dalembert.algorithms.regressor import PER_BODY, regressor
+from dalembert.arguments import need_tree
 from dalembert.errors import InputError, unknown
 from dalembert.identification.base import Base
 from dalembert.robot import Robot
+from dalembert.symbolic import exact
+from dalembert.symbolic.collect import as_fraction
 from dalembert.symbolic.decimals import DIGITS
-from dalembert.symbolic.expression import Expression, Name, times, total
+from dalembert.symbolic.equations import MOST_ANGLES, Equations
+from dalembert.symbolic.expression import Expression, Name, Number, power, times, total
 from dalembert.symbolic.factor import factored
 from dalembert.symbolic.latex import aligned
 from dalembert.symbolic.polynomial import Polynomial, Ring
@@ -108,11 +111,12 @@ class Groupings:
         """Each base parameter as an expression in these names of the parameters."""
         written = []
         for i, k in enumerate(self.kept):
-            terms: list[Expression] = [Name(names[k])]
+            alike: dict[str, tuple[Expression, list[Expression]]] = {}
             for j, r in enumerate(self.rest):
                 if p := self.nonzero.get((i, j)):
-                    terms.append(times(factored(p), Name(names[r])))
-            written.append(total(terms))
+                    alike.setdefault(repr(p), (_written(p), []))[1].append(Name(names[r]))
+            terms = [times(factor, total(members)) for factor, members in alike.values()]
+            written.append(total([Name(names[k]), *terms]))
         return tuple(written)
 
     def formulas(self, short: bool = False, digits: int = DIGITS) -> tuple[str, ...]:
@@ -132,6 +136,17 @@ class Groupings:
         return "\n".join(self.formulas())
 
 
+def _written(p: Polynomial) -> Expression:
+    """A coefficient as literature has it: plain sums of lengths; in fixed angles what is shorter, a product."""
+    if p.uses() & {name for pair in p.ring.angles for name in pair}:
+        return factored(p)
+    terms = []
+    for powers, c in p.terms().items():
+        symbols = (power(Name(name), int(e)) for name, e in zip(p.ring.names, powers, strict=True))
+        terms.append(times(Number(as_fraction(c)), *symbols))
+    return total(terms)
+
+
 def _latex_name(kind: str, number: int) -> str:
     if len(kind) == 1:
         return f"{kind}_{{{number}}}"
@@ -143,7 +158,7 @@ def groupings(robot: Robot, *, rotor: bool = False, symbolic: str | Sequence[str
     """The base parameters of a robot as formulas, columns taken from left to right as in `base`; with `rotor`
     a rotor inertia N² J_m per joint beside the ten of every link. `symbolic` as in `Robot.equations`: lengths that are
     not named stay numbers."""
-    equations = robot.equations(symbolic)
+    equations = _equations(robot, symbolic)
     ring = equations.ring
     columns = regressor(equations.model, equations.q, equations.qd, equations.qdd, rotor=rotor)
     Y = [[ring.scalar(y) for y in row] for row in columns]
@@ -167,6 +182,21 @@ def groupings(robot: Robot, *, rotor: bool = False, symbolic: str | Sequence[str
         f"the groupings of {robot.name!r} are no polynomials of low degree in {', '.join(geometry) or 'its numbers'}"
         f"{left and f' ({left} is not spanned)'}: `base` gives them as numbers"
     )
+
+
+def _equations(robot: Robot, symbolic: str | Sequence[str]) -> Equations:
+    """Those of the geometry alone: Y does not depend on masses, nor on angles at which inertias are written."""
+    bare = replace(robot.description, links=tuple(replace(x, inertial=None) for x in robot.description.links))
+    need_tree(robot)
+    try:
+        return Equations(bare, symbolic)
+    except InputError as error:
+        if len(exact.collect(bare).pairs) <= MOST_ANGLES:
+            raise
+        raise InputError(
+            f"{robot.name!r} has more than {MOST_ANGLES} fixed angles that are no multiples of π/2: its groupings "
+            "would be no readable formulas; `base` gives them as numbers"
+        ) from error
 
 
 def _geometry(ring: Ring, Y: Sequence[Sequence[Polynomial]]) -> tuple[str, ...]:

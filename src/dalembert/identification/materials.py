@@ -1,8 +1,8 @@
 """Densities of what robots are made of: one row per material, with the source.
 
-Typical values. Alloys are those of the usual grades, wrought and fully dense; plastics are solid, so that a printed part
-needs its share of infill; composites depend on how they were laid. `spread` is what the density of another batch or
-grade may differ by; where it matters, weigh the part (`parts.cad` takes its mass).
+Typical values. Alloys are those of the usual grades, wrought and fully dense; plastics are solid, so that a printed
+part needs its share of infill; composites depend on how they were laid. `spread` is what the density of another batch
+or grade may differ by; where it matters, weigh the part (`parts.cad` takes its mass).
 """
 
 from __future__ import annotations

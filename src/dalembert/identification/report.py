@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dalembert.identification.identify import Identification
 
 Array = NDArray[np.float64]
-WIDTH, HEIGHT, LEFT, BELOW, POINTS = 720, 170, 62, 26, 700
+WIDTH, HEIGHT, LEFT, RIGHT, ABOVE, BELOW, POINTS = 720, 190, 62, 20, 26, 26, 700
 COLORS = {"measured": "#3b4252", "predicted": "#d0662a", "residual": "#2f6fb0"}
 
 STYLE = """
@@ -62,8 +62,11 @@ def _residuals(result: Identification) -> str:
         t = result.training
         white = f"{t.whiteness[k]:.2f}" + ("" if t.whiteness[k] <= t.white else " (not white)")
         rows.append(
-            [escape(joint), f"{t.rms[k]:.4g}", f"{t.r2[k]:.4f}", white, *(f"{100 * f.relative[k]:.2f}" for _, f in fits)]
-        )
+            [
+                escape(joint), f"{t.rms[k]:.4g}", f"{t.r2[k]:.4f}", white,
+                *(f"{100 * f.relative[k]:.2f}" for _, f in fits),
+            ]
+        )  # fmt: skip
     rows.append(["all", "", "", "", *(f"{100 * f.total:.2f}" for _, f in fits)])
     return _table(head, rows)
 
@@ -114,18 +117,18 @@ def plot(t: Array, curves: dict[str, Array], line: float | None = None) -> str:
     low = min(float(np.min(y)) for y in curves.values())
     high = max(float(np.max(y)) for y in curves.values())
     span = (high - low) or 1.0
-    width, height = WIDTH - LEFT - 8, HEIGHT - BELOW - 8
+    width, height = WIDTH - LEFT - RIGHT, HEIGHT - BELOW - ABOVE
 
     def x(value: float) -> float:
         return LEFT + width * (value - t[0]) / ((t[-1] - t[0]) or 1.0)
 
     def y(value: float) -> float:
-        return 8 + height * (high - value) / span
+        return ABOVE + height * (high - value) / span
 
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" font-size="11" role="img">']
     for value in np.linspace(low, high, 4):
         parts.append(
-            f'<line x1="{LEFT}" x2="{WIDTH - 8}" y1="{y(value):.1f}" y2="{y(value):.1f}" stroke="#d9dce1"/>'
+            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(value):.1f}" y2="{y(value):.1f}" stroke="#d9dce1"/>'
             f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.3g}</text>'
         )
     for value in np.linspace(t[0], t[-1], 6):
@@ -136,11 +139,11 @@ def plot(t: Array, curves: dict[str, Array], line: float | None = None) -> str:
     for k, name in enumerate(curves):
         at = LEFT + 10 + 90 * k
         parts.append(
-            f'<line x1="{at}" x2="{at + 18}" y1="15" y2="15" stroke="{COLORS[name]}" stroke-width="2"/>'
-            f'<text x="{at + 22}" y="19">{escape(name)}</text>'
+            f'<line x1="{at}" x2="{at + 18}" y1="12" y2="12" stroke="{COLORS[name]}" stroke-width="2"/>'
+            f'<text x="{at + 22}" y="16">{escape(name)}</text>'
         )
     if line is not None:
-        ends = f'x1="{x(line):.1f}" x2="{x(line):.1f}" y1="8" y2="{8 + height}"'
+        ends = f'x1="{x(line):.1f}" x2="{x(line):.1f}" y1="{ABOVE}" y2="{ABOVE + height}"'
         parts.append(f'<line {ends} stroke="#888" stroke-dasharray="4 3"/>')
     return "".join([*parts, "</svg>"])
 
