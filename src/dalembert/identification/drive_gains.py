@@ -151,16 +151,14 @@ def _found(data: Compressed, b: Base, joints: tuple[str, ...]) -> DriveGains:
     if data.rows * n <= p + n:
         raise InputError(f"{data.rows} samples of {n} joints are fewer equations than the {p + n} unknowns")
     T = data.triangles
-    weights = np.sqrt(data.rows / data.power)
-    beta, gain = _augmented(T, weights, p)
+    beta, gain = _augmented(T, p)
     g = 1.0 / gain
     share = data.rows - (p + n) / n
-    cost = np.inf
     for done in range(1, STEPS + 1):
         errors = _errors(T, beta, g)
         sigma = np.sqrt(np.sum(errors**2, axis=1) / share)
         weights = 1.0 / np.maximum(sigma, 1e-9 * np.sqrt(data.power / data.rows))
-        J = np.zeros((n, p + 1 + 1, p + n + 1))
+        J = np.zeros((n, p + 2, p + n + 1))
         J[..., :p] = g[:, None, None] * T[..., :p]
         for j in range(n):
             J[j, :, p + j] = T[j, :, : p + 1] @ np.append(beta, 1.0)
@@ -189,7 +187,7 @@ def _errors(T: Array, beta: Array, g: Array) -> Array:
     return np.asarray(g[:, None] * (T[..., :-1] @ x) - T[..., -1])
 
 
-def _augmented(T: Array, weights: Array, p: int) -> tuple[Array, Array]:
+def _augmented(T: Array, p: int) -> tuple[Array, Array]:
     """(β, k) of [Y, −diag(i)] (β, k) = −y by least squares."""
     n = len(T)
     rows = np.zeros((n, T.shape[1], p + n + 1))
@@ -197,10 +195,10 @@ def _augmented(T: Array, weights: Array, p: int) -> tuple[Array, Array]:
     for j in range(n):
         rows[j, :, p + j] = -T[j, :, -1]
     rows[..., -1] = -T[..., p]
-    scaled = rows.reshape(-1, p + n + 1)
-    size = np.linalg.norm(scaled[:, :-1], axis=0)
+    A = rows.reshape(-1, p + n + 1)
+    size = np.linalg.norm(A[:, :-1], axis=0)
     size = np.where(size > 0, size, 1.0)
-    x = np.linalg.lstsq(scaled[:, :-1] / size, scaled[:, -1], rcond=None)[0] / size
+    x = np.linalg.lstsq(A[:, :-1] / size, A[:, -1], rcond=None)[0] / size
     k = x[p:]
     return x[:p], np.where(k == 0, 1.0, k)
 

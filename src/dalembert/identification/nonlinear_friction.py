@@ -142,7 +142,7 @@ class _Shaped(Columns):
 
     @cached_property
     def all_names(self) -> tuple[str, ...]:
-        own = replace_plain(self).all_names
+        own = _without_shapes(self).all_names
         kinds = [f"shape{g}" for g in range(len(self.thetas))] + [f"slope of {name}" for name in self.slopes]
         return (*own, *(f"{joint}:{kind}" for kind in kinds for joint in self.robot.joint_names))
 
@@ -159,7 +159,7 @@ class _Shaped(Columns):
         return np.concatenate(parts, axis=-1)
 
 
-def replace_plain(columns: Columns) -> Columns:
+def _without_shapes(columns: Columns) -> Columns:
     """The same columns without shapes."""
     c = columns
     return Columns(c.robot, c.friction, c.rotor, c.springs, c.inertial, c.coupling, {})
@@ -196,7 +196,7 @@ def _start(linear: Columns, runs: Sequence[Samples], parallel: int, row: Sought)
     columns, b = _shaped(linear, row, thetas)
     data = joined(compress(columns, b, run, parallel) for run in runs)
     p = data.p - n * len(thetas)
-    weights = least_squares_in(data, np.arange(p))
+    weights = least_squares(_picked(data, np.arange(p))).weights
     choice = np.full(n, len(thetas) // 2)
     for _ in range(2):
         for k in range(n):
@@ -209,11 +209,6 @@ def _start(linear: Columns, runs: Sequence[Samples], parallel: int, row: Sought)
                 costs.append(float(R[-1, -1] ** 2) if len(R) == len(picked) + 1 else 0.0)
             choice[k] = int(np.argmin(costs))
     return {name: np.array([thetas[g][name][k] for k, g in enumerate(choice)]) for name in names}
-
-
-def least_squares_in(data: Compressed, places: NDArray[np.int64]) -> Array:
-    """Weights of the joints by their residuals in some of the columns."""
-    return least_squares(_picked(data, places)).weights
 
 
 def _picked(data: Compressed, places: NDArray[np.int64]) -> Compressed:
