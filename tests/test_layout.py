@@ -60,7 +60,13 @@ LATE = {
     },
     "pyarrow": {"identification/formats.py", "simulation/write.py"},
     "rosbags": {"identification/bag.py"},
-    "scipy": {"identification/consistent.py", "control/extras.py", "identification/augmented.py", "motion/statics.py", "simulation/adaptive.py"},
+    "scipy": {
+        "identification/consistent.py",
+        "control/extras.py",
+        "identification/augmented.py",
+        "motion/statics.py",
+        "simulation/adaptive.py",
+    },
     "llvmlite": {"compile/llvm.py", "compile/kernel.py"},
     "sympy": {"constrained/equations.py", "lagrange/symbols.py", "symbolic/expression.py", "symbolic/to_sympy.py"},
 }

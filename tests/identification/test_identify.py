@@ -1,4 +1,5 @@
-"""Identification: base parameters, compression, estimates with their worth, physical consistency, payloads, real logs."""
+"""Identification: base parameters, compression, estimates with their worth, physical consistency, payloads, real
+logs."""
 
 from __future__ import annotations
 
@@ -229,7 +230,7 @@ def test_consistent_fits(method):
     ten = answer.parameters[:60].reshape(6, 10)
     lowest = np.linalg.eigvalsh(pseudo_inertia(ten))[:, 0]
     np.testing.assert_allclose(answer.eigenvalues, lowest)
-    assert answer.feasible or method == "log-cholesky" and (lowest > -1e-12).all()
+    assert answer.feasible or (method == "log-cholesky" and (lowest > -1e-12).all())
     assert answer.unconstrained <= answer.cost < 1.03 * answer.unconstrained
     positive = [k for k, name in enumerate(columns.all_names) if name.endswith(("viscous", "coulomb", "rotor"))]
     assert (answer.parameters[positive] > -1e-9).all()
@@ -262,7 +263,8 @@ def test_identified_robot_predicts_and_is_written(tmp_path):
 @pytest.mark.parametrize("name", ["panda", "ur10e"])
 @pytest.mark.parametrize("mass", [0.0, 1.2, 3.4])
 def test_payload(name, mass):
-    """Mass within 1 % (20 g at 0 kg) and centre within 2 mm, under torque noise of a hundredth of the largest torque."""
+    """Mass within 1 % (20 g at 0 kg) and centre within 2 mm, under torque noise of a hundredth of the largest
+    torque."""
     robot = dl.load(name)
     com = (0.02, -0.03, 0.06)
     loaded = robot.with_payload(mass, com, np.diag([0.004, 0.005, 0.003]) * mass) if mass else robot

@@ -71,9 +71,9 @@ def test_no_worse_than_others(name):
 
 
 def test_why_the_tx40_generalises_badly():
-    """The log ends at rest. There the sign of the rate is the sign of noise, and a naive Coulomb column swings the friction
-    torque from side to side; and the friction of motor 6 is felt by joint 5, which columns on the joints cannot say. With
-    both mended, 28 % held out become 15."""
+    """The log ends at rest. There the sign of the rate is the sign of noise, and a naive Coulomb column swings the
+    friction torque from side to side; and the friction of motor 6 is felt by joint 5, which columns on the joints
+    cannot say. With both mended, 28 % held out become 15."""
     robot, log, coupling = tx40()
     samples = prepare(log)
     naive = prepare(log)

@@ -53,6 +53,7 @@ def command(
     Example: dalembert identify arm.urdf log.csv --out identified.urdf --report report.html
     """
     from dalembert.identification.identify import identify
+    from dalembert.identification.prepare import prepare
     from dalembert.identification.read import read_log
 
     arm = output.load(robot, tip)
@@ -60,14 +61,9 @@ def command(
     _checked(report, (".html", ".htm"))
     units = {"q": "deg", "qd": "deg"} if degrees else None
     recorded = read_log(log, arm, rate=rate, units=units)
-    result = identify(
-        arm,
-        recorded,
-        rotor=not no_rotor,
-        physical=None if physical == "none" else physical,
-        holdout=holdout,
-        **({"cutoff": cutoff} if cutoff else {}),
-    )
+    kept = None if physical == "none" else physical
+    samples = prepare(recorded, cutoff=cutoff)
+    result = identify(arm, samples, rotor=not no_rotor, physical=kept, holdout=holdout)
     files = _texts(result, out, report)
     for path, text in files.items():  # all made before any is written
         _write(path, text)

@@ -76,7 +76,7 @@ def _pictures(result: Identification) -> list[str]:
     figures = []
     measured = np.concatenate([run.tau for run in runs])
     predicted = np.concatenate([result.predict(run) for run in runs])
-    t = np.arange(len(measured)) * runs[0].dt
+    t = np.asarray(np.arange(len(measured)) * runs[0].dt, np.float64)
     trained = sum(len(run) for run in result.samples) * runs[0].dt
     for k, joint in enumerate(result.columns.robot.joint_names):
         curves = {"measured": measured[:, k], "predicted": predicted[:, k], "residual": (measured - predicted)[:, k]}
