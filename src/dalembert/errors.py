@@ -44,6 +44,10 @@ class ModelWarning(UserWarning):
     """A description that loads although physics, or the standard it is written in, objects."""
 
 
+# Names that nothing has of itself, by how they begin, and what makes them.
+_MADE = {"sensed_": "It is the state of a sensor: simulate dalembert.control.sensed(flow, names, lag) instead"}
+
+
 def unknown(kind: str, name: object, choices: Iterable[str]) -> UnknownNameError:
     """The error for a name that does not exist, with the nearest names that do."""
     choices = list(choices)
@@ -55,4 +59,5 @@ def unknown(kind: str, name: object, choices: Iterable[str]) -> UnknownNameError
     else:
         shown = ", ".join(repr(c) for c in choices[:12])
         hint = f"choose from {shown}" + (f", … ({len(choices)} in all)" if len(choices) > 12 else "")
-    return UnknownNameError(f"unknown {kind} {name!r}; {hint}")
+    made = next((f". {how}" for start, how in _MADE.items() if str(name).startswith(start)), "")
+    return UnknownNameError(f"unknown {kind} {name!r}; {hint}{made}")

@@ -20,10 +20,10 @@ class Law:
 
     y: what is measured, named by `measures` (states of the flow it drives, in this order). r: the reference at time t,
     named by `follows`. z: the law's own state (integrals, estimates, filters), named by `states`, which starts at
-    `initial`. p: its `parameters`, names and values (gains, …), which a batch may vary. u is named by `outputs`, inputs
-    of the flow; other inputs of the flow stay the user's. A sampled law advances z by `update(t, y, r, z, p)`, given
-    the sample time it is run at, if there is one, else by z + h ż. All take and give sequences of scalars, and choose
-    by value only through `scalar.where`."""
+    `initial`, or at `start(y)` of what is measured at t = 0. p: its `parameters`, names and values (gains, …), which a
+    batch may vary. u is named by `outputs`, inputs of the flow; other inputs of the flow stay the user's. A sampled law
+    advances z by `update(t, y, r, z, p)`, given the sample time it is run at, if there is one, else by z + h ż. All
+    take and give sequences of scalars, and choose by value only through `scalar.where`."""
 
     name: str
     measures: tuple[str, ...]
@@ -35,3 +35,11 @@ class Law:
     rate: Act | None = None
     update: Callable[[float], Act] | None = None
     parameters: dict[str, float] = field(default_factory=dict)
+    start: Callable[[Scalars], list[Scalar]] | None = None
+
+    @property
+    def coordinates(self) -> int | None:
+        """How many numbers the motion has that it follows, where the names tell: x, …, x_rate, …, x_acceleration, …."""
+        rates = {f"{name}_{what}" for name in self.follows for what in ("rate", "acceleration")}
+        found = sum(name not in rates for name in self.follows)
+        return found if found < len(self.follows) else None

@@ -8,7 +8,6 @@ again, to say in words what is wrong with it.
 from __future__ import annotations
 
 import operator
-import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +37,7 @@ from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Origin
 from dalembert.describe.loops import counted
 from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
+from dalembert.files import whole
 from dalembert.model import Model, build
 
 if TYPE_CHECKING:
@@ -869,14 +869,7 @@ def _origin(name: str, value: Origin | Sequence[float]) -> Origin:
 
 def _write(text: str, path: str | Path | None) -> str:
     if path is not None:
-        target = Path(path)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}")
-        try:  # under another name first: a full disk leaves the old file as it was
-            temporary.write_text(text, encoding="utf-8")
-            os.replace(temporary, target)
-        except OSError as error:
-            temporary.unlink(missing_ok=True)
-            raise DescriptionError(f"{path}: cannot be written: {error.strerror}") from None
+        whole(path, lambda file: file.write(text.encode()), DescriptionError)
     return text
 
 

@@ -39,7 +39,7 @@ def run(flow, controller, reference, x0, dt, steps, every=1, method="rk4", **inp
     loop = closed(flow, law, reference)
     return integrate(
         loop,
-        with_states_of(law, x0),
+        with_states_of(law, x0, flow.states),
         dt,
         steps,
         every=every,

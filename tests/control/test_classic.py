@@ -238,6 +238,24 @@ def test_lead_for_a_phase_margin(plant, margin, crossover, stages):
     assert (C.transfer * plant).feedback().stable
 
 
+def test_a_lead_is_judged_by_a_phase_that_is_followed_and_by_its_closed_loop():
+    six = TransferFunction([1.0], np.poly([-1] * 6))  # −429° at 3 rad/s, not −69°
+    with pytest.raises(InputError, match="the plant lacks 299° at 3 rad/s.* take 5 stages"):
+        lead_for_margin(six, math.radians(50), 3.0)
+    # Two leads do at a crossover where it has turned by 6 · 35° = 210°; a dead time turns further.
+    C = lead_for_margin(six, math.radians(50), math.tan(math.radians(35)), 2)
+    assert math.degrees(C.phase) == pytest.approx(80) and margins(C.transfer * six).stable
+    late = TransferFunction([1.0], [1.0, 1.0], delay=2 * math.pi)
+    with pytest.raises(InputError, match="the plant lacks 275° at 1 rad/s"):  # 50 − 180 + 45 + 360
+        lead_for_margin(late, math.radians(50), 1.0)
+    falling = lead_for_margin(TransferFunction([1.0], [1.0, -1.0]), math.radians(60), 2.0)  # −180° + atan 2
+    assert falling.phase == pytest.approx(math.radians(60) - math.atan(2)) and falling.residual < 1e-12
+    # At its resonance the loop's gain is 1 once more, beyond −180°: the margin is kept and the loop is not stable.
+    ringing = TransferFunction([1.0], np.polymul([1.0, 0.0], np.polymul([1.0, 0.02, 1.0], [1.0, 3.0])))
+    with pytest.raises(InputError, match="the closed loop is not stable"):
+        lead_for_margin(ringing, math.radians(80), 0.5)
+
+
 @pytest.mark.parametrize("zero", [None, 0.8])
 def test_lead_puts_a_pole_where_it_is_wanted(zero):
     target = -1.5 + 2j
@@ -269,6 +287,22 @@ def test_margins_of_a_known_loop():
     assert found.phase == pytest.approx(math.pi + np.angle(SERVO(1j * w)))
     never = margins(MassSpringDamper(1, 1, 4))
     assert never.gain == math.inf
+    assert found.stable and never.stable and not margins(31 * SERVO).stable
+
+
+def test_margins_say_whether_the_closed_loop_is_stable():
+    loop = TransferFunction([1.0], np.poly([1, -2, -3]))
+    found = margins(loop)
+    assert found.gain == pytest.approx(6.0) and found.phase == math.inf and not found.stable
+    sampled = StateSpace([[0.5]], [[1.0]], dt=0.1)  # z − 0.5 + K: −0.5 and −1.5
+    assert margins(sampled).stable and not margins(StateSpace([[0.5]], [[2.0]], dt=0.1)).stable
+
+
+def test_step_figures_of_a_sampled_system():
+    figures = step_figures(StateSpace([[0.5]], [[0.5]], dt=0.1))  # z = 0.5 lies in the right half plane, and is stable
+    assert figures.end == pytest.approx(1.0) and figures.overshoot == pytest.approx(0.0, abs=1e-9)
+    with pytest.raises(InputError, match="not stable"):
+        step_figures(StateSpace([[-1.5]], [[1.0]], dt=0.1))
 
 
 def test_frequency_response_of_a_robot():
@@ -345,6 +379,20 @@ def test_lqr_holds_an_arm_upright():
     assert np.abs(run.x[-1] - [*q, 0, 0]).max() < 1e-6
 
 
+def test_a_sampled_regulator_runs_at_its_sample_time_only():
+    arm = dl.load("planar-2r")
+    q = np.array([math.pi / 2, 0.0])
+    law = lqr(linearized(arm, q).discretized(0.02), [100, 100, 1, 1], 0.01)
+    given = {"q0": q + np.array([0.05, -0.02]), "duration": 4.0, "dt": 0.001}
+    assert np.abs(dl.simulate(arm, law, **given, sample_time=0.02).q[-1] - q).max() < 1e-4
+    with pytest.raises(InputError, match="made for a sample time of 0.02 s, and is run every 0.01 s"):
+        dl.simulate(arm, law, **given, sample_time=0.01)
+    with pytest.raises(InputError, match="'LQR' has no rate, only an update .* give sample_time="):
+        dl.simulate(arm, law, **given)
+    with pytest.raises(InputError, match="only says how its states change from sample to sample"):
+        closed(robot_flow(arm), law.law())
+
+
 # --------------------------------------------------------------------------------------------------------- bad input
 @pytest.mark.parametrize(
     ("call", "words"),
@@ -372,6 +420,7 @@ def test_lqr_holds_an_arm_upright():
         (lambda: RootLocus(SERVO).for_damping(1.0), "has 0 ≤ ζ < 1, got 1.0"),
         (lambda: RootLocus(SERVO).departure_angle(-3), "is no pole of the plant"),
         (lambda: lead_for_margin(DOUBLE, math.radians(80), 1.0), "lacks 80°.* take 2 stages"),
+        (lambda: lead_for_margin(SERVO, 50, 1.0), r"less than π \(in degrees\? math.radians\(50\) = 0.8727\)"),
         (lambda: lead_for_margin(SERVO, 1.0, 0.0), "crossover of the loop is 0.0"),
         (lambda: lead_for_pole(SERVO, -1.0), "positive imaginary part"),
         (lambda: lag_for_accuracy(SERVO, 0.5, 1.0), "factor of the lag is 0.5; it must be greater than 1"),

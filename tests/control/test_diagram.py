@@ -195,6 +195,8 @@ def test_saving(tmp_path):
     assert re.match(r"<svg xmlns=", file.read_text(encoding="utf-8"))
     with pytest.raises(InputError, match="a diagram is saved as .svg, not as '.png'"):
         diagrams.pd().save(tmp_path / "pd.png")
+    with pytest.raises(InputError, match="cannot be written: No such file or directory"):
+        diagrams.pd().save(tmp_path / "nowhere" / "pd.svg")
     assert diagrams.pd()._repr_svg_() == diagrams.pd().svg()
 
 

@@ -266,3 +266,8 @@ def test_bad_input(call, words):
 def test_unknown_anti_windup():
     with pytest.raises(UnknownNameError, match="unknown anti-windup 'clamp'; did you mean 'clamping'"):
         PID(1.0, anti_windup="clamp")
+
+
+def test_changes_while_running_are_of_known_names():
+    with pytest.raises(UnknownNameError, match="unknown number of a PID law 'kp'; did you mean 'k_p'"):
+        PID(1.0).controller(0.1).set(kp=2.0)

@@ -539,7 +539,76 @@ def test_observer_takes_a_disturbance_off():
     assert np.abs(helped.x[-1, :2] - q_d).max() < 1e-6
 
 
+def test_the_observer_starts_at_the_momentum_that_is_measured(two):
+    observer, qd = control.MomentumObserver(two, 20.0), np.array([3.0, 0.0])
+    c = observer.with_controller(control.PDGravity.tuned(two, 6.0), compensate=True)
+    q = np.array([0.1, 0.2])
+    law = c.law()
+    assert np.allclose(law.start([*q, *qd]), observer.start(q, qd), atol=1e-12)
+    assert np.allclose(c(0.0, q, qd, q), c.controller(0.0, q, qd, q), atol=1e-9)  # no push is seen
+    integral = observer.with_controller(control.JointPID(two, 80.0, 20.0, 15.0)).law()
+    assert np.allclose(integral.start([*q, *qd]), [0, 0, *observer.start(q, qd)], atol=1e-12)
+    driven = dl.DrivenRobot(two, dl.DCMotor(1.0, 0.05), [50.0, 50.0])
+    assert np.allclose(control.VoltageControl(driven, c).law().start([*q, *qd]), observer.start(q, qd), atol=1e-12)
+
+
+def test_laws_with_states_say_that_limits_outside_are_not_seen(two):
+    words = "the torques that the law asks for are applied"
+    for name, c in every_controller(two).items():
+        told = [x.verdict for x in c.conditions().items if x.statement == words]
+        assert told == (["cannot be checked"] if c.law().states else []), name
+
+
+def test_a_limit_of_the_law_itself_is_looked_at(two):
+    def verdict(limit):
+        found = control.JointPID(two, kp=80.0, ki=20.0, kd=15.0, limit=limit).conditions().items
+        return next(x for x in found if x.statement.startswith("the torque limits leave room"))
+
+    assert verdict(None).verdict == "holds" and verdict(100.0).verdict == "holds"
+    weak = verdict(5.0)
+    assert weak.verdict == "fails" and weak.numbers["limit"] == 5.0
+
+
+def test_a_singular_task_is_called_singular(two):
+    c = control.TaskComputedTorque(two, 5.0, rows=("x", "y"))
+    with pytest.raises(dl.SingularityError, match="the task x, y of 'planar-2r' is singular in this state"):
+        c(0.0, [0.3, 0.0], [0.0, 0.0], [1.0, 0.5])
+    with pytest.raises(dl.SingularityError, match=r"in state \[1\] of the batch"):
+        c(0.0, [[0.3, 0.4], [0.3, 0.0]], [0.0, 0.0], [1.0, 0.5])
+
+
+def test_a_missing_force_sensor_is_named():
+    three = dl.load("planar-3r")
+    soft = control.Impedance(three, 200.0, 40.0, inertia=2.0, rows=("x", "y"))
+    with pytest.raises(dl.UnknownNameError, match="'sensed_f_x'.*dalembert.control.sensed"):
+        dl.simulate(three, soft, q0=[0.3, 0.6, -0.9], reference=[1.0, 0.5], duration=0.1)
+    flow = control.sensed(robot_flow(three, f_tip=True), WRENCH, 0.01)  # what the words say works
+    found = dl.simulate(flow, soft, x0=[0.3, 0.6, -0.9, *[0.0] * 9], reference=three.fk([0.3, 0.6, -0.9])[:2, 3],
+                        duration=0.1)  # fmt: skip
+    assert np.isfinite(found.x).all()
+
+
+def test_numbers_of_numpy_are_numbers(two):
+    assert control.PDGravity.tuned(two, np.int64(6)).kp.values == control.PDGravity.tuned(two, 6).kp.values
+    assert control.Uncertainty(np.float32(1.0), np.int64(1), 1, (0.1, 1.0)).mass == 1.0
+    assert control.Scenario(payload=np.float32(0.5)).payload == 0.5
+
+
 # -------------------------------------------------------------------------------------------- volts and springs
+def test_the_belief_of_what_drives_motors_is_checked(two):
+    driven = dl.DrivenRobot(two, dl.DCMotor(1.0, 0.05, inertia=1e-4), [60.0, 40.0])
+
+    def belief(robot):
+        found = control.VoltageControl(driven, control.ComputedTorque(robot, 8.0)).conditions().items
+        return next(x for x in found if x.statement.startswith("the inner model is the driven arm"))
+
+    wrong = belief(two)
+    assert wrong.verdict == "fails" and "seen_from_joints" in wrong.why
+    assert wrong.numbers["largest |M − M̂|"] == pytest.approx(60.0**2 * 1e-4)
+    assert belief(control.seen_from_joints(driven)).verdict == "holds"
+    assert belief(control.seen_from_joints(driven).with_payload(0.2)).numbers["largest |g − ĝ|"] > 1
+
+
 def test_computed_torque_by_volts(two, motion):
     motor = dl.DCMotor(resistance=1.0, torque_constant=0.05, inertia=1e-4, damping=1e-4)
     driven = dl.DrivenRobot(two, motor, [60.0, 40.0])

@@ -172,8 +172,10 @@ def test_reaction_of_a_model():
     """1/(s+1)³: steepest at t = 2, slope 2e⁻², y = 1 − 5e⁻²; the tangent gives L = 2 − y/slope, T = e²/2."""
     found = reaction_of(KNOWN["1/(s+1)^3"][0])
     slope = 2 * math.exp(-2)
-    assert found.slope == pytest.approx(slope, rel=1e-3) and found.time == pytest.approx(1 / slope, rel=2e-3)
-    assert found.delay == pytest.approx(2 - (1 - 5 * math.exp(-2)) / slope, abs=0.01)
+    # G(0) is exact; the grid of 3 ms misses the steepest point by 1.5 ms at most, the slope by ½ (1.5e-3)² of itself.
+    assert found.gain == 1.0
+    assert found.slope == pytest.approx(slope, rel=2e-6) and found.time == pytest.approx(1 / slope, rel=2e-6)
+    assert found.delay == pytest.approx(2 - (1 - 5 * math.exp(-2)) / slope, abs=1e-5)
     assert ziegler_nichols_step(found).transfer().num.size == 3
 
 
@@ -198,6 +200,9 @@ def test_both_methods_tame_the_plant():
         (lambda: reaction_curve(np.linspace(0, 1, 50), np.linspace(0, 1, 50)), "has not settled"),
         (lambda: reaction_curve([0, 1], [0, 1]), "lists of the same length, at least 10"),
         (lambda: reaction_of(TransferFunction([1], [1, 0])), "not stable"),
+        (lambda: reaction_of(TransferFunction([1, 0], [1, 2, 1])), "ends where it begins"),
+        (lambda: ultimate(TransferFunction([-1], [1, 3, 3, 1])), "the sign of this plant is wrong"),
+        (lambda: ultimate(TransferFunction([-1], np.poly([0, -1, -2]))), "the sign of this plant is wrong"),
         (lambda: ziegler_nichols_step(Reaction(1.0, 0.0, 1.0, 1.0)), "begins at once"),
         (lambda: relay_experiment(TransferFunction([1], [1, 1])), "this plant answers at once and chatters"),
         (lambda: relay_experiment(KNOWN["1/(s+1)^3"][0], hysteresis=10.0), "turned on only"),

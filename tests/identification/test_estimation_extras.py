@@ -71,7 +71,8 @@ def test_gross_errors_do_not_spoil_robust_fits(loss):
     if loss == "tukey":
         away = np.abs(found.estimate.beta - truth) / found.estimate.deviation
         assert np.mean(away < 3) > 0.96 and away.max() < 4
-        np.testing.assert_allclose(found.estimate.sigma, sigma, rtol=0.12)
+        seen = np.median(np.abs(run.tau - clean.tau), axis=0) / 0.6745
+        np.testing.assert_allclose(found.estimate.sigma, seen, rtol=0.06)
     clean_deviation = robust_least_squares(columns, b, replace(run, tau=run.tau - wrong), loss).estimate.deviation
     off = [np.sqrt(np.mean(((beta - truth) / clean_deviation) ** 2)) for beta in (plain.beta, found.estimate.beta)]
     assert off[0] > 5 and off[1] < (2.5 if loss == "huber" else 1.3)
@@ -82,8 +83,8 @@ def test_gross_errors_do_not_spoil_robust_fits(loss):
 
 @pytest.mark.parametrize("loss", ["huber", "tukey"])
 def test_robust_deviations_are_those_seen(loss):
-    """Normal errors and 5 % errors ten times as large, symmetric: errors of β are as often within one and two deviations
-    as they should be."""
+    """Normal errors and 5 % errors ten times as large, symmetric: errors of β are as often within one and two
+    deviations as they should be."""
     _, columns, b, truth, clean = setting("planar-2r", seconds=5.0)
     rng = np.random.default_rng(1)
     away = []
@@ -95,8 +96,8 @@ def test_robust_deviations_are_those_seen(loss):
 
 
 def test_without_errors_robust_fits_are_least_squares():
-    """With a constant that no sample reaches, the same β as least squares; with two runs, as with one; without noise, the
-    truth."""
+    """With a constant that no sample reaches, the same β as least squares; with two runs, as with one; without noise,
+    the truth."""
     _, columns, b, truth, clean = setting("planar-2r")
     run = replace(clean, tau=clean.tau + np.random.default_rng(0).normal(size=clean.tau.shape))
     data = compress(columns, b, run)
@@ -149,9 +150,6 @@ def test_instruments_take_the_bias_away():
     """Thirty logs with noisy accelerations that are correlated with the torque: least squares is wrong by many of its
     deviations in the mean, instrumental variables by no more than chance; and their deviations are those seen."""
     robot, columns, b, _, _ = setting("planar-2r", ("viscous", "offset"), False)
-    # dry friction's sign is not in these columns, so it must not be in the torques
-    bare = {"joint1:viscous": 0.0}
-    assert set(bare) <= set(columns.names)
     truth = b.of(columns.model_values()[columns.free])
     reference = motion(robot, seconds=10.0, seed=4)
     rng = np.random.default_rng(0)
@@ -319,7 +317,7 @@ def test_gains_by_a_weighed_part():
 def test_gains_without_anything_known_are_refused():
     robot = dl.load("planar-2r")
     run = true_samples(robot)
-    with pytest.raises(dl.InputError, match="nothing is known in newtons: currents alone .* common factor; carry a payl"):
+    with pytest.raises(dl.InputError, match="nothing is known in newtons: currents alone .* factor; carry a"):
         drive_gains(Columns(robot), run)
     with pytest.raises(dl.InputError, match="nothing is known in newtons"):
         drive_gains(Columns(robot), run, run, payload={"m": 0.0})
@@ -335,7 +333,7 @@ def test_gains_without_anything_known_are_refused():
         (lambda c, b, s: robust_least_squares(c, b, s, constant=0.0), "constant must be"),
         (lambda c, b, s: robust_least_squares(c, b, []), "there are no samples"),
         (lambda c, b, s: robust_least_squares(c, b, s.part(slice(0, 3))), "fewer equations"),
-        (lambda c, b, s: robust_least_squares(c, b, replace(s, tau=s.tau * np.nan)), "tau of the samples has numbers that"),
+        (lambda c, b, s: robust_least_squares(c, b, replace(s, tau=s.tau * np.nan)), "tau of the samples has"),
         (lambda c, b, s: robust_least_squares(c, b, 3), "must be Samples"),
         (lambda c, b, s: instrumental_variables(c, b, s, s.part(slice(0, 50))), "their lengths differ"),
         (lambda c, b, s: instrumental_variables(c, b, s, replace(s, q=s.q[:, :1])), "q of the instruments has shape"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.describe.description import Description, Joint, Link
+from dalembert.describe.description import Description, Joint, Link, Origin
 from dalembert.identification.base import base
 from dalembert.identification.columns import Columns
 from dalembert.identification.groupings import Groupings, _not_spanned, groupings
@@ -71,6 +71,21 @@ def test_oblique_axes(alphas):
     g = groupings(arm)
     assert g.ring.angles
     same_as_numbers(g, arm, False)
+
+
+def test_a_tree_with_slides_under_slanted_gravity():
+    """Two branches, axes along x, y and −z, a slide, gravity along no axis: nothing is assumed of an arm."""
+    joints = (
+        Joint("turn", "revolute", "base", "a", axis=(0.0, 0.0, -1.0)),
+        Joint("lift", "revolute", "a", "b", Origin((0.3, 0.1, 0.2)), axis=(0.0, 1.0, 0.0)),
+        Joint("slide", "prismatic", "a", "c", Origin((0.0, -0.4, 0.2), (RIGHT, 0.0, 0.0)), axis=(1.0, 0.0, 0.0)),
+        Joint("wrist", "revolute", "c", "d", Origin((0.1, 0.0, 0.5)), axis=(1.0, 0.0, 0.0)),
+    )
+    tree = dl.Robot(Description("tree", tuple(Link(x) for x in ("base", "a", "b", "c", "d")), joints))
+    for gravity in ((0.0, 0.0, -9.81), (1.0, -2.0, -9.0)):
+        arm = tree.with_gravity(gravity)
+        for rotor in (False, True):
+            same_as_numbers(groupings(arm, rotor=rotor), arm, rotor)
 
 
 def test_lengths_that_are_not_the_robots():
@@ -263,7 +278,7 @@ def test_quotients_are_refused():
     """About an axis askew in its frame Ixy counts 2 a_y/a_x times in Ixx: a number, but no polynomial."""
     same_as_numbers(groupings(askew((0.6, 0.8, 0.0))), askew((0.6, 0.8, 0.0)), False)
     with pytest.raises(dl.InputError, match=r"'askew' are no polynomials of low degree in .*not spanned.*`base`"):
-        groupings(askew((1.0, 2.0, 3.0)))
+        groupings(askew((1 / 3, 2 / 3, 2 / 3)))
 
 
 @pytest.mark.parametrize(

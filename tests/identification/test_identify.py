@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+import dalembert.scalar.arrays  # arrays as scalars
 from dalembert.identification.base import base
 from dalembert.identification.columns import Columns, coupling_of, direction
 from dalembert.identification.compress import compress, joined

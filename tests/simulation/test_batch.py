@@ -8,6 +8,7 @@ import math
 import os
 import pickle
 import tracemalloc
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -32,6 +33,7 @@ from dalembert.simulation import (
     sweep,
     uniform,
 )  # fmt: skip
+from dalembert.simulation.closed import with_states_of
 from dalembert.simulation.draws import pairs, philox
 from dalembert.simulation.measures import Measure
 from dalembert.simulation.moments import Tree
@@ -256,8 +258,8 @@ def test_measures_against_closed_forms():
     # u = 4 e + 4 ė = 4 (1 − 2t) e^(−2t): ∫u² = 16 (1/4 − 4/16 + 8/64) = 2, ∫|u| = 4 e⁻¹
     assert m["rms_torque"] == pytest.approx(math.sqrt(2 / 10), abs=1e-6)
     assert m["effort"] == pytest.approx(4 * math.exp(-1), abs=1e-4)  # a kink inside a step
-    assert m["peak_torque"] == pytest.approx(4 * 0.98 * math.exp(-0.02), abs=1e-6)
-    assert m["peak_error"] == pytest.approx(1.02 * math.exp(-0.02), abs=1e-8)
+    assert m["peak_torque"] == pytest.approx(4.0, abs=1e-12)  # at t = 0
+    assert m["peak_error"] == pytest.approx(1.0, abs=1e-12)
 
 
 def test_overshoot_and_not_settling():
@@ -269,6 +271,84 @@ def test_overshoot_and_not_settling():
     wanted = np.exp(-math.pi * zeta / np.sqrt(1 - zeta**2))
     assert batch["overshoot"] == pytest.approx(wanted, abs=1e-5)
     assert np.isinf(batch["settling_time"][0]) and np.isfinite(batch["settling_time"][2])
+
+
+def test_measures_count_from_the_start():
+    """Computed torque is largest, and the error too, before the first step."""
+    from dalembert.control import ComputedTorque
+
+    arm = dl.load("planar-2r")
+    law = ComputedTorque(arm, 10.0)
+    options = {"reference": [0.3, 0.1], "duration": 0.5, "dt": 0.01}
+    batch = rollouts(arm, law, [[0.1, 0.2], [0.2, 0.0]], measures=("peak_torque", "peak_error"), **options)
+    for k, q in enumerate(([0.1, 0.2], [0.2, 0.0])):
+        run = dl.simulate(arm, law, q0=q, **options)
+        assert batch["peak_torque"][k] == pytest.approx(np.abs(run.tau).max(), rel=1e-9)
+        assert batch["peak_error"][k] == pytest.approx(np.abs(run.reference - run.q).max(), rel=1e-12)
+    assert batch["peak_torque"][0] == pytest.approx(64.028, abs=1e-3) and batch["peak_error"][0] == pytest.approx(0.2)
+    moving = rollouts(MASS, PD, [0.0], measures="peak_torque", reference=[1.0], duration=0.02, dt=0.01,
+                      parameters={"m": 1.0, "kp": [[7.0, 1.0]]})  # fmt: skip
+    assert moving["peak_torque"][0] == 7.0
+    again = Packed.of(batch.request.plan).plan()
+    assert (again.run(0, 2, batch.request.cut(0, 2)).last == batch.last).all()
+
+
+def test_a_joint_that_need_not_move_settles_too():
+    arm = dl.load("planar-2r")
+    options = {"reference": [0.3, 0.1], "duration": 6.0, "dt": 0.01, "measures": "settling_time"}
+    law = computed_torque(arm)
+    softer = replace(law, act=lambda t, y, r, z, p: [0.9 * u for u in law.act(t, y, r, z, p)])  # couples the joints
+    push = dict(zip(softer.outputs, 0.1 * arm.gravity_torque([0.3, 0.1]), strict=True))
+    one = rollouts(arm, softer, [0.0, 0.1], disturbances=push, **options)
+    assert 0.1 < one["settling_time"][0] < 3.0
+    still = rollouts(arm, law, [0.3, 0.1], **options)
+    assert still["settling_time"][0] == 0
+
+
+def test_limits_clip_what_a_controller_puts_out():
+    arm = dl.load("planar-2r")
+    options = {"reference": [0.3, 0.1], "duration": 0.3, "dt": 1e-3}
+    for limits in (20.0, (-3.0, 25.0), ([-5.0, -4.0], [30.0, 10.0]), [40.0, 3.0]):
+        batch = rollouts(
+            arm, computed_torque(arm), [0.1, 0.2], torque_limits=limits, measures="peak_torque", keep="all",
+            disturbances={"joint1_torque": 1.0}, **options,
+        )  # fmt: skip
+        run = dl.simulate(
+            arm, computed_torque(arm), q0=[0.1, 0.2], torque_limits=limits, disturbance=[1.0, 0.0], **options
+        )
+        assert np.abs(batch.q[0] - run.q).max() < 1e-12
+        assert batch["peak_torque"][0] <= np.abs(np.hstack(list(limits) if np.ndim(limits) else [limits])).max()
+    panda = dl.load("panda")
+    robot = rollouts(
+        panda, computed_torque(panda), np.zeros(7), torque_limits="robot", reference=np.ones(7), duration=0.01, dt=1e-3,
+        measures="peak_torque",
+    )  # fmt: skip
+    assert robot["peak_torque"][0] == panda.limits.effort.max()
+    with pytest.raises(InputError, match="torque_limits clip what a controller puts out, and there is none"):
+        rollouts(arm, None, [0.1, 0.2], torque_limits=3.0, duration=0.1, dt=0.01)
+
+
+def test_a_law_starts_its_states_by_what_it_measures():
+    def rate(t, y, r, z, p):
+        return [z[0] * 0.0]
+
+    law = Law(
+        "memory", ("v", "x"), (), ("force",), lambda t, y, r, z, p: [-z[0]], ("z",), (0.0,), rate,
+        start=lambda y: [3.0 * y[0] + y[1]],
+    )  # fmt: skip
+    x0 = np.array([[1.0, 2.0], [0.5, -1.0]])
+    batch = rollouts(MASS, law, x0=x0, duration=0.1, dt=0.01, parameters={"m": 1.0})
+    assert (batch["z"] == [7.0, -2.5]).all()
+    drawn = rollouts(
+        MASS, law, uniform([0.0], [1.0]), [2.0], number=5, duration=0.1, dt=0.01, parameters={"m": 1.0},
+        method="implicit-midpoint",
+    )  # fmt: skip
+    assert np.abs(drawn["z"] - 6.0 - drawn.parameters()["q0"][:, 0]).max() < 1e-15 and np.ptp(drawn["z"]) > 0
+    assert (with_states_of(law, x0, MASS.states)[:, 2] == [7.0, -2.5]).all()
+    with pytest.raises(UnknownNameError, match="state that 'memory' measures at its start"):
+        with_states_of(law, x0)
+    with pytest.raises(InputError, match="'memory' starts with 2 numbers for its 1 states"):
+        rollouts(MASS, replace(law, start=lambda y: y), x0=x0, duration=0.1, dt=0.01)
 
 
 def test_a_measure_of_ones_own_and_errors_by_name():

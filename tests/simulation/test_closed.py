@@ -171,6 +171,13 @@ def test_references_that_do_not_fit(reference, words):
     assert words in str(error.value)
 
 
+def test_a_set_point_with_too_many_numbers_is_refused():
+    law = Law("PD", ("x", "v"), ("x_wanted", "x_wanted_rate"), ("force",), PD.act, parameters=PD.parameters)
+    assert law.coordinates == 1 and PD.coordinates is None
+    with pytest.raises(InputError, match="'PD' follows a motion of 1 and its rates, and a set point of 2 is not one"):
+        closed(MASS, law, [1.0, 0.5])
+
+
 def test_wrong_lengths_are_told():
     from dataclasses import replace
 

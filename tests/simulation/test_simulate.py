@@ -15,6 +15,8 @@ from scipy.integrate import solve_ivp
 
 import dalembert as dl
 from dalembert import scalar
+from dalembert.control import PDGravity, TaskComputedTorque
+from dalembert.describe.description import Limit
 from dalembert.errors import InputError, MissingExtraError, UnknownNameError
 from dalembert.flow import Flow
 from dalembert.lagrange import examples
@@ -460,7 +462,75 @@ def test_more_stored_than_supplied_is_not_passive():
     assert "passive no" in str(audit)
 
 
+def test_passive_is_not_denied_for_a_gap_of_the_steps():
+    """A damped arm whose dt is coarse: more seems stored than supplied, by less than the books are off."""
+    fine = dl.simulate(damped(), q0=Q0, qd0=[3.0, -2.0], duration=2.0, friction=True).audit()
+    assert fine.passive is True
+    audit = dl.simulate(ARM, q0=[-1.2, 0.3], duration=2.0, dt=0.02, method="semi-implicit-euler").audit()
+    assert 1e-6 < audit.relative < 0.1 and audit.passive is None
+    assert "passive cannot be told: the gap is as large; a shorter dt would tell" in str(audit)
+
+
+# --------------------------------------------------------------------------------------- how the law's states begin
+def test_a_law_starts_by_what_it_measures_or_as_the_user_says():
+    law = replace(pid(), start=lambda y: [2.0 * y[0], y[3]])
+    options = {"q0": Q0, "qd0": [1.0, -2.0], "reference": [0.2, 0.1], "duration": 0.01}
+    for how in ({}, {"sample_time": 0.002}, {"method": "RK45"}):
+        assert np.allclose(dl.simulate(ARM, law, **options, **how).controller[0], [1.0, -2.0], atol=0.01), how
+    given = dl.simulate(ARM, law, z0=[0.3, 0.4], **options)
+    assert (given.controller[0] == [0.3, 0.4]).all()
+    assert (given.q == dl.simulate(ARM, replace(pid(), initial=(0.3, 0.4)), **options).q).all()
+
+
+def test_clipping_is_told_to_who_has_a_law_with_states():
+    options = {"q0": Q0, "reference": [0.2, 0.1], "duration": 0.1}
+    for how in ({}, {"sample_time": 0.002}, {"method": "RK45"}):
+        run = dl.simulate(ARM, pid(), torque_limits=5.0, **options, **how)
+        cut = (np.abs(run.tau) == 5.0).any(-1).sum()
+        assert f"torque_limits clipped the command in {cut} of 101 rows, which the states of 'pid'" in run.message
+    assert dl.simulate(ARM, pid(), torque_limits=1e4, **options).message == "finished at t = 0.1 s"
+    assert dl.simulate(ARM, pd(), torque_limits=5.0, **options).message == "finished at t = 0.1 s"
+
+
+def test_lower_and_upper_as_two_numbers():
+    run = dl.simulate(ARM, q0=Q0, duration=0.01, tau=[10.0, -10.0], torque_limits=(-1, 2))
+    assert (run.tau == [2.0, -1.0]).all()
+    each = dl.simulate(ARM, q0=Q0, duration=0.01, tau=[10.0, -10.0], torque_limits=(1, 2))
+    assert (each.tau == [1.0, -2.0]).all()
+
+
 # ------------------------------------------------------------------------------------------------- events and failures
+@pytest.mark.parametrize("how", [{}, {"sample_time": 0.02}, {"every": 1}])
+def test_limits_are_looked_for_at_every_step(how):
+    """q = 0.01 sin ωt in a joint whose limit is 0.005: beyond it between any two rows kept a period apart."""
+    omega = 20 * np.pi
+    arm = ARM.with_gravity([0.0, 0.0, 0.0])
+    joints = tuple(
+        replace(joint, limit=Limit(-9.0, 0.005 if joint.name == "joint1" else 9.0)) if joint.kind != "fixed" else joint
+        for joint in arm.description.joints
+    )
+    arm = dl.Robot(replace(arm.description, joints=joints))
+
+    def motion(t):
+        q, qd = np.array([0.01, 0.0]) * np.sin(omega * t), np.array([0.01 * omega, 0.0]) * np.cos(omega * t)
+        return arm.inverse_dynamics(q, qd, -(omega**2) * q)
+
+    options = {"q0": [0.0, 0.0], "qd0": [0.01 * omega, 0.0], "duration": 0.3, "tau": motion, "every": 100, **how}
+    asked = (lambda t, q, qd: np.zeros(2)) if "sample_time" in how else None
+    run = dl.simulate(arm, asked, limits="stop", **options)
+    assert run.status == "event" and run.t[-1] == pytest.approx(0.009)  # 0.005 at ωt = π/6, t = 8.33 ms
+    told = dl.simulate(arm, asked, limits="report", **options)
+    assert told.ok and [round(event.t, 6) for event in told.events] == [0.009, 0.109, 0.209]
+    assert len(told) == 300 / options["every"] + 1
+    assert (told.q == dl.simulate(arm, asked, **options).q).all()
+
+
+def test_a_singular_start_is_called_that():
+    task = TaskComputedTorque(ARM, 10.0, rows=("x", "y"))
+    run = dl.simulate(ARM, task, q0=[0.0, 0.0], reference=[1.0, 0.5], duration=0.01)
+    assert not run.ok and "singular" in run.message
+
+
 @pytest.mark.parametrize("every", [1, 7])
 def test_joint_limits(every):
     arm = dl.load("panda")
@@ -586,6 +656,19 @@ REFUSED = [
     ({"f_tip": [1, 2]}, "f_tip has shape (2,); it must be (6,)"),
     ({"f_tip": [0] * 6, "frame": "nose"}, "unknown frame 'nose'"),
     ({"torque_limits": -1}, "torque_limits must not be negative"),
+    ({"frame": "nose"}, "frame='nose' says where f_tip acts, and there is no f_tip"),
+    ({"duration": 1e9, "every": 1}, "of memory are free: every= larger, or a shorter duration"),
+    ({"z0": [1.0]}, "z0 is where the states of a controller begin, and there are none"),
+    ({"controller": pid(), "reference": [0, 0], "z0": [1.0]}, "z0 has shape (1,); it must be (2,): i1, i2"),
+    (
+        {"controller": replace(pid(), start=lambda y: [y[0], np.nan]), "reference": [0, 0]},
+        "'pid' begins with 'i2' = nan: it must be finite",
+    ),
+    (
+        {"controller": PDGravity.tuned(ARM, 6.0), "reference": [0.1, 0.2, 0.5, 0.5]},
+        "follows a motion of 2 (joint1_wanted, joint2_wanted, joint1_wanted_rate, joint2_wanted_rate), and this "
+        "reference is one of 4; rates are given by a Reference",
+    ),
     ({"torque_limits": "motor"}, "unknown torque_limits 'motor'"),
     ({"limits": "bounce"}, "unknown way with joint limits 'bounce'; choose from 'stop', 'report'"),
     ({"friction": "slippery"}, "friction is True, False, or for a Robot 'sticking'; got 'slippery'"),
@@ -686,9 +769,34 @@ def test_files(tmp_path):
         run.to_csv(tmp_path / "nowhere" / "run.csv")
 
 
+def test_what_is_at_the_path_stays_what_it_is(tmp_path):
+    run = dl.simulate(ARM, q0=Q0, duration=0.05)
+    run.to_csv(tmp_path / "run.csv")
+    wanted = (tmp_path / "run.csv").read_bytes()
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    brief = replace(run, columns={"t": run.t[:3]})
+    brief.to_csv(tmp_path / "pipe")
+    assert os.read(reader, 1000).decode().split() == ["t", "0.0", "0.001", "0.002"]
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "private.csv").touch(0o600)
+    (tmp_path / "link.csv").symlink_to("private.csv")
+    run.to_csv(tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink() and (tmp_path / "private.csv").read_bytes() == wanted
+    assert (tmp_path / "private.csv").stat().st_mode & 0o777 == 0o600
+    ARM.to_toml(tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink() and (tmp_path / "private.csv").stat().st_mode & 0o777 == 0o600
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.csv", "pipe", "private.csv", "run.csv"]
+    with pytest.raises(InputError, match="a file is given by its path, got None"):
+        run.to_csv(None)
+    with pytest.raises(InputError, match="cannot be written: Is a directory"):
+        run.to_csv(tmp_path)
+
+
 @pytest.mark.parametrize("where", ["write", "sync"])
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, where):
-    from dalembert.simulation import write
+    from dalembert import files
 
     run = dl.simulate(ARM, q0=Q0, duration=0.05)
     (tmp_path / "run.csv").write_text("before")
@@ -697,9 +805,9 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, where):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     if where == "sync":
-        monkeypatch.setattr(write.os, "fsync", full)
+        monkeypatch.setattr(files.os, "fsync", full)
     else:
-        monkeypatch.setattr(write.csv, "writer", lambda *args, **options: type("W", (), {"writerow": full})())
+        monkeypatch.setattr(files.csv, "writer", lambda *args, **options: type("W", (), {"writerow": full})())
     with pytest.raises(InputError, match="run.csv' cannot be written: No space left on device; nothing of it was left"):
         run.to_csv(tmp_path / "run.csv")
     assert [p.name for p in tmp_path.iterdir()] == ["run.csv"] and (tmp_path / "run.csv").read_text() == "before"

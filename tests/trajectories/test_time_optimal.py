@@ -221,6 +221,8 @@ def test_no_sets_are_told():
         (lambda arm: tr.time_optimal(panda_path(), arm, torque=[87, 20, 87, 87, 12, 12, 12]),
          "joint 'panda_joint2' needs"),
         (lambda arm: tr.time_optimal(panda_path(), arm, torque=[87, 20, 87, 87, 12, 12, 12]), "its limit is 20 N m"),
+        (lambda arm: tr.time_optimal(tr.spline([[0, 0], [1, 0.5]], duration=1), dl.load("planar-2r"), torque=[3, 15]),
+         "at s = 0 joint 'joint1' needs 19.62 N m to stand still; its limit is 3 N m"),
         (lambda arm: tr.time_optimal(tr.minimum_jerk(np.zeros(7), np.ones(7), 1), arm, limits=False),
          "the path stands still at s = 0"),
         (lambda arm: tr.time_optimal(LINE, acceleration=1, velocity=0), "the limit of velocity is 0"),

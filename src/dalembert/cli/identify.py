@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dalembert.cli import output
+from dalembert.files import whole
 
 if TYPE_CHECKING:
     from dalembert.identification.identify import Identification
@@ -94,15 +94,7 @@ def _texts(result: Identification, out: str | None, report: str | None) -> dict[
 
 
 def _write(path: str, text: str) -> None:
-    """Under another name first: a failure leaves nothing half written."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, target)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise click.ClickException(f"{path}: cannot be written: {error.strerror}") from None
+    whole(path, lambda file: file.write(text.encode()), click.ClickException)
 
 
 def _data(result: Identification, files: dict[str, str]) -> dict[str, Any]:

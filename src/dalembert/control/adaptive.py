@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import friction, linear
 from dalembert.compile import Kernel, compile_function
-from dalembert.control.conditions import HOLDS, Condition, Conditions, assumed, positive
+from dalembert.control.conditions import HOLDS, Condition, Conditions, assumed, positive, unclipped
 from dalembert.control.controller import (
     Controller,
     believed,
@@ -197,6 +197,7 @@ class Adaptive(Controller):
                 *positive(self.kd, self.rate, self.adaptation),
                 missing,
                 assumed("nothing but the parameters is unknown", "with disturbances π̂ wanders: give leakage"),
+                unclipped(),
             ),
         )
 

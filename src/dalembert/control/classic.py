@@ -18,13 +18,15 @@ Array = NDArray[np.float64]
 
 class Margins(NamedTuple):
     """`gain`: the factor by which the loop's gain may grow (∞: any); `phase` [rad] that it may lose; at the frequencies
-    [rad/s] `gain_frequency` (phase −180°) and `phase_frequency` (|L| = 1); `delay` [s] that costs the phase margin."""
+    [rad/s] `gain_frequency` (phase −180°) and `phase_frequency` (|L| = 1); `delay` [s] that costs the phase margin.
+    `stable`: whether the closed loop is, by its poles. Where it is not, margins say nothing of what it can bear."""
 
     gain: float
     phase: float
     gain_frequency: float
     phase_frequency: float
     delay: float
+    stable: bool
 
 
 class Response(NamedTuple):
@@ -66,10 +68,17 @@ def _loop(system: Any) -> Any:
 
 def margins(loop: Any) -> Margins:
     """Gain and phase margin of an open loop that is closed by negative feedback."""
-    gm, pm, w_gm, w_pm = python_control().margin(_loop(loop))
+    made = _loop(loop)
+    gm, pm, w_gm, w_pm = python_control().margin(made)
     phase = math.radians(float(pm))
     delay = phase / float(w_pm) if np.isfinite(w_pm) and w_pm > 0 else math.inf
-    return Margins(float(gm), phase, float(w_gm), float(w_pm), delay)
+    return Margins(float(gm), phase, float(w_gm), float(w_pm), delay, _stable(python_control().feedback(made)))
+
+
+def _stable(made: Any) -> bool:
+    """Whether every pole lies in the left half plane; inside the unit circle, if sampled."""
+    poles = np.asarray(made.poles())
+    return bool((np.abs(poles) < 1).all() if made.isdtime(strict=True) else (poles.real < 0).all())
 
 
 def frequency_response(system: Any, omega: ArrayLike | None = None) -> Response:
@@ -85,7 +94,7 @@ def frequency_response(system: Any, omega: ArrayLike | None = None) -> Response:
 def step_figures(system: Any) -> StepFigures:
     """Rise, settling and overshoot of the answer to a unit step."""
     made = _loop(system)
-    if not (np.asarray(made.poles()).real < 0).all():
+    if not _stable(made):
         raise InputError("this system is not stable: its answer to a step does not settle")
     info = python_control().step_info(made, SettlingTimeThreshold=0.02)
     end, rise, settling, over = (

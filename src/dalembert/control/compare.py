@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +174,7 @@ def compare(
     if not given:
         raise InputError("there are no scenarios to compare in")
     for name, value in (("duration", duration), ("dt", dt), ("tolerance", tolerance)):
-        if not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        if not isinstance(value, Real) or not 0 < value < math.inf:
             raise InputError(f"{name} must be a positive number, got {value!r}")
     if (gears is None) != (rotor_inertia is None):
         raise InputError("gears and rotor_inertia belong together: give both, or neither")
@@ -290,7 +291,7 @@ def _run(controller: Controller, robot: Robot, scenarios: list[Scenario], task: 
     held.update((name, value) for name, value in law.parameters.items() if name not in varying)
     u = _inputs(varying, law, robot, scenarios, task)
     run = integrate(
-        loop, with_states_of(law, x0), task.dt, task.steps, u, method=task.method, every=task.every, parameters=held
+        loop, with_states_of(law, x0, loop.states), task.dt, task.steps, u, method=task.method, every=task.every, parameters=held
     )
     n = robot.n
     wanted = followed(law, reference, run.t) if law.follows else np.zeros((len(run.t), n))

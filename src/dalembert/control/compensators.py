@@ -41,20 +41,27 @@ def lead_for_margin(plant: Any, phase_margin: float, crossover: float, stages: i
     """A lead that gives the loop this `phase_margin` [rad] at this `crossover` [rad/s], where |C G| = 1.
 
     The phase it must add, φ = PM − (180° + ∠G(jω)), is largest midway between zero and pole: with
-    a = (1 − sin φ)/(1 + sin φ), z = ω√a and p = ω/√a. A lag is got where φ is negative."""
+    a = (1 − sin φ)/(1 + sin φ), z = ω√a and p = ω/√a. A lag is got where φ is negative. ∠G is followed from ω = 0 on: a
+    plant that has turned by more than 180° is not taken for one that leads. A design whose closed loop is not stable is
+    refused."""
     G = rational(plant)
     w = number("the loop", "crossover", crossover, "rad/s", above=0.0)
     margin = number("the loop", "phase margin", phase_margin, "rad", above=0.0)
+    if margin >= math.pi:
+        raise InputError(
+            f"the phase margin of the loop is {margin:g} rad; it must be less than π (in degrees? "
+            f"math.radians({margin:g}) = {math.radians(margin):.4g})"
+        )
     n = _stages(stages)
     value = complex(G(1j * w))
     if value == 0 or not cmath.isfinite(value):
         raise InputError(f"the plant has a zero or a pole at the crossover {w:g} rad/s: choose another")
-    phi = math.remainder(margin - math.pi - cmath.phase(value), 2 * math.pi)
+    phi = margin - math.pi - _phase(G, w)
     each = phi / n
     if abs(each) > STEEPEST:
         raise InputError(
-            f"the plant lacks {math.degrees(phi):.0f}° at {w:g} rad/s, and one stage gives no more than "
-            f"{math.degrees(STEEPEST):.0f}°: take {math.ceil(abs(phi) / STEEPEST)} stages or another crossover"
+            f"the plant {'lacks' if phi > 0 else 'leads by'} {abs(math.degrees(phi)):.0f}° at {w:g} rad/s, and one "
+            f"stage gives no more than {math.degrees(STEEPEST):.0f}°: take {math.ceil(abs(phi) / STEEPEST)} stages or another crossover"
         )
     a = (1 - math.sin(each)) / (1 + math.sin(each))
     z, p = w * math.sqrt(a), w / math.sqrt(a)
@@ -62,7 +69,31 @@ def lead_for_margin(plant: Any, phase_margin: float, crossover: float, stages: i
     C = Compensator(K, z, p, n, phi, 0.0)
     L = complex(C.transfer(1j * w)) * value
     left = max(abs(abs(L) - 1), abs(math.remainder(cmath.phase(L) + math.pi - margin, 2 * math.pi)))
+    _check_stable(C.transfer * G, w)
     return Compensator(K, z, p, n, phi, left)
+
+
+def _phase(G: TransferFunction, w: float) -> float:
+    """∠G(jω) [rad], followed from ω = 0 on: root by root, each within ±90°; −180° at rest if G is negative."""
+
+    def turned(roots: Any) -> float:
+        return float(sum(cmath.phase(1j * w - r if r.real <= 0 else r - 1j * w) for r in roots))
+
+    right = int((G.zeros.real > 0).sum() + (G.poles.real > 0).sum())
+    negative = (G.num[0] * G.den[0] < 0) != (right % 2 == 1)
+    near = turned(G.zeros) - turned(G.poles) - G.delay * w - (math.pi if negative else 0.0)
+    return near + math.remainder(cmath.phase(complex(G(1j * w))) - near, 2 * math.pi)  # roots lose digits, G does not
+
+
+def _check_stable(L: TransferFunction, w: float) -> None:
+    rational_loop = L.pade(6 + math.ceil(L.delay * w))
+    poles = rational_loop.feedback().poles
+    if not (poles.real < 0).all():
+        worst = poles[np.argmax(poles.real)]
+        raise InputError(
+            f"with this margin at {w:g} rad/s the closed loop is not stable (a pole at {worst:.3g}): the loop's gain is "
+            "1 elsewhere too, or the plant needs more than a lead; choose another crossover"
+        )
 
 
 def lead_for_pole(plant: Any, s: complex, zero: float | None = None, stages: int = 1) -> Compensator:

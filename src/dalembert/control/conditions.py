@@ -104,9 +104,17 @@ def stiffer_than_gravity(kp: Gain, robot: Robot) -> Condition:
     )
 
 
-def strong_enough(robot: Robot) -> Condition:
-    """The motors can hold the arm in every place."""
+def unclipped() -> Condition:
+    return assumed(
+        "the torques that the law asks for are applied",
+        "its states do not see limits outside the law, such as torque_limits of simulate",
+    )
+
+
+def strong_enough(robot: Robot, own: Gain | None = None) -> Condition:
+    """The motors can hold the arm in every place, within the law's own limits too."""
     B, effort = bounds(robot), robot.limits.effort
+    effort = effort if own is None else np.minimum(effort, own.values)
     short = B.seen_gravity - effort
     worst = int(np.argmax(np.where(np.isfinite(effort), B.gravity / np.where(effort > 0, effort, np.inf), 0.0)))
     verdict = HOLDS if (B.gravity < effort).all() else FAILS if (short > 0).any() else UNKNOWN

@@ -149,6 +149,14 @@ class Evaluator:
         outputs = [(len(law.outputs),)] + ([(len(law.states),)] if law.rate is not None else [])
         return compile_function(function, [(k,) for k in self.sizes.values()], outputs, law.name, arguments=names)
 
+    def started(self, y: Array) -> Array:
+        """z where the law starts it, (..., states)."""
+        law = self.law
+        if law.start is None:
+            return finite("z", law.initial)
+        kernel = compile_function(law.start, [(len(law.measures),)], [(len(law.states),)], law.name, arguments=("y",))
+        return np.asarray(kernel(y))
+
     def __call__(
         self, t: ArrayLike, y: Array, reference: Any, z: ArrayLike | None, parameters: dict[str, ArrayLike]
     ) -> tuple[Array, Array]:
@@ -160,7 +168,7 @@ class Evaluator:
         elif reference is not None:
             raise InputError(f"{law.name} follows nothing: give no reference")
         if law.states:
-            groups["z"] = finite("z", law.initial if z is None else z)
+            groups["z"] = self.started(y) if z is None else finite("z", z)
             if groups["z"].shape[-1:] != (len(law.states),):
                 raise InputError(
                     f"z has shape {groups['z'].shape}; its last dimension must be {len(law.states)}: "

@@ -16,6 +16,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from dalembert.errors import InputError, unknown
+from dalembert.files import whole
 
 FONT, SMALL, LINE = 15.0, 11.0, 19.0  # sizes of text and subscripts, height of a line [px]
 BLOCK_HEIGHT, BLOCK_LEAST, PADDING = 36.0, 40.0, 11.0
@@ -146,11 +147,10 @@ class Diagram:
 
     def save(self, path: str | Path) -> Path:
         """Write the picture to a file whose name ends in .svg."""
-        file = Path(path)
+        file = Path(str(path))
         if file.suffix.lower() != ".svg":
             raise InputError(f"a diagram is saved as .svg, not as {file.suffix or 'a file without an ending'!r}")
-        file.write_text(self.svg(), encoding="utf-8")
-        return file
+        return whole(path, lambda out: out.write(self.svg().encode()))
 
 
 # ------------------------------------------------------------------------------------------------------------- text

@@ -18,7 +18,7 @@ import numpy as np
 from dalembert.algorithms import constrained_dynamics, linear, newton_euler
 from dalembert.constrained.system import Constrained
 from dalembert.control.computed_torque import acceleration_gains
-from dalembert.control.conditions import Conditions, assumed, exact_model, positive
+from dalembert.control.conditions import Conditions, assumed, exact_model, positive, unclipped
 from dalembert.control.controller import Controller, follows, measures, split, sub, torques, total
 from dalembert.control.gains import Gain, Gains, number_gain
 from dalembert.control.sensors import SENSED
@@ -121,5 +121,6 @@ class HybridForce(Controller):
                 assumed("the rows of A stay independent", "constrained.redundant(q) tells where they do not"),
                 assumed("contact is kept", "a force that must pull on a one-sided contact lets go of it"),
                 exact_model(),
+                *((unclipped(),) if self.law().states else ()),
             ),
         )

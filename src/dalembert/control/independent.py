@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.control.bounds import bounds
-from dalembert.control.conditions import FAILS, HOLDS, Condition, Conditions, assumed
+from dalembert.control.conditions import FAILS, HOLDS, Condition, Conditions, assumed, unclipped
 from dalembert.control.controller import Controller, believed, follows, measures, set_gain, split, sub, torques, total
 from dalembert.control.gains import Gain, Gains
 from dalembert.errors import InputError
@@ -89,7 +90,7 @@ class IndependentJoint(Controller):
             if set_gain(self, symbol, getattr(self, symbol), names).full:
                 raise InputError(f"{symbol} is one number or one per joint: joints are independent here")
         a = self.integral
-        if not isinstance(a, (int, float)) or not 0 <= a < np.inf:
+        if not isinstance(a, Real) or not 0 <= a < np.inf:
             raise InputError(f"integral is a rate [1/s], at least 0; got {a!r}")
         if self.inertia is not None and set_gain(self, "inertia", self.inertia, names, unit="kg m²").full:
             raise InputError("inertia is one number or one per joint: joints are independent here")
@@ -198,5 +199,6 @@ class IndependentJoint(Controller):
                     "" if gravity < 1e-9 else "add an integral, or take PDGravity",
                 ),
                 assumed("the motion is slow enough that Coriolis torques stay small"),
+                *((unclipped(),) if self.integral else ()),
             ),
         )

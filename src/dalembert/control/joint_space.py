@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +30,7 @@ from dalembert.control.conditions import (
     resting,
     stiffer_than_gravity,
     strong_enough,
+    unclipped,
 )
 from dalembert.control.controller import (
     Controller,
@@ -56,7 +58,7 @@ def torque_gains(
     """(K_p, K_d) in torques: ω² and 2ζω times the largest M_ii that samples met, and K_p at least `margin` times what
     gravity's slope can be at all (its rows summed), so that with margin > 1 it is stiffer than gravity everywhere."""
     for name, x in (("omega", omega), ("zeta", zeta)):
-        if not isinstance(x, (int, float)) or not math.isfinite(x) or x <= 0:
+        if not isinstance(x, Real) or not math.isfinite(x) or x <= 0:
             raise InputError(f"{name} must be a positive number, got {x!r}")
     B = bounds(believed(robot, "a tuning"))
     inertia = B.seen_inertia.max(axis=0)
@@ -116,7 +118,8 @@ class JointPID(Controller):
 
     `limit` [N m]: the largest torque, one number or one per joint; none if not given. `gravity`: the model's g(q) is
     added. The integral of a joint stands still while its torque is at the limit and its error would push it further;
-    its states are `<joint>_integral` [rad s]."""
+    limits that are not told here, such as `torque_limits` of `simulate`, it does not see, and it winds up. Its states
+    are `<joint>_integral` [rad s]."""
 
     robot: Robot
     kp: Any
@@ -185,7 +188,8 @@ class JointPID(Controller):
         return Conditions(
             "q → q_d and q̇ → 0 from every state near enough to the set point",
             self.source,
-            (*positive(self.kp, self.ki, self.kd), *own, self._damped(), resting(), strong_enough(self.robot)),
+            (*positive(self.kp, self.ki, self.kd), *own, self._damped(), resting(),
+             strong_enough(self.robot, self.limit), unclipped()),
         )
 
     def _damped(self) -> Condition:

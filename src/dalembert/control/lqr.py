@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from dalembert.control.extras import scipy_linalg
 from dalembert.control.linear import StateSpace, finite_array
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
-from dalembert.law import Law
+from dalembert.law import Act, Law
 
 Array = NDArray[np.float64]
 SYMMETRIC = 1e-9  # of its largest entry, how far a weight may be from symmetric
@@ -34,14 +34,27 @@ class LQR:
     stable: bool
 
     def law(self) -> Law:
-        """u = u_at − K (x − x_at): measures the states, puts out the inputs of the system that was linearised."""
+        """u = u_at − K (x − x_at): measures the states, puts out the inputs of the system that was linearised.
+
+        Of a sampled system it runs at that system's sample time only: its one state counts the samples, and has no rate
+        by which a continuous run could go on."""
         K, x0, u0 = self.K.tolist(), self.system.x_at.tolist(), self.system.u_at.tolist()
 
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             off = [a - b for a, b in zip(y, x0, strict=True)]
             return [b - small.inner(row, off) for row, b in zip(K, u0, strict=True)]
 
-        return Law("LQR", self.system.states, (), self.system.inputs, act)
+        law = Law("LQR", self.system.states, (), self.system.inputs, act)
+        h = self.system.dt
+        if h is None:
+            return law
+
+        def update(sample: float) -> Act:
+            if abs(sample - h) > 1e-9 * h:
+                raise InputError(f"this regulator is made for a sample time of {h:g} s, and is run every {sample:g} s")
+            return lambda t, y, r, z, p: [z[0] + 1.0]
+
+        return replace(law, states=("samples",), initial=(0.0,), update=update)
 
     def diagram(self) -> Diagram:
         """State feedback, drawn."""

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.algorithms import composite, friction, linear, newton_euler
 from dalembert.arguments import switch
 from dalembert.compile import Kernel, compile_function
-from dalembert.control.conditions import Conditions, assumed, exact_model, positive
+from dalembert.control.conditions import Conditions, assumed, exact_model, positive, unclipped
 from dalembert.control.controller import Controller, believed, measures, set_gain, sub, torques, total
 from dalembert.control.gains import Gain, Gains
 from dalembert.errors import InputError
@@ -36,8 +36,9 @@ Array = NDArray[np.float64]
 class MomentumObserver:
     """The observer of a robot: `gain` K [1/s], one number or one per joint; `friction`: the model's counts as known.
 
-    `with_controller` puts it beside any controller of joint torques; its states z, the integrals, start at p(0), which
-    is 0 for an arm at rest."""
+    `with_controller` puts it beside any controller of joint torques; its states z, the integrals, start at p(0), the
+    momentum of what is measured then: a law's `start`, which `simulate` asks. The torques it counts are those the law
+    asks for: what limits outside the law cut off (`torque_limits` of `simulate`) it takes for a push."""
 
     robot: Robot
     gain: Any
@@ -56,10 +57,13 @@ class MomentumObserver:
         return tuple(f"{j}_momentum_integral" for j in self.robot.joint_names)
 
     # ------------------------------------------------------------------------------------------ over any scalar
+    def momentum(self, q: Scalars, qd: Scalars) -> list[Scalar]:
+        """p = M q̇."""
+        return linear.apply(composite.mass_matrix(lean(self.robot.model), q), qd)
+
     def residual(self, q: Scalars, qd: Scalars, z: Scalars, gain: Scalars) -> list[Scalar]:
         """r = K (M q̇ − z)."""
-        p = linear.apply(composite.mass_matrix(lean(self.robot.model), q), qd)
-        return [k * (a - b) for k, a, b in zip(gain, p, z, strict=True)]
+        return [k * (a - b) for k, a, b in zip(gain, self.momentum(q, qd), z, strict=True)]
 
     def rate(self, q: Scalars, qd: Scalars, tau: Scalars, z: Scalars, gain: Scalars) -> list[Scalar]:
         """ż = τ + Cᵀ q̇ − g [− friction] + r."""
@@ -143,6 +147,10 @@ class Observed(Controller):
             moved = [] if inner.rate is None else inner.rate(t, y, r, z[:own], p[:-n])
             return [*moved, *observer.rate(y[:n], y[n : 2 * n], tau, z[own:], p[-n:])]
 
+        def start(y: Scalars) -> list[Scalar]:
+            begun = inner.initial if inner.start is None else inner.start(y)
+            return [*begun, *observer.momentum(y[:n], y[n : 2 * n])]
+
         return Law(
             f"{inner.name} with observer",
             inner.measures,
@@ -153,10 +161,12 @@ class Observed(Controller):
             initial=(*inner.initial, *(0.0,) * n),
             rate=rate,
             parameters=self.gains.parameters,
+            start=start,
         )
 
     def conditions(self) -> Conditions:
         found = self.controller.conditions()
+        others = (c for c in found.items if c not in (exact_model(), unclipped()))
         loop = (
             (assumed("the disturbance is slow against the observer", "else its lag takes phase from the loop"),)
             if self.compensate
@@ -165,5 +175,5 @@ class Observed(Controller):
         return Conditions(
             f"{found.claim}; r follows τ_ext with the lag 1/K",
             f"{found.source}; {self.source}",
-            (*found.items, *positive(self.observer.gain), exact_model(), *loop),
+            (*others, *positive(self.observer.gain), exact_model(), unclipped(), *loop),
         )

@@ -9,7 +9,8 @@ The integral *term* I is the state, not ∫e: a change of k_i then leaves u wher
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import Any
 
 from dalembert.actuation.values import number
@@ -44,7 +45,8 @@ class PID:
     `filter_time` T_f [s] of the derivative, k_d s/(1 + T_f s); needed where k_d is not zero, unless `rate` says that ẏ
     is measured (and ṙ given), which then is taken as it is. `proportional_weight` b and `derivative_weight` c weigh the
     set point: b < 1 lessens overshoot, c = 0 spares u the kick of a step; neither changes what disturbances do.
-    `low`, `high`: limits of u. `anti_windup`: a row of `ANTI_WINDUP`, with `tracking_time` T_t [s], √(T_i T_d) or T_i
+    `low`, `high`: limits of u; others, that come after the law, it does not see, and winds up.
+    `anti_windup`: a row of `ANTI_WINDUP`, with `tracking_time` T_t [s], √(T_i T_d) or T_i
     if not given. `names`: of what is measured, of the set point, of the output."""
 
     k_p: float
@@ -70,7 +72,7 @@ class PID:
             raise unknown("anti-windup", self.anti_windup, ANTI_WINDUP)
         for name in ("low", "high"):
             value = getattr(self, name)
-            ok = isinstance(value, (int, float)) and not math.isnan(value)
+            ok = isinstance(value, Real) and not math.isnan(value)
             if not ok:
                 raise InputError(f"the limit {name} of {who} must be a number or infinite, got {value!r}")
         if not self.low < self.high:
@@ -283,6 +285,10 @@ class SampledPID:
         """Change gains, weights, filter or limits while running, without a bump: at the last (y, r) the next output is
         what the old numbers would have given. The integral takes up the difference, and u goes on from there."""
         old, z, last = self.pid, list(self.z), self._last
+        known = [field.name for field in fields(old)]
+        for name in changes:
+            if name not in known:
+                raise unknown("number of a PID law", name, known)
         new = replace(old, **changes)
         before = None if last is None else _unlimited(old, self.period, *last, z)
         self._take(new)

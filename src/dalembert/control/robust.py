@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,8 +54,9 @@ class Uncertainty:
     def __post_init__(self) -> None:
         for name in ("mass", "coriolis", "gravity"):
             x = getattr(self, name)
-            if not isinstance(x, (int, float)) or not math.isfinite(x) or x < 0:
+            if not isinstance(x, Real) or not math.isfinite(x) or x < 0:
                 raise InputError(f"{name} of an Uncertainty is a bound, a finite number ≥ 0; got {x!r}")
+            object.__setattr__(self, name, float(x))
         low, high = self.inertia
         if not 0 < low <= high < math.inf:
             raise InputError(

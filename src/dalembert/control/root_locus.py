@@ -8,6 +8,7 @@ from __future__ import annotations
 import cmath
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,7 +133,7 @@ class RootLocus:
     def for_damping(self, zeta: float) -> list[LocusPoint]:
         """Every point where a branch crosses the ray of damping ratio ζ (0 ≤ ζ < 1), by rising gain. ζ = 0 is the
         imaginary axis: the ultimate gain."""
-        if not (isinstance(zeta, (int, float)) and 0 <= zeta < 1):
+        if not (isinstance(zeta, Real) and 0 <= zeta < 1):
             raise InputError(f"a ray of damping ratio ζ has 0 ≤ ζ < 1, got {zeta!r}")
         return [self._point(c) for c in crossings(self.plant, float(zeta))]
 

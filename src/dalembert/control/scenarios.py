@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Real
+from typing import Any
 
 from dalembert import scalar
 from dalembert.algorithms import composite, friction, linear, newton_euler
@@ -48,8 +50,9 @@ class Scenario:
     def __post_init__(self) -> None:
         for field in fields(self):
             x = getattr(self, field.name)
-            if isinstance(x, bool) or not isinstance(x, (int, float)) or not math.isfinite(x):
+            if isinstance(x, bool) or not isinstance(x, Real) or not math.isfinite(x):
                 raise InputError(f"{field.name} of a Scenario must be a finite number, got {x!r}")
+            object.__setattr__(self, field.name, float(x))
             if x < 0 and field.name not in ("mass_error", "start"):
                 raise InputError(f"{field.name} of a Scenario must not be negative, got {x!r}")
         if self.mass_error <= -1:
@@ -128,10 +131,10 @@ def noisy(law: Law) -> Law:
 
 def geared(robot: Robot, rotor_inertia: float | Sequence[float], ratio: float) -> Robot:
     """The robot with rotors of this inertia [kg m²] behind gears of this ratio in every joint: N² J_m in M."""
-    J = [rotor_inertia] * robot.n if isinstance(rotor_inertia, (int, float)) else list(rotor_inertia)
-    if len(J) != robot.n or not all(isinstance(x, (int, float)) and x >= 0 for x in J):
+    J: list[Any] = list(rotor_inertia) if isinstance(rotor_inertia, Sequence) else [rotor_inertia] * robot.n
+    if len(J) != robot.n or not all(isinstance(x, Real) and x >= 0 for x in J):
         raise InputError(f"rotor_inertia is one number [kg m²], or one per joint ({robot.n}); got {rotor_inertia!r}")
-    if not isinstance(ratio, (int, float)) or not 0 < ratio < math.inf:
+    if not isinstance(ratio, Real) or not 0 < ratio < math.inf:
         raise InputError(f"a gear ratio is a positive number, got {ratio!r}")
     d = robot.description
     of = dict(zip(robot.joint_names, J, strict=True))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Real
 
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow, Scalar, Scalars
@@ -21,7 +22,7 @@ def sensed(flow: Flow, names: Sequence[str], time_constant: float) -> Flow:
     """The flow with sensors: for each named input or output a state `sensed_<name>` that follows it, lag T [s]."""
     if not isinstance(flow, Flow):
         raise InputError(f"a Flow is given sensors, not a {type(flow).__name__}")
-    if not isinstance(time_constant, (int, float)) or not 0 < time_constant < math.inf:
+    if not isinstance(time_constant, Real) or not 0 < time_constant < math.inf:
         raise InputError(f"time_constant must be a positive number of seconds, got {time_constant!r}")
     wanted = (names,) if isinstance(names, str) else tuple(names)
     for name in wanted:

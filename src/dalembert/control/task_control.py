@@ -16,9 +16,11 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.algorithms import composite, jacobians, linear, newton_euler
 from dalembert.algorithms import task_space as terms
+from dalembert.compile import Kernel, compile_function
 from dalembert.control.computed_torque import acceleration_gains
 from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, above, assumed, exact_model, positive
 from dalembert.control.controller import (
@@ -35,12 +37,14 @@ from dalembert.control.controller import (
 from dalembert.control.coordinates import TaskCoordinates, task_coordinates
 from dalembert.control.gains import Gain, Gains, number_gain
 from dalembert.control.sensors import SENSED
-from dalembert.errors import InputError
+from dalembert.errors import InputError, SingularityError
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Law
 from dalembert.motion.tasks import finite
 from dalembert.robot import Robot
 
+Array = NDArray[np.float64]
+SINGULAR = 1e-12  # of the largest singular value of J: the smallest is zero but for rounding
 # What the tip applies to the environment, as `robot_flow(f_tip=True)` names it.
 WRENCH = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 
@@ -87,11 +91,36 @@ class TaskController(Controller):
         free = [stiffness * (p - x) - damping * v for p, x, v in zip(self.posture, q, qd, strict=True)]
         return total(qdd, sub(free, linear.apply(found.J_bar, linear.apply(found.J, free))))
 
+    @cached_property
+    def _jacobian(self) -> Kernel:
+        shape = (len(self.task.rows), self.robot.n)
+        model, task = self.robot.model, self.task
+        return compile_function(
+            lambda q: task.jacobian(model, q), [(self.robot.n,)], [shape], "task Jacobian", arguments=("q",)
+        )
+
     def at(self, q: Scalars, qd: Scalars) -> _Task:
         model = self.robot.model
         J, J_dot = self.task.jacobian(model, q), self.task.jacobian_dot(model, q, qd)
         found = terms.consistent_inverse(composite.mass_matrix(model, q), J)
         return _Task(self.task.position(model, q), linear.apply(J, qd), J, J_dot, found.J_bar)
+
+    def __call__(self, *given: Any, **named: Any) -> Array:
+        """As of every controller; refused where the task is singular, and no torque does what is asked."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            u = super().__call__(*given, **named)
+            J = np.asarray(self._jacobian(finite("q", given[1] if len(given) > 1 else named["q"])))
+        known = np.isfinite(J).all(axis=(-2, -1))
+        sizes = np.linalg.svd(np.where(known[..., None, None], J, 0.0), compute_uv=False)
+        lost = ~known | (sizes[..., -1] <= SINGULAR * sizes[..., 0])
+        if lost.any():
+            k = np.argwhere(lost)[0].tolist()
+            raise SingularityError(
+                f"the task {', '.join(self.task.names)} of {self.robot.name!r} is singular"
+                + (f" in state {k} of the batch" if k else " in this state")
+                + ": J has not full rank there, and no torque gives the tool every acceleration"
+            )
+        return u
 
     def null_conditions(self) -> tuple[Condition, ...]:
         rank = assumed("J keeps full rank along the motion", "robot.singularities tells where it does not")

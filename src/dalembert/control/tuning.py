@@ -83,6 +83,11 @@ def ultimate(plant: Any) -> Ultimate:
     """K_u and T_u of a plant of one input and one output, from its model: the lowest gain K > 0 that brings a pole of
     1 + K G to the imaginary axis, which must be stable below it. Solved, not searched: G(jω) real and negative."""
     G = rational(plant)
+    if _falls(G):
+        raise InputError(
+            "the sign of this plant is wrong: it falls when its input rises, so that every gain K > 0 feeds back "
+            "positively. Give −1 times the plant, and take the gains found times −1"
+        )
     found = crossings(G)
     if not found:
         raise InputError(
@@ -92,6 +97,12 @@ def ultimate(plant: Any) -> Ultimate:
     K, s = found[0].gain, found[0].s
     _check_stable_below(G, K)
     return Ultimate(K, 2 * math.pi / abs(s), found[0].residual)
+
+
+def _falls(G: TransferFunction) -> bool:
+    """Whether a plant that is not unstable has a negative gain at rest (or lim sᵏ G(s), with k poles at zero)."""
+    lowest = [p[np.flatnonzero(p)[-1]] for p in (G.num, G.den) if p.any()]
+    return len(lowest) == 2 and lowest[0] * lowest[1] < 0 and not (G.poles.real > 1e-9 * np.abs(G.poles)).any()
 
 
 def _check_stable_below(G: TransferFunction, K: float) -> None:
@@ -150,21 +161,30 @@ def reaction_curve(t: ArrayLike, y: ArrayLike, step: float = 1.0) -> Reaction:
     tail = values[int(0.95 * times.size) :]
     if not abs(rise) > 0 or np.ptp(tail) > 0.02 * abs(rise):
         raise InputError("the answer has not settled: its last twentieth still changes by over 2 %; record it longer")
-    slope = np.gradient(values, times) * np.sign(rise)
-    k = int(np.argmax(slope))
-    L = times[k] - times[0] - (values[k] - values[0]) * np.sign(rise) / slope[k]
-    return Reaction(float(rise / du), float(max(L, 0.0)), float(abs(rise) / slope[k]), float(slope[k] / du))
+    return _tangent(times, values, np.gradient(values, times), float(rise), du)
+
+
+def _tangent(t: Array, y: Array, slope: Array, rise: float, step: float) -> Reaction:
+    steep = slope * np.sign(rise)
+    k = int(np.argmax(steep))
+    L = t[k] - t[0] - (y[k] - y[0]) * np.sign(rise) / steep[k]
+    return Reaction(rise / step, float(max(L, 0.0)), float(abs(rise) / steep[k]), float(steep[k] / step))
 
 
 def reaction_of(plant: Any, points: int = 4001) -> Reaction:
-    """The same of a model, whose answer to a step is computed long enough to settle."""
+    """The same of a model: end and slope of its answer to a step are its own, G(0) and C (A x + B)."""
     G = rational(plant)
     if not G.stable:
         raise InputError("the answer to a step does not settle: this plant is not stable")
     slowest = float(-1.0 / G.poles.real.max()) if G.poles.size else 1.0
     t = np.linspace(0.0, 12 * slowest, points)
-    y = TransferFunction(G.num, G.den).state_space().step(t)[:, 0]
-    R = reaction_curve(t, y)
+    system = TransferFunction(G.num, G.den).state_space()
+    x, y = system.simulate(t, np.ones(1))
+    slope = (x @ system.A.T + system.B[:, 0]) @ system.C[0]
+    rise = G.gain_at_rest - float(y[0, 0])
+    if not (rise and slope.any()):
+        raise InputError("the answer of this plant to a step ends where it begins: there is no rise to read")
+    R = _tangent(t, y[:, 0], slope, rise, 1.0)
     return R._replace(delay=R.delay + G.delay)
 
 

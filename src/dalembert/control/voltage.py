@@ -16,13 +16,16 @@ import numpy as np
 from dalembert.actuation.driven import DrivenRobot
 from dalembert.actuation.motors import DCMotor
 from dalembert.algorithms import linear
-from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, assumed
+from dalembert.control.bounds import SAMPLES
+from dalembert.control.conditions import FAILS, HOLDS, UNKNOWN, Condition, Conditions, assumed, exact_model
 from dalembert.control.controller import Controller, measures, torques
 from dalembert.control.gains import Gains, number_gain
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Law
 from dalembert.robot import Robot
+
+SAME = 1e-9  # of the largest entry: two models that differ by rounding
 
 
 def seen_from_joints(driven: DrivenRobot) -> Robot:
@@ -57,7 +60,7 @@ class VoltageControl(Controller):
     current_gain: Any = 0.0
 
     equation: ClassVar[str] = "v = R i* + K_m θ̇_m + k_c (i* − i), i* = (G⁻ᵀ τ + B θ̇_m) / K_T, τ from the controller"
-    source: ClassVar[str] = "seed 003: the motors' equations solved for v; exact for L = 0"
+    source: ClassVar[str] = "seed 003: the motors' equations solved for v; exact for L = 0 and rotors in the model"
 
     def __post_init__(self) -> None:
         if not isinstance(self.driven, DrivenRobot):
@@ -111,6 +114,10 @@ class VoltageControl(Controller):
             assert inner.rate is not None
             return inner.rate(t, y[: 2 * n], r, z, p[:sized])
 
+        def start(y: Scalars) -> list[Scalar]:
+            assert inner.start is not None
+            return inner.start(y[: 2 * n])
+
         return Law(
             f"{inner.name} by {driven.motors[0].input}",
             (*inner.measures, *currents),
@@ -121,6 +128,21 @@ class VoltageControl(Controller):
             initial=inner.initial,
             rate=None if inner.rate is None else rate,
             parameters=self.gains.parameters,
+            start=None if inner.start is None else start,
+        )
+
+    def _belief(self) -> Condition:
+        """Whether the inner controller's model is the driven arm's, in samples: M with its rotors, and gravity."""
+        own = self.controller.robot
+        q = self.robot.random_configuration(SAMPLES, seed=0)
+        M, g = self.driven.mass_matrix(q), self.robot.gravity_torque(q)
+        off = [float(np.abs(a - b).max()) for a, b in ((own.mass_matrix(q), M), (own.gravity_torque(q), g))]
+        same = all(x <= SAME * float(np.abs(a).max()) for x, a in zip(off, (M, g), strict=True))
+        return Condition(
+            "the inner model is the driven arm, with its rotors N² J_m in M",
+            HOLDS if same else FAILS,
+            dict(zip(("largest |M − M̂|", "largest |g − ĝ|"), off, strict=True)),
+            "in samples" if same else "believe in seen_from_joints(driven), or the claim is not this loop's",
         )
 
     def conditions(self) -> Conditions:
@@ -136,5 +158,6 @@ class VoltageControl(Controller):
             {"L/(R + k_c)": slowest},
             "" if slowest == 0 else "ten times faster than the loop is the usual wish",
         )
-        return Conditions(found.claim, f"{found.source}; {self.source}", (*found.items, lag,
+        items = (self._belief() if c == exact_model() else c for c in found.items)
+        return Conditions(found.claim, f"{found.source}; {self.source}", (*items, lag,
                           assumed("the supply is not at its limits")))  # fmt: skip

@@ -14,8 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert import scalar
+from dalembert.algorithms import linear, regressor
 from dalembert.algorithms.regressor import PER_BODY
+from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
+from dalembert.flow import Scalar, Scalars
 from dalembert.identification.samples import Samples
 from dalembert.robot import Robot
 
@@ -24,11 +28,22 @@ FRICTION = ("viscous", "coulomb", "offset")
 BLOCK = 1_000  # rows of τ in one piece: a few megabytes of regressor, which stay in the cache
 
 
-def direction(v: Array, rest: ArrayLike) -> Array:
+def direction(v: Any, rest: Any) -> Any:
     """sgn v where the rate is known to be different from zero; in proportion below that: at rest the direction of
-    friction is unknown, and the sign of noise is none."""
-    band = np.asarray(rest, float)
-    return np.asarray(np.where(np.abs(v) >= band, np.sign(v), v / np.where(band > 0, band, 1.0)))
+    friction is unknown, and the sign of noise is none. Over any scalar."""
+    slope = v / scalar.where(rest > 0.0, rest, 1.0)
+    return scalar.where(scalar.absolute(v) >= rest, scalar.sign(v), slope)
+
+
+# What a friction coefficient is multiplied by, of the rate and the rate below which it may be standing still.
+FRICTION_COLUMNS: dict[str, Callable[[Any, Any], Any]] = {
+    "viscous": lambda v, rest: v,
+    "coulomb": direction,
+    "coulomb+": lambda v, rest: scalar.maximum(direction(v, rest), 0.0),
+    "coulomb-": lambda v, rest: scalar.minimum(direction(v, rest), 0.0),
+    "cubic": lambda v, rest: v * v * v,
+    "offset": lambda v, rest: 1.0,
+}
 
 
 @dataclass(frozen=True)
@@ -114,21 +129,61 @@ class Columns:
         return np.asarray((np.abs(self._all(q, qd, qdd, np.zeros(n))) > 0).any(0))
 
     # ------------------------------------------------------------------------------------------------ values
+    def rows(self, q: Scalars, qd: Scalars, qdd: Scalars, rest: Scalars) -> list[list[Scalar]]:
+        """Every column of every joint, n × p, over any scalar."""
+        n = self.robot.n
+        Y = regressor.regressor(self.robot.model, q, qd, qdd) if self.inertial else [[] for _ in range(n)]
+        diagonals = [list(qdd)] if self.rotor else []
+        diagonals += [
+            [FRICTION_COLUMNS[kind](v, band) for v, band in zip(qd, rest, strict=True)] for kind in self.friction
+        ]
+        diagonals += [list(q)] if self.springs else []
+        for values in diagonals:
+            Y = [[*row, *(x if j == i else 0.0 for j, x in enumerate(values))] for i, row in enumerate(Y)]
+        for turn in self.coupled.values():
+            Y = [[*row, *(turn[i] * x for x in self._motor(turn, qd, qdd, rest))] for i, row in enumerate(Y)]
+        return Y
+
+    def _motor(self, turn: Array, qd: Scalars, qdd: Scalars, rest: Scalars) -> list[Scalar]:
+        """The columns of a motor that turns by `turn` · q̇, on its own side."""
+        w, wd = (linear.inner(turn.tolist(), x) for x in (qd, qdd))
+        band: Scalar = 0.0
+        for size, x in zip(np.abs(turn).tolist(), rest, strict=True):
+            band = scalar.maximum(size * x, band)
+        own = [FRICTION_COLUMNS[kind](w, band) for kind in self.friction if kind != "offset"]
+        return [wd, *own] if self.rotor else own
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """All columns, (n, p)."""
+        n = self.robot.n
+        return compile_function(
+            self.rows, [(n,)] * 4, [(n, len(self.all_names))], "columns", arguments=("q", "qd", "qdd", "rest")
+        )
+
+    def joint_kernel(self, kept: Sequence[int] | NDArray[np.int64]) -> tuple[Kernel, list[NDArray[np.int64]]]:
+        """For each joint the columns in `kept` (places among the free ones) that it feels, and at the end its torque
+        less what is known: only what a fit needs, one array a joint. Beside it, which of `kept` they are."""
+        n, wanted = self.robot.n, self.free[np.asarray(kept, np.int64)]
+        felt = [np.flatnonzero(row) for row in self.reach[:, wanted]]
+        known = [(int(k), float(self.known[k])) for k in np.flatnonzero(self.known)]
+
+        def function(q: Scalars, qd: Scalars, qdd: Scalars, rest: Scalars, tau: Scalars) -> Any:
+            results = []
+            for row, places, torque in zip(self.rows(q, qd, qdd, rest), felt, tau, strict=True):
+                for k, value in known:
+                    torque = torque - value * row[k]
+                results.append([*(row[k] for k in wanted[places]), torque])
+            return tuple(results) if n > 1 else results[0]
+
+        shapes = [(len(places) + 1,) for places in felt]
+        names = ("q", "qd", "qdd", "rest", "tau")
+        return compile_function(function, [(n,)] * 5, shapes, "joint columns", arguments=names), felt
+
     def _all(self, q: Array, qd: Array, qdd: Array, rest: Array) -> Array:
         """Every column, (N, n, p)."""
-        parts = [self.robot.regressor(q, qd, qdd)] if self.inertial else []
-        if self.rotor:
-            parts.append(diagonal(qdd))
-        parts += [diagonal(FRICTION_COLUMNS[kind](qd, rest)) for kind in self.friction]
-        if self.springs:
-            parts.append(diagonal(q))
-        for row in self.coupled.values():
-            turned = qdd @ row, qd @ row
-            band = np.max(rest * np.abs(row))
-            values = [turned[0]] * self.rotor
-            values += [FRICTION_COLUMNS[kind](turned[1], band) for kind in self.friction if kind != "offset"]
-            parts += [(row * x[..., None])[..., None] for x in values]
-        return np.concatenate(parts, axis=-1)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.kernel(q, qd, qdd, rest))
 
     def matrix(self, samples: Samples) -> Array:
         """Y of the free columns, (N, n, p)."""
@@ -196,25 +251,6 @@ def _filtered(x: Array, h: Array, factor: int) -> Array:
     """x (N, …) filtered along its first axis where the whole window fits, one row kept of `factor`."""
     windows = np.lib.stride_tricks.sliding_window_view(x, len(h), axis=0)[::factor]
     return np.asarray(windows @ h)
-
-
-def diagonal(values: Array) -> Array:
-    """(N, n) as diagonal matrices (N, n, n)."""
-    out = np.zeros((*values.shape, values.shape[-1]))
-    k = np.arange(values.shape[-1])
-    out[..., k, k] = values
-    return out
-
-
-# What a friction coefficient is multiplied by, of the rate and the rate below which it may be standing still.
-FRICTION_COLUMNS: dict[str, Callable[[Array, Any], Array]] = {
-    "viscous": lambda v, rest: v,
-    "coulomb": direction,
-    "coulomb+": lambda v, rest: np.maximum(direction(v, rest), 0.0),
-    "coulomb-": lambda v, rest: np.minimum(direction(v, rest), 0.0),
-    "cubic": lambda v, rest: v**3,
-    "offset": lambda v, rest: np.ones_like(v),
-}
 
 
 def coupling_of(matrix: Sequence[Sequence[float]] | Array) -> tuple[tuple[float, ...], ...]:

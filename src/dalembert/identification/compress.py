@@ -10,18 +10,20 @@ Weights per joint can then still be chosen: they only scale its triangle.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.compile import Kernel
 from dalembert.errors import InputError
 from dalembert.identification.base import Base
-from dalembert.identification.columns import Columns
+from dalembert.identification.columns import BLOCK, Columns
 from dalembert.identification.samples import Samples
 
 Array = NDArray[np.float64]
+PLAIN = 1e2  # condition number (τ included) up to which squares lose too few digits to matter
 REGULAR = 1e-10  # of a column's size, added to the first piece's triangle: a joint that has not moved yet
 
 
@@ -64,59 +66,79 @@ def triangle(rows: Array) -> Array:
 
 
 class _Triangle:
-    """R of the rows that were added."""
+    """R of the rows that were added: from ZᵀZ with Z = rows S, S the inverse of the first piece's triangle, or,
+    where that is well conditioned already, only of its columns' sizes, which is cheaper."""
 
     def __init__(self, size: int) -> None:
         self.first: Array | None = None
         self.inverse: Array = np.zeros((size, size))
+        self.plain = True
         self.gram: Array = np.zeros((size, size))
 
     def add(self, rows: Array) -> None:
         if self.first is None:
             size = np.linalg.norm(rows, axis=0)
-            floor = REGULAR * np.where(size > 0, size, 1.0)
-            self.first = triangle(np.vstack([rows, np.diag(floor)]))
+            size = np.where(size > 0, size, 1.0)
+            R = triangle(np.vstack([rows, np.diag(REGULAR * size)]))
+            s = np.linalg.svd(R / size, compute_uv=False)
+            self.plain = bool(s[0] < PLAIN * s[-1])
+            self.first = np.diag(size) if self.plain else R
             self.inverse = np.asarray(np.linalg.inv(self.first), np.float64)
-        Z = rows @ self.inverse
+        Z = rows if self.plain else rows @ self.inverse
         self.gram += Z.T @ Z
 
     def triangle(self) -> Array:
         if self.first is None:
             return self.gram
-        values, vectors = np.linalg.eigh(self.gram)  # not Cholesky: torques that the model explains wholly leave a zero
+        gram = self.inverse @ self.gram @ self.inverse if self.plain else self.gram
+        values, vectors = np.linalg.eigh(gram)  # not Cholesky: torques that the model explains wholly leave a zero
         root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
         return triangle(root @ self.first)
 
 
-def compress(
-    columns: Columns,
-    base: Base,
-    samples: Samples,
-    parallel: int = 1,
-    weigh: Callable[[Array, Array], Array] | None = None,
-) -> Compressed:
+def compress(columns: Columns, base: Base, samples: Samples, parallel: int = 1) -> Compressed:
     """[Y_b τ] of samples as triangles; torques of fixed parameters are taken off first, `parallel` as in
-    `Columns.blocks`. `weigh(Y_b, τ)` (N, n): what each sample of each joint is multiplied by."""
+    `Columns.blocks`."""
     n, p = columns.robot.n, base.rank
-    reach = columns.reach[:, columns.free][:, base.kept]
-    places = [np.flatnonzero(row) for row in reach]
+    pieces, places = _pieces(columns, base, samples, parallel)
     found = [_Triangle(len(where) + 1) for where in places]
-    power = np.zeros(n)
-    count = 0
-    for Y, tau in columns.blocks(samples, parallel):
-        count += len(Y)
-        factor = None if weigh is None else weigh(Y[..., base.kept], tau)
-        for k, where in enumerate(places):
-            rows = np.empty((len(Y), len(where) + 1))
-            np.take(Y[:, k], base.kept[where], axis=1, out=rows[:, :-1])
-            rows[:, -1] = tau[:, k]
-            found[k].add(rows if factor is None else rows * factor[:, k, None])
-        power += np.sum(tau**2, axis=0)
+    power, count = np.zeros(n), 0
+    for piece in pieces:
+        count += len(piece[0])
+        for k, rows in enumerate(piece):
+            found[k].add(rows)
+            power[k] += rows[:, -1] @ rows[:, -1]
     whole = np.zeros((n, p + 1, p + 1))
     for k, where in enumerate(places):
         T = found[k].triangle()
         whole[k, : len(T), np.append(where, p)] = T.T
     return Compressed(whole, count, power)
+
+
+def _pieces(
+    columns: Columns, base: Base, samples: Samples, parallel: int
+) -> tuple[Iterator[list[Array]], list[NDArray[np.int64]]]:
+    """Of each piece of the samples, for each joint its rows of [Y_b τ]; and which base parameters the columns are."""
+    if parallel == 1:
+        kernel, places = columns.joint_kernel(base.kept)
+        return _computed(kernel, samples), places
+    places = [np.flatnonzero(row) for row in columns.reach[:, columns.free][:, base.kept]]
+
+    def filtered() -> Iterator[list[Array]]:
+        for Y, tau in columns.blocks(samples, parallel):
+            yield [
+                np.column_stack([Y[:, k, base.kept[where]], tau[:, k]]) for k, where in enumerate(places)
+            ]
+
+    return filtered(), places
+
+
+def _computed(kernel: Kernel, samples: Samples) -> Iterator[list[Array]]:
+    for first in range(0, len(samples), BLOCK):
+        part = samples.part(slice(first, first + BLOCK))
+        with np.errstate(invalid="ignore"):
+            rows = kernel(part.q, part.qd, part.qdd, part.rest, part.tau)
+        yield list(rows) if isinstance(rows, tuple) else [rows]
 
 
 def joined(parts: Iterable[Compressed]) -> Compressed:

@@ -3,8 +3,8 @@
     k_j i_j = Y_j β + y_j        (y: the torque of what is known: a payload of known mass, parameters that were weighed)
 
 Without y every solution (β, k) could be doubled: currents alone tell no scale. With two runs, one of them with a known
-payload, all gains follow (Gautier & Briot 2014). The augmented regressor [Y, −diag(i)] gives a first answer; as the noise
-is in the currents, which stand in its columns, that answer is too small, and the last word has
+payload, all gains follow (Gautier & Briot 2014). The augmented regressor [Y, −diag(i)] gives a first answer; as the
+noise is in the currents, which stand in its columns, that answer is too small, and the last word has
 
     i_j = g_j (Y_j β + y_j) + noise,      g = 1/k,
 
@@ -23,15 +23,16 @@ from numpy.typing import NDArray
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.identification.base import STATES, Base, from_matrix
 from dalembert.identification.columns import Columns
-from dalembert.identification.compress import Compressed, compress, joined, triangle
+from dalembert.identification.compress import Compressed, joined, triangle
 from dalembert.identification.estimate import solved
-from dalembert.identification.payload import TEN, held_columns
+from dalembert.identification.payload import TEN, _Held
+from dalembert.identification.reweigh import compress_blocks
 from dalembert.identification.samples import Samples, runs_of
 
 Array = NDArray[np.float64]
 STEPS = 50
 KNOWN = "known"
-REMEDY = "carry a payload of known mass in a second run (loaded=, payload={'m': …}), or fix parameters that were weighed"
+REMEDY = "carry a payload of known mass in a second run (loaded=, payload={'m': …}), or fix parameters once weighed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +56,16 @@ class DriveGains:
 
 @dataclass(frozen=True)
 class _Driven(Columns):
-    """The free columns of an arm and of what it carries (zeros where it carries nothing), and one of all that is known."""
+    """The free columns of an arm and of what it carries (zeros if it carries nothing), and one of all that is known."""
 
     arm: Columns | None = None
     payload: Mapping[str, float] | None = None
     frame: str | None = None
     loaded: bool = False
+
+    @cached_property
+    def held(self) -> Columns:
+        return _Held(self.robot, (), False, False, True, None, {}, self.robot.model.frame(self.frame).name)
 
     @cached_property
     def all_names(self) -> tuple[str, ...]:
@@ -73,7 +78,7 @@ class _Driven(Columns):
         own = self.arm._all(q, qd, qdd, rest)
         parts, known = [own[..., self.arm.free]], own @ self.arm.known
         if self.payload is not None:
-            Y = held_columns(self.robot, self.frame, q, qd, qdd) * float(self.loaded)
+            Y = self.held._all(q, qd, qdd, rest)[..., : len(TEN)] * float(self.loaded)
             parts.append(Y[..., [k for k, x in enumerate(TEN) if x not in self.payload]])
             known = known + Y @ np.array([self.payload.get(x, 0.0) for x in TEN])
         return np.concatenate([*parts, known[..., None]], axis=-1)
@@ -90,8 +95,8 @@ def drive_gains(
 ) -> DriveGains:
     """Gains and base parameters from runs whose `tau` holds currents (or any units in proportion to torques).
 
-    `payload`: what is known of the load at `frame` in the runs `loaded`, by names of its ten parameters there ("m", "mx",
-    …, "Izz", about the frame's origin); the others are fitted. `columns.fixed`: parameters that are known."""
+    `payload`: what is known of the load at `frame` in the runs `loaded`, by names of its ten parameters there ("m",
+    "mx", …, "Izz", about the frame's origin); the others are fitted. `columns.fixed`: parameters that are known."""
     robot = columns.robot
     runs = [(run, False) for run in runs_of(unloaded, robot.n)]
     if loaded is not None:
@@ -108,7 +113,7 @@ def drive_gains(
         for on in (False, True)
     }  # fmt: skip
     b = _base([kinds[on] for on in sorted({on for _, on in runs})])
-    data = joined(compress(kinds[on], b, run, parallel) for run, on in runs)
+    data = joined(compress_blocks(kinds[on], b, run, parallel) for run, on in runs)
     if (data.power == 0).any():
         silent = [name for name, x in zip(robot.joint_names, data.power, strict=True) if x == 0]
         raise InputError(f"nothing but zeros was recorded for {', '.join(silent)}")
@@ -174,7 +179,7 @@ def _found(data: Compressed, b: Base, joints: tuple[str, ...]) -> DriveGains:
         else:
             break
         beta, g = tried
-        if (np.abs(step) <= 1e-6 * np.sqrt(np.diag(inverse)) + 1e-14).all():
+        if done > 1 and (np.abs(step) <= 1e-6 * np.sqrt(np.diag(inverse)) + 1e-14).all():
             break
     deviation = np.sqrt(np.diag(inverse))
     kept = tuple(b.names[k] for k in b.kept[:-1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError, MissingExtraError
+from dalembert.files import whole_table
 from dalembert.identification.motion_limits import KINDS, HalfSpace, MotionLimits
 from dalembert.robot import Robot
 from dalembert.trajectories.checks import positive
@@ -99,18 +99,7 @@ class Excitation:
         Written whole or not at all."""
         rows = self.table(rate)
         head = ["t"] + [f"{kind}_{joint}" for kind in ("q", "qd", "qdd", "tau") for joint in self.robot.joint_names]
-        file = Path(path)
-        part = file.with_name(f".{file.name}.{os.getpid()}")
-        try:
-            with open(part, "w", newline="", encoding="utf-8") as out:
-                writer = csv.writer(out)
-                writer.writerow(head)
-                writer.writerows(np.column_stack(list(rows.values())).tolist())
-            os.replace(part, file)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise InputError(f"{file} cannot be written: {error.strerror or error}") from None
-        return file
+        return whole_table(path, head, np.column_stack(list(rows.values())).tolist())
 
     def plot(self) -> Any:
         """A matplotlib figure over one period: positions, rates, accelerations and torques, each as a share of its

@@ -70,7 +70,7 @@ def instrumental_variables(
         system = np.einsum("k,kij->ij", weights**2, cross)
         beta, condition = _solution(system)
         sigma = np.sqrt(measured.squares(beta) / share)
-        if np.abs(beta - before).max() <= 1e-10 * np.abs(beta).max():
+        if done > 1 and np.abs(beta - before).max() <= 1e-10 * np.abs(beta).max():
             break
         weights = 1.0 / np.maximum(sigma, floor)
     back = np.linalg.inv(system[:, :-1])

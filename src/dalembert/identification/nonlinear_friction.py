@@ -1,13 +1,13 @@
 """Friction with a speed or an exponent to be found: separable least squares.
 
-Torques are linear in everything but a few numbers θ of each joint (the speed at which the Stribeck bump fades, the exponent
-of a power law). For given θ the rest is least squares, and what is left is a function of θ alone (variable projection;
-Golub & Pereyra 1973, Kaufman 1975):
+Torques are linear in everything but a few numbers θ of each joint (the speed at which the Stribeck bump fades, the
+exponent of a power law). For given θ the rest is least squares, and what is left is a function of θ alone (variable
+projection; Golub & Pereyra 1973, Kaufman 1975):
 
     r(θ) = min_β ‖τ − Y β − Σ_k c_k φ(q̇_k; θ_k)‖²
 
-A dictionary of shapes on a coarse grid, one pass over the log, gives the start; Gauss–Newton over log θ does the rest, with
-the columns φ and ∂φ/∂log θ, one pass each step. The last step's matrix gives the deviations.
+A dictionary of shapes on a coarse grid, one pass over the log, gives the start; Gauss–Newton over log θ does the rest,
+with the columns φ and ∂φ/∂log θ, one pass each step. The last step's matrix gives the deviations.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,10 @@ from numpy.typing import NDArray
 from dalembert.errors import InputError, unknown
 from dalembert.friction import LAWS, Friction, friction
 from dalembert.identification.base import Base, base
-from dalembert.identification.columns import Columns, diagonal, direction
+from dalembert.identification.columns import Columns
 from dalembert.identification.compress import Compressed, compress, joined, triangle
 from dalembert.identification.estimate import Estimate, inflation, least_squares, sandwich, solved
+from dalembert.identification.reweigh import compress_blocks
 from dalembert.identification.samples import Samples, runs_of
 
 Array = NDArray[np.float64]
@@ -88,9 +90,18 @@ class NonlinearFriction:
         return np.asarray(1.0 - self.rms / np.maximum(self.plain, 1e-300))
 
     def terms(self) -> tuple[Friction, ...]:
-        """The law of each joint, as a `Robot` takes it."""
-        joints = range(len(self.rms))
-        return tuple(friction(self.law, **{name: float(x[k]) for name, x in self.values.items()}) for k in joints)
+        """The law of each joint, as a `Robot` takes it. A level less than three deviations below what it may be (zero;
+        for break-away, the Coulomb level) is taken as that; a worse one is refused: the log does not follow the law."""
+        return tuple(self._term(k) for k in range(len(self.rms)))
+
+    def _term(self, k: int) -> Friction:
+        values: dict[str, Any] = {name: float(x[k]) for name, x in self.values.items()}
+        for name in LAWS[self.law].linear:
+            if name in values:
+                least = values["coulomb"] if name == "breakaway" else 0.0
+                if least - 3 * self.deviations[name][k] < values[name] < least:
+                    values[name] = least
+        return friction(self.law, **values)
 
 
 def nonlinear_friction(
@@ -119,6 +130,9 @@ def nonlinear_friction(
         if kind not in columns.friction:
             raise InputError(f"the law {law!r} needs the column {kind!r} beside it; add it to friction")
     runs = runs_of(samples, columns.robot.n)
+    still = [joint for k, joint in enumerate(columns.robot.joint_names) if not any(run.qd[:, k].any() for run in runs)]
+    if still:
+        raise InputError(f"{', '.join(still)} never moves: its friction does not show")
     usual = tuple(dict.fromkeys((*columns.friction, "coulomb", "viscous")))
     plain = replace(columns, friction=usual)
     rms = _rms(joined(compress(plain, base(plain), run, parallel) for run in runs))
@@ -141,28 +155,37 @@ class _Shaped(Columns):
     slopes: tuple[str, ...] = ()
 
     @cached_property
+    def own(self) -> Columns:
+        """The same columns without shapes."""
+        return Columns(self.robot, self.friction, self.rotor, self.springs, self.inertial, self.coupling, {})
+
+    @cached_property
     def all_names(self) -> tuple[str, ...]:
-        own = _without_shapes(self).all_names
+        own = self.own.all_names
         kinds = [f"shape{g}" for g in range(len(self.thetas))] + [f"slope of {name}" for name in self.slopes]
         return (*own, *(f"{joint}:{kind}" for kind in kinds for joint in self.robot.joint_names))
 
     def _all(self, q: Array, qd: Array, qdd: Array, rest: Array) -> Array:
         assert self.row is not None
-        s = direction(qd, rest)
-        parts = [super()._all(q, qd, qdd, rest)]
+        s = _direction(qd, rest)
+        parts = [self.own._all(q, qd, qdd, rest)]
         grid = [{name: np.array(x) for name, x in theta} for theta in self.thetas]
-        parts += [diagonal(self.row.shape(qd, s, theta)) for theta in grid]
+        parts += [_diagonal(self.row.shape(qd, s, theta)) for theta in grid]
         h = 1e-4
         for name in self.slopes:
             up, down = (self.row.shape(qd, s, grid[0] | {name: grid[0][name] * np.exp(x)}) for x in (h, -h))
-            parts.append(diagonal((up - down) / (2 * h)))
+            parts.append(_diagonal((up - down) / (2 * h)))
         return np.concatenate(parts, axis=-1)
 
 
-def _without_shapes(columns: Columns) -> Columns:
-    """The same columns without shapes."""
-    c = columns
-    return Columns(c.robot, c.friction, c.rotor, c.springs, c.inertial, c.coupling, {})
+def _direction(v: Array, rest: Array) -> Array:
+    """sgn v, in proportion where v may be none, as the columns have it."""
+    return np.asarray(np.where(np.abs(v) >= rest, np.sign(v), v / np.where(rest > 0, rest, 1.0)))
+
+
+def _diagonal(values: Array) -> Array:
+    """(N, n) as diagonal matrices (N, n, n)."""
+    return np.asarray(values[..., None] * np.eye(values.shape[-1]))
 
 
 def _shaped(
@@ -184,9 +207,6 @@ def _start(linear: Columns, runs: Sequence[Samples], parallel: int, row: Sought)
     """The best of the grid, joint by joint in turns."""
     n = linear.robot.n
     fastest = np.max([np.abs(run.qd).max(0) for run in runs], axis=0)
-    if (fastest == 0).any():
-        still = [name for name, x in zip(linear.robot.joint_names, fastest, strict=True) if x == 0]
-        raise InputError(f"{', '.join(still)} never moves: its friction does not show")
     names = list(row.grids)
     mesh = np.stack(np.meshgrid(*row.grids.values(), indexing="ij"), axis=-1).reshape(-1, len(names))
     thetas: list[Theta] = [
@@ -194,7 +214,7 @@ def _start(linear: Columns, runs: Sequence[Samples], parallel: int, row: Sought)
         for point in mesh.tolist()
     ]
     columns, b = _shaped(linear, row, thetas)
-    data = joined(compress(columns, b, run, parallel) for run in runs)
+    data = joined(compress_blocks(columns, b, run, parallel) for run in runs)
     p = data.p - n * len(thetas)
     weights = least_squares(_picked(data, np.arange(p))).weights
     choice = np.full(n, len(thetas) // 2)
@@ -238,7 +258,7 @@ class _Search:
     def _at(self, theta: Theta) -> tuple[Compressed, Estimate, int]:
         """(all columns compressed, the linear ones solved, how many they are)."""
         columns, b = _shaped(self.linear, SOUGHT[self.law], [theta], self.wanted)
-        data = joined(compress(columns, b, run, self.parallel) for run in self.runs)
+        data = joined(compress_blocks(columns, b, run, self.parallel) for run in self.runs)
         p = data.p - self.n * len(self.wanted)
         return data, least_squares(_picked(data, np.arange(p))), p
 

@@ -12,10 +12,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.algorithms.regressor import PER_BODY
+from dalembert.algorithms import linear, regressor
 from dalembert.errors import InputError
+from dalembert.flow import Scalar, Scalars
 from dalembert.identification.base import from_matrix
-from dalembert.identification.columns import Columns, diagonal
+from dalembert.identification.columns import Columns
 from dalembert.identification.compress import compress
 from dalembert.identification.consistent import Consistent, consistent
 from dalembert.identification.estimate import Estimate, least_squares
@@ -52,18 +53,6 @@ class Payload:
         return robot.with_payload(self.mass, self.com.tolist(), self.inertia, frame=self.frame)
 
 
-def held_columns(robot: Robot, frame: str | None, q: Array, qd: Array, qdd: Array) -> Array:
-    """The regressor of a body held at a frame, by its ten parameters there, (N, n, 10)."""
-    place = robot.model.frame(frame)
-    moved = []  # unit parameters in the frame → those of the body that carries it
-    for unit in np.eye(10):
-        m, x, y, z, xx, xy, xz, yy, yz, zz = unit.tolist()
-        body = Inertia(m, (x, y, z), ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
-        moved.append(body.to_parent(place.pose).parameters())
-    Y = robot.regressor(q, qd, qdd)[..., PER_BODY * place.body : PER_BODY * (place.body + 1)]
-    return np.asarray(Y @ np.array(moved, float).T)
-
-
 @dataclass(frozen=True)
 class _Held(Columns):
     """The ten columns of a body at a frame, and offsets of the joints; what the arm makes by itself is known."""
@@ -75,8 +64,22 @@ class _Held(Columns):
         offsets = [f"{joint}:offset" for joint in self.robot.joint_names]
         return (*(f"payload:{x}" for x in TEN), *offsets)
 
-    def _all(self, q: Array, qd: Array, qdd: Array, rest: Array) -> Array:
-        return np.concatenate([held_columns(self.robot, self.frame, q, qd, qdd), diagonal(np.ones_like(q))], axis=-1)
+    @cached_property
+    def _moved(self) -> Array:
+        """(10, 10): parameters in the frame → those of the body that carries it."""
+        place = self.robot.model.frame(self.frame)
+        columns = []
+        for unit in np.eye(10):
+            m, x, y, z, xx, xy, xz, yy, yz, zz = unit.tolist()
+            body = Inertia(m, (x, y, z), ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+            columns.append(body.to_parent(place.pose).parameters())
+        return np.array(columns, float).T
+
+    def rows(self, q: Scalars, qd: Scalars, qdd: Scalars, rest: Scalars) -> list[list[Scalar]]:
+        body = self.robot.model.frame(self.frame).body
+        Y = regressor.regressor(self.robot.model, q, qd, qdd)
+        own = linear.product([row[10 * body : 10 * body + 10] for row in Y], self._moved.tolist())
+        return [[*row, *(1.0 if j == i else 0.0 for j in range(self.robot.n))] for i, row in enumerate(own)]
 
     @property
     def bodies(self) -> int:

@@ -2,8 +2,9 @@
 
     β = argmin Σ_k Σ_i ρ(e_ki / σ_k),    e = τ − Y_b β,    σ_k = median |e_k| / 0.6745
 
-Each round is one pass over the log: a sample counts w(u) = ρ'(u)/u, u = e/σ of its joint. Huber's ρ grows linearly beyond
-its constant and has one minimum; Tukey's is flat there, forgets gross errors wholly, and starts from Huber's answer.
+Each round is one pass over the log: a sample counts w(u) = ρ'(u)/u, u = e/σ of its joint. Huber's ρ grows linearly
+beyond its constant and has one minimum; Tukey's is flat there, forgets gross errors wholly, and starts from Huber's
+answer.
 The covariance is that of an M-estimator (Huber 1981, §7.6): per joint the variance is σ² mean ψ² / (mean ψ')².
 """
 
@@ -20,6 +21,7 @@ from dalembert.identification.base import Base
 from dalembert.identification.columns import Columns
 from dalembert.identification.compress import Compressed, compress, joined
 from dalembert.identification.estimate import Estimate, inflation, least_squares, sandwich, solved
+from dalembert.identification.reweigh import compress_blocks
 from dalembert.identification.samples import Samples, runs_of
 
 Array = NDArray[np.float64]
@@ -114,11 +116,12 @@ def _reweighted(
             seen.append(tau - Y @ beta)
             return np.sqrt(row.weight(seen[-1] / sigma, c))
 
-        data = joined(compress(columns, base, run, parallel, weigh) for run in runs)
+        data = joined(compress_blocks(columns, base, run, parallel, weigh) for run in runs)
         e = np.concatenate(seen)
         before = beta
         beta, inverse, condition = solved(data.stacked(1.0 / sigma), "the log, without the samples that do not fit,")
-        if (np.abs(beta - before) <= SETTLED * np.sqrt(np.diag(inverse)) + 1e-12 * np.abs(beta).max()).all():
+        small = SETTLED * np.sqrt(np.diag(inverse)) + 1e-12 * np.abs(beta).max()
+        if done > 1 and (np.abs(beta - before) <= small).all():
             converged = True
             break
     u = e / sigma

@@ -78,7 +78,7 @@ def runs_of(data: Samples | Sequence[Samples], n: int, what: str = "samples") ->
         raise InputError(f"there are no {what}")
     for run in runs:
         if not isinstance(run, Samples):
-            raise InputError(f"{what} must be Samples or a list of them, got {type(run).__name__}; `prepare` makes some")
+            raise InputError(f"{what} must be Samples or a list of them (see `prepare`), got {type(run).__name__}")
         for name in ("q", "qd", "qdd", "tau"):
             values = getattr(run, name)
             if values.shape != (len(run.t), n):

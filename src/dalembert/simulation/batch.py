@@ -16,13 +16,12 @@ from dalembert.errors import InputError, unknown
 from dalembert.simulation.moments import Moments, Tree
 from dalembert.simulation.plan import Plan
 from dalembert.simulation.request import Request, request
-from dalembert.simulation.storage import free_memory, new_file, written
+from dalembert.simulation.storage import SHARE, free_memory, new_file, written
 from dalembert.simulation.workers import how_many, pieces
 
 Array = NDArray[np.float64]
 WORKING = 64 * 2**20  # bytes that one chunk may take while it is computed
 WORK = 2_000_000_000  # operations of a chunk: a second or so, the time that is lost with a worker
-SHARE = 0.8  # of the free memory that a result may take
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +119,7 @@ def rollouts(
     disturbances: Mapping[str, Any] | None = None,
     payload: Sequence[float] | bool | None = None,
     friction: bool | str | None = None,
+    torque_limits: Any = None,
     measures: Any = (),
     error: Mapping[str, Any] | None = None,
     every: int | None = None,
@@ -139,7 +139,8 @@ def rollouts(
     parameters: inputs of the closed loop by name (gains, set points, payload_mass, parameters of a LagrangianSystem):
     one number, (B,), (B or 1, steps) for one that moves and is held over each step, a distribution, or `Noise`.
     disturbances: the same, added to what the controller puts out, by the name of the input. payload: where payload_mass
-    hangs at the tip [m]; True: payload_x, _y, _z are parameters too.
+    hangs at the tip [m]; True: payload_x, _y, _z are parameters too. torque_limits clip what the controller puts out,
+    before disturbances: "robot" for its efforts, a number, one per output, or (lower, upper).
     keep: "final"; "all" states and outputs before steps 0, every, 2 every, … and the last; names of them; or
     "statistics", of all of them over the rollouts. measures: rows of `measures.MEASURES`, computed in the loop.
     number: how many rollouts, where no array says it. The numbers of a rollout depend on seed, name and index alone:
@@ -148,7 +149,7 @@ def rollouts(
     go to this .npy, in which they can be larger than memory. progress(done, B) is called after each chunk."""
     asked = request(
         system, controller, q0, qd0, x0, duration, dt, method, reference, parameters, disturbances, payload, friction,
-        measures, error, every, keep, number, seed,
+        measures, error, every, keep, number, seed, torque_limits,
     )  # fmt: skip
     return run(asked, threads, scheduler, chunk, file, progress)
 

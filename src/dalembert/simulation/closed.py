@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.compile import compile_function
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.law import Law
 from dalembert.reference import Reference
+from dalembert.simulation.limits import clipped, torque_limits_of
 
 ORDERS = 3  # x, ẋ, ẍ
 DISTURBANCE = "_disturbance"
@@ -24,6 +26,7 @@ def closed(
     reference: Reference | ArrayLike | None = None,
     *,
     disturbed: Sequence[str] = (),
+    torque_limits: Any = None,
     name: str | None = None,
 ) -> Flow:
     """The closed loop (x, z)˙ = (f(t, x, u), g(t, y, r, z, p)), u = act(t, y, r, z, p) + d, as a flow of its own.
@@ -34,13 +37,16 @@ def closed(
     "<input>_disturbance". Outputs: the flow's, what the law puts out (without d), and r.
 
     r is (x, ẋ, ẍ) of the reference, or as much of it as the law follows: m, 2 m or 3 m numbers for a motion of m. A
-    reference that is m numbers is a set point: at rest there. What settles the flow is given u of that instant."""
+    reference that is m numbers is a set point: at rest there. What settles the flow is given u of that instant.
+    torque_limits (a number, one per output of the law, or (lower, upper)) clip what the law puts out, before d; its
+    states are not told."""
     _check(flow, law)
     follow = _reference(law, reference)
     disturbed = (disturbed,) if isinstance(disturbed, str) else tuple(disturbed)
     for d in disturbed:
         if d not in law.outputs:
             raise unknown(f"output of {law.name!r} to disturb", d, law.outputs)
+    limits = torque_limits_of(torque_limits, law.outputs, flow.name, None)
     free = tuple(i for i in flow.inputs if i not in law.outputs)
     gains = tuple(law.parameters)
     asked = law.follows if follow is None else ()
@@ -58,7 +64,8 @@ def closed(
         return t, [x[k] for k in measured], r, x[n:], u[a:b]
 
     def acted(given: tuple[Scalar, Scalars, Scalars, Scalars, Scalars]) -> list[Scalar]:
-        return _whole(f"{law.name!r} gives", law.act(*given), law.outputs, "outputs")
+        made = _whole(f"{law.name!r} gives", law.act(*given), law.outputs, "outputs")
+        return made if limits is None else [clipped(u, *pair) for u, pair in zip(made, limits, strict=True)]
 
     def whole_input(u: Scalars, made: Scalars) -> list[Scalar]:
         drive = [v + u[beside[k]] if k in beside else v for k, v in enumerate(made)]
@@ -102,10 +109,19 @@ def closed(
     )
 
 
-def with_states_of(law: Law, x0: ArrayLike) -> NDArray[np.float64]:
-    """(..., n) → (..., n + z): the states of a flow and, after them, the law's own at their start."""
+def with_states_of(law: Law, x0: ArrayLike, states: Sequence[str] = ()) -> NDArray[np.float64]:
+    """(..., n) → (..., n + z): the states of a flow and, after them, the law's own at their start; `states` names the
+    flow's, for a law that starts where it measures."""
     x = np.asarray(x0, float)
-    z = np.broadcast_to(np.asarray(law.initial, float), (*x.shape[:-1], len(law.initial)))
+    if law.start is None:
+        z = np.broadcast_to(np.asarray(law.initial, float), (*x.shape[:-1], len(law.initial)))
+    else:
+        for name in law.measures:
+            if name not in states:
+                raise unknown(f"state that {law.name!r} measures at its start", name, states)
+        y, size = x[..., [states.index(name) for name in law.measures]], len(law.states)
+        begin = compile_function(law.start, [y.shape[-1:]], [(size,)], f"start of {law.name}", arguments=("y",))
+        z = np.asarray(begin(y))
     return np.concatenate((x, z), -1)
 
 
@@ -192,6 +208,8 @@ def _reference(law: Law, reference: Reference | ArrayLike | None) -> Callable[[S
 
 def _orders(law: Law, m: int, what: str) -> int:
     orders, rest = divmod(len(law.follows), m) if m else (0, 1)
+    if law.coordinates not in (None, m):
+        raise InputError(f"{law.name!r} follows a motion of {law.coordinates} and its rates, and {what} of {m} is not one")
     if rest or not 1 <= orders <= ORDERS:
         raise InputError(
             f"{law.name!r} follows {len(law.follows)} numbers ({', '.join(law.follows[:4])}"

@@ -13,14 +13,16 @@ A law without sample time is continuous: it is evaluated wherever the method wan
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow, Scalar, Scalars
-from dalembert.law import Act, Law
+from dalembert.law import Law
 from dalembert.scalar import where
+from dalembert.simulation.limits import Limits, clipped
 from dalembert.simulation.systems import LOSS, SUPPLY
 
 # x + ROUND − ROUND is x rounded to a whole number, for |x| < 2⁵¹: beyond the point no bits are left.
@@ -60,7 +62,7 @@ class Loop:
     follow: Callable[[Scalar], Sequence[Scalar]] | None = None
     sample: float | None = None
     delay: int = 0
-    limits: tuple[tuple[float, float], ...] | None = None
+    limits: Limits | None = None
     quantisation: tuple[float, ...] | None = None
     noisy: bool = False
 
@@ -104,10 +106,20 @@ class Loop:
         d = c + self.held * self.delay
         return X[:a], X[a:b], X[b:c], X[c:d], X[d : self.size]
 
-    def start(self, x0: Sequence[float]) -> list[float]:
+    def start(self, x0: Sequence[float], z: Sequence[float]) -> list[float]:
         """X at the beginning: nothing is held yet, and nothing on its way."""
-        z = self.law.initial if self.law else ()
         return [*x0, *z, *([0.0] * (self.held * (1 + self.delay) + self.books))]
+
+    def begun(self, x0: Sequence[float], s: Scalars) -> list[float]:
+        """The law's states at t = 0: as it says, of what its sensors see without noise, or as they always are."""
+        if self.law is None or self.law.start is None:
+            return list(self.law.initial) if self.law else []
+        X, still = self.start(x0, self.law.initial), [0.0] * len(self.law.measures)
+        z = self._called("states", self.law.start, (self.measure(0.0, X, s, still),), self.nz)
+        for name, value in zip(self.law.states, z, strict=True):
+            if not math.isfinite(value):
+                raise InputError(f"{self.law.name!r} begins with {name!r} = {value}: it must be finite")
+        return z
 
     # ------------------------------------------------------------------------------------------------------ the law
     @cached_property
@@ -155,7 +167,7 @@ class Loop:
         r = self.reference(t, s) if self.law and self.law.follows else []
         return t, self.measure(t, X, s, noise), r, z, p
 
-    def _called(self, what: str, function: Act, arguments: tuple[Scalar, ...], count: int) -> list[Scalar]:
+    def _called(self, what: str, function: Callable[..., list[Scalar]], arguments: tuple[Scalar, ...], count: int) -> list[Scalar]:
         assert self.law is not None
         made = function(*arguments)
         try:
@@ -195,26 +207,35 @@ class Loop:
         return [a + h * b for a, b in zip(z, rates, strict=True)]
 
     # --------------------------------------------------------------------------------------------------- the system
-    def inputs(self, u: Scalars, s: Scalars) -> list[Scalar]:
-        """What reaches the flow: commands and given torques, limited, then disturbances; the wrench."""
-        tau, f_tip, disturbance, _ = self.signals.split(s)
+    def asked(self, u: Scalars, s: Scalars) -> list[Scalar]:
+        """Commands and given torques, before they are limited."""
+        tau = self.signals.split(s)[0]
         w: list[Scalar] = list(tau) if tau else [0.0] * self.drives
         if self.law is not None:
             for name, command in zip(self.law.outputs, u, strict=True):
                 k = self.flow.inputs.index(name)
                 w[k] = w[k] + command
+        return w
+
+    def inputs(self, u: Scalars, s: Scalars) -> list[Scalar]:
+        """What reaches the flow: commands and given torques, limited, then disturbances; the wrench."""
+        _, f_tip, disturbance, _ = self.signals.split(s)
+        w = self.asked(u, s)
         if self.limits is not None:
-            w = [_clipped(a, *pair) for a, pair in zip(w, self.limits, strict=True)]
+            w = [clipped(a, *pair) for a, pair in zip(w, self.limits, strict=True)]
         if disturbance:
             w = [a + b for a, b in zip(w, disturbance, strict=True)]
         return [*w, *f_tip]
 
+    def command(self, t: Scalar, X: Scalars, s: Scalars, noise: Scalars, p: Scalars) -> Scalars:
+        """What the law says at X: the command held, or that of a continuous law."""
+        if self.law is None:
+            return ()
+        return self.split(X)[2] if self.sample is not None else self.act(self._arguments(t, X, s, noise, p))
+
     def applied(self, t: Scalar, X: Scalars, s: Scalars, noise: Scalars, p: Scalars) -> list[Scalar]:
-        """The flow's inputs at X: by the command held, or by a continuous law."""
-        u: Scalars = ()
-        if self.law is not None:
-            u = self.split(X)[2] if self.sample is not None else self.act(self._arguments(t, X, s, noise, p))
-        return self.inputs(u, s)
+        """The flow's inputs at X."""
+        return self.inputs(self.command(t, X, s, noise, p), s)
 
     def rate(self, t: Scalar, X: Scalars, s: Scalars, noise: Scalars, p: Scalars) -> list[Scalar]:
         """Ẋ; nothing moves in what is held."""
@@ -250,22 +271,29 @@ class Loop:
         return self.signals.reference
 
     def observe(self, t: Scalar, X: Scalars, s: Scalars, noise: Scalars, p: Scalars) -> list[Scalar]:
-        """(outputs of the flow, its inputs, the reference) at X."""
-        w = self.applied(t, X, s, noise, p)
+        """(outputs of the flow, its inputs, the reference, and where it is told: 1 while limits clip) at X."""
+        u = self.command(t, X, s, noise, p)
+        w = self.inputs(u, s)
         seen = self.flow.observe(t, X[: self.nx], w) if self.flow.observe is not None else []
         r = self.reference(t, s) if self.shown else []
-        return [*seen, *w, *r]
+        if not self.tells_clipping:
+            return [*seen, *w, *r]
+        assert self.limits is not None
+        cut: Scalar = 0.0
+        for a, (lower, upper) in zip(self.asked(u, s), self.limits, strict=True):
+            cut = where(a > upper, 1.0, where(a < lower, 1.0, cut))
+        return [*seen, *w, *r, cut]
 
     @cached_property
     def observed(self) -> int:
-        return len(self.flow.outputs) + len(self.flow.inputs) + self.shown
+        return len(self.flow.outputs) + len(self.flow.inputs) + self.shown + self.tells_clipping
+
+    @property
+    def tells_clipping(self) -> bool:
+        """Whether limits stand between a law with states and the system: these are not told what was applied."""
+        return self.limits is not None and self.nz > 0
 
 
 def _rounded(x: Scalar, step: float) -> Scalar:
     """The nearest multiple of the step."""
     return ((x * (1.0 / step) + ROUND) - ROUND) * step
-
-
-def _clipped(x: Scalar, lower: float, upper: float) -> Scalar:
-    """NaN stays NaN, so that it is noticed."""
-    return where(x > upper, upper, where(x < lower, lower, x))

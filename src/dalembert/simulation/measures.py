@@ -1,7 +1,7 @@
 """How well a controller did, as one number a run: the table of measures, and how they ride along in the loop.
 
 A measure is one more state of the flow: an integral, taken by the same method as the motion, or a number that is looked
-at after each step. So nothing of a run needs to be kept to judge it.
+at at the start and after each step. So nothing of a run needs to be kept to judge it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 Judge = Callable[..., Scalar]
 
 BAND = 0.02  # of the step: within it a response has settled
+FLOOR = 1e-9  # [rad, m] the least band, where there is no step at all
 START = "_start"
 
 
@@ -41,8 +42,8 @@ def _largest(values: Any) -> Scalar:
 
 @dataclass(frozen=True)
 class Measure:
-    """`integrand(t, e, e0, u)` is integrated, or `update(t, e, e0, u, value)` gives the new value after each step; both
-    start at 0. `finish(value, T)` makes of it what is reported (arrays). e: errors r − x [rad, m], e0: those with which
+    """`integrand(t, e, e0, u)` is integrated, or `update(t, e, e0, u, value)` gives the new value at t = 0 and after each
+    step; both start at 0. `finish(value, T)` makes of it what is reported (arrays). e: errors r − x [rad, m], e0: those with which
     the run began, u: what the controller put out. `needs`: which of "e", "u" must be known."""
 
     meaning: str
@@ -53,8 +54,9 @@ class Measure:
 
 
 def _outside(t: Scalar, e: Scalars, e0: Scalars, u: Scalars, value: Scalar) -> Scalar:
-    worst = _largest(scalar.absolute(a) - BAND * scalar.absolute(b) for a, b in zip(e, e0, strict=True))
-    return scalar.where(worst > 0.0, t, value)
+    # The step as a whole: a joint that need not move is disturbed by those that do.
+    band = scalar.maximum(BAND * scalar.sqrt(_total(x * x for x in e0)), FLOOR)
+    return scalar.where(_largest(scalar.absolute(x) for x in e) > band, t, value)
 
 
 def _overshoot(t: Scalar, e: Scalars, e0: Scalars, u: Scalars, value: Scalar) -> Scalar:
@@ -83,14 +85,14 @@ MEASURES: dict[str, Measure] = {
     ),
     "overshoot": Measure("the largest −eᵢ(t)/eᵢ(0), for set points", "e", update=_overshoot),
     "settling_time": Measure(
-        "the last time at which an |eᵢ| is above 2 % of |eᵢ(0)|; infinite if at the end", "e", update=_outside,
+        "the last time at which an |eᵢ| is above 2 % of √(Σe(0)²); infinite if at the end", "e", update=_outside,
         finish=_settled,
     ),
     "rms_torque": Measure(
         "√(∫ Σu² dt / T)", "u", lambda t, e, e0, u: _total(x * x for x in u), finish=lambda v, T: np.sqrt(v / T)
     ),
     "peak_torque": Measure(
-        "max |uᵢ| after a step", "u",
+        "max |uᵢ|", "u",
         update=lambda t, e, e0, u, v: scalar.maximum(_largest(scalar.absolute(x) for x in u), v),
     ),
     "effort": Measure("∫ Σ|u| dt", "u", lambda t, e, e0, u: _total(scalar.absolute(x) for x in u)),
@@ -130,6 +132,46 @@ def errors_of(flow: Flow, law: Law | None, error: Mapping[str, Any] | None) -> d
     return {}
 
 
+def _judge(flow: Flow, pairs: Mapping[str, Any], efforts: Sequence[str]) -> Callable[..., tuple[Any, ...]]:
+    """(t, x, u) → (t, e, e0, what the controller puts out)."""
+    n, m = len(flow.states), len(flow.inputs)
+    states = [flow.states.index(s) for s in pairs]
+
+    def judged(t: Scalar, x: Scalars, u: Scalars) -> tuple[Scalar, list[Scalar], list[Scalar], list[Scalar]]:
+        y = {} if flow.observe is None else dict(zip(flow.outputs, flow.observe(t, x[:n], u[:m]), strict=True))
+        wanted = [y[w] if isinstance(w, str) else w for w in pairs.values()]
+        e = [w - x[k] for w, k in zip(wanted, states, strict=True)]
+        e0 = [w - s for w, s in zip(wanted, u[m:], strict=True)]
+        return t, e, e0, [y[o] for o in efforts]
+
+    return judged
+
+
+def begun(
+    flow: Flow, law: Law | None, measures: Mapping[str, Measure], error: Mapping[str, Any] | None
+) -> Callable[[Scalars, Scalars], list[Scalar]] | None:
+    """(x, u) of a closed loop with its measures at t = 0 → x as it begins: the law's states where it starts them, the
+    measures as they are then. None where there is nothing to be done."""
+    rows = list(measures.values())
+    start = law.start if law is not None else None
+    if start is None and all(row.update is None for row in rows):
+        return None
+    judged = _judge(flow, errors_of(flow, law, error), law.outputs if law is not None else ())
+    n = len(flow.states)
+
+    def begin(x: Scalars, u: Scalars) -> list[Scalar]:
+        now = list(x[:n])
+        if law is not None and start is not None:
+            z = list(start([now[flow.states.index(y)] for y in law.measures]))
+            if len(z) != len(law.states):
+                raise InputError(f"{law.name!r} starts with {len(z)} numbers for its {len(law.states)} states")
+            now[n - len(z) :] = z
+        seen = judged(0.0, now, u)
+        return [*now, *(v if r.update is None else r.update(*seen, v) for r, v in zip(rows, x[n:], strict=True))]
+
+    return begin
+
+
 def measured(flow: Flow, law: Law | None, measures: Mapping[str, Measure], error: Mapping[str, Any] | None) -> Flow:
     """A closed loop with measures as its last states; where errors are measured, what the states were at the start is
     an input, "<state>_start", its last."""
@@ -148,15 +190,7 @@ def measured(flow: Flow, law: Law | None, measures: Mapping[str, Measure], error
         if name in flow.states:
             raise InputError(f"a measure and a state are both called {name!r}")
     n, m = len(flow.states), len(flow.inputs)
-    states = [flow.states.index(s) for s in pairs]
-    rows = list(measures.values())
-
-    def judged(t: Scalar, x: Scalars, u: Scalars) -> tuple[Scalar, list[Scalar], list[Scalar], list[Scalar]]:
-        y = {} if flow.observe is None else dict(zip(flow.outputs, flow.observe(t, x[:n], u[:m]), strict=True))
-        wanted = [y[w] if isinstance(w, str) else w for w in pairs.values()]
-        e = [w - x[k] for w, k in zip(wanted, states, strict=True)]
-        e0 = [w - s for w, s in zip(wanted, u[m:], strict=True)]
-        return t, e, e0, [y[o] for o in efforts]
+    rows, judged = list(measures.values()), _judge(flow, pairs, efforts)
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         seen = judged(t, x, u)

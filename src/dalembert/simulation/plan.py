@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.compile import Kernel
 from dalembert.compile.rollout import Rollout
 from dalembert.simulation.draws import Distribution, Noise
 from dalembert.simulation.fixed import fill
@@ -39,7 +40,8 @@ class Plan:
     """`initial`, `held`, `moving`: the columns of x0 (count, n), of p (count, l) and of u (count, steps, m), in order.
     `started`: the states whose first values follow in p. `judged`: the method leaves a residual beside the state.
     `rows`: whether states are kept at all times, as they are ("all"), as moments ("statistics"), or only the last
-    ("final"); of x and y together the `columns`."""
+    ("final"); of x and y together the `columns`. `begin`: (x, p, u) at t = 0 → x, where a law starts its own states by
+    what it measures, or measures count from the start."""
 
     loop: Rollout
     initial: tuple[Column, ...]
@@ -53,6 +55,7 @@ class Plan:
     seed: int
     rows: str
     columns: tuple[int, ...]
+    begin: Kernel | None = None
 
     @property
     def n(self) -> int:
@@ -93,14 +96,17 @@ class Plan:
         """Rollouts first, …, first + count − 1; `cut` holds their rows of the arrays that are not in the plan."""
         x0 = self.together(self.initial, first, count, cut)
         p = np.concatenate((self.together(self.held, first, count, cut), x0[:, list(self.started)]), -1)
-        if self.judged:
-            x0 = np.concatenate((x0, np.zeros((count, 1))), -1)
         moving = [self.values(c, first, count, cut) for c in self.moving]
         if moving:
             shared = 1 if all(len(x) == 1 for x in moving) else count
             u = np.stack([np.broadcast_to(x, (shared, self.steps)) for x in moving], -1)
         else:
             u = np.zeros((1, 1, 0))
+        if self.begin is not None:
+            with np.errstate(all="ignore"):  # what is not finite is told as a rollout that diverged
+                x0 = self.begin(np.concatenate((x0, p, np.broadcast_to(u[:, 0], (count, u.shape[-1]))), -1))
+        if self.judged:
+            x0 = np.concatenate((x0, np.zeros((count, 1))), -1)
         X = np.empty((count, self.kept, x0.shape[-1]))
         Y = np.empty((count, self.kept, self.loop.size["y"]))
         diverged = fill(self.loop, x0, u, p, self.steps, self.dt, 0.0, self.every, X, Y)

@@ -112,7 +112,10 @@ def bad_input(loop: Loop, t: float, Y: Array) -> str | None:
     if not len(bad):
         return None
     k = int(bad[0])
-    return f"{loop.flow.inputs[k]!r} is {w[k]} at t = {t:.6g} s"
+    said = f"{loop.flow.inputs[k]!r} is {w[k]} at t = {t:.6g} s"
+    if loop.law is not None and loop.flow.inputs[k] in loop.law.outputs:
+        said += f": so says {loop.law.name!r}, or what it was given; is the position there singular?"
+    return said
 
 
 def said_by(loop: Loop, t: float, X: Array) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.arguments import switch, three
+from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow
 from dalembert.lagrange.system import LagrangianSystem
@@ -23,12 +24,14 @@ from dalembert.simulation.closed import DISTURBANCE, closed
 from dalembert.simulation.draws import Distribution, Noise, key_of
 from dalembert.simulation.fixed import checked, rollout_of
 from dalembert.simulation.flows import PAYLOAD, WRENCH, lagrangian_flow, robot_flow
-from dalembert.simulation.measures import START, Measure, chosen, errors_of, measured
+from dalembert.simulation.limits import Limits, torque_limits_of
+from dalembert.simulation.measures import START, Measure, begun, chosen, errors_of, measured
 from dalembert.simulation.plan import Column, Plan, Same
 from dalembert.simulation.steps import METHODS
 from dalembert.simulation.systems import Options, plant_of
 
 Array = NDArray[np.float64]
+Begin = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 KEEP = ("final", "all", "statistics")
 
 
@@ -112,14 +115,15 @@ def flow_of(system: Any, friction: Any, payload: Any, named: Sequence[str]) -> F
 def request(
     system: Any, controller: Any, q0: Any, qd0: Any, x0: Any, duration: Any, dt: Any, method: Any, reference: Any,
     parameters: Any, disturbances: Any, payload: Any, friction: Any, measures: Any, error: Any, every: Any, keep: Any,
-    number: Any, seed: Any,
+    number: Any, seed: Any, torque_limits: Any,
 ) -> Request:  # fmt: skip
     law = law_of(controller)
     given, added = _mapping("parameters", parameters), _mapping("disturbances", disturbances)
     flow = flow_of(system, friction, payload, (*given, *added))
     dt, steps = _time(duration, dt)
     rows = chosen(measures)
-    given, loop, whole = _closed(flow, law, reference, given, added, steps, dt, rows, error)
+    limits = _limits(torque_limits, law, flow, system)
+    given, loop, whole, begin = _closed(flow, law, reference, given, added, steps, dt, rows, error, limits)
     if every is None or (isinstance(keep, str) and keep == "final"):
         every = 1
     checked(whole, dt, steps, every, 0.0, method, None)
@@ -144,6 +148,7 @@ def request(
     plan = Plan(
         rollout, tuple(columns), tuple(of_p), tuple(whole.states.index(s.removesuffix(START)) for s in starts),
         tuple(of_u), judged, steps, dt, int(every), int(seed), how, tuple(sorted(all_names.index(x) for x in names)),
+        None if begin is None else _begin(whole, begin, (*held, *starts, *moving)),
     )  # fmt: skip
     return Request(plan, total, arrays, whole.states, whole.outputs, flow.positions, rows)
 
@@ -171,19 +176,43 @@ def _time(duration: Any, dt: Any) -> tuple[float, int]:
 
 @lru_cache(maxsize=32)
 def _loops(
-    flow: Flow, law: Same, reference: Any, disturbed: tuple[str, ...], rows: tuple[Any, ...], error: Any
-) -> tuple[Flow, Flow]:
-    """The closed loop, and that with its measures."""
+    flow: Flow, law: Same, reference: Any, disturbed: tuple[str, ...], rows: tuple[Any, ...], error: Any,
+    limits: Limits | None,
+) -> tuple[Flow, Flow, Begin | None]:  # fmt: skip
+    """The closed loop, that with its measures, and how it begins."""
     followed = reference.it if isinstance(reference, Same) else reference
-    loop = flow if law.it is None else closed(flow, law.it, followed, disturbed=disturbed)
-    return loop, measured(loop, law.it, dict(rows), error if error is None else dict(error))
+    pairs = None if limits is None else tuple(zip(*limits, strict=True))
+    loop = flow if law.it is None else closed(flow, law.it, followed, disturbed=disturbed, torque_limits=pairs)
+    judged = (loop, law.it, dict(rows), error if error is None else dict(error))
+    return loop, measured(*judged), begun(*judged)
+
+
+@lru_cache(maxsize=32)
+def _begin(whole: Flow, begin: Begin, given: tuple[str, ...]) -> Kernel:
+    """How a rollout begins, of one row (x, inputs in the order of `given`)."""
+    n, places = len(whole.states), [len(whole.states) + given.index(name) for name in whole.inputs]
+
+    def of_row(v: Sequence[Any]) -> list[Any]:
+        return begin(v[:n], [v[k] for k in places])
+
+    size = n + len(given)
+    return compile_function(of_row, [(size,)], [(n,)], f"{whole.name} start", arguments=("v",))
+
+
+def _limits(value: Any, law: Law | None, flow: Flow, system: Any) -> Limits | None:
+    if value is None:
+        return None
+    if law is None:
+        raise InputError("torque_limits clip what a controller puts out, and there is none")
+    robot = system if isinstance(system, Robot) else getattr(system, "robot", None)
+    return torque_limits_of(value, law.outputs, flow.name, robot)
 
 
 def _closed(
     flow: Flow, law: Law | None, reference: Any, given: dict[str, Any], added: dict[str, Any], steps: int, dt: float,
-    rows: dict[str, Measure], error: Any,
-) -> tuple[dict[str, Any], Flow, Flow]:  # fmt: skip
-    """Everything given by the names of the loop's inputs, the loop, and that with its measures."""
+    rows: dict[str, Measure], error: Any, limits: Limits | None,
+) -> tuple[dict[str, Any], Flow, Flow, Begin | None]:  # fmt: skip
+    """Everything given by the names of the loop's inputs, the loop, that with its measures, and how it begins."""
     if law is None and reference is not None:
         raise InputError("a reference is what a controller follows, and there is none")
     disturbed = tuple(name for name in added if law is not None and name in law.outputs)
@@ -194,7 +223,7 @@ def _closed(
     if error is not None:
         errors_of(flow if law is None else closed(flow, law, disturbed=disturbed), law, error)
     wanted = None if error is None else tuple(error.items())
-    loop, whole = _loops(flow, Same(law), followed, disturbed, tuple(rows.items()), wanted)
+    loop, whole, begin = _loops(flow, Same(law), followed, disturbed, tuple(rows.items()), wanted, limits)
     result = dict(given)
     if law is not None and isinstance(reference, Reference) and any(name in loop.inputs for name in law.follows):
         sampled = np.concatenate(reference(dt * np.arange(steps)), -1)  # held over each step
@@ -211,7 +240,7 @@ def _closed(
     for name in given:
         if name not in loop.inputs:
             raise unknown(f"parameter of {loop.name!r}", name, loop.inputs)
-    return result, loop, whole
+    return result, loop, whole, begin
 
 
 def _usual(name: str, law: Law | None, loop: Flow) -> float:

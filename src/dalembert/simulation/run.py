@@ -15,6 +15,8 @@ from dalembert.simulation.record import FINISHED, Event
 from dalembert.simulation.systems import ENERGY, LOSS, MULTIPLIER, SUPPLY
 
 Array = NDArray[np.float64]
+VERDICTS = {True: "yes", False: "no", None: "cannot be told: the gap is as large; a shorter dt would tell"}
+OPEN = 0.1  # a relative gap beyond this is not one of the steps: energy comes from where the books do not look
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class Audit:
 
     `work` and `loss` were integrated with the motion by its own method, `change` is H(T) − H(0); `gap` is what they
     disagree by at the end, `largest` the most at any kept time, `relative` that as part of the largest energy in play.
-    `passive`: at no time was more stored than had been supplied."""
+    `passive`: at no time was more stored than had been supplied; None where it looks like more, but by less than the
+    steps themselves lost or made: a shorter dt would tell."""
 
     work: float
     loss: float
@@ -31,12 +34,12 @@ class Audit:
     gap: float
     largest: float
     relative: float
-    passive: bool
+    passive: bool | None
 
     def __str__(self) -> str:
         rows = (("supplied", self.work), ("lost", self.loss), ("stored", self.change), ("gap", self.gap))
         lines = [f"{name:>9} {value: .6e} J" for name, value in rows]
-        return "\n".join([*lines, f" relative {self.relative: .1e}", f"  passive {'yes' if self.passive else 'no'}"])
+        return "\n".join([*lines, f" relative {self.relative: .1e}", f"  passive {VERDICTS[self.passive]}"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +167,10 @@ class Run:
             scale = max(scale, float(self["kinetic_energy"].max()))
         largest = float(np.abs(gaps).max())
         relative = largest / scale if scale > 0 else (0.0 if largest == 0 else np.inf)
-        passive = bool((H - H[0] - work <= tolerance * scale).all())
+        excess = float((H - H[0] - work).max())
+        passive: bool | None = excess <= tolerance * scale
+        if not passive and excess <= largest and relative <= OPEN:
+            passive = None
         return Audit(
             float(work[-1]), float(loss[-1]), float(H[-1] - H[0]), float(gaps[-1]), largest, float(relative), passive
         )

@@ -16,6 +16,7 @@ from dalembert.law import Law
 from dalembert.reference import Reference
 from dalembert.simulation.adaptive import ADAPTIVE, Adaptive, solver_of
 from dalembert.simulation.feed import Feed, SensorNoise, distinct
+from dalembert.simulation.limits import torque_limits_of
 from dalembert.simulation.loop import Loop, Signals
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.record import Fences, Record
@@ -23,6 +24,7 @@ from dalembert.simulation.run import Run, energies_of, multipliers_of
 from dalembert.simulation.signals import Signal, reference_of, reference_signal, signal
 from dalembert.simulation.stepping import Stepper, check_method, rollout_of
 from dalembert.simulation.steps import METHODS
+from dalembert.simulation.storage import SHARE, free_memory, written
 from dalembert.simulation.systems import Options, Plant, plant_of
 
 Array = NDArray[np.float64]
@@ -31,6 +33,7 @@ SYMPLECTIC = "symplectic"  # implicit midpoint in (q, p)
 MOST_ROWS = 10_000  # kept if nobody says otherwise
 WHOLE = 1e-9  # of a step: times that differ by less are the same
 LIMITS = ("stop", "report")
+COPIES = 3  # of the rows, while a run is put together
 
 
 def simulate(
@@ -41,6 +44,7 @@ def simulate(
     qd0: ArrayLike | None = None,
     duration: float,
     x0: ArrayLike | None = None,
+    z0: ArrayLike | None = None,
     reference: Any = None,
     tau: Any = None,
     f_tip: Any = None,
@@ -69,6 +73,7 @@ def simulate(
     controller: what has law(), a Law, or a function (t, q, qd) → u or (t, x) → u. A law is continuous unless it has a
     `sample_time` [s]; then it is asked at samples, its command held, and reaches the system after `delay` [s]. A
     function is asked at samples too, by default at each step (by adaptive methods, without sample time, always).
+    z0: where the law's own states begin, if not where the law says.
     reference: a Reference, numbers to rest at, or a function of t giving x or (x, ẋ, ẍ).
     tau, disturbance, f_tip (at `frame`, in the terms of `expressed_in`): numbers, one row of them for each step, or a
     function of t. A disturbance is added after the limits.
@@ -81,6 +86,8 @@ def simulate(
     every: that many steps from one kept row to the next; some 10,000 rows in all if not given.
     progress: None draws a bar on a terminal if it takes long. Ctrl-C ends a run, which keeps what it has."""
     way = _Way.of(duration, dt, method, every, iterations, rtol, atol)
+    if frame is not None and f_tip is None:
+        raise InputError(f"frame={frame!r} says where f_tip acts, and there is no f_tip")
     options = Options(friction, f_tip is not None, frame, expressed_in, method == SYMPLECTIC, way.adaptive)
     plant = plant_of(system, options)
     if way.adaptive and plant.steps_only:
@@ -99,16 +106,17 @@ def simulate(
         follow,
         sampling.period,
         sampling.delay,
-        _torque_limits(torque_limits, plant),
+        torque_limits_of(torque_limits, plant.flow.inputs[: plant.drives], plant.flow.name, plant.robot),
         _per_measure("quantisation", quantisation, law, plant),
         noise is not None,
     )
+    _fits(way, loop)
     deviations = _per_measure("noise", noise, law, plant)
     _check_sensors(loop, plant, deviations, asked, way)
     bar = Progress(progress, plant.flow.name)
     number = _seed(seed)
     drawn = SensorNoise(np.array(deviations), number) if deviations is not None else None
-    X0 = np.array(loop.start(_start(plant, q0, qd0, x0).tolist()))
+    X0 = _with_law(loop, _start(plant, q0, qd0, x0).tolist(), given, z0)
     parameters = np.array(list(law.parameters.values()) if law else [], float)
     fences = _fences(limits, plant, X0)
     ask = _ask(loop, parameters.tolist()) if asked else None
@@ -266,6 +274,28 @@ def _start(plant: Plant, q0: Any, qd0: Any, x0: Any) -> Array:
     return plant.start(q, qd)
 
 
+def _with_law(loop: Loop, x0: list[float], given: tuple[Signal, ...], z0: Any) -> Array:
+    """X of the loop at t = 0, with the law's own states as given, or as the law says."""
+    names = loop.law.states if loop.law else ()
+    if z0 is not None:
+        if not names:
+            raise InputError("z0 is where the states of a controller begin, and there are none")
+        return np.array(loop.start(x0, _vector("z0", z0, (len(names),), names).tolist()))
+    now = [value for s in given for value in s.at(np.zeros(1), np.zeros(1, int))[0].tolist()]
+    return np.array(loop.start(x0, loop.begun(x0, now)), float)
+
+
+def _fits(way: _Way, loop: Loop) -> None:
+    """Refuse, before anything is computed, rows that memory would not hold."""
+    rows = way.duration / way.dt / way.every
+    needed, free = 8 * COPIES * rows * (1 + loop.size + loop.observed), free_memory()
+    if free is not None and needed > SHARE * free:
+        raise InputError(
+            f"{rows:.4g} rows need {written(needed)}, and {written(free)} of memory are free: every= larger, or a "
+            "shorter duration"
+        )
+
+
 def _vector(name: str, value: Any, lengths: tuple[int, ...], names: tuple[str, ...]) -> Array:
     try:
         array = np.asarray(value, float)
@@ -386,6 +416,11 @@ def _reference(reference: Any, law: Law | None) -> tuple[Any, Reference | None]:
     if not wanted:
         return None, motion
     assert law is not None
+    if law.coordinates not in (None, motion.m):
+        raise InputError(
+            f"{law.name!r} follows a motion of {law.coordinates} ({_names(law.follows)}), and this reference is one of "
+            f"{motion.m}; rates are given by a Reference or a function of t"
+        )
     orders, rest = divmod(wanted, motion.m)
     if rest or not 1 <= orders <= 3:
         raise InputError(
@@ -477,32 +512,6 @@ def _check_sensors(
             )
 
 
-def _torque_limits(value: Any, plant: Plant) -> tuple[tuple[float, float], ...] | None:
-    if value is None:
-        return None
-    drives = plant.flow.inputs[: plant.drives]
-    if isinstance(value, str):
-        if value != "robot":
-            raise unknown("torque_limits", value, ("robot",))
-        if plant.robot is None or drives != tuple(f"{j}_torque" for j in plant.robot.joint_names):
-            raise InputError(f"the inputs of {plant.flow.name!r} are not the torques of a robot's joints: give numbers")
-        value = plant.robot.limits.effort
-    try:
-        if isinstance(value, (tuple, list, np.ndarray)) and len(value) == 2 and any(np.ndim(part) for part in value):
-            lower, upper = (np.broadcast_to(np.asarray(part, float), (len(drives),)) for part in value)
-        else:
-            upper = np.broadcast_to(np.asarray(value, float), (len(drives),))
-            lower = -upper
-    except (TypeError, ValueError):
-        raise InputError(
-            f"torque_limits must be a number, {len(drives)} of them, or (lower, upper) of {len(drives)} each; "
-            f"got {value!r:.60}"
-        ) from None
-    if np.isnan(lower).any() or np.isnan(upper).any() or not (lower <= upper).all():
-        raise InputError(f"torque_limits must not be negative, nor lower above upper; got {value!r:.60}")
-    return tuple((float(a), float(b)) for a, b in zip(lower, upper, strict=True))
-
-
 def _ask(loop: Loop, p: list[float]) -> Callable[[float, Array, Array, Array], Array]:
     def ask(t: float, X: Array, s: Array, noise: Array) -> Array:
         return np.array(loop.take(t, X.tolist(), s.tolist(), noise.tolist(), p), float)
@@ -550,6 +559,13 @@ def _assembled(plant: Plant, loop: Loop, motion: Reference | None, record: Recor
     }
     drive = "voltage" if any(name.endswith(("_voltage", "_command")) for name in groups["tau"]) else "torque"
     message = record.message or f"finished at t = {t[-1]:.6g} s"
+    cut = int((Y[:, -1] > 0.5).sum()) if loop.tells_clipping else 0
+    if cut:
+        assert loop.law is not None
+        message += (
+            f"; torque_limits clipped the command in {cut} of {len(t)} rows, which the states of {loop.law.name!r} are not "
+            "told: integrals wind up, observers are misled"
+        )
     return Run(
         flow.name, columns, groups, _units(plant, groups, outputs), record.status, message, method, dt,
         tuple(record.events), record.evaluations, record.residual, drive,

@@ -110,6 +110,8 @@ class Stepper:
         left = self.steps - self.step
         if self.ask is None:
             many = min(PIECE // max(self.rollout.operations, 1), ROWS)
+            if self.fences is not None:
+                return min(max(many, 1), left)
             return min(max(many // self.every, 1) * self.every, left)
         # To the next sample or kept row, so that each piece keeps its first row, or none.
         return min(*(grid - self.step % grid for grid in (self.feed.hold, self.every)), left)
@@ -140,9 +142,8 @@ class Stepper:
         return True
 
     def _advance(self, blocks: Array, count: int) -> None:
-        """`count` steps, and the rows they keep."""
-        every = self.every if self.ask is None else count
-        self.keeps = self.step % self.every == 0
+        """`count` steps, and the rows they keep; limits are looked for after each step."""
+        every = 1 if self.fences is not None else self.every if self.ask is None else count
         with np.errstate(all="ignore"):
             X, Y, last, _, mark = self.rollout(self.X, blocks, self.parameters, count, self.dt, 0.0, every, self.step)
         t = np.asarray((self.step + np.arange(len(X)) * every) * self.dt, float)
@@ -154,8 +155,8 @@ class Stepper:
             self.X, self.step = last, self.step + count
 
     def _keep(self, piece: _Piece, rows: int) -> None:
-        if self.keeps:
-            self.record.keep(piece.t[:rows], piece.X[:rows, : self.loop.size], piece.Y[:rows])
+        kept = (self.step + np.arange(rows) * piece.every) % self.every == 0
+        self.record.keep(piece.t[:rows][kept], piece.X[:rows, : self.loop.size][kept], piece.Y[:rows][kept])
 
     def _again(self, X: Array, blocks: Array, first: int, count: int) -> Array:
         """The state `count` steps after X at step `first`."""
@@ -221,37 +222,22 @@ class Stepper:
         return True
 
     def _limits(self, piece: _Piece) -> bool:
-        """Limits reached in these rows; True where that ends the run."""
+        """Limits reached in these rows, one a step; True where that ends the run."""
         if self.fences is None:
             return False
         states = np.concatenate((piece.X, piece.last[None]))
         out = self.fences.margin(states[:, : self.plant.n]) < 0
         new = out & ~np.concatenate((self.outside[None], out[:-1]))
-        found = [(*self._crossing(states, piece, int(row), int(joint)), int(joint)) for row, joint in np.argwhere(new)]
-        for step, state, joint in sorted(found, key=lambda crossing: crossing[0]):
-            event = self.fences.event(step * self.dt, state[: self.plant.n], joint)
+        for row, joint in np.argwhere(new).tolist():
+            event = self.fences.event((self.step + row) * self.dt, states[row, : self.plant.n], joint)
             self.record.events.append(event)
             if self.fences.stop:
-                self._keep(piece, -(-(step - self.step) // piece.every))
-                self.X, self.step = state, step
+                self._keep(piece, row)
+                self.X, self.step = states[row], self.step + row
                 self.record.end(EVENT, event.message)
                 return True
         self.outside = out[-1]
         return False
-
-    def _crossing(self, states: Array, piece: _Piece, row: int, joint: int) -> tuple[int, Array]:
-        """The first step between row − 1 and row after which the joint is beyond its limit, and the state there. A law
-        in Python is not asked again: then it is the row itself."""
-        assert self.fences is not None
-        end = self.step + (row * piece.every if row < len(piece.X) else piece.count)
-        if row == 0 or self.ask is not None:
-            return end, states[row]
-        state = states[row - 1]
-        for step in range(self.step + (row - 1) * piece.every, end - 1):
-            state = self._again(state, piece.blocks, step, 1)
-            if self.fences.margin(state[: self.plant.n])[joint] < 0:
-                return step + 1, state
-        return end, states[row]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
+from dalembert.files import place_of, replaced
 
 Array = NDArray[np.float64]
+SHARE = 0.8  # of the free memory that a result may take
 
 
 def free_memory() -> int | None:
@@ -50,8 +52,10 @@ def new_file(file: str | Path, shape: tuple[int, ...]) -> Iterator[Array]:
         raise InputError(f"file must be a .npy, got {str(file)!r}")
     if not path.parent.is_dir():
         raise InputError(f"the folder {str(path.parent)!r} of file does not exist")
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
+    place = place_of(path)
+    if place.exists() and not place.is_file():
+        raise InputError(f"file {str(file)!r} is there and no regular file: an array cannot be mapped into it")
+    with replaced(place) as part:
         try:
             array = np.lib.format.open_memmap(part, "w+", np.float64, shape)
             if hasattr(os, "posix_fallocate"):  # a hole in the file would end the process when the disk is full
@@ -65,6 +69,3 @@ def new_file(file: str | Path, shape: tuple[int, ...]) -> Iterator[Array]:
         yield array
         array.flush()
         del array
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -249,6 +249,8 @@ class _Problem:
         except Infeasible as error:
             raise self.infeasible(error.interval, held) from None
         if not low[0] * (1 - 1e-9) - 1e-300 <= start**2 <= high[0] * (1 + 1e-9):
+            if start == 0 and self.heaviest(0, held)[1] > 1:
+                raise self.infeasible(0, held)
             raise InputError(
                 f"no motion that keeps the limits begins with start_speed {start:g}: from here on it must be between "
                 f"{np.sqrt(low[0]):.4g} and {np.sqrt(high[0]):.4g}"
@@ -261,18 +263,24 @@ class _Problem:
             raise self.infeasible(i, held)
         return x
 
+    def heaviest(self, i: int, held: Array) -> tuple[int, float]:
+        """The joint that needs most of its torque to stand still on an interval, and how many times its limit."""
+        if self.robot is None:
+            return 0, 0.0
+        need = np.abs(self.c + held)[i].max(axis=0) / self.torque
+        j = int(need.argmax())
+        return j, float(need[j])
+
     def infeasible(self, i: int, held: Array) -> InputError:
         where = f"s = {self.s[i]:.4g}"
-        if self.robot is not None:
-            need = np.abs(self.c + held)[i].max(axis=0) / self.torque
-            j = int(need.argmax())
-            if need[j] > 1:
-                kind = self.robot.model.coordinates[j].kind
-                unit = "N m" if kind == "revolute" else "N"
-                return InputError(
-                    f"the path cannot be followed: at {where} joint {self.names[j]!r} needs "
-                    f"{need[j] * self.torque[j]:.4g} {unit} to stand still; its limit is {self.torque[j]:.4g} {unit}"
-                )
+        j, need = self.heaviest(i, held)
+        if need > 1:
+            assert self.robot is not None
+            unit = "N m" if self.robot.model.coordinates[j].kind == "revolute" else "N"
+            return InputError(
+                f"the path cannot be followed: at {where} joint {self.names[j]!r} needs "
+                f"{need * self.torque[j]:.4g} {unit} to stand still; its limit is {self.torque[j]:.4g} {unit}"
+            )
         return InputError(f"the path cannot be followed: at {where} no speed and acceleration keep all limits")
 
     def durations(self, x: Array) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.errors import InputError
+from dalembert.files import whole_table
 from dalembert.reference import Reference
 from dalembert.trajectories.checks import Array, array, positive
 
@@ -94,18 +94,7 @@ class Trajectory(Reference):
         rows = self.sample(dt, until)
         head = [self.parameter.split()[0]]
         head += [f"{name}{suffix}" for suffix in ("", "_d", "_dd") for name in self.names]
-        path = Path(file)
-        part = path.with_name(f"{path.name}.part")
-        try:
-            with open(part, "w", newline="", encoding="utf-8") as out:
-                writer = csv.writer(out)
-                writer.writerow(head)
-                writer.writerows(np.column_stack(rows).tolist())
-            os.replace(part, path)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
-        return path
+        return whole_table(file, head, np.column_stack(rows).tolist())
 
     def plot(self, *, until: float | None = None, points: int = 1000) -> Any:
         """A matplotlib figure of x, ẋ and ẍ over time; needs the extra `plot`."""

@@ -1,0 +1,72 @@
+"""Files that are whole or not there: written beside their place, then put there in one step."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dalembert.errors import InputError
+
+
+def place_of(path: Any) -> Path:
+    """The file that is meant: links followed, so that what they point to is written and they stay."""
+    try:
+        return Path(os.path.realpath(Path(path)))
+    except (TypeError, ValueError):  # no path at all, or a null character in it
+        raise InputError(f"a file is given by its path, got {path!r:.60}") from None
+
+
+@contextmanager
+def replaced(place: Path) -> Iterator[Path]:
+    """A new empty file beside `place`, which takes its place, and its permissions, when the block ends well; else
+    nothing is left of it."""
+    mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
+    part = place.with_name(f".{secrets.token_hex(8)}.part")
+    # Nobody may read what replaces a private file, not even before it is there.
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else 0o600))
+    try:
+        yield part
+        if mode is not None:
+            os.chmod(part, mode)
+        os.replace(part, place)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def whole(path: Any, write: Callable[[Any], None], refused: type[Exception] = InputError) -> Path:
+    """The file that `write(file)` fills with bytes. What is there and is no regular file, a pipe or a device, is
+    written to as it is: it must not be replaced."""
+    place, left = place_of(path), "; nothing of it was left"
+    try:
+        if place.exists() and not place.is_file():
+            left = ""
+            with open(place, "wb") as file:
+                write(file)
+        else:
+            with replaced(place) as part, open(part, "wb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+    except OSError as error:
+        raise refused(f"{str(path)!r} cannot be written: {error.strerror or error}{left}") from error
+    return Path(path)
+
+
+def whole_table(path: Any, head: Iterable[str], rows: Iterable[Sequence[float]]) -> Path:
+    """Columns of numbers as CSV: a line of names, then a line per row, every digit kept."""
+
+    def write(file: Any) -> None:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(head)
+        table.writerows(rows)  # repr of a float keeps every digit
+        text.detach()
+
+    return whole(path, write)
