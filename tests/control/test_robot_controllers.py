@@ -11,6 +11,7 @@ from dalembert import control, robots
 from dalembert.constrained import Constrained, plane
 from dalembert.control.bounds import bounds
 from dalembert.control.passivity import reference_torque
+from dalembert.control.scenarios import geared
 from dalembert.control.task_control import WRENCH
 from dalembert.simulation.closed import closed, with_states_of
 from dalembert.simulation.fixed import integrate
@@ -546,6 +547,9 @@ def test_the_observer_starts_at_the_momentum_that_is_measured(two):
     law = c.law()
     assert np.allclose(law.start([*q, *qd]), observer.start(q, qd), atol=1e-12)
     assert np.allclose(c(0.0, q, qd, q), c.controller(0.0, q, qd, q), atol=1e-9)  # no push is seen
+    found = dl.simulate(two, observer.with_controller(c.controller), q0=q, qd0=qd, reference=q, duration=0.2)
+    z = np.stack([found[name] for name in observer.states], axis=-1)
+    assert np.abs(observer.estimate(found.q, found.qd, z)).max() < 1e-5  # K times the integrator's error in p
     integral = observer.with_controller(control.JointPID(two, 80.0, 20.0, 15.0)).law()
     assert np.allclose(integral.start([*q, *qd]), [0, 0, *observer.start(q, qd)], atol=1e-12)
     driven = dl.DrivenRobot(two, dl.DCMotor(1.0, 0.05), [50.0, 50.0])
@@ -592,6 +596,8 @@ def test_numbers_of_numpy_are_numbers(two):
     assert control.PDGravity.tuned(two, np.int64(6)).kp.values == control.PDGravity.tuned(two, 6).kp.values
     assert control.Uncertainty(np.float32(1.0), np.int64(1), 1, (0.1, 1.0)).mass == 1.0
     assert control.Scenario(payload=np.float32(0.5)).payload == 0.5
+    for rotor in (np.float32(0.5), np.full(2, 0.5)):
+        assert np.allclose(geared(two, rotor, np.int64(2)).mass_matrix([0, 0]), two.mass_matrix([0, 0]) + 2 * np.eye(2))
 
 
 # -------------------------------------------------------------------------------------------- volts and springs

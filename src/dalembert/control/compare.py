@@ -291,7 +291,14 @@ def _run(controller: Controller, robot: Robot, scenarios: list[Scenario], task: 
     held.update((name, value) for name, value in law.parameters.items() if name not in varying)
     u = _inputs(varying, law, robot, scenarios, task)
     run = integrate(
-        loop, with_states_of(law, x0, loop.states), task.dt, task.steps, u, method=task.method, every=task.every, parameters=held
+        loop,
+        with_states_of(law, x0, loop.states),
+        task.dt,
+        task.steps,
+        u,
+        method=task.method,
+        every=task.every,
+        parameters=held,
     )
     n = robot.n
     wanted = followed(law, reference, run.t) if law.follows else np.zeros((len(run.t), n))

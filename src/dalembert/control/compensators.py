@@ -61,7 +61,8 @@ def lead_for_margin(plant: Any, phase_margin: float, crossover: float, stages: i
     if abs(each) > STEEPEST:
         raise InputError(
             f"the plant {'lacks' if phi > 0 else 'leads by'} {abs(math.degrees(phi)):.0f}° at {w:g} rad/s, and one "
-            f"stage gives no more than {math.degrees(STEEPEST):.0f}°: take {math.ceil(abs(phi) / STEEPEST)} stages or another crossover"
+            f"stage gives no more than {math.degrees(STEEPEST):.0f}°: "
+            f"take {math.ceil(abs(phi) / STEEPEST)} stages or another crossover"
         )
     a = (1 - math.sin(each)) / (1 + math.sin(each))
     z, p = w * math.sqrt(a), w / math.sqrt(a)
@@ -91,8 +92,8 @@ def _check_stable(L: TransferFunction, w: float) -> None:
     if not (poles.real < 0).all():
         worst = poles[np.argmax(poles.real)]
         raise InputError(
-            f"with this margin at {w:g} rad/s the closed loop is not stable (a pole at {worst:.3g}): the loop's gain is "
-            "1 elsewhere too, or the plant needs more than a lead; choose another crossover"
+            f"with this margin at {w:g} rad/s the closed loop is not stable (a pole at {worst:.3g}): the loop's gain "
+            "is 1 elsewhere too, or the plant needs more than a lead; choose another crossover"
         )
 
 

@@ -46,8 +46,8 @@ class PID:
     is measured (and ṙ given), which then is taken as it is. `proportional_weight` b and `derivative_weight` c weigh the
     set point: b < 1 lessens overshoot, c = 0 spares u the kick of a step; neither changes what disturbances do.
     `low`, `high`: limits of u; others, that come after the law, it does not see, and winds up.
-    `anti_windup`: a row of `ANTI_WINDUP`, with `tracking_time` T_t [s], √(T_i T_d) or T_i
-    if not given. `names`: of what is measured, of the set point, of the output."""
+    `anti_windup`: a row of `ANTI_WINDUP`, with `tracking_time` T_t [s], √(T_i T_d) or T_i if not given. `names`: of
+    what is measured, of the set point, of the output."""
 
     k_p: float
     k_i: float = 0.0

@@ -131,8 +131,9 @@ def noisy(law: Law) -> Law:
 
 def geared(robot: Robot, rotor_inertia: float | Sequence[float], ratio: float) -> Robot:
     """The robot with rotors of this inertia [kg m²] behind gears of this ratio in every joint: N² J_m in M."""
-    J: list[Any] = list(rotor_inertia) if isinstance(rotor_inertia, Sequence) else [rotor_inertia] * robot.n
-    if len(J) != robot.n or not all(isinstance(x, Real) and x >= 0 for x in J):
+    given: Any = rotor_inertia
+    J: list[Any] = [given] * robot.n if isinstance(given, Real) else list(given)
+    if len(J) != robot.n or not all(isinstance(x, Real) and float(x) >= 0 for x in J):
         raise InputError(f"rotor_inertia is one number [kg m²], or one per joint ({robot.n}); got {rotor_inertia!r}")
     if not isinstance(ratio, Real) or not 0 < ratio < math.inf:
         raise InputError(f"a gear ratio is a positive number, got {ratio!r}")

@@ -1,8 +1,8 @@
 """Hours of data in small triangles: R of the QR factorisation of [Y_b τ], piece by piece, joint by joint.
 
-LAPACK factors tall matrices at a tenth of the speed at which it multiplies them, so the pieces are multiplied: with
-R₁ of the first piece, Z = [Y τ] R₁⁻¹ has nearly orthogonal columns, ZᵀZ is summed without losing digits, and R =
-chol(ZᵀZ) R₁. (Summing YᵀY itself would square the condition number.)
+LAPACK factors tall matrices at a tenth of the speed at which it multiplies them, so pieces are multiplied where that
+loses no digits: with R₁ of the first piece, Z = [Y τ] R₁⁻¹ has nearly orthogonal columns, ZᵀZ is summed, and
+R = √(ZᵀZ) R₁.
 
 The rows of a joint have zeros under the bodies it does not carry: each joint's rows are reduced in their own columns.
 Weights per joint can then still be chosen: they only scale its triangle.
@@ -23,8 +23,10 @@ from dalembert.identification.columns import BLOCK, Columns
 from dalembert.identification.samples import Samples
 
 Array = NDArray[np.float64]
-PLAIN = 1e2  # condition number (τ included) up to which squares lose too few digits to matter
-REGULAR = 1e-10  # of a column's size, added to the first piece's triangle: a joint that has not moved yet
+# Up to which condition number of the first piece (columns of unit size, τ among them) a way loses no digits that
+# matter:
+# squares of 1e2 leave twelve, products with an inverse of 1e4 as many.
+WAYS = {"scaled": 1e2, "turned": 1e4}
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,32 +68,41 @@ def triangle(rows: Array) -> Array:
 
 
 class _Triangle:
-    """R of the rows that were added: from ZᵀZ with Z = rows S, S the inverse of the first piece's triangle, or,
-    where that is well conditioned already, only of its columns' sizes, which is cheaper."""
+    """R of the rows that were added. Three ways, by the condition of the first piece: ZᵀZ summed of the rows scaled
+    by their columns' sizes (the cheapest); of the rows times the inverse of the first piece's triangle; QR of every
+    piece."""
 
     def __init__(self, size: int) -> None:
-        self.first: Array | None = None
+        self.size = size
+        self.way = ""
+        self.first: Array = np.zeros((0, size))
         self.inverse: Array = np.zeros((size, size))
-        self.plain = True
         self.gram: Array = np.zeros((size, size))
 
     def add(self, rows: Array) -> None:
-        if self.first is None:
-            size = np.linalg.norm(rows, axis=0)
-            size = np.where(size > 0, size, 1.0)
-            R = triangle(np.vstack([rows, np.diag(REGULAR * size)]))
-            s = np.linalg.svd(R / size, compute_uv=False)
-            self.plain = bool(s[0] < PLAIN * s[-1])
-            self.first = np.diag(size) if self.plain else R
-            self.inverse = np.asarray(np.linalg.inv(self.first), np.float64)
-        Z = rows if self.plain else rows @ self.inverse
+        if not self.way:
+            self._begin(rows)
+        if self.way == "qr":
+            self.first = triangle(np.concatenate([self.first, rows]))
+            return
+        Z = rows if self.way == "scaled" else rows @ self.inverse
         self.gram += Z.T @ Z
 
+    def _begin(self, rows: Array) -> None:
+        size = np.linalg.norm(rows, axis=0)
+        size = np.where(size > 0, size, 1.0)
+        R = triangle(np.concatenate([rows, np.zeros_like(self.gram)]))
+        s = np.linalg.svd(R / size, compute_uv=False)
+        self.way = next((way for way, most in WAYS.items() if s[0] < most * s[-1]), "qr")
+        if self.way != "qr":
+            self.first = np.diag(size) if self.way == "scaled" else R
+            self.inverse = np.asarray(np.linalg.inv(self.first), np.float64)
+
     def triangle(self) -> Array:
-        if self.first is None:
-            return self.gram
-        gram = self.inverse @ self.gram @ self.inverse if self.plain else self.gram
-        values, vectors = np.linalg.eigh(gram)  # not Cholesky: torques that the model explains wholly leave a zero
+        if self.way == "qr" or not self.way:
+            return triangle(np.concatenate([self.first, np.zeros((self.size, self.size))]))
+        gram = self.inverse @ self.gram @ self.inverse if self.way == "scaled" else self.gram
+        values, vectors = np.linalg.eigh(gram)
         root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
         return triangle(root @ self.first)
 

@@ -209,7 +209,8 @@ def _reference(law: Law, reference: Reference | ArrayLike | None) -> Callable[[S
 def _orders(law: Law, m: int, what: str) -> int:
     orders, rest = divmod(len(law.follows), m) if m else (0, 1)
     if law.coordinates not in (None, m):
-        raise InputError(f"{law.name!r} follows a motion of {law.coordinates} and its rates, and {what} of {m} is not one")
+        own = law.coordinates
+        raise InputError(f"{law.name!r} follows a motion of {own} and its rates, and {what} of {m} is not one")
     if rest or not 1 <= orders <= ORDERS:
         raise InputError(
             f"{law.name!r} follows {len(law.follows)} numbers ({', '.join(law.follows[:4])}"

@@ -20,14 +20,15 @@ def clipped(x: Scalar, lower: float, upper: float) -> Scalar:
 
 
 def torque_limits_of(value: Any, drives: tuple[str, ...], name: str, robot: Robot | None) -> Limits | None:
-    """(lower, upper) of each drive: from "robot" for its efforts, a number, one per drive, or (lower, upper). Two numbers
-    for two drives are one each, unless the first is negative."""
+    """(lower, upper) of each drive: from "robot" for its efforts, a number, one per drive, or (lower, upper). Two
+    numbers for two drives are one each, unless the first is negative."""
     if value is None:
         return None
     if isinstance(value, str):
         if value != "robot":
             raise unknown("torque_limits", value, ("robot",))
-        efforts = dict(zip((f"{j}_torque" for j in robot.joint_names), robot.limits.effort, strict=True)) if robot else {}
+        joints = () if robot is None else zip(robot.joint_names, robot.limits.effort, strict=True)
+        efforts = {f"{joint}_torque": effort for joint, effort in joints}
         if not all(drive in efforts for drive in drives):
             raise InputError(f"the inputs of {name!r} are not the torques of a robot's joints: give numbers")
         value = [efforts[drive] for drive in drives]

@@ -167,7 +167,9 @@ class Loop:
         r = self.reference(t, s) if self.law and self.law.follows else []
         return t, self.measure(t, X, s, noise), r, z, p
 
-    def _called(self, what: str, function: Callable[..., list[Scalar]], arguments: tuple[Scalar, ...], count: int) -> list[Scalar]:
+    def _called(
+        self, what: str, function: Callable[..., list[Scalar]], arguments: tuple[Scalar, ...], count: int
+    ) -> list[Scalar]:
         assert self.law is not None
         made = function(*arguments)
         try:

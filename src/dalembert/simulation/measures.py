@@ -42,9 +42,9 @@ def _largest(values: Any) -> Scalar:
 
 @dataclass(frozen=True)
 class Measure:
-    """`integrand(t, e, e0, u)` is integrated, or `update(t, e, e0, u, value)` gives the new value at t = 0 and after each
-    step; both start at 0. `finish(value, T)` makes of it what is reported (arrays). e: errors r − x [rad, m], e0: those with which
-    the run began, u: what the controller put out. `needs`: which of "e", "u" must be known."""
+    """`integrand(t, e, e0, u)` is integrated, or `update(t, e, e0, u, value)` gives the new value at t = 0 and after
+    each step; both start at 0. `finish(value, T)` makes of it what is reported (arrays). e: errors r − x [rad, m], e0:
+    those with which the run began, u: what the controller put out. `needs`: which of "e", "u" must be known."""
 
     meaning: str
     needs: str

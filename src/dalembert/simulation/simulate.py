@@ -563,8 +563,8 @@ def _assembled(plant: Plant, loop: Loop, motion: Reference | None, record: Recor
     if cut:
         assert loop.law is not None
         message += (
-            f"; torque_limits clipped the command in {cut} of {len(t)} rows, which the states of {loop.law.name!r} are not "
-            "told: integrals wind up, observers are misled"
+            f"; torque_limits clipped the command in {cut} of {len(t)} rows, which the states of {loop.law.name!r} are "
+            "not told: integrals wind up, observers are misled"
         )
     return Run(
         flow.name, columns, groups, _units(plant, groups, outputs), record.status, message, method, dt,
