@@ -23,6 +23,8 @@ bench: .venv/bench
 	$(BIN)/python benchmarks/closed_form.py
 	$(BIN)/python benchmarks/constrained.py
 	$(BIN)/python benchmarks/simulate.py
+	$(BIN)/python benchmarks/identify.py
+	$(BIN)/python benchmarks/excitation.py
 
 .venv/bench: .venv/test
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'

@@ -13,7 +13,7 @@ import dalembert as dl
 import dalembert.scalar.arrays  # arrays as scalars
 from dalembert.identification.base import base
 from dalembert.identification.columns import Columns, coupling_of, direction
-from dalembert.identification.compress import compress, joined
+from dalembert.identification.compress import compress, compress_many, joined
 from dalembert.identification.consistent import consistent, from_pseudo_inertia, pseudo_inertia
 from dalembert.identification.estimate import inflation, least_squares
 from dalembert.identification.identify import identify
@@ -122,6 +122,25 @@ def test_triangles_hold_what_least_squares_needs():
     both = joined(halves)
     np.testing.assert_allclose(both.squares(beta), data.squares(beta), rtol=1e-10)
     assert both.rows == data.rows == len(run)
+
+
+def test_many_logs_on_a_cluster():
+    """Four runs, some read by the worker: the same triangles as one after another."""
+    from functools import partial
+
+    from distributed import Client
+
+    robot = dl.load("scara")
+    columns = Columns(robot)
+    b = base(columns)
+    runs = [true_samples(robot, seed=1, noise=0.1), partial(true_samples, robot, 2, 0.1), true_samples(robot, seed=3)]
+    alone = compress_many(columns, b, runs)
+    with Client(processes=False, dashboard_address=None) as client:
+        together = compress_many(columns, b, runs, client=client)
+    np.testing.assert_array_equal(alone.triangles, together.triangles)
+    assert alone.rows == 3000
+    with pytest.raises(dl.InputError, match="no log"):
+        compress_many(columns, b, [])
 
 
 def test_parallel_filter_is_the_same_on_both_sides():

@@ -10,8 +10,10 @@ Weights per joint can then still be chosen: they only scale its triangle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,3 +162,21 @@ def joined(parts: Iterable[Compressed]) -> Compressed:
     if total is None:
         raise InputError("there is no log to join")
     return total
+
+
+def compress_many(
+    columns: Columns, base: Base, runs: Sequence[Samples | Callable[[], Samples]], *, client: Any = None
+) -> Compressed:
+    """Many logs as one, each reduced by itself: here one after another, or by the workers of a Dask `client`
+    (`distributed.Client`), where only triangles come back. A run may be a function that reads and prepares its file, so
+    that the worker does it."""
+    if not runs:
+        raise InputError("there is no log to join")
+    reduce = partial(_one, columns, base)
+    if client is None:
+        return joined(map(reduce, runs))
+    return joined(client.gather(client.map(reduce, list(runs), pure=False)))
+
+
+def _one(columns: Columns, base: Base, run: Samples | Callable[[], Samples]) -> Compressed:
+    return compress(columns, base, run if isinstance(run, Samples) else run())
