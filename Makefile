@@ -25,6 +25,7 @@ bench: .venv/bench
 	$(BIN)/python benchmarks/simulate.py
 	$(BIN)/python benchmarks/identify.py
 	$(BIN)/python benchmarks/excitation.py
+	$(BIN)/python benchmarks/truth.py
 
 .venv/bench: .venv/test
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'
