@@ -53,7 +53,6 @@ def command(
     Example: dalembert identify arm.urdf log.csv --out identified.urdf --report report.html
     """
     from dalembert.identification.identify import identify
-    from dalembert.identification.prepare import prepare
     from dalembert.identification.read import read_log
 
     arm = output.load(robot, tip)
@@ -62,8 +61,7 @@ def command(
     units = {"q": "deg", "qd": "deg"} if degrees else None
     recorded = read_log(log, arm, rate=rate, units=units)
     kept = None if physical == "none" else physical
-    samples = prepare(recorded, cutoff=cutoff)
-    result = identify(arm, samples, rotor=not no_rotor, physical=kept, holdout=holdout)
+    result = identify(arm, recorded, rotor=not no_rotor, physical=kept, holdout=holdout, cutoff=cutoff)
     files = _texts(result, out, report)
     for path, text in files.items():  # all made before any is written
         _write(path, text)

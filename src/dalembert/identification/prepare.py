@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from dalembert.errors import InputError, unknown
 from dalembert.identification import filters, timing
 from dalembert.identification.samples import Log, Samples
-from dalembert.identification.spectrum import Spectra, density, floor_of, spectra
+from dalembert.identification.spectrum import LEAST, Spectra, density, floor_of, spectra
 
 Array = NDArray[np.float64]
 
 # Samples kept per period of the cut-off: more of them only repeat each other.
 DENSITY = 5.0
 # A rate is one, and not noise, beyond so many deviations, and beyond this part of the joint's largest.
-SURE, SLOW = 4.0, 1e-2
+SURE, SLOW = 4.0, 2e-3
 SHORTEST = 20  # samples of a piece that are worth keeping
 
 
@@ -116,6 +116,7 @@ def preparation(
     decimate: int | str = "auto",
     derivatives: str = "auto",
     period: float | None = None,
+    least: float = LEAST,
 ) -> Preparation:
     """Samples of a log, and how they were made.
 
@@ -128,6 +129,8 @@ def preparation(
     - `derivatives`: of the "position", or of the recorded "velocity"; "auto": of the recorded rates where they are
       those of the positions and less noisy.
     - `period` [s] of a periodic motion, found if not given.
+    - `least`: a cut-off that is chosen is at least so many times the bandwidth of the motion. A first look needs the
+      corners that friction makes in the torques; a fit is better off with less noise.
 
     The ends, where a filter has not settled, are trimmed; pieces of a log between gaps are filtered each for itself."""
     _checked(log, cutoff, method, order, decimate, derivatives, period)
@@ -139,7 +142,7 @@ def preparation(
         )
     parts = timing.pieces(log.t, step)
     longest = max(parts, key=lambda p: p.stop - p.start)
-    found = spectra(log.q[longest], log.tau[longest], step, log.joints, cutoff)
+    found = spectra(log.q[longest], log.tau[longest], step, log.joints, cutoff, least)
     if not found.cutoff > 0:
         raise InputError(
             f"{log.source or 'the log'}: no joint moves in it, so that there is nothing to choose a cut-off by"

@@ -18,7 +18,7 @@ NOISE_BAND = (0.6, 0.95)  # of half the sampling rate: nothing that an arm does 
 HIGHEST = 0.4  # of the sampling rate: a cut-off above it filters nothing
 # Of the motion's own bandwidth: below so many times, the corners that friction makes in the torques are lost; above so
 # many, what moves is no longer a rigid arm.
-LEAST, MOST = 4.0, 30.0
+LEAST, MOST = 7.0, 30.0
 
 
 def density(x: Array, step: float) -> tuple[Array, Array]:
@@ -55,16 +55,18 @@ def bandwidth(f: Array, P: Array, floor: Array) -> float:
     return float(f[np.argmax(total >= 0.99 * total[-1], axis=0)].max())
 
 
-def spectra(q: Array, tau: Array, step: float, joints: tuple[str, ...], cutoff: float | None) -> Spectra:
+def spectra(
+    q: Array, tau: Array, step: float, joints: tuple[str, ...], cutoff: float | None, least: float = LEAST
+) -> Spectra:
     """Spectra of a stretch of a log, with the cut-off given, or chosen: where torques and positions both still carry
-    more signal than noise, within 4 to 30 times the bandwidth of the motion; none if that is beyond what the samples
-    hold."""
+    more signal than noise, within `least` (7) to 30 times the bandwidth of the motion; none if that is beyond what the
+    samples hold."""
     f, P = density(q, step)
     _, T = density(tau, step)
     p, t = floor_of(f, P), floor_of(f, T)
     q_meets, tau_meets, motion = meeting(f, P, p), meeting(f, T, t), bandwidth(f, P, p)
     if cutoff is None:
-        cutoff = float(np.clip(min(q_meets, tau_meets), LEAST * motion, MOST * motion))
+        cutoff = float(np.clip(min(q_meets, tau_meets), least * motion, MOST * motion))
         cutoff = cutoff if cutoff < HIGHEST / step else np.inf
     return Spectra(f, P, T, p, t, q_meets, tau_meets, motion, cutoff, joints)
 
