@@ -2,11 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench fuzz clean
+.PHONY: demo test lint bench fuzz corpus clean
 
 demo: .venv/core
-	$(BIN)/dalembert info panda
-	$(BIN)/dalembert dynamics panda
+	mkdir -p build
+	$(BIN)/dalembert report panda --seconds 60 -o build/panda.html
 
 test: lint
 	$(BIN)/python -m pytest -n auto --dist loadgroup
@@ -26,6 +26,7 @@ bench: .venv/bench
 	$(BIN)/python benchmarks/identify.py
 	$(BIN)/python benchmarks/excitation.py
 	$(BIN)/python benchmarks/truth.py
+	$(BIN)/python benchmarks/bounds.py
 
 .venv/bench: .venv/test
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'
@@ -34,6 +35,10 @@ bench: .venv/bench
 fuzz: .venv/test
 	$(BIN)/python fuzz/descriptions.py --seconds $(or $(SECONDS),600)
 	$(BIN)/python fuzz/graphs.py --seconds $(or $(SECONDS),600)
+
+# Every real URDF of three packages through `dalembert check`; or of other folders: make corpus FOLDERS="a b"
+corpus: .venv/test
+	$(BIN)/python benchmarks/corpus.py $(FOLDERS)
 
 .venv/core: pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Dalembert needs Python 3.11 or newer')"

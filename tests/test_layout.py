@@ -16,11 +16,14 @@ FILES = sorted(ROOT.rglob("*.py"))
 ORDER = (
     "errors",
     "files",
+    "svg",
+    "pyplot",
     "scalar",
     "friction",
     "spatial",
     "describe",
     "model",
+    "mjcf",
     "algorithms",
     "compile",
     "symbolic",
@@ -31,6 +34,7 @@ ORDER = (
     "reference",
     "motion",
     "ik",
+    "bounds",
     "robot",
     "lagrange",
     "robots",
@@ -42,6 +46,13 @@ ORDER = (
     "simulation",
     "identification",
     "control",
+    "doctor",
+    "verification",
+    "properties",
+    "show",
+    "interchange",
+    "report",
+    "studio",
     "cli",
 )
 RANK = {name: rank for rank, name in enumerate(ORDER)}
@@ -50,15 +61,7 @@ STRANGERS = {"compile": {"spatial", "describe", "model", "algorithms"}, "robots"
 NEVER: set[str] = set()
 LATE = {
     "control": {"control/extras.py"},
-    "matplotlib": {
-        "control/compare.py",
-        "control/extras.py",
-        "identification/excitation.py",
-        "identification/spectrum.py",
-        "motion/workspace.py",
-        "simulation/drawing.py",
-        "trajectories/drawing.py",
-    },
+    "matplotlib": {"pyplot.py"},
     "pyarrow": {"identification/formats.py", "simulation/write.py"},
     "rosbags": {"identification/bag.py"},
     "scipy": {
@@ -69,6 +72,9 @@ LATE = {
         "simulation/adaptive.py",
     },
     "llvmlite": {"compile/llvm.py", "compile/kernel.py"},
+    "imageio": {"studio/export_panel.py"},
+    "viser": {"studio/scene.py", "studio/server.py"},
+    "websockets": {"studio/server.py"},
     "sympy": {"constrained/equations.py", "lagrange/symbols.py", "symbolic/expression.py", "symbolic/to_sympy.py"},
 }
 # The front door: it imports from everywhere, when a name is first used.

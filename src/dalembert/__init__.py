@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dalembert import constrained as constrained
     from dalembert import control as control
+    from dalembert import interchange as interchange
+    from dalembert import properties as properties
     from dalembert import robots as robots
+    from dalembert import show as show
     from dalembert import trajectories as trajectories
     from dalembert.actuation.driven import DrivenRobot as DrivenRobot
     from dalembert.actuation.flexible import FlexibleRobot as FlexibleRobot
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from dalembert.describe.description import Mimic as Mimic
     from dalembert.describe.description import Origin as Origin
     from dalembert.describe.dh import DHRow as DHRow
+    from dalembert.doctor.checkup import CheckUp as CheckUp
+    from dalembert.doctor.checkup import check as check
     from dalembert.errors import DalembertError as DalembertError
     from dalembert.errors import DescriptionError as DescriptionError
     from dalembert.errors import InputError as InputError
@@ -49,9 +54,11 @@ if TYPE_CHECKING:
     from dalembert.poses import inverse as inverse
     from dalembert.poses import log6 as log6
     from dalembert.poses import pose as pose
+    from dalembert.report.page import write_report as write_report
     from dalembert.robot import Robot as Robot
     from dalembert.simulation.run import Run as Run
     from dalembert.simulation.simulate import simulate as simulate
+    from dalembert.verification.verify import verify as verify
 
 __version__ = "0.1.0"
 
@@ -69,6 +76,7 @@ _HOME = {
         ),
         "dalembert.errors",
     ),
+    **dict.fromkeys(("CheckUp", "check"), "dalembert.doctor.checkup"),
     **dict.fromkeys(("Drive", "Inertial", "Limit", "Loop", "Mimic", "Origin"), "dalembert.describe.description"),
     "Constrained": "dalembert.constrained.system",
     "identify": "dalembert.identification.identify",
@@ -87,9 +95,11 @@ _HOME = {
     "Run": "dalembert.simulation.run",
     "load": "dalembert.loading",
     "simulate": "dalembert.simulation.simulate",
+    "write_report": "dalembert.report.page",
+    "verify": "dalembert.verification.verify",
 }
 
-_MODULES = ("constrained", "control", "robots", "trajectories")
+_MODULES = ("constrained", "control", "interchange", "properties", "robots", "show", "studio", "trajectories")
 
 __all__ = [*sorted(_HOME), *_MODULES]
 

@@ -41,6 +41,7 @@ from dalembert.files import whole
 from dalembert.model import Model, build
 
 if TYPE_CHECKING:
+    from dalembert.bounds.result import Bounds
     from dalembert.ik.solution import Solution
     from dalembert.ik.solutions import Solutions
     from dalembert.motion.effective_mass import EffectiveMass
@@ -406,6 +407,19 @@ class Robot:
         from dalembert.motion.velocity import null_space
 
         return null_space(self, q, frame, rows, **options)
+
+    def bounds(self, quantities: Sequence[str] | None = None, **options: Any) -> Bounds:
+        """How large and how small M, c and g get over the joints' limits: certified, and attained.
+
+        μ₁ 1 ⪯ M ⪯ μ₂ 1, ‖c‖ ≤ c_b ‖q̇‖², ‖g‖ ≤ g_b, in 1-, 2- and ∞-norm; options: limits=, gap=, seconds=, seed=, watch=.
+        """
+        from dalembert.bounds import bounds
+
+        found = bounds(self, quantities, **options)
+        if options.get("limits") is None:
+            known = self.made.setdefault("certified", {})
+            known.update({b.name: b for b in found if b.proved})
+        return found
 
     def singularities(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> Singularities:
         """Rank and singular values at q, and the lost directions in vectors and words; shoulder, elbow or wrist."""

@@ -1,21 +1,69 @@
 """The command line: `dalembert COMMAND ROBOT …`.
 
 A command lives in a module of its name, imported when it is used, so that help is quick. Commands print a table
-for people and, with --json, data for programs. What Dalembert refuses is one line on standard error and exit
-code 1; wrong usage is click's exit code 2. No traceback is shown for either.
+for people and, with --json, data for programs. What stops one is a line on standard error and an exit code:
+
+    0    done
+    1    Dalembert refused, or the answer is no
+    2    wrong usage
+    130  interrupted by Ctrl-C
+    141  whoever read the output has gone
+
+`refused` turns what may happen into these; no traceback is shown for a user's mistake.
 """
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dalembert import __version__
-from dalembert.errors import DalembertError
+from dalembert.cli import refused
 
-COMMANDS = ("robots", "info", "dynamics", "equations", "identify", "convert", "export", "cache")
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+# Every command with what it is for; kept here, so that help imports none of them.
+SECTIONS: dict[str, dict[str, str]] = {
+    "Robots": {
+        "robots": "The bundled robots.",
+        "info": "A robot's card: joints, bodies, frames, warnings.",
+        "check": "A doctor for models: what is wrong, why, and what to do.",
+        "convert": "Between URDF, TOML, DH tables and screw axes.",
+    },
+    "Kinematics and dynamics": {
+        "fk": "Poses of frames at joint positions.",
+        "ik": "Joint positions that reach a pose: the nearest, or all.",
+        "dynamics": "M, C, g, torques and energies at a state.",
+        "equations": "Closed-form equations, exact; check a derivation.",
+        "properties": "Ṁ − 2C, passivity, linearity and more: shown and measured.",
+        "bounds": "Certified bounds on M, c and g.",
+        "verify": "Agreement certificate: every way to the same numbers, compared.",
+    },
+    "Motion and control": {
+        "simulate": "A run, free or under a controller, with its energy books.",
+        "compare": "Several controllers on one task, in a table.",
+        "tune": "Gains by bandwidth and damping; Ziegler–Nichols for a plant.",
+    },
+    "Real arms": {
+        "excite": "The motion from which parameters are identified best.",
+        "identify": "Parameters of a real arm from its log.",
+    },
+    "To take along": {
+        "export": "A kernel as C, NumPy, JAX or CasADi.",
+        "report": "Everything about a robot as one page of HTML.",
+        "studio": "A robot on a page in the browser: pose, load, simulate, play back.",
+    },
+    "This installation": {
+        "bench": "How fast the kernels are on this machine: a quick look.",
+        "cache": "The compiled kernels on disk: see and clear.",
+        "completion": "The script that lets a shell complete commands and robots.",
+    },
+}
+COMMANDS = {name: words for section in SECTIONS.values() for name, words in section.items()}
 
 
 class _Commands(click.Group):
@@ -30,21 +78,40 @@ class _Commands(click.Group):
         command: click.Command = import_module(f"dalembert.cli.{name}").command
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, COMMANDS))
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), words) for name, words in commands.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        named = [CompletionItem(name, help=words) for name, words in COMMANDS.items() if name.startswith(incomplete)]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """click's own, with the nearest command named when there is none of that name."""
-        import difflib
-
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else f"; choose from {', '.join(COMMANDS)}"
             raise click.UsageError(f"there is no command '{args[0]}'{hint}", ctx)
         return super().resolve_command(ctx, args)
 
+    def main(self, *args: Any, **options: Any) -> Any:
+        refused.print_anything()
+        return super().main(*args, **options)
+
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        with refused.in_a_line():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with refused.in_a_line(), warnings.catch_warnings():
+            warnings.showwarning = refused.warn
             return super().invoke(ctx)
-        except DalembertError as error:
-            raise click.ClickException(str(error)) from None
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -52,5 +119,9 @@ class _Commands(click.Group):
 def main() -> None:
     """From a description of a robot arm to everything that follows from it.
 
-    ROBOT is a bundled name (see 'dalembert robots') or a file: .urdf, .xacro, .toml.
+    ROBOT is a bundled name (see 'dalembert robots') or a file: .urdf, .xacro, .toml, .xml (MJCF).
+    Every command has --json for programs, and an example in its own --help.
+
+    \b
+    Example: dalembert info panda
     """

@@ -1,29 +1,21 @@
 """How large gravity, its slope and inertia get over all configurations: from above by lengths, from below by samples.
 
-Gravity is the gradient of U = −Σ g·(m_k p_k), so that the slope H = ∂g/∂q is made of second derivatives of positions.
-Where joint i comes before joint j, ∂²p/∂q_i ∂q_j = z_i × (z_j × (p − o_j)) if both turn, z_i × z_j if the later one
-slides, 0 if the earlier one does. Their lengths are at most the distance from joint j to the mass, which is at most the
-sum of the lengths between: |H_ij| ≤ B_ij for every q, and |xᵀ H x| ≤ |x|ᵀ B |x|. M is bounded in the same way. The
-bounds are proved (up to rounding); samples show how far off they may be at most.
+The bounds from above are those of `dalembert.bounds.lengths`, which are there at once for any robot; samples show how
+far off they may be at most. What `robot.bounds()` has certified is sharper, and is used where it is there.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.algorithms import joints, kinematics
-from dalembert.model import Model
-from dalembert.model.lean import lean
+from dalembert.bounds import lengths
 from dalembert.robot import Robot
-from dalembert.spatial.vector import matvec
 
 Array = NDArray[np.float64]
 SAMPLES = 2000
-PARALLEL = 1e-12  # of unit axes: rounding of their cosines
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +40,7 @@ class Bounds:
     @property
     def slope_norm(self) -> float:
         """‖∂g/∂q‖₂ ≤ this; infinite where a sliding joint has no limits."""
-        return _spectral(self.slope)
+        return lengths.spectral(self.slope)
 
     @property
     def seen_slope_norm(self) -> float:
@@ -57,11 +49,7 @@ class Bounds:
     @property
     def mass_norm(self) -> float:
         """λ_max(M) ≤ this."""
-        return _spectral(self.mass)
-
-
-def _spectral(B: Array) -> float:
-    return float(np.linalg.eigvalsh(B)[-1]) if np.isfinite(B).all() else math.inf
+        return lengths.spectral(self.mass)
 
 
 def bounds(robot: Robot) -> Bounds:
@@ -74,18 +62,17 @@ def bounds(robot: Robot) -> Bounds:
 
 
 def _bounds(robot: Robot) -> Bounds:
-    model, n = lean(robot.model), robot.n
-    weight = float(np.linalg.norm(model.gravity))
+    model, n = robot.model, robot.n
     q = robot.random_configuration(SAMPLES, seed=0)
     M = robot.mass_matrix(q)
     eigen = np.linalg.eigvalsh(M)
     slope = robot.kernel("gravity_torque").derivative("q")(q)
     g = robot.gravity_torque(q)
     return Bounds(
-        slope=weight * _gathered(model, _second_order(model)),
-        gravity=weight * _gathered_rows(model, _first_order(model)),
-        mass=_gathered(robot.model, _inertial(robot.model)),
-        rotor=min(_rotor(robot.model), default=0.0),
+        slope=lengths.slope(model),
+        gravity=lengths.gravity(model),
+        mass=lengths.mass(model),
+        rotor=lengths.least_rotor(model),
         seen_slopes=slope,
         seen_gravity=np.abs(g).max(axis=0),
         seen_mass=(float(eigen[:, 0].min()), float(eigen[:, -1].max())),
@@ -93,127 +80,7 @@ def _bounds(robot: Robot) -> Bounds:
     )
 
 
-def _steps(model: Model) -> list[float]:
-    """Per body, how far its frame can lie from its parent's: what is fixed, and what a slide adds."""
-    out = []
-    for body in model.bodies:
-        length = float(np.linalg.norm(body.placement.p))
-        if body.kind == "prismatic":
-            c = model.coordinates[body.coordinate]
-            ends = [body.multiplier * x + body.offset for x in (c.lower, c.upper)]
-            length += max(map(abs, ends))
-        out.append(length)
-    return out
-
-
-def _distances(model: Model) -> list[dict[int, float]]:
-    """For each body k and each j on its path: the largest distance from body j's origin to body k's."""
-    step = _steps(model)
-    out = []
-    for k in range(len(model.bodies)):
-        total = 0.0
-        found: dict[int, float] = {}
-        for j in reversed(model.path(k)):
-            found[j] = total
-            total += step[j]
-        out.append(found)
-    return out
-
-
-def _moments(model: Model) -> list[dict[int, float]]:
-    """For each body k and each j on its path: m times the largest distance from joint j to the mass."""
-    return [
-        {j: _product(body.inertia.m, d) + float(np.linalg.norm(body.inertia.h)) for j, d in reach.items()}
-        for body, reach in zip(model.bodies, _distances(model), strict=True)
-    ]
-
-
-def _product(m: float, d: float) -> float:
-    return m * d if m else 0.0  # nothing, however far away
-
-
-def _upright(model: Model) -> list[bool]:
-    """Whether a joint turns about the vertical whatever the others do: gravity then never feels it."""
-    T = kinematics.world_poses(model, [0.0] * model.n)
-    axes = [np.array(matvec(T[i].R, body.axis), float) for i, body in enumerate(model.bodies)]
-    steady: list[bool] = []
-    for i in range(len(model.bodies)):
-        parallel = [
-            model.bodies[j].kind == "prismatic" or (steady[j] and np.abs(np.cross(axes[i], axes[j])).max() < PARALLEL)
-            for j in model.path(i)[:-1]
-        ]
-        steady.append(all(parallel))
-    down = np.array(model.gravity, float)
-    return [
-        body.kind == "revolute" and steady[i] and float(np.abs(np.cross(axes[i], down)).max()) < PARALLEL
-        for i, body in enumerate(model.bodies)
-    ]
-
-
-def _second_order(model: Model) -> Array:
-    """Σ m |∂²p/∂x_i ∂x_j| over joints, of what gravity feels."""
-    N = len(model.bodies)
-    B = np.zeros((N, N))
-    moments = _moments(model)
-    for k in range(N):
-        path = model.path(k)
-        for a, i in enumerate(path):
-            if model.bodies[i].kind != "revolute":
-                continue
-            for j in path[a:]:
-                turning = model.bodies[j].kind == "revolute"
-                B[i, j] += moments[k][j] if turning else model.bodies[k].inertia.m
-                B[j, i] = B[i, j]
-    silent = _upright(model)
-    B[silent, :] = B[:, silent] = 0.0
-    return B
-
-
-def _first_order(model: Model) -> Array:
-    """Σ m |∂p/∂x_i| over joints."""
-    b = np.zeros(len(model.bodies))
-    for k, found in enumerate(_moments(model)):
-        for j, moment in found.items():
-            b[j] += moment if model.bodies[j].kind == "revolute" else model.bodies[k].inertia.m
-    b[_upright(model)] = 0.0
-    return b
-
-
-def _inertial(model: Model) -> Array:
-    """Σ m |∂p_c/∂x_i| |∂p_c/∂x_j| + the largest principal moment, over joints; rotors on the diagonal."""
-    N = len(model.bodies)
-    B = np.diag([body.rotor_inertia for body in model.bodies])
-    reach = _distances(model)
-    for k, body in enumerate(model.bodies):
-        m = body.inertia.m
-        away = float(np.linalg.norm(body.inertia.h)) / m if m else 0.0
-        turning = float(np.linalg.eigvalsh(np.array(body.inertia.about_com() if m else body.inertia.I, float))[-1])
-        arm = {j: d + away if model.bodies[j].kind == "revolute" else 1.0 for j, d in reach[k].items()}
-        for i in arm:
-            for j in arm:
-                both = model.bodies[i].kind == model.bodies[j].kind == "revolute"
-                B[i, j] += (m * arm[i] * arm[j] if m else 0.0) + (turning if both else 0.0)
-    return np.asarray(B[:N, :N])
-
-
-def _rotor(model: Model) -> list[float]:
-    return [float(x) for x in joints.gather(model, [b.rotor_inertia * abs(b.multiplier) for b in model.bodies])]
-
-
-def _gathered(model: Model, B: Array) -> Array:
-    """|G|ᵀ B |G|: from joints to coordinates, mimic joints folded in."""
-    G = np.zeros((len(model.bodies), model.n))
-    for i, body in enumerate(model.bodies):
-        G[i, body.coordinate] = abs(body.multiplier)
-    with np.errstate(invalid="ignore"):
-        folded = G.T @ B @ G
-    return np.asarray(np.where(np.isnan(folded), np.inf, folded))
-
-
-def _gathered_rows(model: Model, b: Array) -> Array:
-    out = np.zeros(model.n)
-    for body, x in zip(model.bodies, b, strict=True):
-        out[body.coordinate] += abs(body.multiplier) * x
-    return out
-
-
+def certified(robot: Robot, name: str) -> float | None:
+    """What `robot.bounds()` has proved of a quantity within the joints' limits, if it was asked."""
+    known = robot.made.get("certified", {})
+    return float(known[name].certified) if name in known else None

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.control.extras import pyplot, python_control
+from dalembert.control.extras import python_control
 from dalembert.control.linear import StateSpace, finite_array
 from dalembert.control.transfer import TransferFunction
 from dalembert.errors import InputError
+from dalembert.pyplot import pyplot, styled
 
 Array = NDArray[np.float64]
 
@@ -103,6 +104,7 @@ def step_figures(system: Any) -> StepFigures:
     return StepFigures(end, rise, settling, over / 100)
 
 
+@styled
 def bode_plot(system: Any, omega: ArrayLike | None = None, label: str = "") -> Any:
     """The Bode diagram as a matplotlib figure, with gain and phase margin marked where there are any."""
     w, magnitude, phase = frequency_response(system, omega)
@@ -122,7 +124,7 @@ def bode_plot(system: Any, omega: ArrayLike | None = None, label: str = "") -> A
         for panel in (upper, lower):
             panel.axvline(found.gain_frequency, color="C2", lw=0.8, ls=":")
         upper.set_title(f"gain margin {found.gain:.3g} at {found.gain_frequency:.3g} rad/s", fontsize=9)
-    upper.set_ylabel("|G|")
+    upper.set_ylabel("|G| [1]")
     lower.set_ylabel("∠G [°]")
     lower.set_xlabel("ω [rad/s]")
     if label:
@@ -130,6 +132,7 @@ def bode_plot(system: Any, omega: ArrayLike | None = None, label: str = "") -> A
     return figure
 
 
+@styled
 def step_plot(system: Any, t: ArrayLike | None = None, ax: Any = None) -> Any:
     """The answer to a unit step, drawn."""
     if ax is None:
@@ -138,6 +141,6 @@ def step_plot(system: Any, t: ArrayLike | None = None, ax: Any = None) -> Any:
     found = python_control().step_response(_loop(system), times)
     ax.plot(found.time, np.squeeze(found.outputs), lw=1.4)
     ax.set_xlabel("t [s]")
-    ax.set_ylabel("y")
+    ax.set_ylabel("y [1]")
     ax.set_title("step response")
     return ax.figure

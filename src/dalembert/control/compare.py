@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.control.controller import Controller, believed, followed, measures, torques
 from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, geared, noisy, scenario_flow
-from dalembert.errors import InputError, MissingExtraError, unknown
+from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow
 from dalembert.law import Law
 from dalembert.motion.tasks import finite
+from dalembert.pyplot import pyplot, save, styled
 from dalembert.reference import Reference
 from dalembert.robot import Robot
 from dalembert.simulation.closed import closed, with_states_of
@@ -102,23 +103,21 @@ class Comparison:
             )
         return "\n".join(out)
 
+    @styled
     def plot(self, path: str | Path | None = None) -> Any:
         """Errors over time, a panel per scenario; written to `path` if given. The matplotlib figure is returned."""
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise MissingExtraError("matplotlib is not installed: pip install 'dalembert[plot]'") from None
         columns = min(3, len(self.scenarios))
         rows = -(-len(self.scenarios) // columns)
-        figure = Figure(figsize=(4.2 * columns, 2.9 * rows + 0.5), layout="constrained")
-        axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
-        styles = ("-", "--", "-.", ":")
+        size = (4.2 * columns, 2.9 * rows + 0.5)
+        figure, grid = pyplot().subplots(
+            rows, columns, sharex=True, sharey=True, squeeze=False, figsize=size, layout="constrained"
+        )
+        axes = grid.ravel()
         for s, name in enumerate(self.scenarios):
             for k, controller in enumerate(self.controllers):
                 shown = np.maximum(self.error[k, s], 1e-9)
-                axes[s].semilogy(self.t, shown, styles[k // 10 % 4], lw=1.3, color=f"C{k % 10}", label=controller)
+                axes[s].semilogy(self.t, shown, label=controller)
             axes[s].set_title(name, fontsize=10)
-            axes[s].grid(alpha=0.3)
         for axis in axes[len(self.scenarios) :]:
             axis.set_visible(False)
         for axis in axes[::columns]:
@@ -129,7 +128,7 @@ class Comparison:
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), fontsize=8)
         if path is not None:
-            figure.savefig(Path(path), dpi=120)
+            save(figure, path)
         return figure
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dalembert.control.bounds import Bounds, bounds
+from dalembert.control.bounds import Bounds, bounds, certified
 from dalembert.control.gains import WHOLE, Gain
 from dalembert.robot import Robot
 
@@ -96,11 +96,15 @@ def stiffer_than_gravity(kp: Gain, robot: Robot) -> Condition:
     else:
         margin = -np.inf
     seen = float(np.linalg.eigvalsh(kp.matrix + (B.seen_slopes + np.swapaxes(B.seen_slopes, -1, -2)) / 2)[:, 0].min())
+    within, steepest = "", certified(robot, "gravity_slope")
+    if steepest is not None and kp.lowest - steepest > margin:
+        margin, within = kp.lowest - steepest, " within the joints' limits"
     verdict = HOLDS if margin > 0 else FAILS if seen <= 0 else UNKNOWN
     return Condition(
-        "K_p + ∂g/∂q is positive definite for every q",
+        f"K_p + ∂g/∂q is positive definite for every q{within}",
         verdict,
         {"smallest eigenvalue, proved at least": margin, "met in samples": seen},
+        "" if verdict != UNKNOWN or within else "robot.bounds(['gravity_slope']) proves a sharper bound",
     )
 
 

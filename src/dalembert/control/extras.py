@@ -22,11 +22,3 @@ def scipy_linalg() -> Any:
     except ImportError:
         raise MissingExtraError("SciPy is not installed: pip install 'dalembert[opt]'") from None
     return scipy.linalg
-
-
-def pyplot() -> Any:
-    try:
-        import matplotlib.pyplot
-    except ImportError:
-        raise MissingExtraError("matplotlib is not installed: pip install 'dalembert[plot]'") from None
-    return matplotlib.pyplot

@@ -18,7 +18,7 @@ import numpy as np
 
 from dalembert import scalar
 from dalembert.algorithms import newton_euler
-from dalembert.arguments import switch
+from dalembert.arguments import number, switch
 from dalembert.control.bounds import bounds
 from dalembert.control.conditions import (
     FAILS,
@@ -140,6 +140,14 @@ class JointPID(Controller):
             set_gain(self, "limit", self.limit, names, unit="N m")
             if self.limit.full:
                 raise InputError("limit is a torque, one number or one per joint, not a matrix")
+
+    @classmethod
+    def tuned(cls, robot: Robot, omega: float, zeta: float = 1.0, integral: float = 0.3, **options: Any) -> JointPID:
+        """Gains for a bandwidth ω [rad/s] and damping ζ at the largest inertia of each joint; the integral acts at
+        `integral` times ω, K_i = integral · ω K_p. `options` are `limit` and `gravity`."""
+        kp, kd = torque_gains(robot, omega, zeta)
+        rate = number("a PID law", "integral", integral, "1", above=0.0) * omega
+        return cls(robot, kp, [rate * k for k in kp], kd, **options)
 
     @property
     def gains(self) -> Gains:

@@ -65,6 +65,20 @@ class Uncertainty:
             )
 
     @staticmethod
+    def proved(robot: Robot, **options: Any) -> Uncertainty:
+        """Of a robot against no model at all (RobustControl with model=False): δ_M = μ₂, δ_C = c_b, δ_g = g_b of the
+        2-norm and μ₁, μ₂, certified within the joints' limits by `robot.bounds`, which takes the options."""
+        found = robot.bounds(["mu1", "mu2", "coriolis_2", "gravity_2"], **options)
+        missing = [b.symbol for b in found if not b.proved]
+        if missing:
+            raise InputError(
+                f"{' and '.join(missing)} of {robot.name!r} could not be certified: give more seconds=, narrower "
+                "limits, or rotor inertias, or take Uncertainty.sampled, which proves nothing"
+            )
+        low, high, c, g = (b.certified for b in found)
+        return Uncertainty(high, c, g, (low, high), certified=True)
+
+    @staticmethod
     def sampled(
         robot: Robot, plants: Sequence[Robot], *, model: bool = True, samples: int = SAMPLES, seed: int = 0
     ) -> Uncertainty:

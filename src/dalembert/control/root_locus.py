@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.control.crossings import Crossing, crossings
-from dalembert.control.extras import pyplot
 from dalembert.control.linear import finite_array
 from dalembert.control.transfer import TransferFunction, rational
 from dalembert.errors import InputError
+from dalembert.pyplot import pyplot, styled
 
 Complex = NDArray[np.complex128]
 
@@ -189,6 +189,7 @@ class RootLocus:
             rows[k] = [left.pop(int(np.argmin([abs(z - before) for z in left]))) for before in rows[k - 1]]
         return rows
 
+    @styled
     def plot(self, K: ArrayLike | None = None, ax: Any = None) -> Any:
         """Drawn by matplotlib: branches, poles ×, zeros ○, asymptotes, up to gains that show their shape."""
         plt = pyplot()

@@ -322,7 +322,7 @@ def _shape(shape: Shape, place: Place, who: str, warnings: list[str]) -> Shape:
     finite_origin(shape.origin, place, who)
     if isinstance(shape.geometry, Mesh):
         _mesh(shape.geometry, place, who)
-    for name, value in _sizes(shape.geometry):
+    for name, value in sizes(shape.geometry):
         finite((value,), place, f"the {name} of {who}")
         if value < 0:
             raise refuse(place, f"the {name} of {who} is {value!r} m; a size must not be negative")
@@ -341,7 +341,8 @@ def _color(color: Color, place: Place, who: str, warnings: list[str]) -> Color:
     return (r, g, b, a)
 
 
-def _sizes(geometry: Geometry) -> list[tuple[str, float]]:
+def sizes(geometry: Geometry) -> list[tuple[str, float]]:
+    """The named lengths [m] of a shape; a mesh has none."""
     match geometry:
         case Box(size):
             return [("size", s) for s in size]

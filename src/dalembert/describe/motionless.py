@@ -7,6 +7,7 @@ purpose. It only matters where a moving joint's own body has no mass, or nothing
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 from dalembert.describe.chain import spatial_inertia
 from dalembert.describe.description import Description, Joint, Link
@@ -19,19 +20,36 @@ NOTHING = 1e-13
 
 def motionless(d: Description) -> list[str]:
     """At most two sentences: the moving links that have no mass, and the joints that nothing resists."""
-    tree = _Tree(d)
-    moving = [joint for joint in d.joints if joint.kind != "fixed"]
-    if moving and all(_massless(link) for link in d.links) and not any(_rotor(j) for j in moving):
+    if weightless(d):
         return [
             f"no link of robot {d.name!r} has mass: kinematics work, while its mass matrix is zero and "
             "forward dynamics undefined; give inertials to use them"
         ]
-    # A mimic is no coordinate, and what it carries is its master's load.
+    return [*_light_sentence(light_links(d)), *_free_sentence(free_joints(d))]
+
+
+def weightless(d: Description) -> bool:
+    """Whether joints move and nothing has mass, no rotor either."""
+    moving = _moving(d)
+    return bool(moving) and all(_massless(link) for link in d.links) and not any(_rotor(j) for j in moving)
+
+
+def light_links(d: Description) -> list[str]:
+    """The links that a joint moves and that, with all that is fixed to them, have no mass."""
+    tree = _Tree(d)
+    return [joint.child for joint in _moving(d) if tree.body_is_massless(joint.child)]
+
+
+def free_joints(d: Description) -> list[str]:
+    """The joints that nothing resists. A mimic is no coordinate, and what it carries is its master's load."""
+    tree, moving = _Tree(d), _moving(d)
     coupled = {joint.mimic.joint for joint in moving if joint.mimic}
     own = [joint for joint in moving if joint.mimic is None and joint.name not in coupled]
-    light = [joint.child for joint in moving if tree.body_is_massless(joint.child)]
-    free = [joint.name for joint in own if not _rotor(joint) and tree.resists_nothing(joint)]
-    return [*_light_sentence(light), *_free_sentence(free)]
+    return [joint.name for joint in own if not _rotor(joint) and tree.resists_nothing(joint)]
+
+
+def _moving(d: Description) -> list[Joint]:
+    return [joint for joint in d.joints if joint.kind != "fixed"]
 
 
 def _light_sentence(links: list[str]) -> list[str]:
@@ -78,7 +96,7 @@ class _Tree:
         self._below: dict[str, list[Joint]] = {link.name: [] for link in d.links}
         for joint in d.joints:
             self._below[joint.parent].append(joint)
-        self._carried = self._composites(d)
+        self._description = d
 
     def body_is_massless(self, root: str) -> bool:
         """Whether the link and all that is fixed to it has no mass and no inertia."""
@@ -93,13 +111,15 @@ class _Tree:
         size = max(abs(x) for row in total.I for x in row)
         return bool(abs(about_axis) <= NOTHING * size)
 
-    def _composites(self, d: Description) -> dict[str, Inertia]:
+    @cached_property
+    def _carried(self) -> dict[str, Inertia]:
         """Of each link, itself and all that it carries, in its frame: the joints at positions that are not special,
         where an inertia is zero only if it is so everywhere."""
         inertials = {name: link.inertial for name, link in self._links.items()}
         total = {name: Inertia() if i is None else spatial_inertia(i) for name, i in inertials.items()}
-        children = {joint.child for joint in d.joints}
-        order = [joint for joint in d.joints if joint.parent not in children]
+        joints = self._description.joints
+        children = {joint.child for joint in joints}
+        order = [joint for joint in joints if joint.parent not in children]
         for joint in order:  # grows as it goes: parents first
             order += self._below[joint.child]
         for i, joint in reversed(list(enumerate(order))):

@@ -1,4 +1,4 @@
-"""A description as Dalembert's own TOML, in its tree form: what `read_toml` reads back unchanged.
+"""A description as Dalembert's own TOML, in its tree form, or a DH table as one: what `read_toml` reads back unchanged.
 
 Numbers are written with as many digits as their exact value needs; what equals its default is left out.
 """
@@ -31,6 +31,7 @@ from dalembert.describe.description import (
     Shape,
     Sphere,
 )
+from dalembert.describe.dh import NUMBERS, DHRow, DHTable
 from dalembert.describe.toml_read import FORMAT
 from dalembert.friction.laws import spoken
 
@@ -39,14 +40,7 @@ Fields = dict[str, Any]
 
 def write_toml(description: Description) -> str:
     """The description as a TOML text with links and joints."""
-    document = tomlkit.document()
-    document.add("format", tomlkit.item(FORMAT))
-    document.add("name", tomlkit.item(description.name))
-    document.add("gravity", _item(description.gravity))
-    if description.tip is not None:
-        document.add("tip", tomlkit.item(description.tip))
-    if description.notes:
-        document.add("notes", _text(description.notes))
+    document = _headed(description)
     if description.home:
         document.add("home", _item(dict(description.home)))
     _add_tables(document, "links", (_link(link) for link in description.links))
@@ -55,7 +49,33 @@ def write_toml(description: Description) -> str:
     return tomlkit.dumps(document)
 
 
-def _add_tables(document: tomlkit.TOMLDocument, key: str, rows: Iterable[Fields]) -> None:
+def write_dh_toml(table: DHTable) -> str:
+    """The table as a TOML text with [[dh.rows]], in its own convention."""
+    document = _headed(table)
+    dh: Table = tomlkit.table()
+    dh.add("convention", tomlkit.item(table.convention))
+    for key, origin in (("base", table.base), ("tool", table.tool)):
+        if origin != Origin():
+            dh.add(key, _item(_origin(origin)))
+    dh.add("root", _item(_link(table.root)))
+    _add_tables(dh, "rows", (_row(row) for row in table.rows))
+    document.add("dh", dh)
+    return tomlkit.dumps(document)
+
+
+def _headed(robot: Description | DHTable) -> tomlkit.TOMLDocument:
+    document = tomlkit.document()
+    document.add("format", tomlkit.item(FORMAT))
+    document.add("name", tomlkit.item(robot.name))
+    document.add("gravity", _item(robot.gravity))
+    if robot.tip is not None:
+        document.add("tip", tomlkit.item(robot.tip))
+    if robot.notes:
+        document.add("notes", _text(robot.notes))
+    return document
+
+
+def _add_tables(document: tomlkit.TOMLDocument | Table, key: str, rows: Iterable[Fields]) -> None:
     tables = tomlkit.aot()
     for row in rows:
         table: Table = tomlkit.table()
@@ -126,6 +146,18 @@ def _joint(joint: Joint) -> Fields:
     if joint.drive != Drive():
         fields["drive"] = _drive(joint.drive)
     return fields
+
+
+def _row(row: DHRow) -> Fields:
+    fields: Fields = {"joint": row.name, "link": row.link, "kind": row.kind}
+    fields |= {key: getattr(row, key) for key in NUMBERS}
+    fields = _without(fields, {"kind": "revolute", **dict.fromkeys(NUMBERS, 0.0)})
+    if row.limit is not None:
+        fields["limit"] = _limit(row.limit)
+    if row.drive != Drive():
+        fields["drive"] = _drive(row.drive)
+    body = _link(Link("", row.inertial, row.visuals, row.collisions))
+    return fields | {key: value for key, value in body.items() if key != "name"}
 
 
 def _loop(loop: Loop) -> Fields:

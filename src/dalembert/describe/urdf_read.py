@@ -65,7 +65,7 @@ _UNSUPPORTED = {
 # What other formats' first tag is, and what to do with them.
 _OTHER_FORMATS = {
     "sdf": "this is SDF; convert it to URDF first",
-    "mujoco": "this is MJCF; convert it to URDF first",
+    "mujoco": "this is MJCF; name the file .xml",
     "COLLADA": "this is a COLLADA scene, not a robot",
 }
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.errors import InputError, MissingExtraError
+from dalembert.errors import InputError
 from dalembert.files import whole_table
 from dalembert.identification.motion_limits import KINDS, HalfSpace, MotionLimits
+from dalembert.pyplot import pyplot, styled
 from dalembert.robot import Robot
 from dalembert.trajectories.checks import positive
 from dalembert.trajectories.sines import Sines
@@ -101,10 +102,11 @@ class Excitation:
         head = ["t"] + [f"{kind}_{joint}" for kind in ("q", "qd", "qdd", "tau") for joint in self.robot.joint_names]
         return whole_table(path, head, np.column_stack(list(rows.values())).tolist())
 
+    @styled
     def plot(self) -> Any:
         """A matplotlib figure over one period: positions, rates, accelerations and torques, each as a share of its
         limit where there is one, with the margin drawn."""
-        plt = _pyplot()
+        plt = pyplot()
         t = np.linspace(0.0, self.period, 1000)
         q, qd, qdd = self.motion(t)
         tau = self.robot.inverse_dynamics(q, qd, qdd, friction=True)
@@ -120,8 +122,6 @@ class Excitation:
                 for level in (-edge, edge):
                     panel.axhline(level, color="0.4", linestyle=":", linewidth=1.0)
             panel.set_ylabel(f"{kind}\n[share of limit]" if shown.all() else f"{kind}\n[SI]")
-            panel.grid(color="0.9")
-            panel.set_axisbelow(True)
         panels[-1].set_xlabel("t [s]")
         panels[-1].set_xlim(0.0, self.period)
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper")
@@ -131,11 +131,3 @@ class Excitation:
     def __repr__(self) -> str:
         held = "feasible" if self.certificate.feasible else "NOT feasible"
         return f"<Excitation of {self.robot.name!r}: {self.period:g} s, condition {self.condition:.4g}, {held}>"
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot
-    except ImportError:
-        raise MissingExtraError("matplotlib is not installed: pip install 'dalembert[plot]'") from None
-    return matplotlib.pyplot

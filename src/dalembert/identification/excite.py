@@ -249,7 +249,8 @@ def random_start(
     lower, upper = limits.lower["position"], limits.upper["position"]
     half = np.where(np.isfinite(upper - lower), limits.scale("position"), 0.5 * math.pi)
     home = np.clip(problem.columns.robot.home, lower, upper)
-    middle = np.where(np.isfinite(upper - lower), 0.5 * (lower + upper), home)
+    with np.errstate(invalid="ignore"):  # −∞ + ∞, where there are no limits
+        middle = np.where(np.isfinite(upper - lower), 0.5 * (lower + upper), home)
     p, n = problem.series.numbers, problem.columns.robot.n
     for draw in range(DRAWS):
         spread = CENTRAL if draw < DRAWS // 10 else 1.0

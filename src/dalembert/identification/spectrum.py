@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.errors import MissingExtraError
+from dalembert.pyplot import pyplot, styled
 
 Array = NDArray[np.float64]
 
@@ -88,13 +88,10 @@ class Spectra:
     cutoff: float
     joints: tuple[str, ...]
 
+    @styled
     def plot(self) -> object:
         """A matplotlib figure: spectra of positions and torques, their noise floors, and the cut-off."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise MissingExtraError("matplotlib is not installed: pip install 'dalembert[plot]'") from None
-        figure, panels = plt.subplots(2, 1, sharex=True, figsize=(8, 7), layout="constrained")
+        figure, panels = pyplot().subplots(2, 1, sharex=True, figsize=(8, 7), layout="constrained")
         rows = (
             (self.q, self.q_floor, self.q_meets, "positions"),
             (self.tau, self.tau_floor, self.tau_meets, "torques"),
@@ -110,7 +107,6 @@ class Spectra:
                 panel.axvline(self.cutoff, color="k", lw=1.5, label=f"cut-off: {self.cutoff:.3g} Hz")
             unit = "rad²/Hz" if word == "positions" else "(N m)²/Hz"
             panel.set_ylabel(f"{word} [{unit}]")
-            panel.grid(color="0.9")
         panels[1].legend(fontsize=7, ncols=2, loc="lower left")
         panels[0].legend(handles=panels[0].get_lines()[2 * len(self.joints) :], fontsize=7, loc="lower left")
         panels[1].set_xlabel("frequency [Hz]")

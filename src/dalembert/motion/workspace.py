@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import InputError, MissingExtraError, unknown
+from dalembert.errors import InputError, unknown
 from dalembert.motion.jacobian import need_joints
 from dalembert.motion.manipulability import manipulability
 from dalembert.motion.tasks import Array
+from dalembert.pyplot import pyplot, styled
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -67,12 +68,13 @@ class Workspace:
         arrays = {name: getattr(self, name)[kept] for name in ("q", "points", "phi", "values")}
         return replace(self, **arrays, cut=words)
 
+    @styled
     def plot(self, ax: Any = None) -> Any:
         """A matplotlib figure, coloured by the best value met in each cell; blank is never reached. Of a planar
         arm or a slice the plane, else the side view (distance from the first joint's vertical, height) and the view
         from above. Given `ax`, the plane, or the side view, is drawn there."""
-        plt = _pyplot()
-        views = self._views()
+        plt = pyplot()
+        views = self.views()
         if ax is not None:
             views = views[:1]
             figure, panels = ax.figure, [ax]
@@ -96,7 +98,9 @@ class Workspace:
             figure.suptitle(f"Workspace of {self.name}" + (f", {self.cut}" if self.cut else ""))
         return figure
 
-    def _views(self) -> list[tuple[Array, Array, str, str]]:
+    def views(self) -> list[tuple[Array, Array, str, str]]:
+        """What is drawn, as (across, up, their names): of a planar arm or a slice its plane, else the views from the
+        side and from above."""
         p, names = self.points, [f"{c} [m]" for c in "xyz"]
         plane = self.plane
         cut = "xyz".find(self.cut[:1]) if self.cut and not self.cut.startswith("phi") else -1
@@ -126,17 +130,7 @@ def _cells(panel: Any, x: Array, y: Array, values: Array, horizontal: str, verti
     panel.set_xlabel(horizontal)
     panel.set_ylabel(vertical)
     panel.set_aspect("equal")
-    panel.grid(color="0.9")
-    panel.set_axisbelow(True)
     return drawn
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot
-    except ImportError:
-        raise MissingExtraError("matplotlib is not installed: pip install 'dalembert[plot]'") from None
-    return matplotlib.pyplot
 
 
 def workspace(

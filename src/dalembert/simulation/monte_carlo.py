@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError, unknown
+from dalembert.pyplot import pyplot, styled
 from dalembert.simulation.batch import Batch, rollouts
-from dalembert.simulation.drawing import pyplot
 
 Array = NDArray[np.float64]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -112,6 +112,7 @@ class MonteCarlo:
         text.append(f"{len(self)} rollouts, seed {self.seed}; {count} failed, {self.diverged} of them diverged")
         return "\n".join([*text, *self.failures()])
 
+    @styled
     def plot(self, name: str | None = None, ax: Any = None, bins: int = 40) -> Any:
         """A histogram of a measure (the first)."""
         name = next(iter(self.batch.measures), None) if name is None else name
@@ -119,7 +120,7 @@ class MonteCarlo:
             raise InputError("there is no measure to draw: name a state or output")
         values = self._values(name)
         if ax is None:
-            _, ax = pyplot().subplots()
+            _, ax = pyplot().subplots(figsize=(6.0, 4.0), layout="constrained")
         ax.hist(values[np.isfinite(values)], bins=bins)
         ax.set_xlabel(name)
         ax.set_ylabel("rollouts")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.simulation.drawing import pyplot
+from dalembert.pyplot import pyplot, styled
 
 if TYPE_CHECKING:
     from dalembert.simulation.run import Run
@@ -19,6 +19,7 @@ TITLES = {
 MOST = 8  # lines that a legend inside a panel can name
 
 
+@styled
 def draw(run: Run, what: tuple[str, ...], axes: Any = None) -> Any:
     """One panel for each group or column, time along the bottom."""
     wanted = what or tuple(name for name in ("q", "qd", "tau", "energies") if run.groups[name] and _told(run, name))
@@ -54,19 +55,17 @@ def _panel(panel: Any, run: Run, name: str) -> None:
     names = (name,) if name in run.columns else run.groups[name]
     lines = []
     for column in names:
-        (line,) = panel.plot(run.t, run[column], lw=1.4, label=_short(column, name))
+        (line,) = panel.plot(run.t, run[column], label=_short(column, name))
         lines.append(line)
     if name == "q" and run.groups["reference"]:
         for line, column in zip(lines, run.groups["reference"], strict=False):
-            panel.plot(run.t, run[column], ls="--", lw=1.0, color=line.get_color(), alpha=0.7)
-        panel.plot([], [], ls="--", lw=1.0, color="0.4", label="reference")
+            panel.plot(run.t, run[column], ls=":", lw=1.1, color=line.get_color())
+        panel.plot([], [], ls=":", lw=1.1, color="0.4", label="reference")
     if name == "energies" and len(names) > 1:
         panel.plot(run.t, run.energy, color="0.2", lw=1.0, label="total")
     units = sorted({run.units.get(column, "") for column in names} - {""})
     title = TITLES.get(name, name.replace("_", " "))
     panel.set_ylabel(f"{title} [{', '.join(units)}]" if units else title)
-    panel.grid(color="0.9")
-    panel.set_axisbelow(True)
     panel.margins(x=0)
     if len(names) > 1 or (name == "q" and run.groups["reference"]):
         outside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError, unknown
+from dalembert.pyplot import pyplot, styled
 from dalembert.simulation.batch import Batch, rollouts
-from dalembert.simulation.drawing import pyplot
 from dalembert.simulation.draws import Distribution, Noise
 
 Array = NDArray[np.float64]
@@ -66,6 +66,7 @@ class Sweep:
         width = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
         return "\n".join("  ".join(c.rjust(w) for c, w in zip(line, width, strict=True)) for line in lines)
 
+    @styled
     def plot(self, measure: str | None = None, ax: Any = None) -> Any:
         """A line over one parameter, or a heat map over two (of more: at the best point of the others)."""
         name = self._named(measure)
@@ -77,7 +78,7 @@ class Sweep:
                 mean = mean[:, :, k]
             keys = keys[:2]
         if ax is None:
-            _, ax = pyplot().subplots()
+            _, ax = pyplot().subplots(figsize=(6.0, 4.0), layout="constrained")
         shown = np.where(np.isfinite(mean), mean, np.nan)
         x = self.grid[keys[0]]
         ax.set_xlabel(keys[0])

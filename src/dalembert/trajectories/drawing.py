@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import InputError, MissingExtraError
+from dalembert.errors import InputError
+from dalembert.pyplot import pyplot, styled
 from dalembert.trajectories.checks import positive
 
 if TYPE_CHECKING:
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
 SHOWN = 10.0  # [s] of a motion that goes on and has no period
 
 
+@styled
 def drawn(trajectory: Trajectory, until: float | None, points: int) -> Any:
     """Three panels, one line per coordinate; jumps at knots are drawn as such."""
-    plt = _pyplot()
+    plt = pyplot()
     if not isinstance(points, int) or points < 2:
         raise InputError(f"points must be a whole number ≥ 2, got {points!r}")
     end = trajectory.duration if until is None else positive("until", until)
@@ -31,13 +33,9 @@ def drawn(trajectory: Trajectory, until: float | None, points: int) -> Any:
     per = unit.strip("[]")
     rows = ("position", "velocity", "acceleration") if letter == "t" else ("x", f"dx/d{letter}", f"d²x/d{letter}²")
     for order, (panel, word, values) in enumerate(zip(panels, rows, trajectory(t), strict=True)):
-        if trajectory.m > 10:  # more lines than the usual colours
-            panel.set_prop_cycle(color=plt.get_cmap("tab20").colors)
         for j, name in enumerate(trajectory.names):
-            panel.plot(t, values[:, j], label=name, linewidth=1.4)
+            panel.plot(t, values[:, j], label=name)
         panel.set_ylabel(f"{word}{_units(trajectory.units, per, order)}")
-        panel.grid(color="0.9")
-        panel.set_axisbelow(True)
     panels[-1].set_xlabel(trajectory.parameter)
     panels[-1].set_xlim(0, end)
     if trajectory.m > 1:
@@ -50,11 +48,3 @@ def _units(units: tuple[str, ...], per: str, order: int) -> str:
     below = "" if order == 0 or not per else f"/{per}{'²' if order == 2 else ''}"
     kinds = list(dict.fromkeys(u for u in units if u))
     return f" [{', '.join(f'{u}{below}' for u in kinds)}]" if kinds else ""
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot
-    except ImportError:
-        raise MissingExtraError("matplotlib is not installed: pip install 'dalembert[plot]'") from None
-    return matplotlib.pyplot

@@ -1,0 +1,101 @@
+"""The box of joint positions that a bound is proved over, and the functions of one joint that everything is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.bounds.functions import Joints
+from dalembert.model import Model
+
+Array = NDArray[np.float64]
+CIRCLE = np.nextafter(np.pi, 4)  # a little more than half a turn, so that nothing is left out
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """lower ≤ q ≤ upper, (n,); `sliding` says which joints are prismatic. A turning joint without limits goes once
+    round; a sliding one without limits stays infinite."""
+
+    lower: Array
+    upper: Array
+    sliding: NDArray[np.bool_]
+
+    @staticmethod
+    def of(model: Model, lower: Array | None = None, upper: Array | None = None) -> Box:
+        """The limits of a model's joints, or the given ones; a turning joint with more than a turn goes once round."""
+        sliding = np.array([c.kind == "prismatic" for c in model.coordinates], bool)
+        low = np.array([c.lower for c in model.coordinates]) if lower is None else np.array(lower, float)
+        high = np.array([c.upper for c in model.coordinates]) if upper is None else np.array(upper, float)
+        whole = ~sliding & ~(high - low < 2 * CIRCLE)
+        return Box(np.where(whole, -CIRCLE, low), np.where(whole, CIRCLE, high), sliding)
+
+    @property
+    def n(self) -> int:
+        return len(self.lower)
+
+    @property
+    def middle(self) -> Array:
+        """(n,): a point inside, 0 where a slide has no limits."""
+        finite = np.isfinite(self.lower) & np.isfinite(self.upper)
+        return np.where(finite, 0.5 * (np.where(finite, self.lower, 0.0) + np.where(finite, self.upper, 0.0)), 0.0)
+
+    @property
+    def radius(self) -> Array:
+        """(n,): middle ± radius covers the box, rounding included."""
+        m = self.middle
+        r = np.maximum(self.upper - m, m - self.lower)
+        return r + 1e-15 * (np.abs(m) + r)
+
+    @property
+    def reach(self) -> Array:
+        """(n,): the largest |q|, on the grid of `nodes` too."""
+        return np.where(self.sliding, np.abs(self.middle) + self.radius, 2 * np.pi + np.abs(self.middle) + self.radius)
+
+    def finite(self, i: int) -> bool:
+        return bool(np.isfinite(self.radius[i]))
+
+    def spread(self, joints: Joints) -> Box:
+        """The box of the positions of single joints, some of which follow others."""
+        of, rate = np.array(joints.coordinate, int), np.array(joints.rate)
+        ends = np.array([self.lower[of], self.upper[of]]) * rate + np.array(joints.offset)
+        sliding = np.array([kind == "prismatic" for kind in joints.kind], bool)
+        return Box(ends.min(axis=0), ends.max(axis=0), sliding)
+
+    # functions of one joint: e^{ikq} for |k| ≤ degree, or ((q − mid)/rad)^k for k ≤ degree
+
+    def points(self, i: int, degree: int) -> int:
+        return degree + 1 if self.sliding[i] else 2 * degree + 1
+
+    def nodes(self, i: int, degree: int) -> Array:
+        """Where the function is evaluated to tell its coefficients."""
+        N = self.points(i, degree)
+        if self.sliding[i]:
+            return np.asarray(self.middle[i] + self.radius[i] * np.linspace(-1, 1, N))
+        return np.asarray(2 * np.pi * np.arange(N) / N)
+
+    def transform(self, i: int, degree: int) -> NDArray[np.complex128]:
+        """Coefficients from values, (points, points)."""
+        N = self.points(i, degree)
+        if self.sliding[i]:
+            return np.linalg.inv(np.vander(np.linspace(-1, 1, N), increasing=True)).astype(complex)
+        k = np.arange(N) - degree
+        return np.asarray(np.exp(-2j * np.pi * np.outer(k, np.arange(N)) / N) / N)
+
+    def slopes(self, i: int, degree: int) -> Array:
+        """sup |φ'| of each function."""
+        if self.sliding[i]:
+            return np.asarray(np.arange(degree + 1) / self._scale(i))
+        return np.asarray(np.abs(np.arange(2 * degree + 1) - degree), float)
+
+    def bends(self, i: int, degree: int) -> Array:
+        """sup |φ''| of each function."""
+        if self.sliding[i]:
+            k = np.arange(degree + 1)
+            return np.asarray(k * (k - 1) / self._scale(i) ** 2)
+        return np.asarray((np.arange(2 * degree + 1) - degree) ** 2, float)
+
+    def _scale(self, i: int) -> float:
+        return float(self.radius[i]) or 1.0  # a joint that cannot move

@@ -1,0 +1,91 @@
+"""What stays bounded when a slide goes to infinity: the lower bounds on M.
+
+In the position x of a slide M = A + x B + x² C, entry by entry. With s = 1/x and D the diagonal matrix that has s in
+the rows where C grows, and 1 else, D M D is a polynomial in s, because M ⪰ 0 for all x leaves no room for other powers.
+Where |x| ≥ 1, D ⪯ 1, so that λ_min(M) ≥ λ_min(D M D) and |M_ab| ≥ |(D M D)_ab|: a bound over |s| ≤ 1 is one over the
+tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from dalembert.bounds.box import Box
+from dalembert.bounds.functions import Joints, entries, pairs
+from dalembert.model import Model
+
+GROWS = 1e-9  # of the largest entry
+
+
+def endless(model: Model, box: Box) -> list[int]:
+    """The coordinates of slides without limits."""
+    return [i for i in range(model.n) if not box.finite(i)]
+
+
+def parts(model: Model, box: Box) -> Iterator[tuple[Callable[[Any], list[Any]], Joints, Box]]:
+    """M over the whole range of endless slides, as functions over finite boxes: each slide near (|x| ≤ 1) or far."""
+    slides = endless(model, box)
+    joints = Joints.of(model)
+    for far in product((False, True), repeat=len(slides)):
+        gone = [i for i, f in zip(slides, far, strict=True) if f]
+        lower, upper = box.lower.copy(), box.upper.copy()
+        for i in slides:
+            reach = (np.maximum(lower[i], -1.0), np.minimum(upper[i], 1.0))
+            lower[i], upper[i] = reach if i not in gone else (-1.0 * (lower[i] < -1.0), 1.0 * (upper[i] > 1.0))
+        if (upper[slides] < lower[slides]).any():
+            continue  # nothing of it is near
+        yield _far(model, joints, gone), joints, Box(lower, upper, box.sliding)
+
+
+def _far(model: Model, joints: Joints, gone: list[int]) -> Callable[[Any], list[Any]]:
+    function: Callable[[Any], list[Any]] = partial(entries, "mass", model)
+    for i in gone:
+        carried = [b for b, c in enumerate(joints.coordinate) if c == i]
+        if len(carried) > 1 or joints.rate[carried[0]] != 1.0 or joints.offset[carried[0]] != 0.0:
+            raise NotImplementedError  # told by the caller as not certified
+        function = _scaled(function, carried[0], model.n)
+    return function
+
+
+def _scaled(function: Callable[[Any], list[Any]], j: int, n: int) -> Callable[[Any], list[Any]]:
+    """Entries of D M D as a function of the joints' positions, that of joint j replaced by s = 1/x."""
+    rng = np.random.default_rng(0)
+    growth = [_powers(function, j, rng.normal(size=64).tolist())[2] for _ in range(8)]
+    diagonal = [k for k, (a, b) in enumerate(pairs(n)) if a == b]
+    largest = max(abs(v) for row in growth for v in row) or 1.0
+    rows = [a for a, k in enumerate(diagonal) if max(abs(row[k]) for row in growth) > GROWS * largest]
+
+    def scaled(x: Any) -> list[Any]:
+        s = x[j]
+        out = []
+        for (a, b), A, B, C in zip(pairs(n), *_powers(function, j, x), strict=True):
+            k = (a in rows) + (b in rows)
+            powers = [s * s, s, 1.0]  # of A, B, C where both rows are scaled
+            terms = list(zip((A, B, C), powers[2 - k :] + [None] * (2 - k), strict=True))
+            if any(p is None and not _zero(v) for v, p in terms):
+                raise NotImplementedError
+            total: Any = 0.0
+            for v, p in terms:
+                if p is not None:
+                    total = total + v * p
+            out.append(total)
+        return out
+
+    return scaled
+
+
+def _powers(function: Callable[[Any], list[Any]], j: int, x: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    """A, B, C of A + x_j B + x_j² C, from three positions."""
+    f = [function([p if i == j else y for i, y in enumerate(x)]) for p in (-1.0, 0.0, 1.0)]
+    odd = [0.5 * (c - a) for a, c in zip(f[0], f[2], strict=True)]
+    even = [0.5 * (a + c) - b for a, b, c in zip(*f, strict=True)]
+    return f[1], odd, even
+
+
+def _zero(x: Any) -> bool:
+    return isinstance(x, (int, float)) and abs(x) < 1e-300

@@ -1,0 +1,95 @@
+"""dalembert bounds: certified bounds on M, c and g over the joints' ranges."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from dalembert.cli import output
+
+if TYPE_CHECKING:
+    from dalembert.bounds import Bound, Bounds
+    from dalembert.bounds.certify import Watch
+
+
+@click.command(name="bounds")
+@output.robot_argument
+@click.option("--only", multiple=True, metavar="NAME", help="One bound by its name, such as mu2; may be repeated.")
+@click.option("--gap", type=output.Number(0.0, 10.0), default=0.05, show_default=True, help="Relative gap to reach.")
+@click.option("--seconds", type=output.Number(0.1), default=60.0, show_default=True, help="Time to spend.")
+@click.option("--lower", metavar="x,x,…", help="Lower end of every joint's range, instead of its limit.")
+@click.option("--upper", metavar="x,x,…", help="Upper end of every joint's range, instead of its limit.")
+@click.option("--formulas", is_flag=True, help="Bounds as formulas in the parameters, for small arms.")
+@output.json_option
+def command(
+    robot: str,
+    only: tuple[str, ...],
+    gap: float,
+    seconds: float,
+    lower: str | None,
+    upper: str | None,
+    formulas: bool,
+    as_json: bool,
+) -> None:
+    """How large and how small M, c and g get: proved, and met.
+
+    What is proved holds for every position within the joints' limits, rounding included. What is met was found by
+    search, at a state that --json tells: the true value lies between the two.
+
+    \b
+    Example: dalembert bounds puma560 --only mu1 --only mu2 --gap 0.02
+    """
+    if (lower is None) != (upper is None):
+        raise click.UsageError("--lower and --upper go together")
+    arm = output.load(robot)
+    low, high = output.numbers("lower", lower, arm.n), output.numbers("upper", upper, arm.n)
+    limits = None if low is None or high is None else (low, high)
+    if formulas:
+        from dalembert.bounds.symbolic import symbolic_bounds
+
+        found = symbolic_bounds(arm.equations(), limits)
+        if as_json:
+            output.print_json({"robot": arm.name, **found.json()})
+        else:
+            click.echo(str(found))
+        return
+    with _progress() as watch:
+        result = arm.bounds(list(only) or None, limits=limits, gap=gap, seconds=seconds, watch=watch)
+    if as_json:
+        output.print_json(result.json())
+    else:
+        _show(result)
+
+
+@contextmanager
+def _progress() -> Iterator[Watch | None]:
+    """What is being tried, on standard error while it is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("bounds") as status:
+        yield lambda text: status.update(text)
+
+
+def _show(result: Bounds) -> None:
+    columns = ("name", "what", "proved", "met", "unit", "gap", "")
+    output.print_table(
+        f"{result.robot}: bounds over its joints' ranges", columns, [_row(b, result.gap) for b in result]
+    )
+    for note in result.notes:
+        click.echo(note)
+
+
+def _row(b: Bound, gap: float) -> tuple[str, ...]:
+    proved = f"{'≤' if b.side == 'upper' else '≥'} {output.number(b.certified, 6)}" if b.proved else "–"
+    met = output.number(b.attained, 6) if math.isfinite(b.attained) else "–"
+    near = f"{b.gap:.2%}" if math.isfinite(b.gap) else "–"
+    words = b.verdict(gap) if math.isfinite(b.attained) else f"no bound: {b.stopped}"
+    return b.name, b.symbol, proved, met, b.unit, near, words
