@@ -1,0 +1,420 @@
+"""Why two ways differ: plant one fault after the other in the reference, and see which gives the other side's numbers.
+
+A cause is named only if the mechanism with that fault planted gives every number of the other side, at all states, to
+rounding. Where none does, what is known is said: in which terms the difference lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.verification import hypotheses
+from dalembert.verification.four_by_four import Reference
+from dalembert.verification.hypotheses import HYPOTHESES, Hypothesis
+from dalembert.verification.mechanism import Array, Mechanism, angles, heavier
+from dalembert.verification.members import Values
+from dalembert.verification.quantities import QUANTITIES
+from dalembert.verification.states import States
+
+MARGIN = 100.0  # an explanation may leave this many tolerances: it is a name for a difference, not a verdict
+MOST_SINGLES = 40  # parts in which a fault of the geometry is tried one by one
+# Quantities in which masses, rotors and gravity are linear, the most telling first.
+LINEAR = (
+    "torque",
+    "mass_matrix",
+    "gravity_torque",
+    "coriolis_torque",
+    "acceleration",
+    "kinetic_energy",
+    "friction_torque",
+    "potential_energy",
+    "mass",
+)
+KINEMATIC = ("pose", "jacobian")
+NAMED = 4  # parts that a sentence names before it counts the rest
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A cause that gives all numbers: its name, what the other side behaves as if, and the parts concerned."""
+
+    cause: str
+    words: str
+    parts: tuple[str, ...] = ()
+    mechanism: Mechanism | None = field(default=None, compare=False, repr=False)  # with the fault planted
+
+
+def sliced(values: Values, count: int) -> Values:
+    """The values at the first states."""
+    return {
+        name: {frame: x[:count] for frame, x in value.items()} if isinstance(value, dict) else value[:count]
+        for name, value in values.items()
+    }
+
+
+def agrees(reference: Reference, values: Values) -> bool:
+    """Whether all numbers are the reference's, up to MARGIN tolerances; what is cheap is looked at first."""
+    for name, quantity in QUANTITIES.items():
+        if name in values:
+            value = common(values[name], reference)
+            if np.max(quantity.relative(reference, value), initial=0.0) > MARGIN * quantity.allowed:
+                return False
+    return True
+
+
+def common(value: Any, reference: Reference) -> Any:
+    """Of values by frame, those whose frame the reference has too."""
+    return {f: x for f, x in value.items() if f in reference.frames} if isinstance(value, dict) else value
+
+
+def telling(values: Values) -> Values:
+    """The values by which a fault shows: ∂q̈ is taken at accelerations that it would change, and tells nothing beside
+    the others."""
+    return {k: v for k, v in values.items() if not k.startswith("acceleration_by")} or values
+
+
+def explanations(mechanism: Mechanism, states: States, values: Values, geometry: bool = True) -> list[Explanation]:
+    """The causes that turn this mechanism's numbers into these values; the simplest first, empty if none does.
+    `geometry`: whether things may be elsewhere, where the values themselves do not tell."""
+    few = states.few
+    wanted = sliced(telling(values), len(few))
+    base = Reference(mechanism, few)
+    plain = {k: v for k, v in wanted.items() if not QUANTITIES[k].few}
+    if agrees(base, plain) if plain else agrees(base, wanted):
+        return []  # a fault of the mechanism does not show in derivatives alone
+    kinematic = {k: v for k, v in wanted.items() if k in KINEMATIC}
+    moved = not agrees(base, kinematic)
+    found = [] if moved else [*_gravity(base, wanted), *_weights(base, wanted)]
+    if not found and (moved or (geometry and "pose" not in wanted)):
+        found = _geometry(base, wanted)
+    return found or _coriolis(base, wanted)
+
+
+def named(mechanism: Mechanism, places: Sequence[int], joints: bool) -> tuple[str, ...]:
+    parts = (mechanism.parts[i] for i in places)
+    return tuple(p.joint if joints and p.joint else p.link for p in parts)
+
+
+def listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(n) for n in names[:NAMED])
+    return shown if len(names) <= NAMED else f"{shown} and {len(names) - NAMED} more"
+
+
+def _told(h: Hypothesis, m: Mechanism, places: tuple[int, ...]) -> Explanation:
+    names = named(m, places, "joint" in h.words or "axis" in h.words or "rotor" in h.words or h.cause in OF_JOINTS)
+    return Explanation(h.cause, h.words.format(listed(names)), names, h.planted(m, places))
+
+
+OF_JOINTS = ("friction semantics", "joint springs", "mimic", "base transform", "joint kind")
+
+
+# what is linear
+
+
+def _vector(base: Reference, r: Reference, values: Values) -> Array:
+    """All linear differences as one vector, in units of the base's scales."""
+    pieces = []
+    for name in LINEAR:
+        if name in values:
+            q = QUANTITIES[name]
+            pieces.append((q.difference(r, values[name]) / q.scale(base, values[name])).reshape(-1))
+    return np.concatenate(pieces) if pieces else np.zeros(0)
+
+
+def _gravity(base: Reference, values: Values) -> list[Explanation]:
+    """Gravity as the three numbers that fit best."""
+
+    def under(g: Array) -> Reference:
+        x, y, z = (float(v) for v in g)
+        return base.with_inertias_of(replace(base.mechanism, gravity=(x, y, z)))
+
+    none = _vector(base, under(np.zeros(3)), values)
+    if not none.size or not np.isfinite(none).all():
+        return []
+    columns = np.stack([_vector(base, under(e), values) - none for e in np.eye(3)], axis=-1)
+    fitted = np.linalg.lstsq(columns, -none, rcond=None)[0]
+    seen = np.abs(columns).max(axis=0) > 1e-9 * np.abs(columns).max(initial=0.0)
+    g = np.where(seen, fitted, base.mechanism.gravity)  # a component that nothing feels is taken as written
+    g = np.where(np.abs(g) < 1e-9 * (1.0 + np.linalg.norm(base.mechanism.gravity)), 0.0, g)
+    if np.abs(g - base.mechanism.gravity).max() < 1e-9 or not agrees(under(g), values):
+        return []
+    return [Explanation(*hypotheses.gravity_words(base.mechanism.gravity, g), mechanism=under(g).mechanism)]
+
+
+def _weights(base: Reference, values: Values) -> list[Explanation]:
+    m, found = base.mechanism, []
+    start = _vector(base, base, values)
+    if not start.size or not np.isfinite(start).all():
+        return []
+    for h in HYPOTHESES:
+        if h.moves:
+            continue
+        places = h.candidates(m)
+        for chosen in _subsets(base, values, h, places, start):
+            if agrees(base.with_inertias_of(h.planted(m, chosen)), values):
+                found.append(_told(h, m, chosen))
+                break
+    return found or _factor(base, values, start)
+
+
+def _subsets(
+    base: Reference, values: Values, h: Hypothesis, places: tuple[int, ...], start: Array
+) -> Iterator[tuple[int, ...]]:
+    """The sets of parts that may have the fault: those of a least-squares fit of 0 or 1 for each, then all."""
+    if not places:
+        return
+    effects = [_vector(base, base.with_inertias_of(h.planted(base.mechanism, (i,))), values) - start for i in places]
+    columns = np.stack(effects, axis=-1)
+    fitted = np.linalg.lstsq(columns, -start, rcond=1e-10)[0]
+    if np.abs(columns @ fitted + start).max(initial=0.0) > 1e-6:
+        return  # no share of the fault in any part gives the numbers
+    for k, i in enumerate(places):  # one part alone, where others do the same
+        along = columns[:, k]
+        square = float(along @ along)
+        if square and abs(-(along @ start) / square - 1.0) < 1e-4 and np.abs(start + along).max() < 1e-6:
+            yield (i,)
+    chosen = tuple(i for i, x in zip(places, fitted, strict=True) if abs(x - 1.0) < 1e-3)
+    if chosen and chosen != places:
+        yield chosen
+    yield places
+
+
+def _factor(base: Reference, values: Values, start: Array) -> list[Explanation]:
+    """All masses and inertias times one number."""
+    m = base.mechanism
+    heavy = {i: heavier(p, 2.0, 2.0) for i, p in enumerate(m.parts)}
+    column = _vector(base, base.with_inertias_of(m.with_parts(heavy)), values) - start
+    square = float(column @ column)
+    if not square:
+        return []
+    f = 1.0 - float(column @ start) / square
+    if not f > 0.0:
+        return []
+    scaled = {i: heavier(p, f, f) for i, p in enumerate(m.parts)}
+    if not agrees(base.with_inertias_of(m.with_parts(scaled)), values):
+        return []
+    words = f"all masses and inertias were {f:.6g} times as large"
+    return [Explanation("units", words, mechanism=m.with_parts(scaled))]
+
+
+# geometry
+
+
+def _geometry(base: Reference, values: Values) -> list[Explanation]:
+    m = base.mechanism
+    other = hypotheses.other_convention(m)
+    if other is not None and agrees(Reference(other[1], base.states), values):
+        return [Explanation("DH convention", other[0], mechanism=other[1])]
+    suspect, found = _first_moved(base, values), []
+    for h in HYPOTHESES:
+        if not h.moves:
+            continue
+        places = h.candidates(m)
+        for chosen in _tried(places, suspect, h.whole):
+            if agrees(Reference(h.planted(m, chosen), base.states), values):
+                found.append(_told(h, m, chosen))
+                break
+    return found or _shifted(base, values) or _in_two_steps(base, values, suspect)
+
+
+def _in_two_steps(base: Reference, values: Values, suspect: int | None) -> list[Explanation]:
+    """A fault of the geometry that puts every link where it is, and one of the masses or of gravity on top of it."""
+    kinematic = {k: v for k, v in values.items() if k in KINEMATIC}
+    if suspect is None:
+        return []
+    m = base.mechanism
+    for h in HYPOTHESES:
+        for chosen in _tried(h.candidates(m), suspect, h.whole) if h.moves else ():
+            planted = Reference(h.planted(m, chosen), base.states)
+            if not agrees(planted, kinematic):
+                continue
+            first = _told(h, m, chosen)
+            for second in (*_gravity(planted, values), *_weights(planted, values)):
+                words = f"{first.words}, and {second.words}"
+                cause = f"{first.cause} and {second.cause}"
+                return [Explanation(cause, words, (*first.parts, *second.parts), second.mechanism)]
+    return []
+
+
+def _tried(places: tuple[int, ...], suspect: int | None, whole: bool) -> Iterator[tuple[int, ...]]:
+    if not places:
+        return
+    if whole:
+        yield places
+        return
+    if suspect in places:
+        yield (suspect,)
+    yield places
+    if suspect is None:
+        yield from ((i,) for i in places[:MOST_SINGLES] if len(places) > 1)
+
+
+def _first_moved(base: Reference, values: Values) -> int | None:
+    """The first part, in the order of the tree, that is elsewhere."""
+    if "pose" not in values:
+        return None
+    quantity = QUANTITIES["pose"]
+    for i, part in enumerate(base.mechanism.parts):
+        if part.link in values["pose"]:
+            one = {part.link: values["pose"][part.link]}
+            if np.max(quantity.relative(base, one), initial=0.0) > MARGIN * quantity.allowed:
+                return i
+    return None
+
+
+def _shifted(base: Reference, values: Values) -> list[Explanation]:
+    """Every frame displaced by one and the same pose B, which the robot stands on; gravity stays, or turns with it."""
+    m, poses = base.mechanism, values.get("pose", {})
+    moving = [f for f in poses if base.motion.paths[base.part(f)]]
+    if not moving:
+        return []
+    shifts = np.concatenate([poses[f] @ np.linalg.inv(base.pose(f)[: len(poses[f])]) for f in moving])
+    B = shifts[0]
+    if np.abs(shifts - B).max() > 1e-8 or np.abs(B - np.eye(4)).max() < 1e-8:
+        return []
+    (x, y, z), rpy = B[:3, 3], angles(B[:3, :3])
+    stand = ((float(x), float(y), float(z)), rpy)
+    first = {i: replace(p, before=(stand, *p.before)) for i, p in enumerate(m.parts) if p.parent == 0}
+    gx, gy, gz = B[:3, :3] @ np.array(m.gravity)
+    for gravity in (m.gravity, (float(gx), float(gy), float(gz))):
+        planted = replace(m.with_parts(first), gravity=gravity)
+        if agrees(Reference(planted, base.states), values):
+            shown = (", ".join(f"{v:.6g}" for v in three) for three in stand)
+            words = "the robot stood on another base: displaced by xyz ({}), rpy ({})".format(*shown)
+            return [Explanation("base transform", words, mechanism=planted)]
+    return []
+
+
+def _coriolis(base: Reference, values: Values) -> list[Explanation]:
+    """Coriolis' acceleration 2 ω × v without its factor 2, or without all of it."""
+    for factor, words in ((1.0, "Coriolis' acceleration 2 ω × v had the factor 1"), (0.0, "it had none at all")):
+        planted = replace(base.mechanism, coriolis=factor)
+        if agrees(Reference(planted, base.states), values):
+            return [Explanation("Coriolis terms", words, mechanism=planted)]
+    return []
+
+
+# terms: what a member leaves out, counts twice or turns round, without a fault in the mechanism
+
+
+def combination(mechanism: Mechanism, states: States, values: Values) -> list[Explanation]:
+    """For the first quantity that differs: which of its terms enter with another factor than one."""
+    few = states.few
+    base = Reference(mechanism, few)
+    for name, value in sliced(values, len(few)).items():
+        quantity = QUANTITIES[name]
+        if np.max(quantity.relative(base, value), initial=0.0) <= quantity.allowed:
+            continue
+        target, terms = _terms(base, name, value)
+        scale = quantity.scale(base, value)
+        if name == "torque_by_q" and np.abs((np.swapaxes(value, -1, -2) - base.torque_by_q) / scale).max() < 1e-7:
+            return [Explanation("derivative terms", "∂τ/∂q were transposed")]
+        told = _factors(target, terms, scale)
+        return [] if told is None else [told]
+    return []
+
+
+def _terms(base: Reference, name: str, value: Any) -> tuple[Array, dict[str, Array]]:
+    """What should be equal to the sum of which terms."""
+    s = base.states
+    links = base.mass_matrix - np.diag(base.rotors)
+    apply = "sij,sj->si"
+    if name in ("torque", "acceleration"):
+        a = s.qdd if name == "torque" else value
+        return (value if name == "torque" else s.tau), {
+            "the inertia of the links": np.einsum(apply, links, a),
+            "rotor inertia": base.rotors * a,
+            **_velocity_terms(base),
+            "gravity": base.gravity_torque,
+        }
+    if name == "mass_matrix":
+        return value, {"the inertia of the links": links, "rotor inertia": np.zeros_like(links) + np.diag(base.rotors)}
+    if name == "coriolis_torque":
+        return value, _velocity_terms(base)
+    if name == "friction_torque":
+        return value, base.frictions
+    if name in ("torque_by_q", "acceleration_by_q"):
+        rest, still = np.zeros_like(s.qd), np.zeros_like(s.qdd)
+        g = Reference(base.mechanism, s.changed(qd=rest, qdd=still)).torque_by_q
+        cg = Reference(base.mechanism, s.changed(qdd=still)).torque_by_q
+        target = value if name == "torque_by_q" else -(base.mass_matrix[: len(value)] @ value)
+        return target, {
+            "the derivative of M q̈": base.torque_by_q - cg,
+            "the derivative of c": cg - g,
+            "the derivative of gravity": g,
+        }
+    if name == "acceleration_by_qd":
+        return -(base.mass_matrix[: len(value)] @ value), {"the derivative of c by q̇": base.torque_by_qd}
+    if name == "torque_by_qd":
+        return value, {"the derivative of c by q̇": base.torque_by_qd}
+    single = {"gravity_torque": "gravity", "kinetic_energy": "kinetic energy", "potential_energy": "potential energy"}
+    if name in single:
+        return value, {single[name]: getattr(base, name)}
+    return np.zeros(0), {}
+
+
+def _velocity_terms(base: Reference) -> dict[str, Array]:
+    """c as the terms in q̇ᵢ² and those in q̇ᵢ q̇ⱼ."""
+    s = base.states
+    squares = np.zeros_like(base.coriolis_torque)
+    for k in range(base.n):
+        only = np.zeros_like(s.qd)
+        only[:, k] = s.qd[:, k]
+        squares = squares + Reference(base.mechanism, s.changed(qd=only)).coriolis_torque
+    return {"centripetal terms": squares, "Coriolis terms": base.coriolis_torque - squares}
+
+
+CAUSE_OF_TERM = {
+    "gravity": "gravity",
+    "rotor inertia": "rotor inertia",
+    "centripetal terms": "Coriolis terms",
+    "Coriolis terms": "Coriolis terms",
+    "the inertia of the links": "inertia",
+    "damping": "friction semantics",
+    "Coulomb friction": "friction semantics",
+    "springs": "joint springs",
+    "further friction": "friction semantics",
+}
+
+
+def _factors(target: Array, terms: dict[str, Array], scale: Array | float) -> Explanation | None:
+    used = {k: v for k, v in terms.items() if np.abs(v / scale).max(initial=0.0) > 1e-12}
+    if not used or not np.isfinite(target).all():
+        return None
+    columns = np.stack([(v / scale).reshape(-1) for v in used.values()], axis=-1)
+    goal = (target / scale).reshape(-1)
+    fitted, _, rank, _ = np.linalg.lstsq(columns, goal, rcond=1e-12)
+    if rank < len(used) or np.abs(columns @ fitted - goal).max(initial=0.0) > 1e-7:
+        return None
+    odd = {k: float(x) for k, x in zip(used, fitted, strict=True) if abs(x - 1.0) > 1e-6}
+    if not odd:
+        return None
+    first = next(iter(odd))
+    cause = CAUSE_OF_TERM.get(first, "derivative terms" if "derivative" in first else first)
+    if cause == "gravity" and abs(odd[first] + 1.0) < 1e-6:
+        cause = "gravity sign"
+    return Explanation(cause, " and ".join(_factor_words(k, x) for k, x in odd.items()))
+
+
+def _factor_words(term: str, factor: float) -> str:
+    if abs(factor) < 1e-6:
+        return f"{term} were missing"
+    if abs(factor + 1.0) < 1e-6:
+        return f"{term} had the opposite sign"
+    return f"{term} entered with the factor {factor:.6g}"
+
+
+def where(states: States, relative: Array, allowed: float) -> str:
+    """In which states a difference is there at all, as what that says of its terms."""
+    k = len(relative)
+    size = relative.reshape(k, -1).max(axis=-1, initial=0.0) > allowed
+    moving, accelerated = states.moving[:k], states.accelerated[:k]
+    if size[~moving & ~accelerated].any():
+        return "it is there at rest"
+    if size[~moving].any():
+        return "it needs an acceleration: it is in the inertia"
+    return "it needs a velocity: it is in the terms with q̇" if size.any() else ""
