@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench fuzz corpus clean
+.PHONY: demo test lint docs bench fuzz corpus clean
 
 demo: .venv/core
 	mkdir -p build
@@ -11,11 +11,21 @@ demo: .venv/core
 test: lint
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
+# The site, in docs/_build/html; a warning is an error.
+docs: .venv/docs
+	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+.venv/docs: .venv/core
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]'
+	touch $@
+
 lint: .venv/test
-	$(BIN)/ruff check src tests benchmarks fuzz
+	$(BIN)/ruff check src tests benchmarks fuzz docs
 	$(BIN)/mypy
 
 bench: .venv/bench
+	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/compiler.py
 	$(BIN)/python benchmarks/equations.py
@@ -52,4 +62,4 @@ corpus: .venv/test
 	touch $@
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

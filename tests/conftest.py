@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 sys.path.insert(0, str(Path(__file__).parent))
+BROWSER_SECONDS = 240
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -28,3 +30,21 @@ def _kernel_cache(tmp_path_factory: pytest.TempPathFactory):
         del os.environ["DALEMBERT_CACHE"]
     else:
         os.environ["DALEMBERT_CACHE"] = before
+
+
+@pytest.fixture(autouse=True)
+def _no_browser_hangs(request: pytest.FixtureRequest):
+    """A page that stops drawing would hold up everything: some calls to a browser know no time limit of their own."""
+    group = request.node.get_closest_marker("xdist_group")
+    if group is None or group.args != ("browser",) or not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError(f"the browser did not answer within {BROWSER_SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(BROWSER_SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)

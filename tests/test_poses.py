@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.spatial import rotation
 from tolerances import ROUNDING
 
 
@@ -87,3 +88,13 @@ def test_wrong_input(call, words):
 def test_wrong_sequence():
     with pytest.raises(dl.UnknownNameError, match="unknown Euler sequence 'zzx'"):
         dl.pose(euler=(0, 0, 0), angles="zzx")
+
+
+@pytest.mark.parametrize("away", [0.0, 1e-13, 1e-10, 1e-7, 1e-4, 0.05, 0.2])
+def test_rpy_back_and_forth_beside_the_singular_pitch(away):
+    """Near pitch ±90° roll and yaw are ill-determined, each by itself; the rotation that they make is not."""
+    for side in (1.0, -1.0):
+        for roll, yaw in np.random.default_rng(0).uniform(-3, 3, (20, 2)):
+            R = np.array(rotation.from_rpy((roll, side * (np.pi / 2 - away), yaw)))
+            again = rotation.from_rpy(rotation.to_rpy(tuple(map(tuple, R.tolist()))))
+            assert np.abs(np.array(again) - R).max() < 1e-12 + (away if away < 1e-12 else 0.0)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dalembert import robots
 from dalembert.describe.description import Description
+from dalembert.describe.named import is_named, path_of
 from dalembert.errors import DescriptionError, InputError, unknown
 from dalembert.robot import Robot
 
@@ -30,8 +31,19 @@ def _toml(path: Path) -> Description:
     return read_toml(text, file=str(path))
 
 
-READERS: dict[str, Callable[[Path], Description]] = {".urdf": _urdf, ".toml": _toml}
-SUFFIXES = (".urdf", ".xacro", ".toml")
+def _xml(path: Path) -> Description:
+    """MJCF; a URDF that was saved as .xml is read as one."""
+    from dalembert.describe.urdf_read import read_urdf
+    from dalembert.describe.xml import parse
+    from dalembert.mjcf import read_mjcf
+
+    data = _bytes(path)
+    read = read_urdf if parse(data, str(path)).tag == "robot" else read_mjcf
+    return read(data, file=str(path))
+
+
+READERS: dict[str, Callable[[Path], Description]] = {".urdf": _urdf, ".toml": _toml, ".xml": _xml}
+SUFFIXES = (".urdf", ".xacro", ".toml", ".xml")
 
 
 def _bytes(path: Path) -> bytes:
@@ -48,11 +60,13 @@ def describe(
     xacro: Mapping[str, object] | None = None,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
 ) -> Description:
-    """The description of a bundled robot or of a file (.urdf, .xacro, .toml)."""
+    """The description of a bundled robot or of a file (.urdf, .xacro, .toml, and .xml for MJCF)."""
     if not isinstance(source, (str, os.PathLike)):
         raise InputError(f"a robot is a bundled name or a path, got {type(source).__name__}")
     text = os.fspath(source)
     path = Path(text)
+    if is_named(text) and text not in robots.names():
+        return describe(path_of(text), xacro, package_dirs)
     if path.suffix == ".xacro":
         from dalembert.describe.urdf_read import read_urdf
         from dalembert.describe.xacro import expand
@@ -81,7 +95,8 @@ def load(
     xacro: Mapping[str, object] | None = None,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
 ) -> Robot:
-    """A robot by its bundled name ("panda", "ur5e", "puma560", …) or from a file: .urdf, .xacro, .toml.
+    """A robot by its bundled name ("panda", "ur5e", "puma560", …) or from a file: .urdf, .xacro, .toml,
+    .xml (MJCF); or by a name of the package robot_descriptions ("ur5e_description"), if that is installed.
 
     `tip` names the frame that methods mean when none is named. `xacro` gives the arguments of a .xacro file, and
     `package_dirs` the folders in which its $(find package) looks. What the reader objects to, but accepts, is warned

@@ -7,8 +7,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dalembert.errors import MissingExtraError
-from dalembert.files import whole
+from dalembert.errors import InputError, MissingExtraError
+from dalembert.files import place_of, whole
 
 Drawing = TypeVar("Drawing", bound=Callable[..., Any])
 
@@ -66,7 +66,13 @@ def styled(draw: Drawing) -> Drawing:
 
 def save(figure: Any, path: Any) -> Path:
     """The picture as a file (.png, .svg, .pdf, by its ending): whole or not there, the same bytes in every run."""
-    kind = Path(path).suffix.lstrip(".").lower() or "png"
+    place_of(path)  # refused here if it is no path
+    kind = Path(path).suffix.lstrip(".").lower()
+    known: dict[str, str] = getattr(getattr(figure, "canvas", None), "get_supported_filetypes", dict)()
+    if not known:
+        raise InputError(f"a matplotlib figure is saved here, got {type(figure).__name__}")
+    if kind not in known:
+        raise InputError(f"{str(path)!r} must end in one of {', '.join(sorted(f'.{k}' for k in known))}")
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
     with pyplot().rc_context(style()):
         return whole(path, lambda file: figure.savefig(file, format=kind, metadata=undated.get(kind)))

@@ -258,7 +258,7 @@ REFUSED = {
     ),
     "depth": ("<robot name='r'>" + "<a>" * 300 + "</a>" * 300 + "</robot>", "nested deeper than 200"),
     "sdf": ("<sdf version='1.6'/>", "<text>:1:1: the first element is <sdf>; this is SDF; convert it"),
-    "mjcf": ("<mujoco/>", "the first element is <mujoco>; this is MJCF; convert it to URDF first"),
+    "mjcf": ("<mujoco/>", "the first element is <mujoco>; this is MJCF; name the file .xml"),
     "other": ("<html/>", "the first element is <html>; a URDF starts with <robot name=…>"),
     "no link": ("<robot name='r'/>", "<text>:1:1: robot 'r' has no link; describe at least one"),
     "xacro": (

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dalembert.cli import output
+from dalembert.cli.progress import waiting
+from dalembert.files import whole
 
-SUFFIXES = {"c": ".c", "numpy": ".py"}
+if TYPE_CHECKING:
+    from dalembert.compile import Kernel
+
+SUFFIXES = {"c": ".c", "numpy": ".py", "jax": ".py", "casadi": ".casadi"}
 
 
-@click.command(name="export", short_help="A kernel as C or NumPy source.")
+@click.command(name="export")
 @output.robot_argument
-@click.option("--lang", type=click.Choice(list(SUFFIXES)), default="c", show_default=True, help="The language.")
+@click.option(
+    "--lang", "--to", "lang", type=click.Choice(list(SUFFIXES)), default="c", show_default=True, help="The language."
+)
 @click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="Which kernel; may be given several times.")
 @click.option("-o", "--out", type=click.Path(file_okay=False), help="A folder to write to, instead of the screen.")
 @click.option("--batch", is_flag=True, help="C: add a loop over many states.")
@@ -31,23 +39,28 @@ def command(
     """Write a robot's kernels as source code that needs nothing of Dalembert.
 
     C is C99 with no allocation and no dependency but math.h; it computes the same bits as the kernels. Compile it
-    with -std=c99 (or -ffp-contract=off). Without --kernel: inverse_dynamics.
+    with -std=c99 (or -ffp-contract=off). numpy and jax are Python modules; casadi is a file for casadi.Function.load,
+    and needs the extra casadi. Without --kernel: inverse_dynamics.
 
     \b
-    Example: dalembert export panda --lang c --kernel inverse_dynamics --kernel fk -o generated
+    Example: dalembert export panda --to c --kernel inverse_dynamics --kernel fk -o generated
+             dalembert export panda --to casadi --kernel forward_dynamics -o generated
     """
     from dalembert.compile.c_source import identifier
 
     arm = output.load(robot, tip)
     files: dict[str, str] = {}
-    for name in kernels or ("inverse_dynamics",):
-        kernel = arm.kernel(name)
-        function = identifier(f"{arm.name}_{name}")
-        if lang == "c":
-            files[f"{function}.c"] = kernel.c_source(function, batch)
-            files[f"{function}.h"] = kernel.c_header(function, batch)
-        else:
-            files[f"{function}.py"] = kernel.numpy_source(function)
+    if batch and lang != "c":
+        raise click.BadParameter(f"is for C; {lang} takes many states as it is", param_hint="--batch")
+    with waiting("writing"):
+        for name in kernels or ("inverse_dynamics",):
+            kernel = arm.kernel(name)
+            function = identifier(f"{arm.name}_{name}")
+            if lang == "c":
+                files[f"{function}.c"] = kernel.c_source(function, batch)
+                files[f"{function}.h"] = kernel.c_header(function, batch)
+            else:
+                files[f"{function}{SUFFIXES[lang]}"] = _text(lang, kernel, function)
     if out:
         _write(Path(out), files)
     if as_json:
@@ -61,12 +74,20 @@ def command(
                 click.echo(text, nl=False)
 
 
-def _write(folder: Path, files: dict[str, str]) -> None:
-    from dalembert.errors import DalembertError
+def _text(lang: str, kernel: Kernel, function: str) -> str:
+    if lang == "numpy":
+        return kernel.numpy_source(function)
+    if lang == "jax":
+        return kernel.jax_source(function)
+    from dalembert.interchange.casadi_functions import casadi_file
 
+    return casadi_file(kernel, function)
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise DalembertError(f"{folder}: cannot be written: {error.strerror}") from None
+        raise click.ClickException(f"{folder}: cannot be written: {error.strerror}") from None
+    for name, text in files.items():
+        whole(folder / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]

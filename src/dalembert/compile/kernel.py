@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compile import c_source, cache, call, gradient, lazy, llvm, loop, numpy_source, turns, ufunc
+from dalembert.compile import c_source, cache, call, gradient, jax_source, lazy, llvm, loop, numpy_source, turns, ufunc
 from dalembert.compile import threads as threading
 from dalembert.compile.graph import Graph
 from dalembert.compile.interpret import interpret, replay
@@ -177,6 +177,11 @@ class Kernel:
         """A Python function of NumPy arrays that computes the same, to rounding."""
         name = name or self.name
         return numpy_source.numpy_source(self.program, name, self.arguments, self.inputs, self.outputs, self.doc)
+
+    def jax_source(self, name: str | None = None) -> str:
+        """A Python module with a function of JAX arrays that computes the same, to rounding."""
+        name = name or self.name
+        return jax_source.jax_source(self.program, name, self.arguments, self.inputs, self.outputs, self.doc)
 
     def llvm_ir(self) -> str:
         """The LLVM IR of this kernel for this machine."""

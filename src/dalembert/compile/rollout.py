@@ -81,7 +81,7 @@ class Rollout:
         given = f"({n}),(rows,{m}),({p}),(2),({SETTINGS})"
         return f"{given}->(kept,{n}),(kept,{y}),({n}),({y}),()"
 
-    @property
+    @cached_property
     def operations(self) -> int:
         """Arithmetic operations of one step, without the observation."""
         step = self.calls[: len(self.calls) - self.observed]

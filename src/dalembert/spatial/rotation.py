@@ -90,8 +90,12 @@ def to_rpy(R: Matrix) -> Vector:
     """Roll, pitch and yaw of a rotation of floats; at pitch ±90° the roll is chosen zero."""
     horizontal = math.hypot(R[0][0], R[1][0])
     pitch = math.atan2(-R[2][0], horizontal)
-    if horizontal > 1e-12:
+    if horizontal > 0.1:
         return (math.atan2(R[2][1], R[2][2]), pitch, math.atan2(R[1][0], R[0][0]))
+    if horizontal > 1e-12:  # the roll from what this yaw leaves of R, so that rounding in one is made up by the other
+        c, s = R[0][0] / horizontal, R[1][0] / horizontal
+        roll = math.atan2(s * R[0][2] - c * R[1][2], c * R[1][1] - s * R[0][1])
+        return (roll, pitch, math.atan2(s, c))
     return (0.0, pitch, math.atan2(-R[0][1], R[1][1]))
 
 

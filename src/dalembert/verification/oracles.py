@@ -257,11 +257,16 @@ def _mujoco(subject: Subject, s: States) -> tuple[str, Values]:
 def _compiled(mujoco: Any, text: str) -> Any:
     """With the fixed links as bodies of their own, or, where MuJoCo cannot, fused into the moving ones."""
     refused = ""
-    for fuse in ("false", "true"):
-        try:
-            return mujoco.MjModel.from_xml_string(text.replace("</robot>", MUJOCO.format(fuse=fuse)))
-        except ValueError as error:
-            refused = _first_line(error)
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda text: None)  # or MuJoCo leaves a log in the user's folder
+    try:
+        for fuse in ("false", "true"):
+            try:
+                return mujoco.MjModel.from_xml_string(text.replace("</robot>", MUJOCO.format(fuse=fuse)))
+            except ValueError as error:
+                refused = _first_line(error)
+    finally:
+        mujoco.set_mju_user_warning(before)
     raise Unavailable(f"MuJoCo refuses the URDF: {refused}")
 
 

@@ -1,0 +1,51 @@
+"""To and from other people's tools. Each is imported when it is first used, and missed in a sentence.
+
+casadi_function    a kernel as casadi.Function
+jax_function       a kernel as a function of JAX arrays
+from_pinocchio     a pinocchio.Model as a Robot
+to_control         any system, linearised, as a python-control object
+Environment        a robot as a Gymnasium environment; VectorEnvironment: many of them in one compiled loop
+columns, data_frame    results as columns by name; as a data frame of pandas, polars or Arrow
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dalembert.interchange.casadi_functions import casadi_function as casadi_function
+    from dalembert.interchange.data_frames import columns as columns
+    from dalembert.interchange.data_frames import data_frame as data_frame
+    from dalembert.interchange.environment import Environment as Environment
+    from dalembert.interchange.environment import VectorEnvironment as VectorEnvironment
+    from dalembert.interchange.environment import register as register
+    from dalembert.interchange.jax_functions import jax_function as jax_function
+    from dalembert.interchange.linear_systems import to_control as to_control
+    from dalembert.interchange.pinocchio_model import from_pinocchio as from_pinocchio
+    from dalembert.interchange.tasks import Reach as Reach
+    from dalembert.interchange.tasks import Situation as Situation
+    from dalembert.interchange.tasks import Task as Task
+    from dalembert.interchange.tasks import Track as Track
+
+_HOME = {
+    "casadi_function": "casadi_functions",
+    "jax_function": "jax_functions",
+    "from_pinocchio": "pinocchio_model",
+    "to_control": "linear_systems",
+    **dict.fromkeys(("Environment", "VectorEnvironment", "register"), "environment"),
+    **dict.fromkeys(("Reach", "Situation", "Task", "Track"), "tasks"),
+    **dict.fromkeys(("columns", "data_frame"), "data_frames"),
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'dalembert.interchange' has no attribute {name!r}")
+    value = getattr(import_module(f"dalembert.interchange.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -1,0 +1,138 @@
+"""Results as columns by name, which pandas, polars and Arrow all take as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.control.compare import Comparison
+from dalembert.errors import InputError, unknown
+from dalembert.identification.identify import Identification
+from dalembert.identification.samples import Log
+from dalembert.interchange.extras import library
+from dalembert.motion.workspace import Workspace
+from dalembert.simulation.batch import Batch
+from dalembert.simulation.monte_carlo import MonteCarlo
+from dalembert.simulation.run import Run
+from dalembert.simulation.sweep import Sweep
+
+Columns = dict[str, NDArray[Any]]
+# Which library makes a frame of columns, and how.
+_KINDS = {
+    "pandas": lambda made, columns: made.DataFrame(columns),
+    "polars": lambda made, columns: made.DataFrame(columns),
+    "pyarrow": lambda made, columns: made.table(columns),
+}
+
+
+def data_frame(result: Any, kind: str = "pandas") -> Any:
+    """A result as a data frame: kind="pandas", "polars" or "pyarrow" (an Arrow table), of `columns(result)`.
+
+    Each needs the library of its name: extras `pandas`, `polars`, `parquet`."""
+    if kind not in _KINDS:
+        raise unknown("kind of data frame", kind, _KINDS)
+    found = columns(result)
+    return _KINDS[kind](library(kind), found)
+
+
+@singledispatch
+def columns(result: Any) -> Columns:
+    """A result as columns by name, all of one length.
+
+    A `Run`: its columns. A `Batch` or `MonteCarlo`: one row per rollout, what was drawn for it, its measures, the state
+    at its end, whether it failed. A `Sweep`: one row per run, its point of the grid and its measures. An
+    `Identification`: one row per base parameter. A `Comparison`: one row per controller and scenario. A `Log`, a
+    `Workspace`: one row per sample. Also columns by name as they are, and a list of rows, dictionaries of equal
+    keys."""
+    if isinstance(result, Mapping):
+        return _equal({str(name): np.asarray(values) for name, values in result.items()})
+    if isinstance(result, Sequence) and result and all(isinstance(row, Mapping) for row in result):
+        names = list(result[0])
+        if any(list(row) != names for row in result):
+            raise InputError("the rows have different names; a table has the same columns in every row")
+        return {str(name): np.array([row[name] for row in result]) for name in names}
+    raise InputError(
+        "a table is made of a Run, Batch, MonteCarlo, Sweep, Identification, Comparison, Log, Workspace, of columns by "
+        f"name or of a list of rows; got {type(result).__name__}"
+    )
+
+
+def _equal(found: Columns) -> Columns:
+    shapes = {name: values.shape for name, values in found.items()}
+    if any(len(shape) != 1 for shape in shapes.values()) or len(set(shapes.values())) > 1:
+        listed = ", ".join(f"{name} {shape}" for name, shape in list(shapes.items())[:6])
+        raise InputError(f"columns must be lists of one length; got {listed}")
+    return found
+
+
+@columns.register
+def _(result: Run) -> Columns:
+    return dict(result.to_dict())
+
+
+@columns.register
+def _(result: Batch) -> Columns:
+    out: Columns = {"rollout": np.arange(len(result))}
+    for name, values in result.parameters().items():
+        given = np.asarray(values)
+        if given.ndim == 1:
+            out[name] = given
+        elif given.ndim == 2:  # a start of several numbers
+            out |= {f"{name}_{k}": given[:, k] for k in range(given.shape[1])}
+    ends = [name for name in result.columns if name not in result.measures]
+    out |= {f"final_{name}": result.last[:, result.columns.index(name)] for name in ends}
+    return {**out, **result.measures, "diverged": result.diverged_at >= 0}
+
+
+@columns.register
+def _(result: MonteCarlo) -> Columns:
+    return {**columns(result.batch), "failed": result.failed}
+
+
+@columns.register
+def _(result: Sweep) -> Columns:
+    shape = next(iter(result.values.values())).shape
+    axes = np.meshgrid(*result.grid.values(), np.arange(shape[-1]), indexing="ij")
+    out = {name: axis.ravel() for name, axis in zip((*result.grid, "sample"), axes, strict=True)}
+    return {**out, **{name: values.ravel() for name, values in result.values.items()}}
+
+
+@columns.register
+def _(result: Identification) -> Columns:
+    low, high = result.interval.T
+    rows = columns(result.compare())
+    return {
+        "name": rows["name"],
+        "value": rows["value"],
+        "deviation": rows["deviation"],
+        "relative": np.asarray(result.estimate.relative),
+        "low": low,
+        "high": high,
+        "description": rows["other"],
+        "apart": rows["apart"],
+    }
+
+
+@columns.register
+def _(result: Comparison) -> Columns:
+    return columns(result.rows())
+
+
+@columns.register
+def _(result: Log) -> Columns:
+    out: Columns = {"t": result.t}
+    for group, values in (("q", result.q), ("qd", result.qd), ("tau", result.tau)):
+        if values is not None:
+            out |= {f"{group}_{joint}": values[:, k] for k, joint in enumerate(result.joints)}
+    return out
+
+
+@columns.register
+def _(result: Workspace) -> Columns:
+    x, y, z = result.points.T
+    joints = {f"q{k + 1}": result.q[:, k] for k in range(result.q.shape[1])}
+    return {**joints, "x": x, "y": y, "z": z, "phi": result.phi, result.measure: result.values}

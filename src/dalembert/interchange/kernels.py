@@ -1,0 +1,35 @@
+"""Which kernel is meant: one that is given, or the one of a system by its name and options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dalembert.compile import Kernel
+from dalembert.compile.c_source import identifier
+from dalembert.errors import InputError
+
+
+def kernel_of(system: Any, name: str | None, given: Sequence[str], options: dict[str, Any]) -> Kernel:
+    """`system.kernel(name, given, **options)` of a Robot, a LagrangianSystem or a Constrained; the one kernel ẋ(x, u)
+    of a DrivenRobot or FlexibleRobot; or a Kernel itself."""
+    found = system if isinstance(system, Kernel) else getattr(system, "kernel", None)
+    if found is None:
+        raise InputError(
+            "a function is made of a Robot, LagrangianSystem, Constrained, DrivenRobot, FlexibleRobot or a Kernel; "
+            f"got {type(system).__name__}"
+        )
+    if isinstance(found, Kernel):
+        if name is not None or given or options:
+            raise InputError(f"the kernel {found.name!r} is meant already: give no name, no arguments and no options")
+        return found
+    if not isinstance(name, str):
+        raise InputError("say which function: 'inverse_dynamics', 'fk', … as in robot.kernel(…)")
+    kernel: Kernel = found(name, given, **options)
+    return kernel
+
+
+def title_of(system: Any, kernel: Kernel) -> str:
+    """A name for the function that other languages take: panda_inverse_dynamics."""
+    owner = getattr(system, "name", None)
+    return identifier(kernel.name if owner is None or owner == kernel.name else f"{owner}_{kernel.name}")

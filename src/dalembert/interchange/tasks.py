@@ -1,0 +1,130 @@
+"""What a robot is to learn: reach a point, or follow a motion. Every function takes many states at once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.arguments import number
+from dalembert.errors import InputError
+from dalembert.reference import Reference
+from dalembert.robot import Robot
+from dalembert.simulation.signals import reference_of
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a reward is made of, (N, …) each: positions `q` and rates `qd`, the `torque` that acted [N m, N] and the
+    `action` (−1…1) that asked for it, time `t` [s], what the task wants and has (`goal`, `error`), and whether the task
+    counts that as `success`."""
+
+    t: Array
+    q: Array
+    qd: Array
+    torque: Array
+    action: Array
+    goal: Array
+    error: Array
+    success: NDArray[np.bool_]
+
+
+class Task(ABC):
+    """A goal for each environment, drawn at a reset, and the error by which a state misses it."""
+
+    @abstractmethod
+    def prepared(self, robot: Robot) -> None:
+        """Refuse what this robot cannot do."""
+
+    @abstractmethod
+    def goal(self, robot: Robot, rng: np.random.Generator) -> Array:
+        """What one environment is to do."""
+
+    @abstractmethod
+    def error(self, robot: Robot, goal: Array, t: Array, q: Array, qd: Array) -> Array:
+        """By how much states miss it, (N, m); observed by the agent."""
+
+    @abstractmethod
+    def success(self, error: Array) -> NDArray[np.bool_]:
+        """Whether that is near enough, (N,)."""
+
+    @abstractmethod
+    def reward(self, s: Situation) -> Array:
+        """(N,)."""
+
+
+@dataclass(frozen=True)
+class Reach(Task):
+    """Bring a frame's origin (the tip's) to a point that the robot can reach, and keep it there.
+
+    The error is goal − position [m]; the reward −‖error‖ − `effort` ‖action‖²; success is an error below
+    `tolerance`."""
+
+    frame: str | None = None
+    tolerance: float = 0.02
+    effort: float = 1e-3
+
+    def prepared(self, robot: Robot) -> None:
+        robot.model.frame(self.frame)
+        number("Reach", "tolerance", self.tolerance, "m", above=0.0)
+        number("Reach", "weight of the effort", self.effort, "1", least=0.0)
+
+    def goal(self, robot: Robot, rng: np.random.Generator) -> Array:
+        return np.array(robot.fk(robot.random_configuration(seed=rng), self.frame)[:3, 3])
+
+    def error(self, robot: Robot, goal: Array, t: Array, q: Array, qd: Array) -> Array:
+        return np.asarray(goal - np.asarray(robot.fk(q, self.frame))[..., :3, 3])
+
+    def success(self, error: Array) -> NDArray[np.bool_]:
+        return np.asarray(np.linalg.norm(error, axis=-1) < self.tolerance)
+
+    def reward(self, s: Situation) -> Array:
+        distance = np.linalg.norm(s.error, axis=-1)
+        return np.asarray(-distance - self.effort * np.square(s.action).sum(-1))
+
+
+@dataclass(frozen=True)
+class Track(Task):
+    """Follow a motion of the joints: a `Reference`, joint positions to rest at, or a function of t that gives
+    (x, ẋ, ẍ).
+
+    The error is (q_d − q, q̇_d − q̇); the reward −‖q_d − q‖² − `damping` ‖q̇_d − q̇‖² − `effort` ‖action‖²; success is
+    an error of every joint below `tolerance` [rad, m]."""
+
+    reference: Any
+    tolerance: float = 0.02
+    damping: float = 0.01
+    effort: float = 1e-3
+    _motion: list[Reference] = field(default_factory=list, repr=False, compare=False)
+
+    def prepared(self, robot: Robot) -> None:
+        number("Track", "tolerance", self.tolerance, "rad, m", above=0.0)
+        motion = reference_of(self.reference)
+        if motion is None or motion.m != robot.n:
+            got = "none" if motion is None else f"one of {motion.m} numbers"
+            raise InputError(f"Track follows a motion of the {robot.n} joints of {robot.name!r}; got {got}")
+        if not all(np.isfinite(x).all() for x in motion(np.zeros(1))[:2]):
+            raise InputError("Track needs the rates of its motion: a function of t must give (x, ẋ, ẍ), all finite")
+        self._motion[:] = [motion]
+
+    def goal(self, robot: Robot, rng: np.random.Generator) -> Array:
+        return np.zeros(0)
+
+    def error(self, robot: Robot, goal: Array, t: Array, q: Array, qd: Array) -> Array:
+        wanted, rate, _ = self._motion[0](t)
+        return np.concatenate((wanted - q, rate - qd), -1)
+
+    def success(self, error: Array) -> NDArray[np.bool_]:
+        n = error.shape[-1] // 2
+        return np.asarray(np.abs(error[..., :n]).max(-1) < self.tolerance)
+
+    def reward(self, s: Situation) -> Array:
+        square = np.square(s.error)
+        n = square.shape[-1] // 2
+        away = square[..., :n].sum(-1) + self.damping * square[..., n:].sum(-1)
+        return np.asarray(-away - self.effort * np.square(s.action).sum(-1))

@@ -1,0 +1,174 @@
+"""Many copies of a robot under torques, stepped together in one compiled loop: what environments stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.arguments import number, switch
+from dalembert.errors import InputError
+from dalembert.flow import Flow
+from dalembert.interchange.tasks import Reach, Situation, Task
+from dalembert.loading import load
+from dalembert.robot import Robot
+from dalembert.simulation.fixed import integrate
+from dalembert.simulation.flows import robot_flow
+from dalembert.simulation.limits import torque_limits_of
+
+Array = NDArray[np.float64]
+Reward = Callable[[Situation], Any]
+FASTEST = 50.0  # times a joint's largest velocity (or 50 rad/s): beyond it, a state is lost
+
+
+def _flow(robot: Robot, friction: bool) -> Flow:
+    """One flow for all environments of a robot: its loop is compiled once."""
+    key = ("environment", friction)
+    if key not in robot.made:
+        robot.made[key] = robot_flow(robot, friction=friction)
+    flow: Flow = robot.made[key]
+    return flow
+
+
+class World:
+    """N robots with their goals and clocks. A robot gives the same bits alone and among others."""
+
+    def __init__(
+        self,
+        robot: Robot | str,
+        number_of: int = 1,
+        task: Task | None = None,
+        *,
+        step: float = 0.02,
+        dt: float = 0.002,
+        duration: float = 5.0,
+        torque_limits: Any = "robot",
+        friction: bool = True,
+        method: str = "rk4",
+        reward: Reward | None = None,
+        stop_at_limits: bool = True,
+    ) -> None:
+        self.robot = robot if isinstance(robot, Robot) else load(robot)
+        self.task = Reach() if task is None else task
+        if not isinstance(self.task, Task):
+            raise InputError(f"task must be a Reach, a Track or a Task of your own, got {type(task).__name__}")
+        if reward is not None and not callable(reward):
+            raise InputError("reward must be a function of a Situation that gives one number for each environment")
+        if isinstance(number_of, bool) or not isinstance(number_of, int) or number_of < 1:
+            raise InputError(f"the number of environments must be a whole number, at least 1; got {number_of!r}")
+        self.task.prepared(self.robot)
+        self.flow = _flow(self.robot, switch("friction", friction))
+        owner = "the environment"
+        self.step = number(owner, "step", step, "s", above=0.0)
+        self.dt = number(owner, "dt", dt, "s", above=0.0)
+        self.duration = number(owner, "duration", duration, "s", above=0.0)
+        self.substeps = round(self.step / self.dt)
+        if self.substeps < 1 or abs(self.substeps * self.dt - self.step) > 1e-9 * self.step:
+            raise InputError(f"step = {self.step:g} s must be a whole number of dt = {self.dt:g} s")
+        self.torque = self._torques(torque_limits)
+        self.method, self.reward = method, reward or self.task.reward
+        self.stop = switch("stop_at_limits", stop_at_limits)
+        n, N = self.robot.n, number_of
+        self.x: Array = np.zeros((N, 2 * n))
+        self.t: Array = np.zeros(N)
+        self.goal = np.zeros((N, self.task.goal(self.robot, np.random.default_rng(0)).size))
+        self.steps = np.zeros(N, np.int64)
+        limits = self.robot.limits
+        bounded = np.isfinite(limits.lower) & np.isfinite(limits.upper)
+        with np.errstate(invalid="ignore"):
+            self._middle = np.where(bounded, 0.5 * (limits.lower + limits.upper), 0.0)
+
+    def _torques(self, given: Any) -> Array:
+        """(lower, upper) of each joint, (2, n); finite, for an action of 1 means the largest."""
+        limits = torque_limits_of(given, self.flow.inputs, self.robot.name, self.robot)
+        torque = np.array([(-np.inf, np.inf)] * self.robot.n if limits is None else limits).T
+        if not np.isfinite(torque).all():
+            unlimited = [
+                joint for joint, ok in zip(self.robot.joint_names, np.isfinite(torque).all(0), strict=True) if not ok
+            ]
+            raise InputError(
+                f"joint {unlimited[0]!r} of {self.robot.name!r} has no largest effort, and an action of 1 means that: "
+                "give torque_limits="
+            )
+        return torque
+
+    # -------------------------------------------------------------------------------------------------- what it does
+    def place(self, k: int, rng: np.random.Generator, options: dict[str, Any]) -> None:
+        """Robot k at a start: at rest in a random state, within the middle half of its limits, and with a random goal,
+        unless `options` say which."""
+        known = ("q", "qd", "goal")
+        for name in options:
+            if name not in known:
+                raise InputError(f"unknown option {name!r} of reset; choose from {', '.join(known)}")
+        n = self.robot.n
+        q = self._middle + 0.5 * (self.robot.random_configuration(seed=rng) - self._middle)
+        goal = self.task.goal(self.robot, rng)  # drawn in any case: what follows does not depend on the options
+        self.x[k, :n] = self._given(options, "q", q)
+        self.x[k, n:] = self._given(options, "qd", np.zeros(n))
+        self.goal[k] = self._given(options, "goal", goal)
+        self.t[k], self.steps[k] = 0.0, 0
+
+    @staticmethod
+    def _given(options: dict[str, Any], name: str, otherwise: Array) -> Array:
+        if options.get(name) is None:
+            return otherwise
+        value = np.asarray(options[name], float)
+        if value.shape != otherwise.shape or not np.isfinite(value).all():
+            got = f"{options[name]!r:.60}"
+            raise InputError(f"option {name!r} of reset must be {otherwise.size} finite numbers, got {got}")
+        return value
+
+    def advance(self, action: Any) -> tuple[Situation, NDArray[np.bool_], NDArray[np.bool_]]:
+        """One step of all robots under actions (N, n): the situation then, who is lost, whose time is up."""
+        asked = np.asarray(action, float)
+        if asked.shape != (len(self.x), self.robot.n) or not np.isfinite(asked).all():
+            raise InputError(
+                f"an action is {self.robot.n} finite numbers in −1…1 for each environment; got shape {asked.shape}"
+                + ("" if np.isfinite(asked).all() else " with numbers that are not finite")
+            )
+        a = np.clip(asked, -1.0, 1.0)
+        lower, upper = self.torque
+        torque = np.where(a < 0, -a * lower, a * upper)
+        run = integrate(
+            self.flow, self.x, self.dt, self.substeps, torque[:, None], method=self.method, every=self.substeps
+        )
+        after = run.x[:, -1]
+        lost = ~np.isfinite(after).all(-1) | self._too_fast(after)
+        self.x = np.where(lost[:, None], self.x, after)  # the last state that means something
+        self.steps += 1
+        self.t = np.asarray(self.steps * self.step, np.float64)
+        if self.stop:
+            q, limits = self.x[:, : self.robot.n], self.robot.limits
+            lost |= ((q < limits.lower) | (q > limits.upper)).any(-1)
+        return self.situation(torque, a), lost, self.t >= self.duration - 1e-9
+
+    def _too_fast(self, x: Array) -> NDArray[np.bool_]:
+        largest = self.robot.limits.velocity
+        allowed = FASTEST * np.where(np.isfinite(largest) & (largest > 0), largest, 1.0)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((np.abs(x[:, self.robot.n :]) > allowed).any(-1))
+
+    def situation(self, torque: Array, action: Array) -> Situation:
+        n = self.robot.n
+        q, qd = self.x[:, :n].copy(), self.x[:, n:].copy()
+        error = self.task.error(self.robot, self.goal, self.t, q, qd)
+        return Situation(self.t.copy(), q, qd, torque, action, self.goal.copy(), error, self.task.success(error))
+
+    def rewarded(self, s: Situation) -> Array:
+        reward = np.asarray(self.reward(s), float)
+        if reward.shape != (len(self.x),) or not np.isfinite(reward).all():
+            raise InputError(
+                f"the reward must be one finite number for each environment, shape {(len(self.x),)}; got {reward.shape}"
+            )
+        return reward
+
+    @staticmethod
+    def observed(s: Situation) -> NDArray[np.float32]:
+        """(q, q̇, error), (N, m)."""
+        return np.concatenate((s.q, s.qd, s.error), -1).astype(np.float32)
+
+    def now(self) -> Situation:
+        zero = np.zeros((len(self.x), self.robot.n))
+        return self.situation(zero, zero)
