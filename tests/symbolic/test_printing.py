@@ -187,3 +187,16 @@ def test_evaluate_takes_arrays_and_fractions():
     assert to_sympy(times(Sign(a), difference)) == sympy.sign(sympy.Symbol("a")) * sympy.sin(
         sympy.Symbol("q1") - sympy.Symbol("q2")
     )
+
+
+def test_a_long_sum_in_brackets_is_cut_between_its_terms():
+    names = [Name(f"x{k}") for k in range(1, 41)]
+    inner = total([times(n, b) for n in names[:20]])
+    long = total([times(number(-2), a, inner, total(names[20:]), b), r1])
+    lines = tex.Style(False, None).lines("M11", long, 40)
+    assert len(lines) > 4 and all(tex.printed_length(line) < 50 for line in lines)
+    joined = " ".join(lines)
+    assert joined.count("\\bigl(") == joined.count("\\bigr)") == 2
+    assert all(f"x_{{{k}}}" in joined for k in range(1, 41))
+    assert accepted(tex.aligned({"M11": long}, width=40))
+    assert tex.Style(False, None).pieces(times(a, inner), True, 1000) == [tex.latex(times(a, inner))]

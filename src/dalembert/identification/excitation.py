@@ -114,7 +114,8 @@ class Excitation:
         for panel, kind, x in zip(panels, KINDS, (q, qd, qdd, tau), strict=True):
             lower, upper = self.limits.lower[kind], self.limits.upper[kind]
             shown = np.isfinite(upper - lower)
-            y = np.where(shown, (x - np.where(shown, 0.5 * (lower + upper), 0.0)) / self.limits.scale(kind), x)
+            middle = 0.5 * (np.where(shown, lower, 0.0) + np.where(shown, upper, 0.0))
+            y = np.where(shown, (x - middle) / self.limits.scale(kind), x)
             for k, joint in enumerate(self.robot.joint_names):
                 panel.plot(t, y[:, k], label=joint, linewidth=1.3)
             if shown.all():

@@ -249,8 +249,7 @@ def random_start(
     lower, upper = limits.lower["position"], limits.upper["position"]
     half = np.where(np.isfinite(upper - lower), limits.scale("position"), 0.5 * math.pi)
     home = np.clip(problem.columns.robot.home, lower, upper)
-    with np.errstate(invalid="ignore"):  # −∞ + ∞, where there are no limits
-        middle = np.where(np.isfinite(upper - lower), 0.5 * (lower + upper), home)
+    middle = np.where(np.isfinite(upper - lower), lower + half, home)
     p, n = problem.series.numbers, problem.columns.robot.n
     for draw in range(DRAWS):
         spread = CENTRAL if draw < DRAWS // 10 else 1.0

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.svg import Curve, lines
+
 if TYPE_CHECKING:
     from dalembert.identification.identify import Identification
 
 Array = NDArray[np.float64]
-WIDTH, HEIGHT, LEFT, RIGHT, ABOVE, BELOW, POINTS = 720, 190, 62, 20, 26, 26, 700
-COLORS = {"measured": "#3b4252", "predicted": "#d0662a", "residual": "#2f6fb0"}
+HEIGHT = 190
+MEASURED, PREDICTED, RESIDUAL = 7, 1, 0  # tones of `dalembert.svg`: grey, orange, blue
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #22262e; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
@@ -79,8 +81,12 @@ def _pictures(result: Identification) -> list[str]:
     t = np.asarray(np.arange(len(measured)) * runs[0].dt, np.float64)
     trained = sum(len(run) for run in result.samples) * runs[0].dt
     for k, joint in enumerate(result.columns.robot.joint_names):
-        curves = {"measured": measured[:, k], "predicted": predicted[:, k], "residual": (measured - predicted)[:, k]}
-        drawn = plot(t, curves, trained if result.held else None)
+        curves = [
+            Curve(t, measured[:, k], "measured", tone=MEASURED),
+            Curve(t, predicted[:, k], "predicted", tone=PREDICTED),
+            Curve(t, (measured - predicted)[:, k], "residual", tone=RESIDUAL),
+        ]
+        drawn = lines(curves, height=HEIGHT, marks=[trained] if result.held else [])
         note = "; right of the line: held out" if result.held else ""
         figures.append(f"<figure>{drawn}<figcaption>{escape(joint)} [N m] over time [s]{note}</figcaption></figure>")
     return figures
@@ -110,50 +116,3 @@ def _bodies(result: Identification) -> str:
         rows.append([escape(body.name), f"{ten[0]:.4g}", *(f"{1e3 * x:.1f}" for x in centre), lowest])
     head = ["body", "mass [kg]", "x [mm]", "y [mm]", "z [mm]", "smallest eigenvalue of the pseudo-inertia"]
     return _table(head, rows)
-
-
-def plot(t: Array, curves: dict[str, Array], line: float | None = None) -> str:
-    """Curves over time as SVG, thinned so that no extreme is lost."""
-    low = min(float(np.min(y)) for y in curves.values())
-    high = max(float(np.max(y)) for y in curves.values())
-    span = (high - low) or 1.0
-    width, height = WIDTH - LEFT - RIGHT, HEIGHT - BELOW - ABOVE
-
-    def x(value: float) -> float:
-        return LEFT + width * (value - t[0]) / ((t[-1] - t[0]) or 1.0)
-
-    def y(value: float) -> float:
-        return ABOVE + height * (high - value) / span
-
-    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" font-size="11" role="img">']
-    for value in np.linspace(low, high, 4):
-        parts.append(
-            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(value):.1f}" y2="{y(value):.1f}" stroke="#d9dce1"/>'
-            f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.3g}</text>'
-        )
-    for value in np.linspace(t[0], t[-1], 6):
-        parts.append(f'<text x="{x(value):.1f}" y="{HEIGHT - 8}" text-anchor="middle">{value:.3g}</text>')
-    for name, values in curves.items():
-        points = " ".join(f"{x(a):.1f},{y(b):.1f}" for a, b in _thinned(t, values))
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{COLORS[name]}" stroke-width="1.1"/>')
-    for k, name in enumerate(curves):
-        at = LEFT + 10 + 90 * k
-        parts.append(
-            f'<line x1="{at}" x2="{at + 18}" y1="12" y2="12" stroke="{COLORS[name]}" stroke-width="2"/>'
-            f'<text x="{at + 22}" y="16">{escape(name)}</text>'
-        )
-    if line is not None:
-        ends = f'x1="{x(line):.1f}" x2="{x(line):.1f}" y1="{ABOVE}" y2="{ABOVE + height}"'
-        parts.append(f'<line {ends} stroke="#888" stroke-dasharray="4 3"/>')
-    return "".join([*parts, "</svg>"])
-
-
-def _thinned(t: Array, values: Array) -> list[tuple[float, float]]:
-    """Of each piece of many points its smallest and largest, in the order of time."""
-    size = max(len(values) // (POINTS // 2), 1)
-    points = []
-    for first in range(0, len(values), size):
-        piece = values[first : first + size]
-        for k in sorted({int(np.argmin(piece)), int(np.argmax(piece))}):
-            points.append((float(t[first + k]), float(piece[k])))
-    return points

@@ -93,7 +93,7 @@ def parts(e: Equations) -> Iterator[Part]:
         return
     if sum(len(p) for row in e.M for p in row) > STEPS_UP_TO:
         yield from structure(e)
-        yield from _determinant(e)
+        yield from determinant(e)
         yield from _large_mass_matrix(e)
         return
     yield from _kinematics(e)
@@ -102,7 +102,7 @@ def parts(e: Equations) -> Iterator[Part]:
     yield from _velocity_terms(e)
     yield from _joint_equations(e)
     yield from _regressor(e)
-    yield from _determinant(e)
+    yield from determinant(e)
 
 
 def _parameters(e: Equations) -> Iterator[Part]:
@@ -245,7 +245,7 @@ def _regressor(e: Equations) -> Iterator[Part]:
     yield from _formulas(e, {f"Y{i + 1},{k + 1}": Y[i][k] for i in range(e.n) for k in columns if Y[i][k]})
 
 
-def _determinant(e: Equations) -> Iterator[Part]:
+def determinant(e: Equations) -> Iterator[Part]:
     task = _square_task(e) if e.model.tip is not None else ""
     if not task:
         return
@@ -341,9 +341,13 @@ def _markdown(part: Part, first: bool) -> str:
 def _math(part: Any) -> str:
     digits = _digits(part.decimals)
     if isinstance(part, MatrixFormula):
-        name = re.sub(r"\((\d+)\)", r"^{(\1)}", part.name)  # what body k adds to M
-        return f"{latex.name(name)} = {latex.matrix(part.rows, digits=digits)}"
+        return f"{formula_name(part.name)} = {latex.matrix(part.rows, digits=digits)}"
     return latex.aligned(part.lines, digits=digits)
+
+
+def formula_name(name: str) -> str:
+    """The name of a matrix as LaTeX; M(2) is what body 2 adds to M."""
+    return latex.name(re.sub(r"\((\d+)\)", r"^{(\1)}", name))
 
 
 def _latex(part: Part, first: bool) -> str:

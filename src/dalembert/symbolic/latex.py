@@ -17,8 +17,15 @@ from dalembert.symbolic.expression import (
     Angle,
     Cosine,
     Expression,
+    Name,
+    Product,
     Sine,
+    Sum,
+    coefficient,
+    number,
+    size,
     terms_of,
+    times,
 )
 from dalembert.symbolic.greek import GREEK
 from dalembert.symbolic.printer import Printer
@@ -26,7 +33,9 @@ from dalembert.symbolic.text import angle_sum
 
 WIDTH = 90
 """Characters of a line as printed, roughly, after which a sum goes on in the next."""
-COMMAND = re.compile(r"\\(left|right|dot|ddot|mathrm|frac)\b|[{}_^ ]|\\(?=[a-z])")
+INDEX = re.compile(r"[_^]\{([^{}]*)\}")
+CUT = re.compile(r"\\cut\{\d+\}")  # stands for a sum while what is around it is written
+COMMAND = re.compile(r"\\(left|right|bigl|bigr|dot|ddot|mathrm|frac)\b|[{}_^ ]|\\(?=[a-z])")
 
 
 def latex(expression: Expression, long: bool = False, digits: int | None = None) -> str:
@@ -118,12 +127,33 @@ class Style(Printer):
             return f"{short}_{{{joint_index(angle)}}}"
         return head + self.bracketed(self.write(angle_sum(angle)))
 
+    def pieces(self, term: Expression, first: bool, width: int) -> list[str]:
+        """A summand between whose pieces a line may end: one piece, unless it is wider than a line and has a sum in
+        brackets, which is then cut between its own summands."""
+        written = self.term(term, first)
+        c, rest = coefficient(term)
+        factors = rest.factors if isinstance(rest, Product) else (rest,)
+        sums = [f for f in factors if isinstance(f, Sum)]
+        if printed_length(written) <= width or not sums:
+            return [written]
+        cut = [f for f in sums if printed_length(self.write(f)) > width / 2] or [max(sums, key=size)]
+        places = {id(f): Name(f"\\cut{{{k}}}") for k, f in enumerate(cut)}
+        marked = self.term(times(number(c), *(places.get(id(f), f) for f in factors)), first)
+        start, *ends = CUT.split(marked)
+        out = [start]
+        for f, after in zip(cut, ends, strict=True):
+            inside = [piece for k, t in enumerate(f.terms) for piece in self.pieces(t, k == 0, width)]
+            out[-1] += f"\\bigl({inside[0]}"
+            out += inside[1:]
+            out[-1] += f"\\bigr){after}"
+        return out
+
     def lines(self, left: str, right: Expression, width: int) -> list[str]:
         """left = right, a long sum as several lines."""
-        result, used = [f"{name(left)} &= "], 0
-        for k, term in enumerate(terms_of(right) or (right,)):
-            written = self.term(term, k == 0)
-            length = len(COMMAND.sub("", written))
+        result, used = [f"{name(left)} &= "], 0.0
+        terms = terms_of(right) or (right,)
+        for written in (piece for k, term in enumerate(terms) for piece in self.pieces(term, k == 0, width)):
+            length = printed_length(written)
             if used and used + length > width:
                 result.append("&\\quad" + written)
                 used = length
@@ -131,6 +161,13 @@ class Style(Printer):
                 result[-1] += written
                 used += length
         return result
+
+
+def printed_length(written: str) -> float:
+    """About how wide it is printed, in letters: indices are small, signs have room around them."""
+    small = sum(len(COMMAND.sub("", found)) for found in INDEX.findall(written))
+    signs = written.count(" + ") + written.count(" - ")
+    return len(COMMAND.sub("", written)) - 0.35 * small + 1.3 * signs + 0.4 * written.count("\\left(")
 
 
 def has_index(angle: Angle) -> bool:
