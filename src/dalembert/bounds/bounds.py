@@ -9,6 +9,7 @@ away at the end.)
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 GIVEN = 1e-12  # relative: regrouping of the model's numbers
+CANCELLED = 1e-13  # of what the terms could be by their lengths alone: the same where they cancel
+ROUNDED = 1e-12  # of the largest entry: what angles that are not exact do
+FARTHEST = 1e6  # rad or m: beyond, a double knows angles too badly
 FAR = 1000.0  # metres: how far a slide goes that nothing depends on
 
 
@@ -53,23 +57,44 @@ def bounds(
     chosen = _chosen(quantities)
     if not robot.n:
         raise InputError(f"{robot.name} has no joints: there is nothing to bound")
-    if not 0 <= gap < 10 or not seconds > 0:
-        raise InputError(f"gap must be from 0 to 10 and seconds positive; got {gap!r} and {seconds!r}")
+    for name, x, top in (("gap", gap, 10.0), ("seconds", seconds, math.inf)):
+        if isinstance(x, bool) or not isinstance(x, (int, float)) or not 0 <= x < top or x == math.inf:
+            raise InputError(f"{name} must be a number from 0{' to 10' if name == 'gap' else ' on'}, got {x!r}")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"seed must be a whole number from 0 on, got {seed!r}")
     start = time.perf_counter()
     model = lean(robot.model)
     box = _box(robot, limits)
     made: dict[str, list[Family] | None] = {}
-    ready: list[Bound | list[Climb]] = [_begin(robot, model, x, box, made, gap, seed, watch) for x in chosen]
+    ready: list[Bound | list[Climb]] = []
+    for quantity in chosen:
+        late = time.perf_counter() > start + seconds
+        ready.append(
+            _by_lengths(robot, quantity, box, seed, "time was up")
+            if late and quantity.function not in made
+            else _begin(robot, model, quantity, box, made, gap, seed, watch)
+        )
     climb_all([c for x in ready if isinstance(x, list) for c in x], start + seconds, watch)
     out = [_ended(x) if isinstance(x, list) else x for x in ready]
-    out = [replace(b, certified=_given(b)) for b in out]
+    out = [_given(robot, b, box) for b in out]
     notes = ("the loops are open: bounds of the tree, which hold where it is closed too",) if robot.model.loops else ()
     return Bounds(robot.name, box.lower, box.upper, gap, time.perf_counter() - start, tuple(out), notes)
 
 
-def _given(bound: Bound) -> float:
-    """The certified value with a part in 10¹² given away, for the regrouping; an exact nought stays."""
-    return bound.certified * (1 + GIVEN if bound.side == "upper" else 1 - GIVEN)
+def _given(robot: Robot, bound: Bound, box: Box) -> Bound:
+    """The certified value with a little given away, for the regrouping: a part of it, and of what cancels in it. A
+    bound that a state contradicts is none."""
+    sign = 1 if bound.side == "upper" else -1
+    if not np.isfinite(bound.certified):
+        return bound
+    named = bound.name if bound.name in lengths.NAMES else "mu2"
+    scale = lengths.bound(_limited(robot.model, box), named)
+    scale = scale if scale is not None and np.isfinite(scale) else 0.0
+    value = bound.certified * (1 + sign * GIVEN) + sign * CANCELLED * scale
+    if sign * (value - bound.attained) < -1e-9 * abs(bound.attained):
+        why = f"a state was met that contradicts {bound.certified:.9g}, which is a fault of this program"
+        return replace(bound, certified=sign * np.inf, stopped=why, scale=scale)
+    return replace(bound, certified=value, scale=scale)
 
 
 def _chosen(names: Sequence[str] | None) -> list[Quantity]:
@@ -78,6 +103,8 @@ def _chosen(names: Sequence[str] | None) -> list[Quantity]:
         return list(QUANTITIES)
     if isinstance(names, str):
         names = [names]
+    if not isinstance(names, Sequence):
+        raise InputError(f"quantities must be a list of names of bounds, got {names!r}")
     for name in names:
         if name not in known:
             raise unknown("bound", name, list(known))
@@ -96,6 +123,11 @@ def _box(robot: Robot, limits: tuple[Any, Any] | None) -> Box:
     bad = [robot.joint_names[i] for i in range(robot.n) if not lower[i] <= upper[i]]
     if bad:
         raise InputError(f"limits: the lower one of {bad[0]!r} is not below the upper one")
+    for name, a, b in zip(robot.joint_names, lower.tolist(), upper.tolist(), strict=True):
+        for x, open_end in ((a, -math.inf), (b, math.inf)):
+            if x != open_end and not abs(x) <= FARTHEST:
+                why = f"write what is within ±{FARTHEST:g}, or {open_end} for none"
+                raise InputError(f"limits: {x!r} of {name!r} is out of reach; {why}")
     return Box.of(robot.model, lower, upper)
 
 
@@ -122,7 +154,7 @@ def _begin(
     watch: Watch | None,
 ) -> Bound | list[Climb]:
     """What can be told at once, or what is still to be climbed: one for each part of the box."""
-    endless = _depends_on_endless(robot, quantity, box)
+    endless = _depends_on_endless(robot, model, quantity, box)
     if endless and quantity.side == "upper":
         state = np.concatenate([box.middle, np.zeros(robot.n)]) if quantity.speeds else box.middle
         why = f"it grows without end with {endless[0]!r}, which has no limits"
@@ -131,12 +163,13 @@ def _begin(
     if watch is not None:
         watch(f"{quantity.symbol}: what is met, and how large its terms get")
     if key not in made:
-        made[key] = _families(model, quantity, box) if endless else _families(model, quantity, _finite(box))
+        # A slide without limits on which nothing depends, but for rounding of the model's angles, may stand far away.
+        made[key] = _families(model, quantity, box if endless else box.within(FAR))
     families = made[key]
     if families is None:
-        return _by_lengths(robot, quantity, box, seed)
-    near = Climb(robot, quantity, families[0], gap, seed)
-    climbs = [near, *(Climb(robot, quantity, f, gap, seed, near) for f in families[1:])]
+        return _by_lengths(robot, quantity, box, seed, "too many joints to be taken apart")
+    best = met(robot, quantity, box, seed)
+    climbs = [Climb(robot, quantity, f, gap, best, foreign=bool(endless)) for f in families]
     known = lengths.bound(_limited(robot.model, box), quantity.name)
     if known is not None:
         for climb in climbs:
@@ -153,38 +186,40 @@ def _ended(climbs: list[Climb]) -> Bound:
     return replace(near, certified=worst.certified, boxes=sum(b.boxes for b in found), stopped=worst.stopped)
 
 
-def _finite(box: Box) -> Box:
-    """A slide without limits on which nothing depends, but for rounding of the model's angles, may stand far away."""
-    endless = ~np.isfinite(box.radius)
-    return Box(np.where(endless, -FAR, box.lower), np.where(endless, FAR, box.upper), box.sliding)
+def _depends_on_endless(robot: Robot, model: Model, quantity: Quantity, box: Box) -> list[str]:
+    """The coordinates without limits on which the quantity's terms depend by more than rounding.
 
-
-def _depends_on_endless(robot: Robot, quantity: Quantity, box: Box) -> list[str]:
-    """The slides without limits that the quantity depends on."""
-    slides = tails.endless(robot.model, box)
+    In the position of a slide every term is a polynomial of second degree: equal at three places, and at a fourth for
+    joints that follow, is equal everywhere."""
+    slides = tails.endless(model, box)
     if not slides:
         return []
     rng = np.random.default_rng(0)
-    inside = np.where(np.isfinite(box.radius), 1.0, 0.0)
-    q = box.middle + inside * np.where(inside > 0, box.radius, 0.0) * rng.uniform(-1, 1, (16, robot.n))
-    qd = rng.normal(size=q.shape)
+    joints = Joints.of(model)
+    near = box.within(1.0)
     names = []
     for i in slides:
-        moved = q.copy()
-        moved[:, i] += 3.7
-        a, b = (quantity.met(robot, np.concatenate([x, qd], axis=1) if quantity.speeds else x) for x in (q, moved))
-        if np.abs(a - b).max() > 1e-9 * np.abs(a).max(initial=1e-300):
+        change = size = 0.0
+        for _ in range(8):
+            q = rng.uniform(near.lower, near.upper)
+            found = []
+            for x in (0.0, 1.0, -1.3, 3.7):
+                q[i] = x
+                found.append(np.array(entries(quantity.function, model, joints.positions(q.tolist())), float))
+            change = max(change, float(np.abs(np.array(found) - found[0]).max(initial=0.0)))
+            size = max(size, float(np.abs(found).max(initial=0.0)))
+        if change > ROUNDED * size:
             names.append(robot.joint_names[i])
     return names
 
 
-def _by_lengths(robot: Robot, quantity: Quantity, box: Box, seed: int) -> Bound:
-    """Too many joints for harmonics: from the distances of joints and masses alone."""
+def _by_lengths(robot: Robot, quantity: Quantity, box: Box, seed: int, why: str) -> Bound:
+    """From the distances of joints and masses alone."""
     best, state = met(robot, quantity, box, seed)
     certified = lengths.bound(_limited(robot.model, box), quantity.name)
-    why = "too many joints to be taken apart" if certified is not None else "too many joints, and no bound by lengths"
-    value = certified if certified is not None else (np.inf if quantity.side == "upper" else 0.0)
-    return Bound.of(robot, quantity, value, best, state, "lengths", 0, 0.0, why)
+    if certified is None:
+        certified, why = quantity.sign * np.inf, f"{why}, and lengths tell nothing of it"
+    return Bound.of(robot, quantity, certified, best, state, "lengths", 0, 0.0, why)
 
 
 def _limited(model: Model, box: Box) -> Model:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +13,13 @@ from dalembert.bounds.functions import Joints
 from dalembert.model import Model
 
 Array = NDArray[np.float64]
+FRACTION = 1000  # largest denominator of a rate at which followers turn, to have a period
 CIRCLE = np.nextafter(np.pi, 4)  # a little more than half a turn, so that nothing is left out
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """lower ≤ q ≤ upper, (n,); `sliding` says which joints are prismatic. A turning joint without limits goes once
-    round; a sliding one without limits stays infinite."""
+    """lower ≤ q ≤ upper, (n,); `sliding` says which joints are prismatic. A slide without limits stays infinite."""
 
     lower: Array
     upper: Array
@@ -25,12 +27,14 @@ class Box:
 
     @staticmethod
     def of(model: Model, lower: Array | None = None, upper: Array | None = None) -> Box:
-        """The limits of a model's joints, or the given ones; a turning joint with more than a turn goes once round."""
+        """The limits of a model's joints, or the given ones. A coordinate that only turns joints, all of which are back
+        after a period (2π, or more where followers turn at other rates), goes through one period at most."""
         sliding = np.array([c.kind == "prismatic" for c in model.coordinates], bool)
         low = np.array([c.lower for c in model.coordinates]) if lower is None else np.array(lower, float)
         high = np.array([c.upper for c in model.coordinates]) if upper is None else np.array(upper, float)
-        whole = ~sliding & ~(high - low < 2 * CIRCLE)
-        return Box(np.where(whole, -CIRCLE, low), np.where(whole, CIRCLE, high), sliding)
+        half = np.array([_half_period(model, i) for i in range(model.n)])
+        whole = np.isfinite(half) & ~(high - low < 2 * half)
+        return Box(np.where(whole, -half, low), np.where(whole, half, high), sliding)
 
     @property
     def n(self) -> int:
@@ -56,6 +60,12 @@ class Box:
 
     def finite(self, i: int) -> bool:
         return bool(np.isfinite(self.radius[i]))
+
+    def within(self, reach: float) -> Box:
+        """The same with ends that are not infinite: as far as `reach` from the other end, or from nought."""
+        a, b = self.lower, self.upper
+        low = np.where(np.isfinite(a), a, np.where(np.isfinite(b), b - reach, -reach))
+        return Box(low, np.where(np.isfinite(b), b, np.where(np.isfinite(a), a + reach, reach)), self.sliding)
 
     def spread(self, joints: Joints) -> Box:
         """The box of the positions of single joints, some of which follow others."""
@@ -99,3 +109,16 @@ class Box:
 
     def _scale(self, i: int) -> float:
         return float(self.radius[i]) or 1.0  # a joint that cannot move
+
+
+def _half_period(model: Model, coordinate: int) -> float:
+    """Half of what the coordinate has to move until every joint it moves is where it was, a little more; infinite if
+    there is no such thing: a joint slides, or turns at a rate that is no fraction of small numbers."""
+    count = 1
+    for body in model.bodies:
+        if body.coordinate == coordinate:
+            rate = Fraction(body.multiplier).limit_denominator(FRACTION)
+            if body.kind != "revolute" or float(rate) != body.multiplier:
+                return np.inf
+            count = math.lcm(count, rate.denominator)
+    return float(count * CIRCLE)

@@ -25,7 +25,8 @@ Watch = Callable[[str], None]
 def met(robot: Any, quantity: Quantity, box: Box, seed: int) -> tuple[float, Array]:
     """The most extreme value met, and the state: q, or (q, q̇)."""
     n, sign = robot.n, quantity.sign
-    lower, upper = np.where(np.isfinite(box.lower), box.lower, -1.0), np.where(np.isfinite(box.upper), box.upper, 1.0)
+    inside = box.within(2.0)
+    lower, upper = inside.lower, inside.upper
     repair = None
     if quantity.speeds:
         lower, upper = np.concatenate([lower, np.full(n, -1.0)]), np.concatenate([upper, np.full(n, 1.0)])
@@ -55,14 +56,18 @@ class Climb:
     """One quantity on its way: what is proved, what is met, which threshold is next."""
 
     def __init__(
-        self, robot: Any, quantity: Quantity, family: Family, gap: float, seed: int, near: Climb | None = None
+        self,
+        robot: Any,
+        quantity: Quantity,
+        family: Family,
+        gap: float,
+        best: tuple[float, Array],
+        foreign: bool = False,
     ) -> None:
-        """`near`: the climb whose states are the robot's, where those of this family are not."""
+        """`best`: what is met, and where. `foreign`: states of this family are not the robot's (`tails`)."""
         start = time.perf_counter()
-        self.robot, self.quantity, self.gap, self.near = robot, quantity, gap, near
-        self.best: float
-        self.state: Array
-        self.best, self.state = met(robot, quantity, family.box, seed) if near is None else (near.best, near.state)
+        self.robot, self.quantity, self.gap, self.foreign = robot, quantity, gap, foreign
+        self.best, self.state = best
         self.proved, self.method, self.stopped = quantity.at_once(family), "sums of harmonics", ""
         self.boxes = 0
         self.functions, self.middle, self.radius, self.rest = quantity.tests(family, abs(self.best))
@@ -120,7 +125,7 @@ class Climb:
 
     def _missed(self, where: Array) -> None:
         """A state above the threshold: the search had missed it, or what is bounded is more than what is met."""
-        if not self.quantity.speeds and self.near is None:
+        if not self.quantity.speeds and not self.foreign:
             value = float(self.quantity.met(self.robot, where[: self.robot.n]))
             if value * self.quantity.sign > self.best * self.quantity.sign:
                 self.best, self.state = value, where[: self.robot.n]

@@ -72,6 +72,9 @@ _BY_LENGTHS: dict[str, Callable[[Model], float]] = {
 }
 
 
+NAMES = tuple(_BY_LENGTHS)
+
+
 def bound(model: Model, name: str) -> float | None:
     """The bound of a quantity, or None where lengths tell nothing of it."""
     found = _BY_LENGTHS.get(name)
@@ -172,7 +175,8 @@ def inertial(model: Model) -> Array:
     for k, body in enumerate(model.bodies):
         m = body.inertia.m
         away = float(np.linalg.norm(body.inertia.h)) / m if m else 0.0
-        turning = float(np.linalg.eigvalsh(np.array(body.inertia.about_com() if m else body.inertia.I, float))[-1])
+        about = np.array(body.inertia.about_com() if m else body.inertia.I, float)
+        turning = float(np.abs(np.linalg.eigvalsh(about)).max())  # some files have negative ones
         arm = {j: d + away if model.bodies[j].kind == "revolute" else 1.0 for j, d in reach[k].items()}
         for i in arm:
             for j in arm:

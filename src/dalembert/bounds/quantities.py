@@ -195,7 +195,11 @@ def _all_forms(family: Family) -> float:
 
 
 def _nothing(family: Family) -> float:
-    return 0.0  # norms and eigenvalues of M are never below
+    return 0.0  # norms are never below
+
+
+def _unknown(family: Family) -> float:
+    return -float("inf")  # files may hold inertias of which M is not positive
 
 
 ONE, TWO, MAX = 1.0, 2.0, float("inf")
@@ -209,7 +213,7 @@ QUANTITIES: tuple[Quantity, ...] = (
         "μ₁",
         partial(_eigen, -1.0),
         _signed(-1.0, enclosures.definite, enclosures.largest_eigenvalue),
-        _nothing,
+        _unknown,
     ),
     Q("mu2", "mass", TWO, "upper", "μ₂", partial(_eigen, 1.0), _signed(1.0, enclosures.definite), _spectral),
     Q(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dalembert.errors import unknown
 
 Array = NDArray[np.float64]
+NOTHING = 1e-9  # of what lengths allow
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,7 @@ class Bound:
     boxes: int
     seconds: float
     stopped: str
+    scale: float = 0.0  # what it could be by lengths alone: against this, nothing is nothing
 
     @staticmethod
     def of(
@@ -65,11 +67,14 @@ class Bound:
 
     @property
     def gap(self) -> float:
-        if not np.isfinite(self.attained) or (self.attained <= 0 and self.certified != self.attained):
+        met = max(self.attained, NOTHING * self.scale)
+        if not np.isfinite(self.attained) or not np.isfinite(self.certified):
             return float("inf")
         if self.certified == self.attained:
             return 0.0
-        return self.certified / self.attained - 1 if self.side == "upper" else 1 - self.certified / self.attained
+        if met <= 0:
+            return float("inf")
+        return (self.certified - self.attained) / met * (1 if self.side == "upper" else -1)
 
     @property
     def proved(self) -> bool:

@@ -144,7 +144,15 @@ class _Bounder:
     def size(self, p: Any) -> Any:
         """|p| ≤ this."""
         low, high = self.bounds(p)
-        return high if _sign(high + low) >= 0 and (_sign(high + low) > 0 or not _nonzero(high + low)) else -low
+        both = high + low
+        if not _nonzero(both) or _sign(both) > 0:
+            return high
+        if _sign(both) < 0:
+            return -low
+        raise InputError(
+            f"which of {high!r} and {-low!r} is the larger depends on the values of the parameters: there is no "
+            "formula; robot.bounds() bounds the numbers"
+        )
 
     def sum_of_sizes(self, ps: Sequence[Any]) -> Any:
         total: Any = self.e.M[0][0].ring.zero
