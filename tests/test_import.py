@@ -36,6 +36,10 @@ def test_nothing_heavy_is_loaded(loaded, library):
     assert library not in after_load
 
 
+def test_a_robot_that_is_only_looked_at_needs_no_compiler(loaded):
+    assert not {name for name in loaded[1] if name.startswith("dalembert.compile")}
+
+
 def test_the_import_itself_loads_no_module_of_ours(loaded):
     assert {name for name in loaded[0] if name.startswith("dalembert.")} == set()
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.compile import Kernel
 from dalembert.describe.loops import counted
 from dalembert.errors import InputError
 
 if TYPE_CHECKING:
+    from dalembert.compile import Kernel
     from dalembert.robot import Robot
 
 _LAST = {

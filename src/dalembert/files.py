@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ def replaced(place: Path) -> Iterator[Path]:
     """A new empty file beside `place`, which takes its place, and its permissions, when the block ends well; else
     nothing is left of it."""
     mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
-    part = place.with_name(f".{secrets.token_hex(8)}.part")
+    part = place.with_name(f".{os.urandom(8).hex()}.part")
     # Nobody may read what replaces a private file, not even before it is there.
     os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else 0o600))
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dalembert.algorithms import (
     articulated,
@@ -25,12 +25,22 @@ from dalembert.algorithms import (
     resistance,
     task_space,
 )
-from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.model import Frame, Model
 from dalembert.model.lean import lean
 from dalembert.spatial import Force, Pose, rotation
 from dalembert.spatial.vector import matvec_t
+
+if TYPE_CHECKING:
+    from dalembert.compile import Kernel
+
+
+def compile_function(*arguments: Any, **options: Any) -> Kernel:
+    """That of `compile`, imported when the first kernel is made: a robot that is only looked at needs no compiler."""
+    from dalembert import compile
+
+    return compile.compile_function(*arguments, **options)
+
 
 # The shape of every argument a kernel may take, for n coordinates, and what a message calls its last dimension.
 ARGUMENTS: dict[str, Callable[[int], tuple[int, ...]]] = {

@@ -31,8 +31,6 @@ from dalembert.arguments import (
     three,
     wrenches_of,
 )
-from dalembert.compile import Kernel
-from dalembert.compile.threads import checked
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Origin
 from dalembert.describe.loops import counted
@@ -42,6 +40,7 @@ from dalembert.model import Model, build
 
 if TYPE_CHECKING:
     from dalembert.bounds.result import Bounds
+    from dalembert.compile import Kernel
     from dalembert.ik.solution import Solution
     from dalembert.ik.solutions import Solutions
     from dalembert.motion.effective_mass import EffectiveMass
@@ -100,7 +99,7 @@ class Robot:
                 raise unknown("frame", tip, links)
             description = replace(description, tip=tip)
         self.description = check(description)
-        self.threads = checked(threads)
+        self.threads = 1 if type(threads) is int and threads == 1 else _threads(threads)
         for message in self.description.warnings:
             if message not in told:
                 warnings.warn(message, ModelWarning, stacklevel=3)
@@ -227,6 +226,7 @@ class Robot:
     # --------------------------------------------------------------------------------------------- what it is
     @property
     def name(self) -> str:
+        """What the description calls it."""
         return self.model.name
 
     @property
@@ -272,6 +272,7 @@ class Robot:
 
     @property
     def gravity(self) -> Array:
+        """Acceleration of free fall, in the base frame [m/s²].  (3,)."""
         return np.array(self.model.gravity)
 
     @property
@@ -286,6 +287,7 @@ class Robot:
 
     @property
     def limits(self) -> Limits:
+        """Bounds of every coordinate, as the description has them; ±inf where it has none."""
         c = self.model.coordinates
         return Limits(
             np.array([x.lower for x in c]) + 0.0,  # no −0.0, which NumPy takes for less than 0.0
@@ -411,7 +413,7 @@ class Robot:
     def bounds(self, quantities: Sequence[str] | None = None, **options: Any) -> Bounds:
         """How large and how small M, c and g get over the joints' limits: certified, and attained.
 
-        μ₁ 1 ⪯ M ⪯ μ₂ 1, ‖c‖ ≤ c_b ‖q̇‖², ‖g‖ ≤ g_b, in 1-, 2- and ∞-norm; options: limits=, gap=, seconds=, seed=, watch=.
+        μ₁ 1 ⪯ M ⪯ μ₂ 1, ‖c‖ ≤ c_b ‖q̇‖², ‖g‖ ≤ g_b, in 1-, 2- and ∞-norm. Options: limits=, gap=, seconds=, seed=.
         """
         from dalembert.bounds import bounds
 
@@ -862,6 +864,13 @@ class Robot:
             "gravity": self.description.gravity,
             "name": self.name,
         }
+
+
+def _threads(threads: int | str) -> int:
+    """How many threads are meant. Not imported at once: a robot that is only looked at needs no compiler."""
+    from dalembert.compile.threads import checked
+
+    return checked(threads)
 
 
 @cache

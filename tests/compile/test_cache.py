@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -123,3 +124,14 @@ print(dl.load("planar-2r").mass_matrix([0.1, 0.2]).tolist())
     wanted = dl.load("planar-2r").mass_matrix([0.1, 0.2]).tolist()
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == str(wanted)
+
+
+def test_code_of_another_emitter_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of a file in the cache depends on the text of what made it."""
+    monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path))
+    make = lambda: compile_function(lambda x: [x[0] * 3.0], [(1,)], [(1,)], "thrice")  # noqa: E731
+    assert make()(np.array([2.0])) == 6.0
+    before = {f.name for f in tmp_path.iterdir()}
+    monkeypatch.setattr(cache, "emitter", lambda: "another")
+    assert make()(np.array([2.0])) == 6.0
+    assert len({f.name for f in tmp_path.iterdir()} - before) == len(before)

@@ -744,3 +744,13 @@ BAD = [
 def test_bad_input_gets_a_sentence(two, make, message):
     with pytest.raises(dl.DalembertError, match=message):
         make(two)
+
+
+def test_a_pid_law_tuned(two):
+    """K_p and K_d are those of PD; the integral acts at a part of ω."""
+    law, pd = control.JointPID.tuned(two, 8.0, 0.7, integral=0.2), control.PD.tuned(two, 8.0, 0.7)
+    assert law.kp.values == pd.kp.values and law.kd.values == pd.kd.values
+    assert np.allclose(law.ki.values, 0.2 * 8.0 * np.array(law.kp.values), rtol=1e-15)
+    assert control.JointPID.tuned(two, 8.0, limit=5.0, gravity=True).limit.values == (5.0, 5.0)
+    with pytest.raises(dl.InputError, match="the integral of a PID law is 0.0; it must be greater than 0"):
+        control.JointPID.tuned(two, 8.0, integral=0)

@@ -27,8 +27,9 @@ from dalembert.describe.description import (
     Shape,
     Sphere,
 )
+from dalembert.describe.dh import to_dh
 from dalembert.describe.toml_read import read_toml
-from dalembert.describe.toml_write import write_toml
+from dalembert.describe.toml_write import write_dh_toml, write_toml
 from dalembert.errors import DescriptionError
 
 TREE = '''name = "x"
@@ -459,3 +460,19 @@ def test_lines_are_found_behind_long_texts_and_nested_tables():
 def test_half_of_a_surrogate_pair_is_no_text():
     with pytest.raises(DescriptionError, match="not text: it holds half of a surrogate pair"):
         read_toml('name = "a\udcf4"')
+
+
+@pytest.mark.parametrize("convention", ["standard", "modified"])
+def test_a_dh_table_reads_back_unchanged(convention):
+    """Names, limits, drives, inertias, shapes, both ends, tip, gravity and notes, to the last bit."""
+    seen = 0
+    for name in robots.names():
+        description = read_toml(robots.text(name))
+        if description.loops:
+            continue
+        table = to_dh(description, convention)
+        written = write_dh_toml(table)
+        assert read_toml(written) == table.description(), name
+        assert f'convention = "{convention}"' in written and "[[dh.rows]]" in written
+        seen += 1
+    assert seen > 10

@@ -148,8 +148,40 @@ def test_bounds_of_revolute_and_of_sliding_joints():
     assert constant.numbers["‖M‖₂ from"] == constant.numbers["‖M‖₂ to"]
 
 
-def _ball():
-    return dl.Inertial(1.0, (0.1, 0, 0, 0.1, 0, 0.1), dl.Origin((0.1, 0.0, 0.2)))
+def _ball(mass=1.0):
+    return dl.Inertial(mass, (0.1 * mass, 0, 0, 0.1 * mass, 0, 0.1 * mass), dl.Origin((0.1, 0.0, 0.2)))
+
+
+def _follower(axis, gravity=(0.0, 0.0, -9.81)):
+    """A joint that turns without end, and on its link a slide that follows it."""
+    links = (dl.Link("base"), dl.Link("arm", _ball()), dl.Link("slider", _ball()))
+    joints = (
+        dl.Joint("turn", "continuous", "base", "arm", axis=(0.0, 0.0, 1.0)),
+        dl.Joint("slide", "prismatic", "arm", "slider", axis=axis, mimic=dl.Mimic("turn", 0.1, 0.0)),
+    )
+    return dl.Robot(dl.Description("screw", links, joints, gravity=gravity))
+
+
+def test_no_bound_is_proved_that_is_not_finite():
+    """What slides may follow what turns; and what is small may grow all the same."""
+    growing = lab.mass_matrix_bounded(_follower((1.0, 0.0, 0.0)), states=20)
+    assert growing.verdict == HOLDS and "no upper bound: slide slides without end" in growing.note
+    assert growing.numbers["λ_max at 100 m"] == pytest.approx(1e4, rel=0.1)  # 1 kg at 100 m
+    along = lab.mass_matrix_bounded(_follower((0.0, 0.0, 1.0)), states=20)  # it turns about the way it slides: constant
+    assert along.verdict == HOLDS and "is known" in along.note and "did not grow" in along.note
+    rows = [dl.DHRow(alpha=np.pi / 2, inertial=_ball(1e-10)), dl.DHRow(kind="prismatic", inertial=_ball(1e-10))]
+    micro = lab.mass_matrix_bounded(dl.Robot.from_dh(rows, name="micro"), states=20)
+    assert micro.verdict == HOLDS and "no upper bound: joint2" in micro.note
+    # A slide that M does not know, as its polynomials say: then the bound is that of the arm with the slide held.
+    rows = [dl.DHRow(inertial=_ball()), dl.DHRow(kind="prismatic", inertial=_ball())]
+    lift = lab.mass_matrix_bounded(dl.Robot.from_dh(rows, name="lift"), states=20)
+    assert lift.verdict == PROVED and lift.numbers["largest eigenvalue met"] <= lift.numbers["λ_max at most (by lengths)"] < 2
+
+
+@pytest.mark.parametrize("name", ["planar-2r", "rp", "scara", "stanford", "panda", "cartesian-pp"])
+def test_what_is_proved_is_finite(name):
+    found = lab.mass_matrix_bounded(dl.load(name), states=20)
+    assert (found.verdict == PROVED) is np.isfinite(found.numbers.get("λ_max at most (by lengths)", np.inf))
 
 
 # ---------------------------------------------------------------------------------------------- what is broken
@@ -176,6 +208,9 @@ BROKEN = [
     ({"coriolis_matrix": lambda q, v: standard(q, v) + 0.3 * np.eye(2)}, "quadratic velocity torque"),
     ({"coriolis_matrix": lambda q, v: 1.01 * standard(q, v)}, "workless velocity torque"),
     ({"coriolis_matrix": lambda q, v: 1.01 * standard(q, v)}, "power balance"),
+    ({"gravity_torque": lambda q: -gravity(q)}, "power balance"),  # a sign: only the energy knows
+    ({"gravity_torque": lambda q: 1.001 * gravity(q)}, "power balance"),
+    ({"potential_energy": lambda q: 0.999 * potential(q)}, "power balance"),
     ({"coriolis_matrix": shifted}, "skew symmetry"),
     ({"coriolis_matrix": shifted}, "rate of the mass matrix"),
     ({"coriolis_matrix": shifted}, "symmetry of C in its velocities"),
@@ -184,6 +219,8 @@ BROKEN = [
     ({"potential_energy": lambda q: 0.99 * potential(q)}, "passivity"),
     ({"coriolis_matrix": lambda q, v: standard(q, v) - 2.0 * np.eye(2)}, "L₂ gain"),  # it feeds itself
     ({"coriolis_matrix": lambda q, v: 1.01 * standard(q, v)}, "feedback of passive systems"),
+    ({"gravity_torque": lambda q: -gravity(q)}, "feedback of passive systems"),
+    ({"potential_energy": lambda q: -potential(q)}, "feedback of passive systems"),
     ({"coriolis_matrix": lambda q, v: 1.01 * standard(q, v), "inverse_dynamics": lambda q, v, a: (
         mass_matrix(q) @ a + standard(q, v) @ v + gravity(q))}, "choices of C"),
     ({"coriolis_matrix": lambda q, v: 3.0 * standard(q, v)}, "quadratic velocity torque"),

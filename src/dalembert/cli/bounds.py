@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from dalembert.cli import output
+from dalembert.cli.progress import waiting
 
 if TYPE_CHECKING:
     from dalembert.bounds import Bound, Bounds
-    from dalembert.bounds.certify import Watch
 
 
 @click.command(name="bounds")
@@ -52,30 +49,19 @@ def command(
     if formulas:
         from dalembert.bounds.symbolic import symbolic_bounds
 
-        found = symbolic_bounds(arm.equations(), limits)
+        with waiting("deriving the equations"):
+            found = symbolic_bounds(arm.equations(), limits)
         if as_json:
             output.print_json({"robot": arm.name, **found.json()})
         else:
             click.echo(str(found))
         return
-    with _progress() as watch:
-        result = arm.bounds(list(only) or None, limits=limits, gap=gap, seconds=seconds, watch=watch)
+    with waiting("bounds") as say:
+        result = arm.bounds(list(only) or None, limits=limits, gap=gap, seconds=seconds, watch=say)
     if as_json:
         output.print_json(result.json())
     else:
         _show(result)
-
-
-@contextmanager
-def _progress() -> Iterator[Watch | None]:
-    """What is being tried, on standard error while it is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("bounds") as status:
-        yield lambda text: status.update(text)
 
 
 def _show(result: Bounds) -> None:

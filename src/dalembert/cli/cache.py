@@ -7,7 +7,7 @@ import click
 from dalembert.cli import output
 
 
-@click.command(name="cache", short_help="The compiled kernels on disk: see and clear.")
+@click.command(name="cache")
 @click.option("--clear", is_flag=True, help="Remove them all; they are made again when needed.")
 @output.json_option
 def command(clear: bool, as_json: bool) -> None:

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dalembert.cli import output
+from dalembert.cli.progress import waiting
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-def _state_option(name: str, what: str) -> Callable[[F], F]:
-    return click.option(
-        f"--{name}", metavar="x,x,…", help=f"{what}, one number per joint; angles may be written as 30deg."
-    )
-
-
-@click.command(name="dynamics", short_help="M, C, g, torques and energies at a state.")
+@click.command(name="dynamics")
 @output.robot_argument
-@_state_option("q", "Joint positions [rad, m]; the robot's home, or else the middle of the limits, if not given")
-@_state_option("qd", "Joint velocities; zero if not given")
-@_state_option("qdd", "Joint accelerations; zero if not given")
+@output.vector_option("q", "Joint positions [rad, m], 30deg for degrees; home, or mid-range, if not given.")
+@output.vector_option("qd", "Joint velocities; zero if not given.")
+@output.vector_option("qdd", "Joint accelerations; zero if not given.")
 @click.option("--friction", is_flag=True, help="Include damping, Coulomb friction and springs.")
 @output.tip_option
 @output.json_option
@@ -46,29 +38,16 @@ def command(
     arm = output.load(robot, tip)
     zero = [0.0] * arm.n
     state = {
-        "q": output.numbers("q", q, arm.n) or _start(arm),
+        "q": output.numbers("q", q, arm.n) or output.start_of(arm),
         "qd": output.numbers("qd", qd, arm.n) or zero,
         "qdd": output.numbers("qdd", qdd, arm.n) or zero,
     }
-    terms = _terms(arm, state, friction)
+    with waiting("compiling"):
+        terms = _terms(arm, state, friction)
     if as_json:
         output.print_json({"robot": arm.name, "joints": arm.joint_names, **state, **terms})
     else:
         _show(arm, state, terms)
-
-
-def _start(arm: Robot) -> list[float]:
-    """The robot's home; if it has none, the middle of the limits, and zero where there are none."""
-    import numpy as np
-
-    if arm.description.home:
-        home: list[float] = arm.home.tolist()
-        return home
-    lower, upper = arm.limits.lower, arm.limits.upper
-    finite = np.isfinite(lower) & np.isfinite(upper)
-    both = np.where(finite, lower, 0.0), np.where(finite, upper, 0.0)
-    middle: list[float] = (0.5 * (both[0] + both[1])).tolist()
-    return middle
 
 
 def _terms(arm: Robot, state: dict[str, list[float]], friction: bool) -> dict[str, Any]:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dalembert.cli import output
+from dalembert.cli.progress import waiting
+from dalembert.files import whole
 
 if TYPE_CHECKING:
+    from dalembert.symbolic.compare import Comparison
     from dalembert.symbolic.equations import Equations
 
 FORMATS = ("text", "latex", "sympy")
 DOCUMENTS = ("markdown", "latex", "text")
 
 
-@click.command(name="equations", short_help="Closed-form equations, exact; check a derivation.")
+@click.command(name="equations")
 @output.robot_argument
 @click.option("--of", "what", metavar="M,C,…", help="What to print: M, C, g, tau, Gamma, K, P, T, J, det, Y, or M12.")
 @click.option(
@@ -31,7 +33,7 @@ DOCUMENTS = ("markdown", "latex", "text")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option("--document", type=click.Choice(DOCUMENTS), help="The whole derivation, step by step.")
 @click.option("--check", nargs=2, metavar="NAME FORMULA", help="Compare a formula of yours with the derived entry.")
-@click.option("-o", "--output", "file", type=click.Path(dir_okay=False), help="Write to a file.")
+@click.option("-o", "--output", "file", type=output.NewFile(), metavar="FILE", help="Write to a file.")
 @output.tip_option
 @output.json_option
 def command(
@@ -61,28 +63,31 @@ def command(
 
     if sum(map(bool, (what, document, check))) > 1:
         raise click.UsageError("--of, --document and --check exclude each other")
+    if file and (check or as_json):
+        raise click.UsageError("-o is for formulas and documents; --check and --json go to the screen")
     chosen = symbolic if symbolic in CHOICES else [name.strip() for name in symbolic.split(",")]
-    e = output.load(robot, tip).equations(chosen, friction=friction)
-    if check:
-        _check(e, *check, as_json)
-        return
     names = [name.strip() for name in what.split(",")] if what else []
-    if as_json:
-        output.print_json(_data(e, names))
-        return
-    written = e.document(document) if document else _written(e, names, form, not physical, long)
-    if file:
-        try:
-            Path(file).write_text(written, encoding="utf-8")
-        except OSError as error:
-            raise click.ClickException(f"cannot write {file}: {error.strerror}") from None
+    arm = output.load(robot, tip)
+    with waiting("deriving the equations"):
+        e = arm.equations(chosen, friction=friction)
+        if check:
+            made: Any = e.compare(*check)
+        elif as_json:
+            made = _data(e, names)
+        else:
+            made = e.document(document) if document else _written(e, names, form, not physical, long)
+    if check:
+        _told(made, as_json)
+    elif as_json:
+        output.print_json(made)
+    elif file:
+        whole(file, lambda out: out.write(made.encode()))
         click.echo(f"wrote {file}")
     else:
-        click.echo(written, nl=not written.endswith("\n"))
+        click.echo(made, nl=not made.endswith("\n"))
 
 
-def _check(e: Equations, name: str, formula: str, as_json: bool) -> None:
-    result = e.compare(name, formula)
+def _told(result: Comparison, as_json: bool) -> None:
     if as_json:
         output.print_json(
             {"entry": result.name, "equal": result.equal, "difference": result.off, "slip": result.slip,

@@ -8,26 +8,29 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dalembert.cli import output
+from dalembert.cli.progress import waiting
 from dalembert.files import whole
 
 if TYPE_CHECKING:
     from dalembert.identification.identify import Identification
 
 
-@click.command(name="identify", short_help="Parameters of a real arm from its log.")
+@click.command(name="identify")
 @output.robot_argument
-@click.argument("log", metavar="LOG")
-@click.option("-o", "--out", type=click.Path(dir_okay=False), help="Write the identified robot: .urdf or .toml.")
-@click.option("--report", type=click.Path(dir_okay=False), help="Write a report: one page of HTML.")
-@click.option("--cutoff", type=float, help="Of the low-pass on positions and torques [Hz]; chosen from the log else.")
-@click.option("--rate", type=float, help="Samples per second, if the log has no times.")
+@click.argument("log", metavar="LOG", type=click.Path())
+@click.option("-o", "--out", type=output.NewFile(".urdf", ".toml"), metavar="FILE",
+              help="Write the identified robot: .urdf or .toml.")  # fmt: skip
+@click.option("--report", type=output.NewFile(".html", ".htm"), metavar="FILE", help="Write a report of one page.")
+@click.option("--cutoff", type=output.POSITIVE, help="Of the low-pass filter [Hz]; chosen from the log if not given.")
+@click.option("--rate", type=output.POSITIVE, help="Samples per second, if the log has no times.")
 @click.option("--degrees", is_flag=True, help="Positions and rates are in degrees.")
 @click.option("--no-rotor", is_flag=True, help="Without columns for rotor inertias.")
 @click.option(
     "--physical", type=click.Choice(["sdp", "log-cholesky", "none"]), default="sdp", show_default=True,
     help="How bodies are kept possible.",
 )  # fmt: skip
-@click.option("--holdout", type=float, default=1 / 3, show_default="1/3", help="The last part, kept for judging.")
+@click.option("--holdout", type=output.Number(0, 0.9, max_open=True), default=1 / 3, show_default="1/3",
+              help="The last part, kept for judging.")  # fmt: skip
 @output.tip_option
 @output.json_option
 def command(
@@ -56,13 +59,14 @@ def command(
     from dalembert.identification.read import read_log
 
     arm = output.load(robot, tip)
-    _checked(out, (".urdf", ".toml"))
-    _checked(report, (".html", ".htm"))
     units = {"q": "deg", "qd": "deg"} if degrees else None
-    recorded = read_log(log, arm, rate=rate, units=units)
     kept = None if physical == "none" else physical
-    result = identify(arm, recorded, rotor=not no_rotor, physical=kept, holdout=holdout, cutoff=cutoff)
-    files = _texts(result, out, report)
+    with waiting("reading the log") as say:
+        recorded = read_log(log, arm, rate=rate, units=units)
+        say("fitting")
+        result = identify(arm, recorded, rotor=not no_rotor, physical=kept, holdout=holdout, cutoff=cutoff)
+        say("writing")
+        files = _texts(result, out, report)
     for path, text in files.items():  # all made before any is written
         _write(path, text)
     if as_json:
@@ -73,11 +77,6 @@ def command(
         click.echo(f"note: {note}")
     for path in files:
         click.echo(f"written to {path}")
-
-
-def _checked(path: str | None, suffixes: tuple[str, ...]) -> None:
-    if path is not None and Path(path).suffix.lower() not in suffixes:
-        raise click.UsageError(f"{path}: its name must end in {' or '.join(suffixes)}")
 
 
 def _texts(result: Identification, out: str | None, report: str | None) -> dict[str, str]:
@@ -92,7 +91,7 @@ def _texts(result: Identification, out: str | None, report: str | None) -> dict[
 
 
 def _write(path: str, text: str) -> None:
-    whole(path, lambda file: file.write(text.encode()), click.ClickException)
+    whole(path, lambda file: file.write(text.encode()))
 
 
 def _data(result: Identification, files: dict[str, str]) -> dict[str, Any]:

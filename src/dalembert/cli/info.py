@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dalembert.robot import Robot
 
 
-@click.command(name="info", short_help="A robot's card: joints, bodies, frames, warnings.")
+@click.command(name="info")
 @output.robot_argument
 @output.tip_option
 @output.json_option

@@ -1,25 +1,97 @@
-"""What commands share: loading a robot, numbers from the command line, tables and JSON."""
+"""What commands share: loading a robot, numbers and files from the command line, tables and JSON."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from dalembert.cli import completing
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 WIDTH_WHEN_PIPED = 120
 INVISIBLE = 1e-12  # a table for people shows rounding errors as zero
 
-robot_argument = click.argument("robot", metavar="ROBOT")
-tip_option = click.option("--tip", metavar="FRAME", help="The frame to take as the robot's tip.")
+PICTURES = (".png", ".svg", ".pdf")
+
+robot_argument = click.argument("robot", metavar="ROBOT", shell_complete=completing.robots)
+tip_option = click.option(
+    "--tip", metavar="FRAME", help="The frame to take as the robot's tip.", shell_complete=completing.frames
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print data for programs.")
+
+
+class Number(click.FloatRange):
+    """A finite number in a range: click lets NaN through."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        x = super().convert(value, param, ctx)
+        if not math.isfinite(x):
+            self.fail(f"{value} is not a finite number", param, ctx)
+        return x
+
+
+POSITIVE = Number(0, min_open=True)
+
+
+class NewFile(click.Path):
+    """A file to write, by the endings it may have; looked at before anything is computed."""
+
+    def __init__(self, *suffixes: str) -> None:
+        super().__init__()
+        self.suffixes = suffixes
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        path = os.fspath(value)
+        if self.suffixes and os.path.splitext(path)[1].lower() not in self.suffixes:
+            *most, last = self.suffixes
+            endings = f"{', '.join(most)} or {last}" if most else last
+            self.fail(f"{path}: its name must end in {endings}", param, ctx)
+        folder = os.path.dirname(path) or "."
+        if os.path.isdir(path):
+            reason = "Is a directory"
+        elif not os.path.isdir(folder):
+            reason = "No such file or directory"
+        elif os.access(path if os.path.exists(path) else folder, os.W_OK):
+            return path
+        else:
+            reason = "Permission denied"
+        raise click.ClickException(f"{path!r} cannot be written: {reason}")
+
+
+class Picture(NewFile):
+    """A picture to write: matplotlib is missed before anything is computed, not after."""
+
+    def __init__(self) -> None:
+        super().__init__(*PICTURES)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from dalembert.pyplot import pyplot
+
+        path = super().convert(value, param, ctx)
+        pyplot()
+        return path
+
+
+def vector_option(name: str, words: str, metavar: str = "x,x,…") -> Callable[[F], F]:
+    """An option that takes a list of numbers, one per joint unless the words say otherwise."""
+    return click.option(f"--{name}", metavar=metavar, help=words)
+
+
+def plot_option(words: str) -> Callable[[F], F]:
+    return click.option("--plot", type=Picture(), metavar="FILE", help=f"{words}: .png, .svg or .pdf.")
 
 
 def load(source: str, tip: str | None = None) -> Robot:
@@ -57,7 +129,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
     from rich.table import Table
 
     rows = [list(row) for row in rows]
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(show_header=any(columns), box=box.SIMPLE_HEAD, pad_edge=False)
     for k, column in enumerate(columns):
         numeric = any(isinstance(row[k], (int, float)) for row in rows)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
@@ -65,7 +137,10 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
         table.add_row(*(number(x) if isinstance(x, (int, float)) else str(x) for x in row))
     piped = not sys.stdout.isatty()
     console = Console(width=WIDTH_WHEN_PIPED if piped else None, markup=False, highlight=False)
-    console.print(table)
+    with console.capture() as shown:  # rich has ways of its own with a pipe that breaks
+        console.print(title, style="bold", soft_wrap=True)
+        console.print(table)
+    click.echo(shown.get(), nl=False)
 
 
 def number(x: float, digits: int = 5) -> str:
@@ -79,18 +154,80 @@ def number(x: float, digits: int = 5) -> str:
     return f"{x:.{digits}g}".replace("-", "−")
 
 
-def numbers(name: str, text: str | None, n: int) -> list[float] | None:
-    """A list of n numbers from the command line, separated by commas or blanks; angles may end in "deg"."""
+def numbers(name: str, text: str | None, n: int, each: str = "one per joint") -> list[float] | None:
+    """A list of n finite numbers from the command line, separated by commas or blanks; angles may end in "deg"."""
+    values = some_numbers(name, text)
+    if values is not None and len(values) != n:
+        raise click.BadParameter(f"{n} numbers are needed, {each}; got {len(values)}", param_hint=f"--{name}")
+    return values
+
+
+def one_or_each(name: str, text: str | None, n: int) -> float | list[float] | None:
+    """One number for all joints, or one per joint."""
+    values = some_numbers(name, text)
+    if values is None or len(values) == n:
+        return values
+    if len(values) != 1:
+        raise click.BadParameter(
+            f"one number is needed, or {n}, one per joint; got {len(values)}", param_hint=f"--{name}"
+        )
+    return values[0]
+
+
+def some_numbers(name: str, text: str | None) -> list[float] | None:
+    """As many finite numbers as there are."""
     if text is None:
         return None
     values = []
     for part in text.replace(",", " ").split():
-        degrees = part.endswith("deg")
+        degrees = part.endswith(("deg", "°"))
         try:
-            value = float(part.removesuffix("deg"))
+            value = float(part.removesuffix("°").removesuffix("deg").replace("−", "-"))  # as tables print it
         except ValueError:
             raise click.BadParameter(f"{part!r} is not a number", param_hint=f"--{name}") from None
+        if not math.isfinite(value):
+            raise click.BadParameter(f"{part!r} is not a finite number", param_hint=f"--{name}")
         values.append(math.radians(value) if degrees else value)
-    if len(values) != n:
-        raise click.BadParameter(f"{n} numbers are needed, one per joint; got {len(values)}", param_hint=f"--{name}")
+    if not values:
+        raise click.BadParameter("there are no numbers in it", param_hint=f"--{name}")
     return values
+
+
+def names_of(kind: str, text: str, choices: Iterable[str]) -> list[str]:
+    """Names from a list with commas, each known and named once."""
+    choices = list(choices)
+    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise click.UsageError(f"name at least one {kind}: {', '.join(choices)}")
+    for name in names:
+        if name not in choices:
+            from dalembert.errors import unknown
+
+            raise click.UsageError(str(unknown(kind, name, choices)))
+    return names
+
+
+def tip_of(arm: Robot) -> str:
+    """The robot's tip, or how to say which."""
+    if arm.tip is None and arm.model.tips:
+        raise click.UsageError(f"{arm.name!r} has several ends, {', '.join(arm.model.tips)}: say which with --tip")
+    return arm.model.frame().name
+
+
+def start_of(arm: Robot) -> list[float]:
+    """Where a robot is if nobody says: its home; if it has none, the middle of the limits, and zero without any."""
+    import numpy as np
+
+    if arm.description.home:
+        home: list[float] = arm.home.tolist()
+        return home
+    lower, upper = arm.limits.lower, arm.limits.upper
+    finite = np.isfinite(lower) & np.isfinite(upper)
+    both = np.where(finite, lower, 0.0), np.where(finite, upper, 0.0)
+    middle: list[float] = (0.5 * (both[0] + both[1])).tolist()
+    return middle
+
+
+def angle(value: float, kind: str) -> str:
+    """A joint's position in degrees, where it turns."""
+    return "" if kind == "prismatic" else number(math.degrees(value))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dalembert.cli import output
+from dalembert.cli.progress import waiting
 
 if TYPE_CHECKING:
     from dalembert.properties import Choices, PropertyReport
@@ -24,7 +25,7 @@ SIGNS = ("∎ proved at every state", "✓ holds at every state measured", "✗ 
 @click.option("--choices", is_flag=True, help="The table of the choices of C instead.")
 @click.option("--symbols/--no-symbols", default=None, help="Always or never in symbols; where it is cheap if not said.")
 @click.option("--tree", is_flag=True, help="Of a closed chain, the tree without its loops.")
-@click.option("--plot", type=click.Path(dir_okay=False), help="Draw the energy books along a motion: .png, .svg, .pdf.")
+@output.plot_option("Draw the energy books along a motion")
 @output.json_option
 def command(
     robot: str,
@@ -58,9 +59,12 @@ def command(
     if plot is not None:
         _draw(arm, seed, plot)
     if choices:
-        _choices(properties.coriolis_choices(arm, **options), as_json)
+        with waiting("choices of C"):
+            table = properties.coriolis_choices(arm, **options)
+        _choices(table, as_json)
         return
-    report = properties.lab(arm, only=only or None, progress=_progress(), **options)  # type: ignore[arg-type]
+    with waiting("properties") as say:
+        report = properties.lab(arm, only=only or None, progress=say, **options)  # type: ignore[arg-type]
     if as_json:
         output.print_json(report.data())
     else:
@@ -70,22 +74,9 @@ def command(
         raise click.ClickException(f"of {arm.name}, this fails: {names}")
 
 
-def _progress() -> object:
-    """On a terminal, what is being looked at."""
-    import sys
-
-    if not sys.stderr.isatty():
-        return None
-    return lambda name: click.echo(f"\r\x1b[K{name} …", err=True, nl=False)
-
-
 def _show(report: PropertyReport, full: bool) -> None:
-    import sys
-
     from dalembert.properties.property import SIGNS as OF
 
-    if sys.stderr.isatty():
-        click.echo("\r\x1b[K", err=True, nl=False)
     if full:
         click.echo("\n\n".join(str(p) for p in report))
         return
@@ -124,12 +115,8 @@ def _choices(table: Choices, as_json: bool) -> None:
 
 
 def _draw(arm: object, seed: int, path: str) -> None:
-    from pathlib import Path
-
     from dalembert.properties import energy_books
     from dalembert.pyplot import save
 
-    if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise click.UsageError(f"{path}: its name must end in .png, .svg or .pdf")
     save(energy_books(arm, seed=seed).plot(), path)
     click.echo(f"wrote {path}", err=True)

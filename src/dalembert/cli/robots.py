@@ -9,7 +9,7 @@ import click
 from dalembert.cli import output
 
 
-@click.command(name="robots", short_help="The bundled robots.")
+@click.command(name="robots")
 @output.json_option
 def command(as_json: bool) -> None:
     """List the bundled robots.

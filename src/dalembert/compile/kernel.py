@@ -19,7 +19,6 @@ from dalembert.compile.lower import Program, lower
 from dalembert.errors import InputError, unknown
 
 Shape = tuple[int, ...]
-EMITTER = "13"  # raised when the IR of an unchanged program changes: part of the cache's key
 
 
 def _nested(flat: list[Any], shape: Shape) -> Any:
@@ -198,7 +197,7 @@ def _code(
 ) -> llvm.Code:
     """Machine code of a program for one kind of number, from the cache or from LLVM. `text` identifies it."""
     target = llvm.host()
-    name = cache.key(EMITTER, kind.name, text, repr(target), _versions())
+    name = cache.key(cache.emitter(), kind.name, text, repr(target), _versions())
     code = cache.load(name)
     if code is None:
         width = llvm.width_for(target, kind)

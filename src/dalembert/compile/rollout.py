@@ -26,7 +26,7 @@ from dalembert.compile.body import body, constants, sin_cos_function
 from dalembert.compile.copies import copy_functions
 from dalembert.compile.exact import fma
 from dalembert.compile.interpret import interpret
-from dalembert.compile.kernel import EMITTER, compile_function
+from dalembert.compile.kernel import compile_function
 from dalembert.compile.kinds import DOUBLE
 from dalembert.compile.loop import STACK
 from dalembert.compile.lower import Program
@@ -104,7 +104,7 @@ class Rollout:
     @cached_property
     def ufunc(self) -> np.ufunc:
         target = llvm.host()
-        key = cache.key(EMITTER, str(LONGEST), _Loop(self, self.width).text(), self.text, repr(target))
+        key = cache.key(cache.emitter(), str(LONGEST), _Loop(self, self.width).text(), self.text, repr(target))
         code = cache.load(key)
         if code is None:
             code = llvm.object_code(module(self, self.width), target)

@@ -18,7 +18,7 @@ import numpy as np
 
 from dalembert.compile import cache, llvm, ufunc
 from dalembert.compile.body import body, constants, sin_cos_function
-from dalembert.compile.kernel import EMITTER, compile_function
+from dalembert.compile.kernel import compile_function
 from dalembert.compile.kinds import DOUBLE
 from dalembert.compile.lower import Program
 from dalembert.compile.writer import Lines, Writer
@@ -58,7 +58,7 @@ class Search:
     def ufunc(self) -> np.ufunc:
         target = llvm.host()
         width = target.width * (2 if self.program.operations < SHORT else 1)
-        key = cache.key(EMITTER, _loop(self.n, self.m, width), self.text, repr(target))
+        key = cache.key(cache.emitter(), _loop(self.n, self.m, width), self.text, repr(target))
         code = cache.load(key)
         if code is None:
             code = llvm.object_code(module(self.program, self.n, self.m, width), target)

@@ -74,6 +74,11 @@ class Case:
         return self.mechanism.g(self.q)
 
     @cached_property
+    def dP(self) -> Array:
+        """∂P/∂q from the potential energy, never from g; g where nobody knows the energy."""
+        return self.mechanism.dP(self.q) if self.mechanism.potential_energy is not None else self.g
+
+    @cached_property
     def tau(self) -> Array:
         return self.mechanism.tau(self.q, self.qd, self.qdd)
 

@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.bounds import lengths
 from dalembert.control.bounds import bounds
+from dalembert.model.lean import lean
+from dalembert.model.model import Body
 from dalembert.properties.case import case_of, found, largest, silent
-from dalembert.properties.mechanism import DIFFERENCED, Mechanism
+from dalembert.properties.inertia import endless_slides, reach, sliding_names
+from dalembert.properties.mechanism import Mechanism
 from dalembert.properties.motion import INTEGRATED, cumulative, swing
 from dalembert.properties.property import FAILS, HOLDS, PROVED, Property
 from dalembert.robot import Robot
@@ -18,6 +22,8 @@ from dalembert.robot import Robot
 Array = NDArray[np.float64]
 WAYS = 5
 SWEEPS, STARTS = 60, 64  # of the search for the lowest place
+OUT = (1e4, 1e6)  # [m] how far out a slide without end is looked at
+TURNS = np.linspace(0.0, 2 * np.pi, 8, endpoint=False)  # and with what angles of what turns with it
 SCANNED, WIDE = 400, 4 * np.pi  # places of a coordinate that mimic joints follow, and how far out
 
 
@@ -31,22 +37,15 @@ def gravity_gradient(system: Any, **options: Any) -> Property:
     m = case.mechanism
     if m.potential_energy is None:
         return silent("gravity is a gradient", _no_potential(m))
-    slope = _slope_of_potential(m, case.q)
+    slope = case.dP
     curl = m.slope(m.g, case.q) if m.robot is None else m.robot.kernel("gravity_torque").derivative("q")(case.q)
     swirl = float(case.relative(curl - np.swapaxes(curl, 1, 2), curl, floor=case.torque).max())
-    bound = m.bound if m.robot is not None else max(m.bound, DIFFERENCED)
+    bound = m.slope_bound
     violation = case.relative(slope - case.g, case.g, slope, floor=case.torque)
     return case.finding(
         "gravity is a gradient", violation, lambda p: p.gradient(),
         {"largest |g| met": largest(case.g), "∂g/∂q against its transpose": swirl}, holds=swirl <= bound, bound=bound,
     )  # fmt: skip
-
-
-def _slope_of_potential(m: Mechanism, q: Array) -> Array:
-    if m.robot is not None:
-        slope = m.robot.kernel("potential_energy").derivative("q")(q)
-        return np.asarray(slope).reshape(len(q), m.n)
-    return m.slope(lambda x: m.P(x) - m.K0(x), q)
 
 
 def gravity_bounded(system: Any, **options: Any) -> Property:
@@ -62,7 +61,7 @@ def gravity_bounded(system: Any, **options: Any) -> Property:
     bound = bounds(robot).gravity
     numbers["‖g‖₁ at most (by lengths)"] = float(bound.sum())
     if not np.isfinite(bound).all():
-        names = ", ".join(c.name for c in robot.model.coordinates if c.kind == "prismatic")
+        names = sliding_names(robot, endless_slides(robot))
         note = f"no bound by lengths: {names} slides without end; where it does not enter g there is one all the same"
         return found("bounded gravity", HOLDS, shown, numbers, note)
     inside = bool((np.abs(case.g).max(0) <= bound * (1 + 1e-12) + 1e-12 * largest(case.g)).all())
@@ -110,10 +109,13 @@ def lowest_potential(robot: Robot) -> float:
     is at least, `least_potential` says."""
     q = robot.random_configuration(STARTS, seed=0)
     followed = {b.coordinate for b in robot.model.bodies if b.joint != robot.joint_names[b.coordinate]}
+    endless = endless_slides(robot)
     for _ in range(SWEEPS):
         before = q.copy()
         for k, c in enumerate(robot.model.coordinates):
             if k in followed:
+                if k in endless and _bottomless(robot, q, k):
+                    return -math.inf
                 q[:, k] = _scanned(robot, q, k)
                 continue
             P0, P1, P2 = (robot.potential_energy(_with(q, k, x)) for x in (0.0, np.pi / 2, np.pi))
@@ -144,15 +146,35 @@ def _scanned(robot: Robot, q: Array, k: int) -> Array:
     return np.asarray(places[np.arange(len(q)), best])
 
 
+def _bottomless(robot: Robot, q: Array, k: int) -> bool:
+    """Whether P goes on falling far out along a coordinate with which something slides without end."""
+    c = robot.model.coordinates[k]
+    ways = [sign for sign, end in ((-1.0, c.lower), (1.0, c.upper)) if not math.isfinite(end)]
+    weight = sum(body.inertia.m for body in robot.model.bodies) * float(np.linalg.norm(robot.model.gravity))
+    start, falls = float(robot.potential_energy(q).max()), []
+    for far in OUT:
+        places = [sign * (far / reach(robot, k) + turn) for sign in ways for turn in TURNS]
+        falls.append(start - min(float(robot.potential_energy(_with(q, k, x)).min()) for x in places))
+    return falls[1] > max(10 * falls[0], 1e-9 * weight * OUT[1])
+
+
 def least_potential(robot: Robot) -> float:
-    """What P is never below [J], by lengths: no joint is further than half a turn, or its whole way, from where P was
-    looked at, and |∂P/∂q_i| has a bound."""
+    """What P is never below [J], by lengths: no joint, also of those that follow others, is further than half a turn,
+    or its whole way, from where P was looked at, and |∂P/∂x_i| of each has a bound."""
     q = robot.random_configuration(seed=0)
-    lower, upper = robot.limits.lower, robot.limits.upper
-    turning = np.array([c.kind == "revolute" for c in robot.model.coordinates])
-    far = np.where(turning, np.pi, np.maximum(upper - q, q - lower))
-    steep = bounds(robot).gravity
-    return float(robot.potential_energy(q) - sum(g * x for g, x in zip(steep, far, strict=True) if g > 0))
+    thin = lean(robot.model)
+    weight = lengths.ROUNDING * float(np.linalg.norm(thin.gravity))
+    falls = 0.0
+    for body, steep in zip(thin.bodies, lengths.first_order(thin), strict=True):
+        if steep > 0 and body.multiplier:
+            falls += weight * float(steep) * (math.pi if body.kind == "revolute" else _way(robot, body, q))
+    return float(robot.potential_energy(q)) - falls
+
+
+def _way(robot: Robot, body: Body, q: Array) -> float:
+    """How far a slide is from its further end."""
+    c = robot.model.coordinates[body.coordinate]
+    return abs(body.multiplier) * max(c.upper - float(q[body.coordinate]), float(q[body.coordinate]) - c.lower)
 
 
 def _with(q: Array, k: int, x: float) -> Array:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.algorithms.resistance import unresisted
-from dalembert.control.bounds import bounds
+from dalembert.bounds import lengths
+from dalembert.model.model import Body, Model
 from dalembert.properties.case import Case, case_of, found, largest, silent
 from dalembert.properties.property import FAILS, HOLDS, PROVED, Property
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
 FAR = (1.0, 10.0, 100.0)  # [m] how far out sliding joints are looked at
+BEYOND = (1e2, 1e4)  # [m] and how far to see whether M goes on growing
+PLACES = 16  # where that is looked at
+ROUNDED = 1e-6  # of an entry: (10 km)² is known to 1e-8 m²
 
 
 def mass_matrix_symmetric(system: Any, **options: Any) -> Property:
@@ -119,7 +124,8 @@ def kinetic_energy(system: Any, **options: Any) -> Property:
 
 
 def mass_matrix_bounded(system: Any, **options: Any) -> Property:
-    """Eigenvalues of M from below and above; without an upper bound where a sliding joint enters M and has no end."""
+    """Eigenvalues of M from below and above; without an upper bound where what slides without end enters M, be it a
+    coordinate's own joint or one that follows it. Proved where the bound by lengths is finite, and only there."""
     case = case_of(system, **options)
     values = np.linalg.eigvalsh((case.M + np.swapaxes(case.M, 1, 2)) / 2)
     numbers = {"smallest eigenvalue met": float(values.min()), "largest eigenvalue met": float(values.max())}
@@ -130,33 +136,85 @@ def mass_matrix_bounded(system: Any, **options: Any) -> Property:
     shown = f"measured at {len(values)} states"
     if robot is None:
         return found("bounded mass matrix", HOLDS, shown, numbers, "as far as the states drawn go")
-    slides = _endless(robot, np.abs(case.dM).max(axis=(0, 1, 2)))
-    if not slides:
-        B = bounds(robot)
-        numbers["λ_max at most (by lengths)"] = B.mass_norm
-        numbers["λ_min at least (by rotors)"] = B.rotor
-        note = "no sliding joint without limits enters M: the bounds are constants; certified ones: robot.bounds()"
-        inside = float(values.max()) <= B.mass_norm * (1 + 1e-12) and float(values.min()) >= B.rotor - 1e-12
-        shown = f"proved from above by the lengths between joints; {shown}"
-        return found("bounded mass matrix", PROVED if inside else FAILS, shown, numbers, note)
-    numbers |= _growth(robot, slides)
-    names = ", ".join(robot.joint_names[k] for k in slides)
-    note = f"no upper bound: {names} slides without end, and M grows with it; within limits it has one"
-    return found("bounded mass matrix", HOLDS, f"{shown}, and far out along {names}", numbers, note)
+    endless = endless_slides(robot)
+    idle = _without_effect(case, endless)
+    slides = [k for k in endless if k not in idle and _grows(case, robot, k)]
+    if slides:
+        numbers |= _growth(robot, slides)
+        names = sliding_names(robot, slides)
+        note = f"no upper bound: {names} slides without end, and M grows with it; within limits it has one"
+        return found("bounded mass matrix", HOLDS, f"{shown}, and far out along {names}", numbers, note)
+    model = _held(robot.model, idle)
+    most, least = lengths.spectral(lengths.mass(model)), lengths.least_rotor(model)
+    numbers["λ_max at most (by lengths)"] = most
+    numbers["λ_min at least (by rotors)"] = least
+    inside = float(values.max()) <= most * (1 + 1e-12) and float(values.min()) >= least - 1e-12 * abs(values).max()
+    if not inside:
+        return found("bounded mass matrix", FAILS, shown, numbers, "an eigenvalue was met beyond the bounds by lengths")
+    if not np.isfinite(most):
+        why = f"{sliding_names(robot, endless)} slides without end, and M did not grow with it up to {BEYOND[1]:g} m"
+        note = f"no upper bound is known: {why if endless else 'the sum of its lengths is not finite'}"
+        return found("bounded mass matrix", HOLDS, shown, numbers, note)
+    note = "no sliding joint without limits enters M: the bounds are constants; certified ones: robot.bounds()"
+    shown = f"proved from above by the lengths between joints; {shown}"
+    return found("bounded mass matrix", PROVED, shown, numbers, note)
 
 
-def _endless(robot: Robot, slope: Array) -> list[int]:
-    """Sliding joints without limits on which something depends."""
+def endless_slides(robot: Robot) -> list[int]:
+    """Coordinates without limits with which something slides: their own joint, or one that follows it."""
     ends = robot.limits
     return [
         k
-        for k, c in enumerate(robot.model.coordinates)
-        if c.kind == "prismatic" and slope[k] > 1e-9 and not (np.isfinite(ends.lower[k]) and np.isfinite(ends.upper[k]))
+        for k in range(robot.n)
+        if not (np.isfinite(ends.lower[k]) and np.isfinite(ends.upper[k])) and reach(robot, k) > 0
     ]
+
+
+def sliding_names(robot: Robot, coordinates: list[int]) -> str:
+    """The joints that slide with these coordinates."""
+    return ", ".join(b.joint for k in coordinates for b in _sliding(robot, k))
+
+
+def _sliding(robot: Robot, k: int) -> list[Body]:
+    return [b for b in robot.model.bodies if b.coordinate == k and b.kind == "prismatic" and b.multiplier]
+
+
+def reach(robot: Robot, k: int) -> float:
+    """How far the furthest slides when a coordinate goes by one."""
+    return max((abs(b.multiplier) for b in _sliding(robot, k)), default=0.0)
+
+
+def _without_effect(case: Case, endless: list[int]) -> set[int]:
+    """Those of them that do not occur in M's polynomials."""
+    p = case.identities
+    return set() if p is None else set(endless) - p.depends_on(*(x for row in p.equations.M for x in row))
+
+
+def _held(model: Model, idle: set[int]) -> Model:
+    """The same M: what does not enter it stays where it is."""
+    kept = tuple(
+        replace(c, lower=0.0, upper=0.0) if k in idle else c for k, c in enumerate(model.coordinates)
+    )
+    return replace(model, coordinates=kept)
+
+
+def _grows(case: Case, robot: Robot, k: int) -> bool:
+    """Whether M goes on changing far out along a coordinate, each entry as part of √(M_ii M_jj): what only turns with
+    it changes no more at ten kilometres than at a hundred metres."""
+    d = np.sqrt(np.abs(np.einsum("bii->bi", case.M)).max(0))
+    scale = np.outer(d, d)
+    q = case.q[:PLACES].copy()
+    changes = []
+    for far in BEYOND:
+        q[:, k] = far / reach(robot, k)
+        change = np.abs(robot.mass_matrix(q) - case.M[:PLACES]).max(0)
+        changes.append(float((change[scale > 0] / scale[scale > 0]).max(initial=0.0)))
+    return changes[1] > max(4 * changes[0], ROUNDED)
 
 
 def _growth(robot: Robot, slides: list[int]) -> dict[str, float]:
     q = np.zeros((len(FAR), robot.n))
-    q[:, slides] = np.array(FAR)[:, None]
+    for k in slides:
+        q[:, k] = np.array(FAR) / reach(robot, k)
     sizes = np.linalg.eigvalsh(robot.mass_matrix(q))[:, -1]
     return {f"λ_max at {far:g} m": float(x) for far, x in zip(FAR, sizes, strict=True)}

@@ -123,6 +123,17 @@ class Mechanism:
             return self.of(self.partials, (self.n, self.n, self.n), q)
         return self.slope(self.M, q)
 
+    def dP(self, q: Array) -> Array:
+        """∂P/∂q, (N, n), of what is stored at rest, P − K(q, 0): from the energy itself, never from g."""
+        if self.robot is not None:
+            return np.asarray(self.robot.kernel("potential_energy").derivative("q")(q)).reshape(len(q), self.n)
+        return self.slope(lambda x: self.P(x) - self.K0(x), q)
+
+    @property
+    def slope_bound(self) -> float:
+        """The relative violation that still counts as rounding where `dP` is compared."""
+        return self.bound if self.robot is not None else max(self.bound, DIFFERENCED)
+
     def slope(self, function: Of1, q: Array) -> Array:
         """∂f/∂q by central differences, the coordinate last."""
         steps = STEP * np.eye(self.n)

@@ -142,14 +142,17 @@ def power_balance(system: Any, **options: Any) -> Property:
     m = case.mechanism
     M, qd, qdd = case.M, case.qd, case.qdd
     rate = np.einsum("bi,bij,bj->b", qd, M, qdd) + 0.5 * np.einsum("bi,bij,bj->b", qd, case.M_dot, qd)
-    rate = rate + np.einsum("bi,bi->b", case.g, qd)
+    rate = rate + np.einsum("bi,bi->b", case.dP, qd)
     supplied = np.einsum("bi,bi->b", qd, case.tau)
-    size = np.einsum("bi,bi->b", np.abs(qd), np.abs(case.tau))
-    note = "" if m.potential_energy is not None else "without a potential energy: q̇ᵀg is taken as its rate"
+    size = np.einsum("bi,bi->b", np.abs(qd), np.abs(case.tau) + np.abs(case.dP))
     return case.finding(
         "power balance", case.relative(rate - supplied, size), lambda p: p.power() and p.gradient(),
-        {"largest |Ḣ| met [W]": float(np.abs(rate).max())}, None, note,
+        {"largest |Ḣ| met [W]": float(np.abs(rate).max())}, None, _rate_of_potential(m), bound=m.slope_bound,
     )  # fmt: skip
+
+
+def _rate_of_potential(m: Mechanism) -> str:
+    return "" if m.potential_energy is not None else "without a potential energy: q̇ᵀg is taken as its rate"
 
 
 def passivity(system: Any, run: Any = None, **options: Any) -> Property:
@@ -264,8 +267,8 @@ def l2_gain(system: Any, damping: float = 1.0, **options: Any) -> Property:
 
 
 def feedback(system: Any, kp: ArrayLike = 50.0, kd: ArrayLike = 5.0, **options: Any) -> Property:
-    """V̇ of the loop of two passive systems, the mechanism and a PD law: by the chain rule, with q̈ from the dynamics,
-    against −q̇ᵀK_d q̇."""
+    """V̇ of the loop of two passive systems, the mechanism and a PD law: by the slopes of M and P, with q̈ from the
+    dynamics, against −q̇ᵀK_d q̇."""
     case = case_of(system, **options)
     m = case.mechanism
     Kp, Kd = (_gain(name, K, m.n) for name, K in (("kp", kp), ("kd", kd)))
@@ -278,15 +281,15 @@ def feedback(system: Any, kp: ArrayLike = 50.0, kd: ArrayLike = 5.0, **options: 
     qdd = np.linalg.solve(case.M, (tau - bias)[..., None])[..., 0]
     v = case.qd
     rate = np.einsum("bi,bij,bj->b", v, case.M, qdd) + 0.5 * np.einsum("bi,bij,bj->b", v, case.M_dot, v)
-    rate = rate + np.einsum("bi,bi->b", case.g, case.qd) - np.einsum("bi,bi->b", error @ Kp, case.qd)
+    rate = rate + np.einsum("bi,bi->b", case.dP - error @ Kp, v)
     wanted = -np.einsum("bi,ij,bj->b", case.qd, Kd, case.qd)
-    size = np.einsum("bi,bi->b", np.abs(case.qd), np.abs(tau) + np.abs(bias))
+    size = np.einsum("bi,bi->b", np.abs(case.qd), np.abs(tau) + np.abs(bias) + np.abs(case.dP))
     damped = bool((np.linalg.eigvalsh(Kd) >= 0).all() and (np.linalg.eigvalsh(Kp) >= 0).all())
-    note = "" if damped else "K_p or K_d is not positive: the law itself is not passive, and V may grow"
+    note = _rate_of_potential(m) if damped else "K_p or K_d is not positive: the law itself is not passive, V may grow"
     numbers = {"largest V̇ met [W]": float(rate.max()), "least V̇ met [W]": float(rate.min())}
     return case.finding(
         "feedback of passive systems", case.relative(rate - wanted, size), lambda p: p.power() and p.gradient(),
-        numbers, None, note, holds=damped, how="proved by Ḣ = q̇ᵀτ as an identity",
+        numbers, None, note, holds=damped, how="proved by Ḣ = q̇ᵀτ as an identity", bound=m.slope_bound,
     )  # fmt: skip
 
 

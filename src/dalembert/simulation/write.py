@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,17 @@ def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Array]) -> Non
     whole_table(path, columns, (row for piece in pieces for row in piece))
 
 
-def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, Array]) -> None:
+def arrow() -> Any:
+    """pyarrow with its Parquet files, or what would add it."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("pyarrow is not installed: pip install 'dalembert[parquet]', or use to_csv") from None
+    return pyarrow
+
+
+def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, Array]) -> None:
+    pyarrow = arrow()
     table = pyarrow.table({name: np.ascontiguousarray(values) for name, values in columns.items()})
     whole(path, lambda file: pyarrow.parquet.write_table(table, file))

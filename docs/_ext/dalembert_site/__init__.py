@@ -1,0 +1,1 @@
+"""What the site needs besides Sphinx: formulas as MathML with links to their functions, and the reference."""

@@ -1,0 +1,116 @@
+"""dalembert compare: several controllers on one task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dalembert.cli import output
+from dalembert.cli.controllers import CONTROLLERS, bandwidth_options, goal_of, made, within
+from dalembert.cli.progress import waiting
+
+if TYPE_CHECKING:
+    from dalembert.control import Comparison, Scenario
+
+USUAL = "pd-gravity,feedforward-pd,computed-torque"
+SCENARIOS = ("exact", "wrong-start", "payload", "masses", "friction", "noise")
+
+
+@click.command(name="compare")
+@output.robot_argument
+@click.option("--controllers", default=USUAL, show_default=True, metavar="A,B,…",
+              help=f"Of {', '.join(CONTROLLERS)}; all of them with 'all'.")  # fmt: skip
+@bandwidth_options
+@output.vector_option("q0", "Where the motion begins [rad, m], 30deg for degrees; home, or mid-range, if not given.")
+@output.vector_option("to", "Where it goes, along the least jerk; half a radian on if not given.")
+@click.option("--move", type=output.Number(0.01), default=2.0, show_default=True, help="Seconds for the way there.")
+@click.option("--rest", type=output.Number(0), default=1.0, show_default=True, help="Seconds at rest after it.")
+@click.option("--scenarios", default=",".join(SCENARIOS), metavar="A,B,…",
+              help=f"What the controllers are not told, of {', '.join(SCENARIOS)}; all if not given.")  # fmt: skip
+@click.option("--payload", type=output.Number(0), default=1.0, show_default=True, help="Mass at the tip [kg].")
+@click.option("--mass-error", type=output.Number(-0.9, 10), default=0.1, show_default=True, help="Of every inertia.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the noise.")
+@output.plot_option("Draw the errors over time")
+@output.tip_option
+@output.json_option
+def command(
+    robot: str,
+    controllers: str,
+    omega: float,
+    zeta: float,
+    q0: str | None,
+    to: str | None,
+    move: float,
+    rest: float,
+    scenarios: str,
+    payload: float,
+    mass_error: float,
+    seed: int,
+    plot: str | None,
+    tip: str | None,
+    as_json: bool,
+) -> None:
+    """Run controllers on the same motion, with what they were not told, and measure errors and torques.
+
+    The verdicts: settled, bounded (an error remains), drifting, diverged.
+
+    \b
+    Examples: dalembert compare planar-2r
+              dalembert compare panda --controllers pd,pd-gravity,computed-torque --payload 2 --plot errors.svg
+    """
+    from dalembert.control import compare
+    from dalembert.trajectories import minimum_jerk
+
+    names = list(CONTROLLERS) if controllers == "all" else output.names_of("controller", controllers, CONTROLLERS)
+    wanted = output.names_of("scenario", scenarios, SCENARIOS)
+    arm = output.load(robot, tip)
+    output.tip_of(arm)  # where the payload is
+    start = output.numbers("q0", q0, arm.n) or output.start_of(arm)
+    given = output.numbers("to", to, arm.n)
+    goal = goal_of(arm, start) if given is None else within(arm, "to", given)
+    with waiting("making the controllers"):
+        each = {name: made(name, arm, omega, zeta) for name in names}
+    with waiting(f"running {len(names)} controllers in {len(wanted)} scenarios"):
+        found = compare(
+            each,
+            arm,
+            minimum_jerk(start, goal, move) if goal != start else start,
+            round(move + rest, 3),
+            scenarios=_scenarios(wanted, payload, mass_error),
+            seed=seed,
+        )
+    if plot is not None:
+        found.plot(plot)
+    if as_json:
+        task = {"start": start, "goal": goal, "move": move, "rest": rest, "omega": omega, "zeta": zeta}
+        output.print_json({"robot": arm.name, **task, "rows": found.rows(), "plot": plot})
+        return
+    _show(found)
+    if plot is not None:
+        click.echo(f"written to {plot}")
+
+
+def _scenarios(names: list[str], payload: float, mass_error: float) -> dict[str, Scenario]:
+    from dalembert.control import Scenario
+    from dalembert.control.scenarios import DEFAULTS
+
+    changed = {"payload": Scenario(payload=payload), "masses": Scenario(mass_error=mass_error)}
+    words = {"payload": f"payload {payload:g} kg", "masses": f"masses {100 * mass_error:+g} %"}
+    return {
+        words.get(name, name): changed[name] if name in changed else DEFAULTS[name.replace("-", " ")] for name in names
+    }
+
+
+def _show(found: Comparison) -> None:
+    columns = ("scenario", "controller", "RMS error", "max error", "RMS torque", "peak torque", "energy [J]", "")
+    rows: list[tuple[Any, ...]] = []
+    for row in found.rows():
+        scenario, *rest = row.values()
+        rows.append((scenario if not rows or rest[0] == found.controllers[0] else "", *rest))
+    output.print_table(f"{found.robot}: errors [rad, m] and torques [N m, N]", columns, _rounded(rows))
+    click.echo(found.argument())
+
+
+def _rounded(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return [tuple(float(f"{x:.3g}") if isinstance(x, float) else x for x in row) for row in rows]

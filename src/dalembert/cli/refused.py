@@ -1,0 +1,81 @@
+"""What stops a command, in one line on standard error and an exit code; never as a traceback."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Any, TextIO
+
+import click
+
+from dalembert.errors import DalembertError
+
+INTERRUPTED, UNREAD = 130, 141  # what shells report of programs that SIGINT and SIGPIPE ended
+
+
+class Interrupted(click.ClickException):
+    """Ctrl-C."""
+
+    exit_code = INTERRUPTED
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(self.format_message(), file=file, err=True)
+
+
+@contextmanager
+def in_a_line() -> Iterator[None]:
+    """What the user, the disk or the memory did, as click reports it."""
+    try:
+        yield
+    except DalembertError as error:
+        raise click.ClickException(str(error)) from None
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted") from None
+    except BrokenPipeError:
+        _silence()
+        raise click.exceptions.Exit(UNREAD) from None
+    except OSError as error:
+        if error.filename is None:  # what cannot be printed now cannot be printed at the end either
+            _silence()
+        raise click.ClickException(_sentence(error)) from None
+    except MemoryError as error:
+        detail = f": {error}" if str(error) else ""
+        raise click.ClickException(f"there is not enough memory for this{detail}") from None
+
+
+def _sentence(error: OSError) -> str:
+    what = error.strerror or str(error) or type(error).__name__
+    return f"{error.filename}: {what}" if error.filename is not None else f"the output cannot be written: {what}"
+
+
+def _silence() -> None:
+    """Nothing more goes to standard output, not even what Python still holds of it."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def print_anything() -> None:
+    """A terminal that knows no Greek shows question marks instead of failing; what is closed takes what it is given."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - for as long as the program runs
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def warn(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning as a line for users: the place in the source says nothing to them."""
+    click.echo(f"warning: {message}", err=True)

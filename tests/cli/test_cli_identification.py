@@ -1,0 +1,53 @@
+"""dalembert excite and identify: from a motion to the parameters of an arm that followed it."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from invoking import data, run
+
+import dalembert as dl
+
+SEARCH = ("--seconds", "20", "--starts", "1", "--velocity", "3", "--acceleration", "10", "--harmonics", "3")
+
+
+@pytest.fixture(scope="module")
+def motion(tmp_path_factory):
+    """(the motion's file, what the command said of it)."""
+    file = tmp_path_factory.mktemp("motion") / "motion.csv"
+    return file, data("excite", "planar-2r", *SEARCH, "-o", file, "--rate", "50")
+
+
+def test_excite(motion):
+    file, got = motion
+    assert got["feasible"] and got["files"] == [str(file)] and got["period"] == 10.0
+    assert 1 <= got["condition"] <= got["random_condition"]
+    assert max(got["used"]["velocity"]) <= 0.95 + 1e-9 and len(got["base_parameters"]) == 13
+    with open(file, newline="") as table:
+        head, *rows = list(csv.reader(table))
+    assert head[:3] == ["t", "q_joint1", "q_joint2"] and len(rows) == 501
+    x = np.array(rows, float)
+    assert np.abs(x[:, 3:5]).max() <= 3 * 0.95 + 1e-9  # the speeds, within what was allowed
+
+
+def test_excite_for_people(tmp_path):
+    picture = tmp_path / "motion.svg"
+    out = run("excite", "planar-1r", "--starts", "1", "--velocity", "2", "--no-friction", "--plot", picture).output
+    assert "all limits hold at" in out and "condition number" in out and "joint1" in out and "–" in out
+    assert b"<svg" in picture.read_bytes()
+
+
+def test_identify_what_was_excited(motion, tmp_path):
+    """The torques of the file are the model's own, so its parameters come back."""
+    file, _ = motion
+    out, report = tmp_path / "found.toml", tmp_path / "report.html"
+    where = ("identify", "planar-2r", file, "--physical", "none", "--no-rotor")
+    got = data(*where, "--out", out, "--report", report)
+    assert got["files"] == [str(out), str(report)] and "<html" in report.read_text()
+    arm, found = dl.load("planar-2r"), dl.load(out)
+    q = np.random.default_rng(0).uniform(-1, 1, (5, 2))
+    assert np.allclose(found.gravity_torque(q), arm.gravity_torque(q), atol=0.05 * np.abs(arm.gravity_torque(q)).max())
+    text = run(*where).output
+    assert "joint1" in text and "written to" not in text
