@@ -126,13 +126,17 @@ def test_a_name_that_is_not_there_is_noticed():
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def blocks(page: Path) -> list[tuple[int, str]]:
-    """(line, source) of the Python blocks of a page that run; `python no-run` marks one that does not."""
+def blocks(page: Path) -> list[tuple[int, str, str | None]]:
+    """(line, source, what it prints) of the Python blocks of a page that run; `python no-run` marks one that does not.
+    What a block prints is compared where the page shows it, in a block `text output` after it."""
     text = page.read_text(encoding="utf-8")
-    found = []
+    found: list[tuple[int, str, str | None]] = []
     for match in FENCE.finditer(text):
         if match[1].strip() == "python":
-            found.append((text.count("\n", 0, match.start()) + 1, match[2]))
+            found.append((text.count("\n", 0, match.start()) + 1, match[2], None))
+        elif match[1].strip() == "text output":
+            assert found[-1][2] is None, f"two outputs of one block in {page}"
+            found[-1] = (*found[-1][:2], match[2])
         else:
             # {formula}, {toctree} and their like are the site's (tests/test_site.py)
             known = ("", "sh", "toml", "text", "python no-run", "console", "xml")
@@ -149,10 +153,23 @@ def test_every_example_runs(page, tmp_path, monkeypatch):
     """One namespace for a page's blocks, in order, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "__main__"}
-    for line, source in blocks(page):
+    for line, source, shown in blocks(page):
         code = compile("\n" * line + source, str(page), "exec")  # a traceback shows the page's line
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
             exec(code, namespace)
+        if shown is not None:
+            assert printed(said.getvalue(), shown), f"{name_of(page)}:{line} prints\n{said.getvalue()}"
+
+
+def printed(said: str, shown: str) -> bool:
+    """Whether this is what a page shows; `…` stands for anything, blank space for any blank space."""
+    pattern = r"\s+".join(re.escape(word).replace("…", ".*?") for word in shown.split())
+    return re.fullmatch(pattern, " ".join(said.split()), re.DOTALL) is not None
+
+
+def test_another_output_is_noticed():
+    assert printed("a = 1\n\nb  = 2.34e-16\n", "a = 1\nb = …\n") and not printed("a = 1, b = 2", "a = 1")
+    assert not printed("M11 = a", "M12 = a")
 
 
 def test_pages_with_examples_are_found():

@@ -459,8 +459,15 @@ def test_a_followers_limits_bound_its_master():
     assert (tight.lower[0], tight.upper[0]) == (-0.75, 0.25)
     reversed_ = robot(-2.0, dl.Limit(-1.0, 1.0))
     assert (reversed_.lower[0], reversed_.upper[0]) == (-0.25, 0.75)
-    contradictory = robot(1.0, dl.Limit(10.0, 11.0))
-    assert (contradictory.lower[0], contradictory.upper[0]) == (-3.0, 3.0)
+    ranges = {
+        "-2.5 … 3.5 and is limited to 10 … 11": (1.0, 10.0, 11.0),
+        "to 3.5 … 9": (1.0, 3.5, 9.0),
+        "to 1 … 1": (1.0, 1.0, 1.0),
+    }
+    for text, (multiplier, lower, upper) in ranges.items():  # nothing in common, or one position: said, and left out
+        with pytest.warns(dl.ModelWarning, match=rf"joint 'f' follows 'm' within .*{text}, which leaves no range"):
+            contradictory = robot(multiplier, dl.Limit(lower, upper))
+        assert (contradictory.lower[0], contradictory.upper[0]) == (-3.0, 3.0)
 
 
 def test_a_kernel_is_interpreted_for_one_state(arm, states):

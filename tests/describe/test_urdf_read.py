@@ -509,7 +509,10 @@ def test_real_file(path: Path) -> None:
 def test_warnings_of_real_files_name_the_link() -> None:
     (pr2,) = (path for path in FILES if path.name == "pr2.urdf")
     warnings = read_urdf(pr2.read_bytes(), file="pr2.urdf").warnings
-    assert [w.split(" (principal")[0] for w in warnings] == [
+    follows = "'{0}_gripper_r_parallel_root_joint' follows '{0}_gripper_l_finger_joint' within -0.548 … 0"
+    assert [w.split(" (principal")[0].split(" and is")[0] for w in warnings] == [
         "pr2.urdf:781:3: the inertia of link 'sensor_mount_link' violates the triangle inequality",
         "pr2.urdf:872:3: the inertia of link 'double_stereo_link' violates the triangle inequality",
+        "pr2.urdf:2708:3: joint " + follows.format("l"),  # a multiplier of −1, and limits of 0 … 0.548
+        "pr2.urdf:1844:3: joint " + follows.format("r"),
     ]

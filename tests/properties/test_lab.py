@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from two_points import L1, L2, M1, M2, G, gravity, mass_matrix, own, potential, standard, two_points
+from two_points import L1, L2, M1, M2, G, ball, follower, gravity, mass_matrix, own, potential, standard, two_points
 
 import dalembert as dl
 from dalembert import properties as lab
@@ -138,7 +138,7 @@ def test_bounds_of_revolute_and_of_sliding_joints():
     most = (M1 + M2) * L1**2 + 2 * M2 * L2**2 + 3 * M2 * L1 * L2
     assert 0.95 * most < revolute.numbers["‖M‖₁ to"] <= most
     free = dl.Robot.from_dh(
-        [dl.DHRow(alpha=np.pi / 2, inertial=_ball()), dl.DHRow(kind="prismatic", inertial=_ball())], name="free"
+        [dl.DHRow(alpha=np.pi / 2, inertial=ball()), dl.DHRow(kind="prismatic", inertial=ball())], name="free"
     )
     sliding = lab.mass_matrix_bounded(free, states=20)
     assert "no upper bound" in sliding.note
@@ -148,40 +148,28 @@ def test_bounds_of_revolute_and_of_sliding_joints():
     assert constant.numbers["‖M‖₂ from"] == constant.numbers["‖M‖₂ to"]
 
 
-def _ball(mass=1.0):
-    return dl.Inertial(mass, (0.1 * mass, 0, 0, 0.1 * mass, 0, 0.1 * mass), dl.Origin((0.1, 0.0, 0.2)))
-
-
-def _follower(axis, gravity=(0.0, 0.0, -9.81)):
-    """A joint that turns without end, and on its link a slide that follows it."""
-    links = (dl.Link("base"), dl.Link("arm", _ball()), dl.Link("slider", _ball()))
-    joints = (
-        dl.Joint("turn", "continuous", "base", "arm", axis=(0.0, 0.0, 1.0)),
-        dl.Joint("slide", "prismatic", "arm", "slider", axis=axis, mimic=dl.Mimic("turn", 0.1, 0.0)),
-    )
-    return dl.Robot(dl.Description("screw", links, joints, gravity=gravity))
-
-
 def test_no_bound_is_proved_that_is_not_finite():
     """What slides may follow what turns; and what is small may grow all the same."""
-    growing = lab.mass_matrix_bounded(_follower((1.0, 0.0, 0.0)), states=20)
+    growing = lab.mass_matrix_bounded(follower("prismatic", (1.0, 0.0, 0.0), 0.1), states=20)
     assert growing.verdict == HOLDS and "no upper bound: slide slides without end" in growing.note
     assert growing.numbers["λ_max at 100 m"] == pytest.approx(1e4, rel=0.1)  # 1 kg at 100 m
-    along = lab.mass_matrix_bounded(_follower((0.0, 0.0, 1.0)), states=20)  # it turns about the way it slides: constant
+    # It turns about the way it slides: M is constant, but neither lengths nor polynomials say so.
+    along = lab.mass_matrix_bounded(follower("prismatic", (0.0, 0.0, 1.0), 0.1), states=20)
     assert along.verdict == HOLDS and "is known" in along.note and "did not grow" in along.note
-    rows = [dl.DHRow(alpha=np.pi / 2, inertial=_ball(1e-10)), dl.DHRow(kind="prismatic", inertial=_ball(1e-10))]
+    rows = [dl.DHRow(alpha=np.pi / 2, inertial=ball(1e-10)), dl.DHRow(kind="prismatic", inertial=ball(1e-10))]
     micro = lab.mass_matrix_bounded(dl.Robot.from_dh(rows, name="micro"), states=20)
     assert micro.verdict == HOLDS and "no upper bound: joint2" in micro.note
     # A slide that M does not know, as its polynomials say: then the bound is that of the arm with the slide held.
-    rows = [dl.DHRow(inertial=_ball()), dl.DHRow(kind="prismatic", inertial=_ball())]
+    rows = [dl.DHRow(inertial=ball()), dl.DHRow(kind="prismatic", inertial=ball())]
     lift = lab.mass_matrix_bounded(dl.Robot.from_dh(rows, name="lift"), states=20)
-    assert lift.verdict == PROVED and lift.numbers["largest eigenvalue met"] <= lift.numbers["λ_max at most (by lengths)"] < 2
+    assert lift.verdict == PROVED
+    assert lift.numbers["largest eigenvalue met"] <= lift.numbers["λ_max at most (by lengths)"] < 2
 
 
 @pytest.mark.parametrize("name", ["planar-2r", "rp", "scara", "stanford", "panda", "cartesian-pp"])
 def test_what_is_proved_is_finite(name):
     found = lab.mass_matrix_bounded(dl.load(name), states=20)
-    assert (found.verdict == PROVED) is np.isfinite(found.numbers.get("λ_max at most (by lengths)", np.inf))
+    assert (found.verdict == PROVED) == np.isfinite(found.numbers.get("λ_max at most (by lengths)", np.inf))
 
 
 # ---------------------------------------------------------------------------------------------- what is broken
@@ -289,7 +277,7 @@ def test_what_signs_cannot_prove_is_not_proved():
 
 
 def test_joints_without_inertia_are_named():
-    massless = dl.Robot.from_dh([dl.DHRow(a=1.0, inertial=_ball()), dl.DHRow(a=1.0)], name="idle")
+    massless = dl.Robot.from_dh([dl.DHRow(a=1.0, inertial=ball()), dl.DHRow(a=1.0)], name="idle")
     report = lab.lab(massless, states=20)
     definite = report["positive definite mass matrix"]
     assert definite.verdict == FAILS and "nothing resists" in definite.note and massless.joint_names[1] in definite.note
@@ -317,7 +305,7 @@ def test_report():
 
 
 def _hanging_slide():
-    return dl.Robot.from_dh([dl.DHRow(kind="prismatic", inertial=_ball())], gravity=(0, 0, -9.81), name="slide")
+    return dl.Robot.from_dh([dl.DHRow(kind="prismatic", inertial=ball())], gravity=(0, 0, -9.81), name="slide")
 
 
 def test_symbols_are_said_to_be_missing():
@@ -325,7 +313,7 @@ def test_symbols_are_said_to_be_missing():
     assert "not in symbols" in lab.skew_symmetry(tree, states=5).note
     with pytest.raises(dl.InputError, match="fixed angles"):
         lab.skew_symmetry(tree, states=5, symbols=True)
-    long = dl.Robot.from_dh([dl.DHRow(a=0.1, inertial=_ball())] * 9)
+    long = dl.Robot.from_dh([dl.DHRow(a=0.1, inertial=ball())] * 9)
     assert "9 joints; symbols=True tries" in lab.skew_symmetry(long, states=5).note
     assert lab.skew_symmetry(dl.load("planar-2r"), states=5, symbols=False).verdict == HOLDS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from two_points import L1, L2, M1, M2, G, own, two_points
+from two_points import L1, L2, M1, M2, G, follower, own, two_points
 
 import dalembert as dl
 from dalembert import properties as lab
@@ -67,34 +67,20 @@ def test_mimics_and_endless_slides():
     assert np.isfinite(lab.lowest_potential(flat)) and lab.passivity(flat, states=5).verdict == "proved"
 
 
-def test_a_slide_that_follows_an_endless_turn_has_no_bottom():
-    links = (dl.Link("base"), dl.Link("arm", _ball()), dl.Link("slider", _ball()))
-    for axis, bottom in (((0.0, 0.0, 1.0), False), ((1.0, 0.0, 0.0), True)):
-        joints = (
-            dl.Joint("turn", "continuous", "base", "arm", axis=(0.0, 0.0, 1.0)),
-            dl.Joint("slide", "prismatic", "arm", "slider", axis=axis, mimic=dl.Mimic("turn", 0.1, 0.0)),
-        )
-        robot = dl.Robot(dl.Description("screw", links, joints, gravity=(0.0, 0.0, -9.81)))
-        assert np.isfinite(lab.lowest_potential(robot)) is np.bool_(bottom)
-        assert least_potential(robot) <= lab.lowest_potential(robot)
-        found = lab.passivity(robot, states=5)
-        assert found.ok and found.verdict != "proved" and ("without end" in found.note) is not bottom
+@pytest.mark.parametrize(("axis", "bottom"), [((0.0, 0.0, 1.0), False), ((1.0, 0.0, 0.0), True)])
+def test_a_slide_that_follows_an_endless_turn_has_no_bottom(axis, bottom):
+    robot = follower("prismatic", axis, 0.1)
+    assert bool(np.isfinite(lab.lowest_potential(robot))) is bottom
+    assert least_potential(robot) <= lab.lowest_potential(robot)
+    found = lab.passivity(robot, states=5)
+    assert found.ok and found.verdict != "proved" and ("without end" in found.note) is not bottom
 
 
-def test_no_place_is_lower_of_joints_that_follow_slower():
-    """At half the rate a turn of the master is half a turn of the follower: the lowest place is a turn away."""
-    links = (dl.Link("base"), dl.Link("a"), dl.Link("b", _ball()))
-    joints = (
-        dl.Joint("turn", "continuous", "base", "a", axis=(0.0, 0.0, 1.0)),
-        dl.Joint("half", "continuous", "a", "b", axis=(1.0, 0.0, 0.0), mimic=dl.Mimic("turn", 0.25, 0.0)),
-    )
-    robot = dl.Robot(dl.Description("slow", links, joints, gravity=(0.0, 0.0, -9.81)))
-    seen = robot.potential_energy(np.linspace(-30, 30, 4001)[:, None])
-    assert least_potential(robot) <= seen.min() and lab.lowest_potential(robot) <= seen.min() + 1e-2
-
-
-def _ball():
-    return dl.Inertial(1.0, (0.1, 0, 0, 0.1, 0, 0.1), dl.Origin((0.1, 0.0, 0.2)))
+def test_no_place_is_lower_where_joints_follow_slowly():
+    """A turn of the master is a quarter of a turn here: the lowest place is more than half a turn away."""
+    robot = follower("continuous", (1.0, 0.0, 0.0), 0.25)
+    seen = robot.potential_energy(np.linspace(-30, 30, 4001)[:, None]).min()
+    assert least_potential(robot) <= seen and lab.lowest_potential(robot) <= seen + 1e-2
 
 
 # ------------------------------------------------------------------------------------------------------ books

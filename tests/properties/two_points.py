@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import dalembert as dl
+from dalembert.describe.description import Description, Joint, Link, Mimic
 from dalembert.properties import Mechanism
 
 M1, M2, L1, L2, G = 2.0, 3.0, 0.5, 0.7, 9.81
@@ -58,3 +59,17 @@ def own(**changes):
         "potential_energy": potential, **changes,
     }  # fmt: skip
     return Mechanism("mine", 2, **given)
+
+
+def ball(mass=1.0):
+    return dl.Inertial(mass, (0.1 * mass, 0, 0, 0.1 * mass, 0, 0.1 * mass), dl.Origin((0.1, 0.0, 0.2)))
+
+
+def follower(kind, axis, multiplier):
+    """A joint that turns without end about the vertical, and on its link one that follows it."""
+    links = (Link("base"), Link("arm", ball()), Link("led", ball()))
+    joints = (
+        Joint("turn", "continuous", "base", "arm", axis=(0.0, 0.0, 1.0)),
+        Joint("slide", kind, "arm", "led", axis=axis, mimic=Mimic("turn", multiplier, 0.0)),
+    )
+    return dl.Robot(Description("screw", links, joints, gravity=(0.0, 0.0, -9.81)))

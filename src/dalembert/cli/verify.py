@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--states", type=click.IntRange(4, 100_000), default=200, show_default=True, help="How many states.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random states.")
 @click.option("--without", multiple=True, metavar="MEMBER", help="Leave out pinocchio, mujoco, …; may be repeated.")
-@click.option("-o", "--out", type=click.Path(dir_okay=False), help="Write the certificate as JSON.")
+@click.option("-o", "--out", type=output.NewFile(), metavar="FILE", help="Write the certificate as JSON.")
 @click.option("--all", "every", is_flag=True, help="List every comparison.")
 @output.tip_option
 @output.json_option

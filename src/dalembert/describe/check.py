@@ -26,6 +26,7 @@ from dalembert.describe.description import (
     Sphere,
 )
 from dalembert.describe.loops import checked_home, checked_loops
+from dalembert.describe.mimics import ranges
 from dalembert.describe.motionless import motionless
 from dalembert.describe.paths import escape
 from dalembert.describe.refuse import at, finite, finite_origin, refuse, show, unit_axis
@@ -51,7 +52,8 @@ def check(description: Description) -> Description:
     loops, home = checked_loops(description, warnings), checked_home(description, warnings)
     x, y, z = (float(g) for g in description.gravity)
     checked = replace(description, links=links, joints=joints, gravity=(x, y, z), loops=loops, home=home)
-    warnings += [*_locked(joints), *motionless(checked)]
+    clashes = ranges([joint for joint in joints if joint.kind != "fixed"])[1]
+    warnings += [*_locked(joints), *map(str, clashes), *motionless(checked)]
     fresh = [text for text in warnings if text not in description.warnings]
     return replace(checked, warnings=(*description.warnings, *fresh))
 

@@ -133,6 +133,10 @@ class _Builder:
         except expat.ExpatError as error:
             place = self._place(error.lineno, error.offset)
             reason = expat.ErrorString(error.code)
+            if data.find(b"<?xml") > 3 and self._root is None:  # 3: a byte order mark
+                raise DescriptionError(
+                    f"{place}: the XML is malformed ({reason}): something stands before <?xml; remove it"
+                ) from None
             raise DescriptionError(f"{place}: the XML is malformed ({reason}); correct it there") from None
         except (LookupError, ValueError) as error:  # an encoding that Python does not know or cannot use
             raise DescriptionError(f"{self._here()}: {error}; save the file as UTF-8") from None

@@ -19,7 +19,7 @@ from dalembert.describe.check import check as checked
 from dalembert.describe.description import Description, Place
 from dalembert.describe.urdf_read import read_urdf
 from dalembert.describe.urdf_write import write_urdf
-from dalembert.doctor import fit, inertials, joints, shapes, syntax, tree  # noqa: F401 - they fill the table
+from dalembert.doctor import fit, followers, inertials, joints, shapes, syntax, tree  # noqa: F401 - they fill the table
 from dalembert.doctor.case import Case, read_case, walk
 from dalembert.doctor.finding import RULES, SEVERITIES, Finding, Found, Severity, at_least, rule
 from dalembert.doctor.repair import Change, edited, in_words
@@ -217,6 +217,8 @@ def _source(model: Any, folders: tuple[Path, ...], xacro: Mapping[str, object] |
         got = type(model).__name__
         raise InputError(f"what is checked is a path, a bundled robot's name, a Robot or a Description, not {got}")
     name = os.fspath(model)
+    if not name.strip():
+        raise InputError(f"the name {name!r} of what is to be checked is empty; give a path or a bundled robot's name")
     path = Path(name)
     if path.is_dir():
         raise InputError(f"{name} is a folder; dalembert.doctor.check_all looks at all that is in it")
@@ -281,6 +283,11 @@ def _case(source: _Source) -> Case:
     except DescriptionError as error:
         return _unreadable(source.file, str(error), "D101")
     case = read_case(root, source.file)
+    blank = len(data) - len(data.lstrip())
+    if blank and data[blank:].startswith(b"<?xml"):
+        first = xml.Element("", {}, Place(source.file, 1, 1))
+        what = "blank lines stand" if b"\n" in data[:blank] else "a blank stands"
+        case.troubles.append(("D131", Found(first, "file", f"{what} before <?xml", "let the file begin with <?xml")))
     case.base_dir, case.package_dirs, case.meshes = source.base_dir, source.package_dirs, source.meshes
     if description is not None:
         _put_places(case, description)

@@ -10,7 +10,8 @@ from dalembert.doctor.case import Case, JointPart
 from dalembert.doctor.finding import Found, rule
 
 DEGREES = 15.0  # rad; no arm's limit is more than two turns, and few limits in degrees are less
-TURN = 7.0  # rad; a fixed angle of more than a turn was not meant in radians
+TURN = 6.29  # rad; a fixed angle of more than a turn, which is 6.2832, was not meant in radians
+QUICK, LIGHT = 60.0, 0.1  # rad/s, kg; legged robots reach 60 rad/s, and what is lighter may be a propeller
 MILLIMETRES = 20.0  # m; no slide is as long
 FAR = 100.0  # m
 STRONG = 1e5  # N m or N
@@ -19,6 +20,16 @@ FAST = 1e3  # rad/s or m/s
 
 def _moving(case: Case) -> Iterator[JointPart]:
     return (joint for joint in case.joints if joint.moves)
+
+
+def _written(joint: JointPart) -> list[float]:
+    return [joint.limit[name] for name in ("lower", "upper") if name in joint.limit]
+
+
+def in_another_unit(joint: JointPart) -> bool:
+    """Whether position limits look like degrees, or like millimetres."""
+    least, most = (MILLIMETRES, 1e6) if joint.kind == "prismatic" else (DEGREES, 1e5)
+    return any(least < abs(x) < most for x in _written(joint))
 
 
 @rule("D301", "error", "an axis without direction", "The joint moves about or along nothing.")
@@ -54,7 +65,8 @@ def axis_length(case: Case) -> Iterator[Found]:
 def default_axis(case: Case) -> Iterator[Found]:
     for joint in _moving(case):
         if joint.axis_at is None:
-            yield Found(joint.at, joint.who, f"{joint.who} has no <axis> and moves about x", "write the axis")
+            way = "slides along" if joint.kind == "prismatic" else "turns about"
+            yield Found(joint.at, joint.who, f"{joint.who} has no <axis> and {way} x", "write the axis")
 
 
 @rule(
@@ -100,7 +112,7 @@ def locked(case: Case) -> Iterator[Found]:
         ends, at = joint.ends, joint.limit_at
         if ends is not None and at is not None and joint.mimic_at is None and ends[0] == ends[1]:
             message = f"{joint.who} has equal limits, {ends[0]:g}, and cannot move within them"
-            yield Found(at, joint.who, message, "give limits, or make it continuous or fixed")
+            yield Found(at, joint.who, message, f"give limits, or make it {_or_continuous(joint)}fixed")
 
 
 @rule(
@@ -111,7 +123,27 @@ def no_limit(case: Case) -> Iterator[Found]:
     for joint in _moving(case):
         if joint.kind != "continuous" and joint.limit_at is None and "all" not in joint.unlimited:
             message = f"{joint.who} is {joint.kind} and has no <limit>"
-            yield Found(joint.at, joint.who, message, "add <limit lower upper effort velocity>, or make it continuous")
+            otherwise = "" if joint.kind == "prismatic" else ", or make it continuous"
+            yield Found(joint.at, joint.who, message, f"add <limit lower upper effort velocity>{otherwise}")
+
+
+def _or_continuous(joint: JointPart) -> str:
+    return "" if joint.kind == "prismatic" else "continuous or "
+
+
+@rule(
+    "D326", "warning", "only one of the two position limits",
+    "What is not written is 0, so that the joint moves to one side only.",
+)  # fmt: skip
+def half_limited(case: Case) -> Iterator[Found]:
+    for joint in _moving(case):
+        ends, at = joint.ends, joint.limit_at
+        if joint.kind != "revolute" or ends is None or at is None or ends[0] >= ends[1]:
+            continue
+        missing = [name for name in ("lower", "upper") if name not in at.attributes]
+        if missing:
+            message = f"{joint.who} has no {missing[0]} limit, and so goes from {ends[0]:g} to {ends[1]:g}"
+            yield Found(at, joint.who, message, f'write {missing[0]}, be it {missing[0]}="0"')
 
 
 @rule(
@@ -120,8 +152,8 @@ def no_limit(case: Case) -> Iterator[Found]:
 )  # fmt: skip
 def degrees(case: Case) -> Iterator[Found]:
     for joint in _moving(case):
-        ends = [joint.limit[name] for name in ("lower", "upper") if name in joint.limit]
-        if joint.kind == "revolute" and joint.limit_at is not None and any(DEGREES < abs(x) < 1e5 for x in ends):
+        ends = _written(joint)
+        if joint.kind == "revolute" and joint.limit_at is not None and in_another_unit(joint):
             radians = " … ".join(f"{math.radians(x):.6g}" for x in ends)
             message = f"{joint.who} has position limits {' … '.join(f'{x:g}' for x in ends)} rad"
             yield Found(joint.limit_at, joint.who, message, f"if they are degrees, write {radians}")
@@ -192,6 +224,34 @@ def huge_limit(case: Case) -> Iterator[Found]:
                 yield Found(joint.limit_at, joint.who, message, "write what the drive can do, or leave it out")
 
 
+@rule(
+    "D327", "note", "a velocity limit that looks like degrees per second",
+    "It is in rad/s: planners would drive the joint some fifty times too fast.",
+)  # fmt: skip
+def degrees_per_second(case: Case) -> Iterator[Found]:
+    for joint in _moving(case):
+        value, at = joint.limit.get("velocity", 0.0), joint.limit_at
+        if at is None or joint.kind != "revolute" or not QUICK < value <= FAST:
+            continue
+        if (mass := _carried(case, joint)) > LIGHT:
+            turns = value / (2 * math.pi)
+            message = f"{joint.who} may turn {mass:.3g} kg at {value:g} rad/s, {turns:.3g} turns a second"
+            yield Found(at, joint.who, message, f"if this is in degrees, write {math.radians(value):.6g}")
+
+
+def _carried(case: Case, joint: JointPart) -> float:
+    """The mass of the link that a joint moves and of what is fixed to it [kg]."""
+    masses = {k.name: k.inertial.mass for k in case.links if k.inertial is not None and k.inertial.mass is not None}
+    total, links, seen = 0.0, [joint.child], set()
+    while links:
+        name = links.pop()
+        if name is not None and name not in seen:
+            seen.add(name)
+            total += masses.get(name, 0.0)
+            links += [j.child for j in case.joints if j.kind == "fixed" and j.parent == name]
+    return total
+
+
 @rule("D316", "error", "negative damping or friction", "It would drive the joint and create energy from nothing.")
 def negative_friction(case: Case) -> Iterator[Found]:
     for joint in _moving(case):
@@ -207,8 +267,8 @@ def negative_friction(case: Case) -> Iterator[Found]:
 )  # fmt: skip
 def millimetres(case: Case) -> Iterator[Found]:
     for joint in _moving(case):
-        ends = [joint.limit[name] for name in ("lower", "upper") if name in joint.limit]
-        if joint.kind == "prismatic" and joint.limit_at is not None and any(MILLIMETRES < abs(x) < 1e6 for x in ends):
+        ends = _written(joint)
+        if joint.kind == "prismatic" and joint.limit_at is not None and in_another_unit(joint):
             message = f"{joint.who} slides {' … '.join(f'{x:g}' for x in ends)} m"
             yield Found(joint.limit_at, joint.who, message, "if these are millimetres, divide by 1000")
 
@@ -273,3 +333,23 @@ def soft_limits(case: Case) -> Iterator[Found]:
                 if joint.kind != "continuous" and hard in joint.limit and sign * (value - joint.limit[hard]) < -1e-9:
                     message = f"{soft} of {joint.who} is {value:g}, beyond its {hard} limit {joint.limit[hard]:g}"
                     yield Found(e, joint.who, message, "keep soft limits inside the hard ones")
+
+
+@rule(
+    "D325", "warning", "the lower soft limit is above the upper",
+    "The safety controller allows no position: it pushes the joint back and forth, or is switched off.",
+)  # fmt: skip
+def soft_limits_swapped(case: Case) -> Iterator[Found]:
+    for joint in _moving(case):
+        for e in joint.at.all("safety_controller"):
+            names = ("soft_lower_limit", "soft_upper_limit")
+            try:
+                lower, upper = (float(e.attributes.get(name, "0")) for name in names)
+            except ValueError:
+                continue
+            if lower > upper:
+                both = all(name in e.attributes for name in names)
+                swapped = {a: e.attributes.get(b) for a, b in zip(names, names[::-1], strict=True)}
+                fix = "swap them" if both else "write both; what is not written is 0"
+                message = f"the soft limits of {joint.who} go from {lower:g} to {upper:g}"
+                yield Found(e, joint.who, message, fix, case.set(e, **swapped) if both else ())

@@ -11,6 +11,7 @@ from dalembert.describe.check import sizes
 from dalembert.describe.description import Mesh
 from dalembert.describe.mesh import resolve
 from dalembert.describe.paths import escape, split
+from dalembert.describe.xml import Element
 from dalembert.doctor.case import Case, LinkPart, ShapePart
 from dalembert.doctor.extent import extent, together
 from dalembert.doctor.finding import Found, rule
@@ -229,3 +230,25 @@ def absolute_path(case: Case) -> Iterator[Found]:
             if scheme == "file" or (not scheme and (Path(rest).is_absolute() or rest[1:3] == ":\\")):
                 message = f"the mesh of {who} is at the absolute path {shape.geometry.filename!r}"
                 yield Found(shape.form_at, link.who, message, "write package://name/path, or a relative path")
+
+
+@rule(
+    "D416", "note", "a material that is not defined",
+    "Its name is all that is known of it: each viewer paints what bears it in a colour of its own.",
+)  # fmt: skip
+def undefined_material(case: Case) -> Iterator[Found]:
+    used: dict[str, list[Element]] = {}
+    defined = set()
+    for e in [case.root, *(s.at for link in case.links for s in link.shapes)]:
+        for material in e.all("material"):
+            name = material.attributes.get("name", "")
+            if material.children:
+                defined.add(name)
+            elif name and e is not case.root:
+                used.setdefault(name, []).append(material)
+    for name, places in used.items():
+        if name not in defined:
+            count = "a shape" if len(places) == 1 else f"{len(places)} shapes"
+            message = f"material {name!r} of {count} is defined nowhere"
+            fix = f'add <material name="{name}"><color rgba="…"/></material> to <robot>'
+            yield Found(places[0], f"material {name!r}", message, fix)

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterator
 
 from dalembert.describe.urdf_read import LOOP_TYPES
+from dalembert.describe.xml import Element
 from dalembert.doctor.case import GEOMETRIES, INERTIA, LIMITS, Case, walk
 from dalembert.doctor.finding import Found, rule
 
@@ -19,7 +20,7 @@ SCHEMA: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "inertia": (frozenset(INERTIA), _ANY),
     "origin": (frozenset({"xyz", "rpy"}), _ANY),
     "visual": (frozenset({"name"}), frozenset({"origin", "geometry", "material"})),
-    "collision": (frozenset({"name"}), frozenset({"origin", "geometry", "verbose"})),
+    "collision": (frozenset({"name"}), frozenset({"origin", "geometry", "verbose", "material"})),
     "geometry": (_ANY, frozenset(GEOMETRIES)),
     "box": (frozenset({"size"}), _ANY),
     "cylinder": (frozenset({"radius", "length"}), _ANY),
@@ -37,7 +38,14 @@ SCHEMA: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "limit": (frozenset(LIMITS), _ANY),
     "mimic": (frozenset({"joint", "multiplier", "offset"}), _ANY),
     "dynamics": (frozenset({"damping", "friction"}), _ANY),
+    "material": (frozenset({"name"}), frozenset({"color", "texture"})),
+    "color": (frozenset({"rgba"}), _ANY),
+    "texture": (frozenset({"filename"}), _ANY),
 }
+_HOMES: dict[str, list[str]] = {}  # of each element of a robot's parts: in which others it may stand
+for _tag, (_, _children) in SCHEMA.items():
+    for _child in _children - {"transmission", "gazebo", "verbose"}:
+        _HOMES.setdefault(_child, []).append(_tag)
 NEAR = 0.8  # of difflib's likeness, from which on a strange name is a slip of the pen
 
 
@@ -64,16 +72,43 @@ def xacro_left(case: Case) -> Iterator[Found]:
     "Readers skip elements they do not know without a word, so what stands in it is lost.",
 )  # fmt: skip
 def misspelt_element(case: Case) -> Iterator[Found]:
+    for e, child in _strangers(case):
+        meant = near(child.tag, SCHEMA[e.tag][1])
+        if meant is not None and child.tag not in _HOMES and child.tag != "loop_joint":
+            message = f"<{child.tag}> in <{e.tag}> is no element of URDF and is skipped"
+            yield Found(child, f"<{child.tag}>", message, f"write <{meant}>")
+
+
+def _strangers(case: Case) -> Iterator[tuple[Element, Element]]:
+    """(parent, child) of every child that its parent does not have by the standard, wherever the parent is URDF."""
     known = [case.root] if case.root.tag == "robot" else []
     for e in known:  # grows as it goes: only inside what is URDF
-        children = SCHEMA[e.tag][1]
         for child in e.children:
-            meant = near(child.tag, children)
-            if child.tag in children and child.tag in SCHEMA:
+            if child.tag not in SCHEMA[e.tag][1]:
+                yield e, child
+            elif child.tag in SCHEMA:
                 known.append(child)
-            elif meant is not None and child.tag != "loop_joint":
-                message = f"<{child.tag}> in <{e.tag}> is no element of URDF and is skipped"
-                yield Found(child, f"<{child.tag}>", message, f"write <{meant}>")
+
+
+@rule(
+    "D130", "warning", "an element at a place where it says nothing",
+    "Readers look for it elsewhere, and skip it here without a word: what stands in it is lost.",
+)  # fmt: skip
+def misplaced_element(case: Case) -> Iterator[Found]:
+    for e, child in _strangers(case):
+        if child.tag in _HOMES:
+            name = child.attributes.get("name")
+            who = f"<{child.tag}>" if name is None else f"{child.tag} {name!r}"
+            homes = " or ".join(f"<{tag}>" for tag in _HOMES[child.tag])
+            yield Found(child, who, f"<{child.tag}> stands in <{e.tag}>, where it is skipped", f"move it into {homes}")
+
+
+@rule(
+    "D131", "warning", "something before <?xml",
+    "By the standard of XML nothing may stand before it, not even a blank: other parsers refuse the file.",
+)  # fmt: skip
+def late_declaration(case: Case) -> Iterator[Found]:
+    return case.trouble("D131")
 
 
 @rule(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from dalembert.describe.chain import spatial_inertia
 from dalembert.describe.description import Description, Drive, Joint, Limit, Link, Origin
+from dalembert.describe.mimics import Ends, leader, ranges
 from dalembert.friction.laws import Friction, friction
 from dalembert.model.model import BASE, Body, Coordinate, Frame, Loop, Model
 from dalembert.spatial import Inertia, Pose
@@ -129,54 +130,27 @@ def _friction(drive: Drive) -> tuple[Friction, ...]:
 def _coordinates(
     joints: list[Joint],
 ) -> tuple[dict[str, dict[str, object]], tuple[Coordinate, ...]]:
-    """Independent joints become coordinates in tree order; a mimic joint points at its master's,
-    through a chain of mimics if need be."""
+    """Independent joints become coordinates in tree order; a mimic joint points at its master's, and keeps it within
+    limits of its own."""
     by_name = {joint.name: joint for joint in joints}
     masters = [joint for joint in joints if joint.mimic is None]
     index = {joint.name: k for k, joint in enumerate(masters)}
     of: dict[str, dict[str, object]] = {}
-    index_of: dict[str, int] = {}
-    scaling: dict[str, dict[str, float]] = {}
     for joint in joints:
-        multiplier, offset, master = 1.0, 0.0, joint
-        while master.mimic is not None:  # q = m (m' q' + o') + o
-            offset += multiplier * master.mimic.offset
-            multiplier *= master.mimic.multiplier
-            master = by_name[master.mimic.joint]
-        index_of[joint.name] = index[master.name]
-        scaling[joint.name] = {"multiplier": multiplier, "offset": offset}
-        of[joint.name] = {"coordinate": index[master.name], **scaling[joint.name]}
-    coordinates = [_coordinate(joint) for joint in masters]
-    for joint in joints:
-        if joint.mimic is not None:
-            k = index_of[joint.name]
-            coordinates[k] = _narrowed(coordinates[k], _coordinate(joint), **scaling[joint.name])
-    return of, tuple(coordinates)
+        master, multiplier, offset = leader(joint, by_name)
+        of[joint.name] = {"coordinate": index[master.name], "multiplier": multiplier, "offset": offset}
+    within, _ = ranges(joints)  # what contradicts itself was warned of when the description was checked
+    return of, tuple(_coordinate(joint, within[joint.name]) for joint in masters)
 
 
-def _narrowed(master: Coordinate, follower: Coordinate, multiplier: float, offset: float) -> Coordinate:
-    """The master's limits, within which a joint that follows it keeps its own; the master's alone where the two
-    contradict each other."""
-    if multiplier == 0:
-        return master
-    bounds = sorted((x - offset) / multiplier for x in (follower.lower, follower.upper))
-    lower, upper = max(master.lower, bounds[0]), min(master.upper, bounds[1])
-    return replace(master, lower=lower, upper=upper) if lower <= upper else master
-
-
-def _coordinate(joint: Joint) -> Coordinate:
+def _coordinate(joint: Joint, within: Ends) -> Coordinate:
     limit = joint.limit or Limit()
-
-    def bound(value: float | None, otherwise: float) -> float:
-        return otherwise if value is None else value
-
     return Coordinate(
         joint.name,
         "prismatic" if joint.kind == "prismatic" else "revolute",
-        bound(limit.lower, -math.inf),
-        bound(limit.upper, math.inf),
-        bound(limit.effort, math.inf),
-        bound(limit.velocity, math.inf),
+        *within,
+        math.inf if limit.effort is None else limit.effort,
+        math.inf if limit.velocity is None else limit.velocity,
     )
 
 

@@ -6,8 +6,9 @@ rounding. Where none does, what is known is said: in which terms the difference 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from dalembert.verification import hypotheses
 from dalembert.verification.four_by_four import Reference
 from dalembert.verification.hypotheses import HYPOTHESES, Hypothesis
-from dalembert.verification.mechanism import Array, Mechanism, angles, heavier
+from dalembert.verification.mechanism import Array, Mechanism, Three, angles, heavier
 from dalembert.verification.members import Values
 from dalembert.verification.quantities import QUANTITIES
 from dalembert.verification.states import States
@@ -35,6 +36,9 @@ LINEAR = (
     "mass",
 )
 KINEMATIC = ("pose", "jacobian")
+# Factors that say what happened to a term: left out, turned round, counted twice, halved, in another unit.
+TELLING = (0.0, -1.0, 2.0, 0.5, 1e3, 1e-3, 180.0 / np.pi, np.pi / 180.0)
+POUND = 0.45359237  # kg
 NAMED = 4  # parts that a sentence names before it counts the rest
 
 
@@ -45,7 +49,7 @@ class Explanation:
     cause: str
     words: str
     parts: tuple[str, ...] = ()
-    mechanism: Mechanism | None = field(default=None, compare=False, repr=False)  # with the fault planted
+    plant: Callable[[Mechanism], Mechanism] | None = field(default=None, compare=False, repr=False)
 
 
 def sliced(values: Values, count: int) -> Values:
@@ -91,7 +95,12 @@ def explanations(mechanism: Mechanism, states: States, values: Values, geometry:
     found = [] if moved else [*_gravity(base, wanted), *_weights(base, wanted)]
     if not found and (moved or (geometry and "pose" not in wanted)):
         found = _geometry(base, wanted)
-    return found or _coriolis(base, wanted)
+    return [e for e in found or _coriolis(base, wanted) if gives(e, mechanism, states, telling(values))]
+
+
+def gives(e: Explanation, mechanism: Mechanism, states: States, values: Values) -> bool:
+    """Whether the mechanism with the fault planted gives these numbers, at all states."""
+    return e.plant is not None and agrees(Reference(e.plant(mechanism), states), values)
 
 
 def named(mechanism: Mechanism, places: Sequence[int], joints: bool) -> tuple[str, ...]:
@@ -106,7 +115,7 @@ def listed(names: Sequence[str]) -> str:
 
 def _told(h: Hypothesis, m: Mechanism, places: tuple[int, ...]) -> Explanation:
     names = named(m, places, "joint" in h.words or "axis" in h.words or "rotor" in h.words or h.cause in OF_JOINTS)
-    return Explanation(h.cause, h.words.format(listed(names)), names, h.planted(m, places))
+    return Explanation(h.cause, h.words.format(listed(names)), names, lambda m: h.planted(m, places))
 
 
 OF_JOINTS = ("friction semantics", "joint springs", "mimic", "base transform", "joint kind")
@@ -142,7 +151,8 @@ def _gravity(base: Reference, values: Values) -> list[Explanation]:
     g = np.where(np.abs(g) < 1e-9 * (1.0 + np.linalg.norm(base.mechanism.gravity)), 0.0, g)
     if np.abs(g - base.mechanism.gravity).max() < 1e-9 or not agrees(under(g), values):
         return []
-    return [Explanation(*hypotheses.gravity_words(base.mechanism.gravity, g), mechanism=under(g).mechanism)]
+    told = hypotheses.gravity_words(base.mechanism.gravity, g)
+    return [Explanation(*told, plant=lambda m: replace(m, gravity=under(g).mechanism.gravity))]
 
 
 def _weights(base: Reference, values: Values) -> list[Explanation]:
@@ -184,21 +194,20 @@ def _subsets(
 
 
 def _factor(base: Reference, values: Values, start: Array) -> list[Explanation]:
-    """All masses and inertias times one number."""
-    m = base.mechanism
-    heavy = {i: heavier(p, 2.0, 2.0) for i, p in enumerate(m.parts)}
-    column = _vector(base, base.with_inertias_of(m.with_parts(heavy)), values) - start
+    """All masses and inertias times one number, of those that say why."""
+
+    def scaled(m: Mechanism, f: float) -> Mechanism:
+        return m.with_parts({i: heavier(p, f, f) for i, p in enumerate(m.parts)})
+
+    column = _vector(base, base.with_inertias_of(scaled(base.mechanism, 2.0)), values) - start
     square = float(column @ column)
     if not square:
         return []
-    f = 1.0 - float(column @ start) / square
-    if not f > 0.0:
+    f = telling_factor(1.0 - float(column @ start) / square, (*TELLING, POUND, 1.0 / POUND))
+    if f is None or not agrees(base.with_inertias_of(scaled(base.mechanism, f)), values):
         return []
-    scaled = {i: heavier(p, f, f) for i, p in enumerate(m.parts)}
-    if not agrees(base.with_inertias_of(m.with_parts(scaled)), values):
-        return []
-    words = f"all masses and inertias were {f:.6g} times as large"
-    return [Explanation("units", words, mechanism=m.with_parts(scaled))]
+    words = f"all masses and inertias were {f:.6g} times as large" if f else "all masses and inertias were zero"
+    return [Explanation("units" if f else "inertia dropped", words, plant=lambda m: scaled(m, f))]
 
 
 # geometry
@@ -206,15 +215,14 @@ def _factor(base: Reference, values: Values, start: Array) -> list[Explanation]:
 
 def _geometry(base: Reference, values: Values) -> list[Explanation]:
     m = base.mechanism
-    other = hypotheses.other_convention(m)
-    if other is not None and agrees(Reference(other[1], base.states), values):
-        return [Explanation("DH convention", other[0], mechanism=other[1])]
+    for cause, words, other in hypotheses.other_tables(m):
+        if agrees(Reference(other, base.states), values):
+            return [Explanation(cause, words, plant=lambda m, other=other: other)]
     suspect, found = _first_moved(base, values), []
     for h in HYPOTHESES:
         if not h.moves:
             continue
-        places = h.candidates(m)
-        for chosen in _tried(places, suspect, h.whole):
+        for chosen in _tried(base, values, h, suspect):
             if agrees(Reference(h.planted(m, chosen), base.states), values):
                 found.append(_told(h, m, chosen))
                 break
@@ -228,7 +236,7 @@ def _in_two_steps(base: Reference, values: Values, suspect: int | None) -> list[
         return []
     m = base.mechanism
     for h in HYPOTHESES:
-        for chosen in _tried(h.candidates(m), suspect, h.whole) if h.moves else ():
+        for chosen in _tried(base, values, h, suspect) if h.moves else ():
             planted = Reference(h.planted(m, chosen), base.states)
             if not agrees(planted, kinematic):
                 continue
@@ -236,19 +244,33 @@ def _in_two_steps(base: Reference, values: Values, suspect: int | None) -> list[
             for second in (*_gravity(planted, values), *_weights(planted, values)):
                 words = f"{first.words}, and {second.words}"
                 cause = f"{first.cause} and {second.cause}"
-                return [Explanation(cause, words, (*first.parts, *second.parts), second.mechanism)]
+                return [Explanation(cause, words, (*first.parts, *second.parts), _both(first, second))]
     return []
 
 
-def _tried(places: tuple[int, ...], suspect: int | None, whole: bool) -> Iterator[tuple[int, ...]]:
+def _both(first: Explanation, second: Explanation) -> Callable[[Mechanism], Mechanism] | None:
+    one, two = first.plant, second.plant
+    return None if one is None or two is None else lambda m: two(one(m))
+
+
+def _tried(base: Reference, values: Values, h: Hypothesis, suspect: int | None) -> Iterator[tuple[int, ...]]:
+    """The sets of parts in which a fault of the geometry is tried: where the first frame is elsewhere, all, and, down
+    the tree, every part that is elsewhere though those before it have been put right."""
+    places = h.candidates(base.mechanism)
     if not places:
         return
-    if whole:
+    if h.whole:
         yield places
         return
     if suspect in places:
         yield (suspect,)
     yield places
+    chosen, last = (), suspect
+    while last in places and last not in chosen and len(chosen) < MOST_SINGLES:
+        chosen = (*chosen, last)
+        last = _first_moved(Reference(h.planted(base.mechanism, chosen), base.states), values)
+        if last is None and 1 < len(chosen) < len(places):
+            yield chosen
     if suspect is None:
         yield from ((i,) for i in places[:MOST_SINGLES] if len(places) > 1)
 
@@ -278,44 +300,74 @@ def _shifted(base: Reference, values: Values) -> list[Explanation]:
         return []
     (x, y, z), rpy = B[:3, 3], angles(B[:3, :3])
     stand = ((float(x), float(y), float(z)), rpy)
-    first = {i: replace(p, before=(stand, *p.before)) for i, p in enumerate(m.parts) if p.parent == 0}
     gx, gy, gz = B[:3, :3] @ np.array(m.gravity)
     for gravity in (m.gravity, (float(gx), float(gy), float(gz))):
-        planted = replace(m.with_parts(first), gravity=gravity)
-        if agrees(Reference(planted, base.states), values):
+        if agrees(Reference(_standing(m, stand, gravity), base.states), values):
             shown = (", ".join(f"{v:.6g}" for v in three) for three in stand)
             words = "the robot stood on another base: displaced by xyz ({}), rpy ({})".format(*shown)
-            return [Explanation("base transform", words, mechanism=planted)]
+            return [Explanation("base transform", words, plant=partial(_standing, stand=stand, gravity=gravity))]
     return []
+
+
+def _standing(m: Mechanism, stand: tuple[Three, Three], gravity: Three) -> Mechanism:
+    first = {i: replace(p, before=(stand, *p.before)) for i, p in enumerate(m.parts) if p.parent == 0}
+    return replace(m.with_parts(first), gravity=gravity)
 
 
 def _coriolis(base: Reference, values: Values) -> list[Explanation]:
     """Coriolis' acceleration 2 ω × v without its factor 2, or without all of it."""
     for factor, words in ((1.0, "Coriolis' acceleration 2 ω × v had the factor 1"), (0.0, "it had none at all")):
-        planted = replace(base.mechanism, coriolis=factor)
-        if agrees(Reference(planted, base.states), values):
-            return [Explanation("Coriolis terms", words, mechanism=planted)]
+        if agrees(Reference(replace(base.mechanism, coriolis=factor), base.states), values):
+            return [Explanation("Coriolis terms", words, plant=partial(replace, coriolis=factor))]
     return []
 
 
 # terms: what a member leaves out, counts twice or turns round, without a fault in the mechanism
 
 
-def combination(mechanism: Mechanism, states: States, values: Values) -> list[Explanation]:
-    """For the first quantity that differs: which of its terms enter with another factor than one."""
+def combination(mechanism: Mechanism, states: States, values: Values, more: bool = False) -> list[Explanation]:
+    """For the quantities that differ: which of their terms enter with another factor than one, the same in all of them.
+    `more`: there are others, that agree."""
     few = states.few
     base = Reference(mechanism, few)
-    for name, value in sliced(values, len(few)).items():
-        quantity = QUANTITIES[name]
-        if np.max(quantity.relative(base, value), initial=0.0) <= quantity.allowed:
+    factors: dict[str, float] = {}
+    told: list[Explanation] = []
+    for name, value in sliced({k: values[k] for k in QUANTITIES if k in values}, len(few)).items():
+        if name == "jacobian":
+            told.append(_jacobian(base, value) or UNEXPLAINED)
             continue
-        target, terms = _terms(base, name, value)
-        scale = quantity.scale(base, value)
+        scale = QUANTITIES[name].scale(base, value)
         if name == "torque_by_q" and np.abs((np.swapaxes(value, -1, -2) - base.torque_by_q) / scale).max() < 1e-7:
-            return [Explanation("derivative terms", "∂τ/∂q were transposed")]
-        told = _factors(target, terms, scale)
-        return [] if told is None else [told]
-    return []
+            told.append(Explanation("derivative terms", "∂τ/∂q were transposed"))
+            continue
+        fitted = _factors(*_terms(base, name, value), scale)
+        if fitted is None or any(abs(factors.get(k, x) - x) > 1e-6 for k, x in fitted.items()):
+            return []
+        factors |= fitted
+    told += _odd(factors)
+    if not told or UNEXPLAINED in told:
+        return []
+    only = f" (in {', '.join(QUANTITIES[k].title for k in values)} alone)" if more else ""
+    return [Explanation(told[0].cause, " and ".join(e.words for e in told) + only)]
+
+
+UNEXPLAINED = Explanation("", "")
+
+
+def _jacobian(base: Reference, value: dict[str, Array]) -> Explanation | None:
+    """A Jacobian that is expressed otherwise, the same way for all frames."""
+    ways = [hypotheses.other_jacobians(base.pose(f), base.jacobian(f)) for f in value]
+    size = max([1.0, *(float(np.abs(J).max(initial=0.0)) for J in value.values())])
+    for words in ways[0] if ways else ():
+        apart = [way[words] - J for way, J in zip(ways, value.values(), strict=True)]
+        if max(float(np.abs(x).max(initial=0.0)) for x in apart) < 1e-8 * size:
+            return Explanation("Jacobian's frame" if "sign" not in words else "Jacobian's sign", words)
+    return None
+
+
+def telling_factor(x: float, known: Sequence[float] = TELLING) -> float | None:
+    """The factor that says why, if this is one to rounding."""
+    return next((f for f in known if abs(x - f) < 1e-6 * (abs(f) or 1.0)), None)
 
 
 def _terms(base: Reference, name: str, value: Any) -> tuple[Array, dict[str, Array]]:
@@ -351,7 +403,12 @@ def _terms(base: Reference, name: str, value: Any) -> tuple[Array, dict[str, Arr
         return -(base.mass_matrix[: len(value)] @ value), {"the derivative of c by q̇": base.torque_by_qd}
     if name == "torque_by_qd":
         return value, {"the derivative of c by q̇": base.torque_by_qd}
-    single = {"gravity_torque": "gravity", "kinetic_energy": "kinetic energy", "potential_energy": "potential energy"}
+    single = {
+        "mass": "mass",
+        "gravity_torque": "gravity",
+        "kinetic_energy": "kinetic energy",
+        "potential_energy": "potential energy",
+    }
     if name in single:
         return value, {single[name]: getattr(base, name)}
     return np.zeros(0), {}
@@ -381,7 +438,8 @@ CAUSE_OF_TERM = {
 }
 
 
-def _factors(target: Array, terms: dict[str, Array], scale: Array | float) -> Explanation | None:
+def _factors(target: Array, terms: dict[str, Array], scale: Array | float) -> dict[str, float] | None:
+    """With which factors the terms make up the target, if each is one or tells why."""
     used = {k: v for k, v in terms.items() if np.abs(v / scale).max(initial=0.0) > 1e-12}
     if not used or not np.isfinite(target).all():
         return None
@@ -390,20 +448,29 @@ def _factors(target: Array, terms: dict[str, Array], scale: Array | float) -> Ex
     fitted, _, rank, _ = np.linalg.lstsq(columns, goal, rcond=1e-12)
     if rank < len(used) or np.abs(columns @ fitted - goal).max(initial=0.0) > 1e-7:
         return None
-    odd = {k: float(x) for k, x in zip(used, fitted, strict=True) if abs(x - 1.0) > 1e-6}
-    if not odd:
+    factors = {k: telling_factor(float(x), (1.0, *TELLING)) for k, x in zip(used, fitted, strict=True)}
+    known = {k: x for k, x in factors.items() if x is not None}
+    if len(known) < len(factors):
         return None
-    first = next(iter(odd))
-    cause = CAUSE_OF_TERM.get(first, "derivative terms" if "derivative" in first else first)
-    if cause == "gravity" and abs(odd[first] + 1.0) < 1e-6:
-        cause = "gravity sign"
-    return Explanation(cause, " and ".join(_factor_words(k, x) for k, x in odd.items()))
+    exact = sum(x * columns[:, k] for k, x in enumerate(known.values()))
+    return known if np.abs(exact - goal).max(initial=0.0) < 1e-7 else None
+
+
+def _odd(factors: dict[str, float]) -> list[Explanation]:
+    """The terms whose factor is not one, each as an explanation."""
+    told = []
+    for term, factor in factors.items():
+        if factor != 1.0:
+            cause = CAUSE_OF_TERM.get(term, "derivative terms" if "derivative" in term else term)
+            turned = cause == "gravity" and factor == -1.0
+            told.append(Explanation("gravity sign" if turned else cause, _factor_words(term, factor)))
+    return told
 
 
 def _factor_words(term: str, factor: float) -> str:
-    if abs(factor) < 1e-6:
+    if factor == 0.0:
         return f"{term} were missing"
-    if abs(factor + 1.0) < 1e-6:
+    if factor == -1.0:
         return f"{term} had the opposite sign"
     return f"{term} entered with the factor {factor:.6g}"
 

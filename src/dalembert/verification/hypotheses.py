@@ -7,7 +7,7 @@ problem; where it is in the geometry, the first frame that is elsewhere tells.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -91,19 +91,25 @@ def _fixed_dropped(m: Mechanism, i: int) -> Part:
     return _nothing(p) if p.kind == "fixed" and p.parent >= 0 and heavy and _moves(m, i) else p
 
 
-def _fixed_in_place(m: Mechanism, i: int) -> Part:
-    """A fixed link's inertia added to its carrier's as if both frames were one."""
-    p, T = m.parts[i], np.eye(4)
-    if p.kind != "fixed" or p.parent < 0 or not p.mass or not _moves(m, i):
-        return p
-    while i >= 0 and m.parts[i].kind == "fixed":
-        T = placed((*m.parts[i].before, *m.parts[i].after)) @ T
-        i = m.parts[i].parent
-    if np.abs(T - np.eye(4)).max() < 1e-12:
-        return p
-    R = T[:3, :3].T
-    com = R @ (np.array(p.com) - T[:3, 3])
-    return replace(p, com=_three(com), inertial_rpy=angles(R @ rotation(p.inertial_rpy)))
+def _lumped(moved: bool, turned: bool) -> Change:
+    """A fixed link's inertia added to its carrier's as if its frame were not moved there, or not turned."""
+
+    def change(m: Mechanism, i: int) -> Part:
+        p, T = m.parts[i], np.eye(4)
+        if p.kind != "fixed" or p.parent < 0 or not p.mass or not _moves(m, i):
+            return p
+        while i >= 0 and m.parts[i].kind == "fixed":
+            T = placed((*m.parts[i].before, *m.parts[i].after)) @ T
+            i = m.parts[i].parent
+        wrong = np.eye(4)
+        wrong[:3, :3], wrong[:3, 3] = T[:3, :3] if turned else IDENTITY, T[:3, 3] if moved else ZERO
+        if np.abs(T - wrong).max() < 1e-12:
+            return p
+        step = np.linalg.inv(T) @ wrong  # what it was taken for, in the link's own frame
+        com = step[:3, :3] @ np.array(p.com) + step[:3, 3]
+        return replace(p, com=_three(com), inertial_rpy=angles(step[:3, :3] @ rotation(p.inertial_rpy)))
+
+    return change
 
 
 def _link_dropped(m: Mechanism, i: int) -> Part:
@@ -188,6 +194,16 @@ def _follower(change: Callable[[Part], Part]) -> Change:
     return lambda m, i: change(m.parts[i]) if m.parts[i].follows is not None else m.parts[i]
 
 
+def _sides(*sides: int | None) -> Callable[[Part], Part]:
+    """Coulomb's level for positive and for negative velocities, each one of those written, or none."""
+
+    def change(p: Part) -> Part:
+        positive, negative = (0.0 if side is None else p.coulomb[side] for side in sides)
+        return replace(p, coulomb=(positive, negative))
+
+    return change
+
+
 def _in_parent(p: Part) -> Part:
     axis = placed(p.before)[:3, :3].T @ np.array(p.axis)
     return replace(p, axis=_three(axis)) if np.abs(axis - p.axis).max() > 1e-12 else p
@@ -214,8 +230,12 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
     # masses and inertias
     Hypothesis("fixed-joint lumping", "the mass of the fixed link {} were dropped", _fixed_dropped),
     Hypothesis(
-        "fixed-joint lumping", "the fixed link {} were lumped without moving its inertia there", _fixed_in_place
+        "fixed-joint lumping", "the fixed link {} were lumped without moving its inertia there", _lumped(False, False)
     ),
+    Hypothesis(
+        "fixed-joint lumping", "the fixed link {} were lumped where it is, but without turning it", _lumped(True, False)
+    ),
+    Hypothesis("fixed-joint lumping", "the fixed link {} were turned, but not moved there", _lumped(False, True)),
     Hypothesis(
         "inertial rpy",
         "the rotation of the inertial frame of {} were ignored",
@@ -231,12 +251,18 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
         "the inertial angles of {} were taken in the order x, y, z",
         _in_link(lambda p: _turned(p, _reverse_order(p.inertial_rpy))),
     ),
+    Hypothesis(
+        "inertial rpy",
+        "the rotation of the inertial frame of {} turned its centre of mass too",
+        _in_link(lambda p: replace(p, com=_three(rotation(p.inertial_rpy) @ np.array(p.com))) if p.mass else p),
+    ),
     Hypothesis("centre of mass", "the centre of mass of {} were at the link's origin", _in_link(_scaled(com=0.0))),
     Hypothesis("centre of mass", "the centre of mass of {} had the opposite sign", _in_link(_scaled(com=-1.0))),
     Hypothesis("products of inertia", "the products of inertia of {} had the opposite sign", _in_link(_products(-1.0))),
     Hypothesis("products of inertia", "the products of inertia of {} were dropped", _in_link(_products(0.0))),
     Hypothesis("parallel axes", "the inertia of {} were about the link's origin", _in_link(_steiner(-1.0))),
     Hypothesis("parallel axes", "Steiner's term of {} were added twice", _in_link(_steiner(1.0))),
+    Hypothesis("parallel axes", "Steiner's term of {} had the opposite sign", _in_link(_steiner(-2.0))),
     Hypothesis(
         "inertia dropped", "the inertia about the centre of mass of {} were zero", _in_link(_scaled(inertia=0.0))
     ),
@@ -287,7 +313,24 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
         _joint(lambda p: replace(p, coulomb=(p.coulomb[1], p.coulomb[0]))),
     ),
     Hypothesis("joint springs", "the spring of {} were left out", _joint(lambda p: replace(p, stiffness=0.0))),
+    *(
+        Hypothesis("friction semantics", f"the Coulomb friction of {{}} {words}", _joint(_sides(*signs)))
+        for words, signs in (
+            ("were that of positive velocities for both directions", (0, 0)),
+            ("were that of negative velocities for both directions", (1, 1)),
+            ("were there for positive velocities only", (0, None)),
+            ("were there for negative velocities only", (None, 1)),
+        )
+    ),
     Hypothesis("joint springs", "the spring of {} rested at zero", _joint(lambda p: replace(p, rest=0.0))),
+    Hypothesis(
+        "joint springs",
+        "the rest of the spring of {} had the opposite sign",
+        _joint(lambda p: replace(p, rest=-p.rest)),
+    ),
+    Hypothesis(
+        "joint springs", "the spring of {} had the opposite sign", _joint(lambda p: replace(p, stiffness=-p.stiffness))
+    ),
     # geometry
     Hypothesis("base transform", "the base transform {} were dropped", _base, moves=True),
     Hypothesis("base transform", "the origin of the first joint {} were dropped", _first_joint, moves=True),
@@ -347,6 +390,7 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
         _origin(lambda xyz, rpy: (xyz, _other(rpy, _reverse_order))),
         moves=True,
     ),
+    Hypothesis("joint origin", "the origin of joint {} were dropped", _origin(lambda xyz, rpy: (ZERO, ZERO)), True),
     Hypothesis(
         "joint origin", "the rotation of joint origin {} were ignored", _origin(lambda xyz, rpy: (xyz, ZERO)), True
     ),
@@ -357,6 +401,12 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
         "units",
         "the angles of joint origin {} were in degrees",
         _origin(lambda xyz, rpy: (xyz, _three(np.deg2rad(rpy)))),
+        True,
+    ),
+    Hypothesis(
+        "units",
+        "the angles of joint origin {} were degrees taken for radians",
+        _origin(lambda xyz, rpy: (xyz, _three(np.rad2deg(rpy)))),
         True,
     ),
     Hypothesis(
@@ -383,12 +433,32 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
 )
 
 
-def other_convention(m: Mechanism) -> tuple[str, Mechanism] | None:
-    """(words, mechanism) of the same DH table in the other convention."""
+def other_tables(m: Mechanism) -> Iterator[tuple[str, str, Mechanism]]:
+    """(cause, words, mechanism) of the same DH table in the other convention, and with its angles in another unit."""
     if m.table is None:
-        return None
+        return
     other = "modified" if m.table.convention == "standard" else "standard"
-    return f"the {m.table.convention} DH table were a {other} one", of_table(m.table, other)
+    yield "DH convention", f"the {m.table.convention} DH table were a {other} one", of_table(m.table, other)
+    names = {"alpha": ("alpha",), "theta": ("theta",), "alpha and theta": ("alpha", "theta")}
+    for words, unit in (("degrees taken for radians", np.rad2deg), ("radians taken for degrees", np.deg2rad)):
+        for shown, fields in names.items():
+            rows = tuple(replace(r, **{f: float(unit(getattr(r, f))) for f in fields}) for r in m.table.rows)
+            if rows != m.table.rows:
+                yield "units", f"{shown} of the DH rows were {words}", of_table(replace(m.table, rows=rows))
+
+
+def other_jacobians(T: Array, J: Array) -> dict[str, Array]:
+    """The Jacobian J of a frame at the poses T, expressed otherwise."""
+    R, p = np.swapaxes(T[:, :3, :3], -1, -2), T[:, :3, 3]
+    v, w = J[:, :3], J[:, 3:]
+    carried = np.cross(p[:, :, None], w, axis=1)
+    return {
+        "it were in the frame's own axes, not the world's": np.concatenate([R @ v, R @ w], axis=1),
+        "it were that of the point at the world's origin": np.concatenate([v + carried, w], axis=1),
+        "its angular rows came first": np.concatenate([w, v], axis=1),
+        "its angular rows had the opposite sign": np.concatenate([v, -w], axis=1),
+        "its linear rows had the opposite sign": np.concatenate([-v, w], axis=1),
+    }
 
 
 def gravity_words(wanted: Three, found: Array) -> tuple[str, str]:

@@ -10,6 +10,7 @@ stays in the axes it was written in, rotations are made here. One part is one li
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.describe.description import Description
+from dalembert.describe.description import Description, Limit
 from dalembert.friction.laws import Friction
 
 Array = NDArray[Any]  # float, or complex where a derivative is taken by a complex step
@@ -54,6 +55,10 @@ class Part:
     stiffness: float = 0.0
     rest: float = 0.0
     friction: tuple[Friction, ...] = ()
+    lower: float = -math.inf  # of the joint's own position, as written
+    upper: float = math.inf
+    effort: float = math.inf
+    velocity: float = math.inf
     frame: bool = True
 
 
@@ -94,6 +99,19 @@ class Mechanism:
             before = paths[part.parent] if part.parent >= 0 else ()
             paths.append((*before, i) if part.kind != "fixed" else before)
         return paths
+
+    @cached_property
+    def limits(self) -> Array:
+        """(lower, upper, effort, velocity) of every coordinate, (n, 4). A joint that follows keeps its own limits too,
+        unless they leave nothing of its master's."""
+        rows = {p.joint: [p.lower, p.upper, p.effort, p.velocity] for p in self.parts if p.joint in self.coordinates}
+        for part in (self.parts[j] for j in self.movers if self.parts[j].follows is not None):
+            master, multiplier, offset = self.follow(part)
+            if multiplier:
+                low, high = sorted((x - offset) / multiplier for x in (part.lower, part.upper))
+                low, high = max(low, rows[master][0]), min(high, rows[master][1])
+                rows[master][:2] = (low, high) if low <= high else rows[master][:2]
+        return np.array([rows[name] for name in self.coordinates]).reshape(-1, 4)
 
     def with_parts(self, changed: Mapping[int, Part]) -> Mechanism:
         return replace(self, parts=tuple(changed.get(i, p) for i, p in enumerate(self.parts)))
@@ -146,10 +164,19 @@ def of_description(description: Description) -> Mechanism:
                 stiffness=drive.stiffness,
                 rest=drive.rest,
                 friction=drive.friction,
+                **limited(joint.limit),
                 **({} if mimic is None else _mimic(mimic.joint, mimic.multiplier, mimic.offset)),
             )
         parts.append(part)
     return in_order(parts, parents, _three(description.gravity))
+
+
+def limited(limit: Limit | None) -> dict[str, Any]:
+    """The limits that are written, as fields of a part."""
+    if limit is None:
+        return {}
+    given = {name: getattr(limit, name) for name in ("lower", "upper", "effort", "velocity")}
+    return {name: float(value) for name, value in given.items() if value is not None}
 
 
 def _mimic(joint: str, multiplier: float, offset: float) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import numpy as np
 from dalembert.describe.dh import DHTable
 from dalembert.errors import DalembertError
 from dalembert.friction.laws import friction
-from dalembert.verification.mechanism import ZERO, Mechanism, Part, Three, in_order
+from dalembert.verification.mechanism import ZERO, Mechanism, Part, Three, in_order, limited
 
 OWN = "{https://dalembert.dev/urdf}"
 DOWN: Three = (0.0, 0.0, -9.81)
@@ -99,6 +99,7 @@ def of_dh_table(table: DHTable) -> Mechanism:
             stiffness=drive.stiffness,
             rest=drive.rest,
             friction=drive.friction,
+            **limited(row.limit),
         )
         if row.inertial is not None:
             o = row.inertial.origin
@@ -194,6 +195,12 @@ def _joint(e: ElementTree.Element) -> dict[str, Any]:
     own = e.find(f"{OWN}drive")
     more: Mapping[str, str] = {} if own is None else own.attrib
     out["coulomb"] = (float(more.get("coulomb_positive", dry)), float(more.get("coulomb_negative", dry)))
+    limit, freed = e.find("limit"), e.find(f"{OWN}limit")
+    unlimited = "" if freed is None else freed.attrib.get("unlimited", "")
+    if limit is not None and "all" not in unlimited.split():
+        ends = {} if e.attrib["type"] == "continuous" else {"lower": 0.0, "upper": 0.0}
+        written = {k: float(limit.attrib[k]) for k in (*ends, "effort", "velocity") if k in limit.attrib}
+        out |= {k: x for k, x in (ends | written).items() if k not in unlimited.split()}
     names = {"rotor": "rotor_inertia", "gear": "gear_ratio", "stiffness": "stiffness", "rest": "rest"}
     out |= {key: float(more[name]) for key, name in names.items() if name in more}
     out["friction"] = tuple(friction(**_law(x.attrib)) for x in e.findall(f"{OWN}friction"))
@@ -267,6 +274,11 @@ def _toml_drive(e: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _toml_limit(e: Mapping[str, Any]) -> dict[str, Any]:
+    keys = ("lower", "upper", "effort", "velocity")
+    return {key: _angle(e, key) for key in keys if key in e or f"{key}_deg" in e}
+
+
 def _frames(data: Mapping[str, Any]) -> list[tuple[Part, str]]:
     return [(Part(f["name"], f"{f['name']}_fixed", before=(_pose(f),)), f["link"]) for f in data.get("frames", ())]
 
@@ -279,7 +291,7 @@ def _toml_tree(data: Mapping[str, Any]) -> Mechanism:
         moving: dict[str, Any] = {}
         if kind != "fixed":
             x, y, z = (float(v) for v in e.get("axis", (1.0, 0.0, 0.0)))
-            moving = {"axis": _unit((x, y, z)), **_toml_drive(e.get("drive", {}))}
+            moving = {"axis": _unit((x, y, z)), **_toml_drive(e.get("drive", {})), **_toml_limit(e.get("limit", {}))}
             if "mimic" in e:
                 m = e["mimic"]
                 moving |= {"follows": m["joint"], "multiplier": float(m.get("multiplier", 1.0))}
@@ -305,6 +317,7 @@ def _toml_table(data: Mapping[str, Any]) -> Mechanism:
             axis=(0.0, 0.0, 1.0),
             **_toml_inertial(e.get("inertial")),
             **_toml_drive(e.get("drive", {})),
+            **_toml_limit(e.get("limit", {})),
         )
         taken.add(part.link)
         theta, d, more = _angle(e, "theta"), float(e.get("d", 0.0)), _angle(e, "offset")

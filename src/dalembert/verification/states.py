@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.verification.mechanism import Mechanism
 
 Array = NDArray[Any]
+NARROW = 1e-6  # [rad or m] a joint that may move no further than this is moved by ±1 all the same
 FEW = 8  # states for what costs much more than the rest: derivatives, symbols, hypotheses
 
 
@@ -47,12 +47,26 @@ class States:
         return np.asarray(self.qdd.any(axis=-1))
 
 
-def draw(robot: Robot, count: int, seed: int) -> States:
-    """Positions evenly within the limits, rates within a third of the velocity limits (±1 where there are none),
-    accelerations of order one; τ is zero as yet."""
+def confined(m: Mechanism) -> tuple[str, ...]:
+    """The coordinates whose limits leave them no room to move in."""
+    return tuple(name for name, x in zip(m.coordinates, m.limits, strict=True) if not _roomy(x[0], x[1]))
+
+
+def _roomy(lower: float, upper: float) -> bool:
+    return upper - lower > NARROW and (np.isfinite(upper - lower) or not np.isfinite([lower, upper]).all())
+
+
+def draw(m: Mechanism, count: int, seed: int) -> States:
+    """Positions evenly within the limits as written (±π or ±1 m where there are none, ±1 about the middle where they
+    leave no room), rates within a third of the velocity limits (±1 where there are none), accelerations of order one;
+    τ is zero as yet."""
     rng = np.random.default_rng(seed)
-    q = robot.random_configuration(count, seed=rng)
-    fastest = np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity / 3.0, 1.0)
+    kinds = {p.joint: p.kind for p in m.parts}
+    ranges = [_range(x[0], x[1], kinds[name]) for name, x in zip(m.coordinates, m.limits, strict=True)]
+    lower, upper = np.array(ranges).reshape(-1, 2).T
+    q = rng.uniform(lower, upper, (count, len(ranges)))
+    velocity = m.limits[:, 3]
+    fastest = np.where(np.isfinite(velocity), velocity / 3.0, 1.0)
     fastest = np.where(fastest > 0, np.minimum(fastest, 3.0), 1.0)
     qd = rng.uniform(-1.0, 1.0, q.shape) * fastest
     qdd = rng.uniform(-2.0, 2.0, q.shape)
@@ -60,6 +74,15 @@ def draw(robot: Robot, count: int, seed: int) -> States:
     qd[(turn == 0) | (turn == 1)] = 0.0
     qdd[(turn == 0) | (turn == 2)] = 0.0
     return States(q, qd, qdd, np.zeros_like(q))
+
+
+def _range(lower: float, upper: float, kind: str) -> tuple[float, float]:
+    if not _roomy(lower, upper):
+        middle = lower if np.isfinite(lower) and abs(lower) < 1e6 else 0.0
+        return middle - 1.0, middle + 1.0
+    free = np.pi if kind == "revolute" else 1.0
+    low = lower if np.isfinite(lower) else min(-free, upper - 2.0 * free)
+    return low, upper if np.isfinite(upper) else max(free, low + 2.0 * free)
 
 
 def reordered(states: States, names: tuple[str, ...], others: tuple[str, ...]) -> States:

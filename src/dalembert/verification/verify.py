@@ -13,23 +13,34 @@ from dalembert.arguments import numbers
 from dalembert.errors import DalembertError, InputError, unknown
 from dalembert.robot import Robot
 from dalembert.symbolic.exact import snapped_description
-from dalembert.verification import diagnose, oracles, states
+from dalembert.verification import consensus, diagnose, oracles, states
 from dalembert.verification.certificate import Certificate, Finding, Row, Side
 from dalembert.verification.diagnose import Explanation
 from dalembert.verification.four_by_four import Reference
 from dalembert.verification.laws import LAWS
-from dalembert.verification.mechanism import Array, Mechanism, Part, of_description
+from dalembert.verification.mechanism import Array, Mechanism, of_description
 from dalembert.verification.members import MEMBERS, Values, chosen_frames
 from dalembert.verification.oracles import ORACLES, Subject, Unavailable
 from dalembert.verification.quantities import QUANTITIES, TOLERANCES
 from dalembert.verification.source import Source, source_of
 from dalembert.verification.states import States
+from dalembert.verification.written import (
+    JOINT_FIELDS,
+    LIMITS,
+    LINK_FIELDS,
+    differences,
+    loop_differences,
+    shortened,
+    shown,
+    written_limit,
+)
 
 BY_LINKS = "Lagrange, link by link"
 AGAIN = "file read again"
 OTHER = "the other description"
 MOST_STATES = 100_000
-MOST_DIFFERENCES = 20  # numbers that two descriptions write differently, shown one by one
+NO_FAULT = "no fault of the table gives these numbers"
+MOST_LOOSE = 3  # groups of members without a cause, from which on they are one finding
 
 
 def verify(
@@ -64,10 +75,14 @@ def _checked(count: Any, seed: Any, without: Any) -> tuple[int, int, tuple[str, 
             raise InputError(f"{name} is {value!r}; it must be a whole number, {least} or more")
     if count > MOST_STATES:
         raise InputError(f"states is {count!r}; {MOST_STATES} is the most")
-    left_out = (without,) if isinstance(without, str) else tuple(without)
+    try:
+        left_out = (without,) if isinstance(without, str) else tuple(without)
+    except TypeError:
+        raise InputError(f"without is {without!r}; it must be names of members, such as ['mujoco']") from None
+    known = ("file", *ORACLES, *MEMBERS)  # what one leaves out most, first: a list of names is cut off
     for name in left_out:
-        if name not in (*MEMBERS, *ORACLES, "file"):
-            raise unknown("member", name, (*MEMBERS, *ORACLES, "file"))
+        if name not in known:
+            raise unknown("member", name, known)
     return int(count), int(seed), left_out
 
 
@@ -82,12 +97,15 @@ class _Verification:
         self.rows: list[Row] = []
         self.sides: list[Side] = [Side("reference", BY_LINKS, True)]
         self.findings: list[Finding] = []
+        self.limited: list[tuple[Finding, Mechanism, Array]] = []  # (finding, what is written, limits found)
+        self.causes: list[Explanation] = []
         self.notes: list[str] = []
         self.differences: list[str] = []
         self.own: dict[str, Values] = {}  # of members that took part
         self.failing: dict[str, list[tuple[str, Row]]] = {}  # member → (quantity, row), in the order of the quantities
         self.mechanism = of_description(self.robot.description)
         self.other = self.mechanism  # what it is compared against
+        self.exact = self.mechanism  # what the symbols see, right angles made so
         drawn = self._drawn()
         first = Reference(self.mechanism, drawn)
         self.reference = Reference(self.mechanism, drawn.changed(tau=first.torque), first.motion)
@@ -97,13 +115,8 @@ class _Verification:
         return self.reference.states
 
     def _drawn(self) -> States:
-        """States in the order of the mechanism's coordinates; drawn without limits if the robot has other joints."""
-        names, own = self.mechanism.coordinates, self.robot.joint_names
-        if sorted(names) == sorted(own):
-            return states.reordered(states.draw(self.robot, self.count, self.seed), own, names)
-        rng = np.random.default_rng(self.seed)
-        q, qd, qdd = rng.uniform(-1.0, 1.0, (3, self.count, len(names)))
-        return States(q, qd, qdd, np.zeros_like(q))
+        """States in the order of the mechanism's coordinates, within the limits that the description writes."""
+        return states.draw(self.mechanism, self.count, self.seed)
 
     def run(self, against: Any) -> Certificate:
         self._notes()
@@ -138,10 +151,14 @@ class _Verification:
             self.notes.append("the robot has no joint that moves: only poses are compared")
         elif not self.reference.mass[0] and not self.reference.rotors.any():
             self.notes.append("nothing that moves has mass: there are no dynamics to compare, they are all zero")
+        confined = states.confined(self.mechanism)
+        if confined:
+            names = diagnose.listed(confined)
+            self.notes.append(f"the limits of {names} leave no room to move in: compared beyond them, within ±1")
         followers = [self.mechanism.parts[j].joint for j in self.mechanism.movers if self.mechanism.parts[j].follows]
         if followers:
-            shown = diagnose.listed(followers)
-            self.notes.append(f"mimic joints {shown} are folded into the joints they follow, for every member")
+            names = diagnose.listed(followers)
+            self.notes.append(f"mimic joints {names} are folded into the joints they follow, for every member")
         if self.robot.warnings:
             count = len(self.robot.warnings)
             said = "1 warning" if count == 1 else f"{count} warnings"
@@ -149,7 +166,7 @@ class _Verification:
 
     # ------------------------------------------------------------------------------------------ comparing
     def _compare(self, key: str, right: str, reference: Reference, values: Values, left: str = BY_LINKS) -> None:
-        for name in QUANTITIES:
+        for name in QUANTITIES if self.mechanism.coordinates else ("pose",):
             if name not in values:
                 continue
             row = _row(name, left, right, reference, diagnose.common(values[name], reference))
@@ -180,7 +197,26 @@ class _Verification:
         self.rows.append(row if passed else replace(row, passed=False, entry=entry or "in another order"))
         if not passed:
             self.findings.append(_other_joints(("the model",), self.mechanism, missing, extra, entry))
+        elif wanted:
+            own = self.robot.limits
+            found = np.stack([own.lower, own.upper, own.effort, own.velocity], axis=-1)
+            self._limits("the model", "the model", self.mechanism, found, "the description")
         return passed
+
+    def _limits(self, who: str, right: str, m: Mechanism, found: Array, left: str) -> None:
+        """Lower, upper, effort and velocity of every coordinate, which no dynamics would show."""
+        same = np.isclose(m.limits, found, rtol=1e-12, atol=1e-15)
+        row = Row("joint limits", left, right, float(not same.all()), 0.5, "rounding", 1)
+        if not same.all():
+            k, j = (int(i) for i in np.argwhere(~same)[0])
+            a, b = shown(m.limits[k, j]), shown(found[k, j])
+            entry = f"joint {m.coordinates[k]!r}, {LIMITS[j]}: {a} in {left}, {b} in {right}"
+            row = replace(row, passed=False, entry=entry)
+            joints = [name for name, x in zip(m.coordinates, same, strict=True) if not x.all()]
+            words = f"the limits of {diagnose.listed(joints)} are not those that are written"
+            finding = Finding((who,), f"the joint limits ({entry})", "joint limits", words, tuple(joints))
+            self.limited.append((finding, m, found))
+        self.rows.append(row)
 
     def _file(self) -> None:
         again, reason = self.source.again, self.source.reason
@@ -202,6 +238,9 @@ class _Verification:
             return
         values = values_of(Reference(again, states.reordered(self.states, found, wanted)), found, self._frames())
         self._compare("file", AGAIN, self.reference, values)
+        if wanted:
+            turned = self.mechanism.limits[[found.index(name) for name in wanted]]
+            self._limits("the description as it was read", "the description", again, turned, f"the {AGAIN}")
 
     def _frames(self) -> tuple[str, ...]:
         return tuple(f for f in chosen_frames(self.robot) if f in self.reference.frames)
@@ -217,13 +256,13 @@ class _Verification:
             try:
                 values = member.compute(self.robot, self.states)
                 if key == "euler-lagrange":
-                    exact = of_description(snapped_description(description))
-                    if exact != self.mechanism:
+                    self.exact = of_description(snapped_description(description))
+                    if self.exact != self.mechanism:
                         self.notes.append(
                             "in symbols, written angles that round a multiple of π/2 are that multiple: compared with "
                             "the links of the description so changed"
                         )
-                        reference = Reference(exact, self.states)
+                        reference = Reference(self.exact, self.states)
             except DalembertError as refused:
                 self.sides.append(Side(key, member.title, False, reason=str(refused)))
                 continue
@@ -292,72 +331,111 @@ class _Verification:
         for key in ORACLES:
             if key in self.failing:
                 self._explain_library(key)
+        for finding, m, limits in self.limited:
+            planted = [e.plant(m).limits for e in self.causes if e.plant is not None]
+            if not any(np.shape(x) == np.shape(limits) and np.allclose(x, limits, rtol=1e-12) for x in planted):
+                self.findings.append(finding)  # unless another cause gives these limits too, as that of a mimic does
         if "laws" in self.failing and not own and not broken:
             first = f"the law {self.failing['laws'][0][1].quantity}"
             self.findings.append(Finding(("Dalembert",), first, "", "the law does not hold between its own members"))
 
     def _explain_own(self, own: Sequence[str]) -> None:
-        """One cause for as many members as it explains; the others each by itself, equal ones together."""
+        """One cause for as many members as it explains; of the others, those with the same numbers together."""
         if not own:
             return
-        together: Values = {}
-        for key in (*own, *(key for key in MEMBERS if key in self.own and key not in own)):
-            together |= {k: v for k, v in self.own[key].items() if k not in together}
-        found = diagnose.explanations(self.mechanism, self.states, together)
-        groups: list[tuple[list[str], list[Explanation], str]] = []
-        left = list(own)
-        if found:
-            explained = [key for key in own if self._explained(key, found[0])]
-            left = [key for key in own if key not in explained]
-            groups += [(explained, found, "")] if explained else []
-        for key in left:
-            alone, words = self._alone(key)
-            same = next((g for g in groups if g[1][:1] == alone[:1] and (alone or g[2] == words)), None)
-            if same is None and not alone and key == "solved-derivatives" and groups:
-                same = groups[0]  # it is made of the others
-            if same is not None:
-                same[0].append(key)
-            else:
-                groups.append(([key], alone, words))
-        for keys, why, words in groups:
-            self._find(keys, why, words)
+        found = diagnose.explanations(self._judged(own), self.states, self._pooled(own, everybody=True))
+        explained = [key for key in own if found and self._explained(key, found[0])]
+        if explained:
+            self._find(explained, found, "")
+        groups = consensus.groups(self._consensus(), [key for key in own if key not in explained])
+        told = [(keys, *self._together(keys)) for keys in groups]
+        loose = [keys for keys, why, _ in told if not why]
+        for keys, why, words in told:
+            if why or len(loose) < MOST_LOOSE:
+                self._find(keys, why, words)
+        if len(loose) >= MOST_LOOSE:
+            words = "these members do not agree with each other: it is in several computations, or in what they share"
+            self._find([key for keys in loose for key in keys], [], f"{NO_FAULT}; {words}")
+
+    def _consensus(self) -> consensus.Case:
+        failing = {key: {name for name, _ in self.failing.get(key, ())} for key in self.own}
+        own = {key: values for key, values in self.own.items() if key in MEMBERS}
+        snapped = Reference(self.exact, self.states.few) if self.exact != self.mechanism else None
+        return consensus.Case(self.reference, own, failing, {"euler-lagrange"}, snapped)
+
+    def _judged(self, keys: Sequence[str]) -> Mechanism:
+        """The mechanism that these members see."""
+        return self.exact if list(keys) == ["euler-lagrange"] else self.mechanism
+
+    def _pooled(self, keys: Sequence[str], everybody: bool = False) -> Values:
+        """The values of these members, those that fail first; of `everybody` else where they say nothing."""
+        if self.exact != self.mechanism and len(keys) > 1:
+            keys = [key for key in keys if key != "euler-lagrange"]  # of another mechanism
+        pool: Values = {}
+        for key in keys:
+            pool |= {name: self.own[key][name] for name, _ in self.failing[key] if name not in pool}
+        others = [key for key in MEMBERS if everybody and key in self.own and key not in self.failing]
+        for key in (*keys, *others):
+            pool |= {name: value for name, value in self.own[key].items() if name not in pool}
+        return pool
 
     def _explained(self, key: str, found: Explanation) -> bool:
         """Whether the mechanism with the fault gives this member's numbers too."""
-        values = diagnose.sliced(diagnose.telling(self.own[key]), len(self.states.few))
-        if found.mechanism is None or all(name.startswith("acceleration_by") for name in values):
+        values = diagnose.telling(self.own[key])
+        if all(name.startswith("acceleration_by") for name in values):
             return True
-        return diagnose.agrees(Reference(found.mechanism, self.states.few), values)
+        return diagnose.gives(found, self._judged([key]), self.states, values)
 
-    def _alone(self, key: str) -> tuple[list[Explanation], str]:
-        """(causes, what is known where there is none) of one member by itself."""
-        values = self.own[key]
-        failed = {name: values[name] for name, _ in self.failing[key]}
+    def _together(self, keys: Sequence[str]) -> tuple[list[Explanation], str]:
+        """(causes, what is known where there is none) of members that agree with each other."""
+        mechanism, pool = self._judged(keys), self._pooled(keys)
+        failed = {name: pool[name] for key in keys for name, _ in self.failing[key] if name in pool}
         found: list[Explanation] = []
-        if not all(QUANTITIES[name].few for name in values):
-            in_place = key in MEMBERS and "kinematics" in self.own and "kinematics" not in self.failing
-            found = diagnose.explanations(self.mechanism, self.states, values, geometry=not in_place)
-        found = found or diagnose.combination(self.mechanism, self.states, failed)
-        name = self.failing[key][0][0]
-        relative = QUANTITIES[name].relative(self.reference, diagnose.common(values[name], self.reference))
+        if not all(QUANTITIES[name].few for name in pool):
+            in_place = keys[0] in MEMBERS and "kinematics" in self.own and "kinematics" not in self.failing
+            found = diagnose.explanations(mechanism, self.states, pool, geometry=not in_place)
+        found = found or diagnose.combination(mechanism, self.states, failed, len(failed) < len(pool))
+        name = next(name for name in QUANTITIES if name in failed)
+        reference = self.reference if mechanism == self.mechanism else Reference(mechanism, self.states)
+        relative = QUANTITIES[name].relative(reference, diagnose.common(pool[name], reference))
         where = diagnose.where(self.states, relative, QUANTITIES[name].allowed)
-        return found, f"no fault of the mechanism gives these numbers: it is the computation itself; {where}"
+        return found, f"{NO_FAULT}; {self._whose(keys, set(failed))}; {where}"
+
+    def _whose(self, keys: Sequence[str], failed: set[str]) -> str:
+        """Whether a difference without a cause is in one computation or in what several share."""
+        others = [key for key in self.own if key in MEMBERS and key not in keys]
+        if not others and len(keys) == 1:
+            return "no other member took part, by which to tell the model from the computation"
+        against = [key for key in others if consensus.linked(failed, set(self.own[key]))]
+        if len(keys) == 1:
+            return "no other member has them: it is this computation itself"
+        if not against:
+            return (
+                "all members that compute them agree with each other: it is in the model that they share, or in how it "
+                "is built, not in one algorithm"
+            )
+        titles = diagnose.listed([MEMBERS[key].title for key in against])
+        return f"these members agree with each other and not with {titles}: it is in what they share"
 
     def _find(self, keys: Sequence[str], found: Sequence[Explanation], words: str) -> None:
         titles = tuple(MEMBERS[key].title if key in MEMBERS else ORACLES[key].title for key in keys)
+        self.causes += found[:1]
         self.findings.append(_finding(titles, _first([r for key in keys for r in self.failing[key]]), found, words))
 
     def _explain_library(self, key: str) -> None:
-        """Why another library differs from what was read; where the file does too, whether it sides with that."""
+        """Why another library differs from what was read, unless it sides with the file."""
+        if key in self._siding():
+            return
+        found, _ = self._together([key])
+        self._find([key], found, f"{NO_FAULT}: it may be the library's own")
+
+    def _siding(self) -> list[str]:
+        """The libraries that have the numbers of the file read again, where these are not those of what was read."""
         again, few = self.source.again, self.states.few
-        if again is not None and "file" in self.failing and again.coordinates == self.mechanism.coordinates:
-            there = diagnose.sliced(self.own[key], len(few))
-            if diagnose.agrees(Reference(again, few), there):
-                words = f"it agrees with the {AGAIN}: what was read differs, not {ORACLES[key].title}"
-                self._find([key], [], words)
-                return
-        found, words = self._alone(key)
-        self._find([key], found, words.replace("it is the computation itself", "it may be the library's own"))
+        if again is None or "file" not in self.failing or again.coordinates != self.mechanism.coordinates:
+            return []
+        there, failing = Reference(again, few), [key for key in ORACLES if key in self.failing]
+        return [key for key in failing if diagnose.agrees(there, diagnose.sliced(self.own[key], len(few)))]
 
     def _explain_file(self) -> None:
         again = self.source.again
@@ -372,9 +450,15 @@ class _Verification:
             k: {f: x for f, x in v.items() if f in frames} if isinstance(v, dict) else v for k, v in wanted.items()
         }
         found = diagnose.explanations(again, turned, wanted)
+        self.causes += found[:1]
         first = _first(self.failing["file"])
         words = "no single fault of the table turns the file into what was read"
-        self.findings.append(_finding(("the description as it was read",), first, found, words))
+        finding = _finding(("the description as it was read",), first, found, words)
+        siding = ", ".join(ORACLES[key].title for key in self._siding())
+        if siding:
+            more = f"{finding.words}; {siding} differ as well: they agree with the {AGAIN}, it is what was read"
+            finding = replace(finding, words=more)
+        self.findings.append(finding)
 
     # ------------------------------------------------------------------------------------------ two descriptions
     def _against(self, other: Source) -> None:
@@ -383,7 +467,10 @@ class _Verification:
         a = self.source.again or self.mechanism
         self.sides.append(Side("against", OTHER, True, reason=other.title))
         self.other = of_description(other.robot.tree().description)
-        self.differences += differences(self.other, self.mechanism)
+        written = differences(self.other, self.mechanism)
+        loops = loop_differences(other.robot.description.loops, self.source.robot.description.loops)
+        self.differences += shortened([*written, *loops])
+        self._as_limited([line for line in written if written_limit(line)], loops)
         wanted, found = self.mechanism.coordinates, b.coordinates
         if sorted(wanted) != sorted(found):
             missing, extra = [n for n in wanted if n not in found], [n for n in found if n not in wanted]
@@ -405,6 +492,16 @@ class _Verification:
         if "against" in self.failing:
             self._explain_against(a, b, values)
 
+    def _as_limited(self, limits: Sequence[str], loops: Sequence[str]) -> None:
+        """What no quantity of the tree shows: limits, and what closes a loop."""
+        for name, lines in (("limits as written", limits), ("loops as written", loops)):
+            row = Row(name, "this description", OTHER, float(bool(lines)), 0.5, "rounding", 1)
+            self.rows.append(replace(row, passed=False, entry=lines[0]) if lines else row)
+            if lines:
+                words = f"written differently: {'; '.join(lines[:3])}"
+                places = tuple(dict.fromkeys(line.partition(": ")[0] for line in lines))
+                self.findings.append(Finding((OTHER,), f"the {name} ({places[0]})", "different numbers", words, places))
+
     def _explain_against(self, a: Mechanism, b: Mechanism, values: Values) -> None:
         first = _first(self.failing["against"])
         frames = Reference(a, self.states).frames if a.coordinates == self.mechanism.coordinates else ()
@@ -423,7 +520,7 @@ class _Verification:
 
     def _as_written(self, values: Values) -> list[Explanation]:
         """The numbers that the two write differently, if they account for everything."""
-        written = [line for line in self.differences if not line.startswith("links only")]
+        written = [x for x in self.differences if not x.startswith(("links only", "loop ")) and not written_limit(x)]
         theirs = {p.link: p for p in self.other.parts}
         fields = (*LINK_FIELDS, *JOINT_FIELDS)
         changed = {
@@ -501,59 +598,3 @@ def values_of(reference: Reference, names: tuple[str, ...], frames: Sequence[str
         "kinetic_energy": reference.kinetic_energy,
         "potential_energy": reference.potential_energy,
     }
-
-
-def differences(other: Mechanism, mine: Mechanism) -> list[str]:
-    """What the two write differently of links and joints of the same name, in words."""
-    theirs = {p.link: p for p in other.parts}
-    found = []
-    if not np.allclose(other.gravity, mine.gravity, rtol=1e-12, atol=1e-12):
-        found.append(f"gravity: {_shown(mine.gravity)} here, {_shown(other.gravity)} there")
-    for part in mine.parts:
-        if part.link in theirs:
-            found += _part_differences(part, theirs[part.link])
-    lacking = [p.link for p in mine.parts if p.link not in theirs]
-    here = {p.link for p in mine.parts}
-    extra = [p.link for p in other.parts if p.link not in here]
-    found += [f"links only here: {diagnose.listed(lacking)}"] if lacking else []
-    found += [f"links only there: {diagnose.listed(extra)}"] if extra else []
-    if len(found) > MOST_DIFFERENCES:
-        found = [*found[:MOST_DIFFERENCES], f"and {len(found) - MOST_DIFFERENCES} more"]
-    return found
-
-
-LINK_FIELDS = ("mass", "com", "inertia", "inertial_rpy")
-JOINT_FIELDS = (
-    "kind",
-    "before",
-    "axis",
-    "multiplier",
-    "offset",
-    "rotor",
-    "gear",
-    "damping",
-    "coulomb",
-    "stiffness",
-    "rest",
-)
-
-
-def _part_differences(a: Part, b: Part) -> list[str]:
-    found = []
-    for field in (*LINK_FIELDS, *JOINT_FIELDS):
-        x, y = getattr(a, field), getattr(b, field)
-        same = (
-            x == y if isinstance(x, str) else np.shape(x) == np.shape(y) and np.allclose(x, y, rtol=1e-12, atol=1e-15)
-        )
-        if not same:
-            who = f"link {a.link!r}" if field in LINK_FIELDS else f"joint {a.joint!r}"
-            name = "origin" if field == "before" else field.replace("_", " ")
-            found.append(f"{who}: {name} {_shown(x)} here, {_shown(y)} there")
-    return found
-
-
-def _shown(x: Any) -> str:
-    if isinstance(x, str):
-        return x
-    flat = [f"{v:.6g}" for v in np.ravel(np.asarray(x, dtype=float))]
-    return flat[0] if len(flat) == 1 else f"({', '.join(flat)})"
