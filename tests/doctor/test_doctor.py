@@ -7,6 +7,7 @@ import json
 import os
 import random
 import site
+import warnings
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -74,6 +75,9 @@ def test_wrong_use_is_told(tmp_path):
         dl.check("nothing.urdf")
     with pytest.raises(dl.InputError, match="is a folder; dalembert.doctor.check_all"):
         dl.check(tmp_path)
+    for nothing in ("", "  "):
+        with pytest.raises(dl.InputError, match=f"the name '{nothing}' of what is to be checked is empty; give a path"):
+            dl.check(nothing)
     with pytest.raises(dl.UnknownNameError, match="did you mean 'panda'"):
         dl.check("pandas")
     with pytest.raises(dl.InputError, match="there is no .urdf below"):
@@ -142,6 +146,90 @@ def test_a_placeholder_is_no_unit_and_is_not_rescaled(tmp_path):
     text = DEFECTS["an inertia in g mm²"].text
     text = text.replace("600000", "1000").replace("7800000", "1000")
     assert rules(dl.check(write(tmp_path, text))) == {"D223"}
+
+
+def only(folder: Path, text: str) -> dl.Finding:
+    (finding,) = dl.check(write(folder, text)).findings
+    return finding
+
+
+def test_a_slide_is_told_what_a_slide_can_do(tmp_path):
+    grip = '<limit lower="0" upper="0.04" effort="20" velocity="0.1"/>'
+    soft = '    <safety_controller soft_lower_limit="0.001" soft_upper_limit="0.039" k_velocity="1"/>\n'
+    bare = GOOD.replace(soft, "")
+    without = only(tmp_path, bare.replace(f"    {grip}\n", ""))
+    assert without.rule == "D307" and without.fix == "add <limit lower upper effort velocity>"
+    assert "or make it continuous" in only(tmp_path, DEFECTS["no limit at all"].text).fix
+    locked = dl.check(write(tmp_path, bare.replace('lower="0" upper="0.04" ', "")))
+    assert [f.fix for f in locked.findings if f.rule == "D306"] == ["give limits, or make it fixed"]
+    assert only(tmp_path, DEFECTS["no position limits"].text).fix == "give limits, or make it continuous or fixed"
+    axis = '    <axis xyz="0 1 0"/>\n    <limit lower="0"'
+    slide = only(tmp_path, GOOD.replace(axis, '    <limit lower="0"'))
+    assert slide.message.endswith("has no <axis> and slides along x")
+    assert only(tmp_path, DEFECTS["no axis"].text).message.endswith("has no <axis> and turns about x")
+
+
+def test_what_stands_before_the_declaration_is_named(tmp_path):
+    for name in ("text before the declaration", "a comment before the declaration"):
+        found = only(tmp_path, DEFECTS[name].text)
+        assert found.message.endswith("something stands before <?xml") and found.fix == "remove it"
+
+
+def test_a_wrong_sign_is_named(tmp_path):
+    found = only(tmp_path, DEFECTS["a follower of the wrong sign"].text)
+    assert found.message == "joint 'follow' follows 'grip' within -0.04 … 0 and is limited to 0 … 0.04"
+    assert found.fix == "multiplier=1 would fit: correct its sign, or write limits -0.04 … 0"
+    assert "correct multiplier and offset" in only(tmp_path, DEFECTS["a follower elsewhere"].text).fix
+    half = only(tmp_path, DEFECTS["a follower with half the range"].text)
+    assert half.message.endswith("limited to -0.02 … 0: that leaves 'grip' 0 … 0.02 of 0 … 0.04")
+
+
+@pytest.mark.parametrize("defect", [d for d in DEFECTS.values() if d.rule in ("D328", "D329")], ids=lambda d: d.new)
+def test_a_followers_limits_and_the_loader_agree(defect, tmp_path):
+    """What contradicts itself is warned of and leaves the master's range; what is too narrow narrows it."""
+    file = write(tmp_path, defect.text)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        robot = dl.load(file)
+    told = [str(w.message) for w in said if "which leaves no range" in str(w.message)]
+    k = robot.joint_names.index("elbow" if "elbow" in defect.new else "grip")
+    width = robot.limits.upper[k] - robot.limits.lower[k]
+    if defect.rule == "D328":
+        assert len(told) == 1 and "joint 'follow' follows 'grip'" in told[0] and width == 0.04
+    else:
+        assert not told and 0 < width < (0.05 if k == 1 else 0.04)
+
+
+def test_limits_along_a_chain_of_followers(tmp_path):
+    """The third follows the second, which its own limits hold within half of what the first allows."""
+    third = (
+        '  <link name="third"><inertial><mass value="0.1"/>'
+        '<inertia ixx="3.6e-05" ixy="0" ixz="0" iyy="3.6e-05" iyz="0" izz="3.6e-05"/></inertial></link>\n'
+        '  <joint name="last" type="prismatic"><parent link="fore"/><child link="third"/><axis xyz="0 1 0"/>'
+        '<limit lower="0" upper="{}" effort="20" velocity="0.1"/><mimic joint="follow" multiplier="-2"/></joint>'
+        "\n</robot>"
+    )
+    for upper, wanted in ((0.08, set()), (0.04, {"D329"}), (-0.1, {"D305"})):
+        text = GOOD.replace("</robot>", third.format(upper))
+        assert rules(dl.check(write(tmp_path, text))) == wanted
+    half = GOOD.replace('lower="-0.04" upper="0"', 'lower="-0.02" upper="0"').replace("</robot>", third.format(0.04))
+    assert [f.element for f in dl.check(write(tmp_path, half)).findings] == ["joint 'follow'"]
+
+
+def test_what_turns_fast_and_is_light_or_endless(tmp_path):
+    fast = GOOD.replace('<limit effort="40" velocity="3"/>', '<limit effort="40" velocity="300"/>')
+    assert rules(dl.check(write(tmp_path, fast))) == set()  # a wheel, or a propeller
+    text = DEFECTS["a velocity in degrees per second"].text
+    assert "D327" not in rules(dl.check(write(tmp_path, text.replace('"3.0"', '"0.05"'))))
+    assert only(tmp_path, text).fix == "if this is in degrees, write 2.49582"
+
+
+def test_a_material_may_be_defined_at_any_shape(tmp_path):
+    there = '<geometry><sphere radius="0.03"/></geometry><material name="gray"><color rgba="0 0 0 1"/></material>'
+    text = DEFECTS["an undefined material"].text
+    assert only(tmp_path, text).message == "material 'gray' of a shape is defined nowhere"
+    text = text.replace('<geometry><sphere radius="0.03"/></geometry>', there)
+    assert rules(dl.check(write(tmp_path, text))) == set()
 
 
 def test_what_only_the_loader_knows_is_said_too(tmp_path):
@@ -506,6 +594,11 @@ TRUE_ERRORS = {
     "ur3.urdf": {"D103"},  # holds no link
     "romeo_laas_small.urdf": {"D203"},  # two hips with a negative principal moment
 }
+TRUE_WARNINGS = {
+    ("pr2.urdf", "D328", "joint 'l_gripper_r_parallel_root_joint'"),  # multiplier −1, limits 0 … 0.548
+    ("pr2.urdf", "D328", "joint 'r_gripper_r_parallel_root_joint'"),
+    ("so101.urdf", "D130", "<origin>"),  # of a link
+}
 WELL_MADE = ("panda", "ur10_robot", "talos_full_v2", "solo12", "hyq_no_sensors", "iiwa14", "kinova", "z1", "go2", "g1")
 
 
@@ -516,6 +609,9 @@ def test_no_false_alarm_on_real_robots():
     assert len(ups) >= 60
     errors = {Path(up.file).name: {f.rule for f in up.errors} for up in ups if up.errors}
     assert errors == TRUE_ERRORS
+    rare = {"D130", "D131", "D325", "D326", "D328", "D329"}
+    found = {(Path(up.file).name, f.rule, f.element) for up in ups for f in up.findings if f.rule in rare}
+    assert found == TRUE_WARNINGS
     assert sum(up.loads for up in ups) == len(ups) - 2
 
 

@@ -4,10 +4,12 @@ Pinocchio and MuJoCo are left out here: what is caught must be caught without th
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,12 +17,12 @@ import pytest
 import dalembert as dl
 from dalembert import kernels
 from dalembert.algorithms import articulated, composite, derivatives, energy, matrix_form, newton_euler
-from dalembert.describe import chain, dh, urdf_read
+from dalembert.describe import chain, dh, toml_parts, urdf_read
 from dalembert.describe.description import Inertial, Mimic, Origin
 from dalembert.friction.laws import friction
 from dalembert.model import build as model_build
 from dalembert.spatial import Inertia, Pose, rotation
-from dalembert.spatial.vector import congruence, matmul, scale, transpose
+from dalembert.spatial.vector import congruence, matmul, matvec, scale, transpose
 from verification.array_kernels import on_arrays
 from verification.gripper_arm import GRIPPER_ARM
 
@@ -92,6 +94,59 @@ class Stuck(Inertia):
 def stuck(inertial):
     I = chain.spatial_inertia(inertial)
     return Stuck(I.m, I.h, I.I)
+
+
+class Unturned(Inertia):
+    """An inertia that is moved to where it belongs, but not turned."""
+
+    def to_parent(self, T):
+        return Inertia(self.m, self.h, self.I).to_parent(Pose(p=T.p))
+
+
+def unturned(inertial):
+    I = chain.spatial_inertia(inertial)
+    return Unturned(I.m, I.h, I.I)
+
+
+def other_steiner(inertial):
+    """I_c − m (c·c 1 − c cᵀ)."""
+    I = chain.spatial_inertia(inertial)
+    about = I.about_com()
+    return Inertia(
+        I.m, I.h, tuple(tuple(2.0 * a - b for a, b in zip(*rows, strict=True)) for rows in zip(about, I.I, strict=True))
+    )
+
+
+def turned_com(inertial: Inertial) -> Inertial:
+    R = rotation.from_rpy(inertial.origin.rpy)
+    return replace(inertial, origin=Origin(matvec(R, inertial.origin.xyz), inertial.origin.rpy))
+
+
+def fixed_at_origin(description):
+    """Fixed joints without their xyz."""
+    fixed = [j.name for j in description.joints if j.kind == "fixed"]
+    return joints(lambda j: replace(j, origin=Origin(rpy=j.origin.rpy)), *fixed)(description)
+
+
+def degrees_unread(patch: Patch) -> None:
+    """A reader of TOML that takes degrees for radians."""
+    patch.setattr(toml_parts, "math", SimpleNamespace(**{**vars(math), "radians": lambda x: x}))
+
+
+def one_side(patch: Patch) -> None:
+    whole = BUILD._friction
+    patch.setattr(BUILD, "_friction", lambda drive: whole(replace(drive, coulomb=(drive.coulomb[0],) * 2)))
+
+
+def wider(model):
+    """A model whose lower limits are twice as far."""
+    return replace(model, coordinates=tuple(replace(c, lower=2.0 * c.lower) for c in model.coordinates))
+
+
+def in_local_axes(patch: Patch) -> None:
+    row = kernels.ROWS["jacobian"]
+    local = replace(row, trace=lambda m, a, o: row.trace(m, a, {**o, "expressed_in": "local"}))
+    patch.setitem(kernels.ROWS, "jacobian", local)
 
 
 def without_steiner(inertial):
@@ -218,14 +273,15 @@ def turned_base(form):
 
 @dataclass(frozen=True)
 class Plant:
-    """A fault: where it is planted, the cause that must be named ("" where none is), words or parts of the finding, and
-    the robot (the gripper arm if none)."""
+    """A fault: where it is planted, the cause that must be named ("" where none is), words or parts of the finding, the
+    robot (the gripper arm if none), and how many findings there are: one cause is one finding."""
 
     name: str
     plant: Callable[[Patch], None]
     cause: str
     says: str = ""
     robot: str = ""
+    findings: int = 1
 
 
 PLANTS = [
@@ -336,6 +392,53 @@ PLANTS = [
         "units",
         "'j3'",
     ),
+    Plant(
+        "fixed link lumped without turning it",
+        lambda patch: patch.setattr(BUILD, "spatial_inertia", unturned),
+        "fixed-joint lumping",
+        "without turning it",
+    ),
+    Plant(
+        "Steiner's term of the opposite sign",
+        lambda patch: patch.setattr(BUILD, "spatial_inertia", other_steiner),
+        "parallel axes",
+        "opposite sign",
+    ),
+    Plant(
+        "Steiner's term of the opposite sign, one joint",
+        lambda patch: patch.setattr(BUILD, "spatial_inertia", other_steiner),
+        "parallel axes",
+        "opposite sign",
+        robot="planar-1r",
+    ),
+    Plant("centre of mass turned", inertia_of(turned_com), "inertial rpy", "turned its centre of mass too"),
+    Plant(
+        "joint origin dropped",
+        build_of(joints(lambda j: replace(j, origin=Origin()), "j3")),
+        "joint origin",
+        "the origin of joint 'j3' were dropped",
+    ),
+    Plant(
+        "tip's origin dropped",
+        build_of(joints(lambda j: replace(j, origin=Origin()), "tip_fixed")),
+        "joint origin",
+        "'tip_fixed'",
+    ),
+    Plant("fixed joints without xyz", build_of(fixed_at_origin), "joint origin", "'stand', 'flange', 'tip_fixed' were"),
+    Plant("one Coulomb side for both", one_side, "friction semantics", "for both directions", robot="puma560"),
+    Plant(
+        "damping for Coulomb friction",
+        lambda patch: patch.setattr(BUILD, "_friction", lambda drive: (friction("viscous", viscous=drive.coulomb[0]),)),
+        "",
+        "no other member computes them: it is this computation, or what of the model it alone uses",
+    ),
+    Plant("limits doubled", model_of(wider), "joint limits", "'j1', lower: -2 in the description, -4 in the model"),
+    Plant(
+        "a mass that no row of the table has",
+        build_of(links(lambda k: replace(k, inertial=replace(k.inertial, mass=1.3 * k.inertial.mass)), "upper")),
+        "",
+        "it is in the model that they share",
+    ),
     Plant("angles in another order", from_rpy(lambda f, rpy: in_order(f, rpy)), "order of rpy"),
     # the reader
     Plant(
@@ -362,6 +465,7 @@ PLANTS = [
         "mimic",
         "moved by itself",
     ),
+    Plant("reader takes degrees for radians", degrees_unread, "units", "alpha of the DH rows", robot="puma560"),
     # the algorithms
     Plant("half of Coriolis", half_coriolis, "Coriolis terms"),
     Plant("Coriolis matrix doubled", double_coriolis, "Coriolis terms", "factor 2"),
@@ -373,7 +477,7 @@ PLANTS = [
         "articulated bodies that do not give way",
         lambda patch: patch.setattr(articulated.ArticulatedInertia, "freed", lambda self, U, inverse: self),
         "",
-        "articulated bodies",
+        "it is this computation itself",
         robot="scara",
     ),
     Plant(
@@ -381,6 +485,12 @@ PLANTS = [
         wrapped(derivatives, "inverse_dynamics_derivatives", lambda D: (D[0], minus(D[1]), D[2])),
         "derivative terms",
         "opposite sign",
+    ),
+    Plant(
+        "∂τ/∂q a little off",
+        wrapped(derivatives, "inverse_dynamics_derivatives", lambda D: ([[1.01 * x for x in r] for r in D[0]], *D[1:])),
+        "",
+        "these members agree with each other and not with 'Newton–Euler'",
     ),
     Plant(
         "gravity sign in the matrix form",
@@ -403,13 +513,20 @@ PLANTS = [
     Plant(
         "Jacobian's angular rows turned",
         trace_of("jacobian", lambda J: [*J[:3], *minus(J[3:])]),
+        "Jacobian's sign",
+        "angular rows",
+    ),
+    Plant("Jacobian in the frame's own axes", in_local_axes, "Jacobian's frame", "not the world's"),
+    Plant(
+        "Newton–Euler a little off",
+        trace_of("inverse_dynamics", lambda tau: [1.01 * x for x in tau]),
         "",
-        "Jacobian",
+        "Newton–Euler",
     ),
 ]
 
 
-OF_THE_ISSUE = next(i for i, p in enumerate(PLANTS) if p.name == "fixed link lumped in place")
+IN_SYMBOLS = 3  # of the faults, the first ones, Euler–Lagrange too has to have the numbers
 FIRST_ALGORITHM = next(i for i, p in enumerate(PLANTS) if p.name == "half of Coriolis")
 
 
@@ -419,7 +536,7 @@ def test_caught_and_named(plant: Plant, arm: Path, monkeypatch: Patch):
     plant.plant(monkeypatch)
     place = PLANTS.index(plant)
     without = NOBODY if place >= FIRST_ALGORITHM else (*NOBODY, *OF_ALGORITHMS)
-    if OF_THE_ISSUE <= place < FIRST_ALGORITHM:
+    if place >= IN_SYMBOLS:
         without = (*without, "euler-lagrange")
     certificate = dl.verify(plant.robot or arm, states=STATES, without=without)
     assert not certificate and certificate.failed and certificate.findings
@@ -427,6 +544,7 @@ def test_caught_and_named(plant: Plant, arm: Path, monkeypatch: Patch):
     told = "\n".join(str(finding) for finding in certificate.findings)
     assert plant.cause in causes, told
     assert plant.says in told
+    assert len(certificate.findings) == plant.findings, told
 
 
 def test_the_arm_itself_agrees(arm: Path, monkeypatch: Patch):

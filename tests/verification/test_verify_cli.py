@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,20 @@ def test_json():
     assert any(side["name"] == "mujoco" and not side["present"] for side in data["members"])
 
 
+def test_a_file_that_cannot_be_written_is_said_before_the_run(tmp_path: Path, monkeypatch):
+    module = import_module("dalembert.verification.verify")
+    monkeypatch.setattr(module, "verify", lambda *a, **k: pytest.fail("it was run"))
+    assert "cannot be written: Is a directory" in run("rp", "-o", str(tmp_path), code=1).output
+
+
+def test_other_limits_are_shown_and_the_exit_code_is_one(tmp_path: Path):
+    one, two = tmp_path / "one.urdf", tmp_path / "two.urdf"
+    one.write_text(GRIPPER_ARM)
+    two.write_text(GRIPPER_ARM.replace('lower="-1.5"', 'lower="-1.4"'))
+    out = run(str(one), "--against", str(two), *QUICK, "--without", "euler-lagrange", code=1).output
+    assert "written differently: joint 'j2': lower -1.5 here, -1.4 there" in out and "all agree" not in out
+
+
 def test_what_differs_is_shown_and_the_exit_code_is_one(tmp_path: Path):
     one, two = tmp_path / "one.urdf", tmp_path / "two.urdf"
     one.write_text(GRIPPER_ARM)
@@ -64,6 +79,7 @@ def test_what_differs_is_shown_and_the_exit_code_is_one(tmp_path: Path):
         (("rp", "--states", "2"), 2, "2 is not in the range"),
         (("rp", "--states", "many"), 2, "not a valid integer"),
         (("rp", "--tip", "nowhere"), 1, "unknown frame 'nowhere'"),
+        (("rp", "-o", "no/such/folder/c.json"), 1, "'no/such/folder/c.json' cannot be written"),
         ((), 2, "Missing argument 'ROBOT'"),
     ],
 )

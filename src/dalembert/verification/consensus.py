@@ -69,6 +69,11 @@ def linked(one: Iterable[str], two: Collection[str]) -> bool:
     return any(b in LINKS[a] or a in LINKS[b] for a in one for b in two)
 
 
+def comparable(one: Collection[str], two: Collection[str]) -> bool:
+    """Whether these quantities say something against those: the same, or terms of the same equations."""
+    return bool(set(one) & set(two) or ((_DYNAMIC | _SLOPES) & set(one) and _DYNAMIC & set(two)))
+
+
 def groups(case: Case, keys: Sequence[str]) -> list[list[str]]:
     """The members, each with those that have the same numbers."""
     found: list[list[str]] = []
@@ -89,12 +94,17 @@ def _joins(case: Case, group: Sequence[str], key: str) -> bool:
     r, slack = case.reference, case.slack((*group, key))
     count = len(r.states.few)
     mine, pool = sliced(case.values[key], count), sliced(_pool(case, group), count)
-    for name in (name for name in mine if name in pool and not isinstance(mine[name], dict)):
+    shared = [name for name in mine if name in pool and not isinstance(mine[name], dict)]
+    for name in shared:
         quantity = QUANTITIES[name]
         apart = quantity.difference(r, mine[name]) - quantity.difference(r, pool[name])
         if not _small(apart, quantity.scale(r, mine[name]), MARGIN * quantity.allowed + slack):
             return False
-    return _consistent(r, sliced(case.right, count) | pool | {k: v for k, v in mine.items() if k not in pool}, slack)
+    if any(name in failing and name in case.failing[key] for name in shared):
+        return True  # the same wrong numbers
+    if not (_DYNAMIC & failing and _DYNAMIC & set(case.failing[key])):
+        return True  # nothing that a law could tell
+    return _consistent(r, mine | pool, sliced(case.right, count), slack)
 
 
 def _pool(case: Case, keys: Sequence[str]) -> Values:
@@ -107,10 +117,11 @@ def _pool(case: Case, keys: Sequence[str]) -> Values:
     return pool
 
 
-def _consistent(r: Reference, v: Values, slack: float) -> bool:
-    """Whether the laws between the quantities hold, as far as there are the quantities for them."""
+def _consistent(r: Reference, v: Values, right: Values, slack: float) -> bool:
+    """Whether the laws between the quantities hold, as far as there are the quantities for them. What is `right` stands
+    in for M, c and g only: the sides of a law that are tested are the members' own."""
     s = r.states.few
-    M = v.get("mass_matrix")
+    M, c, g = (v.get(name, right.get(name)) for name in ("mass_matrix", "coriolis_torque", "gravity_torque"))
     if M is None:
         return True
     tolerance = MARGIN * QUANTITIES["acceleration"].allowed + slack
@@ -118,9 +129,9 @@ def _consistent(r: Reference, v: Values, slack: float) -> bool:
         K = 0.5 * np.einsum("si,sij,sj->s", s.qd, M, s.qd)
         if not _small(v["kinetic_energy"] - K, float(np.abs(K).max(initial=0.0)) or 1.0, tolerance):
             return False
-    if "gravity_torque" not in v or "coriolis_torque" not in v:
+    if c is None or g is None:
         return True
-    bias = v["gravity_torque"] + v["coriolis_torque"]
+    bias = c + g
     scale = QUANTITIES["torque"].scale(r, bias)
     for qdd, tau in ((s.qdd, v.get("torque")), (v.get("acceleration"), s.tau)):
         if qdd is not None and tau is not None:

@@ -35,6 +35,18 @@ LINEAR = (
     "potential_energy",
     "mass",
 )
+# By which a fault is ruled out before the others are computed, the cheapest first.
+SCREENS = (
+    "gravity_torque",
+    "mass_matrix",
+    "coriolis_torque",
+    "torque",
+    "kinetic_energy",
+    "acceleration",
+    "friction_torque",
+    "potential_energy",
+    "mass",
+)
 KINEMATIC = ("pose", "jacobian")
 # Factors that say what happened to a term: left out, turned round, counted twice, halved, in another unit.
 TELLING = (0.0, -1.0, 2.0, 0.5, 1e3, 1e-3, 180.0 / np.pi, np.pi / 180.0)
@@ -50,6 +62,7 @@ class Explanation:
     words: str
     parts: tuple[str, ...] = ()
     plant: Callable[[Mechanism], Mechanism] | None = field(default=None, compare=False, repr=False)
+    row: str = field(default="", compare=False, repr=False)  # of the table
 
 
 def sliced(values: Values, count: int) -> Values:
@@ -95,7 +108,11 @@ def explanations(mechanism: Mechanism, states: States, values: Values, geometry:
     found = [] if moved else [*_gravity(base, wanted), *_weights(base, wanted)]
     if not found and (moved or (geometry and "pose" not in wanted)):
         found = _geometry(base, wanted)
-    return [e for e in found or _coriolis(base, wanted) if gives(e, mechanism, states, telling(values))]
+    kept: dict[str, Explanation] = {}  # the first of every row of the table that gives all states too
+    for e in found or _coriolis(base, wanted):
+        if (e.row or e.words) not in kept and gives(e, mechanism, states, telling(values)):
+            kept[e.row or e.words] = e
+    return list(kept.values())
 
 
 def gives(e: Explanation, mechanism: Mechanism, states: States, values: Values) -> bool:
@@ -115,7 +132,7 @@ def listed(names: Sequence[str]) -> str:
 
 def _told(h: Hypothesis, m: Mechanism, places: tuple[int, ...]) -> Explanation:
     names = named(m, places, "joint" in h.words or "axis" in h.words or "rotor" in h.words or h.cause in OF_JOINTS)
-    return Explanation(h.cause, h.words.format(listed(names)), names, lambda m: h.planted(m, places))
+    return Explanation(h.cause, h.words.format(listed(names)), names, lambda m: h.planted(m, places), h.words)
 
 
 OF_JOINTS = ("friction semantics", "joint springs", "mimic", "base transform", "joint kind")
@@ -167,7 +184,6 @@ def _weights(base: Reference, values: Values) -> list[Explanation]:
         for chosen in _subsets(base, values, h, places, start):
             if agrees(base.with_inertias_of(h.planted(m, chosen)), values):
                 found.append(_told(h, m, chosen))
-                break
     return found or _factor(base, values, start)
 
 
@@ -177,20 +193,30 @@ def _subsets(
     """The sets of parts that may have the fault: those of a least-squares fit of 0 or 1 for each, then all."""
     if not places:
         return
-    effects = [_vector(base, base.with_inertias_of(h.planted(base.mechanism, (i,))), values) - start for i in places]
-    columns = np.stack(effects, axis=-1)
-    fitted = np.linalg.lstsq(columns, -start, rcond=1e-10)[0]
-    if np.abs(columns @ fitted + start).max(initial=0.0) > 1e-6:
-        return  # no share of the fault in any part gives the numbers
+    planted = [base.with_inertias_of(h.planted(base.mechanism, (i,))) for i in places]
+    for some in (_screen(base, values), values):
+        begin = start if some is values else _vector(base, base, some)
+        columns = np.stack([_vector(base, r, some) - begin for r in planted], axis=-1)
+        fitted = np.linalg.lstsq(columns, -begin, rcond=1e-10)[0]
+        if np.abs(columns @ fitted + begin).max(initial=0.0) > 1e-6:
+            return  # no share of the fault in any part gives the numbers
     for k, i in enumerate(places):  # one part alone, where others do the same
         along = columns[:, k]
         square = float(along @ along)
         if square and abs(-(along @ start) / square - 1.0) < 1e-4 and np.abs(start + along).max() < 1e-6:
             yield (i,)
+    seen = np.abs(columns).max(axis=0, initial=0.0) > 0.0  # by these few states
     chosen = tuple(i for i, x in zip(places, fitted, strict=True) if abs(x - 1.0) < 1e-3)
-    if chosen and chosen != places:
-        yield chosen
-    yield places
+    more = tuple(i for i, x, s in zip(places, fitted, seen, strict=True) if not s or abs(x - 1.0) < 1e-3)
+    yield from dict.fromkeys(x for x in (chosen, more, places) if x)
+
+
+def _screen(base: Reference, values: Values) -> Values:
+    """One quantity that differs, or all if none does."""
+    for name in SCREENS:
+        if name in values and np.max(QUANTITIES[name].relative(base, values[name]), initial=0.0) > 1e-6:
+            return {name: values[name]}
+    return values
 
 
 def _factor(base: Reference, values: Values, start: Array) -> list[Explanation]:
@@ -203,11 +229,12 @@ def _factor(base: Reference, values: Values, start: Array) -> list[Explanation]:
     square = float(column @ column)
     if not square:
         return []
-    f = telling_factor(1.0 - float(column @ start) / square, (*TELLING, POUND, 1.0 / POUND))
+    known = [f for f in (*TELLING, POUND, 1.0 / POUND) if f > 0.0]
+    f = telling_factor(1.0 - float(column @ start) / square, known)
     if f is None or not agrees(base.with_inertias_of(scaled(base.mechanism, f)), values):
         return []
-    words = f"all masses and inertias were {f:.6g} times as large" if f else "all masses and inertias were zero"
-    return [Explanation("units" if f else "inertia dropped", words, plant=lambda m: scaled(m, f))]
+    words = f"all masses and inertias were {f:.6g} times as large"
+    return [Explanation("units", words, plant=lambda m: scaled(m, f))]
 
 
 # geometry
@@ -217,7 +244,7 @@ def _geometry(base: Reference, values: Values) -> list[Explanation]:
     m = base.mechanism
     for cause, words, other in hypotheses.other_tables(m):
         if agrees(Reference(other, base.states), values):
-            return [Explanation(cause, words, plant=lambda m, other=other: other)]
+            return [Explanation(cause, words, plant=partial(_replaced, by=other))]
     suspect, found = _first_moved(base, values), []
     for h in HYPOTHESES:
         if not h.moves:
@@ -248,6 +275,10 @@ def _in_two_steps(base: Reference, values: Values, suspect: int | None) -> list[
     return []
 
 
+def _replaced(m: Mechanism, by: Mechanism) -> Mechanism:
+    return by
+
+
 def _both(first: Explanation, second: Explanation) -> Callable[[Mechanism], Mechanism] | None:
     one, two = first.plant, second.plant
     return None if one is None or two is None else lambda m: two(one(m))
@@ -265,8 +296,9 @@ def _tried(base: Reference, values: Values, h: Hypothesis, suspect: int | None) 
     if suspect in places:
         yield (suspect,)
     yield places
-    chosen, last = (), suspect
-    while last in places and last not in chosen and len(chosen) < MOST_SINGLES:
+    chosen: tuple[int, ...] = ()
+    last = suspect
+    while last is not None and last in places and last not in chosen and len(chosen) < MOST_SINGLES:
         chosen = (*chosen, last)
         last = _first_moved(Reference(h.planted(base.mechanism, chosen), base.states), values)
         if last is None and 1 < len(chosen) < len(places):

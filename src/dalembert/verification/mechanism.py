@@ -103,14 +103,18 @@ class Mechanism:
     @cached_property
     def limits(self) -> Array:
         """(lower, upper, effort, velocity) of every coordinate, (n, 4). A joint that follows keeps its own limits too,
-        unless they leave nothing of its master's."""
+        one after the other by name, unless they leave nothing of its master's range, or a single position of it."""
         rows = {p.joint: [p.lower, p.upper, p.effort, p.velocity] for p in self.parts if p.joint in self.coordinates}
-        for part in (self.parts[j] for j in self.movers if self.parts[j].follows is not None):
+        followers = [self.parts[j] for j in self.movers if self.parts[j].follows is not None]
+        for part in sorted(followers, key=lambda p: p.joint):
             master, multiplier, offset = self.follow(part)
             if multiplier:
                 low, high = sorted((x - offset) / multiplier for x in (part.lower, part.upper))
                 low, high = max(low, rows[master][0]), min(high, rows[master][1])
-                rows[master][:2] = (low, high) if low <= high else rows[master][:2]
+                width = rows[master][1] - rows[master][0]
+                nothing = 1e-9 * width if math.isfinite(width) else 0.0
+                if high > low + nothing or (high >= low and width <= 0):
+                    rows[master][:2] = low, high
         return np.array([rows[name] for name in self.coordinates]).reshape(-1, 4)
 
     def with_parts(self, changed: Mapping[int, Part]) -> Mechanism:

@@ -204,6 +204,15 @@ def _mujoco(subject: Subject, s: States) -> tuple[str, Values]:
     except ImportError:
         raise Unavailable("not installed") from None
 
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda text: None)  # or MuJoCo leaves a log in the user's folder
+    try:
+        return str(mujoco.__version__), _mujoco_values(mujoco, subject, s)
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+def _mujoco_values(mujoco: Any, subject: Subject, s: States) -> Values:
     m, text = subject.mechanism, bare(subject.urdf)
     model = _compiled(mujoco, text)
     model.opt.gravity[:] = m.gravity
@@ -251,22 +260,17 @@ def _mujoco(subject: Subject, s: States) -> tuple[str, Values]:
             mujoco.mj_forward(model, data)
             out.vector("acceleration", G.T @ data.qacc)
             data.qfrc_applied[:] = 0.0
-    return str(mujoco.__version__), out.all()
+    return out.all()
 
 
 def _compiled(mujoco: Any, text: str) -> Any:
     """With the fixed links as bodies of their own, or, where MuJoCo cannot, fused into the moving ones."""
     refused = ""
-    before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(lambda text: None)  # or MuJoCo leaves a log in the user's folder
-    try:
-        for fuse in ("false", "true"):
-            try:
-                return mujoco.MjModel.from_xml_string(text.replace("</robot>", MUJOCO.format(fuse=fuse)))
-            except ValueError as error:
-                refused = _first_line(error)
-    finally:
-        mujoco.set_mju_user_warning(before)
+    for fuse in ("false", "true"):
+        try:
+            return mujoco.MjModel.from_xml_string(text.replace("</robot>", MUJOCO.format(fuse=fuse)))
+        except ValueError as error:
+            refused = _first_line(error)
     raise Unavailable(f"MuJoCo refuses the URDF: {refused}")
 
 

@@ -53,7 +53,8 @@ def confined(m: Mechanism) -> tuple[str, ...]:
 
 
 def _roomy(lower: float, upper: float) -> bool:
-    return upper - lower > NARROW and (np.isfinite(upper - lower) or not np.isfinite([lower, upper]).all())
+    room = float(upper) - float(lower)  # of what is written, which may be as large as a number can be
+    return room > NARROW and not (np.isinf(room) and np.isfinite([lower, upper]).all())
 
 
 def draw(m: Mechanism, count: int, seed: int) -> States:

@@ -199,8 +199,8 @@ class _Verification:
             self.findings.append(_other_joints(("the model",), self.mechanism, missing, extra, entry))
         elif wanted:
             own = self.robot.limits
-            found = np.stack([own.lower, own.upper, own.effort, own.velocity], axis=-1)
-            self._limits("the model", "the model", self.mechanism, found, "the description")
+            limits = np.stack([own.lower, own.upper, own.effort, own.velocity], axis=-1)
+            self._limits("the model", "the model", self.mechanism, limits, "the description")
         return passed
 
     def _limits(self, who: str, right: str, m: Mechanism, found: Array, left: str) -> None:
@@ -214,7 +214,9 @@ class _Verification:
             row = replace(row, passed=False, entry=entry)
             joints = [name for name, x in zip(m.coordinates, same, strict=True) if not x.all()]
             words = f"the limits of {diagnose.listed(joints)} are not those that are written"
-            finding = Finding((who,), f"the joint limits ({entry})", "joint limits", words, tuple(joints))
+            degrees = all(abs(abs(np.log(x / y)) - np.log(180.0 / np.pi)) < 1e-9 for x, y in _pairs(m.limits, found))
+            cause, words = ("units", f"{words} but in degrees or radians") if degrees else ("joint limits", words)
+            finding = Finding((who,), f"the joint limits ({entry})", cause, words, tuple(joints))
             self.limited.append((finding, m, found))
         self.rows.append(row)
 
@@ -334,10 +336,18 @@ class _Verification:
         for finding, m, limits in self.limited:
             planted = [e.plant(m).limits for e in self.causes if e.plant is not None]
             if not any(np.shape(x) == np.shape(limits) and np.allclose(x, limits, rtol=1e-12) for x in planted):
-                self.findings.append(finding)  # unless another cause gives these limits too, as that of a mimic does
+                self._add(finding)  # unless another cause gives these limits too, as that of a mimic does
         if "laws" in self.failing and not own and not broken:
             first = f"the law {self.failing['laws'][0][1].quantity}"
             self.findings.append(Finding(("Dalembert",), first, "", "the law does not hold between its own members"))
+
+    def _add(self, finding: Finding) -> None:
+        """A finding by itself, or, where the same side has one of the same cause, its words there."""
+        for k, other in enumerate(self.findings):
+            if (other.members, other.cause) == (finding.members, finding.cause):
+                self.findings[k] = replace(other, words=f"{other.words}; {finding.words}")
+                return
+        self.findings.append(finding)
 
     def _explain_own(self, own: Sequence[str]) -> None:
         """One cause for as many members as it explains; of the others, those with the same numbers together."""
@@ -406,7 +416,11 @@ class _Verification:
         others = [key for key in self.own if key in MEMBERS and key not in keys]
         if not others and len(keys) == 1:
             return "no other member took part, by which to tell the model from the computation"
-        against = [key for key in others if consensus.linked(failed, set(self.own[key]))]
+        against = [key for key in others if consensus.comparable(failed, self.own[key])]
+        if len(keys) == 1 and not against:
+            return "no other member computes them: it is this computation, or what of the model it alone uses"
+        if len(keys) == 1 and all(key in self.failing for key in against):
+            return "the other members differ too, with other numbers: it may be in what they share"
         if len(keys) == 1:
             return "no other member has them: it is this computation itself"
         if not against:
@@ -456,8 +470,8 @@ class _Verification:
         finding = _finding(("the description as it was read",), first, found, words)
         siding = ", ".join(ORACLES[key].title for key in self._siding())
         if siding:
-            more = f"{finding.words}; {siding} differ as well: they agree with the {AGAIN}, it is what was read"
-            finding = replace(finding, words=more)
+            words = f"the {AGAIN} and {siding} agree with each other: it is what was read"
+            finding = replace(finding, words=f"{finding.words}; {words}")
         self.findings.append(finding)
 
     # ------------------------------------------------------------------------------------------ two descriptions
@@ -534,6 +548,13 @@ class _Verification:
             return []
         places = tuple(line.partition(": ")[0] for line in written)
         return [Explanation("different numbers", f"written differently: {'; '.join(written[:3])}", places)]
+
+
+def _pairs(one: Array, two: Array) -> list[tuple[float, float]]:
+    """The numbers that are not the same in both, where they can be divided."""
+    apart = ~np.isclose(one, two, rtol=1e-12, atol=1e-15)
+    pairs = [(float(x), float(y)) for x, y in zip(one[apart], two[apart], strict=True)]
+    return [(x, y) if np.isfinite([x, y]).all() and x * y > 0 else (1.0, 1.0) for x, y in pairs]
 
 
 def _finding(who: tuple[str, ...], first: str, found: Sequence[Explanation], words: str) -> Finding:
