@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("site")  # built once, by one worker of the tests
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = {

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -204,7 +205,8 @@ def test_wrong_uses_of_the_command(monkeypatch, tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a signal of POSIX")
 def test_ctrl_c_closes_it():
     command = [sys.executable, "-m", "dalembert", "studio", "planar-2r", "--port", "0", "--no-browser", "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # whoever started the tests may ignore it
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
     try:
         text = ""
         while not text.rstrip().endswith("}"):
@@ -217,4 +219,5 @@ def test_ctrl_c_closes_it():
         _, err = process.communicate(timeout=60)
     finally:
         process.kill()
+        process.communicate()
     assert process.returncode == 0 and err.strip().endswith("closed") and "Traceback" not in err
