@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -202,11 +201,19 @@ def test_wrong_uses_of_the_command(monkeypatch, tmp_path):
     run(monkeypatch, "planar-2r", "--port", "0", "--no-browser", "--log", str(tmp_path / "log.csv"), code=1)
 
 
+# Whoever started the tests may ignore interrupts, and a program that is started inherits that.
+HEARD = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+
+
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a signal of POSIX")
 def test_ctrl_c_closes_it():
     command = [sys.executable, "-m", "dalembert", "studio", "planar-2r", "--port", "0", "--no-browser", "--json"]
-    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # whoever started the tests may ignore it
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
+    command = [sys.executable, "-c", HEARD, *command[1:]]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         text = ""
         while not text.rstrip().endswith("}"):
