@@ -386,3 +386,23 @@ def test_more_bad_input() -> None:
     ):
         with pytest.raises(InputError, match=words):
             arm.bounds(**options)
+
+
+def test_a_follower_that_never_comes_back() -> None:
+    """√2 is no fraction: there is no period, so the bounds hold within 1000 rad, and a note says so."""
+    from dataclasses import replace
+
+    arm = dl.load("planar-2r")
+    joints = arm.description.joints
+    follower = replace(joints[1], mimic=dl.Mimic(joints[0].name, math.sqrt(2.0), 0.0))
+    odd = dl.Robot(replace(arm.description, joints=(joints[0], follower, *joints[2:])))
+    found = odd.bounds(["mu2", "gravity_2"], gap=0.05, seconds=30)
+    assert found.upper[0] == 1000.0 and "1000 rad" in found.notes[0]
+    never_contradicted(odd, found)
+
+
+def test_why_an_endless_slide_is_not_certified_is_said() -> None:
+    arm = lead_screw("")
+    b = arm.bounds(["mu1", "mu2"], limits=(-math.inf, math.inf), seconds=5)
+    assert b["mu2"].verdict(0.05) == "no bound"
+    assert not b["mu1"].proved and "follow" in b["mu1"].stopped

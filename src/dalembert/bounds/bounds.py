@@ -38,7 +38,7 @@ GIVEN = 1e-12  # relative: regrouping of the model's numbers
 CANCELLED = 1e-13  # of what the terms could be by their lengths alone: the same where they cancel
 ROUNDED = 1e-12  # of the largest entry: what angles that are not exact do
 FARTHEST = 1e6  # rad or m: beyond, a double knows angles too badly
-FAR = 1000.0  # metres: how far a slide goes that nothing depends on
+FAR = 1000.0  # m or rad: how far a joint without limits goes that nothing depends on, or that never comes back
 
 
 def bounds(
@@ -64,8 +64,8 @@ def bounds(
         raise InputError(f"seed must be a whole number from 0 on, got {seed!r}")
     start = time.perf_counter()
     model = lean(robot.model)
-    box = _box(robot, limits)
-    made: dict[str, list[Family] | None] = {}
+    box, notes = _without_period(robot, _box(robot, limits))
+    made: dict[str, list[Family] | str] = {}
     ready: list[Bound | list[Climb]] = []
     for quantity in chosen:
         late = time.perf_counter() > start + seconds
@@ -77,8 +77,8 @@ def bounds(
     climb_all([c for x in ready if isinstance(x, list) for c in x], start + seconds, watch)
     out = [_ended(x) if isinstance(x, list) else x for x in ready]
     out = [_given(robot, b, box) for b in out]
-    notes = ("the loops are open: bounds of the tree, which hold where it is closed too",) if robot.model.loops else ()
-    return Bounds(robot.name, box.lower, box.upper, gap, time.perf_counter() - start, tuple(out), notes)
+    notes += ["the loops are open: bounds of the tree, which hold where it is closed too"] if robot.model.loops else []
+    return Bounds(robot.name, box.lower, box.upper, gap, time.perf_counter() - start, tuple(out), tuple(notes))
 
 
 def _given(robot: Robot, bound: Bound, box: Box) -> Bound:
@@ -131,16 +131,31 @@ def _box(robot: Robot, limits: tuple[Any, Any] | None) -> Box:
     return Box.of(robot.model, lower, upper)
 
 
-def _families(model: Model, quantity: Quantity, box: Box) -> list[Family] | None:
-    """The function over the box, in as many parts as endless slides ask for, or None."""
+def _without_period(robot: Robot, box: Box) -> tuple[Box, list[str]]:
+    """A joint that turns without limits, and that others follow at rates which never bring them back, within ±FAR; and
+    what there is to say of joints without limits."""
+    lower, upper, notes = box.lower.copy(), box.upper.copy(), []
+    for i in tails.endless(robot.model, box):
+        name = robot.joint_names[i]
+        if all(b.kind == "revolute" for b in robot.model.bodies if b.coordinate == i):
+            lower[i], upper[i] = max(lower[i], -FAR), min(upper[i], FAR)
+            notes.append(f"{name!r} has no limits, and others follow it without ever coming back: within ±{FAR:g} rad")
+        else:
+            notes.append(f"{name!r} has no limits: what does not depend on it is certified within ±{FAR:g} m")
+    return Box(lower, upper, box.sliding), notes
+
+
+def _families(model: Model, quantity: Quantity, box: Box) -> list[Family] | str:
+    """The function over the box, in as many parts as endless slides ask for, or why there is none."""
     if quantity.function == "mass" and tails.endless(model, box):
         try:
             found = [family(*part) for part in tails.parts(model, box)]
-        except NotImplementedError:
-            return None
+        except tails.NoTailError as why:
+            return str(why)
     else:
         found = [family(partial(entries, quantity.function, model), Joints.of(model), box)]
-    return None if any(x is None for x in found) else [x for x in found if x is not None]
+    known = [x for x in found if x is not None]
+    return known if len(known) == len(found) else "too many joints to be taken apart"
 
 
 def _begin(
@@ -148,7 +163,7 @@ def _begin(
     model: Model,
     quantity: Quantity,
     box: Box,
-    made: dict[str, list[Family] | None],
+    made: dict[str, list[Family] | str],
     gap: float,
     seed: int,
     watch: Watch | None,
@@ -166,8 +181,8 @@ def _begin(
         # A slide without limits on which nothing depends, but for rounding of the model's angles, may stand far away.
         made[key] = _families(model, quantity, box if endless else box.within(FAR))
     families = made[key]
-    if families is None:
-        return _by_lengths(robot, quantity, box, seed, "too many joints to be taken apart")
+    if isinstance(families, str):
+        return _by_lengths(robot, quantity, box, seed, families)
     best = met(robot, quantity, box, seed)
     climbs = [Climb(robot, quantity, f, gap, best, foreign=bool(endless)) for f in families]
     known = lengths.bound(_limited(robot.model, box), quantity.name)

@@ -22,6 +22,10 @@ from dalembert.model import Model
 GROWS = 1e-9  # of the largest entry
 
 
+class NoTailError(Exception):
+    """M does not grow with a slide in the way that this needs; told as not certified."""
+
+
 def endless(model: Model, box: Box) -> list[int]:
     """The coordinates of slides without limits."""
     return [i for i in range(model.n) if not box.finite(i)]
@@ -47,7 +51,7 @@ def _far(model: Model, joints: Joints, gone: list[int]) -> Callable[[Any], list[
     for i in gone:
         carried = [b for b, c in enumerate(joints.coordinate) if c == i]
         if len(carried) > 1 or joints.rate[carried[0]] != 1.0 or joints.offset[carried[0]] != 0.0:
-            raise NotImplementedError  # told by the caller as not certified
+            raise NoTailError(f"other joints follow {model.coordinates[i].name!r}, which has no limits")
         function = _scaled(function, carried[0], model.n)
     return function
 
@@ -68,7 +72,7 @@ def _scaled(function: Callable[[Any], list[Any]], j: int, n: int) -> Callable[[A
             powers = [s * s, s, 1.0]  # of A, B, C where both rows are scaled
             terms = list(zip((A, B, C), powers[2 - k :] + [None] * (2 - k), strict=True))
             if any(p is None and not _zero(v) for v, p in terms):
-                raise NotImplementedError
+                raise NoTailError("M grows with a slide without limits otherwise than a rigid body's does")
             total: Any = 0.0
             for v, p in terms:
                 if p is not None:

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import scalar
 from dalembert.algorithms import linear, regressor
-from dalembert.algorithms.regressor import PER_BODY
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Scalar, Scalars
@@ -189,12 +188,6 @@ class Columns:
         """Y of the free columns, (N, n, p)."""
         return self._all(samples.q, samples.qd, samples.qdd, samples.rest)[..., self.free]
 
-    def known_torque(self, samples: Samples) -> Array:
-        """What the fixed parameters make, (N, n)."""
-        if not self.fixed:
-            return np.zeros_like(samples.tau)
-        return np.asarray(self._all(samples.q, samples.qd, samples.qdd, samples.rest) @ self.known)
-
     def blocks(self, samples: Samples, parallel: int = 1) -> Iterator[tuple[Array, Array]]:
         """(Y, τ − what is known) piece by piece; with `parallel` D > 1 both low-pass filtered alike and one row
         kept of D (the jumps of dry friction are then as smooth on the one side as on the other).  Gautier 1997."""
@@ -232,10 +225,6 @@ class Columns:
     def bodies(self) -> int:
         """How many bodies' parameters come first."""
         return len(self.robot.model.bodies) if self.inertial else 0
-
-    def body_places(self, body: int) -> slice:
-        """Where a body's ten parameters stand among all columns."""
-        return slice(PER_BODY * body, PER_BODY * (body + 1))
 
 
 def _low_pass(factor: int) -> Array:

@@ -11,7 +11,6 @@ import numpy as np
 from dalembert.errors import InputError
 from dalembert.identification.table import Array, Integers, Table
 
-DELIMITERS = (",", ";", "\t", "|")
 COMMENTS = ("#", "%", "//")
 SHOWN = 5  # of the rows that have a trouble, so many are named
 # Broken rows up to this part of a file are left out and named; more of them, and the file is not what it seems.

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from dalembert.studio.studio import Studio
 
 Array = NDArray[np.float64]
-MOST_SLIDERS = 12  # that are open at once
 
 
 class PosePanel(Panel):
