@@ -217,11 +217,14 @@ def test_enclosures_hold_on_random_boxes() -> None:
         found = families[quantity.function]
         assert found is not None
         functions, *_ = quantity.tests(found, 1.0)
-        m, r = rng.uniform(box.lower, box.upper, (400, arm.n)), rng.uniform(0, 0.4, (400, arm.n)) ** 2
-        q = m[:, None] + r[:, None] * rng.uniform(-1, 1, (400, 50, arm.n))
+        m, r = rng.uniform(box.lower, box.upper, (400, arm.n)), rng.uniform(0, 1.0, (400, arm.n)) ** 2
+        m[200:] = np.round(m[200:] / RIGHT) * RIGHT  # where slopes vanish and only second derivatives are left
+        q = m[:, None] + r[:, None] * np.clip(rng.uniform(-2, 2, (400, 50, arm.n)), -1, 1)  # corners too
         value = quantity.sign * quantity.met(arm, q)
         for function in functions:
             test = compiled(function, arm.n, "x")
+            bound, _, _ = test(m, r, 0.0)
+            assert (bound >= value.max(axis=1) - 1e-12)[np.isfinite(bound)].all(), quantity.name
             for t in quantity.sign * np.linspace(0.05, 8.0, 25):
                 bound, _, _ = test(m, r, float(t))
                 done = bound <= t  # what it claims: nothing in the box is above t
@@ -382,10 +385,12 @@ def test_more_bad_input() -> None:
         ({"quantities": 5}, "quantities must be a list"),
         ({"limits": (1e15, 1e15 + 2)}, "out of reach"),
         ({"limits": (math.inf, math.inf)}, "out of reach"),
-        ({"limits": (math.nan, 1.0)}, "not below the upper one"),
+        ({"limits": (math.nan, 1.0)}, "not a number"),
     ):
         with pytest.raises(InputError, match=words):
             arm.bounds(**options)
+    with pytest.raises(InputError, match="Uncertainty.proved"):
+        Uncertainty.proved(3)
 
 
 def test_a_follower_that_never_comes_back() -> None:
@@ -406,3 +411,29 @@ def test_why_an_endless_slide_is_not_certified_is_said() -> None:
     b = arm.bounds(["mu1", "mu2"], limits=(-math.inf, math.inf), seconds=5)
     assert b["mu2"].verdict(0.05) == "no bound"
     assert not b["mu1"].proved and "follow" in b["mu1"].stopped
+
+
+def test_far_away_the_scaled_matrix_is_the_scaled_matrix() -> None:
+    """D M D as a function of s = 1/x is D M(1/s) D, D = s where M grows with x²."""
+    from dalembert.bounds import tails
+    from dalembert.bounds.box import Box
+    from dalembert.bounds.functions import pairs
+    from dalembert.model.lean import lean
+
+    for name, slide, rows in (("rp", 1, [0]), ("stanford", 2, [0, 1])):
+        arm = dl.load(name)
+        model = lean(arm.model)
+        box = Box.of(model)
+        lower, upper = box.lower.copy(), box.upper.copy()
+        lower[slide], upper[slide] = -np.inf, np.inf
+        (_, _, near), (function, _, far) = tails.parts(model, Box(lower, upper, box.sliding))
+        assert (near.upper[slide], far.upper[slide]) == (1.0, 1.0)
+        rng = np.random.default_rng(0)
+        for _ in range(20):
+            q = rng.uniform(-1, 1, arm.n)
+            D = np.ones(arm.n)
+            D[rows] = q[slide]
+            x = q.copy()
+            x[slide] = 1 / q[slide]
+            wanted = D[:, None] * arm.mass_matrix(x) * D
+            assert np.allclose(function(q.tolist()), [wanted[i, j] for i, j in pairs(arm.n)], rtol=1e-9, atol=1e-12)

@@ -120,6 +120,9 @@ def _box(robot: Robot, limits: tuple[Any, Any] | None) -> Box:
         raise InputError(
             f"limits must be (lower, upper), each a number or one per joint ({robot.n}); got {limits!r}"
         ) from None
+    if np.isnan(lower).any() or np.isnan(upper).any():
+        where = robot.joint_names[int(np.argmax(np.isnan(lower) | np.isnan(upper)))]
+        raise InputError(f"limits: one of {where!r} is not a number (NaN)")
     bad = [robot.joint_names[i] for i in range(robot.n) if not lower[i] <= upper[i]]
     if bad:
         raise InputError(f"limits: the lower one of {bad[0]!r} is not below the upper one")

@@ -20,6 +20,7 @@ from dalembert.bounds.functions import Joints, entries, pairs
 from dalembert.model import Model
 
 GROWS = 1e-9  # of the largest entry
+ROUNDED = 1e-12  # of the largest entry: what is nought but for rounding
 
 
 class NoTailError(Exception):
@@ -57,26 +58,27 @@ def _far(model: Model, joints: Joints, gone: list[int]) -> Callable[[Any], list[
 
 
 def _scaled(function: Callable[[Any], list[Any]], j: int, n: int) -> Callable[[Any], list[Any]]:
-    """Entries of D M D as a function of the joints' positions, that of joint j replaced by s = 1/x."""
+    """Entries of D M D as a function of the joints' positions, that of joint j replaced by s = 1/x.
+
+    Which rows grow, and that no entry has a power it must not have, is seen at random positions."""
     rng = np.random.default_rng(0)
-    growth = [_powers(function, j, rng.normal(size=64).tolist())[2] for _ in range(8)]
-    diagonal = [k for k, (a, b) in enumerate(pairs(n)) if a == b]
-    largest = max(abs(v) for row in growth for v in row) or 1.0
-    rows = [a for a, k in enumerate(diagonal) if max(abs(row[k]) for row in growth) > GROWS * largest]
+    # (A B C, entries)
+    seen = np.abs([_powers(function, j, rng.normal(size=64).tolist()) for _ in range(8)]).max(axis=0)
+    largest = float(seen.max()) or 1.0
+    rows = [a for k, (a, b) in enumerate(pairs(n)) if a == b and seen[2, k] > GROWS * largest]
+    scaled_rows = np.array([(a in rows) + (b in rows) for a, b in pairs(n)])
+    odd = [seen[power, scaled_rows < power].max(initial=0.0) for power in (1, 2)]
+    if max(odd) > ROUNDED * largest:
+        raise NoTailError("M grows with a slide without limits otherwise than a rigid body's does")
 
     def scaled(x: Any) -> list[Any]:
         s = x[j]
+        powers = [1.0, s, s * s]
         out = []
-        for (a, b), A, B, C in zip(pairs(n), *_powers(function, j, x), strict=True):
-            k = (a in rows) + (b in rows)
-            powers = [s * s, s, 1.0]  # of A, B, C where both rows are scaled
-            terms = list(zip((A, B, C), powers[2 - k :] + [None] * (2 - k), strict=True))
-            if any(p is None and not _zero(v) for v, p in terms):
-                raise NoTailError("M grows with a slide without limits otherwise than a rigid body's does")
+        for k, terms in zip(scaled_rows.tolist(), zip(*_powers(function, j, x), strict=True), strict=True):
             total: Any = 0.0
-            for v, p in terms:
-                if p is not None:
-                    total = total + v * p
+            for power in range(k + 1):
+                total = total + terms[power] * powers[k - power]
             out.append(total)
         return out
 
@@ -87,9 +89,5 @@ def _powers(function: Callable[[Any], list[Any]], j: int, x: Any) -> tuple[list[
     """A, B, C of A + x_j B + x_j² C, from three positions."""
     f = [function([p if i == j else y for i, y in enumerate(x)]) for p in (-1.0, 0.0, 1.0)]
     odd = [0.5 * (c - a) for a, c in zip(f[0], f[2], strict=True)]
-    even = [0.5 * (a + c) - b for a, b, c in zip(*f, strict=True)]
+    even = [0.5 * ((a - b) + (c - b)) for a, b, c in zip(*f, strict=True)]
     return f[1], odd, even
-
-
-def _zero(x: Any) -> bool:
-    return isinstance(x, (int, float)) and abs(x) < 1e-300

@@ -68,7 +68,7 @@ class Uncertainty:
     def proved(robot: Robot, **options: Any) -> Uncertainty:
         """Of a robot against no model at all (RobustControl with model=False): δ_M = μ₂, δ_C = c_b, δ_g = g_b of the
         2-norm and μ₁, μ₂, certified within the joints' limits by `robot.bounds`, which takes the options."""
-        found = robot.bounds(["mu1", "mu2", "coriolis_2", "gravity_2"], **options)
+        found = believed(robot, "Uncertainty.proved").bounds(["mu1", "mu2", "coriolis_2", "gravity_2"], **options)
         missing = [b.symbol for b in found if not b.proved]
         if missing:
             raise InputError(
