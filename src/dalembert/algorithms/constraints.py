@@ -16,6 +16,7 @@ from dalembert.model import Frame, Model
 from dalembert.scalar.jet import Jet, jet
 from dalembert.spatial import Motion, Pose
 from dalembert.spatial.vector import (
+    IDENTITY,
     ZERO,
     Matrix,
     Scalar,
@@ -169,6 +170,39 @@ def wrench_rows(c: Held, model: Model, q: Coordinates) -> list[list[Scalar]]:
     twists = [Motion(u, ZERO) for u in unit] + [Motion(ZERO, u) for u in unit]
     columns = [_rates_along(c, r, S, T_a, twist) for twist in twists]
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+def tip_rows(c: Function, model: Model, q: Coordinates, tip: Frame, expressed_in: str = "world") -> list[list[Scalar]]:
+    """A_x (k×6), φ̇ = A_x V for a twist V of the body that carries the frame `tip`, all else at rest. Known for
+    relations that hold this body and for functions of its frames' poses; zero for the others."""
+    axes = [tuple(1.0 if i == j else 0.0 for i in range(3)) for j in range(3)]
+    T_tip = kinematics.frame_pose(model, q, tip)
+    R = T_tip.R if expressed_in == "local" else IDENTITY
+    origin = ZERO if expressed_in == "spatial" else T_tip.p
+    twists = [Motion(matvec(R, u), ZERO) for u in axes] + [Motion(ZERO, matvec(R, u)) for u in axes]
+    columns = [_rates_of_tip(c, model, q, tip.body, twist, origin) for twist in twists]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _rates_of_tip(c: Function, model: Model, q: Coordinates, body: int, twist: Motion, origin: Vector) -> list[Scalar]:
+    """φ̇ while one body moves by a twist (at `origin`, world axes)."""
+    if isinstance(c, Held) and (c.first.body == body) != (c.second.body == body):
+        T_a, T_b = (kinematics.frame_pose(model, q, frame) for frame in (c.first, c.second))
+        r, S = matvec_t(T_a.R, sub(T_b.p, T_a.p)), matmul(transpose(T_a.R), T_b.R)
+        moved = twist.at(sub(T_b.p, origin))
+        return _rates_along(c, r, S, T_a, moved if c.second.body == body else -moved)
+    if isinstance(c, Vanishing):
+        poses = (_carried(kinematics.frame_pose(model, q, f), twist, origin, f.body == body) for f in c.frames)
+        return [jet(x).rate for x in c.function([Jet(x) for x in q], *poses)]
+    return [0.0] * len(c(model, q, q).phi)
+
+
+def _carried(T: Pose, twist: Motion, origin: Vector, moves: bool) -> Pose:
+    """A pose as jets, carried along by a twist if it moves."""
+    V = twist.at(sub(T.p, origin)) if moves else Motion()
+    turn = matmul(skew(V.w), T.R)
+    R = tuple(tuple(Jet(*x) for x in zip(*rows, strict=True)) for rows in zip(T.R, turn, strict=True))
+    return Pose(R, tuple(Jet(*x) for x in zip(T.p, V.v, strict=True)))
 
 
 # ------------------------------------------------------------------------------------------------ coupled coordinates

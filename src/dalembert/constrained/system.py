@@ -21,6 +21,7 @@ from dalembert.errors import DalembertError, InputError, SingularityError, unkno
 from dalembert.flow import Flow
 from dalembert.kernels import singular_mass
 from dalembert.model.lean import lean
+from dalembert.motion.tasks import task
 from dalembert.robot import Robot
 
 if TYPE_CHECKING:
@@ -426,24 +427,50 @@ class Constrained:
         return self._places[name], function
 
     def tip_wrench(
-        self, q: ArrayLike, multipliers: ArrayLike, frame: str | None = None, rows: Sequence[int] = (0, 1, 2, 3, 4, 5)
+        self,
+        q: ArrayLike,
+        multipliers: ArrayLike,
+        frame: str | None = None,
+        rows: Any = None,
+        expressed_in: str = "world",
     ) -> Array:
-        """F with Jᵀ F = Aᵀ λ: what the constraints amount to as a wrench that a frame applies, in the given rows of
-        (f, n), world axes at its origin.  (..., len(rows)).  Where J is square and invertible, J⁻ᵀAᵀλ; where J has
-        fewer columns, the smallest. Refused where no wrench there does the same."""
-        chosen = list(rows)
-        if not chosen or any(not isinstance(k, (int, np.integer)) or not 0 <= k < 6 for k in chosen):
-            raise InputError(f"rows are places in (f, n), 0 to 5; got {rows!r}")
-        J = self.robot.jacobian(q, frame)[..., chosen, :]
-        b = np.einsum("...kn,...k->...n", self.jacobian(q), self._multipliers(multipliers))
-        F = np.einsum("...in,...n->...i", np.swapaxes(np.linalg.pinv(J, rcond=RANK), -1, -2), b)
+        """F with Jᵀ F = Aᵀ λ: what the constraints amount to as a wrench (f, n) that a frame applies.  (..., 6), or
+        (..., m) for m `rows`, chosen as in `motion.tasks.task`; axes and point as `expressed_in` says.
+
+        Constraints on the frame's twist, A_x V = 0, amount to A_xᵀ λ; where the joints feel several wrenches alike, F
+        is the one nearest to it, and for constraints that are not on this frame (couplings, Pfaffian rows, other
+        links) the smallest. Where J is square and invertible F = J⁻ᵀAᵀλ. Refused where no wrench in these rows does
+        the same."""
+        chosen = task("pose" if rows is None else rows)
+        J = chosen.jacobian(self.robot.jacobian(q, frame, expressed_in))
+        lam = self._multipliers(multipliers)
+        b = np.einsum("...kn,...k->...n", self.jacobian(q), lam)
+        A_x = self._tip_rows(self.robot.model.frame(frame).name, expressed_in)(np.asarray(q, float))
+        F = np.einsum("...ki,...k->...i", A_x, lam) @ np.linalg.pinv(chosen.weights[:, None] * chosen.matrix)
+        inverse = np.swapaxes(np.linalg.pinv(J, rcond=RANK), -1, -2)
+        F = F + np.einsum("...in,...n->...i", inverse, b - np.einsum("...in,...i->...n", J, F))
         left = np.abs(np.einsum("...in,...i->...n", J, F) - b)
-        if (left > 1e-8 * np.abs(b).max(initial=0.0)).any():
+        if (left > 1e-8 * np.abs(b).max(axis=-1, initial=0.0, keepdims=True)).any():
             raise SingularityError(
-                f"no wrench at frame {self.robot.model.frame(frame).name!r} in these rows does what the constraints "
-                f"do: {left.max():.3g} N m is left; the constraint acts elsewhere, or J is singular here"
+                f"no wrench at frame {self.robot.model.frame(frame).name!r} in the rows {', '.join(chosen.names)} does "
+                f"what the constraints do: {left.max():.3g} N m is left; the constraint acts elsewhere or in other "
+                "rows, or J is singular here"
             )
         return np.asarray(F)
+
+    def _tip_rows(self, frame: str, expressed_in: str) -> Kernel:
+        """The kernel of A_x(q), (k, 6), of a frame."""
+        key = ("tip_rows", frame, expressed_in)
+        if key not in self._kernels:
+            model, tip = self.bound.model, self.bound.model.frame(frame)
+            self._kernels[key] = compile_function(
+                lambda q: [r for f in self.bound.functions for r in terms.tip_rows(f, model, q, tip, expressed_in)],
+                [(self.n,)],
+                [(self.k, 6)],
+                "tip_rows",
+                arguments=("q",),
+            )
+        return self._kernels[key]
 
     # ------------------------------------------------------------------------------------------------ closed chains
     def close(
