@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import dalembert as dl
 from dalembert.spatial import rotation
@@ -98,3 +99,138 @@ def test_rpy_back_and_forth_beside_the_singular_pitch(away):
             R = np.array(rotation.from_rpy((roll, side * (np.pi / 2 - away), yaw)))
             again = rotation.from_rpy(rotation.to_rpy(tuple(map(tuple, R.tolist()))))
             assert np.abs(np.array(again) - R).max() < 1e-12 + (away if away < 1e-12 else 0.0)
+
+
+# ------------------------------------------------------------------------------------- axis and angle, screws, bracket
+ANGLES = (0.0, 1e-300, 1e-12, 1e-8, 9.9e-5, 1.1e-4, 1e-2, 1.0, 3.0, np.pi - 1e-9, np.pi)
+
+
+def unit_vectors(count, seed=0):
+    a = np.random.default_rng(seed).normal(size=(count, 3))
+    return a / np.linalg.norm(a, axis=-1, keepdims=True)
+
+
+def test_rotations_by_vector_are_scipys():
+    for angle in ANGLES:
+        for w in (angle * unit_vectors(30), -angle * unit_vectors(30), angle * np.eye(3)):
+            R = dl.exp3(w)
+            assert np.abs(R - Rotation.from_rotvec(w).as_matrix()).max() < 1e-15 * (1 + angle)
+            again = dl.log3(R)
+            flip = np.where(np.einsum("ij,ij->i", again, w) < 0, -1.0, 1.0) if angle == np.pi else np.ones(len(w))
+            assert np.abs(flip[:, None] * again - w).max() < (3e-8 if angle > 3.1 else 1e-12)
+            assert np.abs(dl.exp3(again) - R).max() < 1e-14
+    R = Rotation.random(500, random_state=1).as_matrix()
+    assert np.abs(dl.log3(R) - Rotation.from_matrix(R).as_rotvec()).max() < 1e-7
+    assert dl.log3(R.reshape(5, 20, 5, 3, 3)).shape == (5, 20, 5, 3)
+    assert np.array_equal(dl.exp6(np.r_[0, 0, 0, 0.1, -0.2, 0.3])[:3, :3], dl.exp3([0.1, -0.2, 0.3]))
+    single = dl.log3(dl.exp3([0.1, -0.2, 0.3]).astype(np.float32))
+    assert single.dtype == np.float64 and np.abs(single - [0.1, -0.2, 0.3]).max() < 1e-6
+
+
+def test_axis_and_angle_of_rotations_and_twists():
+    """w = θ a with |a| = 1; S θ = V with |ω| = 1, or ω = 0 and |v| = 1."""
+    for angle in ANGLES[2:]:
+        a = unit_vectors(20, 3).reshape(4, 5, 3)
+        axis, found = dl.axis_angle(angle * a)
+        assert np.abs(axis - a).max() < 1e-15 and np.abs(found - angle).max() < 1e-15 * angle * 4
+        V = angle * np.concatenate([unit_vectors(20, 4).reshape(4, 5, 3) * 3, a], axis=-1)
+        S, found = dl.axis_angle(V)
+        assert S.shape == (4, 5, 6) and np.abs(np.linalg.norm(S[..., 3:], axis=-1) - 1).max() < 1e-15
+        assert np.abs(found[..., None] * S - V).max() <= 1e-15 * angle * 4
+    S, distance = dl.axis_angle([0, 3, 4, 0, 0, 1e-16])
+    assert distance == 5 and np.allclose(S, [0, 0.6, 0.8, 0, 0, 0])
+    axis, angle = dl.axis_angle(np.zeros((2, 3)))
+    assert np.array_equal(axis, np.zeros((2, 3))) and np.array_equal(angle, [0, 0])
+    T = dl.pose((0, 0, 0), (0, 0, -0.5))
+    axis, angle = dl.axis_angle(dl.log3(T[:3, :3]))
+    assert np.allclose(axis, [0, 0, -1]) and np.isclose(angle, 0.5)
+
+
+def test_screws_by_axis_point_and_pitch():
+    """Published: through (3, 0, 0) along z with pitch 2, (ω, v) = (0, 0, 1, 0, −3, 2).  Lynch and Park, ch. 3."""
+    assert np.allclose(dl.screw((0, 0, 1), (3, 0, 0), 2.0), [0, -3, 2, 0, 0, 1])
+    assert np.allclose(dl.screw((0, 0, 5), pitch=np.inf), [0, 0, 1, 0, 0, 0])
+    rng = np.random.default_rng(5)
+    a, p, h = unit_vectors(12).reshape(3, 4, 3), rng.normal(size=(3, 4, 3)), rng.normal(size=(3, 4))
+    h[0, 0] = np.inf
+    found = dl.screw_parameters(0.7 * dl.screw(2 * a, p, h))
+    assert np.abs(found.axis - a).max() < 1e-15 and np.allclose(found.angle, 0.7)
+    assert np.array_equal(np.isinf(found.pitch), np.isinf(h)) and np.allclose(found.pitch[1:], h[1:])
+    across = p - np.einsum("...i,...i->...", p, a)[..., None] * a
+    assert np.abs(found.point - across)[1:].max() < 1e-14 and not found.point[0, 0].any()
+    # a point of the axis only slides along it, by pitch times angle
+    T = dl.exp6(0.7 * dl.screw(a, p, h))[1:]
+    moved = np.einsum("...ij,...j->...i", T[..., :3, :3], p[1:]) + T[..., :3, 3]
+    assert np.abs(moved - p[1:] - 0.7 * h[1:, :, None] * a[1:]).max() < 1e-14
+    arm = dl.load("puma560")
+    screws, home = arm.to_screws()
+    made = [dl.screw(*dl.screw_parameters(S)[:3]) for S in screws]
+    assert np.abs(np.array(made) - screws).max() < 1e-14
+    product = np.linalg.multi_dot([*dl.exp6(screws * 0.3), home])
+    assert np.abs(product - arm.fk(np.full(6, 0.3))).max() < 1e-14
+
+
+def test_the_bracket_of_twists():
+    """ad_V V′ = −ad_V′ V; Jacobi; exp(ad_V) = Ad_exp(V); [V̂, V̂′] of the 4×4 matrices. Published numbers:
+    Lynch and Park's ad((1, …, 6)), halves swapped."""
+    published = np.zeros((6, 6))
+    published[:3, :3] = published[3:, 3:] = [[0, -3, 2], [3, 0, -1], [-2, 1, 0]]
+    published[3:, :3] = [[0, -6, 5], [6, 0, -4], [-5, 4, 0]]
+    P = np.roll(np.eye(6), 3, axis=0)
+    assert np.array_equal(dl.ad([4, 5, 6, 1, 2, 3]), P @ published @ P)
+    U, V, W = np.random.default_rng(6).normal(size=(3, 7, 6))
+    ad = lambda A, B: np.einsum("...ij,...j->...i", dl.ad(A), B)  # noqa: E731
+    assert np.abs(ad(U, V) + ad(V, U)).max() < 1e-14
+    assert np.abs(ad(U, ad(V, W)) + ad(V, ad(W, U)) + ad(W, ad(U, V))).max() < 1e-13
+    series, term = np.eye(6), np.eye(6)
+    for k in range(1, 60):
+        term = term @ dl.ad(V[0]) / k
+        series = series + term
+    assert np.abs(series - dl.adjoint(dl.exp6(V[0]))).max() < 1e-12
+    assert dl.ad(np.zeros((2, 3, 6))).shape == (2, 3, 6, 6)
+
+
+def test_projection_and_distance():
+    """Published: Lynch and Park's examples of ProjectToSO3 and ProjectToSE3."""
+    near = [[0.675, 0.150, 0.720], [0.370, 0.771, -0.511], [-0.630, 0.619, 0.472]]
+    wanted = [
+        [0.67901136, 0.14894516, 0.71885945],
+        [0.37320708, 0.77319584, -0.51272279],
+        [-0.63218672, 0.61642804, 0.46942137],
+    ]
+    assert np.abs(dl.project_so3(near) - wanted).max() < 1e-8
+    T = np.zeros((4, 4))
+    T[:3, :3], T[:3, 3], T[3] = near, (1.2, 5.4, 3.6), (0.003, 0.002, 0.010, 0.9)
+    assert np.abs(dl.project_se3(T) - dl.pose((1.2, 5.4, 3.6), rotation_matrix=dl.project_so3(near))).max() < 1e-15
+    d = np.hypot(dl.distance_so3(near), np.linalg.norm([0.003, 0.002, 0.010, 0.1]))
+    assert np.isclose(dl.distance_se3(T), d, rtol=1e-14)
+    rng = np.random.default_rng(7)
+    R = dl.exp3(rng.normal(size=(4, 5, 3)))
+    assert np.abs(dl.project_so3(R) - R).max() < 1e-14 and dl.distance_so3(R).max() < 1e-14
+    assert np.allclose(dl.distance_so3(2 * R), np.sqrt(3)) and np.isclose(dl.distance_so3(-np.eye(3)), 2)
+    for M in rng.normal(size=(50, 3, 3)):  # half of them left-handed: no other rotation is nearer
+        best = dl.project_so3(M)
+        assert dl.log3(best).shape == (3,)
+        others = dl.exp3(rng.normal(size=(200, 3)) * 10.0 ** rng.uniform(-4, 0, (200, 1))) @ best
+        assert np.linalg.norm(others - M, axis=(-2, -1)).min() >= dl.distance_so3(M) - 1e-12
+    assert dl.distance_se3(dl.pose(np.ones((3, 3)))).shape == (3,)
+    assert dl.distance_so3(dl.exp3([1.0, 2.0, 3.0]).astype(np.float32)) < 3e-7
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: dl.ad([1, 2, 3]), "twist must end in a dimension of 6"),
+        (lambda: dl.axis_angle([1, 2, 3, 4]), "vector must end in a dimension of 3"),
+        (lambda: dl.exp3(np.inf * np.ones(3)), "w has a value that is not finite"),
+        (lambda: dl.log3(np.ones((3, 3))), "not a rotation"),
+        (lambda: dl.screw((0, 0, 0)), "axis is zero"),
+        (lambda: dl.screw((0, 0, 1), pitch=np.nan), "pitch is not a number"),
+        (lambda: dl.project_so3(np.eye(4)), "M must end in a dimension of 3"),
+        (lambda: dl.project_se3(np.ones((3, 4))), r"M must end in \(4, 4\)"),
+        (lambda: dl.distance_so3([1.0, 2.0, np.nan]), "M has a value that is not finite"),
+    ],
+)
+def test_wrong_screws_and_matrices(call, words):
+    with pytest.raises(dl.InputError, match=words):
+        call()

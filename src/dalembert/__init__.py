@@ -49,11 +49,21 @@ if TYPE_CHECKING:
     from dalembert.lagrange.symbols import rate as rate
     from dalembert.lagrange.system import LagrangianSystem as LagrangianSystem
     from dalembert.loading import load as load
+    from dalembert.poses import ad as ad
     from dalembert.poses import adjoint as adjoint
+    from dalembert.poses import axis_angle as axis_angle
+    from dalembert.poses import distance_se3 as distance_se3
+    from dalembert.poses import distance_so3 as distance_so3
+    from dalembert.poses import exp3 as exp3
     from dalembert.poses import exp6 as exp6
     from dalembert.poses import inverse as inverse
+    from dalembert.poses import log3 as log3
     from dalembert.poses import log6 as log6
     from dalembert.poses import pose as pose
+    from dalembert.poses import project_se3 as project_se3
+    from dalembert.poses import project_so3 as project_so3
+    from dalembert.poses import screw as screw
+    from dalembert.poses import screw_parameters as screw_parameters
     from dalembert.report.page import write_report as write_report
     from dalembert.robot import Robot as Robot
     from dalembert.simulation.run import Run as Run
@@ -87,7 +97,26 @@ _HOME = {
     "Gear": "dalembert.actuation.gearing",
     "Transmission": "dalembert.actuation.transmission",
     "DHRow": "dalembert.describe.dh",
-    **dict.fromkeys(("adjoint", "exp6", "inverse", "log6", "pose"), "dalembert.poses"),
+    **dict.fromkeys(
+        (
+            "ad",
+            "adjoint",
+            "axis_angle",
+            "distance_se3",
+            "distance_so3",
+            "exp3",
+            "exp6",
+            "inverse",
+            "log3",
+            "log6",
+            "pose",
+            "project_se3",
+            "project_so3",
+            "screw",
+            "screw_parameters",
+        ),
+        "dalembert.poses",
+    ),
     **dict.fromkeys(("Particle", "RigidBody"), "dalembert.lagrange.bodies"),
     **dict.fromkeys(("coordinates", "rate"), "dalembert.lagrange.symbols"),
     "LagrangianSystem": "dalembert.lagrange.system",

@@ -1,8 +1,8 @@
-"""Poses and twists as arrays: making them, and the exponential map. All broadcast over leading dimensions."""
+"""Poses and twists as arrays: making them, the exponential map, screws. All broadcast over leading dimensions."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,10 @@ from dalembert.spatial import rotation
 from dalembert.spatial.vector import matmul, skew
 
 Array = NDArray[np.float64]
+
+# An angular velocity [rad] below this part of the linear one [m] is rounding, and the twist a translation: its axis
+# would be a million million meters away.
+NO_TURN = 1e-12
 
 
 def _numbers(name: str, value: ArrayLike, size: int) -> Array:
@@ -150,3 +154,102 @@ def inverse(T: ArrayLike) -> Array:
     T = _pose("T", T)
     R = np.swapaxes(T[..., :3, :3], -1, -2)
     return _homogeneous(R, -np.einsum("...ij,...j->...i", R, T[..., :3, 3]))
+
+
+def exp3(w: ArrayLike) -> Array:
+    """exp of a rotation vector w = θ a (..., 3) [rad]: the rotation (..., 3, 3) by θ about the unit axis a."""
+    return _stack(rotation.exp3(_components(_numbers("w", w, 3))))
+
+
+def log3(R: ArrayLike) -> Array:
+    """The rotation vector w = θ a (..., 3) [rad] with exp3(w) = R, θ ≤ π."""
+    M = _rotation(R)
+    w = rotation.log3([[np.asarray(M[..., i, j]) for j in range(3)] for i in range(3)])
+    return np.stack(np.broadcast_arrays(*w), axis=-1)
+
+
+def ad(twist: ArrayLike) -> Array:
+    """ad_V (..., 6, 6) of a twist V = (v, ω): ad_V V′ = (ω × v′ + v × ω′, ω × ω′), their Lie bracket. The rate of
+    Ad_T along the body twist V is Ad_T ad_V."""
+    V = _numbers("twist", twist, 6)
+    A = np.zeros((*V.shape, 6))
+    A[..., :3, :3] = A[..., 3:, 3:] = _stack(skew(_components(V[..., 3:])))
+    A[..., :3, 3:] = _stack(skew(_components(V[..., :3])))
+    return A
+
+
+def axis_angle(vector: ArrayLike) -> tuple[Array, Array]:
+    """A rotation vector (..., 3) as unit axis and angle, or a twist (..., 6) as unit screw (v, ω) and angle, so that
+    angle · axis is the vector: axis (..., 3 or 6), angle (...) ≥ 0.
+
+    A unit screw has |ω| = 1, or ω = 0 and |v| = 1: then the angle is a distance [m]. Zero has a zero axis. Of a
+    rotation, axis_angle(log3(R)); of a pose, axis_angle(log6(T)); back by exp3 and exp6."""
+    x = _numbers("vector", vector, 6 if np.shape(vector)[-1:] == (6,) else 3)
+    slide, turn = (np.linalg.norm(part, axis=-1) for part in (x[..., :3], x[..., -3:]))
+    angle = np.where(turn > NO_TURN * slide, turn, slide)
+    return x / np.where(angle > 0, angle, 1.0)[..., None], angle
+
+
+class Screw(NamedTuple):
+    """A motion about a line: its unit `axis` (..., 3), its `point` (..., 3) nearest to the origin [m], its `pitch`
+    (...) [m/rad], infinite for a translation, and the `angle` (...) turned [rad], or the distance [m]."""
+
+    axis: Array
+    point: Array
+    pitch: Array
+    angle: Array
+
+
+def screw(axis: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0), pitch: ArrayLike = 0.0) -> Array:
+    """The unit screw (v, ω) = (h a − a × p, a) (..., 6) about the line through p along a, with pitch h [m/rad]; for an
+    infinite pitch, (a, 0): a translation. `axis` (..., 3) of any length, `point` (..., 3) [m], `pitch` (...)."""
+    a, p = _numbers("axis", axis, 3), _numbers("point", point, 3)
+    size = np.linalg.norm(a, axis=-1, keepdims=True)
+    if not (size > 0).all():
+        raise InputError("axis is zero: a screw needs a direction")
+    h = np.asarray(pitch, float)[..., None]
+    if np.isnan(h).any():
+        raise InputError("pitch is not a number; it is finite, or inf for a translation")
+    a, slides = a / size, np.isinf(h)
+    turning = np.where(slides, 0.0, h) * a - np.cross(a, p)
+    v, w = np.where(slides, np.sign(h) * a, turning), np.where(slides, 0.0, a)
+    return np.concatenate(np.broadcast_arrays(v, w), axis=-1)
+
+
+def screw_parameters(twist: ArrayLike) -> Screw:
+    """Axis, point, pitch and angle of a twist (v, ω) (..., 6): angle · screw(axis, point, pitch) is the twist."""
+    unit, angle = axis_angle(_numbers("twist", twist, 6))
+    v, w = unit[..., :3], unit[..., 3:]
+    turns = np.linalg.norm(w, axis=-1, keepdims=True) > NO_TURN
+    pitch = np.where(turns[..., 0], np.einsum("...i,...i->...", v, w), np.inf)
+    return Screw(np.where(turns, w, v), np.where(turns, np.cross(w, v), 0.0), pitch, angle)
+
+
+def _square(name: str, value: ArrayLike, size: int) -> Array:
+    M = _numbers(name, value, size)
+    if M.ndim < 2 or M.shape[-2] != size:
+        raise InputError(f"{name} must end in ({size}, {size}), got shape {M.shape}")
+    return M
+
+
+def project_so3(M: ArrayLike) -> Array:
+    """The rotation (..., 3, 3) nearest to a matrix (..., 3, 3) in the Frobenius norm, by singular values."""
+    U, _, Vt = np.linalg.svd(_square("M", M, 3))
+    U[..., 2] *= np.sign(np.linalg.det(U) * np.linalg.det(Vt))[..., None]
+    return np.asarray(U @ Vt)
+
+
+def project_se3(M: ArrayLike) -> Array:
+    """The pose (..., 4, 4) nearest to a matrix (..., 4, 4): its rotation by `project_so3`, its translation as it is."""
+    M = _square("M", M, 4)
+    return _homogeneous(project_so3(M[..., :3, :3]), M[..., :3, 3])
+
+
+def distance_so3(M: ArrayLike) -> Array:
+    """How far a matrix (..., 3, 3) is from being a rotation: ‖M − project_so3(M)‖, Frobenius.  (...)."""
+    return np.asarray(np.linalg.norm(_square("M", M, 3) - project_so3(M), axis=(-2, -1)))
+
+
+def distance_se3(M: ArrayLike) -> Array:
+    """How far a matrix (..., 4, 4) is from being a pose: ‖M − project_se3(M)‖, Frobenius.  (...)."""
+    return np.asarray(np.linalg.norm(_square("M", M, 4) - project_se3(M), axis=(-2, -1)))

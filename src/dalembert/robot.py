@@ -354,6 +354,12 @@ class Robot:
         """Rate of the Jacobian, J̇(q, q̇).  (..., 6, n)."""
         return self._run(("jacobian_dot", (), frame, expressed_in), out, q, qd)
 
+    def hessian(self, q: ArrayLike, frame: str | None = None, expressed_in: str = "world") -> Array:
+        """Derivative of the Jacobian, [i, j, k] = ∂J_ij/∂q_k: J̇ = H q̇.  (..., 6, n, n).  Exact."""
+        from dalembert.motion.jacobian import hessian
+
+        return hessian(self, q, frame, expressed_in)
+
     def analytic_jacobian(
         self, q: ArrayLike, frame: str | None = None, angles: str = "zyz"
     ) -> Array:
@@ -438,7 +444,8 @@ class Robot:
         return nearest_singularity(self, q, frame, rows, **options)
 
     def manipulability(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> Array:
-        """Yoshikawa's μ = √det(JJᵀ) = Πσ, or measure="condition", "isotropy", "smallest".  (...)."""
+        """Yoshikawa's μ = √det(JJᵀ) = Πσ, or measure="condition", "isotropy", "smallest", and of the inertias "asada",
+        "dynamic".  (...)."""
         from dalembert.motion.manipulability import manipulability
 
         return manipulability(self, q, frame, rows, **options)

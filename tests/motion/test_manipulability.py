@@ -47,6 +47,74 @@ def test_fewer_than_six_joints_with_all_six_rows():
         assert np.isfinite(robot.manipulability_gradient(q, rows="pose")).all()
 
 
+@pytest.mark.parametrize("name", ARMS)
+def test_measures_that_need_inertias(name):
+    """Asada's is the smallest by the largest eigenvalue of (J M⁻¹ Jᵀ)⁻¹; the dynamic one √det(J M⁻² Jᵀ), the volume of
+    the accelerations that unit torques give; both of the rows that the arm has joints for."""
+    robot, q = arm(name), states(arm(name), 6)
+    J, M = natural(robot).jacobian(robot.jacobian(q)), robot.mass_matrix(q)
+    if J.shape[-2] <= robot.n:
+        mobility = J @ np.linalg.solve(M, np.swapaxes(J, -1, -2))
+        masses = np.linalg.eigvalsh(np.linalg.inv(mobility))
+        asada = robot.manipulability(q, measure="asada")
+        assert error(asada, masses[:, 0] / masses[:, -1]) < 1e-8 and ((asada > 0) & (asada <= 1)).all()
+        felt = robot.effective_mass(q, rows=natural(robot)).masses
+        assert error(asada, felt.min(-1) / felt.max(-1)) < SOLVED
+    E = robot.acceleration_ellipsoid(q, torques=np.ones(robot.n))
+    assert error(robot.manipulability(q, measure="dynamic"), E.lengths[..., : robot.n].prod(-1)) < SOLVED
+    assert np.isfinite(robot.manipulability(q, rows="pose", measure="asada")).all()
+
+
+def test_measures_that_need_inertias_at_their_edges():
+    """A stretched arm moves one way only: zero. Unit point masses at q₂ = ±90°: M⁻¹ by hand."""
+    assert arm("planar-2r").manipulability([0.3, 0.0], measure="asada") == 0
+    assert arm("planar-2r").manipulability([0.3, 0.0], measure="dynamic") == 0
+    assert np.isclose(arm("cartesian-pp").manipulability([0.1, 0.1], measure="asada"), _ratio(arm("cartesian-pp")))
+    points = dl.Robot.from_dh([{"a": 1.0, "inertial": dl.Inertial(1.0, (0,) * 6)}] * 2)
+    # J = [−1 −1; 1 0], M = [3 1; 1 1]: J M⁻¹ Jᵀ = diag(1, ½)
+    assert np.isclose(points.manipulability([0.0, np.pi / 2], measure="asada"), 0.5, rtol=1e-12)
+    assert np.isclose(points.manipulability([0.0, np.pi / 2], measure="dynamic"), 0.5, rtol=1e-12)
+    with pytest.raises(dl.DalembertError, match="inert"):
+        dl.Robot.from_dh([{"a": 1.0}] * 2).manipulability([0.0, 1.0], measure="asada")
+
+
+def _ratio(robot):
+    masses = np.linalg.eigvalsh(robot.mass_matrix([0.1, 0.1]))
+    return masses[0] / masses[-1]
+
+
+@pytest.mark.parametrize("expressed_in", ["world", "local", "spatial"])
+@pytest.mark.parametrize("name", ARMS)
+def test_hessian_of_the_kinematics(name, expressed_in):
+    """[i, j, k] = ∂J_ij/∂q_k: J̇ = H q̇; in world axes the columns turn with the joints before them."""
+    robot, q = arm(name), states(arm(name), 4).reshape(2, 2, -1)
+    qd = np.random.default_rng(0).uniform(-1, 1, q.shape)
+    H = robot.hessian(q, expressed_in=expressed_in)
+    assert H.shape == (2, 2, 6, robot.n, robot.n)
+    J_dot = robot.jacobian_dot(q, qd, expressed_in=expressed_in)
+    assert error(np.einsum("...ijk,...k->...ij", H, qd), J_dot, 1.0) < SOLVED
+    J = robot.jacobian(q)
+    if expressed_in == "world":
+        w = np.swapaxes(J[..., 3:, :], -1, -2)
+        for j in range(robot.n):
+            for k in range(j + 1):  # a serial chain: ∂J_j/∂q_k = ω_k × J_j for k ≤ j
+                for half in (slice(0, 3), slice(3, 6)):
+                    assert error(H[..., half, j, k], np.cross(w[..., k, :], J[..., half, j]), 1.0) < SOLVED
+    single = robot.hessian(q.astype(np.float32), expressed_in=expressed_in)
+    assert error(single, H, 1.0) < 1e-5
+
+
+def test_hessian_of_wrong_input():
+    with pytest.raises(dl.InputError, match="q has shape"):
+        arm("planar-2r").hessian([1.0])
+    with pytest.raises(dl.InputError, match="not finite"):
+        arm("planar-2r").hessian([np.nan, 0])
+    with pytest.raises(dl.UnknownNameError, match="unknown frame"):
+        arm("planar-2r").hessian([0, 0], "tol")
+    with pytest.raises(dl.UnknownNameError, match="expressed_in"):
+        arm("planar-2r").hessian([0, 0], expressed_in="body")
+
+
 @pytest.mark.parametrize("rows", MASKS)
 @pytest.mark.parametrize("name", ARMS)
 def test_gradient_is_the_difference(name, rows):

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import SingularityError
-from dalembert.kernels import singular_mass
 from dalembert.motion.jacobian import (
     ROUNDING,
     checked_jacobian,
-    doubles,
+    inverse_mass_times,
     moving_part,
     natural,
     ranks,
@@ -83,18 +82,6 @@ class EffectiveMass:
         return np.asarray(np.arctan2(across, along))
 
 
-def _inverse_mass_times(robot: Robot, q: Any, B: Array) -> Array:
-    """M⁻¹ B by a Cholesky factorisation, which refuses what is not positive definite."""
-    M = np.asarray(robot.mass_matrix(doubles(q)))
-    try:
-        L = np.linalg.cholesky(M)
-        if M.size and (np.diagonal(L, axis1=-2, axis2=-1).min(-1) ** 2 <= 1e-15 * np.abs(M).max((-2, -1))).any():
-            raise np.linalg.LinAlgError
-    except np.linalg.LinAlgError:
-        raise singular_mass(robot.model) from None
-    return np.asarray(np.linalg.solve(M, B))
-
-
 def effective_mass(
     robot: Robot, q: Any, frame: str | None = None, rows: Any = None, expressed_in: str = "world"
 ) -> EffectiveMass:
@@ -104,7 +91,7 @@ def effective_mass(
     J = checked_jacobian(robot, q, frame, expressed_in)
     chosen = moving_part(robot, "position", frame, expressed_in) if rows is None else task(rows)
     J = chosen.jacobian(J)
-    A = J @ _inverse_mass_times(robot, q, np.swapaxes(J, -1, -2))
+    A = J @ inverse_mass_times(robot, q, np.swapaxes(J, -1, -2))
     A = (A + np.swapaxes(A, -1, -2)) / 2
     values, vectors = np.linalg.eigh(A)
     s = np.asarray(np.linalg.svd(J, compute_uv=False))
@@ -134,7 +121,7 @@ def acceleration_ellipsoid(
     h = robot.bias_torque(q, rates)
     J_dot = chosen.jacobian(np.asarray(robot.jacobian_dot(q, rates, frame, expressed_in)))
     J = chosen.jacobian(J6)
-    X = np.swapaxes(_inverse_mass_times(robot, q, np.swapaxes(J, -1, -2)), -1, -2)  # J M⁻¹
+    X = np.swapaxes(inverse_mass_times(robot, q, np.swapaxes(J, -1, -2)), -1, -2)  # J M⁻¹
     U, s, _ = np.linalg.svd(X * torque_limits(robot, torques), full_matrices=True)
     center = (J_dot @ rates[..., None])[..., 0] - (X @ h[..., None])[..., 0]
     lengths = np.concatenate([s, np.zeros((*s.shape[:-1], chosen.m - s.shape[-1]))], axis=-1)

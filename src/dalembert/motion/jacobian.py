@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import need_tree
+from dalembert.arguments import explain, need_tree
 from dalembert.errors import InputError
+from dalembert.kernels import singular_mass
 from dalembert.motion.tasks import ROTATION, TRANSLATION, Array, Task, finite, picked, task
 
 if TYPE_CHECKING:
@@ -70,15 +71,28 @@ def task_jacobian(
     return chosen.jacobian(J), chosen
 
 
-def jacobian_slope(robot: Robot, q: Any, frame: str | None, expressed_in: str) -> Array:
-    """∂J/∂q, (..., 6, n, n), exact: the compiled derivative of the Jacobian's kernel."""
+def hessian(robot: Robot, q: Any, frame: str | None = None, expressed_in: str = "world") -> Array:
+    """∂J/∂q, (..., 6, n, n), [i, j, k] = ∂J_ij/∂q_k, exact: the compiled derivative of the Jacobian's kernel."""
     need_joints(robot)
     kernel = remembered(
         robot,
-        ("slope", frame, expressed_in),
+        ("hessian", frame, expressed_in),
         lambda: robot.kernel("jacobian", frame=frame, expressed_in=expressed_in).derivative("q"),
     )
-    return np.asarray(kernel(np.asarray(q, dtype=np.float64)))
+    explain(robot, kernel, ("q",), (q,), None)
+    return np.asarray(kernel(finite("q", q)))
+
+
+def inverse_mass_times(robot: Robot, q: Any, B: Array) -> Array:
+    """M⁻¹ B by a Cholesky factorisation, which refuses what is not positive definite."""
+    M = np.asarray(robot.mass_matrix(doubles(q)))
+    try:
+        L = np.linalg.cholesky(M)
+        if M.size and (np.diagonal(L, axis1=-2, axis2=-1).min(-1) ** 2 <= 1e-15 * np.abs(M).max((-2, -1))).any():
+            raise np.linalg.LinAlgError
+    except np.linalg.LinAlgError:
+        raise singular_mass(robot.model) from None
+    return np.asarray(np.linalg.solve(M, B))
 
 
 def sampled(robot: Robot, frame: str | None, expressed_in: str) -> Array:

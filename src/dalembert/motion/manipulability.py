@@ -17,7 +17,8 @@ from dalembert.errors import InputError, unknown
 from dalembert.motion.jacobian import (
     ROUNDING,
     freedom,
-    jacobian_slope,
+    hessian,
+    inverse_mass_times,
     scale_of,
     task_jacobian,
     torque_limits,
@@ -141,6 +142,9 @@ MEASURES: dict[str, Callable[[Array], Array]] = {
     "condition": _condition,  # σ₁/σ_k ≥ 1, infinite where singular
     "isotropy": lambda s: 1 / _condition(s),  # σ_k/σ₁, between 0 and 1
     "smallest": lambda s: s[..., -1],  # σ_k
+    # Of those of J M^-½, the roots of the mobility's eigenvalues, and of J M⁻¹: they need the inertias.
+    "asada": lambda s: 1 / _condition(s) ** 2,  # smallest by largest principal effective mass, between 0 and 1
+    "dynamic": lambda s: np.prod(s, axis=-1),  # √det(J M⁻² Jᵀ)
 }
 
 
@@ -157,14 +161,22 @@ def manipulability(
 
     The product goes over as many singular values as the arm has freedoms in these rows, so it is √det(JJᵀ) where the
     rows can be had independently, √det(JᵀJ) where joints are fewer than rows, and not zero for a planar arm only
-    because it never leaves its plane."""
+    because it never leaves its plane. "asada" is the isotropy of the effective mass (J M⁻¹ Jᵀ)⁻¹, Asada 1983;
+    "dynamic" is Yoshikawa's measure of accelerations that torques ‖τ‖ ≤ 1 give, 1985."""
     if measure not in MEASURES:
         raise unknown("measure", measure, MEASURES)
     J, chosen = task_jacobian(robot, q, frame, rows, expressed_in)
-    k = freedom(robot, frame, chosen, expressed_in)
+    k = max(freedom(robot, frame, chosen, expressed_in), 1)
     s = np.asarray(np.linalg.svd(J, compute_uv=False))
-    s = padded(s, chosen.m, scale_of(robot, frame, chosen, expressed_in))
-    return np.asarray(MEASURES[measure](s[..., : max(k, 1)]))
+    s = padded(s, chosen.m, scale_of(robot, frame, chosen, expressed_in))[..., :k]
+    if measure in ("asada", "dynamic"):
+        X = np.swapaxes(inverse_mass_times(robot, q, np.swapaxes(J, -1, -2)), -1, -2)  # J M⁻¹
+        if measure == "dynamic":
+            moving = np.linalg.svd(X, compute_uv=False)
+        else:
+            moving = np.sqrt(np.maximum(np.linalg.eigvalsh(X @ np.swapaxes(J, -1, -2))[..., ::-1], 0.0))
+        s = np.where(s > 0, moving[..., :k], 0.0)
+    return np.asarray(MEASURES[measure](s))
 
 
 def manipulability_gradient(
@@ -181,6 +193,6 @@ def manipulability_gradient(
     others = np.prod(s, axis=-1, keepdims=True) * np.where(s > 0, 1 / np.where(s > 0, s, 1.0), 0.0)
     W = (U[..., :k] * others[..., None, :]) @ Vt[..., :k, :]  # Σᵢ (Π_{j≠i} σⱼ) uᵢ vᵢᵀ
     W = (chosen.weights[:, None] * chosen.matrix).T @ W  # on all six rows
-    dJ = jacobian_slope(robot, q, frame, expressed_in)
+    dJ = hessian(robot, q, frame, expressed_in)
     flat = W.reshape(*W.shape[:-2], 1, 6 * robot.n) @ dJ.reshape(*dJ.shape[:-3], 6 * robot.n, robot.n)
     return np.asarray(flat[..., 0, :])

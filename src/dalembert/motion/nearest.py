@@ -21,7 +21,7 @@ from dalembert.model import Frame, Model
 from dalembert.motion.jacobian import (
     checked_jacobian,
     freedom,
-    jacobian_slope,
+    hessian,
     joint_units,
     length_of,
     natural,
@@ -114,7 +114,7 @@ def _search(
         raise InputError(f"{robot.name!r} never moves in these rows: it has no singular states, or all are")
     return _Search(
         lambda q: np.asarray(robot.jacobian(q, frame, expressed_in)),
-        lambda q: jacobian_slope(robot, q, frame, expressed_in),
+        lambda q: hessian(robot, q, frame, expressed_in),
         _row_matrix(chosen, length_of(robot, frame)),
         unit,
         lower / unit,
