@@ -10,6 +10,7 @@ import re
 from functools import cache, cached_property
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -193,3 +194,46 @@ def test_functions_named_in_prose_exist(page):
     text = re.sub(FENCE, "", page.read_text(encoding="utf-8"))
     for name in re.findall(r"`Robot\.(\w+)", text):
         assert hasattr(dl.Robot, name), f"{name_of(page)} names Robot.{name}"
+
+
+# ------------------------------------------------------------------------------- names of other libraries and ours
+COMING = ROOT / "docs" / "coming_from.md"
+
+
+def equivalents() -> list[list[str]]:
+    lines = COMING.read_text(encoding="utf-8").splitlines()
+    return [row for row in map(cells, (x for x in lines if x.startswith("| `"))) if len(row) >= 2]
+
+
+@cache
+def newcomer() -> dict[str, object]:
+    """What the page's own first block defines."""
+    block = re.search(r"```python\n(.*?)```", COMING.read_text(encoding="utf-8"), re.DOTALL)
+    assert block
+    names: dict[str, object] = {}
+    exec(block[1], names)
+    return names
+
+
+@pytest.mark.parametrize("row", equivalents(), ids=lambda row: row[0].split("`")[1])
+def test_what_stands_for_a_name_of_another_library_runs(row):
+    """Every expression of the middle column gives something that is finite."""
+    (expression,) = named(row[1])
+    assert flat_finite(eval(expression, dict(newcomer()))), expression
+
+
+def flat_finite(value: object) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(flat_finite(x) for x in value)
+    return bool(np.isfinite(value).all()) if isinstance(value, np.ndarray) else value is not None
+
+
+def test_names_of_pinocchio_exist():
+    pinocchio = pytest.importorskip("pinocchio")
+    text = COMING.read_text(encoding="utf-8").split("## Pinocchio")[1]
+    rows = [cells(line) for line in text.splitlines() if line.startswith("| `")]
+    theirs = [re.sub(r"\(.*", "", name) for row in rows for name in named(row[0])]
+    assert len(theirs) > 30
+    for name in theirs:
+        owner, _, attribute = name.partition(".")
+        assert hasattr(getattr(pinocchio, owner), attribute) if attribute else hasattr(pinocchio, owner), name

@@ -146,6 +146,20 @@ def test_axis_and_angle_of_rotations_and_twists():
     assert np.allclose(axis, [0, 0, -1]) and np.isclose(angle, 0.5)
 
 
+def test_angles_of_rotations_and_poses():
+    alpha = np.random.default_rng(8).uniform(-1.4, 1.4, (4, 5, 3))
+    assert np.abs(dl.euler_angles(dl.pose(rpy=alpha)) - alpha).max() < 1e-14
+    for angles in rotation.EULER_SEQUENCES:
+        R = dl.pose(euler=np.abs(alpha), angles=angles)[..., :3, :3]
+        assert np.abs(dl.euler_angles(R, angles) - np.abs(alpha)).max() < 1e-13
+        scipys = Rotation.from_matrix(R.reshape(-1, 3, 3)).as_euler(angles.upper()).reshape(4, 5, 3)
+        assert np.abs(scipys - np.abs(alpha)).max() < 1e-13
+    assert np.allclose(dl.euler_angles(dl.pose(rpy=(0.3, np.pi / 2, 0.1))), [0, np.pi / 2, -0.2], atol=1e-8)
+    assert dl.euler_angles(np.zeros((0, 3, 3))).shape == (0, 3)
+    with pytest.raises(dl.UnknownNameError, match="unknown Euler sequence 'zzx'"):
+        dl.euler_angles(np.eye(3), "zzx")
+
+
 def test_screws_by_axis_point_and_pitch():
     """Published: through (3, 0, 0) along z with pitch 2, (ω, v) = (0, 0, 1, 0, −3, 2).  Lynch and Park, ch. 3."""
     assert np.allclose(dl.screw((0, 0, 1), (3, 0, 0), 2.0), [0, -3, 2, 0, 0, 1])

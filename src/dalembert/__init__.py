@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from dalembert.poses import axis_angle as axis_angle
     from dalembert.poses import distance_se3 as distance_se3
     from dalembert.poses import distance_so3 as distance_so3
+    from dalembert.poses import euler_angles as euler_angles
     from dalembert.poses import exp3 as exp3
     from dalembert.poses import exp6 as exp6
     from dalembert.poses import inverse as inverse
@@ -104,6 +105,7 @@ _HOME = {
             "axis_angle",
             "distance_se3",
             "distance_so3",
+            "euler_angles",
             "exp3",
             "exp6",
             "inverse",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,6 +167,14 @@ def log3(R: ArrayLike) -> Array:
     M = _rotation(R)
     w = rotation.log3([[np.asarray(M[..., i, j]) for j in range(3)] for i in range(3)])
     return np.stack(np.broadcast_arrays(*w), axis=-1)
+
+
+def euler_angles(R: ArrayLike, angles: str = "rpy") -> Array:
+    """The angles (..., 3) [rad] of a rotation (..., 3, 3), or of a pose's (..., 4, 4): roll, pitch and yaw, or those of
+    a sequence such as "zyz". Where the sequence is singular, the angle of one factor is chosen zero."""
+    M = _pose("R", R)[..., :3, :3] if np.shape(R)[-2:] == (4, 4) else _rotation(R)
+    of = rotation.to_rpy if angles == "rpy" else partial(rotation.to_euler, angles=angles)
+    return np.array([of(m) for m in M.reshape(-1, 3, 3).tolist()]).reshape(M.shape[:-1])
 
 
 def ad(twist: ArrayLike) -> Array:
