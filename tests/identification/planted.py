@@ -3,14 +3,11 @@ friction."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 import dalembert as dl
 from dalembert.identification.samples import Log
 
-SHARED = Path(__file__).parent.parent.parent.parent / "shared" / "data"
 PERIOD = 5.0
 
 

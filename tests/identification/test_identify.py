@@ -4,7 +4,6 @@ logs."""
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,9 +19,6 @@ from dalembert.identification.identify import identify
 from dalembert.identification.payload import identify_payload
 from dalembert.identification.samples import Samples
 from trees import random_tree
-
-SHARED = Path(__file__).parents[3] / "shared" / "data"
-here = pytest.mark.skipif(not SHARED.exists(), reason="the shared logs are not here")
 
 
 def motion(robot: dl.Robot, seconds: float = 10.0, rate: float = 100.0, seed: int = 0, size: float = 0.6):

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from planted import SHARED, friction, motion, recorded
+from planted import friction, motion, recorded
+from real_logs import real
 
 import dalembert as dl
 from dalembert.errors import InputError
@@ -238,20 +239,18 @@ def test_lags_between_two_signals():
 
 
 # ------------------------------------------------------------------------------------------------ real logs
-def real(folder, file, urdf, held=None, **options):
-    if not (SHARED / folder).exists():
-        pytest.skip("the logs of real arms are not beside this repository")
-    robot = dl.load(SHARED / folder / urdf)
+def recording(folder, file, urdf, held=None, **options):
+    robot = dl.load(real(folder) / urdf)
     robot = locked(robot, held) if held else robot
-    return robot, read_log(SHARED / folder / file, robot, **options)
+    return robot, read_log(real(folder) / file, robot, **options)
 
 
 def ur10():
-    return real("ur10_unisa", "exciting.csv", "ur10_erd.urdf")
+    return recording("ur10_unisa", "exciting.csv", "ur10_erd.urdf")
 
 
 def panda():
-    return real("panda_unisa", "exciting.csv", "panda_erd.urdf", {"panda_finger_joint1": 0.0})
+    return recording("panda_unisa", "exciting.csv", "panda_erd.urdf", {"panda_finger_joint1": 0.0})
 
 
 def tx40():
@@ -259,7 +258,7 @@ def tx40():
     G[5, 4] = 32
     zero = [0, -np.pi / 2, np.pi / 2, 0, 0, 0]
     file, urdf = "tx40_motor.npz", "tx40_mdh_modified.urdf"
-    return real("staubli_tx40_figaroh", file, urdf, columns={"tau": "i_motor"}, coupling=G, offset=zero)
+    return recording("staubli_tx40_figaroh", file, urdf, columns={"tau": "i_motor"}, coupling=G, offset=zero)
 
 
 @pytest.mark.parametrize("arm", [ur10, panda, tx40])

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from planted import SHARED, arm, recorded, write_csv
+from planted import arm, recorded, write_csv
+from real_logs import real
 
 import dalembert as dl
 from dalembert.errors import InputError, MissingExtraError, UnknownNameError
@@ -582,12 +583,6 @@ def test_other_refusals(robot, log, table, tmp_path):
 
 
 # ------------------------------------------------------------------------------------------------ real logs
-def real(folder):
-    if not (SHARED / folder).exists():
-        pytest.skip("the logs of real arms are not beside this repository")
-    return SHARED / folder
-
-
 def test_the_log_of_a_ur10():
     folder = real("ur10_unisa")
     read = read_log(folder / "exciting.csv", dl.load(folder / "ur10_erd.urdf"))

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from planted import PERIOD, SHARED, arm, motion, recorded
+from planted import PERIOD, arm, motion, recorded
+from real_logs import real
 
 import dalembert as dl
 from dalembert.errors import InputError, MissingExtraError, UnknownNameError
@@ -355,16 +356,14 @@ def fitted(robot, s):
     ],
 )
 def test_real_logs_fit_no_worse_than_others_have_fitted_them(folder, file, urdf, band, least, held):
-    if not (SHARED / folder).exists():
-        pytest.skip("the logs of real arms are not beside this repository")
-    robot, options = dl.load(SHARED / folder / urdf), {}
+    robot, options = dl.load(real(folder) / urdf), {}
     if "panda" in folder:
         robot = locked(robot, {"panda_finger_joint1": 0.0})
     if "tx40" in folder:
         G = np.diag([32.0, 32, 45, -48, 45, 32])
         G[5, 4] = 32
         options = {"columns": {"tau": "i_motor"}, "coupling": G, "offset": [0, -np.pi / 2, np.pi / 2, 0, 0, 0]}
-    s = prepare(read_log(SHARED / folder / file, robot, **options))
+    s = prepare(read_log(real(folder) / file, robot, **options))
     assert band[0] < s.cutoff < band[1]
     inside, outside = fitted(robot, s)
     assert inside < least and outside < held

@@ -1,20 +1,16 @@
-"""The shared logs of real arms, from file to parameters: no worse than what others reached on them."""
+"""The logs of real arms, from file to parameters: no worse than what others reached on them."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from real_logs import real
 
 import dalembert as dl
 from dalembert.identification.identify import identify
 from dalembert.identification.locked import locked
 from dalembert.identification.prepare import prepare
 from dalembert.identification.read import read_log
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
-pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the shared logs are not here")
 
 # TX40: motor 6 turns with joints 5 and 6.
 N = np.array([32, 32, 45, -48, 45, 32.0])
@@ -23,17 +19,17 @@ TX40[5, 4] = 32
 
 
 def ur10():
-    robot = dl.load(DATA / "ur10_unisa" / "ur10_erd.urdf")
-    return robot, read_log(DATA / "ur10_unisa" / "exciting.csv", robot), None
+    robot = dl.load(real("ur10_unisa") / "ur10_erd.urdf")
+    return robot, read_log(real("ur10_unisa") / "exciting.csv", robot), None
 
 
 def panda():
-    robot = locked(dl.load(DATA / "panda_unisa" / "panda_erd.urdf"), {"panda_finger_joint1": 0.0})
-    return robot, read_log(DATA / "panda_unisa" / "exciting.csv", robot), None
+    robot = locked(dl.load(real("panda_unisa") / "panda_erd.urdf"), {"panda_finger_joint1": 0.0})
+    return robot, read_log(real("panda_unisa") / "exciting.csv", robot), None
 
 
 def tx40():
-    folder = DATA / "staubli_tx40_figaroh"
+    folder = real("staubli_tx40_figaroh")
     robot = dl.load(folder / "tx40_mdh_modified.urdf")
     torques = np.diag(N)
     torques[4, 5] = 32
@@ -109,7 +105,7 @@ def test_from_the_command_line(tmp_path):
 
     from dalembert.cli import main
 
-    folder = DATA / "ur10_unisa"
+    folder = real("ur10_unisa")
     out, report = tmp_path / "identified.urdf", tmp_path / "report.html"
     arguments = ["identify", str(folder / "ur10_erd.urdf"), str(folder / "exciting.csv")]
     result = CliRunner().invoke(main, [*arguments, "--out", str(out), "--report", str(report)])
