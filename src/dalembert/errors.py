@@ -48,16 +48,26 @@ class ModelWarning(UserWarning):
 _MADE = {"sensed_": "It is the state of a sensor: simulate dalembert.control.sensed(flow, names, lag) instead"}
 
 
+LISTED = 40  # names that a sentence lists; of more, the first
+
+
+def listed(names: Iterable[str]) -> str:
+    """'a', 'b', 'c'; of very many the first, and how many there are."""
+    names = list(names)
+    return ", ".join(map(repr, names[:LISTED])) + (f", … ({len(names)} in all)" if len(names) > LISTED else "")
+
+
 def unknown(kind: str, name: object, choices: Iterable[str]) -> UnknownNameError:
     """The error for a name that does not exist, with the nearest names that do."""
     choices = list(choices)
-    near = difflib.get_close_matches(str(name), choices, n=3, cutoff=0.6)
-    if near:
+    word = str(name).lower()
+    holding = [c for c in choices if len(word) > 1 and word in c.lower()]  # PID is in 'classic PID', and likest to 'PI'
+    near = holding or difflib.get_close_matches(str(name), choices, n=3, cutoff=0.6)
+    if 0 < len(near) < 4:
         hint = "did you mean " + " or ".join(repr(c) for c in near) + "?"
     elif not choices:
         hint = f"there is no {kind} to choose from"
     else:
-        shown = ", ".join(repr(c) for c in choices[:12])
-        hint = f"choose from {shown}" + (f", … ({len(choices)} in all)" if len(choices) > 12 else "")
+        hint = f"choose from {listed(choices)}"
     made = next((f". {how}" for start, how in _MADE.items() if str(name).startswith(start)), "")
     return UnknownNameError(f"unknown {kind} {name!r}; {hint}{made}")

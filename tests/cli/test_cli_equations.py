@@ -30,6 +30,28 @@ def test_a_derivation_is_checked():
     assert data("equations", "planar-2r", "--check", "M12", wrong, code=1)["equal"] is False
 
 
+def test_what_is_too_long_to_read_goes_to_a_file(tmp_path):
+    file = tmp_path / "panda.txt"
+    assert "-o FILE writes them" in run("equations", "panda", "--of", "M", code=1).output
+    run("equations", "panda", "--of", "M", "-o", file)
+    lines = dict(line.split(" = ") for line in file.read_text().splitlines()[1:])
+    assert len(lines) == 49 and lines["M77"].count("*") > 2
+    arm = dl.load("panda")
+    assert arm.equations().compare("M67", lines["M76"])
+
+
+def test_a_closed_chain_is_told_where_its_equations_are():
+    assert "dalembert.lagrange.examples.EXAMPLES['five-bar']()" in run("equations", "five-bar", code=1).output
+    other = run("equations", "delta", code=1).output
+    assert "dalembert.Constrained(robot).equations()" in other and "EXAMPLES" not in other
+
+
+def test_an_entry_is_named_with_all_its_indices():
+    assert "as in M11" in run("equations", "planar-2r", "--check", "M", "a", code=1).output
+    assert "as in M21" in run("equations", "planar-2r", "--check", "M2", "a", code=1).output
+    assert "as in Gamma111" in run("equations", "planar-2r", "--check", "Gamma", "a", code=1).output
+
+
 def test_bounds():
     arm = dl.load("planar-2r")
     got = {row["name"]: row for row in data("bounds", "planar-2r", "--only", "mu2", "--gap", "0.1")["bounds"]}

@@ -221,5 +221,7 @@ def test_bad_input(call, words):
 def test_unknown_names():
     with pytest.raises(UnknownNameError, match="unknown Ziegler–Nichols rule 'some overshot'; did you mean 'some over"):
         ziegler_nichols((1.0, 1.0), "some overshot")
+    with pytest.raises(UnknownNameError, match="did you mean 'classic PID'\\?"):
+        ziegler_nichols((1.0, 1.0), "PID")
     with pytest.raises(UnknownNameError, match="unknown output 'z'"):
         relay_experiment(KNOWN["1/(s+1)^3"][0], output="z")

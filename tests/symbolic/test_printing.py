@@ -93,6 +93,8 @@ NAMES = {
     "alpha2": r"\alpha_{2}",
     "tau1": r"\tau_{1}",
     "Gamma112": r"\Gamma_{112}",
+    "Gamma1,10,2": r"\Gamma_{1,10,2}",
+    "Y1,10": "Y_{1,10}",
     "Fs1": "F_{s1}",
     "g": "g",
     "Jm": "J_{m}",

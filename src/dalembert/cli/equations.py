@@ -68,6 +68,8 @@ def command(
     chosen = symbolic if symbolic in CHOICES else [name.strip() for name in symbolic.split(",")]
     names = [name.strip() for name in what.split(",")] if what else []
     arm = output.load(robot, tip)
+    if arm.loops:
+        raise click.ClickException(_closed(arm.name))
     with waiting("deriving the equations"):
         e = arm.equations(chosen, friction=friction)
         if check:
@@ -75,7 +77,7 @@ def command(
         elif as_json:
             made = _data(e, names)
         else:
-            made = e.document(document) if document else _written(e, names, form, not physical, long)
+            made = e.document(document) if document else _written(e, names, form, not physical, long, bool(file))
     if check:
         _told(made, as_json)
     elif as_json:
@@ -99,7 +101,20 @@ def _told(result: Comparison, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _written(e: Equations, names: list[str], form: str, lump: bool, long: bool) -> str:
+def _closed(name: str) -> str:
+    """Where the equations of a closed chain are."""
+    from dalembert.lagrange.examples import EXAMPLES
+
+    known = name in EXAMPLES
+    fewest = f", and dalembert.lagrange.examples.EXAMPLES[{name!r}]() those in independent coordinates" if known else ""
+    return (
+        f"{name!r} is a closed chain, and this command derives open ones. In Python, dalembert.Constrained(robot)"
+        f".equations() has its equations with multipliers{fewest}; the page of closed chains (docs/closed_chains.md) "
+        "shows how"
+    )
+
+
+def _written(e: Equations, names: list[str], form: str, lump: bool, long: bool, to_file: bool) -> str:
     from dalembert.symbolic.lumps import TooLargeError
 
     if form == "sympy":
@@ -107,9 +122,13 @@ def _written(e: Equations, names: list[str], form: str, lump: bool, long: bool) 
     try:
         return e.latex(*names, lump=lump, long=long) + "\n" if form == "latex" else e.text(*names, lump=lump, long=long)
     except TooLargeError as error:
+        if form == "text" and to_file:  # for programs, then
+            return e.normal_form(*names)
+        count = str(error).partition(":")[0]
+        remedy = f"{count}: -o FILE writes them as text in normal form, --symbolic inertias makes them fewer"
         if names:
-            raise
-        return f"{e.structure()}\n{error}: --document, --of, or --symbolic inertias.\n"
+            raise click.ClickException(remedy) from None
+        return f"{e.structure()}\n{remedy}, --of takes a part, --document shows the structure.\n"
 
 
 def _data(e: Equations, names: list[str]) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import click
 
@@ -18,10 +19,13 @@ def command(as_json: bool) -> None:
     Example: dalembert robots
     """
     from dalembert import robots
+    from dalembert.errors import ModelWarning
+    from dalembert.loading import load
 
+    warnings.simplefilter("ignore", ModelWarning)  # of one robot they tell, in a list of all they hide it
     rows = []
     for name in robots.names():
-        robot = output.load(name)
+        robot = load(name)
         kinds = "".join("P" if c.kind == "prismatic" else "R" for c in robot.model.coordinates)
         about = re.split(r"[;:]|\. ", " ".join(robot.description.notes.split()))[0]
         row = {"name": name, "joints": robot.n, "kinds": kinds, "loops": len(robot.loops), "mass": robot.mass}

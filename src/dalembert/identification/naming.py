@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, listed, unknown
 from dalembert.identification.table import Table
 
 GROUPS = ("t", "q", "qd", "tau")
@@ -122,12 +122,9 @@ def _lacking(table: Table, missing: Sequence[str], joints: Sequence[str]) -> str
             f"{table.source}: its {len(table.names)} columns have no names, so that nobody can know what they are; "
             f"say so by number, from 0: {example}"
         )
-    shown = ", ".join(repr(x) for x in table.names[:12]) + (
-        f", … ({len(table.names)} in all)" if len(table.names) > 12 else ""
-    )
     example = ", ".join(f"'{g}': ['…' of {joints[0]!r}, …]" for g in missing)
     return (
-        f"{table.source}: no {wanted} of {n} joints are found among the columns {shown}; "
+        f"{table.source}: no {wanted} of {n} joints are found among the columns {listed(table.names)}; "
         f"name them with columns={{{example}}}"
     )
 

@@ -82,7 +82,8 @@ def entry(e: Equations, name: str) -> tuple[str, Polynomial]:
             raise InputError(f"there is no {name}: {what} of {e.name!r} is {_shape(quantity(e, what))}")
         value = value[k - 1]
     if isinstance(value, list):
-        raise InputError(f"{name} has {_shape(value)} entries: say which, as in {named(what, [*index, 1])}")
+        first = named(what, [*index, *[1] * _depth(value)])
+        raise InputError(f"{name} has {_shape(value)} entries: say which, as in {first}")
     return named(what, index), value
 
 

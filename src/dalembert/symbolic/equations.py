@@ -413,14 +413,18 @@ class Equations:
 
         return "\n\n".join(plain(part) for part in structure(self)) + "\n"
 
-    def save(self, file: str | os.PathLike[str], *what: str) -> Path:
-        """The full closed form, an entry to a line, in normal form: text that `compare` and SymPy read. By default
-        M, the Christoffel symbols and g."""
-        path = Path(file)
+    def normal_form(self, *what: str) -> str:
+        """The full closed form, an entry to a line: text that `compare` and SymPy read. By default M, the Christoffel
+        symbols and g."""
         chosen = [entries.entries(self, quantity) for quantity in what or ("M", "Gamma", "g")]
         lines = [f"{name} = {p!r}".replace("^", "**") for part in chosen for name, p in part.items()]
         head = [f"# {self.name}: s1 = sin(q1), c1 = cos(q1), …"]
-        path.write_text("\n".join([*head, *lines]) + "\n", encoding="utf-8")
+        return "\n".join([*head, *lines]) + "\n"
+
+    def save(self, file: str | os.PathLike[str], *what: str) -> Path:
+        """`normal_form` in a file."""
+        path = Path(file)
+        path.write_text(self.normal_form(*what), encoding="utf-8")
         return path
 
     def compare(self, name: str, formula: str) -> Comparison:

@@ -80,6 +80,11 @@ def roman(word: str) -> str:
     return word if len(word) < 2 or word.isdigit() else f"\\mathrm{{{word}}}"
 
 
+def _apart(found: re.Match[str]) -> str:
+    """Y1,10 and Gamma1,10,2: an index of two digits keeps its commas."""
+    return f"{name(found[1])}_{{{found[2]}}}"
+
+
 def _indexed(found: re.Match[str]) -> str:
     """r1, lc1, I1zz, Fs, alpha2."""
     letters, digits, rest = split_name(found[0])
@@ -94,6 +99,7 @@ PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"qd_?(\d+)"), lambda m: f"\\dot{{q}}_{{{m[1]}}}"),
     (re.compile(r"sgn(\d+)"), lambda m: f"\\operatorname{{sgn}}(\\dot{{q}}_{{{m[1]}}})"),
     (re.compile(r"([sc])a(?:lpha)?_?(\d+)"), lambda m: f"{m[1]}_{{\\alpha_{{{m[2]}}}}}"),
+    (re.compile(r"([A-Za-z]+)(\d+(?:,\d+)+)"), _apart),
     (re.compile(r"([A-Za-z])_(\d+)"), lambda m: f"{m[1]}_{{{m[2]}}}"),
     (re.compile("(" + "|".join(GREEK) + r")(\d*[a-z]{0,2})"), _indexed),
     (re.compile(r"[A-Za-z][a-z]{0,2}\d+[a-zA-Z]{0,2}|[A-Za-z][a-z]?"), _indexed),

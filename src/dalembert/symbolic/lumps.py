@@ -82,7 +82,10 @@ def legible(
     given = {name: ring.scalar(p) for name, p in entries.items()}
     count = sum(map(len, given.values()))
     if count > WRITTEN_AT_MOST:
-        raise TooLargeError(f"{count} terms are too many to read (at most {WRITTEN_AT_MOST}): write them to a file")
+        raise TooLargeError(
+            f"{count} terms are too many to read (at most {WRITTEN_AT_MOST}): equations.save(file) writes them in "
+            "normal form; with numbers for some parameters, as in symbolic='inertias', there are fewer"
+        )
     basis = Basis(ring, groups)
     functions = {name: basis.functions(p) for name, p in given.items()}
     short = shortener(basis.groups, {key for f in functions.values() for g in f.values() for key in g})
