@@ -1,28 +1,37 @@
-# Two commands do all the set-up: `make demo` and `make test`. Both need only Python 3.11+ and make.
+# Two commands do all the set-up: `make demo` and `make test`. Both need only Python 3.11+, make, a C compiler and PyPI.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: demo test lint docs bench fuzz corpus clean
+.PHONY: demo test lint docs bench fuzz corpus pictures clean
+.SILENT:
 
 demo: .venv/core
 	mkdir -p build
 	$(BIN)/dalembert report panda --seconds 60 -o build/panda.html
+	echo "Next: open build/panda.html in a browser; then try $(BIN)/dalembert robots, or $(BIN)/dalembert --help."
 
 test: lint
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	echo "The test suite, on all cores, takes its time."
+	$(BIN)/python -m pytest -n auto --dist loadgroup --tenths
+	echo "Next: docs/quickstart.md; make docs builds the site, make bench measures speed on this machine."
 
 # The site, in docs/_build/html; a warning is an error.
 docs: .venv/docs
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
-	@echo "open docs/_build/html/index.html"
+	echo "Next: open docs/_build/html/index.html in a browser."
+
+# The pictures of README and site, made again: the report, the studio, M of an arm, speed beside others.
+pictures: .venv/bench
+	$(BIN)/python docs/make_pictures.py
 
 .venv/docs: .venv/core
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]'
+	$(PIP) -e '.[docs]'
 	touch $@
 
 lint: .venv/test
-	$(BIN)/ruff check src tests benchmarks fuzz docs
-	$(BIN)/mypy
+	$(BIN)/ruff check -q src tests benchmarks fuzz docs
+	$(BIN)/mypy --no-error-summary
 
 bench: .venv/bench
 	$(BIN)/python benchmarks/startup.py
@@ -39,7 +48,7 @@ bench: .venv/bench
 	$(BIN)/python benchmarks/bounds.py
 
 .venv/bench: .venv/test
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'
+	$(PIP) -e '.[bench]'
 	touch $@
 
 fuzz: .venv/test
@@ -52,13 +61,15 @@ corpus: .venv/test
 
 .venv/core: pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Dalembert needs Python 3.11 or newer')"
+	echo "Installing Dalembert into .venv"
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	$(PIP) -e .
 	$(BIN)/python -m compileall -q src
 	touch $@
 
 .venv/test: .venv/core
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]'
+	echo "Installing the tests' oracles into .venv: Pinocchio, MuJoCo and others, some hundred megabytes"
+	$(PIP) -e '.[test]'
 	touch $@
 
 clean:

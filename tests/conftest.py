@@ -20,6 +20,42 @@ sys.path.insert(0, str(Path(__file__).parent))
 BROWSER_SECONDS = 240
 
 
+class Tenths:
+    """Ten numbers instead of a dot for each of thousands of tests; failures are told as ever."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config, self.done, self.total = config, 0, 0
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.total = self.total or len(session.items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        self.total = len(ids)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        silent = report.skipped or (report.passed and report.when == "call")
+        return (report.outcome, "", "") if silent else None
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "teardown" or not self.total:
+            return
+        self.done += 1
+        tenth = 10 * self.done // self.total
+        if tenth > 10 * (self.done - 1) // self.total:
+            self.config.get_terminal_writer().write(f"{tenth}0 % ", flush=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--tenths", action="store_true", help="say each tenth of the tests, not a dot per test")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("tenths") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Tenths(config))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _kernel_cache(tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.getbasetemp().parent / "kernels"
