@@ -179,6 +179,16 @@ def test_pages_with_examples_are_found():
     assert {"docs/notation.md", *(f"docs/theory/{name}.md" for name in theory)} <= with_examples
 
 
+def test_every_key_of_a_robot_file_is_on_its_page():
+    from dalembert.describe import toml_schema
+
+    text = re.sub(FENCE, "", (ROOT / "docs" / "robot_files.md").read_text(encoding="utf-8"))
+    shown = {word for code in re.findall(r"`([^`]+)`", text) for word in re.findall(r"\w+", code)}
+    tables = [t for t in vars(toml_schema).values() if isinstance(t, type) and issubclass(t, toml_schema.Strict)]
+    keys = {key.removesuffix("_deg") for table in tables for key in table.__struct_encode_fields__}
+    assert len(keys) > 50 and keys - shown == set()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from dalembert.lagrange.symbols import rate as rate
     from dalembert.lagrange.system import LagrangianSystem as LagrangianSystem
     from dalembert.loading import load as load
+    from dalembert.model import mass as mass
     from dalembert.poses import ad as ad
     from dalembert.poses import adjoint as adjoint
     from dalembert.poses import axis_angle as axis_angle
@@ -130,7 +131,13 @@ _HOME = {
     "verify": "dalembert.verification.verify",
 }
 
-_MODULES = ("constrained", "control", "interchange", "properties", "robots", "show", "studio", "trajectories")
+_MODULES = {
+    **{
+        name: f"dalembert.{name}"
+        for name in ("constrained", "control", "interchange", "properties", "robots", "show", "studio", "trajectories")
+    },
+    "mass": "dalembert.model.mass",
+}
 
 __all__ = [*sorted(_HOME), *_MODULES]
 
@@ -139,7 +146,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     elif name in _MODULES:
-        value = import_module(f"dalembert.{name}")
+        value = import_module(_MODULES[name])
     else:
         raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
     globals()[name] = value

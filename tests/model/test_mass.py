@@ -161,6 +161,48 @@ def test_box_mesh_anywhere_in_any_attitude(
     same(mass.mesh(placed, faces, density=density), expected, rel=1e-11, abs=1e-13 * scale)
 
 
+@pytest.mark.parametrize(
+    "geometry", [Box((0.2, 0.3, 0.4)), Cylinder(0.1, 0.4), Sphere(0.1), Capsule(0.1, 0.3), Box((0, 0, 0))]
+)
+def test_a_density_that_is_the_same_everywhere(geometry: Geometry) -> None:
+    same(mass.from_density(geometry, lambda x, y, z: 900.0), mass.from_density(geometry, 900.0), rel=1e-12)
+
+
+def test_densities_that_vary_against_their_integrals() -> None:
+    """Denser towards one end of a box, towards the rim of a disk, towards the middle of a ball, downwards."""
+    a, b, c = 0.2, 0.3, 0.4
+    block = mass.from_density(Box((a, b, c)), lambda x, y, z: 1000 * (1 + x / a))
+    assert block.m == pytest.approx(1000 * a * b * c, rel=1e-12)
+    assert block.com() == pytest.approx((a / 12, 0, 0), abs=1e-15)
+    R, L = 0.1, 0.4
+    disk = mass.from_density(Cylinder(R, L), lambda x, y, z: 500 * (x**2 + y**2) / R**2)
+    assert disk.m == pytest.approx(500 * math.pi * R**2 * L / 2, rel=1e-12)
+    assert disk.I[2][2] == pytest.approx(disk.m * R**2 * 2 / 3, rel=1e-12)  # ∫r⁵/∫r³
+    ball = mass.from_density(Sphere(R), lambda x, y, z: 800 * np.exp(-(x**2 + y**2 + z**2) / R**2))
+    whole = 4 * math.pi * 800 * R**3 * (math.sqrt(math.pi) / 4 * math.erf(1) - math.exp(-1) / 2)
+    assert ball.m == pytest.approx(whole, rel=1e-12)
+    leaning = mass.from_density(Capsule(R, L), lambda x, y, z: 1000 - 1000 * z)
+    even = mass.capsule(leaning.m, R, L)
+    second = (even.I[0][0] + even.I[1][1] - even.I[2][2]) / 2  # ∫z² dm
+    assert leaning.com() == pytest.approx((0, 0, -second / leaning.m), rel=1e-10, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("density", "words"),
+    [
+        (lambda x, y, z: np.where(z > 0.05, 1.0, 2.0), "it is not smooth inside the shape.*mass.compose"),
+        (lambda x, y, z: -x, "is not a number ≥ 0"),
+        (lambda x: 1.0, "takes three arrays and gives one"),
+        (lambda x, y, z: float(x), "takes three arrays and gives one"),
+    ],
+)
+def test_densities_that_cannot_be_integrated(density: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        mass.from_density(Box((0.2, 0.3, 0.4)), density)
+    with pytest.raises(InputError, match="a mesh takes one density"):
+        mass.from_density(Mesh("part.stl"), density)
+
+
 def test_mesh_by_mass_and_by_density_agree() -> None:
     vertices, faces = box_mesh((0.1, 0.2, 0.3))
     same(mass.mesh(vertices, faces, mass=6.0), mass.mesh(vertices, faces, density=1000.0))

@@ -29,6 +29,8 @@ from dalembert.spatial.vector import IDENTITY, ZERO, Matrix, Vector, dot, matadd
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from dalembert.model.quadrature import Density
+
 # shapes
 
 
@@ -106,8 +108,13 @@ def of_geometry(geometry: Geometry, mass: float) -> Inertia:
             raise _mesh_file(filename)
 
 
-def from_density(geometry: Geometry, density: float) -> Inertia:
-    """The inertia of a description's shape made of one material, in the shape's frame."""
+def from_density(geometry: Geometry, density: float | Density) -> Inertia:
+    """The inertia of a description's shape, in the shape's frame: of one material [kg/m³], or with a density
+    ρ(x, y, z) that varies, a function of three arrays (`quadrature.integrated`)."""
+    if callable(density):
+        from dalembert.model.quadrature import integrated
+
+        return integrated(geometry, density)
     return of_geometry(geometry, _amount("density", density) * volume(geometry))
 
 
