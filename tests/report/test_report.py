@@ -21,7 +21,7 @@ from dalembert.report.judgements import source_of
 from dalembert.report.sections import SECTIONS
 
 DAY = "2026-01-01"
-VOID = {"meta", "img", "br", "hr", "input", "link"}
+VOID = {"meta", "img", "br", "wbr", "hr", "input", "link"}
 ALERT = "</script ><script >alert(1)</script ><!--<img src=x onerror=alert(2)>\"'{{7*7}}&lt;"
 
 

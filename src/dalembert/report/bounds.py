@@ -11,6 +11,7 @@ from dalembert.report.context import Context, Made
 
 GAP = 0.05
 LEAST, QUICK = 1.0, 8.0  # s
+STATEMENTS = (r"\mu_1 I \preceq M(q) \preceq \mu_2 I", r"\|c(q, \dot{q})\| \le c_b\, \|\dot{q}\|^2", r"\|g(q)\| \le g_b")
 KINDS = {"certified": "good", "no bound": "absent", "not certified": "absent"}
 
 
@@ -22,8 +23,7 @@ def bounds(context: Context) -> Made:
     within = sum(w == "certified" for w in words)
     proved = sum(b.proved for b in found)
     parts = [
-        html.math(r"\mu_1 I \preceq M(q) \preceq \mu_2 I, \qquad \|c(q, \dot{q})\| \le c_b\, \|\dot{q}\|^2, \qquad "
-                  r"\|g(q)\| \le g_b", display=True),
+        html.paragraph(html.joined(map(html.math, STATEMENTS), "; ")),
         html.paragraph(
             "What is proved holds for every posture within the joints' limits, rounding included; what was met is "
             f"attained by a posture. A bound counts as certified when the two are within {100 * GAP:g} %."

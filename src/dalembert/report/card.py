@@ -53,7 +53,7 @@ def card(context: Context) -> Made:
     ]
     if robot.loops:
         facts.append(("closed by", ", ".join(robot.loops)))
-    parts.append(html.table(("", ""), facts, class_="wrap"))
+    parts.append(html.table(("", ""), facts))
     parts += [html.heading("Joints"), _joints(robot), html.heading("Moving bodies"), _bodies(robot)]
     return Made(html.joined(parts))
 

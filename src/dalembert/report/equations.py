@@ -16,9 +16,9 @@ from dalembert.symbolic.equations import Equations
 from dalembert.symbolic.expression import Expression
 from dalembert.symbolic.lumps import Legible, TooLargeError, legible
 
-WIDTH = 71  # letters of a line
-WIDEST = 84  # letters of a matrix' row, beyond which its entries stand below each other
-BLOCK = 18  # lines of equations that stay together
+WIDTH = 71  # letters of a line, about
+PIECE = 12  # letters beyond which a line may end within a summand too
+WIDEST = 60  # letters of a matrix' row, beyond which its entries stand below each other
 PAGE = 60  # lines of equations that stand open
 READ = 700  # terms of M's shortest entries that are shown of an arm whose M nobody reads
 TABLE = 16  # parameters that stand open
@@ -161,19 +161,9 @@ def _digits(decimals: bool) -> int | None:
 
 
 def formulas(lines: Mapping[str, Expression], decimals: bool) -> Markup:
-    """Equations below each other, in blocks that are not too tall to be kept together on paper."""
-    digits = _digits(decimals)
-    style = latex.Style(False, digits)
-    blocks: list[dict[str, Expression]] = [{}]
-    tall = 0
-    for name, x in lines.items():
-        height = len(style.lines(name, x, WIDTH))
-        if blocks[-1] and tall + height > BLOCK:
-            blocks.append({})
-            tall = 0
-        blocks[-1][name] = x
-        tall += height
-    return html.joined(html.math(latex.aligned(b, digits=digits, width=WIDTH), display=True) for b in blocks)
+    """Equations below each other."""
+    style = latex.Style(False, _digits(decimals))
+    return html.equations((latex.name(name), style.summands(x, PIECE)) for name, x in lines.items())
 
 
 def _paged(lines: Mapping[str, Expression], decimals: bool, what: str) -> Iterator[Markup]:

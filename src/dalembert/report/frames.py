@@ -49,7 +49,7 @@ def _dh(robot: Robot) -> list[Markup]:
         shown = html.table(head, rows)
         off = _difference(robot, table)
         said = html.paragraph(
-            f"{convention.capitalize()}: ", html.math(order), ". ", _ends(table),
+            f"{convention.capitalize()}: ", html.joined(map(html.math, order), "<wbr>"), ". ", _ends(table),
             " At q = 0 the table puts the tip where the description does",
             "." if off == 0 else f", to {html.number(off, 2, 0.0)} m.",
         )  # fmt: skip
@@ -60,8 +60,9 @@ def _dh(robot: Robot) -> list[Markup]:
     return out
 
 
-STANDARD = r"A_i = R_z(\theta_i)\, T_z(d_i)\, T_x(a_i)\, R_x(\alpha_i)"
-MODIFIED = r"A_i = R_x(\alpha_{i-1})\, T_x(a_{i-1})\, R_z(\theta_i)\, T_z(d_i)"
+# In pieces between which a line may end.
+STANDARD = (r"A_i = R_z(\theta_i)\,", r"T_z(d_i)\,", r"T_x(a_i)\,", r"R_x(\alpha_i)")
+MODIFIED = (r"A_i = R_x(\alpha_{i-1})\,", r"T_x(a_{i-1})\,", r"R_z(\theta_i)\,", "T_z(d_i)")
 
 
 def _row(k: int, row: Any) -> tuple[Any, ...]:

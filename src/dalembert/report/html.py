@@ -114,3 +114,15 @@ def math(tex: str, display: bool = False) -> Markup:
     except LatexError:
         return tag("pre", tex)
     return tag("div", made, class_="formula", tabindex="0") if display else made
+
+
+def equations(rows: Iterable[tuple[str, Sequence[Sequence[str]]]]) -> Markup:
+    """Equations (left, summands, each of pieces of LaTeX) below each other. The page ends its lines between summands
+    where it has no more room, and within a summand that is wider than a line: no width is guessed here."""
+    cells = []
+    for left, summands in rows:
+        written = [[math(f"{{}} {piece}" if s or p else piece) for p, piece in enumerate(pieces)]
+                   for s, pieces in enumerate(summands)]  # fmt: skip
+        right = joined((tag("span", joined(w, "<wbr>")) if len(w) > 1 else w[0] for w in written), "<wbr>")
+        cells += [tag("div", math(f"{left} = {{}}")), tag("div", right)]
+    return tag("div", *cells, class_="formula lines", tabindex="0")

@@ -161,9 +161,9 @@ def findings(context: Context) -> Made:
     rows = [_finding(f) for f in found.findings]
     head = ("", "line", "element", "what is wrong, why it matters, what to do")
     parts = [html.paragraph(f"{words.capitalize()}, the worst first."),
-             html.table(head, rows[:OPEN_FINDINGS], class_="wrap")]  # fmt: skip
+             html.table(head, rows[:OPEN_FINDINGS])]  # fmt: skip
     if rows[OPEN_FINDINGS:]:
-        more = html.table(head, rows[OPEN_FINDINGS:], class_="wrap")
+        more = html.table(head, rows[OPEN_FINDINGS:])
         parts.append(html.details(f"{len(rows) - OPEN_FINDINGS} more", more))
     return Made(html.joined(parts), words, kind)
 

@@ -43,7 +43,7 @@ def singular(context: Context) -> Made:
     parts += [
         html.heading("What is lost"),
         html.paragraph(f"What a search from {found.tried} seeded postures ran into, by what it is called:"),
-        html.table(("kind", "met", "for example q", "what is lost there"), rows, class_="wrap"),
+        html.table(("kind", "met", "for example q", "what is lost there"), rows),
         *_nearest(context),
     ]
     return Made(html.joined(parts), f"{', '.join(kinds)}")

@@ -176,7 +176,7 @@ def _table(found: Comparison) -> Markup:
             numbers = (found.rms_error[k, s], found.max_error[k, s], found.peak_torque[k, s], found.energy[k, s])
             shown = [html.number(float(x), 3) if math.isfinite(x) else "∞" for x in numbers]
             rows.append((scenario if k == 0 else "", name, *map(_right, shown), html.verdict(KINDS[word], word)))
-    return html.table(head, rows, class_="tight")
+    return html.table(head, rows)
 
 
 def _right(words: str) -> Markup:

@@ -103,4 +103,4 @@ def _bar(axes: Axes, scale: Scale, name: str, width: float) -> list[str]:
         parts.append(words_at(left + BAR + 5, y + 4, words))
     wide = width_of(name)
     right = min(max(left + BAR + 20, left + wide / 2), width - 2)
-    return [*parts, words_at(max(right, wide), axes.top - 9, name, "end", f' style="fill:{SOFT}"')] if name else parts
+    return [*parts, words_at(max(right, wide), axes.top - 11, name, "end", f' style="fill:{SOFT}"')] if name else parts

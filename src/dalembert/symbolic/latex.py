@@ -148,17 +148,20 @@ class Style(Printer):
         start, *ends = CUT.split(marked)
         out = [start]
         for f, after in zip(cut, ends, strict=True):
-            inside = [piece for k, t in enumerate(f.terms) for piece in self.pieces(t, k == 0, width)]
+            inside = [piece for summand in self.summands(f, width) for piece in summand]
             out[-1] += f"\\bigl({inside[0]}"
             out += inside[1:]
             out[-1] += f"\\bigr){after}"
         return out
 
+    def summands(self, expression: Expression, width: int) -> list[list[str]]:
+        """The pieces of each summand."""
+        return [self.pieces(t, k == 0, width) for k, t in enumerate(terms_of(expression) or (expression,))]
+
     def lines(self, left: str, right: Expression, width: int) -> list[str]:
         """left = right, a long sum as several lines."""
         result, used = [f"{name(left)} &= "], 0.0
-        terms = terms_of(right) or (right,)
-        for written in (piece for k, term in enumerate(terms) for piece in self.pieces(term, k == 0, width)):
+        for written in (piece for summand in self.summands(right, width) for piece in summand):
             length = printed_length(written)
             if used and used + length > width:
                 result.append("&\\quad" + written)
