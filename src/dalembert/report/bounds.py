@@ -11,7 +11,11 @@ from dalembert.report.context import Context, Made
 
 GAP = 0.05
 LEAST, QUICK = 1.0, 8.0  # s
-STATEMENTS = (r"\mu_1 I \preceq M(q) \preceq \mu_2 I", r"\|c(q, \dot{q})\| \le c_b\, \|\dot{q}\|^2", r"\|g(q)\| \le g_b")
+STATEMENTS = (
+    r"\mu_1 I \preceq M(q) \preceq \mu_2 I",
+    r"\|c(q, \dot{q})\| \le c_b\, \|\dot{q}\|^2",
+    r"\|g(q)\| \le g_b",
+)
 KINDS = {"certified": "good", "no bound": "absent", "not certified": "absent"}
 
 

@@ -61,7 +61,7 @@ class Axes:
             middle = (self.left + self.right) / 2
             parts.append(words_at(middle, self.bottom + 2 * FONT + 11, self.x_name, "middle", f' style="fill:{SOFT}"'))
         if self.y_name:  # above the axis, to be read without turning one's head
-            parts.append(words_at(self.left - 2, self.top - 11, self.y_name, "start", f' style="fill:{SOFT}"'))
+            parts.append(words_at(self.left - 2, self.top - 13, self.y_name, "start", f' style="fill:{SOFT}"'))
         return parts
 
 

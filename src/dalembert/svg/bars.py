@@ -32,7 +32,7 @@ def bars(
     scale = scale_of(low, high, 0.0)
     scale = Scale(scale.low if low < 0 else 0.0, scale.high + 0.06 * (scale.high - scale.low))
     legend = Legend([(s, f' style="stroke:{color(k)}"') for k, s in enumerate(series)], 12, width - 12)
-    head = (20 if title else 0) + legend.height + (24 if y else 8)
+    head = (20 if title else 0) + legend.height + (26 if y else 8)
     left = room_for(scale, height - head - 30)
     axes = Axes(Scale(0, len(names)), scale, left, width - 18, head, height - 30, "", y, numbered=False)
     each = (axes.right - axes.left) / len(names)

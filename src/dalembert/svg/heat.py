@@ -55,7 +55,7 @@ def heat(
     sx, sy, sv = Scale(float(xe[0]), float(xe[-1])), Scale(float(ye[0]), float(ye[-1])), Scale(low, high)
     bar_words = max(width_of(words) for _, words in sv.ticks(5))
     left, right = max(room_for(sy, tall) for tall in range(64, 420, 32)), width - bar_words - BAR - 26
-    top, foot = (20 if title else 0) + 24, 43.0
+    top, foot = (20 if title else 0) + 26, 43.0
     if height is None:
         tall = (right - left) * ((sy.high - sy.low) / (sx.high - sx.low) if equal else 0.8)
         if equal and tall > 360:  # a tower: narrower instead
@@ -103,4 +103,4 @@ def _bar(axes: Axes, scale: Scale, name: str, width: float) -> list[str]:
         parts.append(words_at(left + BAR + 5, y + 4, words))
     wide = width_of(name)
     right = min(max(left + BAR + 20, left + wide / 2), width - 2)
-    return [*parts, words_at(max(right, wide), axes.top - 11, name, "end", f' style="fill:{SOFT}"')] if name else parts
+    return [*parts, words_at(max(right, wide), axes.top - 13, name, "end", f' style="fill:{SOFT}"')] if name else parts

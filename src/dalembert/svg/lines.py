@@ -58,7 +58,7 @@ def lines(
               for k, c in enumerate(curves)]  # fmt: skip
     shown = [(c.name, s) for c, s in zip(curves, styles, strict=True) if c.name] if legend else []
     key = Legend(shown, MARGIN, width - MARGIN)
-    head = (20 if title else 0) + key.height + (24 if y else 8)
+    head = (20 if title else 0) + key.height + (26 if y else 8)
     foot = 24 + (19 if x else 0)
     box = height - head - foot
     axes = Axes(x_scale, y_scale, room_for(y_scale, box), width - MARGIN - 6, head, height - foot, x, y)
