@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from loops import Sine, run
@@ -150,6 +152,35 @@ def test_verdicts():
     assert judged(0.001 * t**2.5, 1e-2) == "drifting"
     assert judged(np.where(t > 5, np.nan, 0.0), 1e-2) == "diverged"
     assert judged(np.where(t < 1, 2.0, 0.0), 1e-2) == "drifting"
+
+
+def test_a_verdict_waits_for_a_step_that_is_short_enough(two):
+    """Stiff loops: what a long step breaks, shorter ones mend; where none is short enough, nothing is said."""
+    iiwa = dl.load("iiwa7")
+    start, goal = iiwa.home, iiwa.home + 0.3
+    found = compare(
+        {"PD": control.PDGravity.tuned(iiwa, 10.0)}, iiwa, dl.trajectories.minimum_jerk(start, goal, 1.0), 2.0,
+        scenarios={"exact": Scenario(), "masses": Scenario(mass_error=0.2)},
+    )  # fmt: skip
+    assert found.of("PD", "exact")["verdict"] == "settled" and (found.dt < 1e-3).all()
+    stiff = {"stiff": control.PD(two, 1e9, 1e8)}
+    lost = compare(stiff, two, [0.5, 0.5], 1.0, q0=[0.0, 0.0], scenarios={"exact": Scenario()})
+    assert lost.of("stiff", "exact")["verdict"] == "unresolved" and np.isnan(lost.rms_error).all()
+    assert "stiff: cannot be judged (exact). Even steps of 7.81e-06 s do not agree" in lost.argument()
+    assert "unresolved" in lost.criteria and "below 0.01 in the last quarter" in lost.criteria
+
+
+def test_a_loop_that_truly_diverges_is_said_to(two):
+    class Pushing(control.PD):
+        def law(self):
+            def act(t, y, r, z, p):
+                return [40.0 * (y[k] - r[k]) + 4.0 * y[2 + k] for k in range(2)]
+
+            return replace(super().law(), act=act)
+
+    law = {"p": Pushing(two, 1.0, 1.0)}
+    found = compare(law, two, [0.0, 0.0], 5.0, q0=[1e-3, 1e-3], scenarios={"exact": Scenario()})
+    assert found.of("p", "exact")["verdict"] == "diverged"
 
 
 def test_table_words_and_picture(result, tmp_path):

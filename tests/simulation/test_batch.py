@@ -433,7 +433,8 @@ def test_what_diverges_is_counted_and_named():
     assert study.summary("ise").count == 40 - stiff.sum() and np.isfinite(study.summary("ise").mean)
     first = study.batch.failures[0]
     assert first.state == "v" and 0 < first.time < 100 and first.parameters["kp"] == 4000
-    words = f"rollout {first.index} diverged at t = {first.time:.6g} s; v was largest by then (kp = 4000.0)"
+    words = f"rollout {first.index} diverged at t = {first.time:.6g} s; v was largest by then; it is unstable, or the "
+    words += f"step of {first.request.dt:g} s is too long (kp = 4000.0)"
     assert words in study.table()
     assert np.isnan(study.batch.last[stiff, :2]).all() and np.isfinite(study.batch.last[~stiff]).all()
 

@@ -6,6 +6,7 @@ import csv
 import errno
 import os
 import pickle
+import re
 import sys
 from dataclasses import replace
 
@@ -585,12 +586,23 @@ def test_nan_torque_is_named_and_what_went_before_kept(method, every):
 def test_a_step_too_long_is_noticed(every):
     stiff = pd(5e4, 1e4)
     run = dl.simulate(ARM, stiff, q0=Q0, duration=5.0, reference=[0, 0], dt=1e-2, every=every)
-    assert run.status == "diverged" and "may be too long" in run.message
+    assert run.status == "diverged" and "steps of 0.01 s are too long" in run.message
+    better = float(re.search(r"take dt=([0-9.e-]+)", run.message)[1])
+    assert dl.simulate(ARM, stiff, q0=Q0, duration=0.05, reference=[0, 0], dt=better).ok
     assert run.message.startswith("diverged at t = 0.01 s in joint 'joint2': its rate is 1.87e+13 there")
     assert np.isfinite(run.x).all() and run.t[-1] == 0.01
     assert dl.simulate(ARM, stiff, q0=Q0, duration=0.1, reference=[0, 0], method="Radau").ok
     fast = dl.simulate(dl.load("planar-1r"), q0=[0.0], duration=1.0, tau=[3e3], dt=1e-2, every=every)
     assert fast.status == "diverged" and "rad/s it turns more than half a turn in a step" in fast.message
+
+
+def test_a_run_that_its_steps_bend_says_so():
+    """Torque limits keep a stiff loop finite, and its energy books open."""
+    iiwa = dl.load("iiwa7")
+    task = {"q0": iiwa.home, "reference": iiwa.home + 0.5, "duration": 0.5, "torque_limits": "robot"}
+    law = dl.control.PD.tuned(iiwa, 10.0)
+    assert "its energy books are open by" in dl.simulate(iiwa, law, **task).message
+    assert dl.simulate(iiwa, law, **task, dt=1e-4).message == "finished at t = 0.5 s"
 
 
 def test_an_interrupt_keeps_what_there_is():

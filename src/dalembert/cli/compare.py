@@ -30,6 +30,8 @@ SCENARIOS = ("exact", "wrong-start", "payload", "masses", "friction", "noise")
               help=f"What the controllers are not told, of {', '.join(SCENARIOS)}; all if not given.")  # fmt: skip
 @click.option("--payload", type=output.Number(0), default=1.0, show_default=True, help="Mass at the tip [kg].")
 @click.option("--mass-error", type=output.Number(-0.9, 10), default=0.1, show_default=True, help="Of every inertia.")
+@click.option("--dt", type=output.POSITIVE, default=1e-3, show_default=True,
+              help="First step [s]; it is halved until half of it gives the same.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the noise.")
 @output.plot_option("Draw the errors over time")
 @output.tip_option
@@ -46,6 +48,7 @@ def command(
     scenarios: str,
     payload: float,
     mass_error: float,
+    dt: float,
     seed: int,
     plot: str | None,
     tip: str | None,
@@ -53,7 +56,7 @@ def command(
 ) -> None:
     """Run controllers on the same motion, with what they were not told, and measure errors and torques.
 
-    The verdicts: settled, bounded (an error remains), drifting, diverged.
+    The verdicts: settled, bounded (an error remains), drifting, diverged; unresolved where no step was short enough.
 
     \b
     Examples: dalembert compare planar-2r
@@ -78,13 +81,14 @@ def command(
             minimum_jerk(start, goal, move) if goal != start else start,
             round(move + rest, 3),
             scenarios=_scenarios(wanted, payload, mass_error),
+            dt=dt,
             seed=seed,
         )
     if plot is not None:
         found.plot(plot)
     if as_json:
         task = {"start": start, "goal": goal, "move": move, "rest": rest, "omega": omega, "zeta": zeta}
-        output.print_json({"robot": arm.name, **task, "rows": found.rows(), "plot": plot})
+        output.print_json({"robot": arm.name, **task, "rows": found.rows(), "criteria": found.criteria, "plot": plot})
         return
     _show(found)
     if plot is not None:
@@ -103,13 +107,14 @@ def _scenarios(names: list[str], payload: float, mass_error: float) -> dict[str,
 
 
 def _show(found: Comparison) -> None:
-    columns = ("scenario", "controller", "RMS error", "max error", "RMS torque", "peak torque", "energy [J]", "")
+    figures = ("RMS error", "max error", "RMS torque", "peak torque", "energy [J]", "step [s]")
     rows: list[tuple[Any, ...]] = []
     for row in found.rows():
         scenario, *rest = row.values()
         rows.append((scenario if not rows or rest[0] == found.controllers[0] else "", *rest))
-    output.print_table(f"{found.robot}: errors [rad, m] and torques [N m, N]", columns, _rounded(rows))
-    click.echo(found.argument())
+    title = f"{found.robot}: errors [rad, m] and torques [N m, N]"
+    output.print_table(title, ("scenario", "controller", *figures, ""), _rounded(rows))
+    click.echo(f"{found.argument()}\n{found.criteria}")
 
 
 def _rounded(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

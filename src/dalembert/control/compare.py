@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -26,16 +27,22 @@ from dalembert.pyplot import pyplot, save, styled
 from dalembert.reference import Reference
 from dalembert.robot import Robot
 from dalembert.simulation.closed import closed, with_states_of
-from dalembert.simulation.fixed import integrate
+from dalembert.simulation.fixed import integrate, refine
 
 Array = NDArray[np.float64]
 Maker = Callable[[Robot], Controller]
 
 SETTLED, BOUNDED, DRIFTING, DIVERGED = "settled", "bounded", "drifting", "diverged"
+UNRESOLVED = "unresolved"  # no step tried was short enough: nothing is said of the controller
 ROWS = 1000  # states kept of each run
+# Two runs, one with half the other's step, agree if all figures do to this relative accuracy (errors: of the largest
+# error or the tolerance). A run that diverges must have followed the same way for so many rows: an integrator that is
+# unstable leaves it at once.
+AGREES, SOONEST = 0.01, 10
 # An error whose largest in the last quarter of a run is this factor above all before drifts; one that exceeds LOST
 # [rad, m] has lost the motion, whatever it does then.
 GROWS, LOST = 1.5, math.pi / 2
+TINY = 1e-9  # [N m, J] torques and energies below differ by rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +51,8 @@ class Comparison:
 
     rms_error, max_error [rad or m], rms_torque, peak_torque [N m] (at the motors where there are gears), energy [J]
     (∫ Σ |τ q̇| dt): (c, s). verdict (c, s): "settled" (the last quarter stays below the tolerance), "bounded",
-    "drifting", "diverged". t (T,), error (c, s, T): max over joints of |q_d − q|; torque (c, s, T, n)."""
+    "drifting", "diverged" (`criteria` says when), or "unresolved", with figures that are NaN: no step was short enough.
+    dt (c, s): the steps taken [s]. t (T,), error (c, s, T): max over joints of |q_d − q|; torque (c, s, T, n)."""
 
     robot: str
     controllers: tuple[str, ...]
@@ -59,6 +67,7 @@ class Comparison:
     error: Array
     torque: Array
     tolerance: float
+    dt: Array
 
     def of(self, controller: str, scenario: str) -> dict[str, Any]:
         """One cell, by names."""
@@ -66,8 +75,17 @@ class Comparison:
             if name not in names:
                 raise unknown(kind, name, names)
         k = self.controllers.index(controller), self.scenarios.index(scenario)
-        numbers = ("rms_error", "max_error", "rms_torque", "peak_torque", "energy")
+        numbers = ("rms_error", "max_error", "rms_torque", "peak_torque", "energy", "dt")
         return {**{name: float(getattr(self, name)[k]) for name in numbers}, "verdict": str(self.verdict[k])}
+
+    @property
+    def criteria(self) -> str:
+        """When a verdict is given, with its numbers."""
+        return (
+            f"settled: error below {self.tolerance:g} in the last quarter; drifting: error beyond {LOST:.3g}, or in "
+            f"the last quarter {GROWS:g} times all before; bounded: neither; diverged: without bound; each only where "
+            f"half the step gives the same within {AGREES:.0%}, else unresolved"
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """The table as data, scenario by scenario."""
@@ -76,7 +94,7 @@ class Comparison:
         ]
 
     def __str__(self) -> str:
-        head = ("scenario", "controller", "RMS error", "max error", "RMS torque", "peak torque", "energy", "")
+        head = ("scenario", "controller", "RMS error", "max error", "RMS torque", "peak torque", "energy", "step", "")
         lines = [head]
         for s in self.scenarios:
             for k, c in enumerate(self.controllers):
@@ -93,14 +111,20 @@ class Comparison:
         out = []
         for k, c in enumerate(self.controllers):
             says = []
-            for verdict in (SETTLED, BOUNDED, DRIFTING, DIVERGED):
+            for verdict in WORDS:
                 where = [s for s, v in zip(self.scenarios, self.verdict[k], strict=True) if v == verdict]
                 if where:
                     says.append(f"{WORDS[verdict]} ({', '.join(where)})")
-            worst = int(np.nanargmax(np.where(np.isfinite(self.rms_error[k]), self.rms_error[k], np.inf)))
-            out.append(
-                f"{c}: {'; '.join(says)}. Worst in {self.scenarios[worst]!r}, RMS error {self.rms_error[k, worst]:.3g}."
-            )
+            said = f"{c}: {'; '.join(says)}."
+            judged = self.verdict[k] != UNRESOLVED
+            if judged.any():
+                rms = np.where(np.isfinite(self.rms_error[k]), self.rms_error[k], np.inf)
+                worst = int(np.argmax(np.where(judged, rms, -1.0)))
+                said += f" Worst in {self.scenarios[worst]!r}, RMS error {self.rms_error[k, worst]:.3g}."
+            if not judged.all():
+                least = f"{self.dt[k, ~judged].min():.3g} s"
+                said += f" Even steps of {least} do not agree with their double there: too long, or rounding decides."
+            out.append(said)
         return "\n".join(out)
 
     @styled
@@ -137,6 +161,7 @@ WORDS = {
     BOUNDED: "stays near, with an error that remains",
     DRIFTING: "drifts away",
     DIVERGED: "breaks down",
+    UNRESOLVED: "cannot be judged",
 }
 
 
@@ -163,7 +188,8 @@ def compare(
     as in `Scenario`; the usual six if not given. `gears`: ratios N; the whole comparison is made for each, with N² J_m
     of `rotor_inertia` in the robot, which functions are given to make their controllers for; a controller that is
     given as it is believes in the geared robot too. Torques are then those at the motors, τ/N.
-    All scenarios of a controller run as one batch. `seed` is that of the noise."""
+    All scenarios of a controller run as one batch, in steps of dt that are halved until half of them gives the same
+    verdicts and figures. Noise is drawn every dt, from `seed`, and held."""
     believed(plant, "compare")
     named = _named(controllers)
     given = dict(DEFAULTS if scenarios is None else scenarios)
@@ -184,7 +210,8 @@ def compare(
         prefix = "" if gears is None else f"N = {ratio:g}" + (", " if len(given) > 1 else "")
         names = [f"{prefix}{name}" if gears is None or len(given) > 1 else prefix for name in given]
         made = {name: _made(name, c, robot, gears is not None) for name, c in named.items()}
-        parts.append((names, [_run(c, robot, list(given.values()), task, ratio) for c in made.values()]))
+        runs = [_refined(c, robot, list(given.values()), task, ratio, tolerance) for c in made.values()]
+        parts.append((names, runs))
     return _measured(plant, tuple(named), parts, tolerance)
 
 
@@ -209,12 +236,31 @@ class _Task:
 
 @dataclass(frozen=True, eq=False)
 class _Runs:
-    """Of one controller: t (T,), error (s, T, n), torque at the motors and its power (s, T, n)."""
+    """Of one controller: t (T,), error (s, T, n), torque at the motors and its power (s, T, n), in steps of dt;
+    `resolved` (s,): where these were short enough."""
 
     t: Array
     error: Array
     torque: Array
     power: Array
+    dt: float
+    resolved: NDArray[np.bool_] | None = None
+
+    @cached_property
+    def largest(self) -> Array:
+        """(s, T): over the joints."""
+        return np.asarray(np.abs(self.error).max(axis=-1))
+
+    @cached_property
+    def figures(self) -> Array:
+        """(5, s): RMS and largest error, RMS and peak torque, energy."""
+        return np.array([
+            np.sqrt((self.error**2).mean(axis=(-2, -1))),
+            self.largest.max(axis=-1),
+            np.sqrt((self.torque**2).mean(axis=(-2, -1))),
+            np.abs(self.torque).max(axis=(-2, -1)),
+            np.trapezoid(self.power.sum(axis=-1), self.t, axis=-1),
+        ])  # fmt: skip
 
 
 def _named(controllers: Any) -> dict[str, Any]:
@@ -277,8 +323,40 @@ def _start(task: _Task, law: Law, robot: Robot) -> tuple[Array, Array]:
     return out[0], out[1]
 
 
-def _run(controller: Controller, robot: Robot, scenarios: list[Scenario], task: _Task, ratio: float) -> _Runs:
-    """All scenarios of a controller, as one batch."""
+def _refined(
+    controller: Controller, robot: Robot, scenarios: list[Scenario], task: _Task, ratio: float, tolerance: float
+) -> _Runs:
+    """All scenarios of a controller, in steps short enough for all of them, as far as there are such."""
+
+    def agree(coarse: _Runs, fine: _Runs) -> NDArray[np.bool_]:
+        return np.array([_same(coarse, fine, s, tolerance) for s in range(len(scenarios))])
+
+    found, resolved, _ = refine(lambda finer: _run(controller, robot, scenarios, task, ratio, finer), agree)
+    return replace(found, resolved=resolved)
+
+
+def _same(coarse: _Runs, fine: _Runs, s: int, tolerance: float) -> bool:
+    """Whether the finer run of scenario s bears the coarser one out: the same verdict and the same figures; of motions
+    that are lost, the same way until then."""
+    a, b = coarse.largest[s], fine.largest[s]
+    verdict = judged(b, tolerance)
+    if judged(a, tolerance) != verdict:
+        return False
+    lost = [int(np.argmax(~(e <= LOST))) if not (e <= LOST).all() else len(e) for e in (a, b)]
+    until = min(lost)
+    scale = max(float(b[:until].max(initial=0.0)), tolerance)
+    if np.abs(coarse.error[s, :until] - fine.error[s, :until]).max(initial=0.0) > AGREES * scale:
+        return False
+    if until == len(a):
+        differ = np.abs(coarse.figures[:, s] - fine.figures[:, s])
+        return bool((differ <= AGREES * np.maximum(fine.figures[:, s], [tolerance, tolerance, 0, 0, 0]) + TINY).all())
+    return abs(lost[0] - lost[1]) <= max(1, AGREES * until) and (verdict != DIVERGED or until >= SOONEST)
+
+
+def _run(
+    controller: Controller, robot: Robot, scenarios: list[Scenario], task: _Task, ratio: float, finer: int
+) -> _Runs:
+    """All scenarios of a controller, as one batch, in steps `finer` times shorter than asked."""
     law = noisy(controller.law())
     reference = task.reference
     loop = closed(scenario_flow(robot), law, reference)
@@ -288,34 +366,36 @@ def _run(controller: Controller, robot: Robot, scenarios: list[Scenario], task: 
     varying = [name for name in loop.inputs if name.startswith(NOISE) or name in law.follows]
     held: dict[str, ArrayLike] = {name: [getattr(s, name) for s in scenarios] for name in PLANT}
     held.update((name, value) for name, value in law.parameters.items() if name not in varying)
-    u = _inputs(varying, law, robot, scenarios, task)
+    u = _inputs(varying, law, robot, scenarios, task, finer)
     run = integrate(
         loop,
         with_states_of(law, x0, loop.states),
-        task.dt,
-        task.steps,
+        task.dt / finer,
+        task.steps * finer,
         u,
         method=task.method,
-        every=task.every,
+        every=task.every * finer,
         parameters=held,
     )
     n = robot.n
     wanted = followed(law, reference, run.t) if law.follows else np.zeros((len(run.t), n))
     tau = _outputs(loop, run.y, law.outputs)
-    return _Runs(run.t, wanted[..., :n] - run.x[..., :n], tau / ratio, np.abs(tau * run.x[..., n : 2 * n]))
+    power = np.abs(tau * run.x[..., n : 2 * n])
+    return _Runs(run.t, wanted[..., :n] - run.x[..., :n], tau / ratio, power, task.dt / finer)
 
 
-def _inputs(varying: list[str], law: Law, robot: Robot, scenarios: list[Scenario], task: _Task) -> Array:
-    """(s, steps, m): noise drawn anew each step, the same for every controller; the reference where it is sampled."""
+def _inputs(varying: list[str], law: Law, robot: Robot, scenarios: list[Scenario], task: _Task, finer: int) -> Array:
+    """(s, steps, m): noise drawn every dt, the same for every controller; the reference where it is sampled."""
     rng = np.random.default_rng(task.seed)
     n = robot.n
     draws = rng.standard_normal((len(scenarios), task.steps, 2 * n))
     sizes = np.array([[s.noise] * n + [s.rate_noise] * n for s in scenarios])[:, None, :]
-    drawn = dict(zip((f"{NOISE}{y}" for y in measures(robot)), np.moveaxis(draws * sizes, -1, 0), strict=True))
+    held = np.moveaxis(np.repeat(draws * sizes, finer, axis=1), -1, 0)
+    drawn = dict(zip((f"{NOISE}{y}" for y in measures(robot)), held, strict=True))
     sampled: dict[str, Array] = {}
     if any(name in law.follows for name in varying):
-        r = followed(law, task.reference, np.asarray(np.arange(task.steps) * task.dt, float))
-        sampled = {name: np.broadcast_to(r[:, k], draws.shape[:2]) for k, name in enumerate(law.follows)}
+        r = followed(law, task.reference, np.asarray(np.arange(task.steps * finer) * (task.dt / finer), float))
+        sampled = {name: np.broadcast_to(r[:, k], (len(scenarios), len(r))) for k, name in enumerate(law.follows)}
     return np.stack([drawn[name] if name in drawn else sampled[name] for name in varying], axis=-1)
 
 
@@ -326,25 +406,24 @@ def _outputs(loop: Flow, y: Array, names: Sequence[str]) -> Array:
 def _measured(
     plant: Robot, names: tuple[str, ...], parts: list[tuple[list[str], list[_Runs]]], tolerance: float
 ) -> Comparison:
-    t = parts[0][1][0].t
-    error = np.concatenate([np.stack([r.error for r in runs]) for _, runs in parts], axis=1)  # (c, s, T, n)
-    torque = np.concatenate([np.stack([r.torque for r in runs]) for _, runs in parts], axis=1)
-    power = np.concatenate([np.stack([r.power for r in runs]) for _, runs in parts], axis=1)
-    largest = np.abs(error).max(axis=-1)
+    def joined(of: Callable[[_Runs], Any], axis: int = 0) -> Array:
+        """(c, s, …) of every controller and scenario."""
+        return np.stack([np.concatenate([of(runs[k]) for _, runs in parts], axis=axis) for k in range(len(names))])
+
+    resolved, error = joined(lambda r: r.resolved).astype(bool), joined(lambda r: r.largest)
+    figures = np.where(resolved[:, None], joined(lambda r: r.figures, axis=1), np.nan)
+    verdicts = np.array([[judged(e, tolerance) for e in row] for row in error])
     return Comparison(
         plant.name,
         names,
         tuple(name for part, _ in parts for name in part),
-        np.sqrt((error**2).mean(axis=(-2, -1))),
-        largest.max(axis=-1),
-        np.sqrt((torque**2).mean(axis=(-2, -1))),
-        np.abs(torque).max(axis=(-2, -1)),
-        np.trapezoid(power.sum(axis=-1), t, axis=-1),
-        np.array([[judged(e, tolerance) for e in row] for row in largest]),
-        t,
-        largest,
-        torque,
-        float(tolerance),
+        *np.moveaxis(figures, 1, 0),
+        verdict=np.where(resolved, verdicts, UNRESOLVED),
+        t=parts[0][1][0].t,
+        error=error,
+        torque=joined(lambda r: r.torque),
+        tolerance=float(tolerance),
+        dt=joined(lambda r: np.full(len(r.error), r.dt)),
     )
 
 

@@ -365,6 +365,8 @@ def interconnection(
         robot, PD(robot, Kp, Kd), q0=start, qd0=np.zeros(m.n) if qd0 is None else qd0, reference=q_d,
         duration=duration, dt=dt, progress=False,
     )  # fmt: skip
+    if not run.ok:
+        raise InputError(f"this loop cannot be judged: its simulation {run.message}")
     error = np.asarray(q_d, float) - run.q
     heat = cumulative(run.t, np.einsum("bi,ij,bj->b", run.qd, Kd, run.qd))
     law = 0.5 * np.einsum("bi,ij,bj->b", error, Kp, error)

@@ -28,7 +28,7 @@ BANDWIDTH = 10.0  # rad/s
 MOST_JOINTS = 14
 SHORTEST, HOLD = 2.0, 1.0  # s of the motion, and at rest after it
 FASTEST = 0.6  # of the joints' speed limits
-KINDS = {"settled": "good", "bounded": "doubt", "drifting": "bad", "diverged": "bad"}
+KINDS = {"settled": "good", "bounded": "doubt", "drifting": "bad", "diverged": "bad", "unresolved": "absent"}
 
 
 def task(context: Context) -> Made:
@@ -52,7 +52,8 @@ def task(context: Context) -> Made:
         html.paragraph(
             f"From the posture drawn above to q = {html.vector(goal, 3)} in {html.number(duration, 3)} s with the "
             f"least jerk, then {html.number(HOLD)} s of rest. Gains for a bandwidth of {BANDWIDTH:g} rad/s, steps of "
-            "1 ms. Each controller believes in the description as it is, and meets what it was not told:",
+            "1 ms or shorter, until half of them gives the same. Each controller believes in the description as it is, "
+            "and meets what it was not told:",
         ),
         html.listed(_told(robot, motion, context.quick)),
         html.row(*_motion_pictures(robot, duration, q, qd, qdd)),

@@ -18,13 +18,14 @@ from dalembert.law import Law
 from dalembert.motion.tasks import finite
 from dalembert.pyplot import COLORS, QUIET, pyplot, styled
 from dalembert.simulation.closed import closed
-from dalembert.simulation.fixed import integrate
+from dalembert.simulation.fixed import Trajectory, integrate, refine
 from dalembert.simulation.systems import Options, plant_of
 
 Array = NDArray[np.float64]
 GRID = 25  # arrows along each axis
 STEPS = 1200  # of a trajectory
 FARTHER = 1.6  # times the window: a trajectory that has left it so far is not drawn on
+NEAR = 0.005  # of the window: trajectories that stay so near to those in steps of twice the length are drawn
 
 
 @styled
@@ -156,16 +157,40 @@ def _trajectories(
         return
     x0 = np.broadcast_to(x_at, (len(starts), len(x_at))).copy()
     x0[:, i], x0[:, j] = starts.T
-    run = integrate(flow, x0, until / STEPS, STEPS, u if len(u) else None)
     middle, half = box.mean(1), 0.5 * np.ptp(box, axis=1)
-    for path in run.x:
-        p = path[:, [i, j]]
+
+    def run(finer: int) -> Trajectory:
+        steps = STEPS * finer
+        return integrate(flow, x0, until / steps, steps, u if len(u) else None, every=finer)
+
+    def first(marked: Any) -> Array:
+        """(k,): rows before the first that is marked."""
+        return np.where(marked.any(-1), marked.argmax(-1), marked.shape[-1])
+
+    def compared(coarse: Trajectory, fine: Trajectory) -> tuple[Array, Array]:
+        """(k,) each: rows until a path has left the window; rows for which half the step gives the same."""
+        a, b = coarse.x[..., [i, j]], fine.x[..., [i, j]]
         with np.errstate(invalid="ignore"):
-            away = ~(np.abs(p - middle) <= FARTHER * half).all(-1)
-        end = int(np.argmax(away)) if away.any() else len(p)
-        ax.plot(*p[:end].T, color=COLORS[0], linestyle="-", lw=1.2)
+            left = first(~(np.abs(b - middle) <= FARTHER * half).all(-1))
+            same = first(~(np.abs(a - b) <= NEAR * 2 * half).all(-1))
+        return left, same
+
+    shown = np.zeros(len(starts), int)
+
+    def agree(coarse: Trajectory, fine: Trajectory) -> Any:
+        left, same = compared(coarse, fine)
+        shown[:] = np.minimum(left, same)
+        return same > np.minimum(left, STEPS)  # also where it leaves: an unstable integrator leaves anyhow
+
+    found, resolved, finer = refine(run, agree)
+    paths = found.x[..., [i, j]]
+    for path, end in zip(paths, shown.tolist(), strict=True):
+        ax.plot(*path[:end].T, color=COLORS[0], linestyle="-", lw=1.2)
     ax.plot(*starts.T, linestyle="none", marker="o", color=COLORS[1], markersize=4.5, label="start")
-    ends = run.x[:, -1][:, [i, j]]
-    inside = np.isfinite(ends).all(-1)
-    ax.plot(*ends[inside].T, linestyle="none", marker="s", color=COLORS[2], markersize=4.0, label=f"after {until:g} s")
+    ends = paths[shown == paths.shape[1], -1]
+    ax.plot(*ends.T, linestyle="none", marker="s", color=COLORS[2], markersize=4.0, label=f"after {until:g} s")
+    if not resolved.all():
+        cut = paths[~resolved, np.maximum(shown[~resolved] - 1, 0)]
+        words = f"lost: {until / STEPS / finer:.1g} s steps too long"
+        ax.plot(*cut.T, linestyle="none", marker="x", color=COLORS[3], markersize=5.0, label=words)
     ax.figure.legend(*ax.get_legend_handles_labels(), loc="outside right upper")

@@ -101,7 +101,8 @@ class Failure:
         return self.request.largest_state(self.index, round(self.time / self.request.dt))
 
     def __str__(self) -> str:
-        return f"rollout {self.index} diverged at t = {self.time:.6g} s; {self.state} was largest by then"
+        step = f"it is unstable, or the step of {self.request.dt:g} s is too long"
+        return f"rollout {self.index} diverged at t = {self.time:.6g} s; {self.state} was largest by then; {step}"
 
 
 def rollouts(

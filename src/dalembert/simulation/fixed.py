@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,8 @@ from dalembert.simulation.steps import METHODS, System
 
 Array = NDArray[np.float64]
 PIECE = 1_000_000_000  # operations in one call of the loop, about half a second: an interrupt waits no longer
+HALVINGS = 7  # of a step, at most, until half of it gives the same
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,19 @@ def fill(
         x = last_x.copy()
     X[..., -1, :], Y[..., -1, :] = last_x, last_y
     return found
+
+
+def refine(run: Callable[[int], R], agree: Callable[[R, R], NDArray[np.bool_]]) -> tuple[R, NDArray[np.bool_], int]:
+    """(the finest run, which of its parts have converged, its refinement 2ᵏ): `run(refinement)` with ever shorter
+    steps, until `agree(coarse, fine)` holds of every part or the step has been halved HALVINGS times."""
+    coarse = run(1)
+    for k in range(1, HALVINGS + 1):
+        fine = run(2**k)
+        same = agree(coarse, fine)
+        if same.all():
+            break
+        coarse = fine
+    return fine, same, 2**k
 
 
 # ------------------------------------------------------------------------------------------------------ the loop

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ MOST_ROWS = 10_000  # kept if nobody says otherwise
 WHOLE = 1e-9  # of a step: times that differ by less are the same
 LIMITS = ("stop", "report")
 COPIES = 3  # of the rows, while a run is put together
+LEAK = 0.01  # a relative gap in the energy books beyond this is said
 
 
 def simulate(
@@ -138,7 +139,13 @@ def simulate(
             Stepper(plant, loop, feed, rollout, parameters, *grid, ask, fences).run(X0, record, bar)
     finally:
         bar.close()
-    return _assembled(plant, loop, followed, record, method, way.dt)
+    run = _assembled(plant, loop, followed, record, method, way.dt)
+    if run.ok and not way.adaptive and loop.books and plant.flow.settle is None:
+        gap = run.audit().relative
+        if gap > LEAK:
+            said = f"; its energy books are open by {gap:.0%}: steps of {way.dt:g} s are too long for this motion"
+            return replace(run, message=run.message + said)
+    return run
 
 
 # ------------------------------------------------------------------------------------------------------ how it is run

@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 
 PIECE = 100_000_000  # operations in one call of the loop, a twentieth of a second: an interrupt waits no longer
 ROWS = 20_000  # steps whose inputs are worked out at once
+STABLE = 2.0  # |λ| dt up to which every method here keeps a decaying pole decaying
 TURN = math.pi  # [rad] a revolute joint that turns further in one step is not resolved by it
 
 
@@ -86,10 +87,41 @@ class Stepper:
     ask: Callable[[float, Array, Array, Array], Array] | None = None
     fences: Fences | None = None
 
+    def _remedy(self) -> str:
+        """What may be done about a run that diverged: a step that the loop's fastest pole at the start bears."""
+        fastest = self._fastest_pole()
+        if self.dt * fastest <= STABLE:
+            return f"the step of {self.dt:g} s may be too long"
+        parts = next(n for n in (m * 10**k for k in range(300) for m in (1, 2, 5)) if n * STABLE >= self.dt * fastest)
+        return (
+            f"the fastest pole of the loop at the start is {-fastest:.3g} 1/s, and steps of {self.dt:g} s are too long "
+            f"for it: take dt={self.dt / parts:.12g}, or method='Radau'"
+        )
+
+    def _fastest_pole(self) -> float:
+        """The largest |λ| of ∂ẋ/∂x at the start, of those that decay [1/s], by differences."""
+        block, p = self.feed.blocks(0, 1)[0].tolist(), self.parameters.tolist()
+        s, noise = self.feed.pick(0.0, block), self.feed.noise_of(block)
+        columns = []
+        try:
+            for k in range(self.loop.nx + self.loop.nz):
+                h = 1e-6 * max(1.0, abs(self.begun[k]))
+                sides = []
+                for way in (h, -h):
+                    X = list(self.begun)
+                    X[k] += way
+                    sides.append(np.array(self.loop.rate(0.0, X, s, noise, p), float))
+                columns.append((sides[0] - sides[1]) / (2 * h))
+            J = np.array(columns).T[: len(columns)]
+            poles = np.linalg.eigvals(J)
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+            return 0.0
+        return float(np.abs(poles[poles.real < 0]).max(initial=0.0))
+
     def run(self, X0: Array, record: Record, progress: Callable[[float], None]) -> None:
         """Fill the record."""
         self.X, self.step, self.record = np.append(X0, 0.0) if self.judged else X0, 0, record
-        self.outside = np.zeros(self.plant.n, bool)
+        self.begun, self.outside = X0.tolist(), np.zeros(self.plant.n, bool)
         try:
             while self.step < self.steps and not record.message:
                 self._piece()
@@ -186,8 +218,7 @@ class Stepper:
         self.X, self.step = state, mark
         time, last, seen = self._row()
         said = bad_input(self.loop, time, seen) or self._next_input(last, mark)
-        remedy = f"the step of {self.dt:g} s may be too long"
-        self.record.end(DIVERGED, said or blown(self.plant, self.loop, time, last, seen, remedy))
+        self.record.end(DIVERGED, said or blown(self.plant, self.loop, time, last, seen, self._remedy()))
 
     def _next_input(self, X: Array, step: int) -> str | None:
         """An input that is no number by the end of the step, though it was one at its beginning."""
@@ -217,7 +248,7 @@ class Stepper:
         self.record.end(
             DIVERGED,
             f"diverged at t = {piece.t[row]:.6g} s in joint {name!r}: at {rates[row, joint]:.3g} rad/s it turns more "
-            f"than half a turn in a step; the step of {self.dt:g} s may be too long",
+            f"than half a turn in a step; {self._remedy()}",
         )
         return True
 

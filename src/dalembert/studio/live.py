@@ -111,7 +111,8 @@ class Live:
     def _piece(self, steps: int, tau: Array | None) -> None:
         found = integrate(self.loop, self.x, STEP, steps, self._inputs(steps, tau), t0=self.t, every=steps)
         if (found.diverged_at >= 0).any():
-            self.stopped = f"the simulation diverged at t = {self.t:.3g} s: the loop is unstable, or its gains too high"
+            why = f"the loop is unstable, or too fast for steps of {STEP:g} s"
+            self.stopped = f"the simulation diverged at t = {self.t:.3g} s: {why}"
             return
         self.x, self.t = found.x[-1], float(found.t[-1])
         self._keep(self.x, found.y[-1])
