@@ -1,8 +1,8 @@
 """xacro → URDF text, by the reference program in a process of its own.
 
-xacro evaluates Python expressions, loads YAML files and reads environment variables: it is no sandbox.
-So it runs apart, with limits on time, memory and files written, and sees few environment variables.
-That contains accidents and greedy files; it is no licence to expand a stranger's file with secrets near.
+xacro hands expressions to Python, loads YAML files and reads environment variables: it is no sandbox. So it runs apart,
+with our evaluator of expressions (`xacro_expressions.py`), without an environment, with limits on time and memory, and
+with a guard that refuses to write, to start anything and to read outside the description's folder and packages.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from dalembert.errors import DescriptionError, MissingExtraError
 
 TIME = 30.0  # seconds; the largest robot of the packages takes 0.4
 MEMORY = 2 << 30  # bytes of address space
+LARGEST = 64 << 20  # bytes of a file read, or of the URDF made
 
-# What Python and ROS need to find themselves; $(env …) sees nothing else.
-_ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LANG", "LC_ALL", "SYSTEMROOT", "AMENT_PREFIX_PATH")
+# What Python and ROS need to find themselves.
+_ENVIRONMENT = ("PYTHONPATH", "PYTHONHOME", "LANG", "LC_ALL", "SYSTEMROOT", "AMENT_PREFIX_PATH")
 _WORKER = Path(__file__).with_name("xacro_worker.py")
 
 
@@ -35,6 +36,7 @@ def expand(
     """The URDF text of a .xacro file, its arguments ($(arg name)) taken from `mappings`.
 
     `$(find pkg)` is a folder of that name in one of `package_dirs`, or on the way up from the file.
+    Includes and YAML files lie in the folder of the file, in the package around it, or in such a folder.
     Needs the extra [xacro]. Anything that xacro objects to is a DescriptionError in its words.
     """
     file = Path(path)
@@ -50,6 +52,7 @@ def expand(
         "package_dirs": [str(Path(d).resolve()) for d in package_dirs],
         "seconds": seconds,
         "memory": MEMORY,
+        "largest": LARGEST,
     }
     answer = _run(request, file, seconds)
     if "urdf" not in answer:
