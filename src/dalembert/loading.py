@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from dalembert import robots
@@ -15,34 +15,35 @@ from dalembert.robot import Robot
 LARGEST = 64 << 20  # bytes of a description; the largest of the packages is under one million
 
 
-def _urdf(path: Path) -> Description:
+def _urdf(path: Path, strict: bool, allow: Collection[str]) -> Description:
     from dalembert.describe.urdf_read import read_urdf
 
-    return read_urdf(_bytes(path), file=str(path))
+    return read_urdf(_bytes(path), file=str(path), strict=strict)
 
 
-def _toml(path: Path) -> Description:
+def _toml(path: Path, strict: bool, allow: Collection[str]) -> Description:
     from dalembert.describe.toml_read import read_toml
 
     try:
         text = _bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise DescriptionError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    return read_toml(text, file=str(path))
+    return read_toml(text, file=str(path), strict=strict)
 
 
-def _xml(path: Path) -> Description:
+def _xml(path: Path, strict: bool, allow: Collection[str]) -> Description:
     """MJCF; a URDF that was saved as .xml is read as one."""
-    from dalembert.describe.urdf_read import read_urdf
     from dalembert.describe.xml import parse
     from dalembert.mjcf import read_mjcf
 
     data = _bytes(path)
-    read = read_urdf if parse(data, str(path)).tag == "robot" else read_mjcf
-    return read(data, file=str(path))
+    if parse(data, str(path)).tag == "robot":
+        return _urdf(path, strict, allow)
+    return read_mjcf(data, file=str(path), strict=strict, allow=allow)
 
 
-READERS: dict[str, Callable[[Path], Description]] = {".urdf": _urdf, ".toml": _toml, ".xml": _xml}
+Reader = Callable[[Path, bool, Collection[str]], Description]
+READERS: dict[str, Reader] = {".urdf": _urdf, ".toml": _toml, ".xml": _xml}
 SUFFIXES = (".urdf", ".xacro", ".toml", ".xml")
 
 
@@ -59,6 +60,9 @@ def describe(
     source: str | os.PathLike[str],
     xacro: Mapping[str, object] | None = None,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
+    *,
+    strict: bool = False,
+    allow: Collection[str] = (),
 ) -> Description:
     """The description of a bundled robot or of a file (.urdf, .xacro, .toml, and .xml for MJCF)."""
     if not isinstance(source, (str, os.PathLike)):
@@ -66,18 +70,19 @@ def describe(
     text = os.fspath(source)
     path = Path(text)
     if is_named(text) and text not in robots.names():
-        return describe(path_of(text), xacro, package_dirs)
-    if path.suffix == ".xacro":
+        return describe(path_of(text), xacro, package_dirs, strict=strict, allow=allow)
+    suffix = path.suffix.lower()
+    if suffix == ".xacro":
         from dalembert.describe.urdf_read import read_urdf
         from dalembert.describe.xacro import expand
 
-        return read_urdf(expand(path, xacro, package_dirs=package_dirs), file=f"{text} (expanded)")
+        return read_urdf(expand(path, xacro, package_dirs=package_dirs), file=f"{text} (expanded)", strict=strict)
     if xacro:
         raise InputError(f"{text} is no .xacro file: it takes no xacro arguments")
-    if path.suffix in READERS:
+    if suffix in READERS:
         if not path.exists():
             raise DescriptionError(f"{text}: there is no such file")
-        return READERS[path.suffix](path)
+        return READERS[suffix](path, strict, allow)
     if text in robots.names():
         from dalembert.describe.toml_read import read_toml
 
@@ -94,11 +99,15 @@ def load(
     *,
     xacro: Mapping[str, object] | None = None,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
+    strict: bool = False,
+    allow: Collection[str] = (),
 ) -> Robot:
     """A robot by its bundled name ("panda", "ur5e", "puma560", …) or from a file: .urdf, .xacro, .toml,
     .xml (MJCF); or by a name of the package robot_descriptions ("ur5e_description"), if that is installed.
 
     `tip` names the frame that methods mean when none is named. `xacro` gives the arguments of a .xacro file, and
     `package_dirs` the folders in which its $(find package) looks. What the reader objects to, but accepts, is warned
-    of here (`ModelWarning`) and kept in `robot.warnings`."""
-    return Robot(describe(source, xacro, package_dirs), tip)
+    of here (`ModelWarning`) and kept in `robot.warnings`; what no number depends on, as shapes and colors, is only
+    warned of, unless `strict`. What MJCF has and a description has not is refused where it changes the equations of
+    motion; `allow` names what may be left out, as in allow=["tendons"], and the refusal says which word."""
+    return Robot(describe(source, xacro, package_dirs, strict=strict, allow=allow), tip)

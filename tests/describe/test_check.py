@@ -442,11 +442,24 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("case", SHAPES)
-def test_shape_is_refused(case: str) -> None:
+def test_shape_is_refused_if_strict_and_else_left_out(case: str) -> None:
     shape, message = SHAPES[case]
     with pytest.raises(DescriptionError) as error:
-        check(with_shape(shape))
+        check(with_shape(shape), strict=True)
     assert message in str(error.value)
+    lenient = check(with_shape(shape))
+    kept = case == "escape"  # such a file is never opened, and its path may be right elsewhere
+    (warning,) = lenient.warnings
+    assert warning.endswith("keep meshes inside the package" if kept else "; it is left out")
+    assert len(lenient.links[2].visuals) == kept and check(lenient) == lenient
+
+
+def test_masses_beyond_any_machine() -> None:
+    (warning,) = check(with_body(Inertial(1e12, (1e12, 0.0, 0.0, 1e12, 0.0, 1e12)))).warnings
+    assert warning == "the mass of link 'lower' is 1e+12 kg, more than any machine has; check its unit"
+    for mass, J in ((1e308, 1.0), (1.0, 1e200)):
+        with pytest.raises(DescriptionError, match="so large that its products overflow; check its exponent"):
+            check(with_body(Inertial(mass, (J, 0.0, 0.0, J, 0.0, J))))
 
 
 def test_colour_out_of_range_is_clamped_with_a_warning() -> None:

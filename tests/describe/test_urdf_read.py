@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dalembert.describe.check import check
 from dalembert.describe.description import (
     Box,
     Capsule,
@@ -314,6 +315,33 @@ REFUSED = {
         one_joint(link=f"<inertial><mass value='-1'/>{INERTIA}</inertial>"),
         "<text>:2:17: the mass of link 'b' is -1.0 kg",
     ),
+    "zero axis": (one_joint("<axis xyz='0 0 0'/>"), "<text>:4:1: the axis of joint 'j' is 0 0 0"),
+    "limits": (one_joint("<limit lower='1' upper='-1'/>"), "has lower limit 1.0 above its upper limit -1.0"),
+    "damping": (one_joint("<dynamics damping='-1'/>"), "the damping of joint 'j' is -1.0"),
+    "friction": (one_joint("<dynamics friction='-1'/>"), "the Coulomb friction for positive velocity of"),
+    "mimic": (one_joint("<mimic joint='k'/>"), "joint 'j' mimics the unknown joint 'k'"),
+    "mimic without joint": (one_joint("<mimic/>"), "<mimic> of joint 'j' has no attribute 'joint'; give it"),
+    "unlimited": (
+        one_joint("<dalembert:limit unlimited='uper'/>"),
+        "<dalembert:limit> of joint 'j': 'uper' is not one of lower, upper, effort, velocity, all",
+    ),
+    "tip": (one_joint(root="<dalembert:robot tip='c'/>"), "the tip of robot 'r' is the unknown link 'c'"),
+    "too large": (
+        one_joint("<origin xyz='1e999 0 0'/>"),
+        "<origin> of joint 'j': xyz='1e999 0 0' is too large for a 64-bit number; check its exponent",
+    ),
+    "too few": (
+        one_joint("<origin xyz='1 2'/>"),
+        "<text>:5:1: <origin> of joint 'j': xyz='1 2' holds 2 numbers; 3 numbers must stand here",
+    ),
+    "too many": (one_joint("<dynamics damping='1 2'/>"), "damping='1 2' holds 2 numbers; 1 number must"),
+    "blank": (one_joint("<origin xyz='  '/>"), "<origin> of joint 'j' has an empty attribute 'xyz'; give it"),
+}
+
+
+BALL = "<geometry><sphere radius='1'/></geometry>"
+# No number depends on these: (text, what a strict reader refuses).
+DOUBTFUL = {
     "no geometry": (one_joint(link="<visual/>"), "a visual of link 'b' has no <geometry>; add one"),
     "empty geometry": (
         one_joint(link="<collision><geometry/></collision>"),
@@ -343,28 +371,61 @@ REFUSED = {
         one_joint(root="<material name='m'><color rgba='1 1 1'/></material>"),
         "<text>:6:20: <color> of <robot>: rgba='1 1 1' holds 3 numbers; 4 numbers must stand here",
     ),
-    "zero axis": (one_joint("<axis xyz='0 0 0'/>"), "<text>:4:1: the axis of joint 'j' is 0 0 0"),
-    "limits": (one_joint("<limit lower='1' upper='-1'/>"), "has lower limit 1.0 above its upper limit -1.0"),
-    "damping": (one_joint("<dynamics damping='-1'/>"), "the damping of joint 'j' is -1.0"),
-    "friction": (one_joint("<dynamics friction='-1'/>"), "the Coulomb friction for positive velocity of"),
-    "mimic": (one_joint("<mimic joint='k'/>"), "joint 'j' mimics the unknown joint 'k'"),
-    "mimic without joint": (one_joint("<mimic/>"), "<mimic> of joint 'j' has no attribute 'joint'; give it"),
-    "unlimited": (
-        one_joint("<dalembert:limit unlimited='uper'/>"),
-        "<dalembert:limit> of joint 'j': 'uper' is not one of lower, upper, effort, velocity, all",
+    "two materials": (
+        one_joint(link=f"<visual>{BALL}<material name='m'/><material name='n'/></visual>"),
+        "<text>:3:70: a visual of link 'b' has 2 <material> elements; keep one",
     ),
-    "tip": (one_joint(root="<dalembert:robot tip='c'/>"), "the tip of robot 'r' is the unknown link 'c'"),
-    "too large": (
-        one_joint("<origin xyz='1e999 0 0'/>"),
-        "<origin> of joint 'j': xyz='1e999 0 0' is too large for a 64-bit number; check its exponent",
+    "one scale": (
+        one_joint(link="<visual><geometry><mesh filename='a.stl' scale='0.1'/></geometry></visual>"),
+        "<mesh> of a visual of link 'b': scale='0.1' holds 1 number; 3 numbers must stand here",
     ),
-    "too few": (
-        one_joint("<origin xyz='1 2'/>"),
-        "<text>:5:1: <origin> of joint 'j': xyz='1 2' holds 2 numbers; 3 numbers must stand here",
+    "two inertials": (
+        one_joint(link=f"<inertial><mass value='1'/>{INERTIA}</inertial><inertial/>"),
+        "link 'b' has 2 <inertial> elements; keep one",
     ),
-    "too many": (one_joint("<dynamics damping='1 2'/>"), "damping='1 2' holds 2 numbers; 1 number must"),
-    "blank": (one_joint("<origin xyz='  '/>"), "<origin> of joint 'j' has an empty attribute 'xyz'; give it"),
+    "deep climb": (
+        one_joint(link="<visual><geometry><mesh filename='../../../../a.stl'/></geometry></visual>"),
+        "climbs more than 3 folders above its description; keep meshes nearer",
+    ),
+    "empty color": (
+        one_joint(link=f"<visual>{BALL}<material><color rgba=''/></material></visual>"),
+        "<color> of a visual of link 'b' has an empty attribute 'rgba'; give it",
+    ),
+    "huge cylinder": (
+        one_joint(link="<visual><geometry><cylinder radius='1e155' length='1e155'/></geometry></visual>"),
+        "the radius of a visual of link 'b' is 1e+155, so large that its products overflow; check its exponent",
+    ),
 }
+LEFT_OUT = "no geometry", "empty geometry", "negative size", "mesh without file", "huge cylinder"
+
+
+@pytest.mark.parametrize("case", DOUBTFUL)
+def test_what_no_number_depends_on_is_refused_only_if_strict(case: str) -> None:
+    text, message = DOUBTFUL[case]
+    with pytest.raises(DescriptionError) as error:
+        read_urdf(text, strict=True)
+    assert message in str(error.value)
+    d = read_urdf(text)
+    assert any(message.rpartition("; ")[0] in warning for warning in d.warnings), d.warnings
+    assert sum(len(link.visuals) + len(link.collisions) for link in d.links) == (
+        0 if case in (*LEFT_OUT, "colour", "two inertials") else 1
+    )
+    assert check(d).warnings == d.warnings
+
+
+@pytest.mark.parametrize(
+    ("written", "taken"), [("0.1", (0.1,) * 3), ("1 2 3 4", (1, 2, 3)), ("1 2", (1, 1, 1)), ("1 inf 1", (1, 1, 1))]
+)
+def test_a_scale_of_another_count(written: str, taken: tuple[float, ...]) -> None:
+    d = read_urdf(one_joint(link=f"<visual><geometry><mesh filename='a.stl' scale='{written}'/></geometry></visual>"))
+    assert d.links[1].visuals[0].geometry.scale == taken
+    assert d.warnings[0].endswith(f"; {taken[0]:g} {taken[1]:g} {taken[2]:g} is taken")
+
+
+def test_the_first_of_several_is_taken() -> None:
+    two = f"<inertial><mass value='{{}}'/>{INERTIA}</inertial>"
+    d = read_urdf(one_joint(link=two.format(1) + two.format(2)))
+    assert d.links[1].inertial is not None and d.links[1].inertial.mass == 1
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -136,6 +136,39 @@ def test_an_inertia_without_shapes(tmp_path):
     assert rules(up) == {"D212"} and "1 g mm² = 1e-9 kg m²" in up.findings[0].fix
 
 
+def test_a_centre_of_mass_without_shapes_to_compare_with(tmp_path):
+    for away, found in ((200, {"D215"}), (0.9, set())):
+        solid = inertial("1", "0.01").replace("<mass", f'<origin xyz="0 {away} 0"/><mass')
+        assert rules(dl.check(write(tmp_path, chain("", solid)))) == found
+
+
+def test_what_is_missing_of_one_package_is_one_finding(tmp_path):
+    shown = "".join(
+        f'<visual><geometry><mesh filename="package://{package}/{k}.stl"/></geometry></visual>'
+        for package in ("arm", "hand") for k in (1, 2, 3, 1)
+    )  # fmt: skip
+    up = dl.check(write(tmp_path, chain("", inertial("1", "0.01") + shown)))
+    assert [f.message for f in up.findings] == [
+        f"the mesh 'package://{package}/1.stl' of a visual of link 'b' was not found, nor were 2 others of package "
+        f"'{package}'"
+        for package in ("arm", "hand")
+    ]
+
+
+def test_numbers_beyond_any_size(tmp_path):
+    ball = '<visual><geometry><sphere radius="1e200"/></geometry></visual>'
+    up = dl.check(write(tmp_path, chain("", inertial("1", "0.01") + ball)))
+    assert up.loads and rules(up) == {"D403"}
+    up = dl.check(write(tmp_path, chain("", inertial("1e308", "1e200"))))
+    assert not up.loads and "check its exponent" in up.refusal
+    assert [up.loads for up in dl.doctor.check_all([write(tmp_path, chain("", inertial("1e308", "1e308")))])] == [False]
+
+
+def test_capitals_in_the_ending(tmp_path):
+    file = write(tmp_path, chain("", inertial("1", "0.01"))).rename(tmp_path / "ARM.URDF")
+    assert dl.check(file).loads and dl.load(file).n == 1
+
+
 def test_placeholders(tmp_path):
     one = inertial("1", "1.0")
     assert [f.line for f in dl.check(write(tmp_path, chain(one, one))).findings if f.rule == "D214"] == [2, 3]

@@ -116,7 +116,9 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dalembert")
-def main() -> None:
+@click.option("--strict", is_flag=True, help="Refuse a file for shapes and colors too.")
+@click.option("--allow", multiple=True, metavar="WHAT", help="Leave out what MJCF has and robots here have not.")
+def main(strict: bool, allow: tuple[str, ...]) -> None:
     """From a description of a robot arm to everything that follows from it.
 
     ROBOT is a bundled name (see 'dalembert robots') or a file: .urdf, .xacro, .toml, .xml (MJCF).

@@ -99,9 +99,10 @@ def load(source: str, tip: str | None = None) -> Robot:
     from dalembert.errors import ModelWarning
     from dalembert.loading import load as load_robot
 
+    said = click.get_current_context().find_root().params  # --strict and --allow stand before the command
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ModelWarning)
-        robot = load_robot(source, tip)
+        robot = load_robot(source, tip, strict=said.get("strict", False), allow=said.get("allow", ()))
     for warning in caught:
         click.echo(f"warning: {warning.message}", err=True)
     return robot

@@ -6,7 +6,8 @@ physics does not is loaded, with a warning that names the link or joint and what
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from dalembert.describe import feasible
@@ -30,24 +31,26 @@ from dalembert.describe.mimics import ranges
 from dalembert.describe.motionless import motionless
 from dalembert.describe.paths import escape
 from dalembert.describe.refuse import at, finite, finite_origin, refuse, show, unit_axis
-from dalembert.errors import InputError, UnknownNameError, unknown
+from dalembert.errors import DescriptionError, InputError, UnknownNameError, unknown
 from dalembert.friction.laws import checked as checked_friction
 
 Color = tuple[float, float, float, float]
+HEAVIEST = 1e8  # kg; the largest machines that move weigh a tenth of it
 
 
-def check(description: Description) -> Description:
+def check(description: Description, *, strict: bool = False) -> Description:
     """The same description with unit axes and with its warnings, or a DescriptionError.
 
     Fixed joints lose what only a moving joint has (axis, limit, mimic, drive); a shape that names a
-    material without a colour gets the colour that another shape gives it. Checking twice adds nothing.
+    material without a colour gets the colour that another shape gives it. A shape that cannot be is left out with a
+    warning, or refused if the check is `strict`. Checking twice adds nothing.
     """
     warnings: list[str] = []
     _names(description)
     check_tree(description)
     joints = tuple(_joint(joint, warnings) for joint in description.joints)
     _mimics(joints)
-    links = tuple(_link(link, warnings) for link in _painted(description.links))
+    links = tuple(_link(link, warnings, strict) for link in _painted(description.links))
     _whole(description)
     loops, home = checked_loops(description, warnings), checked_home(description, warnings)
     x, y, z = (float(g) for g in description.gravity)
@@ -155,7 +158,8 @@ def _limit(joint: Joint) -> None:
     for name in ("lower", "upper", "effort", "velocity"):
         value = getattr(limit, name)
         if value is not None:
-            finite((value,), joint.place, f"the {name} limit of joint {joint.name!r}")
+            # 1e308 is how many files write "none".
+            finite((value,), joint.place, f"the {name} limit of joint {joint.name!r}", sys.float_info.max)
     if joint.kind == "continuous" and (limit.lower is not None or limit.upper is not None):
         raise refuse(
             joint.place,
@@ -256,14 +260,21 @@ def _no_mimic_cycle(joint: Joint, by_name: dict[str, Joint]) -> None:
 # links
 
 
-def _link(link: Link, warnings: list[str]) -> Link:
-    who = f"link {link.name!r}"
+def _link(link: Link, warnings: list[str], strict: bool) -> Link:
     if link.inertial is not None:
         _inertial(link, link.inertial, warnings)
+
+    def shapes(role: str, found: Iterable[Shape]) -> Iterator[Shape]:
+        for shape in found:
+            try:
+                yield _shape(shape, link.place, f"a {role} of link {link.name!r}", warnings, strict)
+            except DescriptionError as error:
+                if strict:
+                    raise
+                warnings.append(f"{str(error).rpartition('; ')[0]}; it is left out")
+
     return replace(
-        link,
-        visuals=tuple(_shape(s, link.place, f"a visual of {who}", warnings) for s in link.visuals),
-        collisions=tuple(_shape(s, link.place, f"a collision of {who}", warnings) for s in link.collisions),
+        link, visuals=tuple(shapes("visual", link.visuals)), collisions=tuple(shapes("collision", link.collisions))
     )
 
 
@@ -291,6 +302,10 @@ def _inertial(link: Link, inertial: Inertial, warnings: list[str]) -> None:
             link.place,
             f"the mass of {who} is {inertial.mass!r} kg; a mass must not be negative "
             "(leave the inertial out for a massless link)",
+        )
+    if inertial.mass > HEAVIEST:
+        warnings.append(
+            f"{at(link.place)}the mass of {who} is {inertial.mass:g} kg, more than any machine has; check its unit"
         )
     if inertial.mass == 0 and any(inertial.inertia):
         warnings.append(
@@ -320,10 +335,10 @@ def _possible(link: Link, inertial: Inertial, warnings: list[str]) -> None:
     )
 
 
-def _shape(shape: Shape, place: Place, who: str, warnings: list[str]) -> Shape:
+def _shape(shape: Shape, place: Place, who: str, warnings: list[str], strict: bool) -> Shape:
     finite_origin(shape.origin, place, who)
     if isinstance(shape.geometry, Mesh):
-        _mesh(shape.geometry, place, who)
+        _mesh(shape.geometry, place, who, warnings, strict)
     for name, value in sizes(shape.geometry):
         finite((value,), place, f"the {name} of {who}")
         if value < 0:
@@ -356,11 +371,14 @@ def sizes(geometry: Geometry) -> list[tuple[str, float]]:
             return []
 
 
-def _mesh(mesh: Mesh, place: Place, who: str) -> None:
+def _mesh(mesh: Mesh, place: Place, who: str, warnings: list[str], strict: bool) -> None:
+    """A path that leads elsewhere is kept, for it may be right where the file comes from; no such file is opened."""
     finite(mesh.scale, place, f"the mesh scale of {who}")
     reason = escape(mesh.filename)
-    if reason is not None:
+    if reason is not None and strict:
         raise refuse(place, f"the mesh of {who} is refused: {reason}")
+    if reason is not None:
+        warnings.append(f"{at(place)}the mesh of {who} is not opened: {reason}")
 
 
 # numbers

@@ -5,6 +5,7 @@ whether they are finite, whether a direction is one.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 
 from dalembert.describe.description import Origin, Place, Vector
@@ -15,6 +16,8 @@ AXIS_ROUNDING = 1e-3
 # A unit axis keeps its bits, so that reading what was written gives the same description.
 AXIS_EXACT = 4e-16
 AXIS_ZERO = 1e-9
+# Beyond it, products such as mass times length squared leave what a 64-bit number holds.
+LARGEST = 1e50
 
 
 def at(place: Place) -> str:
@@ -27,10 +30,12 @@ def refuse(place: Place, sentence: str) -> DescriptionError:
     return DescriptionError(at(place) + sentence)
 
 
-def finite(values: Sequence[float], place: Place, what: str) -> None:
+def finite(values: Sequence[float], place: Place, what: str, largest: float = LARGEST) -> None:
     for value in values:
         if not math.isfinite(value):
             raise refuse(place, f"{what} is {value!r}; write a finite number")
+        if abs(value) > largest:
+            raise refuse(place, f"{what} is {value!r}, so large that its products overflow; check its exponent")
 
 
 def finite_origin(origin: Origin, place: Place, who: str) -> None:
@@ -40,7 +45,7 @@ def finite_origin(origin: Origin, place: Place, who: str) -> None:
 
 def unit_axis(axis: Vector, place: Place, who: str, warnings: list[str]) -> Vector:
     """The axis with length 1, and a warning if it was clearly not; one without a direction is refused."""
-    finite(axis, place, f"the axis of {who}")
+    finite(axis, place, f"the axis of {who}", sys.float_info.max)
     largest = max(abs(a) for a in axis)
     if largest < AXIS_ZERO:
         raise refuse(

@@ -34,8 +34,9 @@ FORMAT = 1
 DEEPEST = 32  # far below what the schema needs, far above what recursion bears
 
 
-def read_toml(text: str, *, file: str | None = None) -> Description:
-    """The description written in a TOML text; `file` is named in messages."""
+def read_toml(text: str, *, file: str | None = None, strict: bool = False) -> Description:
+    """The description written in a TOML text; `file` is named in messages. `strict`: shapes that cannot be are refused,
+    not left out."""
     source = Source(text, file)
     if any("\ud800" <= c <= "\udfff" for c in text):
         raise DescriptionError(f"{Place(file)}: not text: it holds half of a surrogate pair")
@@ -49,7 +50,7 @@ def read_toml(text: str, *, file: str | None = None) -> Description:
         raise source.error(
             ("format",), f"this is format {robot.format}; this version of Dalembert reads format {FORMAT}"
         )
-    return check(_describe(robot, Parts(source)))
+    return check(_describe(robot, Parts(source)), strict=strict)
 
 
 def _parse(source: Source) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, get_args
+from functools import partial
+from typing import Any, TypeVar, get_args
 
 from dalembert.describe.check import check
 from dalembert.describe.description import (
@@ -35,14 +36,16 @@ from dalembert.describe.description import (
     Sphere,
     Vector,
 )
+from dalembert.describe.refuse import show
 from dalembert.describe.xml import Element, parse
-from dalembert.errors import InputError, UnknownNameError
+from dalembert.errors import DescriptionError, InputError, UnknownNameError
 from dalembert.friction.laws import Friction, friction
 
 NAMESPACE = "https://dalembert.dev/urdf"
 PREFIX = "dalembert"
 
 Color = tuple[float, float, float, float]
+T = TypeVar("T")
 
 _KINDS: tuple[JointKind, ...] = get_args(JointKind)
 _LIMITS = ("lower", "upper", "effort", "velocity")
@@ -70,16 +73,17 @@ _OTHER_FORMATS = {
 }
 
 
-def read_urdf(text: str | bytes, *, file: str | None = None) -> Description:
+def read_urdf(text: str | bytes, *, file: str | None = None, strict: bool = False) -> Description:
     """The description in a URDF document; `file` is the name that messages use.
 
-    What cannot be a mechanism raises DescriptionError; what is only doubtful is in `.warnings`.
+    What cannot be a mechanism raises DescriptionError; what is only doubtful, and what is wrong with shapes and colors,
+    which no number depends on, is in `.warnings`, unless the reading is `strict`.
     """
     root = parse(text, file)
     if root.tag != "robot":
         why = _OTHER_FORMATS.get(root.tag, "a URDF starts with <robot name=…>")
         raise root.refuse(f"the first element is <{_short(root.tag)}>; {why}")
-    return check(_Reader(root).description())
+    return check(_Reader(root, strict).description(), strict=strict)
 
 
 def _short(text: str) -> str:
@@ -89,8 +93,9 @@ def _short(text: str) -> str:
 class _Reader:
     """One document being read: what is shared between its elements is here."""
 
-    def __init__(self, root: Element) -> None:
+    def __init__(self, root: Element, strict: bool) -> None:
         self._root = root
+        self._strict = strict
         self._warnings: list[str] = []
         declared = {k[6:] for k, v in root.attributes.items() if k.startswith("xmlns:") and v == NAMESPACE}
         self._prefixes = sorted(declared | {PREFIX})
@@ -120,6 +125,24 @@ class _Reader:
     def _warn(self, element: Element, sentence: str) -> None:
         self._warnings.append(f"{element.place}: {sentence}")
 
+    def _doubt(self, error: DescriptionError, taken: str) -> None:
+        """What no number depends on: a warning that says what is taken instead, or the error if reading is strict."""
+        if self._strict:
+            raise error
+        self._warnings.append(f"{str(error).rpartition('; ')[0] or error}; {taken}")
+
+    def _or_else(self, read: Callable[[], T], instead: T, taken: str) -> T:
+        try:
+            return read()
+        except DescriptionError as error:
+            self._doubt(error, taken)
+            return instead
+
+    def _first(self, parent: Element, tag: str, owner: str) -> Element | None:
+        """The first child of that tag, as urdfdom takes it, with a warning where there are more; or None."""
+        first = next(parent.all(tag), None)
+        return self._or_else(lambda: parent.one(tag, owner), first, "the first is taken")
+
     def _own(self, parent: Element, tag: str) -> Element | None:
         """Dalembert's own child element, under whatever prefix its namespace was given."""
         for prefix in self._prefixes:
@@ -137,7 +160,7 @@ class _Reader:
     def _link(self, e: Element) -> Link:
         name = e.word("name", "a link")
         who = f"link {name!r}"
-        inertial = e.one("inertial", who)
+        inertial = self._first(e, "inertial", who)
         return Link(
             name,
             None if inertial is None else _inertial(inertial, who),
@@ -147,33 +170,45 @@ class _Reader:
         )
 
     def _shapes(self, link: Element, tag: str, who: str) -> tuple[Shape, ...]:
-        shapes = (self._shape(e, f"a {tag} of {who}") for e in link.all(tag))
+        read = (partial(self._shape, e, f"a {tag} of {who}") for e in link.all(tag))
+        shapes = (self._or_else(shape, None, "it is left out") for shape in read)
         return tuple(shape for shape in shapes if shape is not None)
 
     def _shape(self, e: Element, who: str) -> Shape | None:
-        geometry = self._geometry(e.need("geometry", who), who)
-        material, color = self._material(e.one("material", who), who)
+        within = self._first(e, "geometry", who)
+        geometry = self._geometry(e.need("geometry", who) if within is None else within, who)
+        material, color = self._material(self._first(e, "material", who), who)
         if geometry is None:
             return None
         return Shape(geometry, _origin(e, who), e.attributes.get("name") or None, color, material)
 
     def _geometry(self, e: Element, who: str) -> Geometry | None:
-        known = [child for child in e.children if child.tag in _GEOMETRIES]
-        if len(known) == 1:
-            return _GEOMETRIES[known[0].tag](known[0], who)
+        known = [child for child in e.children if child.tag in (*_GEOMETRIES, "mesh")]
         if len(known) > 1:
             tags = " and ".join(f"<{child.tag}>" for child in known)
-            raise e.refuse(f"<geometry> of {who} holds {tags}; keep one shape and repeat the element")
+            error = e.refuse(f"<geometry> of {who} holds {tags}; keep one shape and repeat the element")
+            self._doubt(error, "the first is taken")
+        if known and known[0].tag == "mesh":
+            return self._mesh(known[0], who)
+        if known:
+            return _GEOMETRIES[known[0].tag](known[0], who)
         if not e.children:
-            raise e.refuse(f"<geometry> of {who} is empty; put one of {', '.join(_GEOMETRIES)} into it")
+            raise e.refuse(f"<geometry> of {who} is empty; put one of {', '.join(_GEOMETRIES)}, mesh into it")
         tag = _short(e.children[0].tag)
         self._warn(e, f"{who} is a <{tag}>, which is not a shape of URDF; it is left out")
         return None
 
+    def _mesh(self, e: Element, who: str) -> Mesh:
+        scale = Mesh.scale
+        if "scale" in e.attributes:
+            taken = _likely_scale(e, who)
+            scale = self._or_else(lambda: _vector(e, "scale", who), taken, f"{show(taken)} is taken")
+        return Mesh(e.word("filename", who), scale)
+
     def _global_materials(self) -> dict[str, Color]:
         materials: dict[str, Color] = {}
         for e in self._root.all("material"):
-            name, color = _named_color(e, "<robot>")
+            name, color = self._named_color(e, "<robot>")
             if name is not None and color is not None:
                 materials.setdefault(name, color)
         return materials
@@ -181,10 +216,17 @@ class _Reader:
     def _material(self, e: Element | None, who: str) -> tuple[str | None, Color | None]:
         if e is None:
             return None, None
-        name, color = _named_color(e, who)
+        name, color = self._named_color(e, who)
         if color is None and name is not None:
             color = self._materials.get(name)
         return name, color
+
+    def _named_color(self, e: Element, who: str) -> tuple[str | None, Color | None]:
+        name = e.attributes.get("name") or None
+        color = self._first(e, "color", who)
+        if color is None:
+            return name, None
+        return name, self._or_else(lambda: _color(color, who), None, "it has no color")
 
     # joints
 
@@ -355,18 +397,19 @@ def _mimic(e: Element | None, who: str) -> Mimic | None:
     return Mimic(e.word("joint", who), e.number("multiplier", who, 1.0), e.number("offset", who, 0.0))
 
 
-def _named_color(e: Element, who: str) -> tuple[str | None, Color | None]:
-    name = e.attributes.get("name") or None
-    color = e.one("color", who)
-    if color is None:
-        return name, None
-    r, g, b, a = color.numbers("rgba", 4, who)
-    return name, (r, g, b, a)
+def _color(e: Element, who: str) -> Color:
+    r, g, b, a = e.numbers("rgba", 4, who)
+    return (r, g, b, a)
 
 
-def _read_mesh(e: Element, who: str) -> Mesh:
-    scale = _vector(e, "scale", who) if "scale" in e.attributes else Mesh.scale
-    return Mesh(e.word("filename", who), scale)
+def _likely_scale(e: Element, who: str) -> Vector:
+    """One number scales all three directions, and of more than three the first three do; else nothing is scaled."""
+    try:
+        numbers = e.numbers("scale", len(e.attributes["scale"].split()), who)
+    except DescriptionError:
+        return Mesh.scale
+    x, y, z = numbers * 3 if len(numbers) == 1 else numbers[:3] if len(numbers) > 3 else Mesh.scale
+    return (x, y, z)
 
 
 _GEOMETRIES: dict[str, Callable[[Element, str], Geometry]] = {
@@ -374,5 +417,4 @@ _GEOMETRIES: dict[str, Callable[[Element, str], Geometry]] = {
     "cylinder": lambda e, who: Cylinder(e.number("radius", who), e.number("length", who)),
     "sphere": lambda e, who: Sphere(e.number("radius", who)),
     "capsule": lambda e, who: Capsule(e.number("radius", who), e.number("length", who)),
-    "mesh": _read_mesh,
 }

@@ -118,6 +118,7 @@ class Case:
     meshes: bool = True  # whether mesh files are looked at
     numbers: dict[int, int] = field(default_factory=dict)  # of each element, by its id: its number in the document
     extents: dict[str, Extent] = field(default_factory=dict)  # of each link whose shapes are known
+    missing: dict[str, dict[str, Found]] = field(default_factory=dict)  # mesh files that are not there, by their folder
 
     @property
     def parts(self) -> list[LinkPart | JointPart]:

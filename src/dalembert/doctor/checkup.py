@@ -223,10 +223,10 @@ def _source(model: Any, folders: tuple[Path, ...], xacro: Mapping[str, object] |
     if path.is_dir():
         raise InputError(f"{name} is a folder; dalembert.doctor.check_all looks at all that is in it")
     if name not in robots.names() and not path.exists():
-        if path.suffix in SUFFIXES or os.sep in name:
+        if path.suffix.lower() in SUFFIXES or os.sep in name:
             raise InputError(f"{name}: there is no such file")
         describe(name)  # which says what is near
-    if path.suffix == ".urdf":
+    if path.suffix.lower() == ".urdf":
         return _urdf(path, name)
     return _other(path, name, folders, xacro)
 
@@ -245,7 +245,7 @@ def _urdf(path: Path, name: str) -> _Source:
 def _other(path: Path, name: str, folders: tuple[Path, ...], xacro: Mapping[str, object] | None) -> _Source:
     base = path.parent if path.exists() else None
     try:
-        if path.suffix == ".xacro":
+        if path.suffix.lower() == ".xacro":
             from dalembert.describe.xacro import expand
 
             return _Source(f"{name} (expanded)", expand(path, xacro, package_dirs=folders).encode(), base_dir=base)

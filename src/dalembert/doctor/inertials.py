@@ -16,6 +16,7 @@ from dalembert.model.model import BASE, Body
 
 LIGHT, HEAVY = 1e-6, 1e5  # kg
 NARROW, WIDE = 1e-5, 20.0  # m, radii of gyration of a body that no geometry is known of
+FAR, NEAR = 10.0, 1.0  # of the longest way between two joints, and m: a centre of mass further away is not the link's
 
 
 def inertials(case: Case) -> Iterator[tuple[LinkPart, InertialPart, float, tuple[float, ...]]]:
@@ -196,6 +197,21 @@ def huge_inertia(case: Case) -> Iterator[Found]:
             message = f"the inertia of {link.who} gives its {mass:g} kg a radius of gyration of {k:.3g} m"
             fix = "write kg m²: 1 g mm² = 1e-9 kg m², 1 kg mm² = 1e-6 kg m², 1 g cm² = 1e-7 kg m²"
             yield Found(i.tensor_at, link.who, message, fix)
+
+
+@rule(
+    "D215", "warning", "a centre of mass far from its link",
+    "It lies far beyond the robot itself: gravity torques are wrong by the offset times the weight.",
+)  # fmt: skip
+def far_com(case: Case) -> Iterator[Found]:
+    """Of links without shapes to compare with: D220 looks at the others."""
+    lengths = [math.hypot(*joint.origin.xyz) for joint in case.joints if joint.origin is not None]
+    far = min(FAR * max(lengths), WIDE) if any(lengths) else WIDE
+    for link, i, mass, _ in inertials(case):
+        away = 0.0 if i.origin is None or link.name in case.extents else math.hypot(*i.origin.xyz)
+        if mass > 0 and away > max(far, NEAR):
+            message = f"the centre of mass of {link.who} is {away:.4g} m from its frame"
+            yield Found(i.origin_at, link.who, message, "give it in the link's frame, in metres")
 
 
 @rule(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from dalembert.describe.check import sizes
 from dalembert.describe.description import Mesh
 from dalembert.describe.mesh import resolve
 from dalembert.describe.paths import escape, split
+from dalembert.describe.refuse import LARGEST
 from dalembert.describe.xml import Element
 from dalembert.doctor.case import Case, LinkPart, ShapePart
 from dalembert.doctor.extent import extent, together
@@ -47,7 +49,7 @@ def measure(case: Case) -> None:
 def _usable(shape: ShapePart, points: dict[int, Points | None]) -> bool:
     if isinstance(shape.geometry, Mesh):
         return points[id(shape)] is not None
-    return shape.geometry is not None and all(value >= 0 for _, value in sizes(shape.geometry))
+    return shape.geometry is not None and all(0 <= value <= LARGEST for _, value in sizes(shape.geometry))
 
 
 def _points(case: Case, link: LinkPart, shape: ShapePart) -> Points | None:
@@ -64,7 +66,9 @@ def _points(case: Case, link: LinkPart, shape: ShapePart) -> Points | None:
         file = resolve(mesh.filename, case.base_dir, case.package_dirs)
     except (DescriptionError, OSError, ValueError) as error:
         why = "leads out of its folder" if "outside" in str(error) else "was not found"
-        note("D404", f"the mesh {mesh.filename!r} of {who} {why}", _remedy(case, mesh.filename))
+        message = f"the mesh {mesh.filename!r} of {who} {why}"
+        found = Found(shape.form_at, link.who, message, _remedy(case, mesh.filename))
+        case.missing.setdefault(_folder(mesh.filename), {}).setdefault(mesh.filename, found)
         return None
     if file.suffix.lower() not in READ:
         note("D407", f"the mesh {mesh.filename!r} of {who} is of a type that is not read", "use .stl, .obj or .dae")
@@ -133,7 +137,22 @@ def odd_size(case: Case) -> Iterator[Found]:
 
 @rule("D404", "warning", "a mesh file is missing", "The robot is not drawn, and collides with nothing there.")
 def missing_mesh(case: Case) -> Iterator[Found]:
-    return case.trouble("D404")
+    """One finding for all that is missing of a package, or of a folder: the cause is one."""
+    for folder, files in case.missing.items():
+        found = next(iter(files.values()))
+        others = len(files) - 1
+        if others:
+            count = "another" if others == 1 else f"{others} others"
+            found = replace(found, message=f"{found.message}, nor {'was' if others == 1 else 'were'} {count} of {folder}")
+        yield found
+
+
+def _folder(filename: str) -> str:
+    """What a mesh file is of: its package, or its folder."""
+    scheme, rest = split(filename)
+    if scheme in ("package", "model"):
+        return f"package {rest.lstrip('/').partition('/')[0]!r}"
+    return f"folder {str(Path(rest).parent)!r}"
 
 
 @rule("D405", "error", "a mesh path that leads out of its folder", "A description reads its own files, and no others.")

@@ -124,11 +124,11 @@ def volume(geometry: Geometry) -> float:
         case Box((x, y, z)):
             return x * y * z
         case Cylinder(radius, length):
-            return math.pi * radius**2 * length
+            return math.pi * radius * radius * length
         case Sphere(radius):
-            return 4.0 / 3.0 * math.pi * radius**3
+            return 4.0 / 3.0 * math.pi * radius * radius * radius
         case Capsule(radius, length):
-            return math.pi * radius**2 * (length + 4.0 / 3.0 * radius)
+            return math.pi * radius * radius * (length + 4.0 / 3.0 * radius)
         case Mesh(filename):
             raise _mesh_file(filename)
 
