@@ -7,11 +7,13 @@ import contextlib
 import importlib
 import io
 import re
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from dalembert.caching import cached_property
 
 ROOT = Path(__file__).parent.parent
 COVERAGE = ROOT / "docs" / "theory" / "coverage.md"

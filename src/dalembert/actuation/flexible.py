@@ -11,7 +11,6 @@ the motion of the links that carry them: see `rotors` for that, with stiff joint
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from dalembert.actuation.rotors import has_rotors, without_rotors
 from dalembert.actuation.values import RATIO, per_joint, plain_tree
 from dalembert.algorithms import composite, energy, friction, joints, linear, newton_euler
 from dalembert.arguments import switch
+from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError
 from dalembert.flow import Flow

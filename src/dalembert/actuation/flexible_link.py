@@ -18,7 +18,6 @@ the shortening of the bent beam, are left out). m is a mass at the tip.
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.actuation.motors import Scalars
 from dalembert.algorithms import linear
 from dalembert.arguments import number
+from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.flow import Flow
 from dalembert.motion.tasks import finite

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.actuation.gearing import Gear, share, transfer
 from dalembert.algorithms import linear
+from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.motion.tasks import finite
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from dalembert.caching import cached_property
 from dalembert.compile import c_source, cache, call, gradient, jax_source, lazy, llvm, loop, numpy_source, turns, ufunc
 from dalembert.compile import threads as threading
 from dalembert.compile.graph import Graph

@@ -13,9 +13,12 @@ same at every width.
 
 from __future__ import annotations
 
+import atexit
 import os
+import sys
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from math import prod
@@ -32,7 +35,8 @@ SCALAR_UP_TO = 10_000  # operations
 # Doubles in one register; two registers per value would spill more than they hide (measured: 46 against
 # 54 ns a state for Panda's inverse dynamics on AVX2).
 WIDTHS = (("avx512f", 8), ("avx", 4))
-_LOCK = threading.Lock()
+_LOCK = threading.RLock()  # one thread at a time imports llvmlite, sets it up and compiles
+_held = ExitStack()  # the locks that a fork holds
 
 
 @dataclass(frozen=True)
@@ -45,23 +49,33 @@ class Target:
     width: int  # states per vector
 
 
-def _new_lock() -> None:
-    """A child of a fork that happened while another thread compiled would wait for that thread forever."""
-    global _LOCK
-    _LOCK = threading.Lock()
+def _wait_for_compilers() -> None:
+    _held.enter_context(_LOCK)
+    # llvmlite's own lock: it takes it for every call into LLVM, also when it frees code.
+    if lib := getattr(sys.modules.get("llvmlite.binding.ffi"), "lib", None):
+        _held.enter_context(lib._lock)
+
+
+def _let_compilers_go() -> None:
+    _held.pop_all().close()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_new_lock)
+    # A fork waits until no thread is inside LLVM: the child would find LLVM half way through, and wait for a lock
+    # whose owner it does not have.
+    os.register_at_fork(before=_wait_for_compilers, after_in_parent=_let_compilers_go, after_in_child=_let_compilers_go)
+# Nor may the process end while a daemon thread is inside LLVM, which takes itself apart then: that would crash.
+atexit.register(_wait_for_compilers)
 
 
 @cache
 def _binding() -> Any:
-    import llvmlite.binding as llvm
+    with _LOCK:
+        import llvmlite.binding as llvm
 
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return llvm
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        return llvm
 
 
 @cache

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.caching import cached_property
 from dalembert.compile import cache, llvm, ufunc
 from dalembert.compile.body import body, constants, sin_cos_function
 from dalembert.compile.copies import copy_functions

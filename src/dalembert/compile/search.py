@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from dalembert.caching import cached_property
 from dalembert.compile import cache, llvm, ufunc
 from dalembert.compile.body import body, constants, sin_cos_function
 from dalembert.compile.kernel import compile_function

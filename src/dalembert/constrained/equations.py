@@ -6,11 +6,11 @@ matrix of polynomials over det K, without anything to simplify."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dalembert.algorithms import linear
 from dalembert.algorithms.constraints import Terms, stacked
+from dalembert.caching import cached_property
 from dalembert.errors import InputError, MissingExtraError, SingularityError, unknown
 from dalembert.symbolic.equations import Equations
 from dalembert.symbolic.polynomial import Polynomial

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from dalembert.algorithms import constraints as terms
 from dalembert.algorithms import kinematics
 from dalembert.algorithms.jacobians import EXPRESSIONS
 from dalembert.arguments import explain, switch, wrenches_of
+from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.constrained import kernels
 from dalembert.constrained.constraint import Constraint, Loop, is_number

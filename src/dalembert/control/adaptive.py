@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import friction, linear
+from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.conditions import HOLDS, Condition, Conditions, assumed, positive, unclipped
 from dalembert.control.controller import (

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import need_tree
+from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.conditions import Conditions
 from dalembert.control.gains import Gain, Gains, gain

@@ -10,11 +10,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+from dalembert.caching import cached_property
 from dalembert.errors import InputError, unknown
 from dalembert.files import whole
 

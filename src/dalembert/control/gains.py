@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import linear
+from dalembert.caching import cached_property
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Scalar, Scalars
 from dalembert.motion.tasks import finite

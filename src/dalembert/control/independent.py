@@ -11,13 +11,13 @@ one it is the arm. `limits` says by how much.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.caching import cached_property
 from dalembert.control.bounds import bounds
 from dalembert.control.conditions import FAILS, HOLDS, Condition, Conditions, assumed, unclipped
 from dalembert.control.controller import Controller, believed, follows, measures, set_gain, split, sub, torques, total

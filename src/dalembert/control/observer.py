@@ -10,7 +10,6 @@ each joint's external torque through a lag of 1/K.  De Luca & Mattone 2003; Hadd
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import composite, friction, linear, newton_euler
 from dalembert.arguments import switch
+from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.conditions import Conditions, assumed, exact_model, positive, unclipped
 from dalembert.control.controller import Controller, believed, measures, set_gain, sub, torques, total

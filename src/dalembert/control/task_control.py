@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from dalembert.algorithms import composite, jacobians, linear, newton_euler
 from dalembert.algorithms import task_space as terms
+from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.computed_torque import acceleration_gains
 from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, above, assumed, exact_model, positive

@@ -7,8 +7,8 @@ purpose. It only matters where a moving joint's own body has no mass, or nothing
 from __future__ import annotations
 
 import math
-from functools import cached_property
 
+from dalembert.caching import cached_property
 from dalembert.describe.chain import spatial_inertia
 from dalembert.describe.description import Description, Joint, Link
 from dalembert.spatial import Inertia, Pose, rotation

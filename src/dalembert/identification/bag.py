@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import InputError, MissingExtraError, unknown
-from dalembert.identification.table import Table
+from dalembert.errors import DalembertError, InputError, MissingExtraError, unknown
+from dalembert.identification.table import Table, first_line
 
 STATE = "sensor_msgs/msg/JointState"
 GROUPS = ("position", "velocity", "effort")
@@ -18,7 +18,7 @@ GROUPS = ("position", "velocity", "effort")
 def read_bag(path: Path, topic: str | None = None) -> Table:
     """Columns "<joint> position", … and "stamp" [s], of the JointState messages of one topic."""
     try:
-        from rosbags.highlevel import AnyReader, AnyReaderError
+        from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
     except ImportError:
         raise MissingExtraError(f"{path.name}: ROS bags need rosbags: pip install 'dalembert[ros]'") from None
@@ -30,9 +30,10 @@ def read_bag(path: Path, topic: str | None = None) -> Table:
             chosen = _topic(path, reader, topic)
             connections = [c for c in reader.connections if c.topic == chosen]
             messages = [(when, reader.deserialize(raw, c.msgtype)) for c, when, raw in reader.messages(connections)]
-    except (AnyReaderError, OSError) as error:
-        what = str(error).splitlines()[0][:120]
-        raise InputError(f"{path}: not a ROS bag that can be read ({what})") from None
+    except DalembertError:
+        raise
+    except Exception as error:  # of bytes that are no bag, rosbags and its decoders raise whatever they meet
+        raise InputError(f"{path}: not a ROS bag that can be read ({first_line(error)})") from None
     return _table(path, chosen, messages)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import scalar
 from dalembert.algorithms import linear, regressor
+from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Scalar, Scalars

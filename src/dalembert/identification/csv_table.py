@@ -4,6 +4,7 @@ order."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -181,7 +182,8 @@ def _tell_broken(
 
 
 def _distinct(path: Path, names: list[str]) -> list[str]:
-    double = sorted({n for n in names if n and names.count(n) > 1})
+    counts = Counter(names)
+    double = sorted(n for n, count in counts.items() if n and count > 1)
     if double:
-        raise InputError(f"{path}: the header has {double[0]!r} {names.count(double[0])} times: which one is meant?")
+        raise InputError(f"{path}: the header has {double[0]!r} {counts[double[0]]} times: which one is meant?")
     return [n or f"({k})" for k, n in enumerate(names)]

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.caching import cached_property
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.identification.base import STATES, Base, from_matrix
 from dalembert.identification.columns import Columns

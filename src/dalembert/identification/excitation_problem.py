@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.algorithms import kinematics, newton_euler, regressor
+from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.compile.interpret import replay
 from dalembert.errors import InputError

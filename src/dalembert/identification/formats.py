@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.errors import InputError, MissingExtraError
+from dalembert.errors import DalembertError, InputError, MissingExtraError
 from dalembert.identification.bag import read_bag
 from dalembert.identification.csv_table import read_csv
-from dalembert.identification.table import Array, Table
+from dalembert.identification.table import Array, Table, first_line
 
 GROUP_NAMES = {"t", "time", "q", "qd", "dq", "tau", "position", "velocity", "effort", "torque"}
 
@@ -60,10 +60,11 @@ def _npz(path: Path) -> Table:
         if isinstance(error, InputError):
             raise
         raise InputError(
-            f"{path}: cannot be read as NumPy's npz ({_short(error)}); write it with np.savez(path, t=…, q=…, tau=…)"
+            f"{path}: cannot be read as NumPy's npz ({first_line(error)}); write it with "
+            "np.savez(path, t=…, q=…, tau=…)"
         ) from None
     except Exception as error:  # zipfile's own, of a torn or foreign archive
-        raise InputError(f"{path}: a torn or foreign archive, not a log ({_short(error)})") from None
+        raise InputError(f"{path}: a torn or foreign archive, not a log ({first_line(error)})") from None
 
 
 def _npy(path: Path) -> Table:
@@ -73,7 +74,7 @@ def _npy(path: Path) -> Table:
     except (OSError, ValueError, EOFError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path}: cannot be read as NumPy's npy ({_short(error)})") from None
+        raise InputError(f"{path}: cannot be read as NumPy's npy ({first_line(error)})") from None
 
 
 def _parquet(path: Path) -> Table:
@@ -83,17 +84,34 @@ def _parquet(path: Path) -> Table:
         raise MissingExtraError(f"{path.name} is Parquet and needs pyarrow: pip install 'dalembert[parquet]'") from None
     try:
         table = pyarrow.parquet.read_table(path)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as Parquet ({_short(error)})") from None
-    columns: dict[str, Any] = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if pyarrow.types.is_list(column.type) or pyarrow.types.is_fixed_size_list(column.type):
-            columns[name] = np.array(column.to_pylist(), float)  # one list per row: a whole group in a column
-        elif pyarrow.types.is_timestamp(column.type):
-            columns[name] = column.cast("timestamp[ns]").cast("int64").to_numpy() * 1e-9
-        elif not (pyarrow.types.is_string(column.type) or pyarrow.types.is_dictionary(column.type)):
-            columns[name] = column.to_numpy()
+        columns = {n: _column(path, n, c) for n, c in zip(table.column_names, table.columns, strict=True)}
+    except DalembertError:
+        raise
+    except Exception as error:  # of a torn file, pyarrow raises whatever it meets
+        raise InputError(f"{path}: cannot be read as Parquet ({first_line(error)})") from None
     return _arrays(columns, path.name)
+
+
+def _column(path: Path, name: str, column: Any) -> Any:
+    """One column of Parquet as an array; what is neither numbers nor times is left to `_arrays`, which passes it by."""
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_timestamp(kind) or types.is_duration(kind):
+        return column.cast("int64").to_numpy() * {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[kind.unit]
+    if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):
+        return column.to_numpy()
+    rows = column.to_pylist()  # one list per row: a whole group in a column
+    odd = next((k for k, row in enumerate(rows) if row is None or len(row) != len(rows[0])), None)
+    if types.is_floating(kind.value_type) or types.is_integer(kind.value_type):
+        if odd is None:
+            return np.array(rows, float)
+        what = f"{'nothing' if rows[odd] is None else f'{len(rows[odd])} numbers'} in row {odd} (from 0)"
+    else:
+        what = f"{kind} in it"
+    if name.lower() in GROUP_NAMES:
+        raise InputError(f"{path}: column {name!r} has {what}, where every row needs a list of equally many numbers")
+    return np.empty(0, object)
 
 
 MAGIC: dict[bytes, Callable[[Path], Table]] = {b"PK\x03\x04": _npz, b"\x93NUMPY": _npy, b"PAR1": _parquet}
@@ -152,6 +170,3 @@ def _floats(value: Any, source: str, name: str) -> Array:
         raise InputError(f"{source}: {name!r} is not made of real numbers but of {x.dtype}")
     return x.astype(float)
 
-
-def _short(error: Exception) -> str:
-    return str(error).splitlines()[0][:120] if str(error) else type(error).__name__

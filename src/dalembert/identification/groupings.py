@@ -12,7 +12,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
@@ -22,6 +21,7 @@ from flint import fmpq, fmpq_mat, nmod_mat
 
 from dalembert.algorithms.regressor import PER_BODY, regressor
 from dalembert.arguments import need_tree
+from dalembert.caching import cached_property
 from dalembert.errors import InputError, unknown
 from dalembert.identification.base import Base
 from dalembert.robot import Robot

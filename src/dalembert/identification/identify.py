@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.caching import cached_property
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.identification import judge
 from dalembert.identification.base import Base, base

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.caching import cached_property
 from dalembert.errors import InputError, unknown
 from dalembert.friction import LAWS, Friction, friction
 from dalembert.identification.base import Base, base

@@ -7,12 +7,12 @@ little of its inertia, the pseudo-inertia keeps it one that a body of that mass 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.algorithms import linear, regressor
+from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.identification.base import from_matrix

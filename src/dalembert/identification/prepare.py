@@ -134,11 +134,16 @@ def preparation(
 
     The ends, where a filter has not settled, are trimmed; pieces of a log between gaps are filtered each for itself."""
     _checked(log, cutoff, method, order, decimate, derivatives, period)
-    step = timing.common_step(log.t)
+    step = timing.common_step(log.t, log.source)
     rate = 1 / step
     if cutoff is not None and np.isfinite(cutoff) and cutoff >= 0.5 * rate:
         raise InputError(
             f"cutoff={cutoff:g} Hz is not below half the sampling rate, {0.5 * rate:g} Hz; cutoff=inf filters nothing"
+        )
+    if cutoff is not None and cutoff * step * len(log) < 1:
+        raise InputError(
+            f"cutoff={cutoff:g} Hz: one period of it is longer than the log, {step * len(log):.3g} s, and nothing of "
+            "the motion would be left; choose a higher cut-off"
         )
     parts = timing.pieces(log.t, step)
     longest = max(parts, key=lambda p: p.stop - p.start)

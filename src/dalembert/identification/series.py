@@ -7,11 +7,11 @@ starts at rest has Σ a_k = 0 and Σ k b_k = 0; the numbers left over are free.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.caching import cached_property
 from dalembert.trajectories.sines import Sines, fourier
 
 Array = NDArray[np.float64]

@@ -12,6 +12,11 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
+def first_line(error: Exception) -> str:
+    """What another library says of a file, in a line; its kind if it says nothing."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:120]
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Columns (rows, columns) under their names ("0", "1", … if the file has none: `named` is False), the file's line

@@ -17,6 +17,8 @@ Integers = NDArray[np.int64]
 
 # Steps that logs of arms have: 5 Hz to 20 kHz [s].
 STEPS = (5e-5, 0.2)
+# Steps beyond these are those of no log of a robot [s]; what is computed with them would overflow.
+SANE = (1e-9, 1e6)
 # A step this much longer than the common one has lost more samples than a curve can be trusted to fill.
 GAP = 4.5
 # Jitter below this part of a step moves a sample by less than its own noise.
@@ -76,10 +78,15 @@ def _places(table: Table, rows: Sequence[int] | Integers) -> str:
     return f"{kind}{'s' if len(rows) > 1 else ''} {', '.join(map(str, numbers))}{', …' if len(rows) > SHOWN else ''}"
 
 
-def common_step(t: Array) -> float:
+def common_step(t: Array, source: str = "") -> float:
     """The step of the clock: whole numbers of it lie between samples; gaps do not count."""
     steps = np.diff(t)
     middle = float(np.median(steps))
+    if not SANE[0] <= middle <= SANE[1]:
+        raise InputError(
+            f"{source or 'the log'}: the times have steps of {middle:.3g} s, which no log of a robot has: say their "
+            "unit, units={'t': …}, or give rate=… [Hz] and columns={'t': None}"
+        )
     counts = np.maximum(np.round(steps / middle), 1)
     near = counts < GAP
     return float(steps[near].sum() / counts[near].sum())
@@ -99,7 +106,7 @@ def even(
 
     A clock that jitters by more than a hundredth of its step is smoothed: if the motion is the smoother for it, the
     times are taken for badly written and the samples for even; else the samples are interpolated by cubics."""
-    step = common_step(t)
+    step = common_step(t, table.source)
     parts = pieces(t, step)
     if len(parts) > 1:
         holes = [(float(t[p.stop - 1]), float(t[q.start] - t[p.stop - 1])) for p, q in itertools.pairwise(parts)]

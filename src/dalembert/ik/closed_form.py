@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import kinematics
 from dalembert.arguments import need_tree, switch
+from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError
 from dalembert.ik import targets

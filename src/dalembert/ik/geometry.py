@@ -7,11 +7,11 @@ five digits are meant to be recognised. What the closed form then misses, Newton
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 from math import sqrt
 
 from dalembert.algorithms.kinematics import frame_pose, world_poses
+from dalembert.caching import cached_property
 from dalembert.model import Frame, Model
 from dalembert.spatial import Pose
 from dalembert.spatial.vector import Vector, add, cross, dot, matvec, neg, scale, sub

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import explain, numbers, switch
+from dalembert.caching import cached_property
 from dalembert.compile import Kernel
 from dalembert.errors import InputError, unknown
 from dalembert.lagrange import kernels

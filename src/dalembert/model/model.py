@@ -8,9 +8,9 @@ Mimic joints are bodies too, but not coordinates: several bodies may share one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal
 
+from dalembert.caching import cached_property
 from dalembert.errors import InputError, unknown
 from dalembert.friction.laws import Friction, Sides, depends_on_load, pieces
 from dalembert.spatial import Inertia, Pose

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.caching import cached_property
 from dalembert.errors import DalembertError, InputError
 from dalembert.properties.identities import Identities
 from dalembert.properties.mechanism import Mechanism, mechanism_of

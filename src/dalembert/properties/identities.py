@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from functools import cached_property
 from itertools import product
 from typing import Any
 
 from dalembert.algorithms import composite, energy, newton_euler, regressor
+from dalembert.caching import cached_property
 from dalembert.properties import choices
 from dalembert.symbolic.determinant import determinant
 from dalembert.symbolic.equations import Equations

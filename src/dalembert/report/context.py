@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.report.scene import Scene, scene_of
 from dalembert.robot import Robot

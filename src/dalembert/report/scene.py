@@ -6,7 +6,6 @@ import base64
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.algorithms import kinematics
+from dalembert.caching import cached_property
 from dalembert.describe import mesh
 from dalembert.describe.chain import to_pose
 from dalembert.describe.description import Mesh, Shape

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import MissingExtraError, unknown
 from dalembert.flow import Scalar, Scalars

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.caching import cached_property
 from dalembert.errors import InputError, unknown
 from dalembert.simulation.moments import Moments, Tree
 from dalembert.simulation.plan import Plan

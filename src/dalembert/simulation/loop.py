@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
+from dalembert.caching import cached_property
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.law import Law

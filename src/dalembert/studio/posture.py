@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import numbers
+from dalembert.caching import cached_property
 from dalembert.constrained.closure import newton
 from dalembert.constrained.system import Constrained
 from dalembert.describe.description import Inertial, Joint, JointKind, Link, Loop

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from dalembert.algorithms.energy import center_of_mass
 from dalembert.algorithms.kinematics import world_poses
+from dalembert.caching import cached_property
 from dalembert.motion.jacobian import moving_rows
 from dalembert.robot import Robot
 from dalembert.studio.shapes import Look, Part, look_of, turned_to

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
+from dalembert.caching import cached_property
 from dalembert.svg.elements import FONT, GRID, INK, SOFT, short, width_of, words_at
 from dalembert.svg.ticks import Scale
 

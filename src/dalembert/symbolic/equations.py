@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dalembert.algorithms import composite, energy, jacobians, kinematics, regressor
+from dalembert.caching import cached_property
 from dalembert.describe.description import Description
 from dalembert.errors import InputError, unknown
 from dalembert.model.model import Model

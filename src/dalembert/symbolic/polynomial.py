@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Protocol
 
 from flint import fmpq, fmpq_mpoly_ctx
 
 from dalembert import scalar
+from dalembert.caching import cached_property
 from dalembert.errors import DalembertError
 
 Number = int | float | Fraction

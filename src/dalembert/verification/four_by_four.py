@@ -12,10 +12,10 @@ taken by a complex step, which is exact to rounding. Arrays over the states come
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 
 import numpy as np
 
+from dalembert.caching import cached_property
 from dalembert.verification import friction_formulas
 from dalembert.verification.mechanism import Array, Mechanism, placed, second_moments, turn
 from dalembert.verification.states import States
