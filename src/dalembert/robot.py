@@ -256,9 +256,12 @@ class Robot:
 
     @property
     def home(self) -> Array:
-        """Joint positions to start from, (n,): those of the description, 0 for joints that it does not name."""
+        """Joint positions to start from, (n,): those of the description; for joints that it does not name 0, or the
+        middle of the limits where 0 lies outside them."""
         home = dict(self.description.home)
-        return np.array([home.get(name, 0.0) for name in self.joint_names])
+        for c in self.model.coordinates:
+            home.setdefault(c.name, 0.0 if c.lower <= 0 <= c.upper else 0.5 * (c.lower + c.upper))
+        return np.array([home[name] for name in self.joint_names], float)
 
     @property
     def tip(self) -> str | None:

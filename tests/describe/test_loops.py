@@ -408,11 +408,26 @@ def robot() -> dl.Robot:
     return dl.Robot(linkage(CLOSURE, home=(("c", 0.5),)))
 
 
+@pytest.mark.parametrize("name", dl.robots.names())
+def test_home_lies_within_the_limits(name):
+    arm = dl.load(name)
+    assert ((arm.limits.lower <= arm.home) & (arm.home <= arm.limits.upper)).all()
+
+
+def test_a_joint_without_a_home_is_at_zero_or_in_its_range():
+    joint = dl.load("stanford").description.joints[2]
+    for lower, upper, home in ((-1, 3, 0), (1, 3, 2), (-3, -1, -2)):
+        limits = replace(joint.limit, lower=lower, upper=upper)
+        d = dl.load("stanford").description
+        joints = tuple(replace(j, limit=limits) if j.name == joint.name else j for j in d.joints)
+        assert dl.Robot(replace(d, joints=joints)).home.tolist() == [0, 0, home, 0, 0, 0]
+
+
 def test_what_a_robot_says(robot):
     assert robot.loops == ("closure",)
     assert robot.home.tolist() == [0.0, 0.0, 0.5]
     assert repr(robot) == "<Robot 'linkage': 3 joints, 1 loop, 6 frames>"
-    assert dl.load("panda").loops == () and dl.load("panda").home.tolist() == [0.0] * 7
+    assert dl.load("panda").loops == ()
     two = robot.with_loop("ball", "pin", "wall")
     assert two.loops == ("closure", "loop2") and "2 loops" in repr(two)
     assert robot.loops == ("closure",)  # never changed

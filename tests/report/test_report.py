@@ -117,6 +117,21 @@ def test_the_equations_are_those_of_the_robot(planar):
     assert "M=[a+2bc2d+bc2d+bc2d]" in plain
 
 
+def test_numbers_have_units_and_maps_have_words(tmp_path):
+    """The Stanford arm: five joints that turn and one that slides, which is never at 0 m."""
+    arm = dl.load("stanford")
+    report, text = written(arm, tmp_path / "s.html", sections=["robot", "frames", "workspace", "task"])
+    words = {name: text.replace("\N{NO-BREAK SPACE}", " ") for name, text in Page(text).words.items()}
+    T = arm.fk(arm.home)
+    assert f"{arm.home[2]:.4g} m" in words["robot"] and f"{T[2, 3]:.5g}" in words["frames"]
+    assert "From above." in words["workspace"] and "From the side" in words["workspace"]
+    assert "half axis [m/s]along (vx, vy, vz)" in words["workspace"]
+    assert "half axis [rad/s]along (wx, wy, wz)" in words["workspace"]
+    for head in ("RMS error [rad, m]", "largest error [rad, m]", "peak torque [N m, N]", "energy [J]"):
+        assert head in words["task"]
+    assert report.sections[-1].verdict.endswith("has the smallest worst-case error")
+
+
 def test_it_needs_no_network(planar):
     _, text, parsed = planar
     for tag, attributes in parsed.tags:

@@ -22,7 +22,7 @@ SCENARIOS = ("exact", "wrong-start", "payload", "masses", "friction", "noise")
 @click.option("--controllers", default=USUAL, show_default=True, metavar="A,B,…",
               help=f"Of {', '.join(CONTROLLERS)}; all of them with 'all'.")  # fmt: skip
 @bandwidth_options
-@output.vector_option("q0", "Where the motion begins [rad, m], 30deg for degrees; home, or mid-range, if not given.")
+@output.vector_option("q0", "Where the motion begins [rad, m], 30deg for degrees; home if not given.")
 @output.vector_option("to", "Where it goes, along the least jerk; half a radian on if not given.")
 @click.option("--move", type=output.Number(0.01), default=2.0, show_default=True, help="Seconds for the way there.")
 @click.option("--rest", type=output.Number(0), default=1.0, show_default=True, help="Seconds at rest after it.")
@@ -69,7 +69,7 @@ def command(
     wanted = output.names_of("scenario", scenarios, SCENARIOS)
     arm = output.load(robot, tip)
     output.tip_of(arm)  # where the payload is
-    start = output.numbers("q0", q0, arm.n) or output.start_of(arm)
+    start = output.numbers("q0", q0, arm.n) or arm.home.tolist()
     given = output.numbers("to", to, arm.n)
     goal = goal_of(arm, start) if given is None else within(arm, "to", given)
     with waiting("making the controllers"):

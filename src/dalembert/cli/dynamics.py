@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @click.command(name="dynamics")
 @output.robot_argument
-@output.vector_option("q", "Joint positions [rad, m], 30deg for degrees; home, or mid-range, if not given.")
+@output.vector_option("q", "Joint positions [rad, m], 30deg for degrees; home if not given.")
 @output.vector_option("qd", "Joint velocities; zero if not given.")
 @output.vector_option("qdd", "Joint accelerations; zero if not given.")
 @click.option("--friction", is_flag=True, help="Include damping, Coulomb friction and springs.")
@@ -38,7 +38,7 @@ def command(
     arm = output.load(robot, tip)
     zero = [0.0] * arm.n
     state = {
-        "q": output.numbers("q", q, arm.n) or output.start_of(arm),
+        "q": output.numbers("q", q, arm.n) or arm.home.tolist(),
         "qd": output.numbers("qd", qd, arm.n) or zero,
         "qdd": output.numbers("qdd", qdd, arm.n) or zero,
     }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command(name="fk")
 @output.robot_argument
-@output.vector_option("q", "Joint positions [rad, m], 30deg for degrees; home, or mid-range, if not given.")
+@output.vector_option("q", "Joint positions [rad, m], 30deg for degrees; home if not given.")
 @click.option("--frame", "frames", multiple=True, metavar="FRAME", shell_complete=completing.frames,
               help="A frame, instead of the tip; may be repeated.")  # fmt: skip
 @click.option("--all", "every", is_flag=True, help="Every frame of the robot.")
@@ -42,7 +42,7 @@ def command(
     if every and frames:
         raise click.UsageError("--all means every frame: leave out --frame")
     arm = output.load(robot, tip)
-    at = output.numbers("q", q, arm.n) or output.start_of(arm)
+    at = output.numbers("q", q, arm.n) or arm.home.tolist()
     base = seen_from or arm.frames[0]
     wanted = arm.frames if every else frames or (output.tip_of(arm),)
     with waiting("compiling"):

@@ -215,20 +215,6 @@ def tip_of(arm: Robot) -> str:
     return arm.model.frame().name
 
 
-def start_of(arm: Robot) -> list[float]:
-    """Where a robot is if nobody says: its home; if it has none, the middle of the limits, and zero without any."""
-    import numpy as np
-
-    if arm.description.home:
-        home: list[float] = arm.home.tolist()
-        return home
-    lower, upper = arm.limits.lower, arm.limits.upper
-    finite = np.isfinite(lower) & np.isfinite(upper)
-    both = np.where(finite, lower, 0.0), np.where(finite, upper, 0.0)
-    middle: list[float] = (0.5 * (both[0] + both[1])).tolist()
-    return middle
-
-
 def angle(value: float, kind: str) -> str:
     """A joint's position in degrees, where it turns."""
     return "" if kind == "prismatic" else number(math.degrees(value))

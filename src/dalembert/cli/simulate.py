@@ -26,7 +26,7 @@ FREE = "none"
 @click.option("--controller", type=click.Choice((*CONTROLLERS, FREE)),
               help="Its law; computed-torque if there is a goal, else none: the arm falls.")  # fmt: skip
 @bandwidth_options
-@output.vector_option("q0", "Where it begins [rad, m], 30deg for degrees; home, or mid-range, if not given.")
+@output.vector_option("q0", "Where it begins [rad, m], 30deg for degrees; home if not given.")
 @output.vector_option("qd0", "Its velocities there; zero if not given.")
 @output.vector_option("to", "Where it is to go; it stays where it begins if not given.")
 @click.option("--move", type=output.Number(0),
@@ -84,7 +84,7 @@ def command(
     if out is not None and out.lower().endswith(".parquet"):
         arrow()  # missed now, not after the run
     arm = output.load(robot, tip)
-    start = output.numbers("q0", q0, arm.n) or output.start_of(arm)
+    start = output.numbers("q0", q0, arm.n) or arm.home.tolist()
     rates = output.numbers("qd0", qd0, arm.n)
     given = output.numbers("to", to, arm.n)
     goal = None if given is None else within(arm, "to", given)

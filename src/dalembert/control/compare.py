@@ -120,7 +120,7 @@ class Comparison:
             if judged.any():
                 rms = np.where(np.isfinite(self.rms_error[k]), self.rms_error[k], np.inf)
                 worst = int(np.argmax(np.where(judged, rms, -1.0)))
-                said += f" Worst in {self.scenarios[worst]!r}, RMS error {self.rms_error[k, worst]:.3g}."
+                said += f" Worst in {self.scenarios[worst]!r}, RMS error {self.rms_error[k, worst]:.3g} [rad, m]."
             if not judged.all():
                 least = f"{self.dt[k, ~judged].min():.3g} s"
                 said += f" Even steps of {least} do not agree with their double there: too long, or rounding decides."

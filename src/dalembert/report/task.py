@@ -59,13 +59,20 @@ def task(context: Context) -> Made:
         html.row(*_motion_pictures(robot, duration, q, qd, qdd)),
         html.heading("Errors"),
         _legend(found),
-        html.row(*(_errors(found, s) for s in range(len(found.scenarios)))),
-        _table(found),
+        html.row(*(_errors(robot, found, s) for s in range(len(found.scenarios)))),
+        _table(robot, found),
         html.listed(found.argument().splitlines()),
         *_diagrams(robot),
     ]
     best = int(np.nanargmin(np.where(np.isfinite(found.rms_error), found.rms_error, np.inf).max(axis=1)))
-    return Made(html.joined(parts), f"{found.controllers[best]} follows best at its worst")
+    return Made(html.joined(parts), f"{found.controllers[best]} has the smallest worst-case error")
+
+
+def _unit(robot: Robot, turning: str, sliding: str) -> str:
+    """[turning], [sliding] or both, as the joints are, in one line."""
+    turns = [c.kind == "revolute" for c in robot.model.coordinates]
+    units = [unit for unit, here in ((turning, any(turns)), (sliding, not all(turns))) if here]
+    return f"[{', '.join(units)}]".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _goal(robot: Robot, start: Array) -> Array:
@@ -120,7 +127,9 @@ def _scenarios(robot: Robot, motion: Any, quick: bool) -> dict[str, Scenario]:
 def _told(robot: Robot, motion: Any, quick: bool) -> list[str]:
     payload, friction = _levels(robot, motion)
     own = any(body.friction or body.stiffness for body in robot.model.bodies)
-    rubs = "the description's own friction" if own else f"{friction:g} N m s/rad and {friction:g} N m in every joint"
+    rubs = "the description's own friction" if own else (
+        f"{friction:g} {_unit(robot, 'N m s/rad', 'N s/m')} and {friction:g} {_unit(robot, 'N m', 'N')} in every joint"
+    )
     words = [
         "exact: nothing",
         f"payload: {payload:g} kg at the tip",
@@ -136,11 +145,10 @@ def _motion_pictures(robot: Robot, duration: float, q: Array, qd: Array, qdd: Ar
     t = np.linspace(0, duration, len(q))
     tau = np.asarray(robot.inverse_dynamics(q, qd, qdd))
     names = robot.joint_names
-    turning = all(c.kind == "revolute" for c in robot.model.coordinates)
     places = lines([Curve(t, q[:, k], names[k]) for k in range(robot.n)], x="t [s]", width=390, height=270,
-                   y="q [rad]" if turning else "q [rad, m]")  # fmt: skip
+                   y=f"q {_unit(robot, 'rad', 'm')}")  # fmt: skip
     torques = lines([Curve(t, tau[:, k], names[k]) for k in range(robot.n)], x="t [s]", width=390, height=270,
-                    y="τ [N m]" if turning else "τ [N m, N]")  # fmt: skip
+                    y=f"τ {_unit(robot, 'N m', 'N')}")  # fmt: skip
     limits = robot.limits.effort
     over = [names[k] for k in range(robot.n) if np.abs(tau[:, k]).max() > limits[k]]
     words = "Torques that this motion needs, by inverse dynamics"
@@ -156,20 +164,23 @@ def _legend(found: Comparison) -> Markup:
     return html.paragraph(html.joined(marks, " \u2003 "))
 
 
-def _errors(found: Comparison, s: int) -> Markup:
+def _errors(robot: Robot, found: Comparison, s: int) -> Markup:
     curves = [Curve(found.t, found.error[k, s], name) for k, name in enumerate(found.controllers)]
     finite = found.error[np.isfinite(found.error)]
     high = min(max(float(finite.max(initial=1e-3)), 1e-3), 1e2)
     low = max(min(float(np.maximum(finite, 1e-12).min(initial=1e-6)), 1e-3), 1e-9)
+    name = f"largest joint error {_unit(robot, 'rad', 'm')}"
     drawn = lines(
-        curves, x="t [s]", y="largest joint error [rad, m]", title=found.scenarios[s], width=390, height=230, log=True,
+        curves, x="t [s]", y=name, title=found.scenarios[s], width=390, height=230, log=True,
         floor=low, y_range=(low, high), legend=False,
     )  # fmt: skip
     return html.figure(drawn, width=390)
 
 
-def _table(found: Comparison) -> Markup:
-    head = ("scenario", "controller", "RMS error", "largest error", "peak torque", "energy [J]", "")
+def _table(robot: Robot, found: Comparison) -> Markup:
+    error, torque = _unit(robot, "rad", "m"), _unit(robot, "N m", "N")
+    head = ("scenario", "controller", f"RMS error {error}", f"largest error {error}", f"peak torque {torque}",
+            "energy [J]", "")  # fmt: skip
     rows = []
     for s, scenario in enumerate(found.scenarios):
         for k, name in enumerate(found.controllers):

@@ -19,6 +19,8 @@ SAMPLES, QUICK_SAMPLES = 120_000, 20_000
 PER_CELL = 8.0  # samples that a cell should hold
 STEPS = 181
 WIDE, NARROW = 390.0, 270.0
+CAPTIONS = {1: ("The plane in which the tip moves.",),
+            2: ("From the side, all directions turned into one plane.", "From above.")}  # fmt: skip
 
 
 def workspace(context: Context) -> Made:
@@ -26,7 +28,7 @@ def workspace(context: Context) -> Made:
     robot = context.robot
     found = robot.workspace(QUICK_SAMPLES if context.quick else SAMPLES)
     measure = robot.velocity_ellipsoid(context.start)
-    rows = ", ".join(measure.rows)
+    rows, views = ", ".join(measure.rows), found.views()
     parts = [
         html.paragraph(
             f"From {len(found.q)} seeded postures within the limits: the tip ",
@@ -35,16 +37,16 @@ def workspace(context: Context) -> Made:
             html.math(r"\mu = \sqrt{\det(J J^T)}"),
             f" over the rows {rows} that was met in a cell; blank cells were never reached.",
         ),
-        html.row(*(_view(found, view) for view in found.views())),
+        html.row(*(_view(found, view, words) for view, words in zip(views, CAPTIONS[len(views)], strict=True))),
         _extent(found),
         html.heading("Manipulability"),
         *_along_joints(context),
-        html.row(_distribution(found), _ellipsoid(context)),
+        html.row(_distribution(found), _ellipsoids(context)),
     ]
     return Made(html.joined(parts), f"reach {html.number(found.reach, 3)} m")
 
 
-def _view(found: Workspace, view: tuple[Array, Array, str, str]) -> Markup:
+def _view(found: Workspace, view: tuple[Array, Array, str, str], caption: str) -> Markup:
     x, y, across, up = view
     spans = [max(float(np.ptp(v)), 1e-9) for v in (x, y)]
     long = max(spans)
@@ -66,7 +68,7 @@ def _view(found: Workspace, view: tuple[Array, Array, str, str]) -> Markup:
         edges[0], edges[1], np.where(np.isfinite(best), best, np.nan), x_name=across, y_name=up, name="best μ",
         equal=True, width=NARROW if tower else WIDE, value_range=(0.0, high),
     )  # fmt: skip
-    return html.figure(drawn, width=NARROW if tower else WIDE)
+    return html.figure(drawn, caption, width=NARROW if tower else WIDE)
 
 
 def _extent(found: Workspace) -> Markup:
@@ -104,10 +106,15 @@ def _distribution(found: Workspace) -> Markup:
     return html.figure(drawn, words, width=390)
 
 
-def _ellipsoid(context: Context) -> Markup:
-    e = context.robot.velocity_ellipsoid(context.start)
-    rows = [(k + 1, float(x), html.vector(e.axes[:, k], 2)) for k, x in enumerate(e.lengths)]
-    table = html.table(("", "half axis", f"along ({', '.join(e.rows)})"), rows)
-    return html.tag("div", html.paragraph("Velocity ellipsoid, posture as drawn:", class_="aside"), table)
-
-
+def _ellipsoids(context: Context) -> Markup:
+    """Of the tip's velocity and of its angular velocity, each by itself: one length has one unit."""
+    robot, parts = context.robot, [html.paragraph("Velocities of all ‖q̇‖ ≤ 1, posture as drawn:", class_="aside")]
+    moving = robot.velocity_ellipsoid(context.start).rows
+    for first, unit in (("v", "m/s"), ("w", "rad/s")):
+        rows = [row for row in moving if row[0] == first]
+        if not rows:
+            continue
+        e = robot.velocity_ellipsoid(context.start, rows=rows)
+        axes = [(float(x), html.vector(e.axes[:, k], 2)) for k, x in enumerate(e.lengths)]
+        parts.append(html.table((f"half axis [{unit}]", f"along ({', '.join(rows)})"), axes))
+    return html.tag("div", *parts)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dalembert.svg.elements import label
 
-STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+STEPS = (0.5, 1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Scale:
         return (x - self.low) / (self.high - self.low)
 
     def ticks(self, most: int = 6) -> list[tuple[float, str]]:
-        """(number, words), at most so many, all within the axis."""
+        """(number, words), about so many at most and never fewer than two, all within the axis."""
         return _powers(self, most) if self.log else _round(self, most)
 
 
@@ -46,8 +46,11 @@ def scale_of(low: float, high: float, room: float = 0.04, log: bool = False) -> 
 def _round(scale: Scale, most: int) -> list[tuple[float, str]]:
     span = scale.high - scale.low
     size = 10.0 ** math.floor(math.log10(span / most))
-    step = next(s * size for s in STEPS if span / (s * size) <= most)
-    first, last = math.ceil(scale.low / step - 1e-9), math.floor(scale.high / step + 1e-9)
+    k = next(k for k, s in enumerate(STEPS) if k and span / (s * size) <= most)
+    for step in (STEPS[k] * size, STEPS[k - 1] * size):  # the finer one where of the coarse ones fewer than two fit
+        first, last = math.ceil(scale.low / step - 1e-9), math.floor(scale.high / step + 1e-9)
+        if last > first:
+            break
     digits = max(1, math.ceil(math.log10(max(abs(first), abs(last), 1) + 1)) + 2)
     return [(k * step, label(k * step, digits)) for k in range(first, last + 1)]
 
@@ -55,5 +58,8 @@ def _round(scale: Scale, most: int) -> list[tuple[float, str]]:
 def _powers(scale: Scale, most: int) -> list[tuple[float, str]]:
     first = math.ceil(math.log10(scale.low) - 1e-9)
     last = math.floor(math.log10(scale.high) + 1e-9)
+    if last <= first:
+        every_few = (m * 10.0**k for k in range(first - 1, last + 1) for m in (1, 2, 5))
+        return [(x, label(x)) for x in every_few if scale.low <= x <= scale.high]
     every = max(1, -(-(last - first + 1) // most))
-    return [(10.0**k, label(10.0**k)) for k in range(first, last + 1) if k % every == 0]
+    return [(10.0**k, label(10.0**k)) for k in range(first, last + 1, every)]
