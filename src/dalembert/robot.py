@@ -257,10 +257,11 @@ class Robot:
     @property
     def home(self) -> Array:
         """Joint positions to start from, (n,): those of the description; for joints that it does not name 0, or the
-        middle of the limits where 0 lies outside them."""
+        middle of the limits where 0 lies outside them (the limit itself where there is only one)."""
         home = dict(self.description.home)
         for c in self.model.coordinates:
-            home.setdefault(c.name, 0.0 if c.lower <= 0 <= c.upper else 0.5 * (c.lower + c.upper))
+            zero = min(max(0.0, c.lower), c.upper)
+            home.setdefault(c.name, 0.5 * (c.lower + c.upper) if zero and np.isfinite(c.upper - c.lower) else zero)
         return np.array([home[name] for name in self.joint_names], float)
 
     @property

@@ -416,7 +416,7 @@ def test_home_lies_within_the_limits(name):
 
 def test_a_joint_without_a_home_is_at_zero_or_in_its_range():
     joint = dl.load("stanford").description.joints[2]
-    for lower, upper, home in ((-1, 3, 0), (1, 3, 2), (-3, -1, -2)):
+    for lower, upper, home in ((-1, 3, 0), (1, 3, 2), (-3, -1, -2), (1, None, 1), (None, -1, -1)):
         limits = replace(joint.limit, lower=lower, upper=upper)
         d = dl.load("stanford").description
         joints = tuple(replace(j, limit=limits) if j.name == joint.name else j for j in d.joints)
