@@ -55,7 +55,22 @@ def test_nothing_else_is_in_it(wheel):
     tops = {name.split("/")[0] for name in wheel.namelist()}
     assert tops == {"dalembert", f"dalembert-{dl.__version__}.dist-info"}
     assert not [name for name in wheel.namelist() if "test_" in Path(name).name or Path(name).name == "conftest.py"]
-    assert [name for name in wheel.namelist() if name.endswith("licenses/LICENSE")]
+    for file in ("LICENSE", "NOTICE"):
+        assert [name for name in wheel.namelist() if name.endswith(f"licenses/{file}")]
+
+
+def test_every_dependency_has_its_license_in_the_notice():
+    notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
+    for requirement in PROJECT["dependencies"]:
+        name = re.match(r"[\w-]+", requirement)[0]
+        assert re.search(rf"^  {name} +\w", notice, re.MULTILINE), name
+    assert re.search(r"python-flint .*LGPL-3.0-or-later", notice)
+
+
+def test_what_is_relied_on_inside_has_both_bounds():
+    bounds = {re.match(r"[\w-]+", r)[0]: r for r in PROJECT["dependencies"]}
+    for name in ("numpy", "llvmlite"):
+        assert re.fullmatch(rf"{name}>=[\d.]+,<[\d.]+", bounds[name])
 
 
 def test_what_it_says_of_itself(wheel):
