@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.describe.loops import counted
 from dalembert.errors import InputError
+from dalembert.scalar.plain import is_lazy, plain_array
 
 if TYPE_CHECKING:
     from dalembert.compile import Kernel
@@ -44,16 +45,11 @@ def explain(
 def _shape(robot: Robot, name: str, value: Any, core: tuple[int, ...]) -> tuple[int, ...]:
     if value is None:
         raise InputError(f"{name} is None; {_wanted(robot, name, core)}")
-    if hasattr(value, "shape") and hasattr(value, "dtype"):  # arrays of other libraries too, uncopied
-        shape, dtype = tuple(value.shape), np.dtype(value.dtype)
-    else:
-        try:
-            array = np.asarray(value)
-        except ValueError:
-            raise InputError(
-                f"{name} is not a rectangular array of numbers; {_wanted(robot, name, core)}"
-            ) from None
-        shape, dtype = array.shape, array.dtype
+    try:
+        array = value if is_lazy((value,)) else plain_array(value, name)
+    except InputError as error:
+        raise InputError(f"{error}; {_wanted(robot, name, core)}") from None
+    shape, dtype = tuple(array.shape), np.dtype(array.dtype)
     if not np.can_cast(dtype, np.float64, "safe"):
         hint = "; convert it with .astype(float)" if dtype.kind in "fiu" else ""
         hint = "; the imaginary part has no meaning here" if dtype.kind == "c" else hint
@@ -171,12 +167,9 @@ def names_or_switches(options: Mapping[str, Any]) -> None:
 def numbers(name: str, value: Any, *shapes: tuple[int, ...]) -> list[float]:
     """The value as a flat list of finite floats, if it has one of these shapes."""
     words = {(): "a finite number", (3,): "three finite numbers", (3, 3): "a 3×3 matrix", (6,): "six numbers"}
-    try:
-        x = np.asarray(value, float)
-        if x.shape in shapes and np.isfinite(x).all():
-            return x.reshape(-1).tolist()
-    except (TypeError, ValueError):
-        pass
+    x: NDArray[Any] = plain_array(value, name)
+    if x.shape in shapes and x.dtype.kind in "fiub" and np.isfinite(x).all():
+        return x.astype(float).reshape(-1).tolist()
     wanted = " or ".join(words[s] if s in words else f"{s[0]} finite numbers" for s in shapes)
     raise InputError(f"{name} must be {wanted}, got {value!r}")
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import InputError
 from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
+from dalembert.scalar.plain import plain_array
 from dalembert.spatial import rotation
 from dalembert.spatial.vector import matmul, skew
 
@@ -22,8 +23,9 @@ NO_TURN = 1e-12
 
 def _numbers(name: str, value: ArrayLike, size: int) -> Array:
     """The value as floats with a last dimension of `size`, all finite."""
+    array = plain_array(value, name)
     try:
-        array = np.asarray(value, dtype=float)
+        array = array.astype(float)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be numbers, got {value!r}") from None
     if array.ndim == 0 or array.shape[-1] != size:
@@ -90,7 +92,7 @@ def _is_rotation(R: Array) -> bool:
 
 
 def _rotation(value: ArrayLike) -> Array:
-    R = np.asarray(value, dtype=float)
+    R: Array = np.asarray(plain_array(value, "rotation_matrix"), float)
     if R.ndim < 2 or R.shape[-2:] != (3, 3):
         raise InputError(f"rotation_matrix must end in (3, 3), got shape {R.shape}")
     if not _is_rotation(R):
@@ -128,8 +130,9 @@ def log6(T: ArrayLike) -> Array:
 
 
 def _pose(name: str, value: ArrayLike) -> Array:
+    T: Array = plain_array(value, name)
     try:
-        T = np.asarray(value, dtype=float)
+        T = T.astype(float)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be a matrix of numbers, got {value!r}") from None
     if T.shape[-2:] != (4, 4):

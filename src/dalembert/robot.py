@@ -107,7 +107,6 @@ class Robot:
         self._kernels: dict[Key, Kernel] = {}
         self.made: dict[Key | str, Any] = {}  # solvers and the like that methods made once
         self._calls: dict[Key | str, Callable[..., Any]] = {}
-        self._with_out: dict[Key, Callable[..., Any]] = {}
 
     # ----------------------------------------------------------------------------------- other ways to make one
     @classmethod
@@ -803,7 +802,7 @@ class Robot:
         try:
             if out is None:
                 return self._calls[key](*arguments)
-            return self._with_out[key](*arguments, out=out)
+            return self._calls[key](*arguments, out=out)
         except Exception:
             pass  # what is raised below, outside this block, stands alone
         return self._again(key, arguments, out)
@@ -817,9 +816,7 @@ class Robot:
         kernel = self.kernel(name, given, **options)
         names = row.arguments + given + tuple(f"wrenches[{frame!r}]" for frame, _ in options.get("wrenches", ()))
         if key not in self._calls and self.n:  # without joints NumPy cannot check shapes: every call comes through here
-            threaded = partial(kernel, threads=self.threads)
-            self._calls[key] = kernel.direct if self.threads == 1 else threaded
-            self._with_out[key] = kernel.ufunc if self.threads == 1 else threaded
+            self._calls[key] = kernel.direct if self.threads == 1 else partial(kernel, threads=self.threads)
             if not given and options == row.options:
                 self._calls[name] = self._calls[key]  # the plain call: found by its name, a shorter look-up
         if self.n == 0:

@@ -11,6 +11,7 @@ from dalembert.arguments import need_tree
 from dalembert.arguments import number as number
 from dalembert.errors import InputError
 from dalembert.robot import Robot
+from dalembert.scalar.plain import plain_array
 
 RATIO = ("motor turns per joint turn", "rad/m")  # at a hinge, at a slide
 
@@ -27,7 +28,7 @@ def per_joint(name: str, value: Any, robot: Robot, units: tuple[str, str], **bou
     own = [units[c.kind == "prismatic"] for c in robot.model.coordinates]
     shown = " or ".join(sorted(set(own), key=own.index))
     try:
-        x = np.asarray(value, float)
+        x = np.asarray(plain_array(value, name), float)
     except (TypeError, ValueError):
         raise InputError(f"the {name} must be numbers [{shown}], one per joint ({n}) or one for all") from None
     if x.shape not in ((), (n,)):

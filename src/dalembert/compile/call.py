@@ -2,16 +2,17 @@
 
 A generalized ufunc costs about a microsecond per call before it computes anything. Most single calls pass plain
 arrays: float64, of exactly the core shape, contiguous. The function here checks for that with a few loads and
-compares, makes the results with PyArray_New, and runs the scalar body; for anything else it calls the ufunc, which
-gives the same bits. It relies on the public layout of PyArrayObject, checked against a live array before use; where
-that check fails, the ufunc is all there is.
+compares, makes the results with PyArray_New, and runs the scalar body; for other arrays, lists and tuples it calls the
+ufunc, which gives the same bits. Whatever else comes is made a plain array first: to a table of pandas or a tensor,
+NumPy would hand the call over. It relies on the public layout of PyArrayObject, checked against a live array before
+use; where that check fails, `plainly` is all there is.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial, reduce
 from importlib import import_module
 from math import prod
 from typing import Any
@@ -19,9 +20,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.compile.writer import Lines
+from dalembert.errors import InputError
+from dalembert.scalar.plain import is_lazy, plain_array
 
 SYMBOL = "dalembert_call"
 TABLE = "dalembert_table"
+PLAIN = (np.ndarray, list, tuple, float)  # what goes to NumPy as it is
 # What the code needs from Python and NumPy, in the order of its table.
 _ENTRIES = (
     "PyArray_Type",
@@ -31,6 +35,8 @@ _ENTRIES = (
     "ufunc",
     "PyTuple_New",
     "PyTuple_SetItem",
+    "plainly",
+    *(kind.__name__ for kind in PLAIN),
 )
 _DOUBLE = np.dtype(np.float64).num
 
@@ -39,22 +45,48 @@ _TYPE_AT = _HEAD - ctypes.sizeof(ctypes.c_void_p)
 _DATA_AT, _ND_AT, _DIMENSIONS_AT, _DESCRIPTOR_AT, _FLAGS_AT = (_HEAD + k for k in (0, 8, 16, 40, 48))
 _CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
 _PYARRAY_NEW = 93  # in NumPy's table of functions, fixed by its ABI
-_METH_FASTCALL = 0x0080
+_METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 LARGEST = 4096  # numbers: they lie on the stack
 
 
-def call_function(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> str:
-    """The IR of the builtin. Only for kernels whose results are arrays, with no empty core dimension."""
-    if not callable_directly(inputs, outputs):
-        return ""
+def call_function(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]], lone: bool) -> str:
+    """The IR of the builtin. The short way is only for kernels with code for a `lone` state, whose results are arrays,
+    with no empty core dimension."""
     w = _Lines(["entry:"])
-    w.do(f"%in = alloca [{sum(prod(s) for s in inputs)} x double], align 64")
-    w.do(f"%out = alloca [{sum(prod(s) for s in outputs)} x double], align 64")
-    w.do(f"%shape = alloca [{max(len(s) for s in outputs)} x i64]")
+    short = lone and callable_directly(inputs, outputs)
+    if short:
+        w.do(f"%in = alloca [{sum(prod(s) for s in inputs)} x double], align 64")
+        w.do(f"%out = alloca [{sum(prod(s) for s in outputs)} x double], align 64")
+        w.do(f"%shape = alloca [{max(len(s) for s in outputs)} x i64]")
     w.do(f"%right = icmp eq i64 %count, {len(inputs)}")
-    w.do("br i1 %right, label %arguments, label %ufunc")
+    w.do("%unnamed = icmp eq ptr %names, null")
+    w.do("br i1 %right, label %arguments, label %strange")
     w.label("arguments")
-    array_type, descriptor = w.entry(0), w.entry(1)
+    array_type = w.entry(0)
+    if short:
+        _short_way(w, inputs, outputs, array_type)
+        w.label("kinds")
+    plain = [array_type, *(w.entry(k) for k in range(len(_ENTRIES) - len(PLAIN) + 1, len(_ENTRIES)))]
+    for k in range(len(inputs)):
+        w.must(w.one_of(k, plain), "strange")
+    w.do("br i1 %unnamed, label %ufunc, label %named")
+    w.label("named")  # out=
+    w.must(w.one_of(len(inputs), plain), "strange")
+    w.do("br label %ufunc")
+    for label, k in (("ufunc", 4), ("strange", 7)):
+        w.label(label)
+        result = w.let(f"call ptr {w.entry(3)}(ptr {w.entry(k)}, ptr %args, i64 %count, ptr %names)")
+        w.do(f"ret ptr {result}")
+    head = f"@{TABLE} = global [{len(_ENTRIES)} x ptr] zeroinitializer\n"
+    return head + "\n".join([f"define ptr @{SYMBOL}(ptr %self, ptr %args, i64 %count, ptr %names) {{", *w.lines, "}"])
+
+
+def _short_way(
+    w: _Lines, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]], array_type: str
+) -> None:
+    """One state in plain arrays, by the scalar body."""
+    w.must("%unnamed")
+    descriptor = w.entry(1)
     data = [w.checked(k, core, array_type, descriptor) for k, core in enumerate(inputs)]
     place = 0
     for pointer, core in zip(data, inputs, strict=True):
@@ -73,11 +105,16 @@ def call_function(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int
     w.do(f"ret ptr {result}")
     w.label("failed")  # out of memory: Python has been told, and what was made stays to be collected
     w.do("ret ptr null")
-    w.label("ufunc")
-    w.do(f"%other = call ptr {w.entry(3)}(ptr {w.entry(4)}, ptr %args, i64 %count, ptr null)")
-    w.do("ret ptr %other")
-    head = f"@{TABLE} = global [{len(_ENTRIES)} x ptr] zeroinitializer\n"
-    return head + "\n".join([f"define ptr @{SYMBOL}(ptr %self, ptr %args, i64 %count) {{", *w.lines, "}"])
+
+
+def plainly(ufunc: np.ufunc, *arguments: Any, out: Any = None) -> Any:
+    """The ufunc of plain arrays, whatever the arguments are."""
+    if is_lazy(arguments):
+        raise InputError("Dask arrays go to the kernel, not to its ufunc")
+    if out is not None and not isinstance(out, (np.ndarray, tuple)):
+        raise InputError(f"out must be a NumPy array, got {type(out).__name__}")
+    arrays = [a if type(a) in PLAIN else plain_array(a) for a in arguments]
+    return ufunc(*arrays) if out is None else ufunc(*arrays, out=out)
 
 
 def callable_directly(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> bool:
@@ -125,11 +162,17 @@ class _Lines(Lines):
             place += prod(shape)
         return result
 
-    def must(self, condition: str) -> None:
-        """Go on if it holds; else leave it to the ufunc."""
+    def must(self, condition: str, otherwise: str = "kinds") -> None:
+        """Go on if it holds; else leave it to the ufunc, or to what comes before."""
         self.count += 1
-        self.do(f"br i1 {condition}, label %ok{self.count}, label %ufunc")
+        self.do(f"br i1 {condition}, label %ok{self.count}, label %{otherwise}")
         self.label(f"ok{self.count}")
+
+    def one_of(self, k: int, kinds: Sequence[str]) -> str:
+        """Whether argument k is exactly of one of these types."""
+        own = self.load("ptr", self.load("ptr", "%args", 8 * k), _TYPE_AT)
+        same = [self.let(f"icmp eq ptr {own}, {kind}") for kind in kinds]
+        return reduce(lambda a, b: self.let(f"or i1 {a}, {b}"), same)
 
     def checked(self, k: int, core: tuple[int, ...], array_type: str, descriptor: str) -> str:
         """The data of argument k, once it is known to be a plain array of the core shape."""
@@ -196,12 +239,15 @@ class _MethodDefinition(ctypes.Structure):
 def make(address: int, table: int, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
     """The builtin function: fill the code's table and wrap its address."""
     new, vectorcall, new_tuple, put = _functions()
-    entries = (id(np.ndarray), id(np.dtype(np.float64)), new, vectorcall, id(ufunc), new_tuple, put)
+    other = partial(plainly, ufunc)
+    kinds = (id(kind) for kind in PLAIN)
+    first = (id(np.ndarray), id(np.dtype(np.float64)), new, vectorcall, id(ufunc), new_tuple, put, id(other))
+    entries = (*first, *kinds)
     (ctypes.c_void_p * len(entries)).from_address(table)[:] = list(entries)
-    definition = _MethodDefinition(name.encode(), address, _METH_FASTCALL, None)
+    definition = _MethodDefinition(name.encode(), address, _METH_FASTCALL_KEYWORDS, None)
     wrap = ctypes.pythonapi.PyCFunction_NewEx
     wrap.restype = ctypes.py_object
     wrap.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    # The function owns its `self`: the ufunc (which owns the code) and the definition live as long as it does.
-    function: Callable[..., Any] = wrap(ctypes.addressof(definition), (ufunc, definition), None)
+    # The function owns its `self`: the ufunc (which owns the code), the other way and the definition live as long.
+    function: Callable[..., Any] = wrap(ctypes.addressof(definition), (ufunc, other, definition), None)
     return function

@@ -18,6 +18,7 @@ from dalembert.compile.interpret import interpret, replay
 from dalembert.compile.kinds import DOUBLE, SINGLE, Kind
 from dalembert.compile.lower import Program, lower
 from dalembert.errors import InputError, unknown
+from dalembert.scalar.plain import is_lazy
 
 Shape = tuple[int, ...]
 
@@ -65,7 +66,7 @@ class Kernel:
 
     @property
     def direct(self) -> Callable[..., Any]:
-        """The same function for positional arguments only, with a short way for one state in plain arrays."""
+        """The same function with a short way for one state in plain arrays; what is no plain array becomes one."""
         return self._compiled[1]
 
     @cached_property
@@ -76,17 +77,15 @@ class Kernel:
 
     @cached_property
     def _compiled(self) -> tuple[np.ufunc, Callable[..., Any]]:
-        short = llvm.scalar_body(self.program) and call.callable_directly(self.inputs, self.outputs)
-        direct = short and call.layout_is_known()
         text = self._text()
-        symbols = (call.SYMBOL, call.TABLE) if direct else ()
+        symbols = (call.SYMBOL, call.TABLE) if call.layout_is_known() else ()
         linked = _code(self.program, self.inputs, self.outputs, text, DOUBLE, symbols)
         # Not a method: the ufunc must not hold the kernel that holds it, or neither would ever go.
         single = partial(_single_loop, self.program, self.inputs, self.outputs, text)
         address = linked.addresses[loop.SYMBOL]
         function = ufunc.make(address, single, self.signature, self.name, self.doc, linked)
-        if not direct:
-            return function, function
+        if not symbols:
+            return function, partial(call.plainly, function)
         entry, table = linked.addresses[call.SYMBOL], linked.addresses[call.TABLE]
         return function, call.make(entry, table, function, self.name)
 
@@ -110,9 +109,18 @@ class Kernel:
 
     def __call__(self, *arguments: Any, out: Any = None, threads: int | str = 1) -> Any:
         """The results for arrays of states; large batches by several threads, if asked."""
-        if lazy.is_lazy(arguments):
+        if is_lazy(arguments):
             return lazy.run(self, self.inputs, self.outputs, arguments)
+        if any(0 in core for core in self.inputs):
+            self._check_nothing(arguments)
         return threading.run(self, arguments, out, threading.checked(threads))
+
+    def _check_nothing(self, arguments: tuple[Any, ...]) -> None:
+        """NumPy cannot fix a core dimension at zero: results of another size would hold what lay in memory."""
+        for name, core, a in zip(self.arguments, self.inputs, arguments, strict=False):
+            shape = np.shape(a)
+            if shape[len(shape) - len(core) :] != core:
+                raise InputError(f"{name} of {self.name} has shape {shape}; it must end in {core}")
 
     def interpret(self, *arguments: Any) -> Any:
         """One state, evaluated step by step in Python: the same bits as the compiled code."""

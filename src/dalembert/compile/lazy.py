@@ -10,10 +10,7 @@ from typing import Any
 
 import numpy as np
 
-
-def is_lazy(arguments: Sequence[Any]) -> bool:
-    """Whether one of them is a Dask collection."""
-    return any(hasattr(a, "__dask_graph__") for a in arguments)
+from dalembert.scalar.plain import is_lazy, plain_array
 
 
 def run(
@@ -28,7 +25,8 @@ def run(
     def side(shapes: Sequence[tuple[int, ...]]) -> str:
         return ",".join("(" + ",".join(f"n{d}" for d in shape) + ")" for shape in shapes)
 
-    single = all(getattr(a, "dtype", None) == np.float32 for a in arguments)
+    arguments = [a if is_lazy((a,)) else plain_array(a) for a in arguments]
+    single = all(a.dtype == np.float32 for a in arguments)
     sizes = {f"n{d}": d for shape in outputs for d in shape}
     known = {f"n{d}" for shape in inputs for d in shape}
     return da.apply_gufunc(  # type: ignore[no-untyped-call]

@@ -142,8 +142,8 @@ def module(
     parts.append("declare ptr @malloc(i64)\ndeclare void @free(ptr)")
     parts.append(loop.fetch_function(width))
     parts.append(loop.Loop(inputs, outputs, kind).write(width, lone))
-    if kind is DOUBLE and lone == 1:
-        parts.append(call.call_function(inputs, outputs))
+    if kind is DOUBLE:
+        parts.append(call.call_function(inputs, outputs, lone == 1))
     return "\n".join(parts) + "\n"
 
 

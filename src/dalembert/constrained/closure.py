@@ -13,6 +13,7 @@ from dalembert.algorithms import constraints as terms
 from dalembert.constrained.constraint import is_number
 from dalembert.constrained.kernels import UPRIGHT
 from dalembert.errors import InputError, unknown
+from dalembert.scalar.plain import plain_array
 
 if TYPE_CHECKING:
     from dalembert.constrained.system import Constrained
@@ -49,7 +50,7 @@ def close(
             raise unknown("joint", joint, names)
     if not is_number(tolerance) or not tolerance > 0:
         raise InputError(f"tolerance must be a positive number, got {tolerance!r}")
-    start = np.asarray(system.robot.home if q is None else q, float)
+    start = np.asarray(system.robot.home if q is None else plain_array(q, "q"), float)
     system.residual(start)  # looks at the input
     if not np.isfinite(start).all():
         raise InputError("q holds numbers that are not finite")

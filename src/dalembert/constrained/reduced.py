@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.constrained.closure import newton
 from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.scalar.plain import plain_array
 
 if TYPE_CHECKING:
     from dalembert.constrained.closure import Closure
@@ -53,6 +54,7 @@ class Reduced:
 
     def __init__(self, system: Constrained, q: ArrayLike, chosen: Sequence[str] | None = None) -> None:
         names = system.robot.joint_names
+        q = plain_array(q, "q")
         if np.ndim(q) != 1:
             raise InputError(f"coordinates are chosen at one state, q (n,); got shape {np.shape(q)}")
         self.system = system
@@ -76,12 +78,12 @@ class Reduced:
 
     def coordinates(self, q: ArrayLike) -> Array:
         """z: the independent joints of q.  (..., m)."""
-        return np.asarray(q, float)[..., self._i]
+        return np.asarray(plain_array(q, "q"), float)[..., self._i]
 
     def position(self, z: ArrayLike, q: ArrayLike) -> Closure:
         """q closed at z, the branch next to the given q.  (..., n)."""
         wanted = self._checked("z", z)
-        start = np.broadcast_to(np.asarray(q, float), (*wanted.shape[:-1], self.system.n))
+        start = np.broadcast_to(np.asarray(plain_array(q, "q"), float), (*wanted.shape[:-1], self.system.n))
         self.system.require(start)
         found = np.empty(start.shape)
         for index in np.ndindex(wanted.shape[:-1]):
@@ -108,7 +110,7 @@ class Reduced:
 
     def _checked(self, name: str, value: ArrayLike) -> Array:
         try:
-            array = np.asarray(value, float)
+            array = np.asarray(plain_array(value, name), float)
         except (TypeError, ValueError):
             raise InputError(f"{name} is not a rectangular array of numbers") from None
         if array.shape[-1:] != (len(self._i),):
@@ -169,7 +171,7 @@ class Reduced:
 
     def forces(self, q: ArrayLike, tau: ArrayLike) -> Array:
         """Γᵀ τ: what torques at all joints do to the independent ones.  (..., m)."""
-        torque = np.asarray(tau, float)
+        torque = np.asarray(plain_array(tau, "tau"), float)
         if torque.shape[-1:] != (self.system.n,):
             raise InputError(f"tau has shape {torque.shape}; its last dimension must be {self.system.n}, one per joint")
         return _apply(_t(self.map(q)), torque)

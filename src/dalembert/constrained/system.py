@@ -23,6 +23,7 @@ from dalembert.kernels import singular_mass
 from dalembert.model.lean import lean
 from dalembert.motion.tasks import task
 from dalembert.robot import Robot
+from dalembert.scalar.plain import plain_array
 
 if TYPE_CHECKING:
     from dalembert.constrained.closure import Closure
@@ -145,8 +146,8 @@ class Constrained:
         if "A'" not in self._kernels:
             self._kernels["A'"] = self.kernel("jacobian").derivative("q")
         self.drift(q, qd)  # looks at the input
-        rates = np.asarray(qd, float)
-        return np.asarray(np.einsum("...ijl,...l->...ij", self._kernels["A'"](np.asarray(q, float)), rates))
+        rates = np.asarray(plain_array(qd, "qd"), float)
+        return np.asarray(np.einsum("...ijl,...l->...ij", self._kernels["A'"](q), rates))
 
     def drift(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Ȧ q̇ [m/s², rad/s²]: A q̈ + Ȧ q̇ = 0.  (..., k)."""
@@ -405,7 +406,7 @@ class Constrained:
 
     def _multipliers(self, multipliers: ArrayLike) -> Array:
         try:
-            lam = np.asarray(multipliers, float)
+            lam = np.asarray(plain_array(multipliers, "multipliers"), float)
         except (TypeError, ValueError):
             raise InputError("multipliers is not a rectangular array of numbers") from None
         if lam.shape[-1:] != (self.k,):

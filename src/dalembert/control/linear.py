@@ -22,19 +22,17 @@ from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.lagrange.system import LagrangianSystem
 from dalembert.robot import Robot
+from dalembert.scalar.plain import plain_array
 
 Array = NDArray[np.float64]
 
 
 def finite_array(name: str, value: Any) -> Array:
     """An array of finite real numbers."""
-    try:
-        array = np.asarray(value)
-        if not np.can_cast(array.dtype, np.float64, "same_kind"):
-            raise TypeError
-        x = np.asarray(array, float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be an array of numbers, got {value!r:.60}") from None
+    array = plain_array(value, name)
+    if not np.can_cast(array.dtype, np.float64, "same_kind"):
+        raise InputError(f"{name} must be an array of numbers, got {value!r:.60}")
+    x = np.asarray(array, float)
     if not np.isfinite(x).all():
         raise InputError(f"{name} has an entry that is not finite")
     return x

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import InputError
 from dalembert.scalar import Scalar, absolute, maximum
+from dalembert.scalar.plain import plain_array
 from dalembert.spatial.vector import cross, dot
 
 Array = NDArray[np.float64]
@@ -21,7 +22,7 @@ LARGEST = 1e6  # [rad or m] the largest of a start: sines of larger angles have 
 def as_targets(T: ArrayLike, points: bool = False) -> Array:
     """Poses (..., 4, 4); with `points`, also points (..., 3), as poses without rotation."""
     try:
-        array = np.asarray(T, float)
+        array = np.asarray(plain_array(T, "T"), float)
     except (TypeError, ValueError):
         raise InputError("a target is a 4×4 matrix of real numbers, or an array of them") from None
     if points and array.shape[-1:] == (3,):
@@ -38,7 +39,7 @@ def as_targets(T: ArrayLike, points: bool = False) -> Array:
 def as_start(q0: ArrayLike, n: int) -> Array:
     """Joint positions (..., n), finite."""
     try:
-        array = np.asarray(q0, float)
+        array = np.asarray(plain_array(q0, "q0"), float)
     except (TypeError, ValueError):
         raise InputError("q0 must be real numbers, one per joint") from None
     if array.shape[-1:] != (n,) or not (np.abs(array) <= LARGEST).all():

@@ -19,6 +19,7 @@ from dalembert.errors import InputError, MissingExtraError, unknown
 from dalembert.ik.numeric import goal
 from dalembert.ik.targets import as_targets
 from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
+from dalembert.scalar.plain import plain_array
 from dalembert.spatial import rotation
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def tracking_velocity(
 def _finite(name: str, value: Any, last: int) -> Array:
     """An array of finite numbers whose last dimension is `last`."""
     try:
-        array = np.asarray(value, float)
+        array = np.asarray(plain_array(value, name), float)
     except (TypeError, ValueError):
         raise InputError(f"{name} is not an array of numbers") from None
     if array.shape[-1:] != (last,):

@@ -203,14 +203,14 @@ def _freedom(robot: Robot, frame: str | None, chosen: Task, expressed_in: str) -
 
 
 
-def torque_limits(robot: Robot, given: Any) -> Array:
-    """Torque limits, positive, one per joint: those given, or the robot's own, which must then be finite."""
-    return _limits(robot, given, robot.limits.effort, "torque_limits", "effort")
+def torque_limits(robot: Robot, given: Any, option: str = "torques") -> Array:
+    """Torque limits, positive, one per joint: those given as this option, or the robot's own, which must be finite."""
+    return _limits(robot, given, robot.limits.effort, option, "effort")
 
 
 def velocity_limits(robot: Robot, given: Any) -> Array:
     """Velocity limits, likewise."""
-    return _limits(robot, given, robot.limits.velocity, "velocity_limits", "velocity")
+    return _limits(robot, given, robot.limits.velocity, "joint_rates", "velocity")
 
 
 def _limits(robot: Robot, given: Any, own: Array, name: str, word: str) -> Array:

@@ -132,7 +132,7 @@ def largest_force(
 
 
 def _limits_of(robot: Robot, given: Any) -> Array:
-    return torque_limits(robot, given)
+    return torque_limits(robot, given, "torque_limits")
 
 
 def _ratio_test(b: Array, g: Array, t: Array) -> LargestForce:

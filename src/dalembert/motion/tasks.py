@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError, unknown
+from dalembert.scalar.plain import plain_array
 
 Array = NDArray[np.float64]
 
@@ -76,13 +77,10 @@ class Task:
 
 def finite(name: str, value: Any) -> Array:
     """The value as an array of finite doubles, or a sentence that says where it is not finite."""
-    try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "fiub":
-            raise TypeError
-        x = given.astype(np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be a rectangular array of real numbers") from None
+    given = plain_array(value, name)
+    if given.dtype.kind not in "fiub":
+        raise InputError(f"{name} must be a rectangular array of real numbers")
+    x: Array = given.astype(np.float64)
     bad = np.argwhere(~np.isfinite(x))
     if len(bad):
         where = tuple(int(i) for i in bad[0])

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.compile.rollout import Call, Rollout, compile_rollout
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow, Scalar, Scalars
+from dalembert.scalar.plain import plain_array
 from dalembert.simulation.steps import METHODS, System
 
 Array = NDArray[np.float64]
@@ -227,13 +228,10 @@ def _listed(names: Sequence[str]) -> str:
 
 def _numbers(name: str, value: ArrayLike, core: tuple[int, ...], meaning: str) -> Array:
     """An array of finite numbers whose last dimensions are `core` (None in it: any)."""
-    try:
-        array = np.asarray(value)
-        if not np.can_cast(array.dtype, np.float64, "same_kind"):
-            raise TypeError
-        array = np.asarray(array, float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be an array of numbers, got {value!r:.60}") from None
+    array = plain_array(value, name)
+    if not np.can_cast(array.dtype, np.float64, "same_kind"):
+        raise InputError(f"{name} must be an array of numbers, got {value!r:.60}")
+    array = np.asarray(array, float)
     if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
         wanted = ", ".join(str(d) for d in core)
         raise InputError(f"{name} has shape {array.shape}; it must end in {wanted}: {meaning}")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dalembert.errors import InputError
 from dalembert.reference import Reference
+from dalembert.scalar.plain import plain_array
 
 Array = NDArray[np.float64]
 
@@ -48,7 +49,7 @@ def signal(name: str, value: Any, entries: tuple[str, ...], steps: int) -> Signa
     if callable(value):
         return Signal(name, entries, function=_one_by_one(name, value, m, meaning))
     try:
-        array = np.asarray(value)
+        array = plain_array(value, name)
         if array.dtype.kind not in "fiub":
             raise TypeError
         array = array.astype(float)
@@ -91,7 +92,7 @@ def reference_of(value: Any) -> Reference | None:
     if callable(value):
         return _Function(value)
     try:
-        point = np.asarray(value, float)
+        point = np.asarray(plain_array(value), float)
     except (TypeError, ValueError):
         point = np.empty((0, 0))
     if point.ndim != 1 or not point.size or not np.isfinite(point).all():

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.errors import InputError, unknown
 from dalembert.law import Law
 from dalembert.reference import Reference
+from dalembert.scalar.plain import plain_array
 from dalembert.simulation.adaptive import ADAPTIVE, Adaptive, solver_of
 from dalembert.simulation.feed import Feed, SensorNoise, distinct
 from dalembert.simulation.limits import torque_limits_of
@@ -305,7 +306,7 @@ def _fits(way: _Way, loop: Loop) -> None:
 
 def _vector(name: str, value: Any, lengths: tuple[int, ...], names: tuple[str, ...]) -> Array:
     try:
-        array = np.asarray(value, float)
+        array = np.asarray(plain_array(value, name), float)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be a list of numbers, got {value!r:.60}") from None
     if array.ndim != 1 or len(array) not in lengths:

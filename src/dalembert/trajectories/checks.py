@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
+from dalembert.scalar.plain import plain_array
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -21,13 +22,10 @@ BEYOND = 1e-9  # [rad or m] beyond a limit that rounding explains
 
 def array(name: str, value: Any) -> Array:
     """An array of finite doubles of any shape."""
-    try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "fiub":
-            raise TypeError
-        x = given.astype(np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be a rectangular array of real numbers, got {value!r}") from None
+    given = plain_array(value, name)
+    if given.dtype.kind not in "fiub":
+        raise InputError(f"{name} must be a rectangular array of real numbers, got {value!r}")
+    x: Array = given.astype(np.float64)
     bad = np.argwhere(~np.isfinite(x))
     if len(bad):
         where = ", ".join(str(int(i)) for i in bad[0])
@@ -86,7 +84,7 @@ def magnitude(name: str, value: Any, m: int) -> Array:
     if value is None:
         return np.full(m, math.inf)
     try:
-        x = np.asarray(value, float)
+        x = np.asarray(plain_array(value, name), float)
     except (TypeError, ValueError):
         raise InputError(f"the limit of {name} must be numbers, got {value!r}") from None
     if x.shape not in ((), (m,)):
