@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from invoking import data, run
+from invoking import data, run, words
 
 import dalembert as dl
 from dalembert import control
@@ -135,3 +135,25 @@ def test_tune_a_plant():
     assert "K_u = 4" in out and "no overshoot" in out
     late = data("tune", "--den", "1,1", "--delay", "0.5")
     assert late["ultimate_gain"] > 1
+
+
+IDLE = [
+    ("simulate planar-1r --omega 5", "--omega has no effect here: they are a controller's, and the arm is free"),
+    ("simulate planar-1r --torque-limits", "--torque-limits has no effect here"),
+    ("simulate planar-1r --controller feedforward --zeta 2", "--zeta has no effect here: feedforward has no gains"),
+    ("simulate planar-1r --tip tool", "--tip has no effect here: it says where --payload hangs"),
+    ("compare planar-1r --scenarios exact --payload 2", "it is for the scenario payload"),
+    ("compare planar-1r --scenarios exact --mass-error 0.2", "it is for the scenario masses"),
+    ("compare planar-1r --scenarios exact --seed 2", "it is for the scenario noise"),
+    ("tune --den 1,3,3,1 --omega 3", "--omega has no effect here: a plant is tuned by rule"),
+    ("bounds planar-1r --formulas --gap 0.1", "--gap has no effect here: formulas are derived"),
+    ("excite planar-1r --rate 10", "--rate has no effect here: it says how many rows are written"),
+    ("ik puma560 --xyz 0.4,0.2,0.3 --rpy 0,0,0 --all --tolerance 0.1", "--tolerance has no effect here"),
+    ("equations planar-1r --document text --long", "--long has no effect here: --document has a form of its own"),
+    ("check --rules --fix", "--fix has no effect here: --rules only lists the rules"),
+]
+
+
+@pytest.mark.parametrize("line, message", IDLE, ids=[line for line, _ in IDLE])
+def test_an_option_without_effect_is_refused(line, message):
+    assert message in words(run(*line.split(), code=2).output)

@@ -47,6 +47,7 @@ def command(
     low, high = output.numbers("lower", lower, arm.n), output.numbers("upper", upper, arm.n)
     limits = None if low is None or high is None else (low, high)
     if formulas:
+        output.refuse_idle("formulas are derived, all of them, not searched", "gap", "seconds", "only")
         from dalembert.bounds.symbolic import symbolic_bounds
 
         with waiting("deriving the equations"):

@@ -60,6 +60,7 @@ def command(
     """
     style = "json" if as_json else style
     if rules:
+        output.refuse_idle("--rules only lists the rules", "fix", "out", "in-place", "details", "fail-on", "no-meshes")
         _show_rules(style)
         return
     if not paths:

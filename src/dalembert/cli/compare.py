@@ -67,8 +67,14 @@ def command(
 
     names = list(CONTROLLERS) if controllers == "all" else output.names_of("controller", controllers, CONTROLLERS)
     wanted = output.names_of("scenario", scenarios, SCENARIOS)
+    for option, scenario in (("payload", "payload"), ("mass-error", "masses"), ("seed", "noise"), ("tip", "payload")):
+        if scenario not in wanted:
+            output.refuse_idle(f"it is for the scenario {scenario}, which is not among --scenarios", option)
+    if names == ["feedforward"]:
+        output.refuse_idle("feedforward has no gains", "omega", "zeta")
     arm = output.load(robot, tip)
-    output.tip_of(arm)  # where the payload is
+    if "payload" in wanted:
+        output.tip_of(arm)  # where it hangs
     start = output.numbers("q0", q0, arm.n) or arm.home.tolist()
     given = output.numbers("to", to, arm.n)
     goal = goal_of(arm, start) if given is None else within(arm, "to", given)
@@ -82,7 +88,7 @@ def command(
             round(move + rest, 3),
             scenarios=_scenarios(wanted, payload, mass_error),
             dt=dt,
-            seed=seed,
+            seed=seed if "noise" in wanted else None,
         )
     if plot is not None:
         found.plot(plot)

@@ -63,6 +63,9 @@ def command(
 
     if sum(map(bool, (what, document, check))) > 1:
         raise click.UsageError("--of, --document and --check exclude each other")
+    if check or document:
+        given = "--check compares by value" if check else "--document has a form of its own"
+        output.refuse_idle(given, "format", "long", "physical")
     if file and (check or as_json):
         raise click.UsageError("-o is for formulas and documents; --check and --json go to the screen")
     chosen = symbolic if symbolic in CHOICES else [name.strip() for name in symbolic.split(",")]

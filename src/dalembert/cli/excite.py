@@ -72,6 +72,8 @@ def command(
 
     if (lower is None) != (upper is None):
         raise click.UsageError("--lower and --upper go together")
+    if out is None:
+        output.refuse_idle("it says how many rows are written: give -o FILE", "rate")
     rows = rate * (duration or 1 / (base_frequency or 0.1))
     if out is not None and abs(rows - round(rows)) > 1e-6 * rows:  # told now, not after the search
         raise click.UsageError(f"at {rate:g} rows per second the motion has {rows:g}: choose a --rate for a whole")

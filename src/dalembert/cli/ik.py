@@ -75,6 +75,7 @@ def command(
     T = pose(xyz=place, rpy=turned)
     with waiting("inverse kinematics"):
         if every:
+            output.refuse_idle("solutions in closed form are exact", "tolerance")
             found = arm.ik_all(T, frame, not no_limits, q0=None if first is None else np.array(first))
         else:
             options = {"rows": wanted, "axis": axis, "tolerance": tolerance, "secondary": avoid}

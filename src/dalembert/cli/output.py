@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from dalembert.cli import completing
 
@@ -206,6 +207,16 @@ def names_of(kind: str, text: str, choices: Iterable[str]) -> list[str]:
 
             raise click.UsageError(str(unknown(kind, name, choices)))
     return names
+
+
+def refuse_idle(why: str, *names: str) -> None:
+    """Refuse options that were given on the command line and would have no effect."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        for name in names:
+            if given and f"--{name}" in option.opts:
+                raise click.UsageError(f"--{name} has no effect here: {why}")
 
 
 def tip_of(arm: Robot) -> str:

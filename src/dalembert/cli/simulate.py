@@ -81,6 +81,12 @@ def command(
         raise click.UsageError("--to is for a controller to go there: leave out --controller none")
     if to is None and move is not None:
         raise click.UsageError("--move is the time for the way --to a goal, and there is no goal")
+    if name == FREE:
+        output.refuse_idle("they are a controller's, and the arm is free", "omega", "zeta", "torque-limits")
+    if name == "feedforward":
+        output.refuse_idle("feedforward has no gains", "omega", "zeta")
+    if not payload:
+        output.refuse_idle("it says where --payload hangs", "tip")
     if out is not None and out.lower().endswith(".parquet"):
         arrow()  # missed now, not after the run
     arm = output.load(robot, tip)

@@ -50,6 +50,7 @@ def command(
     if (robot is None) == (den is None):
         raise click.UsageError("name a ROBOT, or a plant with --den (and --num): one of the two")
     if robot is None:
+        output.refuse_idle("a plant is tuned by rule: it is for a ROBOT", "omega", "zeta", "controller")
         _plant(num, den, delay, as_json)
         return
     if num is not None or delay:

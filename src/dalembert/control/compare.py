@@ -179,7 +179,7 @@ def compare(
     dt: float = 1e-3,
     method: str = "rk4",
     tolerance: float = 1e-2,
-    seed: int = 0,
+    seed: int | None = None,
 ) -> Comparison:
     """Run every controller on the same task in every scenario, and measure.
 
@@ -203,7 +203,9 @@ def compare(
             raise InputError(f"{name} must be a positive number, got {value!r}")
     if (gears is None) != (rotor_inertia is None):
         raise InputError("gears and rotor_inertia belong together: give both, or neither")
-    task = _Task(reference, q0, qd0, duration, dt, method, seed)
+    if seed is not None and not any(s.noise or s.rate_noise for s in given.values()):
+        raise InputError("seed is that of the noise, and no scenario has any: leave it out")
+    task = _Task(reference, q0, qd0, duration, dt, method, seed or 0)
     parts = []
     for ratio in [1.0] if gears is None else list(gears):
         robot = plant if gears is None else geared(plant, rotor_inertia or 0.0, ratio)

@@ -346,8 +346,11 @@ def linearized(
     not given). What has `.state_space()` gives its own. `outputs` are states by name, all of them if not given. A and B
     tell what happens for long only where the system rests at (x, u), which is not asked for.
     `friction` (of a robot) counts its damping and springs."""
+    if friction and not isinstance(system, (Robot, LagrangianSystem)):
+        raise InputError(f"friction= is a robot's; a {type(system).__name__} has its own, or none")
     if isinstance(system, StateSpace):
         found = system
+        _about_any(system, x, u)
     elif isinstance(system, Flow):
         found = _of_flow(system, x, u)
     elif isinstance(system, (Robot, LagrangianSystem)):
@@ -358,6 +361,7 @@ def linearized(
         found = _of_flexible(system, x, u)
     elif callable(getattr(system, "state_space", None)):
         found = system.state_space()
+        _about_any(system, x, u)
     elif callable(getattr(system, "flow", None)):
         found = _of_flow(system.flow(), x, u)
     else:
@@ -366,6 +370,11 @@ def linearized(
             f"got {type(system).__name__}"
         )
     return found if outputs is None else found.of(outputs=outputs)
+
+
+def _about_any(system: Any, x: ArrayLike | None, u: ArrayLike | None) -> None:
+    if x is not None or u is not None:
+        raise InputError(f"a {type(system).__name__} is linear, the same about any state: leave out x and u")
 
 
 def _need(name: str, x: ArrayLike | None, sizes: dict[int, str]) -> Array:

@@ -98,6 +98,8 @@ def excite(
         raise InputError(f"margin is the share of every range that is kept free, 0 to 0.5; got {margin!r}")
     if criterion not in CRITERIA:
         raise unknown("criterion", criterion, CRITERIA)
+    if columns is not None and (friction is not True or rotor is not True):
+        raise InputError("columns say which friction and rotors are identified: leave out friction= and rotor=")
     bounds = motion_limits(robot, limits, position, velocity, acceleration, torque, workspace)
     wanted = columns if columns is not None else Columns(robot, _friction(friction), switch("rotor", rotor))
     weights = _weights(robot, noise, bounds)

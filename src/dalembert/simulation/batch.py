@@ -126,7 +126,7 @@ def rollouts(
     every: int | None = None,
     keep: str | Sequence[str] = "final",
     number: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     threads: int | str | None = None,
     scheduler: Any = None,
     chunk: int | None = None,

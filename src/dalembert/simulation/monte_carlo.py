@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dalembert.errors import InputError, unknown
 from dalembert.pyplot import pyplot, styled
 from dalembert.simulation.batch import Batch, rollouts
+from dalembert.simulation.measures import chosen
 
 Array = NDArray[np.float64]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -151,11 +152,11 @@ def monte_carlo(
     """`number` rollouts whose starts, parameters and disturbances are distributions (`uniform`, `log_uniform`,
     `normal`, `choice`, `Noise`) or the same for all. `limits`: measures above these are failures. Other options as of
     `rollouts`. What rollout i has depends on seed and i alone."""
-    known = dict(limits or {})
-    result = rollouts(system, controller, q0, qd0, number=number, seed=seed, measures=measures, **options)
+    known, asked = dict(limits or {}), chosen(measures)
     for name, limit in known.items():
-        if name not in result.measures:
-            raise unknown("measure to limit", name, result.measures)
+        if name not in asked:
+            raise unknown("measure to limit", name, asked)
         if not isinstance(limit, (int, float)) or np.isnan(limit):
             raise InputError(f"the limit of {name} must be a number, got {limit!r}")
+    result = rollouts(system, controller, q0, qd0, number=number, seed=seed, measures=measures, **options)
     return MonteCarlo(result, seed, known)

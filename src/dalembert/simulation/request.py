@@ -120,14 +120,24 @@ def request(
     law = law_of(controller)
     given, added = _mapping("parameters", parameters), _mapping("disturbances", disturbances)
     flow = flow_of(system, friction, payload, (*given, *added))
+    if payload is not None and payload is not False and PAYLOAD[0] not in given:
+        raise InputError(f"payload says where a load hangs, and there is none: give parameters={{{PAYLOAD[0]!r}: …}}")
     dt, steps = _time(duration, dt)
     rows = chosen(measures)
+    if error is not None and not any("e" in row.needs for row in rows.values()):
+        raise InputError("error= says what measures of errors compare, and none is asked for: give measures=")
     limits = _limits(torque_limits, law, flow, system)
     given, loop, whole, begin = _closed(flow, law, reference, given, added, steps, dt, rows, error, limits)
-    if every is None or (isinstance(keep, str) and keep == "final"):
+    if every is None:
         every = 1
+    elif isinstance(keep, str) and keep == "final":
+        raise InputError("every= says which rows are kept, and keep='final' keeps the ends alone: give keep='all'")
     checked(whole, dt, steps, every, 0.0, method, None)
-    key_of(seed)
+    values = (q0, qd0, x0, *given.values(), *added.values())
+    key_of(0 if seed is None else seed)
+    if seed is not None and not any(isinstance(value, (Distribution, Noise)) for value in values):
+        raise InputError("seed is that of what is drawn, and nothing is: give a distribution, or leave seed out")
+    seed = seed or 0
     moving = tuple(name for name in loop.inputs if name in given and _moves(name, given[name], steps))
     held = tuple(name for name in loop.inputs if name not in moving)
     starts = whole.inputs[len(loop.inputs) :]

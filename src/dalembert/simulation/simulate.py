@@ -51,13 +51,13 @@ def simulate(
     tau: Any = None,
     f_tip: Any = None,
     frame: str | None = None,
-    expressed_in: str = "world",
+    expressed_in: str | None = None,
     disturbance: Any = None,
     dt: float = 1e-3,
     method: str = "rk4",
     iterations: int | None = None,
-    rtol: float = 1e-8,
-    atol: Any = 1e-10,
+    rtol: float | None = None,
+    atol: Any = None,
     sample_time: float | None = None,
     delay: float = 0.0,
     noise: Any = None,
@@ -67,7 +67,7 @@ def simulate(
     friction: bool | str | None = None,
     every: int | None = None,
     progress: bool | Callable[[float], Any] | None = None,
-    seed: int = 0,
+    seed: int | None = None,
 ) -> Run:
     """The motion of a system from (q0, qd0) over `duration` [s]: ẋ = f(t, x, w), w = clip(u + τ(t)) + d(t).
 
@@ -80,17 +80,21 @@ def simulate(
     tau, disturbance, f_tip (at `frame`, in the terms of `expressed_in`): numbers, one row of them for each step, or a
     function of t. A disturbance is added after the limits.
     method: of fixed step dt, the names of `METHODS`, or "symplectic"; or adaptive, "DOP853" ("adaptive"), "RK45",
-    "RK23", "Radau", "BDF", "LSODA" with rtol and atol (SciPy), where dt is the distance of kept rows.
-    noise (standard deviation, drawn from `seed`) and quantisation (the step of a sensor): a number for all that is
+    "RK23", "Radau", "BDF", "LSODA" with rtol (1e-8) and atol (1e-10) (SciPy), where dt is the distance of kept rows.
+    noise (standard deviation, drawn from `seed`, 0) and quantisation (the step of a sensor): a number for all that is
     measured, or by name: {"q": …, "qd": …} or states.
     torque_limits: "robot" for its efforts, a number, one per drive, or (lower, upper). limits: joint limits reached
     "stop" the run or are "report"ed. friction: True, or for a Robot "sticking".
     every: that many steps from one kept row to the next; some 10,000 rows in all if not given.
     progress: None draws a bar on a terminal if it takes long. Ctrl-C ends a run, which keeps what it has."""
     way = _Way.of(duration, dt, method, every, iterations, rtol, atol)
-    if frame is not None and f_tip is None:
-        raise InputError(f"frame={frame!r} says where f_tip acts, and there is no f_tip")
-    options = Options(friction, f_tip is not None, frame, expressed_in, method == SYMPLECTIC, way.adaptive)
+    if f_tip is None and (frame is not None or expressed_in is not None):
+        word = f"frame={frame!r} says where" if frame is not None else f"expressed_in={expressed_in!r} says how"
+        raise InputError(f"{word} f_tip acts, and there is no f_tip")
+    number = _seed(0 if seed is None else seed)
+    if seed is not None and noise is None:
+        raise InputError("seed is that of the noise, and there is none: give noise=")
+    options = Options(friction, f_tip is not None, frame, expressed_in or "world", method == SYMPLECTIC, way.adaptive)
     plant = plant_of(system, options)
     if way.adaptive and plant.steps_only:
         raise InputError(f"{method} cannot run this: {plant.steps_only}")
@@ -112,11 +116,12 @@ def simulate(
         _per_measure("quantisation", quantisation, law, plant),
         noise is not None,
     )
+    if torque_limits is not None and law is None and tau is None:
+        raise InputError("torque_limits clip what a controller or tau gives, and there is neither")
     _fits(way, loop)
     deviations = _per_measure("noise", noise, law, plant)
     _check_sensors(loop, plant, deviations, asked, way)
     bar = Progress(progress, plant.flow.name)
-    number = _seed(seed)
     drawn = SensorNoise(np.array(deviations), number) if deviations is not None else None
     X0 = _with_law(loop, _start(plant, q0, qd0, x0).tolist(), given, z0)
     parameters = np.array(list(law.parameters.values()) if law else [], float)
@@ -173,6 +178,21 @@ class _Way:
         adaptive = method in ADAPTIVE
         if adaptive:
             solver_of(method)  # refused in words where SciPy is not there
+            if iterations is not None:
+                raise InputError(f"{method} chooses its own iterations: iterations= is for implicit-midpoint")
+        relative = _positive("rtol", 1e-8 if rtol is None else rtol, "")
+        try:
+            tolerances = np.asarray(1e-10 if atol is None else atol, float)
+        except (TypeError, ValueError):
+            tolerances = np.zeros(1)
+        if not (tolerances > 0).all():
+            raise InputError(f"atol must be positive, got {atol!r}")
+        if not adaptive and (rtol is not None or atol is not None):
+            word = "rtol" if rtol is not None else "atol"
+            raise InputError(
+                f"{word}= is for adaptive methods, and {method} takes steps of dt whatever the error: give a shorter "
+                "dt, or an adaptive method such as method='DOP853'"
+            )
         steps = max(round(T / h), 1)
         if not adaptive and abs(steps * h - T) > WHOLE * T:
             raise InputError(
@@ -181,10 +201,7 @@ class _Way:
         kept = max(-(-steps // MOST_ROWS), 1) if every is None else _count("every", every)
         count = None if iterations is None else _count("iterations", iterations)
         own = "implicit-midpoint" if method == SYMPLECTIC else method
-        tolerances = np.asarray(atol, float)
-        if not (tolerances > 0).all():
-            raise InputError(f"atol must be positive, got {atol!r}")
-        return _Way(T, h, steps, kept, own, adaptive, count, _positive("rtol", rtol, ""), atol)
+        return _Way(T, h, steps, kept, own, adaptive, count, relative, tolerances)
 
 
 def _positive(name: str, value: Any, unit: str) -> float:

@@ -111,7 +111,7 @@ def sweep(
     parameters: Mapping[str, Any] | None = None,
     disturbances: Mapping[str, Any] | None = None,
     samples: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     **options: Any,
 ) -> Sweep:
     """Every point of a grid {parameter: values}, each from the same starts: q0 (K, n) or (n,), or `samples` draws of
@@ -122,13 +122,19 @@ def sweep(
     points = int(np.prod(shape))
     names = tuple(dict.fromkeys((measure, *((measures,) if isinstance(measures, str) else measures))))
     given = {"q0": q0, "qd0": qd0, "x0": options.pop("x0", None)}
-    count = _samples({**given, **(parameters or {}), **(disturbances or {})}, samples)
+    everything = {**given, **(parameters or {}), **(disturbances or {})}
+    count = _samples(everything, samples)
+    if seed is not None and not any(isinstance(value, Distribution) for value in everything.values()):
+        raise InputError("seed is that of what is drawn, and everything here is given: leave it out")
+    for name in shared or {}:
+        if name not in axes:
+            raise unknown("axis of the grid that is shared", name, axes)
 
     def tiled(name: str, value: Any, core: int) -> Any:
         if isinstance(value, Noise):
             raise InputError(f"{name} is noise, and every point of a sweep must meet the same: give it as an array")
         if isinstance(value, Distribution):
-            value = value.draw(seed, name, 0, count)
+            value = value.draw(seed or 0, name, 0, count)
         elif value is None or np.ndim(value) == core or (np.ndim(value) == 2 > core + 1 and len(value) == 1):
             return value
         array = np.asarray(value, float)
@@ -146,7 +152,7 @@ def sweep(
             held[target] = np.repeat(flat.reshape(-1), count)
     batch = rollouts(
         system, controller, starts["q0"], starts["qd0"], x0=starts["x0"], parameters=held, disturbances=added,
-        measures=names, number=points * count, seed=seed, **options,
+        measures=names, number=points * count, **options,
     )  # fmt: skip
     values = {name: batch.measures[name].reshape(*shape, count) for name in names}
     return Sweep(axes, measure, values, batch)

@@ -79,6 +79,8 @@ def client_of(scheduler: Any, workers: Threads = None) -> Iterator[Any]:
     or a client, which stays the user's."""
     dask = _distributed()
     if isinstance(scheduler, dask.Client):
+        if workers is not None:
+            raise InputError("threads= is for this machine: the client's cluster has the workers it has")
         yield scheduler
     elif scheduler == "local":
         options = {"n_workers": how_many(workers, scheduler), "threads_per_worker": 1, "processes": True}
@@ -89,6 +91,8 @@ def client_of(scheduler: Any, workers: Threads = None) -> Iterator[Any]:
         ):
             yield client
     elif isinstance(scheduler, str):
+        if workers is not None:
+            raise InputError("threads= is for this machine: the cluster at an address has the workers it has")
         if "://" not in scheduler:
             raise InputError(f"scheduler is 'local', an address like 'tcp://host:8786', or a client; got {scheduler!r}")
         try:

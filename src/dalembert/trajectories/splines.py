@@ -31,7 +31,7 @@ def spline(
     ends: str = "natural",
     degree: int = 3,
     duration: float | None = None,
-    spacing: str = "chord",
+    spacing: str | None = None,
     start_velocity: Any = 0.0,
     end_velocity: Any = 0.0,
     start_acceleration: Any = 0.0,
@@ -73,11 +73,14 @@ def spline(
 
 
 def _times(
-    x: Array, times: Any, duration: float | None, spacing: str, known: Bounds, given: bool
+    x: Array, times: Any, duration: float | None, spacing: str | None, known: Bounds, given: bool
 ) -> tuple[Array, bool]:
     """The times of the points, and whether they are still to be scaled to the limits."""
     if times is not None:
+        if spacing is not None:
+            raise InputError(f"spacing={spacing!r} finds times, and they are given: leave out one of the two")
         return checks.times(times, len(x)), False
+    spacing = "chord" if spacing is None else spacing
     if spacing not in SPACINGS:
         choice("spacing", spacing, tuple(SPACINGS))
     t = spaced(x, SPACINGS[spacing])

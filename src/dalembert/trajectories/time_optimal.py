@@ -87,6 +87,8 @@ def time_optimal(
         raise InputError("without limits of torque or acceleration there is no fastest motion: give one of them")
     if robot is not None and isinstance(path, Piecewise):
         path = replace(path, names=known.names, units=known.units)
+    if friction and not np.isfinite(tau).any():
+        raise InputError("friction counts among torques, and no joint has a limit of torque: give torque=")
     problem = _Problem(
         path, robot, known.velocity, known.acceleration, tau, switch("friction", friction), grid, known.names
     )
