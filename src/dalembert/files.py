@@ -1,17 +1,50 @@
-"""Files that are whole or not there: written beside their place, then put there in one step."""
+"""Files that users name: read if they are regular and not too large; written whole or not at all."""
 
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from dalembert.errors import InputError
+
+# The most that is read of a file, or unpacked from it [bytes].
+DESCRIPTION = 64 << 20  # the largest of the packages is under one million
+MESH = 256 << 20
+LOG = 1 << 30
+BAG = 1 << 40  # cameras fill it, and only the messages of the joints are read
+
+
+def opened(path: Any, most: int) -> IO[bytes]:
+    """The file, open for reading, if it is regular and has at most so many bytes; else an OSError whose `strerror` says
+    why. A pipe is not waited for, and a device, which may never end, not read."""
+    unhurried = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | unhurried))  # noqa: SIM115 - it is given
+    status = os.fstat(file.fileno())
+    why = None
+    if not stat.S_ISREG(status.st_mode):
+        why = errno.EINVAL, "it is no regular file, but a pipe, a device or the like"
+    elif status.st_size > most:
+        why = errno.EFBIG, f"it is larger than {most >> 20} MiB, the most that is read of such a file"
+    if why is not None:
+        file.close()
+        raise OSError(*why, str(path))
+    return file
+
+
+def contents(path: Any, most: int) -> bytes:
+    """The bytes of such a file."""
+    with opened(path, most) as file:
+        data = file.read(most + 1)  # it may have grown, or be one of /proc, which have no size
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it is longer than {most >> 20} MiB", str(path))
+    return data
 
 
 def place_of(path: Any) -> Path:

@@ -10,9 +10,8 @@ from dalembert import robots
 from dalembert.describe.description import Description
 from dalembert.describe.named import is_named, path_of
 from dalembert.errors import DescriptionError, InputError, unknown
+from dalembert.files import DESCRIPTION, contents
 from dalembert.robot import Robot
-
-LARGEST = 64 << 20  # bytes of a description; the largest of the packages is under one million
 
 
 def _urdf(path: Path, strict: bool, allow: Collection[str]) -> Description:
@@ -49,9 +48,7 @@ SUFFIXES = (".urdf", ".xacro", ".toml", ".xml")
 
 def _bytes(path: Path) -> bytes:
     try:
-        if path.stat().st_size > LARGEST:
-            raise DescriptionError(f"{path}: larger than {LARGEST >> 20} MiB, which no robot needs")
-        return path.read_bytes()
+        return contents(path, DESCRIPTION)
     except OSError as error:
         raise DescriptionError(f"{path}: cannot be read: {error.strerror}") from None
 

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import io
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dalembert.describe import xml
-from dalembert.describe.paths import depth_below, escape, split
+from dalembert.describe.paths import climbed, escape, split
 from dalembert.errors import DescriptionError, MissingExtraError
+from dalembert.files import MESH, contents
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,14 +35,18 @@ def read(path: str | os.PathLike[str]) -> Mesh:
     if not file.is_file():
         raise DescriptionError(f"{file}: there is no such file")
     kind = file.suffix.lower()
-    if kind == ".stl":
-        try:
-            return read_stl(file.read_bytes())
-        except DescriptionError as error:
-            raise DescriptionError(f"{file}: {error}") from None
-    if kind in (".obj", ".dae"):
-        return _through_trimesh(file)
-    raise DescriptionError(f"{file}: this type of mesh file is not read; use .stl, .obj or .dae")
+    if kind not in (".stl", ".obj", ".dae"):
+        raise DescriptionError(f"{file}: this type of mesh file is not read; use .stl, .obj or .dae")
+    try:
+        data = contents(file, MESH)
+    except OSError as error:
+        raise DescriptionError(f"{file}: cannot be read: {error.strerror}") from None
+    if kind != ".stl":
+        return _through_trimesh(file, data)
+    try:
+        return read_stl(data)
+    except DescriptionError as error:
+        raise DescriptionError(f"{file}: {error}") from None
 
 
 # STL
@@ -118,7 +124,7 @@ def _ascii_corners(data: bytes) -> NDArray[np.float64]:
 # OBJ and COLLADA
 
 
-def _through_trimesh(file: Path) -> Mesh:
+def _through_trimesh(file: Path, data: bytes) -> Mesh:
     import numpy as np
 
     needed = ["trimesh", "collada"] if file.suffix.lower() == ".dae" else ["trimesh"]
@@ -127,8 +133,10 @@ def _through_trimesh(file: Path) -> Mesh:
             text = f"{file.name} needs the package {package!r} to be read: pip install 'dalembert[mesh]'"
             raise MissingExtraError(text)
     trimesh = importlib.import_module("trimesh")
+    unit = _collada_unit(file, data) if file.suffix.lower() == ".dae" else 1.0  # first: it refuses entities
     try:
-        found = trimesh.load(file, force="mesh")
+        # Of the bytes, not of the path: materials and textures, which the file may name, are not opened.
+        found = trimesh.load(io.BytesIO(data), file_type=file.suffix.lower()[1:], force="mesh")
         # Vertices are doubled where textures or normals differ; the solid does not care.
         found.merge_vertices(merge_tex=True, merge_norm=True)
         vertices = np.asarray(found.vertices, dtype=np.float64)
@@ -137,12 +145,12 @@ def _through_trimesh(file: Path) -> Mesh:
         raise DescriptionError(f"{file}: trimesh cannot read it ({error})") from None
     if len(faces) == 0:
         raise DescriptionError(f"{file}: there are no triangles in it")
-    return vertices * (_collada_unit(file) if file.suffix.lower() == ".dae" else 1.0), faces
+    return vertices * unit, faces
 
 
-def _collada_unit(file: Path) -> float:
+def _collada_unit(file: Path, data: bytes) -> float:
     """Metres per unit, which trimesh does not apply and rviz does; neither turns `up_axis`."""
-    root = xml.parse(file.read_bytes(), str(file))
+    root = xml.parse(data, str(file))
     for asset in root.all("asset"):
         for unit in asset.all("unit"):
             return unit.number("meter", "the asset", 1.0)
@@ -176,10 +184,7 @@ def resolve(
     elif scheme == "file" or Path(rest).is_absolute():
         candidates = [(root, Path(rest)) for root in [*named, base]]
     else:
-        root = base
-        for _ in range(-depth_below(rest)):
-            root = root.parent
-        candidates = [(root, base / rest)]
+        candidates = [(climbed(base, rest), base / rest)]
     return _existing(filename, candidates, named)
 
 

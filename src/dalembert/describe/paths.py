@@ -9,6 +9,8 @@ that the caller names.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 # robots/<name>/urdf/x.urdf with meshes/ beside robots/ is the deepest layout seen.
 CLIMB = 3
 
@@ -29,6 +31,11 @@ def depth_below(path: str) -> int:
             level += 1
         lowest = min(lowest, level)
     return lowest
+
+
+def climbed(base: Path, path: str) -> Path:
+    """The folder that a path written in `base` may not leave: as far above it as the path itself climbs."""
+    return [base, *base.parents][min(-depth_below(path), len(base.parents))]
 
 
 def escape(filename: str) -> str | None:

@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dalembert.errors import DescriptionError, MissingExtraError
+from dalembert.files import DESCRIPTION, opened
 
 TIME = 30.0  # seconds; the largest robot of the packages takes 0.4
 MEMORY = 2 << 30  # bytes of address space
-LARGEST = 64 << 20  # bytes of a file read, or of the URDF made
 
 # What Python and ROS need to find themselves.
 _ENVIRONMENT = ("PYTHONPATH", "PYTHONHOME", "LANG", "LC_ALL", "SYSTEMROOT", "AMENT_PREFIX_PATH")
@@ -40,8 +40,12 @@ def expand(
     Needs the extra [xacro]. Anything that xacro objects to is a DescriptionError in its words.
     """
     file = Path(path)
-    if not file.is_file():
+    if not file.exists():
         raise DescriptionError(f"{file}: there is no such file")
+    try:
+        opened(file, DESCRIPTION).close()
+    except OSError as error:
+        raise DescriptionError(f"{file}: cannot be read: {error.strerror}") from None
     if importlib.util.find_spec("xacro") is None:
         raise MissingExtraError(
             f"{file.name} needs the package 'xacro' to be expanded: pip install 'dalembert[xacro]'"
@@ -52,7 +56,7 @@ def expand(
         "package_dirs": [str(Path(d).resolve()) for d in package_dirs],
         "seconds": seconds,
         "memory": MEMORY,
-        "largest": LARGEST,
+        "largest": DESCRIPTION,
     }
     answer = _run(request, file, seconds)
     if "urdf" not in answer:

@@ -24,8 +24,8 @@ from dalembert.doctor.case import Case, read_case, walk
 from dalembert.doctor.finding import RULES, SEVERITIES, Finding, Found, Severity, at_least, rule
 from dalembert.doctor.repair import Change, edited, in_words
 from dalembert.errors import DalembertError, DescriptionError, InputError
-from dalembert.files import whole
-from dalembert.loading import LARGEST, SUFFIXES, describe
+from dalembert.files import DESCRIPTION, contents, whole
+from dalembert.loading import SUFFIXES, describe
 from dalembert.robot import Robot
 
 ROUNDS = 8  # of repairs; one may uncover the next
@@ -233,13 +233,9 @@ def _source(model: Any, folders: tuple[Path, ...], xacro: Mapping[str, object] |
 
 def _urdf(path: Path, name: str) -> _Source:
     try:
-        if not path.is_file():  # a pipe would be waited for
-            return _Source(name, refusal=f"{name}: this is no regular file; give a file")
-        if path.stat().st_size > LARGEST:
-            return _Source(name, refusal=f"{name}: larger than {LARGEST >> 20} MiB, which no robot needs; shorten it")
-        return _Source(name, data=path.read_bytes(), base_dir=path.parent, is_file=True)
+        return _Source(name, data=contents(path, DESCRIPTION), base_dir=path.parent, is_file=True)
     except OSError as error:
-        return _Source(name, refusal=f"{name}: cannot be read: {error.strerror}; check its permissions")
+        return _Source(name, refusal=f"{name}: cannot be read: {error.strerror}; give a file that can")
 
 
 def _other(path: Path, name: str, folders: tuple[Path, ...], xacro: Mapping[str, object] | None) -> _Source:

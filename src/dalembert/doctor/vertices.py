@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from dalembert.describe import xml
 from dalembert.describe.mesh import read_stl
 from dalembert.errors import DescriptionError
+from dalembert.files import MESH, contents
 
 Points = NDArray[np.float64]
 READ = (".stl", ".obj", ".dae")
-LARGEST = 256 << 20  # bytes
 DEEPEST = 64  # nodes within nodes of a COLLADA scene
 _VERTEX = re.compile(rb"^v[ \t]+([^\n#]*)", re.MULTILINE)
 
@@ -29,14 +29,15 @@ _VERTEX = re.compile(rb"^v[ \t]+([^\n#]*)", re.MULTILINE)
 def vertices(file: Path) -> Points:
     """(n, 3) corners [m, as the file and its unit say], n > 0; or a DescriptionError."""
     status = file.stat()
-    return _remembered(file, status.st_mtime_ns, status.st_size)
+    return _remembered(file, status.st_mtime_ns, status.st_size)  # which change when the file does
 
 
 @lru_cache(maxsize=4096)
-def _remembered(file: Path, _modified: int, size: int) -> Points:
-    if size > LARGEST:
-        raise DescriptionError(f"the mesh has {size >> 20} MiB, more than the {LARGEST >> 20} that are read")
-    data = file.read_bytes()
+def _remembered(file: Path, _modified: int, _size: int) -> Points:
+    try:
+        data = contents(file, MESH)
+    except OSError as error:
+        raise DescriptionError(str(error.strerror)) from None
     kind = file.suffix.lower()
     if kind == ".stl":
         points = read_stl(data)[0]

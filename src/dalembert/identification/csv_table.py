@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dalembert.errors import InputError
+from dalembert.files import LOG, contents
 from dalembert.identification.table import Array, Integers, Table
 
 COMMENTS = ("#", "%", "//")
@@ -18,6 +19,7 @@ SHOWN = 5  # of the rows that have a trouble, so many are named
 BROKEN = 0.01
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eEdD][-+]?\d+)?|[-+]?(nan|inf|infinity)", re.IGNORECASE)
 COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
+LINES = 20_000_000  # of one log: five hours at 1 kHz
 EMPTY = ("", "-", "na", "n/a", "null", "none", "--")
 
 
@@ -68,7 +70,12 @@ def read_csv(path: Path) -> Table:
 
 
 def _text(path: Path) -> str:
-    raw = path.read_bytes()
+    try:
+        raw = contents(path, LOG)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if raw.count(b"\n") > LINES:
+        raise InputError(f"{path}: more than {LINES} lines; cut the log into shorter ones, or save it as npz")
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return raw.decode("utf-16", errors="replace")
     if b"\0" in raw[:4096]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import DalembertError, InputError, MissingExtraError
+from dalembert.files import BAG, LOG, opened
 from dalembert.identification.bag import read_bag
 from dalembert.identification.csv_table import read_csv
 from dalembert.identification.table import Array, Table, first_line
@@ -37,13 +38,15 @@ def read_table(source: Any, topic: str | None = None) -> Table:
 
 
 def _file(path: Path, topic: str | None) -> Table:
-    if path.is_dir() or path.suffix in (".bag", ".db3", ".mcap"):
-        return read_bag(path, topic)
+    is_bag = path.is_dir() or path.suffix in (".bag", ".db3", ".mcap")
     try:
-        with path.open("rb") as file:
-            start = file.read(16)
+        for part in (p for p in path.iterdir() if not p.is_dir()) if path.is_dir() else [path]:
+            with opened(part, BAG if is_bag else LOG) as file:
+                start = file.read(16)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if is_bag:
+        return read_bag(path, topic)
     if not start:
         raise InputError(f"{path}: the file is empty")
     for magic, read in MAGIC.items():
@@ -54,7 +57,8 @@ def _file(path: Path, topic: str | None) -> Table:
 
 def _npz(path: Path) -> Table:
     try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+        with opened(path, LOG) as raw, np.load(raw, allow_pickle=False) as file:
+            _modest(path, sum(entry.file_size for entry in file.zip.infolist()))
             return _arrays({key: file[key] for key in file.files}, path.name)
     except (OSError, ValueError, KeyError, EOFError) as error:
         if isinstance(error, InputError):
@@ -69,9 +73,9 @@ def _npz(path: Path) -> Table:
 
 def _npy(path: Path) -> Table:
     try:
-        with path.open("rb") as raw:
+        with opened(path, LOG) as raw:
             return _array(np.load(raw, allow_pickle=False), path.name)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, MemoryError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: cannot be read as NumPy's npy ({first_line(error)})") from None
@@ -83,7 +87,13 @@ def _parquet(path: Path) -> Table:
     except ImportError:
         raise MissingExtraError(f"{path.name} is Parquet and needs pyarrow: pip install 'dalembert[parquet]'") from None
     try:
-        table = pyarrow.parquet.read_table(path)
+        with opened(path, LOG) as raw:
+            file = pyarrow.parquet.ParquetFile(raw)
+            parts = [file.metadata.row_group(k) for k in range(file.num_row_groups)]
+            _modest(path, sum(part.total_byte_size for part in parts))  # unpacked, but runs of equal values still short
+            _modest(path, sum(8 * part.column(k).num_values for part in parts for k in range(part.num_columns)))
+            # Text, of which a short file can hold much, is no part of a log.
+            table = file.read([field.name for field in file.schema_arrow if _is_read(path, field)])
         columns = {n: _column(path, n, c) for n, c in zip(table.column_names, table.columns, strict=True)}
     except DalembertError:
         raise
@@ -92,8 +102,20 @@ def _parquet(path: Path) -> Table:
     return _arrays(columns, path.name)
 
 
+def _is_read(path: Path, field: Any) -> bool:
+    """Whether a column of Parquet, or what its lists hold, is numbers or times; a group of a log must be."""
+    from pyarrow import types
+
+    plain = types.is_primitive(getattr(field.type, "value_type", field.type))
+    if not plain and types.is_nested(field.type) and field.name.lower() in GROUP_NAMES:
+        raise InputError(
+            f"{path}: column {field.name!r} has {field.type} in it, where every row needs a list of equally many numbers"
+        )
+    return plain
+
+
 def _column(path: Path, name: str, column: Any) -> Any:
-    """One column of Parquet as an array; what is neither numbers nor times is left to `_arrays`, which passes it by."""
+    """One column of Parquet as an array; lists of other lengths, if not of a log, are left out."""
     from pyarrow import types
 
     kind = column.type
@@ -103,15 +125,19 @@ def _column(path: Path, name: str, column: Any) -> Any:
         return column.to_numpy()
     rows = column.to_pylist()  # one list per row: a whole group in a column
     odd = next((k for k, row in enumerate(rows) if row is None or len(row) != len(rows[0])), None)
-    if types.is_floating(kind.value_type) or types.is_integer(kind.value_type):
-        if odd is None:
-            return np.array(rows, float)
-        what = f"{'nothing' if rows[odd] is None else f'{len(rows[odd])} numbers'} in row {odd} (from 0)"
-    else:
-        what = f"{kind} in it"
+    if odd is None:
+        return np.array(rows, float)
     if name.lower() in GROUP_NAMES:
-        raise InputError(f"{path}: column {name!r} has {what}, where every row needs a list of equally many numbers")
+        what = "nothing" if rows[odd] is None else f"{len(rows[odd])} numbers"
+        raise InputError(
+            f"{path}: column {name!r} has {what} in row {odd} (from 0), where every row needs a list of equally many numbers"
+        )
     return np.empty(0, object)
+
+
+def _modest(path: Path, size: int) -> None:
+    if size > LOG:
+        raise InputError(f"{path}: it unpacks to {size >> 20} MiB; of a log at most {LOG >> 20} MiB are read")
 
 
 MAGIC: dict[bytes, Callable[[Path], Table]] = {b"PK\x03\x04": _npz, b"\x93NUMPY": _npy, b"PAR1": _parquet}
@@ -128,6 +154,7 @@ def _array(array: NDArray[Any], source: str) -> Table:
 
 def _arrays(named: Mapping[str, Any], source: str) -> Table:
     """Arrays of one length side by side; those of two dimensions become columns name[0], name[1], …"""
+    _modest(Path(source), sum(8 * np.size(value) for value in named.values()))
     arrays = {name: _floats(value, source, name) for name, value in named.items() if _is_numeric(value)}
     notes = []
     for name in [name for name, value in arrays.items() if value.ndim == 0]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from dalembert.describe.paths import escape
+from dalembert.describe.paths import climbed, escape
 from dalembert.describe.xml import Element, parse
 from dalembert.errors import DescriptionError, unknown
+from dalembert.files import DESCRIPTION, contents
 
 MAIN = "main"  # the class of what names none
 LARGEST = 256  # files of one model
@@ -81,13 +82,15 @@ class Document:
         if why is not None:
             raise e.refuse(f"the include is refused: {why}")
         path = self.folder / name
+        if not path.resolve().is_relative_to(climbed(self.folder.resolve(), name)):
+            raise e.refuse(f"the include {name!r} is refused: it leads to {path.resolve()}, outside the model's folder")
         if path.resolve() in self._included:
             raise e.refuse(f"{name!r} is included twice; include a file once")
         if len(self._included) >= LARGEST:
             raise e.refuse(f"more than {LARGEST} files are included")
         self._included.add(path.resolve())
         try:
-            root = parse(path.read_bytes(), str(path))
+            root = parse(contents(path, DESCRIPTION), str(path))
         except OSError as error:
             raise e.refuse(f"the included file {name!r} cannot be read: {error.strerror}") from None
         return self._whole(root).children

@@ -13,6 +13,7 @@ from dalembert.describe.description import Description
 from dalembert.describe.dh import DHTable
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.errors import DalembertError, InputError, ModelWarning
+from dalembert.files import DESCRIPTION, contents
 from dalembert.loading import describe
 from dalembert.robot import Robot
 from dalembert.verification import reread
@@ -85,14 +86,14 @@ def _again(name: str) -> tuple[Mechanism | None, str, str]:
             return reread.of_toml(robots.text(name)), "", ""
         path = Path(name)
         if path.suffix == ".toml":
-            return reread.of_toml(path.read_text(encoding="utf-8")), "", ""
+            return reread.of_toml(contents(path, DESCRIPTION).decode("utf-8")), "", ""
         if path.suffix == ".xacro":
             from dalembert.describe.xacro import expand
 
             expanded = expand(path)
             urdf = expanded if isinstance(expanded, str) else expanded.decode("utf-8", "replace")
         else:
-            urdf = path.read_bytes().decode("utf-8", "replace")
+            urdf = contents(path, DESCRIPTION).decode("utf-8", "replace")
         return reread.of_urdf(urdf), "", urdf
     except reread.Unread as error:
         return None, str(error), urdf
