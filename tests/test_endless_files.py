@@ -118,11 +118,13 @@ def bomb(path: Path, size: int = (1 << 30) + (1 << 20)) -> None:
     """An npz of a few bytes that unpacks to zeros, so many bytes of them."""
     head = io.BytesIO()
     np.lib.format.write_array_header_1_0(head, {"descr": "|i1", "fortran_order": False, "shape": (size,)})
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        with archive.open("q.npy", "w") as entry:
-            entry.write(head.getvalue())
-            for _ in range(size >> 20):
-                entry.write(bytes(1 << 20))
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("q.npy", "w", force_zip64=True) as entry,
+    ):
+        entry.write(head.getvalue())
+        for _ in range(size >> 20):
+            entry.write(bytes(1 << 20))
 
 
 def test_an_archive_that_unpacks_to_more_than_there_is(tmp_path: Path) -> None:
