@@ -108,9 +108,7 @@ def _is_read(path: Path, field: Any) -> bool:
 
     plain = types.is_primitive(getattr(field.type, "value_type", field.type))
     if not plain and types.is_nested(field.type) and field.name.lower() in GROUP_NAMES:
-        raise InputError(
-            f"{path}: column {field.name!r} has {field.type} in it, where every row needs a list of equally many numbers"
-        )
+        raise _uneven(path, field.name, f"{field.type} in it")
     return plain
 
 
@@ -129,10 +127,12 @@ def _column(path: Path, name: str, column: Any) -> Any:
         return np.array(rows, float)
     if name.lower() in GROUP_NAMES:
         what = "nothing" if rows[odd] is None else f"{len(rows[odd])} numbers"
-        raise InputError(
-            f"{path}: column {name!r} has {what} in row {odd} (from 0), where every row needs a list of equally many numbers"
-        )
+        raise _uneven(path, name, f"{what} in row {odd} (from 0)")
     return np.empty(0, object)
+
+
+def _uneven(path: Path, name: str, what: str) -> InputError:
+    return InputError(f"{path}: column {name!r} has {what}, where every row needs a list of equally many numbers")
 
 
 def _modest(path: Path, size: int) -> None:
