@@ -69,6 +69,7 @@ LATE = {
         "identification/consistent.py",
         "control/extras.py",
         "identification/augmented.py",
+        "model/closed_mesh.py",
         "motion/statics.py",
         "simulation/adaptive.py",
     },

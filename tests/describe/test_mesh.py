@@ -104,6 +104,21 @@ def test_any_damage_is_read_or_refused(data: bytes, changes: list[tuple[int, int
     assert faces.max() < len(vertices)
 
 
+def test_mujocos_own_format(tmp_path: Path) -> None:
+    corners = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 1)]  # the last one twice, as a texture needs it
+    faces = [(0, 2, 1), (0, 1, 3), (1, 2, 4), (0, 4, 2)]
+    data = struct.pack("<4i", 5, 1, 5, 4)
+    data += struct.pack("<28f", *(x for row in corners for x in row), *[0] * 13)
+    data += struct.pack("<12i", *(i for row in faces for i in row))
+    (tmp_path / "a.msh").write_bytes(data)
+    vertices, found = read(tmp_path / "a.msh")
+    assert len(vertices) == 4 and abs(mass.mesh(vertices, found, density=6.0).m - 1.0) < 1e-15
+    for damaged in (data[:10], data[:-4], data[:-4] + struct.pack("<i", 9), data[:16] + b"\xff" * 4 + data[20:]):
+        (tmp_path / "a.msh").write_bytes(damaged)
+        with pytest.raises(DescriptionError, match=r"a\.msh: .*export it again"):
+            read(tmp_path / "a.msh")
+
+
 def test_read_names_the_file(tmp_path: Path) -> None:
     path = tmp_path / "a.STL"
     path.write_bytes(binary())
@@ -114,7 +129,7 @@ def test_read_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(DescriptionError, match=r"b\.stl: there is no such file"):
         read(tmp_path / "b.stl")
     (tmp_path / "a.step").write_bytes(b"")
-    with pytest.raises(DescriptionError, match="this type of mesh file is not read; use .stl, .obj or .dae"):
+    with pytest.raises(DescriptionError, match="this type of mesh file is not read; use .stl, .obj, .dae or .msh"):
         read(tmp_path / "a.step")
 
 

@@ -422,6 +422,17 @@ def test_a_scale_of_another_count(written: str, taken: tuple[float, ...]) -> Non
     assert d.warnings[0].endswith(f"; {taken[0]:g} {taken[1]:g} {taken[2]:g} is taken")
 
 
+def test_an_inertial_matters_only_where_something_moves() -> None:
+    text = """<robot name="r"><link name="a"><inertial><density value="9"/></inertial></link><link name="b"/>
+      <joint name="j" type="{}"><parent link="a"/><child link="b"/></joint>
+      <link name="c"><inertial/></link><joint name="k" type="fixed"><parent link="b"/><child link="c"/></joint></robot>"""
+    d = read_urdf(text.format("fixed"))
+    assert [w.rpartition("; ")[2] for w in d.warnings] == ["it does not move, and is taken without mass"] * 2
+    for kind, strict in (("continuous", False), ("fixed", True)):
+        with pytest.raises(DescriptionError, match="<inertial> of link '[ac]' has no <mass>; add one"):
+            read_urdf(text.format(kind), strict=strict)
+
+
 def test_the_first_of_several_is_taken() -> None:
     two = f"<inertial><mass value='{{}}'/>{INERTIA}</inertial>"
     d = read_urdf(one_joint(link=two.format(1) + two.format(2)))

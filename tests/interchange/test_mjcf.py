@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
@@ -85,6 +86,70 @@ MODELS = {
       </body></worldbody>""",
 }
 
+# An L, closed; without its last two faces it is not. Seen from its center of mass no face is hidden.
+CORNERS = [(x / 10, y / 10, z / 10) for z in (0, 1) for x, y in ((0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2))]
+SIDES = [f for i in range(6) for f in ((i, (i + 1) % 6, (i + 1) % 6 + 6), (i, (i + 1) % 6 + 6, i + 6))]
+FACES = [*((c, b, a) for a, b, c in ((0, 1, 3), (1, 2, 3), (0, 3, 5), (3, 4, 5)))]
+FACES += [*((a + 6, b + 6, c + 6) for c, b, a in FACES), *SIDES]
+# A U, of which some faces look away from its center of mass.
+U_CORNERS = [
+    (x / 10, y / 10, z / 10)
+    for z in (0, 1)
+    for x, y in ((0, 0), (3, 0), (3, 3), (2, 3), (2, 1), (1, 1), (1, 3), (0, 3))
+]
+U_TRIANGLES = ((0, 1, 4), (0, 4, 5), (1, 2, 4), (2, 3, 4), (0, 5, 7), (5, 6, 7))
+U_FACES = [*((c, b, a) for a, b, c in U_TRIANGLES), *((a + 8, b + 8, c + 8) for a, b, c in U_TRIANGLES)]
+U_FACES += [f for i in range(8) for f in ((i, (i + 1) % 8, (i + 1) % 8 + 8), (i, (i + 1) % 8 + 8, i + 8))]
+
+
+def written(rows) -> str:
+    return " ".join(str(x) for row in rows for x in row)
+
+
+def mesh(name: str, corners, faces, more: str = "") -> str:
+    return f'<mesh name="{name}" vertex="{written(corners)}" face="{written(faces)}" {more}/>'
+
+
+def hung(*geoms: str) -> str:
+    """A geom on each of a chain of bodies."""
+    inner = ""
+    for k, geom in reversed(list(enumerate(geoms))):
+        inner = f'<body name="b{k}" pos=".1 .2 .3"><joint name="j{k}" axis="1 {k % 3} .3"/><geom {geom}/>{inner}</body>'
+    return f"<worldbody>{inner}</worldbody>"
+
+
+PLACED = 'refpos=".1 .2 .3" refquat="1 .5 .2 .1" scale="1 -2 3"'
+MODELS |= {
+    "meshes by every rule": f"""<asset>{mesh("l", CORNERS, FACES)}{mesh("open", CORNERS, FACES[:-2])}
+      {mesh("hull", CORNERS, FACES, 'inertia="convex"')}{mesh("skin", CORNERS, FACES, 'inertia="shell"')}
+      {mesh("exact", U_CORNERS, U_FACES, 'inertia="exact"')}{mesh("legacy", U_CORNERS, U_FACES, 'inertia="legacy"')}
+      <mesh name="points" vertex="{written(CORNERS)}"/></asset>"""
+    + hung(*(f'type="mesh" mesh="{m}"' for m in ("l", "open", "hull", "skin", "exact", "legacy", "points")),
+           'type="mesh" mesh="skin" mass="3"', 'type="mesh" mesh="open" mass="2" pos=".1 0 0" euler="10 0 0"'),
+    "a mesh moved, turned, stretched and mirrored": f"<asset>{mesh('l', CORNERS, FACES, PLACED)}</asset>"
+    + hung('type="mesh" mesh="l"', 'type="mesh" mesh="l" pos=".1 0 0" euler="10 0 0" mass="2"'),
+    "shapes fitted to meshes": f"""<asset>{mesh("l", CORNERS, FACES, 'scale="1 1.5 .7"')}</asset>"""
+    + hung('mesh="l"', *(f'type="{kind}" mesh="l" fitscale="1.2"' for kind in ("capsule", "cylinder", "box")),
+           'type="ellipsoid" mesh="l" pos=".1 0 0" euler="0 40 0"'),
+    "shapes fitted to boxes around meshes": f"""<compiler fitaabb="true"/>
+      <asset>{mesh("l", CORNERS, FACES, 'scale="1 1.5 .7"')}</asset>"""
+    + hung(*(f'type="{kind}" mesh="l"' for kind in ("sphere", "capsule", "cylinder", "box", "ellipsoid"))),
+    "copies in copies": """<compiler angle="degree"/><default><default class="arm"><geom type="box" size=".1 .2 .3"/>
+      </default></default><worldbody><replicate count="3" offset="1 0 .1" euler="0 0 30" sep="_">
+      <body name="a" pos="0 .5 0" childclass="arm"><joint name="j"/><geom/><site name="s" pos=".1 .2 .3"/>
+        <replicate count="11" offset="0 .1 0" euler="5 0 0"><frame pos="0 0 .2">
+          <body name="b"><joint name="k" axis="0 1 0"/><geom pos=".1 0 0"/></body></frame></replicate></body>
+      </replicate></worldbody>""",
+    "armature and damping of actuators": """<default><general armature=".2"/><default class="weak"><motor damping=".5"/>
+      </default></default><worldbody><body name="a"><joint name="j1" damping=".1"/><geom size=".1" pos=".1 0 0"/>
+      <body name="b"><joint name="j2" axis="0 1 0"/><geom size=".1" pos=".1 0 0"/></body></body></worldbody>
+      <actuator><motor joint="j1" gear="3"/><position joint="j2" kp="5" armature=".1"/></actuator>""",
+    "a body and a site of one name": """<worldbody><body name="a"><joint name="j1" axis="0 1 0"/>
+      <site name="b" pos="1 0 0"/><geom size=".1" pos=".1 0 0"/><body name="b" pos="0 0 1"><joint name="j2"/>
+        <geom size=".1" pos=".1 .1 0"/></body>
+      </body></worldbody>""",
+}  # fmt: skip
+
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path, monkeypatch):
@@ -104,6 +169,8 @@ def robot_of(text: str) -> dl.Robot:
 
 def compare(robot: dl.Robot, model: mujoco.MjModel) -> None:
     """M, the bias and every body's and site's pose at random states."""
+    # MuJoCo turns a mesh to its principal axes, which it iterates to 1e-12 of a radian.
+    of_inertia = 10 * ROUNDING if model.nmesh else ROUNDING
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_SPRING | mujoco.mjtDisableBit.mjDSBL_DAMPER
     data = mujoco.MjData(model)
     ids = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint) for joint in robot.joint_names]
@@ -113,14 +180,15 @@ def compare(robot: dl.Robot, model: mujoco.MjModel) -> None:
         mujoco.mj_forward(model, data)
         M = np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, data, M)
-        assert error(robot.mass_matrix(q), M[np.ix_(ids, ids)]) < ROUNDING
-        assert error(robot.bias_torque(q, qd), data.qfrc_bias[ids]) < ROUNDING
+        assert error(robot.mass_matrix(q), M[np.ix_(ids, ids)]) < of_inertia
+        assert error(robot.bias_torque(q, qd), data.qfrc_bias[ids]) < of_inertia
         for k in range(1, model.nbody):
             T = robot.fk(q, model.body(k).name)
             assert error(T[:3, 3], data.xpos[k], 1.0) < ROUNDING
             assert error(T[:3, :3], data.xmat[k].reshape(3, 3)) < ROUNDING
         for k in range(model.nsite):
-            T = robot.fk(q, model.site(k).name)
+            name = model.site(k).name
+            T = robot.fk(q, name if name not in [model.body(i).name for i in range(model.nbody)] else f"{name}_")
             assert error(T[:3, 3], data.site_xpos[k], 1.0) < ROUNDING
 
 
@@ -136,9 +204,10 @@ def test_agrees_with_mujoco(name):
     assert np.isinf(robot.limits.upper[~limited]).all()
     drives = {joint.name: joint.drive for joint in robot.description.joints}
     for k, joint in zip(order, robot.joint_names, strict=True):
-        assert drives[joint].damping == np.ravel(model.dof_damping[k])[0]
         assert drives[joint].coulomb == (model.dof_frictionloss[k],) * 2
-        assert drives[joint].rotor_inertia == model.dof_armature[k]
+        if not model.nu:  # what actuators add is in M and in the passive forces only
+            assert drives[joint].damping == np.ravel(model.dof_damping[k])[0]
+            assert drives[joint].rotor_inertia == model.dof_armature[k]
 
 
 ASSETS = sorted((Path(gymnasium.__file__).parent / "envs/mujoco/assets").glob("*.xml"))
@@ -209,16 +278,171 @@ def test_a_urdf_called_xml_is_one(tmp_path):
     assert dl.load(file).joint_names == dl.load("planar-2r").joint_names
 
 
+def test_actuators_damp_their_joints():
+    body = '<body name="{}"><joint name="{}" damping=".5"/><geom size=".1" pos=".1 0 0"/>'
+    text = f"""<mujoco><worldbody>{body.format("a", "j")}{body.format("b", "k")}</body></body></worldbody><actuator>
+      <motor joint="j" gear="4" damping="3"/><general joint="k" damping=".2"/></actuator></mujoco>"""
+    model, robot = mujoco.MjModel.from_xml_string(text), robot_of(text)
+    data = mujoco.MjData(model)
+    data.qvel[:] = 0.7, -0.3
+    mujoco.mj_forward(model, data)
+    assert error(-robot.friction_torque([0, 0], [0.7, -0.3]), data.qfrc_passive) < ROUNDING
+    with pytest.raises(dl.DescriptionError, match=r"allow=\['actuators'\] \(dalembert --allow actuators …\)"):
+        robot_of(text.replace('"3"', '"3 1"'))
+
+
+def test_what_a_mesh_weighs_and_what_is_said_of_it():
+    for faces, words in ((U_FACES, "closed and with hollows"), (U_FACES[2:], "not closed")):
+        shown = hung('type="mesh" mesh="u"')
+        text = f"<mujoco><asset>{mesh('u', U_CORNERS, faces)}</asset>{shown}</mujoco>"
+        robot, model = robot_of(text), mujoco.MjModel.from_xml_string(text)
+        assert any(f"mesh 'u' is {words}" in w for w in robot.warnings)
+        wanted = 7.0 if faces is U_FACES else model.body_mass[1]  # 0.007 m³ of water
+        assert abs(robot.mass - wanted) < 1e-6 and model.body_mass[1] > 7.5
+
+
 def test_coupled_joints_become_mimic_joints():
     text = """<mujoco><compiler angle="radian"/><worldbody><body name="a"><joint name="m" axis="0 1 0" ref=".2"/>
       <geom type="sphere" size=".1" pos=".1 0 0"/><body name="b"><joint name="s" type="slide" ref=".1"/>
       <geom type="sphere" size=".1"/></body></body></worldbody>
-      <equality><joint joint1="s" joint2="m" polycoef=".3 -2"/><weld body1="a" body2="b"/></equality></mujoco>"""
+      <equality><joint joint1="s" joint2="m" polycoef=".3 -2"/></equality></mujoco>"""
     robot = robot_of(text)
     (mimic,) = [j.mimic for j in robot.description.joints if j.mimic is not None]
     assert robot.n == 1 and mimic.joint == "m" and mimic.multiplier == -2.0
     assert abs(mimic.offset - (0.1 + 0.3 + 2 * 0.2)) < 1e-15  # y − y₀ = a₀ + a₁ (x − x₀)
-    assert any("1 equality constraint is not carried" in w for w in robot.warnings)
+    curved = text.replace(".3 -2", ".3 -2 1")
+    with pytest.raises(dl.DescriptionError, match="no linear coupling of two joints, nor a loop; to leave it out"):
+        robot_of(curved)
+    with pytest.warns(dl.ModelWarning, match="nor a loop; it is left out"):
+        assert dl.Robot(read_mjcf(curved, allow=["equalities"])).n == 2
+    with pytest.raises(dl.DalembertError, match="unknown thing to be left out 'equality'; did you mean 'equalities'"):
+        read_mjcf(text, allow=["equality"])
+
+
+FINGERS = """<mujoco><compiler angle="radian"/><worldbody>
+  <body name="a"><joint name="p" ref=".2"/><geom size=".1" pos=".1 0 0"/>
+  <body name="b"><joint name="q" ref=".1"/><geom size=".1" pos=".1 0 0"/>
+  <body name="c"><joint name="r"/><geom size=".1" pos=".1 0 0"/></body></body></body></worldbody>
+  <tendon><fixed name="pq" stiffness="3"><joint joint="p" coef="1"/><joint joint="q" coef="1.5"/></fixed>
+    <fixed name="qr"><joint joint="q" coef="1"/><joint joint="r" coef="-4"/></fixed></tendon>
+  <equality><tendon tendon1="pq" polycoef=".3"/><tendon tendon1="qr"/></equality></mujoco>"""
+
+
+def test_tendons_that_couple_two_joints():
+    robot, model = robot_of(FINGERS), mujoco.MjModel.from_xml_string(FINGERS)
+    assert robot.joint_names == ("p",)
+    data = mujoco.MjData(model)
+    for p in (0.3, -1.0):
+        data.qpos[:] = [body.multiplier * p + body.offset for body in robot.model.bodies]
+        mujoco.mj_forward(model, data)
+        assert np.abs(data.efc_pos[:2]).max() < 1e-15
+    loose = FINGERS.replace('<tendon tendon1="pq" polycoef=".3"/>', "")  # what held the spring's length
+    with pytest.raises(dl.DescriptionError, match="tendon 'pq' has stiffness, which a description has not; to leave"):
+        robot_of(loose)
+
+
+LOOP = """<mujoco><compiler angle="radian"/><worldbody><body name="a" pos="0 .1 0" euler=".1 .2 .3"><joint name="j1"/>
+  <geom size=".1" pos=".1 0 0"/><body name="b" pos=".5 0 0" euler=".3 0 .1">
+  <joint name="j2" ref=".4"/><joint name="j3" axis="0 1 0"/><geom size=".1" pos=".1 0 0"/>
+    <site name="s" pos=".2 .1 .3" euler=".2 0 0"/></body></body>
+  <body name="c" pos="0 .7 0"><joint name="j4" pos=".1 0 0"/><joint name="j5" axis="1 0 0" type="slide"/>
+  <geom size=".1" pos=".1 0 0"/><site name="t" pos="0 .1 0"/></body></worldbody><equality>{}</equality></mujoco>"""
+HELD = {
+    '<connect body1="b" body2="c" anchor=".1 .2 .3"/>': "ball",
+    '<connect name="closed" body1="b" anchor=".1 .2 .3"/>': "ball",
+    '<connect site1="s" site2="t"/>': "ball",
+    '<weld body1="b" body2="c"/>': "weld",
+    '<weld body1="a" body2="c" relpose=".1 .2 .3 1 .1 .2 .3" anchor=".2 0 0"/>': "weld",
+    '<weld site1="s" site2="t"/>': "weld",
+    '<weld body1="b" body2="c" anchor=".1 .2 .3" torquescale="0"/>': "ball",
+}
+
+
+@pytest.mark.parametrize("text", HELD)
+def test_what_holds_bodies_together_becomes_a_loop(text):
+    """As closed as in MuJoCo at the pose written, and free to move the same ways there: equal null spaces."""
+    text, kind = LOOP.format(text), HELD[text]
+    robot, model = robot_of(text), mujoco.MjModel.from_xml_string(text)
+    assert [loop.kind for loop in robot.description.loops] == [kind]
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    rows = 3 if kind == "ball" else 6
+    J = data.efc_J.reshape(-1, model.nv)[:rows]
+    held = dl.Constrained(robot)
+    A = held.jacobian(data.qpos)
+    assert np.abs(held.residual(data.qpos)).max() < 1e-12 or "relpose" in text or "site1" in text
+    if "relpose" not in text and "site1" not in text:  # these are open at that pose, and rows are written otherwise
+        assert np.linalg.matrix_rank(np.vstack([J, A]), 1e-9) == np.linalg.matrix_rank(A, 1e-9)
+        assert np.linalg.matrix_rank(J, 1e-9) == np.linalg.matrix_rank(A, 1e-9)
+    if kind == "ball":
+        size = held.residual(data.qpos)
+        assert abs(np.linalg.norm(size[:3]) - np.linalg.norm(data.efc_pos[:3])) < 1e-12
+
+
+def test_a_weld_as_it_is_measured():
+    """Position and angle by which a given relative pose is missed, in MuJoCo and here."""
+    text = LOOP.format('<weld body1="a" body2="c" relpose=".1 .2 .3 1 .1 .2 .3"/>')
+    (loop,) = robot_of(text).model.loops
+    model = mujoco.MjModel.from_xml_string(text)
+    assert error(np.array(loop.first.pose.p), model.eq_data[0, 3:6]) < ROUNDING
+    R = np.zeros(9)
+    mujoco.mju_quat2Mat(R, model.eq_data[0, 6:10])
+    assert error(np.array(loop.first.pose.R), R.reshape(3, 3)) < ROUNDING
+
+
+def test_what_cannot_hold_is_left_out():
+    still = LOOP.format('<connect body1="b" site2="s" body2="b" anchor="0 0 0"/>')
+    for inside, words in (
+        ('<weld body1="d" body2="e"/>', "joins what never moves against each other"),
+        ('<weld body1="m" body2="b"/>', "moved from outside (mocap), and is not carried"),
+    ):
+        others = '<body name="d"><geom size=".1"/></body><body name="e"/><body name="m" mocap="true"/></worldbody>'
+        robot = robot_of(LOOP.format(inside).replace("</worldbody>", others))
+        assert robot.loops == () and any(words in w for w in robot.warnings)
+    with pytest.raises(dl.DescriptionError, match="has no attribute 'site1'"):
+        robot_of(still)
+
+
+def test_attached_models_keep_their_own_settings(tmp_path):
+    (tmp_path / "hands").mkdir()
+    (tmp_path / "hands" / "hand.xml").write_text("""<mujoco model="hand"><compiler angle="radian" eulerseq="zyx"/>
+      <default><joint axis="0 1 0" armature=".02"/>
+        <default class="tip"><geom type="box" size=".1 .2 .3"/></default></default>
+      <worldbody><geom size=".5"/><body name="palm" pos=".1 0 0" euler=".1 .2 .3" childclass="tip">
+        <joint name="turn"/><geom/><body name="finger" pos="0 0 .2"><joint name="bend" range="-1 1" axis="1 0 0"/>
+          <geom pos="0 0 .1"/>
+          <site name="touch" pos="0 0 .3"/></body></body></worldbody>
+      <equality><joint joint1="bend" joint2="turn" polycoef="0 2"/></equality></mujoco>""")
+    (tmp_path / "arm.xml").write_text("""<mujoco model="arm"><compiler angle="degree"/>
+      <default><geom density="500"/></default><asset><model name="hand" file="hands/hand.xml"/></asset>
+      <worldbody><body name="upper"><joint name="turn" axis="1 0 0"/><geom type="sphere" size=".1" pos=".2 0 0"/>
+        <frame pos="0 .5 0" euler="0 0 90"><attach model="hand" body="palm" prefix="left/"/></frame>
+        <replicate count="2" offset="0 0 1"><attach model="hand" body="palm" prefix="right/"/></replicate>
+        </body></worldbody></mujoco>""")
+    robot = dl.load(tmp_path / "arm.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
+    assert sum(j.mimic is not None for j in robot.description.joints) == 3 == model.neq
+    free = replace(robot.description, joints=tuple(replace(j, mimic=None) for j in robot.description.joints))
+    compare(dl.Robot(free), model)
+    wrong = (tmp_path / "arm.xml").read_text().replace('body="palm"', 'body="pulm"')
+    (tmp_path / "arm.xml").write_text(wrong)
+    with pytest.raises(dl.DescriptionError, match="<attach> takes the unknown body 'pulm'; did you mean 'palm'"):
+        dl.load(tmp_path / "arm.xml")
+
+
+def test_bodies_that_do_not_move_need_no_mass(tmp_path):
+    still = '<body name="base"><geom type="mesh" mesh="gone"/><geom size=".1" rgba=""/>{}</body>'
+    text = '<mujoco><asset><mesh name="gone" file="gone.stl"/></asset><worldbody>{}</worldbody></mujoco>'
+    moving = '<body name="a"><joint name="j"/><geom size=".1" pos=".1 0 0"/></body>'
+    (tmp_path / "arm.xml").write_text(text.format(still.format(moving)))
+    with pytest.warns(dl.ModelWarning, match="it does not move, and is taken without mass"):
+        robot = dl.load(tmp_path / "arm.xml")
+    assert robot.n == 1 and any("it has no color" in w for w in robot.warnings)
+    with pytest.raises(dl.DescriptionError, match="comes from mesh 'gone', which cannot be used"):
+        dl.load(tmp_path / "arm.xml", strict=True)
+    (tmp_path / "arm.xml").write_text(text.format(still.format("<joint/>")))
+    with pytest.raises(dl.DescriptionError, match="comes from mesh 'gone', which cannot be used"):
+        dl.load(tmp_path / "arm.xml")
 
 
 def test_what_is_not_carried_is_said():
@@ -231,7 +455,7 @@ def test_what_is_not_carried_is_said():
     for words in (
         "<text>: actuators (2) are not carried",
         "sensors (1) are not carried",
-        "1 geom (plane, ellipsoid, hfield or sdf) is not drawn",
+        "1 geom (plane, ellipsoid, hfield, sdf, or of a mesh without a file) is not drawn",
         "<text>:1:9: forces of a surrounding fluid (<option density=…>) are not carried",
         "<text>:2:7: body 'a' is relieved of gravity, which is not carried",
         "<text>:2:35: joint 'j' has a damping that is not linear; only its first number is carried",
@@ -263,12 +487,16 @@ REFUSED = {
     BODY.format("", '<geom type="bax" size=".1"/>', ""): "unknown type 'bax'; did you mean 'box'?",
     BODY.format("", '<geom type="mesh" mesh="m"/>', ""): "unknown mesh 'm'",
     BODY.format("", '<geom type="capsule" size=".1" fromto="0 0 0 0 0 0"/>', ""): "goes from a point to itself",
-    BODY.format("", '<geom size=".1" mass="-1"/>', ""): "negative mass or density",
-    BODY.format("", '<geom size=".1" shellinertia="true"/>', ""): "give the body an <inertial>",
+    BODY.format("", '<joint/><geom size=".1" mass="-1"/>', ""): "negative mass or density",
+    BODY.format("", '<joint/><geom size="1e200"/>', ""): "its volume overflows: check the exponent",
+    BODY.format("", '<joint/><geom size=".1" density="1e300"/>', ""): "so large that its products overflow",
+    BODY.format("", '<joint/><geom size=".1" shellinertia="true"/>', ""): "give the body an <inertial>",
     BODY.format("", '<geom size=".1" quat="0 0 0 0"/>', ""): "is zero, which is no rotation",
     BODY.format("", '<geom size=".1" euler="0 0 0" zaxis="1 0 0"/>', ""): "zaxis and euler; keep one orientation",
     BODY.format("", '<body name="a"/>', ""): "two bodies are named 'a'",
-    BODY.format("", "<replicate count='2'/>", ""): "<replicate> of body 'a' is not read; write its copies out",
+    BODY.format("", "<replicate count='0'/>", ""): "<replicate count='0'>: at least one must be made",
+    BODY.format("", "<replicate count='1e9'/>", ""): "<replicate count='1e9'>: a model has at most 200000 elements",
+    BODY.format("", "<attach model='m'/>", ""): "<attach> names the unknown model 'm'",
     BODY.format('<include file="x.xml"/>', "", ""): "needs the folder of the model; load it from a file",
     BODY.format("", "", '<equality><joint joint1="x" joint2="y"/></equality>'): "holds the unknown joint 'x'",
     "<mujoco/>": "the model has no <worldbody>; there is nothing in it",
@@ -306,7 +534,7 @@ def test_a_mesh_that_is_not_there_asks_for_an_inertial(tmp_path):
         '<mujoco><asset><mesh name="m" file="gone.stl"/></asset><worldbody><body name="a"><joint/>{}'
         '<geom type="mesh" mesh="m"/></body></worldbody></mujoco>'.format("")
     )
-    with pytest.raises(dl.DescriptionError, match="comes from the mesh 'gone.stl', which cannot be used"):
+    with pytest.raises(dl.DescriptionError, match="comes from mesh 'm', which cannot be used"):
         dl.load(file)
     own = '<joint/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
     file.write_text(file.read_text().replace("<joint/>", own))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dalembert.describe import feasible
 from dalembert.describe.description import Box, Capsule, Cylinder, Geometry, Mesh, Origin, Sphere
-from dalembert.errors import InputError
+from dalembert.errors import DalembertError, InputError
 from dalembert.model import mass
 from dalembert.spatial import Inertia, Pose
 from dalembert.spatial.rotation import from_rpy
@@ -214,6 +214,30 @@ def test_hole_inside_a_mesh_is_subtracted() -> None:
     inner, _ = box_mesh((0.5, 0.5, 0.5))
     shell = mass.mesh(np.vstack([outer, inner]), np.vstack([faces, faces[:, ::-1] + 8]), density=8.0)
     same(shell, mass.without(mass.box(8.0, (1.0, 1.0, 1.0)), mass.box(1.0, (0.5, 0.5, 0.5))))
+
+
+def test_every_rule_on_a_box() -> None:
+    """A solid box by three rules, with the middle of its hull dented inwards by two of them; and six plates."""
+    size = (0.1, 0.2, 0.3)
+    vertices, faces = box_mesh(size)
+    solid = mass.box(6.0, size)
+    for rule in ("exact", "legacy", "convex"):
+        same(mass.mesh(vertices, faces, mass=6.0, rule=rule), solid)
+    same(mass.mesh(vertices, faces[:, ::-1], density=1000.0, rule="legacy"), solid)  # no matter how faces look
+    inside = np.vstack([vertices, [[0.01, 0.02, 0.03]]])
+    same(mass.mesh(inside, faces, density=1000.0, rule="convex"), solid)
+    plates = []
+    for k in range(3):
+        flat = tuple(0.0 if i == k else s for i, s in enumerate(size))
+        area = math.prod(s for s in flat if s)
+        for side in (-0.5, 0.5):
+            at = tuple(side * s if i == k else 0.0 for i, s in enumerate(size))
+            plates.append((Pose(p=at), mass.box(2.0 * area, flat)))
+    same(mass.mesh(vertices, faces, density=2.0, rule="shell"), mass.compose(plates))
+    with pytest.raises(DalembertError, match="unknown rule for the mass of a mesh 'solid'"):
+        mass.mesh(vertices, faces, mass=1.0, rule="solid")
+    with pytest.raises(InputError, match="is flat: its convex hull encloses nothing"):
+        mass.mesh(vertices * (1, 1, 0), faces, mass=1.0, rule="convex")
 
 
 def test_faces_without_area_are_left_out() -> None:

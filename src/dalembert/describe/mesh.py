@@ -1,6 +1,6 @@
 """Mesh files → vertices and faces, and where a description's mesh is on disk.
 
-STL is read here; OBJ and COLLADA come through trimesh (the extra [mesh]).
+STL and MuJoCo's MSH are read here; OBJ and COLLADA come through trimesh (the extra [mesh]).
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ ANCESTORS = 6  # how far up from the description a package's folder is looked fo
 
 
 def read(path: str | os.PathLike[str]) -> Mesh:
-    """(vertices (n, 3) [m], faces (k, 3)) of an STL, OBJ or DAE file, equal vertices merged."""
+    """(vertices (n, 3) [m], faces (k, 3)) of an STL, OBJ, DAE or MSH (MuJoCo's) file, equal vertices merged."""
     file = Path(path)
     if not file.is_file():
         raise DescriptionError(f"{file}: there is no such file")
     kind = file.suffix.lower()
-    if kind not in (".stl", ".obj", ".dae"):
-        raise DescriptionError(f"{file}: this type of mesh file is not read; use .stl, .obj or .dae")
+    if kind not in (".stl", ".msh", ".obj", ".dae"):
+        raise DescriptionError(f"{file}: this type of mesh file is not read; use .stl, .obj, .dae or .msh")
     try:
         data = contents(file, MESH)
     except OSError as error:
         raise DescriptionError(f"{file}: cannot be read: {error.strerror}") from None
-    if kind != ".stl":
+    if kind in (".obj", ".dae"):
         return _through_trimesh(file, data)
     try:
-        return read_stl(data)
+        return (read_stl if kind == ".stl" else read_msh)(data)
     except DescriptionError as error:
         raise DescriptionError(f"{file}: {error}") from None
 
@@ -59,6 +59,13 @@ def read_stl(data: bytes) -> Mesh:
     corners = _ascii_corners(data) if _is_ascii(data) else _binary_corners(data)
     if not np.isfinite(corners).all():
         raise DescriptionError("the STL file has a vertex that is not finite; export it again")
+    return _merged(corners)
+
+
+def _merged(corners: NDArray[np.float64]) -> Mesh:
+    """Vertices and faces of (3k, 3) corners, equal ones merged."""
+    import numpy as np
+
     # Equal corners are neighbours once sorted (np.unique with axis=0, but faster).
     order = np.lexsort(corners.T)
     rows = corners[order]
@@ -119,6 +126,27 @@ def _ascii_corners(data: bytes) -> NDArray[np.float64]:
         return np.array([[float(w) for w in words[i + 1 : i + 4]] for i in starts], dtype=np.float64)
     except ValueError:
         raise DescriptionError("a vertex of the ASCII STL file is not three numbers; export again") from None
+
+
+# MSH
+
+
+def read_msh(data: bytes) -> Mesh:
+    """(vertices (n, 3), faces (k, 3)) of MuJoCo's own format: four counts, then vertices, normals and texture
+    coordinates as 32-bit floats, then faces, without which the convex hull is meant."""
+    import numpy as np
+
+    if len(data) < 16:
+        raise DescriptionError(f"{len(data)} bytes are too short for an MSH file; export it again")
+    vertices, normals, texts, faces = (int(n) for n in np.frombuffer(data, "<i4", 4))
+    needed = 16 + 4 * (3 * vertices + 3 * normals + 2 * texts + 3 * faces)
+    if min(vertices, normals, texts, faces) < 0 or needed != len(data):
+        raise DescriptionError(f"the MSH file announces {needed} bytes and has {len(data)}; export it again")
+    x = np.frombuffer(data, "<f4", 3 * vertices, 16).reshape(-1, 3).astype(np.float64)
+    f = np.frombuffer(data, "<i4", 3 * faces, needed - 12 * faces).reshape(-1, 3).astype(np.int64)
+    if not np.isfinite(x).all() or (f.size and not 0 <= f.min() <= f.max() < vertices):
+        raise DescriptionError("the MSH file has a vertex that is not finite, or a face of none; export it again")
+    return (x, f) if faces == 0 else _merged(x[f].reshape(-1, 3))
 
 
 # OBJ and COLLADA

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar, get_args
 
 from dalembert.describe.check import check
@@ -163,11 +163,37 @@ class _Reader:
         inertial = self._first(e, "inertial", who)
         return Link(
             name,
-            None if inertial is None else _inertial(inertial, who),
+            None if inertial is None else self._inertial(inertial, name, who),
             self._shapes(e, "visual", who),
             self._shapes(e, "collision", who),
             e.place,
         )
+
+    def _inertial(self, e: Element, link: str, who: str) -> Inertial | None:
+        """Of a link that nothing moves, no number depends on it."""
+        if link in self._moved:
+            return _inertial(e, who)
+        return self._or_else(partial(_inertial, e, who), None, "it does not move, and is taken without mass")
+
+    @cached_property
+    def _moved(self) -> set[str]:
+        """The links that a moving joint carries, directly or through others."""
+        below: dict[str, list[str]] = {}
+        waiting: list[str] = []
+        for joint in self._root.all("joint"):
+            parent, child = (
+                next((e.attributes.get("link", "") for e in joint.all(tag)), "") for tag in ("parent", "child")
+            )
+            below.setdefault(parent, []).append(child)
+            if joint.attributes.get("type") != "fixed":
+                waiting.append(child)
+        found: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += below.get(name, [])
+        return found
 
     def _shapes(self, link: Element, tag: str, who: str) -> tuple[Shape, ...]:
         read = (partial(self._shape, e, f"a {tag} of {who}") for e in link.all(tag))

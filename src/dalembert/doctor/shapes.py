@@ -142,8 +142,8 @@ def missing_mesh(case: Case) -> Iterator[Found]:
         found = next(iter(files.values()))
         others = len(files) - 1
         if others:
-            count = "another" if others == 1 else f"{others} others"
-            found = replace(found, message=f"{found.message}, nor {'was' if others == 1 else 'were'} {count} of {folder}")
+            count = "was another" if others == 1 else f"were {others} others"
+            found = replace(found, message=f"{found.message}, nor {count} of {folder}")
         yield found
 
 

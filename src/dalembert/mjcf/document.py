@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,17 +11,25 @@ from dalembert.describe.paths import climbed, escape
 from dalembert.describe.xml import Element, parse
 from dalembert.errors import DescriptionError, unknown
 from dalembert.files import DESCRIPTION, contents
+from dalembert.spatial import Pose
+from dalembert.spatial.vector import transpose
 
+DEEPEST = 16  # models attached to models
+SUFFIX = " suffix"  # of all names of a copied <attach>; no attribute of XML is called so
 MAIN = "main"  # the class of what names none
 LARGEST = 256  # files of one model
+MOST = 200_000  # elements, copies counted
 
 
 class Document:
     """The root element with its includes followed, and its default classes: {class: {tag: attributes}}."""
 
-    def __init__(self, text: str | bytes, file: str | None = None) -> None:
+    def __init__(self, text: str | bytes, file: str | None = None, within: Document | None = None) -> None:
         self.file = file
         self.folder = Path(file).parent if file else None
+        self.base = self.folder if within is None else within.base  # from where a description looks for its meshes
+        self.below = "" if within is None else os.path.relpath(self.folder or ".", self.base or ".")
+        self._depth: int = 0 if within is None else within._depth + 1
         self._included: set[Path] = set()
         self.root = self._whole(parse(text, file))
         if self.root.tag != "mujoco":
@@ -28,6 +37,16 @@ class Document:
         self.classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
         for e in self.root.all("default"):
             self._defaults(e, None)
+
+    def model(self, name: str, e: Element) -> Document:
+        """The model of <asset> by its name, as a document of its own."""
+        found = {m.attributes.get("name", ""): m for m in self.sections("asset") if m.tag == "model"}
+        if name not in found:
+            raise e.refuse(f"<{e.tag}> names the {unknown('model', name, found)}")
+        if self._depth >= DEEPEST:
+            raise e.refuse(f"models are attached more than {DEEPEST} deep")
+        data, path = self._bytes(found[name], "a model")
+        return Document(data, str(path), self)
 
     def sections(self, tag: str) -> Iterator[Element]:
         """The children of every section of that name: sections may be repeated."""
@@ -40,12 +59,14 @@ class Document:
         children = [child for e in found for child in e.children]
         return Element(tag, merged, found[-1].place if found else self.root.place, children)
 
-    def complete(self, e: Element, childclass: str | None) -> Element:
-        """The element with what its class gives it: the class it names, or that of what it stands in."""
+    def complete(self, e: Element, childclass: str | None, *tags: str) -> Element:
+        """The element with what its class gives it: the class it names, or that of what it stands in. `tags`: under
+        which names defaults of it stand, if not under its own."""
         name = e.attributes.get("class", childclass or MAIN)
         if name not in self.classes:
             raise e.refuse(f"<{e.tag}> is of the {unknown('default class', name, self.classes)}")
-        return replace(e, attributes={**self.classes[name].get(e.tag, {}), **e.attributes})
+        given = {k: v for tag in tags or (e.tag,) for k, v in self.classes[name].get(tag, {}).items()}
+        return replace(e, attributes={**given, **e.attributes})
 
     # ------------------------------------------------------------------------------------------------- defaults
     def _defaults(self, e: Element, parent: str | None) -> None:
@@ -66,6 +87,35 @@ class Document:
         for child in e.all("default"):
             self._defaults(child, name)
 
+    # --------------------------------------------------------------------------------------------------- copies
+    def replicate(self, step: Callable[[Element], Pose]) -> None:
+        """Put frames in the place of every <replicate>: each copy a `step` further than the last, and in its names the
+        number of the copy, those of inner copies first. Source: MuJoCo's own reader."""
+        room = MOST
+
+        def opened(e: Element) -> list[Element]:
+            nonlocal room
+            e = replace(e, children=[inner for child in e.children for inner in opened(child)])
+            if e.tag != "replicate":
+                return [e]
+            count = int(e.number("count", "a replicate"))
+            room -= max(count, 0) * _size(e)
+            if count < 1 or room < 0:
+                why = "at least one must be made" if count < 1 else f"a model has at most {MOST} elements"
+                raise e.refuse(f"<replicate count={e.attributes['count']!r:.20}>: {why}")
+            kept = {"childclass": e.attributes["childclass"]} if "childclass" in e.attributes else {}
+            once, T, made = step(e), Pose(), []
+            for k in range(count):
+                suffix = e.attributes.get("sep", "") + str(k).zfill(len(str(count)))
+                x, y, _ = transpose(T.R)
+                at = {"pos": " ".join(map(repr, T.p)), "xyaxes": " ".join(map(repr, (*x, *y)))}
+                children = [_renamed(child, suffix) for child in e.children]
+                made.append(Element("frame", {**kept, **at}, e.place, children))
+                T = T @ once
+            return made
+
+        (self.root,) = opened(self.root)
+
     # ------------------------------------------------------------------------------------------------- includes
     def _whole(self, e: Element) -> Element:
         """The element with every <include> below it replaced by what the file holds."""
@@ -76,24 +126,41 @@ class Document:
 
     def _file(self, e: Element) -> list[Element]:
         name = e.word("file", "an include")
-        if self.folder is None:
-            raise e.refuse(f"<include file={name!r}> needs the folder of the model; load it from a file")
-        why = escape(name)
-        if why is not None:
-            raise e.refuse(f"the include is refused: {why}")
-        path = self.folder / name
-        if not path.resolve().is_relative_to(climbed(self.folder.resolve(), name)):
-            raise e.refuse(f"the include {name!r} is refused: it leads to {path.resolve()}, outside the model's folder")
-        if path.resolve() in self._included:
+        if self.folder is not None and (self.folder / name).resolve() in self._included:
             raise e.refuse(f"{name!r} is included twice; include a file once")
         if len(self._included) >= LARGEST:
             raise e.refuse(f"more than {LARGEST} files are included")
+        data, path = self._bytes(e, "an include")
         self._included.add(path.resolve())
+        return self._whole(parse(data, str(path))).children
+
+    def _bytes(self, e: Element, owner: str) -> tuple[bytes, Path]:
+        """What the file of an <include> or <model> holds, and where it is: beside the model."""
+        name = e.word("file", owner)
+        if self.folder is None:
+            raise e.refuse(f"<{e.tag} file={name!r}> needs the folder of the model; load it from a file")
+        why = escape(name)
+        if why is not None:
+            raise e.refuse(f"the {e.tag} is refused: {why}")
+        path = self.folder / name
+        if not path.resolve().is_relative_to(climbed(self.folder.resolve(), name)):
+            raise e.refuse(f"the {e.tag} {name!r} is refused: it leads to {path.resolve()}, outside the model's folder")
         try:
-            root = parse(contents(path, DESCRIPTION), str(path))
+            return contents(path, DESCRIPTION), path
         except OSError as error:
-            raise e.refuse(f"the included file {name!r} cannot be read: {error.strerror}") from None
-        return self._whole(root).children
+            what = "included file" if e.tag == "include" else "file"
+            raise e.refuse(f"the {what} {name!r} cannot be read: {error.strerror}") from None
+
+
+def _renamed(e: Element, suffix: str) -> Element:
+    named = {"name": e.attributes["name"] + suffix} if "name" in e.attributes else {}
+    if e.tag == "attach":
+        named[SUFFIX] = e.attributes.get(SUFFIX, "") + suffix
+    return replace(e, attributes={**e.attributes, **named}, children=[_renamed(c, suffix) for c in e.children])
+
+
+def _size(e: Element) -> int:
+    return 1 + sum(map(_size, e.children))
 
 
 def reals(e: Element, attribute: str, least: int, most: int, owner: str) -> tuple[float, ...]:

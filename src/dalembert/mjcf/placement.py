@@ -29,12 +29,18 @@ def orientation(e: Element, settings: Settings, owner: str) -> Matrix:
         raise e.refuse(f"<{e.tag}> of {owner} has {' and '.join(written)}; keep one orientation")
     if written:
         return _READERS[written[0]](e, settings, owner)
-    if "quat" not in e.attributes:
+    return quaternion(e, "quat", owner)
+
+
+def quaternion(e: Element, attribute: str, owner: str) -> Matrix:
+    """The rotation that an attribute w x y z says; none, if it is not written."""
+    if attribute not in e.attributes:
         return IDENTITY
-    w, x, y, z = e.numbers("quat", 4, owner)
-    if math.hypot(w, x, y, z) < PARALLEL:
-        raise e.refuse(f"<{e.tag}> of {owner}: quat={e.attributes['quat']!r} is zero, which is no rotation")
-    return from_quaternion((x, y, z, w))
+    w, x, y, z = e.numbers(attribute, 4, owner)
+    length = math.hypot(w, x, y, z)
+    if length < PARALLEL:
+        raise e.refuse(f"<{e.tag}> of {owner}: {attribute}={e.attributes[attribute]!r} is zero, which is no rotation")
+    return from_quaternion((x / length, y / length, z / length, w / length))
 
 
 def _axis_angle(e: Element, settings: Settings, owner: str) -> Matrix:
@@ -54,7 +60,7 @@ def _z_axis(e: Element, settings: Settings, owner: str) -> Matrix:
     return onto_z(unit(e, "zaxis", e.numbers("zaxis", 3, owner), owner))
 
 
-def _euler(e: Element, settings: Settings, owner: str) -> Matrix:
+def euler(e: Element, settings: Settings, owner: str) -> Matrix:
     R: Matrix = IDENTITY
     for letter, angle in zip(settings.sequence, e.numbers("euler", 3, owner), strict=True):
         factor = turned(_AXES[letter.lower()], angle * settings.angle)
@@ -62,7 +68,7 @@ def _euler(e: Element, settings: Settings, owner: str) -> Matrix:
     return R
 
 
-_READERS = {"axisangle": _axis_angle, "xyaxes": _xy_axes, "zaxis": _z_axis, "euler": _euler}
+_READERS = {"axisangle": _axis_angle, "xyaxes": _xy_axes, "zaxis": _z_axis, "euler": euler}
 
 
 def turned(axis: Vector, angle: float) -> Matrix:

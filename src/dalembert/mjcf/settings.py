@@ -17,7 +17,8 @@ _ONLY = {"coordinate": "local"}
 @dataclass(frozen=True)
 class Settings:
     """`angle`: radians in one unit of the file. `sequence`: of Euler angles, small letters about axes that turn along,
-    capitals about fixed ones. `from_geoms`: "auto", "true", "false". `groups`: of the geoms whose mass counts."""
+    capitals about fixed ones. `from_geoms`: "auto", "true", "false". `groups`: of the geoms whose mass counts.
+    `strip_path`: names of files lose their folders. `fit_box`: simple shapes are fitted to boxes around meshes."""
 
     angle: float = math.pi / 180
     sequence: str = "xyz"
@@ -29,6 +30,8 @@ class Settings:
     total_mass: float = -1.0
     groups: tuple[float, ...] = (0.0, 5.0)
     mesh_folder: str = ""
+    strip_path: bool = False
+    fit_box: bool = False
     gravity: Vector = (0.0, 0.0, -9.81)
 
 
@@ -51,6 +54,8 @@ def settings_of(document: Document, warnings: list[str]) -> Settings:
         total_mass=e.number("settotalmass", OWNER, -1.0),
         groups=e.numbers("inertiagrouprange", 2, OWNER) if "inertiagrouprange" in e.attributes else (0.0, 5.0),
         mesh_folder=e.attributes.get("meshdir", e.attributes.get("assetdir", "")),
+        strip_path=switch(e, "strippath", False, OWNER),
+        fit_box=switch(e, "fitaabb", False, OWNER),
         gravity=_gravity(option, warnings),
     )
 

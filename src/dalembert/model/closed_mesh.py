@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def checked(
-    vertices: ArrayLike, faces: ArrayLike
+    vertices: ArrayLike, faces: ArrayLike, closed: bool = True
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """(n, 3) floats and (k, 3) indices of a closed, consistently oriented mesh, or an InputError.
+    """(n, 3) floats and (k, 3) indices of a mesh, closed and consistently oriented if wanted, or an InputError.
 
     Faces that repeat a vertex have no area and are left out: files made by programs are full of them.
     """
@@ -28,8 +28,20 @@ def checked(
         raise InputError(f"the faces must be indices from 0 to {len(x) - 1}, the vertices' numbers")
     a, b, c = indices.T
     solid = indices[(a != b) & (b != c) & (c != a)]
-    _closed(solid)
+    if closed:
+        _closed(solid)
     return x, solid
+
+
+def hull(vertices: NDArray[np.float64]) -> NDArray[np.int64]:
+    """(k, 3) faces of the convex hull, in no common orientation."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        faces: NDArray[np.int64] = ConvexHull(vertices).simplices.astype(np.int64)
+    except (QhullError, ValueError):
+        raise InputError("the mesh is flat: its convex hull encloses nothing") from None
+    return faces
 
 
 def _array(values: ArrayLike, name: str) -> NDArray[np.float64]:

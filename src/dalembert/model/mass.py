@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dalembert.describe.description import (
     Box,
@@ -21,13 +21,13 @@ from dalembert.describe.description import (
     Origin,
     Sphere,
 )
-from dalembert.errors import InputError
+from dalembert.errors import InputError, unknown
 from dalembert.spatial import Inertia, Pose
 from dalembert.spatial.inertia import second_moment
 from dalembert.spatial.vector import IDENTITY, ZERO, Matrix, Vector, dot, matadd, matscale, matvec, neg, scale
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from dalembert.model.quadrature import Density
 
@@ -143,38 +143,83 @@ def _mesh_file(filename: str) -> InputError:
 # meshes
 
 
+MESH_RULES = ("exact", "legacy", "convex", "shell")
+
+
 def mesh(
-    vertices: ArrayLike, faces: ArrayLike, *, density: float | None = None, mass: float | None = None
+    vertices: ArrayLike,
+    faces: ArrayLike,
+    *,
+    density: float | None = None,
+    mass: float | None = None,
+    rule: str = "exact",
 ) -> Inertia:
     """The inertia of the solid inside a closed mesh, in the mesh's frame, from its density or its mass.
 
     vertices (n, 3) [m]; faces (k, 3) indices, counter-clockwise seen from outside. The integrals over
     the solid are sums over tetrahedra from a reference point to each face (a, b, c), with d = a·(b × c):
     V = Σ d/6, ∫x = Σ d/24 s, ∫x xᵀ = Σ d/120 (s sᵀ + a aᵀ + b bᵀ + c cᵀ), s = a + b + c.
+
+    `rule`, as MuJoCo names them: "exact" is this, and refuses a mesh that is not closed. "legacy" takes |d|, first from
+    the faces' centroid, then from the center of mass that this gives: right for what is closed and without hollows,
+    and defined for any mesh. "convex" fills the convex hull. "shell" is a thin skin, its density in kg/m².
     """
     import numpy as np
 
-    from dalembert.model.closed_mesh import checked
+    from dalembert.model.closed_mesh import checked, hull
 
     if (density is None) == (mass is None):
         raise InputError("give either density= or mass= of the mesh, not both or neither")
-    x, f = checked(vertices, faces)
-    # From the middle of the vertices: far from the origin, sums from there would cancel badly.
-    middle = x.mean(axis=0)
-    a, b, c = (x[f[:, k]] - middle for k in range(3))
-    d = np.einsum("ij,ij->i", a, np.cross(b, c))
-    s = a + b + c
-    size = float(d.sum()) / 6.0
+    if rule not in MESH_RULES:
+        raise unknown("rule for the mass of a mesh", rule, MESH_RULES)
+    x, f = checked(vertices, faces, closed=rule == "exact")
+    f = hull(x) if rule == "convex" else f
+    # From the middle: far from the origin, sums from there would cancel badly.
+    middle = x.mean(axis=0) if rule == "exact" else _centroid(x, f)
+    size, h, C, terms = _moments(x, f, middle, rule)
     # A flat mesh leaves rounding, of either sign, of the terms that cancelled.
-    if size <= 1e-12 * float(np.abs(d).sum()):
+    if size <= 1e-12 * terms:
         why = "its faces look inwards; reverse their order" if size < 0 else "it encloses nothing"
         raise InputError(f"the mesh has a volume of {size:.3g} m³: {why}")
+    if rule != "exact":
+        middle = middle + h / size
+        size, _, C, _ = _moments(x, f, middle, rule)
+        h = np.zeros(3)
     rho = _amount("density", density) if density is not None else _amount("mass", mass) / size
-    h = rho * (d @ s) / 24.0
-    C = rho * sum(np.einsum("i,ij,ik->jk", d, v, v) for v in (s, a, b, c)) / 120.0
-    tensor = np.trace(C) * np.eye(3) - C
-    own = Inertia(rho * size, tuple(h.tolist()), tuple(tuple(row) for row in tensor.tolist()))
+    tensor = rho * (np.trace(C) * np.eye(3) - C)
+    own = Inertia(rho * size, tuple((rho * h).tolist()), tuple(tuple(row) for row in tensor.tolist()))
     return own.to_parent(Pose(IDENTITY, tuple(middle.tolist())))
+
+
+def _centroid(x: NDArray[Any], f: NDArray[Any]) -> NDArray[Any]:
+    """Of the faces, each weighing its area."""
+    import numpy as np
+
+    a, b, c = (x[f[:, k]] for k in range(3))
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    if not area.sum() > 0:
+        raise InputError("the mesh has no face with an area")
+    middle: NDArray[Any] = (area @ (a + b + c)) / (3.0 * area.sum())
+    return middle
+
+
+def _moments(
+    x: NDArray[Any], f: NDArray[Any], middle: NDArray[Any], rule: str
+) -> tuple[float, NDArray[Any], NDArray[Any], float]:
+    """V, ∫x and ∫x xᵀ about a point (of a shell over its area), and the sum of the terms of V without their signs."""
+    import numpy as np
+
+    a, b, c = (x[f[:, k]] - middle for k in range(3))
+    if rule == "shell":
+        d = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+        n, first, second = 2.0, 6.0, 24.0
+    else:
+        d = np.einsum("ij,ij->i", a, np.cross(b, c))
+        d = d if rule == "exact" else np.abs(d)
+        n, first, second = 6.0, 24.0, 120.0
+    s = a + b + c
+    C = sum(np.einsum("i,ij,ik->jk", d, v, v) for v in (s, a, b, c)) / second
+    return float(d.sum()) / n, (d @ s) / first, C, float(np.abs(d).sum())
 
 
 # putting together and taking apart
