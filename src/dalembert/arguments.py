@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -167,9 +168,11 @@ def names_or_switches(options: Mapping[str, Any]) -> None:
 def numbers(name: str, value: Any, *shapes: tuple[int, ...]) -> list[float]:
     """The value as a flat list of finite floats, if it has one of these shapes."""
     words = {(): "a finite number", (3,): "three finite numbers", (3, 3): "a 3×3 matrix", (6,): "six numbers"}
-    x: NDArray[Any] = plain_array(value, name)
-    if x.shape in shapes and x.dtype.kind in "fiub" and np.isfinite(x).all():
-        return x.astype(float).reshape(-1).tolist()
+    given: NDArray[Any] = plain_array(value, name)
+    with suppress(TypeError, ValueError):
+        x = given.astype(float, casting="same_kind" if given.dtype.kind == "c" else "unsafe")
+        if x.shape in shapes and np.isfinite(x).all():
+            return x.reshape(-1).tolist()
     wanted = " or ".join(words[s] if s in words else f"{s[0]} finite numbers" for s in shapes)
     raise InputError(f"{name} must be {wanted}, got {value!r}")
 
