@@ -63,6 +63,30 @@ def test_nonsense_from_a_page_changes_nothing(studio, value):
     studio.worker.call(studio.refresh)
 
 
+@pytest.mark.parametrize("name", ["scara", "panda", "stanford", "cartesian-pp", "stewart"])
+def test_the_whole_robot_is_in_the_picture(name):
+    with dl.studio.Studio(dl.load(name), port=0, plain=True) as made:
+        camera, scene = made.server.initial_camera, made.scene
+        forward = np.array(camera.look_at) - np.array(camera.position)
+        forward /= np.linalg.norm(forward)
+        right = np.cross(forward, camera.up)
+        right /= np.linalg.norm(right)
+        x = np.concatenate(list(scene._corners(made.q))) - np.array(camera.position)
+        edge = np.tan(camera.fov / 2) * (x @ forward)  # of the picture, above and below
+        assert (np.abs(x @ np.cross(right, forward)) < edge).all() and (np.abs(x @ right) < edge).all()
+
+
+def test_a_scara_is_offered_the_one_ring_that_it_can_turn():
+    with dl.studio.Studio(dl.load("scara"), port=0, plain=True) as made:
+        assert made.pose.gizmo.disable_rotations and made.pose.gizmo.active_axes == (True, True, True)
+        rings = made.pose.rings
+        assert rings.visible and rings.disable_axes and rings.active_axes == (True, True, False)
+        assert made.pose.gizmo.visible
+        somebody(made.pose.frame, "base")
+        assert made.q is not None  # the worker has come to it
+        assert not made.pose.gizmo.visible and not rings.visible
+
+
 def test_singular_postures_are_warned_of(studio):
     studio.move([0.3, 0.0])
     assert "singular (elbow)" in studio.top.content

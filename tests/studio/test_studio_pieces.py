@@ -51,6 +51,17 @@ def test_the_tip_is_asked_for_what_the_arm_has_joints_for():
     assert Posture(dl.load("scara")).rows(orientation=False) == (1, 1, 1, 0, 0, 0)
 
 
+@pytest.mark.parametrize(
+    ("name", "along", "about"),
+    [("scara", "xyz", "z"), ("planar-2r", "xy", ""), ("planar-3r", "xy", "z"), ("panda", "xyz", "xyz"),
+     ("four-bar", "xy", "")],
+)  # fmt: skip
+def test_axes_of_the_tip_that_can_be_dragged(name, along, about):
+    posture = Posture(dl.load(name))
+    found = posture.freedoms(posture.robot.fk(posture.q, posture.frame)[:3, :3])
+    assert ["".join(a for a, free in zip("xyz", axes, strict=True) if free) for axes in found] == [along, about]
+
+
 @pytest.mark.parametrize("name", CHAINS)
 def test_a_closed_chain_follows_one_joint_and_stays_closed(name):
     posture = Posture(dl.load(name))
@@ -129,11 +140,20 @@ def test_a_payload_is_a_mass():
         Payload(float("nan"))
 
 
+@pytest.mark.parametrize("name", ["ur5e", "puma560", "scara", "panda", "planar-2r"])
+def test_few_states_are_near_a_singular_one(name):
+    """Near is judged by what the arm reaches: σ_min/σ of many arms is small everywhere."""
+    posture = Posture(dl.load(name))
+    states = np.random.default_rng(1).uniform(*posture.span, (200, posture.robot.n))
+    kinds = [words.singularity(posture.robot, q, posture.frame, None)[0] for q in states]
+    assert 0 < kinds.count("near") < 0.2 * len(kinds) and kinds.count("bad") == 0
+
+
 def test_singular_states_are_told():
     arm = dl.load("planar-2r")
     kind, text = words.singularity(arm, np.array([0.3, 0.0]), "tool", None)
     assert kind == "bad" and text.startswith("singular (elbow): no translation along")
-    assert words.singularity(arm, np.array([0.3, 0.1]), "tool", None)[0] == "near"
+    assert words.singularity(arm, np.array([0.3, 0.03]), "tool", None)[0] == "near"
     assert words.singularity(arm, np.array([0.3, 1.5]), "tool", None)[0] == "good"
     panda = dl.load("panda")
     said = words.at_limits(panda, np.r_[panda.limits.upper[0], np.zeros(2), -1.5, 0, 1.5, 0])

@@ -47,34 +47,42 @@ class PosePanel(Panel):
             self.watch(self.soft, lambda on: studio.scene.light(bool(on)))
             for handle in (self.shapes, self.opacity, self.axes, self.names, self.masses):
                 self.watch(handle, self._see)
-        self.gizmo = self._gizmo()
-        self.held = False
+        self.gizmo = self._handle("/tip", disable_rotations=True)
+        self.rings = self._handle("/turn", disable_axes=True, disable_sliders=True)
+        self.held: Any = None
         studio.scene.light(not studio.plain)
         self._see()
 
     # -------------------------------------------------------------------------------------------------------- the tip
-    def _gizmo(self) -> Any:
-        """Arrows and rings at the tip, along what the arm can do there."""
-        gizmo = self.studio.server.scene.add_transform_controls(
-            "/tip",
-            scale=0.2 * self.studio.scene.size,
-            line_width=3.0,
-            disable_rotations=not self.studio.posture.turns,
-            depth_test=False,
-            visible=self.studio.posture.movable,
+    def _handle(self, name: str, **without: bool) -> Any:
+        """Arrows or rings at the tip."""
+        handle = self.studio.server.scene.add_transform_controls(
+            name, scale=0.2 * self.studio.scene.size, line_width=3.0, depth_test=False, **without
         )
 
         async def dragged(event: Any) -> None:  # on the server's loop, so that phases come in order
             T = np.eye(4)
             T[:3, :3], T[:3, 3] = rotation_of(event.target.wxyz), np.array(event.target.position, float)
             phase = event.phase
-            self.studio.worker.post(("tip", phase == "end"), lambda: self._dragged(T, phase))
+            self.studio.worker.post(("tip", phase == "end"), lambda: self._dragged(handle, T, phase))
 
-        gizmo.on_update(dragged)
-        return gizmo
+        handle.on_update(dragged)
+        return handle
 
-    def _dragged(self, T: Array, phase: str) -> None:
-        self.held = phase != "end"
+    def _offer(self, R: Array) -> None:
+        """Arrows along and rings about those axes of the tip that the arm has joints for, where that is one or all."""
+        along, about = self.studio.posture.freedoms(R)
+        if not along.any():  # none of the tip's axes alone; all, if it moves at all
+            along = np.full(3, self.studio.posture.movable)
+        if about.sum() == 1:
+            about = ~about  # a ring is drawn where the axes across it are active
+        for handle, axes in ((self.gizmo, along), (self.rings, about)):
+            if handle.active_axes != (active := tuple(axes.tolist())):
+                handle.active_axes = active
+            handle.visible = any(active)
+
+    def _dragged(self, handle: Any, T: Array, phase: str) -> None:
+        self.held = None if phase == "end" else handle
         if np.isfinite(T).all():
             self.studio.reach(T, bool(self.orientation.value))
 
@@ -83,8 +91,6 @@ class PosePanel(Panel):
         self.studio.posture.frame = str(name)
         turns = self.studio.posture.turns
         self.orientation.visible, self.orientation.value = turns, turns
-        self.gizmo.visible = self.studio.posture.movable
-        self.gizmo.disable_rotations = not turns
         self.studio.refresh()
 
     # ------------------------------------------------------------------------------------------------------ the joints
@@ -116,7 +122,10 @@ class PosePanel(Panel):
             if abs(handle.value - value) > 0.51 * handle.step:
                 handle.value = float(np.clip(round(value, 1 if handle.step > 0.05 else 3), handle.min, handle.max))
         robot, frame = self.studio.robot, self.studio.posture.frame
-        if not self.held:
-            aim = robot.fk(wanted, frame)
-            self.gizmo.wxyz, self.gizmo.position = quaternion(aim[:3, :3]), aim[:3, 3]
+        aim = robot.fk(wanted, frame)
+        for handle in (self.gizmo, self.rings):
+            if handle is not self.held:
+                handle.wxyz, handle.position = quaternion(aim[:3, :3]), aim[:3, 3]
+        if self.held is None:
+            self._offer(aim[:3, :3])
         self.where.content = self.studio.tip_words(robot.fk(q, frame))

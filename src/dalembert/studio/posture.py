@@ -124,6 +124,11 @@ class Posture:
         picked = task.picked or ()
         return tuple(1.0 if k in picked else 0.0 for k in range(6))
 
+    def freedoms(self, R: Array) -> list[NDArray[np.bool_]]:
+        """[along, about] which axes of a frame turned by R the tip can be dragged."""
+        rows = np.array(self.rows() if self.movable else (0.0,) * 6) > 0
+        return [np.linalg.norm(R[part], axis=0) > 0.99 for part in (rows[:3], rows[3:])]
+
     @property
     def movable(self) -> bool:
         """Whether some joint carries the frame."""

@@ -73,7 +73,8 @@ class RunPanel(Panel):
             self.positions = Plot(self.gui, "position, dashed: wanted [rad, m]", joints, aims)
             self.torques = Plot(self.gui, "torque [N m, N]", joints)
             self.energy = Plot(self.gui, "energy [J]", ("kinetic", "potential"), height=125)
-        self.window.float(x=12.0, y=-12.0, width=310.0)
+        self.window.dock_left()  # beside the scene: nothing of the robot lies under it
+        self.window.set_width(310.0)
         scene = studio.server.scene
         self.band = scene.add_line_segments(
             "/pull", np.zeros((1, 2, 3)), (230, 81, 0), thickness=5.0, thickness_units="screen", visible=False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import Any
 
@@ -14,10 +14,14 @@ from dalembert.algorithms.kinematics import world_poses
 from dalembert.caching import cached_property
 from dalembert.motion.jacobian import moving_rows
 from dalembert.robot import Robot
+from dalembert.spatial import Pose
 from dalembert.studio.shapes import Look, Part, look_of, turned_to
 
 Array = NDArray[np.float64]
 MASS_COLOR, TOTAL_COLOR = (214, 69, 65), (142, 68, 173)
+SKY = (214, 221, 230)  # white robots are seen before it
+VIEW = 0.7  # [rad] that the camera sees from the lowest to the highest
+ROOM = 1.05  # around the robot, of the least that shows all of it
 
 
 class Scene:
@@ -38,7 +42,7 @@ class Scene:
         self.weigh(robot)
         self._ground()
         self._camera(q)
-        self.lamp = server.scene.add_light_hemisphere("/lamp", intensity=2.0, visible=False)
+        self.lamp = server.scene.add_light_hemisphere("/lamp", intensity=1.0, visible=False)
         self.show(q)
 
     # ------------------------------------------------------------------------------------------------------- what moves
@@ -153,9 +157,10 @@ class Scene:
         cell = step_of(self.size)
         behind = -0.08 * self.size if self.flat else -0.002 * self.size
         normal = np.array([0.0, 0.0, 1.0]) if self.flat else self.up
+        self.server.scene.set_background_image(np.full((1, 1, 3), SKY, np.uint8))
         self.server.scene.add_grid(
             "/ground", width=40 * cell, height=40 * cell, cell_size=cell, section_size=5 * cell,
-            cell_color=(222, 224, 228), section_color=(190, 194, 200), cell_thickness=0.8,
+            cell_color=(192, 198, 206), section_color=(160, 167, 176), cell_thickness=0.8,
             fade_distance=9 * self.size, shadow_opacity=0.12,
             wxyz=_from_z(normal), position=behind * normal,
         )  # fmt: skip
@@ -163,10 +168,17 @@ class Scene:
             "/world", axes_length=0.16 * self.size, axes_radius=0.004 * self.size, origin_radius=0.008 * self.size
         )
 
+    def _corners(self, q: Array) -> Iterator[Array]:
+        """Of the boxes about all shapes, where they are."""
+        poses = world_poses(self.robot.model, q.tolist())
+        for part in self.look.parts:
+            T = poses[part.body] if part.body >= 0 else Pose()
+            yield part.corners @ np.array(T.R, float).T + np.array(T.p, float)
+
     def _camera(self, q: Array) -> None:
-        points = origins(self.robot, q)
+        points = np.concatenate([origins(self.robot, q), *self._corners(q)])
         middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
-        far = 2.1 * self.size
+        far = ROOM * float(np.linalg.norm(points - middle, axis=1).max()) / np.sin(0.5 * VIEW)
         if self.flat:  # with room for the arm on every side of its base
             away, far, middle = np.array([0.0, -0.12, 1.0]), 3.4 * self.size, 0.3 * middle
         else:
@@ -178,7 +190,7 @@ class Scene:
         camera.up = tuple(self.up.tolist())
         camera.look_at = tuple(middle.tolist())
         camera.position = tuple((middle + far * away / np.linalg.norm(away)).tolist())
-        camera.fov = 0.7
+        camera.fov = VIEW
         camera.near = 0.005 * self.size
 
 

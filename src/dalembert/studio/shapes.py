@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,22 @@ class Part:
     opacity: float | None = None
     vertices: Array | None = None
     faces: NDArray[np.int64] | None = None
+
+    @property
+    def corners(self) -> Array:
+        """Of the box about it in its body's frame, (8, 3)."""
+        match self.kind:
+            case "box":
+                ends = 0.5 * np.outer((-1, 1), self.size)
+            case "sphere":
+                ends = np.outer((-1, 1), self.size * 3)
+            case "cylinder":
+                ends = np.outer((-1, 1), (self.size[0], self.size[0], 0.5 * self.size[1]))
+            case _:
+                assert self.vertices is not None
+                ends = np.array([self.vertices.min(axis=0), self.vertices.max(axis=0)])
+        box = np.array(list(product(*ends.T)))
+        return np.asarray(box @ np.array(self.pose.R, float).T + np.array(self.pose.p, float))
 
 
 @dataclass(frozen=True)

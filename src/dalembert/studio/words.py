@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from html import escape
 from typing import Any
 
@@ -10,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.constrained.system import Constrained
+from dalembert.report.posture import drawn_limits
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
-NEAR = 0.05  # of the arm's largest singular value: nearer to singular than this is told
+NEAR = 0.05  # of the best σ_min/σ that the arm reaches: nearer to singular than this is told
+STATES = 500  # seeded, among which the best is looked for
 COLORS = {"good": "#2f855a", "near": "#b7791f", "bad": "#c53030", "plain": "inherit"}
 STYLE = "font-size:0.85em;line-height:1.35;padding:0.15em 0.6em"
 
@@ -57,13 +60,22 @@ def singularity(robot: Robot, q: Array, frame: str, system: Constrained | None) 
     if robot.n == 0 or robot.model.frame(frame).body < 0:
         return "plain", f"{frame} does not move"
     found = robot.singularities(q, frame)
-    closeness = f"σ_min/σ = {short(float(found.closeness), 2)}"
     if bool(found.singular):
         kinds = f" ({', '.join(found.kinds)})" if found.kinds else ""
         return "bad", f"singular{kinds}: no {'; no '.join(found.words)}"
-    if float(found.closeness) < NEAR:
+    share = float(found.closeness) / best_closeness(robot, frame)
+    closeness = f"σ_min/σ = {short(float(found.closeness), 2)}, {min(100 * share, 100):.0f} % of its best"
+    if share < NEAR:
         return "near", f"near a singular state: {closeness}"
-    return "good", f"regular: {closeness}, μ = {short(float(robot.manipulability(q, frame)))}"
+    return "good", f"regular: {closeness}; μ = {short(float(robot.manipulability(q, frame)))}"
+
+
+@lru_cache(maxsize=16)
+def best_closeness(robot: Robot, frame: str) -> float:
+    """The largest σ_min/σ among seeded states within the limits: how far from singular this arm gets."""
+    low, high = np.array(drawn_limits(robot)).T
+    q = np.random.default_rng(0).uniform(low, high, (STATES, robot.n))
+    return float(np.max(robot.singularities(q, frame).closeness))
 
 
 def _of_chain(system: Constrained, q: Array) -> tuple[str, str]:
