@@ -191,6 +191,10 @@ def test_evaluate_takes_arrays_and_fractions():
     )
 
 
+def test_entries_of_large_matrices_have_their_indices_below():
+    assert [tex.name(n) for n in ("M12", "M1,12", "c_3")] == ["M_{12}", "M_{1,12}", "c_{3}"]
+
+
 def test_a_long_sum_in_brackets_is_cut_between_its_terms():
     names = [Name(f"x{k}") for k in range(1, 41)]
     inner = total([times(n, b) for n in names[:20]])

@@ -80,11 +80,11 @@ def _short(e: Equations) -> Iterator[Markup]:
 def _long(e: Equations, terms: Mapping[str, int]) -> Iterator[Markup]:
     """M in lumped constants, C with it where that is possible, g."""
     n = e.n
-    upper = {named("M", (i + 1, j + 1)): e.M[i][j] for i in range(n) for j in range(i, n)}
+    upper = {named("M", (i + 1, j + 1)): e.M[i][j] for i in range(n) for j in range(i, n) if e.M[i][j]}
     form = legible(upper, e.groups)
     yield html.heading("Lumped constants")
     yield from _paged(form.lumps, form.decimals, "lumped constants")
-    yield html.heading("Mass matrix, its upper triangle")
+    yield html.heading(f"Mass matrix, entries of its upper triangle{_not_zero(n, len(upper))}")
     yield from _paged(form.entries, form.decimals, "entries of M")
     yield html.heading("Gravity")
     g = e.legible("g", lump=False)
@@ -96,7 +96,8 @@ def _too_long(e: Equations, terms: Mapping[str, int]) -> Iterator[Markup]:
     """g, those entries of M that are short, and the structure of the rest."""
     n = e.n
     upper = sorted(
-        ((len(e.M[i][j]), i, j) for i in range(n) for j in range(i, n)), key=lambda x: (x[0], -x[1], -x[2])
+        ((len(e.M[i][j]), i, j) for i in range(n) for j in range(i, n) if e.M[i][j]),
+        key=lambda x: (x[0], -x[1], -x[2]),
     )
     shown, total = {}, 0
     for size, i, j in upper:
@@ -109,12 +110,17 @@ def _too_long(e: Equations, terms: Mapping[str, int]) -> Iterator[Markup]:
     yield from _paged(g.entries, g.decimals, "entries of g")
     if shown:
         form = legible(shown, e.groups)
-        yield html.heading(f"Mass matrix, the {len(shown)} shortest of its {n * (n + 1) // 2} different entries")
+        count = f"the {len(shown)} shortest of its {len(upper)} different entries{_not_zero(n, len(upper))}"
+        yield html.heading(f"Mass matrix, {count}")
         yield from _paged({**form.lumps, **form.entries}, form.decimals, "lines of M")
     yield from _structure(
         e,
         f"The rest of M ({terms['M']} terms in all) and C ({terms['C']} terms) is too long to be read.",
     )
+
+
+def _not_zero(n: int, entries: int) -> str:
+    return "" if entries == n * (n + 1) // 2 else " that are not zero"
 
 
 def _structure(e: Equations, words: str) -> Iterator[Markup]:

@@ -285,7 +285,7 @@ def structure(e: Equations) -> Iterator[Part]:
 def _depends(p: Polynomial) -> str:
     used = p.uses()
     found = [str(k) for k, names in enumerate(p.ring.joints, 1) if used & set(names)]
-    return (",".join(found) or "constant") if p else "0"
+    return (", ".join(found) or "constant") if p else "0"
 
 
 def _large_mass_matrix(e: Equations) -> Iterator[Part]:
