@@ -243,3 +243,12 @@ def test_the_header_declares_the_batch():
     kernel = dl.load("planar-2r").kernel("fk")
     assert "void fk_batch(long states, const double *q, double *out);" in kernel.c_header(batch=True)
     assert "_batch" not in kernel.c_header()
+
+
+def test_what_is_not_chosen_sets_no_flag():
+    """Rotations by nothing, in a batch: NumPy would warn of 0/0 in the branch that is thrown away."""
+    from dalembert.spatial.rotation import log3
+
+    kernel = compile_function(lambda R: list(log3((R[:3], R[3:6], R[6:]))), [(9,)], [(3,)], "log3")
+    with np.errstate(all="raise"):
+        assert (kernel(np.tile(np.eye(3).ravel(), (8, 1))) == 0).all()

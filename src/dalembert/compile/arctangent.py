@@ -38,7 +38,7 @@ def arctan2(y: Scalar, x: Scalar) -> Scalar:
     hi, lo = where(steep, a, b), where(steep, b, a)
     outer = lo > TAN_PI_8 * hi
     over, under = where(outer, lo - hi, lo), where(outer, lo + hi, hi)
-    # Not 1 for a divisor of zero: LLVM would divide first and choose afterwards, and 0/0 sets the flag that NumPy tells.
+    # 2, not 1, for a divisor of zero: by 1 LLVM divides first and chooses afterwards, and NumPy warns of 0/0.
     t = over / where(under <= 0.0, 2.0, under)
     z = t * t
     P: Scalar = POLYNOMIAL[0]

@@ -217,7 +217,7 @@ def log3(R: Matrix) -> Vector:
     theta = scalar.arctan2(s, c)
     small = s < SMALL_ANGLE
     ordinary = scale(
-        scalar.where(small, 1.0 + s * s / 6.0, theta / scalar.where(small, 1.0, s)), v
+        scalar.where(small, 1.0 + s * s / 6.0, theta / scalar.where(small, 2.0, s)), v  # not 1: see arctan2
     )
     # Near π the antisymmetric part vanishes: take the axis from ½ (R + Rᵀ) − cos θ 1 = (1 − cos θ) a aᵀ, its
     # column with the largest diagonal, with the sign that v still knows.
@@ -232,7 +232,7 @@ def log3(R: Matrix) -> Vector:
     )
     far = c < -0.9
     length = scalar.sqrt(dot(column, column))
-    factor = theta / scalar.where(far, length, 1.0)
+    factor = theta / scalar.where(far, length, 2.0)
     turned = scale(scalar.where(dot(column, v) >= 0.0, factor, -factor), column)
     return tuple(scalar.where(far, a, b) for a, b in zip(turned, ordinary, strict=True))
 
