@@ -37,6 +37,7 @@ bench: .venv/bench
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/compiler.py
+	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/equations.py
 	$(BIN)/python benchmarks/ik.py
 	$(BIN)/python benchmarks/closed_form.py

@@ -83,9 +83,15 @@ class Pinocchio:
         return lambda: function(threads, self.pool, *columns, result)
 
 
-def mujoco_loop(robot: dl.Robot):
+def mujoco_model(robot: dl.Robot) -> mujoco.MjModel:
     extension = '<mujoco><compiler balanceinertia="true" boundmass="1e-6" boundinertia="1e-9"/></mujoco>'
     model = mujoco.MjModel.from_xml_string(bare(robot).replace("</robot>", extension + "</robot>"))
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT  # no limits: nobody else here heeds them
+    return model
+
+
+def mujoco_loop(robot: dl.Robot):
+    model = mujoco_model(robot)
     data = mujoco.MjData(model)
     q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, LOOP, model.nv))
 

@@ -1,0 +1,127 @@
+"""The pictures of the README and of the site's first page, made again: `make pictures`, or one: `… report`.
+
+report, studio   screenshots of what `dalembert report panda` and `dalembert studio panda` show (needs Chromium)
+equations        M of the planar arm as `Equations` prints it (needs Chromium)
+speed            bars of benchmarks/results/peers.json, which benchmarks/peers.py writes
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dalembert as dl
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "docs" / "pictures"
+COLORS = 160  # of a palette: a quarter of the bytes, and nobody sees it
+WIDTH, HEIGHT = 1200, 750
+FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking"]
+
+
+def keep(name: str, png: bytes) -> None:
+    from PIL import Image
+
+    with Image.open(io.BytesIO(png)) as image:
+        image.convert("RGB").quantize(COLORS).save(FOLDER / f"{name}.png", optimize=True)
+    print(f"docs/pictures/{name}.png: {(FOLDER / f'{name}.png').stat().st_size / 1000:.0f} kB")
+
+
+@contextmanager
+def page(width: int = WIDTH, height: int = HEIGHT, scale: float = 1.0) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        made = browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=scale)
+        made.set_default_timeout(300_000)
+        yield made
+        browser.close()
+
+
+def report() -> None:
+    with tempfile.TemporaryDirectory() as folder, page(1600, 1000, 0.75) as shown:
+        file = Path(folder) / "panda.html"
+        dl.write_report(dl.load("panda"), file, quick=True)
+        shown.goto(file.as_uri())
+        shown.wait_for_timeout(5000)
+        keep("report", shown.screenshot())
+
+
+def studio() -> None:
+    with dl.studio.Studio(dl.load("panda"), port=0) as made, page() as shown:
+        shown.goto(made.url)
+        shown.get_by_role("tab", name="Pose").wait_for()
+        shown.wait_for_timeout(15_000)
+        shown.evaluate("document.querySelectorAll('[class*=Notification-root]').forEach((e) => e.remove())")
+        keep("studio", shown.screenshot())
+
+
+def equations() -> None:
+    from math_core import LatexToMathML
+
+    from dalembert.symbolic.latex import aligned, matrix
+
+    form = dl.load("planar-2r").equations().legible("M")
+    rows = [[form.entries[f"M{i}{j}"] for j in "12"] for i in "12"]
+    convert = LatexToMathML().convert_with_local_state
+    parts = [convert(f"M(q) = {matrix(rows)}", displaystyle=True), convert(aligned(form.lumps), displaystyle=True)]
+    style = "font: 28px serif; display: inline-flex; gap: 56px; align-items: center; padding: 20px 28px"
+    with page(scale=1.5) as shown:
+        shown.set_content(f"<div id=M style='{style}'><div>{parts[0]}</div><div>{parts[1]}</div></div>")
+        keep("equations", shown.locator("#M").screenshot())
+
+
+def speed() -> None:
+    from dalembert.pyplot import pyplot
+
+    file = ROOT / "benchmarks" / "results" / "peers.json"
+    if not file.exists():
+        subprocess.run([sys.executable, str(ROOT / "benchmarks" / "peers.py")], check=True)
+    measured = json.loads(file.read_text())
+    figure, axes = pyplot().subplots(1, 2, figsize=(10, 2.7), sharex=True, sharey=True, layout="constrained")
+    how = {
+        "Pinocchio": "Pinocchio (C++ loop)",
+        "MuJoCo": "MuJoCo (Python loop)",
+        "CasADi": "CasADi (our formulas)",
+        "JAX": "JAX (our formulas)",
+    }
+    titles = {"inverse_dynamics": "inverse dynamics", "forward_dynamics": "forward dynamics"}
+    for ax, (name, title) in zip(axes, titles.items(), strict=True):
+        times = measured["ns"][name]
+        ours = times["Dalembert"]
+        colors = ["#d95f02" if who == "Dalembert" else "#7f8fa6" for who in times]
+        bars = ax.barh([how.get(who, who) for who in times], list(times.values()), color=colors)
+        words = [f"{t:,.0f} ns" + (f"  {t / ours:.0f}×" if t != ours else "") for t in times.values()]
+        ax.bar_label(bars, words, padding=4)
+        ax.set(xscale="log", xlim=(10, 40 * max(times.values())), title=title, xlabel="time per state [ns]")
+    axes[0].invert_yaxis()
+    versions = ", ".join(f"{name} {version}" for name, version in measured["versions"].items())
+    figure.suptitle(f"Franka Panda, a batch of states, one thread of a shared {machine()}; {versions}", fontsize=8)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=120)
+    keep("speed", buffer.getvalue())
+
+
+def machine() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+if __name__ == "__main__":
+    MAKERS = {"report": report, "studio": studio, "equations": equations, "speed": speed}
+    for name in sys.argv[1:] or MAKERS:
+        MAKERS[name]()
