@@ -248,3 +248,17 @@ def test_projection_and_distance():
 def test_wrong_screws_and_matrices(call, words):
     with pytest.raises(dl.InputError, match=words):
         call()
+
+
+@pytest.mark.parametrize("angles", [(180, 0, 0), (0, 0, 90.0), (22.5, 0, 45), (179.3, 0.2, 0)])
+def test_degrees_are_told(angles):
+    for given in ({"rpy": angles}, {"euler": angles}):
+        with pytest.warns(dl.UnitWarning, match=r"looks like degrees; if it is, give np.radians\((rpy|euler)\)"):
+            dl.pose(**given)
+
+
+def test_no_false_alarm_for_radians():
+    turned = np.column_stack([np.zeros(50), np.zeros(50), np.linspace(0, 40, 50)])  # a yaw that was unwrapped
+    dl.pose(rpy=turned)
+    dl.pose(rpy=(3.1416, 6.2832, 5))
+    dl.pose(rpy=(0, 0, 12.9))

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dalembert.errors import MissingExtraError as MissingExtraError
     from dalembert.errors import ModelWarning as ModelWarning
     from dalembert.errors import SingularityError as SingularityError
+    from dalembert.errors import UnitWarning as UnitWarning
     from dalembert.errors import UnknownNameError as UnknownNameError
     from dalembert.identification.identify import identify as identify
     from dalembert.identification.read import read_log as read_log
@@ -84,6 +85,7 @@ _HOME = {
             "MissingExtraError",
             "ModelWarning",
             "SingularityError",
+            "UnitWarning",
             "UnknownNameError",
         ),
         "dalembert.errors",

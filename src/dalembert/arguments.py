@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.describe.loops import counted
-from dalembert.errors import InputError
+from dalembert.errors import InputError, UnitWarning
 from dalembert.scalar.plain import is_lazy, plain_array
+from dalembert.spatial.angles import TURN, look_like_degrees, sentence
 
 if TYPE_CHECKING:
     from dalembert.compile import Kernel
@@ -88,6 +90,20 @@ def _check_out(out: Any, kernel: Kernel, batch: tuple[int, ...]) -> None:
             raise InputError("out is read-only")
         if array.dtype not in (np.float64, np.float32):
             raise InputError(f"out must have dtype float64 (or float32), got {array.dtype}")
+
+
+def angles_of(robot: Robot, values: Sequence[float]) -> list[float]:
+    """Of joint positions, those of joints that turn and look like degrees: far beyond their limits, or altogether."""
+    rows = [(x, c) for x, c in zip(values, robot.model.coordinates, strict=False) if c.kind == "revolute"]
+    beyond = [x for x, c in rows if abs(x) > TURN and not c.lower - TURN <= x <= c.upper + TURN]
+    return beyond or ([x for x, _ in rows] if look_like_degrees(x for x, _ in rows) else [])
+
+
+def warn_of_angles(robot: Robot, name: str, values: Sequence[float], stacklevel: int = 4) -> None:
+    """A UnitWarning, if joint positions look like degrees."""
+    odd = angles_of(robot, values)
+    if odd:
+        warnings.warn(sentence(name, odd, f"give np.radians({name})"), UnitWarning, stacklevel)
 
 
 def need_tree(robot: Robot) -> None:

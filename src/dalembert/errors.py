@@ -44,6 +44,10 @@ class ModelWarning(UserWarning):
     """A description that loads although physics, or the standard it is written in, objects."""
 
 
+class UnitWarning(UserWarning):
+    """Numbers that look as if they were in another unit: degrees for radians."""
+
+
 # Names that nothing has of itself, by how they begin, and what makes them.
 _MADE = {"sensed_": "It is the state of a sensor: simulate dalembert.control.sensed(flow, names, lag) instead"}
 

@@ -12,6 +12,7 @@ from dalembert.errors import InputError
 from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
 from dalembert.scalar.plain import plain_array
 from dalembert.spatial import rotation
+from dalembert.spatial.angles import warn_of_degrees
 from dalembert.spatial.vector import matmul, skew
 
 Array = NDArray[np.float64]
@@ -70,10 +71,10 @@ def pose(
     if len(chosen) > 1:
         raise InputError(f"give one orientation, not {len(chosen)}: {', '.join(chosen)}")
     p = _numbers("xyz", xyz, 3)
-    if rpy is not None:
-        R = _stack(rotation.from_euler(_components(_numbers("rpy", rpy, 3)), "rpy"))
-    elif euler is not None:
-        R = _stack(rotation.from_euler(_components(_numbers("euler", euler, 3)), angles))
+    if rpy is not None or euler is not None:
+        a = _numbers(chosen[0], given[chosen[0]], 3)  # type: ignore[arg-type]
+        warn_of_degrees(chosen[0], a.reshape(-1).tolist(), f"give np.radians({chosen[0]})")
+        R = _stack(rotation.from_euler(_components(a), "rpy" if euler is None else angles))
     elif quat is not None:
         q = _numbers("quat", quat, 4)
         if (np.linalg.norm(q, axis=-1) == 0).any():

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import dalembert as dl
 from dalembert.describe.chain import snap_angle, snap_length
 from dalembert.describe.check import check
 from dalembert.describe.description import (
@@ -467,3 +468,11 @@ def test_arguments_of_the_wrong_kind(arguments, words):
     with pytest.raises(DescriptionError) as refusal:
         from_dh(rows, convention, **options)
     assert words in str(refusal.value)
+
+
+def test_degrees_in_a_table_are_told():
+    with pytest.warns(dl.UnitWarning, match=r"the alpha of the DH table is 90, 0 in radians, which looks like degrees"):
+        dl.Robot.from_dh([{"a": 1.0, "alpha": 90}, {"a": 1.0}])
+    with pytest.warns(dl.UnitWarning, match="the offset of the DH table is 45"):
+        dl.Robot.from_dh([{"a": 1.0, "offset": 45}, {"kind": "prismatic", "offset": 90}])
+    dl.Robot.from_dh([{"a": 1.0}, {"kind": "prismatic", "d": 45, "offset": 90}])  # metres

@@ -55,6 +55,8 @@ class SymbolicBounds:
         texts = {field.name: [repr(p) for p in getattr(self, field.name)] for field in fields(self)}
         return {name: ps[0] if len(ps) == 1 else f"max({', '.join(ps)})" for name, ps in texts.items()}
 
+ROUNDED = 1e-5  # of π/2: 1.5708 means it
+
 
 def symbolic_bounds(equations: Equations, limits: tuple[Any, Any] | None = None) -> SymbolicBounds:
     """Bounds over limits (lower, upper), numbers or one per joint, that are multiples of π/2; a whole turn if none."""
@@ -82,7 +84,7 @@ def _quarters(limits: tuple[Any, Any] | None, n: int) -> list[Quarters]:
             raise InputError(f"limits must be (lower, upper), each a number or one per joint ({n}); got {limits!r}")
         turned = [float(x) / (math.pi / 2) for x in values]
         for x, t in zip(values, turned, strict=True):
-            if abs(t - round(t)) > 1e-9:
+            if abs(t - round(t)) > ROUNDED:
                 raise InputError(f"bounds as formulas need limits that are multiples of π/2; {x!r} is none")
         ends.append([round(t) for t in turned])
     return [(a, b) if b - a < 4 else WHOLE for a, b in zip(*ends, strict=True)]

@@ -44,7 +44,7 @@ def command(
     if (lower is None) != (upper is None):
         raise click.UsageError("--lower and --upper go together")
     arm = output.load(robot)
-    low, high = output.numbers("lower", lower, arm.n), output.numbers("upper", upper, arm.n)
+    low, high = output.positions("lower", lower, arm), output.positions("upper", upper, arm)
     limits = None if low is None or high is None else (low, high)
     if formulas:
         output.refuse_idle("formulas are derived, all of them, not searched", "gap", "seconds", "only")

@@ -75,8 +75,8 @@ def command(
     arm = output.load(robot, tip)
     if "payload" in wanted:
         output.tip_of(arm)  # where it hangs
-    start = output.numbers("q0", q0, arm.n) or arm.home.tolist()
-    given = output.numbers("to", to, arm.n)
+    start = output.positions("q0", q0, arm) or arm.home.tolist()
+    given = output.positions("to", to, arm)
     goal = goal_of(arm, start) if given is None else within(arm, "to", given)
     with waiting("making the controllers"):
         each = {name: made(name, arm, omega, zeta) for name in names}

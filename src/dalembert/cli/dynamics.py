@@ -38,7 +38,7 @@ def command(
     arm = output.load(robot, tip)
     zero = [0.0] * arm.n
     state = {
-        "q": output.numbers("q", q, arm.n) or arm.home.tolist(),
+        "q": output.positions("q", q, arm) or arm.home.tolist(),
         "qd": output.numbers("qd", qd, arm.n) or zero,
         "qdd": output.numbers("qdd", qdd, arm.n) or zero,
     }

@@ -78,7 +78,7 @@ def command(
     if out is not None and abs(rows - round(rows)) > 1e-6 * rows:  # told now, not after the search
         raise click.UsageError(f"at {rate:g} rows per second the motion has {rows:g}: choose a --rate for a whole")
     arm = output.load(robot, tip)
-    position = output.numbers("lower", lower, arm.n), output.numbers("upper", upper, arm.n)
+    position = output.positions("lower", lower, arm), output.positions("upper", upper, arm)
     limits: dict[str, Any] = {
         name: output.one_or_each(name, text, arm.n)
         for name, text in (("velocity", velocity), ("acceleration", acceleration), ("torque", torque))

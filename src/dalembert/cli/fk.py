@@ -42,7 +42,7 @@ def command(
     if every and frames:
         raise click.UsageError("--all means every frame: leave out --frame")
     arm = output.load(robot, tip)
-    at = output.numbers("q", q, arm.n) or arm.home.tolist()
+    at = output.positions("q", q, arm) or arm.home.tolist()
     base = seen_from or arm.frames[0]
     wanted = arm.frames if every else frames or (output.tip_of(arm),)
     with waiting("compiling"):

@@ -69,8 +69,8 @@ def command(
         raise click.UsageError(f"--rows {wanted} needs --{'xyz' if xyz is None else 'rpy'}")
     arm = output.load(robot, tip)
     place = output.numbers("xyz", xyz, 3, "x, y, z") or [0.0] * 3
-    turned = output.numbers("rpy", rpy, 3, "roll, pitch, yaw") or [0.0] * 3
-    first = output.numbers("q0", q0, arm.n)
+    turned = output.angles("rpy", rpy, 3, "roll, pitch, yaw") or [0.0] * 3
+    first = output.positions("q0", q0, arm)
     frame = frame or output.tip_of(arm)
     T = pose(xyz=place, rpy=turned)
     with waiting("inverse kinematics"):

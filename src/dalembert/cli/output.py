@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -180,19 +181,83 @@ def some_numbers(name: str, text: str | None) -> list[float] | None:
     """As many finite numbers as there are."""
     if text is None:
         return None
-    values = []
-    for part in text.replace(",", " ").split():
-        degrees = part.endswith(("deg", "°"))
-        try:
-            value = float(part.removesuffix("°").removesuffix("deg").replace("−", "-"))  # as tables print it
-        except ValueError:
-            raise click.BadParameter(f"{part!r} is not a number", param_hint=f"--{name}") from None
-        if not math.isfinite(value):
-            raise click.BadParameter(f"{part!r} is not a finite number", param_hint=f"--{name}")
-        values.append(math.radians(value) if degrees else value)
+    values = [_number(name, part) for part in _parts(text)]
     if not values:
         raise click.BadParameter("there are no numbers in it", param_hint=f"--{name}")
     return values
+
+
+# 1.5, 90deg, 90°, pi, -pi/2, 3pi/4, 0.5*π; a minus sign also as tables print it.
+NUMBER = re.compile(
+    r"(?P<sign>[+-]?)(?P<factor>nan|inf|[\d.]*(?:e[+-]?\d+)?)\*?(?P<unit>deg|°|pi|π)?(?:/(?P<by>[\d.]+))?"
+)
+UNITS = {None: 1.0, "deg": math.pi / 180, "°": math.pi / 180, "pi": math.pi, "π": math.pi}
+
+
+def _parts(text: str) -> list[str]:
+    return text.replace(",", " ").replace("−", "-").split()
+
+
+def _number(name: str, part: str) -> float:
+    found = NUMBER.fullmatch(part.lower())
+    try:
+        if found is None:
+            raise ValueError
+        unit = found["unit"]
+        factor = found["factor"] or ("1" if unit in ("pi", "π") else "")
+        value = float(found["sign"] + factor) * UNITS[unit] / float(found["by"] or 1)
+    except (ValueError, ZeroDivisionError):
+        why = "is not a number"
+        why += " (an angle is written 1.5, 90deg or pi/2)" if any(c.isdigit() for c in part) else ""
+        raise click.BadParameter(f"{part!r} {why}", param_hint=f"--{name}") from None
+    if not math.isfinite(value):
+        raise click.BadParameter(f"{part!r} is not a finite number", param_hint=f"--{name}")
+    return value
+
+
+def bare(text: str | None) -> list[bool]:
+    """Of each number, whether it was written without a unit: only those may be degrees by mistake."""
+    return [part.endswith(tuple("0123456789.")) and "pi" not in part.lower() and "π" not in part
+            for part in _parts(text or "")]  # fmt: skip
+
+
+def angles(name: str, text: str | None, n: int, each: str) -> list[float] | None:
+    """n angles from the command line, with a word if they look like degrees."""
+    values = numbers(name, text, n, each)
+    if values is not None:
+        _warn_of_degrees(name, [x for x, plain in zip(values, bare(text), strict=True) if plain])
+    return values
+
+
+def positions(name: str, text: str | None, arm: Robot) -> list[float] | None:
+    """Joint positions from the command line, with a word if they look like degrees; too large to compute with is
+    refused, and so are degrees of a joint that slides."""
+    from dalembert.arguments import angles_of
+    from dalembert.compile.trigonometry import LIMIT
+
+    values = numbers(name, text, arm.n)
+    if values is None:
+        return None
+    plain = bare(text)
+    for c, x, part in zip(arm.model.coordinates, values, _parts(text or ""), strict=True):
+        if c.kind == "prismatic" and part.endswith(("deg", "°")):
+            raise click.BadParameter(f"joint {c.name!r} slides: {part!r} is no length in m", param_hint=f"--{name}")
+        if abs(x) > LIMIT:
+            why = f"{part!r} of joint {c.name!r} is too large: sines are computed up to 2³⁰"
+            raise click.BadParameter(why, param_hint=f"--{name}")
+    _warn_of_degrees(name, angles_of(arm, [x if own else 0.0 for x, own in zip(values, plain, strict=True)]), True)
+    return values
+
+
+def _warn_of_degrees(name: str, values: list[float], sure: bool = False) -> None:
+    from dalembert.errors import UnitWarning
+    from dalembert.spatial.angles import look_like_degrees, sentence
+
+    warnings.simplefilter("ignore", UnitWarning)  # what is said here is not said again by what takes them
+    values = [x for x in values if x] if sure else values
+    if values and (sure or look_like_degrees(values)):
+        remedy = f"write {','.join(f'{x:g}deg' for x in values[:3])}{',…' if len(values) > 3 else ''}"
+        click.echo(f"warning: {sentence(f'--{name}', values, remedy)}", err=True)
 
 
 def names_of(kind: str, text: str, choices: Iterable[str]) -> list[str]:

@@ -54,7 +54,7 @@ def command(
     arm = output.load(robot).tree() if tree else output.load(robot)
     options = {
         "states": states, "seed": seed, "symbols": symbols,
-        "q": output.numbers("q", q, arm.n), "qd": output.numbers("qd", qd, arm.n),
+        "q": output.positions("q", q, arm), "qd": output.numbers("qd", qd, arm.n),
     }  # fmt: skip
     if plot is not None:
         _draw(arm, seed, plot)

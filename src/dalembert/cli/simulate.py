@@ -90,9 +90,9 @@ def command(
     if out is not None and out.lower().endswith(".parquet"):
         arrow()  # missed now, not after the run
     arm = output.load(robot, tip)
-    start = output.numbers("q0", q0, arm.n) or arm.home.tolist()
+    start = output.positions("q0", q0, arm) or arm.home.tolist()
     rates = output.numbers("qd0", qd0, arm.n)
-    given = output.numbers("to", to, arm.n)
+    given = output.positions("to", to, arm)
     goal = None if given is None else within(arm, "to", given)
     law = None if name == FREE else made(name, arm, omega, zeta)
     with waiting("compiling the loop") as say:

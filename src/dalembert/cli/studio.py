@@ -48,7 +48,7 @@ def command(
     from dalembert.studio import open as open_studio
 
     studio = open_studio(
-        arm, browser=not no_browser, host=host, port=port, q=output.numbers("q", q, arm.n), log=log, origins=origin,
+        arm, browser=not no_browser, host=host, port=port, q=output.positions("q", q, arm), log=log, origins=origin,
         package_dirs=package_dir, plain=plain,
     )  # fmt: skip
     try:

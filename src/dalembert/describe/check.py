@@ -142,7 +142,7 @@ def _joint(joint: Joint, warnings: list[str]) -> Joint:
             f"joint {joint.name!r} is of type {joint.kind!r}; "
             "choose revolute, continuous, prismatic or fixed",
         )
-    finite_origin(joint.origin, joint.place, f"joint {joint.name!r}")
+    finite_origin(joint.origin, joint.place, f"joint {joint.name!r}", warnings)
     if joint.kind == "fixed":
         plain = Joint(joint.name, "fixed", joint.parent, joint.child)
         return replace(plain, origin=joint.origin, place=joint.place)
@@ -296,7 +296,7 @@ def _inertial(link: Link, inertial: Inertial, warnings: list[str]) -> None:
     who = f"link {link.name!r}"
     finite((inertial.mass,), link.place, f"the mass of {who}")
     finite(inertial.inertia, link.place, f"the inertia of {who}")
-    finite_origin(inertial.origin, link.place, f"the inertial of {who}")
+    finite_origin(inertial.origin, link.place, f"the inertial of {who}", warnings)
     if inertial.mass < 0:
         raise refuse(
             link.place,
@@ -336,7 +336,7 @@ def _possible(link: Link, inertial: Inertial, warnings: list[str]) -> None:
 
 
 def _shape(shape: Shape, place: Place, who: str, warnings: list[str], strict: bool) -> Shape:
-    finite_origin(shape.origin, place, who)
+    finite_origin(shape.origin, place, who, warnings)
     if isinstance(shape.geometry, Mesh):
         _mesh(shape.geometry, place, who, warnings, strict)
     for name, value in sizes(shape.geometry):

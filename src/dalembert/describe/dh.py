@@ -45,6 +45,7 @@ from dalembert.describe.dh_geometry import (
     screw_z,
 )
 from dalembert.errors import DescriptionError, unknown
+from dalembert.spatial.angles import warn_of_degrees
 from dalembert.spatial.pose import IDENTITY_POSE, Pose
 from dalembert.spatial.rotation import orthonormal_error
 
@@ -138,6 +139,9 @@ def from_dh(
         raise DescriptionError(f"a DH table is a list of rows, one per joint; got {type(rows).__name__}")
     base, tool = _end("base", base), _end("tool", tool)
     table = tuple(_checked_row(row, i) for i, row in enumerate(rows))
+    for key in ("alpha", "theta", "offset"):
+        turned = [getattr(row, key) for row in table if key != "offset" or row.kind != "prismatic"]
+        warn_of_degrees(f"the {key} of the DH table", turned, f"write math.radians(…) (in TOML {key}_deg)", 4)
     if not table:
         raise DescriptionError(f"the DH table of robot {name!r} has no rows; one row per joint is needed")
     return DHTable(table, kind, base, tool, root, tip, name, gravity, notes).description()

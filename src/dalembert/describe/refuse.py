@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from dalembert.describe.description import Origin, Place, Vector
 from dalembert.errors import DescriptionError
+from dalembert.spatial.angles import look_like_degrees, sentence
 
 # An axis written with four digits, as 0.7071 0.7071 0, is meant to be a unit vector.
 AXIS_ROUNDING = 1e-3
@@ -38,9 +39,12 @@ def finite(values: Sequence[float], place: Place, what: str, largest: float = LA
             raise refuse(place, f"{what} is {value!r}, so large that its products overflow; check its exponent")
 
 
-def finite_origin(origin: Origin, place: Place, who: str) -> None:
+def finite_origin(origin: Origin, place: Place, who: str, warnings: list[str] | None = None) -> None:
     finite(origin.xyz, place, f"the origin's xyz of {who}")
     finite(origin.rpy, place, f"the origin's rpy of {who}")
+    if warnings is not None and look_like_degrees(origin.rpy):
+        remedy = f"write {show([math.radians(x) for x in origin.rpy])} (in TOML rpy_deg)"
+        warnings.append(at(place) + sentence(f"the origin's rpy of {who}", origin.rpy, remedy))
 
 
 def unit_axis(axis: Vector, place: Place, who: str, warnings: list[str]) -> Vector:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import warn_of_angles
 from dalembert.errors import InputError, unknown
 from dalembert.law import Law
 from dalembert.reference import Reference
@@ -295,6 +296,8 @@ def _start(plant: Plant, q0: Any, qd0: Any, x0: Any) -> Array:
         raise InputError(f"{flow.name!r} has no positions: give x0, its whole state, {_names(flow.states)}")
     lengths = tuple({plant.n, flow.positions or plant.n})
     q = _vector("q0", q0, lengths, flow.states)
+    if plant.robot is not None:
+        warn_of_angles(plant.robot, "q0", q.tolist())
     qd = np.zeros(len(q)) if qd0 is None else _vector("qd0", qd0, lengths, plant.rates)
     return plant.start(q, qd)
 
