@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.describe.description import Description, Link
 from tolerances import ROUNDING, error
 
 
@@ -488,3 +489,21 @@ def test_screws_make_the_same_robot_again(states):
         assert error(twin.inverse_dynamics(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd)) < 1e-11
         assert twin.joint_names == arm.joint_names
         assert np.array_equal(twin.limits.upper, arm.limits.upper)
+
+
+def test_kernels_of_a_robot_without_joints():
+    """NumPy cannot fix a dimension at zero: the kernel does, instead of returning what lay in memory."""
+    stone = dl.Robot(Description("stone", (Link("base"),), ()))
+    for name in ("fk", "jacobian", "mass_matrix", "inverse_dynamics", "regressor", "kinetic_energy"):
+        kernel = stone.kernel(name)
+        with pytest.raises(dl.InputError, match=rf"q of {name} has shape \(5,\); it must end in \(0,\)"):
+            kernel(*[np.ones(5)] * len(kernel.inputs))
+        assert np.isfinite(kernel(*[np.ones((3, 0))] * len(kernel.inputs))).all()
+    with pytest.raises(dl.InputError, match="has no mass that moves"):
+        stone.kernel("center_of_mass")
+
+
+@pytest.mark.parametrize("mass", [1e308, 1e51])
+def test_what_is_too_heavy_to_compute_with(arm, mass):
+    with pytest.raises(dl.DescriptionError, match=r"the mass of link 'payload' is 1e\+\d+; numbers beyond 1e\+50"):
+        arm.with_payload(mass)

@@ -391,17 +391,11 @@ class Robot:
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Centre of mass of all moving bodies in the base frame [m].  (..., 3)."""
-        self._need_mass()
         return self._run(("center_of_mass", ()), None, q)
 
     def center_of_mass_jacobian(self, q: ArrayLike) -> Array:
         """Velocity of that centre of mass, J_com(q).  (..., 3, n)."""
-        self._need_mass()
         return self._run(("center_of_mass_jacobian", ()), None, q)
-
-    def _need_mass(self) -> None:
-        if not self.mass > 0:
-            raise InputError(f"{self.name!r} has no mass that moves: it has no centre of mass")
 
     # ------------------------------------------------------------------------- motion: what the Jacobian tells
     def inverse_velocity(
@@ -666,8 +660,6 @@ class Robot:
     def momentum(self, q: ArrayLike, qd: ArrayLike, about: str = "origin") -> Array:
         """Linear and angular momentum in world axes, the latter about the world's "origin" or the centre of mass
         ("com").  (..., 6)."""
-        if about == "com":
-            self._need_mass()
         return self._run(("momentum", (), about), None, q, qd)
 
     def regressor(
@@ -782,6 +774,8 @@ class Robot:
             raise unknown("kernel", name, kernels.ROWS)
         if name in OF_TREES:
             need_tree(self)
+        if (name.startswith("center_of_mass") or options.get("about") == "com") and not self.mass > 0:
+            raise InputError(f"{self.name!r} has no mass that moves: it has no centre of mass")
         row = kernels.ROWS[name]
         for argument in given:
             if argument not in row.optional:

@@ -16,7 +16,8 @@ def fails(*arguments, code=1):
     ("written", "meant"),
     [
         ("90deg", math.pi / 2), ("-45°", -math.pi / 4), ("pi", math.pi), ("-pi/2", -math.pi / 2),
-        ("2pi/3", 2 * math.pi / 3), ("0.5*π", math.pi / 2), ("1e-3", 1e-3), ("−.5", -0.5), ("1e-1deg", math.radians(0.1)), ("+2", 2.0),
+        ("2pi/3", 2 * math.pi / 3), ("0.5*π", math.pi / 2),
+        ("1e-3", 1e-3), ("−.5", -0.5), ("1e-1deg", math.radians(0.1)), ("+2", 2.0),
     ],
 )  # fmt: skip
 def test_angles_are_written_in_many_ways(written, meant):
@@ -76,3 +77,8 @@ def test_formulas_take_rounded_quarters_of_a_turn():
     assert found[0] == found[1] == found[2]
     wrong = fails("bounds", "planar-2r", "--formulas", "--lower=-1.57,-1.57", "--upper=1.57,1.57")
     assert "multiples of π/2; -1.57 is none" in wrong
+
+
+@pytest.mark.parametrize("how", [(), ("--json",)])
+def test_what_overflows_is_not_printed(how):
+    assert "larger than any number" in fails("dynamics", "rp", "--q", "1,1", "--qd", "1e200,1e200", *how)

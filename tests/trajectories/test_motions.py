@@ -200,3 +200,35 @@ def test_bad_input(make, words):
     with pytest.raises(InputError) as error:
         make()
     assert words in str(error.value)
+
+
+TINY, HUGE = (1e-320, 1e-300, 1e-160, 1e-29), (1e29, 1e160, 1e308)
+
+
+@pytest.mark.parametrize("a", [0.0, 1.0, *TINY, *HUGE])
+@pytest.mark.parametrize("limit", [1e-300, 1e-29, 2.0, 1e29, 1e300])
+def test_numbers_of_any_size_move_or_are_refused(a, limit):
+    """No NaN, and no error but ours."""
+    makers = (
+        lambda b: tr.minimum_jerk(a, b, acceleration=limit),
+        lambda b: tr.minimum_jerk(a, b, duration=limit),
+        lambda b: tr.septic(a, b, limit),
+        lambda b: tr.trapezoid(a, b, velocity=limit, acceleration=limit),
+        lambda b: tr.s_curve(a, b, velocity=limit, acceleration=limit, jerk=limit),
+        lambda b: tr.spline([[a], [b], [1.0]], [0, limit, 2 * limit]),
+    )
+    for make in makers:
+        for b in (0.0, 1.0, *TINY, *HUGE):
+            try:
+                motion = make(b)
+                states = [*motion(0.0), *motion(0.3 * motion.duration)]
+            except InputError:
+                continue
+            assert np.isfinite(states).all()
+
+
+def test_what_rounding_left_is_zero():
+    with pytest.raises(InputError, match="start and end are the same point"):
+        tr.minimum_jerk(start=1e-300, end=0, acceleration=2)
+    with pytest.raises(InputError, match="the limit of velocity is 1e-300 .* greater than 1e-30"):
+        tr.minimum_jerk(start=0, end=1, velocity=1e-300)

@@ -44,6 +44,7 @@ def command(
     }
     with waiting("compiling"):
         terms = _terms(arm, state, friction)
+    output.need_numbers(*terms.values())
     if as_json:
         output.print_json({"robot": arm.name, "joints": arm.joint_names, **state, **terms})
     else:

@@ -47,6 +47,7 @@ def command(
     wanted = arm.frames if every else frames or (output.tip_of(arm),)
     with waiting("compiling"):
         poses = [_pose(arm, at, base, name) for name in wanted]
+    output.need_numbers([p["T"] for p in poses])
     if as_json:
         output.print_json({"robot": arm.name, "joints": arm.joint_names, "q": at, "seen_from": base, "poses": poses})
     else:

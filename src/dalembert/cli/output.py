@@ -115,6 +115,14 @@ def print_json(data: Any) -> None:
     click.echo(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def need_numbers(*results: Any) -> None:
+    """Refuse to print what is none: a state so large that its terms overflow."""
+    import numpy as np
+
+    if not all(np.isfinite(x).all() for x in results):
+        raise click.ClickException("the result is larger than any number (1.8e308): give smaller positions and rates")
+
+
 def _plain(x: Any) -> Any:
     if hasattr(x, "tolist"):
         x = x.tolist()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 EQUAL = 1e-12  # points nearer than this part of their size are the same point
+LARGEST = 1e30  # coefficients go with the seventh power of a duration
 BEYOND = 1e-9  # [rad or m] beyond a limit that rounding explains
 
 
@@ -30,7 +31,9 @@ def array(name: str, value: Any) -> Array:
     if len(bad):
         where = ", ".join(str(int(i)) for i in bad[0])
         raise InputError(f"{name}{f'[{where}]' if where else ''} is {x[tuple(bad[0])]}; it must be a finite number")
-    return x
+    if np.abs(x).max(initial=0.0) > LARGEST:
+        raise InputError(f"{name} has {np.abs(x).max():g} in it; numbers beyond {LARGEST:g} are too large to move by")
+    return np.where(np.abs(x) < 1 / LARGEST, 0.0, x)  # what rounding left of a zero, whose powers would be none
 
 
 def number(name: str, value: Any) -> float:
@@ -87,12 +90,14 @@ def magnitude(name: str, value: Any, m: int) -> Array:
         x = np.asarray(plain_array(value, name), float)
     except (TypeError, ValueError):
         raise InputError(f"the limit of {name} must be numbers, got {value!r}") from None
+    x = np.where(x > LARGEST, math.inf, x)
     if x.shape not in ((), (m,)):
         raise InputError(f"the limit of {name} has shape {x.shape}; give one number, or one per coordinate ({m})")
     x = np.broadcast_to(x, (m,)).copy()
-    if np.isnan(x).any() or (x <= 0).any():
-        bad = int(np.argmax(np.isnan(x) | (x <= 0)))
-        raise InputError(f"the limit of {name} is {x[bad]:g} for coordinate {bad}; it must be greater than 0")
+    if not (x >= 1 / LARGEST).all():
+        bad = int(np.argmin(x >= 1 / LARGEST))
+        least = f"{1 / LARGEST:g}" if x[bad] > 0 else "0"
+        raise InputError(f"the limit of {name} is {x[bad]:g} for coordinate {bad}; it must be greater than {least}")
     return x
 
 
