@@ -55,13 +55,13 @@ def test_files_of_a_run(tmp_path):
 
 def test_a_step_and_torque_limits():
     task = ("simulate", "panda", "--to", "0.5,0.5,0,-1.2,0,2,0", "--move", "0", *QUICK, "--omega", "40")
-    assert "beyond its limit" in run(*task).output
+    assert "beyond its effort limit" in run(*task).output
     held = data(*task, "--torque-limits")
     assert (np.array(held["peak_torque"]) <= dl.load("panda").limits.effort * (1 + 1e-12)).all()
 
 
 def test_a_run_that_ends_early_is_exit_code_one():
-    where = ("simulate", "panda", "--qd0", "0,0,0,0,0,8,0", "--duration", "2", "--dt", "0.002", "--stop-at-limits")
+    where = ("simulate", "panda", "--qd0", "0,0,0,0,0,8,0", "--duration", "2", "--dt", "0.002", "--limits", "stop")
     early = data(*where, code=1)
     assert early["status"] == "event" and early["events"] and early["end"] < 2
     assert "panda_joint6" in run(*where, code=1).output

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dalembert.simulation.run import Run
 
 FREE = "none"
+LIMITS = ("stop", "bounce", "report")
 
 
 @click.command(name="simulate")
@@ -37,7 +38,8 @@ FREE = "none"
 @click.option("--payload", type=output.Number(0), default=0.0, help="Mass at the tip [kg]; the law is not told.")
 @click.option("--friction", is_flag=True, help="With the model's friction and springs; the law is not told.")
 @click.option("--torque-limits", is_flag=True, help="Torques end at the robot's efforts.")
-@click.option("--stop-at-limits", is_flag=True, help="End the run where a joint limit is reached.")
+@click.option("--limits", type=click.Choice(LIMITS),
+              help="Where a joint reaches its limit: end the run, bounce, or go on and say when.")  # fmt: skip
 @click.option("-o", "--out", type=output.NewFile(".csv", ".parquet"), metavar="FILE", help="The run: .csv, .parquet.")
 @output.plot_option("Draw positions, rates, torques and energies")
 @output.tip_option
@@ -57,7 +59,7 @@ def command(
     payload: float,
     friction: bool,
     torque_limits: bool,
-    stop_at_limits: bool,
+    limits: str | None,
     out: str | None,
     plot: str | None,
     tip: str | None,
@@ -107,7 +109,7 @@ def command(
             reference=None if law is None else _reference(start, goal, duration / 2 if move is None else move),
             friction=True if friction else None,
             torque_limits="robot" if torque_limits else None,
-            limits="stop" if stop_at_limits else None,
+            limits=limits,
             progress=lambda part: say(f"simulating: {part:.0%}"),
         )
     files = _write(run, out, plot)
@@ -172,13 +174,16 @@ def _data(run: Run, files: list[str]) -> dict[str, Any]:
         "largest_error": None if e is None else np.abs(e).max(axis=0),
         "peak_torque": np.abs(run.tau).max(axis=0),
         "energy": {name: getattr(audit, name) for name in ("work", "loss", "change", "gap", "relative", "passive")},
-        "events": [str(event) for event in run.events],
+        "events": [event.message for event in run.events],
+        "beyond": [vars(excess) for excess in run.beyond],
         "files": files,
     }
 
 
 def _show(arm: Robot, run: Run, controller: str, files: list[str]) -> None:
     import numpy as np
+
+    from dalembert.simulation.simulate import SAID
 
     e, peak, effort = _errors(run), np.abs(run.tau).max(axis=0), arm.limits.effort
     columns: list[str] = ["joint", "q at start", "at the end"]
@@ -198,11 +203,12 @@ def _show(arm: Robot, run: Run, controller: str, files: list[str]) -> None:
         ("supplied", "lost", "stored", "gap", "relative gap"),
         [(audit.work, audit.loss, audit.change, f"{audit.gap:.1e}", f"{audit.relative:.1e}")],
     )
-    over = [f"{j} ({x / m:.0%})" for j, x, m in zip(arm.joint_names, peak, effort, strict=True) if x > m * (1 + 1e-9)]
-    if over:
-        click.echo(f"beyond its limit: {', '.join(over)}; --torque-limits holds torques within")
+    for excess in run.beyond[SAID:]:  # the message names the others
+        click.echo(f"limit: {excess}")
+    if any(excess.kind == "effort" for excess in run.beyond):
+        click.echo("--torque-limits holds torques within their limits")
     for event in run.events:
-        click.echo(f"event: {event}")
+        click.echo(f"event: {event.message}")
     click.echo(run.message)
     for path in files:
         click.echo(f"written to {path}")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Scalar
@@ -12,6 +15,48 @@ from dalembert.robot import Robot
 from dalembert.scalar import where
 
 Limits = tuple[tuple[float, float], ...]
+ROUNDING = 1e-9  # of a limit: what is beyond it by less is not
+
+
+@dataclass(frozen=True)
+class Excess:
+    """A limit that a joint passed, one of its position, velocity or effort: from t [s] on, by `most` at its worst."""
+
+    joint: str
+    kind: str
+    limit: float
+    t: float
+    most: float
+    unit: str
+
+    def __str__(self) -> str:
+        what, by = f"{self.kind} limit {self.limit:.6g}", f"by up to {self.most:.4g} {self.unit}".rstrip()
+        return f"{self.joint!r} is beyond its {what} from t = {self.t:.4g} s on, {by}"
+
+
+def excesses(
+    t: NDArray[np.float64], values: Mapping[str, NDArray[np.float64]], robot: Robot, units: tuple[str, ...]
+) -> tuple[Excess, ...]:
+    """The limits of a robot that are passed in rows at times t; `values`: "position", "velocity", "effort", each
+    (rows, n), where they are known."""
+    own = robot.limits
+    low = {"position": own.lower, "velocity": -own.velocity, "effort": -own.effort}
+    high = {"position": own.upper, "velocity": own.velocity, "effort": own.effort}
+    of = {"position": "", "velocity": "/s"}
+    found = []
+    for kind, x in values.items():
+        for k, joint in enumerate(robot.joint_names):
+            torque = "N" if units[k] == "m" else "N m"
+            unit = torque if kind == "effort" else f"{units[k]}{of[kind]}"
+            for limit, side in ((low[kind][k], -1.0), (high[kind][k], 1.0)):
+                if not np.isfinite(limit):
+                    continue
+                over = side * (x[:, k] - limit)
+                out = over > ROUNDING * max(1.0, abs(limit))
+                if out.any():
+                    first = float(t[int(np.argmax(out))])
+                    found.append(Excess(joint, kind, float(limit), first, float(np.nanmax(over)), unit))
+    return tuple(found)
 
 
 def clipped(x: Scalar, lower: float, upper: float) -> Scalar:

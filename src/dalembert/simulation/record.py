@@ -14,6 +14,7 @@ from dalembert.simulation.systems import Plant
 
 Array = NDArray[np.float64]
 
+RESTITUTION = 0.5  # of the speed against a limit comes back
 FINISHED, EVENT, DIVERGED, INTERRUPTED = "finished", "event", "diverged", "interrupted"
 
 
@@ -55,16 +56,37 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class Fences:
-    """Joint limits, looked at while a run goes on: q of `plant` within lower … upper; `stop` there, or only report."""
+    """Joint limits, looked at while a run goes on: q of `plant` within lower … upper; `stop` there, or go on; with
+    `inertia`, M(q), after a bounce."""
 
     lower: Array
     upper: Array
     names: tuple[str, ...]
     stop: bool
+    inertia: Callable[[Array], Array] | None = None
 
     def margin(self, q: Array) -> Array:
         """(..., n): how far inside, negative beyond a limit, infinite where there is none."""
         return np.minimum(q - self.lower, self.upper - q)
+
+    def bounced(self, q: Array, qd: Array, gained: Array) -> tuple[Array, Array, float]:
+        """(q, q̇, the energy lost [J]) after joints at their limits have hit them: q̇⁺ = q̇ − (1 + e) M⁻¹ eₖ q̇ₖ/(M⁻¹)ₖₖ,
+        one after the other until none moves on outwards. A joint whose speed was `gained` in the last step lies there:
+        e = 0."""
+        assert self.inertia is not None
+        q, before = np.clip(q, self.lower, self.upper), qd
+        M = self.inertia(q)
+        inverse = np.linalg.inv(M)
+        for _ in range(10 * len(q)):
+            outward = np.where(q <= self.lower, -qd, 0.0) + np.where(q >= self.upper, qd, 0.0)
+            k = int(np.argmax(outward))
+            if outward[k] <= 0:
+                break
+            e = RESTITUTION if outward[k] > 2.0 * gained[k] else 0.0
+            qd = qd - (1.0 + e) * inverse[:, k] * qd[k] / inverse[k, k]
+            if e == 0.0:
+                qd[k] = 0.0
+        return q, qd, float(before @ M @ before - qd @ M @ qd) / 2
 
     def event(self, t: float, q: Array, joint: int) -> Event:
         name = self.names[joint]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError, unknown
+from dalembert.simulation.limits import Excess
 from dalembert.simulation.record import FINISHED, Event
 from dalembert.simulation.systems import ENERGY, LOSS, MULTIPLIER, SUPPLY
 
@@ -49,7 +50,8 @@ class Run:
     t (rows,) [s]; q, qd, u (what reached the system), x (all its states), reference, energy and whatever was observed,
     each as `run.name` or `run["name"]`: a group gives (rows, m), a column (rows,). Where a column bears the name of a
     group, `run["x"]` is the column.
-    `ok`: it ran to its end. `message`: how it ended. `events`: limits reached."""
+    `ok`: it ran to its end. `message`: how it ended. `events`: limits reached. `beyond`: limits of position, velocity
+    and effort that the kept rows pass, by how much."""
 
     name: str
     columns: Mapping[str, Array]
@@ -63,6 +65,7 @@ class Run:
     evaluations: int = 0
     residual: float = 0.0
     drive: str = field(default="torque")
+    beyond: tuple[Excess, ...] = ()
 
     @property
     def ok(self) -> bool:

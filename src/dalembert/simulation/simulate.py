@@ -18,10 +18,10 @@ from dalembert.reference import Reference
 from dalembert.scalar.plain import plain_array
 from dalembert.simulation.adaptive import ADAPTIVE, Adaptive, solver_of
 from dalembert.simulation.feed import Feed, SensorNoise, distinct
-from dalembert.simulation.limits import torque_limits_of
+from dalembert.simulation.limits import Excess, excesses, torque_limits_of
 from dalembert.simulation.loop import Loop, Signals
 from dalembert.simulation.progress import Progress
-from dalembert.simulation.record import Fences, Record
+from dalembert.simulation.record import EVENT, Fences, Record
 from dalembert.simulation.run import Run, energies_of, multipliers_of
 from dalembert.simulation.signals import Signal, reference_of, reference_signal, signal
 from dalembert.simulation.stepping import Stepper, check_method, rollout_of
@@ -34,7 +34,8 @@ Array = NDArray[np.float64]
 SYMPLECTIC = "symplectic"  # implicit midpoint in (q, p)
 MOST_ROWS = 10_000  # kept if nobody says otherwise
 WHOLE = 1e-9  # of a step: times that differ by less are the same
-LIMITS = ("stop", "report")
+LIMITS = ("stop", "bounce", "report")
+SAID = 3  # limits passed that the message names
 COPIES = 3  # of the rows, while a run is put together
 LEAK = 0.01  # a relative gap in the energy books beyond this is said
 
@@ -84,8 +85,10 @@ def simulate(
     "RK23", "Radau", "BDF", "LSODA" with rtol (1e-8) and atol (1e-10) (SciPy), where dt is the distance of kept rows.
     noise (standard deviation, drawn from `seed`, 0) and quantisation (the step of a sensor): a number for all that is
     measured, or by name: {"q": …, "qd": …} or states.
-    torque_limits: "robot" for its efforts, a number, one per drive, or (lower, upper). limits: joint limits reached
-    "stop" the run or are "report"ed. friction: True, or for a Robot "sticking".
+    torque_limits: "robot" for its efforts, a number, one per drive, or (lower, upper). Limits of position, velocity and
+    effort that a robot passes are named at the end (`run.beyond`); limits: where a position limit is reached the run is
+    to "stop", the joint to "bounce" (half its speed comes back), or the step is "report"ed in `run.events`.
+    friction: True, or for a Robot "sticking".
     every: that many steps from one kept row to the next; some 10,000 rows in all if not given.
     progress: None draws a bar on a terminal if it takes long. Ctrl-C ends a run, which keeps what it has."""
     way = _Way.of(duration, dt, method, every, iterations, rtol, atol)
@@ -126,7 +129,7 @@ def simulate(
     drawn = SensorNoise(np.array(deviations), number) if deviations is not None else None
     X0 = _with_law(loop, _start(plant, q0, qd0, x0).tolist(), given, z0)
     parameters = np.array(list(law.parameters.values()) if law else [], float)
-    fences = _fences(limits, plant, X0)
+    fences = _fences(limits, plant, X0, way.adaptive)
     ask = _ask(loop, parameters.tolist()) if asked else None
     record = Record()
     try:
@@ -147,7 +150,7 @@ def simulate(
     finally:
         bar.close()
     run = _assembled(plant, loop, followed, record, method, way.dt)
-    if run.ok and not way.adaptive and loop.books and plant.flow.settle is None:
+    if run.ok and not way.adaptive and loop.books and plant.flow.settle is None and limits != "bounce":
         gap = run.audit().relative
         if gap > LEAK:
             said = f"; its energy books are open by {gap:.0%}: steps of {way.dt:g} s are too long for this motion"
@@ -342,7 +345,7 @@ def _names(names: tuple[str, ...]) -> str:
     return ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
 
 
-def _fences(limits: Any, plant: Plant, X0: Array) -> Fences | None:
+def _fences(limits: Any, plant: Plant, X0: Array, adaptive: bool) -> Fences | None:
     if limits is None:
         return None
     if limits not in LIMITS:
@@ -351,7 +354,12 @@ def _fences(limits: Any, plant: Plant, X0: Array) -> Fences | None:
         raise InputError(f"{plant.flow.name!r} has no joint limits: limits= is for robots")
     own = plant.robot.limits
     names = plant.flow.states[: plant.n]
-    fences = Fences(own.lower, own.upper, names, limits == "stop")
+    inertia = None
+    if limits == "bounce":
+        if plant.rates != plant.flow.states[plant.n :] or plant.robot.loops or adaptive:
+            raise InputError("limits='bounce' is for a Robot in (q, q̇), without loops, by a fixed-step method")
+        inertia = plant.robot.mass_matrix
+    fences = Fences(own.lower, own.upper, names, limits == "stop", inertia)
     margin = fences.margin(X0[: plant.n])
     if (margin < 0).any():
         k = int(np.argmin(margin))
@@ -594,9 +602,21 @@ def _assembled(plant: Plant, loop: Loop, motion: Reference | None, record: Recor
             f"; torque_limits clipped the command in {cut} of {len(t)} rows, which the states of {loop.law.name!r} are "
             "not told: integrals wind up, observers are misled"
         )
+    passed: tuple[Excess, ...] = ()
+    if plant.robot is not None and plant.n == plant.robot.n:
+        known = {"position": "q", "velocity": "qd", "effort": "tau"}
+        if groups["tau"] != tuple(f"{joint}_torque" for joint in plant.robot.joint_names):
+            known.pop("effort")
+        rows = {kind: np.stack([columns[c] for c in groups[name]], -1) for kind, name in known.items() if groups[name]}
+        passed = excesses(t, rows, plant.robot, plant.units)
+        if record.status == EVENT:  # the step that ended it has said so
+            passed = tuple(excess for excess in passed if excess.kind != "position")
+    if passed and not record.message:
+        rest = f"; and {len(passed) - SAID} more" if len(passed) > SAID else ""
+        message += "; " + "; ".join(str(excess) for excess in passed[:SAID]) + rest
     return Run(
         flow.name, columns, groups, _units(plant, groups, outputs), record.status, message, method, dt,
-        tuple(record.events), record.evaluations, record.residual, drive,
+        tuple(record.events), record.evaluations, record.residual, drive, passed,
     )  # fmt: skip
 
 

@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 
 PIECE = 100_000_000  # operations in one call of the loop, a twentieth of a second: an interrupt waits no longer
 ROWS = 20_000  # steps whose inputs are worked out at once
+BOUNCING = 16  # steps looked ahead after a bounce, which the next one may end
 STABLE = 2.0  # |λ| dt up to which every method here keeps a decaying pole decaying
 TURN = math.pi  # [rad] a revolute joint that turns further in one step is not resolved by it
 
@@ -121,6 +122,7 @@ class Stepper:
     def run(self, X0: Array, record: Record, progress: Callable[[float], None]) -> None:
         """Fill the record."""
         self.X, self.step, self.record = np.append(X0, 0.0) if self.judged else X0, 0, record
+        self.most = ROWS  # steps of a piece, few where a joint lies at its limit
         self.begun, self.outside = X0.tolist(), np.zeros(self.plant.n, bool)
         try:
             while self.step < self.steps and not record.message:
@@ -143,7 +145,7 @@ class Stepper:
         if self.ask is None:
             many = min(PIECE // max(self.rollout.operations, 1), ROWS)
             if self.fences is not None:
-                return min(max(many, 1), left)
+                return min(max(many, 1), left, self.most)
             return min(max(many // self.every, 1) * self.every, left)
         # To the next sample or kept row, so that each piece keeps its first row, or none.
         return min(*(grid - self.step % grid for grid in (self.feed.hold, self.every)), left)
@@ -261,14 +263,30 @@ class Stepper:
         new = out & ~np.concatenate((self.outside[None], out[:-1]))
         for row, joint in np.argwhere(new).tolist():
             event = self.fences.event((self.step + row) * self.dt, states[row, : self.plant.n], joint)
-            self.record.events.append(event)
-            if self.fences.stop:
+            n = self.plant.n
+            gained = np.abs(states[row] - states[max(row - 1, 0)])[n : 2 * n]
+            if self.fences.inertia is None or abs(states[row, n + joint]) > 2.0 * gained[joint]:
+                self.record.events.append(event)
+            if self.fences.stop or self.fences.inertia is not None:
                 self._keep(piece, row)
                 self.X, self.step = states[row], self.step + row
-                self.record.end(EVENT, event.message)
+                if self.fences.stop:
+                    self.record.end(EVENT, event.message)
+                else:
+                    self._bounce(gained)
                 return True
-        self.outside = out[-1]
+        self.outside, self.most = out[-1], 2 * self.most
         return False
+
+    def _bounce(self, gained: Array) -> None:
+        """The state at a limit after the impact, its lost energy in the books."""
+        assert self.fences is not None
+        n = self.plant.n
+        q, qd, lost = self.fences.bounced(self.X[:n], self.X[n : 2 * n], gained)
+        self.X = np.concatenate((q, qd, self.X[2 * n :]))
+        if self.loop.books:
+            self.X[self.loop.size - 1] += lost
+        self.most = BOUNCING
 
 
 @dataclass(frozen=True, eq=False)
