@@ -64,6 +64,19 @@ def defect(tableau, n: int) -> float:
     return float(max(abs(s - Fraction(1, density(tree))) for s, tree in zip(sums, trees(n), strict=True)))
 
 
+def test_pieces_between_rows_change_nothing(monkeypatch):
+    """Rows far apart are reached in pieces short enough to be interrupted between."""
+    flow = robot_flow(dl.load("planar-2r"))
+    x0 = np.array([[0.1, 0.2, 0.0, 0.0], [0.5, -0.2, 0.3, 0.0]])
+    u = np.random.default_rng(0).normal(size=(40, 2))
+    whole = integrate(flow, x0, 1e-3, 40, u, every=15)
+    for piece in (1, 4, 7, 16, 40):
+        rollout = module.rollout_of(flow)
+        monkeypatch.setattr(module, "PIECE", piece * rollout.operations * 2)
+        parts = integrate(flow, x0, 1e-3, 40, u, every=15)
+        assert np.array_equal(parts.x, whole.x) and np.array_equal(parts.t, whole.t)
+
+
 def test_there_are_as_many_trees_as_cayley_counted():
     assert [len(trees(n)) for n in range(1, 10)] == [1, 1, 2, 4, 9, 20, 48, 115, 286]
 

@@ -645,6 +645,25 @@ def test_a_word_without_effect_is_refused(options, message):
         dl.simulate(ARM, q0=Q0, duration=0.01, **options)
 
 
+def test_long_runs_are_done_in_short_pieces():
+    """Rows far apart, or none, and an interrupt is heard between them; what no computer ends is refused."""
+
+    def hook(part):
+        raise KeyboardInterrupt
+
+    run = dl.simulate(ARM, q0=Q0, duration=1e8, progress=hook)
+    assert run.status == "interrupted" and 0 < run.t[-1] < 100
+    thin = dl.simulate(ARM, q0=Q0, duration=0.5, every=250)
+    whole = dl.simulate(ARM, q0=Q0, duration=0.5)
+    with pytest.MonkeyPatch.context() as m:
+        m.setattr(stepping, "ROWS", 7)
+        assert np.array_equal(dl.simulate(ARM, q0=Q0, duration=0.5, every=250).x, thin.x)
+    assert np.array_equal(thin.x, whole.x[::250]) and thin.t.tolist() == [0.0, 0.25, 0.5]
+    for options in ({"duration": 1e300}, {"duration": 1.0, "dt": 1e-300}):
+        with pytest.raises(InputError, match="steps, and no more than 1e\\+12 are taken"):
+            dl.simulate(ARM, q0=Q0, **options)
+
+
 def test_a_run_that_its_steps_bend_says_so():
     """Torque limits keep a stiff loop finite, and its energy books open."""
     iiwa = dl.load("iiwa7")

@@ -27,7 +27,8 @@ from dalembert.pyplot import pyplot, save, styled
 from dalembert.reference import Reference
 from dalembert.robot import Robot
 from dalembert.simulation.closed import closed, with_states_of
-from dalembert.simulation.fixed import integrate, refine
+from dalembert.simulation.fixed import integrate, refine, whole_steps
+from dalembert.simulation.storage import SHARE, free_memory, written
 
 Array = NDArray[np.float64]
 Maker = Callable[[Robot], Controller]
@@ -42,6 +43,7 @@ AGREES, SOONEST = 0.01, 10
 # An error whose largest in the last quarter of a run is this factor above all before drifts; one that exceeds LOST
 # [rad, m] has lost the motion, whatever it does then.
 GROWS, LOST = 1.5, math.pi / 2
+MOST_COPIES = 4  # of the noise, while a run begins
 TINY = 1e-9  # [N m, J] torques and energies below differ by rounding
 
 
@@ -205,7 +207,8 @@ def compare(
         raise InputError("gears and rotor_inertia belong together: give both, or neither")
     if seed is not None and not any(s.noise or s.rate_noise for s in given.values()):
         raise InputError("seed is that of the noise, and no scenario has any: leave it out")
-    task = _Task(reference, q0, qd0, duration, dt, method, seed or 0)
+    steps = whole_steps(duration, min(dt, duration))
+    task = _Task(reference, q0, qd0, duration / steps, steps, method, seed or 0)
     parts = []
     for ratio in [1.0] if gears is None else list(gears):
         robot = plant if gears is None else geared(plant, rotor_inertia or 0.0, ratio)
@@ -222,14 +225,10 @@ class _Task:
     reference: Any
     q0: ArrayLike | None
     qd0: ArrayLike | None
-    duration: float
     dt: float
+    steps: int
     method: str
     seed: int
-
-    @property
-    def steps(self) -> int:
-        return max(1, round(self.duration / self.dt))
 
     @property
     def every(self) -> int:
@@ -365,7 +364,14 @@ def _run(
     q, qd = _start(task, law, robot)
     off = np.array([s.start for s in scenarios])[:, None]
     x0 = np.concatenate((q + off, np.broadcast_to(qd, (len(scenarios), robot.n))), axis=-1)
-    varying = [name for name in loop.inputs if name.startswith(NOISE) or name in law.follows]
+    noise = any(s.noise or s.rate_noise for s in scenarios)
+    varying = [name for name in loop.inputs if (noise and name.startswith(NOISE)) or name in law.follows]
+    needed, free = 8 * MOST_COPIES * task.steps * finer * len(scenarios) * len(varying), free_memory()
+    if free is not None and needed > SHARE * free:
+        raise InputError(
+            f"noise for {task.steps * finer:.3g} steps of {len(scenarios)} scenarios needs {written(needed)}, and "
+            f"{written(free)} of memory are free: a shorter duration, or a longer dt"
+        )
     held: dict[str, ArrayLike] = {name: [getattr(s, name) for s in scenarios] for name in PLANT}
     held.update((name, value) for name, value in law.parameters.items() if name not in varying)
     u = _inputs(varying, law, robot, scenarios, task, finer)
@@ -388,6 +394,8 @@ def _run(
 
 def _inputs(varying: list[str], law: Law, robot: Robot, scenarios: list[Scenario], task: _Task, finer: int) -> Array:
     """(s, steps, m): noise drawn every dt, the same for every controller; the reference where it is sampled."""
+    if not varying:
+        return np.zeros((1, 0))
     rng = np.random.default_rng(task.seed)
     n = robot.n
     draws = rng.standard_normal((len(scenarios), task.steps, 2 * n))

@@ -242,5 +242,9 @@ def _fits(plan: Plan, total: int, shape: tuple[int, ...], file: str | Path | Non
             f"the result of {total} rollouts × {shape[1]} rows × {shape[2]} numbers needs {written(ends + rows)}, and "
             f"{written(free)} of memory are free: {hint}"
         )
-
-
+    needed = plan.needed() * plan.loop.width
+    if free is not None and needed > SHARE * free:
+        raise InputError(
+            f"{plan.steps} steps of a few rollouts need {written(needed)} while they run, and {written(free)} of "
+            "memory are free: a shorter duration, a longer dt, or every= larger"
+        )

@@ -19,7 +19,8 @@ from dalembert.scalar.plain import plain_array
 from dalembert.simulation.steps import METHODS, System
 
 Array = NDArray[np.float64]
-PIECE = 1_000_000_000  # operations in one call of the loop, about half a second: an interrupt waits no longer
+PIECE = 300_000_000  # operations in one call of the loop, a fifth of a second: an interrupt waits no longer
+MOST_STEPS = 10**12  # of a run: a week and a half at a microsecond each
 HALVINGS = 7  # of a step, at most, until half of it gives the same
 R = TypeVar("R")
 
@@ -104,19 +105,24 @@ def fill(
     """Fill X and Y, in pieces short enough to be interrupted between; the steps that diverged."""
     batch = X.shape[:-2]
     work = max(rollout.operations, 1) * max(math.prod(batch), 1)
-    piece = max(PIECE // work // every, 1) * every
+    piece = max(PIECE // work, 1)
+    piece = piece // every * every or piece
+    between = np.empty((*batch, 1, X.shape[-1])), np.empty((*batch, 1, Y.shape[-1]))
     mark, found = np.empty(batch), np.full(batch, -1, np.int64)
     last_x, last_y = np.empty((*batch, X.shape[-1])), np.empty((*batch, Y.shape[-1]))
     varying = u.shape[-2] > 1
-    for first in range(0, max(steps, 1), piece):
-        count = min(piece, steps - first)
+    first = 0
+    while first < max(steps, 1):
+        count = min(piece, steps - first) if piece >= every else min(piece, steps - first, every - first % every)
         rows = slice(first // every, -(-(first + count) // every))
-        out = (X[..., rows, :], Y[..., rows, :], last_x, last_y, mark)
+        kept = (X[..., rows, :], Y[..., rows, :]) if first % every == 0 else between
+        out = (*kept, last_x, last_y, mark)
         part = u[..., first : first + count, :] if varying else u
         with np.errstate(all="ignore"):  # what is not finite is told by `diverged_at`
-            rollout(x, part, p, count, dt, t0, every, first, out)
+            rollout(x, part, p, count, dt, t0, min(every, max(count, 1)), first, out)
         found = np.where((found < 0) & (mark >= 0), mark.astype(np.int64), found)
         x = last_x.copy()
+        first += max(count, 1)
     X[..., -1, :], Y[..., -1, :] = last_x, last_y
     return found
 
@@ -182,6 +188,16 @@ def _system(flow: Flow, held: tuple[str, ...]) -> tuple[System, Callable[..., li
 
 
 # ------------------------------------------------------------------------------------------------------- the input
+def whole_steps(duration: float, dt: float) -> int:
+    """The steps nearest to duration / dt, refused where no computer takes them."""
+    if not duration / dt <= MOST_STEPS:
+        raise InputError(
+            f"duration = {duration:g} s in steps of dt = {dt:g} s are {duration / dt:.3g} steps, and no more than "
+            f"{MOST_STEPS:.0e} are taken: a longer dt, or a shorter duration"
+        )
+    return max(round(duration / dt), 1)
+
+
 def checked(
     flow: Flow, dt: Any, steps: Any, every: Any, t0: Any, method: str, iterations: Any
 ) -> tuple[float, int, int, float, int | None]:

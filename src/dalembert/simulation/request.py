@@ -22,7 +22,7 @@ from dalembert.reference import Reference
 from dalembert.robot import Robot
 from dalembert.simulation.closed import DISTURBANCE, closed
 from dalembert.simulation.draws import Distribution, Noise, key_of
-from dalembert.simulation.fixed import checked, rollout_of
+from dalembert.simulation.fixed import checked, rollout_of, whole_steps
 from dalembert.simulation.flows import PAYLOAD, WRENCH, lagrangian_flow, robot_flow
 from dalembert.simulation.limits import Limits, torque_limits_of
 from dalembert.simulation.measures import START, Measure, begun, chosen, errors_of, measured
@@ -177,9 +177,8 @@ def _time(duration: Any, dt: Any) -> tuple[float, int]:
         good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and math.isfinite(value)
         if not good or value <= 0:
             raise InputError(f"{name} must be a positive number of seconds, got {value!r}")
-    steps = duration / dt
-    whole = round(steps)
-    if whole < 1 or abs(steps - whole) > 1e-6 * whole:
+    whole, steps = whole_steps(duration, dt), duration / dt
+    if abs(steps - whole) > 1e-6 * whole:
         raise InputError(f"duration {duration!r} s is not a whole number of steps of {dt!r} s: {steps:.6g}")
     return float(dt), whole
 

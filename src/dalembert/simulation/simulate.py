@@ -18,6 +18,7 @@ from dalembert.reference import Reference
 from dalembert.scalar.plain import plain_array
 from dalembert.simulation.adaptive import ADAPTIVE, Adaptive, solver_of
 from dalembert.simulation.feed import Feed, SensorNoise, distinct
+from dalembert.simulation.fixed import whole_steps
 from dalembert.simulation.limits import Excess, excesses, torque_limits_of
 from dalembert.simulation.loop import Loop, Signals
 from dalembert.simulation.progress import Progress
@@ -36,6 +37,7 @@ MOST_ROWS = 10_000  # kept if nobody says otherwise
 WHOLE = 1e-9  # of a step: times that differ by less are the same
 LIMITS = ("stop", "bounce", "report")
 SAID = 3  # limits passed that the message names
+MOST_BREAKS = 10**8  # instants at which an adaptive method begins anew
 COPIES = 3  # of the rows, while a run is put together
 LEAK = 0.01  # a relative gap in the energy books beyond this is said
 
@@ -197,7 +199,7 @@ class _Way:
                 f"{word}= is for adaptive methods, and {method} takes steps of dt whatever the error: give a shorter "
                 "dt, or an adaptive method such as method='DOP853'"
             )
-        steps = max(round(T / h), 1)
+        steps = whole_steps(T, h)
         if not adaptive and abs(steps * h - T) > WHOLE * T:
             raise InputError(
                 f"duration {T:g} s is not a whole number of steps of dt = {h:g} s; dt = {T / steps:.12g} would do"
@@ -273,6 +275,11 @@ def _instants(way: _Way, period: float | None, given: tuple[Signal, ...]) -> tup
     jumps = [np.array([0.0, way.duration])]
     for step in (period, way.dt if any(s.rows is not None and len(s.rows) > 1 for s in given) else None):
         if step is not None:
+            if not way.duration / step <= MOST_BREAKS:
+                raise InputError(
+                    f"{way.duration / step:.3g} samples are too many for an adaptive method, which begins anew at "
+                    "each: a shorter duration, or a fixed-step method"
+                )
             jumps.append(np.arange(math.ceil(way.duration / step)) * step)
     breaks = np.sort(np.concatenate(jumps))
     near = WHOLE * min(way.dt, period or way.dt)

@@ -146,7 +146,9 @@ class Stepper:
             many = min(PIECE // max(self.rollout.operations, 1), ROWS)
             if self.fences is not None:
                 return min(max(many, 1), left, self.most)
-            return min(max(many // self.every, 1) * self.every, left)
+            if many < self.every:  # rows far apart: pieces between them, so that an interrupt is heard
+                return min(max(many, 1), self.every - self.step % self.every, left)
+            return min(many // self.every * self.every, left)
         # To the next sample or kept row, so that each piece keeps its first row, or none.
         return min(*(grid - self.step % grid for grid in (self.feed.hold, self.every)), left)
 
@@ -177,7 +179,7 @@ class Stepper:
 
     def _advance(self, blocks: Array, count: int) -> None:
         """`count` steps, and the rows they keep; limits are looked for after each step."""
-        every = 1 if self.fences is not None else self.every if self.ask is None else count
+        every = 1 if self.fences is not None else min(self.every, count)
         with np.errstate(all="ignore"):
             X, Y, last, _, mark = self.rollout(self.X, blocks, self.parameters, count, self.dt, 0.0, every, self.step)
         t = np.asarray((self.step + np.arange(len(X)) * every) * self.dt, float)
