@@ -9,6 +9,7 @@ import matplotlib
 import numpy as np
 import pytest
 import scipy.linalg
+from scipy.optimize import brentq
 
 import dalembert as dl
 from dalembert.control import (
@@ -315,11 +316,27 @@ def test_frequency_response_of_a_robot():
 
 
 def test_step_figures():
-    """The overshoot of ζ = ½ is e^(−π/√3) = 16.3 %; settling and rise to the grid that python-control chooses."""
-    found = step_figures(MassSpringDamper(1, 1, 1))
-    wanted = math.exp(-math.pi / math.sqrt(3))
-    assert found.end == pytest.approx(1.0) and found.overshoot == pytest.approx(wanted, abs=2e-3)
-    assert 1.5 < found.rise_time < 1.8 and 7.5 < found.settling_time < 8.5
+    """ω = 5, any ζ: y = 1 − e^(−ζωt) (cos ω_d t + ζ/√(1−ζ²) sin ω_d t), overshoot e^(−πζ/√(1−ζ²))."""
+    for zeta in (0.01, 0.1, 0.3, 0.5, 0.7797, 0.9):  # 0.7797: the first peak passes the band by a millionth
+        w, wd = 5.0, 5.0 * math.sqrt(1 - zeta**2)
+        found = step_figures(TransferFunction([25.0], [1.0, 10 * zeta, 25.0]))
+
+        def y(t, zeta=zeta, w=w, wd=wd):
+            return 1 - np.exp(-zeta * w * t) * (np.cos(wd * t) + zeta * w / wd * np.sin(wd * t))
+
+        assert found.end == pytest.approx(1.0, abs=1e-12)
+        assert found.overshoot == pytest.approx(math.exp(-math.pi * zeta * w / wd), abs=1e-9)
+        low, high = (brentq(lambda t, x=x: y(t) - x, 0, math.pi / wd, xtol=1e-14) for x in (0.1, 0.9))
+        assert found.rise_time == pytest.approx(high - low, abs=1e-9)
+        assert abs(y(found.settling_time) - 1) == pytest.approx(0.02, abs=1e-9)
+        t = found.settling_time * (1 + 1e-9) + np.linspace(0, 10 / (zeta * w), 400_001)
+        assert np.abs(y(t) - 1).max() <= 0.02 + 1e-9
+    late = step_figures(TransferFunction([-2.0], [1.0, 1.0], 0.5))  # falls, after a dead time
+    assert late.rise_time == pytest.approx(math.log(9)) and late.settling_time == pytest.approx(0.5 + math.log(50))
+    stiff = step_figures(TransferFunction([1e6], np.poly([-1.0, -1e6])))
+    assert stiff.settling_time == pytest.approx(math.log(50) + 1e-6, abs=1e-8)
+    with pytest.raises(InputError, match="ends at zero"):
+        step_figures(TransferFunction([1.0, 0.0], [1.0, 2.0, 1.0]))
 
 
 def test_pictures():

@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.control.extras import python_control
 from dalembert.control.linear import StateSpace, finite_array
+from dalembert.control.step_answer import StepAnswer
 from dalembert.control.transfer import TransferFunction
 from dalembert.errors import InputError
 from dalembert.pyplot import pyplot, styled
 
 Array = NDArray[np.float64]
+BAND = 0.02  # of the end: within it an answer has settled
 
 
 class Margins(NamedTuple):
@@ -49,6 +51,11 @@ class StepFigures(NamedTuple):
 
 def _loop(system: Any) -> Any:
     """The system in python-control, of one input and one output."""
+    return _single(system).to_control()
+
+
+def _single(system: Any) -> StateSpace | TransferFunction:
+    """The system, of one input and one output."""
     if not isinstance(system, (StateSpace, TransferFunction)):
         for name in ("transfer", "state_space"):
             made = getattr(system, name, None)
@@ -64,7 +71,8 @@ def _loop(system: Any) -> Any:
             f"this system has {len(system.inputs)} inputs and {len(system.outputs)} outputs: choose one of each with "
             ".of(inputs=…, outputs=…)"
         )
-    return system.to_control()
+    found: StateSpace | TransferFunction = system
+    return found
 
 
 def margins(loop: Any) -> Margins:
@@ -93,15 +101,26 @@ def frequency_response(system: Any, omega: ArrayLike | None = None) -> Response:
 
 
 def step_figures(system: Any) -> StepFigures:
-    """Rise, settling and overshoot of the answer to a unit step."""
-    made = _loop(system)
-    if not _stable(made):
+    """Rise, settling and overshoot of the answer to a unit step: to rounding; of a sampled system, at its samples."""
+    single = _single(system)
+    sampled = isinstance(single, StateSpace) and single.dt is not None
+    if not (_stable(single.to_control()) if sampled else (single.poles.real < 0).all()):
         raise InputError("this system is not stable: its answer to a step does not settle")
-    info = python_control().step_info(made, SettlingTimeThreshold=0.02)
-    end, rise, settling, over = (
-        float(info[name]) for name in ("SteadyStateValue", "RiseTime", "SettlingTime", "Overshoot")
-    )
-    return StepFigures(end, rise, settling, over / 100)
+    if sampled:
+        info = python_control().step_info(single.to_control(), SettlingTimeThreshold=BAND)
+        names = ("SteadyStateValue", "RiseTime", "SettlingTime", "Overshoot")
+        end, rise, settling, over = (float(info[name]) for name in names)
+        return StepFigures(end, rise, settling, over / 100)
+    late = single.delay if isinstance(single, TransferFunction) else 0.0
+    y = StepAnswer(TransferFunction(single.num, single.den).state_space() if late else _states(single))
+    if not abs(y.end) > 1e-12 * max(float(np.abs(y.y).max()), 1e-300):
+        raise InputError("the answer of this system to a step ends at zero: there is no rise to read")
+    rise = y.first(0.9 * y.end) - y.first(0.1 * y.end)
+    return StepFigures(y.end, rise, late + y.last_outside(BAND * abs(y.end)), max(y.highest() - 1.0, 0.0))
+
+
+def _states(system: StateSpace | TransferFunction) -> StateSpace:
+    return system if isinstance(system, StateSpace) else system.state_space()
 
 
 @styled

@@ -19,6 +19,7 @@ from dalembert.control.crossings import crossings
 from dalembert.control.forms import Standard
 from dalembert.control.linear import finite_array
 from dalembert.control.pid import PID
+from dalembert.control.step_answer import StepAnswer
 from dalembert.control.transfer import TransferFunction, rational
 from dalembert.errors import InputError, unknown
 
@@ -161,31 +162,24 @@ def reaction_curve(t: ArrayLike, y: ArrayLike, step: float = 1.0) -> Reaction:
     tail = values[int(0.95 * times.size) :]
     if not abs(rise) > 0 or np.ptp(tail) > 0.02 * abs(rise):
         raise InputError("the answer has not settled: its last twentieth still changes by over 2 %; record it longer")
-    return _tangent(times, values, np.gradient(values, times), float(rise), du)
-
-
-def _tangent(t: Array, y: Array, slope: Array, rise: float, step: float) -> Reaction:
-    steep = slope * np.sign(rise)
+    steep = np.gradient(values, times) * np.sign(rise)
     k = int(np.argmax(steep))
-    L = t[k] - t[0] - (y[k] - y[0]) * np.sign(rise) / steep[k]
-    return Reaction(rise / step, float(max(L, 0.0)), float(abs(rise) / steep[k]), float(steep[k] / step))
+    L = times[k] - times[0] - (values[k] - values[0]) * np.sign(rise) / steep[k]
+    return Reaction(float(rise) / du, float(max(L, 0.0)), float(abs(rise) / steep[k]), float(steep[k] / du))
 
 
-def reaction_of(plant: Any, points: int = 4001) -> Reaction:
-    """The same of a model: end and slope of its answer to a step are its own, G(0) and C (A x + B)."""
+def reaction_of(plant: Any) -> Reaction:
+    """The same of a model: end and steepest slope of its answer to a step are its own, G(0) and C (A x + B)."""
     G = rational(plant)
     if not G.stable:
         raise InputError("the answer to a step does not settle: this plant is not stable")
-    slowest = float(-1.0 / G.poles.real.max()) if G.poles.size else 1.0
-    t = np.linspace(0.0, 12 * slowest, points)
-    system = TransferFunction(G.num, G.den).state_space()
-    x, y = system.simulate(t, np.ones(1))
-    slope = (x @ system.A.T + system.B[:, 0]) @ system.C[0]
-    rise = G.gain_at_rest - float(y[0, 0])
-    if not (rise and slope.any()):
+    answer = StepAnswer(TransferFunction(G.num, G.den).state_space())
+    begin = float(answer.y[0])
+    rise = G.gain_at_rest - begin
+    t, y, slope = answer.steepest()
+    if not (rise and slope):
         raise InputError("the answer of this plant to a step ends where it begins: there is no rise to read")
-    R = _tangent(t, y[:, 0], slope, rise, 1.0)
-    return R._replace(delay=R.delay + G.delay)
+    return Reaction(rise, max(t - (y - begin) / slope, 0.0) + G.delay, rise / slope, slope)
 
 
 def ziegler_nichols_step(found: Reaction, kind: str = "PID", **options: Any) -> PID:

@@ -243,7 +243,7 @@ def _fits(plan: Plan, total: int, shape: tuple[int, ...], file: str | Path | Non
             f"{written(free)} of memory are free: {hint}"
         )
     needed = plan.needed() * plan.loop.width
-    if free is not None and needed > SHARE * free:
+    if free is not None and needed > max(SHARE * free, WORKING):
         raise InputError(
             f"{plan.steps} steps of a few rollouts need {written(needed)} while they run, and {written(free)} of "
             "memory are free: a shorter duration, a longer dt, or every= larger"

@@ -1,0 +1,140 @@
+"""What a stable linear system answers to a unit step, read to rounding: found on a grid, then refined by bisection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.control.linear import StateSpace
+
+Array = NDArray[np.float64]
+LIVES = 16.0  # time constants after which a mode is nothing: e⁻¹⁶
+PER_TURN, LEAST = 48, 64  # points of the grid to a turn of the fastest mode alive, and of any stretch
+MOST = 200_000  # points of a stretch
+BISECTIONS = 60
+NEAR = 0.005  # of the end: a peak on the grid so near to a level may pass it between two points
+
+
+class StepAnswer:
+    """y(t) of ẋ = A x + B, y = C x + D from rest, of one input and one output. t (T,) is a grid on which every mode is
+    resolved while it lives; x (T, n), y (T,) are exact there."""
+
+    def __init__(self, system: StateSpace) -> None:
+        self.system, self.end = system, float(system.D[0, 0])
+        if len(system.A):
+            self.end -= float(system.C[0] @ np.linalg.solve(system.A, system.B[:, 0]))
+        poles = system.poles
+        last = LIVES / np.abs(poles.real)
+        self.t, self.x = np.zeros(1), np.zeros((1, len(system.A)))
+        for until in np.unique(last):
+            fastest = float(np.abs(poles[last >= until]).max())
+            length = float(until - self.t[-1])
+            count = int(np.clip(PER_TURN * length * fastest / (2 * np.pi), LEAST, MOST))
+            t = np.linspace(0.0, length, count)
+            x = system.simulate(t, np.ones(1), self.x[-1])[0]
+            self.t, self.x = np.concatenate((self.t, self.t[-1] + t[1:])), np.concatenate((self.x, x[1:]))
+        self.y = self.value(self.x)
+
+    def value(self, x: Array) -> Array:
+        return np.asarray(x @ self.system.C[0] + self.system.D[0, 0])
+
+    def slope(self, x: Array) -> Array:
+        """ẏ."""
+        return self._rate(x) @ self.system.C[0]
+
+    def bend(self, x: Array) -> Array:
+        """ÿ."""
+        return self._rate(x) @ self.system.A.T @ self.system.C[0]
+
+    def _rate(self, x: Array) -> Array:
+        return np.asarray(x @ self.system.A.T + self.system.B[:, 0])
+
+    def after(self, k: int, seconds: float) -> Array:
+        """x so many seconds after t[k]."""
+        if seconds == 0.0:
+            return self.x[k]
+        step = self.system.discretized(seconds)
+        return np.asarray(step.A @ self.x[k] + step.B[:, 0])
+
+    def root(self, k: int, f: Callable[[Array], Array], a: float = 0.0, b: float | None = None) -> tuple[float, Array]:
+        """(t, x) between t[k] + a and t[k] + b (the next point) where f(x) changes its sign."""
+        b = float(self.t[k + 1] - self.t[k]) if b is None else b
+        below = f(self.after(k, a)) < 0
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (a + b)
+            if (f(self.after(k, middle)) < 0) == below:
+                a = middle
+            else:
+                b = middle
+        return float(self.t[k] + b), self.after(k, b)
+
+    def first(self, level: float) -> float:
+        """The first time at which y, on its way from zero to the end, is at this level."""
+        way = np.sign(self.end)
+
+        def short(x: Array) -> Array:
+            return np.asarray(way * (self.value(x) - level))
+
+        gap = short(self.x)
+        for k in self._near(gap) if gap[0] < 0 else []:
+            t, x = self.root(k, self.slope)
+            if short(x) >= 0:
+                return self.root(k, short, 0.0, t - float(self.t[k]))[0]
+            if (gap[: k + 2] >= 0).any():
+                break
+        k = int(np.argmax(gap >= 0))
+        return 0.0 if k == 0 else self.root(k - 1, short)[0]
+
+    def last_outside(self, band: float) -> float:
+        """The last time at which |y − end| is above the band."""
+
+        def out(x: Array) -> Array:
+            return np.asarray(np.abs(self.value(x) - self.end) - band)
+
+        gap = out(self.x)
+        outside = np.flatnonzero(gap > 0)
+        last = int(outside[-1]) if len(outside) else -1
+        for k in self._near(gap)[::-1]:
+            if k <= last:
+                break
+            t, x = self.root(k, self.slope)
+            if out(x) > 0:
+                return self.root(k, out, t - float(self.t[k]))[0]
+        if last < 0:
+            return 0.0
+        a = 0.0
+        if last + 1 < len(self.t) and (self.slope(self.x[last]) < 0) != (self.slope(self.x[last + 1]) < 0):
+            t, x = self.root(last, self.slope)  # a peak between two points, the band left after it
+            a = t - float(self.t[last]) if out(x) > 0 else 0.0
+        return self.root(last, out, a)[0]
+
+    def _near(self, gap: Array) -> list[int]:
+        """Points after which y has a peak that gap, a little below zero there, may hide."""
+        slope = self.slope(self.x)
+        turns = (slope[:-1] < 0) != (slope[1:] < 0)
+        close = (np.maximum(gap[:-1], gap[1:]) > -NEAR * abs(self.end)) & (gap[:-1] < 0) & (gap[1:] < 0)
+        return [int(k) for k in np.flatnonzero(turns & close)]
+
+    def highest(self) -> float:
+        """The largest y/end at any time."""
+        way = 1.0 / self.end
+        best = int(np.argmax(way * self.y))
+        found = [way * float(self.y[best])]
+        for k in (best - 1, best):
+            if 0 <= k < len(self.t) - 1 and self.slope(self.x[k]) * self.slope(self.x[k + 1]) < 0:
+                found.append(way * float(self.value(self.root(k, self.slope)[1])))
+        return max(found)
+
+    def steepest(self) -> tuple[float, float, float]:
+        """(t, y, ẏ) where y moves fastest towards its end."""
+        way = np.sign(self.end - self.y[0])
+        slopes = way * self.slope(self.x)
+        best = int(np.argmax(slopes))
+        found = [(float(self.t[best]), self.x[best])]
+        for k in (best - 1, best):
+            if 0 <= k < len(self.t) - 1 and self.bend(self.x[k]) * self.bend(self.x[k + 1]) < 0:
+                found.append(self.root(k, self.bend))
+        t, x = max(found, key=lambda pair: way * float(self.slope(pair[1])))
+        return t, float(self.value(x)), float(self.slope(x))
