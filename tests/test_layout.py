@@ -16,6 +16,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 ORDER = (
     "caching",
     "errors",
+    "names",
     "files",
     "svg",
     "pyplot",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from dalembert.errors import InputError
+from dalembert.names import in_table
 
 # The most that is read of a file, or unpacked from it [bytes].
 DESCRIPTION = 64 << 20  # the largest of the packages is under one million
@@ -97,7 +98,7 @@ def whole_table(path: Any, head: Iterable[str], rows: Iterable[Sequence[float]])
     def write(file: Any) -> None:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         table = csv.writer(text, lineterminator="\n")
-        table.writerow(head)
+        table.writerow(map(in_table, head))
         table.writerows(rows)  # repr of a float keeps every digit
         text.detach()
 

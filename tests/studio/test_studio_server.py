@@ -177,3 +177,34 @@ def test_urls():
     assert server.url_of("::1", 80) == "http://[::1]:80" and server.url_of("lab", 80) == "http://lab:80"
     assert server.is_loopback("127.0.0.1") and server.is_loopback("::1") and server.is_loopback("localhost")
     assert not server.is_loopback("0.0.0.0") and not server.is_loopback("lab")
+
+
+@pytest.mark.parametrize("host", ["[", "]", "[]:1", "[::1", "a\xff", "a b", "127.0.0.1.evil.example"])
+def test_a_host_that_is_none_is_refused(studio, host):
+    assert handshake(studio.port, host=host, upgrade=False).startswith("HTTP/1.1 403")
+
+
+def test_what_is_no_message_closes_the_line_without_a_word(studio, capfd):
+    import msgspec
+    import viser
+    from websockets.exceptions import ConnectionClosedError
+    from websockets.sync.client import connect
+
+    packed = msgspec.msgpack.encode
+    no_messages = [b"\xc1", b"", "text", packed([1]), packed({}), packed({"type": "Nope"})]
+    no_messages += [packed({"type": "GuiUpdateMessage"})]
+    for data in no_messages:
+        port = studio.port
+        page = connect(
+            f"ws://127.0.0.1:{port}",
+            origin=f"http://127.0.0.1:{port}",
+            subprotocols=[f"viser-v{viser.__version__}"],
+            max_size=None,
+        )
+        with page:
+            page.send(data)
+            with pytest.raises(ConnectionClosedError, match="this is no message of the studio"):
+                while True:
+                    page.recv(timeout=20)
+    said = capfd.readouterr()
+    assert "Traceback" not in said.err + said.out

@@ -46,7 +46,7 @@ def command(
     Example: dalembert export panda --to c --kernel inverse_dynamics --kernel fk -o generated
              dalembert export panda --to casadi --kernel forward_dynamics -o generated
     """
-    from dalembert.compile.c_source import identifier
+    from dalembert.names import identifier
 
     arm = output.load(robot, tip)
     files: dict[str, str] = {}

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from dalembert.cli import completing
+from dalembert.cli import completing, refused
+from dalembert.names import in_terminal
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -106,7 +107,7 @@ def load(source: str, tip: str | None = None) -> Robot:
         warnings.simplefilter("always", ModelWarning)
         robot = load_robot(source, tip, strict=said.get("strict", False), allow=said.get("allow", ()))
     for warning in caught:
-        click.echo(f"warning: {warning.message}", err=True)
+        click.echo(f"warning: {in_terminal(str(warning.message))}", err=True)
     return robot
 
 
@@ -143,15 +144,15 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
     table = Table(show_header=any(columns), box=box.SIMPLE_HEAD, pad_edge=False)
     for k, column in enumerate(columns):
         numeric = any(isinstance(row[k], (int, float)) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        table.add_column(in_terminal(column), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(number(x) if isinstance(x, (int, float)) else str(x) for x in row))
+        table.add_row(*(number(x) if isinstance(x, (int, float)) else in_terminal(str(x)) for x in row))
     piped = not sys.stdout.isatty()
     console = Console(width=WIDTH_WHEN_PIPED if piped else None, markup=False, highlight=False)
     with console.capture() as shown:  # rich has ways of its own with a pipe that breaks
-        console.print(title, style="bold", soft_wrap=True)
+        console.print(in_terminal(title), style="bold", soft_wrap=True)
         console.print(table)
-    click.echo(shown.get(), nl=False)
+    refused.echo_styled(shown.get())
 
 
 def number(x: float, digits: int = 5) -> str:

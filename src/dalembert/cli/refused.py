@@ -12,6 +12,7 @@ from typing import IO, Any, TextIO
 import click
 
 from dalembert.errors import DalembertError
+from dalembert.names import in_terminal
 
 INTERRUPTED, UNREAD = 130, 141  # what shells report of programs that SIGINT and SIGPIPE ended
 
@@ -31,7 +32,7 @@ def in_a_line() -> Iterator[None]:
     try:
         yield
     except DalembertError as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(in_terminal(str(error))) from None
     except KeyboardInterrupt:
         raise Interrupted("interrupted") from None
     except BrokenPipeError:
@@ -40,7 +41,7 @@ def in_a_line() -> Iterator[None]:
     except OSError as error:
         if error.filename is None:  # what cannot be printed now cannot be printed at the end either
             _silence()
-        raise click.ClickException(_sentence(error)) from None
+        raise click.ClickException(in_terminal(_sentence(error))) from None
     except MemoryError as error:
         detail = f": {error}" if str(error) else ""
         raise click.ClickException(f"there is not enough memory for this{detail}") from None
@@ -60,13 +61,23 @@ def _silence() -> None:
 
 
 def print_anything() -> None:
-    """A terminal that knows no Greek shows question marks instead of failing; what is closed takes what it is given."""
+    """A terminal that knows no Greek shows question marks instead of failing, and one that obeys escapes sees those of
+    files spelled out; what is closed takes what it is given."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - for as long as the program runs
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    if isinstance(sys.stdout, io.TextIOWrapper) and "write" not in vars(sys.stdout):
+        write = sys.stdout.write
+        vars(sys.stdout).update(write=lambda text: write(in_terminal(text)), write_styled=write)
+
+
+def echo_styled(text: str) -> None:
+    """Print what holds escapes of our own, and none of a file's."""
+    getattr(sys.stdout, "write_styled", sys.stdout.write)(text)
+    sys.stdout.flush()
 
 
 def warn(
@@ -78,4 +89,4 @@ def warn(
     line: str | None = None,
 ) -> None:
     """A warning as a line for users: the place in the source says nothing to them."""
-    click.echo(f"warning: {message}", err=True)
+    click.echo(f"warning: {in_terminal(str(message))}", err=True)

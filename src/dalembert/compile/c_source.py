@@ -12,6 +12,7 @@ from dalembert.compile import exponential, trigonometry
 from dalembert.compile.kinds import DOUBLE
 from dalembert.compile.lower import Program
 from dalembert.compile.operations import OPERATIONS
+from dalembert.names import identifier
 
 Shape = tuple[int, ...]
 
@@ -55,11 +56,6 @@ def c_header(
         f"{comment}#ifndef {guard}\n#define {guard}\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{declared}\n\n"
         f"#ifdef __cplusplus\n}}\n#endif\n\n#endif\n"
     )
-
-
-def identifier(name: str) -> str:
-    text = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
-    return text if text[:1].isalpha() else f"f_{text}"
 
 
 def _parameters(arguments: Sequence[str], results: Sequence[str]) -> str:

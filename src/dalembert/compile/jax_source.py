@@ -10,8 +10,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from dalembert.compile.c_source import identifier
 from dalembert.compile.lower import Program, Step
+from dalembert.names import identifier
 
 # Every instruction on three operands, of which it may use fewer; a truth value is 0 or 1.
 INSTRUCTIONS = {

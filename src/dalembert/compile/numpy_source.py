@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 from math import prod
 
-from dalembert.compile.c_source import identifier
 from dalembert.compile.lower import Program
+from dalembert.names import identifier
 
 _TEXT = {
     "add": "{0} + {1}",

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dalembert.compile import Kernel
-from dalembert.compile.c_source import identifier
 from dalembert.errors import InputError
+from dalembert.names import identifier
 
 
 def kernel_of(system: Any, name: str | None, given: Sequence[str], options: dict[str, Any]) -> Kernel:

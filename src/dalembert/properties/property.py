@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dalembert.errors import unknown
+from dalembert.names import in_markdown
 
 PROVED, HOLDS, FAILS, SILENT = "proved", "holds", "fails", "does not apply"
 SIGNS = {PROVED: "∎", HOLDS: "✓", FAILS: "✗", SILENT: "–"}
@@ -112,7 +113,7 @@ class PropertyReport:
             f"| {p.name} | ${_barless(p.latex)}$ | {p.verdict} | {p.shown.replace('|', '∣')} | {p.source} |"
             for p in self.properties
         ]
-        return "\n".join([f"## {self.title}", "", *head, *rows]) + "\n"
+        return "\n".join([f"## {in_markdown(self.title)}", "", *head, *rows]) + "\n"
 
     @property
     def title(self) -> str:

@@ -22,6 +22,7 @@ from dalembert import __version__
 from dalembert.arguments import switch
 from dalembert.errors import DalembertError, InputError, unknown
 from dalembert.files import place_of, whole
+from dalembert.names import file_name
 from dalembert.report import html
 from dalembert.report.card import summary
 from dalembert.report.context import Context, Made, NotHereError, Section
@@ -98,7 +99,7 @@ def write_report(
     chosen = _chosen(sections)
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < math.inf:
         raise InputError(f"seconds must be a positive number, got {seconds!r}")
-    place = Path(f"{_safe(robot.name)}.html" if path is None else path)
+    place = Path(f"{file_name(robot.name)}.html" if path is None else path)
     folder = place_of(place).parent
     if not folder.is_dir():  # said now, not after a minute of work
         raise InputError(f"{str(place)!r} cannot be written: there is no folder {str(folder)!r}")
@@ -139,12 +140,6 @@ def _with_tip(robot: Robot) -> Robot:
     if model.tip is not None or not model.tips:
         return robot
     return robot.with_tip(max(model.tips, key=lambda name: len(model.path(model.frame(name).body))))
-
-
-def _safe(name: str) -> str:
-    """A file's name of a robot's."""
-    kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.")
-    return kept or "robot"
 
 
 def _one(section: Section, context: Context, left: float) -> tuple[Written, Made]:

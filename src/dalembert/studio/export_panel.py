@@ -8,6 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import DalembertError, InputError
+from dalembert.names import file_name, in_table
 from dalembert.studio.panel import Panel
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class ExportPanel(Panel):
 
     def __init__(self, studio: Studio) -> None:
         super().__init__(studio)
-        name = "".join(c if c.isalnum() or c in "-_" else "-" for c in studio.robot.name) or "robot"
+        name = file_name(studio.robot.name)
         self._file("Picture (PNG)", "photo", f"{name}.png", lambda client: picture(client))
         self._file("Scene to turn (HTML)", "cube", f"{name}.html", lambda _: self.scene())
         self._file("State (JSON)", "braces", f"{name}.json", lambda _: self.state())
@@ -56,7 +57,7 @@ class ExportPanel(Panel):
         columns = self.studio.worker.call(live.table)
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
+        writer.writerow(map(in_table, columns))
         writer.writerows(zip(*(x.tolist() for x in columns.values()), strict=True))
         return text.getvalue().encode()
 

@@ -7,9 +7,11 @@ looked at before viser sees it; and the tunnel is not there.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import ipaddress
+import logging
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -22,12 +24,17 @@ from dalembert.errors import InputError, MissingExtraError
 
 LOOPBACK = "127.0.0.1"
 PORT = 8080
+INVALID = 1007  # why a socket is closed: RFC 6455, 7.4.1
 # What the page may load and reach: itself. Its scripts are in it, and shapes are made of blobs.
 POLICY = (
     "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; connect-src 'self' data: blob: {socket}; "
     "frame-ancestors 'self'; form-action 'self'; base-uri 'self'"
 )
 _starting = threading.Lock()
+# What pages did wrong, for those who ask: logging.getLogger("dalembert.studio").
+_SAID = logging.getLogger("dalembert.studio")
+_SAID.addHandler(logging.NullHandler())
+_SAID.propagate = False
 
 
 def viser() -> Any:
@@ -113,7 +120,10 @@ class Guard:
         return None
 
     def known(self, host: str) -> bool:
-        name = urlsplit(f"//{host}").hostname or ""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:  # "[": no host at all
+            return False
         try:
             ipaddress.ip_address(name)
             return True
@@ -186,7 +196,7 @@ def _guarded(guard: Guard, place: socket.socket) -> Iterator[list[bool]]:
     def started(handler: Any, host: str, port: int, **options: Any) -> Any:
         used.append(True)
         options["process_request"] = guard.before(options["process_request"])
-        return open_server(handler, sock=place, **options)
+        return open_server(_calm(handler), sock=place, logger=_SAID, **options)
 
     own = infra.websockets
     infra.websockets = SimpleNamespace(
@@ -198,6 +208,25 @@ def _guarded(guard: Guard, place: socket.socket) -> Iterator[list[bool]]:
         yield used
     finally:
         infra.websockets = own
+
+
+def _calm(handler: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What viser does with a page, until the page sends what is no message: then its line is closed, without a word on
+    the terminal, which is not the page's to write on."""
+    from websockets.exceptions import ConnectionClosed
+
+    async def handled(connection: Any) -> None:
+        # Tasks of a page that fail later are heard of here.
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: _SAID.debug("%s", context))
+        try:
+            await handler(connection)
+        except ConnectionClosed:
+            pass
+        except Exception as error:
+            _SAID.debug("a page sent what is no message", exc_info=error)
+            await connection.close(INVALID, "this is no message of the studio")
+
+    return handled
 
 
 @contextlib.contextmanager

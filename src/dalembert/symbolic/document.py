@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.algorithms import composite
 from dalembert.errors import unknown
+from dalembert.names import in_line, in_markdown
 from dalembert.spatial import Inertia
 from dalembert.symbolic import latex, text
 from dalembert.symbolic.decimals import DIGITS
@@ -46,7 +47,7 @@ class Words:
         if form == "text":
             return self.words.format(*(plain for plain, _ in self.formulas))
         shown = self.words.format(*(f"\0{k}\0" for k in range(len(self.formulas))))
-        shown = _escaped(shown) if form == "latex" else shown
+        shown = _escaped(shown) if form == "latex" else in_markdown(shown)
         for k, (_, tex) in enumerate(self.formulas):
             shown = shown.replace(f"\0{k}\0", f"${tex}$")
         return shown
@@ -329,12 +330,13 @@ def _digits(decimals: bool) -> int | None:
 def _markdown(part: Part, first: bool) -> str:
     match part:
         case Heading(words):
-            return ("# " if first else "## ") + words
+            return ("# " if first else "## ") + in_markdown(words)
         case Words():
             return part.shown("markdown")
         case Table(head, rows):
             lines = [head, ("---",) * len(head), *rows]
-            return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+            cells = [[in_markdown(cell).replace("|", "\\|") for cell in line] for line in lines]
+            return "\n".join(f"| {' | '.join(line)} |" for line in cells)
     return "$$\n" + _math(part) + "\n$$"
 
 
@@ -373,7 +375,7 @@ _SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
 
 
 def _escaped(words: str) -> str:
-    return "".join(_SPECIAL.get(c, c) for c in words.replace("q̇", "qd"))
+    return "".join(_SPECIAL.get(c, c) for c in in_line(words).replace("q̇", "qd"))
 
 
 def _braced(words: str | None) -> str:

@@ -1,0 +1,47 @@
+"""Names that a stranger gave, made safe for where they are shown: a terminal, Markdown, a table, source code, a file.
+
+Any text may be a name. HTML has `html.escape`; LaTeX is escaped by the printers of `symbolic`.
+"""
+
+from __future__ import annotations
+
+import re
+
+# What steers a terminal instead of being shown: controls but tabs and ends of lines, and marks of direction.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_BREAK = re.compile("\\s*[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\\s*")
+_MARKED = re.compile(r"[\\`*$]")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take for the beginning of one
+
+
+def in_terminal(text: str) -> str:
+    """The text with what would steer a terminal spelled out, \\u001b, as JSON too would write it."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def in_line(text: str) -> str:
+    """The text on one line."""
+    return _BREAK.sub(" ", text)
+
+
+def in_markdown(text: str) -> str:
+    """One line of Markdown that shows the text: no tags, no links, no formulas."""
+    safe = in_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _MARKED.sub(r"\\\g<0>", safe).replace("](", "]&#40;")
+
+
+def in_table(name: str) -> str:
+    """The head of a column, which no spreadsheet takes for a formula."""
+    return f"'{name}" if name.startswith(_FORMULA) else name
+
+
+def identifier(name: str) -> str:
+    """A name of C and of Python."""
+    text = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
+    return text if text[:1].isalpha() else f"f_{text}"
+
+
+def file_name(name: str) -> str:
+    """The name of a file, without its ending, in the folder it is written to."""
+    kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.")
+    return kept[:100] or "robot"
