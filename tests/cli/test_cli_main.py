@@ -238,7 +238,7 @@ import os, signal, sys, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may ignore it
 from dalembert.cli import main
 from dalembert import loading
-def load(*arguments):
+def load(*arguments, **options):
     os.kill(os.getpid(), signal.SIGINT)
     threading.Event().wait(30)
 loading.load = load

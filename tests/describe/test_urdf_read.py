@@ -425,7 +425,8 @@ def test_a_scale_of_another_count(written: str, taken: tuple[float, ...]) -> Non
 def test_an_inertial_matters_only_where_something_moves() -> None:
     text = """<robot name="r"><link name="a"><inertial><density value="9"/></inertial></link><link name="b"/>
       <joint name="j" type="{}"><parent link="a"/><child link="b"/></joint>
-      <link name="c"><inertial/></link><joint name="k" type="fixed"><parent link="b"/><child link="c"/></joint></robot>"""
+      <link name="c"><inertial/></link>
+      <joint name="k" type="fixed"><parent link="b"/><child link="c"/></joint></robot>"""
     d = read_urdf(text.format("fixed"))
     assert [w.rpartition("; ")[2] for w in d.warnings] == ["it does not move, and is taken without mass"] * 2
     for kind, strict in (("continuous", False), ("fixed", True)):

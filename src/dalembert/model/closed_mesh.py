@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.describe.refuse import LARGEST
 from dalembert.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ def checked(
     """
     x = _array(vertices, "vertices")
     f = _array(faces, "faces")
-    if not np.isfinite(x).all():
-        raise InputError("a vertex of the mesh is not finite")
+    if not (np.abs(x) <= LARGEST).all():
+        what = "so far away that its products overflow" if np.isfinite(x).all() else "not finite"
+        raise InputError(f"a vertex of the mesh is {what}")
     indices = f.astype(np.int64) if np.isfinite(f).all() else np.full_like(f, -1, dtype=np.int64)
     if (indices != f).any() or indices.min() < 0 or indices.max() >= len(x):
         raise InputError(f"the faces must be indices from 0 to {len(x) - 1}, the vertices' numbers")
