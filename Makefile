@@ -55,6 +55,7 @@ bench: .venv/bench
 fuzz: .venv/test
 	$(BIN)/python fuzz/descriptions.py --seconds $(or $(SECONDS),600)
 	$(BIN)/python fuzz/mjcf.py --seconds $(or $(SECONDS),600) $(FOLDERS)
+	$(BIN)/python fuzz/logs.py --seconds $(or $(SECONDS),600)
 	$(BIN)/python fuzz/graphs.py --seconds $(or $(SECONDS),600)
 
 # Every real URDF and MJCF of four packages, or of other folders: make corpus FOLDERS="a b"

@@ -100,6 +100,7 @@ class Robot:
             description = replace(description, tip=tip)
         self.description = check(description)
         self.threads = 1 if type(threads) is int and threads == 1 else _threads(threads)
+        told = set(told)
         for message in self.description.warnings:
             if message not in told:
                 warnings.warn(message, ModelWarning, stacklevel=3)

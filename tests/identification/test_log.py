@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ import dalembert as dl
 from dalembert.errors import InputError, MissingExtraError, UnknownNameError
 from dalembert.identification.locked import locked
 from dalembert.identification.naming import tokens, without_unit
+from dalembert.identification.prepare import prepare
 from dalembert.identification.read import read_log
 from dalembert.identification.timing import cubic
 
@@ -78,6 +80,77 @@ def test_parquet(robot, log, table, tmp_path):
     lists = {"t": log.t, "q": list(log.q), "tau": list(log.tau)}  # one list per row
     parquet.write_table(pyarrow.table(lists), tmp_path / "lists.parquet")
     same(read_log(tmp_path / "lists.parquet", robot), log, 0)
+
+
+def test_parquet_that_is_no_log_is_refused_in_words(robot, log, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from pyarrow import parquet
+
+    file = tmp_path / "log.parquet"
+    rows = log.q.tolist()
+
+    def read(**columns):
+        parquet.write_table(pyarrow.table({"t": log.t, "q": rows, "tau": log.tau.tolist(), **columns}), file)
+        return read_log(file, robot)
+
+    for q, said in (
+        ([*rows[:7], rows[7][:-1], *rows[8:]], f"column 'q' has {robot.n - 1} numbers in row 7"),
+        ([*rows[:7], None, *rows[8:]], "column 'q' has nothing in row 7"),
+        ([[[x] for x in row] for row in rows], "column 'q' has list<"),
+        ([["a" for _ in row] for row in rows], "column 'q' has list<"),
+        ([[*row[:-1], None] for row in rows], "has no usable number in it: nan in every row"),
+        ([{"a": 1.0} for _ in rows], "no positions of"),
+    ):
+        with pytest.raises(InputError, match=re.escape(said)):
+            read(q=q)
+    same(read(contacts=[[1.0] * (k % 3) for k in range(len(rows))]), log, 0)  # no group of the log: left aside
+    same(read(q=pyarrow.array(rows, pyarrow.large_list(pyarrow.float64()))), log, 0)
+    micro = np.round(1e6 * log.t).astype(int)
+    for first in (0, 253_402_300_000_000_000):  # the year 9999, which nanoseconds do not reach
+        stamps = pyarrow.array(micro + first, pyarrow.timestamp("us"))
+        same(read(t=stamps), log, 1e-4 if first else DIGITS)
+    same(read(t=pyarrow.array(micro, pyarrow.duration("us"))), log)
+    torn = file.read_bytes()
+    for cut in (5, 100, len(torn) - 9):
+        file.write_bytes(torn[:cut])
+        with pytest.raises(InputError, match="cannot be read as Parquet"):
+            read_log(file, robot)
+
+
+def test_times_that_no_clock_has_and_numbers_too_small_to_be_measured(robot, log, table):
+    for scale in (5e-324, 1e-300, 1e300):
+        with pytest.raises(InputError, match=r"the times have steps of .* which no log of a robot has: say their unit"):
+            read_log({**table, "t": np.arange(len(log.t)) * scale}, robot)
+        with pytest.raises(InputError, match="which no log of a robot has"):
+            prepare(replace(log, t=np.arange(len(log.t)) * scale))
+    with pytest.raises(InputError, match="the torques are zero throughout"):
+        read_log({**table, "tau": 1e-300 * log.tau}, robot)
+    with pytest.raises(InputError, match="in every row"):
+        read_log({**table, "q": 1e-300 * log.q}, robot)
+    for cutoff in (5e-324, 1e-3):
+        with pytest.raises(InputError, match="one period of it is longer than the log"):
+            prepare(log, cutoff=cutoff)
+
+
+def test_numbers_in_names_do_not_count_to_a_billion(robot, log, tmp_path):
+    names = ["t", *(f"q{k}" for k in range(robot.n)), "q900000000", *(f"tau{k}" for k in range(robot.n))]
+    values = np.column_stack([log.t, log.q, log.q[:, 0], log.tau])
+    np.savetxt(tmp_path / "log.csv", values, delimiter=",", header=",".join(names), comments="")
+    with pytest.raises(InputError, match=f"the one numbered {robot.n} is missing"):
+        read_log(tmp_path / "log.csv", robot)
+    names[robot.n + 1] = "q" + "9" * 5000  # Python does not read that number
+    np.savetxt(tmp_path / "log.csv", values, delimiter=",", header=",".join(names), comments="")
+    same(read_log(tmp_path / "log.csv", robot), log)
+
+
+def test_random_bytes_are_no_bag(robot, tmp_path):
+    pytest.importorskip("rosbags", reason="rosbags is not installed")
+    file = tmp_path / "log.bag"
+    for head in (b"", b"#ROSBAG V2.0\n"):
+        for seed in range(5):
+            file.write_bytes(head + np.random.default_rng(seed).bytes(3000))
+            with pytest.raises(InputError, match="not a ROS bag that can be read"):
+                read_log(file, robot)
 
 
 def write_bag(path, log, stamps=True, order=None):

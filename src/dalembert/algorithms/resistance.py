@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from dalembert.algorithms import composite, joints, linear
 from dalembert.describe.motionless import NOTHING, generic
 from dalembert.model import Model
@@ -23,6 +25,8 @@ def unresisted(model: Model, added: linear.Rows | None = None) -> tuple[int, ...
     free = set(range(model.n))
     for turn in range(STATES if model.n else 0):
         q = [generic(turn * model.n + k) for k in range(model.n)]
+        if not free:
+            break
         free &= _nothing(composite.mass_matrix(model, q), sizes(model, q), added)
     return tuple(sorted(free))
 
@@ -50,18 +54,14 @@ def sizes(model: Model, q: Sequence[float]) -> list[float]:
 
 def _nothing(M: linear.Rows, size: Sequence[float], added: linear.Rows | None) -> set[int]:
     """Where elimination from the last row up, as `linear.factor_ldl` does it, meets a pivot that is rounding."""
-    A = [list(row) for row in M]
-    bound = list(size)
-    for i, row in enumerate(added or ()):
-        A[i] = [a + b for a, b in zip(A[i], row, strict=True)]
-        bound[i] += row[i]
+    A, bound = np.array(M, float), np.array(size, float)
+    if added is not None:
+        A += np.array(added, float)
+        bound += np.diag(added)
     found = set()
     for k in reversed(range(len(A))):
-        if not abs(A[k][k]) > NOTHING * bound[k]:
+        if abs(A[k, k]) > NOTHING * bound[k]:
+            A[:k, :k] -= np.outer(A[k, :k] / A[k, k], A[k, :k])
+        else:
             found.add(k)
-            continue
-        for i in range(k):
-            if A[k][i]:  # else on another branch
-                factor = A[k][i] / A[k][k]
-                A[i][: i + 1] = [a - factor * b for a, b in zip(A[i][: i + 1], A[k], strict=False)]
     return found

@@ -43,11 +43,12 @@ def _card(arm: Robot) -> dict[str, Any]:
         }
         for c in arm.model.coordinates
     ]
+    names = arm.bodies
     bodies = [
         {
             "name": b.name,
             "joint": b.joint,
-            "parent": arm.bodies[b.parent] if b.parent >= 0 else None,
+            "parent": names[b.parent] if b.parent >= 0 else None,
             "mass": b.inertia.m,
             "com": list(b.inertia.com()) if b.inertia.m else None,
             "rotor_inertia": b.rotor_inertia,
@@ -88,7 +89,7 @@ def _show(arm: Robot, card: dict[str, Any]) -> None:
     output.print_table(
         "Moving bodies (fixed links lumped; centre of mass in the joint's frame)",
         ("body", "moved by", "on", "mass [kg]", "centre of mass [m]", "rotor N²J [kg m²]"),
-        [_body_row(b, arm.frames[0]) for b in card["bodies"]],
+        [_body_row(b, card["frames"][0]) for b in card["bodies"]],
     )
     if card["loops"]:
         rows = [(k["name"], k["kind"], k["first"], k["second"]) for k in card["loops"]]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 WIDTH_WHEN_PIPED = 120
+LONG = 1000  # rows: of more, rich takes too long over its layout (milliseconds a row)
 INVISIBLE = 1e-12  # a table for people shows rounding errors as zero
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -136,23 +137,40 @@ def _plain(x: Any) -> Any:
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table on the terminal: text to the left, numbers to the right."""
+    rows = [list(row) for row in rows]
+    if len(rows) > LONG:
+        _print_long_table(title, columns, rows)
+        return
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    rows = [list(row) for row in rows]
     table = Table(show_header=any(columns), box=box.SIMPLE_HEAD, pad_edge=False)
     for k, column in enumerate(columns):
         numeric = any(isinstance(row[k], (int, float)) for row in rows)
         table.add_column(in_terminal(column), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(number(x) if isinstance(x, (int, float)) else in_terminal(str(x)) for x in row))
+        table.add_row(*map(_cell, row))
     piped = not sys.stdout.isatty()
     console = Console(width=WIDTH_WHEN_PIPED if piped else None, markup=False, highlight=False)
     with console.capture() as shown:  # rich has ways of its own with a pipe that breaks
         console.print(in_terminal(title), style="bold", soft_wrap=True)
         console.print(table)
     refused.echo_styled(shown.get())
+
+
+def _cell(x: Any) -> str:
+    return number(x) if isinstance(x, (int, float)) else in_terminal(str(x))
+
+
+def _print_long_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    cells = [[in_terminal(c) for c in columns], *([_cell(x) for x in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    numeric = [isinstance(x, (int, float)) for x in rows[0]]
+    click.echo(in_terminal(title))
+    for row in cells:
+        padded = (x.rjust(w) if right else x.ljust(w) for x, w, right in zip(row, widths, numeric, strict=True))
+        click.echo("  ".join(padded).rstrip())
 
 
 def number(x: float, digits: int = 5) -> str:

@@ -7,6 +7,7 @@ nothing. Folding 0·x to 0 drops a NaN or infinity in x, and x − x is 0: see t
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -14,14 +15,27 @@ from typing import Any
 from dalembert import scalar
 from dalembert.compile import arctangent, exponential
 from dalembert.compile.operations import OPERATIONS
+from dalembert.errors import InputError
 
 Number = (int, float)
+
+
+LIMIT = "DALEMBERT_OPERATIONS"  # names the variable that allows larger kernels
+MOST = 2_000_000  # operations as they are traced, of which a half or less are left: a minute, a gigabyte
+
+
+def _most() -> int:
+    text = os.environ.get(LIMIT) or str(MOST)
+    if not text.isdecimal():
+        raise InputError(f"{LIMIT}={text!r} in the environment must be a whole number of operations")
+    return int(text)
 
 
 class Graph:
     """Nodes as parallel lists; a node's operands have smaller indices than it."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "a kernel") -> None:
+        self.name, self.most = name, _most()
         self.operation: list[str] = []
         self.operands: list[tuple[int, ...]] = []
         self.value: list[Any] = []  # a float for constants, (argument, position) for inputs
@@ -37,6 +51,11 @@ class Graph:
 
     def _append(self, key: Any, operation: str, operands: tuple[int, ...], value: Any) -> int:
         index = self._known[key] = len(self.operation)
+        if index >= self.most:
+            raise InputError(
+                f"{self.name} takes more than {self.most:,} operations for this system, and would take minutes and "
+                f"gigabytes to compile; {LIMIT}={10 * self.most} in the environment allows ten times as many"
+            )
         self.operation.append(operation)
         self.operands.append(operands)
         self.value.append(value)

@@ -243,7 +243,7 @@ def compile_function(
     a tuple if there are several `outputs`, as nested sequences of those shapes."""
     if not inputs or not outputs:
         raise InputError(f"{name} needs at least one argument and one result")
-    graph = Graph()
+    graph = Graph(name)
     traced = [_nested([graph.input(k, j) for j in range(prod(shape))], shape) for k, shape in enumerate(inputs)]
     result = function(*traced)
     results = result if len(outputs) > 1 else (result,)

@@ -14,6 +14,7 @@ same at every width.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import sys
 import threading
@@ -35,6 +36,9 @@ SCALAR_UP_TO = 10_000  # operations
 # Doubles in one register; two registers per value would spill more than they hide (measured: 46 against
 # 54 ns a state for Panda's inverse dynamics on AVX2).
 WIDTHS = (("avx512f", 8), ("avx", 4))
+# What LLVM takes, measured on kernels of 2,000 to 100,000 operations; a wait of several seconds is announced.
+SECONDS_PER_CHARACTER = 2.5e-7
+PATIENCE = 3.0
 _LOCK = threading.RLock()  # one thread at a time imports llvmlite, sets it up and compiles
 _held = ExitStack()  # the locks that a fork holds
 
@@ -102,7 +106,7 @@ def _machine(target: Target) -> Any:
     if target.triple != llvm.get_process_triple():
         _every_target()
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small", jit=True
+        cpu=target.cpu, features=target.features, opt=1, reloc="pic", codemodel="small", jit=True
     )
 
 
@@ -150,6 +154,11 @@ def module(
 def object_code(text: str, target: Target) -> bytes:
     """Machine code of a module. Verified first: a wrong signature would crash inside LLVM."""
     llvm = _binding()
+    if (seconds := SECONDS_PER_CHARACTER * len(text)) >= PATIENCE:
+        logging.getLogger("dalembert").warning(
+            "compiling a kernel of %.0f MB of LLVM code: about %.0f s, the first time; then the cache has it",
+            1e-6 * len(text), seconds,
+        )  # fmt: skip
     with _LOCK:
         parsed = llvm.parse_assembly(text)
         parsed.triple = target.triple

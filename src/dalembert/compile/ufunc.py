@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -13,6 +14,8 @@ import numpy as np
 
 _FROM_FUNC_AND_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's table, fixed by its ABI
 _NONE_IDENTITY = -1
+_SIZE_INFERRED = 2  # UFUNC_CORE_DIM_SIZE_INFERRED
+ZERO = "zero"
 _DOUBLE = np.dtype(np.float64).num
 _FLOAT = np.dtype(np.float32).num
 
@@ -35,6 +38,21 @@ class _UFuncHead(ctypes.Structure):
         ("doc", ctypes.c_void_p),
         ("ptr", ctypes.c_void_p),
         ("obj", ctypes.c_void_p),
+        ("userloops", ctypes.c_void_p),
+        ("core_enabled", ctypes.c_int),
+        ("core_num_dim_ix", ctypes.c_int),
+        ("core_num_dims", ctypes.c_void_p),
+        ("core_dim_ixs", ctypes.c_void_p),
+        ("core_offsets", ctypes.c_void_p),
+        ("core_signature", ctypes.c_char_p),
+        ("type_resolver", ctypes.c_void_p),
+        ("dict", ctypes.c_void_p),
+        ("vectorcall", ctypes.c_void_p),
+        ("reserved3", ctypes.c_void_p),
+        ("op_flags", ctypes.c_void_p),
+        ("iter_flags", ctypes.c_uint32),
+        ("core_dim_sizes", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("core_dim_flags", ctypes.POINTER(ctypes.c_uint32)),
     ]
 
 
@@ -53,13 +71,24 @@ def _maker() -> Any:
 
 
 def signature(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> str:
-    """NumPy's signature with every core dimension fixed: "(7),(7)->(7,7)". NumPy cannot fix a dimension at zero:
-    such a one is named instead, and whoever makes the call checks it."""
+    """NumPy's signature with every core dimension fixed: "(7),(7)->(7,7)". NumPy does not read a zero there: such a
+    dimension is named instead, and `assemble` fixes it."""
 
     def side(shapes: Sequence[tuple[int, ...]]) -> str:
-        return ",".join("(" + ",".join(str(d or "zero") for d in shape) + ")" for shape in shapes)
+        return ",".join("(" + ",".join(str(d or ZERO) for d in shape) + ")" for shape in shapes)
 
     return f"{side(inputs)}->{side(outputs)}"
+
+
+def _fix_zero(head: _UFuncHead, shape: str) -> None:
+    """Fix the dimension called zero at that size. Left open, it would take any size, and give memory that nobody
+    wrote."""
+    names = list(dict.fromkeys(re.findall(r"\w+", shape)))  # numbered by NumPy as they first appear
+    place = names.index(ZERO)
+    if head.core_num_dim_ix != len(names) or head.core_dim_sizes[place] != -1:
+        raise _unknown_layout()
+    head.core_dim_sizes[place] = 0
+    head.core_dim_flags[place] &= ~_SIZE_INFERRED
 
 
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -136,12 +165,18 @@ def assemble(
     )
     head = _UFuncHead.from_address(id(result))
     if (head.nin, head.nout, head.functions, head.name) != (left, right, at[0], at[3]) or head.obj:
-        raise RuntimeError("this NumPy lays out its ufuncs in a way that Dalembert does not know")
+        raise _unknown_layout()
+    if ZERO in shape:
+        _fix_zero(head, shape)
     # NumPy drops `obj` when it frees the ufunc: the tables and the code live exactly as long.
     owner = (tables, keep)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))
     head.obj = id(owner)
     return result
+
+
+def _unknown_layout() -> RuntimeError:
+    return RuntimeError("this NumPy lays out its ufuncs in a way that Dalembert does not know")
 
 
 def loops(function: np.ufunc) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from dalembert.errors import InputError, listed, unknown
@@ -63,6 +64,7 @@ FITTING = {
     "qd": {"rad/s", "deg/s", "m/s", "rpm"},
     "tau": {"Nm", "mNm", "N", "A", "mA"},
 }
+DIGITS = 9  # a longer number counts no joints (a date, a serial number)
 BRACKETED = re.compile(r"^(.*?)\s*[\[(]\s*([^\])\d][^\])]*)\s*[\])]\s*$")
 
 
@@ -264,7 +266,7 @@ def _what(words: list[str], known: Mapping[str, list[str]]) -> tuple[str | None,
             if group is not None:
                 return group, joint
     group = _group([w for w in words if not w.isdigit()])
-    numbers = [int(w) for w in words if w.isdigit()]
+    numbers = [int(w) for w in words if w.isdigit() and len(w) <= DIGITS]
     return group, numbers[-1] if numbers else None
 
 
@@ -297,8 +299,8 @@ def _ordered(table: Table, group: str, by_joint: dict[int | str, int], joints: S
         return tuple(by_joint[j] for j in joints)
     numbers = sorted(k for k in by_joint if isinstance(k, int))
     if len(numbers) != n:
-        gap = [k for k in range(numbers[0], numbers[-1]) if k not in numbers]
-        what = f"; the one numbered {gap[0]} is missing" if gap else _hint(n, len(numbers))
+        gap = next((a + 1 for a, b in pairwise(numbers) if b > a + 1), None)
+        what = f"; the one numbered {gap} is missing" if gap is not None else _hint(n, len(numbers))
         raise InputError(
             f"{table.source}: there are {CALLED[group]}s of {len(numbers)} joints, but the robot has {n}: "
             f"{', '.join(joints)}{what}"
@@ -313,7 +315,7 @@ def _ordered(table: Table, group: str, by_joint: dict[int | str, int], joints: S
 
 
 def _ignored(table: Table, group: str, by_joint: Mapping[Any, int], used: Sequence[int]) -> list[str]:
-    left = [table.names[k] for k in by_joint.values() if k not in used]
+    left = [table.names[k] for k in by_joint.values() if k not in set(used)]
     what = "other times" if group == "t" else "not joints of this robot"
     return [f"{what}, left out: {', '.join(repr(x) for x in left[:6])}"] if left else []
 

@@ -19,6 +19,7 @@ Flags = NDArray[np.bool_]
 
 # Larger than any position, rate, torque or current of an arm, in any unit (times are not looked at).
 ABSURD = 1e9
+NOTHING = 1e-12  # smaller than what any sensor of an arm resolves, in any unit
 # A sample this many deviations away from the median of five, its neighbours not, is a spike.
 SPIKE = 10.0
 ROUGH = 15  # samples before and after it that tell how rough the signal is there
@@ -63,9 +64,9 @@ def alive(
 ) -> bool:
     """Whether recorded rates can be used; columns that never change, or are others again, are refused."""
     take = {g: table.values[np.ix_(rows, np.asarray(columns))] for g, columns in places.items() if g != "t"}
-    if not take["tau"].any():
+    if np.abs(take["tau"]).max() <= NOTHING:
         raise InputError(f"{table.source}: the torques are zero throughout: was effort recorded at all?")
-    fixed = {g: np.ptp(x, axis=0) == 0 for g, x in take.items()}
+    fixed = {g: np.ptp(x, axis=0) <= NOTHING for g, x in take.items()}
     for group, word in (("q", "position"), ("tau", "torque")):
         for j in np.flatnonzero(fixed[group]).tolist():
             value = take[group][0, j]

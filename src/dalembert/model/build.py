@@ -159,7 +159,6 @@ def _tips(
 ) -> tuple[str, ...]:
     """The leaf links; of those that sit on the same deepest chain as all bodies, only these."""
     leaves = [frame for frame in frames if not children[frame.name]]
-    carriers = {body.parent for body in bodies}
-    ends = [i for i in range(len(bodies)) if i not in carriers]
+    ends = set(range(len(bodies))) - {body.parent for body in bodies}
     at_end = [frame.name for frame in leaves if frame.body in ends]
     return tuple(at_end or [frame.name for frame in leaves])
