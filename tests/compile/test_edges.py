@@ -14,6 +14,7 @@ import pytest
 import dalembert as dl
 from dalembert import scalar
 from dalembert.compile import cache, compile_function, threads
+from dalembert.errors import InputError
 
 
 def test_results_of_many_dimensions():
@@ -140,10 +141,11 @@ def test_constants_beyond_float32_are_infinite():
 
 FORKS = """
 import os, signal, threading, time
+from llvmlite.binding import ffi
 from dalembert.caching import cached_property
 from dalembert.compile import compile_function
 
-def compiled(k):  # long enough that a fork meets a thread inside LLVM
+def compiled(k):
     return compile_function(lambda x: [x[0] * (k + i) + x[1] for i in range(300)], [(2,)], [(300,)])([1.0, 2.0])
 
 class Holder:
@@ -151,20 +153,20 @@ class Holder:
     def result(self):
         return compiled(time.time())
 
-begun = threading.Event()
-
 def compile_forever():
     while True:
         Holder().result
-        begun.set()
 
+inside = threading.Event()  # a thread is inside LLVM
+ffi.register_lock_callback(inside.set, inside.clear)
 threading.Thread(target=compile_forever, daemon=True).start()
-begun.wait()
 children = []
 for k in range(12):
+    inside.wait()
     child = os.fork()
     if child == 0:
-        signal.alarm(120)  # ends a child that hangs
+        signal.alarm(60)  # ends a child that hangs
+        ffi.unregister_lock_callback(inside.set, inside.clear)  # its lock may be another thread's, too
         os._exit(0 if compiled(1e6 + k)[0] == 1e6 + k + 2 and len(Holder().result) == 300 else 1)
     children.append(child)
 print(*(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children))
@@ -252,3 +254,42 @@ def test_what_is_not_chosen_sets_no_flag():
     kernel = compile_function(lambda R: list(log3((R[:3], R[3:6], R[6:]))), [(9,)], [(3,)], "log3")
     with np.errstate(all="raise"):
         assert (kernel(np.tile(np.eye(3).ravel(), (8, 1))) == 0).all()
+
+
+def test_a_dimension_of_size_zero_takes_no_other_size():
+    kernel = compile_function(lambda q: [list(q)] * 6, [(0,)], [(6, 0)])
+    for function in (kernel, kernel.ufunc, kernel.direct):
+        for kind in (np.float64, np.float32):
+            assert function(np.ones((3, 0), kind)).shape == (3, 6, 0)
+            for wrong in ((5,), (3, 5), (1,)):
+                with pytest.raises(ValueError, match="is different from 0"):
+                    function(np.ones(wrong, kind))
+    assert compile_function(lambda x: [list(x[:0])] * 3, [(2,)], [(3, 0)])([1.0, 2.0]).shape == (3, 0)
+
+
+def test_a_kernel_too_large_to_compile_is_refused_with_the_limit_that_refused_it(monkeypatch):
+    def sums(x):
+        return [x[0] * (k + 0.5) + x[1] for k in range(200)]
+
+    monkeypatch.setenv("DALEMBERT_OPERATIONS", "100")
+    with pytest.raises(InputError, match=r"^sums takes more than 100 operations .*DALEMBERT_OPERATIONS=1000 in the"):
+        compile_function(sums, [(2,)], [(200,)], "sums")
+    monkeypatch.setenv("DALEMBERT_OPERATIONS", "many")
+    with pytest.raises(InputError, match="must be a whole number of operations"):
+        compile_function(sums, [(2,)], [(200,)], "sums")
+    monkeypatch.setenv("DALEMBERT_OPERATIONS", "1000")
+    assert compile_function(sums, [(2,)], [(200,)], "sums")([1.0, 2.0])[1] == 3.5
+
+
+def test_a_long_compilation_is_announced(monkeypatch, caplog, tmp_path):
+    from dalembert.compile import llvm
+
+    monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path))
+    compile_function(lambda v: [v[0] * 3.25], [(1,)], [(1,)])([1.0])
+    assert not caplog.records
+    monkeypatch.setattr(llvm, "PATIENCE", 0.0)
+    kernel = compile_function(lambda v: [v[0] * 4.25], [(1,)], [(1,)])
+    kernel([1.0])
+    assert [r.name for r in caplog.records] == ["dalembert"] and "the first time" in caplog.text
+    compile_function(lambda v: [v[0] * 4.25], [(1,)], [(1,)])([1.0])  # from the cache
+    assert len(caplog.records) == 1
