@@ -293,3 +293,10 @@ def test_a_long_compilation_is_announced(monkeypatch, caplog, tmp_path):
     assert [r.name for r in caplog.records] == ["dalembert"] and "the first time" in caplog.text
     compile_function(lambda v: [v[0] * 4.25], [(1,)], [(1,)])([1.0])  # from the cache
     assert len(caplog.records) == 1
+
+
+def test_a_guarded_division_raises_no_flag():
+    kernel = compile_function(lambda v: [v[1] / scalar.where(v[0] <= 0.0, 1.0, v[0])], [(2,)], [(1,)])
+    for states in (1, 9):
+        for kind in (np.float64, np.float32):
+            assert np.array_equal(kernel(np.zeros((states, 2), kind)), [[0.0]] * states)

@@ -48,8 +48,16 @@ class _Body:
     def name(self, k: int) -> str:
         known = self.names.get(k)
         if known is None:
-            known = self.names[k] = self._write(self.program.steps[k])
+            step = self.program.steps[k]
+            guards = step.operation == "where" and k in self.program.divisors
+            known = self.names[k] = self._guard(step) if guards else self._write(step)
         return known
+
+    def _guard(self, step: Step) -> str:
+        """A choice that is divided by, made on the bits: x / where(c, y, 1) LLVM turns into where(c, x / y, x), and
+        the division by a y that is not chosen would raise the processor's flags, and NumPy warn."""
+        condition, a, b = (self.name(x) for x in step.operands)
+        return self.w.select_bits(condition, a, b)
 
     def write(self, k: int, places: Sequence[int]) -> None:
         """Write step k, and store it right away where it is an output: a value held for later costs a register."""

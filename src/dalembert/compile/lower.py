@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dalembert.caching import cached_property
 from dalembert.compile.graph import Graph
 
 
@@ -35,6 +36,11 @@ class Program:
     def operations(self) -> int:
         """How many steps compute something."""
         return sum(step.operation not in ("constant", "input") for step in self.steps)
+
+    @cached_property
+    def divisors(self) -> frozenset[int]:
+        """The steps that others divide by."""
+        return frozenset(step.operands[1] for step in self.steps if step.operation == "divide")
 
 
 def lower(graph: Graph, outputs: Sequence[Sequence[Any]]) -> Program:

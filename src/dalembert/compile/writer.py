@@ -124,6 +124,10 @@ class Writer(Lines):
     def _select(self, condition: str, a: str, b: str) -> str:
         return self.let(f"select {self.B} {condition}, {self.V} {a}, {self.V} {b}")
 
+    def select_bits(self, condition: str, a: str, b: str) -> str:
+        bits = [f"{self.I} {self._as_integer(x)}" for x in (a, b)]
+        return self._as_number(self.let(f"select {self.B} {condition}, {bits[0]}, {bits[1]}"))
+
     def _two_to(self, k: str) -> str:
         """2ᵏ of a whole k, made of its bits."""
         t = self.kind.exponential
