@@ -708,7 +708,7 @@ class Robot:
         frame: str | None = None,
         q0: ArrayLike | None = None,
         *,
-        rows: str | Sequence[float] = "pose",
+        rows: str | Sequence[str] | Sequence[float] = "pose",
         axis: str | None = None,
         tolerance: float = 1e-6,
         limits: bool = True,
@@ -718,10 +718,11 @@ class Robot:
         """Joint positions that put a frame at the pose T (..., 4, 4), by damped steps with restarts inside the limits.
 
         `q0` is where to begin. `rows`: "pose", "position" (then T may be points (..., 3)), "orientation", "planar"
-        (x, y and the angle about z), or six weights. `axis` "x", "y" or "z": of the orientation only that axis of the
-        tool counts. `secondary`, for arms with joints to spare: stay away from "limits" or "singularities", or near a
-        posture (n numbers). The solution holds q (..., n) and its certificate: `converged`, the errors recomputed at
-        q, iterations, restarts, and in words why it stopped. A target out of reach gives the nearest point found."""
+        (x, y and the angle about z), components by name ("vx", "vy", …, "wz"), or six weights. `axis` "x", "y" or "z":
+        of the orientation only that axis of the tool counts. `secondary`, for arms with joints to spare: stay away
+        from "limits" or "singularities", or near a posture (n numbers). The solution holds q (..., n) and its
+        certificate: `converged`, the errors recomputed at q, iterations, restarts, and in words why it stopped. A
+        target out of reach gives the nearest point found."""
         return _ik()(self, T, frame, q0, rows, axis, tolerance, limits, restarts, secondary)
 
     def ik_all(

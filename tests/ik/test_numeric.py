@@ -303,7 +303,8 @@ def test_more_wrong_input():
     far[0, 3] = 1e160
     for options, words in (
         ({"T": np.stack([T] * 5), "q0": np.zeros((3, 7))}, "do not broadcast"),
-        ({"T": T, "rows": ("vx", "vy")}, "six weights"),
+        ({"T": T, "rows": (1.0, 1.0)}, "six weights"),
+        ({"T": T, "rows": ("vx", 1.0)}, "six weights"),
         ({"T": T, "axis": [0, 0, 1]}, "unknown axis"),
         ({"T": T, "limits": "yes"}, "is a switch"),
         ({"T": T, "tolerance": True}, "positive number"),
@@ -315,3 +316,17 @@ def test_more_wrong_input():
     s = robot.ik(T, tolerance=1e-300)
     assert not s.converged and "the tolerance is finer" in s.reason
     assert robot.ik(T, tolerance=np.float32(1e-5), restarts=np.int64(3)).converged
+
+
+def test_rows_by_the_names_of_components():
+    """As everywhere: ("vx", "vy") is the mask (1, 1, 0, 0, 0, 0), in the weights that "pose" has."""
+    arm = dl.load("planar-3r")
+    found = arm.ik([0.9, 0.4, 7.0], rows=("vx", "vy"))  # its z is out of reach, and does not count
+    assert found.converged and np.abs(arm.fk(found.q)[:2, 3] - [0.9, 0.4]).max() < 1e-6
+    ur = dl.load("ur5e")
+    T = ur.fk(ur.random_configuration(5, seed=3))
+    assert np.array_equal(ur.ik(T, rows=["vx", "vy", "vz"]).q, ur.ik(T, rows="position").q)
+    assert np.array_equal(ur.ik(T, rows=("position", "orientation")).q, ur.ik(T).q)
+    assert ur.ik(T, rows="vz").converged.all()
+    with pytest.raises(dl.UnknownNameError, match="unknown choice of rows 'vw'"):
+        ur.ik(T, rows=("vx", "vw"))

@@ -22,7 +22,7 @@ def arm() -> dl.Robot:
     return dl.load("planar-2r")
 
 
-OPTIONS = {"torque_limits": [40.0, 15.0], "duration": 1.0, "stop_at_limits": False}
+OPTIONS = {"torque_limits": [40.0, 15.0], "duration": 1.0, "at_limits": "pass", "actions": "torque"}
 
 
 def test_the_checker_is_content(arm):
@@ -32,6 +32,7 @@ def test_the_checker_is_content(arm):
         warnings.filterwarnings("ignore", message=".*Box observation space.*")
         warnings.filterwarnings("ignore", message=".*not having a spec.*")
         check_env(Environment(arm, **OPTIONS, render_mode="rgb_array"), skip_render_check=False)
+        check_env(Environment("ur5e"))
 
 
 def test_a_step_is_the_simulation(arm):
@@ -92,15 +93,129 @@ def test_many_are_as_many_lone_ones(arm):
     assert many.observation_space.contains(observation) and many.action_space.shape == (5, 2)
 
 
-def test_leaving_the_limits_ends_an_episode():
+def test_what_happens_at_the_limits():
     arm = dl.load("ur5e")
-    env = Environment(arm)
-    env.reset(seed=0, options={"q": arm.limits.upper - 1e-3, "qd": np.full(6, 1.0)})
-    terminated = env.step(np.zeros(6))[2]
-    assert terminated
-    free = Environment(arm, stop_at_limits=False)
-    free.reset(seed=0, options={"q": arm.limits.upper - 1e-3, "qd": np.full(6, 1.0)})
-    assert not free.step(np.zeros(6))[2]
+    start = {"q": arm.limits.upper - 1e-3, "qd": np.full(6, 1.0)}
+    for at_limits, ends in (("end", True), ("rest", False), ("pass", False)):
+        env = Environment(arm, at_limits=at_limits)
+        env.reset(seed=0, options=start)
+        _, reward, terminated, _, info = env.step(np.zeros(6))
+        q, qd = np.split(env.world.x[0], 2)
+        assert terminated == ends
+        assert (q == arm.limits.upper).all() == (at_limits == "rest") == (qd == 0).all()
+        cost = {"end": 249.0, "rest": 1.0, "pass": 0.0}[at_limits] * Reach().worst(arm)
+        assert np.isclose(reward, -np.linalg.norm(info["error"]) + cost, rtol=1e-12)
+    env = Environment(arm)  # one of six joints runs into its limit, rests there, and then costs nothing
+    env.reset(seed=0, options={"q": [0.1, 0.2, 0.3, 0.4, arm.limits.lower[4] + 1e-3, 0.5], "qd": [0, 0, 0, 0, -1.0, 0]})
+    _, reward, _, _, info = env.step(np.zeros(6))
+    assert np.isclose(reward, -np.linalg.norm(info["error"]) + Reach().worst(arm) / 6, rtol=1e-12)
+    _, reward, _, _, info = env.step(0.01 * np.eye(6)[4])
+    assert np.isclose(reward, -np.linalg.norm(info["error"]) - 1e-7, rtol=1e-12)
+
+
+def played(env, policy, seed: int) -> float:
+    """The return of an episode."""
+    observation, _ = env.reset(seed=seed)
+    total, over = 0.0, False
+    while not over:
+        observation, reward, terminated, truncated, _ = env.step(policy(env, observation))
+        total, over = total + reward, terminated or truncated
+    return total
+
+
+def still(env, observation):
+    return np.zeros(env.world.robot.n)
+
+
+def computed_torque(env, observation):
+    """To a posture that has the tip at the goal, never fast; M times what is missing beyond gravity's torque."""
+    robot, goal = env.world.robot, env.world.goal[0]
+    q, qd, _ = (np.asarray(x, float) for x in np.split(observation, [robot.n, 2 * robot.n]))
+    if env.world.steps[0] == 0:
+        env.posture = robot.ik(goal, q0=q, rows="position", secondary="limits").q
+    wanted = robot.mass_matrix(q) @ (10 * (np.clip(3 * (env.posture - q), -1.5, 1.5) - qd))
+    largest = env.world._torque_of(np.ones((1, robot.n)))[0] - robot.gravity_torque(q)
+    return np.clip(wanted / largest, -1, 1)
+
+
+@pytest.mark.parametrize("at_limits", ["rest", "end"])
+@pytest.mark.parametrize("name", ["ur5e", "panda"])
+def test_to_crash_never_pays(name, at_limits):
+    """Holding still beats full torque, either way and random; a controller beats holding still."""
+    env = Environment(name, at_limits=at_limits)
+    rng = np.random.default_rng(0)
+    policies = {
+        "controller": computed_torque,
+        "still": still,
+        "full": lambda env, o: np.ones(env.world.robot.n),
+        "full the other way": lambda env, o: -np.ones(env.world.robot.n),
+        "random": lambda env, o: rng.uniform(-1, 1, env.world.robot.n),
+    }
+    returns = {word: np.array([played(env, p, seed) for seed in range(5)]) for word, p in policies.items()}
+    for word in ("full", "full the other way"):
+        assert (returns["still"] > returns[word]).all(), word
+    if at_limits == "rest":  # else a limit that is only touched on the way costs the rest of the episode
+        for word in ("still", "full", "full the other way", "random"):
+            assert (returns["controller"] > returns[word]).all(), word
+    plain = Environment(name, actions="torque", at_limits=at_limits)
+    assert played(plain, policies["full"], 0) < returns["still"][0]
+    assert played(Environment(name, penalty=0.0, at_limits=at_limits), policies["full"], 0) > returns["full"][0]
+
+
+def test_a_crash_at_the_last_step_costs_one_more():
+    arm = dl.load("ur5e")
+    options = {"q": arm.limits.upper - 1e-3, "qd": np.full(6, 1.0)}
+    env, many = (make(arm) for make in (_short, lambda arm: VectorEnvironment(arm, 2, duration=0.02, at_limits="end")))
+    env.reset(seed=0, options=options)
+    many.reset(seed=0, options=options)
+    _, reward, terminated, _, info = env.step(np.zeros(6))
+    assert terminated and np.isclose(reward, -np.linalg.norm(info["error"]) + Reach().worst(arm), rtol=1e-12)
+    assert many.step(np.zeros((2, 6)))[1][0] == reward
+
+
+def _short(arm):
+    return Environment(arm, duration=0.02, at_limits="end")
+
+
+@pytest.mark.parametrize("name", ["ur5e", "panda", "planar-2r", "stanford", "cartesian-pp"])
+def test_no_reward_falls_below_the_worst(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dl.ModelWarning)
+        robot = dl.load(name)
+    q, other = robot.random_configuration(2000, seed=0), robot.random_configuration(2000, seed=1)
+    task = Reach()
+    away = np.linalg.norm(robot.fk(q)[:, :3, 3] - robot.fk(other)[:, :3, 3], axis=-1)
+    assert (-away - task.effort * robot.n >= task.worst(robot)).all() and task.worst(robot) > -4 * away.max()
+    track = Track(np.zeros(robot.n))
+    turn = np.square(q - other).sum(-1)
+    assert (-turn - track.effort * robot.n >= track.worst(robot)).all()
+
+
+def test_no_action_holds_the_arm_and_full_actions_are_within_its_torques():
+    for name in ("ur5e", "panda"):
+        robot = dl.load(name)
+        env = Environment(robot, friction=False)
+        env.reset(seed=2)
+        start = env.world.x.copy()
+        env.step(np.zeros(robot.n))
+        assert np.abs(env.world.x - start).max() < 1e-9
+        for sign in (1.0, -1.0):
+            torque = env.world._torque_of(np.full((1, robot.n), sign))[0]
+            assert (np.abs(torque) <= robot.limits.effort).all()
+        env.reset(seed=2)
+        env.step(np.eye(robot.n)[0])  # a tenth of its largest velocity in a tenth of 0.2 s
+        assert 0.09 < env.world.x[0, robot.n] / robot.limits.velocity[0] < 0.11
+
+
+def test_only_those_of_a_mask_are_reset(arm):
+    many = VectorEnvironment(arm, 3, **OPTIONS)
+    many.reset(seed=0)
+    before, *_ = many.step(np.ones((3, 2)))
+    after, _ = many.reset(options={"reset_mask": np.array([False, True, False])})
+    assert np.array_equal(after[[0, 2]], before[[0, 2]]) and not np.array_equal(after[1], before[1])
+    assert many.world.steps.tolist() == [1, 0, 1]
+    with pytest.raises(dl.InputError, match="reset_mask must be 3 truth values"):
+        many.reset(options={"reset_mask": [0, 1, 0]})
 
 
 def test_tracking_and_a_reward_of_ones_own(arm):
@@ -152,6 +267,25 @@ def test_render_gives_pixels(arm):
     assert len(many.render()) == 2
 
 
+def test_render_draws_the_goal(arm):
+    """The same arm in the same place: what differs is the goal, a point or a faint posture."""
+    env = Environment(arm, render_mode="rgb_array", **OPTIONS)
+    pictures = []
+    for goal in ([1.0, 1.0, 0.0], [1.2, 0.8, 0.0], [1.0, 1.0, 0.0]):
+        env.reset(seed=0, options={"q": [0.4, -0.3], "goal": goal})
+        pictures.append(env.render())
+    assert not np.array_equal(pictures[0], pictures[1]) and np.array_equal(pictures[0], pictures[2])
+    from dalembert.show.frames import rgb_array
+
+    assert not np.array_equal(pictures[0], rgb_array(arm, [0.4, -0.3]))
+    wanted = []
+    for goal in ([0.5, 0.5], [0.9, 0.2]):
+        env = Environment(arm, Track(goal), render_mode="rgb_array", **OPTIONS)
+        env.reset(seed=0, options={"q": [0.4, -0.3]})
+        wanted.append(env.render())
+    assert not np.array_equal(*wanted)
+
+
 def test_bad_input_is_told(arm, monkeypatch):
     env = Environment(arm, **OPTIONS)
     env.reset(seed=0)
@@ -166,6 +300,8 @@ def test_bad_input_is_told(arm, monkeypatch):
         (lambda: Environment(arm, step=0.01, dt=0.003, **OPTIONS), "must be a whole number of dt = 0.003 s"),
         (lambda: Environment(arm, dt=-1.0, **OPTIONS), "it must be greater than 0 [s]"),
         (lambda: Environment(arm, reward=3, **OPTIONS), "reward must be a function"),
+        (lambda: Environment(arm, penalty=-1.0, **OPTIONS), "penalty of the environment is -1.0"),
+        (lambda: Environment(arm, **{**OPTIONS, "actions": "torqe"}), "did you mean 'torque'?"),
         (lambda: Environment(arm, render_mode="humn", **OPTIONS), "unknown render_mode 'humn'"),
         (lambda: VectorEnvironment(arm, 0, **OPTIONS), "at least 1; got 0"),
         (lambda: VectorEnvironment(arm, 3, **OPTIONS).reset(seed=[1, 2]), "2 seeds for 3 environments"),

@@ -79,3 +79,23 @@ def test_pictures(name, panels, tmp_path):
         assert len(found.slice("phi", 0.0, 0.8).plot().axes) == 3
     arm(name).workspace(300, measure="condition").plot()  # infinite values are left out
     pyplot.close("all")
+
+
+def test_the_best_condition_is_the_smallest():
+    """Each cell shows the best value met in it: of a condition number the least, of the other measures the largest."""
+    from matplotlib import pyplot
+
+    for measure, best in (("condition", np.min), ("isotropy", np.max), ("yoshikawa", np.max)):
+        found = arm("planar-2r").workspace(400, measure=measure)
+        shown = found.plot().axes[0].collections[0].get_array()
+        values = found.values[np.isfinite(found.values)]
+        assert np.isclose(best(shown), best(values))
+        assert (shown.mean() < values.mean()) == (measure == "condition")
+    pyplot.close("all")
+
+
+def test_a_workspace_measured_in_the_axes_of_the_tool():
+    robot = arm("ur5e")
+    found = robot.workspace(50, rows=("vx", "vy"), expressed_in="local")
+    assert np.array_equal(found.values, robot.manipulability(found.q, rows=("vx", "vy"), expressed_in="local"))
+    assert not np.allclose(found.values, robot.workspace(50, rows=("vx", "vy")).values)

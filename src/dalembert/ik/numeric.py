@@ -24,6 +24,7 @@ from dalembert.errors import InputError, unknown
 from dalembert.ik import starts, targets
 from dalembert.ik import step as steps
 from dalembert.ik.solution import Solution
+from dalembert.motion import tasks
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -47,6 +48,7 @@ ROWS: dict[str, tuple[float, ...]] = {
     "orientation": NONE + ANGULAR,
     "planar": (steps.LENGTH, steps.LENGTH, 0.0, 0.0, 0.0, 1.0),
 }
+NAMES = tuple(word for word in tasks.WORDS if not word.endswith("-axis"))  # for an axis of the tool there is `axis`
 AXES = {"x": 0, "y": 1, "z": 2}
 
 
@@ -69,19 +71,28 @@ class Solver:
         return bool((self.used >= 3).any())
 
 
-def goal(rows: str | Sequence[float], axis: str | None) -> steps.Goal:
-    """The rows that count, by a name or by six weights; with `axis`, of the orientation only that axis of the tool."""
-    if isinstance(rows, str):
-        if rows not in ROWS:
-            raise unknown("choice of rows", rows, ROWS)
+def goal(rows: str | Sequence[str] | Sequence[float], axis: str | None) -> steps.Goal:
+    """The rows that count, by a name, by names of components or by six weights; with `axis`, of the orientation only
+    that axis of the tool."""
+    words = (rows,) if isinstance(rows, str) else rows
+    if isinstance(rows, str) and rows in ROWS:
         weights = ROWS[rows]
+    elif isinstance(words, (tuple, list)) and words and all(isinstance(word, str) for word in words):
+        for word in words:
+            if word not in NAMES:
+                raise unknown("choice of rows", word, NAMES)
+        counted = tasks.task(words).picked or ()
+        weights = tuple(w if k in counted else 0.0 for k, w in enumerate(ROWS["pose"]))
     else:
         try:
             values = np.asarray(rows, float)
         except (TypeError, ValueError):
             values = np.zeros(0)
         if values.shape != (6,) or not np.isfinite(values).all() or (values < 0).any() or not values.any():
-            raise InputError("rows must be six weights, none negative and not all zero: of x, y, z and the rotations")
+            raise InputError(
+                "rows must be a name, names of components (vx, vy, …, wz), or six weights, none negative and not all "
+                "zero: of x, y, z and the rotations"
+            )
         top = values[3:].max() or values.max() / steps.LENGTH  # a common factor of the weights means nothing
         weights = tuple((values / top).tolist())
     if axis is not None and (not isinstance(axis, str) or axis not in AXES):
@@ -202,7 +213,7 @@ def ik(
         found = _one(made, T, control, tolerance)
         if found is not None:
             return found
-    poses = targets.as_targets(T, points=rows == "position" if isinstance(rows, str) else False)
+    poses = targets.as_targets(T, points=not made.rotated or (isinstance(rows, str) and rows == "position"))
     if secondary is not None and q0 is None and not isinstance(secondary, str):
         q0 = secondary  # a posture to stay near is where to begin
     start = made.first if q0 is None else np.clip(targets.as_start(q0, robot.n), made.low, made.high)

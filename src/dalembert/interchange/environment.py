@@ -1,8 +1,8 @@
 """Gymnasium environments: one robot, or many of them stepped in one compiled loop. Needs the extra `gym`.
 
-A robot under joint torques: actions are the share of the largest torques, −1…1 for each joint; observations are
-(q, q̇, error), the error being that of the task. What follows from a seed and actions is the same in every run, and the
-k-th of many robots under seed s does what a lone one does under seed s + k.
+A robot under joint torques: actions are −1…1 for each joint, 0 being the torque that holds it against gravity;
+observations are (q, q̇, error), the error being that of the task. What follows from a seed and actions is the same in
+every run, and the k-th of many robots under seed s does what a lone one does under seed s + k.
 """
 
 from __future__ import annotations
@@ -43,21 +43,27 @@ def _mode(render_mode: str | None) -> str | None:
 def _picture(world: World, k: int) -> NDArray[np.uint8]:
     from dalembert.show.frames import rgb_array
 
-    return rgb_array(world.robot, world.x[k, : world.robot.n])
+    states, goal = world.task.drawn(world.goal[k], world.t[k], world.x[k, : world.robot.n])
+    return rgb_array(world.robot, states, goal=goal)
 
 
 class Environment(gymnasium.Env):
     """One robot. `task`: `Reach()` if not given, or `Track(reference)`; `reward`: a function of a `Situation` in place
     of the task's own. A `step` [s] of the agent is several `dt` [s] of the integrator. An episode is truncated after
-    `duration` [s], and terminated where a joint leaves its limits (unless stop_at_limits=False) or the state is lost.
-    `torque_limits`: the robot's own efforts, or as `simulate` takes them. `friction` of the model counts."""
+    `duration` [s]. `at_limits` "rest": a joint that runs into its limit is stopped there at the end of the step, and
+    costs its share, 1/n, of `penalty` (what the task's `worst` reward takes away); "end": the episode is terminated and
+    costs `penalty` for each step that was left, as it does if a state is lost; "pass": nothing.
+    `torque_limits`: the robot's own efforts, or as `simulate` takes them. `friction` of the model counts.
+
+    `actions`: "compensated", where 0 is the torque g(q) and ±1 the largest that is left, or what brings the joint from
+    rest to its largest velocity in 0.2 s if that is less; or "torque", shares of the largest torques."""
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 50}
 
     def __init__(
         self, robot: Robot | str, task: Task | None = None, *, render_mode: str | None = None, **options: Any
     ) -> None:
-        """`options`: step, dt, duration, torque_limits, friction, method, reward, stop_at_limits."""
+        """`options`: step, dt, duration, torque_limits, friction, method, actions, reward, penalty, at_limits."""
         self.world = World(robot, 1, task, **options)
         self.render_mode = _mode(render_mode)
         self.observation_space, self.action_space = _spaces(self.world)
@@ -71,11 +77,11 @@ class Environment(gymnasium.Env):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         s, lost, over = self.world.advance(np.asarray(action, float)[None])
-        reward = self.world.rewarded(s)
+        reward = self.world.rewarded(s, lost)
         return World.observed(s)[0], float(reward[0]), bool(lost[0]), bool(over[0]), _info(s, 0)
 
     def render(self) -> NDArray[np.uint8] | None:
-        """The robot drawn, (height, width, 3), if render_mode is "rgb_array"."""
+        """The robot drawn with its goal, (height, width, 3), if render_mode is "rgb_array"."""
         return None if self.render_mode is None else _picture(self.world, 0)
 
 
@@ -110,23 +116,28 @@ class VectorEnvironment(gymnasium.vector.VectorEnv):
     def reset(
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """All robots anew; robot k with seed + k, or with its own of a list of seeds."""
+        """All robots anew; robot k with seed + k, or with its own of a list of seeds. `options` as of `Environment`,
+        and "reset_mask", truth values (N,): only those."""
+        options = dict(options or {})
+        mask = np.asarray(options.pop("reset_mask", np.ones(self.num_envs, bool)))
+        if mask.shape != (self.num_envs,) or mask.dtype != bool:
+            raise InputError(f"reset_mask must be {self.num_envs} truth values, one for each environment")
         if seed is not None:
             seeds = [seed + k for k in range(self.num_envs)] if isinstance(seed, int) else list(seed)
             if len(seeds) != self.num_envs:
                 raise InputError(f"{len(seeds)} seeds for {self.num_envs} environments; give one, or one for each")
             super().reset(seed=seeds[0])
             self._rngs = [gymnasium.utils.seeding.np_random(s)[0] for s in seeds]
-        for k, rng in enumerate(self._rngs):
-            self.world.place(k, rng, options or {})
-        self._ended[:] = False
+        for k in np.flatnonzero(mask):
+            self.world.place(int(k), self._rngs[k], options)
+        self._ended &= ~mask
         s = self.world.now()
         return World.observed(s), _infos(s)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         ended = self._ended
         s, lost, over = self.world.advance(np.where(ended[:, None], 0.0, np.asarray(actions, float)))
-        reward = np.where(ended, 0.0, self.world.rewarded(s))
+        reward = np.where(ended, 0.0, self.world.rewarded(s, lost))
         lost, over = lost & ~ended, over & ~ended
         if ended.any():
             for k in np.flatnonzero(ended):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dalembert.arguments import number
 from dalembert.errors import InputError
+from dalembert.motion.jacobian import length_of
 from dalembert.reference import Reference
 from dalembert.robot import Robot
 from dalembert.simulation.signals import reference_of
@@ -57,6 +58,14 @@ class Task(ABC):
     def reward(self, s: Situation) -> Array:
         """(N,)."""
 
+    @abstractmethod
+    def worst(self, robot: Robot) -> float:
+        """A reward that no step within the limits falls below; what a robot that crashed gets for each that is left."""
+
+    def drawn(self, goal: Array, t: Array, q: Array) -> tuple[Array, Array | None]:
+        """What a picture of one environment shows: states (k, n), the robot's own q (n,) last, and a point (3,)."""
+        return q[None], None
+
 
 @dataclass(frozen=True)
 class Reach(Task):
@@ -86,6 +95,12 @@ class Reach(Task):
     def reward(self, s: Situation) -> Array:
         distance = np.linalg.norm(s.error, axis=-1)
         return np.asarray(-distance - self.effort * np.square(s.action).sum(-1))
+
+    def worst(self, robot: Robot) -> float:
+        return -2.0 * length_of(robot, self.frame) - self.effort * robot.n
+
+    def drawn(self, goal: Array, t: Array, q: Array) -> tuple[Array, Array | None]:
+        return q[None], goal
 
 
 @dataclass(frozen=True)
@@ -128,3 +143,12 @@ class Track(Task):
         n = square.shape[-1] // 2
         away = square[..., :n].sum(-1) + self.damping * square[..., n:].sum(-1)
         return np.asarray(-away - self.effort * np.square(s.action).sum(-1))
+
+    def worst(self, robot: Robot) -> float:
+        """As far off as the limits allow, and as fast the other way; a turn, or a turn per second, where none is."""
+        span = robot.limits.upper - robot.limits.lower
+        away, rate = (np.where(np.isfinite(x), x, 2 * np.pi) for x in (span, 2 * robot.limits.velocity))
+        return float(-np.square(away).sum() - self.damping * np.square(rate).sum() - self.effort * robot.n)
+
+    def drawn(self, goal: Array, t: Array, q: Array) -> tuple[Array, Array | None]:
+        return np.stack([self._motion[0](t[None])[0][0], q]), None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.arguments import number, switch
-from dalembert.errors import InputError
+from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow
 from dalembert.interchange.tasks import Reach, Situation, Task
 from dalembert.loading import load
@@ -21,6 +21,9 @@ from dalembert.simulation.limits import torque_limits_of
 Array = NDArray[np.float64]
 Reward = Callable[[Situation], Any]
 FASTEST = 50.0  # times a joint's largest velocity (or 50 rad/s): beyond it, a state is lost
+ACTIONS = ("compensated", "torque")
+AT_LIMITS = ("rest", "end", "pass")
+TO_TOP_SPEED = 0.2  # [s] that a compensated action of 1 takes from rest to a joint's largest velocity, at the least
 
 
 def _flow(robot: Robot, friction: bool) -> Flow:
@@ -47,8 +50,10 @@ class World:
         torque_limits: Any = "robot",
         friction: bool = True,
         method: str = "rk4",
+        actions: str = "compensated",
         reward: Reward | None = None,
-        stop_at_limits: bool = True,
+        penalty: float | None = None,
+        at_limits: str = "rest",
     ) -> None:
         self.robot = robot if isinstance(robot, Robot) else load(robot)
         self.task = Reach() if task is None else task
@@ -68,11 +73,19 @@ class World:
         if self.substeps < 1 or abs(self.substeps * self.dt - self.step) > 1e-9 * self.step:
             raise InputError(f"step = {self.step:g} s must be a whole number of dt = {self.dt:g} s")
         self.torque = self._torques(torque_limits)
+        if actions not in ACTIONS:
+            raise unknown("actions", actions, ACTIONS)
+        self.actions = actions
         self.method, self.reward = method, reward or self.task.reward
-        self.stop = switch("stop_at_limits", stop_at_limits)
+        worst = self.task.worst(self.robot) if penalty is None else -number(owner, "penalty", penalty, "1", least=0.0)
+        self.worst = float(worst)
+        if at_limits not in AT_LIMITS:
+            raise unknown("at_limits", at_limits, AT_LIMITS)
+        self.at_limits = at_limits
         n, N = self.robot.n, number_of
         self.x: Array = np.zeros((N, 2 * n))
         self.t: Array = np.zeros(N)
+        self.pressing: Array = np.zeros(N)  # the share of the joints that ran into their limits in the last step
         self.goal = np.zeros((N, self.task.goal(self.robot, np.random.default_rng(0)).size))
         self.steps = np.zeros(N, np.int64)
         limits = self.robot.limits
@@ -129,8 +142,7 @@ class World:
                 + ("" if np.isfinite(asked).all() else " with numbers that are not finite")
             )
         a = np.clip(asked, -1.0, 1.0)
-        lower, upper = self.torque
-        torque = np.where(a < 0, -a * lower, a * upper)
+        torque = self._torque_of(a)
         run = integrate(
             self.flow, self.x, self.dt, self.substeps, torque[:, None], method=self.method, every=self.substeps
         )
@@ -139,10 +151,28 @@ class World:
         self.x = np.where(lost[:, None], self.x, after)  # the last state that means something
         self.steps += 1
         self.t = np.asarray(self.steps * self.step, np.float64)
-        if self.stop:
-            q, limits = self.x[:, : self.robot.n], self.robot.limits
-            lost |= ((q < limits.lower) | (q > limits.upper)).any(-1)
+        if self.at_limits != "pass":
+            (q, qd), limits = np.split(self.x, 2, axis=-1), self.robot.limits
+            below, above = q < limits.lower, q > limits.upper
+            self.pressing = (below | above).mean(-1)
+            if self.at_limits == "end":
+                lost |= self.pressing > 0
+            else:
+                against = (below & (qd < 0)) | (above & (qd > 0))
+                self.x = np.concatenate([np.clip(q, limits.lower, limits.upper), np.where(against, 0.0, qd)], axis=-1)
         return self.situation(torque, a), lost, self.t >= self.duration - 1e-9
+
+    def _torque_of(self, a: Array) -> Array:
+        """What actions mean. "torque": shares of the largest torques. "compensated": gravity's torque for 0; for ±1
+        the largest that is left, or what brings the joint to its largest velocity in TO_TOP_SPEED if that is less."""
+        lower, upper = self.torque
+        if self.actions == "torque":
+            return np.where(a < 0, -a * lower, a * upper)
+        q, fastest = self.x[:, : self.robot.n], self.robot.limits.velocity
+        g = np.clip(self.robot.gravity_torque(q), lower, upper)
+        lightness = np.diagonal(np.linalg.inv(self.robot.mass_matrix(q)), axis1=-2, axis2=-1)  # the other joints free
+        enough = np.where(fastest > 0, fastest / (TO_TOP_SPEED * lightness), np.inf)
+        return np.asarray(g + np.where(a < 0, -a * np.maximum(lower - g, -enough), a * np.minimum(upper - g, enough)))
 
     def _too_fast(self, x: Array) -> NDArray[np.bool_]:
         largest = self.robot.limits.velocity
@@ -156,13 +186,16 @@ class World:
         error = self.task.error(self.robot, self.goal, self.t, q, qd)
         return Situation(self.t.copy(), q, qd, torque, action, self.goal.copy(), error, self.task.success(error))
 
-    def rewarded(self, s: Situation) -> Array:
+    def rewarded(self, s: Situation, lost: NDArray[np.bool_]) -> Array:
+        """The rewards, (N,). A joint that runs into its limit costs its share of the worst; who is lost pays the worst
+        for every step that is left: to crash is never the way out."""
         reward = np.asarray(self.reward(s), float)
         if reward.shape != (len(self.x),) or not np.isfinite(reward).all():
             raise InputError(
                 f"the reward must be one finite number for each environment, shape {(len(self.x),)}; got {reward.shape}"
             )
-        return reward
+        left = round(self.duration / self.step) - self.steps
+        return reward + self.worst * np.where(lost, np.maximum(left, 1), self.pressing)
 
     @staticmethod
     def observed(s: Situation) -> NDArray[np.float32]:

@@ -91,7 +91,8 @@ class Workspace:
             )
             panels = list(grid[0])
         for panel, (x, y, horizontal, vertical) in zip(panels, views, strict=True):
-            drawn = _cells(panel, x, y, self.values, horizontal, vertical)
+            best = np.min if self.measure == "condition" else np.max
+            drawn = _cells(panel, x, y, self.values, best, horizontal, vertical)
         label = "Yoshikawa's μ" if self.measure == "yoshikawa" else self.measure
         figure.colorbar(drawn, ax=panels, label=f"{label}, best in each cell", shrink=0.85)
         if ax is None:
@@ -118,12 +119,12 @@ class Workspace:
         return f"<Workspace of {self.name!r}: {len(self.points)} states, reach {self.reach:.3f} m{cut}>"
 
 
-def _cells(panel: Any, x: Array, y: Array, values: Array, horizontal: str, vertical: str) -> Any:
-    """Hexagons over the plane, each with the largest value in it, as many as the samples fill."""
+def _cells(panel: Any, x: Array, y: Array, values: Array, best: Any, horizontal: str, vertical: str) -> Any:
+    """Hexagons over the plane, each with the best value in it, as many as the samples fill."""
     kept = np.isfinite(values)  # a condition number may not be
     across = int(np.clip(np.sqrt(len(x) / 25), 12, 80))
     drawn = panel.hexbin(
-        x[kept], y[kept], C=values[kept], reduce_C_function=np.max, gridsize=across, mincnt=1, linewidths=0.2
+        x[kept], y[kept], C=values[kept], reduce_C_function=best, gridsize=across, mincnt=1, linewidths=0.2
     )
     drawn.set_edgecolor("face")
     drawn.set_clim(0, float(values[kept].max(initial=0.0)) or 1.0)
@@ -138,6 +139,7 @@ def workspace(
     samples: int = 20_000,
     frame: str | None = None,
     rows: Any = None,
+    expressed_in: str = "world",
     *,
     measure: str = "yoshikawa",
     seed: int = 0,
@@ -149,7 +151,7 @@ def workspace(
         raise InputError(f"samples must be a number of states ≥ 1, got {samples!r}")
     q = robot.random_configuration(samples, seed=seed)
     T = np.asarray(robot.fk(q, frame))
-    values = manipulability(robot, q, frame, rows, measure=measure)
+    values = manipulability(robot, q, frame, rows, expressed_in, measure=measure)
     model = robot.model
     path = model.path(model.frame(frame).body)
     base = np.array([float(x) for x in model.bodies[path[0]].placement.p])

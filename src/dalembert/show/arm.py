@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import switch
+from dalembert.arguments import switch, three
 from dalembert.errors import InputError, unknown
 from dalembert.motion.manipulability import Ellipsoid
 from dalembert.motion.tasks import ROWS
@@ -35,6 +36,7 @@ def robot(
     shapes: bool = True,
     frames: bool = True,
     centers: bool = True,
+    goal: Sequence[float] | None = None,
     ax: Any = None,
     title: str | None = None,
 ) -> Any:
@@ -43,7 +45,8 @@ def robot(
 
     Circles are joints that turn, squares joints that slide, grey ones close loops. `shapes`: outlines of what its
     description shows (of a mesh the box around it). `frames`: the base's axes and the tip's (or those of `frame`).
-    `centers`: the centres of mass of its bodies, and of the whole. Axes in metres."""
+    `centers`: the centres of mass of its bodies, and of the whole. `goal`: a point (3,) to mark. Axes in
+    metres."""
     for name, value in (("shapes", shapes), ("frames", frames), ("centers", centers)):
         switch(name, value)
     every = states(robot, q)
@@ -57,6 +60,9 @@ def robot(
         _stick(canvas, bones, dark, last)
     if centers:
         _centers(canvas, bones)
+    if goal is not None:
+        style = {"color": COLORS[2], "markersize": 11.0, "markeredgecolor": "white"}
+        canvas.marks(np.array(three("goal", goal)), "X", label="goal", zorder=6, **style)
     letters = _axes(canvas, bones) if frames else []
     figure = canvas.finish(robot.name if title is None else title)
     canvas.untangle(letters)

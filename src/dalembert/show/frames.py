@@ -12,9 +12,10 @@ from dalembert.robot import Robot
 from dalembert.show.arm import robot as draw
 
 
-def rgb_array(robot: Robot, q: Any, dpi: float = 100.0) -> NDArray[np.uint8]:
-    """The picture of a robot at q, (height, width, 3), 640 × 480 at 100 dots per inch."""
-    figure = draw(robot, q, centers=False)
+def rgb_array(robot: Robot, q: Any, dpi: float = 100.0, goal: Any = None) -> NDArray[np.uint8]:
+    """The picture of a robot at q, and of a point that is its goal, (height, width, 3), 640 × 480 at 100 dots per
+    inch."""
+    figure = draw(robot, q, centers=False, goal=goal)
     figure.set_dpi(dpi)
     # A canvas that only computes, whatever window system matplotlib would use.
     canvas = _canvas()(figure)
