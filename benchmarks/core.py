@@ -1,7 +1,7 @@
 """How fast the core is: ratios to Pinocchio measured side by side, and absolute limits next to NumPy's own.
 
 Run by `make bench`; writes benchmarks/results/core.md. Figures are the best of several rounds in which all
-candidates take turns, because machines are shared and noisy.
+candidates take turns, in processor time, because machines are shared and noisy.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -72,7 +73,7 @@ def batches(arm: dl.Robot) -> list[tuple]:
                 else:
                     kept[k] = theirs(k)
 
-        t = best_of_each(15, {"ours": ours, "theirs": loop})
+        t = best_of_each(15, {"ours": ours, "theirs": loop}, time.process_time)
         a, b = t["ours"] / STATES * 1e9, t["theirs"] / LOOP * 1e9
         out.append((name, f"{a:.1f} ns", f"{b:.0f} ns", f"{b / a:.1f}×", f"≥ {wanted}×" if wanted else "–"))
     return out
@@ -111,7 +112,7 @@ def singles(arm: dl.Robot) -> list[tuple]:
     out = []
     for name, (ours, theirs, wanted) in rows.items():
         ours()
-        t = best_of_each(25, {"ours": repeated(ours), "theirs": repeated(theirs)})
+        t = best_of_each(25, {"ours": repeated(ours), "theirs": repeated(theirs)}, time.process_time)
         a, b = (t[k] / REPEAT * 1e6 for k in ("ours", "theirs"))
         out.append((name, f"{a:.2f} µs", f"{b:.2f} µs", f"{a / b:.2f}", f"≤ {wanted}"))
     return out

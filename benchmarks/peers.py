@@ -1,4 +1,4 @@
-"""Dynamics of Panda beside Pinocchio, MuJoCo, CasADi and JAX: nanoseconds per state of a batch, on one thread.
+"""Dynamics of Panda beside Pinocchio, MuJoCo, CasADi and JAX: processor time per state of a batch, on one thread.
 
 Pinocchio loops over the states in C++, MuJoCo is called from a loop in Python, and stays microseconds in each call;
 CasADi and JAX evaluate Dalembert's formulas, handed over by `dalembert.interchange`, over the whole batch. Writes
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def main() -> None:
         all_of_them = candidates(arm, name)
         for run, _ in all_of_them.values():
             run()
-        times = best_of_each(ROUNDS, {who: run for who, (run, _) in all_of_them.items()})
+        times = best_of_each(ROUNDS, {who: run for who, (run, _) in all_of_them.items()}, time.process_time)
         found[name] = {who: times[who] / count * 1e9 for who, (_, count) in all_of_them.items()}
         print(name, {who: f"{t:.0f} ns" for who, t in found[name].items()})
     versions = {m.__name__: m.__version__ for m in (pin, mujoco, casadi, jax)}
