@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import csv
 import errno
+import hashlib
 import io
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from dalembert.errors import InputError
 from dalembert.names import in_table
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 # The most that is read of a file, or unpacked from it [bytes].
 DESCRIPTION = 64 << 20  # the largest of the packages is under one million
@@ -61,16 +68,49 @@ def replaced(place: Path) -> Iterator[Path]:
     """A new empty file beside `place`, which takes its place, and its permissions, when the block ends well; else
     nothing is left of it."""
     mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
-    part = place.with_name(f".{os.urandom(8).hex()}.part")
+    begin = f".dalembert-{hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]}-"
+    _sweep(place.parent, begin)
     # Nobody may read what replaces a private file, not even before it is there.
-    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else 0o600))
+    part, held = _part(place.parent, begin, 0o666 if mode is None else 0o600)
     try:
         yield part
         if mode is not None:
             os.chmod(part, mode)
+        if fcntl is None:  # Windows renames no file that is open
+            os.close(held)
+            held = -1
         os.replace(part, place)
     finally:
+        if held >= 0:
+            os.close(held)
         part.unlink(missing_ok=True)
+
+
+def _part(folder: Path, begin: str, mode: int) -> tuple[Path, int]:
+    """A new file and its handle, which holds a lock for as long as this process writes it."""
+    while True:
+        part = folder / f"{begin}{os.urandom(8).hex()}.part"
+        held = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
+        with suppress(OSError):  # a file system without locks
+            if fcntl is not None:
+                fcntl.flock(held, fcntl.LOCK_EX)
+        if part.exists():  # it was not swept before it was locked
+            return part, held
+        os.close(held)
+
+
+def _sweep(folder: Path, begin: str) -> None:
+    """Remove what writes of the same file left behind when they were killed: nobody holds it any more."""
+    with suppress(OSError):
+        for part in folder.glob(f"{begin}*.part"):
+            with suppress(OSError):
+                if fcntl is not None:
+                    with opened(part, sys.maxsize) as file:
+                        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        if os.fstat(file.fileno()).st_uid == os.getuid():
+                            part.unlink()
+                else:
+                    part.unlink()  # which Windows refuses while it is open
 
 
 def whole(path: Any, write: Callable[[Any], None], refused: type[Exception] = InputError) -> Path:

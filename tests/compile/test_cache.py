@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -10,7 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from dalembert.cli import main
 from dalembert.compile import cache, compile_function, llvm
 
 
@@ -88,8 +91,53 @@ def test_what_others_may_write_is_not_loaded(folder, compilations):
     kernel()([1.0, 2.0])
     assert len(compilations) == 2
     folder.chmod(0o777)
-    kernel()([1.0, 2.0])
+    with pytest.warns(RuntimeWarning, match="is not used: it belongs to another user, or others may write to it; make"):
+        kernel()([1.0, 2.0])
     assert len(compilations) == 3
+    kernel()([1.0, 2.0])  # and is said once
+
+
+def test_a_link_is_not_used_and_says_so(tmp_path, monkeypatch, compilations):
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path / "link"))
+    with pytest.warns(RuntimeWarning, match="link' is not used: it is a link; name the folder that it leads to"):
+        kernel()([1.0, 2.0])
+    assert list((tmp_path / "real").iterdir()) == []
+    assert "is not used: it is a link" in CliRunner().invoke(main, ["cache"]).stdout
+    assert "link" in json.loads(CliRunner().invoke(main, ["cache", "--json"]).stdout)["unused"]
+
+
+def test_what_was_not_used_for_longest_goes_first(folder, monkeypatch):
+    monkeypatch.setenv("DALEMBERT_CACHE_SIZE", "0.01")
+    names = [cache.key(str(k)) for k in range(5)]
+    for k, name in enumerate(names[:4]):
+        cache.store(name, bytes(3000))
+        if k < 3:
+            os.utime(folder / name, (1000.0 + k, 1000.0 + k))
+    assert set(cache.entries()) == set(names[1:4])  # four do not fit
+    assert cache.load(names[1]) == bytes(3000)  # used now
+    cache.store(names[4], bytes(3000))
+    assert set(cache.entries()) == {names[1], names[3], names[4]}
+    assert sum(cache.entries().values()) <= 10_000
+
+
+def test_what_is_not_ours_stays_and_what_was_left_goes(folder, monkeypatch):
+    monkeypatch.setenv("DALEMBERT_CACHE_SIZE", "0")
+    folder.mkdir(mode=0o700)
+    for name in ("notes.txt", "a" * 64, cache.TEMPORARY + "now", cache.TEMPORARY + "left"):
+        (folder / name).write_bytes(b"mine")
+    os.utime(folder / (cache.TEMPORARY + "left"), (1000.0, 1000.0))
+    cache.store(cache.key("x"), b"code")
+    assert {file.name for file in folder.iterdir()} >= {"notes.txt", "a" * 64, cache.TEMPORARY + "now"}
+    assert not (folder / (cache.TEMPORARY + "left")).exists()
+
+
+def test_a_size_that_is_none(folder, monkeypatch):
+    for text in ("many", "-1", "nan"):
+        monkeypatch.setenv("DALEMBERT_CACHE_SIZE", text)
+        with pytest.warns(RuntimeWarning, match=f"is a number of megabytes, not '{text}'; 512 are taken"):
+            assert cache.largest() == 512e6
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a file away")

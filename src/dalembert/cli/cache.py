@@ -13,7 +13,8 @@ from dalembert.cli import output
 def command(clear: bool, as_json: bool) -> None:
     """Show where compiled kernels are kept, how many and how large; or remove them.
 
-    The folder is chosen by DALEMBERT_CACHE; set to nothing, it turns the cache off.
+    The folder is chosen by DALEMBERT_CACHE; set to nothing, it turns the cache off. It may have as many megabytes as
+    DALEMBERT_CACHE_SIZE says, 512 else; what was not used for longest is removed.
 
     \b
     Example: dalembert cache --clear
@@ -22,13 +23,17 @@ def command(clear: bool, as_json: bool) -> None:
 
     removed = cache.clear() if clear else 0
     folder, files = cache.folder(), cache.entries()
-    size = sum(files.values())
+    size, most = sum(files.values()), cache.largest()
+    why = cache.unused(folder) if folder is not None else None
     if as_json:
         where = None if folder is None else str(folder)
-        output.print_json({"folder": where, "kernels": len(files), "bytes": size, "removed": removed})
+        data = {"folder": where, "kernels": len(files), "bytes": size, "removed": removed}
+        output.print_json(data if why is None else data | {"unused": why})
     elif folder is None:
         click.echo("the cache is turned off: DALEMBERT_CACHE is empty")
+    elif why is not None:
+        click.echo(f"the cache {str(folder)!r} is not used: {why}")
     else:
         if clear:
             click.echo(f"removed {removed} kernels")
-        click.echo(f"{folder}: {len(files)} kernels, {size / 1e6:.1f} MB")
+        click.echo(f"{folder}: {len(files)} kernels, {size / 1e6:.1f} MB of at most {most / 1e6:g} MB")
