@@ -104,7 +104,7 @@ def speed() -> None:
         bars = ax.barh([how.get(who, who) for who in times], list(times.values()), color=colors)
         words = [f"{t:,.0f} ns" + (f"  {t / ours:.0f}×" if t != ours else "") for t in times.values()]
         ax.bar_label(bars, words, padding=4)
-        ax.set(xscale="log", xlim=(10, 40 * max(times.values())), title=title, xlabel="time per state [ns]")
+        ax.set(xscale="log", xlim=(10, 12 * max(times.values())), title=title, xlabel="time per state [ns]")
     axes[0].invert_yaxis()
     versions = ", ".join(f"{name} {version}" for name, version in measured["versions"].items())
     figure.suptitle(f"Franka Panda, a batch of states, one thread of a shared {machine()}; {versions}", fontsize=8)

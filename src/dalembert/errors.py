@@ -66,8 +66,9 @@ def unknown(kind: str, name: object, choices: Iterable[str]) -> UnknownNameError
     choices = list(choices)
     word = str(name).lower()
     holding = [c for c in choices if len(word) > 1 and word in c.lower()]  # PID is in 'classic PID', and likest to 'PI'
-    near = holding or difflib.get_close_matches(str(name), choices, n=3, cutoff=0.6)
-    if 0 < len(near) < 4:
+    few = 0 < len(holding) < 4
+    near = holding if few else difflib.get_close_matches(str(name), choices, n=3, cutoff=0.6)
+    if near:
         hint = "did you mean " + " or ".join(repr(c) for c in near) + "?"
     elif not choices:
         hint = f"there is no {kind} to choose from"
