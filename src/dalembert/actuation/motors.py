@@ -297,7 +297,7 @@ class FluidDrive(Motor):
     inertia: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.medium not in MEDIA:
+        if not isinstance(self.medium, str) or self.medium not in MEDIA:
             raise unknown("medium", self.medium, MEDIA)
         who = f"a {self.medium} FluidDrive"
         tau = MEDIA[self.medium] if self.time_constant is None else self.time_constant

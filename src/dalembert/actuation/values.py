@@ -18,7 +18,8 @@ RATIO = ("motor turns per joint turn", "rad/m")  # at a hinge, at a slide
 
 def limit(owner: str, name: str, value: Any, unit: str) -> float:
     """A magnitude that may be infinite, which means no limit."""
-    return math.inf if value is None or value == math.inf else number(owner, name, value, unit, above=0.0)
+    unlimited = value is None or (isinstance(value, float) and value == math.inf)
+    return math.inf if unlimited else number(owner, name, value, unit, above=0.0)
 
 
 def per_joint(name: str, value: Any, robot: Robot, units: tuple[str, str], **bounds: Any) -> tuple[float, ...]:

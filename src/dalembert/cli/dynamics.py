@@ -42,7 +42,9 @@ def command(
         "qd": output.numbers("qd", qd, arm.n) or zero,
         "qdd": output.numbers("qdd", qdd, arm.n) or zero,
     }
-    with waiting("compiling"):
+    import numpy as np
+
+    with waiting("compiling"), np.errstate(all="ignore"):  # what overflows is told below
         terms = _terms(arm, state, friction)
     output.need_numbers(*terms.values())
     if as_json:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dalembert.describe.fields import a, both_ways, inertia, maybe, number, numbers, settle, some, text, three
 from dalembert.friction.laws import Friction
 
 Vector = tuple[float, float, float]
@@ -59,10 +60,16 @@ class Origin:
     xyz: Vector = ZERO
     rpy: Vector = ZERO
 
+    def __post_init__(self) -> None:
+        settle(self, xyz=three, rpy=three)
+
 
 @dataclass(frozen=True)
 class Box:
     size: Vector
+
+    def __post_init__(self) -> None:
+        settle(self, size=three)
 
 
 @dataclass(frozen=True)
@@ -72,10 +79,16 @@ class Cylinder:
     radius: float
     length: float
 
+    def __post_init__(self) -> None:
+        settle(self, radius=number, length=number)
+
 
 @dataclass(frozen=True)
 class Sphere:
     radius: float
+
+    def __post_init__(self) -> None:
+        settle(self, radius=number)
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,9 @@ class Capsule:
     radius: float
     length: float
 
+    def __post_init__(self) -> None:
+        settle(self, radius=number, length=number)
+
 
 @dataclass(frozen=True)
 class Mesh:
@@ -93,7 +109,11 @@ class Mesh:
     filename: str
     scale: Vector = (1.0, 1.0, 1.0)
 
+    def __post_init__(self) -> None:
+        settle(self, filename=text, scale=three)
 
+
+SHAPES = (Box, Cylinder, Sphere, Capsule, Mesh)
 Geometry = Box | Cylinder | Sphere | Capsule | Mesh
 
 
@@ -107,6 +127,10 @@ class Shape:
     color: tuple[float, float, float, float] | None = None  # rgba, 0…1
     material: str | None = None
 
+    def __post_init__(self) -> None:
+        settle(self, geometry=a(*SHAPES), origin=a(Origin), color=maybe(numbers(4)))
+        settle(self, name=maybe(text), material=maybe(text))
+
 
 @dataclass(frozen=True)
 class Inertial:
@@ -117,6 +141,9 @@ class Inertial:
     inertia: tuple[float, float, float, float, float, float]
     origin: Origin = Origin()
 
+    def __post_init__(self) -> None:
+        settle(self, mass=number, inertia=inertia, origin=a(Origin))
+
 
 @dataclass(frozen=True)
 class Link:
@@ -125,6 +152,9 @@ class Link:
     visuals: tuple[Shape, ...] = ()
     collisions: tuple[Shape, ...] = ()
     place: Place = field(default=Place(), compare=False)
+
+    def __post_init__(self) -> None:
+        settle(self, name=text, inertial=maybe(a(Inertial)), visuals=some(Shape), collisions=some(Shape))
 
 
 @dataclass(frozen=True)
@@ -136,6 +166,9 @@ class Limit:
     effort: float | None = None
     velocity: float | None = None
 
+    def __post_init__(self) -> None:
+        settle(self, lower=maybe(number), upper=maybe(number), effort=maybe(number), velocity=maybe(number))
+
 
 @dataclass(frozen=True)
 class Mimic:
@@ -144,6 +177,9 @@ class Mimic:
     joint: str
     multiplier: float = 1.0
     offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        settle(self, joint=text, multiplier=number, offset=number)
 
 
 @dataclass(frozen=True)
@@ -164,6 +200,10 @@ class Drive:
     rest: float = 0.0
     friction: tuple[Friction, ...] = ()
 
+    def __post_init__(self) -> None:
+        settle(self, rotor_inertia=number, gear_ratio=number, damping=number, coulomb=both_ways, stiffness=number)
+        settle(self, rest=number, friction=some(object))
+
 
 @dataclass(frozen=True)
 class Joint:
@@ -180,6 +220,10 @@ class Joint:
     mimic: Mimic | None = None
     drive: Drive = Drive()
     place: Place = field(default=Place(), compare=False)
+
+    def __post_init__(self) -> None:
+        settle(self, name=text, kind=text, parent=text, child=text, origin=a(Origin), axis=three)
+        settle(self, limit=maybe(a(Limit)), mimic=maybe(a(Mimic)), drive=a(Drive))
 
 
 @dataclass(frozen=True)
@@ -200,6 +244,10 @@ class Loop:
     length: float | None = None
     place: Place = field(default=Place(), compare=False)
 
+    def __post_init__(self) -> None:
+        settle(self, name=text, kind=text, first=text, second=text, axis=three, length=maybe(number))
+        settle(self, first_origin=a(Origin), second_origin=a(Origin))
+
 
 @dataclass(frozen=True)
 class Description:
@@ -215,3 +263,6 @@ class Description:
     home: tuple[tuple[str, float], ...] = ()  # positions of joints by name, to start from; others 0 [rad or m]
     warnings: tuple[str, ...] = field(default=(), compare=False)
     place: Place = field(default=Place(), compare=False)
+
+    def __post_init__(self) -> None:
+        settle(self, name=text, links=some(Link), joints=some(Joint), loops=some(Loop), tip=maybe(text))
