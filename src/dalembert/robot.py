@@ -421,11 +421,7 @@ class Robot:
         """
         from dalembert.bounds import bounds
 
-        found = bounds(self, quantities, **options)
-        if options.get("limits") is None:
-            known = self.made.setdefault("certified", {})
-            known.update({b.name: b for b in found if b.proved})
-        return found
+        return bounds(self, quantities, **options)
 
     def singularities(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> Singularities:
         """Rank and singular values at q, and the lost directions in vectors and words; shoulder, elbow or wrist."""

@@ -247,10 +247,14 @@ def test_gains_from_bounds() -> None:
 def test_stiffness_against_gravity_is_proved_sharper() -> None:
     arm = dl.load("stanford")
     law = dl.control.PD(arm, kp=85.0, kd=1.0)  # 70.5 N m/rad is met, and twice that is proved by lengths alone
+    first = str(law.conditions())
     before = next(c for c in law.conditions().items if "positive definite for every q" in c.statement)
-    arm.bounds(["gravity_slope"])
-    after = next(c for c in law.conditions().items if "positive definite for every q" in c.statement)
+    proved = arm.bounds(["gravity_slope"])
+    after = next(c for c in law.conditions(proved).items if "positive definite for every q" in c.statement)
     assert before.verdict != "holds" and after.verdict == "holds"
+    assert str(law.conditions()) == first  # asking for bounds leaves nothing behind
+    with pytest.raises(InputError, match="these are no bounds of 'stanford' within its joints' limits"):
+        law.conditions(arm.bounds(["gravity_slope"], limits=(-0.1, 0.1)))
 
 
 # bad input

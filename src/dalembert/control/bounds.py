@@ -78,9 +78,3 @@ def _bounds(robot: Robot) -> Bounds:
         seen_mass=(float(eigen[:, 0].min()), float(eigen[:, -1].max())),
         seen_inertia=np.diagonal(M, axis1=-2, axis2=-1).reshape(SAMPLES, n),
     )
-
-
-def certified(robot: Robot, name: str) -> float | None:
-    """What `robot.bounds()` has proved of a quantity within the joints' limits, if it was asked."""
-    known = robot.made.get("certified", {})
-    return float(known[name].certified) if name in known else None

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dalembert.control.bounds import Bounds, bounds, certified
+from dalembert.bounds.result import Bounds as Proved
+from dalembert.control.bounds import Bounds, bounds
 from dalembert.control.gains import WHOLE, Gain
+from dalembert.errors import InputError
 from dalembert.robot import Robot
 
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be checked"
@@ -88,24 +90,36 @@ def proved_above(statement: str, value: float, bound: float, seen: float, names:
     return Condition(statement, verdict, dict(zip(names, (value, bound, seen), strict=True)), why)
 
 
-def stiffer_than_gravity(kp: Gain, robot: Robot) -> Condition:
-    """K_p + ∂g/∂q is positive definite everywhere, so that gravity cannot hold the arm in a second place."""
+def stiffer_than_gravity(kp: Gain, robot: Robot, proved: Proved | None = None) -> Condition:
+    """K_p + ∂g/∂q is positive definite everywhere, so that gravity cannot hold the arm in a second place. What
+    `robot.bounds` has `proved` of gravity's slope is sharper than what lengths alone say."""
     B: Bounds = bounds(robot)
     if np.isfinite(B.slope).all():
         margin = float(np.linalg.eigvalsh(kp.matrix - B.slope)[0]) if not kp.full else kp.lowest - B.slope_norm
     else:
         margin = -np.inf
     seen = float(np.linalg.eigvalsh(kp.matrix + (B.seen_slopes + np.swapaxes(B.seen_slopes, -1, -2)) / 2)[:, 0].min())
-    within, steepest = "", certified(robot, "gravity_slope")
-    if steepest is not None and kp.lowest - steepest > margin:
-        margin, within = kp.lowest - steepest, " within the joints' limits"
+    within = ""
+    if proved is not None and kp.lowest - _steepest(proved, robot) > margin:
+        margin, within = kp.lowest - _steepest(proved, robot), " within the joints' limits"
     verdict = HOLDS if margin > 0 else FAILS if seen <= 0 else UNKNOWN
     return Condition(
         f"K_p + ∂g/∂q is positive definite for every q{within}",
         verdict,
         {"smallest eigenvalue, proved at least": margin, "met in samples": seen},
-        "" if verdict != UNKNOWN or within else "robot.bounds(['gravity_slope']) proves a sharper bound",
+        "" if verdict != UNKNOWN or within else "robot.bounds(['gravity_slope']), given to conditions(), is sharper",
     )
+
+
+def _steepest(proved: Proved, robot: Robot) -> float:
+    """‖∂g/∂q‖₂ within the joints' limits, as bounds of this robot prove it; infinite if they do not."""
+    own = robot.limits
+    turning = np.array([c.kind == "revolute" for c in robot.model.coordinates])
+    whole = turning & (proved.upper - proved.lower >= 2 * np.pi)
+    narrow = ~whole & ((proved.lower > own.lower) | (proved.upper < own.upper))
+    if proved.robot != robot.name or narrow.any():
+        raise InputError(f"these are no bounds of {robot.name!r} within its joints' limits: give robot.bounds(…) of it")
+    return max((b.certified for b in proved if b.name == "gravity_slope" and b.proved), default=np.inf)
 
 
 def unclipped() -> Condition:

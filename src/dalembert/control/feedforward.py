@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from dalembert.algorithms import friction, newton_euler
 from dalembert.arguments import switch
+from dalembert.bounds.result import Bounds as Proved
 from dalembert.control.conditions import (
     FAILS,
     Condition,
@@ -120,13 +121,13 @@ class FeedforwardPD(Controller):
 
         return joint_law(self.robot, "feedforward + PD", self.gains, torque)
 
-    def conditions(self) -> Conditions:
+    def conditions(self, proved: Proved | None = None) -> Conditions:
         return Conditions(
             "e → 0 from every state, along every motion that is slow enough for K_d",
             self.source,
             (
                 *positive(self.kp, self.kd),
-                stiffer_than_gravity(self.kp, self.robot),
+                stiffer_than_gravity(self.kp, self.robot, proved),
                 assumed("K_d outweighs the Coriolis terms of the wanted motion", "they grow with its speed"),
                 exact_model(),
             ),

@@ -19,6 +19,7 @@ import numpy as np
 from dalembert import scalar
 from dalembert.algorithms import newton_euler
 from dalembert.arguments import number, switch
+from dalembert.bounds.result import Bounds as Proved
 from dalembert.control.bounds import bounds
 from dalembert.control.conditions import (
     FAILS,
@@ -102,12 +103,12 @@ class PD(Controller):
 
         return joint_law(self.robot, "PD", self.gains, torque, orders=2)
 
-    def conditions(self) -> Conditions:
+    def conditions(self, proved: Proved | None = None) -> Conditions:
         g = float(np.linalg.norm(bounds(self.robot).gravity))
         return Conditions(
             f"the arm comes to rest where K_p e = g(q), |e| ≤ {g / self.kp.lowest:.3g}, from every state",
             self.source,
-            (*positive(self.kp, self.kd), stiffer_than_gravity(self.kp, self.robot), resting(),
+            (*positive(self.kp, self.kd), stiffer_than_gravity(self.kp, self.robot, proved), resting(),
              strong_enough(self.robot)),
         )  # fmt: skip
 
@@ -191,8 +192,8 @@ class JointPID(Controller):
             parameters=self.gains.parameters,
         )
 
-    def conditions(self) -> Conditions:
-        own = () if self.gravity else (stiffer_than_gravity(self.kp, self.robot),)
+    def conditions(self, proved: Proved | None = None) -> Conditions:
+        own = () if self.gravity else (stiffer_than_gravity(self.kp, self.robot, proved),)
         return Conditions(
             "q → q_d and q̇ → 0 from every state near enough to the set point",
             self.source,
