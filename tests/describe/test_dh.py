@@ -328,7 +328,7 @@ def test_one_axis_up_to_rounding_takes_no_direction_from_the_rounding():
 
 def test_a_tip_parallel_to_the_last_axis_leaves_only_a_turn_to_the_tool():
     robot = from_dh([DHRow(a=0.5), DHRow(a=0.4)], tool=Origin((0.1, 0.2, 0.3), (0.0, 0.0, 0.7)))
-    table = to_dh(robot)
+    table = to_dh(replace(robot, dh=None))  # as if it had not been written as a table
     assert table.tool.xyz == (0.0, 0.0, 0.0) and table.tool.rpy[2] != 0.0
     assert table.rows[-1].d == 0.3
 
@@ -476,3 +476,55 @@ def test_degrees_in_a_table_are_told():
     with pytest.warns(dl.UnitWarning, match="the offset of the DH table is 45"):
         dl.Robot.from_dh([{"a": 1.0, "offset": 45}, {"kind": "prismatic", "offset": 90}])
     dl.Robot.from_dh([{"a": 1.0}, {"kind": "prismatic", "d": 45, "offset": 90}])  # metres
+
+
+@pytest.mark.parametrize("name", ["scara", "puma560", "stanford", "planar-3r"])
+def test_what_was_written_as_a_table_comes_back_as_written(name):
+    arm = dl.load(name)
+    table = arm.description.dh
+    names = [{"name": f"joint{i + 1}", "link": f"link{i + 1}"} for i in range(arm.n)]
+    written = replace(table, rows=tuple(replace(row, **own) for row, own in zip(table.rows, names, strict=True)))
+    assert arm.to_dh(written.convention).rows == written.rows
+    assert arm.with_gravity((0, 0, -1)).to_dh(written.convention).rows == written.rows
+    other = "modified" if written.convention == "standard" else "standard"
+    for table in (arm.to_dh(), arm.to_dh(other), arm.with_payload(1.0, (0.0, 0.1, 0.0)).to_dh()):
+        again = dl.Robot(table.description())
+        q = np.linspace(0.1, 0.2, arm.n)
+        assert np.allclose(again.fk(q), arm.fk(q), atol=1e-15)
+    loaded = arm.with_payload(1.0, (0.0, 0.1, 0.0))
+    table = loaded.to_dh(written.convention)
+    assert [replace(a, inertial=None) for a in table.rows] == [replace(a, inertial=None) for a in written.rows]
+    assert np.allclose(dl.Robot(table.description()).mass_matrix(q), loaded.mass_matrix(q), atol=1e-13)
+
+
+def test_scara_keeps_its_height_in_the_first_row():
+    assert [row.d for row in dl.load("scara").to_dh().rows] == [0.387, 0.0, 0.0, 0.0]
+
+
+def test_a_changed_geometry_has_a_new_table():
+    arm = dl.load("scara")
+    d = arm.description
+    moved = replace(d.joints[1], origin=Origin((0.5, 0.0, 0.387)))
+    other = dl.Robot(replace(d, joints=(d.joints[0], moved, *d.joints[2:])))
+    table = other.to_dh()
+    q = np.array([0.1, 0.2, 0.05, 0.3])
+    assert table.rows[0].a != 0.325
+    assert np.allclose(dl.Robot(table.description()).fk(q), other.fk(q), atol=1e-12)
+
+
+def test_another_tip_is_another_tool():
+    arm = dl.Robot.from_dh([{"a": 1.0, "d": 0.3}, {"a": 0.5}])
+    table = arm.with_tip("link2").to_dh()
+    assert [row.d for row in table.rows] == [0.3, 0.0] and table.tool != Origin()
+    assert np.allclose(dl.Robot(table.description()).fk([0.4, 0.3]), arm.fk([0.4, 0.3], "link2"))
+
+
+def test_a_table_prints_as_a_table():
+    assert str(dl.load("scara").to_dh()).splitlines() == [
+        "scara: standard DH",
+        "joint   kind       θ [°]  d [m]  a [m]  α [°]",
+        "joint1  revolute      q1  0.387  0.325      0",
+        "joint2  revolute      q2      0  0.275    180",
+        "joint3  prismatic      0     q3      0      0",
+        "joint4  revolute      q4      0      0      0",
+    ]

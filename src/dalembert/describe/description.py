@@ -11,7 +11,7 @@ Units are SI and radians; `rpy` is URDF's: R = Rz(yaw) Ry(pitch) Rx(roll).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from dalembert.describe.fields import a, both_ways, inertia, maybe, number, numbers, settle, some, text, three
 from dalembert.friction.laws import Friction
@@ -263,6 +263,7 @@ class Description:
     home: tuple[tuple[str, float], ...] = ()  # positions of joints by name, to start from; others 0 [rad or m]
     warnings: tuple[str, ...] = field(default=(), compare=False)
     place: Place = field(default=Place(), compare=False)
+    dh: Any = field(default=None, compare=False, repr=False)  # the DHTable it was written as, if it was
 
     def __post_init__(self) -> None:
         settle(self, name=text, links=some(Link), joints=some(Joint), loops=some(Loop), tip=maybe(text))

@@ -112,6 +112,22 @@ class DHTable:
         """The tip in the root's frame at q = 0."""
         return (self.frames() or [to_pose(self.base)])[-1] @ to_pose(self.tool)
 
+    def __str__(self) -> str:
+        """The four numbers per joint, in a table for reading; `rows` has all of it."""
+        lines = [("joint", "kind", "θ [°]", "d [m]", "a [m]", "α [°]")]
+        for i, row in enumerate(self.rows):
+            theta, d = row.before()
+            shown = [f"{x + 0.0:.6g}" for x in (math.degrees(theta), d, row.a, math.degrees(row.alpha))]
+            moved = 1 if row.kind == "prismatic" else 0
+            q, rest = f"q{i + 1}", (theta, d)[moved]
+            shown[moved] = q if rest == 0 else f"{q} {'-' if rest < 0 else '+'} {shown[moved].lstrip('-')}"
+            lines.append((row.name or f"joint{i + 1}", row.kind, *shown))
+        width = [max(len(line[k]) for line in lines) for k in range(6)]
+        pad = [str.ljust, str.ljust, *[str.rjust] * 4]
+        text = ["  ".join(f(x, w) for f, x, w in zip(pad, line, width, strict=True)).rstrip() for line in lines]
+        ends = [f"{name}: {origin}" for name, origin in (("base", self.base), ("tool", self.tool)) if origin != HERE]
+        return "\n".join([f"{self.name}: {self.convention} DH", *text, *ends])
+
     def description(self) -> Description:
         """The same robot as links and joints, checked (`from_dh`)."""
         return check(tree_of(self))
@@ -139,12 +155,17 @@ def from_dh(
         raise DescriptionError(f"a DH table is a list of rows, one per joint; got {type(rows).__name__}")
     base, tool = _end("base", base), _end("tool", tool)
     table = tuple(_checked_row(row, i) for i, row in enumerate(rows))
-    for key in ("alpha", "theta", "offset"):
-        turned = [getattr(row, key) for row in table if key != "offset" or row.kind != "prismatic"]
-        warn_of_degrees(f"the {key} of the DH table", turned, f"write math.radians(…) (in TOML {key}_deg)", 4)
+    warn_of_rows(table)
     if not table:
         raise DescriptionError(f"the DH table of robot {name!r} has no rows; one row per joint is needed")
     return DHTable(table, kind, base, tool, root, tip, name, gravity, notes).description()
+
+
+def warn_of_rows(rows: Sequence[DHRow]) -> None:
+    """A UnitWarning for angles that look like degrees."""
+    for key in ("alpha", "theta", "offset"):
+        turned = [getattr(row, key) for row in rows if key != "offset" or row.kind != "prismatic"]
+        warn_of_degrees(f"the {key} of the DH table", turned, f"write math.radians(…) (in TOML {key}_deg)", 5)
 
 
 def tree_of(table: DHTable) -> Description:
@@ -164,7 +185,7 @@ def tree_of(table: DHTable) -> Description:
     origin = to_origin(T @ to_pose(table.tool))
     joints.append(Joint(f"{table.tip}_fixed", "fixed", parent, table.tip, origin))
     links.append(Link(table.tip))
-    return Description(table.name, tuple(links), tuple(joints), table.gravity, table.tip, table.notes)
+    return Description(table.name, tuple(links), tuple(joints), table.gravity, table.tip, table.notes, dh=table)
 
 
 def _joint_and_link(row: DHRow, i: int, convention: str, T: Pose, parent: str) -> tuple[Joint, Link, Pose]:
@@ -271,9 +292,37 @@ def to_dh(description: Description, convention: str = "standard", *, tip: str | 
     chain = serial_chain(description, tip)
     if not chain.bodies:
         raise DescriptionError(f"robot {description.name!r} has no moving joint, so it has no DH table")
-    table = _table(description, chain)
+    table = _as_written(description, chain) or _table(description, chain)
     table = replace(table, rows=tuple(_fill(table, chain)))
     return convert(table, convention)
+
+
+def _as_written(description: Description, chain: Chain) -> DHTable | None:
+    """The table that the description was made of, if its joints are still where that table puts them. It is one of many
+    for the same geometry: d₁ = 0.4 says of parallel axes what d₄ = 0.4 says too."""
+    table: DHTable | None = description.dh
+    if table is None:
+        return None
+    first = serial_chain(tree_of(table))
+
+    def placed(c: Chain) -> list[Any]:
+        return [(b.joint.name, b.joint.kind, b.joint.child, b.joint.axis, b.placement) for b in c.bodies]
+
+    if placed(chain) != placed(first):
+        return None
+    end = table.frames()[-1]
+    return replace(
+        table,
+        rows=tuple(
+            replace(row, name=b.joint.name, link=b.joint.child) for row, b in zip(table.rows, chain.bodies, strict=True)
+        ),
+        tool=table.tool if chain.tip == first.tip else to_origin(end.inverse() @ chain.home()),
+        root=table.root if chain.root == first.root else chain.root,
+        tip=_end_name(description, chain),
+        name=description.name,
+        gravity=description.gravity,
+        notes=description.notes,
+    )
 
 
 def _table(description: Description, chain: Chain) -> DHTable:
@@ -316,9 +365,13 @@ def _end_name(description: Description, chain: Chain) -> str:
 def _fill(table: DHTable, chain: Chain) -> list[DHRow]:
     """The rows with limits, drives, and the inertias and shapes moved into the table's frames."""
     rows = []
-    for row, F, T, body in zip(table.rows, table.frames(), chain.homes(), chain.bodies, strict=True):
+    written = [b.link for b in serial_chain(tree_of(table)).bodies]  # whose parts are the rows' own, to the digit
+    for k, (row, F, T, body) in enumerate(zip(table.rows, table.frames(), chain.homes(), chain.bodies, strict=True)):
         X = F.inverse() @ T
         link = body.link
+        if _parts(link) == _parts(written[k]):
+            rows.append(replace(row, limit=body.joint.limit, drive=body.joint.drive, place=body.joint.place))
+            continue
         rows.append(
             replace(
                 row,
@@ -331,6 +384,10 @@ def _fill(table: DHTable, chain: Chain) -> list[DHRow]:
             )
         )
     return rows
+
+
+def _parts(link: Link) -> tuple[Any, ...]:
+    return link.inertial, link.visuals, link.collisions
 
 
 def convert(table: DHTable, convention: str) -> DHTable:

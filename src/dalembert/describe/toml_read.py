@@ -24,7 +24,7 @@ import msgspec
 
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Place
-from dalembert.describe.dh import CONVENTIONS, DHTable, tree_of
+from dalembert.describe.dh import CONVENTIONS, DHTable, tree_of, warn_of_rows
 from dalembert.describe.toml_errors import Path, Source, from_msgspec
 from dalembert.describe.toml_parts import Parts
 from dalembert.describe.toml_schema import TomlDH, TomlRobot
@@ -96,6 +96,7 @@ def _describe(robot: TomlRobot, parts: Parts) -> Description:
         tuple(parts.loop(loop, ("loops", i)) for i, loop in enumerate(robot.loops)),
         parts.home(robot, joints),
         place=Place(parts.source.file),
+        dh=tree.dh,
     )
 
 
@@ -122,4 +123,5 @@ def _table(robot: TomlRobot, dh: TomlDH, parts: Parts) -> Description:
         root=parts.link(dh.root, ("dh", "root")),
         tip=robot.tip if robot.tip is not None and robot.tip not in taken else "tool",
     )
+    warn_of_rows(table.rows)
     return tree_of(table)
