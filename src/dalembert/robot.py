@@ -164,6 +164,27 @@ class Robot:
         loaded = replace(d, links=(*d.links, link), joints=(*d.joints, joint), tip=tip)
         return self._remade(loaded)
 
+    def with_mass_error(self, relative: float, links: Sequence[str] | None = None) -> Robot:
+        """The same robot with every mass and inertia 1 + `relative` times as large, or those of the links named: what a
+        model may be wrong by. Rotors behind gears stay as they are."""
+        d = self.description
+        more = 1.0 + numbers("relative", relative, ())[0]
+        if not more > 0:
+            raise InputError(f"a mass error of {relative!r} leaves nothing of the robot: it must be above -1")
+        known = [link.name for link in d.links]
+        for name in known if links is None else links:
+            if name not in known:
+                raise unknown(f"link of {d.name!r}", name, known)
+
+        def heavier(link: Link) -> Link:
+            if link.inertial is None or (links is not None and link.name not in links):
+                return link
+            own = link.inertial
+            xx, xy, xz, yy, yz, zz = (more * x for x in own.inertia)
+            return replace(link, inertial=replace(own, mass=more * own.mass, inertia=(xx, xy, xz, yy, yz, zz)))
+
+        return self._remade(replace(d, links=tuple(heavier(link) for link in d.links)))
+
     def with_loop(
         self,
         kind: str,

@@ -157,3 +157,28 @@ IDLE = [
 @pytest.mark.parametrize("line, message", IDLE, ids=[line for line, _ in IDLE])
 def test_an_option_without_effect_is_refused(line, message):
     assert message in words(run(*line.split(), code=2).output)
+
+
+# -------------------------------------------------------------------------------------------------- plan and phase
+def test_plan(tmp_path):
+    goal = "0.5,0.5,0,-1.2,0,2,0"
+    got = data("plan", "panda", "--through", "0,0.3,0,-1.5,0,1.8,0", "--through", goal, "-o", tmp_path / "m.csv")
+    panda = dl.load("panda")
+    assert (np.array(got["peak_velocity"]) <= panda.limits.velocity * (1 + 1e-6)).all()
+    assert (np.array(got["peak_torque"]) <= panda.limits.effort * (1 + 1e-6)).all()
+    rows = np.genfromtxt(tmp_path / "m.csv", delimiter=",", names=True)
+    assert rows["t"][-1] == pytest.approx(got["duration"]) and rows["panda_joint4"][-1] == pytest.approx(-1.2)
+    slow = data("plan", "panda", "--through", goal, "--duration", "3")
+    assert slow["duration"] == 3 and "peak torque" in run("plan", "panda", "--through", goal).output
+    assert "needs velocity" in words(run("plan", "panda", "--through", goal, "--duration", "0.1", code=1).output)
+    assert "outside its limits" in words(run("plan", "panda", "--through", "9,0,0,-1,0,2,0", code=2).output)
+    assert "--rate has no effect" in words(run("plan", "panda", "--through", goal, "--rate", "9", code=2).output)
+
+
+def test_phase(tmp_path):
+    for options in ((), ("--joint", "joint2", "--controller", "pid", "--to", "0.3,0.2")):
+        picture = tmp_path / "phase.png"
+        run("phase", "planar-2r", *options, "--duration", "1", "-o", picture)
+        assert picture.stat().st_size > 10_000
+    assert "unknown joint 'j'" in words(run("phase", "planar-2r", "--joint", "j", "-o", picture, code=2).output)
+    assert "--to has no effect" in words(run("phase", "planar-2r", "--to", "0,0", "-o", picture, code=2).output)

@@ -48,6 +48,13 @@ def test_the_flow_of_scenarios_is_the_robot_changed(two):
     assert np.allclose(flow.rate(0.0, x, u)[2:], two.with_payload(1.3).forward_dynamics(q, qd, tau))
     heavier = [*tau, 0.0, 0.5, 0.0, 0.0, 0.0]  # M, c, g all times 1.5
     assert np.allclose(flow.rate(0.0, x, heavier)[2:], two.forward_dynamics(q, qd, tau / 1.5))
+    assert np.allclose(flow.rate(0.0, x, heavier)[2:], two.with_mass_error(0.5).forward_dynamics(q, qd, tau))
+    only = two.with_mass_error(0.5, ["link2"])
+    assert only.mass == pytest.approx(two.mass + 0.5 * two.description.links[2].inertial.mass)
+    with pytest.raises(dl.DalembertError, match="leaves nothing of the robot"):
+        two.with_mass_error(-1.0)
+    with pytest.raises(dl.DalembertError, match="unknown link of 'planar-2r' 'link9'"):
+        two.with_mass_error(0.1, ["link9"])
     rough = [*tau, 0.0, 0.0, 0.0, 0.7, 0.2]
     assert np.allclose(flow.rate(0.0, x, rough)[2:], two.forward_dynamics(q, qd, tau - 0.7 * qd - 0.2 * np.sign(qd)))
     puma = dl.load("puma560")

@@ -754,3 +754,19 @@ def test_a_pid_law_tuned(two):
     assert control.JointPID.tuned(two, 8.0, limit=5.0, gravity=True).limit.values == (5.0, 5.0)
     with pytest.raises(dl.InputError, match="the integral of a PID law is 0.0; it must be greater than 0"):
         control.JointPID.tuned(two, 8.0, integral=0)
+
+
+def test_an_integral_takes_away_what_computed_torque_leaves():
+    """A payload it was not told leaves an error without K_i, none with it; the poles are those of s³ + k_d s² + k_p s +
+    k_i."""
+    arm = dl.load("planar-2r")
+    loaded = arm.with_payload(0.3)
+    plain, law = control.ComputedTorque(arm, 10.0), control.ComputedTorque(arm, 10.0, ki=150.0)
+    ends = [dl.simulate(loaded, c, q0=[0, 0], reference=[0.5, 0.5], duration=15.0).q[-1] for c in (plain, law)]
+    assert np.abs(ends[0] - 0.5).max() > 1e-2 and np.abs(ends[1] - 0.5).max() < 1e-6
+    wanted = np.roots([1, 20, 100, 150])
+    assert len(law.poles) == 6 and np.abs(law.poles[:, None] - wanted).min(axis=1).max() < 1e-8
+    assert law.law().states == ("joint1_integral", "joint2_integral")
+    assert (law.steady_error([0.5, 0.5], loaded) == 0).all()
+    failing = control.ComputedTorque(arm, 10.0, ki=2500.0).conditions()  # k_i > k_d k_p
+    assert any(c.verdict == "fails" and "stable" in c.statement for c in failing.items)

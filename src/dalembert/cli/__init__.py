@@ -46,6 +46,8 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Motion and control": {
         "simulate": "A run, free or under a controller, with its energy books.",
         "compare": "Several controllers on one task, in a table.",
+        "plan": "A motion through joint positions, as fast as the limits allow.",
+        "phase": "The phase portrait of a joint, free or under a controller.",
         "tune": "Gains by bandwidth and damping; Ziegler–Nichols for a plant.",
     },
     "Real arms": {

@@ -111,16 +111,14 @@ def step_figures(system: Any) -> StepFigures:
         names = ("SteadyStateValue", "RiseTime", "SettlingTime", "Overshoot")
         end, rise, settling, over = (float(info[name]) for name in names)
         return StepFigures(end, rise, settling, over / 100)
-    late = single.delay if isinstance(single, TransferFunction) else 0.0
-    y = StepAnswer(TransferFunction(single.num, single.den).state_space() if late else _states(single))
+    late = 0.0
+    if isinstance(single, TransferFunction):
+        late, single = single.delay, TransferFunction(single.num, single.den).state_space()
+    y = StepAnswer(single)
     if not abs(y.end) > 1e-12 * max(float(np.abs(y.y).max()), 1e-300):
         raise InputError("the answer of this system to a step ends at zero: there is no rise to read")
     rise = y.first(0.9 * y.end) - y.first(0.1 * y.end)
     return StepFigures(y.end, rise, late + y.last_outside(BAND * abs(y.end)), max(y.highest() - 1.0, 0.0))
-
-
-def _states(system: StateSpace | TransferFunction) -> StateSpace:
-    return system if isinstance(system, StateSpace) else system.state_space()
 
 
 @styled

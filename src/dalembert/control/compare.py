@@ -421,19 +421,25 @@ def _measured(
         return np.stack([np.concatenate([of(runs[k]) for _, runs in parts], axis=axis) for k in range(len(names))])
 
     resolved, error = joined(lambda r: r.resolved).astype(bool), joined(lambda r: r.largest)
-    figures = np.where(resolved[:, None], joined(lambda r: r.figures, axis=1), np.nan)
+    rms_error, max_error, rms_torque, peak_torque, energy = np.moveaxis(
+        np.where(resolved[:, None], joined(lambda r: r.figures, axis=1), np.nan), 1, 0
+    )
     verdicts = np.array([[judged(e, tolerance) for e in row] for row in error])
     return Comparison(
         plant.name,
         names,
         tuple(name for part, _ in parts for name in part),
-        *np.moveaxis(figures, 1, 0),
-        verdict=np.where(resolved, verdicts, UNRESOLVED),
-        t=parts[0][1][0].t,
-        error=error,
-        torque=joined(lambda r: r.torque),
-        tolerance=float(tolerance),
-        dt=joined(lambda r: np.full(len(r.error), r.dt)),
+        rms_error,
+        max_error,
+        rms_torque,
+        peak_torque,
+        energy,
+        np.where(resolved, verdicts, UNRESOLVED),
+        parts[0][1][0].t,
+        error,
+        joined(lambda r: r.torque),
+        float(tolerance),
+        joined(lambda r: np.full(len(r.error), r.dt)),
     )
 
 

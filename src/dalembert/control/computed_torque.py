@@ -7,12 +7,13 @@ leaves ë + K_d ė + K_p e = 0 if the model is exact, with K_p = diag ω², K_d 
 
     ë + K_d ė + K_p e = M̂⁻¹ ((M − M̂) q̈ + (c − ĉ) + (g − ĝ)),
 
-so that at rest e = K_p⁻¹ M̂⁻¹ (g − ĝ): a payload that is not known leaves an error that stiffness divides.
+so that at rest e = K_p⁻¹ M̂⁻¹ (g − ĝ): a payload that is not known leaves an error that stiffness divides. With
+K_i ∫ e dt in w it goes to zero, as long as s³ + k_d s² + k_p s + k_i is stable: k_i < k_d k_p.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import friction, newton_euler
 from dalembert.arguments import switch
-from dalembert.control.conditions import Conditions, exact_model, positive
-from dalembert.control.controller import Controller, believed, joint_law, set_gain, sub, total
+from dalembert.control.conditions import FAILS, HOLDS, Condition, Conditions, exact_model, positive
+from dalembert.control.controller import Controller, believed, joint_law, set_gain, split, sub, total
 from dalembert.control.gains import Gain, Gains, bandwidth
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
@@ -50,10 +51,11 @@ def acceleration_gains(owner: Any, names: tuple[str, ...]) -> None:
     set_gain(owner, "kd", owner.kd, names, unit="1/s")
 
 
-def poles(kp: Gain, kd: Gain) -> NDArray[np.complex128]:
-    """Roots of det(s² I + K_d s + K_p), by real part."""
-    n = kp.n
-    A = np.block([[np.zeros((n, n)), np.eye(n)], [-kp.matrix, -kd.matrix]])
+def poles(kp: Gain, kd: Gain, ki: Gain | None = None) -> NDArray[np.complex128]:
+    """Roots of det(s² I + K_d s + K_p), by real part; with K_i, of det(s³ I + K_d s² + K_p s + K_i)."""
+    K = [gain.matrix for gain in (ki, kp, kd) if gain is not None]
+    n, order = kp.n, len(K)
+    A = np.concatenate((np.eye(n * (order - 1), n * order, n), -np.concatenate(K, axis=1)))
     found = np.linalg.eigvals(A).astype(complex)
     return np.asarray(found[np.lexsort((found.imag, found.real))])
 
@@ -63,7 +65,8 @@ class ComputedTorque(Controller):
     """τ = M(q) (q̈_d + K_d ė + K_p e) + c(q, q̇) + g(q) of the model believed in.
 
     `omega` [rad/s] and `zeta`: natural frequency and damping ratio, one number or one per joint; or `kp` [1/s²] and
-    `kd` [1/s], which may be matrices. `friction`: the model's friction and springs are compensated too."""
+    `kd` [1/s], which may be matrices. `friction`: the model's friction and springs are compensated too. `ki` [1/s³]:
+    K_i ∫ e dt is added to the acceleration, with states `<joint>_integral` [rad s]; torque limits it does not see."""
 
     robot: Robot
     omega: Any = None
@@ -71,6 +74,7 @@ class ComputedTorque(Controller):
     kp: Any = None
     kd: Any = None
     friction: bool = False
+    ki: Any = None
 
     equation: ClassVar[str] = "τ = M(q) (q̈_d + K_d (q̇_d − q̇) + K_p (q_d − q)) + c(q, q̇) + g(q)"
     source: ClassVar[str] = "the error obeys ë + K_d ė + K_p e = 0; Spong, Hutchinson & Vidyasagar 2006, §8.3"
@@ -79,15 +83,17 @@ class ComputedTorque(Controller):
         names = believed(self.robot, "ComputedTorque").joint_names
         switch("friction", self.friction)
         acceleration_gains(self, names)
+        if self.ki is not None:
+            set_gain(self, "ki", self.ki, names, unit="1/s³")
 
     @property
     def gains(self) -> Gains:
-        return Gains((self.kp, self.kd))
+        return Gains((self.kp, self.kd, *(() if self.ki is None else (self.ki,))))
 
     @property
     def poles(self) -> NDArray[np.complex128]:
-        """The 2n poles of the error [1/s]."""
-        return poles(self.kp, self.kd)
+        """The 2n poles of the error [1/s]; 3n with an integral."""
+        return poles(self.kp, self.kd, self.ki)
 
     def make(self) -> Law:
         robot, model, with_friction = self.robot, lean(self.robot.model), self.friction
@@ -99,10 +105,29 @@ class ComputedTorque(Controller):
             tau = newton_euler.inverse_dynamics(model, q, qd, w)
             return total(tau, friction.friction_torque(robot.model, q, qd)) if with_friction else tau
 
-        return joint_law(robot, "computed torque", self.gains, torque)
+        if self.ki is None:
+            return joint_law(robot, "computed torque", self.gains, torque)
+        n = robot.n
+
+        def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            kp, kd, ki = self.gains.read(p)
+            q_d, qd_d, qdd_d = split(r, n)
+            return torque(*split(y, n), q_d, qd_d, total(qdd_d, ki(z)), kp, kd)
+
+        def rate(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            return sub(r[:n], y[:n])
+
+        without = joint_law(robot, "computed torque with integral", self.gains, torque)
+        states = tuple(f"{joint}_integral" for joint in robot.joint_names)
+        return replace(without, act=act, states=states, initial=(0.0,) * n, rate=rate)
 
     def conditions(self) -> Conditions:
         slowest = float(-self.poles.real.max())
+        if self.ki is not None:
+            verdict = HOLDS if slowest > 0 else FAILS
+            decays = Condition("s³ + K_d s² + K_p s + K_i is stable", verdict, {"slowest decay [1/s]": slowest})
+            claim = f"e → 0 as e^({-slowest:.3g} t), along every motion; at rest also under a constant load"
+            return Conditions(claim, self.source, (*positive(self.kp, self.kd, self.ki), decays, exact_model()))
         return Conditions(
             f"e → 0 exponentially, as e^(−{slowest:.3g} t), along every motion and from every state",
             self.source,
@@ -112,6 +137,8 @@ class ComputedTorque(Controller):
     def steady_error(self, q: ArrayLike, plant: Robot) -> Array:
         """e = q_d − q with which another robot than the one believed in rests at q: K_p⁻¹ M̂⁻¹ (g − ĝ).  (..., n)."""
         x = finite("q", q)
+        if self.ki is not None:
+            return np.zeros_like(x)
         wrong = believed(plant, "steady_error").gravity_torque(x) - self.robot.gravity_torque(x)
         a = np.linalg.solve(self.robot.mass_matrix(x), wrong[..., None])[..., 0]
         return np.asarray(np.linalg.solve(self.kp.matrix, a[..., None])[..., 0])

@@ -4,10 +4,11 @@ Each is a `Reference` that can also be drawn, sampled, written and asked for its
 """
 
 from dalembert.trajectories.along import Along, Certified, along
+from dalembert.trajectories.blends import blended
 from dalembert.trajectories.composite import sequence
 from dalembert.trajectories.following import to_joints
 from dalembert.trajectories.jerk_limited import jerk_limited
-from dalembert.trajectories.paths import PosePath, arc, circle, line, poses, via
+from dalembert.trajectories.paths import PosePath, arc, circle, line, poses, screw, via
 from dalembert.trajectories.piecewise import Piecewise
 from dalembert.trajectories.polynomials import cubic, minimum_jerk, quintic, septic
 from dalembert.trajectories.ramps import s_curve, trapezoid
@@ -28,6 +29,7 @@ __all__ = [
     "Trajectory",
     "along",
     "arc",
+    "blended",
     "circle",
     "cubic",
     "fourier",
@@ -39,6 +41,7 @@ __all__ = [
     "random_fourier",
     "s_curve",
     "sampled",
+    "screw",
     "septic",
     "sequence",
     "set_point",

@@ -34,10 +34,47 @@ POINT, POSE = 3, 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Helix(Trajectory):
+    """A circle and a straight line added: p(s) = `round`(s) + `rise`(s)."""
+
+    round: Sines
+    rise: Piecewise
+    names: tuple[str, ...] = XYZ
+    units: tuple[str, ...] = ("m",) * 3
+
+    @property
+    def m(self) -> int:  # type: ignore[override]
+        return POINT
+
+    @property
+    def duration(self) -> float:  # type: ignore[override]
+        return self.rise.duration
+
+    @property
+    def parameter(self) -> str:  # type: ignore[override]
+        return self.rise.parameter
+
+    @property
+    def knots(self) -> Array:
+        return self.rise.knots
+
+    def derivatives(self, t: Array, order: int) -> list[Array]:
+        both = self.round.derivatives(t, order), self.rise.derivatives(t, order)
+        return [a + b for a, b in zip(*both, strict=True)]
+
+    def trace(self, t: Any) -> tuple[list[Any], list[Any], list[Any]] | None:
+        a, b = self.round.trace(t), self.rise.trace(t)
+        if a is None or b is None:
+            return None
+        x, xd, xdd = ([u + v for u, v in zip(p, q, strict=True)] for p, q in zip(a, b, strict=True))
+        return x, xd, xdd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class PosePath(Trajectory):
     """(p(s), R(s)), R = exp(φ(s)) R₀: `position` and `turn` φ are paths of three numbers, `start` is R₀."""
 
-    position: Piecewise | Sines
+    position: Piecewise | Sines | Helix
     turn: Piecewise
     start: Array
     names: tuple[str, ...] = XYZ + ENTRIES
@@ -161,7 +198,7 @@ def _linear(a: Array, b: Array, length: float, parameter: str, names: tuple[str,
     return Piecewise(np.array([0.0, length]), C, names, (unit,) * len(a), parameter)
 
 
-def _turning(position: Piecewise | Sines, angle: Array, R: Array) -> PosePath:
+def _turning(position: Piecewise | Sines | Helix, angle: Array, R: Array) -> PosePath:
     """The orientation turning evenly by the rotation vector along the whole path."""
     turn = _linear(np.zeros(3), angle, position.duration, position.parameter, ("φx", "φy", "φz"), "rad")
     return PosePath(position, turn, R)
@@ -180,6 +217,27 @@ def line(start: Any, end: Any) -> Piecewise | PosePath:
         raise InputError("start and end are the same: there is no line between them")
     position = _linear(a, a if still else b, turn if still else length, "s [rad]" if still else "s [m]", XYZ, "m")
     return position if R is None else _turning(position, angle, R[0])
+
+
+def screw(start: Any, end: Any) -> PosePath:
+    """The screw motion from one pose to another, T(s) = T₀ exp(s log(T₀⁻¹ T₁)), s from 0 to 1: a turn about one axis in
+    space at even speed and a slide along it. Lynch & Park 2017, §9.2.1; with `along(path, quintic(0, 1, T))` it is
+    their ScrewTrajectory."""
+    (a, b), R = _places((("start", start), ("end", end)))
+    if R is None:
+        raise InputError("a screw goes from pose to pose, (4, 4) each; between points take line")
+    phi, whole = _log(R[1] @ R[0].T), "s [1]"
+    angle = float(np.linalg.norm(phi))
+    if angle <= 1e-9:
+        return _turning(_linear(a, b, 1.0, whole, XYZ, "m"), phi, R[0])
+    n = phi / angle
+    rise = n * float(n @ (b - a))
+    across = b - a - rise
+    u = -0.5 * across - np.cross(n, across) / (2.0 * math.tan(0.5 * angle))  # from the axis to the start
+    amplitude, phase = np.stack([np.cross(n, u), u]), np.stack([np.zeros(3), np.full(3, math.pi / 2)])
+    sides = (XYZ, ("m",) * 3, 1.0, math.tau / angle, whole)
+    turning = Sines(a - u, amplitude, np.full(2, angle), phase, *sides)
+    return _turning(Helix(turning, _linear(np.zeros(3), rise, 1.0, whole, XYZ, "m")), phi, R[0])
 
 
 def circle(

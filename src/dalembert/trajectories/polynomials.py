@@ -117,11 +117,11 @@ def _between(
     if duration is None:
         made = fitted(made, known)
     elif any(x is not None for x in limits):
-        _kept(made, limits, known.names)
+        refuse_beyond(made, limits, known.names)
     return within(made, known)
 
 
-def _kept(made: Piecewise, limits: tuple[Any, Any, Any], names: tuple[str, ...]) -> None:
+def refuse_beyond(made: Piecewise, limits: tuple[Any, Any, Any], names: tuple[str, ...]) -> None:
     """Refuse a duration that breaks limits given with it."""
     asked, found = bounds(made.m, None, *limits), made.limits()
     for word in ("velocity", "acceleration", "jerk"):

@@ -16,6 +16,7 @@ from dalembert.errors import InputError
 from dalembert.trajectories import checks
 from dalembert.trajectories.checks import Array, Bounds, bounds, choice, positive, vector
 from dalembert.trajectories.piecewise import Piecewise, fitted, hermite, within
+from dalembert.trajectories.polynomials import refuse_beyond
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -69,6 +70,8 @@ def spline(
     t, free = _times(x, times, duration, spacing, known, given)
     pairs = [(np.stack([a, b])) for a, b in rates[: (degree - 1) // 2]]
     made = Piecewise(t, coefficients(t, x, degree, ends, pairs), known.names, known.units, repeats=ends == "periodic")
+    if not free and any(x is not None for x in (velocity, acceleration, jerk)):
+        refuse_beyond(made, (velocity, acceleration, jerk), known.names)
     return within(fitted(made, known) if free else made, known)
 
 
