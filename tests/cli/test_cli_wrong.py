@@ -110,6 +110,16 @@ WRONG: dict[str, list[tuple[tuple[str, ...], int, str]]] = {
         (("planar-2r", "--omega", "-1"), 2, "-1.0 is not in the range"),
         (("four-bar",), 1, "'four-bar' has 1 loop"),
     ],
+    "plan": [
+        (("panda",), 2, "Missing option '--through'"),
+        (("panda", "--through", "1,2"), 2, "7 numbers are needed, one per joint; got 2"),
+        (("planar-2r", "--through", "1,1"), 1, "without limits of torque or acceleration there is no fastest motion"),
+    ],
+    "phase": [
+        (("planar-2r",), 2, "Missing option '-o'"),
+        (("planar-2r", "--joint", "joint3", "-o", "x.png"), 2, "unknown joint 'joint3'"),
+        (("planar-2r", "-o", "x.doc"), 2, "its name must end in"),
+    ],
     "tune": [
         ((), 2, "name a ROBOT, or a plant with --den (and --num): one of the two"),
         (("planar-2r", "--den", "1,1"), 2, "one of the two"),

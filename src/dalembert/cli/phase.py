@@ -21,6 +21,7 @@ TUNED = tuple(name for name in CONTROLLERS if name != "feedforward")
 @click.option("--duration", type=output.POSITIVE, default=5.0, show_default=True, help="Of the trajectories [s].")
 @click.option("--friction", is_flag=True, help="With the model's friction and springs.")
 @click.option("-o", "--out", type=output.Picture(), required=True, metavar="FILE", help="A .png, .svg or .pdf.")
+@output.json_option
 def command(
     robot: str,
     joint: str | None,
@@ -32,6 +33,7 @@ def command(
     duration: float,
     friction: bool,
     out: str,
+    as_json: bool,
 ) -> None:
     """Draw where the states of a joint go: its velocity against its position, the others starting at rest at --q0.
 
@@ -59,4 +61,7 @@ def command(
             duration=duration, friction=True if friction else None,
         )  # fmt: skip
         save(picture, out)
-    click.echo(f"written to {out}")
+    if as_json:
+        output.print_json({"robot": arm.name, "joint": name, "controller": controller, "files": [out]})
+    else:
+        click.echo(f"written to {out}")
