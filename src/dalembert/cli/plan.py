@@ -56,8 +56,8 @@ def command(
     with waiting("planning"):
         motion: Trajectory
         if duration is not None:
-            fastest = {"velocity": arm.limits.velocity, "acceleration": most}
-            motion = spline(points, duration=duration, ends="clamped", robot=arm, **fastest)
+            speed = arm.limits.velocity
+            motion = spline(points, duration=duration, ends="clamped", velocity=speed, acceleration=most, robot=arm)
         else:
             motion = time_optimal(spline(points, duration=1.0), arm, acceleration=most)
     files = [path for path in (out, plot) if path is not None]

@@ -111,8 +111,8 @@ class ComputedTorque(Controller):
 
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             kp, kd, ki = self.gains.read(p)
-            q_d, qd_d, qdd_d = split(r, n)
-            return torque(*split(y, n), q_d, qd_d, total(qdd_d, ki(z)), kp, kd)
+            (q, qd), (q_d, qd_d, qdd_d) = split(y, n), split(r, n)
+            return torque(q, qd, q_d, qd_d, total(qdd_d, ki(z)), kp, kd)
 
         def rate(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             return sub(r[:n], y[:n])
