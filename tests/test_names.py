@@ -94,6 +94,8 @@ def test_source_code(tmp_path: Path, name: str) -> None:
             assert "mkdir" not in text.replace(function, "f") and "main" not in text.replace(function, "f")
             if language != "c":
                 ast.parse(text)
+    saved = arm(name).equations().save(tmp_path / "arm.txt").read_text(encoding="utf-8").splitlines()
+    assert saved[0].startswith("# ") and all(re.match(r"(M|Gamma|g)\d+ = ", line) for line in saved[1:])
 
 
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)

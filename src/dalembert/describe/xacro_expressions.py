@@ -148,7 +148,7 @@ class Evaluator:
         return self._of(self._value(node.value, names), _plain(node.attr))
 
     def _of(self, base: Any, name: str) -> Any:
-        if not isinstance(base, self.spaces) or isinstance(base, list):
+        if not isinstance(base, self.spaces) or not isinstance(base, dict):
             raise NotAllowed(f"{name!r} of a value of type {type(base).__name__!r} is not for expressions")
         try:
             return base[name]
@@ -180,7 +180,7 @@ class Evaluator:
         for kind, methods in _METHODS.items():
             if isinstance(base, kind) and name in methods and not isinstance(base, self.namespaces):
                 if name == "format" and kind is str:
-                    return lambda *values, **named: _Formatter().vformat(base, values, named)
+                    return lambda *values, **named: _Formatter().vformat(str(base), values, named)
                 return getattr(base, name)
         return self._function(self._known(self._of(base, name)))
 

@@ -17,7 +17,9 @@ from dalembert.algorithms import composite, energy, jacobians, kinematics, regre
 from dalembert.caching import cached_property
 from dalembert.describe.description import Description
 from dalembert.errors import InputError, unknown
+from dalembert.files import whole
 from dalembert.model.model import Model
+from dalembert.names import in_line
 from dalembert.spatial.vector import matvec
 from dalembert.symbolic import determinant, entries, exact, parameters
 from dalembert.symbolic.decimals import DIGITS
@@ -418,14 +420,12 @@ class Equations:
         symbols and g."""
         chosen = [entries.entries(self, quantity) for quantity in what or ("M", "Gamma", "g")]
         lines = [f"{name} = {p!r}".replace("^", "**") for part in chosen for name, p in part.items()]
-        head = [f"# {self.name}: s1 = sin(q1), c1 = cos(q1), …"]
+        head = [f"# {in_line(self.name)}: s1 = sin(q1), c1 = cos(q1), …"]
         return "\n".join([*head, *lines]) + "\n"
 
     def save(self, file: str | os.PathLike[str], *what: str) -> Path:
         """`normal_form` in a file."""
-        path = Path(file)
-        path.write_text(self.normal_form(*what), encoding="utf-8")
-        return path
+        return whole(file, lambda opened: opened.write(self.normal_form(*what).encode()))
 
     def compare(self, name: str, formula: str) -> Comparison:
         """Check a derivation: is `formula` equal to the derived entry? If not, what differs, and the likely slip.
