@@ -505,5 +505,5 @@ def test_kernels_of_a_robot_without_joints():
 
 @pytest.mark.parametrize("mass", [1e308, 1e51])
 def test_what_is_too_heavy_to_compute_with(arm, mass):
-    with pytest.raises(dl.DescriptionError, match=r"the mass of link 'payload' is 1e\+\d+, so large that its products overflow"):
+    with pytest.raises(dl.DescriptionError, match=r"mass of link .payload. is 1e\+\d+, so large that its products"):
         arm.with_payload(mass)
