@@ -5,6 +5,7 @@ MuJoCo measures what such a constraint holds together in the pose in which the m
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from dalembert.describe.xml import Element
 from dalembert.errors import unknown
 from dalembert.mjcf.document import reals
 from dalembert.mjcf.joints import ReadJoint
-from dalembert.mjcf.placement import origin_of
+from dalembert.mjcf.placement import PARALLEL, origin_of
 from dalembert.spatial import Pose
 from dalembert.spatial.rotation import from_quaternion
 from dalembert.spatial.vector import IDENTITY, ZERO
@@ -142,8 +143,12 @@ def _relative(e: Element, between: Pose) -> Pose:
     """relpose: of the second body in the first; all of it as the model is written, if its quaternion is zero."""
     if "relpose" not in e.attributes:
         return between
-    x, y, z, w, a, b, c = e.numbers("relpose", 7, OWNER)
-    return Pose(from_quaternion((a, b, c, w)), (x, y, z)) if any((w, a, b, c)) else between
+    x, y, z, *turn = e.numbers("relpose", 7, OWNER)
+    length = math.hypot(*turn)
+    if length < PARALLEL:
+        return between
+    w, a, b, c = (t / length for t in turn)
+    return Pose(from_quaternion((a, b, c, w)), (x, y, z))
 
 
 def _origin(T: Pose) -> Origin:

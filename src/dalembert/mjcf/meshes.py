@@ -25,12 +25,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-OPEN = "not closed, and the mass is that of MuJoCo's rule for such meshes, a sum of pyramids on the faces"
-INWARD = "turned inside out, and the mass is that of MuJoCo's rule, a sum of pyramids on the faces"
-HOLLOW = (
-    "closed and with hollows, which MuJoCo's default rule counts too; the mass is that of what they hold, as in MuJoCo "
-    "with inertia='exact'"
-)
+OPEN = "not closed; the mass is that of MuJoCo's default rule, a sum of pyramids on the faces"
+INWARD = "turned inside out; the mass is that of MuJoCo's default rule, a sum of pyramids on the faces"
+HOLLOW = "closed, and MuJoCo's default rule overcounts the volume; the exact one is taken, as with inertia='exact'"
 SAME = 1e-6  # of a volume: where MuJoCo's default rule is this near to the integral, nobody need be told
 
 
