@@ -49,7 +49,7 @@ FEATURES = b"""<mujoco model="f">
 <equality><connect body1="b" body2="h" anchor="0 0 .1"/><weld body1="a" relpose="0 0 0 1 0 0 0"/><tendon tendon1="w"/>
   <joint joint1="q-0" joint2="q-1" polycoef="0 1"/><weld site1="s" site2="z-2" torquescale="0"/></equality>
 <actuator><motor joint="j" gear="3" armature=".1" damping=".1"/></actuator>
-<keyframe><key name="home" qpos="0 0 0 0 0"/></keyframe></mujoco>"""
+<keyframe><key name="home" qpos="0 0 0 0 0 0 0 0"/></keyframe></mujoco>"""
 OTHER = b"""<mujoco><default><joint axis="1 0 0"/></default>
 <worldbody><body name="palm"><joint name="p"/><geom size=".1"/><body name="tip" pos="0 0 .1">
 <joint name="o"/><geom size=".1"/></body></body></worldbody>
