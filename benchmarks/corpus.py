@@ -1,5 +1,5 @@
 """Every real URDF and MJCF of some packages, or of any folders: what loads, what is refused and why, and how many agree
-with Pinocchio and MuJoCo in M and in the bias.
+with Pinocchio and MuJoCo in M and in the bias; then `dalembert check` over the URDFs.
 
     make corpus
     make corpus FOLDERS="my/robots other/robots"
@@ -271,7 +271,12 @@ def main() -> None:
         sys.exit("none of the packages is here; name folders of models")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sys.exit(0 if table(folders) else 1)
+        fine = table(folders)
+    described = [str(folder) for folder in folders.values() if any(kind == "URDF" for kind, _ in models(folder))]
+    command = [sys.executable, "-m", "dalembert", "check", "--fail-on", "never", *described]
+    if described and subprocess.run(command, check=False).returncode:
+        fine = False
+    sys.exit(0 if fine else 1)
 
 
 if __name__ == "__main__":
