@@ -100,12 +100,12 @@ def as_parquet(rng: random.Random, robot: dl.Robot) -> bytes:
     columns: dict[str, Any] = {}
     for name, x in renamed(rng, motion(rng, robot)).items():
         rows = np.atleast_1d(x).tolist() if np.asarray(x).dtype.kind in "fiub" else [str(x)] * ROWS
-        if rng.random() < 0.2:
+        if rng.random() < 0.07:
             rows[rng.randrange(len(rows)) if rows else 0 :] = rng.choice(([None], [[]], [[1.0]], ["a"], [{"a": 1}]))
         rows = (rows + [None] * ROWS)[:ROWS]
         try:
             column = pyarrow.array(rows)
-            if rng.random() < 0.2:
+            if rng.random() < 0.07:
                 other = column.dictionary_encode()
                 column = other if rng.random() < 0.5 else column.cast(rng.choice(TYPES), safe=False)
             elif name.startswith("t") and rng.random() < 0.3:

@@ -100,9 +100,9 @@ class Robot:
             description = replace(description, tip=tip)
         self.description = check(description)
         self.threads = 1 if type(threads) is int and threads == 1 else _threads(threads)
-        told = set(told)
+        known = set(told)
         for message in self.description.warnings:
-            if message not in told:
+            if message not in known:
                 warnings.warn(message, ModelWarning, stacklevel=3)
         self.model: Model = build(self.description)
         self._kernels: dict[Key, Kernel] = {}

@@ -243,17 +243,18 @@ def _mimics(joints: Sequence[Joint]) -> None:
 
 
 def _no_mimic_cycle(joint: Joint, by_name: dict[str, Joint]) -> None:
-    seen = [joint.name]
+    seen = {joint.name: None}  # in order
     follower: Joint | None = joint
     while follower is not None and follower.mimic is not None:
         name = follower.mimic.joint
         if name in seen:
-            shown = " → ".join(repr(n) for n in [*seen[seen.index(name) :], name])
+            names = list(seen)
+            shown = " → ".join(repr(n) for n in [*names[names.index(name) :], name])
             raise refuse(
                 joint.place,
                 f"joints mimic each other in a cycle: {shown}; one of them must move by itself",
             )
-        seen.append(name)
+        seen[name] = None
         follower = by_name.get(name)
 
 
