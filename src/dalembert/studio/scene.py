@@ -19,9 +19,9 @@ from dalembert.studio.shapes import Look, Part, look_of, turned_to
 
 Array = NDArray[np.float64]
 MASS_COLOR, TOTAL_COLOR = (214, 69, 65), (142, 68, 173)
-SKY = (214, 221, 230)  # white robots are seen before it
+SKY = (204, 212, 222)  # white robots are seen before it
 VIEW = 0.7  # [rad] that the camera sees from the lowest to the highest
-ROOM = 1.05  # around the robot, of the least that shows all of it
+ROOM = 1.25  # around the robot, of the least that shows all of it: plots may stand beside it
 
 
 class Scene:
@@ -93,7 +93,7 @@ class Scene:
     def light(self, soft: bool) -> None:
         """Soft light with shadows; or plain, which a page without a graphics card draws twenty times as fast."""
         self.server.scene.configure_default_lights(cast_shadow=soft)
-        self.server.scene.configure_environment_map("warehouse" if soft else None)
+        self.server.scene.configure_environment_map("warehouse" if soft else None, environment_intensity=0.6)
         self.lamp.visible = not soft
 
     def _frame(self, name: str) -> Any:
