@@ -1,0 +1,62 @@
+"""The parts of a description look at themselves when they are made."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.describe.description import Box, Capsule, Cylinder, Description, Joint, Link, Mesh, Shape, Sphere
+
+SIX = (0.1, 0.0, 0.0, 0.2, 0.0, 0.3)
+WRONG = [
+    (lambda: dl.Inertial(1, (1, 1, 1)), "inertia of Inertial is (1, 1, 1); give six numbers (ixx,"),
+    (lambda: dl.Inertial(1, 0.1), "inertia of Inertial is 0.1; give six numbers"),
+    (lambda: dl.Inertial(1, [[1, 2, 0], [0, 1, 0], [0, 0, 1]]), "or a symmetric 3×3 matrix"),
+    (lambda: dl.Inertial("heavy", SIX), "mass of Inertial is 'heavy'; give a number"),
+    (lambda: dl.Inertial(1, SIX, (0, 0, 0.1)), "origin of Inertial is (0, 0, 0.1); give Origin(…)"),
+    (lambda: dl.Drive(coulomb="much"), "coulomb of Drive is 'much'; give 2 numbers"),
+    (lambda: dl.Drive(coulomb=(1, 2, 3)), "coulomb of Drive is (1, 2, 3); give 2 numbers"),
+    (lambda: dl.Drive(damping=[0.1]), "damping of Drive is [0.1]; give a number"),
+    (lambda: dl.Drive(friction="viscous"), "friction of Drive is 'viscous'; give a list"),
+    (lambda: dl.Limit("low"), "lower of Limit is 'low'; give a number"),
+    (lambda: dl.Limit(effort=np.ones(2)), "effort of Limit"),
+    (lambda: dl.Origin(0.1), "xyz of Origin is 0.1; give 3 numbers"),
+    (lambda: dl.Origin(rpy=(0, 0)), "rpy of Origin is (0, 0); give 3 numbers"),
+    (lambda: dl.Mimic(3), "joint of Mimic is 3; give text"),
+    (lambda: dl.Loop("l", "weld", "a", "b", first_origin=(0, 0, 1)), "first_origin of Loop"),
+    (lambda: Link("a", inertial=1.0), "inertial of Link is 1.0; give Inertial(…)"),
+    (lambda: Link("a", visuals=Sphere(1.0)), "visuals of Link"),
+    (lambda: Joint("j", "revolute", "a", "b", axis=2), "axis of Joint is 2; give 3 numbers"),
+    (lambda: Joint("j", "revolute", "a", "b", limit=(0, 1)), "limit of Joint is (0, 1); give Limit(…)"),
+    (lambda: Joint("j", "revolute", "a", "b", drive=None), "drive of Joint is None; give Drive(…)"),
+    (lambda: Shape(1.0), "geometry of Shape is 1.0; give Box(…)"),
+    (lambda: Shape(Sphere(1.0), color="red"), "color of Shape is 'red'; give 4 numbers"),
+    (lambda: Box(1.0), "size of Box"),
+    (lambda: Cylinder("r", 1.0), "radius of Cylinder"),
+    (lambda: Capsule(1.0, None), "length of Capsule is None"),
+    (lambda: Mesh(1), "filename of Mesh"),
+    (lambda: Description("d", links=Link("a")), "links of Description"),
+    (lambda: dl.DCMotor(1.0, 1.0, max_voltage=np.ones(2)), "largest voltage"),
+]
+
+
+@pytest.mark.parametrize(("make", "says"), WRONG)
+def test_wrong_parts_are_named(make, says):
+    with pytest.raises(dl.DalembertError) as caught:
+        make()
+    assert says in str(caught.value)
+
+
+def test_what_is_meant_is_taken():
+    assert dl.Inertial(1, np.diag([1.0, 2.0, 3.0])).inertia == (1.0, 0.0, 0.0, 2.0, 0.0, 3.0)
+    assert dl.Drive(coulomb=1).coulomb == (1.0, 1.0)
+    assert dl.Origin(np.array([1, 2, 3])).xyz == (1.0, 2.0, 3.0)
+    arm = dl.Robot.from_dh([{"a": 1.0, "drive": dl.Drive(coulomb=1.0), "inertial": dl.Inertial(1, np.eye(3))}])
+    assert arm.friction_torque([0.0], [1.0]) == 1.0 and arm.mass_matrix([0.0]) == 2.0
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_what_is_not_finite_is_refused_with_its_link(number):
+    with pytest.raises(dl.DescriptionError, match="link 'link1' is (nan|inf)"):
+        dl.Robot.from_dh([{"a": 1.0, "inertial": dl.Inertial(number, SIX)}])
