@@ -186,7 +186,8 @@ def _table(robot: Robot, found: Comparison) -> Markup:
         for k, name in enumerate(found.controllers):
             word = str(found.verdict[k, s])
             numbers = (found.rms_error[k, s], found.max_error[k, s], found.peak_torque[k, s], found.energy[k, s])
-            shown = [html.number(float(x), 3) if math.isfinite(x) else "∞" for x in numbers]
+            lost = "–" if word == "unresolved" else "∞"
+            shown = [html.number(float(x), 3) if math.isfinite(x) else lost for x in numbers]
             rows.append((scenario if k == 0 else "", name, *map(_right, shown), html.verdict(KINDS[word], word)))
     return html.table(head, rows)
 
