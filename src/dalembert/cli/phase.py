@@ -50,8 +50,8 @@ def command(
     name = joint or arm.joint_names[0]
     if name not in arm.joint_names:
         raise click.BadParameter(str(unknown("joint", name, arm.joint_names)), param_hint="--joint")
-    start = output.numbers("q0", q0, arm.n) or output.start_of(arm)
-    given = output.numbers("to", to, arm.n)
+    start = output.positions("q0", q0, arm) or arm.home.tolist()
+    given = output.positions("to", to, arm)
     goal = start if given is None else within(arm, "to", given)
     with waiting("drawing"):
         law = None if controller is None else made(controller, arm, omega, zeta)

@@ -50,8 +50,8 @@ def command(
     if out is None:
         output.refuse_idle("it says how many rows are written: give -o FILE", "rate")
     arm = output.load(robot)
-    start = output.numbers("q0", q0, arm.n) or output.start_of(arm)
-    points = [start, *(within(arm, "through", output.numbers("through", text, arm.n) or []) for text in through)]
+    start = output.positions("q0", q0, arm) or arm.home.tolist()
+    points = [start, *(within(arm, "through", output.positions("through", text, arm) or []) for text in through)]
     most = output.one_or_each("acceleration", acceleration, arm.n)
     with waiting("planning"):
         motion: Trajectory

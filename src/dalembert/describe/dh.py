@@ -114,7 +114,7 @@ class DHTable:
 
     def __str__(self) -> str:
         """The four numbers per joint, in a table for reading; `rows` has all of it."""
-        lines = [("joint", "kind", "θ [°]", "d [m]", "a [m]", "α [°]")]
+        lines: list[tuple[str, ...]] = [("joint", "kind", "θ [°]", "d [m]", "a [m]", "α [°]")]
         for i, row in enumerate(self.rows):
             theta, d = row.before()
             shown = [f"{x + 0.0:.6g}" for x in (math.degrees(theta), d, row.a, math.degrees(row.alpha))]

@@ -27,7 +27,8 @@ class Document:
     def __init__(self, text: str | bytes, file: str | None = None, within: Document | None = None) -> None:
         self.file = file
         self.folder = Path(file).parent if file else None
-        self.base = self.folder if within is None else within.base  # from where a description looks for its meshes
+        # From where a description looks for its meshes.
+        self.base: Path | None = self.folder if within is None else within.base
         self.below = "" if within is None else os.path.relpath(self.folder or ".", self.base or ".")
         self._depth: int = 0 if within is None else within._depth + 1
         self._included: set[Path] = set()

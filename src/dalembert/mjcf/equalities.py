@@ -6,6 +6,7 @@ MuJoCo measures what such a constraint holds together in the pose in which the m
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ def read_equalities(reader: Reader) -> None:
 
 def _inside(reader: Reader, e: Element) -> bool:
     """Whether what an equality of an attached model holds was attached."""
-    known = {"body": reader.bodies, "site": reader.sites, "joint": reader.read}
+    known: dict[str, Container[str]] = {"body": reader.bodies, "site": reader.sites, "joint": reader.read}
     said = [(known[tag], e.attributes[f"{tag}{k}"]) for tag in known for k in (1, 2) if f"{tag}{k}" in e.attributes]
     return all(reader.called(name) in names for names, name in said)
 
