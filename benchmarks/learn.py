@@ -1,6 +1,6 @@
 """How fast a stock PPO learns `Reach`: the return of an episode against steps, and what came of it.
 
-    python benchmarks/learn.py [ur5e] [--steps 3000000] [--picture docs/pictures/learning.png]
+    python benchmarks/learn.py planar-2r --torque-limits 60,25 --steps 500000 --picture docs/pictures/learning.png
 
 Needs stable-baselines3 (pip install stable-baselines3) and the extras `gym` and `plot`. Seeded: the same machine and
 versions give the same curve. PPO and VecNormalize are stable-baselines3's own, `Robots` only translates between the two
@@ -24,6 +24,8 @@ from dalembert.interchange import VectorEnvironment
 from dalembert.pyplot import COLORS, QUIET, pyplot, save, styled
 
 ENVIRONMENTS = 64
+EPISODE = {"step": 0.04, "duration": 2.0}  # [s]: fifty decisions
+GAMMA = 0.95
 UNSEEN = 10_000  # the seed of the first episode that judges
 
 
@@ -91,9 +93,9 @@ class Curve(BaseCallback):
                 print("{:9.0f} steps {:5.0f} s  return {:7.1f}  at the goal {:4.0%}".format(*row), flush=True)
 
 
-def judged(robot: dl.Robot, policy: Any) -> tuple[float, float, float]:
+def judged(robot: dl.Robot, policy: Any, **options: Any) -> tuple[float, float, float]:
     """Mean return, mean distance at the end [m] and share at the goal of a policy (observations → actions)."""
-    env = VectorEnvironment(robot, ENVIRONMENTS)
+    env = VectorEnvironment(robot, ENVIRONMENTS, **options)
     observation, _ = env.reset(seed=UNSEEN)
     total, over = np.zeros(ENVIRONMENTS), np.zeros(ENVIRONMENTS, bool)
     while not over.all():
@@ -121,32 +123,37 @@ def drawn(curve: list[tuple[float, ...]], levels: dict[str, float], title: str) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("robot", nargs="?", default="ur5e")
-    parser.add_argument("--steps", type=int, default=3_000_000)
+    parser.add_argument("robot", nargs="?", default="panda")
+    parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--torque-limits", help="for a robot without efforts, comma-separated [N m, N]")
     parser.add_argument("--picture")
     chosen = parser.parse_args()
     torch.set_num_threads(1)  # the network is small: more threads wait for one another
     robot = dl.load(chosen.robot)
+    options: dict[str, Any] = dict(EPISODE)
+    if chosen.torque_limits:
+        options["torque_limits"] = [float(x) for x in chosen.torque_limits.split(",")]
     rng = np.random.default_rng(0)
-    still = judged(robot, lambda o: np.zeros((ENVIRONMENTS, robot.n)))
-    random = judged(robot, lambda o: rng.uniform(-1, 1, (ENVIRONMENTS, robot.n)))
-    environments = VecNormalize(VecMonitor(Robots(VectorEnvironment(robot, ENVIRONMENTS), chosen.seed)), gamma=0.98)
+    still = judged(robot, lambda o: np.zeros((ENVIRONMENTS, robot.n)), **options)
+    random = judged(robot, lambda o: rng.uniform(-1, 1, (ENVIRONMENTS, robot.n)), **options)
+    robots = VecMonitor(Robots(VectorEnvironment(robot, ENVIRONMENTS, **options), chosen.seed))
+    environments = VecNormalize(robots, gamma=GAMMA)
     agent = PPO(
         "MlpPolicy",
         environments,
         learning_rate=lambda left: 1e-3 * left + 1e-5,
-        n_steps=128,
-        batch_size=1024,
-        n_epochs=5,
-        gamma=0.98,
+        n_steps=50,
+        batch_size=400,
+        gamma=GAMMA,
+        policy_kwargs={"log_std_init": -0.5},
         seed=chosen.seed,
         device="cpu",
     )
     curve = Curve()
     agent.learn(chosen.steps, callback=curve)
     environments.training = False
-    learned = judged(robot, lambda o: agent.predict(environments.normalize_obs(o), deterministic=True)[0])
+    learned = judged(robot, lambda o: agent.predict(environments.normalize_obs(o), deterministic=True)[0], **options)
     for word, (total, distance, share) in {"still": still, "random": random, "learned": learned}.items():
         print(f"{word:8} return {total:7.1f}, {distance:.3f} m from the goal at the end, within 2 cm: {share:.0%}")
     if chosen.picture:
