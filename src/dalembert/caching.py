@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from functools import cached_property as cached_property
+    from functools import cached_property as cached_property  # noqa: TID251
 else:
 
     class cached_property:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cached_property
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.caching import cached_property
 from dalembert.control.controller import Controller, believed, followed, measures, torques
 from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, geared, noisy, scenario_flow
 from dalembert.errors import InputError, unknown

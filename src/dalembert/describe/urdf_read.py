@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, TypeVar, get_args
 
+from dalembert.caching import cached_property
 from dalembert.describe.check import check
 from dalembert.describe.description import (
     LOOP_KINDS,

@@ -6,9 +6,9 @@ MuJoCo keeps vertices in 32 bits; so is what stands in the text rounded here, so
 from __future__ import annotations
 
 import os
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from dalembert.caching import cached_property
 from dalembert.describe import mesh
 from dalembert.describe.description import Mesh
 from dalembert.describe.xml import Element
