@@ -34,7 +34,7 @@ def away(robot: dl.Robot, seed: int, seconds: float = 10.0) -> np.ndarray:
     controller = control.ComputedTorque(robot.with_payload(0.5), omega=20.0)
     run = dl.simulate(
         robot, controller, q0=start, qd0=rate, reference=motion, duration=seconds, dt=1e-3, sample_time=1e-3,
-        quantisation=STEP, seed=seed, every=2, progress=False,
+        quantisation=STEP, every=2, progress=False,
     )  # fmt: skip
     assert run.ok, run.message
     rng = np.random.default_rng(seed)

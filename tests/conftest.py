@@ -1,4 +1,4 @@
-"""Shared set-up: kernels compiled by tests are cached in a folder of their own, once per test run."""
+"""Shared set-up: kernels compiled by tests are cached in a folder of their own, from one run to the next."""
 
 from __future__ import annotations
 
@@ -57,15 +57,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _kernel_cache(tmp_path_factory: pytest.TempPathFactory):
-    folder = tmp_path_factory.getbasetemp().parent / "kernels"
-    before = os.environ.get("DALEMBERT_CACHE")
-    os.environ["DALEMBERT_CACHE"] = str(folder)
-    yield
-    if before is None:
-        del os.environ["DALEMBERT_CACHE"]
-    else:
-        os.environ["DALEMBERT_CACHE"] = before
+def _kernel_cache(request: pytest.FixtureRequest):
+    """Their names tell what they were made from and by, so a later run may use them; `make clean` removes them."""
+    os.environ.setdefault("DALEMBERT_CACHE", str(request.config.cache.mkdir("kernels")))
 
 
 @pytest.fixture(autouse=True)

@@ -244,7 +244,8 @@ def test_link_frequencies():
     pinned = [optimize.brentq(lambda x: math.tan(x) - math.tanh(x), *bounds) for bounds in near]
     assert np.allclose(pinned, [3.9266, 7.0686], atol=5e-5)
     found = FlexibleLink(L, rho, EI, 0.0, modes=40).frequencies()[1:3]
-    assert error(found, unit * np.square(pinned)) < 2e-4 and (found > unit * np.square(pinned)).all()
+    # To rounding: the stiffnesses of 40 modes span six decades.
+    assert error(found, unit * np.square(pinned)) < 2e-4 and (found > unit * np.square(pinned) * (1 - 1e-10)).all()
     for hub in (0.02, 0.3):
         wanted = [unit * x * x for x in _exact_roots(hub / (rho * L**3), 2)]
         few, many = (FlexibleLink(L, rho, EI, hub, modes=k).frequencies()[1:3] for k in (4, 40))

@@ -262,7 +262,7 @@ def test_a_dimension_of_size_zero_takes_no_other_size():
         for kind in (np.float64, np.float32):
             assert function(np.ones((3, 0), kind)).shape == (3, 6, 0)
             for wrong in ((5,), (3, 5), (1,)):
-                with pytest.raises(ValueError, match="is different from 0"):
+                with pytest.raises(ValueError, match=r"is different from 0|must end in \(0,\)"):
                     function(np.ones(wrong, kind))
     assert compile_function(lambda x: [list(x[:0])] * 3, [(2,)], [(3, 0)])([1.0, 2.0]).shape == (3, 0)
 

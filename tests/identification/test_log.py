@@ -99,7 +99,7 @@ def test_parquet_that_is_no_log_is_refused_in_words(robot, log, tmp_path):
         ([[[x] for x in row] for row in rows], "column 'q' has list<"),
         ([["a" for _ in row] for row in rows], "column 'q' has list<"),
         ([[*row[:-1], None] for row in rows], "has no usable number in it: nan in every row"),
-        ([{"a": 1.0} for _ in rows], "no positions of"),
+        ([{"a": 1.0} for _ in rows], "column 'q' has struct<"),
     ):
         with pytest.raises(InputError, match=re.escape(said)):
             read(q=q)

@@ -189,7 +189,7 @@ def test_ellipsoids_by_the_limits():
     assert error(E.lengths, np.linalg.svd(J * r, compute_uv=False)) < SOLVED
     F = robot.force_ellipsoid(q, rows="position", torques="limits")
     assert error(F.lengths[:, ::-1], 1 / np.linalg.svd(J[:, :3] / t, compute_uv=False)) < SOLVED
-    with pytest.raises(dl.InputError, match="has no effort limit: give torque_limits"):
+    with pytest.raises(dl.InputError, match="has no effort limit: give torques="):
         arm("planar-2r").force_ellipsoid([0.1, 0.2], torques="limits")
     with pytest.raises(dl.InputError, match="must be positive"):
         arm("planar-2r").force_ellipsoid([0.1, 0.2], torques=[1.0, 0.0])
