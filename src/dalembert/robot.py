@@ -815,7 +815,7 @@ class Robot:
         try:
             if out is None:
                 return self._calls[key](*arguments)
-            return self._calls[key](*arguments, out=out)
+            return self._calls[key](*arguments, out)
         except Exception:
             pass  # what is raised below, outside this block, stands alone
         return self._again(key, arguments, out)

@@ -267,6 +267,33 @@ def test_a_dimension_of_size_zero_takes_no_other_size():
     assert compile_function(lambda x: [list(x[:0])] * 3, [(2,)], [(3, 0)])([1.0, 2.0]).shape == (3, 0)
 
 
+def test_a_kernel_says_which_argument_is_wrong():
+    kernel = dl.load("planar-2r").kernel("inverse_dynamics")
+    q = np.ones(2)
+    for wrong, why in (
+        ((q, q, np.ones(5)), r"qdd of inverse_dynamics has shape \(5,\); it must end in \(2,\)"),
+        ((q, np.float64(1.0), q), r"qd of inverse_dynamics has shape \(\); it must end in \(2,\)"),
+        ((q, q), "inverse_dynamics takes q, qd, qdd; got 2 arguments"),
+        ((q,) * 5, "inverse_dynamics takes q, qd, qdd; got 5 arguments"),
+        ((q, q, q, [1.0, 2.0]), "out must be a NumPy array, got list"),
+    ):
+        with pytest.raises(InputError, match=f"^{why}"):
+            kernel(*wrong)
+
+
+def test_a_result_may_follow_the_arguments():
+    """As with any ufunc: one array, a tuple of them, of one thread and of two."""
+    robot = dl.load("planar-2r")
+    q = np.linspace(0, 1, 6).reshape(3, 2)
+    for threads in (1, 2):
+        out = np.empty((3, 4, 4))
+        assert robot.kernel("fk")(q, out, threads=threads) is out and np.array_equal(out, robot.fk(q))
+        many = robot.kernel("matrix_form")
+        outs = tuple(np.empty((3, *core)) for core in many.outputs)
+        many(q, outs, threads=threads)
+        assert all(map(np.array_equal, outs, robot.matrix_form(q)))
+
+
 def test_a_kernel_too_large_to_compile_is_refused_with_the_limit_that_refused_it(monkeypatch):
     def sums(x):
         return [x[0] * (k + 0.5) + x[1] for k in range(200)]

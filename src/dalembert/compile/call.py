@@ -45,7 +45,7 @@ _TYPE_AT = _HEAD - ctypes.sizeof(ctypes.c_void_p)
 _DATA_AT, _ND_AT, _DIMENSIONS_AT, _DESCRIPTOR_AT, _FLAGS_AT = (_HEAD + k for k in (0, 8, 16, 40, 48))
 _CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
 _PYARRAY_NEW = 93  # in NumPy's table of functions, fixed by its ABI
-_METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+_METH_FASTCALL = 0x0080
 LARGEST = 4096  # numbers: they lie on the stack
 
 
@@ -59,34 +59,30 @@ def call_function(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int
         w.do(f"%out = alloca [{sum(prod(s) for s in outputs)} x double], align 64")
         w.do(f"%shape = alloca [{max(len(s) for s in outputs)} x i64]")
     w.do(f"%right = icmp eq i64 %count, {len(inputs)}")
-    w.do("%unnamed = icmp eq ptr %names, null")
-    w.do("br i1 %right, label %arguments, label %strange")
-    w.label("arguments")
-    array_type = w.entry(0)
+    w.do(f"br i1 %right, label %{'arguments' if short else 'kinds'}, label %more")
+    w.label("more")  # out, as one array
+    w.must(w.let(f"icmp eq i64 %count, {len(inputs) + 1 if len(outputs) == 1 else -1}"), "strange")
+    w.must(w.one_of(len(inputs), [w.entry(0)]), "strange")
+    w.do("br label %kinds")
     if short:
-        _short_way(w, inputs, outputs, array_type)
-        w.label("kinds")
-    plain = [array_type, *(w.entry(k) for k in range(len(_ENTRIES) - len(PLAIN) + 1, len(_ENTRIES)))]
+        w.label("arguments")
+        _short_way(w, inputs, outputs)
+    w.label("kinds")
+    plain = [w.entry(k) for k in range(len(_ENTRIES) - len(PLAIN), len(_ENTRIES))]
     for k in range(len(inputs)):
         w.must(w.one_of(k, plain), "strange")
-    w.do("br i1 %unnamed, label %ufunc, label %named")
-    w.label("named")  # out=
-    w.must(w.one_of(len(inputs), plain), "strange")
     w.do("br label %ufunc")
     for label, k in (("ufunc", 4), ("strange", 7)):
         w.label(label)
-        result = w.let(f"call ptr {w.entry(3)}(ptr {w.entry(k)}, ptr %args, i64 %count, ptr %names)")
+        result = w.let(f"call ptr {w.entry(3)}(ptr {w.entry(k)}, ptr %args, i64 %count, ptr null)")
         w.do(f"ret ptr {result}")
     head = f"@{TABLE} = global [{len(_ENTRIES)} x ptr] zeroinitializer\n"
-    return head + "\n".join([f"define ptr @{SYMBOL}(ptr %self, ptr %args, i64 %count, ptr %names) {{", *w.lines, "}"])
+    return head + "\n".join([f"define ptr @{SYMBOL}(ptr %self, ptr %args, i64 %count) {{", *w.lines, "}"])
 
 
-def _short_way(
-    w: _Lines, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]], array_type: str
-) -> None:
+def _short_way(w: _Lines, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> None:
     """One state in plain arrays, by the scalar body."""
-    w.must("%unnamed")
-    descriptor = w.entry(1)
+    array_type, descriptor = w.entry(0), w.entry(1)
     data = [w.checked(k, core, array_type, descriptor) for k, core in enumerate(inputs)]
     place = 0
     for pointer, core in zip(data, inputs, strict=True):
@@ -107,8 +103,10 @@ def _short_way(
     w.do("ret ptr null")
 
 
-def plainly(ufunc: np.ufunc, *arguments: Any, out: Any = None) -> Any:
-    """The ufunc of plain arrays, whatever the arguments are."""
+def plainly(ufunc: np.ufunc, *arguments: Any) -> Any:
+    """The ufunc of plain arrays, whatever the arguments are. One more than it takes is `out`."""
+    out = arguments[ufunc.nin] if len(arguments) == ufunc.nin + 1 else None
+    arguments = arguments if out is None else arguments[:-1]
     if is_lazy(arguments):
         raise InputError("Dask arrays go to the kernel, not to its ufunc")
     if out is not None and not isinstance(out, (np.ndarray, tuple)):
@@ -244,7 +242,7 @@ def make(address: int, table: int, ufunc: np.ufunc, name: str) -> Callable[..., 
     first = (id(np.ndarray), id(np.dtype(np.float64)), new, vectorcall, id(ufunc), new_tuple, put, id(other))
     entries = (*first, *kinds)
     (ctypes.c_void_p * len(entries)).from_address(table)[:] = list(entries)
-    definition = _MethodDefinition(name.encode(), address, _METH_FASTCALL_KEYWORDS, None)
+    definition = _MethodDefinition(name.encode(), address, _METH_FASTCALL, None)
     wrap = ctypes.pythonapi.PyCFunction_NewEx
     wrap.restype = ctypes.py_object
     wrap.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]

@@ -18,7 +18,7 @@ from dalembert.compile.interpret import interpret, replay
 from dalembert.compile.kinds import DOUBLE, SINGLE, Kind
 from dalembert.compile.lower import Program, lower
 from dalembert.errors import InputError, unknown
-from dalembert.scalar.plain import is_lazy
+from dalembert.scalar.plain import is_lazy, plain_array
 
 Shape = tuple[int, ...]
 
@@ -66,7 +66,8 @@ class Kernel:
 
     @property
     def direct(self) -> Callable[..., Any]:
-        """The same function with a short way for one state in plain arrays; what is no plain array becomes one."""
+        """The same function with a short way for one state in plain arrays; what is no plain array becomes one. `out`
+        may follow the arguments: without a name, which would cost every call 4 %."""
         return self._compiled[1]
 
     @cached_property
@@ -109,17 +110,25 @@ class Kernel:
 
     def __call__(self, *arguments: Any, out: Any = None, threads: int | str = 1) -> Any:
         """The results for arrays of states; large batches by several threads, if asked."""
+        if out is None and len(arguments) == len(self.inputs) + 1:  # as with any ufunc
+            arguments, out = arguments[:-1], arguments[-1]
         if is_lazy(arguments):
             return lazy.run(self, self.inputs, self.outputs, arguments)
-        if any(0 in core for core in self.inputs):
-            self._check_nothing(arguments)
-        return threading.run(self, arguments, out, threading.checked(threads))
+        count = threading.checked(threads)
+        try:
+            return threading.run(self, arguments, out, count)
+        except (TypeError, ValueError) as caught:
+            error = caught
+        self._explain(arguments)
+        raise error
 
-    def _check_nothing(self, arguments: tuple[Any, ...]) -> None:
-        """NumPy cannot fix a core dimension at zero: results of another size would hold what lay in memory."""
-        for name, core, a in zip(self.arguments, self.inputs, arguments, strict=False):
-            shape = np.shape(a)
-            if shape[len(shape) - len(core) :] != core:
+    def _explain(self, arguments: tuple[Any, ...]) -> None:
+        """Raise an InputError if number or shapes of the arguments are wrong; NumPy would speak of operands."""
+        if len(arguments) != len(self.inputs):
+            raise InputError(f"{self.name} takes {', '.join(self.arguments)}; got {len(arguments)} arguments")
+        for name, core, a in zip(self.arguments, self.inputs, arguments, strict=True):
+            shape = plain_array(a, name).shape
+            if len(shape) < len(core) or shape[len(shape) - len(core) :] != core:
                 raise InputError(f"{name} of {self.name} has shape {shape}; it must end in {core}")
 
     def interpret(self, *arguments: Any) -> Any:

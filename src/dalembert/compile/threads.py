@@ -64,7 +64,7 @@ def run(kernel: Shared, arguments: Any, out: Any, threads: int) -> Any:
     if threads > 1:
         plan = _plain(kernel, arguments, out) or _plan(kernel, arguments, out)
     if plan is None:
-        return kernel.direct(*arguments) if out is None else kernel.direct(*arguments, out=out)
+        return kernel.direct(*arguments) if out is None else kernel.direct(*arguments, out)
     wide, results, flat = plan
     state = np.geterr()
     function, counter = kernel.turns, turns.counter()
