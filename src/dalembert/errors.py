@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class DalembertError(Exception):
@@ -59,6 +60,14 @@ def listed(names: Iterable[str]) -> str:
     """'a', 'b', 'c'; of very many the first, and how many there are."""
     names = list(names)
     return ", ".join(map(repr, names[:LISTED])) + (f", … ({len(names)} in all)" if len(names) > LISTED else "")
+
+
+def choose(kind: str, name: Any, choices: Iterable[str]) -> Any:
+    """The name, if it is one of the choices; an array or a list is none, and has no truth or hash to ask for."""
+    choices = tuple(choices)
+    if isinstance(name, str) and name in choices:
+        return name
+    raise unknown(kind, name, choices)
 
 
 def unknown(kind: str, name: object, choices: Iterable[str]) -> UnknownNameError:

@@ -285,12 +285,12 @@ def test_a_result_may_follow_the_arguments():
     """As with any ufunc: one array, a tuple of them, of one thread and of two."""
     robot = dl.load("planar-2r")
     q = np.linspace(0, 1, 6).reshape(3, 2)
-    for threads in (1, 2):
+    for count in (1, 2):
         out = np.empty((3, 4, 4))
-        assert robot.kernel("fk")(q, out, threads=threads) is out and np.array_equal(out, robot.fk(q))
+        assert robot.kernel("fk")(q, out, threads=count) is out and np.array_equal(out, robot.fk(q))
         many = robot.kernel("matrix_form")
         outs = tuple(np.empty((3, *core)) for core in many.outputs)
-        many(q, outs, threads=threads)
+        many(q, outs, threads=count)
         assert all(map(np.array_equal, outs, robot.matrix_form(q)))
 
 

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert import control
+from dalembert.control.diagram import Node
 from dalembert.describe.description import Box, Capsule, Cylinder, Description, Joint, Link, Mesh, Shape, Sphere
+from dalembert.identification import Log, Samples
 
+ARM = dl.load("planar-2r")
+T, Q = np.arange(3.0), np.ones((3, 2))
 SIX = (0.1, 0.0, 0.0, 0.2, 0.0, 0.3)
 WRONG = [
     (lambda: dl.Inertial(1, (1, 1, 1)), "inertia of Inertial is (1, 1, 1); give six numbers (ixx,"),
@@ -37,6 +42,28 @@ WRONG = [
     (lambda: Capsule(1.0, None), "length of Capsule is None"),
     (lambda: Mesh(1), "filename of Mesh"),
     (lambda: Description("d", links=Link("a")), "links of Description"),
+    (lambda: dl.Drive(friction=[1.0]), "friction of Drive is 1.0; give Friction(…)"),
+    (lambda: dl.DHRow(theta="x"), "theta of DHRow is 'x'; give a number"),
+    (lambda: dl.DHRow(a=float("nan")), "a of DHRow is nan; give a finite number"),
+    (lambda: dl.DHRow(drive=None), "drive of DHRow is None; give Drive(…)"),
+    (lambda: dl.DHRow(kind=np.ones(2)), "unknown joint kind array([1., 1.]); choose from 'revolute'"),
+    (lambda: control.PID(1.0, rate=np.ones(2)), "rate is a switch, True or False; got ndarray"),
+    (lambda: control.PID(1.0, names=None), "names are three"),
+    (lambda: control.PID(1.0, names="yru"), "names are three"),
+    (lambda: control.PID(1.0, anti_windup=["clamp"]), "unknown anti-windup ['clamp']; choose from"),
+    (lambda: control.Uncertainty(1.0, 1.0, 1.0, 1.0), "inertia of an Uncertainty must be 2 finite numbers, got 1.0"),
+    (lambda: control.Uncertainty(1.0, 1.0, 1.0, (2.0, 1.0)), "0 < smallest ≤ largest; got (2.0, 1.0)"),
+    (lambda: control.Uncertainty(1.0, 1.0, 1.0, (1.0, 2.0), "yes"), "certified is a switch"),
+    (lambda: control.PDGravity(ARM, 1.0, 1.0, gravity=np.ones(2)), "unknown gravity to compensate"),
+    (lambda: control.Impedance(ARM, 1.0, 1.0, rows=("x", "y"), angles=np.ones(2)), "unknown Euler sequence"),
+    (lambda: control.Diagram("a", 1, ()), "nodes of Diagram is 1; give a list of Node(…)"),
+    (lambda: control.Diagram("a", ("b",), ()), "nodes of Diagram is 'b'; give Node(…)"),
+    (lambda: control.Diagram("a", (Node("b", "b", 0.5, 0),), ()), "column of Node is 0.5; give a whole"),
+    (lambda: Log(T, Q, Q, "ab"), "joints of Log is 'ab'; give the names of the joints"),
+    (lambda: Log(T, Q[:2], Q, ("a", "b")), "q of Log has shape (2, 2); it must be (3, 2)"),
+    (lambda: Log(T, Q, "text", ("a", "b")), "tau of Log must be real numbers, got dtype <U4"),
+    (lambda: Log(0.1, Q, Q, ("a", "b")), "t of Log has shape (); it must be (N,)"),
+    (lambda: Samples(T, Q, Q, Q, Q, ("a", "b"), 0.1, 5.0, 1.0, [1.0, 1.0]), "rest of Samples has shape (); it must"),
     (lambda: dl.DCMotor(1.0, 1.0, max_voltage=np.ones(2)), "largest voltage"),
 ]
 

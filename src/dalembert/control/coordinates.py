@@ -11,7 +11,7 @@ from typing import Any
 
 from dalembert import scalar
 from dalembert.algorithms import jacobians, kinematics, linear
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose, unknown
 from dalembert.flow import Scalar, Scalars
 from dalembert.model import Frame, Model
 from dalembert.spatial import rotation
@@ -89,8 +89,7 @@ def task_coordinates(model: Model, frame: str | None, rows: Any, angles: str) ->
             if name not in NAMES:
                 raise unknown("row", name, NAMES)
         picked = tuple(dict.fromkeys(NAMES.index(name) for name in rows))
-    if angles != "rpy" and angles not in rotation.EULER_SEQUENCES:
-        raise unknown("Euler sequence", angles, ("rpy", *rotation.EULER_SEQUENCES))
+    choose("Euler sequence", angles, ("rpy", *rotation.EULER_SEQUENCES))
     if len(picked) > model.n:
         raise InputError(f"{len(picked)} rows for {model.n} joints: {model.name!r} cannot follow them all; name fewer")
     return TaskCoordinates(model.frame(frame), picked, angles)

@@ -15,6 +15,9 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from dalembert.caching import cached_property
+from dalembert.describe.fields import a as one
+from dalembert.describe.fields import maybe, number, settle, some
+from dalembert.describe.fields import text as words
 from dalembert.errors import InputError, unknown
 from dalembert.files import whole
 
@@ -50,6 +53,9 @@ class Node:
     flip: bool = False
     tone: str = ""
 
+    def __post_init__(self) -> None:
+        settle(self, name=words, text=words, column=one(int), row=one(int), kind=words, flip=one(bool), tone=words)
+
 
 @dataclass(frozen=True)
 class Signal:
@@ -70,6 +76,10 @@ class Signal:
     lane: int | None = None
     drop: int | None = None
     rise: int | None = None
+
+    def __post_init__(self) -> None:
+        settle(self, source=words, target=words, label=words, sign=words, leave=words, enter=words)
+        settle(self, out=number, into=number, lane=maybe(one(int)), drop=maybe(one(int)), rise=maybe(one(int)))
 
 
 def block(name: str, text: str, column: int, row: int = 0, **more: Any) -> Node:
@@ -95,6 +105,7 @@ class Diagram:
     equation: str = ""
 
     def __post_init__(self) -> None:
+        settle(self, title=words, nodes=some(Node), signals=some(Signal), equation=words)
         names = [node.name for node in self.nodes]
         if not names:
             raise InputError(f"the diagram {self.title!r} has no nodes")

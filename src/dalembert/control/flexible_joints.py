@@ -22,7 +22,7 @@ from dalembert.control.bounds import bounds
 from dalembert.control.conditions import Conditions, above, assumed, exact_model, positive, proved_above, resting
 from dalembert.control.controller import Controller, follows, set_gain, split, sub, total
 from dalembert.control.gains import Gains, gain
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Law
 from dalembert.model.lean import lean
@@ -57,8 +57,7 @@ class FlexiblePD(Controller):
 
     def __post_init__(self) -> None:
         names = _of(self.flexible, "FlexiblePD").robot.joint_names
-        if self.gravity not in WHERE:
-            raise unknown("gravity to compensate", self.gravity, WHERE)
+        choose("gravity to compensate", self.gravity, WHERE)
         set_gain(self, "kp", self.kp, names, unit="N m/rad")
         set_gain(self, "kd", self.kd, names, unit="N m s/rad")
 

@@ -27,7 +27,7 @@ from dalembert.control.conditions import (
 from dalembert.control.controller import Controller, believed, joint_law, set_gain, sub, total
 from dalembert.control.gains import Gains
 from dalembert.control.joint_space import torque_gains
-from dalembert.errors import unknown
+from dalembert.errors import choose
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Law
 from dalembert.model.lean import lean
@@ -56,8 +56,7 @@ class PDGravity(Controller):
 
     def __post_init__(self) -> None:
         names = believed(self.robot, "PDGravity").joint_names
-        if self.gravity not in WHERE:
-            raise unknown("gravity to compensate", self.gravity, WHERE)
+        choose("gravity to compensate", self.gravity, WHERE)
         set_gain(self, "kp", self.kp, names, unit="N m/rad")
         set_gain(self, "kd", self.kd, names, unit="N m s/rad")
 

@@ -14,10 +14,11 @@ from numbers import Real
 from typing import Any
 
 from dalembert.actuation.values import number
+from dalembert.arguments import switch
 from dalembert.control import diagrams, forms
 from dalembert.control.diagram import Diagram
 from dalembert.control.transfer import TransferFunction
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose, unknown
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Act, Law
 from dalembert.scalar import exp, where
@@ -68,8 +69,8 @@ class PID:
             object.__setattr__(self, name, number(who, f"gain {name}", getattr(self, name), ""))
         for name in ("proportional_weight", "derivative_weight"):
             object.__setattr__(self, name, number(who, name.replace("_", " "), getattr(self, name), "1"))
-        if self.anti_windup not in ANTI_WINDUP:
-            raise unknown("anti-windup", self.anti_windup, ANTI_WINDUP)
+        choose("anti-windup", self.anti_windup, ANTI_WINDUP)
+        switch("rate", self.rate)
         for name in ("low", "high"):
             value = getattr(self, name)
             ok = isinstance(value, Real) and not math.isnan(value)
@@ -81,7 +82,7 @@ class PID:
         if self.tracking_time is not None:
             T = number(who, "tracking time", self.tracking_time, "s", above=0.0)
             object.__setattr__(self, "tracking_time", T)
-        if len(self.names) != 3:
+        if not isinstance(self.names, (tuple, list)) or [type(name) for name in self.names] != [str] * 3:
             raise InputError("names are three: of what is measured, of the set point, of the output")
 
     def _check_filter(self, who: str) -> None:

@@ -202,7 +202,7 @@ class Drive:
 
     def __post_init__(self) -> None:
         settle(self, rotor_inertia=number, gear_ratio=number, damping=number, coulomb=both_ways, stiffness=number)
-        settle(self, rest=number, friction=some(object))
+        settle(self, rest=number, friction=some(Friction))
 
 
 @dataclass(frozen=True)

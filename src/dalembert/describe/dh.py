@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from dalembert.describe.chain import (
     Chain,
@@ -44,7 +44,8 @@ from dalembert.describe.dh_geometry import (
     screw_x,
     screw_z,
 )
-from dalembert.errors import DescriptionError, unknown
+from dalembert.describe.fields import a, finite, maybe, settle, some, text
+from dalembert.errors import DalembertError, DescriptionError, choose, unknown
 from dalembert.spatial.angles import warn_of_degrees
 from dalembert.spatial.pose import IDENTITY_POSE, Pose
 from dalembert.spatial.rotation import orthonormal_error
@@ -54,9 +55,9 @@ __all__ = ["DHCheck", "DHRow", "DHTable", "check_dh_frames", "convert", "from_dh
 Convention = Literal["standard", "modified"]
 CONVENTIONS = ("standard", "modified")
 KINDS = ("revolute", "continuous", "prismatic")
+NUMBERS = ("theta", "d", "a", "alpha", "offset")
 HERE = Origin()
 ROOT = Link("base")
-NUMBERS = ("theta", "d", "a", "alpha", "offset")
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,12 @@ class DHRow:
     visuals: tuple[Shape, ...] = ()
     collisions: tuple[Shape, ...] = ()
     place: Place = field(default=Place(), compare=False)
+
+    def __post_init__(self) -> None:
+        choose("joint kind", self.kind, KINDS)
+        settle(self, **dict.fromkeys(NUMBERS, finite), name=maybe(text), link=maybe(text))
+        settle(self, limit=maybe(a(Limit)), drive=a(Drive), inertial=maybe(a(Inertial)))
+        settle(self, visuals=some(Shape), collisions=some(Shape))
 
     def before(self) -> tuple[float, float]:
         """(θ, d) at q = 0."""
@@ -220,10 +227,7 @@ def _joint_and_link(row: DHRow, i: int, convention: str, T: Pose, parent: str) -
 
 
 def check_convention(convention: str) -> Convention:
-    match convention:
-        case "standard" | "modified":
-            return convention
-    raise unknown("DH convention", convention, CONVENTIONS)
+    return cast(Convention, choose("DH convention", convention, CONVENTIONS))
 
 
 def _end(name: str, value: Any) -> Origin:
@@ -242,9 +246,6 @@ def _end(name: str, value: Any) -> Origin:
     return to_origin(Pose(R, tuple(row[3] for row in rows[:3])))
 
 
-_PARTS: tuple[tuple[str, type], ...] = (("inertial", Inertial), ("limit", Limit), ("drive", Drive))
-
-
 def _checked_row(row: DHRow | Mapping[str, Any], i: int) -> DHRow:
     """A row as it was meant, or a sentence that names the row and the number."""
     if isinstance(row, Mapping):
@@ -252,32 +253,16 @@ def _checked_row(row: DHRow | Mapping[str, Any], i: int) -> DHRow:
         for key in row:
             if key not in known:
                 raise DescriptionError(f"DH row {i}: {unknown('key', key, known)}")
-        row = DHRow(**row)
+        try:
+            return DHRow(**row)
+        except DalembertError as error:
+            raise DescriptionError(f"DH row {i}: {error}") from None
     if not isinstance(row, DHRow):
         raise DescriptionError(
             f"DH row {i} is {row!r}: give a DHRow or a dictionary such as "
             "{'theta': 0, 'd': 0.1, 'a': 0.3, 'alpha': 0}; a bare list does not say which number is which"
         )
-    for key, kind in _PARTS:
-        value = getattr(row, key)
-        if value is not None and not isinstance(value, kind):
-            got = type(value).__name__
-            raise DescriptionError(f"DH row {i}: {key} is a {got}, where a dalembert.{kind.__name__} is needed")
-    if row.kind not in KINDS:
-        raise DescriptionError(f"DH row {i}: {unknown('joint kind', row.kind, KINDS)}")
-    for key in NUMBERS:
-        value = getattr(row, key)
-        if isinstance(value, bool) or not _is_finite(value):
-            raise DescriptionError(f"DH row {i}: {key} is {value!r}, where a finite number is needed")
-    numbers: dict[str, Any] = {key: float(getattr(row, key)) for key in NUMBERS}
-    return replace(row, **numbers)
-
-
-def _is_finite(value: Any) -> bool:
-    try:
-        return math.isfinite(value)
-    except (TypeError, OverflowError):
-        return False
+    return row
 
 
 def to_dh(description: Description, convention: str = "standard", *, tip: str | None = None) -> DHTable:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
+from math import isfinite
 from numbers import Real
 from typing import Any
 
@@ -36,6 +37,14 @@ def number(what: str, value: Any) -> Any:
     if value is None or isinstance(value, (str, bytes, bool, dict, complex, Iterable)) or callable(value):
         raise _refuse(what, value, "a number")
     return float(value) if isinstance(value, Real) else value
+
+
+def finite(what: str, value: Any) -> float:
+    """A float that is neither infinite nor NaN."""
+    x = number(what, value)
+    if not isinstance(x, float) or not isfinite(x):
+        raise _refuse(what, value, "a finite number")
+    return x
 
 
 def _row(value: Any) -> tuple[Any, ...]:
@@ -83,7 +92,7 @@ def inertia(what: str, value: Any) -> Any:
 @cache
 def a(*kinds: type) -> Rule:
     """A part of one of these classes."""
-    wanted = " or ".join("text" if kind is str else f"{kind.__name__}(…)" for kind in kinds)
+    wanted = " or ".join({str: "text", int: "a whole number"}.get(kind, f"{kind.__name__}(…)") for kind in kinds)
 
     def rule(what: str, value: Any) -> Any:
         if not isinstance(value, kinds):

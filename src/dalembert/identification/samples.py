@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
+from dalembert.scalar.plain import plain_array
 
 Array = NDArray[np.float64]
 
@@ -27,6 +28,9 @@ class Log:
     qd: Array | None = None
     source: str = ""
     notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        _settle(self, ("t", "q", "tau") if self.qd is None else ("t", "q", "tau", "qd"))
 
     @property
     def n(self) -> int:
@@ -56,6 +60,9 @@ class Samples:
     quiet: Array
     notes: tuple[str, ...] = field(default=())
 
+    def __post_init__(self) -> None:
+        _settle(self, ("t", "q", "qd", "qdd", "tau", "rest", "quiet"))
+
     @property
     def n(self) -> int:
         return int(self.q.shape[-1])
@@ -69,6 +76,22 @@ class Samples:
             self.t[rows], self.q[rows], self.qd[rows], self.qdd[rows], self.tau[rows],
             self.joints, self.dt, self.cutoff, self.rest, self.quiet, self.notes,
         )  # fmt: skip
+
+
+def _settle(data: Log | Samples, names: tuple[str, ...]) -> None:
+    """Every column as an array of floats, of as many times as t and as many joints as are named."""
+    kind, joints = type(data).__name__, data.joints
+    if not isinstance(joints, (tuple, list)) or not all(isinstance(name, str) for name in joints):
+        raise InputError(f"joints of {kind} is {joints!r:.80}; give the names of the joints, one per column")
+    object.__setattr__(data, "joints", tuple(joints))
+    for name in names:
+        value = plain_array(getattr(data, name), f"{name} of {kind}")
+        if value.dtype.kind not in "fiu":
+            raise InputError(f"{name} of {kind} must be real numbers, got dtype {value.dtype}")
+        object.__setattr__(data, name, value.astype(float, copy=False))
+        wanted = (len(joints),) if name in ("rest", "quiet") else () if name == "t" else (len(data.t), len(joints))
+        if value.shape != wanted if wanted else value.ndim != 1:
+            raise InputError(f"{name} of {kind} has shape {value.shape}; it must be {wanted or '(N,)'}")
 
 
 def runs_of(data: Samples | Sequence[Samples], n: int, what: str = "samples") -> tuple[Samples, ...]:
