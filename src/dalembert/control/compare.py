@@ -35,11 +35,12 @@ Maker = Callable[[Robot], Controller]
 
 SETTLED, BOUNDED, DRIFTING, DIVERGED = "settled", "bounded", "drifting", "diverged"
 UNRESOLVED = "unresolved"  # no step tried was short enough: nothing is said of the controller
-ROWS = 1000  # states kept of each run
+# States kept of each run, or up to twice as many; figures are read off more, up to FINE, the shorter the steps.
+ROWS, FINE = 1000, 16_000
 # Two runs, one with half the other's step, agree if all figures do to this relative accuracy (errors: of the largest
-# error or the tolerance). A run that diverges must have followed the same way for so many rows: an integrator that is
-# unstable leaves it at once.
-AGREES, SOONEST = 0.01, 10
+# error or the tolerance). A run that diverges must have followed the same way for this part of the run: an integrator
+# that is unstable leaves it at once.
+AGREES, SOONEST = 0.01, 0.01
 # An error whose largest in the last quarter of a run is this factor above all before drifts; one that exceeds LOST
 # [rad, m] has lost the motion, whatever it does then.
 GROWS, LOST = 1.5, math.pi / 2
@@ -230,21 +231,24 @@ class _Task:
     method: str
     seed: int
 
-    @property
-    def every(self) -> int:
-        return max(1, self.steps // ROWS)
+
+def _every(steps: int, rows: int) -> int:
+    """Steps from one row to the next, for so many rows or up to twice as many: a power of two, so that rows of shorter
+    steps fall onto those of longer ones."""
+    return 1 << max(0, (steps // rows).bit_length() - 1)
 
 
 @dataclass(frozen=True, eq=False)
 class _Runs:
     """Of one controller: t (T,), error (s, T, n), torque at the motors and its power (s, T, n), in steps of dt;
-    `resolved` (s,): where these were short enough."""
+    one row in `every` is shown; `resolved` (s,): where the steps were short enough."""
 
     t: Array
     error: Array
     torque: Array
     power: Array
     dt: float
+    every: int
     resolved: NDArray[np.bool_] | None = None
 
     @cached_property
@@ -252,13 +256,16 @@ class _Runs:
         """(s, T): over the joints."""
         return np.asarray(np.abs(self.error).max(axis=-1))
 
+    def _rms(self, x: Array) -> Array:
+        return np.sqrt(np.trapezoid((x**2).mean(axis=-1), self.t, axis=-1) / (self.t[-1] - self.t[0]))
+
     @cached_property
     def figures(self) -> Array:
         """(5, s): RMS and largest error, RMS and peak torque, energy."""
         return np.array([
-            np.sqrt((self.error**2).mean(axis=(-2, -1))),
+            self._rms(self.error),
             self.largest.max(axis=-1),
-            np.sqrt((self.torque**2).mean(axis=(-2, -1))),
+            self._rms(self.torque),
             np.abs(self.torque).max(axis=(-2, -1)),
             np.trapezoid(self.power.sum(axis=-1), self.t, axis=-1),
         ])  # fmt: skip
@@ -339,19 +346,20 @@ def _refined(
 def _same(coarse: _Runs, fine: _Runs, s: int, tolerance: float) -> bool:
     """Whether the finer run of scenario s bears the coarser one out: the same verdict and the same figures; of motions
     that are lost, the same way until then."""
-    a, b = coarse.largest[s], fine.largest[s]
+    rows = slice(None, None, fine.every // coarse.every)
+    a, b = coarse.largest[s], fine.largest[s, rows]
     verdict = judged(b, tolerance)
     if judged(a, tolerance) != verdict:
         return False
     lost = [int(np.argmax(~(e <= LOST))) if not (e <= LOST).all() else len(e) for e in (a, b)]
     until = min(lost)
     scale = max(float(b[:until].max(initial=0.0)), tolerance)
-    if np.abs(coarse.error[s, :until] - fine.error[s, :until]).max(initial=0.0) > AGREES * scale:
+    if np.abs(coarse.error[s, :until] - fine.error[s, rows][:until]).max(initial=0.0) > AGREES * scale:
         return False
     if until == len(a):
         differ = np.abs(coarse.figures[:, s] - fine.figures[:, s])
         return bool((differ <= AGREES * np.maximum(fine.figures[:, s], [tolerance, tolerance, 0, 0, 0]) + TINY).all())
-    return abs(lost[0] - lost[1]) <= max(1, AGREES * until) and (verdict != DIVERGED or until >= SOONEST)
+    return abs(lost[0] - lost[1]) <= max(1, AGREES * until) and (verdict != DIVERGED or until >= SOONEST * len(a))
 
 
 def _run(
@@ -375,6 +383,7 @@ def _run(
     held: dict[str, ArrayLike] = {name: [getattr(s, name) for s in scenarios] for name in PLANT}
     held.update((name, value) for name, value in law.parameters.items() if name not in varying)
     u = _inputs(varying, law, robot, scenarios, task, finer)
+    every = _every(task.steps * finer, FINE)
     run = integrate(
         loop,
         with_states_of(law, x0, loop.states),
@@ -382,14 +391,14 @@ def _run(
         task.steps * finer,
         u,
         method=task.method,
-        every=task.every * finer,
+        every=every,
         parameters=held,
     )
-    n = robot.n
+    n, shown = robot.n, _every(task.steps, ROWS) * finer // every
     wanted = followed(law, reference, run.t) if law.follows else np.zeros((len(run.t), n))
     tau = _outputs(loop, run.y, law.outputs)
     power = np.abs(tau * run.x[..., n : 2 * n])
-    return _Runs(run.t, wanted[..., :n] - run.x[..., :n], tau / ratio, power, task.dt / finer)
+    return _Runs(run.t, wanted[..., :n] - run.x[..., :n], tau / ratio, power, task.dt / finer, shown)
 
 
 def _inputs(varying: list[str], law: Law, robot: Robot, scenarios: list[Scenario], task: _Task, finer: int) -> Array:
@@ -420,11 +429,11 @@ def _measured(
         """(c, s, …) of every controller and scenario."""
         return np.stack([np.concatenate([of(runs[k]) for _, runs in parts], axis=axis) for k in range(len(names))])
 
-    resolved, error = joined(lambda r: r.resolved).astype(bool), joined(lambda r: r.largest)
+    resolved = joined(lambda r: r.resolved).astype(bool)
+    verdicts = joined(lambda r: [judged(e, tolerance) for e in r.largest])
     rms_error, max_error, rms_torque, peak_torque, energy = np.moveaxis(
         np.where(resolved[:, None], joined(lambda r: r.figures, axis=1), np.nan), 1, 0
     )
-    verdicts = np.array([[judged(e, tolerance) for e in row] for row in error])
     return Comparison(
         plant.name,
         names,
@@ -435,9 +444,9 @@ def _measured(
         peak_torque,
         energy,
         np.where(resolved, verdicts, UNRESOLVED),
-        parts[0][1][0].t,
-        error,
-        joined(lambda r: r.torque),
+        parts[0][1][0].t[:: parts[0][1][0].every],
+        joined(lambda r: r.largest[:, :: r.every]),
+        joined(lambda r: r.torque[:, :: r.every]),
         float(tolerance),
         joined(lambda r: np.full(len(r.error), r.dt)),
     )
