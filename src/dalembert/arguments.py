@@ -106,6 +106,15 @@ def warn_of_angles(robot: Robot, name: str, values: Sequence[float], stacklevel:
         warnings.warn(sentence(name, odd, f"give np.radians({name})"), UnitWarning, stacklevel)
 
 
+def warn_of_motion(robot: Robot | None, law: Any, motion: Any, duration: float) -> None:
+    """The same of a motion that a law of the joints follows, where it begins and where it ends: motions themselves do
+    not know what their numbers are."""
+    followed = [name.rpartition("_")[0] for name in law.follows] if law else []
+    if robot is not None and robot.n and followed[: robot.n] == list(robot.joint_names):
+        x = max((np.asarray(motion(t)[0], float) for t in (0.0, duration)), key=lambda x: np.abs(x).max())
+        warn_of_angles(robot, "reference", x.tolist(), 5)
+
+
 def need_tree(robot: Robot) -> None:
     """Refuse what would let the joints of a closed chain move as if nothing closed it."""
     if robot.loops:

@@ -102,6 +102,12 @@ def test_compare(tmp_path):
     assert "RMS error" in out and "settled" in out and "computed-torque: follows (exact)" in out
 
 
+def test_a_comparison_that_could_not_be_made_is_no_success():
+    heavy = ("--controllers", "pd", "--scenarios", "payload", "--payload", "1e200", "--move", "0.1", "--rest", "0")
+    out = run("compare", "planar-2r", *heavy, code=1).output
+    assert "unresolved" in out and "nan" not in out and "cannot be judged (payload 1e+200 kg)" in out
+
+
 def test_compare_as_it_comes():
     out = run("compare", "planar-1r", "--controllers", "all", "--move", "0.2", "--rest", "0").output
     assert all(name in out for name in CONTROLLERS) and "masses +10 %" in out and "wrong-start" in out

@@ -13,7 +13,9 @@ from dalembert import control
 from dalembert.control import Scenario, compare
 from dalembert.control.compare import judged
 from dalembert.control.scenarios import scenario_flow
+from dalembert.simulation import rollouts
 from dalembert.simulation.flows import robot_flow
+from dalembert.trajectories import minimum_jerk
 
 
 @pytest.fixture(scope="module")
@@ -242,3 +244,25 @@ def test_figures_are_not_read_off_the_rows_that_are_kept():
     found = control.compare({"ct": control.ComputedTorque(arm, omega)}, arm, [0.1, 0.2], duration, scenarios=scenarios)
     assert len(found.t) == found.error.shape[-1] == found.torque.shape[-2] == 1501 and found.t[-1] == duration
     assert found.rms_error[0, 0] == pytest.approx(off * np.sqrt(1.25 / (omega * duration)), rel=0.01)
+
+
+@pytest.mark.parametrize("motion", [[90, 45], minimum_jerk([0, 0], [90, 45], duration=0.01)])
+def test_a_motion_in_degrees_is_warned_of_where_joints_follow_it(motion):
+    """A motion has no units of its own; whoever makes joints follow it knows that they turn."""
+    arm = dl.load("planar-2r")
+    law = control.PDGravity(arm, 1.0, 1.0)
+    calls = (
+        lambda: dl.simulate(arm, law, q0=[0, 0], duration=0.02, reference=motion),
+        lambda: rollouts(arm, law, q0=[[0, 0]], duration=0.02, dt=1e-3, reference=motion),
+        lambda: compare({"law": law}, arm, motion, 0.02, scenarios={"exact": Scenario()}),
+    )
+    for call in calls:
+        with pytest.warns(dl.UnitWarning, match=r"^reference is 90, 45 in radians, .* give np.radians\(reference\)"):
+            call()
+
+
+def test_motions_that_are_no_degrees_are_not_warned_of(recwarn):
+    arm, slide = dl.load("planar-2r"), dl.load("cartesian-pp")
+    dl.simulate(arm, control.PDGravity(arm, 1.0, 1.0), q0=[0, 0], duration=0.02, reference=[3.1, -6.2])
+    dl.simulate(slide, control.PDGravity(slide, 1.0, 1.0), q0=[0, 0], duration=0.02, reference=[90, 45])
+    assert not [w for w in recwarn if issubclass(w.category, dl.UnitWarning)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -95,10 +96,12 @@ def command(
     if as_json:
         task = {"start": start, "goal": goal, "move": move, "rest": rest, "omega": omega, "zeta": zeta}
         output.print_json({"robot": arm.name, **task, "rows": found.rows(), "criteria": found.criteria, "plot": plot})
-        return
-    _show(found)
-    if plot is not None:
-        click.echo(f"written to {plot}")
+    else:
+        _show(found)
+        if plot is not None:
+            click.echo(f"written to {plot}")
+    if (found.verdict == "unresolved").all():
+        raise click.exceptions.Exit(1)
 
 
 def _scenarios(names: list[str], payload: float, mass_error: float) -> dict[str, Scenario]:
@@ -124,4 +127,8 @@ def _show(found: Comparison) -> None:
 
 
 def _rounded(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    return [tuple(float(f"{x:.3g}") if isinstance(x, float) else x for x in row) for row in rows]
+    """Three digits; of a run that ended nowhere, or was not resolved, there is no figure."""
+    return [
+        tuple(x if not isinstance(x, float) else float(f"{x:.3g}") if math.isfinite(x) else "–" for x in row)
+        for row in rows
+    ]

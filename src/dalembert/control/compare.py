@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import warn_of_motion
 from dalembert.caching import cached_property
 from dalembert.control.controller import Controller, believed, followed, measures, torques
 from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, geared, noisy, scenario_flow
@@ -28,6 +29,7 @@ from dalembert.reference import Reference
 from dalembert.robot import Robot
 from dalembert.simulation.closed import closed, with_states_of
 from dalembert.simulation.fixed import integrate, refine, whole_steps
+from dalembert.simulation.signals import reference_of
 from dalembert.simulation.storage import SHARE, free_memory, written
 
 Array = NDArray[np.float64]
@@ -216,6 +218,8 @@ def compare(
         prefix = "" if gears is None else f"N = {ratio:g}" + (", " if len(given) > 1 else "")
         names = [f"{prefix}{name}" if gears is None or len(given) > 1 else prefix for name in given]
         made = {name: _made(name, c, robot, gears is not None) for name, c in named.items()}
+        if not parts:
+            warn_of_motion(robot, next(iter(made.values())).law(), reference_of(reference), duration)
         runs = [_refined(c, robot, list(given.values()), task, ratio, tolerance) for c in made.values()]
         parts.append((names, runs))
     return _measured(plant, tuple(named), parts, tolerance)
@@ -310,7 +314,7 @@ def _made(name: str, controller: Any, robot: Robot, again: bool) -> Controller:
     return controller
 
 
-def _start(task: _Task, law: Law, robot: Robot) -> tuple[Array, Array]:
+def _start(task: _Task, robot: Robot) -> tuple[Array, Array]:
     """(q, q̇) at the beginning: on the reference, unless given."""
     n = robot.n
     if isinstance(task.reference, Reference):
@@ -369,7 +373,7 @@ def _run(
     law = noisy(controller.law())
     reference = task.reference
     loop = closed(scenario_flow(robot), law, reference)
-    q, qd = _start(task, law, robot)
+    q, qd = _start(task, robot)
     off = np.array([s.start for s in scenarios])[:, None]
     x0 = np.concatenate((q + off, np.broadcast_to(qd, (len(scenarios), robot.n))), axis=-1)
     noise = any(s.noise or s.rate_noise for s in scenarios)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import switch, three
+from dalembert.arguments import switch, three, warn_of_motion
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow
@@ -27,6 +27,7 @@ from dalembert.simulation.flows import PAYLOAD, WRENCH, lagrangian_flow, robot_f
 from dalembert.simulation.limits import Limits, torque_limits_of
 from dalembert.simulation.measures import START, Measure, begun, chosen, errors_of, measured
 from dalembert.simulation.plan import Column, Plan, Same
+from dalembert.simulation.signals import reference_of
 from dalembert.simulation.steps import METHODS
 from dalembert.simulation.systems import Options, plant_of
 
@@ -128,6 +129,8 @@ def request(
         raise InputError("error= says what measures of errors compare, and none is asked for: give measures=")
     limits = _limits(torque_limits, law, flow, system)
     given, loop, whole, begin = _closed(flow, law, reference, given, added, steps, dt, rows, error, limits)
+    if reference is not None and isinstance(system, Robot):
+        warn_of_motion(system, law, reference_of(reference), dt * steps)
     if every is None:
         every = 1
     elif isinstance(keep, str) and keep == "final":

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import warn_of_angles
+from dalembert.arguments import warn_of_angles, warn_of_motion
 from dalembert.errors import InputError, unknown
 from dalembert.law import Law
 from dalembert.reference import Reference
@@ -109,6 +109,8 @@ def simulate(
     law, asked = _law(controller, plant)
     sampling = _Sampling.of(sample_time, delay, law, asked, way)
     follow, followed = _reference(reference, law)
+    if followed is not None:
+        warn_of_motion(plant.robot, law, followed, way.dt * way.steps)
     given = _signals(plant, way.steps, tau, f_tip, disturbance, followed if follow is None else None)
     loop = Loop(
         plant.flow,
