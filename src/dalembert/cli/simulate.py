@@ -208,7 +208,8 @@ def _show(arm: Robot, run: Run, controller: str, files: list[str]) -> None:
     if any(excess.kind == "effort" for excess in run.beyond):
         click.echo("--torque-limits holds torques within their limits")
     for event in run.events:
-        click.echo(f"event: {event.message}")
+        if event.message != run.message:
+            click.echo(f"event: {event.message}")
     click.echo(run.message)
     for path in files:
         click.echo(f"written to {path}")

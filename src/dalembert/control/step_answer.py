@@ -123,7 +123,7 @@ class StepAnswer:
         best = int(np.argmax(way * self.y))
         found = [way * float(self.y[best])]
         for k in (best - 1, best):
-            if 0 <= k < len(self.t) - 1 and self.slope(self.x[k]) * self.slope(self.x[k + 1]) < 0:
+            if 0 <= k < len(self.t) - 1 and (self.slope(self.x[k]) < 0) != (self.slope(self.x[k + 1]) < 0):
                 found.append(way * float(self.value(self.root(k, self.slope)[1])))
         return max(found)
 
@@ -134,7 +134,7 @@ class StepAnswer:
         best = int(np.argmax(slopes))
         found = [(float(self.t[best]), self.x[best])]
         for k in (best - 1, best):
-            if 0 <= k < len(self.t) - 1 and self.bend(self.x[k]) * self.bend(self.x[k + 1]) < 0:
+            if 0 <= k < len(self.t) - 1 and (self.bend(self.x[k]) < 0) != (self.bend(self.x[k + 1]) < 0):
                 found.append(self.root(k, self.bend))
         t, x = max(found, key=lambda pair: way * float(self.slope(pair[1])))
         return t, float(self.value(x)), float(self.slope(x))
