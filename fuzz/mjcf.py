@@ -15,6 +15,7 @@ import resource
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 from descriptions import NUMBERS, mutated
@@ -116,6 +117,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    warnings.simplefilter("error", RuntimeWarning)
     rng = random.Random(options.seed)
     start, loaded, refused, slowest, count = time.monotonic(), 0, 0, 0.0, 0
     with tempfile.TemporaryDirectory() as folder:

@@ -109,6 +109,19 @@ def test_the_terminal_is_not_steered(tmp_path: Path, name: str) -> None:
             assert json.loads(done.stdout)["name"] == name
 
 
+def test_a_name_is_no_line_of_the_answer(tmp_path: Path) -> None:
+    file = tmp_path / "arm.toml"
+    file.write_text(arm("a\nall agree").to_toml(), encoding="utf-8")
+    for command in ("info", "fk", "dynamics", "equations", "properties"):
+        done = CliRunner().invoke(main, [command, str(file)])
+        assert done.exit_code == 1 and "all agree" not in done.output.splitlines()
+        assert "holds a line break, and what follows it would pass for a line of the answer" in done.stderr
+    noted = dl.load("planar-2r").to_toml().replace('notes = """', 'notes = """all agree\n')
+    file.write_text(noted, encoding="utf-8")
+    said = CliRunner().invoke(main, ["info", str(file)]).output.splitlines()
+    assert "  all agree" in said and "all agree" not in said
+
+
 def test_the_terminal_keeps_what_is_ours() -> None:
     assert names.in_terminal("τ = M q̈\n\té") == "τ = M q̈\n\té"
     assert names.in_terminal("\x1b[31m\x9b") == "\\u001b[31m\\u009b"

@@ -214,7 +214,8 @@ def test_packages_that_the_caller_names(workspace: Path, tmp_path: Path) -> None
     with pytest.raises(DescriptionError) as error:
         resolve("package://arm/meshes/a.stl", elsewhere / "deep/er/and/still/deeper/urdf")
     assert str(error.value) == (
-        "the mesh 'package://arm/meshes/a.stl' was not found; name its package's folder in package_dirs"
+        "the mesh 'package://arm/meshes/a.stl' was not found; "
+        "name the folder of its package with --package-dir (package_dirs=)"
     )
     found = (workspace / "arm/meshes/a.stl").resolve()
     assert resolve("package://arm/meshes/a.stl", elsewhere, [workspace]) == found
@@ -238,7 +239,7 @@ def test_escapes_are_refused(workspace: Path, filename: str) -> None:
 def test_a_link_on_disk_that_leads_out_is_refused(workspace: Path, tmp_path: Path) -> None:
     (workspace / "arm/meshes/link.stl").symlink_to(tmp_path / "secret.stl")
     for filename in ("package://arm/meshes/link.stl", "../meshes/link.stl"):
-        with pytest.raises(DescriptionError, match="outside its package; name its folder in package_dirs"):
+        with pytest.raises(DescriptionError, match="outside its package; name its folder with --package-dir"):
             resolve(filename, workspace / "arm/urdf")
     assert resolve("../meshes/link.stl", workspace / "arm/urdf", [tmp_path]).name == "secret.stl"
 

@@ -7,7 +7,9 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from dalembert.cli import main
 from dalembert.describe import xacro
 from dalembert.describe.urdf_read import read_urdf
 from dalembert.describe.xacro import expand
@@ -57,10 +59,15 @@ def test_packages_are_found_on_the_way_up_and_by_name(tmp_path: Path) -> None:
     with pytest.raises(DescriptionError) as error:
         expand(path)
     assert str(error.value) == (
-        f"{path}: xacro says: package 'parts' not found; name the folder that holds it in package_dirs"
+        f"{path}: xacro says: package 'parts' not found; name the folder it is in with --package-dir (package_dirs=)"
     )
     written(tmp_path, link, "elsewhere/parts/link.xacro")
     assert 'name="here"' in expand(path, package_dirs=[tmp_path / "elsewhere"])
+    assert 'name="here"' in expand(path, package_dirs=[tmp_path / "elsewhere" / "parts"])  # the package itself
+    for command in ("info", "check", "verify"):
+        before = ["--package-dir", str(tmp_path / "elsewhere"), command, str(path)]
+        assert CliRunner().invoke(main, before).exit_code == 0
+        assert CliRunner().invoke(main, before[2:]).exit_code == 1
     written(tmp_path, link.replace("here", "beside"), "ws/parts/link.xacro")
     assert 'name="beside"' in expand(path)
 

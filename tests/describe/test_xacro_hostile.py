@@ -92,6 +92,49 @@ EXPRESSIONS = {
     "the environment as YAML": "load_yaml('/proc/self/environ')",
     "an endless file as YAML": "load_yaml('/dev/zero')",
     "message into a file": "xacro.message('a', file='MARK').x",
+    "open as a key": "sorted(['MARK'], key=open)",
+    "YAML as a key": "sorted(['/etc/passwd'], key=load_yaml)",
+    "a class by map, as a key": "sorted([1], key=list(map(python.type, [xacro.load_yaml]))[0])",
+    "a class by map, popped": "list(map(python.type, [xacro.message])).pop()",
+    "a class by map, for isinstance": "python.isinstance(1, list(map(python.type, [xacro.message]))[0])",
+    "a class by map, mapped": "list(map(list(map(python.type, [xacro.message]))[0], [1]))",
+    "a class by map, in a comprehension": "[c for c in map(python.type, [xacro.message])]",
+    "a method without its text": "list(map(''.join, [['a']]))",
+    "a method of a class": "python.str.join('', ['a'])",
+    "a class's maker": "python.dict.fromkeys(['a'])",
+    "bytes of an integer": "int.from_bytes",
+    "sort with a key": "['1'].sort(key=exec)",
+    "% with Python's own": "'%(__class__)s' % python",
+    "a namespace's own by entry": "math['__dict__']",
+    "a record's own": "xacro.dotify(dict(a=1)).__dict__",
+    "a record's reader": "xacro.dotify(dict(a=1)).__getattr__('a')",
+    "a removed function by entry": "dict(python)['vars'](1)",
+    "a traceback": "xacro.fatal(1).__traceback__",
+    "a codec": "b'abc'.decode('rot13')",
+    "a codec of text": "'a'.encode('idna')",
+    "an attribute as target": "[1 for python.len in [len]]",
+    "an entry as target": "[1 for python['len'] in [len]]",
+    "a starred target": "[a for *a, in [[1]]]",
+    "an asynchronous comprehension": "[x async for x in [1]]",
+    "italic letters": "𝘰𝘱𝘦𝘯('MARK', 'w')",
+    "a statement": "import os",
+    "two statements": "1; import os",
+    "an assignment": "x = 1",
+    "a function from or": "(0 or open)('MARK', 'w')",
+    "a function from a dictionary": "dict(a=open)['a']('MARK', 'w')",
+    "a factorial by map": "list(map(factorial, [10**9]))",
+    "a factorial as a key": "sorted([10**9], key=factorial)",
+    "permutations as a key": "max([10**9], key=perm)",
+    "a list that doubles": "[a.extend(a) for a in [[1]] for i in range(60)]",
+    "wide text": "'1'.zfill(10**10)",
+    "text in text": "('a'*10**6).replace('a', 'b'*10**6)",
+    "long number": "int('9'*10**6)",
+    "standard input as YAML": "load_yaml(0)",
+    "bytes as a path": "load_yaml(b'/etc/passwd')",
+    "a null in a path": "load_yaml('a\\0b')",
+    "memory as YAML": "load_yaml('/proc/self/mem')",
+    "the root through /proc": "load_yaml('/proc/self/root/etc/passwd')",
+    "up and down": "load_yaml('a/../../secret.yaml')",
 }
 # And as elements, in which ${…} is evaluated too.
 WHOLE = {
@@ -121,6 +164,19 @@ WHOLE = {
     "optional include": "<xacro:include filename='../secret.yaml' optional='true'/>",
     "endless include": "<xacro:include filename='/dev/zero'/>",
     "include of a pipe": "<xacro:include filename='pipe'/>",
+    "found through a path": "<xacro:include filename='$(find a/../../etc)/passwd'/>",
+    "found /proc": "<xacro:include filename='$(find proc)/self/environ'/>",
+    "unknown substitution": "<link name='$(system true)'/>",
+    "a set of functions": "<link name='$(eval {open})'/>",
+    "a dictionary of functions": "<link name='$(eval {x: open for x in [1]})'/>",
+    "a lazy function": "<xacro:property name='f' value='${xacro.load_yaml}'/>"
+    "<link name='${f(&quot;/etc/passwd&quot;)}'/>",
+    "a function under another's name": "<xacro:property name='len' value='${python.type}'/>"
+    "<link name='${len(xacro.fatal)}'/>",
+    "include from the network": "<xacro:include filename='http://127.0.0.1:1/r.xacro'/>",
+    "include of standard input": "<xacro:include filename='/dev/stdin'/>",
+    "include of a folder": "<xacro:include filename='/etc'/>",
+    "include of a pipe by pattern": "<xacro:include filename='pip*'/>",
     "include of itself": "<xacro:include filename='r.xacro'/>",
 }
 
@@ -187,6 +243,19 @@ def test_what_is_outside_is_read_when_its_folder_is_named(tmp_path: Path) -> Non
     assert 'name="left"' in expand(path, package_dirs=[tmp_path])
     (tmp_path / "package.xml").write_text("<package/>")  # the folder above is the package of this file
     assert 'name="left"' in expand(path)
+
+
+def test_the_users_own_folder_is_no_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "robots"
+    (folder / "arm").mkdir(parents=True)
+    (folder / "arm" / "r.xacro").write_text(f"{HEAD}</robot>")
+    found = [xacro_worker._candidates("robots", [], folder / "arm" / "r.xacro")]
+    monkeypatch.setattr(xacro_worker, "_HOME", folder)  # $(find me)/.ssh/config, from ~/downloads/r.xacro
+    found.append(xacro_worker._candidates("robots", [], folder / "arm" / "r.xacro"))
+    (folder / "package.xml").write_text("<package/>")
+    found.append(xacro_worker._candidates("robots", [], folder / "arm" / "r.xacro"))
+    assert found == [[folder], [], [folder]]
+    assert not xacro_worker._is_package(Path(tmp_path.anchor, "tmp"))  # where anybody's files lie
 
 
 # Even if an expression could be more: what the worker gives up before it looks at the file.

@@ -120,7 +120,8 @@ class _Commands(click.Group):
 @click.version_option(__version__, prog_name="dalembert")
 @click.option("--strict", is_flag=True, help="Refuse a file for shapes and colors too.")
 @click.option("--allow", multiple=True, metavar="WHAT", help="Leave out what MJCF has and robots here have not.")
-def main(strict: bool, allow: tuple[str, ...]) -> None:
+@click.option("--package-dir", multiple=True, type=click.Path(exists=True, file_okay=False), help="Where packages lie.")
+def main(strict: bool, allow: tuple[str, ...], package_dir: tuple[str, ...]) -> None:
     """From a description of a robot arm to everything that follows from it.
 
     ROBOT is a bundled name (see 'dalembert robots') or a file: .urdf, .xacro, .toml, .xml (MJCF).

@@ -65,6 +65,7 @@ def command(
         return
     if not paths:
         raise click.UsageError("name a file, a bundled robot or a folder")
+    folders = output.reading(*folders)["package_dirs"]
     _usable(paths, fix, out, in_place, folders)
     if fix:
         ups = [_repair(paths[0], out or paths[0], folders, not no_meshes, style)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -81,7 +82,7 @@ def _show(arm: Robot, card: dict[str, Any]) -> None:
     gravity = ", ".join(output.number(g) for g in card["gravity"])
     click.echo(f"tip: {tip}\ngravity: ({gravity}) m/s² in {arm.frames[0]!r}")
     if card["notes"]:
-        click.echo(f"\n{card['notes']}")
+        click.echo(f"\n{indent(card['notes'], '  ')}")  # so that none of its lines passes for one of ours
     click.echo()
     rows = [(i + 1, *j.values()) for i, j in enumerate(card["joints"])]
     columns = ("", "joint", "kind", "lower", "upper", "velocity", "effort")

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from dalembert.cli import completing, refused
-from dalembert.names import in_terminal
+from dalembert.names import in_line, in_terminal
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -98,18 +98,34 @@ def plot_option(words: str) -> Callable[[F], F]:
     return click.option("--plot", type=Picture(), metavar="FILE", help=f"{words}: .png, .svg or .pdf.")
 
 
-def load(source: str, tip: str | None = None) -> Robot:
+def load(source: str, tip: str | None = None, package_dirs: Sequence[str] = ()) -> Robot:
     """The robot, with what its reader objected to as lines on standard error."""
     from dalembert.errors import ModelWarning
     from dalembert.loading import load as load_robot
 
-    said = click.get_current_context().find_root().params  # --strict and --allow stand before the command
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ModelWarning)
-        robot = load_robot(source, tip, strict=said.get("strict", False), allow=said.get("allow", ()))
+        robot = load_robot(source, tip, **reading(*package_dirs))
     for warning in caught:
         click.echo(f"warning: {in_terminal(str(warning.message))}", err=True)
+    names = (robot.name, *robot.frames, *robot.joint_names, *(loop.name for loop in robot.description.loops))
+    broken = next((name for name in names if in_line(name) != name), None)
+    if broken is not None and not click.get_current_context().params.get("as_json"):
+        raise click.ClickException(
+            f"the name {broken!r} holds a line break, and what follows it would pass for a line of the answer; "
+            "rename it, or ask for --json"
+        )
     return robot
+
+
+def reading(*package_dirs: str) -> dict[str, Any]:
+    """How a file is to be read, by the options that stand before the command; a command may name more folders."""
+    said = click.get_current_context().find_root().params
+    return {
+        "strict": said.get("strict", False),
+        "allow": said.get("allow", ()),
+        "package_dirs": (*said.get("package_dir", ()), *package_dirs),
+    }
 
 
 def print_json(data: Any) -> None:

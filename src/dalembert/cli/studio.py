@@ -44,12 +44,12 @@ def command(
     from dalembert.studio import server
 
     server.viser()  # refused before anything is loaded
-    arm = output.load(robot, tip)
+    arm = output.load(robot, tip, package_dir)
     from dalembert.studio import open as open_studio
 
     studio = open_studio(
         arm, browser=not no_browser, host=host, port=port, q=output.positions("q", q, arm), log=log, origins=origin,
-        package_dirs=package_dir, plain=plain,
+        package_dirs=output.reading(*package_dir)["package_dirs"], plain=plain,
     )  # fmt: skip
     try:
         if as_json:

@@ -55,6 +55,7 @@ def command(
         seed=seed,
         without=without,
         tip=tip,
+        **output.reading(),
         progress=None if quiet else lambda words: click.echo(f"… {words}", err=True),
     )
     if out is not None:

@@ -204,7 +204,7 @@ def resolve(
     if reason is not None:
         raise DescriptionError(f"the mesh is refused: {reason}")
     base = Path(base_dir).resolve()
-    named = [Path(d).resolve() for d in package_dirs]
+    named = [Path(d).expanduser().resolve() for d in package_dirs]
     scheme, rest = split(filename)
     rest = rest.replace("\\", "/")
     if scheme in ("package", "model"):
@@ -238,6 +238,8 @@ def _existing(filename: str, candidates: list[tuple[Path, Path]], named: list[Pa
     if outside is not None:
         raise DescriptionError(
             f"the mesh {filename!r} is refused: it leads to {outside}, outside its package; "
-            "name its folder in package_dirs if that is right"
+            "name its folder with --package-dir (package_dirs=) if that is right"
         )
-    raise DescriptionError(f"the mesh {filename!r} was not found; name its package's folder in package_dirs")
+    raise DescriptionError(
+        f"the mesh {filename!r} was not found; name the folder of its package with --package-dir (package_dirs=)"
+    )

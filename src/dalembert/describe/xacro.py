@@ -35,7 +35,7 @@ def expand(
 ) -> str:
     """The URDF text of a .xacro file, its arguments ($(arg name)) taken from `mappings`.
 
-    `$(find pkg)` is a folder of that name in one of `package_dirs`, or on the way up from the file.
+    `$(find pkg)` is a folder of that name in one of `package_dirs`, or one of them, or on the way up from the file.
     Includes and YAML files lie in the folder of the file, in the package around it, or in such a folder.
     Needs the extra [xacro]. Anything that xacro objects to is a DescriptionError in its words.
     """
@@ -53,7 +53,7 @@ def expand(
     request = {
         "path": str(file.resolve()),
         "mappings": {str(k): _argument(v) for k, v in (mappings or {}).items()},
-        "package_dirs": [str(Path(d).resolve()) for d in package_dirs],
+        "package_dirs": [str(Path(d).expanduser().resolve()) for d in package_dirs],
         "seconds": seconds,
         "memory": MEMORY,
         "largest": DESCRIPTION,
@@ -79,7 +79,8 @@ def _run(request: dict[str, object], file: Path, seconds: float) -> dict[str, st
         )
     except subprocess.TimeoutExpired:
         raise DescriptionError(
-            f"{file}: xacro did not finish in {seconds:g} s; look for a macro that calls itself"
+            f"{file}: xacro did not finish in {seconds:g} s; look for a macro that calls itself, "
+            "or an expression over very many values"
         ) from None
     try:
         answer = json.loads(done.stdout)

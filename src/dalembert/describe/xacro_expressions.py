@@ -19,6 +19,9 @@ from typing import Any
 LONGEST = 1_000_000  # characters or elements of one value
 BITS = 4096  # of one integer; the largest double has 1024
 LARGEST = 1000  # argument of math.factorial, comb and perm
+_GROWING = (math.factorial, math.comb, math.perm)
+# What must not be handed to another function, which would call it past the looks that are taken here.
+_WATCHED = (map, filter, *_GROWING)
 
 _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_, ast.Invert: operator.invert,
@@ -162,11 +165,11 @@ class Evaluator:
             function = self._function(self._value(node.func, names))
         values = self._values(node.args, names)
         named = {str(k.arg): self._value(k.value, names) for k in node.keywords}
-        if any(value is map or value is filter for value in (*values, *named.values())):
-            raise NotAllowed("map and filter are not for map and filter")  # they would call what nobody has looked at
+        if any(value is watched for value in (*values, *named.values()) for watched in _WATCHED):
+            raise NotAllowed(f"{', '.join(f.__name__ for f in _WATCHED)} may be called, but not handed on")
         if None in (k.arg for k in node.keywords):
             raise NotAllowed("arguments in an expression are written one by one, not as **")
-        if function in (math.factorial, math.comb, math.perm):
+        if function in _GROWING:
             _modest(max((abs(x) for x in values if isinstance(x, int)), default=0), LARGEST, "an argument")
         return function(*values, **named)
 
@@ -194,6 +197,8 @@ class Evaluator:
             yield names
             return
         first = generators[0]
+        if first.is_async:
+            raise NotAllowed("an expression waits for nothing: write for, not async for")
         for value in self._value(first.iter, names):
             scope = ChainMap(self._bound(first.target, value), names)
             if all(self._value(condition, scope) for condition in first.ifs):

@@ -21,7 +21,8 @@ from typing import Any
 
 LONGEST = 1000  # characters of a complaint: xacro quotes whole expressions
 ANCESTORS = 6  # how far up from the file $(find pkg) looks
-_SCATTERED = ("package.xml", "*.xacro", "*/*.xacro")  # a folder that is no package has none of these
+_SCATTERED = ("*.xacro", "*/*.xacro")  # a package without its package.xml has some of these
+_HOME = Path(os.path.expanduser("~"))
 # The first words of the events that sys.addaudithook hears and expanding has no use for.
 _UNNEEDED = {
     "code", "ctypes", "exec", "fcntl", "ftplib", "function", "gc", "http", "import", "marshal", "mmap", "msvcrt", "os",
@@ -141,7 +142,7 @@ def _look_at(path: Any, mode: Any, flags: int, roots: list[str], installed: list
     if not (_below(place, map(os.path.realpath, roots)) or _below(os.path.abspath(path), installed)):
         raise Refused(
             f"{str(path)!r:.200} is outside the folder of the description and its packages; if that is right, name "
-            "its folder in package_dirs"
+            "its folder with --package-dir (package_dirs=)"
         )
     try:
         status = os.stat(place)
@@ -185,7 +186,7 @@ def _without_ros(package_dirs: list[Path], file: Path, roots: list[str]) -> None
             if folder.is_dir():
                 roots.append(str(folder))
                 return str(folder)
-        raise Refused(f"package {package!r} not found; name the folder that holds it in package_dirs")
+        raise Refused(f"package {package!r} not found; name the folder it is in with --package-dir (package_dirs=)")
 
     packages = types.ModuleType("ament_index_python.packages")
     packages.get_package_share_directory = get_package_share_directory  # type: ignore[attr-defined]
@@ -196,12 +197,17 @@ def _without_ros(package_dirs: list[Path], file: Path, roots: list[str]) -> None
 def _candidates(package: str, package_dirs: list[Path], file: Path) -> list[Path]:
     if not re.fullmatch(r"[A-Za-z][\w-]*", package):
         return []
-    above = list(file.parents)[:ANCESTORS]
-    itself = [folder for folder in above if folder.name == package]
-    # Beside the folders above, only what looks like a package: /etc is none.
-    beside = (folder / package for folder in above)
-    looks = [folder for folder in beside if any(any(folder.glob(pattern)) for pattern in _SCATTERED)]
-    return [folder / package for folder in package_dirs] + itself + looks
+    named = [folder if folder.name == package else folder / package for folder in package_dirs]
+    above = [folder / package for folder in list(file.parents)[: ANCESTORS + 1]]
+    return named + [folder for folder in above if _is_package(folder)]
+
+
+def _is_package(folder: Path) -> bool:
+    """/etc, /tmp and the user's own folder are none, whatever lies in them."""
+    if (folder / "package.xml").is_file():
+        return True
+    private = len(folder.parts) <= 2 or _HOME.is_relative_to(folder)
+    return not private and any(any(folder.glob(pattern)) for pattern in _SCATTERED)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,8 @@ from dalembert.identification.table import Table, first_line
 
 STATE = "sensor_msgs/msg/JointState"
 GROUPS = ("position", "velocity", "effort")
+MEMORY = 4 << 30  # bytes that reading a bag may take: rosbags unpacks a chunk whole, however large it turns out
+_limiting = threading.Lock()
 
 
 def read_bag(path: Path, topic: str | None = None) -> Table:
@@ -26,15 +31,38 @@ def read_bag(path: Path, topic: str | None = None) -> Table:
         raise InputError(f"{path}: cannot be read: no such file or directory")
     folder = path.parent if path.suffix in (".db3", ".mcap") else path  # of the second generation a bag is a folder
     try:
-        with AnyReader([folder], default_typestore=get_typestore(Stores.LATEST)) as reader:
+        with _limited(), AnyReader([folder], default_typestore=get_typestore(Stores.LATEST)) as reader:
             chosen = _topic(path, reader, topic)
             connections = [c for c in reader.connections if c.topic == chosen]
             messages = [(when, reader.deserialize(raw, c.msgtype)) for c, when, raw in reader.messages(connections)]
     except DalembertError:
         raise
+    except MemoryError:
+        most = f"{MEMORY >> 20} MiB, the most that is read of a bag"
+        raise InputError(f"{path}: it unpacks to more than {most}") from None
     except Exception as error:  # of bytes that are no bag, rosbags and its decoders raise whatever they meet
         raise InputError(f"{path}: not a ROS bag that can be read ({first_line(error)})") from None
     return _table(path, chosen, messages)
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    """At most MEMORY more than the process has now, where the system says how much that is (Linux)."""
+    try:
+        import resource
+
+        now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    except (ImportError, OSError):
+        yield
+        return
+    with _limiting:
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        lower = now + MEMORY if soft == resource.RLIM_INFINITY else min(now + MEMORY, soft)
+        resource.setrlimit(resource.RLIMIT_AS, (lower, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def _topic(path: Path, reader: Any, topic: str | None) -> str:

@@ -59,9 +59,12 @@ class Asset:
         """(vertices (n, 3) [m], faces (k, 3)) in the geom's frame; what cannot be read is an error."""
         import numpy as np
 
-        x, faces = self._written() if "vertex" in self.element.attributes else self._file()
-        faces = hull(x) if len(faces) == 0 else faces
-        x = (x - np.array(self._ref)) @ np.array(self._turn).T * self._scale
+        with np.errstate(all="ignore"):  # MuJoCo's vertices are single: more than 3.4e38 is no number any more
+            x, faces = self._written() if "vertex" in self.element.attributes else self._file()
+            if not np.isfinite(x).all():
+                raise DescriptionError(f"{self.element.place}: {self.who} has vertices past 3.4e38 m")
+            faces = hull(x) if len(faces) == 0 else faces
+            x = (x - np.array(self._ref)) @ np.array(self._turn).T * self._scale
         return x, faces[:, ::-1] if np.prod(self._scale) < 0 else faces
 
     def _file(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ class Source:
     urdf: str
 
 
-def source_of(what: Any, tip: str | None = None) -> Source:
+def source_of(what: Any, tip: str | None = None, **reading: Any) -> Source:
     """From a bundled name, a path, a Robot, a Description or a DHTable."""
     if isinstance(what, Robot):
         return _of_robot(what if tip is None else what.with_tip(tip))
@@ -44,8 +45,8 @@ def source_of(what: Any, tip: str | None = None) -> Source:
     if not isinstance(what, (str, os.PathLike)):
         raise InputError(f"verify takes a bundled name, a path, a Robot or a DHTable, got {type(what).__name__}")
     name = os.fspath(what)
-    robot = _quietly(describe(name), tip)
-    again, reason, urdf = _again(name)
+    robot = _quietly(describe(name, **reading), tip)
+    again, reason, urdf = _again(name, reading.get("package_dirs", ()))
     return Source(robot, name, again, reason, urdf or _written(robot))
 
 
@@ -78,20 +79,20 @@ def _written(robot: Robot) -> str:
     return write_urdf(replace(robot.description, loops=()))
 
 
-def _again(name: str) -> tuple[Mechanism | None, str, str]:
+def _again(name: str, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> tuple[Mechanism | None, str, str]:
     """(mechanism, why there is none, URDF text if it is one)."""
     urdf = ""
     try:
         if name in robots.names():
             return reread.of_toml(robots.text(name)), "", ""
         path = Path(name)
-        if path.suffix == ".toml":
+        suffix = path.suffix.lower()
+        if suffix == ".toml":
             return reread.of_toml(contents(path, DESCRIPTION).decode("utf-8")), "", ""
-        if path.suffix == ".xacro":
+        if suffix == ".xacro":
             from dalembert.describe.xacro import expand
 
-            expanded = expand(path)
-            urdf = expanded if isinstance(expanded, str) else expanded.decode("utf-8", "replace")
+            urdf = expand(path, package_dirs=package_dirs)
         else:
             urdf = contents(path, DESCRIPTION).decode("utf-8", "replace")
         return reread.of_urdf(urdf), "", urdf

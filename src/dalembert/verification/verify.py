@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from dalembert.verification.mechanism import of_description
 from dalembert.verification.members import MEMBERS
 from dalembert.verification.oracles import ORACLES, Subject, Unavailable
 from dalembert.verification.quantities import TOLERANCES
-from dalembert.verification.source import source_of
+from dalembert.verification.source import Source, source_of
 
 MOST_STATES = 100_000
 
@@ -37,6 +38,9 @@ def verify(
     without: Iterable[str] = (),
     tip: str | None = None,
     progress: Callable[[str], None] | None = None,
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    strict: bool = False,
+    allow: Collection[str] = (),
 ) -> Certificate:
     """Compute everything in every way at many states within the joint limits, compare, and name the cause where two
     ways differ.
@@ -46,11 +50,14 @@ def verify(
     standard library, Dalembert's algorithms (Newton–Euler, composite bodies, articulated bodies, factorised, closed
     matrix form, regressor, energies, derivatives, Euler–Lagrange in symbols) and, where installed, Pinocchio, MuJoCo
     and Drake; `without` leaves members out by name. `against` is a second description of the same robot: what differs
-    first, and why. `progress` is called with what is being done. A closed chain is compared as its tree."""
+    first, and why. `progress` is called with what is being done. A closed chain is compared as its tree.
+    `package_dirs`, `strict` and `allow` are how files are read, as in `load`."""
     count, seed, left_out = _checked(states, seed, without)
     tell = progress or (lambda words: None)
-    source = source_of(robot, tip)
-    return _certificate(Comparison(source, count, seed, left_out, tell), against)
+    reading = {"package_dirs": package_dirs, "strict": strict, "allow": allow}
+    source = source_of(robot, tip, **reading)
+    other = None if against is None else source_of(against, **reading)
+    return _certificate(Comparison(source, count, seed, left_out, tell), other)
 
 
 def _checked(count: Any, seed: Any, without: Any) -> tuple[int, int, tuple[str, ...]]:
@@ -71,7 +78,7 @@ def _checked(count: Any, seed: Any, without: Any) -> tuple[int, int, tuple[str, 
     return int(count), int(seed), left_out
 
 
-def _certificate(c: Comparison, other: Any) -> Certificate:
+def _certificate(c: Comparison, other: Source | None) -> Certificate:
     """All steps, one after the other."""
     _notes(c)
     _file(c)
@@ -81,7 +88,7 @@ def _certificate(c: Comparison, other: Any) -> Certificate:
     _libraries(c)
     explain(c)
     if other is not None:
-        compare_with(c, source_of(other))
+        compare_with(c, other)
     return Certificate(
         c.robot.name,
         c.source.title,
