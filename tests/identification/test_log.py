@@ -82,6 +82,20 @@ def test_parquet(robot, log, table, tmp_path):
     same(read_log(tmp_path / "lists.parquet", robot), log, 0)
 
 
+def test_parquet_keeps_nanoseconds_and_names_what_it_leaves_aside(robot, log, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from pyarrow import parquet
+
+    file = tmp_path / "log.parquet"
+    stamps = pyarrow.array([(1 << 60) + 1000 * k for k in range(len(log.t))], pyarrow.timestamp("ns"))
+    columns = {f"{name}{k}": getattr(log, name)[:, k] for name in ("q", "tau") for k in range(robot.n)}
+    parquet.write_table(pyarrow.table({"t": stamps, **columns}), file)
+    np.testing.assert_allclose(np.diff(read_log(file, robot).t), 1e-6, rtol=1e-6)
+    parquet.write_table(pyarrow.table({"t": stamps, **columns, "q1": ["a"] * len(log.t)}), file)
+    with pytest.raises(InputError, match="left aside, since not every row has a number: 'q1'"):
+        read_log(file, robot)
+
+
 def test_parquet_that_is_no_log_is_refused_in_words(robot, log, tmp_path):
     pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     from pyarrow import parquet
@@ -183,6 +197,10 @@ def test_a_ros_bag_by_the_names_in_its_messages(robot, log, tmp_path):
     np.testing.assert_array_equal(read.tau, short.tau)
     assert np.abs(np.diff(read.t) - 0.01).max() < 1e-6
     assert any("50 messages of /joint_states" in note for note in read.notes)
+    (file,) = (tmp_path / "bag").glob("*.db3")
+    alone = file.rename(tmp_path / "alone.db3")  # without the metadata of its folder
+    np.testing.assert_array_equal(read_log(alone, robot).q, short.q)
+    alone.rename(file)
     with pytest.raises(UnknownNameError, match="unknown topic '/joints'; did you mean '/joint_states'"):
         read_log(tmp_path / "bag", robot, topic="/joints")
     write_bag(tmp_path / "late", short, stamps=False)

@@ -29,7 +29,8 @@ def read_bag(path: Path, topic: str | None = None) -> Table:
         raise MissingExtraError(f"{path.name}: ROS bags need rosbags: pip install 'dalembert[ros]'") from None
     if not path.exists():
         raise InputError(f"{path}: cannot be read: no such file or directory")
-    folder = path.parent if path.suffix in (".db3", ".mcap") else path  # of the second generation a bag is a folder
+    # Of the second generation a bag is a folder with metadata; a file of one may stand alone.
+    folder = path.parent if (path.parent / "metadata.yaml").exists() and path.suffix in (".db3", ".mcap") else path
     try:
         with _limited(), AnyReader([folder], default_typestore=get_typestore(Stores.LATEST)) as reader:
             chosen = _topic(path, reader, topic)

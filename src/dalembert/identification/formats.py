@@ -93,8 +93,10 @@ def _parquet(path: Path) -> Table:
             _modest(path, sum(part.total_byte_size for part in parts))  # unpacked, but runs of equal values still short
             _modest(path, sum(8 * part.column(k).num_values for part in parts for k in range(part.num_columns)))
             # Text, of which a short file can hold much, is no part of a log.
-            table = file.read([field.name for field in file.schema_arrow if _is_read(path, field)])
+            read = {field.name: _is_read(path, field) for field in file.schema_arrow}
+            table = file.read([name for name in read if read[name]])
         columns = {n: _column(path, n, c) for n, c in zip(table.column_names, table.columns, strict=True)}
+        columns |= {name: np.empty(0, object) for name in read if not read[name]}
     except DalembertError:
         raise
     except Exception as error:  # of a torn file, pyarrow raises whatever it meets
@@ -118,7 +120,10 @@ def _column(path: Path, name: str, column: Any) -> Any:
 
     kind = column.type
     if types.is_timestamp(kind) or types.is_duration(kind):
-        return column.cast("int64").to_numpy() * {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[kind.unit]
+        stamps = column.cast("int64").to_numpy()
+        if len(stamps) and stamps.dtype.kind == "i" and int(stamps.max()) - int(stamps.min()) < 1 << 63:
+            stamps = stamps - stamps[0]  # before it is a float, which has no nanoseconds of 1970 left
+        return stamps * {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[kind.unit]
     if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):
         return column.to_numpy()
     rows = column.to_pylist()  # one list per row: a whole group in a column
@@ -156,7 +161,8 @@ def _arrays(named: Mapping[str, Any], source: str) -> Table:
     """Arrays of one length side by side; those of two dimensions become columns name[0], name[1], …"""
     _modest(Path(source), sum(8 * np.size(value) for value in named.values()))
     arrays = {name: _floats(value, source, name) for name, value in named.items() if _is_numeric(value)}
-    notes = []
+    odd = ", ".join(repr(name) for name in named if name not in arrays)
+    notes = [f"left aside, since not every row has a number: {odd:.200}"] if odd else []
     for name in [name for name, value in arrays.items() if value.ndim == 0]:
         if name.lower() in ("dt", "step", "period"):  # a step beside the arrays is a time axis
             notes.append(f"time counted in steps of {name} = {float(arrays[name]):g} s, which the file says")

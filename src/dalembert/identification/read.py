@@ -77,7 +77,10 @@ def read_log(
         raise InputError(f"{robot.name!r} has no joints: there is nothing to identify")
     table = read_table(source, topic)
     own_time = time is not None or rate is not None
-    known = meaning(table, robot.joint_names, columns, need_time=not own_time)
+    try:
+        known = meaning(table, robot.joint_names, columns, need_time=not own_time)
+    except InputError as error:  # what was left aside may be what is missed
+        raise InputError("; ".join((str(error), *table.notes))) from None
     drives = sides(robot, units, known.units, sign, offset, ratio, coupling, torque_coupling, torque_constant)
     notes = [*table.notes, *known.notes, *drives.notes]
     t = _times(table, known, time, rate, time_unit(units, known.units), notes)
