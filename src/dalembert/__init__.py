@@ -75,6 +75,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+import_module("dalembert.forking")  # before anything is imported late
+
 # Public names and the modules they live in, imported when first used: `import dalembert` itself is free.
 _HOME = {
     **dict.fromkeys(

@@ -186,6 +186,31 @@ def test_children_forked_while_another_thread_compiles(tmp_path):
     assert out.stdout.split() == ["0"] * 12, out
 
 
+IMPORTS = """
+import os, signal, sys, threading
+import dalembert
+sys.path.insert(0, sys.argv[1])
+sys.begun = threading.Event()
+threading.Thread(target=lambda: __import__("slow"), daemon=True).start()
+sys.begun.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    import slow
+    os._exit(0 if slow.done else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_children_forked_while_another_thread_imports(tmp_path):
+    """Libraries come late here, and the child would wait for the lock of a module whose thread it does not have."""
+    (tmp_path / "slow.py").write_text("import sys, time\nsys.begun.set()\ntime.sleep(0.5)\ndone = True\n")
+    command = [sys.executable, "-W", "ignore", "-c", IMPORTS, str(tmp_path)]
+    out = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["0"], out
+
+
 def test_clear_removes_only_its_own(tmp_path, monkeypatch):
     folder = tmp_path / "home"
     monkeypatch.setenv("DALEMBERT_CACHE", str(folder))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -476,3 +478,21 @@ def test_a_dh_table_reads_back_unchanged(convention):
         assert f'convention = "{convention}"' in written and "[[dh.rows]]" in written
         seen += 1
     assert seen > 10
+
+
+TOGETHER = """
+import sys, threading
+from dalembert import robots
+from dalembert.describe.toml_read import read_toml
+text, start = robots.text("panda"), threading.Barrier(4)
+threads = [threading.Thread(target=lambda: start.wait() + 0 * len(read_toml(text).links)) for _ in range(4)]
+sys.setswitchinterval(1e-6)
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+def test_threads_that_read_their_first_file_together():
+    """msgspec crashed in a third of these."""
+    command = [sys.executable, "-W", "ignore", "-c", TOGETHER]
+    assert [subprocess.run(command, check=False).returncode for _ in range(8)] == [0] * 8

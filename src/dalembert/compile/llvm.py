@@ -15,11 +15,7 @@ from __future__ import annotations
 
 import atexit
 import logging
-import os
-import sys
-import threading
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from math import prod
@@ -31,6 +27,7 @@ from dalembert.compile.copies import copy_functions
 from dalembert.compile.kinds import DOUBLE, Kind
 from dalembert.compile.lower import Program
 from dalembert.compile.writer import Writer
+from dalembert.forking import COMPILING, wait_for_compilers
 
 SCALAR_UP_TO = 10_000  # operations
 # Doubles in one register; two registers per value would spill more than they hide (measured: 46 against
@@ -39,8 +36,6 @@ WIDTHS = (("avx512f", 8), ("avx", 4))
 # What LLVM takes, measured on kernels of 2,000 to 100,000 operations; a wait of several seconds is announced.
 SECONDS_PER_CHARACTER = 2.5e-7
 PATIENCE = 3.0
-_LOCK = threading.RLock()  # one thread at a time imports llvmlite, sets it up and compiles
-_held = ExitStack()  # the locks that a fork holds
 
 
 @dataclass(frozen=True)
@@ -53,28 +48,13 @@ class Target:
     width: int  # states per vector
 
 
-def _wait_for_compilers() -> None:
-    _held.enter_context(_LOCK)
-    # llvmlite's own lock: it takes it for every call into LLVM, also when it frees code.
-    if lib := getattr(sys.modules.get("llvmlite.binding.ffi"), "lib", None):
-        _held.enter_context(lib._lock)
-
-
-def _let_compilers_go() -> None:
-    _held.pop_all().close()
-
-
-if hasattr(os, "register_at_fork"):
-    # A fork waits until no thread is inside LLVM: the child would find LLVM half way through, and wait for a lock
-    # whose owner it does not have.
-    os.register_at_fork(before=_wait_for_compilers, after_in_parent=_let_compilers_go, after_in_child=_let_compilers_go)
-# Nor may the process end while a daemon thread is inside LLVM, which takes itself apart then: that would crash.
-atexit.register(_wait_for_compilers)
+# The process may not end while a daemon thread is inside LLVM, which takes itself apart then: that would crash.
+atexit.register(wait_for_compilers)
 
 
 @cache
 def _binding() -> Any:
-    with _LOCK:
+    with COMPILING:
         import llvmlite.binding as llvm
 
         llvm.initialize_native_target()
@@ -159,7 +139,7 @@ def object_code(text: str, target: Target) -> bytes:
             "compiling a kernel of %.0f MB of LLVM code: about %.0f s, the first time; then the cache has it",
             1e-6 * len(text), seconds,
         )  # fmt: skip
-    with _LOCK:
+    with COMPILING:
         parsed = llvm.parse_assembly(text)
         parsed.triple = target.triple
         parsed.verify()
@@ -174,7 +154,7 @@ class Code:
 
     def __init__(self, data: bytes, target: Target, symbols: Sequence[str] = (loop.SYMBOL,)) -> None:
         llvm = _binding()
-        with _LOCK:
+        with COMPILING:
             empty = llvm.parse_assembly("")
             empty.triple = target.triple
             self._engine = llvm.create_mcjit_compiler(empty, _machine(target))

@@ -30,6 +30,8 @@ from dalembert.describe.toml_parts import Parts
 from dalembert.describe.toml_schema import TomlDH, TomlRobot
 from dalembert.errors import DescriptionError
 
+# msgspec crashes where two threads convert to a type at once for the first time: what it must know, it learns here.
+msgspec.json.Decoder(TomlRobot)
 FORMAT = 1
 DEEPEST = 32  # far below what the schema needs, far above what recursion bears
 
