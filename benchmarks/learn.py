@@ -117,7 +117,7 @@ def drawn(curve: list[tuple[float, ...]], levels: dict[str, float], title: str) 
     rate = steps[-1] / 1e6 / (seconds[-1] / 60)
     other = ax.secondary_xaxis("top", functions=(lambda x: x * rate, lambda x: x / rate))
     other.set_xlabel("steps [million]")
-    ax.legend(loc="lower right")
+    ax.legend(loc="center right")
     return figure
 
 

@@ -1,6 +1,7 @@
-"""The pictures of the README and of the site's first page, made again: `make pictures`, or one: `… report`.
+"""The pictures of the README and the site, made again: `make pictures`, or one: `… report`.
 
 report, studio   screenshots of what `dalembert report panda` and `dalembert studio panda` show (needs Chromium)
+studio-…         the studio in other tabs and with other robots
 equations        M of the planar arm as `Equations` prints it (needs Chromium)
 speed            bars of benchmarks/results/peers.json, which benchmarks/peers.py writes
 """
@@ -14,7 +15,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ import dalembert as dl
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs" / "pictures"
 COLORS = 160  # of a palette: a quarter of the bytes, and nobody sees it
-WIDTH, HEIGHT = 1200, 750
+WIDTH, HEIGHT = 1280, 800
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking"]
 
 
@@ -32,7 +34,7 @@ def keep(name: str, png: bytes) -> None:
     from PIL import Image
 
     with Image.open(io.BytesIO(png)) as image:
-        image.convert("RGB").quantize(COLORS).save(FOLDER / f"{name}.png", optimize=True)
+        image.convert("RGB").quantize(COLORS, kmeans=1).save(FOLDER / f"{name}.png", optimize=True)
     print(f"docs/pictures/{name}.png: {(FOLDER / f'{name}.png').stat().st_size / 1000:.0f} kB")
 
 
@@ -58,13 +60,42 @@ def report() -> None:
         keep("report", shown.screenshot())
 
 
-def studio() -> None:
-    with dl.studio.Studio(dl.load("panda"), port=0) as made, page() as shown:
+def studio(name: str = "studio", robot: str = "panda", do: Callable[[Any, Any], None] = lambda made, hit: None) -> None:
+    """The studio after `do`, which is given it and a function that clicks on what has a role and a name."""
+    with dl.studio.Studio(dl.load(robot), port=0) as made, page() as shown:
         shown.goto(made.url)
         shown.get_by_role("tab", name="Pose").wait_for()
+
+        def hit(role: str, label: str) -> None:
+            shown.get_by_role(role, name=label, exact=True).click(force=True)
+
         shown.wait_for_timeout(15_000)
+        do(made, hit)
+        shown.wait_for_timeout(6_000)
         shown.evaluate("document.querySelectorAll('[class*=Notification-root]').forEach((e) => e.remove())")
-        keep("studio", shown.screenshot())
+        keep(name, shown.screenshot())
+
+
+def studio_simulate() -> None:
+    def step(made: Any, hit: Any) -> None:
+        hit("tab", "Simulate")
+        hit("button", "Start")
+        time.sleep(6)  # until the plots have their place
+        made.move([0.0, -0.4, 0.0, -2.1, 0.0, 1.8, 0.8])
+
+    studio("studio-simulate", "panda", step)
+
+
+def studio_load() -> None:
+    def ellipsoids(made: Any, hit: Any) -> None:
+        for role, label in (("tab", "Load"), ("checkbox", "velocity"), ("checkbox", "force")):
+            hit(role, label)
+
+    studio("studio-load", "planar-2r", ellipsoids)
+
+
+def studio_chain() -> None:
+    studio("studio-chain", "stewart", lambda made, hit: hit("tab", "Load"))
 
 
 def equations() -> None:
@@ -104,7 +135,7 @@ def speed() -> None:
         bars = ax.barh([how.get(who, who) for who in times], list(times.values()), color=colors)
         words = [f"{t:,.0f} ns" + (f"  {t / ours:.0f}×" if t != ours else "") for t in times.values()]
         ax.bar_label(bars, words, padding=4)
-        ax.set(xscale="log", xlim=(10, 12 * max(times.values())), title=title, xlabel="time per state [ns]")
+        ax.set(xscale="log", xlim=(10, 20 * max(times.values())), title=title, xlabel="time per state [ns]")
     axes[0].invert_yaxis()
     versions = ", ".join(f"{name} {version}" for name, version in measured["versions"].items())
     figure.suptitle(f"Franka Panda, a batch of states, one thread of a shared {machine()}; {versions}", fontsize=8)
@@ -122,6 +153,9 @@ def machine() -> str:
 
 
 if __name__ == "__main__":
-    MAKERS = {"report": report, "studio": studio, "equations": equations, "speed": speed}
+    MAKERS: dict[str, Callable[[], None]] = {
+        "report": report, "studio": studio, "studio-simulate": studio_simulate, "studio-load": studio_load,
+        "studio-chain": studio_chain, "equations": equations, "speed": speed,
+    }  # fmt: skip
     for name in sys.argv[1:] or MAKERS:
         MAKERS[name]()

@@ -1,15 +1,10 @@
-"""The studio in a real browser: it loads, is moved, dragged, simulated, and says nothing to anybody else.
-
-`DALEMBERT_PICTURES=folder` keeps the screenshots, as those of docs/pictures were made.
-"""
+"""The studio in a real browser: it loads, is moved, dragged, simulated, and says nothing to anybody else."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,8 +22,7 @@ FLAGS = [
     "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--no-first-run", "--disable-quic", "--disable-extensions",
 ]  # fmt: skip
-PICTURES = os.environ.get("DALEMBERT_PICTURES")
-SIZE = {"width": 1200, "height": 750} if PICTURES else {"width": 1200, "height": 600}  # small is drawn sooner
+SIZE = {"width": 1200, "height": 600}  # small is drawn sooner
 CANVAS = "canvas[data-engine]"  # the scene's; plots have canvases too
 PATIENCE = 60.0  # [s]: software draws slowly on a busy machine
 # What Chromium itself says when the mouse is pressed on a canvas whose library asks for what it may not.
@@ -56,12 +50,6 @@ class Watched:
         box = self.page.get_by_role(role, name=name, exact=True).bounding_box()
         self.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
-    def keep(self, name: str) -> None:
-        """A screenshot, once nothing fades in any more."""
-        if PICTURES:
-            self.page.wait_for_timeout(3000)
-            self.page.screenshot(path=Path(PICTURES) / f"{name}.png", timeout=1e3 * PATIENCE)
-
 
 def until(happened: Callable[[], object], what: str) -> None:
     end = time.monotonic() + PATIENCE
@@ -72,7 +60,7 @@ def until(happened: Callable[[], object], what: str) -> None:
 
 @pytest.fixture(scope="module")
 def studio():
-    with dl.studio.Studio(dl.load("panda"), port=0, plain=not PICTURES) as made:
+    with dl.studio.Studio(dl.load("panda"), port=0, plain=True) as made:
         made.worker._period = 0.1  # few pictures a second: software that draws on a busy machine keeps up
         yield made
 
@@ -122,7 +110,6 @@ def test_it_loads(studio, page):
     assert "Dalembert · panda" in words and "regular: σ_min/σ" in words and "panda_joint7 [°]" in words
     drawn = page.page.evaluate("document.querySelector('canvas[data-engine]').getContext('webgl2') !== null")
     assert drawn
-    page.keep("studio-pose")
 
 
 def test_a_slider_moves_the_robot(studio, page):
@@ -170,7 +157,6 @@ def test_load_and_ellipsoids(studio, page):
     for _ in range(10):
         mass.press("ArrowRight")
     until(lambda: studio.payload.mass > 0, "there is a payload")
-    page.keep("studio-load")
     mass.press("Home")
     until(lambda: studio.payload.mass == 0, "it is taken off again")
     for name in ("velocity", "inertia"):
@@ -193,7 +179,6 @@ def test_a_simulation_plays_and_is_pulled_at(studio, page):
     drag(page, begin, begin + np.array([70.0, -30.0]))
     until(lambda: studio.run.pull is not None and np.linalg.norm(studio.run.pull.force) > 1, "the rubber band pulls")
     until(lambda: np.abs(studio.run.live.qd).max() > 1e-4, "the robot gives way")
-    page.keep("studio-simulate")
     page.page.mouse.up()
     until(lambda: studio.run.pull is None, "the rubber band is let go")
     page.hit("button", "Stop, back to posing")
