@@ -105,6 +105,6 @@ def load(
     `tip` names the frame that methods mean when none is named. `xacro` gives the arguments of a .xacro file, and
     `package_dirs` the folders in which its $(find package) looks. What the reader objects to, but accepts, is warned
     of here (`ModelWarning`) and kept in `robot.warnings`; what no number depends on, as shapes and colors, is only
-    warned of, unless `strict`. What MJCF has and a description has not is refused where it changes the equations of
+    warned of, unless `strict`. What MJCF has and a description cannot hold is refused where it changes the equations of
     motion; `allow` names what may be left out, as in allow=["tendons"], and the refusal says which word."""
     return Robot(describe(source, xacro, package_dirs, strict=strict, allow=allow), tip)

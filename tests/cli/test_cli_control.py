@@ -181,6 +181,15 @@ def test_plan(tmp_path):
     assert "--rate has no effect" in words(run("plan", "panda", "--through", goal, "--rate", "9", code=2).output)
 
 
+def test_plan_keeps_what_it_promises(tmp_path):
+    lift = ("--q0", "0,1.2,0,-0.1,0,0,0", "--through", "0,1,0,-0.1,0,0,0", "--duration", "0.15")
+    assert "'panda_joint2' needs torque" in words(run("plan", "panda", *lift, code=1).output)
+    twice = data("plan", "planar-2r", "--through", "0,0", "--through", "1,1", "--duration", "1")  # home is 0, 0
+    assert twice["through"] == [[0, 0], [1, 1]]
+    assert "ends where it begins" in run("plan", "planar-2r", "--through", "0,0", "--duration", "1", code=2).output
+    assert "has 1 loop" in words(run("plan", "five-bar", "--through", "1,1,1,1", "--duration", "1", code=1).output)
+
+
 def test_phase(tmp_path):
     for options in ((), ("--joint", "joint2", "--controller", "pid", "--to", "0.3,0.2")):
         picture = tmp_path / "phase.png"

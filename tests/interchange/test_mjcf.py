@@ -311,7 +311,7 @@ def test_coupled_joints_become_mimic_joints():
     assert robot.n == 1 and mimic.joint == "m" and mimic.multiplier == -2.0
     assert abs(mimic.offset - (0.1 + 0.3 + 2 * 0.2)) < 1e-15  # y − y₀ = a₀ + a₁ (x − x₀)
     curved = text.replace(".3 -2", ".3 -2 1")
-    with pytest.raises(dl.DescriptionError, match="no linear coupling of two joints, nor a loop; to leave it out"):
+    with pytest.raises(dl.DescriptionError, match="neither a linear coupling of two joints nor a loop; to leave"):
         robot_of(curved)
     with pytest.warns(dl.ModelWarning, match="nor a loop; it is left out"):
         assert dl.Robot(read_mjcf(curved, allow=["equalities"])).n == 2
@@ -337,7 +337,7 @@ def test_tendons_that_couple_two_joints():
         mujoco.mj_forward(model, data)
         assert np.abs(data.efc_pos[:2]).max() < 1e-15
     loose = FINGERS.replace('<tendon tendon1="pq" polycoef=".3"/>', "")  # what held the spring's length
-    with pytest.raises(dl.DescriptionError, match="tendon 'pq' has stiffness, which a description has not; to leave"):
+    with pytest.raises(dl.DescriptionError, match="tendon 'pq' has stiffness, which is not modeled; to leave"):
         robot_of(loose)
 
 

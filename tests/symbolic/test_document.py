@@ -143,6 +143,10 @@ def test_documents_claim_singularities_only_where_they_are():
     assert "Singularities" not in equations("planar-1r").document("text")  # its J never loses rank
     assert "The tip's position loses a direction where" in equations("planar-2r").document("text")
     assert "The arm is singular where" in equations("planar-3r").document("text")
+    on_the_axis = dl.Robot.from_dh([{"a": 1.0}, {}], gravity=(0, -9.81, 0))  # the second joint turns the tip in place
+    assert "Singularities" not in on_the_axis.equations().document("text")
+    twice = dl.Robot.from_dh([{}, {"a": 1.0, "alpha": np.pi / 2}, {"kind": "prismatic"}])  # two joints about one axis
+    assert "The arm is singular in every posture" in twice.equations().document("text")
     assert "The arm is singular where" in equations("scara").document("text")
 
 

@@ -119,7 +119,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dalembert")
 @click.option("--strict", is_flag=True, help="Refuse a file for shapes and colors too.")
-@click.option("--allow", multiple=True, metavar="WHAT", help="Leave out what MJCF has and robots here have not.")
+@click.option("--allow", multiple=True, metavar="WHAT", help="Leave out tendons, actuators or equalities of MJCF.")
 @click.option("--package-dir", multiple=True, type=click.Path(exists=True, file_okay=False), help="Where packages lie.")
 def main(strict: bool, allow: tuple[str, ...], package_dir: tuple[str, ...]) -> None:
     """From a description of a robot arm to everything that follows from it.

@@ -16,7 +16,7 @@ TUNED = tuple(name for name in CONTROLLERS if name != "feedforward")
 @click.option("--joint", metavar="JOINT", help="Whose position and velocity are drawn; the first if not given.")
 @click.option("--controller", type=click.Choice(TUNED), help="Its law; the arm is free if not given.")
 @bandwidth_options
-@output.vector_option("q0", "Where the other joints are [rad, m]; home, or mid-range, if not given.")
+@output.vector_option("q0", "Where the other joints are [rad, m]; home if not given.")
 @output.vector_option("to", "Where the controller holds the arm; --q0 if not given.")
 @click.option("--duration", type=output.POSITIVE, default=5.0, show_default=True, help="Of the trajectories [s].")
 @click.option("--friction", is_flag=True, help="With the model's friction and springs.")

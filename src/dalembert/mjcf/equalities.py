@@ -37,7 +37,7 @@ def read_equalities(reader: Reader) -> None:
         if e.tag in ("connect", "weld"):
             _close(reader, e)
         elif e.tag not in ("joint", "tendon") or not _couple(reader, e, tendons):
-            reader.lose("equalities", e, f"the equality <{e.tag}> is no linear coupling of two joints, nor a loop")
+            reader.lose("equalities", e, f"equality <{e.tag}> is neither a linear coupling of two joints nor a loop")
         elif e.tag == "tendon" and "tendon2" not in e.attributes:
             reader.held.add(e.attributes["tendon1"])
 

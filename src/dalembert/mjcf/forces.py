@@ -1,7 +1,7 @@
 """<actuator> and <tendon>: what of them belongs to the equations of motion, whoever drives the joints.
 
 Armature and damping of an actuator go to its joint, times its gear squared. Tendons that are springs, that damp, rub or
-have armature couple joints in a way that a description has not.
+have armature couple joints in a way that no description can say.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def read_actuators(reader: Reader) -> None:
     """Armature and damping of actuators, given to the joints that they drive."""
     for e in reader.document.sections("actuator"):
         e = reader.document.complete(e, None, *_ACTUATORS)
-        who = f"actuator {e.attributes.get('name', '')!r}"
+        who = _called("actuator", e)
         armature = e.number("armature", who, 0.0)
         damping = reals(e, "damping", 1, 8, who) if "damping" in e.attributes else (0.0,)
         if not (armature or any(damping)):
@@ -52,8 +52,11 @@ def read_tendons(reader: Reader) -> None:
         e = reader.document.complete(e, None, "tendon")
         found = [name for name in _RESISTS if name in e.attributes and any(_numbers(e, name))]
         if found and e.attributes.get("name") not in reader.held:
-            who = f"tendon {e.attributes.get('name', '')!r}"
-            reader.lose("tendons", e, f"{who} has {' and '.join(found)}, which a description has not")
+            reader.lose("tendons", e, f"{_called('tendon', e)} has {' and '.join(found)}, which is not modeled")
+
+
+def _called(kind: str, e: Element) -> str:
+    return f"{kind} {e.attributes['name']!r}" if "name" in e.attributes else f"<{e.tag}>"
 
 
 def _numbers(e: Element, name: str) -> tuple[float, ...]:

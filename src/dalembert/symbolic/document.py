@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 STEPS_UP_TO = 400  # terms of M: more are shown by their structure and the lumped M alone
 READABLE = 3000  # terms in all of what is printed at once
+SINGULAR = "The arm is singular"
 
 
 @dataclass(frozen=True)
@@ -248,10 +249,13 @@ def _regressor(e: Equations) -> Iterator[Part]:
 
 def determinant(e: Equations) -> Iterator[Part]:
     task = _square_task(e) if e.model.tip is not None else ""
-    if not task:
+    det = e.det_jacobian() if task else None
+    if det is None or (not det and task != SINGULAR):  # a tip on the last axis: its position says nothing of the arm
         return
-    det = e.det_jacobian()
     yield Heading("Singularities")
+    if not det:
+        yield Words(f"{SINGULAR} in every posture: the determinant of its Jacobian is zero.")
+        return
     yield Words(f"{task} where this determinant of the Jacobian vanishes:")
     yield Formulas({"det": factored(det, e.groups)})
 
@@ -261,7 +265,7 @@ def _square_task(e: Equations) -> str:
     joints, for then a minor of J may vanish though J keeps its rank."""
     moving = [k for k, row in enumerate(e.jacobian()) if any(row)]
     if len(moving) == e.n:
-        return "The arm is singular"
+        return SINGULAR
     return "The tip's position loses a direction" if sum(k < 3 for k in moving) == e.n else ""
 
 
