@@ -543,3 +543,10 @@ def test_a_mesh_that_is_not_there_asks_for_an_inertial(tmp_path):
     file.write_text(file.read_text().replace("<joint/>", own))
     robot = dl.load(file)
     assert robot.mass == 1.0 and len(robot.description.links[-1].visuals) == 1
+
+
+def test_misspelt_attributes_are_told():
+    text = """<mujoco><default><geom denisty="5"/></default><worldbody><body name="b"><joint axes="0 1 0" user="1"/>
+      <geom size=".1"/></body></worldbody></mujoco>"""
+    told = [w.split(": ", 1)[1] for w in read_mjcf(text).warnings]
+    assert [w.split(", which is no")[0] for w in told] == ["<geom> has 'denisty'", "<joint> has 'axes'"]

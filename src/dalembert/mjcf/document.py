@@ -19,6 +19,16 @@ SUFFIX = " suffix"  # of all names of a copied <attach>; no attribute of XML is 
 MAIN = "main"  # the class of what names none
 LARGEST = 256  # files of one model
 MOST = 200_000  # elements, copies counted
+# Elements of a body, and what one or another of them may say; MuJoCo refuses other words.
+_BODILY = ("body", "frame", "joint", "freejoint", "geom", "inertial")
+_WORDS = """
+    actuatorfrclimited actuatorfrcrange actuatorgravcomp adhesion align armature axis axisangle castshadow childclass
+    class conaffinity condim contype damping density diaginertia euler fitscale fluidcoef fluidshape friction
+    frictionloss fromto fullinertia fuse gap gravcomp group hfield limited margin mass material mesh mocap name pos
+    priority quat range ref rgba shellinertia simple size sleep solimp solimpfriction solimplimit solmix solref
+    solreffriction solreflimit springdamper springref springyield stiffness surfacevel type user xyaxes zaxis
+"""
+ATTRIBUTES = frozenset(_WORDS.split())
 
 
 class Document:
@@ -59,6 +69,13 @@ class Document:
         merged = {k: v for e in found for k, v in e.attributes.items()}
         children = [child for e in found for child in e.children]
         return Element(tag, merged, found[-1].place if found else self.root.place, children)
+
+    def strangers(self) -> Iterator[str]:
+        """A sentence for each attribute of a body, joint, geom, … that is none of MJCF: what a slip meant is lost."""
+        found = (e for tag in ("default", "worldbody") for section in self.root.all(tag) for e in _all(section))
+        for e in found:
+            for name in sorted(e.attributes.keys() - ATTRIBUTES) if e.tag in _BODILY else ():
+                yield f"{e.place}: <{e.tag}> has {name!r:.40}, which is no attribute of MJCF and is skipped; correct it"
 
     def complete(self, e: Element, childclass: str | None, *tags: str) -> Element:
         """The element with what its class gives it: the class it names, or that of what it stands in. `tags`: under
@@ -160,8 +177,14 @@ def _renamed(e: Element, suffix: str) -> Element:
     return replace(e, attributes={**e.attributes, **named}, children=[_renamed(c, suffix) for c in e.children])
 
 
+def _all(e: Element) -> Iterator[Element]:
+    yield e
+    for child in e.children:
+        yield from _all(child)
+
+
 def _size(e: Element) -> int:
-    return 1 + sum(map(_size, e.children))
+    return sum(1 for _ in _all(e))
 
 
 def reals(e: Element, attribute: str, least: int, most: int, owner: str) -> tuple[float, ...]:

@@ -95,6 +95,7 @@ class Reader:
         self.others: list[Reader] = into.others if into else []  # of the models that were attached
         self.partial = into is not None
         self.settings: Settings = settings_of(document, self.warnings)
+        self.warnings += document.strangers()
         document.replicate(self._step)
         self.meshes = self._meshes()
         self.colors: dict[str, Color | None] = {}
