@@ -385,7 +385,7 @@ DOUBTFUL = {
     ),
     "deep climb": (
         one_joint(link="<visual><geometry><mesh filename='../../../../a.stl'/></geometry></visual>"),
-        "climbs more than 3 folders above its description; keep meshes nearer",
+        "climbs more than 3 folders above its description; keep it nearer",
     ),
     "empty color": (
         one_joint(link=f"<visual>{BALL}<material><color rgba=''/></material></visual>"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -550,3 +551,18 @@ def test_misspelt_attributes_are_told():
       <geom size=".1"/></body></worldbody></mujoco>"""
     told = [w.split(": ", 1)[1] for w in read_mjcf(text).warnings]
     assert [w.split(", which is no")[0] for w in told] == ["<geom> has 'denisty'", "<joint> has 'axes'"]
+
+
+def test_what_is_refused_says_what_to_do(tmp_path):
+    for name, text, words in (
+        ("part", "<mujocoinclude/>", "a part that other files include; load the file that includes it"),
+        ("far", '<mujoco><include file="../../../../a.xml"/></mujoco>', "above its description; keep it nearer"),
+        ("mesh", """<mujoco><asset><mesh name="m" file="../m.stl"/></asset><worldbody><body><joint/>
+         <geom type="mesh" mesh="m"/></body></worldbody></mujoco>""", "'../m.stl' was not found; correct the path, or put the file there"),
+        ("motor", """<mujoco><worldbody><body><joint name="j"/><geom size=".1"/></body></worldbody>
+         <tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>
+         <actuator><motor tendon="t" armature="1"/></actuator></mujoco>""", ": <motor> has armature or damping that is not its joint's alone"),
+    ):  # fmt: skip
+        (tmp_path / f"{name}.xml").write_text(text)
+        with pytest.raises(dl.DescriptionError, match=re.escape(words)):
+            dl.load(tmp_path / f"{name}.xml")

@@ -240,6 +240,7 @@ def _existing(filename: str, candidates: list[tuple[Path, Path]], named: list[Pa
             f"the mesh {filename!r} is refused: it leads to {outside}, outside its package; "
             "name its folder with --package-dir (package_dirs=) if that is right"
         )
-    raise DescriptionError(
-        f"the mesh {filename!r} was not found; name the folder of its package with --package-dir (package_dirs=)"
-    )
+    packaged = split(filename)[0] in ("package", "model")
+    package = "name the folder of its package with --package-dir (package_dirs=)"
+    remedy = package if packaged else "correct the path, or put the file there"
+    raise DescriptionError(f"the mesh {filename!r} was not found; {remedy}")

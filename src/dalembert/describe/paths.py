@@ -39,7 +39,7 @@ def climbed(base: Path, path: str) -> Path:
 
 
 def escape(filename: str) -> str | None:
-    """Why a mesh's file name is refused, as a sentence, or None."""
+    """Why the name of a file that a description names is refused, as a sentence, or None."""
     scheme, rest = split(filename)
     if not rest.strip():
         return f"its file name is {filename!r}; name a file"
@@ -53,7 +53,7 @@ def escape(filename: str) -> str | None:
         if depth_below(inside) < 0:
             return f"{filename!r} leaves its package {package!r}; keep meshes inside the package"
     elif scheme == "" and depth_below(rest) < -CLIMB:
-        return f"{filename!r} climbs more than {CLIMB} folders above its description; keep meshes nearer"
+        return f"{filename!r} climbs more than {CLIMB} folders above its description; keep it nearer"
     elif scheme not in ("", "file"):
         return f"{filename!r} has the scheme {scheme!r}; write package://, file:// or a path"
     return None

@@ -43,6 +43,8 @@ class Document:
         self._depth: int = 0 if within is None else within._depth + 1
         self._included: set[Path] = set()
         self.root = self._whole(parse(text, file))
+        if self.root.tag == "mujocoinclude":
+            raise self.root.refuse("this is a part that other files include; load the file that includes it")
         if self.root.tag != "mujoco":
             raise self.root.refuse(f"the first element is <{self.root.tag}>; MJCF starts with <mujoco model=…>")
         self.classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
