@@ -558,10 +558,12 @@ def test_what_is_refused_says_what_to_do(tmp_path):
         ("part", "<mujocoinclude/>", "a part that other files include; load the file that includes it"),
         ("far", '<mujoco><include file="../../../../a.xml"/></mujoco>', "above its description; keep it nearer"),
         ("mesh", """<mujoco><asset><mesh name="m" file="../m.stl"/></asset><worldbody><body><joint/>
-         <geom type="mesh" mesh="m"/></body></worldbody></mujoco>""", "'../m.stl' was not found; correct the path, or put the file there"),
+         <geom type="mesh" mesh="m"/></body></worldbody></mujoco>""",
+         "'../m.stl' was not found; correct the path, or put the file there"),
         ("motor", """<mujoco><worldbody><body><joint name="j"/><geom size=".1"/></body></worldbody>
          <tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>
-         <actuator><motor tendon="t" armature="1"/></actuator></mujoco>""", ": <motor> has armature or damping that is not its joint's alone"),
+         <actuator><motor tendon="t" armature="1"/></actuator></mujoco>""",
+         ": <motor> has armature or damping that is not its joint's alone"),
     ):  # fmt: skip
         (tmp_path / f"{name}.xml").write_text(text)
         with pytest.raises(dl.DescriptionError, match=re.escape(words)):
