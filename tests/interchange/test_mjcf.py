@@ -568,3 +568,9 @@ def test_what_is_refused_says_what_to_do(tmp_path):
         (tmp_path / f"{name}.xml").write_text(text)
         with pytest.raises(dl.DescriptionError, match=re.escape(words)):
             dl.load(tmp_path / f"{name}.xml")
+
+
+def test_links_between_the_joints_of_one_body_are_not_called_massless():
+    text = """<mujoco><worldbody><body name="b"><joint name="x" type="slide" axis="1 0 0"/><joint name="y"/>
+      <geom size=".1"/></body></worldbody></mujoco>"""
+    assert dl.Robot(read_mjcf(text)).warnings == ()

@@ -37,7 +37,9 @@ def weightless(d: Description) -> bool:
 def light_links(d: Description) -> list[str]:
     """The links that a joint moves and that, with all that is fixed to them, have no mass."""
     tree = _Tree(d)
-    return [joint.child for joint in _moving(d) if tree.body_is_massless(joint.child)]
+    # Between the joints of one body of MJCF the reader puts links, body/joint, to which nobody can give a mass.
+    written = [joint for joint in _moving(d) if not joint.child.endswith(f"/{joint.name}")]
+    return [joint.child for joint in written if tree.body_is_massless(joint.child)]
 
 
 def free_joints(d: Description) -> list[str]:
