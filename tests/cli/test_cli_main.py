@@ -250,3 +250,41 @@ main(["info", "panda"])
 def test_ctrl_c():
     ran = subprocess.run([sys.executable, "-c", INTERRUPT], capture_output=True, text=True, timeout=60, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (128 + signal.SIGINT, "", "interrupted\n")
+
+
+NEGATIVE = """<robot name="arm"><link name="base"/>
+<joint name="j" type="revolute"><parent link="base"/><child link="b"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+<link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+<visual><geometry><sphere radius="-1"/></geometry></visual></link></robot>"""
+TENDON = """<mujoco><worldbody><body><joint name="a"/><geom size="0.1"/></body></worldbody>
+<tendon><fixed name="t" stiffness="5"><joint joint="a" coef="1"/></fixed></tendon></mujoco>"""
+
+
+def test_strict_and_allow_reach_commands_that_load_for_themselves(tmp_path: Path):
+    urdf, mjcf = tmp_path / "arm.urdf", tmp_path / "arm.xml"
+    urdf.write_text(NEGATIVE)
+    mjcf.write_text(TENDON)
+    assert "it loads" in run("check", str(urdf), code=1).output
+    assert "it does not load" in run("--strict", "check", str(urdf), code=1).output
+    run("verify", str(urdf), "--states", "4")
+    for against in ((), ("--against", str(urdf))):
+        first = "planar-2r" if against else str(urdf)
+        assert "the radius of a visual" in run("--strict", "verify", first, *against, "--states", "4", code=1).output
+    for command in (("check",), ("verify", "--states", "4")):
+        assert "--allow tendons" in words(run(*command, str(mjcf), code=1).output)
+        run("--allow", "tendons,actuators", *command, str(mjcf))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--strict", "robots"), "--strict has no effect here: 'dalembert robots' reads no file"),
+        (("--allow", "tendons", "cache"), "--allow has no effect here: 'dalembert cache' reads no file"),
+        (("--strict", "check", "--rules"), "--strict has no effect here"),
+        (("--strict", "tune", "--den", "1,3,3,1"), "--strict has no effect here"),
+        (("--allow", "tendon", "info", "panda"), "unknown thing to be left out 'tendon'; did you mean 'tendons'?"),
+    ],
+)
+def test_strict_and_allow_where_nothing_is_read(arguments, says):
+    assert says in words(run(*arguments, code=2).output)

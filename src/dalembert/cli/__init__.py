@@ -65,6 +65,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "completion": "The script that lets a shell complete commands and robots.",
     },
 }
+NO_FILE = ("robots", "cache", "completion")
 COMMANDS = {name: words for section in SECTIONS.values() for name, words in section.items()}
 
 
@@ -116,12 +117,28 @@ class _Commands(click.Group):
             return super().invoke(ctx)
 
 
+def _allowed(_context: click.Context, _option: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
+    if not words:
+        return ()
+    from dalembert.cli.output import names_of
+    from dalembert.mjcf.read import ALLOWED
+
+    return tuple(names_of("thing to be left out", ",".join(words), ALLOWED))
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dalembert")
 @click.option("--strict", is_flag=True, help="Refuse a file for shapes and colors too.")
-@click.option("--allow", multiple=True, metavar="WHAT", help="Leave out tendons, actuators or equalities of MJCF.")
+@click.option(
+    "--allow",
+    multiple=True,
+    callback=_allowed,
+    metavar="WHAT",
+    help="Leave out tendons, actuators or equalities of MJCF.",
+)
 @click.option("--package-dir", multiple=True, type=click.Path(exists=True, file_okay=False), help="Where packages lie.")
-def main(strict: bool, allow: tuple[str, ...], package_dir: tuple[str, ...]) -> None:
+@click.pass_context
+def main(context: click.Context, strict: bool, allow: tuple[str, ...], package_dir: tuple[str, ...]) -> None:
     """From a description of a robot arm to everything that follows from it.
 
     ROBOT is a bundled name (see 'dalembert robots') or a file: .urdf, .xacro, .toml, .xml (MJCF).
@@ -130,3 +147,7 @@ def main(strict: bool, allow: tuple[str, ...], package_dir: tuple[str, ...]) -> 
     \b
     Example: dalembert info panda
     """
+    if context.invoked_subcommand in NO_FILE:
+        from dalembert.cli.output import refuse_idle
+
+        refuse_idle(f"'dalembert {context.invoked_subcommand}' reads no file", "strict", "allow", "package-dir")

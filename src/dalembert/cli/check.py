@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "json", "sarif", "junit")
 LEVELS = ("error", "warning", "never")
+# Of no effect where rules are listed.
+IDLE = ("fix", "out", "in-place", "details", "fail-on", "no-meshes", "strict", "allow", "package-dir")
 ROWS = 60  # files that a summary lists one by one; of more, only those with errors
 PROGRESS = 2.0  # seconds between two words of it
 
@@ -60,17 +62,17 @@ def command(
     """
     style = "json" if as_json else style
     if rules:
-        output.refuse_idle("--rules only lists the rules", "fix", "out", "in-place", "details", "fail-on", "no-meshes")
+        output.refuse_idle("--rules only lists the rules", *IDLE)
         _show_rules(style)
         return
     if not paths:
         raise click.UsageError("name a file, a bundled robot or a folder")
-    folders = output.reading(*folders)["package_dirs"]
-    _usable(paths, fix, out, in_place, folders)
+    how = {"meshes": not no_meshes, **output.reading(*folders)}
+    _usable(paths, fix, out, in_place, how["package_dirs"])
     if fix:
-        ups = [_repair(paths[0], out or paths[0], folders, not no_meshes, style)]
+        ups = [_repair(paths[0], out or paths[0], how, style)]
     else:
-        ups = _examine(paths, folders, not no_meshes, style)
+        ups = _examine(paths, how)
         _show(ups, paths, style, details)
     if fail_on != "never" and any(up.fails(fail_on) for up in ups):  # type: ignore[arg-type]
         sys.exit(1)
@@ -99,7 +101,7 @@ def _usable(paths: Sequence[str], fix: bool, out: str | None, in_place: bool, fo
         raise click.UsageError(f"{out} is the file itself; to overwrite it, say --in-place")
 
 
-def _examine(paths: Sequence[str], folders: Sequence[str], meshes: bool, style: str) -> list[CheckUp]:
+def _examine(paths: Sequence[str], how: dict[str, Any]) -> list[CheckUp]:
     from dalembert.doctor import check, check_all
 
     found: list[CheckUp] = []
@@ -114,9 +116,9 @@ def _examine(paths: Sequence[str], folders: Sequence[str], meshes: bool, style: 
 
     for path in paths:
         if Path(path).exists():
-            found += check_all([path], package_dirs=folders, meshes=meshes, each=each)
+            found += check_all([path], **how, each=each)
         else:
-            found.append(check(path, package_dirs=folders, meshes=meshes))
+            found.append(check(path, **how))
     return found
 
 
@@ -236,11 +238,11 @@ def _show_rules(style: str) -> None:
 # repairs
 
 
-def _repair(path: str, out: str, folders: Sequence[str], meshes: bool, style: str) -> CheckUp:
+def _repair(path: str, out: str, how: dict[str, Any], style: str) -> CheckUp:
     """The check-up of what was written."""
     from dalembert.doctor import check
 
-    repair = check(path, package_dirs=folders, meshes=meshes).repaired()
+    repair = check(path, **how).repaired()
     repair.save(out)
     if style == "json":
         changes = [change.data() for change in repair.changes]

@@ -25,6 +25,7 @@ def frames(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> l
     """Frames of the robot that was named already, if it can be read."""
     from click.shell_completion import CompletionItem
 
+    from dalembert.cli.output import reading
     from dalembert.errors import DalembertError
     from dalembert.loading import load
 
@@ -35,7 +36,7 @@ def frames(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> l
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            names = load(source).frames
+            names = load(source, **reading(context=ctx)).frames
     except (DalembertError, OSError):
         return []
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]

@@ -118,9 +118,9 @@ def load(source: str, tip: str | None = None, package_dirs: Sequence[str] = ()) 
     return robot
 
 
-def reading(*package_dirs: str) -> dict[str, Any]:
+def reading(*package_dirs: str, context: click.Context | None = None) -> dict[str, Any]:
     """How a file is to be read, by the options that stand before the command; a command may name more folders."""
-    said = click.get_current_context().find_root().params
+    said = (context or click.get_current_context()).find_root().params
     return {
         "strict": said.get("strict", False),
         "allow": said.get("allow", ()),
@@ -320,10 +320,10 @@ def names_of(kind: str, text: str, choices: Iterable[str]) -> list[str]:
 def refuse_idle(why: str, *names: str) -> None:
     """Refuse options that were given on the command line and would have no effect."""
     context = click.get_current_context()
-    for option in context.command.params:
-        given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-        for name in names:
-            if given and f"--{name}" in option.opts:
+    for at in (context, context.find_root()):
+        for option in at.command.params:
+            given = at.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+            if given and (name := next((name for name in names if f"--{name}" in option.opts), None)):
                 raise click.UsageError(f"--{name} has no effect here: {why}")
 
 

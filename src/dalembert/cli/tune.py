@@ -50,7 +50,8 @@ def command(
     if (robot is None) == (den is None):
         raise click.UsageError("name a ROBOT, or a plant with --den (and --num): one of the two")
     if robot is None:
-        output.refuse_idle("a plant is tuned by rule: it is for a ROBOT", "omega", "zeta", "controller")
+        idle = ("omega", "zeta", "controller", "strict", "allow", "package-dir")
+        output.refuse_idle("a plant is tuned by rule: it is for a ROBOT", *idle)
         _plant(num, den, delay, as_json)
         return
     if num is not None or delay:

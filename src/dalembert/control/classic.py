@@ -101,8 +101,8 @@ def frequency_response(system: Any, omega: ArrayLike | None = None) -> Response:
 
 
 def step_figures(system: Any) -> StepFigures:
-    """Rise, settling and overshoot of the answer to a unit step: to rounding, which costs 1e-7 where poles are 1e8 apart; of
-    a sampled system, at its samples."""
+    """Rise, settling and overshoot of the answer to a unit step: to rounding, which costs 1e-7 where poles are 1e8
+    apart; of a sampled system, at its samples."""
     single = _single(system)
     sampled = isinstance(single, StateSpace) and single.dt is not None
     if not (_stable(single.to_control()) if sampled else (single.poles.real < 0).all()):

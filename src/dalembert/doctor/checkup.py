@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -183,6 +183,7 @@ class _Source:
     base_dir: Path | None = None
     package_dirs: tuple[Path, ...] = ()
     meshes: bool = True
+    strict: bool = False
     is_file: bool = False
 
 
@@ -192,21 +193,25 @@ def check(
     package_dirs: Paths = (),
     xacro: Mapping[str, object] | None = None,
     meshes: bool = True,
+    strict: bool = False,
+    allow: Collection[str] = (),
 ) -> CheckUp:
     """Examine a description: a file (.urdf, .xacro, .toml), a bundled robot's name, a `Robot` or a `Description`.
 
     Nothing in the file raises: what is wrong with it, be it that it cannot be read at all, is a `Finding`.
     `package_dirs` are the folders in which package:// is looked for; without `meshes` no mesh file is opened, and only
-    simple shapes are compared with mass and inertia."""
+    simple shapes are compared with mass and inertia. `strict` and `allow` are those of `load`: whether what it refuses
+    for shapes and colors keeps a file from loading, and what may be left out of MJCF."""
     started = time.perf_counter()
     if isinstance(package_dirs, (str, os.PathLike)):
         raise InputError(f"package_dirs is a list of folders, got the one path {os.fspath(package_dirs)!r}")
     folders = tuple(Path(d) for d in package_dirs)
-    up = _examined(replace(_source(model, folders, xacro), package_dirs=folders, meshes=switch("meshes", meshes)))
+    source = _source(model, folders, {"xacro": xacro, "strict": switch("strict", strict), "allow": allow})
+    up = _examined(replace(source, package_dirs=folders, meshes=switch("meshes", meshes), strict=strict))
     return replace(up, seconds=time.perf_counter() - started)
 
 
-def _source(model: Any, folders: tuple[Path, ...], xacro: Mapping[str, object] | None) -> _Source:
+def _source(model: Any, folders: tuple[Path, ...], how: Mapping[str, Any]) -> _Source:
     if isinstance(model, Robot):
         model = model.description
     if isinstance(model, Description):
@@ -228,7 +233,7 @@ def _source(model: Any, folders: tuple[Path, ...], xacro: Mapping[str, object] |
         describe(name)  # which says what is near
     if path.suffix.lower() == ".urdf":
         return _urdf(path, name)
-    return _other(path, name, folders, xacro)
+    return _other(path, name, folders, how)
 
 
 def _urdf(path: Path, name: str) -> _Source:
@@ -238,14 +243,15 @@ def _urdf(path: Path, name: str) -> _Source:
         return _Source(name, refusal=f"{name}: cannot be read: {error.strerror}; give a file that can")
 
 
-def _other(path: Path, name: str, folders: tuple[Path, ...], xacro: Mapping[str, object] | None) -> _Source:
+def _other(path: Path, name: str, folders: tuple[Path, ...], how: Mapping[str, Any]) -> _Source:
     base = path.parent if path.exists() else None
     try:
         if path.suffix.lower() == ".xacro":
             from dalembert.describe.xacro import expand
 
-            return _Source(f"{name} (expanded)", expand(path, xacro, package_dirs=folders).encode(), base_dir=base)
-        return _Source(name, description=describe(name, xacro, folders), base_dir=base)
+            text = expand(path, how["xacro"], package_dirs=folders)
+            return _Source(f"{name} (expanded)", text.encode(), base_dir=base)
+        return _Source(name, description=describe(name, package_dirs=folders, **how), base_dir=base)
     except DescriptionError as error:
         return _Source(name, refusal=str(error))
 
@@ -269,7 +275,7 @@ def _case(source: _Source) -> Case:
     data, description = source.data, source.description
     if description is not None:
         try:
-            description = checked(description)
+            description = checked(description, strict=source.strict)
         except DalembertError as error:
             return _unreadable(source.file, str(error), "D001")
         data = write_urdf(description).encode()
@@ -289,7 +295,7 @@ def _case(source: _Source) -> Case:
         _put_places(case, description)
         case.description = description
     else:
-        _load(case, data)
+        _load(case, data, source.strict)
     if case.refusal is not None and root.tag != "robot":
         return _unreadable(source.file, case.refusal, "D102")
     shapes.measure(case)
@@ -319,9 +325,9 @@ def _placed(text: str, file: str | None) -> tuple[Place, str]:
     return Place(file), text.removeprefix(f"{file}: ")
 
 
-def _load(case: Case, data: bytes) -> None:
+def _load(case: Case, data: bytes, strict: bool) -> None:
     try:
-        case.description = read_urdf(data, file=case.file)
+        case.description = read_urdf(data, file=case.file, strict=strict)
     except DalembertError as error:
         case.refusal = str(error)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 from dalembert.describe.description import Place
 from dalembert.doctor.checkup import CheckUp, Paths, check
@@ -46,23 +47,25 @@ def check_all(
     *,
     package_dirs: Paths = (),
     meshes: bool = True,
+    strict: bool = False,
+    allow: Collection[str] = (),
     each: Callable[[int, int, CheckUp], None] | None = None,
 ) -> list[CheckUp]:
     """A check-up of every file, and of every .urdf below every folder; `each(k, n, check_up)` is called after each."""
     files = files_of(paths)
     ups = []
     for k, file in enumerate(files):
-        ups.append(_safely(file, package_dirs, meshes))
+        ups.append(_safely(file, package_dirs=package_dirs, meshes=meshes, strict=strict, allow=allow))
         if each is not None:
             each(k + 1, len(files), ups[-1])
     return ups
 
 
-def _safely(file: Path, package_dirs: Paths, meshes: bool) -> CheckUp:
+def _safely(file: Path, **how: Any) -> CheckUp:
     """The check-up; what goes wrong in it is a finding, because the next files wait."""
     started = time.perf_counter()
     try:
-        return check(file, package_dirs=package_dirs, meshes=meshes)
+        return check(file, **how)
     except DalembertError as error:
         identifier, message, fix = "D001", str(error), "see the message"
     except Exception as error:  # a slip of ours must not cost the rest of the run

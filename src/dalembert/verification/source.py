@@ -12,7 +12,9 @@ from typing import Any
 from dalembert import robots
 from dalembert.describe.description import Description
 from dalembert.describe.dh import DHTable
+from dalembert.describe.named import is_named, path_of
 from dalembert.describe.urdf_write import write_urdf
+from dalembert.describe.xml import parse
 from dalembert.errors import DalembertError, InputError, ModelWarning
 from dalembert.files import DESCRIPTION, contents
 from dalembert.loading import describe
@@ -85,7 +87,7 @@ def _again(name: str, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> tu
     try:
         if name in robots.names():
             return reread.of_toml(robots.text(name)), "", ""
-        path = Path(name)
+        path = path_of(name) if is_named(name) else Path(name)
         suffix = path.suffix.lower()
         if suffix == ".toml":
             return reread.of_toml(contents(path, DESCRIPTION).decode("utf-8")), "", ""
@@ -94,7 +96,10 @@ def _again(name: str, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> tu
 
             urdf = expand(path, package_dirs=package_dirs)
         else:
-            urdf = contents(path, DESCRIPTION).decode("utf-8", "replace")
+            data = contents(path, DESCRIPTION)
+            if suffix == ".xml" and parse(data, name).tag != "robot":
+                return None, "MJCF has no second reader", ""
+            urdf = data.decode("utf-8", "replace")
         return reread.of_urdf(urdf), "", urdf
     except reread.Unread as error:
         return None, str(error), urdf
