@@ -29,7 +29,7 @@ def _let_go() -> None:
 
 
 def _imports_elsewhere() -> bool:
-    me, locks = threading.get_ident(), getattr(importlib._bootstrap, "_module_locks", {})  # type: ignore[attr-defined]
+    me, locks = threading.get_ident(), getattr(importlib._bootstrap, "_module_locks", {})
     return any(getattr(found(), "owner", None) not in (None, me) for found in list(locks.values()))
 
 

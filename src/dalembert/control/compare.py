@@ -212,7 +212,7 @@ def compare(
         raise InputError("seed is that of the noise, and no scenario has any: leave it out")
     steps = whole_steps(duration, min(dt, duration))
     task = _Task(reference, q0, qd0, duration / steps, steps, method, seed or 0)
-    parts = []
+    parts: list[tuple[list[str], list[_Runs]]] = []
     for ratio in [1.0] if gears is None else list(gears):
         robot = plant if gears is None else geared(plant, rotor_inertia or 0.0, ratio)
         prefix = "" if gears is None else f"N = {ratio:g}" + (", " if len(given) > 1 else "")

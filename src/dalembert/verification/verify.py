@@ -54,7 +54,7 @@ def verify(
     `package_dirs`, `strict` and `allow` are how files are read, as in `load`."""
     count, seed, left_out = _checked(states, seed, without)
     tell = progress or (lambda words: None)
-    reading = {"package_dirs": package_dirs, "strict": strict, "allow": allow}
+    reading: dict[str, Any] = {"package_dirs": package_dirs, "strict": strict, "allow": allow}
     source = source_of(robot, tip, **reading)
     other = None if against is None else source_of(against, **reading)
     return _certificate(Comparison(source, count, seed, left_out, tell), other)
