@@ -14,6 +14,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom up: a folder or module imports only from itself and from what stands before it.
 ORDER = (
+    "forking",
     "caching",
     "errors",
     "names",
