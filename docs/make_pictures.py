@@ -54,7 +54,7 @@ def page(width: int = WIDTH, height: int = HEIGHT, scale: float = 1.0) -> Iterat
 def report() -> None:
     with tempfile.TemporaryDirectory() as folder, page(1600, 1000, 0.75) as shown:
         file = Path(folder) / "panda.html"
-        dl.write_report(dl.load("panda"), file, quick=True)
+        dl.write_report(dl.load("panda"), file, seconds=60)
         shown.goto(file.as_uri())
         shown.wait_for_timeout(5000)
         keep("report", shown.screenshot())

@@ -316,7 +316,7 @@ def test_coupled_joints_become_mimic_joints():
         robot_of(curved)
     with pytest.warns(dl.ModelWarning, match="nor a loop; it is left out"):
         assert dl.Robot(read_mjcf(curved, allow=["equalities"])).n == 2
-    with pytest.raises(dl.DalembertError, match="unknown thing to be left out 'equality'; did you mean 'equalities'"):
+    with pytest.raises(dl.DalembertError, match="unknown entry of allow 'equality'; did you mean 'equalities'"):
         read_mjcf(text, allow=["equality"])
 
 

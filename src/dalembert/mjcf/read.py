@@ -57,7 +57,7 @@ def read_mjcf(
     colors and with bodies that do not move is refused too."""
     for word in (allow,) if isinstance(allow, str) else allow:
         if word not in ALLOWED:
-            raise unknown("thing to be left out", word, ALLOWED)
+            raise unknown("entry of allow", word, ALLOWED)
     reader = Reader(Document(text, file), strict, allow)
     return check(reader.description(), strict=strict)
 
