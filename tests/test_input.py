@@ -388,6 +388,18 @@ def test_a_mass_matrix_that_only_rounding_keeps_from_being_singular_is_told():
             dl.FlexibleRobot(robot, 1.0, 0.0, 1e-4)
 
 
+@pytest.mark.parametrize("method", ["inverse_dynamics", "forward_dynamics"])
+def test_words_about_a_wrench_that_is_not_given_are_refused(method):
+    arm, q, F = dl.load("planar-2r"), [0.1, 0.2], [1.0, 2.0, 0, 0, 0, 0]
+    call = getattr(arm, method)
+    for words in ({"frame": "link1"}, {"expressed_in": "local"}):
+        for _ in range(2):  # the second call is a shorter one
+            with pytest.raises(dl.InputError, match="is that of f_tip, and there is none: leave it out"):
+                call(q, q, q, **words)
+        call(q, q, q, f_tip=F, **words)
+    call(q, q, q, wrenches={"link1": F}, expressed_in="local")
+
+
 def test_the_order_of_calls_does_not_matter():
     def fresh() -> dl.Robot:
         return dl.load("planar-2r")

@@ -826,6 +826,9 @@ class Robot:
         row = kernels.ROWS[name]
         options = dict(zip(row.options, values, strict=True))
         names_or_switches({k: v for k, v in options.items() if not isinstance(row.options[k], tuple)})
+        for word in ("frame", "expressed_in") if "f_tip" in row.optional and "f_tip" not in given else ():
+            if options[word] != row.options[word] and not (word == "expressed_in" and options.get("wrenches")):
+                raise InputError(f"{word}={options[word]!r} is that of f_tip, and there is none: leave it out")
         kernel = self.kernel(name, given, **options)
         names = row.arguments + given + tuple(f"wrenches[{frame!r}]" for frame, _ in options.get("wrenches", ()))
         if key not in self._calls and self.n:  # without joints NumPy cannot check shapes: every call comes through here
