@@ -68,8 +68,9 @@ def test_every_dependency_has_its_license_in_the_notice():
 
 
 def test_what_is_relied_on_inside_has_both_bounds():
-    bounds = {re.match(r"[\w-]+", r)[0]: r for r in PROJECT["dependencies"]}
-    for name in ("numpy", "llvmlite"):
+    needed = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["xacro"]]
+    bounds = {re.match(r"[\w-]+", r)[0]: r for r in needed}
+    for name in ("numpy", "llvmlite", "xacro"):
         assert re.fullmatch(rf"{name}>=[\d.]+,<[\d.]+", bounds[name])
 
 
