@@ -574,3 +574,12 @@ def test_links_between_the_joints_of_one_body_are_not_called_massless():
     text = """<mujoco><worldbody><body name="b"><joint name="x" type="slide" axis="1 0 0"/><joint name="y"/>
       <geom size=".1"/></body></worldbody></mujoco>"""
     assert dl.Robot(read_mjcf(text)).warnings == ()
+
+
+def test_vertices_past_single_precision_are_refused_without_a_warning_of_numpys():
+    asset = '<asset><mesh name="m" vertex="0 0 0 1e39 0 0 0 1 0 0 0 1"/></asset>'
+    body = hung('type="mesh" mesh="m"')
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(dl.DescriptionError, match=r"mesh 'm' has vertices past 3.4e38 m"):
+            read_mjcf(f"<mujoco>{asset}{body}</mujoco>")
