@@ -68,6 +68,14 @@ def test_options_of_a_controller_show():
     assert "c(q, q̇) + g(q) + f(q̇)" in rubbing
     for drawn in (diagrams.pd_gravity(True), diagrams.joint_pid(True), diagrams.computed_torque(True)):
         assert drawn.faults() == []
+    for without, integral in (
+        (c.ComputedTorque(arm, 10.0), c.ComputedTorque(arm, 10.0, ki=5.0)),
+        (c.ComputedTorque(arm, 10.0, friction=True), c.ComputedTorque(arm, 10.0, friction=True, ki=5.0)),
+        (c.IndependentJoint(arm, 10.0), c.IndependentJoint(arm, 10.0, integral=1.0)),
+    ):
+        drawn = diagram_of(integral)
+        assert "K_i ∫" in {node.text for node in drawn.nodes} and "_i ∫e dt" in drawn.equation and not drawn.faults()
+        assert "K_i ∫" not in {node.text for node in diagram_of(without).nodes}
 
 
 @pytest.mark.parametrize("anti_windup", [True, False])

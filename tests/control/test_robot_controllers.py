@@ -13,6 +13,7 @@ from dalembert.control.bounds import bounds
 from dalembert.control.passivity import reference_torque
 from dalembert.control.scenarios import geared
 from dalembert.control.task_control import WRENCH
+from dalembert.motion.tasks import task as motion_task
 from dalembert.simulation.closed import closed, with_states_of
 from dalembert.simulation.fixed import integrate
 from dalembert.simulation.flows import robot_flow
@@ -361,6 +362,15 @@ def test_pure_feedforward_drifts(two, motion):
 
 
 # -------------------------------------------------------------------------------------------------- task space
+def test_rows_are_those_of_motion_functions():
+    arm = dl.load("ur5e")
+    for rows in ("position", ("vx", "vz"), "orientation", np.array([True, True, False, False, False, True]), "vy"):
+        names = control.TaskComputedTorque(arm, 5.0, rows=rows).task.names
+        places = [("x", "y", "z", "a1", "a2", "a3").index(name) for name in names]
+        assert np.array_equal(motion_task(rows).matrix, np.eye(6)[places])
+    assert control.TaskComputedTorque(arm, 5.0, rows=("position", "a1")).task.names == ("x", "y", "z", "a1")
+
+
 @pytest.mark.parametrize("rows", [("x", "y"), "planar"])
 def test_task_errors_decay_at_the_designed_poles(rows):
     arm = dl.load("planar-3r")
@@ -719,7 +729,10 @@ BAD = [
     (lambda a: control.JointPID(a, 1.0, 1.0, 1.0, limit=[[1.0, 0.2], [0.2, 1.0]]), "limit is a torque"),
     (lambda a: control.TaskComputedTorque(a, 5.0, rows="elbow"), "unknown rows 'elbow'"),
     (lambda a: control.TaskComputedTorque(a, 5.0, rows="position"), "3 rows for 2 joints"),
-    (lambda a: control.TaskComputedTorque(a, 5.0, rows=("x", "w")), "unknown row 'w'"),
+    (lambda a: control.TaskComputedTorque(a, 5.0, rows=("x", "w")), "unknown rows 'w'"),
+    (lambda a: control.TaskComputedTorque(a, 5.0, rows="wz"), "unknown rows 'wz'"),
+    (lambda a: control.TaskComputedTorque(a, 5.0, rows=[False] * 6), "or six truth values; got"),
+    (lambda a: control.TaskComputedTorque(a, 5.0, rows=3), "or six truth values; got 3"),
     (lambda a: control.TaskComputedTorque(a, 5.0, rows=("x",), angles="zzz"), "unknown Euler sequence 'zzz'"),
     (lambda a: control.TaskComputedTorque(a, 5.0, rows=("x",), posture=[1.0]), r"posture has shape \(1,\)"),
     (lambda a: control.HybridForce(a, 1.0, 5.0), "HybridForce takes a Constrained system, got Robot"),

@@ -39,13 +39,15 @@ def test_a_step_is_the_simulation(arm):
     env = Environment(arm, **OPTIONS, friction=False)
     q0, qd0 = np.array([0.4, -0.3]), np.array([0.1, 0.2])
     observation, info = env.reset(seed=1, options={"q": q0, "qd": qd0, "goal": [1.0, 1.0, 0.0]})
-    assert np.array_equal(observation[:4], np.float32([0.4, -0.3, 0.1, 0.2]))
+    assert np.array_equal([*info["q"], *info["qd"]], [0.4, -0.3, 0.1, 0.2])
+    seen = [*np.cos(q0), *np.sin(q0), *qd0 / np.pi, *info["error"], *np.tanh(info["error"] / 0.1)]
+    assert np.allclose(observation, seen, rtol=1e-6)  # this arm turns without limits
     assert np.allclose(info["error"], [1.0, 1.0, 0.0] - arm.fk(q0)[:3, 3])
     observation, reward, terminated, truncated, info = env.step([0.5, -0.25])
-    run = dl.simulate(arm, q0=q0, qd0=qd0, duration=0.02, dt=0.002, friction=False, tau=[20.0, -3.75])
-    assert np.allclose(observation[:4], [*run.q[-1], *run.qd[-1]], rtol=1e-6)
+    run = dl.simulate(arm, q0=q0, qd0=qd0, duration=0.04, dt=0.002, friction=False, tau=[20.0, -3.75])
+    assert np.allclose([*info["q"], *info["qd"]], [*run.q[-1], *run.qd[-1]], rtol=1e-12)
     distance = np.linalg.norm([1.0, 1.0, 0.0] - arm.fk(run.q[-1])[:3, 3])
-    assert abs(reward - (-distance - 1e-3 * (0.5**2 + 0.25**2))) < 1e-9
+    assert abs(reward - (np.exp(-distance / 0.1) - distance - 1e-3 * (0.5**2 + 0.25**2))) < 1e-9
     assert not terminated and not truncated and not info["success"]
 
 
@@ -93,24 +95,33 @@ def test_many_are_as_many_lone_ones(arm):
     assert many.observation_space.contains(observation) and many.action_space.shape == (5, 2)
 
 
+TORQUES = {"actions": "compensated", "step": 0.02, "duration": 5.0}  # without a servo, decisions are better quick
+
+
+def earned(info) -> float:
+    """The reward of a place, without actions."""
+    distance = np.linalg.norm(info["error"])
+    return float(np.exp(-distance / 0.1) - distance)
+
+
 def test_what_happens_at_the_limits():
     arm = dl.load("ur5e")
     start = {"q": arm.limits.upper - 1e-3, "qd": np.full(6, 1.0)}
     for at_limits, ends in (("end", True), ("rest", False), ("pass", False)):
-        env = Environment(arm, at_limits=at_limits)
+        env = Environment(arm, at_limits=at_limits, **TORQUES)
         env.reset(seed=0, options=start)
         _, reward, terminated, _, info = env.step(np.zeros(6))
         q, qd = np.split(env.world.x[0], 2)
         assert terminated == ends
         assert (q == arm.limits.upper).all() == (at_limits == "rest") == (qd == 0).all()
         cost = {"end": 249.0, "rest": 1.0, "pass": 0.0}[at_limits] * Reach().worst(arm)
-        assert np.isclose(reward, -np.linalg.norm(info["error"]) + cost, rtol=1e-12)
-    env = Environment(arm)  # one of six joints runs into its limit, rests there, and then costs nothing
+        assert np.isclose(reward, earned(info) + cost, rtol=1e-12)
+    env = Environment(arm, **TORQUES)  # one of six joints runs into its limit, rests there, and then costs nothing
     env.reset(seed=0, options={"q": [0.1, 0.2, 0.3, 0.4, arm.limits.lower[4] + 1e-3, 0.5], "qd": [0, 0, 0, 0, -1.0, 0]})
     _, reward, _, _, info = env.step(np.zeros(6))
-    assert np.isclose(reward, -np.linalg.norm(info["error"]) + Reach().worst(arm) / 6, rtol=1e-12)
+    assert np.isclose(reward, earned(info) + Reach().worst(arm) / 6, rtol=1e-12)
     _, reward, _, _, info = env.step(0.01 * np.eye(6)[4])
-    assert np.isclose(reward, -np.linalg.norm(info["error"]) - 1e-7, rtol=1e-12)
+    assert np.isclose(reward, earned(info) - 1e-7, rtol=1e-12)
 
 
 def played(env, policy, seed: int) -> float:
@@ -127,25 +138,29 @@ def still(env, observation):
     return np.zeros(env.world.robot.n)
 
 
-def computed_torque(env, observation):
-    """To a posture that has the tip at the goal, never fast; M times what is missing beyond gravity's torque."""
-    robot, goal = env.world.robot, env.world.goal[0]
-    q, qd, _ = (np.asarray(x, float) for x in np.split(observation, [robot.n, 2 * robot.n]))
-    if env.world.steps[0] == 0:
-        env.posture = robot.ik(goal, q0=q, rows="position", secondary="limits").q
-    wanted = robot.mass_matrix(q) @ (10 * (np.clip(3 * (env.posture - q), -1.5, 1.5) - qd))
-    largest = env.world._torque_of(np.ones((1, robot.n)))[0] - robot.gravity_torque(q)
+def controlled(env, observation):
+    """To a posture that has the tip at the goal: the velocities, or M times what is missing beyond gravity's torque."""
+    robot, world = env.world.robot, env.world
+    q, qd = np.split(world.x[0], 2)
+    if world.steps[0] == 0:
+        env.posture = robot.ik(world.goal[0], q0=q, rows="position", secondary="limits").q
+    rate = np.clip(3 * (env.posture - q), -1.5, 1.5)
+    if world.actions == "velocity":
+        return np.clip(rate / robot.limits.velocity, -1, 1)
+    wanted = robot.mass_matrix(q) @ (10 * (rate - qd))
+    largest = world._torque_of(np.ones((1, robot.n)))[0] - robot.gravity_torque(q)
     return np.clip(wanted / largest, -1, 1)
 
 
+@pytest.mark.parametrize("options", [{}, TORQUES], ids=["velocity", "compensated"])
 @pytest.mark.parametrize("at_limits", ["rest", "end"])
 @pytest.mark.parametrize("name", ["ur5e", "panda"])
-def test_to_crash_never_pays(name, at_limits):
+def test_to_crash_never_pays(name, at_limits, options):
     """Holding still beats full torque, either way and random; a controller beats holding still."""
-    env = Environment(name, at_limits=at_limits)
+    env = Environment(name, at_limits=at_limits, **options)
     rng = np.random.default_rng(0)
     policies = {
-        "controller": computed_torque,
+        "controller": controlled,
         "still": still,
         "full": lambda env, o: np.ones(env.world.robot.n),
         "full the other way": lambda env, o: -np.ones(env.world.robot.n),
@@ -157,24 +172,37 @@ def test_to_crash_never_pays(name, at_limits):
     if at_limits == "rest":  # else a limit that is only touched on the way costs the rest of the episode
         for word in ("still", "full", "full the other way", "random"):
             assert (returns["controller"] > returns[word]).all(), word
-    plain = Environment(name, actions="torque", at_limits=at_limits)
+    plain = Environment(name, at_limits=at_limits, **{**options, "actions": "torque"})
     assert played(plain, policies["full"], 0) < returns["still"][0]
-    assert played(Environment(name, penalty=0.0, at_limits=at_limits), policies["full"], 0) > returns["full"][0]
+    free = Environment(name, penalty=0.0, at_limits=at_limits, **options)
+    assert played(free, policies["full"], 0) > returns["full"][0]
+
+
+def test_what_is_seen_is_around_one():
+    """Whatever the robot: places within −1…1, rates as shares of the largest."""
+    for name in ("ur5e", "panda", "stanford", "scara"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dl.ModelWarning)
+            robot = dl.load(name)
+        env = VectorEnvironment(robot, 50, torque_limits=np.full(robot.n, 500.0))
+        observation, _ = env.reset(seed=0)
+        assert np.abs(observation).max() < 3 and observation.shape == env.observation_space.shape
+        assert np.ptp(observation[:, : env.world._placed.sum()], axis=0).min() > 0.2
 
 
 def test_a_crash_at_the_last_step_costs_one_more():
     arm = dl.load("ur5e")
     options = {"q": arm.limits.upper - 1e-3, "qd": np.full(6, 1.0)}
-    env, many = (make(arm) for make in (_short, lambda arm: VectorEnvironment(arm, 2, duration=0.02, at_limits="end")))
+    env, many = (make(arm) for make in (_short, lambda arm: VectorEnvironment(arm, 2, duration=0.04, at_limits="end")))
     env.reset(seed=0, options=options)
     many.reset(seed=0, options=options)
     _, reward, terminated, _, info = env.step(np.zeros(6))
-    assert terminated and np.isclose(reward, -np.linalg.norm(info["error"]) + Reach().worst(arm), rtol=1e-12)
+    assert terminated and np.isclose(reward, earned(info) + Reach().worst(arm), rtol=1e-12)
     assert many.step(np.zeros((2, 6)))[1][0] == reward
 
 
 def _short(arm):
-    return Environment(arm, duration=0.02, at_limits="end")
+    return Environment(arm, duration=0.04, at_limits="end")
 
 
 @pytest.mark.parametrize("name", ["ur5e", "panda", "planar-2r", "stanford", "cartesian-pp"])
@@ -202,9 +230,14 @@ def test_no_action_holds_the_arm_and_full_actions_are_within_its_torques():
         for sign in (1.0, -1.0):
             torque = env.world._torque_of(np.full((1, robot.n), sign))[0]
             assert (np.abs(torque) <= robot.limits.effort).all()
-        env.reset(seed=2)
-        env.step(np.eye(robot.n)[0])  # a tenth of its largest velocity in a tenth of 0.2 s
-        assert 0.09 < env.world.x[0, robot.n] / robot.limits.velocity[0] < 0.11
+        for actions, share in (("compensated", 0.2), ("velocity", 0.4)):  # 0.04 s of 0.2 s, and of 0.1 s
+            env = Environment(robot, friction=False, actions=actions)
+            env.reset(seed=2)
+            env.step(0.2 * np.eye(robot.n)[0])
+            assert np.isclose(env.world.x[0, robot.n] / robot.limits.velocity[0], 0.2 * share, rtol=0.1)
+        for _ in range(12):
+            env.step(0.2 * np.eye(robot.n)[0])
+        assert np.allclose(env.world.x[0, robot.n :] / robot.limits.velocity, 0.2 * np.eye(robot.n)[0], atol=0.05)
 
 
 def test_only_those_of_a_mask_are_reset(arm):
@@ -232,11 +265,11 @@ def test_tracking_and_a_reward_of_ones_own(arm):
     env = Environment(arm, Track(reference), reward=reward, **OPTIONS)
     env.reset(seed=0, options={"q": [0.0, 0.2]})
     observation, value, *_ = env.step([0.0, 0.0])
-    assert observation.shape == (8,) and seen[0].t.tolist() == [0.02]
+    assert observation.shape == (10,) and seen[0].t.tolist() == [0.04]
     assert abs(value + np.abs(seen[0].error).sum()) < 1e-12
     env = Environment(arm, Track([0.5, 0.5]), **{**OPTIONS, "torque_limits": [200.0, 80.0]}, friction=False)
     env.reset(seed=0, options={"q": [0.0, 0.0]})
-    for _ in range(40):  # a controller as the agent: it ends where the task wants it
+    for _ in range(25):  # a controller as the agent: it ends where the task wants it
         s = env.world.now()
         M, h = arm.mass_matrix(s.q[0]), arm.bias_torque(s.q[0], s.qd[0])
         tau = M @ (100 * (0.5 - s.q[0]) - 20 * s.qd[0]) + h
@@ -248,12 +281,12 @@ def test_registered_names():
     register()
     register()  # twice is once
     env = gymnasium.make("dalembert/Reach-v0", robot="ur5e", duration=0.5)
-    assert env.reset(seed=0)[0].shape == (15,)
+    assert env.reset(seed=0)[0].shape == (30,)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*")
         mode = "vector_entry_point"
         many = gymnasium.make_vec("dalembert/Reach-v0", num_envs=3, robot="ur5e", vectorization_mode=mode)
-    assert many.reset(seed=0)[0].shape == (3, 15)
+    assert many.reset(seed=0)[0].shape == (3, 30)
 
 
 def test_render_gives_pixels(arm):

@@ -76,7 +76,7 @@ class ComputedTorque(Controller):
     friction: bool = False
     ki: Any = None
 
-    equation: ClassVar[str] = "τ = M(q) (q̈_d + K_d (q̇_d − q̇) + K_p (q_d − q)) + c(q, q̇) + g(q)"
+    equation: ClassVar[str] = "τ = M(q) (q̈_d + K_d (q̇_d − q̇) + K_p (q_d − q) [+ K_i ∫ e]) + c(q, q̇) + g(q)"
     source: ClassVar[str] = "the error obeys ë + K_d ė + K_p e = 0; Spong, Hutchinson & Vidyasagar 2006, §8.3"
 
     def __post_init__(self) -> None:

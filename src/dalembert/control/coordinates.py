@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,15 @@ from dalembert.model import Frame, Model
 from dalembert.spatial import rotation
 
 NAMES = ("x", "y", "z", "a1", "a2", "a3")
-WORDS = {"position": (0, 1, 2), "planar": (0, 1, 3), "pose": (0, 1, 2, 3, 4, 5)}
+# The words of motion functions as far as they mean coordinates: ω is the rate of none, so that wx, wy and wz are not.
+WORDS: dict[str, tuple[int, ...]] = {
+    "position": (0, 1, 2),
+    "orientation": (3, 4, 5),
+    "planar": (0, 1, 3),
+    "pose": (0, 1, 2, 3, 4, 5),
+    **{name: (k,) for k, name in enumerate(NAMES)},
+    **{f"v{name}": (k,) for k, name in enumerate(NAMES[:3])},
+}
 
 
 @dataclass(frozen=True)
@@ -77,18 +85,16 @@ class TaskCoordinates:
 
 
 def task_coordinates(model: Model, frame: str | None, rows: Any, angles: str) -> TaskCoordinates:
-    """The coordinates that a user means: "position", "planar" (x, y and the first angle), "pose", or names of NAMES."""
-    if isinstance(rows, str):
-        if rows not in WORDS and rows not in NAMES:
-            raise unknown("rows", rows, (*WORDS, *NAMES))
-        picked = WORDS.get(rows) or (NAMES.index(rows),)
-    else:
-        if not isinstance(rows, Sequence) or not rows:
-            raise InputError(f"rows is a word ({', '.join(WORDS)}) or names among {', '.join(NAMES)}; got {rows!r}")
-        for name in rows:
-            if name not in NAMES:
-                raise unknown("row", name, NAMES)
-        picked = tuple(dict.fromkeys(NAMES.index(name) for name in rows))
+    """The coordinates that a user means: a word or several of WORDS, or six truth values."""
+    given = [rows] if isinstance(rows, str) else list(rows) if isinstance(rows, Iterable) else []
+    if len(given) == len(NAMES) and all(str(x) in ("True", "False") for x in given):
+        given = [name for name, wanted in zip(NAMES, given, strict=True) if wanted]
+    if not given:
+        raise InputError(f"rows is a word or words among {', '.join(WORDS)}, or six truth values; got {rows!r:.60}")
+    for word in given:
+        if not isinstance(word, str) or word not in WORDS:
+            raise unknown("rows", word, WORDS)
+    picked = tuple(dict.fromkeys(k for word in given for k in WORDS[word]))
     choose("Euler sequence", angles, ("rpy", *rotation.EULER_SEQUENCES))
     if len(picked) > model.n:
         raise InputError(f"{len(picked)} rows for {model.n} joints: {model.name!r} cannot follow them all; name fewer")

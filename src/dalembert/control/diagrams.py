@@ -218,15 +218,17 @@ def pd_gravity(wanted: bool = False) -> Diagram:
     return _joints("PD control with gravity compensation", equation, accelerated=False, **held)
 
 
-def independent_joint() -> Diagram:
-    equation = "τ_i = J_i (q̈_d + k_d ė + k_p e), for each joint alone"
-    return _joints("Independent joint control", equation, alpha="J_i")
+def independent_joint(integral: bool = False) -> Diagram:
+    equation = f"τ_i = J_i q̈_d + k_d ė + k_p e{' + k_i ∫e dt' if integral else ''}, for each joint alone"
+    ahead = {"accelerated": False, "ahead": "J_i", "ahead_of": "q̈_d"}
+    return _joints("Independent joint control", equation, integral=integral, **ahead)
 
 
-def computed_torque(friction: bool = False) -> Diagram:
+def computed_torque(friction: bool = False, integral: bool = False) -> Diagram:
     beta = "c(q, q̇) + g(q)" + (" + f(q̇)" if friction else "")
-    equation = f"τ = M(q) (q̈_d + K_d ė + K_p e) + {beta}"
-    return _joints("Computed torque control", equation, alpha="M(q)", alpha_of_position=True, beta=beta)
+    equation = f"τ = M(q) (q̈_d + K_d ė + K_p e{' + K_i ∫e dt' if integral else ''}) + {beta}"
+    model = {"alpha": "M(q)", "alpha_of_position": True, "beta": beta}
+    return _joints("Computed torque control", equation, integral=integral, **model)
 
 
 def feedforward() -> Diagram:
@@ -346,8 +348,8 @@ OF: dict[str, Callable[[Any], Diagram]] = {
     "PD": lambda c: joint_pd(),
     "JointPID": lambda c: joint_pid(bool(c.gravity)),
     "PDGravity": lambda c: pd_gravity(c.gravity != "actual"),
-    "IndependentJoint": lambda c: independent_joint(),
-    "ComputedTorque": lambda c: computed_torque(bool(c.friction)),
+    "IndependentJoint": lambda c: independent_joint(c.integral > 0),
+    "ComputedTorque": lambda c: computed_torque(bool(c.friction), c.ki is not None),
     "Feedforward": lambda c: feedforward(),
     "FeedforwardPD": lambda c: feedforward_pd(),
     "Adaptive": lambda c: adaptive(),

@@ -156,9 +156,10 @@ class _Task:
 class TaskComputedTorque(TaskController):
     """ë + K_d ė + K_p e = 0 in task coordinates: `rows` of a frame's position and Euler angles.
 
-    `rows`: "position", "planar" (x, y and the first angle), "pose", or names among x, y, z, a1, a2, a3; `angles` is the
-    Euler sequence. Gains as in `ComputedTorque`, one per row. `null_damping` [1/s], `posture` and `posture_stiffness`
-    [1/s²] act on what the task leaves free. The reference is in the task's coordinates."""
+    `rows`: "position", "orientation", "planar" (x, y and the first angle), "pose", one or several of x, y, z (or vx,
+    vy, vz, as of motion functions), a1, a2, a3, or six truth values; `angles` is the Euler sequence. Gains as in
+    `ComputedTorque`, one per row. `null_damping` [1/s], `posture` and `posture_stiffness` [1/s²] act on what the task
+    leaves free. The reference is in the task's coordinates."""
 
     robot: Robot
     omega: Any = None

@@ -1,7 +1,8 @@
 """Gymnasium environments: one robot, or many of them stepped in one compiled loop. Needs the extra `gym`.
 
-A robot under joint torques: actions are −1…1 for each joint, 0 being the torque that holds it against gravity;
-observations are (q, q̇, error), the error being that of the task. What follows from a seed and actions is the same in
+A robot under joint torques: actions are −1…1 for each joint, shares of its largest velocity unless asked otherwise, 0
+being to hold still against gravity; observations tell of q, q̇ and the error of the task in numbers around 1, and the
+information beside them tells the numbers themselves. What follows from a seed and actions is the same in
 every run, and the k-th of many robots under seed s does what a lone one does under seed s + k.
 """
 
@@ -25,11 +26,12 @@ except ImportError:
     raise MissingExtraError("gymnasium is not installed: pip install 'dalembert[gym]'") from None
 
 RENDER_MODES = ("rgb_array",)
+TOLD = ("goal", "error", "q", "qd")
 IDS = ("dalembert/Reach-v0",)
 
 
 def _spaces(world: World) -> tuple[Any, Any]:
-    size = World.observed(world.now()).shape[-1]
+    size = world.observed(world.now()).shape[-1]
     observation = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float32)
     return observation, gymnasium.spaces.Box(-1.0, 1.0, (world.robot.n,), np.float32)
 
@@ -55,10 +57,12 @@ class Environment(gymnasium.Env):
     costs `penalty` for each step that was left, as it does if a state is lost; "pass": nothing.
     `torque_limits`: the robot's own efforts, or as `simulate` takes them. `friction` of the model counts.
 
-    `actions`: "compensated", where 0 is the torque g(q) and ±1 the largest that is left, or what brings the joint from
-    rest to its largest velocity in 0.2 s if that is less; or "torque", shares of the largest torques."""
+    `actions`: "velocity", shares of the joints' largest velocities (π rad/s or m/s where there is none), which the
+    torques g(q) + M(q) (q̇_wanted − q̇)/0.1 s take up as far as the drives go; "compensated", where 0 is the torque g(q)
+    and ±1 the largest that is left, or what brings the joint from rest to its largest velocity in 0.2 s if that is
+    less; or "torque", shares of the largest torques. `World.observed` says what an observation is."""
 
-    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 50}
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 25}
 
     def __init__(
         self, robot: Robot | str, task: Task | None = None, *, render_mode: str | None = None, **options: Any
@@ -73,12 +77,12 @@ class Environment(gymnasium.Env):
         super().reset(seed=seed)
         self.world.place(0, self.np_random, options or {})
         s = self.world.now()
-        return World.observed(s)[0], _info(s, 0)
+        return self.world.observed(s)[0], _info(s, 0)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         s, lost, over = self.world.advance(np.asarray(action, float)[None])
         reward = self.world.rewarded(s, lost)
-        return World.observed(s)[0], float(reward[0]), bool(lost[0]), bool(over[0]), _info(s, 0)
+        return self.world.observed(s)[0], float(reward[0]), bool(lost[0]), bool(over[0]), _info(s, 0)
 
     def render(self) -> NDArray[np.uint8] | None:
         """The robot drawn with its goal, (height, width, 3), if render_mode is "rgb_array"."""
@@ -91,7 +95,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv):
 
     metadata = {
         "render_modes": list(RENDER_MODES),
-        "render_fps": 50,
+        "render_fps": 25,
         "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP,
     }
 
@@ -132,7 +136,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv):
             self.world.place(int(k), self._rngs[k], options)
         self._ended &= ~mask
         s = self.world.now()
-        return World.observed(s), _infos(s)
+        return self.world.observed(s), _infos(s)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         ended = self._ended
@@ -145,7 +149,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv):
             fresh = self.world.now()
             s = Situation(*(_chosen(ended, getattr(fresh, name), getattr(s, name)) for name in s.__dataclass_fields__))
         self._ended = lost | over
-        return World.observed(s), reward, lost, over, _infos(s)
+        return self.world.observed(s), reward, lost, over, _infos(s)
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
         if self.render_mode is None:
@@ -158,11 +162,11 @@ def _chosen(which: NDArray[np.bool_], a: Any, b: Any) -> Any:
 
 
 def _info(s: Situation, k: int) -> dict[str, Any]:
-    return {"success": bool(s.success[k]), "goal": s.goal[k], "error": s.error[k]}
+    return {"success": bool(s.success[k]), **{name: getattr(s, name)[k] for name in TOLD}}
 
 
 def _infos(s: Situation) -> dict[str, Any]:
-    return {"success": s.success, "goal": s.goal, "error": s.error}
+    return {"success": s.success, **{name: getattr(s, name) for name in TOLD}}
 
 
 def register() -> None:

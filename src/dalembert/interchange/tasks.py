@@ -17,6 +17,21 @@ from dalembert.robot import Robot
 from dalembert.simulation.signals import reference_of
 
 Array = NDArray[np.float64]
+CLOSE = 5.0  # tolerances from the goal within which a reward and an observation of Reach look closer
+
+
+def middle_of(robot: Robot) -> tuple[Array, Array]:
+    """The middle of each joint's range and half its width; 0 and 1 where a joint has no limits."""
+    lower, upper = robot.limits.lower, robot.limits.upper
+    bounded = np.isfinite(lower) & np.isfinite(upper) & (lower < upper)
+    low, high = np.where(bounded, lower, -1.0), np.where(bounded, upper, 1.0)
+    return 0.5 * (low + high), 0.5 * (high - low)
+
+
+def around_the_middle(robot: Robot, rng: np.random.Generator) -> Array:
+    """A random posture within the middle half of the joints' ranges."""
+    middle, _ = middle_of(robot)
+    return np.asarray(middle + 0.5 * (robot.random_configuration(seed=rng) - middle))
 
 
 @dataclass(frozen=True)
@@ -62,6 +77,10 @@ class Task(ABC):
     def worst(self, robot: Robot) -> float:
         """A reward that no step within the limits falls below; what a robot that crashed gets for each that is left."""
 
+    def observed(self, error: Array) -> Array:
+        """What an agent sees of the errors (N, m): numbers around 1."""
+        return error
+
     def drawn(self, goal: Array, t: Array, q: Array) -> tuple[Array, Array | None]:
         """What a picture of one environment shows: states (k, n), the robot's own q (n,) last, and a point (3,)."""
         return q[None], None
@@ -69,10 +88,12 @@ class Task(ABC):
 
 @dataclass(frozen=True)
 class Reach(Task):
-    """Bring a frame's origin (the tip's) to a point that the robot can reach, and keep it there.
+    """Bring a frame's origin (the tip's) to a point, and keep it there. The point is where some posture within the
+    middle half of the joints' ranges has it.
 
-    The error is goal − position [m]; the reward −‖error‖ − `effort` ‖action‖²; success is an error below
-    `tolerance`."""
+    The error e is goal − position [m], success ‖e‖ < `tolerance`, and the reward −‖e‖ + exp(−‖e‖/c) − `effort` ‖a‖² for
+    an action a, with c = 5 `tolerance`: near the goal each millimeter counts. Observed are e and, for the same reason,
+    tanh(e/c)."""
 
     frame: str | None = None
     tolerance: float = 0.02
@@ -84,7 +105,7 @@ class Reach(Task):
         number("Reach", "weight of the effort", self.effort, "1", least=0.0)
 
     def goal(self, robot: Robot, rng: np.random.Generator) -> Array:
-        return np.array(robot.fk(robot.random_configuration(seed=rng), self.frame)[:3, 3])
+        return np.array(robot.fk(around_the_middle(robot, rng), self.frame)[:3, 3])
 
     def error(self, robot: Robot, goal: Array, t: Array, q: Array, qd: Array) -> Array:
         return np.asarray(goal - np.asarray(robot.fk(q, self.frame))[..., :3, 3])
@@ -94,7 +115,11 @@ class Reach(Task):
 
     def reward(self, s: Situation) -> Array:
         distance = np.linalg.norm(s.error, axis=-1)
-        return np.asarray(-distance - self.effort * np.square(s.action).sum(-1))
+        near = np.exp(-distance / (CLOSE * self.tolerance))
+        return np.asarray(near - distance - self.effort * np.square(s.action).sum(-1))
+
+    def observed(self, error: Array) -> Array:
+        return np.concatenate((error, np.tanh(error / (CLOSE * self.tolerance))), -1)
 
     def worst(self, robot: Robot) -> float:
         return -2.0 * length_of(robot, self.frame) - self.effort * robot.n

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dalembert.arguments import number, switch
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow
-from dalembert.interchange.tasks import Reach, Situation, Task
+from dalembert.interchange.tasks import Reach, Situation, Task, around_the_middle, middle_of
 from dalembert.loading import load
 from dalembert.robot import Robot
 from dalembert.simulation.fixed import integrate
@@ -21,8 +21,10 @@ from dalembert.simulation.limits import torque_limits_of
 Array = NDArray[np.float64]
 Reward = Callable[[Situation], Any]
 FASTEST = 50.0  # times a joint's largest velocity (or 50 rad/s): beyond it, a state is lost
-ACTIONS = ("compensated", "torque")
+ACTIONS = ("velocity", "compensated", "torque")
 AT_LIMITS = ("rest", "end", "pass")
+LAG = 0.1  # [s] in which a joint takes up 63 % of a change of the velocity that actions ask for
+UNLIMITED = np.pi  # [rad/s, m/s] an action of 1 asks of a joint that has no largest velocity
 TO_TOP_SPEED = 0.2  # [s] that a compensated action of 1 takes from rest to a joint's largest velocity, at the least
 
 
@@ -44,13 +46,13 @@ class World:
         number_of: int = 1,
         task: Task | None = None,
         *,
-        step: float = 0.02,
+        step: float = 0.04,
         dt: float = 0.002,
-        duration: float = 5.0,
+        duration: float = 2.0,
         torque_limits: Any = "robot",
         friction: bool = True,
         method: str = "rk4",
-        actions: str = "compensated",
+        actions: str = "velocity",
         reward: Reward | None = None,
         penalty: float | None = None,
         at_limits: str = "rest",
@@ -89,9 +91,11 @@ class World:
         self.goal = np.zeros((N, self.task.goal(self.robot, np.random.default_rng(0)).size))
         self.steps = np.zeros(N, np.int64)
         limits = self.robot.limits
-        bounded = np.isfinite(limits.lower) & np.isfinite(limits.upper)
-        with np.errstate(invalid="ignore"):
-            self._middle = np.where(bounded, 0.5 * (limits.lower + limits.upper), 0.0)
+        velocity = limits.velocity
+        self._fastest = np.where(np.isfinite(velocity) & (velocity > 0), velocity, UNLIMITED)
+        self._middle, self._half = middle_of(self.robot)
+        self._turns = np.array([c.kind != "prismatic" for c in self.robot.model.coordinates], bool)
+        self._placed = ~self._turns | (np.isfinite(limits.lower) & np.isfinite(limits.upper))
 
     def _torques(self, given: Any) -> Array:
         """(lower, upper) of each joint, (2, n); finite, for an action of 1 means the largest."""
@@ -116,7 +120,7 @@ class World:
             if name not in known:
                 raise InputError(f"unknown option {name!r} of reset; choose from {', '.join(known)}")
         n = self.robot.n
-        q = self._middle + 0.5 * (self.robot.random_configuration(seed=rng) - self._middle)
+        q = around_the_middle(self.robot, rng)
         goal = self.task.goal(self.robot, rng)  # drawn in any case: what follows does not depend on the options
         self.x[k, :n] = self._given(options, "q", q)
         self.x[k, n:] = self._given(options, "qd", np.zeros(n))
@@ -163,12 +167,17 @@ class World:
         return self.situation(torque, a), lost, self.t >= self.duration - 1e-9
 
     def _torque_of(self, a: Array) -> Array:
-        """What actions mean. "torque": shares of the largest torques. "compensated": gravity's torque for 0; for ±1
-        the largest that is left, or what brings the joint to its largest velocity in TO_TOP_SPEED if that is less."""
+        """What actions mean. "torque": shares of the largest torques. "velocity": g + M (a q̇_max − q̇)/LAG, as much of
+        it as the drives give. "compensated": gravity's torque for 0; for ±1 the largest that is left, or what brings
+        the joint to its largest velocity in TO_TOP_SPEED if that is less."""
         lower, upper = self.torque
         if self.actions == "torque":
             return np.where(a < 0, -a * lower, a * upper)
-        q, fastest = self.x[:, : self.robot.n], self.robot.limits.velocity
+        (q, qd), fastest = np.split(self.x, 2, axis=-1), self.robot.limits.velocity
+        if self.actions == "velocity":
+            missing = (a * self._fastest - qd) / LAG
+            tau = self.robot.gravity_torque(q) + (self.robot.mass_matrix(q) @ missing[..., None])[..., 0]
+            return np.clip(tau, lower, upper)
         g = np.clip(self.robot.gravity_torque(q), lower, upper)
         lightness = np.diagonal(np.linalg.inv(self.robot.mass_matrix(q)), axis1=-2, axis2=-1)  # the other joints free
         enough = np.where(fastest > 0, fastest / (TO_TOP_SPEED * lightness), np.inf)
@@ -197,10 +206,13 @@ class World:
         left = round(self.duration / self.step) - self.steps
         return reward + self.worst * np.where(lost, np.maximum(left, 1), self.pressing)
 
-    @staticmethod
-    def observed(s: Situation) -> NDArray[np.float32]:
-        """(q, q̇, error), (N, m)."""
-        return np.concatenate((s.q, s.qd, s.error), -1).astype(np.float32)
+    def observed(self, s: Situation) -> NDArray[np.float32]:
+        """What an agent sees, (N, m), all of it around 1: where joints with limits are in their range (−1…1) and where
+        others slide, cos q and sin q of those that turn, q̇/q̇_max, and what the task shows of its error."""
+        place = ((s.q - self._middle) / self._half)[:, self._placed]
+        angle = s.q[:, self._turns]
+        seen = (place, np.cos(angle), np.sin(angle), s.qd / self._fastest, self.task.observed(s.error))
+        return np.concatenate(seen, -1).astype(np.float32)
 
     def now(self) -> Situation:
         zero = np.zeros((len(self.x), self.robot.n))
