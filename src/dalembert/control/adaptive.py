@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import friction, linear
+from dalembert.arguments import switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.conditions import HOLDS, Condition, Conditions, assumed, positive, unclipped
@@ -95,6 +96,8 @@ class Adaptive(Controller):
 
     def __post_init__(self) -> None:
         names = believed(self.robot, "Adaptive").joint_names
+        switch("rotor", self.rotor)
+        switch("friction", self.friction)
         set_gain(self, "kd", self.kd, names, unit="N m s/rad")
         if set_gain(self, "rate", self.rate, names, unit="1/s").full:
             raise InputError("rate is one number [1/s] or one per joint")
