@@ -336,7 +336,7 @@ def test_gains_without_anything_known_are_refused():
         (lambda c, b, s: robust_least_squares(c, b, replace(s, tau=s.tau * np.nan)), "tau of the samples has"),
         (lambda c, b, s: robust_least_squares(c, b, 3), "must be Samples"),
         (lambda c, b, s: instrumental_variables(c, b, s, s.part(slice(0, 50))), "their lengths differ"),
-        (lambda c, b, s: instrumental_variables(c, b, s, replace(s, q=s.q[:, :1])), "q of the instruments has shape"),
+        (lambda c, b, s: instrumental_variables(c, b, s, replace(s, q=s.q[:, :1])), "q of Samples has shape"),
         (lambda c, b, s: instrumental_variables(c, b, s, replace(s, qdd=0 * s.qdd, qd=0 * s.qd)), "motion is too poor"),
         (lambda c, b, s: reference_instruments(Table(s.t, s.q[:, :1], s.q, s.q), s), "moves 1 joints"),
         (lambda c, b, s: nonlinear_friction(c, s, "stribek"), "did you mean 'stribeck'"),

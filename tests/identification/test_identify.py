@@ -91,7 +91,7 @@ def test_coupled_motors_have_columns_of_their_own():
     arm = dl.load("planar-2r")
     columns = Columns(arm, ("viscous", "coulomb"), True, coupling=coupling_of([[50, 0], [25, 50]]))
     assert columns.names[-3:] == ("motor of joint2:rotor", "motor of joint2:viscous", "motor of joint2:coulomb")
-    q, qd, qdd = np.zeros((1, 2)), np.array([[2.0, 1.0]]), np.array([[0.0, 4.0]])
+    q, qd, qdd = np.zeros((2, 2)), np.full((2, 2), [2.0, 1.0]), np.full((2, 2), [0.0, 4.0])
     Y = columns.matrix(samples_of(arm, np.array([0.0, 1.0]), q, qd, qdd, q))[0]
     np.testing.assert_allclose(Y[:, -3:], [[2.0, 1.0, 0.5], [4.0, 2.0, 1.0]])
 
