@@ -13,7 +13,6 @@ import dalembert as dl
 from dalembert.control.computed_torque import ComputedTorque
 from dalembert.errors import InputError
 from dalembert.simulation import Noise, monte_carlo, normal, rollouts, sweep, uniform
-from dalembert.simulation.workers import client_of
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
@@ -33,7 +32,9 @@ TASK = {
 @pytest.fixture(scope="module")
 def client():
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    with client_of("local", 2) as client:
+    options = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    # Two on any machine: `scheduler="local"` starts no more than there are processors.
+    with distributed.LocalCluster(n_workers=2, **options) as cluster, distributed.Client(cluster) as client:
         yield client
 
 

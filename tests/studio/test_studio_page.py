@@ -171,9 +171,12 @@ def test_a_simulation_plays_and_is_pulled_at(studio, page):
     until(lambda: np.abs(studio.q - [0.3, -0.2, 0.0, -1.9, 0.0, 1.9, 0.8]).max() < 0.1, "it follows its set point")
     until(lambda: len(studio.run.torques.handle.data[0]) > 20, "the plots grow")
     places = [page.page.locator(x).first for x in (".uplot >> visible=true", CANVAS)]
-    until(lambda: all(place.bounding_box() for place in places), "plots and scene are there")
-    plots, scene = (place.bounding_box() for place in places)
-    assert plots["x"] + plots["width"] <= scene["x"] + 1  # beside the scene, not over it
+
+    def beside() -> bool:
+        plots, scene = (place.bounding_box() for place in places)
+        return bool(plots and scene) and plots["x"] + plots["width"] <= scene["x"] + 1
+
+    until(beside, "the plots stand beside the scene, not over it")
     wrist = studio.robot.fk(studio.q, "panda_link6")[:3, 3]
     begin = on_screen(studio, page, wrist)
     drag(page, begin, begin + np.array([70.0, -30.0]))
