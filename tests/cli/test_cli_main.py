@@ -283,7 +283,7 @@ def test_strict_and_allow_reach_commands_that_load_for_themselves(tmp_path: Path
         (("--allow", "tendons", "cache"), "--allow has no effect here: 'dalembert cache' reads no file"),
         (("--strict", "check", "--rules"), "--strict has no effect here"),
         (("--strict", "tune", "--den", "1,3,3,1"), "--strict has no effect here"),
-        (("--allow", "tendon", "info", "panda"), "unknown thing to be left out 'tendon'; did you mean 'tendons'?"),
+        (("--allow", "tendon", "info", "panda"), "unknown entry of --allow 'tendon'; did you mean 'tendons'?"),
     ],
 )
 def test_strict_and_allow_where_nothing_is_read(arguments, says):

@@ -123,7 +123,7 @@ def _allowed(_context: click.Context, _option: click.Parameter, words: tuple[str
     from dalembert.cli.output import names_of
     from dalembert.mjcf.read import ALLOWED
 
-    return tuple(names_of("thing to be left out", ",".join(words), ALLOWED))
+    return tuple(names_of("entry of --allow", ",".join(words), ALLOWED))
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
