@@ -30,7 +30,8 @@ pictures: .venv/bench
 	touch $@
 
 lint: .venv/test
-	$(BIN)/ruff check -q src tests benchmarks fuzz docs
+	$(BIN)/ruff check -q src tests benchmarks fuzz docs tools
+	$(BIN)/ruff format -q --check src tests benchmarks fuzz docs tools
 	$(BIN)/mypy --no-error-summary
 
 bench: .venv/bench

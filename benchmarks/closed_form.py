@@ -20,7 +20,7 @@ import numpy as np
 from timing import best
 
 import dalembert as dl
-from dalembert.ik.closed_form import solver_of
+from dalembert.kinematics.ik.closed_form import solver_of
 
 EAIK = """
 import sys, time

@@ -64,8 +64,9 @@ class Pinocchio:
         self.pool = pin.ModelPool(self.model, 2)
         self.frame = self.model.getFrameId(robot.tip, pin.FrameType.BODY)
         rng = np.random.default_rng(0)
-        self.q = np.array([pin.integrate(self.model, pin.neutral(self.model), rng.uniform(-1, 1, self.model.nv))
-                           for _ in range(LOOP)])  # fmt: skip
+        self.q = np.array(
+            [pin.integrate(self.model, pin.neutral(self.model), rng.uniform(-1, 1, self.model.nv)) for _ in range(LOOP)]
+        )
         self.v, self.a = rng.uniform(-1, 1, (2, LOOP, self.model.nv))
 
     def loop(self, function):
@@ -162,14 +163,8 @@ def single_calls(robot: dl.Robot) -> list[tuple]:
         "FK": (lambda: robot.fk(q), fk),
         "J": (lambda: robot.jacobian(q), lambda: pin.computeFrameJacobian(m, d, Q, p.frame, world)),
         "regressor": (lambda: robot.regressor(q, v, a), lambda: pin.computeJointTorqueRegressor(m, d, Q, V, A)),
-        "∂ID": (
-            lambda: robot.inverse_dynamics_derivatives(q, v, a),
-            lambda: pin.computeRNEADerivatives(m, d, Q, V, A),
-        ),
-        "∂FD": (
-            lambda: robot.forward_dynamics_derivatives(q, v, a),
-            lambda: pin.computeABADerivatives(m, d, Q, V, A),
-        ),
+        "∂ID": (lambda: robot.inverse_dynamics_derivatives(q, v, a), lambda: pin.computeRNEADerivatives(m, d, Q, V, A)),
+        "∂FD": (lambda: robot.forward_dynamics_derivatives(q, v, a), lambda: pin.computeABADerivatives(m, d, Q, V, A)),
     }
     row = [robot.name]
     for ours, theirs in pairs.values():
@@ -216,8 +211,13 @@ def limits(arm: dl.Robot) -> list[tuple]:
     n = 4000
     q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, n, arm.n))
     big = np.empty(STREAM)
-    names = {"inverse_dynamics": (q, v, a), "forward_dynamics": (q, v, a), "mass_matrix": (q,), "jacobian": (q,),
-             "regressor": (q, v, a)}  # fmt: skip
+    names = {
+        "inverse_dynamics": (q, v, a),
+        "forward_dynamics": (q, v, a),
+        "mass_matrix": (q,),
+        "jacobian": (q,),
+        "regressor": (q, v, a),
+    }
     large = {k: [np.tile(z, (25, 1)) for z in arguments] for k, arguments in names.items()}
     outs = {k: np.empty((25 * n, *arm.kernel(k).outputs[0])) for k in names}
     run = {k: lambda k=k: arm.kernel(k)(*large[k], out=outs[k]) for k in names}
@@ -233,8 +233,15 @@ def limits(arm: dl.Robot) -> list[tuple]:
         sines = sum(s.operation == "sin" for s in arm.kernel(k).program.steps)
         steps = (arm.kernel(k).operations + 40 * sines) / per
         written = 8 * np.prod(arm.kernel(k).outputs[0]) / per
-        rows.append((k, f"{steps / 1e9:.1f} G steps/s", f"{100 * steps / rate:.0f} %", f"{written / 1e9:.1f} GB/s",
-                     f"{100 * written / stream:.0f} %"))  # fmt: skip
+        rows.append(
+            (
+                k,
+                f"{steps / 1e9:.1f} G steps/s",
+                f"{100 * steps / rate:.0f} %",
+                f"{written / 1e9:.1f} GB/s",
+                f"{100 * written / stream:.0f} %",
+            )
+        )
     return rows
 
 
@@ -314,8 +321,16 @@ def compile_times() -> tuple[list[tuple], list[tuple[int, int, float, float]]]:
             x = np.random.default_rng(0).uniform(-1, 1, (3, 2000, n))
             out = np.empty((2000, n))
             t = best_of_each(5, {"run": lambda k=kernel, x=x, o=out: k(*x, out=o)})["run"] / 2000
-            rows.append((str(n), name, str(kernel.operations), f"{traced:.2f} s", f"{compiled:.2f} s",
-                         f"{t / kernel.operations * 1e9:.3f} ns"))  # fmt: skip
+            rows.append(
+                (
+                    str(n),
+                    name,
+                    str(kernel.operations),
+                    f"{traced:.2f} s",
+                    f"{compiled:.2f} s",
+                    f"{t / kernel.operations * 1e9:.3f} ns",
+                )
+            )
             figures.append((n, kernel.operations, traced + compiled, t))
     del os.environ["DALEMBERT_CACHE"]
     big = [(o, c) for n, o, c, _ in figures if o > 1000]
@@ -373,17 +388,25 @@ def main() -> None:
     compiled, joints = compile_times()
     parts = [
         f"Vectors of {llvm.host().width} doubles on {llvm.host().cpu}.\n",
-        table(f"Batches of {BATCH:,} states, one thread: how many times longer others take", others,
-              [row for robot in robots for row in against_others(robot)]),
+        table(
+            f"Batches of {BATCH:,} states, one thread: how many times longer others take",
+            others,
+            [row for robot in robots for row in against_others(robot)],
+        ),
         table("One call: time as a fraction of Pinocchio's", calls, [row for r in robots for row in single_calls(r)]),
         table("Panda, one call: the Robotics Toolbox takes longer by", ("what", "Dalembert", "ratio"), toolbox(arm)),
-        table("Panda next to the machine's limits",
-              ("kernel", "arithmetic", "of the limit", "written", "of a plain fill"), limits(arm)),
-        table("Panda: float32, two threads, two processes",
-              ("kernel", "per state", "float32", "two threads", "two processes", "threads / processes"),
-              widths_and_threads(arm)),
+        table(
+            "Panda next to the machine's limits",
+            ("kernel", "arithmetic", "of the limit", "written", "of a plain fill"),
+            limits(arm),
+        ),
+        table(
+            "Panda: float32, two threads, two processes",
+            ("kernel", "per state", "float32", "two threads", "two processes", "threads / processes"),
+            widths_and_threads(arm),
+        ),
         table("Chains, cold", ("joints", "kernel", "operations", "trace", "LLVM", "run, per operation"), compiled),
-    ]  # fmt: skip
+    ]
     text = "\n".join(parts)
     print(text)
     (RESULTS / "compiler.md").write_text(text, encoding="utf-8")

@@ -20,7 +20,7 @@ ROUNDS = 7
 
 
 def states(system: Constrained, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """States on the constraints: one that is closed, and what projection makes of its neighbours."""
+    """States on the constraints: one that is closed, and what projection makes of its neighbors."""
     rng = np.random.default_rng(0)
     robot = system.robot
     start = robot.home if robot.loops else robot.random_configuration(seed=rng) * 0.5
@@ -35,11 +35,7 @@ def compare(name: str, system: Constrained, count: int) -> str:
     q, qd, tau = states(system, count)
     free = system.robot.tree()
     least = best_of_each(
-        ROUNDS,
-        {
-            "free": lambda: free.forward_dynamics(q, qd, tau),
-            "held": lambda: system.forward_dynamics(q, qd, tau),
-        },
+        ROUNDS, {"free": lambda: free.forward_dynamics(q, qd, tau), "held": lambda: system.forward_dynamics(q, qd, tau)}
     )
     a, b = (1e9 * least[key] / count for key in ("free", "held"))
     operations = system.kernel("forward_dynamics").operations

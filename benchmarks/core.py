@@ -99,11 +99,7 @@ def singles(arm: dl.Robot) -> list[tuple]:
     rows = {
         "inverse dynamics": (lambda: arm.inverse_dynamics(q, qd, x), lambda: pin.rnea(m, d, q, qd, x), 1.0),
         "forward dynamics": (lambda: arm.forward_dynamics(q, qd, x), lambda: pin.aba(m, d, q, qd, x), 1.0),
-        "Coriolis matrix": (
-            lambda: arm.coriolis_matrix(q, qd),
-            lambda: pin.computeCoriolisMatrix(m, d, q, qd),
-            1.0,
-        ),
+        "Coriolis matrix": (lambda: arm.coriolis_matrix(q, qd), lambda: pin.computeCoriolisMatrix(m, d, q, qd), 1.0),
         "FK": (lambda: arm.fk(q), fk, 1.2),
         "Jacobian": (lambda: arm.jacobian(q), lambda: pin.computeFrameJacobian(m, d, q, f, world), 1.2),
         "mass matrix": (lambda: arm.mass_matrix(q), lambda: pin.crba(m, d, q), 1.2),

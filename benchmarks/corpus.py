@@ -33,9 +33,9 @@ import numpy as np
 import dalembert as dl
 from dalembert.algorithms.composite import mass_matrix
 from dalembert.algorithms.newton_euler import inverse_dynamics
-from dalembert.mjcf.document import Document
-from dalembert.mjcf.meshes import HOLLOW
-from dalembert.mjcf.read import Reader
+from dalembert.describe.mjcf.document import Document
+from dalembert.describe.mjcf.meshes import HOLLOW
+from dalembert.describe.mjcf.read import Reader
 
 KEPT = Path(__file__).parent.parent / ".venv" / "corpus"
 WHEELS = (("3.11", "manylinux2014_x86_64"), ("3.10", "manylinux2014_x86_64"), ("3.9", "manylinux2014_x86_64"))
@@ -69,9 +69,22 @@ def download() -> bool:
     """A wheel of any Python, of which only the data is unpacked."""
     for version, platform in WHEELS:
         with tempfile.TemporaryDirectory() as folder:
-            command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps",
-                       "--only-binary=:all:", f"--python-version={version}", f"--platform={platform}",
-                       "--implementation=cp", "-d", folder, "pybullet"]  # fmt: skip
+            command = [
+                sys.executable,
+                "-m",
+                "pip",
+                "download",
+                "-q",
+                "--disable-pip-version-check",
+                "--no-deps",
+                "--only-binary=:all:",
+                f"--python-version={version}",
+                f"--platform={platform}",
+                "--implementation=cp",
+                "-d",
+                folder,
+                "pybullet",
+            ]
             try:
                 subprocess.run(command, check=True, capture_output=True, timeout=SECONDS)
             except (subprocess.SubprocessError, OSError):

@@ -1,4 +1,4 @@
-"""Excitation: the condition number that the optimiser reaches, beside a random search of equal time.
+"""Excitation: the condition number that the optimizer reaches, beside a random search of equal time.
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/excitation.py [--seconds 60] [--robots panda ur10e]
 
@@ -30,9 +30,7 @@ def random_search(robot: dl.Robot, space: HalfSpace, weights: np.ndarray, second
     """(the best condition number, how many motions were tried)."""
     limits = motion_limits(robot, None, None, None, 10.0, None, (space,)).within(0.05)
     columns = Columns(robot)
-    problem = Problem(
-        columns, base(columns), Series(5, 0.1), limits, CRITERIA["condition"], weights, PER_HARMONIC * 5
-    )
+    problem = Problem(columns, base(columns), Series(5, 0.1), limits, CRITERIA["condition"], weights, PER_HARMONIC * 5)
     rng = np.random.default_rng(1)
     random_start(problem, limits, rng, problem.maps)
     best, count, end = np.inf, 0, time.perf_counter() + seconds
@@ -48,7 +46,7 @@ def main() -> None:
     parser.add_argument("--robots", nargs="+", default=["panda", "ur10e", "iiwa7"])
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    print("robot     base columns   seconds   optimised   evaluations   random   tried   ratio   limits")
+    print("robot     base columns   seconds   optimized   evaluations   random   tried   ratio   limits")
     for name in options.robots:
         robot = dl.load(name)
         space = HalfSpace(robot.tip, (0.0, 0.0, 1.0), 0.1)

@@ -71,8 +71,10 @@ def main() -> None:
     scale = options.samples / options.others
     other = min(theirs(robot, some) for _ in range(2)) * scale
     mine, _ = ours(columns, states(robot, options.samples))
-    print(f"{options.samples} samples: ours {mine:.2f} s, Pinocchio's loop and lstsq {other:.1f} s (scaled from "
-          f"{options.others}), {other / mine:.1f}×")
+    print(
+        f"{options.samples} samples: ours {mine:.2f} s, Pinocchio's loop and lstsq {other:.1f} s (scaled from "
+        f"{options.others}), {other / mine:.1f}×"
+    )
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 
 import dalembert as dl
+from dalembert.draw.pyplot import COLORS, QUIET, pyplot, save, styled
 from dalembert.interchange import VectorEnvironment
-from dalembert.pyplot import COLORS, QUIET, pyplot, save, styled
 
 ENVIRONMENTS = 4  # that learn
 JUDGES = 200  # episodes that judge

@@ -39,8 +39,8 @@ METHODS = {"semi-implicit-euler": "mjINT_EULER", "rk4": "mjINT_RK4"}
 
 
 def computed_torque(known: dl.Robot) -> Law:
-    """τ = ID(q, q̇, q̈_d + k_d ė + k_p e) of the robot that the controller knows, along q_d = centre + amplitude sin ω t;
-    parameters: centre and amplitude."""
+    """τ = ID(q, q̇, q̈_d + k_d ė + k_p e) of the robot that the controller knows, along q_d = center + amplitude sin ω t;
+    parameters: center and amplitude."""
     n, joints = known.n, known.joint_names
     inverse, options = kernels.ROWS["inverse_dynamics"].trace, kernels.check_options("inverse_dynamics", {})
     model = lean(known.model)
@@ -54,13 +54,17 @@ def computed_torque(known: dl.Robot) -> Law:
         return inverse(model, {"q": y[:n], "qd": y[n:], "qdd": wanted}, options)
 
     return Law(
-        "computed torque", (*joints, *(f"{j}_rate" for j in joints)), (), tuple(f"{j}_torque" for j in joints), act,
+        "computed torque",
+        (*joints, *(f"{j}_rate" for j in joints)),
+        (),
+        tuple(f"{j}_torque" for j in joints),
+        act,
         parameters={name: 0.0 for name in target_names(n)},
-    )  # fmt: skip
+    )
 
 
 def target_names(n: int) -> list[str]:
-    return [f"{name}{k}" for name in ("centre", "amplitude") for k in range(n)]
+    return [f"{name}{k}" for name in ("center", "amplitude") for k in range(n)]
 
 
 def in_mujoco(robot: dl.Robot):
@@ -95,9 +99,15 @@ class Theirs:
         self.model.opt.integrator = getattr(self.mujoco.mjtIntegrator, integrator)
         spec = int(self.mujoco.mjtState.mjSTATE_QFRC_APPLIED)
         self.mujoco.rollout.rollout(
-            self.model, self.data, self.x0, self.u, control_spec=spec, nstep=self.u.shape[1], state=self.states,
+            self.model,
+            self.data,
+            self.x0,
+            self.u,
+            control_spec=spec,
+            nstep=self.u.shape[1],
+            state=self.states,
             sensordata=self.sensors,
-        )  # fmt: skip
+        )
 
 
 # ------------------------------------------------------------------------------------------------------- the batch
@@ -109,10 +119,14 @@ def task(count: int, steps: int) -> dict:
     q0 = rng.uniform(lower, upper, (count, n)) / 2
     target = np.concatenate((q0 + rng.uniform(-0.3, 0.3, (count, n)), rng.uniform(-0.5, 0.5, (count, n))), 1)
     return {
-        "system": arm.with_payload(1.0, com=COM), "controller": computed_torque(arm), "q0": q0,
-        "qd0": rng.uniform(-0.5, 0.5, (count, n)), "duration": steps * DT, "dt": DT,
+        "system": arm.with_payload(1.0, com=COM),
+        "controller": computed_torque(arm),
+        "q0": q0,
+        "qd0": rng.uniform(-0.5, 0.5, (count, n)),
+        "duration": steps * DT,
+        "dt": DT,
         "parameters": dict(zip(target_names(n), target.T, strict=True)),
-    }  # fmt: skip
+    }
 
 
 def varied(given: dict) -> dict:

@@ -33,9 +33,18 @@ def away(robot: dl.Robot, seed: int, seconds: float = 10.0) -> np.ndarray:
     start, rate, _ = motion(0.0)
     controller = control.ComputedTorque(robot.with_payload(0.5), omega=20.0)
     run = dl.simulate(
-        robot, controller, q0=start, qd0=rate, reference=motion, duration=seconds, dt=1e-3, sample_time=1e-3,
-        quantisation=STEP, every=2, progress=False,
-    )  # fmt: skip
+        robot,
+        controller,
+        q0=start,
+        qd0=rate,
+        reference=motion,
+        duration=seconds,
+        dt=1e-3,
+        sample_time=1e-3,
+        quantization=STEP,
+        every=2,
+        progress=False,
+    )
     assert run.ok, run.message
     rng = np.random.default_rng(seed)
     q = np.round((run.q + rng.uniform(0, STEP, robot.n)) / STEP) * STEP

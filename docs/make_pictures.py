@@ -114,7 +114,7 @@ def equations() -> None:
 
 
 def speed() -> None:
-    from dalembert.pyplot import pyplot
+    from dalembert.draw.pyplot import pyplot
 
     file = ROOT / "benchmarks" / "results" / "peers.json"
     if not file.exists():
@@ -154,8 +154,13 @@ def machine() -> str:
 
 if __name__ == "__main__":
     MAKERS: dict[str, Callable[[], None]] = {
-        "report": report, "studio": studio, "studio-simulate": studio_simulate, "studio-load": studio_load,
-        "studio-chain": studio_chain, "equations": equations, "speed": speed,
-    }  # fmt: skip
+        "report": report,
+        "studio": studio,
+        "studio-simulate": studio_simulate,
+        "studio-load": studio_load,
+        "studio-chain": studio_chain,
+        "equations": equations,
+        "speed": speed,
+    }
     for name in sys.argv[1:] or MAKERS:
         MAKERS[name]()

@@ -21,9 +21,9 @@ from pathlib import Path
 from descriptions import NUMBERS, mutated
 
 from dalembert.algorithms.composite import mass_matrix
+from dalembert.describe.mjcf import read_mjcf
+from dalembert.describe.mjcf.read import ALLOWED
 from dalembert.errors import DalembertError
-from dalembert.mjcf import read_mjcf
-from dalembert.mjcf.read import ALLOWED
 from dalembert.model.build import build
 
 SMALL = 40_000  # bytes of a seed

@@ -17,11 +17,7 @@ from dalembert.caching import cached_property
 
 ROOT = Path(__file__).parent.parent
 COVERAGE = ROOT / "docs" / "theory" / "coverage.md"
-PAGES = [
-    page
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-    if page.exists()
-]
+PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if page.exists()]
 IDENTIFIER = re.compile(r"\d{3}(\.\d+[a-z]?)*")
 
 

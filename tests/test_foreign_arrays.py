@@ -65,12 +65,16 @@ REFUSED = {
     "attached": Attached,
     "quantity": Quantity,
 }
-SERIES = CONVERTED | REFUSED | {
-    "DataFrame": pd.Series,
-    "nullable": lambda a: pd.Series(a).convert_dtypes(),
-    "polars": pl.Series,
-    "matrix": list,  # a matrix is never a list of numbers
-}
+SERIES = (
+    CONVERTED
+    | REFUSED
+    | {
+        "DataFrame": pd.Series,
+        "nullable": lambda a: pd.Series(a).convert_dtypes(),
+        "polars": pl.Series,
+        "matrix": list,  # a matrix is never a list of numbers
+    }
+)
 
 ARM = dl.load("planar-2r")
 PUMA = dl.load("puma560")
@@ -104,16 +108,28 @@ WORDS = {
 }
 ABSENT = {  # what a system without constraints, or without inputs, does not have
     "driven system": (
-        "constraint_error", "constraint_forces", "constraint_matrix", "constraint_matrix_dot", "multipliers"
+        "constraint_error",
+        "constraint_forces",
+        "constraint_matrix",
+        "constraint_matrix_dot",
+        "multipliers",
     ),
     "held system": ("input_matrix",),
     "linkage": ("tip_wrench",),  # its constraint does not act at the tool
-}  # fmt: skip
+}
 # Of one state, or of scalars of any kind.
 SINGLE = (
-    "deflection", "equilibrium", "holding", "independent", "largest_force", "modes", "nearest_singularity", "redundant",
-    "reduced", "with_home",
-)  # fmt: skip
+    "deflection",
+    "equilibrium",
+    "holding",
+    "independent",
+    "largest_force",
+    "modes",
+    "nearest_singularity",
+    "redundant",
+    "reduced",
+    "with_home",
+)
 TRACED = ("flow", "joint_torque", "observe", "rate", "settle", "run", "kernel", "latex")
 
 

@@ -162,7 +162,7 @@ def test_zero_joints():
             r"base_velocity has shape \(1,\); its last dimension must be 6, \(v, ω\)",
         ),
     }.values(),
-)  # fmt: skip
+)
 def test_a_wrong_argument_gets_a_sentence(arm, call, words):
     q = np.zeros(7)
     for _ in range(2):  # before the kernel is compiled, and after

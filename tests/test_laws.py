@@ -112,7 +112,7 @@ def test_forward_dynamics_inverts_inverse_dynamics(robot, run):
     q, qd, qdd = state(robot)
     tau = run("inverse_dynamics", q, qd, qdd)
     assert error(run("forward_dynamics", q, qd, tau), qdd) < SOLVED
-    assert error(run("forward_dynamics", q, qd, tau, method="factorised"), qdd) < SOLVED
+    assert error(run("forward_dynamics", q, qd, tau, method="factorized"), qdd) < SOLVED
     if not robot.model.mimics:
         assert error(run("forward_dynamics", q, qd, tau, method="articulated"), qdd) < SOLVED
 
@@ -179,9 +179,7 @@ def test_christoffel_symbols(robot, run):
     assert error(run("coriolis_matrix", q, qd), C, 1.0) < ROUNDING
     h = 1e-6
     D = np.array([(run("mass_matrix", q + h * e) - run("mass_matrix", q - h * e)) / (2 * h) for e in np.eye(robot.n)])
-    wanted = 0.5 * (
-        np.einsum("ikj->ijk", D) + np.einsum("jki->ijk", D) - np.einsum("kij->ijk", D)
-    )
+    wanted = 0.5 * (np.einsum("ikj->ijk", D) + np.einsum("jki->ijk", D) - np.einsum("kij->ijk", D))
     assert error(G, wanted, 1.0) < DIFFERENCE
 
 
@@ -297,7 +295,7 @@ def test_closed_matrix_form(robot):
     assert error(L @ (np.eye(len(W)) - W), np.eye(len(W))) < ROUNDING
 
 
-def test_momentum_and_centre_of_mass(robot, run):
+def test_momentum_and_center_of_mass(robot, run):
     q, qd, _ = state(robot)
     p = run("momentum", q, qd)
     J = run("center_of_mass_jacobian", q)
@@ -345,7 +343,7 @@ def test_the_lean_model_has_the_same_dynamics(robot):
 
     q, qd, qdd = (x.tolist() for x in state(robot))
     a, b = robot.model, lean(robot.model)
-    for f in (newton_euler.inverse_dynamics, articulated.factorised):
+    for f in (newton_euler.inverse_dynamics, articulated.factorized):
         assert error(f(b, q, qd, qdd), f(a, q, qd, qdd), 1.0) < SOLVED
     assert error(composite.christoffel(b, q), composite.christoffel(a, q), 1.0) < ROUNDING
     for body in b.bodies:

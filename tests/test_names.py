@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import dalembert as dl
 from dalembert import names
-from dalembert.cli import main
+from dalembert.apps.cli import main
 from dalembert.describe.description import Description, Joint, Link
 from dalembert.files import whole_table
 

@@ -26,8 +26,14 @@ def near(actual, printed, digits: float = PRINTED) -> None:
 def test_puma_mass_matrix(puma):
     M = puma.mass_matrix(QN)
     near(np.diag(M), [3.6594, 4.4137, 0.9378, 0.1925, 0.1713, 0.1941])
-    for (i, j), value in {(1, 2): -0.4044, (1, 3): 0.1006, (1, 4): -0.0025, (2, 3): 0.3509, (2, 5): 0.0024,
-                          (3, 5): 0.0015}.items():  # fmt: skip
+    for (i, j), value in {
+        (1, 2): -0.4044,
+        (1, 3): 0.1006,
+        (1, 4): -0.0025,
+        (2, 3): 0.3509,
+        (2, 5): 0.0024,
+        (3, 5): 0.0015,
+    }.items():
         near(M[i - 1, j - 1], value)
 
 
@@ -73,10 +79,7 @@ def test_puma_torques_under_a_wrench(puma):
 def test_puma_inertial_torque_and_acceleration(puma):
     near(puma.mass_matrix(QN) @ STEPS, [3.15, 9.4805, 3.6189, 0.1901, 0.3519, 0.5823])
     qd, tau = [0.1, 0.2, 0.8, 0.2, 0.5, 1], [1, 3.2, 1.8, 0.1, 0.7, 4.6]
-    near(
-        puma.forward_dynamics(QN, qd, tau, friction=True),
-        [-7.4102, -9.8432, -10.9694, -4.4314, -0.9881, 21.0228],
-    )
+    near(puma.forward_dynamics(QN, qd, tau, friction=True), [-7.4102, -9.8432, -10.9694, -4.4314, -0.9881, 21.0228])
 
 
 def test_puma_operational_inertia(puma):
@@ -90,7 +93,7 @@ L1, L2, LC1, LC2, M1, M2, I1, I2, G = 0.9, 0.7, 0.4, 0.3, 2.0, 1.5, 0.12, 0.08, 
 
 
 def two_links(point_masses: bool = False) -> dl.Robot:
-    """By the seeds' own DH table, centre of mass measured from the joint."""
+    """By the seeds' own DH table, center of mass measured from the joint."""
     from dalembert.describe.description import Inertial, Origin
 
     rows = []

@@ -14,9 +14,9 @@ import pytest
 
 import dalembert as dl
 from dalembert.algorithms import composite
+from dalembert.describe import mass
 from dalembert.describe.chain import spatial_inertia
 from dalembert.describe.urdf_read import read_urdf
-from dalembert.model import mass
 from dalembert.spatial import Inertia, Pose, rotation
 from tolerances import DIFFERENCE, ROUNDING, SOLVED, error
 from trees import random_tree
@@ -26,8 +26,11 @@ H = 1e-6  # step of central differences
 
 def rot(axis: str, angle: float) -> np.ndarray:
     c, s = np.cos(angle), np.sin(angle)
-    R = {"x": [[1, 0, 0], [0, c, -s], [0, s, c]], "y": [[c, 0, s], [0, 1, 0], [-s, 0, c]],
-         "z": [[c, -s, 0], [s, c, 0], [0, 0, 1]]}[axis]  # fmt: skip
+    R = {
+        "x": [[1, 0, 0], [0, c, -s], [0, s, c]],
+        "y": [[c, 0, s], [0, 1, 0], [-s, 0, c]],
+        "z": [[c, -s, 0], [s, c, 0], [0, 0, 1]],
+    }[axis]
     return np.array(R, float)
 
 
@@ -288,7 +291,7 @@ def test_inertia_elsewhere_and_turned(solid):
     I_c = R @ np.array(formula.I) @ R.T
     assert error(moved.about_com(), I_c) < ROUNDING
     assert error(moved.I, I_c + formula.m * (p @ p * np.eye(3) - np.outer(p, p))) < ROUNDING
-    assert moved.I[0][1] > 0.05  # x and y of the centre have opposite signs: −∫xy dm is positive
+    assert moved.I[0][1] > 0.05  # x and y of the center have opposite signs: −∫xy dm is positive
 
 
 def test_density_that_varies_is_a_sum_of_parts():
@@ -305,7 +308,7 @@ def test_density_that_varies_is_a_sum_of_parts():
     assert slices.I[2][2] == pytest.approx(whole.I[2][2], rel=1e-4)
 
 
-def test_rotated_inertial_frame_turns_the_tensor_and_not_the_centre():
+def test_rotated_inertial_frame_turns_the_tensor_and_not_the_center():
     from dalembert.describe.description import Inertial, Origin
 
     principal = (0.01, 0.0, 0.0, 0.02, 0.0, 0.025)
@@ -348,11 +351,11 @@ def test_energies_of_a_dh_chain_with_columns_from_its_frames():
         body = spatial_inertia(row.inertial)
         R = frames[i][:3, :3]
         first_moment = body.m * frames[i][:3, 3] + R @ np.array(body.h)  # link 1 of this arm has no mass
-        centre = first_moment / body.m if body.m else frames[i][:3, 3]
+        center = first_moment / body.m if body.m else frames[i][:3, 3]
         J_v, J_w = np.zeros((3, 6)), np.zeros((3, 6))
         for k in range(i):
             z, o = frames[k][:3, 2], frames[k][:3, 3]
-            J_v[:, k], J_w[:, k] = np.cross(z, centre - o), z
+            J_v[:, k], J_w[:, k] = np.cross(z, center - o), z
         I_c = np.array(body.about_com() if body.m else body.I)
         D += body.m * J_v.T @ J_v + J_w.T @ R @ I_c @ R.T @ J_w
         P += 9.81 * first_moment[2]
@@ -451,9 +454,15 @@ def test_closed_newton_euler_form_with_a_moving_base_and_a_wrench():
     F_tip[6 * last :] = wrench
     F = L.T @ (G @ V_dot - blocks(V).T @ G @ V + F_tip)
     tau = arm.inverse_dynamics(
-        q, qd, qdd, wrench, frame=arm.bodies[last], expressed_in="local",
-        base_velocity=np.r_[v, w], base_acceleration=np.r_[a, wd],
-    )  # fmt: skip
+        q,
+        qd,
+        qdd,
+        wrench,
+        frame=arm.bodies[last],
+        expressed_in="local",
+        base_velocity=np.r_[v, w],
+        base_acceleration=np.r_[a, wd],
+    )
     assert error(tau, A_.T @ F) < ROUNDING
     for i, body in enumerate(arm.model.bodies):  # over a resting base, 𝒱 is every body's own twist
         twist = arm.jacobian(q, body.name, "local") @ qd
@@ -504,7 +513,7 @@ def test_forward_dynamics_is_the_solution_of_a_linear_system():
     f_tip = np.array([1.0, 2.0, -3.0, 0.4, -0.5, 0.6])
     b = arm.bias_torque(q, qd) + arm.jacobian(q).T @ f_tip
     qdd = np.linalg.solve(arm.mass_matrix(q), tau - b)
-    for method in (None, "factorised", "articulated"):
+    for method in (None, "factorized", "articulated"):
         assert error(arm.forward_dynamics(q, qd, tau, f_tip, method=method), qdd) < SOLVED
 
 
@@ -581,7 +590,7 @@ PRINTED = """
     <mass value="1"/><origin xyz="0.1 0 0" rpy="0 0 0"/>
     <inertia ixx="0.004" ixy="0" ixz="0" iyy="0.004" iyz="0" izz="0.007"/></inertial>
     <visual><geometry><mesh filename="../../../link1.stl"/></geometry>
-      <material name="DarkGrey"><color rgba="0.3 0.3 0.3 1.0"/></material></visual></link>
+      <material name="DarkGray"><color rgba="0.3 0.3 0.3 1.0"/></material></visual></link>
   <joint name="joint1" type="continuous"><parent link="link1"/><child link="link2"/>
     <origin xyz="0.5 0.3 0" rpy="0 0 0"/><axis xyz="-0.9 0.15 0"/></joint>
   <joint name="joint2" type="fixed"><parent link="link2"/><child link="link3"/></joint>
@@ -592,7 +601,7 @@ PRINTED = """
 
 
 def test_printed_urdf_snippets():
-    """Axes as printed are not of unit length: they are normalised, the one that is far off with a warning."""
+    """Axes as printed are not of unit length: they are normalized, the one that is far off with a warning."""
     d = read_urdf(PRINTED, file="printed.urdf")
     warned = [text for text in d.warnings if "axis" in text]
     assert len(warned) == 1
@@ -608,7 +617,7 @@ def test_printed_urdf_snippets():
     assert error(arm.fk(q, "link4"), T) < ROUNDING  # the axis is in the child's frame
     visual = d.links[3].visuals[0]
     assert visual.color == (0.3, 0.3, 0.3, 1.0)
-    assert visual.material == "DarkGrey"
+    assert visual.material == "DarkGray"
     turned = spatial_inertia(d.links[0].inertial)
     assert error(turned.I, rot("x", 0.1) @ np.diag([0.004, 0.004, 0.007]) @ rot("x", 0.1).T) < ROUNDING
     assert arm.model.bodies[1].inertia.h == (0.1, 0.0, 0.0)

@@ -49,7 +49,7 @@ def test_every_wrench_adds_its_jacobian(name):
         wanted = wanted + np.einsum("sij,si->sj", robot.jacobian(q, frame, terms), F)
     tau = robot.inverse_dynamics(q, qd, qdd, wrenches=wrenches)
     assert error(tau, wanted) < ROUNDING
-    methods = ("factorised",) if robot.model.mimics else ("factorised", "articulated")
+    methods = ("factorized",) if robot.model.mimics else ("factorized", "articulated")
     for method in methods:
         assert error(robot.forward_dynamics(q, qd, tau, wrenches=wrenches, method=method), qdd) < SOLVED
 

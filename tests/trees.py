@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.describe.description import (
-    Description,
-    Drive,
-    Inertial,
-    Joint,
-    Limit,
-    Link,
-    Mimic,
-    Origin,
-)
+from dalembert.describe.description import Description, Drive, Inertial, Joint, Limit, Link, Mimic, Origin
 
 
 def _triple(x) -> tuple[float, float, float]:
@@ -74,9 +65,16 @@ def random_tree(
             master = movers[int(rng.integers(len(movers)))]
             follows = Mimic(master.name, float(rng.uniform(-2, 2)), float(rng.uniform(-1, 1)))
         joint = Joint(
-            f"joint{k}", kind, parent, f"link{k}", origin, _axis(rng, oblique), Limit(-2.0, 2.0, 10.0, 5.0),
-            follows, drive,
-        )  # fmt: skip
+            f"joint{k}",
+            kind,
+            parent,
+            f"link{k}",
+            origin,
+            _axis(rng, oblique),
+            Limit(-2.0, 2.0, 10.0, 5.0),
+            follows,
+            drive,
+        )
         out.append(joint)
         movers.append(joint)
     gravity = _triple(rng.normal(size=3) * 5)

@@ -7,15 +7,18 @@
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dalembert.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dalembert import constrained as constrained
     from dalembert import control as control
+    from dalembert import draw as draw
+    from dalembert import identification as identification
     from dalembert import interchange as interchange
-    from dalembert import properties as properties
     from dalembert import robots as robots
-    from dalembert import show as show
+    from dalembert import simulation as simulation
     from dalembert import trajectories as trajectories
     from dalembert.actuation.driven import DrivenRobot as DrivenRobot
     from dalembert.actuation.flexible import FlexibleRobot as FlexibleRobot
@@ -24,7 +27,11 @@ if TYPE_CHECKING:
     from dalembert.actuation.motors import FluidDrive as FluidDrive
     from dalembert.actuation.motors import TorqueSource as TorqueSource
     from dalembert.actuation.transmission import Transmission as Transmission
+    from dalembert.apps import studio as studio
+    from dalembert.apps.report.page import write_report as write_report
     from dalembert.constrained.system import Constrained as Constrained
+    from dalembert.describe import mass as mass
+    from dalembert.describe.description import Description as Description
     from dalembert.describe.description import Drive as Drive
     from dalembert.describe.description import Inertial as Inertial
     from dalembert.describe.description import Limit as Limit
@@ -32,8 +39,6 @@ if TYPE_CHECKING:
     from dalembert.describe.description import Mimic as Mimic
     from dalembert.describe.description import Origin as Origin
     from dalembert.describe.dh import DHRow as DHRow
-    from dalembert.doctor.checkup import CheckUp as CheckUp
-    from dalembert.doctor.checkup import check as check
     from dalembert.errors import DalembertError as DalembertError
     from dalembert.errors import DescriptionError as DescriptionError
     from dalembert.errors import InputError as InputError
@@ -50,7 +55,6 @@ if TYPE_CHECKING:
     from dalembert.lagrange.symbols import rate as rate
     from dalembert.lagrange.system import LagrangianSystem as LagrangianSystem
     from dalembert.loading import load as load
-    from dalembert.model import mass as mass
     from dalembert.poses import ad as ad
     from dalembert.poses import adjoint as adjoint
     from dalembert.poses import axis_angle as axis_angle
@@ -67,18 +71,20 @@ if TYPE_CHECKING:
     from dalembert.poses import project_so3 as project_so3
     from dalembert.poses import screw as screw
     from dalembert.poses import screw_parameters as screw_parameters
-    from dalembert.report.page import write_report as write_report
     from dalembert.robot import Robot as Robot
     from dalembert.simulation.run import Run as Run
     from dalembert.simulation.simulate import simulate as simulate
-    from dalembert.verification.verify import verify as verify
+    from dalembert.trust import properties as properties
+    from dalembert.trust.doctor.checkup import CheckUp as CheckUp
+    from dalembert.trust.doctor.checkup import check as check
+    from dalembert.trust.verify.verify import verify as verify
 
 __version__ = "0.1.0"
 
 import_module("dalembert.forking")  # before anything is imported late
 
-# Public names and the modules they live in, imported when first used: `import dalembert` itself is free.
-_HOME = {
+# Public names and the modules they live in.
+_NAMES = {
     **dict.fromkeys(
         (
             "DalembertError",
@@ -92,8 +98,10 @@ _HOME = {
         ),
         "dalembert.errors",
     ),
-    **dict.fromkeys(("CheckUp", "check"), "dalembert.doctor.checkup"),
-    **dict.fromkeys(("Drive", "Inertial", "Limit", "Loop", "Mimic", "Origin"), "dalembert.describe.description"),
+    **dict.fromkeys(("CheckUp", "check"), "dalembert.trust.doctor.checkup"),
+    **dict.fromkeys(
+        ("Description", "Drive", "Inertial", "Limit", "Loop", "Mimic", "Origin"), "dalembert.describe.description"
+    ),
     "Constrained": "dalembert.constrained.system",
     "identify": "dalembert.identification.identify",
     "read_log": "dalembert.identification.read",
@@ -131,31 +139,27 @@ _HOME = {
     "Run": "dalembert.simulation.run",
     "load": "dalembert.loading",
     "simulate": "dalembert.simulation.simulate",
-    "write_report": "dalembert.report.page",
-    "verify": "dalembert.verification.verify",
+    "write_report": "dalembert.apps.report.page",
+    "verify": "dalembert.trust.verify.verify",
 }
 
 _MODULES = {
     **{
         name: f"dalembert.{name}"
-        for name in ("constrained", "control", "interchange", "properties", "robots", "show", "studio", "trajectories")
+        for name in (
+            "constrained",
+            "control",
+            "draw",
+            "identification",
+            "interchange",
+            "robots",
+            "simulation",
+            "trajectories",
+        )
     },
-    "mass": "dalembert.model.mass",
+    "mass": "dalembert.describe.mass",
+    "properties": "dalembert.trust.properties",
+    "studio": "dalembert.apps.studio",
 }
 
-__all__ = [*sorted(_HOME), *_MODULES]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
-    elif name in _MODULES:
-        value = import_module(_MODULES[name])
-    else:
-        raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME, *_MODULES})
+__getattr__, __dir__, __all__ = lazy_names("dalembert", _NAMES, _MODULES)

@@ -1,5 +1,5 @@
 """python -m dalembert"""
 
-from dalembert.cli import main
+from dalembert.apps.cli import main
 
 main(prog_name="dalembert")

@@ -28,9 +28,7 @@ _LAST = {
 }
 
 
-def explain(
-    robot: Robot, kernel: Kernel, names: Sequence[str], arguments: Sequence[Any], out: Any
-) -> None:
+def explain(robot: Robot, kernel: Kernel, names: Sequence[str], arguments: Sequence[Any], out: Any) -> None:
     """Raise an InputError if something is wrong with the arguments; return if nothing is."""
     batches = []
     for name, value, core in zip(names, arguments, kernel.inputs, strict=True):

@@ -54,9 +54,7 @@ ARGUMENTS: dict[str, Callable[[int], tuple[int, ...]]] = {
     "damping": lambda n: (),
 }
 # The same for arguments whose shape depends on a kernel's options.
-SIZED: dict[str, Callable[[dict[str, Any]], tuple[int, ...]]] = {
-    "selection": lambda o: (len(o["rows"]), 6),
-}
+SIZED: dict[str, Callable[[dict[str, Any]], tuple[int, ...]]] = {"selection": lambda o: (len(o["rows"]), 6)}
 
 
 @dataclass(frozen=True)
@@ -137,9 +135,7 @@ def _friction(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
 
 
 def _inverse_dynamics(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
-    tau = newton_euler.inverse_dynamics(
-        model, a["q"], a["qd"], a["qdd"], all_wrenches(model, a, o), _base(a)
-    )
+    tau = newton_euler.inverse_dynamics(model, a["q"], a["qd"], a["qdd"], all_wrenches(model, a, o), _base(a))
     return [t + f for t, f in zip(tau, _friction(model, a, o), strict=True)]
 
 
@@ -149,12 +145,12 @@ def _forward_dynamics(model: Model, a: dict[str, Any], o: dict[str, Any]) -> lis
     tau = [t - f for t, f in zip(a["tau"], _friction(model, a, o), strict=True)]
     base = _base(a)
     try:  # a pivot that is zero whatever the state is met while tracing, already where the methods are weighed
-        method = o["method"] or ("factorised" if base else _cheaper_method(model))
+        method = o["method"] or ("factorized" if base else _cheaper_method(model))
         if method == "articulated" and (model.mimics or base):
             why = "has mimic joints" if model.mimics else "stands on a moving base"
-            raise InputError(f"{model.name!r} {why}, which articulated bodies cannot express: use method='factorised'")
+            raise InputError(f"{model.name!r} {why}, which articulated bodies cannot express: use method='factorized'")
         if base:
-            return articulated.factorised(model, a["q"], a["qd"], tau, all_wrenches(model, a, o), base)
+            return articulated.factorized(model, a["q"], a["qd"], tau, all_wrenches(model, a, o), base)
         return articulated.METHODS[method](model, a["q"], a["qd"], tau, all_wrenches(model, a, o))
     except ZeroDivisionError:
         raise singular_mass(model) from None
@@ -164,7 +160,7 @@ def _loaded(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
     if o["method"] == "articulated":
         raise InputError(
             f"the friction of {model.name!r} depends on the load, which articulated bodies cannot express: "
-            "use method='factorised'"
+            "use method='factorized'"
         )
     try:
         return friction.loaded_acceleration(model, a["q"], a["qd"], a["tau"], all_wrenches(model, a, o), _base(a))
@@ -188,17 +184,17 @@ def singular_mass(model: Model) -> SingularityError:
     )
 
 
-# Factorising M takes fewer operations than articulated bodies for short chains (Panda: 857 against 1234), more for
+# Factorizing M takes fewer operations than articulated bodies for short chains (Panda: 857 against 1234), more for
 # long ones; between these lengths the operations are counted (Talos, 32 joints, 10 in a row: 4776 against 6365).
-FACTORISE_UP_TO = 8
+FACTORizE_UP_TO = 8
 ARTICULATE_FROM = 24
 
 
 def _cheaper_method(model: Model) -> str:
     """Which way of forward dynamics takes fewer operations; mimic joints leave one."""
     longest = max((len(model.path(i)) for i in range(len(model.bodies))), default=0)
-    if model.mimics or longest <= FACTORISE_UP_TO:
-        return "factorised"
+    if model.mimics or longest <= FACTORizE_UP_TO:
+        return "factorized"
     if longest >= ARTICULATE_FROM:
         return "articulated"
     return min(articulated.METHODS, key=lambda method: _operations(model, articulated.METHODS[method]))
@@ -243,7 +239,7 @@ def _columns(model: Model, o: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
 def _body_index(model: Model, link: str) -> int:
     frame = model.frame(link)
     if frame.body < 0:
-        raise InputError(f"link {link!r} is fixed to the base: it has no centre of mass that moves")
+        raise InputError(f"link {link!r} is fixed to the base: it has no center of mass that moves")
     return frame.body
 
 
@@ -307,9 +303,7 @@ def singular_task(rows: int, where: str, why: str) -> SingularityError:
 
 def _task_space(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, ...]:
     J, J_dot, det = _task_jacobian(model, a, o)
-    t = _regular(
-        model, a["q"], o, lambda: task_space.task_space(model, a["q"], a["qd"], J, J_dot, a.get("damping"))
-    )
+    t = _regular(model, a["q"], o, lambda: task_space.task_space(model, a["q"], a["qd"], J, J_dot, a.get("damping")))
     return t.M, t.C, t.c, t.g, t.J, t.J_dot, t.J_bar, t.N, t.mobility, t.velocity, det
 
 
@@ -345,9 +339,7 @@ ROWS: dict[str, Row] = {
     ),
     "transform": Row(
         ("q",),
-        lambda m, a, o: kinematics.transform(
-            m, a["q"], m.frame(o["to"]), m.frame(o["of"])
-        ).matrix(),
+        lambda m, a, o: kinematics.transform(m, a["q"], m.frame(o["to"]), m.frame(o["of"])).matrix(),
         _fixed((4, 4)),
         {"to": None, "of": None},
     ),
@@ -359,15 +351,11 @@ ROWS: dict[str, Row] = {
     ),
     "jacobian_dot": Row(
         ("q", "qd"),
-        lambda m, a, o: jacobians.jacobian_dot(
-            m, a["q"], a["qd"], m.frame(o["frame"]), o["expressed_in"]
-        ),
+        lambda m, a, o: jacobians.jacobian_dot(m, a["q"], a["qd"], m.frame(o["frame"]), o["expressed_in"]),
         lambda m, o: ((6, m.n),),
         _EXPRESSED,
     ),
-    "analytic_jacobian": Row(
-        ("q",), _analytic, lambda m, o: ((6, m.n), ()), {"frame": None, "angles": "zyz"}
-    ),
+    "analytic_jacobian": Row(("q",), _analytic, lambda m, o: ((6, m.n), ()), {"frame": None, "angles": "zyz"}),
     "fk_jacobian": Row(
         ("q",),
         lambda m, a, o: (
@@ -384,10 +372,7 @@ ROWS: dict[str, Row] = {
         {"link": None},
     ),
     "center_of_mass_jacobian": Row(
-        ("q",),
-        lambda m, a, o: jacobians.center_of_mass_jacobian(m, a["q"]),
-        lambda m, o: ((3, m.n),),
-        {},
+        ("q",), lambda m, a, o: jacobians.center_of_mass_jacobian(m, a["q"]), lambda m, o: ((3, m.n),), {}
     ),
     "inverse_dynamics": Row(
         ("q", "qd", "qdd"),
@@ -406,15 +391,9 @@ ROWS: dict[str, Row] = {
         joint_space=True,
         inverts_mass=True,
     ),
-    "mass_matrix": Row(
-        ("q",), lambda m, a, o: composite.mass_matrix(m, a["q"]), _square, {}, joint_space=True
-    ),
+    "mass_matrix": Row(("q",), lambda m, a, o: composite.mass_matrix(m, a["q"]), _square, {}, joint_space=True),
     "mass_matrix_dot": Row(
-        ("q", "qd"),
-        lambda m, a, o: composite.mass_matrix_dot(m, a["q"], a["qd"]),
-        _square,
-        {},
-        joint_space=True,
+        ("q", "qd"), lambda m, a, o: composite.mass_matrix_dot(m, a["q"], a["qd"]), _square, {}, joint_space=True
     ),
     "coriolis_matrix": Row(
         ("q", "qd"),
@@ -424,41 +403,23 @@ ROWS: dict[str, Row] = {
         joint_space=True,
     ),
     "christoffel": Row(
-        ("q",),
-        lambda m, a, o: composite.christoffel(m, a["q"]),
-        lambda m, o: ((m.n, m.n, m.n),),
-        {},
-        joint_space=True,
+        ("q",), lambda m, a, o: composite.christoffel(m, a["q"]), lambda m, o: ((m.n, m.n, m.n),), {}, joint_space=True
     ),
     "gravity_torque": Row(
         ("q",), lambda m, a, o: newton_euler.gravity_torque(m, a["q"]), _vector, {}, joint_space=True
     ),
     "coriolis_torque": Row(
-        ("q", "qd"),
-        lambda m, a, o: newton_euler.coriolis_torque(m, a["q"], a["qd"]),
-        _vector,
-        {},
-        joint_space=True,
+        ("q", "qd"), lambda m, a, o: newton_euler.coriolis_torque(m, a["q"], a["qd"]), _vector, {}, joint_space=True
     ),
     "bias_torque": Row(
-        ("q", "qd"),
-        lambda m, a, o: newton_euler.bias_torque(m, a["q"], a["qd"]),
-        _vector,
-        {},
-        joint_space=True,
+        ("q", "qd"), lambda m, a, o: newton_euler.bias_torque(m, a["q"], a["qd"]), _vector, {}, joint_space=True
     ),
     "friction_torque": Row(
         ("q", "qd"), lambda m, a, o: _friction(m, a, {"friction": True, "wrenches": ()}), _vector, {}, ("qdd",)
     ),
-    "kinetic_energy": Row(
-        ("q", "qd"), lambda m, a, o: energy.kinetic_energy(m, a["q"], a["qd"]), _fixed(()), {}
-    ),
-    "potential_energy": Row(
-        ("q",), lambda m, a, o: energy.potential_energy(m, a["q"]), _fixed(()), {}
-    ),
-    "center_of_mass": Row(
-        ("q",), lambda m, a, o: energy.center_of_mass(m, a["q"]), _fixed((3,)), {}
-    ),
+    "kinetic_energy": Row(("q", "qd"), lambda m, a, o: energy.kinetic_energy(m, a["q"], a["qd"]), _fixed(()), {}),
+    "potential_energy": Row(("q",), lambda m, a, o: energy.potential_energy(m, a["q"]), _fixed(()), {}),
+    "center_of_mass": Row(("q",), lambda m, a, o: energy.center_of_mass(m, a["q"]), _fixed((3,)), {}),
     "momentum": Row(
         ("q", "qd"),
         lambda m, a, o: energy.momentum(m, a["q"], a["qd"], o["about"]).flat(),
@@ -467,20 +428,12 @@ ROWS: dict[str, Row] = {
     ),
     "regressor": Row(
         ("q", "qd", "qdd"),
-        lambda m, a, o: regressor.regressor(
-            m, a["q"], a["qd"], a["qdd"], o["friction"], o["rotor"]
-        ),
+        lambda m, a, o: regressor.regressor(m, a["q"], a["qd"], a["qdd"], o["friction"], o["rotor"]),
         _columns,
         {"friction": (), "rotor": False},
     ),
     "task_space": Row(
-        ("q", "qd"),
-        _task_space,
-        _task_shapes,
-        _TASK,
-        ("selection", "damping"),
-        joint_space=True,
-        inverts_mass=True,
+        ("q", "qd"), _task_space, _task_shapes, _TASK, ("selection", "damping"), joint_space=True, inverts_mass=True
     ),
     "task_regressor": Row(
         ("q", "qd", "qdd"),

@@ -32,8 +32,8 @@ def _toml(path: Path, strict: bool, allow: Collection[str]) -> Description:
 
 def _xml(path: Path, strict: bool, allow: Collection[str]) -> Description:
     """MJCF; a URDF that was saved as .xml is read as one."""
+    from dalembert.describe.mjcf import read_mjcf
     from dalembert.describe.xml import parse
-    from dalembert.mjcf import read_mjcf
 
     data = _bytes(path)
     if parse(data, str(path)).tag == "robot":

@@ -41,16 +41,16 @@ from dalembert.model import Model, build
 if TYPE_CHECKING:
     from dalembert.bounds.result import Bounds
     from dalembert.compile import Kernel
-    from dalembert.ik.solution import Solution
-    from dalembert.ik.solutions import Solutions
-    from dalembert.motion.effective_mass import EffectiveMass
-    from dalembert.motion.manipulability import Ellipsoid
-    from dalembert.motion.nearest import NearestSingularity
-    from dalembert.motion.singular import Singularities
-    from dalembert.motion.statics import LargestForce
-    from dalembert.motion.task_space import TaskSpace
-    from dalembert.motion.velocity import JointRates, NullSpace
-    from dalembert.motion.workspace import Workspace
+    from dalembert.kinematics.effective_mass import EffectiveMass
+    from dalembert.kinematics.ik.solution import Solution
+    from dalembert.kinematics.ik.solutions import Solutions
+    from dalembert.kinematics.manipulability import Ellipsoid
+    from dalembert.kinematics.nearest import NearestSingularity
+    from dalembert.kinematics.singular import Singularities
+    from dalembert.kinematics.statics import LargestForce
+    from dalembert.kinematics.task_space import TaskSpace
+    from dalembert.kinematics.velocity import JointRates, NullSpace
+    from dalembert.kinematics.workspace import Workspace
     from dalembert.symbolic.equations import Equations
 
 Array = NDArray[np.float64]
@@ -79,12 +79,7 @@ class Robot:
     """
 
     def __init__(
-        self,
-        description: Description,
-        tip: str | None = None,
-        threads: int | str = 1,
-        *,
-        told: Sequence[str] = (),
+        self, description: Description, tip: str | None = None, threads: int | str = 1, *, told: Sequence[str] = ()
     ) -> None:
         """A robot of a description, which is checked here: what cannot be is refused, what is doubtful is warned of
         (but for the warnings already `told`)."""
@@ -111,9 +106,7 @@ class Robot:
 
     # ----------------------------------------------------------------------------------- other ways to make one
     @classmethod
-    def from_dh(
-        cls, rows: Sequence[Any], convention: str = "standard", **options: Any
-    ) -> Robot:
+    def from_dh(cls, rows: Sequence[Any], convention: str = "standard", **options: Any) -> Robot:
         """From a DH table: rows are `describe.dh.DHRow`s or dictionaries with the same keys (theta, d, a, alpha,
         kind, offset, inertial, …). `convention` is "standard" or "modified"."""
         from dalembert.describe.dh import from_dh
@@ -151,8 +144,8 @@ class Robot:
         frame: str | None = None,
         name: str = "payload",
     ) -> Robot:
-        """The same robot holding a body: mass [kg], centre of mass in the frame (the tip), and inertia about
-        that centre, 3×3 or (ixx, ixy, ixz, iyy, iyz, izz) [kg m²], zero if not given."""
+        """The same robot holding a body: mass [kg], center of mass in the frame (the tip), and inertia about
+        that center, 3×3 or (ixx, ixy, ixz, iyy, iyz, izz) [kg m²], zero if not given."""
         d = self.description
         carrier = self.model.frame(frame).name
         if name in {link.name for link in d.links}:
@@ -269,7 +262,7 @@ class Robot:
     def loops(self) -> tuple[str, ...]:
         """Names of what closes loops; empty for a tree.
 
-        Kinematics (`fk`, Jacobians, centres of mass) and the terms of the dynamics (M, C, g, energies, inverse
+        Kinematics (`fk`, Jacobians, centers of mass) and the terms of the dynamics (M, C, g, energies, inverse
         dynamics, the regressor) are those of the tree, in which every joint is a coordinate. What would take the joints
         for free (forward dynamics, inverse kinematics, manipulability and the like, `equations`) is refused: it is
         asked of `dalembert.Constrained(robot)`, or of `tree()`."""
@@ -356,12 +349,7 @@ class Robot:
         return self._run(("transform", (), to, of), out, q)
 
     def jacobian(
-        self,
-        q: ArrayLike,
-        frame: str | None = None,
-        expressed_in: str = "world",
-        *,
-        out: Array | None = None,
+        self, q: ArrayLike, frame: str | None = None, expressed_in: str = "world", *, out: Array | None = None
     ) -> Array:
         """Geometric Jacobian J(q), (v, ω) = J q̇.  (..., 6, n).  `expressed_in`: "world" (velocity of the frame's
         origin, world axes), "local" (body twist), "spatial" (twist at the world's origin)."""
@@ -381,13 +369,11 @@ class Robot:
 
     def hessian(self, q: ArrayLike, frame: str | None = None, expressed_in: str = "world") -> Array:
         """Derivative of the Jacobian, [i, j, k] = ∂J_ij/∂q_k: J̇ = H q̇.  (..., 6, n, n).  Exact."""
-        from dalembert.motion.jacobian import hessian
+        from dalembert.kinematics.jacobian import hessian
 
         return hessian(self, q, frame, expressed_in)
 
-    def analytic_jacobian(
-        self, q: ArrayLike, frame: str | None = None, angles: str = "zyz"
-    ) -> Array:
+    def analytic_jacobian(self, q: ArrayLike, frame: str | None = None, angles: str = "zyz") -> Array:
         """Analytic Jacobian J_a(q), (ḋ, α̇) = J_a q̇ for the frame's position d and Euler angles α.  (..., 6, n).
 
         `angles` is "rpy" or a sequence in the order of multiplication ("zyz" is Rz Ry Rz). Where the angles are
@@ -400,23 +386,21 @@ class Robot:
             raise kernels.singular_angles(angles, self.model.frame(frame).name, where)
         return J
 
-    def fk_jacobian(
-        self, q: ArrayLike, frame: str | None = None, expressed_in: str = "world"
-    ) -> tuple[Array, Array]:
+    def fk_jacobian(self, q: ArrayLike, frame: str | None = None, expressed_in: str = "world") -> tuple[Array, Array]:
         """Pose and Jacobian of a frame from one kernel, which shares what they have in common."""
         return self._run(("fk_jacobian", (), frame, expressed_in), None, q)
 
     def com_jacobian(self, q: ArrayLike, link: str) -> Array:
-        """(J_vc; J_ω) of the moving body that carries this link: velocity of its centre of mass and its angular
+        """(J_vc; J_ω) of the moving body that carries this link: velocity of its center of mass and its angular
         velocity, world axes.  (..., 6, n).  Seeds 002, 003."""
         return self._run(("com_jacobian", (), link), None, q)
 
     def center_of_mass(self, q: ArrayLike) -> Array:
-        """Centre of mass of all moving bodies in the base frame [m].  (..., 3)."""
+        """Center of mass of all moving bodies in the base frame [m].  (..., 3)."""
         return self._run(("center_of_mass", ()), None, q)
 
     def center_of_mass_jacobian(self, q: ArrayLike) -> Array:
-        """Velocity of that centre of mass, J_com(q).  (..., 3, n)."""
+        """Velocity of that center of mass, J_com(q).  (..., 3, n)."""
         return self._run(("center_of_mass_jacobian", ()), None, q)
 
     # ------------------------------------------------------------------------- motion: what the Jacobian tells
@@ -425,13 +409,13 @@ class Robot:
     ) -> JointRates:
         """Joint rates that give a twist, q̇ = J⁺ξ + (I − J⁺J) b: minimum norm, weighted, damped. `rows` says which
         components matter; options in `motion.velocity.inverse_velocity`."""
-        from dalembert.motion.velocity import inverse_velocity
+        from dalembert.kinematics.velocity import inverse_velocity
 
         return inverse_velocity(self, q, twist, frame, rows, **options)
 
     def null_space(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> NullSpace:
         """Joint motions that leave the frame (in these rows) at rest: the projector I − J⁺J, and a basis."""
-        from dalembert.motion.velocity import null_space
+        from dalembert.kinematics.velocity import null_space
 
         return null_space(self, q, frame, rows, **options)
 
@@ -446,7 +430,7 @@ class Robot:
 
     def singularities(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> Singularities:
         """Rank and singular values at q, and the lost directions in vectors and words; shoulder, elbow or wrist."""
-        from dalembert.motion.singular import singularities
+        from dalembert.kinematics.singular import singularities
 
         return singularities(self, q, frame, rows, **options)
 
@@ -454,14 +438,14 @@ class Robot:
         self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any
     ) -> NearestSingularity:
         """The nearest singular state that a local search finds, and how far it is."""
-        from dalembert.motion.nearest import nearest_singularity
+        from dalembert.kinematics.nearest import nearest_singularity
 
         return nearest_singularity(self, q, frame, rows, **options)
 
     def manipulability(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> Array:
         """Yoshikawa's μ = √det(JJᵀ) = Πσ, or measure="condition", "isotropy", "smallest", and of the inertias "asada",
         "dynamic".  (...)."""
-        from dalembert.motion.manipulability import manipulability
+        from dalembert.kinematics.manipulability import manipulability
 
         return manipulability(self, q, frame, rows, **options)
 
@@ -469,19 +453,19 @@ class Robot:
         self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any
     ) -> Array:
         """∂μ/∂q, exact.  (..., n)."""
-        from dalembert.motion.manipulability import manipulability_gradient
+        from dalembert.kinematics.manipulability import manipulability_gradient
 
         return manipulability_gradient(self, q, frame, rows, **options)
 
     def velocity_ellipsoid(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> Ellipsoid:
         """The twists of all ‖q̇‖ ≤ 1: axes and half lengths."""
-        from dalembert.motion.manipulability import velocity_ellipsoid
+        from dalembert.kinematics.manipulability import velocity_ellipsoid
 
         return velocity_ellipsoid(self, q, frame, rows, **options)
 
     def force_ellipsoid(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> Ellipsoid:
         """The wrenches of all ‖τ‖ ≤ 1: the same axes, reciprocal half lengths."""
-        from dalembert.motion.manipulability import force_ellipsoid
+        from dalembert.kinematics.manipulability import force_ellipsoid
 
         return force_ellipsoid(self, q, frame, rows, **options)
 
@@ -489,19 +473,19 @@ class Robot:
         self, q: ArrayLike, qd: ArrayLike | None = None, frame: str | None = None, rows: Any = None, **options: Any
     ) -> Ellipsoid:
         """The accelerations that the torque limits allow (dynamic manipulability)."""
-        from dalembert.motion.effective_mass import acceleration_ellipsoid
+        from dalembert.kinematics.effective_mass import acceleration_ellipsoid
 
         return acceleration_ellipsoid(self, q, qd, frame, rows, **options)
 
     def effective_mass(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> EffectiveMass:
         """The mass felt at the tip, (J M⁻¹ Jᵀ)⁻¹, its principal axes and masses.  Seed 004."""
-        from dalembert.motion.effective_mass import effective_mass
+        from dalembert.kinematics.effective_mass import effective_mass
 
         return effective_mass(self, q, frame, rows, **options)
 
     def static_torque(self, q: ArrayLike, wrench: ArrayLike, frame: str | None = None, **options: Any) -> Array:
         """τ = Jᵀ F: the torques with which the arm at rest applies a wrench; gravity=True adds g(q).  (..., n)."""
-        from dalembert.motion.statics import static_torque
+        from dalembert.kinematics.statics import static_torque
 
         return static_torque(self, q, wrench, frame, **options)
 
@@ -509,7 +493,7 @@ class Robot:
         self, q: ArrayLike, direction: ArrayLike, frame: str | None = None, **options: Any
     ) -> LargestForce:
         """The largest force along a direction under the torque limits, gravity counted."""
-        from dalembert.motion.statics import largest_force
+        from dalembert.kinematics.statics import largest_force
 
         return largest_force(self, q, direction, frame, **options)
 
@@ -519,27 +503,21 @@ class Robot:
         """The dynamics as a frame feels them, F = M_C ẍ + c_C + g_C + F_tip: M_C, C_C, c_C, g_C, J, J̇, the dynamically
         consistent inverse and the null space, by the geometric Jacobian or by jacobian="zyz", "rpy", …; forces, torques
         and accelerations from one another. Options in `motion.task_space.task_space`.  Seed 001."""
-        from dalembert.motion.task_space import task_space
+        from dalembert.kinematics.task_space import task_space
 
         return task_space(self, q, qd, frame, rows, **options)
 
     def task_regressor(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        qdd: ArrayLike,
-        frame: str | None = None,
-        rows: Any = None,
-        **options: Any,
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any
     ) -> Array:
         """Y_C = J̄ᵀ Y (J⁻ᵀ Y for square J) with Y_C π = M_C ẍ + c_C + g_C.  (..., m, p).  Seed 001."""
-        from dalembert.motion.task_space import task_regressor
+        from dalembert.kinematics.task_space import task_regressor
 
         return task_regressor(self, q, qd, qdd, frame, rows, **options)
 
     def workspace(self, samples: int = 20_000, frame: str | None = None, rows: Any = None, **options: Any) -> Workspace:
         """The reachable set, sampled, with the manipulability there; `.plot()` draws it, `.slice()` cuts it."""
-        from dalembert.motion.workspace import workspace
+        from dalembert.kinematics.workspace import workspace
 
         return workspace(self, samples, frame, rows, **options)
 
@@ -601,7 +579,7 @@ class Robot:
     ) -> Array:
         """Joint accelerations q̈ = M⁻¹ (τ − c − g − Jᵀ f_tip − Σ J_iᵀ F_i [− friction]).  (..., n).
 
-        `method`: "articulated" (articulated bodies), "factorised" (M \\ …), or None for the one with fewer
+        `method`: "articulated" (articulated bodies), "factorized" (M \\ …), or None for the one with fewer
         operations. The other arguments are those of `inverse_dynamics`, whose inverse this is."""
         arguments: tuple[ArrayLike, ...] = (q, qd, tau)
         given: tuple[str, ...] = ()
@@ -631,12 +609,7 @@ class Robot:
         return self._run(("mass_matrix_dot", ()), None, q, qd)
 
     def coriolis_matrix(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        choice: str = "christoffel",
-        *,
-        out: Array | None = None,
+        self, q: ArrayLike, qd: ArrayLike, choice: str = "christoffel", *, out: Array | None = None
     ) -> Array:
         """C(q, q̇) with C q̇ = c.  (..., n, n).  The standard choice, "christoffel", makes Ṁ − 2C skew-symmetric, and
         so does "kronecker", the same matrix by seed 004's formula; "mdot-u/2" and "ut-u/2" do not."""
@@ -676,7 +649,7 @@ class Robot:
         return self._run(("potential_energy", ()), None, q)
 
     def momentum(self, q: ArrayLike, qd: ArrayLike, about: str = "origin") -> Array:
-        """Linear and angular momentum in world axes, the latter about the world's "origin" or the centre of mass
+        """Linear and angular momentum in world axes, the latter about the world's "origin" or the center of mass
         ("com").  (..., 6)."""
         return self._run(("momentum", (), about), None, q, qd)
 
@@ -748,7 +721,7 @@ class Robot:
         """Every solution for the pose T (..., 4, 4) in closed form, by branch: `.q` (..., branches, n), `.found`
         (..., branches), `.residual`, and in words `.why()`. With `limits`, only those inside the joint limits. `q0`:
         the angles to take where any would do. Arms whose geometry has no closed form are refused with the reason."""
-        from dalembert.ik.closed_form import closed_form
+        from dalembert.kinematics.ik.closed_form import closed_form
 
         return closed_form(self, T, frame, limits, q0=q0)
 
@@ -769,9 +742,7 @@ class Robot:
         need_tree(self)
         return Equations(self.description, symbolic, zeros, friction, angles)
 
-    def linearize(
-        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = False
-    ) -> tuple[Array, Array]:
+    def linearize(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = False) -> tuple[Array, Array]:
         """(A, B) of ẋ ≈ f + A δx + B δτ about a state, x = (q, q̇).  (..., 2n, 2n) and (..., 2n, n)."""
         D_q, D_qd, D_tau = self.forward_dynamics_derivatives(q, qd, tau, friction)
         n, batch = self.n, D_q.shape[:-2]
@@ -794,7 +765,7 @@ class Robot:
         if name in OF_TREES:
             need_tree(self)
         if (name.startswith("center_of_mass") or options.get("about") == "com") and not self.mass > 0:
-            raise InputError(f"{self.name!r} has no mass that moves: it has no centre of mass")
+            raise InputError(f"{self.name!r} has no mass that moves: it has no center of mass")
         row = kernels.ROWS[name]
         for argument in given:
             if argument not in row.optional:
@@ -900,7 +871,7 @@ def _threads(threads: int | str) -> int:
 @cache
 def _ik() -> Any:
     """The solver, imported once: an import statement in the method would cost a lone call a tenth of its time."""
-    from dalembert.ik.numeric import ik
+    from dalembert.kinematics.ik.numeric import ik
 
     return ik
 

@@ -116,7 +116,7 @@ def test_the_motor_feels_both():
 
 
 def test_many_joints():
-    """Against SciPy's generalised eigenvalues, and against the linearised system about a resting position."""
+    """Against SciPy's generalized eigenvalues, and against the linearized system about a resting position."""
     q = np.array([-1.3, 0.3])
     modes = UNDAMPED.modes(q, gravity=True)
     M = PLAIN.mass_matrix(q)
@@ -261,12 +261,7 @@ def _exact_roots(ratio, count):
         e, c, s = math.exp(-x), math.cos(x), math.sin(x)
         # Columns cosh-like e^{x(s−1)}, e^{−xs}, cos, sin, each scaled so that nothing is large.
         k = ratio * x**3
-        rows = [
-            [e, 1, 1, 0],
-            [e * (1 + k), 1 - k, -1, k],
-            [1, e, -c, -s],
-            [1, -e, s, -c],
-        ]
+        rows = [[e, 1, 1, 0], [e * (1 + k), 1 - k, -1, k], [1, e, -c, -s], [1, -e, s, -c]]
         return np.linalg.det(rows)
 
     grid = np.linspace(0.5, 12, 2000)

@@ -53,15 +53,24 @@ TERMS = {
         ),
     ),
     "drag": (friction("power", coefficient=0.2), lambda v: 0.2 * v * np.abs(v)),
-    "grease": (friction("power", coefficient=(0.2, 0.3), exponent=0.4), lambda v: np.where(v > 0, 0.2, 0.3) * np.sign(v) * np.abs(v) ** 0.4),  # noqa: E501
+    "grease": (
+        friction("power", coefficient=(0.2, 0.3), exponent=0.4),
+        lambda v: np.where(v > 0, 0.2, 0.3) * np.sign(v) * np.abs(v) ** 0.4,
+    ),
     "offset": (friction("offset", offset=-0.3), lambda v: -0.3 + 0 * v),
-    "tanh": (friction("coulomb", coulomb=(2.0, 1.0), smooth="tanh", width=0.1), lambda v: np.where(v > 0, 2, 1) * np.tanh(v / 0.1)),  # noqa: E501
-    "arctan": (friction("static", coulomb=2.0, breakaway=3.0, smooth="arctan", width=0.1), lambda v: 4 / math.pi * np.arctan(v / 0.1)),  # noqa: E501
+    "tanh": (
+        friction("coulomb", coulomb=(2.0, 1.0), smooth="tanh", width=0.1),
+        lambda v: np.where(v > 0, 2, 1) * np.tanh(v / 0.1),
+    ),
+    "arctan": (
+        friction("static", coulomb=2.0, breakaway=3.0, smooth="arctan", width=0.1),
+        lambda v: 4 / math.pi * np.arctan(v / 0.1),
+    ),
     "root": (
         friction("stribeck", coulomb=1.0, breakaway=1.6, speed=0.05, smooth="root", width=0.01),
         lambda v: (1 + 0.6 * np.exp(-((v / 0.05) ** 2))) * v / np.sqrt(v * v + 1e-4),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", TERMS)
@@ -89,8 +98,11 @@ def test_the_torque_is_linear_in_the_levels(name):
     term, _ = TERMS[name]
     law = LAWS[term.law]
     for factor in (0.5, 3.0):
-        scaled = {k: tuple(factor * x for x in v) if isinstance(v, tuple) else factor * v
-                  for k, v in term.values.items() if law.parameters[k].sided or k == "offset"}  # fmt: skip
+        scaled = {
+            k: tuple(factor * x for x in v) if isinstance(v, tuple) else factor * v
+            for k, v in term.values.items()
+            if law.parameters[k].sided or k == "offset"
+        }
         more = friction(term.law, smooth=term.smooth, width=term.width, **{**term.values, **scaled})
         for v in SPEEDS.tolist():
             assert torque(more, v) == pytest.approx(factor * torque(term, v), rel=1e-14)
@@ -199,7 +211,7 @@ def test_structural_damping_loses_the_same_per_cycle_at_every_frequency():
         (lambda: equivalent_damping(TERMS["coulomb"][0], 1, math.inf), "frequency must be a positive number"),
         (lambda: structural_damping(1, 0.1, 0), "frequency must be a positive number"),
     ],
-)  # fmt: skip
+)
 def test_bad_parameters_get_a_sentence(make, sentence):
     with pytest.raises(dl.DalembertError) as caught:
         make()
@@ -235,11 +247,23 @@ def test_damping_and_coulomb_are_two_terms():
     named = replace(
         plain,
         joints=tuple(
-            j if j.kind == "fixed" else replace(j, drive=replace(j.drive, damping=0.0, coulomb=(0.0, 0.0), friction=(
-                friction("viscous", viscous=j.drive.damping), friction("coulomb", coulomb=j.drive.coulomb))))
+            j
+            if j.kind == "fixed"
+            else replace(
+                j,
+                drive=replace(
+                    j.drive,
+                    damping=0.0,
+                    coulomb=(0.0, 0.0),
+                    friction=(
+                        friction("viscous", viscous=j.drive.damping),
+                        friction("coulomb", coulomb=j.drive.coulomb),
+                    ),
+                ),
+            )
             for j in plain.joints
         ),
-    )  # fmt: skip
+    )
     a, b = dl.Robot(plain), dl.Robot(named)
     q, qd, qdd = states(a)
     assert np.array_equal(a.inverse_dynamics(q, qd, qdd, friction=True), b.inverse_dynamics(q, qd, qdd, friction=True))
@@ -265,8 +289,11 @@ def test_forward_dynamics_inverts_inverse_dynamics_with_every_law(load, mimic):
 def test_friction_by_load_takes_the_transmitted_torque():
     """One link: τ = M q̈ + g ± (F_c + μ |M q̈ + g|), the rotor on the drive's side."""
     drive = Drive(rotor_inertia=1e-4, gear_ratio=100.0, friction=(friction("coulomb", coulomb=0.5, load=0.3),))
-    d = Description("arm", (Link("base"), Link("rod", Inertial(2.0, (0.1, 0, 0, 0.1, 0, 0.1)))),
-                    (Joint("hinge", "revolute", "base", "rod", axis=(0.0, 0.0, 1.0), drive=drive),))  # fmt: skip
+    d = Description(
+        "arm",
+        (Link("base"), Link("rod", Inertial(2.0, (0.1, 0, 0, 0.1, 0, 0.1)))),
+        (Joint("hinge", "revolute", "base", "rod", axis=(0.0, 0.0, 1.0), drive=drive),),
+    )
     robot = dl.Robot(d)
     v, a = np.array([[0.5], [-0.5]]), np.array([[3.0], [3.0]])
     L = 0.1 * 3.0
@@ -444,8 +471,9 @@ def test_toml_as_people_write_it():
     line = '{law = "stribeck", coulomb = [0.3, 0.4], breakaway = 0.5, speed = 0.02}, {law = "offset", offset = -0.1}'
     d = read_toml(TOML.replace("FRICTION", line))
     assert d.joints[0].drive.friction == (
-        friction("stribeck", coulomb=(0.3, 0.4), breakaway=0.5, speed=0.02), friction("offset", offset=-0.1)
-    )  # fmt: skip
+        friction("stribeck", coulomb=(0.3, 0.4), breakaway=0.5, speed=0.02),
+        friction("offset", offset=-0.1),
+    )
     assert 'friction = [\n    {law = "stribeck", coulomb = [0.3, 0.4], breakaway = 0.5, speed = 0.02}' in write_toml(d)
     assert repr(d.joints[0].drive.friction[0]) == (
         "friction('stribeck', coulomb=(0.3, 0.4), breakaway=0.5, speed=0.02)"
@@ -459,10 +487,10 @@ def test_toml_as_people_write_it():
         ('{law = "viscous", viscous = -1}', "arm.toml:13: joints[0].drive.friction[0]: friction law 'viscous': v"),
         ('{law = "viscous", viscosity = 1}', "arm.toml:13: joints[0].drive.friction[0].viscosity: unknown key"),
         ('{law = "viscous", viscous = "a"}', "arm.toml:13: joints[0].drive.friction[0].viscous: expected a number or"),
-        ('{coulomb = 1}', "arm.toml:13: joints[0].drive.friction[0]: the key 'law' is missing"),
+        ("{coulomb = 1}", "arm.toml:13: joints[0].drive.friction[0]: the key 'law' is missing"),
         ('{law = "coulomb", coulomb = nan}', "arm.toml:13: joints[0].drive.friction[0].coulomb: nan is not a finite"),
     ],
-)  # fmt: skip
+)
 def test_toml_errors_name_the_line(line, sentence):
     with pytest.raises(dl.DescriptionError) as caught:
         read_toml(TOML.replace("FRICTION", line), file="arm.toml")

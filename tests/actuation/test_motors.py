@@ -243,7 +243,7 @@ def test_traced_and_plain_flows_agree(rotors):
     assert batch.shape == (7, 18)
 
 
-def test_linearisation():
+def test_linearization():
     robot = DrivenRobot(PLAIN, MOTOR, [30.0, 20.0])
     x, u = np.array([0.4, -0.3, 0.5, 0.2, 0.1, -0.2]), np.array([3.0, 1.0])
     A, B = robot.linearize(x, u)

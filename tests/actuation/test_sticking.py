@@ -56,13 +56,10 @@ def runge_kutta(flow: Flow, x, h: float, steps: int, u=(), t: float = 0.0):
 def test_what_holds_does_not_creep(method):
     """A pendulum and a block on an incline below break-away: the same bits after 10,000 steps; above it, they go."""
     g = 9.81
-    torque = 2.0 * g * 0.5 * np.cos(0.3)  # about +y: the rod falls towards positive angles
+    torque = 2.0 * g * 0.5 * np.cos(0.3)  # about +y: the rod falls toward positive angles
     slope = g * np.sin(0.4)
     incline = (g * np.sin(0.4), 0.0, -g * np.cos(0.4))
-    for make, x0, load in (
-        (pendulum, 0.3, torque),
-        (lambda d: block(d, incline), 0.123456789, slope),
-    ):
+    for make, x0, load in ((pendulum, 0.3, torque), (lambda d: block(d, incline), 0.123456789, slope)):
         for law in ("coulomb", "static", "stribeck"):
             more = {} if law == "coulomb" else {"breakaway": load * 1.001}
             more |= {"speed": 0.01} if law == "stribeck" else {}
@@ -417,7 +414,7 @@ def test_not_a_number_is_told_not_hidden():
         (lambda r: start(r, [np.nan]), "q, qd and tau must be finite"),
         (lambda r: start(r, ["a"]), "q, qd and tau must be (..., 1)"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_gets_a_sentence(call, sentence):
     with pytest.raises(dl.DalembertError) as caught:
         call(block(Drive(coulomb=(1.0, 1.0))))

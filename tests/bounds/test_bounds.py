@@ -287,7 +287,7 @@ def lead_screw(limit: str, multiplier: float = 0.02) -> dl.Robot:
               <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
             <link name="l2"><inertial><mass value="2"/>
               <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-            <joint name="a" type="{'revolute' if limit else 'continuous'}"><parent link="base"/><child link="l1"/>
+            <joint name="a" type="{"revolute" if limit else "continuous"}"><parent link="base"/><child link="l1"/>
               <axis xyz="0 1 0"/>{limit}</joint>
             <joint name="m" type="prismatic"><parent link="l1"/><child link="l2"/><axis xyz="1 0 0"/>
               <limit lower="-100000" upper="100000" effort="1" velocity="1"/>

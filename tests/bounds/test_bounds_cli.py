@@ -6,7 +6,7 @@ import json
 
 from click.testing import CliRunner, Result
 
-from dalembert.cli import main
+from dalembert.apps.cli import main
 
 
 def run(*arguments: str) -> Result:

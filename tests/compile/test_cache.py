@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dalembert.cli import main
+from dalembert.apps.cli import main
 from dalembert.compile import cache, compile_function, llvm
 
 

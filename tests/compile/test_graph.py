@@ -165,17 +165,19 @@ def _expression(draw, x, y, z, depth):
         return -left
     if act == "/" and not isinstance(right, Node):
         return left
-    return {"+": lambda: left + right, "-": lambda: left - right, "*": lambda: left * right,
-            "/": lambda: left / right}.get(act, lambda: left + right)()  # fmt: skip
+    return {
+        "+": lambda: left + right,
+        "-": lambda: left - right,
+        "*": lambda: left * right,
+        "/": lambda: left / right,
+    }.get(act, lambda: left + right)()
 
 
 @given(st.data(), st.lists(st.tuples(any_double, any_double, any_double), min_size=1, max_size=9))
 @settings(max_examples=60, deadline=None)
 def test_compiled_code_is_the_interpreted_graph_bit_for_bit(data, states):
     kernel = compile_function(
-        lambda v: [_expression(data.draw, *v, depth=data.draw(st.integers(1, 4))) for _ in range(2)],
-        [(3,)],
-        [(2,)],
+        lambda v: [_expression(data.draw, *v, depth=data.draw(st.integers(1, 4))) for _ in range(2)], [(3,)], [(2,)]
     )
     batch = np.array(states)
     with np.errstate(all="ignore"):

@@ -29,9 +29,7 @@ def watched(t, x, u, p):
 @pytest.fixture(scope="module")
 def loop() -> Rollout:
     sizes = {"x": 2, "u": 1, "p": 2, "y": 3}
-    return compile_rollout(
-        [Call(pendulum, STEP, "new")], sizes, "pendulum", Call(watched, ("t", "x", "u", "p"), "y")
-    )
+    return compile_rollout([Call(pendulum, STEP, "new")], sizes, "pendulum", Call(watched, ("t", "x", "u", "p"), "y"))
 
 
 def problem(batch: tuple[int, ...], steps: int):
@@ -58,8 +56,7 @@ def test_plain_floats_agree_to_rounding(loop):
     x = x0.tolist()
     for k in range(200):
         x = run(
-            [Call(pendulum, STEP, "new")],
-            {"t": T0 + k * DT, "dt": DT, "x": x, "u": u[k].tolist(), "p": p.tolist()},
+            [Call(pendulum, STEP, "new")], {"t": T0 + k * DT, "dt": DT, "x": x, "u": u[k].tolist(), "p": p.tolist()}
         )["new"]
     # a pendulum neither loses nor multiplies rounding much in two seconds: 200 steps, a few ulp each
     assert np.abs(loop(x0, u, p, 200, DT, T0)[2] - x).max() < 1e-13
@@ -125,8 +122,13 @@ def test_inputs_held_broadcast_strided_and_cast(loop):
         assert np.array_equal(spread[0][i, j], one[0])
     # results into arrays of any strides
     target = np.zeros((15, 12, 4))
-    out = (target[..., ::2], np.zeros((15, 3, 12)).swapaxes(1, 2), np.zeros((15, 4))[:, 1:3], np.zeros((15, 3)),
-           np.zeros(15))  # fmt: skip
+    out = (
+        target[..., ::2],
+        np.zeros((15, 3, 12)).swapaxes(1, 2),
+        np.zeros((15, 4))[:, 1:3],
+        np.zeros((15, 3)),
+        np.zeros(15),
+    )
     loop(x0.reshape(15, 2), u.reshape(15, 12, 1), p.reshape(15, 2), 12, DT, out=out)
     assert np.array_equal(out[0].reshape(3, 5, 12, 2), wanted[0]) and (target[..., 1::2] == 0).all()
     assert np.array_equal(out[1].reshape(3, 5, 12, 3), wanted[1])
@@ -159,7 +161,7 @@ def squares(t, dt, x, u, p):
     return [scalar.where(x[0] * x[0] >= 0.0, x[0] * x[0], 0.0)]
 
 
-def test_what_diverges_is_marked_and_neighbours_are_untouched():
+def test_what_diverges_is_marked_and_neighbors_are_untouched():
     loop = compile_rollout([Call(squares, STEP, "new")], {"x": 1}, "squares", None)
     x0 = np.array([[0.5], [10.0], [-0.9], [1e200], [2.0], [0.1], [1.0], [1e100], [0.0]])
     nothing = np.zeros((1, 0)), np.zeros(0)

@@ -97,7 +97,7 @@ def test_position_from_independent_coordinates():
 
 # -------------------------------------------------------------------------------------------- the five-bar of seed 002
 def figures(robot):
-    """m, I about z through the centre, and the lengths of the linkage, from the description."""
+    """m, I about z through the center, and the lengths of the linkage, from the description."""
     links = {link.name: link.inertial for link in robot.description.links if link.inertial}
     m = [links[f"link{k}"].mass for k in range(1, 5)]
     I = [links[f"link{k}"].inertia[5] for k in range(1, 5)]
@@ -106,8 +106,8 @@ def figures(robot):
 
 
 def five_bar_system(robot):
-    """Seed 002's Lagrangian system with the linkage's numbers. l_c4 is measured from link 1's end towards the tool:
-    the loop holds link 4 at 0.25 m, its centre is at l_c from its beginning."""
+    """Seed 002's Lagrangian system with the linkage's numbers. l_c4 is measured from link 1's end toward the tool:
+    the loop holds link 4 at 0.25 m, its center is at l_c from its beginning."""
     m, I, lc = figures(robot)
     numbers = {f"m{k + 1}": m[k] for k in range(4)} | {f"I{k + 1}": I[k] for k in range(4)}
     numbers |= {"l1": 0.4, "l2": 0.25, "lc1": lc[0], "lc2": lc[1], "lc3": lc[2], "lc4": lc[3] - 0.25, "g": 9.81}
@@ -167,14 +167,14 @@ def test_ten_seconds_of_a_four_bar():
     assert np.ptp(run.x[:, 0]) > 0.3  # it moves
 
 
-def test_drift_without_stabilisation_and_with():
+def test_drift_without_stabilization_and_with():
     """Left alone the error grows; Baumgarte's terms hold it small; projection keeps it at rounding."""
     s = Constrained(dl.load("four-bar"))
     q, qd = s.project(s.close().q, np.array([2.0, 0.0, 0.0]), steps=2)
     x = np.concatenate([q, qd])
     worst = {}
     for way in (None, "baumgarte", "projection"):
-        flow = s.flow(stabilise=way)
+        flow = s.flow(stabilize=way)
         run = integrate(flow, x, 2e-3, 5_000, every=10)
         worst[way] = run.y[:, flow.outputs.index("closure_error")].max()
     assert worst["projection"] < 1e-13 < worst["baumgarte"] < 0.1 * worst[None]
@@ -258,7 +258,7 @@ def near_four_bar():
     return s, *s.project(q, np.array([1.0, 0, 0]), steps=2)
 
 
-def test_a_drive_at_its_dead_centre_is_refused():
+def test_a_drive_at_its_dead_center_is_refused():
     """Crank and coupler in line: the rocker cannot move it, however hard it pushes."""
     s, *_ = near_four_bar()
     th = math.acos(0.69 / 0.84)
@@ -318,7 +318,7 @@ def test_half_a_turn_off_is_refused_by_the_dynamics():
 
 @pytest.mark.parametrize("factor", [1e-4, 1.0, 1e4])
 def test_mechanisms_of_any_size(factor):
-    """A linkage of a tenth of a millimetre and one of kilometres: closed as well, judged alike."""
+    """A linkage of a tenth of a millimeter and one of kilometers: closed as well, judged alike."""
     from dataclasses import replace
 
     d = dl.load("four-bar").description
@@ -367,7 +367,7 @@ def test_a_massless_coupler_is_held_by_its_loop():
 
 
 def test_one_definition_of_dependence():
-    """What `redundant` names is what the factorisation leaves out, and `rank` counts the rest."""
+    """What `redundant` names is what the factorization leaves out, and `rank` counts the rest."""
     from dalembert.constrained import plane
 
     panda = dl.load("panda")

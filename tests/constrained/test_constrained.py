@@ -184,12 +184,10 @@ def rolling(q):
 
 
 def skate() -> dl.Robot:
-    """A body free in the plane: two slides and a turn, its mass centre on the edge."""
+    """A body free in the plane: two slides and a turn, its mass center on the edge."""
     body = dl.Inertial(2.0, (0.1, 0.0, 0.0, 0.1, 0.0, 0.3))
     axes = [[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]]
-    return dl.Robot.from_screws(
-        axes, np.eye(4), inertials=[None, None, body], gravity=(0, 0, 0), name="skate"
-    )
+    return dl.Robot.from_screws(axes, np.eye(4), inertials=[None, None, body], gravity=(0, 0, 0), name="skate")
 
 
 def test_knife_edge():
@@ -386,9 +384,7 @@ def test_baumgarte_is_the_error_dynamics():
     q, qd = Q + np.array([0.01, -0.02]), QD + np.array([0.1, 0.3])
     qdd, _ = s.forward_dynamics(q, qd, [1, 2], alpha=3.0, beta=4.0, tolerance=None)
     rate = s.jacobian(q) @ qd
-    np.testing.assert_allclose(
-        s.jacobian(q) @ qdd + s.drift(q, qd), -6.0 * rate - 16.0 * s.residual(q), atol=1e-12
-    )
+    np.testing.assert_allclose(s.jacobian(q) @ qdd + s.drift(q, qd), -6.0 * rate - 16.0 * s.residual(q), atol=1e-12)
 
 
 # -------------------------------------------------------------------------------------------- redundant and bad input
@@ -464,7 +460,7 @@ def test_nan_gives_nan_in_that_state_alone():
         (lambda: in_channel().forward_dynamics(Q, QD, QD, alpha=-1), "alpha must be"),
         (lambda: in_channel().forward_dynamics(Q, QD, QD, frame="tol0"), "unknown frame"),
         (lambda: in_channel().kernel("foward_dynamics"), "did you mean"),
-        (lambda: in_channel().flow(stabilise="baumgart"), "did you mean 'baumgarte'"),
+        (lambda: in_channel().flow(stabilize="baumgart"), "did you mean 'baumgarte'"),
         (lambda: in_channel().close(Q, fixed=["joint1", "joint3"]), "unknown joint"),
         (lambda: in_channel().close([np.nan, 0]), "not finite"),
         (lambda: in_channel().equations().sympy("lamda"), "did you mean 'lambda'"),

@@ -181,7 +181,7 @@ BAD = [
     (lambda a: control.Uncertainty.sampled(a, []), "plants is empty"),
     (lambda a: control.RobustControl(a, 1.0, 1.0, 1.0), "uncertainty is an Uncertainty, got float"),
     (lambda a: control.RobustControl(a, control.Uncertainty(1, 1, 1, (1, 2)), 1.0, 1.0, 0.0), "layer is 0; it must b"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("make, message", BAD, ids=[str(k) for k in range(len(BAD))])

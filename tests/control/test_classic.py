@@ -59,7 +59,7 @@ def test_matrix_exponential(scale):
     assert matrix_exponential(np.zeros((3, 3))).tolist() == np.eye(3).tolist()
 
 
-def test_discretisation_is_exact_and_python_controls():
+def test_discretization_is_exact_and_python_controls():
     system = MassSpringDamper(2, 0.6, 5).state_space("both")
     sampled = system.discretized(0.3)
     theirs = control.c2d(system.to_control(), 0.3, "zoh")
@@ -111,7 +111,7 @@ def test_simulation_of_held_inputs_against_python_control():
     assert error(run.x, x) < 1e-8  # RK4 with 2 ms
 
 
-# ------------------------------------------------------------------------------------------------- linearised systems
+# ------------------------------------------------------------------------------------------------- linearized systems
 def numeric(rate, x, u, h=1e-6):
     A = np.stack([(rate(x + d, u) - rate(x - d, u)) / (2 * h) for d in h * np.eye(x.size)], -1)
     B = np.stack([(rate(x, u + d) - rate(x, u - d)) / (2 * h) for d in h * np.eye(u.size)], -1)
@@ -130,7 +130,7 @@ def systems():
 
 
 @pytest.mark.parametrize("name", ["robot", "driven", "flexible", "mass"])
-def test_every_system_of_ours_linearises_about_rest(name):
+def test_every_system_of_ours_linearizes_about_rest(name):
     _, system, q, flow = next(row for row in systems() if row[0] == name)
     found = linearized(system, q)
     if flow is None:
@@ -201,9 +201,9 @@ def test_shape_of_the_locus():
     assert leave.gain == pytest.approx(-np.polyval(SERVO.den, leave.s).real) == pytest.approx(1.128, abs=1e-3)
     poles = locus.poles(leave.gain)
     assert np.abs(np.sort_complex(poles)[1:] - leave.s).max() < 1e-6  # a double pole: half the digits
-    centre, angles = locus.asymptotes()
-    assert centre == -2.0 and sorted(np.degrees(angles)) == pytest.approx([-60, 60, 180])
-    far = np.sort(np.angle(locus.poles(1e9) - centre))
+    center, angles = locus.asymptotes()
+    assert center == -2.0 and sorted(np.degrees(angles)) == pytest.approx([-60, 60, 180])
+    far = np.sort(np.angle(locus.poles(1e9) - center))
     assert np.degrees(far) == pytest.approx([-60, 60, 180], abs=0.5)
     with_zero = RootLocus(TransferFunction([1, 3], np.poly([-1, -2])))  # a circle about −3, radius √2
     assert [b.s.real for b in with_zero.breakaways()] == pytest.approx([-3 + math.sqrt(2), -3 - math.sqrt(2)])
@@ -227,9 +227,10 @@ def test_root_locus_against_python_control():
 
 
 # ------------------------------------------------------------------------------------------------------ lead and lag
-@pytest.mark.parametrize(("plant", "margin", "crossover", "stages"), [
-    (SERVO, 50, 1.5, 1), (DOUBLE, 45, 3.0, 1), (DOUBLE, 75, 2.0, 2), (SERVO, 60, 4.0, 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("plant", "margin", "crossover", "stages"),
+    [(SERVO, 50, 1.5, 1), (DOUBLE, 45, 3.0, 1), (DOUBLE, 75, 2.0, 2), (SERVO, 60, 4.0, 2)],
+)
 def test_lead_for_a_phase_margin(plant, margin, crossover, stages):
     C = lead_for_margin(plant, math.radians(margin), crossover, stages)
     assert C.residual < 1e-12 and C.zero < C.pole
@@ -431,7 +432,7 @@ def test_a_sampled_regulator_runs_at_its_sample_time_only():
         (lambda: StateSpace([[-1]], [[1]])(-1.0), "is a pole"),
         (lambda: linearized(dl.load("planar-2r")), "say about which state: x, 2 numbers"),
         (lambda: linearized(dl.load("planar-2r"), [1.0]), "x has shape \\(1,\\); it must be \\(2,\\), q, at rest or"),
-        (lambda: linearized(3), "what is linearised is a Robot, .* got int"),
+        (lambda: linearized(3), "what is linearized is a Robot, .* got int"),
         (lambda: RootLocus(TransferFunction([1, 0], [1])), "more zeros than poles"),
         (lambda: RootLocus(SERVO).at(0.0), "is a pole of the plant: the locus begins there"),
         (lambda: RootLocus(SERVO).for_damping(1.0), "has 0 ≤ ζ < 1, got 1.0"),
@@ -465,11 +466,14 @@ def test_unknown_names():
         system.step([0, 1], "g")
 
 
-@pytest.mark.parametrize(("library", "call", "extra"), [
-    ("control", lambda: margins(SERVO), "control"),
-    ("scipy.linalg", lambda: lqr(SERVO.state_space(), 1, 1), "opt"),
-    ("matplotlib.pyplot", lambda: RootLocus(SERVO).plot(), "plot"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("library", "call", "extra"),
+    [
+        ("control", lambda: margins(SERVO), "control"),
+        ("scipy.linalg", lambda: lqr(SERVO.state_space(), 1, 1), "opt"),
+        ("matplotlib.pyplot", lambda: RootLocus(SERVO).plot(), "plot"),
+    ],
+)
 def test_a_missing_library_is_named_with_its_extra(monkeypatch, library, call, extra):
     real = builtins.__import__
 

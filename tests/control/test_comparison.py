@@ -108,8 +108,13 @@ def test_figures_are_those_of_a_single_run(two, motion, result):
 def test_pd_with_gravity_is_enough_for_a_set_point(two):
     found = compare(
         {"PD": control.PD.tuned(two, 10.0), "PD + gravity": control.PDGravity.tuned(two, 10.0)},
-        two, [0.5, 0.5], 3.0, q0=[0.0, 0.0], scenarios={"exact": Scenario()}, tolerance=1e-3,
-    )  # fmt: skip
+        two,
+        [0.5, 0.5],
+        3.0,
+        q0=[0.0, 0.0],
+        scenarios={"exact": Scenario()},
+        tolerance=1e-3,
+    )
     assert found.of("PD + gravity", "exact")["verdict"] == "settled"
     assert found.of("PD", "exact")["verdict"] == "bounded"
 
@@ -117,10 +122,14 @@ def test_pd_with_gravity_is_enough_for_a_set_point(two):
 def test_what_gearing_changes(two, motion):
     """Independent joints: the error falls with N², at the motors the arm is no longer felt."""
     found = compare(
-        {"independent": control.IndependentJoint(two, 10.0),
-         "computed torque": control.ComputedTorque(two, 10.0)},
-        two, motion, 4.0, gears=(1, 30, 300), rotor_inertia=1e-3, scenarios={"payload": Scenario(payload=0.5)},
-    )  # fmt: skip
+        {"independent": control.IndependentJoint(two, 10.0), "computed torque": control.ComputedTorque(two, 10.0)},
+        two,
+        motion,
+        4.0,
+        gears=(1, 30, 300),
+        rotor_inertia=1e-3,
+        scenarios={"payload": Scenario(payload=0.5)},
+    )
     assert found.scenarios == ("N = 1", "N = 30", "N = 300")
     rms = found.rms_error[0]
     assert rms[0] > 0.1 and rms[2] < 5e-3
@@ -172,9 +181,12 @@ def test_a_verdict_waits_for_a_step_that_is_short_enough(two):
     iiwa = dl.load("iiwa7")
     start, goal = iiwa.home, iiwa.home + 0.3
     found = compare(
-        {"PD": control.PDGravity.tuned(iiwa, 10.0)}, iiwa, dl.trajectories.minimum_jerk(start, goal, 1.0), 2.0,
+        {"PD": control.PDGravity.tuned(iiwa, 10.0)},
+        iiwa,
+        dl.trajectories.minimum_jerk(start, goal, 1.0),
+        2.0,
         scenarios={"exact": Scenario(), "masses": Scenario(mass_error=0.2)},
-    )  # fmt: skip
+    )
     assert found.of("PD", "exact")["verdict"] == "settled" and (found.dt < 1e-3).all()
     stiff = {"stiff": control.PD(two, 1e9, 1e8)}
     lost = compare(stiff, two, [0.5, 0.5], 1.0, q0=[0.0, 0.0], scenarios={"exact": Scenario()})
@@ -227,7 +239,7 @@ BAD = [
     (lambda a: Scenario(noise=np.nan), "noise of a Scenario must be a finite number"),
     (lambda a: control.geared(a, 1e-3, 0.0), "a gear ratio is a positive number"),
     (lambda a: control.geared(a, [1e-3], 5.0), "rotor_inertia is one number"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("make, message", BAD, ids=[str(k) for k in range(len(BAD))])

@@ -27,10 +27,22 @@ from dalembert.law import Law
 
 SVG = "{http://www.w3.org/2000/svg}"
 DRAWN = (
-    "pd", "partitioned", "following", "pid_following", "pid", "joint_pd", "joint_pid", "pd_gravity",
-    "independent_joint", "computed_torque", "feedforward", "feedforward_pd", "inverse_kinematics", "adaptive",
+    "pd",
+    "partitioned",
+    "following",
+    "pid_following",
+    "pid",
+    "joint_pd",
+    "joint_pid",
+    "pd_gravity",
+    "independent_joint",
+    "computed_torque",
+    "feedforward",
+    "feedforward_pd",
+    "inverse_kinematics",
+    "adaptive",
     "state_feedback",
-)  # fmt: skip
+)
 
 
 def controllers():
@@ -169,8 +181,11 @@ def test_faults_are_found():
     nodes = (block("a", "A", 0), block("b", "B", 1), block("c", "C", 2))
     through = Diagram("through", nodes, (Signal("a", "c"),))
     assert through.faults() == ["the signal a → c runs through b"]
-    along = Diagram("along", (block("a", "A", 0), block("b", "B", 0, 1), block("c", "C", 1)),
-                    (Signal("a", "c"), Signal("b", "c", drop=0)))  # fmt: skip
+    along = Diagram(
+        "along",
+        (block("a", "A", 0), block("b", "B", 0, 1), block("c", "C", 1)),
+        (Signal("a", "c"), Signal("b", "c", drop=0)),
+    )
     assert any("run along each other" in fault for fault in along.faults())
     crowded = diagrams.following()
     signals = tuple(replace(s, label="a very long name of a signal") if s.label == "ė" else s for s in crowded.signals)

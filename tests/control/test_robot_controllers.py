@@ -13,7 +13,7 @@ from dalembert.control.bounds import bounds
 from dalembert.control.passivity import reference_torque
 from dalembert.control.scenarios import geared
 from dalembert.control.task_control import WRENCH
-from dalembert.motion.tasks import task as motion_task
+from dalembert.kinematics.tasks import task as motion_task
 from dalembert.simulation.closed import closed, with_states_of
 from dalembert.simulation.fixed import integrate
 from dalembert.simulation.flows import robot_flow
@@ -99,10 +99,16 @@ def test_a_batch_varies_gains(two):
     assert list(full.law().parameters)[:3] == ["kp_joint1", "kp_joint2_joint1", "kp_joint2"]
     assert np.allclose(full(0.0, [0, 0], [0, 0], [1.0, 0.0]), [100.0, 10.0])
     x0 = np.tile([0.1, 0.2, 0, 0], (4, 1))
-    runs = integrate(closed(robot_flow(two), c.law(), [0.5, 0.5]), x0, 1e-3, 100,
-                     parameters={**c.law().parameters, **c.vary(kp=kp)})  # fmt: skip
-    alone = integrate(closed(robot_flow(two), control.PD(two, kp[2], 20.0).law(), [0.5, 0.5]), x0[2], 1e-3, 100,
-                      parameters=control.PD(two, kp[2], 20.0).law().parameters)  # fmt: skip
+    runs = integrate(
+        closed(robot_flow(two), c.law(), [0.5, 0.5]), x0, 1e-3, 100, parameters={**c.law().parameters, **c.vary(kp=kp)}
+    )
+    alone = integrate(
+        closed(robot_flow(two), control.PD(two, kp[2], 20.0).law(), [0.5, 0.5]),
+        x0[2],
+        1e-3,
+        100,
+        parameters=control.PD(two, kp[2], 20.0).law().parameters,
+    )
     assert np.array_equal(runs.x[2], alone.x)
 
 
@@ -597,8 +603,9 @@ def test_a_missing_force_sensor_is_named():
     with pytest.raises(dl.UnknownNameError, match="'sensed_f_x'.*dalembert.control.sensed"):
         dl.simulate(three, soft, q0=[0.3, 0.6, -0.9], reference=[1.0, 0.5], duration=0.1)
     flow = control.sensed(robot_flow(three, f_tip=True), WRENCH, 0.01)  # what the words say works
-    found = dl.simulate(flow, soft, x0=[0.3, 0.6, -0.9, *[0.0] * 9], reference=three.fk([0.3, 0.6, -0.9])[:2, 3],
-                        duration=0.1)  # fmt: skip
+    found = dl.simulate(
+        flow, soft, x0=[0.3, 0.6, -0.9, *[0.0] * 9], reference=three.fk([0.3, 0.6, -0.9])[:2, 3], duration=0.1
+    )
     assert np.isfinite(found.x).all()
 
 
@@ -686,16 +693,16 @@ def test_flexible_joints_come_to_the_set_point(two, gravity):
 def test_flexible_joints_made_linear(two):
     """Four poles at −ω: e(t) = e₀ e^(−ωt) (1 + ωt + (ωt)²/2 + (ωt)³/6) from a start with ë = e⃛ = 0."""
     flexible = dl.FlexibleRobot(two, stiffness=300.0, rotor_inertia=1e-4, gear_ratio=50.0)
-    c = control.FlexibleLinearising(flexible, [8.0, 12.0])
+    c = control.FlexibleLinearizing(flexible, [8.0, 12.0])
     q_d = np.array([0.5, 0.3])
     theta = two.gravity_torque([0.0, 0.0]) / 300.0  # the springs hold the links: q̈ = q⃛ = 0
     r = run(flexible.flow(), c, q_d, np.r_[0, 0, theta, 0, 0, 0, 0], 2e-4, 5000, every=250, method="dormand-prince")
     for j, w in enumerate((8.0, 12.0)):
         x = w * r.t
         assert np.abs(q_d[j] - r.x[:, j] - q_d[j] * np.exp(-x) * (1 + x + x**2 / 2 + x**3 / 6)).max() < EXACT
-    given = control.FlexibleLinearising(flexible, coefficients=(8.0**4, 4 * 8.0**3, 6 * 8.0**2, 4 * 8.0))
+    given = control.FlexibleLinearizing(flexible, coefficients=(8.0**4, 4 * 8.0**3, 6 * 8.0**2, 4 * 8.0))
     assert given.conditions().items[0].verdict == "holds"
-    bad = control.FlexibleLinearising(flexible, coefficients=(1000.0, 1.0, 1.0, 1.0))
+    bad = control.FlexibleLinearizing(flexible, coefficients=(1000.0, 1.0, 1.0, 1.0))
     assert bad.conditions().items[0].verdict == "fails"
 
 
@@ -750,7 +757,7 @@ BAD = [
     (lambda a: control.PD(a, 1.0, 1.0)(0.0, [0, 0], [0, 0], [0, 0], kp=1.0), "unknown parameter of PD 'kp'"),
     (lambda a: control.PD(a, 1.0, 1.0).vary(ki=1.0), "unknown gain 'ki'"),
     (lambda a: control.PD(a, 1.0, 1.0).vary(kp=[1.0]), r"kp has shape \(1,\); it must end in \(2,\)"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("make, message", BAD, ids=[str(k) for k in range(len(BAD))])

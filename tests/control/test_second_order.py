@@ -86,9 +86,14 @@ def test_responses_against_scipy(name):
     m, b, k = SYSTEMS[name]
     t = np.linspace(0, 5, 40)
     run = solve_ivp(
-        lambda s, x: [x[1], (0.7 + 0.2 * s - b * x[1] - k * x[0]) / m], (0, 5), [0.4, -1.0],
-        t_eval=t, rtol=1e-11, atol=1e-12, method="DOP853",
-    )  # fmt: skip
+        lambda s, x: [x[1], (0.7 + 0.2 * s - b * x[1] - k * x[0]) / m],
+        (0, 5),
+        [0.4, -1.0],
+        t_eval=t,
+        rtol=1e-11,
+        atol=1e-12,
+        method="DOP853",
+    )
     found = MassSpringDamper(m, b, k).response(t, 0.4, -1.0, 0.7, 0.2)
     assert error(np.stack(found), run.y) < 1e-9  # SciPy's rtol, grown over five seconds
 

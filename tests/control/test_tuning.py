@@ -145,9 +145,11 @@ def test_relay_drives_any_flow():
     from dalembert.scalar import sin
 
     flow = Flow(
-        "pendulum behind a lag", ("q", "q_rate", "w"), ("d", "u"),
+        "pendulum behind a lag",
+        ("q", "q_rate", "w"),
+        ("d", "u"),
         lambda t, x, u: [x[1], x[2] - x[1] - sin(x[0]), 4 * (u[1] - x[2])],
-    )  # fmt: skip
+    )
     linear = TransferFunction([4.0], np.polymul([1, 1, 1], [1, 4]))
     found = relay_experiment(flow, 0.05, output="q", input="u").ultimate
     wanted = ultimate(linear)

@@ -65,14 +65,9 @@ def test_good_description_is_unchanged_and_silent() -> None:
 
 TREES = {
     "no link": (Description("empty", ()), "robot 'empty' has no link; describe at least one"),
-    "two links of a name": (
-        Description("r", links("a", "b", "a")),
-        "two links are named 'a'; rename one of them",
-    ),
+    "two links of a name": (Description("r", links("a", "b", "a")), "two links are named 'a'; rename one of them"),
     "two joints of a name": (
-        Description(
-            "r", links("a", "b", "c"), (Joint("j", "fixed", "a", "b"), Joint("j", "fixed", "b", "c"))
-        ),
+        Description("r", links("a", "b", "c"), (Joint("j", "fixed", "a", "b"), Joint("j", "fixed", "b", "c"))),
         "two joints are named 'j'; rename one of them",
     ),
     "blank link name": (Description("r", links(" ")), "a link has no name; give it one"),
@@ -89,9 +84,7 @@ TREES = {
         "joint 'j' has as parent the unknown link 'bases'; did you mean 'base'?",
     ),
     "two parents": (
-        Description(
-            "r", links("a", "b", "c"), (Joint("j", "fixed", "a", "c"), Joint("k", "fixed", "b", "c"))
-        ),
+        Description("r", links("a", "b", "c"), (Joint("j", "fixed", "a", "c"), Joint("k", "fixed", "b", "c"))),
         "link 'c' is the child of two joints, 'j' and 'k'; a tree gives every link one parent, so remove "
         "one (and close the loop with a <loop_joint>, in TOML with [[loops]])",
     ),
@@ -101,13 +94,8 @@ TREES = {
         "(a fixed one will do)",
     ),
     "cycle": (
-        Description(
-            "r",
-            links("root", "a", "b"),
-            (Joint("j", "revolute", "a", "b"), Joint("k", "revolute", "b", "a")),
-        ),
-        "the joints form a cycle, child to parent: 'a' → 'b' → 'a'; remove one of its joints, "
-        "for example 'k'",
+        Description("r", links("root", "a", "b"), (Joint("j", "revolute", "a", "b"), Joint("k", "revolute", "b", "a"))),
+        "the joints form a cycle, child to parent: 'a' → 'b' → 'a'; remove one of its joints, for example 'k'",
     ),
     "joint to itself": (
         Description("r", links("root", "a"), (Joint("j", "revolute", "a", "a"),)),
@@ -117,10 +105,7 @@ TREES = {
         replace(arm(), tip="lowr"),
         "the tip of robot 'arm' is the unknown link 'lowr'; did you mean 'lower'?",
     ),
-    "gravity": (
-        replace(arm(), gravity=(0.0, NAN, 0.0)),
-        "the gravity of robot 'arm' is nan; write a finite number",
-    ),
+    "gravity": (replace(arm(), gravity=(0.0, NAN, 0.0)), "the gravity of robot 'arm' is nan; write a finite number"),
 }
 
 
@@ -213,7 +198,7 @@ def test_mimics_in_a_ring_are_refused_and_in_a_row_are_not() -> None:
         check(ring)
 
 
-def test_axis_is_normalised_with_a_warning() -> None:
+def test_axis_is_normalized_with_a_warning() -> None:
     checked = check(arm(axis=(0.0, 3.0, 4.0)))
     assert checked.joints[1].axis == pytest.approx((0.0, 0.6, 0.8), abs=1e-15)
     assert checked.warnings == (
@@ -221,7 +206,7 @@ def test_axis_is_normalised_with_a_warning() -> None:
     )
 
 
-def test_rounded_axis_is_normalised_without_a_word() -> None:
+def test_rounded_axis_is_normalized_without_a_word() -> None:
     checked = check(arm(axis=(0.7071, 0.0, 0.7071)))
     assert math.hypot(*checked.joints[1].axis) == pytest.approx(1.0, abs=1e-15)
     assert checked.warnings == ()
@@ -364,7 +349,7 @@ def test_point_mass_on_the_axis_makes_the_mass_matrix_singular() -> None:
 
 
 def test_point_mass_on_an_oblique_axis() -> None:
-    """The axis and the centre of mass are rounded, and so is the inertia about the axis: not exactly zero."""
+    """The axis and the center of mass are rounded, and so is the inertia about the axis: not exactly zero."""
     for axis in ((1.0, 2.0, 3.0), (0.3, -0.7, 0.2), (1.0, 1.0, 0.0)):
         size = math.sqrt(sum(x * x for x in axis))
         unit = tuple(x / size for x in axis)
@@ -390,9 +375,7 @@ def test_missing_inertial_of_a_moving_link_is_named() -> None:
 
 def test_mass_behind_a_fixed_joint_counts() -> None:
     d = with_body(None)
-    tool = Description(
-        "r", (*d.links, Link("tool", BODY)), (*d.joints, Joint("flange", "fixed", "lower", "tool"))
-    )
+    tool = Description("r", (*d.links, Link("tool", BODY)), (*d.joints, Joint("flange", "fixed", "lower", "tool")))
     assert check(tool).warnings == ()
 
 
@@ -431,7 +414,7 @@ SHAPES = {
     "capsule": (Shape(Capsule(0.1, -1.0)), "the length of a visual of link 'lower' is -1.0 m"),
     "sphere": (Shape(Sphere(NAN)), "the radius of a visual of link 'lower' is nan"),
     "scale": (Shape(Mesh("a.stl", (1.0, INF, 1.0))), "the mesh scale of a visual of link 'lower' is inf"),
-    "color": (Shape(Sphere(1.0), color=(0.0, NAN, 0.0, 1.0)), "the colour of a visual of link 'lower' is"),
+    "color": (Shape(Sphere(1.0), color=(0.0, NAN, 0.0, 1.0)), "the color of a visual of link 'lower' is"),
     "origin": (Shape(Sphere(1.0), Origin((NAN, 0.0, 0.0))), "the origin's xyz of a visual of link 'lower'"),
     "escape": (
         Shape(Mesh("package://pkg/../../etc/passwd")),
@@ -462,16 +445,15 @@ def test_masses_beyond_any_machine() -> None:
             check(with_body(Inertial(mass, (J, 0.0, 0.0, J, 0.0, J))))
 
 
-def test_colour_out_of_range_is_clamped_with_a_warning() -> None:
+def test_color_out_of_range_is_clamped_with_a_warning() -> None:
     checked = check(with_shape(Shape(Sphere(1.0), color=(255.0, 0.0, -1.0, 1.0))))
     assert checked.links[2].visuals[0].color == (1.0, 0.0, 0.0, 1.0)
     assert checked.warnings == (
-        "the colour of a visual of link 'lower' is 255 0 -1 1, and r g b a lie in 0…1; "
-        "it is drawn as 1 0 0 1",
+        "the color of a visual of link 'lower' is 255 0 -1 1, and r g b a lie in 0…1; it is drawn as 1 0 0 1",
     )
 
 
-def test_material_gets_the_colour_given_elsewhere() -> None:
+def test_material_gets_the_color_given_elsewhere() -> None:
     red = (1.0, 0.0, 0.0, 1.0)
     plain, colored = Shape(Sphere(1.0), material="m"), Shape(Sphere(1.0), material="m", color=red)
     other = Shape(Sphere(1.0), material="m", color=(0.0, 0.0, 1.0, 1.0))

@@ -27,7 +27,7 @@ from dalembert.describe.dh import DHRow, DHTable, check_dh_frames, convert, from
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.errors import DescriptionError, InputError, UnknownNameError
 
-# Poses of arms of a few metres, a few products of 4×4 matrices: some hundred roundings of 1e-16.
+# Poses of arms of a few meters, a few products of 4×4 matrices: some hundred roundings of 1e-16.
 CLOSE = 1e-12
 # Mass matrices of tens of kg m², two parsers and two recursions apart.
 CLOSE_DYNAMICS = 1e-10
@@ -172,14 +172,12 @@ def test_from_dh_is_the_textbook_product(convention, seed):
     base, tool = random_origin(rng), random_origin(rng)
     robot = from_dh(rows, convention, base=base, tool=tool)
     for q in rng.uniform(-2, 2, (5, len(rows))):
-        np.testing.assert_allclose(
-            fk(robot, q), table_fk(rows, q, convention, base, tool), atol=CLOSE, rtol=0
-        )
+        np.testing.assert_allclose(fk(robot, q), table_fk(rows, q, convention, base, tool), atol=CLOSE, rtol=0)
 
 
 @pytest.mark.parametrize("convention", ["standard", "modified"])
 def test_inertia_in_a_row_is_in_the_link_frame_of_the_convention(convention):
-    """The centre of mass, followed by hand: frame i of the product, then the row's own origin."""
+    """The center of mass, followed by hand: frame i of the product, then the row's own origin."""
     rng = np.random.default_rng(5)
     rows = random_rows(rng, 4)
     robot = from_dh(rows, convention)
@@ -235,8 +233,7 @@ def test_inertia_copied_without_moving_it_would_be_noticed():
     table = DHTable(tuple(random_rows(rng, 3)))
     other = convert(table, "modified")
     copied = replace(
-        other,
-        rows=tuple(replace(r, inertial=o.inertial) for r, o in zip(other.rows, table.rows, strict=True)),
+        other, rows=tuple(replace(r, inertial=o.inertial) for r, o in zip(other.rows, table.rows, strict=True))
     )
     q = np.array([0.3, 0.4, 0.5])
     assert np.abs(dynamics(copied.description(), q)[0] - dynamics(table.description(), q)[0]).max() > 1e-3
@@ -313,9 +310,7 @@ def test_parallel_axes_take_d_zero_and_one_axis_takes_theta_zero():
 
 
 def test_constant_rotations_are_exact_quarter_turns():
-    robot = from_dh(
-        [DHRow(alpha=math.pi / 2), DHRow(theta=math.radians(450), alpha=-math.pi / 2), DHRow(d=1.0)]
-    )
+    robot = from_dh([DHRow(alpha=math.pi / 2), DHRow(theta=math.radians(450), alpha=-math.pi / 2), DHRow(d=1.0)])
     quarters = {0.0, math.pi / 2, -math.pi / 2, math.pi}
     assert {angle for joint in robot.joints for angle in joint.origin.rpy} <= quarters
     assert any(joint.origin.rpy != (0.0, 0.0, 0.0) for joint in robot.joints)
@@ -475,7 +470,7 @@ def test_degrees_in_a_table_are_told():
         dl.Robot.from_dh([{"a": 1.0, "alpha": 90}, {"a": 1.0}])
     with pytest.warns(dl.UnitWarning, match="the offset of the DH table is 45"):
         dl.Robot.from_dh([{"a": 1.0, "offset": 45}, {"kind": "prismatic", "offset": 90}])
-    dl.Robot.from_dh([{"a": 1.0}, {"kind": "prismatic", "d": 45, "offset": 90}])  # metres
+    dl.Robot.from_dh([{"a": 1.0}, {"kind": "prismatic", "d": 45, "offset": 90}])  # meters
 
 
 @pytest.mark.parametrize("name", ["scara", "puma560", "stanford", "planar-3r"])

@@ -35,10 +35,10 @@ from dalembert.describe.toml_write import write_toml
 from dalembert.describe.urdf_read import LOOP_TYPES, read_urdf
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.errors import DescriptionError, InputError
-from dalembert.ik import closed_form, tracking
+from dalembert.kinematics import nearest, statics, wrist
+from dalembert.kinematics.ik import closed_form, tracking
 from dalembert.model import build
 from dalembert.model.lean import lean
-from dalembert.motion import nearest, statics, wrist
 
 BODY = Inertial(1.0, (0.2, 0.0, 0.0, 0.3, 0.0, 0.4), Origin((0.1, 0.2, 0.0)))
 CLOSURE = Loop("closure", "hinge", "coupler", "rocker", Origin((0.5, 0.0, 0.0)), Origin((0.4, 0.0, 0.0)))
@@ -189,7 +189,9 @@ def test_toml_on_one_line():
 
 
 def test_toml_as_tables():
-    text = TREE + """
+    text = (
+        TREE
+        + """
 [[loops]]
 name = "closure"
 kind = "hinge"
@@ -209,6 +211,7 @@ a = 0.5
 [home_deg]
 b = -90
 """
+    )
     d = read(text)
     first, second = Origin(rpy=(math.pi / 2, 0, 0)), Origin(rpy=(0, 0.5, 0))
     assert d.loops == (CLOSURE, Loop("loop2", "distance", "pin", "base", first, second, length=0.7))
@@ -255,7 +258,7 @@ START = 'loops = [{ kind = "hinge", first = "coupler", second = "rocker"'
         ("home = { a = 1 }\nhome_deg = { a = 1 }\n" + TREE, "f.toml:2: home_deg.a: joint 'a' stands in home too"),
         (
             "home_deg = { a = 1 }\n" + TREE.replace('"continuous"', '"prismatic"'),
-            "f.toml:1: home_deg.a: a prismatic joint moves in metres; write home instead",
+            "f.toml:1: home_deg.a: a prismatic joint moves in meters; write home instead",
         ),
     ],
 )
@@ -324,7 +327,8 @@ def test_bad_urdf_is_refused(old, new, sentence):
 
 def test_what_urdf_says():
     text = write_urdf(linkage(replace(CLOSURE, axis=(0.0, 1.0, 0.0)), home=(("a", 0.5),)))
-    assert """
+    assert (
+        """
   <loop_joint name="closure" type="revolute">
     <link1 link="coupler" xyz="0.5 0 0" rpy="0 0 0"/>
     <link2 link="rocker" xyz="0.4 0 0" rpy="0 0 0"/>
@@ -332,7 +336,9 @@ def test_what_urdf_says():
   </loop_joint>
   <dalembert:home joint="a" position="0.5"/>
 </robot>
-""" in text
+"""
+        in text
+    )
 
 
 def test_other_programs_read_the_tree_of_it():
@@ -493,7 +499,7 @@ Q = np.zeros(3)
 TREE_ONLY = {
     "forward_dynamics": lambda r: r.forward_dynamics(Q, Q, Q),
     "forward_dynamics, friction": lambda r: r.forward_dynamics(Q, Q, Q, friction=True),
-    "forward_dynamics, factorised": lambda r: r.forward_dynamics(Q, Q, Q, method="factorised"),
+    "forward_dynamics, factorized": lambda r: r.forward_dynamics(Q, Q, Q, method="factorized"),
     "its kernel": lambda r: r.kernel("forward_dynamics"),
     "forward_dynamics_derivatives": lambda r: r.forward_dynamics_derivatives(Q, Q, Q),
     "linearize": lambda r: r.linearize(Q, Q, Q),

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalembert.describe import mesh
+from dalembert.describe import mass, mesh
 from dalembert.describe.mesh import read, read_stl, resolve
 from dalembert.errors import DescriptionError, MissingExtraError
-from dalembert.model import mass
 
 # A tetrahedron with the corners 0, x, y, z, seen from outside.
 CORNERS = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]])
@@ -143,9 +142,7 @@ def test_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: st
     assert str(error.value) == text
 
 
-OBJ = "".join(f"v {x} {y} {z}\n" for x, y, z in CORNERS) + "".join(
-    f"f {a + 1} {b + 1} {c + 1}\n" for a, b, c in FACES
-)
+OBJ = "".join(f"v {x} {y} {z}\n" for x, y, z in CORNERS) + "".join(f"f {a + 1} {b + 1} {c + 1}\n" for a, b, c in FACES)
 DAE = f"""<?xml version="1.0"?>
 <COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
 <asset><unit name="millimeter" meter="0.001"/><up_axis>Z_UP</up_axis></asset>
@@ -175,7 +172,7 @@ def test_obj(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(_lacks("trimesh", "collada"), reason="pycollada, of the extra [mesh], is not installed")
-def test_collada_is_in_metres(tmp_path: Path) -> None:
+def test_collada_is_in_meters(tmp_path: Path) -> None:
     (tmp_path / "a.dae").write_text(DAE)
     body = mass.mesh(*read(tmp_path / "a.dae"), density=1.0)
     assert body.m == pytest.approx(1e-9)

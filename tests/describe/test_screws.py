@@ -15,9 +15,8 @@ from dalembert.describe.toml_read import read_toml
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.errors import DescriptionError, InputError, UnknownNameError
 
-CLOSE = 1e-12  # poses of a few metres
+CLOSE = 1e-12  # poses of a few meters
 CLOSE_DYNAMICS = 1e-10  # mass matrices of tens of kg m²
-
 
 
 def load(name):

@@ -237,18 +237,10 @@ geometries = st.one_of(
 )
 channels = st.floats(0, 1)
 shapes = st.builds(
-    Shape,
-    geometries,
-    origins,
-    st.none() | names,
-    st.none() | st.tuples(channels, channels, channels, channels),
+    Shape, geometries, origins, st.none() | names, st.none() | st.tuples(channels, channels, channels, channels)
 )
-inertials = st.builds(
-    lambda m, d, origin: Inertial(m, (d, 0.0, 0.0, d, 0.0, d), origin), positive, positive, origins
-)
-drives = st.builds(
-    Drive, positive, numbers.filter(bool), positive, st.tuples(positive, positive), positive, numbers
-)
+inertials = st.builds(lambda m, d, origin: Inertial(m, (d, 0.0, 0.0, d, 0.0, d), origin), positive, positive, origins)
+drives = st.builds(Drive, positive, numbers.filter(bool), positive, st.tuples(positive, positive), positive, numbers)
 limits = st.builds(
     lambda a, b, effort, speed: Limit(min(a, b), max(a, b), effort, speed),
     numbers,
@@ -262,8 +254,7 @@ limits = st.builds(
 def descriptions(draw):
     n = draw(st.integers(0, 4))
     links = [
-        Link(f"l{i}", draw(st.none() | inertials), tuple(draw(st.lists(shapes, max_size=2))))
-        for i in range(n + 1)
+        Link(f"l{i}", draw(st.none() | inertials), tuple(draw(st.lists(shapes, max_size=2)))) for i in range(n + 1)
     ]
     joints = [
         Joint(
@@ -345,17 +336,12 @@ def test_bad_joint_is_refused_with_path_and_line(line, sentence):
     [
         ('kind = "revolute"\n', "", JOINT_LINE, "joints[0]: the key 'kind' is missing"),
         ("revolute", "revolut", 15, "joints[0].kind: unknown joint kind 'revolut'; did you mean 'revolute'?"),
-        (
-            "axis = [0, 0, 1]\n",
-            "",
-            JOINT_LINE,
-            "joints[0]: the revolute joint 'j' needs an axis, such as [0, 0, 1]",
-        ),
+        ("axis = [0, 0, 1]\n", "", JOINT_LINE, "joints[0]: the revolute joint 'j' needs an axis, such as [0, 0, 1]"),
         (
             'kind = "revolute"',
             'kind = "prismatic"\nlimit = { lower_deg = 3 }',
             16,
-            "joints[0].limit.lower_deg: a prismatic joint moves in metres; write lower instead",
+            "joints[0].limit.lower_deg: a prismatic joint moves in meters; write lower instead",
         ),
     ],
 )
@@ -381,10 +367,7 @@ def test_bad_tree_is_refused(old, new, line, sentence):
         ),
         ("shapes = [{ xyz = [1, 1, 1] }]", "dh.rows[1].shapes[0]: a shape is one of box, cylinder"),
         ("shapes = [{ sphere = { radius = 1 }, color = 'red' }]", "shapes[0].color: 'red' is not like"),
-        (
-            "shapes = [{ sphere = { radius = 1 }, color = [1, 1] }]",
-            "shapes[0].color: expected 3 or 4 numbers, got 2",
-        ),
+        ("shapes = [{ sphere = { radius = 1 }, color = [1, 1] }]", "shapes[0].color: expected 3 or 4 numbers, got 2"),
         ("shapes = [{ capsule = { radius = 1 } }]", "shapes[0].capsule: give its length, or from and to"),
         (
             "shapes = [{ capsule = { radius = 1, from = [0, 0, 0], to = [0, 0, 0] } }]",
@@ -408,31 +391,19 @@ def test_bad_row_is_refused(line, sentence):
         ("[[dh.rows]]\n", "f.toml: the key 'name' is missing"),
         ('name = "x"\n', "f.toml: give either a DH table ([[dh.rows]]) or links and joints"),
         (TREE + TABLE.partition("\n")[2], "f.toml: give either a DH table"),
-        (
-            'name = "x"\nformat = 2\n[[dh.rows]]\n',
-            "f.toml:2: format: this is format 2; this version of Dalembert",
-        ),
+        ('name = "x"\nformat = 2\n[[dh.rows]]\n', "f.toml:2: format: this is format 2; this version of Dalembert"),
         ('name = "x"\ndh = { rows = [] }\n', "f.toml:2: dh.rows: the table has no rows"),
-        (
-            'name = "x"\n[dh]\nconvention = "craig"\n[[dh.rows]]\n',
-            "f.toml:3: dh.convention: unknown DH convention",
-        ),
+        ('name = "x"\n[dh]\nconvention = "craig"\n[[dh.rows]]\n', "f.toml:3: dh.convention: unknown DH convention"),
         ('name = "x"\nmuscles = []\n[[dh.rows]]\n', "f.toml:2: muscles: unknown key 'muscles'"),
         ('name = "x"\nlinks = 3\n', "f.toml:2: links: expected a list, got a whole number"),
         (
             TABLE + "[[joints]]\nname='j'\nkind='fixed'\nparent='a'\nchild='b'\n",
             "f.toml:5: joints[0]: a file with a DH",
         ),
-        (
-            TABLE + "[[frames]]\nname = 'f'\nlink = 'link9'\n",
-            "f.toml:5: joint 'f_fixed' has as parent the unknown",
-        ),
+        (TABLE + "[[frames]]\nname = 'f'\nlink = 'link9'\n", "f.toml:5: joint 'f_fixed' has as parent the unknown"),
         ("x = " + "[" * 100_000, "f.toml: tables or lists are nested too deep"),
         ("a." * 5_000 + "b = 1\n", "a: tables or lists are nested too deep"),
-        (
-            'name = "x"\ngravity = [0, 0, 1' + "0" * 400 + "]\n[[dh.rows]]\n",
-            "f.toml:2: gravity[2]: Number out of",
-        ),
+        ('name = "x"\ngravity = [0, 0, 1' + "0" * 400 + "]\n[[dh.rows]]\n", "f.toml:2: gravity[2]: Number out of"),
         ('name = "x"\ngravity = [0, 0, 1' + "0" * 5000 + "]\n", "f.toml: not valid TOML: Exceeds the limit"),
     ],
 )

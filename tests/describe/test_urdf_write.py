@@ -50,7 +50,9 @@ PLAIN = Description(
 
 
 def test_plain_urdf_has_nothing_of_our_own() -> None:
-    assert write_urdf(PLAIN) == """<?xml version="1.0" encoding="utf-8"?>
+    assert (
+        write_urdf(PLAIN)
+        == """<?xml version="1.0" encoding="utf-8"?>
 <robot name="arm">
   <link name="base"/>
   <link name="upper">
@@ -77,6 +79,7 @@ def test_plain_urdf_has_nothing_of_our_own() -> None:
   </joint>
 </robot>
 """
+    )
 
 
 def changed(**joint: object) -> Description:
@@ -127,9 +130,7 @@ def test_names_of_every_kind(name: str) -> None:
 def test_names_that_xml_cannot_hold(character: str) -> None:
     with pytest.raises(DescriptionError) as error:
         write_urdf(replace(PLAIN, name=f"a{character}b"))
-    assert str(error.value) == (
-        f"{f'a{character}b'!r} holds the character {character!r}, which XML cannot; remove it"
-    )
+    assert str(error.value) == (f"{f'a{character}b'!r} holds the character {character!r}, which XML cannot; remove it")
 
 
 # any description
@@ -149,12 +150,7 @@ geometries = st.one_of(
     st.builds(Mesh, st.just("package://p/a b.stl"), vector),
 )
 shapes = st.builds(
-    Shape,
-    geometries,
-    origins,
-    st.none() | name,
-    st.none() | st.tuples(unit, unit, unit, unit),
-    st.none() | name,
+    Shape, geometries, origins, st.none() | name, st.none() | st.tuples(unit, unit, unit, unit), st.none() | name
 )
 inertials = st.builds(Inertial, amount, st.tuples(*[number] * 6), origins)
 frictions = st.tuples(amount, amount) | amount.map(lambda a: (a, a))
@@ -187,10 +183,17 @@ def descriptions(draw: st.DrawFn) -> Description:
         axis = draw(vector.filter(lambda a: math.hypot(*a) > 1e-3))
         joints.append(
             Joint(
-                f"{names[i]}{i}", kind, names[draw(st.integers(0, i - 1))], names[i], draw(origins), axis,
-                draw(limits(kind)), draw(st.none() | mimics), draw(drives),
+                f"{names[i]}{i}",
+                kind,
+                names[draw(st.integers(0, i - 1))],
+                names[i],
+                draw(origins),
+                axis,
+                draw(limits(kind)),
+                draw(st.none() | mimics),
+                draw(drives),
             )
-        )  # fmt: skip
+        )
     tip = draw(st.none() | st.sampled_from(names))
     notes = draw(st.text("ab <&>\r\n\t"))
     return check(Description(draw(name), links, tuple(joints), draw(vector), tip, notes))

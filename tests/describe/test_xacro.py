@@ -9,15 +9,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from dalembert.cli import main
+from dalembert.apps.cli import main
 from dalembert.describe import xacro
 from dalembert.describe.urdf_read import read_urdf
 from dalembert.describe.xacro import expand
 from dalembert.errors import DescriptionError, MissingExtraError
 
-installed = pytest.mark.skipif(
-    importlib.util.find_spec("xacro") is None, reason="the package xacro is not installed"
-)
+installed = pytest.mark.skipif(importlib.util.find_spec("xacro") is None, reason="the package xacro is not installed")
 
 HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
 ARM = f"""{HEAD}
@@ -130,9 +128,7 @@ def test_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xacro.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError) as error:
         expand(written(tmp_path, ARM))
-    assert str(error.value) == (
-        "r.urdf.xacro needs the package 'xacro' to be expanded: pip install 'dalembert[xacro]'"
-    )
+    assert str(error.value) == ("r.urdf.xacro needs the package 'xacro' to be expanded: pip install 'dalembert[xacro]'")
 
 
 REAL = Path(sysconfig.get_path("purelib")) / "rtbdata/xacro/trossen_descriptions/urdf/vx300s.urdf.xacro"

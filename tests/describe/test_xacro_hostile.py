@@ -293,26 +293,75 @@ def test_the_worker_gives_up_what_it_does_not_need(tmp_path: Path, name: str) ->
 
 
 HONEST = [
-    "1 + 2*3 - 4/5", "7//2 + 7%4 - -2**2", "~5 & 6 | 1 ^ 3", "1 << 4 >> 2", "not 1 or 2 and 3", "1 < 2 <= 2 != 3",
-    "'a' in ['a', 'b'] and 3 not in (1, 2)", "x is None", "1.5e-3 if x is None else d", "[1, 'b', (2.0,), []]",
-    "dict(a=1, b=[2, 3])['b'][1]", "{'a': 1, 'b': 2}['a']", "[i*i for i in range(5) if i % 2]", "'abc'[::-1]",
-    "[a + b for a, b in zip([1, 2], [3, 4])]", "[(i, j) for i in range(3) for j in range(i)]", "[1, 2, 3][1:]",
-    "sum(i for i in range(4))", "sin(pi/2) + radians(90)", "max(1, 2, 3) - min([4, 5])", "len('abc')",
-    "round(2.567, 2)",     "' '.join([str(i) for i in range(3)])", "'a,b'.split(',')", "'%.3f %s' % (1.5, 'm')",
+    "1 + 2*3 - 4/5",
+    "7//2 + 7%4 - -2**2",
+    "~5 & 6 | 1 ^ 3",
+    "1 << 4 >> 2",
+    "not 1 or 2 and 3",
+    "1 < 2 <= 2 != 3",
+    "'a' in ['a', 'b'] and 3 not in (1, 2)",
+    "x is None",
+    "1.5e-3 if x is None else d",
+    "[1, 'b', (2.0,), []]",
+    "dict(a=1, b=[2, 3])['b'][1]",
+    "{'a': 1, 'b': 2}['a']",
+    "[i*i for i in range(5) if i % 2]",
+    "'abc'[::-1]",
+    "[a + b for a, b in zip([1, 2], [3, 4])]",
+    "[(i, j) for i in range(3) for j in range(i)]",
+    "[1, 2, 3][1:]",
+    "sum(i for i in range(4))",
+    "sin(pi/2) + radians(90)",
+    "max(1, 2, 3) - min([4, 5])",
+    "len('abc')",
+    "round(2.567, 2)",
+    "' '.join([str(i) for i in range(3)])",
+    "'a,b'.split(',')",
+    "'%.3f %s' % (1.5, 'm')",
     "'{:.2f}|{k}'.format(1.5, k=2)",
-    "list(map(str, [1, 2]))", "sorted([3, 1, 2], reverse=True)", "d.get('a', 5)", "list(d.items())", "d['k'].upper()",
-    "int('7') + float('1.5')", "bool('')", "u'é' * 3", "'A' + 'b'.upper()", "True", "None", "all([1, 1]) or any([])",
-    "sorted(['bb', 'a'], key=len)", "type(1) == int", "[x for x in d if x]", "2**0.5 + 2**10", "hypot(3, 4)",
-]  # fmt: skip
+    "list(map(str, [1, 2]))",
+    "sorted([3, 1, 2], reverse=True)",
+    "d.get('a', 5)",
+    "list(d.items())",
+    "d['k'].upper()",
+    "int('7') + float('1.5')",
+    "bool('')",
+    "u'é' * 3",
+    "'A' + 'b'.upper()",
+    "True",
+    "None",
+    "all([1, 1]) or any([])",
+    "sorted(['bb', 'a'], key=len)",
+    "type(1) == int",
+    "[x for x in d if x]",
+    "2**0.5 + 2**10",
+    "hypot(3, 4)",
+]
 
 
 @pytest.mark.parametrize("text", HONEST)
 def test_expressions_are_what_python_makes_of_them(text: str) -> None:
     functions: dict[str, Any] = {k: v for k, v in vars(math).items() if not k.startswith("_")}
     functions |= dict(
-        dict=dict, list=list, map=map, zip=zip, range=range, sum=sum, max=max, min=min, len=len, round=round, str=str,
-        sorted=sorted, int=int, float=float, bool=bool, all=all, any=any, type=type,
-    )  # fmt: skip
+        dict=dict,
+        list=list,
+        map=map,
+        zip=zip,
+        range=range,
+        sum=sum,
+        max=max,
+        min=min,
+        len=len,
+        round=round,
+        str=str,
+        sorted=sorted,
+        int=int,
+        float=float,
+        bool=bool,
+        all=all,
+        any=any,
+        type=type,
+    )
     names = functions | {"x": None, "d": {"k": "v"}}
     ours = Evaluator([f for f in functions.values() if callable(f)]).evaluate(text, names)
     theirs = eval(text, {"__builtins__": {}}, names) if " for " not in text else eval(text, dict(names))

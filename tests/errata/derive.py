@@ -150,7 +150,7 @@ def along(length: Expr, angle: Expr) -> sp.Matrix:
 
 
 class Planar:
-    """Two links in a vertical plane (y up): masses m, lengths l, centres at r, inertias I about them."""
+    """Two links in a vertical plane (y up): masses m, lengths l, centers at r, inertias I about them."""
 
     def __init__(self, r1: Expr, r2: Expr, J1: Expr, J2: Expr):
         self.p1, self.p2 = along(r1, q1), along(l1, q1) + along(r2, q1 + q2)
@@ -170,7 +170,7 @@ class Planar:
 
 @cache
 def rigid() -> Planar:
-    """Links with a centre of mass somewhere on them and an inertia (seeds 000, 002, 003)."""
+    """Links with a center of mass somewhere on them and an inertia (seeds 000, 002, 003)."""
     return Planar(lc1, lc2, I1, I2)
 
 
@@ -186,9 +186,7 @@ class Abstract:
     def __init__(self, n: int):
         self.n = n
         self.q, self.v, self.a = (list(sp.symbols(f"{x}1:{n + 1}", real=True)) for x in "qva")
-        self.D = sp.Matrix(
-            n, n, lambda i, j: sp.Function(f"d{min(i, j) + 1}{max(i, j) + 1}", real=True)(*self.q)
-        )
+        self.D = sp.Matrix(n, n, lambda i, j: sp.Function(f"d{min(i, j) + 1}{max(i, j) + 1}", real=True)(*self.q))
         self.P = sp.Function("P", real=True)(*self.q)
         v = sp.Matrix(self.v)
         self.K = sp.expand((v.T * self.D * v)[0] / 2)

@@ -190,9 +190,13 @@ def wrist_arm():
     """An elbow arm with a wrist whose three axes meet in o₃ = o₄ = o₅ = o₆."""
     quarter = np.pi / 2
     rows = [
-        {"d": 0.4, "alpha": quarter}, {"a": 0.5}, {"a": 0.4, "alpha": quarter},
-        {"alpha": -quarter}, {"alpha": quarter}, {},
-    ]  # fmt: skip
+        {"d": 0.4, "alpha": quarter},
+        {"a": 0.5},
+        {"a": 0.4, "alpha": quarter},
+        {"alpha": -quarter},
+        {"alpha": quarter},
+        {},
+    ]
     return dl.Robot.from_dh(rows)
 
 
@@ -332,13 +336,19 @@ def test_000_eq_26_damping_and_external_force():
     arm, F, B = points(), sp.Matrix([*sp.symbols("F1:3"), 0]), sp.diag(*sp.symbols("b1:3"))
     down = sp.Matrix([0, -g, 0])
     acceleration = [rate(u, Q, V, A) for u in (arm.u1, arm.u2)]
-    needed = sp.Matrix([
-        sum(
-            (m * (a - down)).dot(p.diff(s))
-            for m, a, p in zip((m1, m2), acceleration, (arm.p1, arm.p2), strict=True)
-        ) - F.dot(arm.p2.diff(s))
-        for s in Q
-    ]) + B * qd  # fmt: skip
+    needed = (
+        sp.Matrix(
+            [
+                sum(
+                    (m * (a - down)).dot(p.diff(s))
+                    for m, a, p in zip((m1, m2), acceleration, (arm.p1, arm.p2), strict=True)
+                )
+                - F.dot(arm.p2.diff(s))
+                for s in Q
+            ]
+        )
+        + B * qd
+    )
     left = arm.M * qdd + arm.C * qd + arm.g
     confirm(left, needed + arm.p2.jacobian(Q).T * F - B * qd)
 
@@ -350,17 +360,17 @@ def test_000_eq_27_to_34_kinetic_energy_and_inertia():
     over = lambda f: sp.integrate(f * density, (x, 0, 1), (y, 0, 2), (z, 0, 3))  # noqa: E731
     mass = over(sp.Integer(1))
     r = sp.Matrix([x, y, z])
-    centre = r.applyfunc(lambda e: over(sp.expand(e)) / mass)
-    X, Y, Z = r - centre
+    center = r.applyfunc(lambda e: over(sp.expand(e)) / mass)
+    X, Y, Z = r - center
     integral = lambda f: over(sp.expand(f))  # noqa: E731
     I_xy, I_xz, I_yz = -integral(X * Y), -integral(X * Z), -integral(Y * Z)
-    I = sp.Matrix([
-        [integral(Y**2 + Z**2), I_xy, I_xz], [I_xy, integral(X**2 + Z**2), I_yz], [I_xz, I_yz, integral(X**2 + Y**2)]
-    ])  # fmt: skip
+    I = sp.Matrix(
+        [[integral(Y**2 + Z**2), I_xy, I_xz], [I_xy, integral(X**2 + Z**2), I_yz], [I_xz, I_yz, integral(X**2 + Y**2)]]
+    )
     R = sp.Matrix([[2, -2, 1], [1, 2, 2], [-2, -1, 2]]) / 3
     assert sp.eye(3) == R * R.T and R.det() == 1
     v, w = sp.Matrix([1, -2, 3]), sp.Matrix([2, 1, -1])
-    velocity = v + w.cross(R * (r - centre))
+    velocity = v + w.cross(R * (r - center))
     energy = integral(velocity.dot(velocity) / 2)
     confirm(mass * v.dot(v) / 2 + (w.T * R * I * R.T * w)[0] / 2, energy)
     wrong = I.copy()  # the products of inertia need their minus
@@ -391,7 +401,7 @@ def test_000_eq_35_energy_by_jacobians():
 
 
 def test_000_eq_36_potential_energy():
-    """P = Σ m g [0 0 1] c: the height is along z₀ and the centre of mass counts, not the frame's origin."""
+    """P = Σ m g [0 0 1] c: the height is along z₀ and the center of mass counts, not the frame's origin."""
     arm, (q, *_) = dl.load("elbow-3r"), state(3)
     parts = list(arm.bodies)
     weights = {1: 5.0, 2: 4.0, 3: 2.0}  # the masses of the bundled arm
@@ -406,8 +416,10 @@ def test_000_eq_36_potential_energy():
 def test_000_eq_37_index_of_the_torque():
     """The equation of q_k has τ_k on its right, not τ_j: two equations of one system differ."""
     system = abstract(2)
-    left = [rate(sp.diff(system.K - system.P, v), system.q, system.v, system.a) - sp.diff(system.K - system.P, q)
-            for q, v in zip(system.q, system.v, strict=True)]  # fmt: skip
+    left = [
+        rate(sp.diff(system.K - system.P, v), system.q, system.v, system.a) - sp.diff(system.K - system.P, q)
+        for q, v in zip(system.q, system.v, strict=True)
+    ]
     D, a = system.D, system.a
     for k in range(2):
         confirm(left[k].coeff(a[0]), D[k, 0])
@@ -426,12 +438,12 @@ def test_000_eq_38_to_41_equations_of_motion(k):
     confirm(compact[k], s.tau[k])
 
 
-def test_000_eq_42_first_centre_of_mass():
+def test_000_eq_42_first_center_of_mass():
     """J_vc1 of the elbow arm."""
     confirm(sp.Matrix([[-lc1 * s1, 0], [lc1 * c1, 0], [0, 0]]), rigid().p1.jacobian(Q))
 
 
-def test_000_eq_43_second_centre_of_mass():
+def test_000_eq_43_second_center_of_mass():
     """J_vc2: the entry of row 2, column 1 has l₁ cos q₁, not l_c1 cos q₁; and the left side is v_c2."""
     top = [-l1 * s1 - lc2 * s12, -lc2 * s12]
     printed = sp.Matrix([top, [lc1 * c1 + lc2 * c12, lc2 * c12], [0, 0]])
@@ -517,9 +529,7 @@ def test_000_eq_52_skew_symmetry():
     s = abstract(3)
     n, N = range(3), abstract(3).Ddot - 2 * abstract(3).C()
     for k, j in ((0, 1), (1, 2), (2, 2)):
-        lines = {
-            f: sum((s.d(k, j, i) - f * s.symbol(i, j, k)) * s.v[i] for i in n) for f in (1, 2)
-        }
+        lines = {f: sum((s.d(k, j, i) - f * s.symbol(i, j, k)) * s.v[i] for i in n) for f in (1, 2)}
         misprint(lines[1], lines[2], N[k, j])
         confirm(sum((s.d(i, j, k) - s.d(k, i, j)) * s.v[i] for i in n), N[k, j])
 

@@ -84,8 +84,14 @@ def test_001_l021_to_l028_task_space_dynamics(task):
     wrench = np.r_[F, np.zeros(4)]
     tau = task.arm.inverse_dynamics(task.q, task.v, task.a, wrench)
     assert np.allclose(task.inv.T @ tau, task.M_C @ task.twist_rate + task.c_C + task.g_C + F, atol=CLOSE)
-    assert np.allclose(tau, task.M @ (task.inv @ task.twist_rate - task.inv @ task.Jdot @ task.inv @ task.twist)
-                       + task.c + task.g + task.J.T @ F, atol=CLOSE)  # fmt: skip
+    assert np.allclose(
+        tau,
+        task.M @ (task.inv @ task.twist_rate - task.inv @ task.Jdot @ task.inv @ task.twist)
+        + task.c
+        + task.g
+        + task.J.T @ F,
+        atol=CLOSE,
+    )
 
 
 def test_001_l031_redundant_form():
@@ -447,7 +453,7 @@ def test_001_l302_friction_in_the_regressor():
 
 
 def test_001_l310_to_l320_least_squares():
-    """π = (ȲᵀȲ)⁻¹Ȳᵀτ̄ minimises ‖τ̄ − Ȳπ‖ for a tall Ȳ of full rank, and finds π from exact data."""
+    """π = (ȲᵀȲ)⁻¹Ȳᵀτ̄ minimizes ‖τ̄ − Ȳπ‖ for a tall Ȳ of full rank, and finds π from exact data."""
     rng = np.random.default_rng(9)
     Y, pi = rng.normal(size=(40, 5)), rng.normal(size=5)
     left = np.linalg.inv(Y.T @ Y) @ Y.T

@@ -199,18 +199,18 @@ def test_002_l189_to_l214_euler_lagrange():
 def test_002_l224_to_l244_energy_of_a_rigid_body():
     """K = ½ m|v_c|² + ½ ωᵀ R I_c Rᵀ ω with S(ω) = ṘRᵀ, against a body of six particles."""
     R = rot("z", q1) * rot("x", q2)
-    centre = sp.Matrix([q1, q2, q1 * q2])
+    center = sp.Matrix([q1, q2, q1 * q2])
     corners = [sp.Matrix(x) for x in ((1, 2, 0), (-1, 0, 3), (0, -2, -1), (2, 1, 1), (-2, -1, -3))]
     mu = [1, 2, 1, 1, 1]
     shift = sum((k * x for k, x in zip(mu, corners, strict=True)), sp.zeros(3, 1)) / sum(mu)
     corners = [x - shift for x in corners]
     I_c = sum((k * (x.dot(x) * sp.eye(3) - x * x.T) for k, x in zip(mu, corners, strict=True)), sp.zeros(3))
     w = vee(rate(R, Q, V) * R.T)
-    velocity = rate(centre, Q, V)
+    velocity = rate(center, Q, V)
     K = sum(mu) * velocity.dot(velocity) / 2 + (w.T * R * I_c * R.T * w)[0] / 2
     exact = 0
     for k, x in zip(mu, corners, strict=True):
-        u = rate(centre + R * x, Q, V)
+        u = rate(center + R * x, Q, V)
         exact += k * u.dot(u) / 2
     confirm(K, exact)
 
@@ -241,20 +241,20 @@ def test_002_l274_potential_energy_is_a_number():
 
 
 def chain():
-    """Three joints R, P, R and the centres of three links, for the rules of the Jacobians' columns."""
+    """Three joints R, P, R and the centers of three links, for the rules of the Jacobians' columns."""
     q3 = sp.Symbol("q3", real=True)
     q, v = [q1, q2, q3], [v1, v2, sp.Symbol("v3", real=True)]
     frames = [sp.eye(4)]
     for link in (dh(q1, 1, 2, sp.pi / 2), dh(0, q2, 1, sp.pi / 3), dh(q3, 0, 1, 0)):
         frames.append(frames[-1] * link)
-    centres = [(T * sp.Matrix([-1, 1, 2, 1]))[:3, :] for T in frames[1:]]
-    return q, v, frames, centres
+    centers = [(T * sp.Matrix([-1, 1, 2, 1]))[:3, :] for T in frames[1:]]
+    return q, v, frames, centers
 
 
 @pytest.mark.parametrize("last", ["k < i", "k <= i"])
 def test_002_l285_l287_own_joint_moves_the_link(last):
     """Columns z or z × (r_ci − o_{k−1}), and z or 0, for k ≤ i: the printed k < i leaves out the own joint."""
-    q, v, frames, centres = chain()
+    q, v, frames, centers = chain()
     kinds = "RPR"
     agree = []
     for i in (1, 2, 3):
@@ -262,11 +262,11 @@ def test_002_l285_l287_own_joint_moves_the_link(last):
         for k in (1, 2, 3):
             if (k < i) if last == "k < i" else (k <= i):
                 z, o = frames[k - 1][:3, 2], frames[k - 1][:3, 3]
-                J_v[:, k - 1] = z if kinds[k - 1] == "P" else z.cross(centres[i - 1] - o)
+                J_v[:, k - 1] = z if kinds[k - 1] == "P" else z.cross(centers[i - 1] - o)
                 J_w[:, k - 1] = sp.zeros(3, 1) if kinds[k - 1] == "P" else z
         R = frames[i][:3, :3]
         w = vee(rate(R, q, v) * R.T)
-        agree.append(not differ(J_v, centres[i - 1].jacobian(q)) and not differ(J_w, w.jacobian(v)))
+        agree.append(not differ(J_v, centers[i - 1].jacobian(q)) and not differ(J_w, w.jacobian(v)))
     assert agree == [last == "k <= i"] * 3
 
 
@@ -364,14 +364,14 @@ def test_002_l358_to_l368_equations():
 
 # --------------------------------------------------------------------------------------------- two-link arm
 @pytest.mark.parametrize("link", (1, 2))
-def test_002_l380_l382_centres_in_the_link_frames(link):
-    """DH frame i sits at the far end of link i, so its centre is at (l_c − l, 0, 0, 1): the sign is turned,
+def test_002_l380_l382_centers_in_the_link_frames(link):
+    """DH frame i sits at the far end of link i, so its center is at (l_c − l, 0, 0, 1): the sign is turned,
     and four entries are printed as a 3×2 array."""
     T = dh(q1, 0, l1, 0) if link == 1 else dh(q1, 0, l1, 0) * dh(q2, 0, l2, 0)
     l, lc = (l1, lc1) if link == 1 else (l2, lc2)
-    centre = rigid().p1 if link == 1 else rigid().p2
+    center = rigid().p1 if link == 1 else rigid().p2
     printed, right = (T * sp.Matrix([x, 0, 0, 1]) for x in (l - lc, lc - l))
-    misprint(printed, right, sp.Matrix([*centre, 1]))
+    misprint(printed, right, sp.Matrix([*center, 1]))
     assert sp.Matrix([[l, -lc], [0, 0], [0, 1]]).rows != T.cols  # as printed the product does not exist
 
 
@@ -475,7 +475,7 @@ m3, m4, lc3, lc4, I3, I4, l4 = sp.symbols("m3 m4 l_c3 l_c4 I3 I4 l4", positive=T
 
 
 def five_bar():
-    """Centres of the four links of the parallelogram, from its corners; K and P."""
+    """Centers of the four links of the parallelogram, from its corners; K and P."""
     elbow1, elbow2 = along(l1, q1), along(l2, q2)
     back = elbow1 - elbow2  # link 4 runs parallel to link 2, link 3 parallel to link 1
     p = [along(lc1, q1), along(lc2, q2), elbow2 + along(lc3, q1), elbow1 + along(lc4, q2 + sp.pi)]
@@ -487,13 +487,15 @@ def five_bar():
     return p, u, sp.expand(K), P, back
 
 
-def test_002_l456_centres():
-    """(x, y) of the four centres."""
+def test_002_l456_centers():
+    """(x, y) of the four centers."""
     p = five_bar()[0]
     printed = [
-        [lc1 * c1, lc1 * s1], [lc2 * c2, lc2 * s2],
-        [l2 * c2 + lc3 * c1, l2 * s2 + lc3 * s1], [l1 * c1 - lc4 * c2, l1 * s1 - lc4 * s2],
-    ]  # fmt: skip
+        [lc1 * c1, lc1 * s1],
+        [lc2 * c2, lc2 * s2],
+        [l2 * c2 + lc3 * c1, l2 * s2 + lc3 * s1],
+        [l1 * c1 - lc4 * c2, l1 * s1 - lc4 * s2],
+    ]
     for wanted, x in zip(printed, p, strict=True):
         confirm(wanted, [x[0], x[1]])
 
@@ -501,9 +503,11 @@ def test_002_l456_centres():
 def test_002_l458_l460_velocities():
     """The four 2×2 Jacobians."""
     printed = [
-        [[-lc1 * s1, 0], [lc1 * c1, 0]], [[0, -lc2 * s2], [0, lc2 * c2]],
-        [[-lc3 * s1, -l2 * s2], [lc3 * c1, l2 * c2]], [[-l1 * s1, lc4 * s2], [l1 * c1, -lc4 * c2]],
-    ]  # fmt: skip
+        [[-lc1 * s1, 0], [lc1 * c1, 0]],
+        [[0, -lc2 * s2], [0, lc2 * c2]],
+        [[-lc3 * s1, -l2 * s2], [lc3 * c1, l2 * c2]],
+        [[-l1 * s1, lc4 * s2], [l1 * c1, -lc4 * c2]],
+    ]
     for wanted, x in zip(printed, five_bar()[0], strict=True):
         confirm(wanted, x[:2, :].jacobian(Q))
 
@@ -527,7 +531,7 @@ def test_002_l468_sum_of_jacobians():
 
 
 def test_002_l472_first_inertia():
-    """d₁₁ has m₄ l₁², not m₄ l₄²: the centre of link 4 is carried round by link 1."""
+    """d₁₁ has m₄ l₁², not m₄ l₄²: the center of link 4 is carried round by link 1."""
     D = mass_matrix(five_bar()[2], V)
     rest = m1 * lc1**2 + m3 * lc3**2 + I1 + I3
     misprint(rest + m4 * l4**2, rest + m4 * l1**2, D[0, 0])

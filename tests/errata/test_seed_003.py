@@ -43,15 +43,9 @@ from errata.derive import (
     v1,
     v2,
 )
-from errata.derive import (
-    lc1 as r1,
-)
-from errata.derive import (
-    lc2 as r2,
-)
-from errata.derive import (
-    rigid as arm,
-)
+from errata.derive import lc1 as r1
+from errata.derive import lc2 as r2
+from errata.derive import rigid as arm
 
 t = sp.Symbol("t", real=True)
 m, b, k, kp, kv, ki = sp.symbols("m b k k_p k_v k_i", positive=True)
@@ -218,9 +212,10 @@ def test_003_l311_to_l346_positions():
 def test_003_l352_to_l364_l535_to_l543_transforms(place):
     """⁰T₁, ¹T₂ and their product, from rotations and translations (l352) and from the DH table (l535)."""
     make = (lambda q, l: pose(rot("z", q)) * pose(p=(l, 0, 0))) if place == "l352" else (lambda q, l: dh(q, 0, l, 0))
-    form = lambda q, x, y: sp.Matrix([  # noqa: E731
-        [sp.cos(q), -sp.sin(q), 0, x], [sp.sin(q), sp.cos(q), 0, y], [0, 0, 1, 0], [0, 0, 0, 1]
-    ])  # fmt: skip
+
+    def form(q, x, y):
+        return sp.Matrix([[sp.cos(q), -sp.sin(q), 0, x], [sp.sin(q), sp.cos(q), 0, y], [0, 0, 1, 0], [0, 0, 0, 1]])
+
     confirm(form(q1, l1 * c1, l1 * s1), make(q1, l1))
     confirm(form(q2, l2 * c2, l2 * s2), make(q2, l2))
     confirm(form(q1 + q2, l1 * c1 + l2 * c12, l1 * s1 + l2 * s12), make(q1, l1) * make(q2, l2))
@@ -276,7 +271,7 @@ def test_003_l467_l469_cross_products():
     confirm(sp.Matrix.hstack(z.cross(TIP), z.cross(TIP - P1)), TIP.jacobian(Q))
 
 
-def test_003_l481_l485_centres_of_mass():
+def test_003_l481_l485_centers_of_mass():
     """p_c1, J_c1, p_c2, J_c2."""
     first = sp.Matrix([[-r1 * s1, 0], [r1 * c1, 0]])
     second = sp.Matrix([[-l1 * s1 - r2 * s12, -r2 * s12], [l1 * c1 + r2 * c12, r2 * c12]])
@@ -361,7 +356,7 @@ bb = m2 * l1 * r2
 d = I2 + m2 * r2**2
 
 
-def test_003_l660_to_l684_velocities_of_the_centres():
+def test_003_l660_to_l684_velocities_of_the_centers():
     """p_c1, p_c2, their velocities and squares, in both forms."""
     u1, u2 = arm().u1, arm().u2
     confirm([-r1 * s1 * v1, r1 * c1 * v1, 0], list(u1))
@@ -439,7 +434,7 @@ def test_003_l822_rod_with_a_ball():
     rod = sp.integrate(Mr / L * x**2, (x, 0, L))
     density = Ms / (sp.Rational(4, 3) * sp.pi * R**3)
     phi = sp.Symbol("phi", real=True)
-    # distance² from the axis y through the rod's end, the ball's centre at x = L + R
+    # distance² from the axis y through the rod's end, the ball's center at x = L + R
     X, Z = L + R + rad * sp.sin(th) * sp.cos(phi), rad * sp.cos(th)
     integrand = sp.expand((X**2 + Z**2) * density * rad**2 * sp.sin(th))
     ball = sp.integrate(sp.integrate(sp.integrate(integrand, (phi, 0, 2 * sp.pi)), (th, 0, sp.pi)), (rad, 0, R))
@@ -601,8 +596,9 @@ def test_003_l1060_l1064_geared_robot():
 def test_003_l1000_reflected_inertia():
     """Reflected inertia grows with the square of the ratio: the kernels' M with and without a gear of 5."""
     point = dl.Inertial(1.0, (0.0,) * 6)
-    rows = [{"a": 1.0, "inertial": point, "drive": dl.Drive(rotor_inertia=0.01, gear_ratio=ratio)}
-            for ratio in (5.0, 10.0)]  # fmt: skip
+    rows = [
+        {"a": 1.0, "inertial": point, "drive": dl.Drive(rotor_inertia=0.01, gear_ratio=ratio)} for ratio in (5.0, 10.0)
+    ]
     with_rotor = dl.Robot.from_dh(rows).mass_matrix([0.1, 0.2])
     bare = dl.Robot.from_dh([{"a": 1.0, "inertial": point}] * 2).mass_matrix([0.1, 0.2])
     assert np.allclose(with_rotor - bare, np.diag([0.25, 1.0]), atol=1e-12)

@@ -178,7 +178,7 @@ def test_004_l166_to_l176_vector_form():
 
 @pytest.mark.parametrize("row", range(3))
 def test_004_l186_to_l202_by_components(row):
-    """∂ℒ/∂θ̇_k, ∂ℒ/∂θ_k, d/dt ∂ℒ/∂θ̇_k and the symmetrised double sum."""
+    """∂ℒ/∂θ̇_k, ∂ℒ/∂θ_k, d/dt ∂ℒ/∂θ̇_k and the symmetrized double sum."""
     s, n = abstract(3), range(3)
     L = s.K - s.P
     confirm(sp.diff(L, s.v[row]), sum(s.D[row, j] * s.v[j] for j in n))
@@ -442,7 +442,7 @@ def test_004_l393_gravity_is_bounded():
     """‖g‖ ≤ g_b for a revolute arm (the index is printed h in places)."""
     arm = dl.load("ur5e")
     g_ = arm.gravity_torque(np.random.default_rng(2).uniform(-10, 10, (5000, 6)))
-    reach, weight = 2.0, arm.mass * 9.81  # no centre of mass is farther than 2 m from any axis
+    reach, weight = 2.0, arm.mass * 9.81  # no center of mass is farther than 2 m from any axis
     assert np.abs(g_).max() <= reach * weight
 
 
@@ -463,8 +463,11 @@ def test_004_l420_to_l426_norm_of_the_mass_matrix():
     upper = (m1 + m2) * l1**2 + 2 * m2 * l2**2 + 3 * m2 * l1 * l2
     confirm(columns[0].subs(q2, 0), upper)
     confirm(columns[0].subs(q2, sp.pi / 2), upper - 3 * m2 * l1 * l2)
-    norms = np.linalg.norm(dl.load("planar-2r-points").mass_matrix(
-        np.stack([np.zeros(91), np.linspace(-np.pi / 2, np.pi / 2, 91)], -1)), 1, axis=(1, 2))  # fmt: skip
+    norms = np.linalg.norm(
+        dl.load("planar-2r-points").mass_matrix(np.stack([np.zeros(91), np.linspace(-np.pi / 2, np.pi / 2, 91)], -1)),
+        1,
+        axis=(1, 2),
+    )
     assert np.isclose(norms.min(), 4) and np.isclose(norms.max(), 7)
 
 

@@ -349,10 +349,14 @@ def test_gains_without_anything_known_are_refused():
         (lambda c, b, s: drive_gains(c, s, s, payload={"m": -3.0}), "must not be negative"),
         (lambda c, b, s: drive_gains(c, s, s, payload={"m": np.inf}), "not finite"),
         (lambda c, b, s: drive_gains(c, s, s, payload={"m": 3.0}, frame="base"), "fixed to the base"),
-        (lambda c, b, s: drive_gains(c, replace(s, tau=s.tau * [1, 0]), replace(s, tau=s.tau * [1, 0]),
-                                     payload={"m": 3.0}), "nothing but zeros was recorded for joint2"),
+        (
+            lambda c, b, s: drive_gains(
+                c, replace(s, tau=s.tau * [1, 0]), replace(s, tau=s.tau * [1, 0]), payload={"m": 3.0}
+            ),
+            "nothing but zeros was recorded for joint2",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_named(call, text):
     _, columns, b, _, clean = setting("planar-2r", seconds=2.0)
     with pytest.raises(dl.DalembertError, match=text):

@@ -20,12 +20,10 @@ RIGHT = math.pi / 2
 RX90 = dl.Robot.from_dh(
     [
         {"alpha": alpha, "a": a, "d": d}
-        for alpha, a, d in (
-            (0, 0, 0), (RIGHT, 0, 0), (0, 0.45, 0), (-RIGHT, 0, 0.45), (RIGHT, 0, 0), (-RIGHT, 0, 0)
-        )
+        for alpha, a, d in ((0, 0, 0), (RIGHT, 0, 0), (0, 0.45, 0), (-RIGHT, 0, 0.45), (RIGHT, 0, 0), (-RIGHT, 0, 0))
     ],
     convention="modified",
-)  # fmt: skip
+)
 
 
 @cache
@@ -53,11 +51,21 @@ def same_as_numbers(g: Groupings, arm: dl.Robot, rotor: bool) -> None:
 @pytest.mark.parametrize(
     ("name", "rotor", "rank"),
     [
-        ("planar-1r", False, 3), ("planar-2r", False, 6), ("planar-2r", True, 7), ("planar-3r", False, 9),
-        ("rp", True, 7), ("cartesian-pp", True, 3), ("scara", False, 8), ("scara", True, 11), ("elbow-3r", False, 15),
-        ("stanford", False, 33), ("puma560", False, 36), ("puma560", True, 40), ("ur5e", False, 36),
+        ("planar-1r", False, 3),
+        ("planar-2r", False, 6),
+        ("planar-2r", True, 7),
+        ("planar-3r", False, 9),
+        ("rp", True, 7),
+        ("cartesian-pp", True, 3),
+        ("scara", False, 8),
+        ("scara", True, 11),
+        ("elbow-3r", False, 15),
+        ("stanford", False, 33),
+        ("puma560", False, 36),
+        ("puma560", True, 40),
+        ("ur5e", False, 36),
     ],
-)  # fmt: skip
+)
 def test_as_the_numbers_say(name, rotor, rank):
     g = found(name, rotor)
     assert g.rank == rank
@@ -92,10 +100,8 @@ def test_lengths_that_are_not_the_robots():
     """The formulas hold for other lengths: compared with the numbers of a robot that has them."""
     rows = [
         {"alpha": alpha, "a": a, "d": d}
-        for alpha, a, d in (
-            (0, 0, 0), (RIGHT, 0, 0), (0, 0.3, 0), (-RIGHT, 0, 0.7), (RIGHT, 0, 0), (-RIGHT, 0, 0)
-        )
-    ]  # fmt: skip
+        for alpha, a, d in ((0, 0, 0), (RIGHT, 0, 0), (0, 0.3, 0), (-RIGHT, 0, 0.7), (RIGHT, 0, 0), (-RIGHT, 0, 0))
+    ]
     other = base(Columns(dl.Robot.from_dh(rows, convention="modified"), (), False))
     g = found("rx90")
     assert g.kept == tuple(other.kept)
@@ -120,8 +126,13 @@ def test_planar_arm():
     """With gravity in the plane, as every textbook has it: the mass of the second link sits at the end of the first."""
     g = found("planar-2r")
     assert g.formulas() == (
-        "link1:mx + l1*link2:m", "link1:my", "link1:Izz + l1^2*link2:m", "link2:mx", "link2:my", "link2:Izz"
-    )  # fmt: skip
+        "link1:mx + l1*link2:m",
+        "link1:my",
+        "link1:Izz + l1^2*link2:m",
+        "link2:mx",
+        "link2:my",
+        "link2:Izz",
+    )
     assert g.formulas(short=True) == ("mx1 + l1*m2", "my1", "Izz1 + l1^2*m2", "mx2", "my2", "Izz2")
     assert found("planar-2r", True).formulas(short=True)[2] == "Izz1 + l1^2*m2 + J1"
     assert r"\beta_{3} &= I_{zz,1} + l_{1}^{2} m_{2}" in g.latex()

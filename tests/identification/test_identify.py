@@ -66,8 +66,13 @@ def test_ranks_as_published(name, friction, rotor, rank):
 def test_planar_arm_in_words():
     """With gravity in the plane: the first moments and inertias about the joints, lengths of one as coefficients."""
     assert base(Columns(dl.load("planar-2r"), (), False)).formulas() == (
-        "link1:mx + link2:m", "link1:my", "link1:Izz + link2:m", "link2:mx", "link2:my", "link2:Izz"
-    )  # fmt: skip
+        "link1:mx + link2:m",
+        "link1:my",
+        "link1:Izz + link2:m",
+        "link2:mx",
+        "link2:my",
+        "link2:Izz",
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -209,7 +214,7 @@ def test_correlated_residuals_count_for_fewer():
     np.testing.assert_allclose(inflation(e), [1.0, 9.0], rtol=0.25)
 
 
-def test_ridge_pulls_towards_the_prior():
+def test_ridge_pulls_toward_the_prior():
     robot = dl.load("planar-2r")
     run = true_samples(robot, noise=1.0)
     columns = Columns(robot)
@@ -279,7 +284,7 @@ def test_identified_robot_predicts_and_is_written(tmp_path):
 @pytest.mark.parametrize("name", ["panda", "ur10e"])
 @pytest.mark.parametrize("mass", [0.0, 1.2, 3.4])
 def test_payload(name, mass):
-    """Mass within 1 % (20 g at 0 kg) and centre within 2 mm, under torque noise of a hundredth of the largest
+    """Mass within 1 % (20 g at 0 kg) and center within 2 mm, under torque noise of a hundredth of the largest
     torque."""
     robot = dl.load(name)
     com = (0.02, -0.03, 0.06)

@@ -90,7 +90,7 @@ def test_a_base_that_is_not_upright(robot, tilt, about):
     assert not inspect_log(robot.with_gravity(g), leaning).errors
 
 
-def test_torques_in_millinewtonmetres(robot, log):
+def test_torques_in_millinewtonmeters(robot, log):
     found = inspect_log(robot, replace(log, tau=1e3 * log.tau))
     (units,) = found.of("units")
     assert units.severity == "error" and 900 < units.number < 1100 and "look like mN m" in units.sentence
@@ -195,9 +195,15 @@ def test_a_joint_that_hardly_moves_and_an_arm_at_rest(robot):
 
 def test_without_masses_kinematics_alone_is_looked_at(log, robot):
     links = tuple(replace(link, inertial=None) for link in robot.description.links)
-    bare = dl.Robot(replace(robot.description, links=links, joints=tuple(
-        replace(j, drive=replace(j.drive, rotor_inertia=1e-4, gear_ratio=1.0)) for j in robot.description.joints
-    )))  # fmt: skip
+    bare = dl.Robot(
+        replace(
+            robot.description,
+            links=links,
+            joints=tuple(
+                replace(j, drive=replace(j.drive, rotor_inertia=1e-4, gear_ratio=1.0)) for j in robot.description.joints
+            ),
+        )
+    )
     found = inspect_log(bare, replace(log, tau=-log.tau, qd=late(log.qd, 4)))
     assert kinds(found) == {"model", "rate lag"}
     assert "has no masses: torques are not compared with it" in found.of("model")[0].sentence

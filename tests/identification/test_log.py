@@ -341,7 +341,7 @@ def test_the_unit_of_times_is_told_by_their_size(robot, log, table, unit, start)
     assert any(f"{unit}" in note for note in read.notes)
 
 
-def test_sliding_joints_keep_their_metres():
+def test_sliding_joints_keep_their_meters():
     scara = dl.load("scara")
     log, _ = recorded(scara, rate=100.0, duration=2.0, size=0.5)
     kinds = [c.kind == "prismatic" for c in scara.model.coordinates]

@@ -1,4 +1,4 @@
-"""Dismantled parts: pendulums against simulation, tensors and centres of mass against bodies that are known, CAD."""
+"""Dismantled parts: pendulums against simulation, tensors and centers of mass against bodies that are known, CAD."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.describe import mass
 from dalembert.describe.description import Box, Cylinder, Mesh, Sphere
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.flow import Flow
@@ -18,13 +19,12 @@ from dalembert.identification.parts import (
     Solid,
     Weighing,
     cad,
-    centre_of_mass,
+    center_of_mass,
     pendulum,
     suspension,
     tensor,
     with_parts,
 )
-from dalembert.model import mass
 from dalembert.scalar import cos, sin, sqrt
 from dalembert.simulation.fixed import integrate
 from dalembert.simulation.flows import robot_flow
@@ -44,9 +44,11 @@ def period_of(t, x, v):
         u = x[k] / (x[k] - x[k + 1])
         for _ in range(30):
             value = (
-                (1 + 2 * u) * (1 - u) ** 2 * x[k] + u * (1 - u) ** 2 * h * v[k]
-                + u**2 * (3 - 2 * u) * x[k + 1] + u**2 * (u - 1) * h * v[k + 1]
-            )  # fmt: skip
+                (1 + 2 * u) * (1 - u) ** 2 * x[k]
+                + u * (1 - u) ** 2 * h * v[k]
+                + u**2 * (3 - 2 * u) * x[k + 1]
+                + u**2 * (u - 1) * h * v[k + 1]
+            )
             u -= value / (h * v[k])
         times.append(t[k] + u * h)
     return times[2] - times[0]
@@ -101,8 +103,12 @@ def test_sigma_is_the_first_order_of_the_formulas():
         )
     assert abs(found.sigma / math.hypot(*parts) - 1) < 1e-6
     numbers = {
-        "mass": (3.0, 1e-2), "length": (1.2, 1e-3), "top": (0.3, 1e-3), "bottom": (0.15, 2e-3), "period": (1.9, 1e-3),
-    }  # fmt: skip
+        "mass": (3.0, 1e-2),
+        "length": (1.2, 1e-3),
+        "top": (0.3, 1e-3),
+        "bottom": (0.15, 2e-3),
+        "period": (1.9, 1e-3),
+    }
     found = suspension(**numbers)
     parts = []
     for name, (x, s) in numbers.items():
@@ -145,7 +151,7 @@ def test_what_no_body_has_is_said():
     assert "negative" in tensor(1.0, (0, 0, 0), moments(BISECTORS, np.diag([-0.1, 0.1, 0.2]))).verdict
 
 
-# ---------------------------------------------------------------------------------------------- centre of mass
+# ---------------------------------------------------------------------------------------------- center of mass
 def on_scales(c, m, points, down):
     """Readings of three scales: Σ F = m, Σ (p − c) F ∥ down."""
     down = np.array(down, float) / np.linalg.norm(down)
@@ -154,23 +160,23 @@ def on_scales(c, m, points, down):
     return np.linalg.solve(A, [m, 0, 0])
 
 
-def test_the_centre_of_mass_from_three_scales_tilted():
+def test_the_center_of_mass_from_three_scales_tilted():
     c, m = np.array([0.12, 0.05, 0.08]), 4.2
     points = [(0, 0, 0), (0.4, 0, 0), (0.1, 0.3, 0)]
     tests = [Weighing(points, on_scales(c, m, points, d), d) for d in ((0, 0, -1), (0.3, 0, -1), (0, -0.2, -1))]
-    found = centre_of_mass(tests)
+    found = center_of_mass(tests)
     assert error(found.com, c) < 1e-10 and abs(found.mass - m) < 1e-10
 
 
 def test_hanging_and_balancing():
     c = np.array([0.02, -0.01, 0.15])
     hung = [Weighing([p], [1.3], c - p) for p in (np.array([0.1, 0, 0.3]), np.array([-0.1, 0.05, 0.25]))]
-    assert error(centre_of_mass(hung).com, c) < 1e-10
+    assert error(center_of_mass(hung).com, c) < 1e-10
     edges = [((1, 0, 0), (0, 0, -1)), ((0, 1, 0), (0, 0, -1)), ((0, 1, 0), (1, 0, 0))]
     balanced = [Balance(c + 0.3 * np.array(e), e, d) for e, d in edges]
-    found = centre_of_mass(balanced)
+    found = center_of_mass(balanced)
     assert error(found.com, c) < 1e-10 and found.mass is None
-    both = centre_of_mass([hung[0], balanced[2]])
+    both = center_of_mass([hung[0], balanced[2]])
     assert error(both.com, c) < 1e-10 and both.mass == 1.3
 
 
@@ -183,17 +189,17 @@ def test_the_scales_noise_is_carried_through():
     for _ in range(300):
         readings = [on_scales(c, m, points, d) + s * rng.normal(size=3) for d in downs]
         tests = [Weighing(points, r, d, sigma=s) for r, d in zip(readings, downs, strict=True)]
-        found.append(centre_of_mass(tests).com)
+        found.append(center_of_mass(tests).com)
     promised = [Weighing(points, on_scales(c, m, points, d), d, sigma=s) for d in downs]
-    sigma = np.sqrt(np.diag(centre_of_mass(promised).covariance))
+    sigma = np.sqrt(np.diag(center_of_mass(promised).covariance))
     assert np.abs(np.std(found, axis=0) / sigma - 1).max() < 0.15  # 300 draws: 4 % each
 
 
 # --------------------------------------------------------------------------------------------------------- CAD
 def test_cad_against_closed_forms():
     link = [
-        Solid(Box((0.3, 0.06, 0.04)), "aluminium 6061", dl.Origin((0.15, 0, 0))),
-        Solid(Cylinder(0.015, 0.04), "aluminium 6061", dl.Origin((0.25, 0, 0)), hole=True),
+        Solid(Box((0.3, 0.06, 0.04)), "aluminum 6061", dl.Origin((0.15, 0, 0))),
+        Solid(Cylinder(0.015, 0.04), "aluminum 6061", dl.Origin((0.25, 0, 0)), hole=True),
         Solid(Sphere(0.02), "steel", dl.Origin((0, 0, 0.05), (0.3, 0.2, 0.1))),
     ]
     found = cad(link)
@@ -209,9 +215,21 @@ def test_cad_against_closed_forms():
 def test_a_mesh_and_a_box_are_the_same(tmp_path):
     corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float) - 0.5
     faces = np.array(
-        [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
-         [1, 5, 7], [1, 7, 3]]
-    )  # fmt: skip
+        [
+            [0, 1, 3],
+            [0, 3, 2],
+            [4, 6, 7],
+            [4, 7, 5],
+            [0, 4, 5],
+            [0, 5, 1],
+            [2, 3, 7],
+            [2, 7, 6],
+            [0, 2, 6],
+            [0, 6, 4],
+            [1, 5, 7],
+            [1, 7, 3],
+        ]
+    )
     size = (0.2, 0.1, 0.05)
     box = cad([Solid(Box(size), "pla", filled=0.4)])
     drawn = cad([Solid((corners * size, faces), "pla", filled=0.4)])
@@ -236,7 +254,7 @@ def test_a_weighed_part_scales_its_densities():
 
 def test_parts_become_links():
     robot = dl.load("planar-2r")
-    part = cad([Solid(Box((0.4, 0.05, 0.05)), "carbon fibre laminate", dl.Origin((0.2, 0, 0)))])
+    part = cad([Solid(Box((0.4, 0.05, 0.05)), "carbon fiber laminate", dl.Origin((0.2, 0, 0)))])
     changed = with_parts(robot, {robot.bodies[1]: part})
     assert abs(changed.mass - robot.mass - part.mass + robot.model.bodies[1].inertia.m) < 1e-12
     with pytest.raises(UnknownNameError, match="unknown link 'link9'"):
@@ -248,7 +266,7 @@ def test_the_table_of_materials():
     for name, row in MATERIALS.items():
         assert 800 < row.density < 20000 and 0 < row.spread < 0.1 and row.source and row.what, name
     assert material("titanium").density == 4430
-    with pytest.raises(UnknownNameError, match="did you mean 'aluminium 6061'"):
+    with pytest.raises(UnknownNameError, match="did you mean 'aluminum 6061'"):
         material("aluminum 6061")
     assert mass.from_density(Box((1, 1, 1)), material("steel").density).m == 7850
 
@@ -267,17 +285,21 @@ def test_the_table_of_materials():
         (lambda: suspension(1.0, 1.0, 0.1, 0.1, 0.5, platform=(1.0, 5.0)), "platform alone"),
         (lambda: tensor(1.0, (0, 0, 0), moments(BISECTORS[:5], BODY)), "determine 5 of the six"),
         (lambda: tensor(1.0, (0, 0, 0), []), "list of Moment"),
-        (lambda: centre_of_mass([]), "tilted"),
-        (lambda: centre_of_mass([Weighing([(0, 0, 0)], [1.0])]), "tilted"),
-        (lambda: centre_of_mass([Balance((0, 0, 0), (0, 0, 1))]), "along gravity"),
-        (lambda: centre_of_mass([Weighing([(0, 0, 0), (1, 0, 0)], [1.0, -2.0])]), "presses on its scales"),
+        (lambda: center_of_mass([]), "tilted"),
+        (lambda: center_of_mass([Weighing([(0, 0, 0)], [1.0])]), "tilted"),
+        (lambda: center_of_mass([Balance((0, 0, 0), (0, 0, 1))]), "along gravity"),
+        (lambda: center_of_mass([Weighing([(0, 0, 0), (1, 0, 0)], [1.0, -2.0])]), "presses on its scales"),
         (lambda: cad([]), "list of Solid"),
         (lambda: cad([Solid(Box((0.1, 0.1, 0.1)), "steel"), Solid(Sphere(1.0), "steel", hole=True)]), "more than"),
         (lambda: cad([Solid(Box((0.1, 0.1, 0.1)), 1000.0, filled=1.5)]), "share of a solid"),
-        (lambda: cad([Solid(Box((0.1, 0.1, 0.1)), 1000.0),
-                      Solid(Sphere(0.05), 1000.0, dl.Origin((9, 0, 0)), hole=True)]), "outside the solids"),
+        (
+            lambda: cad(
+                [Solid(Box((0.1, 0.1, 0.1)), 1000.0), Solid(Sphere(0.05), 1000.0, dl.Origin((9, 0, 0)), hole=True)]
+            ),
+            "outside the solids",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_input_gets_a_sentence(call, words):
     with pytest.raises(InputError, match=words):
         call()

@@ -66,7 +66,7 @@ def test_no_worse_than_others(name):
     assert (np.linalg.eigvalsh(part.robot.mass_matrix(samples.q[::500])) > 0).all()
 
 
-def test_why_the_tx40_generalises_badly():
+def test_why_the_tx40_generalizes_badly():
     """The log ends at rest. There the sign of the rate is the sign of noise, and a naive Coulomb column swings the
     friction torque from side to side; and the friction of motor 6 is felt by joint 5, which columns on the joints
     cannot say. With both mended, 28 % held out become 15."""
@@ -103,7 +103,7 @@ def test_from_the_command_line(tmp_path):
     """One command: a URDF with feasible parameters and a report; a failure writes nothing."""
     from click.testing import CliRunner
 
-    from dalembert.cli import main
+    from dalembert.apps.cli import main
 
     folder = real("ur10_unisa")
     out, report = tmp_path / "identified.urdf", tmp_path / "report.html"

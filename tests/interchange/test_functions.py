@@ -12,7 +12,7 @@ import pytest
 import dalembert as dl
 from dalembert import interchange
 from dalembert.algorithms import articulated, newton_euler
-from dalembert.cli import main
+from dalembert.apps.cli import main
 from tolerances import DIFFERENCE, ROUNDING, error
 from trees import random_tree
 
@@ -70,7 +70,7 @@ def test_the_algorithms_themselves_run_on_casadi():
     symbols = [ca.SX.sym(name, model.n) for name in ("q", "qd", "x")]
     rows = [[s[k] for k in range(model.n)] for s in symbols]
     there = ca.Function("there", symbols, [ca.vertcat(*newton_euler.inverse_dynamics(model, *rows))])
-    back = ca.Function("back", symbols, [ca.vertcat(*articulated.factorised(model, *rows))])
+    back = ca.Function("back", symbols, [ca.vertcat(*articulated.factorized(model, *rows))])
     q, qd, qdd = np.random.default_rng(1).uniform(-1, 1, (3, model.n))
     tau = np.asarray(there(q, qd, qdd)).ravel()
     assert error(tau, newton_euler.inverse_dynamics(model, q.tolist(), qd.tolist(), qdd.tolist())) < ROUNDING
@@ -115,9 +115,7 @@ def _pendulum():
 
     q = dl.coordinates("q")
     m, g = sympy.symbols("m g", positive=True)
-    return dl.LagrangianSystem(
-        (q,), m * dl.rate(q) ** 2 / 2, m * g * (1 - sympy.cos(q)), parameters={m: 2.0, g: 9.81}
-    )
+    return dl.LagrangianSystem((q,), m * dl.rate(q) ** 2 / 2, m * g * (1 - sympy.cos(q)), parameters={m: 2.0, g: 9.81})
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc: the generated C is not compiled")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.mjcf import read_mjcf
+from dalembert.describe.mjcf import read_mjcf
 from tolerances import ROUNDING, error
 
 # Every model is one feature or a few; all of them are compared in the same way.
@@ -125,13 +125,19 @@ MODELS |= {
       {mesh("hull", CORNERS, FACES, 'inertia="convex"')}{mesh("skin", CORNERS, FACES, 'inertia="shell"')}
       {mesh("exact", U_CORNERS, U_FACES, 'inertia="exact"')}{mesh("legacy", U_CORNERS, U_FACES, 'inertia="legacy"')}
       <mesh name="points" vertex="{written(CORNERS)}"/></asset>"""
-    + hung(*(f'type="mesh" mesh="{m}"' for m in ("l", "open", "hull", "skin", "exact", "legacy", "points")),
-           'type="mesh" mesh="skin" mass="3"', 'type="mesh" mesh="open" mass="2" pos=".1 0 0" euler="10 0 0"'),
+    + hung(
+        *(f'type="mesh" mesh="{m}"' for m in ("l", "open", "hull", "skin", "exact", "legacy", "points")),
+        'type="mesh" mesh="skin" mass="3"',
+        'type="mesh" mesh="open" mass="2" pos=".1 0 0" euler="10 0 0"',
+    ),
     "a mesh moved, turned, stretched and mirrored": f"<asset>{mesh('l', CORNERS, FACES, PLACED)}</asset>"
     + hung('type="mesh" mesh="l"', 'type="mesh" mesh="l" pos=".1 0 0" euler="10 0 0" mass="2"'),
     "shapes fitted to meshes": f"""<asset>{mesh("l", CORNERS, FACES, 'scale="1 1.5 .7"')}</asset>"""
-    + hung('mesh="l"', *(f'type="{kind}" mesh="l" fitscale="1.2"' for kind in ("capsule", "cylinder", "box")),
-           'type="ellipsoid" mesh="l" pos=".1 0 0" euler="0 40 0"'),
+    + hung(
+        'mesh="l"',
+        *(f'type="{kind}" mesh="l" fitscale="1.2"' for kind in ("capsule", "cylinder", "box")),
+        'type="ellipsoid" mesh="l" pos=".1 0 0" euler="0 40 0"',
+    ),
     "shapes fitted to boxes around meshes": f"""<compiler fitaabb="true"/>
       <asset>{mesh("l", CORNERS, FACES, 'scale="1 1.5 .7"')}</asset>"""
     + hung(*(f'type="{kind}" mesh="l"' for kind in ("sphere", "capsule", "cylinder", "box", "ellipsoid"))),
@@ -149,7 +155,7 @@ MODELS |= {
       <site name="b" pos="1 0 0"/><geom size=".1" pos=".1 0 0"/><body name="b" pos="0 0 1"><joint name="j2"/>
         <geom size=".1" pos=".1 .1 0"/></body>
       </body></worldbody>""",
-}  # fmt: skip
+}
 
 
 @pytest.fixture(autouse=True)
@@ -557,14 +563,20 @@ def test_what_is_refused_says_what_to_do(tmp_path):
     for name, text, words in (
         ("part", "<mujocoinclude/>", "a part that other files include; load the file that includes it"),
         ("far", '<mujoco><include file="../../../../a.xml"/></mujoco>', "above its description; keep it nearer"),
-        ("mesh", """<mujoco><asset><mesh name="m" file="../m.stl"/></asset><worldbody><body><joint/>
+        (
+            "mesh",
+            """<mujoco><asset><mesh name="m" file="../m.stl"/></asset><worldbody><body><joint/>
          <geom type="mesh" mesh="m"/></body></worldbody></mujoco>""",
-         "'../m.stl' was not found; correct the path, or put the file there"),
-        ("motor", """<mujoco><worldbody><body><joint name="j"/><geom size=".1"/></body></worldbody>
+            "'../m.stl' was not found; correct the path, or put the file there",
+        ),
+        (
+            "motor",
+            """<mujoco><worldbody><body><joint name="j"/><geom size=".1"/></body></worldbody>
          <tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>
          <actuator><motor tendon="t" armature="1"/></actuator></mujoco>""",
-         ": <motor> has armature or damping that is not its joint's alone"),
-    ):  # fmt: skip
+            ": <motor> has armature or damping that is not its joint's alone",
+        ),
+    ):
         (tmp_path / f"{name}.xml").write_text(text)
         with pytest.raises(dl.DescriptionError, match=re.escape(words)):
             dl.load(tmp_path / f"{name}.xml")

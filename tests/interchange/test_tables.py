@@ -118,7 +118,7 @@ def test_every_kind_of_system_becomes_a_control_object(arm):
     assert isinstance(G, control.TransferFunction) and abs(G(1j) - 1 / (2 + 2j)) < 1e-14
     with pytest.raises(dl.InputError, match="a transfer function is linear already"):
         to_control(dl.control.TransferFunction([1.0], [1.0, 2.0]), [0.0])
-    with pytest.raises(dl.InputError, match="what is linearised is a Robot"):
+    with pytest.raises(dl.InputError, match="what is linearized is a Robot"):
         to_control(3)
 
 
@@ -153,10 +153,13 @@ def test_robots_by_the_names_of_robot_descriptions(shelf):
     assert dl.load("two_mj_description").joint_names == ("j",)
     for name, text in (
         ("too_description", "unknown name of robot_descriptions 'too_description'; did you mean 'two_description'"),
-        ("far_description", "'far_description' could not be fetched (stderr: could not resolve host); "
-         "robot_descriptions gets it by git when it is first used: try again with a network, or load a file"),
+        (
+            "far_description",
+            "'far_description' could not be fetched (stderr: could not resolve host); "
+            "robot_descriptions gets it by git when it is first used: try again with a network, or load a file",
+        ),
         ("odd_description", "has no URDF_PATH, MJCF_PATH, XACRO_PATH"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(dl.DalembertError) as told:
             dl.load(name)
         assert text in str(told.value)

@@ -21,17 +21,20 @@ S, bodies = dl.LagrangianSystem, dl.LagrangianSystem.from_bodies
 circle = x**2 + y**2 - l**2
 
 REFUSED = {
-    "no inertia": (lambda: S((x, y), m * xd**2 / 2, k * y**2),
-                   "coordinate 'y' has no inertia: the kinetic energy does not contain yd"),
-    "no inertia of its own": (lambda: S((x, y), m * (xd + yd) ** 2 / 2),
-                              "does not tell x from y"),
+    "no inertia": (
+        lambda: S((x, y), m * xd**2 / 2, k * y**2),
+        "coordinate 'y' has no inertia: the kinetic energy does not contain yd",
+    ),
+    "no inertia of its own": (lambda: S((x, y), m * (xd + yd) ** 2 / 2), "does not tell x from y"),
     "negative": (lambda: S((x, y), xd**2 - yd**2), "the kinetic energy is negative"),
     "cubic": (lambda: S(x, xd**3), "is not quadratic in the velocities"),
     "relativistic": (lambda: S(x, -m * sp.sqrt(1 - xd**2)), "is not quadratic in the velocities"),
     "twice": (lambda: S((x, x), xd**2), "the name 'x' is used twice"),
     "velocity's name": (lambda: S("x xd", xd**2), "the name 'xd' is used twice"),
-    "two symbols": (lambda: S(x, m * xd**2, sp.Symbol("m") * x),
-                    "the name 'm' is used twice, by two different SymPy symbols (positive and no assumptions)"),
+    "two symbols": (
+        lambda: S(x, m * xd**2, sp.Symbol("m") * x),
+        "the name 'm' is used twice, by two different SymPy symbols (positive and no assumptions)",
+    ),
     "another x": (lambda: S(x, xd**2, sp.Symbol("x")), "the name 'x' is used twice"),
     "parameter": (lambda: S(x, m * xd**2, parameters={"x": 1}), "the name 'x' is used twice"),
     "parameter twice": (lambda: S(x, m * xd**2, parameters={"m": 1, m: 1}), "'m' is used twice"),
@@ -43,17 +46,27 @@ REFUSED = {
     "input in K": (lambda: S(x, m * xd**2, inputs=[m]), "contains the input m: inputs act through"),
     "idle input": (lambda: S(x, xd**2, forces=[y], inputs="y u"), "the input u does nothing: no force in forces="),
     "force in u²": (lambda: S(x, xd**2, forces=[m**2], inputs=[m]), "is not linear in the inputs m"),
-    "repeated": (lambda: S((x, y), K2, constraints=[circle, (2 * circle).expand()]),
-                 "constraint 2 (-2*l**2 + 2*x**2 + 2*y**2 = 0) follows from those before it"),
-    "contradiction": (lambda: S((x, y), K2, constraints=[x - y, x - y - l]),
-                      "contradicts those before it: the rows of A are dependent in every state, and multipliers "
-                      "undefined; they cannot hold at once"),
-    "dependent row": (lambda: S((x, y), K2, constraints=[x - y], pfaffian=[xd - yd]),
-                      "pfaffian constraint 1 follows from those before it"),
-    "inconsistent": (lambda: S((x, y), K2, constraints=[x**2 + y**2 + l**2], parameters={m: 1, l: 1}),
-                     "the constraints are inconsistent: no configuration satisfies l**2 + x**2 + y**2 = 0"),
-    "no gradient": (lambda: S((x, y), K2, constraints=[(x - y) ** 2], parameters={m: 1}),
-                    "the rows of A are dependent"),
+    "repeated": (
+        lambda: S((x, y), K2, constraints=[circle, (2 * circle).expand()]),
+        "constraint 2 (-2*l**2 + 2*x**2 + 2*y**2 = 0) follows from those before it",
+    ),
+    "contradiction": (
+        lambda: S((x, y), K2, constraints=[x - y, x - y - l]),
+        "contradicts those before it: the rows of A are dependent in every state, and multipliers "
+        "undefined; they cannot hold at once",
+    ),
+    "dependent row": (
+        lambda: S((x, y), K2, constraints=[x - y], pfaffian=[xd - yd]),
+        "pfaffian constraint 1 follows from those before it",
+    ),
+    "inconsistent": (
+        lambda: S((x, y), K2, constraints=[x**2 + y**2 + l**2], parameters={m: 1, l: 1}),
+        "the constraints are inconsistent: no configuration satisfies l**2 + x**2 + y**2 = 0",
+    ),
+    "no gradient": (
+        lambda: S((x, y), K2, constraints=[(x - y) ** 2], parameters={m: 1}),
+        "the rows of A are dependent",
+    ),
     "empty": (lambda: S((x, y), K2, constraints=[l - 2]), "restricts no coordinate"),
     "too many": (lambda: S(x, xd**2, constraints=[x - 1, x**2 - 1]), "leave nothing that moves"),
     "velocity held": (lambda: S((x, y), K2, constraints=[x * yd]), "use pfaffian= for constraints"),
@@ -88,10 +101,12 @@ REFUSED = {
     "no turn": (lambda: bodies(x, dl.RigidBody(m, 1, (x,))), "give one of them"),
     "planar 3×3": (lambda: bodies(x, dl.RigidBody(m, sp.eye(3), (x,), angle=x)), "one moment of in"),
     "no rotation": (lambda: bodies(x, dl.RigidBody(m, sp.eye(3), (x,), 2 * sp.eye(3))), "RᵀR is not"),
-    "asymmetric": (lambda: bodies(
-        x, dl.RigidBody(m, [[1, 1, 0], [0, 1, 0], [0, 0, 1]], (x,), sp.eye(3))), "an inertia matrix is symmetric"),
+    "asymmetric": (
+        lambda: bodies(x, dl.RigidBody(m, [[1, 1, 0], [0, 1, 0], [0, 0, 1]], (x,), sp.eye(3))),
+        "an inertia matrix is symmetric",
+    ),
     "small": (lambda: bodies(x, dl.RigidBody(m, 1, (x,), sp.eye(3))), "inertia must be a 3×3"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", REFUSED)

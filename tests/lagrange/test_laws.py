@@ -24,8 +24,10 @@ def states(system, count=7, seed=0):
 
 
 def total_rate(x, system):
-    pairs = (*zip(system.coordinates, system.velocities, strict=True),
-             *zip(system.velocities, system.accelerations, strict=True))  # fmt: skip
+    pairs = (
+        *zip(system.coordinates, system.velocities, strict=True),
+        *zip(system.velocities, system.accelerations, strict=True),
+    )
     return sp.Add(*(sp.diff(x, a) * b for a, b in pairs))
 
 
@@ -105,7 +107,7 @@ def test_the_wire_keeps_its_length():
 
 
 @every
-def test_linearisation_is_the_derivative(system):
+def test_linearization_is_the_derivative(system):
     q, qd, tau = states(system, 1, seed=6)[:, 0]
     A, B = system.linearize(q, qd, tau)
     x, h = np.concatenate([q, qd]), 1e-6
@@ -151,12 +153,12 @@ def test_a_body_in_space_against_the_core():
     Rx = lambda x: sp.Matrix([[1, 0, 0], [0, sp.cos(x), -sp.sin(x)], [0, sp.sin(x), sp.cos(x)]])  # noqa: E731
     R = Rz(a) * Rx(b) * Rz(c)
     m, l, I1, I3, g = sp.symbols("m l I1 I3 g", positive=True)
-    centre = R * sp.Matrix([0, 0, l])
-    top = dl.LagrangianSystem.from_bodies(q, dl.RigidBody(m, sp.diag(I1, I1, I3), centre, R), (0, 0, -g), name="top")
+    center = R * sp.Matrix([0, 0, l])
+    top = dl.LagrangianSystem.from_bodies(q, dl.RigidBody(m, sp.diag(I1, I1, I3), center, R), (0, 0, -g), name="top")
     I = I1 + m * l**2
-    by_hand = sp.Matrix([
-        [I * sp.sin(b) ** 2 + I3 * sp.cos(b) ** 2, 0, I3 * sp.cos(b)], [0, I, 0], [I3 * sp.cos(b), 0, I3],
-    ])  # fmt: skip
+    by_hand = sp.Matrix(
+        [[I * sp.sin(b) ** 2 + I3 * sp.cos(b) ** 2, 0, I3 * sp.cos(b)], [0, I, 0], [I3 * sp.cos(b), 0, I3]]
+    )
     assert same(top.M, by_hand)
     assert same(top.g, sp.Matrix([0, -m * g * l * sp.sin(b), 0]))
 
@@ -166,9 +168,7 @@ def test_forces_at_points_work_along_their_points():
     q1, q2 = dl.coordinates("q1 q2")
     l1, l2, F, G = sp.symbols("l1 l2 F G")
     tip = (l1 * sp.cos(q1) + l2 * sp.cos(q1 + q2), l1 * sp.sin(q1) + l2 * sp.sin(q1 + q2))
-    system = dl.LagrangianSystem(
-        (q1, q2), dl.rate(q1) ** 2 + dl.rate(q2) ** 2, forces=[((F, G), tip)], inputs=[F, G]
-    )
+    system = dl.LagrangianSystem((q1, q2), dl.rate(q1) ** 2 + dl.rate(q2) ** 2, forces=[((F, G), tip)], inputs=[F, G])
     J = sp.Matrix(tip).jacobian([q1, q2])
     assert same(system.forces, J.T * sp.Matrix([F, G])) and same(system.B, J.T)
 
@@ -187,9 +187,7 @@ def test_given_forces_push_in_their_direction():
     x = dl.coordinates("x")
     m, c, w, u = sp.symbols("m c w u", positive=True)
     push, numbers = w - c * dl.rate(x) + 3 * u, {m: 2, c: 3, w: 5}
-    system = dl.LagrangianSystem(
-        x, m * dl.rate(x) ** 2 / 2, forces=[((push,), (x,))], inputs=[u], parameters=numbers
-    )
+    system = dl.LagrangianSystem(x, m * dl.rate(x) ** 2 / 2, forces=[((push,), (x,))], inputs=[u], parameters=numbers)
     xd, xdd = system.velocities[0], system.accelerations[0]
     assert same(system.equations[0].lhs - system.equations[0].rhs, m * xdd - w + c * xd - 3 * u)
     assert same(system.state_space().f[1], (w - c * xd + 3 * u) / m)
@@ -244,8 +242,10 @@ def test_a_magnetic_force_is_linear_in_the_velocities():
     xd, yd = dl.rate(x), dl.rate(y)
     system = dl.LagrangianSystem((x, y), m * (xd**2 + yd**2) / 2 + k * (x * yd - y * xd) / 2)
     f = system.state_space().f
-    assert same(f, sp.Matrix([xd, yd, (k * yd + sp.Symbol("tau1", real=True)) / m,
-                              (-k * xd + sp.Symbol("tau2", real=True)) / m]))  # fmt: skip
+    assert same(
+        f,
+        sp.Matrix([xd, yd, (k * yd + sp.Symbol("tau1", real=True)) / m, (-k * xd + sp.Symbol("tau2", real=True)) / m]),
+    )
     assert sp.Matrix([[0, -k], [k, 0]]) == system.C
 
 
@@ -300,11 +300,26 @@ def test_every_head_means_what_sympy_means():
     """Potentials with one head each: value and slope against SymPy's own evaluation."""
     x = dl.coordinates("x")
     heads = [
-        sp.tan(x), sp.cot(x), sp.sec(x), sp.csc(x), sp.Abs(x), sp.sqrt(x + 2), (x + 2) ** sp.Rational(-3, 2), x**7,
-        1 / (x**2 + 1), sp.Max(x, 0) ** 2, sp.Min(x, sp.Rational(1, 2)) ** 3, sp.sign(x) * x**2, sp.pi * x,
-        sp.Piecewise((x**2, x < 0), (x**3, x <= sp.Rational(1, 2)), (x, True)), sp.Heaviside(x) * x**2,
-        sp.Piecewise((x**2, x > 0), (-x, x >= -3), (x, True)), sp.sqrt(2) * x**2, sp.atan(2) * x, sp.exp(1) * x,
-    ]  # fmt: skip
+        sp.tan(x),
+        sp.cot(x),
+        sp.sec(x),
+        sp.csc(x),
+        sp.Abs(x),
+        sp.sqrt(x + 2),
+        (x + 2) ** sp.Rational(-3, 2),
+        x**7,
+        1 / (x**2 + 1),
+        sp.Max(x, 0) ** 2,
+        sp.Min(x, sp.Rational(1, 2)) ** 3,
+        sp.sign(x) * x**2,
+        sp.pi * x,
+        sp.Piecewise((x**2, x < 0), (x**3, x <= sp.Rational(1, 2)), (x, True)),
+        sp.Heaviside(x) * x**2,
+        sp.Piecewise((x**2, x > 0), (-x, x >= -3), (x, True)),
+        sp.sqrt(2) * x**2,
+        sp.atan(2) * x,
+        sp.exp(1) * x,
+    ]
     points = [-0.7, 0.3, 0.9]
     for P in heads:
         system = dl.LagrangianSystem(x, dl.rate(x) ** 2, P)

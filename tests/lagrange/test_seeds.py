@@ -200,13 +200,13 @@ def test_five_bar_by_multipliers_is_the_five_bar_by_lagrange():
     q = dl.coordinates("q1 q2 q3 q4")
     l1, l2 = names["l1"], names["l2"]
     unit = [sp.Matrix([cos(x), sin(x)]) for x in q]
-    centres = [
+    centers = [
         names["lc1"] * unit[0],
         names["lc2"] * unit[1],
         l2 * unit[1] + names["lc3"] * unit[2],
         l1 * unit[0] - names["lc4"] * unit[3],
     ]
-    bodies = [dl.RigidBody(names[f"m{k}"], names[f"I{k}"], centres[k - 1], angle=q[k - 1]) for k in range(1, 5)]
+    bodies = [dl.RigidBody(names[f"m{k}"], names[f"I{k}"], centers[k - 1], angle=q[k - 1]) for k in range(1, 5)]
     loop = l2 * unit[1] + l1 * unit[2] - l1 * unit[0] - l2 * unit[3]
     full = dl.LagrangianSystem.from_bodies(
         q, bodies, (0, -names["g"]), constraints=loop, parameters=reduced.parameters, name="five-bar, loop closed"
@@ -263,9 +263,11 @@ def test_channel_of_seed_001():
     free = examples.planar_2r_points()
     q1, q2 = free.coordinates
     system = dl.LagrangianSystem(
-        (q1, q2), free.kinetic, constraints=[cos(q1) + cos(q1 + q2) - 1],
+        (q1, q2),
+        free.kinetic,
+        constraints=[cos(q1) + cos(q1 + q2) - 1],
         parameters={s: x for s, x in free.parameters.items() if s.name != "g"},
-    )  # fmt: skip
+    )
     assert same(system.A, sp.Matrix([[-sin(q1) - sin(q1 + q2), -sin(q1 + q2)]]))
     q, qd = [-np.pi / 3, 2 * np.pi / 3], [1.0, 0.0]
     root = np.sqrt(3)

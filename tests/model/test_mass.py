@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalembert.describe import feasible
+from dalembert.describe import feasible, mass
 from dalembert.describe.description import Box, Capsule, Cylinder, Geometry, Mesh, Origin, Sphere
 from dalembert.errors import DalembertError, InputError
-from dalembert.model import mass
 from dalembert.spatial import Inertia, Pose
 from dalembert.spatial.rotation import from_rpy
 
@@ -60,10 +59,7 @@ def test_rod_about_its_end() -> None:
 
 def test_ball_on_the_end_of_a_rod() -> None:
     M, m, L, R = 1.5, 2.5, 0.8, 0.1
-    parts = [
-        (Pose(p=(L / 2, 0.0, 0.0)), mass.rod(M, L)),
-        (Pose(p=(L + R, 0.0, 0.0)), mass.sphere(m, R)),
-    ]
+    parts = [(Pose(p=(L / 2, 0.0, 0.0)), mass.rod(M, L)), (Pose(p=(L + R, 0.0, 0.0)), mass.sphere(m, R))]
     expected = M * L**2 / 3 + 2 / 5 * m * R**2 + m * (L + R) ** 2
     assert mass.moment_about_axis(mass.compose(parts), O, Z) == pytest.approx(expected)
     assert mass.moment_about_axis(mass.compose(parts), O, X) == pytest.approx(2 / 5 * m * R**2)
@@ -150,9 +146,7 @@ vectors = st.tuples(coordinates, coordinates, coordinates)
 
 
 @given(st.tuples(sizes, sizes, sizes), vectors, vectors, st.floats(0.1, 8000.0))
-def test_box_mesh_anywhere_in_any_attitude(
-    size: tuple[float, float, float], p: Any, rpy: Any, density: float
-) -> None:
+def test_box_mesh_anywhere_in_any_attitude(size: tuple[float, float, float], p: Any, rpy: Any, density: float) -> None:
     vertices, faces = box_mesh(size)
     T = Pose(from_rpy(rpy), p)
     placed = vertices @ np.array(T.R).T + np.array(p)
@@ -169,7 +163,7 @@ def test_a_density_that_is_the_same_everywhere(geometry: Geometry) -> None:
 
 
 def test_densities_that_vary_against_their_integrals() -> None:
-    """Denser towards one end of a box, towards the rim of a disk, towards the middle of a ball, downwards."""
+    """Denser toward one end of a box, toward the rim of a disk, toward the middle of a ball, downwards."""
     a, b, c = 0.2, 0.3, 0.4
     block = mass.from_density(Box((a, b, c)), lambda x, y, z: 1000 * (1 + x / a))
     assert block.m == pytest.approx(1000 * a * b * c, rel=1e-12)
@@ -344,14 +338,14 @@ def test_composition_is_physical_and_keeps_energy(a: Inertia, b: Inertia, T: Pos
     assert mass.moment_about_axis(body, point, axis) == pytest.approx(parts, rel=1e-9, abs=1e-11)
 
 
-def test_to_inertial_is_about_the_centre_of_mass() -> None:
+def test_to_inertial_is_about_the_center_of_mass() -> None:
     body = mass.box(2.0, (0.1, 0.2, 0.3)).to_parent(Pose(p=(1.0, 2.0, 3.0)))
     written = mass.to_inertial(body)
     assert written.mass == 2.0
     assert written.origin == Origin((1.0, 2.0, 3.0))
     xx, xy, *_ = written.inertia
     assert (xx, xy) == pytest.approx((2.0 / 12 * 0.13, 0.0), abs=1e-14)
-    with pytest.raises(InputError, match="a mass of 0 kg has no centre of mass"):
+    with pytest.raises(InputError, match="a mass of 0 kg has no center of mass"):
         mass.to_inertial(Inertia())
 
 

@@ -80,9 +80,7 @@ def test_ball_jointed_panda_is_pinocchios():
     system = dl.Constrained(panda, hold("ball", at=T))
     _, qd = system.project(q, rng.uniform(-1, 1, panda.n))
     tau = rng.uniform(-20, 20, panda.n)
-    expected = pinocchio_accelerations(
-        panda, q, qd, tau, pin.ContactType.CONTACT_3D, (None, T), (panda.tip, np.eye(4))
-    )
+    expected = pinocchio_accelerations(panda, q, qd, tau, pin.ContactType.CONTACT_3D, (None, T), (panda.tip, np.eye(4)))
     qdd = system.forward_dynamics(q, qd, tau).qdd
     assert np.abs(qdd - expected).max() < 1e-8 * (1 + np.abs(expected).max())
 
@@ -101,15 +99,13 @@ def test_four_bar_is_pinocchios():
     rng = np.random.default_rng(3)
     for q, qd in states(system, 5):
         tau = rng.uniform(-2, 2, FOUR_BAR.n)
-        expected = pinocchio_accelerations(
-            FOUR_BAR, q, qd, tau, pin.ContactType.CONTACT_3D, *loop_sides(FOUR_BAR)
-        )
+        expected = pinocchio_accelerations(FOUR_BAR, q, qd, tau, pin.ContactType.CONTACT_3D, *loop_sides(FOUR_BAR))
         qdd = system.forward_dynamics(q, qd, tau).qdd
         assert np.abs(qdd - expected).max() < 1e-8 * (1 + np.abs(expected).max())
 
 
 def mujoco_accelerations(robot, q, qd, tau, equality, anchors):
-    """q̈ with an equality constraint as stiff as MuJoCo allows: impedance next to one, no stabilisation of its own."""
+    """q̈ with an equality constraint as stiff as MuJoCo allows: impedance next to one, no stabilization of its own."""
     base, _ = in_mujoco(robot.tree())
     text = mujoco_xml(robot, equality)
     model = mujoco.MjModel.from_xml_string(text)

@@ -85,10 +85,6 @@ def test_frames_of_reference_of_the_jacobian():
     robot = load(next(f for f in FILES if f.name == "ur5_robot.urdf"))
     oracle = PinocchioModel(robot)
     q = np.random.default_rng(3).uniform(-2, 2, robot.n)
-    for name, reference in (
-        ("world", pin.LOCAL_WORLD_ALIGNED),
-        ("local", pin.LOCAL),
-        ("spatial", pin.WORLD),
-    ):
+    for name, reference in (("world", pin.LOCAL_WORLD_ALIGNED), ("local", pin.LOCAL), ("spatial", pin.WORLD)):
         J = robot.jacobian(q, "ee_link", expressed_in=name)
         assert error(J, oracle.jacobian(q, "ee_link", reference)) < ORACLE

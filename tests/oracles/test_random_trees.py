@@ -33,7 +33,7 @@ def test_trees_with_mimic_joints_and_rotors(joints):
 
 
 def test_what_only_pinocchio_can_check():
-    """Coriolis matrix, regressor, energies, centre of mass, momentum and J̇, each by its own function there."""
+    """Coriolis matrix, regressor, energies, center of mass, momentum and J̇, each by its own function there."""
     robot = dl.Robot(random_tree(seed=42, joints=8))
     o = PinocchioModel(robot)
     q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, robot.n))

@@ -19,13 +19,30 @@ from dalembert.describe.toml_read import read_toml
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.errors import UnknownNameError
 
-CLOSE = 1e-12  # poses of about a metre, masses of some kg
+CLOSE = 1e-12  # poses of about a meter, masses of some kg
 JOINTS = {
-    "cartesian-pp": 2, "elbow-3r": 3, "iiwa7": 7, "panda": 7, "planar-1r": 1, "planar-1r-points": 1,
-    "planar-2r": 2, "planar-2r-points": 2, "planar-3r": 3, "planar-3r-points": 3, "puma560": 6, "rp": 2,
-    "scara": 4, "stanford": 6, "ur10e": 6, "ur5e": 6,
-    "four-bar": 3, "five-bar": 4, "parallelogram-arm": 10, "delta": 11, "stewart": 24,  # closed: test_mechanisms.py
-}  # fmt: skip
+    "cartesian-pp": 2,
+    "elbow-3r": 3,
+    "iiwa7": 7,
+    "panda": 7,
+    "planar-1r": 1,
+    "planar-1r-points": 1,
+    "planar-2r": 2,
+    "planar-2r-points": 2,
+    "planar-3r": 3,
+    "planar-3r-points": 3,
+    "puma560": 6,
+    "rp": 2,
+    "scara": 4,
+    "stanford": 6,
+    "ur10e": 6,
+    "ur5e": 6,
+    "four-bar": 3,
+    "five-bar": 4,
+    "parallelogram-arm": 10,
+    "delta": 11,
+    "stewart": 24,  # closed: test_mechanisms.py
+}
 NAMES = sorted(JOINTS)
 
 
@@ -134,9 +151,7 @@ def test_planar_2r_is_the_textbooks():
     inertia, r = 1 / 12, 0.5
     a, b, d = 2 * inertia + r**2 + (1 + r**2), r, inertia + r**2
     c2 = math.cos(q2)
-    np.testing.assert_allclose(
-        oracle.M([q1, q2]), [[a + 2 * b * c2, d + b * c2], [d + b * c2, d]], atol=CLOSE
-    )
+    np.testing.assert_allclose(oracle.M([q1, q2]), [[a + 2 * b * c2, d + b * c2], [d + b * c2, d]], atol=CLOSE)
     g2 = 9.81 * r * math.cos(q1 + q2)
     np.testing.assert_allclose(oracle.g([q1, q2]), [9.81 * (r + 1) * math.cos(q1) + g2, g2], atol=CLOSE)
 
@@ -146,9 +161,7 @@ def test_planar_2r_points_is_the_textbooks():
     c2 = math.cos(q2)
     np.testing.assert_allclose(oracle.M([q1, q2]), [[3 + 2 * c2, 1 + c2], [1 + c2, 1]], atol=CLOSE)
     np.testing.assert_allclose(
-        oracle.g([q1, q2]),
-        9.81 * np.array([2 * math.cos(q1) + math.cos(q1 + q2), math.cos(q1 + q2)]),
-        atol=CLOSE,
+        oracle.g([q1, q2]), 9.81 * np.array([2 * math.cos(q1) + math.cos(q1 + q2), math.cos(q1 + q2)]), atol=CLOSE
     )
 
 
@@ -201,11 +214,7 @@ def dh_product(columns, q):
 H = math.pi / 2
 PUBLISHED = {  # d, a, alpha
     "ur5e": ([0.1625, 0, 0, 0.1333, 0.0997, 0.0996], [0, -0.425, -0.3922, 0, 0, 0], [H, 0, 0, H, -H, 0]),
-    "ur10e": (
-        [0.1807, 0, 0, 0.17415, 0.11985, 0.11655],
-        [0, -0.6127, -0.57155, 0, 0, 0],
-        [H, 0, 0, H, -H, 0],
-    ),
+    "ur10e": ([0.1807, 0, 0, 0.17415, 0.11985, 0.11655], [0, -0.6127, -0.57155, 0, 0, 0], [H, 0, 0, H, -H, 0]),
     "puma560": ([0.67183, 0, 0.15005, 0.4318, 0, 0], [0, 0.4318, 0.0203, 0, 0, 0], [H, 0, -H, H, -H, 0]),
 }
 

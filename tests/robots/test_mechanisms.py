@@ -21,7 +21,7 @@ from dalembert.describe.toml_write import write_toml
 from dalembert.describe.urdf_read import read_urdf
 from dalembert.describe.urdf_write import write_urdf
 
-CLOSED = 1e-13  # m and rad: sizes of about one metre, a few dozen operations
+CLOSED = 1e-13  # m and rad: sizes of about one meter, a few dozen operations
 FREEDOMS = {"four-bar": 1, "five-bar": 2, "parallelogram-arm": 4, "delta": 3, "stewart": 6}
 ROWS = {"hinge": 5, "ball": 3, "universal": 4}
 DRIVEN = {
@@ -244,9 +244,7 @@ def test_parallelogram_arm_keeps_its_plate_level():
         turn, s, f, spin = rng.uniform([-3, 0.7, -0.8, -3], [3, 2.2, 0.7, 3])
         q = at(robot, waist=turn, shoulder=s, lever=f, flange=spin)
         q = assembled(robot, q, DRIVEN["parallelogram-arm"])
-        by_hand = {
-            "elbow": f - s, "wrist": -f, "triangle": -s, "tie2": f, "rod": s - f, "tie1": s,
-        }  # fmt: skip
+        by_hand = {"elbow": f - s, "wrist": -f, "triangle": -s, "tie2": f, "rod": s - f, "tie1": s}
         for name, wanted in by_hand.items():
             assert q[robot.joint_names.index(name)] == pytest.approx(wanted, abs=1e-12), name
         T = robot.fk(q)

@@ -32,7 +32,7 @@ from dalembert.simulation import (
     rollouts,
     sweep,
     uniform,
-)  # fmt: skip
+)
 from dalembert.simulation.closed import with_states_of
 from dalembert.simulation.draws import pairs, philox
 from dalembert.simulation.measures import Measure
@@ -42,9 +42,13 @@ from trees import random_tree
 
 MASS = Flow("mass", ("x", "v"), ("force", "m"), lambda t, x, u: [x[1], u[0] / u[1]], positions=1)
 PD = Law(
-    "PD", ("x", "v"), ("x_d", "v_d"), ("force",),
-    lambda t, y, r, z, p: [p[0] * (r[0] - y[0]) + p[1] * (r[1] - y[1])], parameters={"kp": 4.0, "kd": 4.0},
-)  # fmt: skip
+    "PD",
+    ("x", "v"),
+    ("x_d", "v_d"),
+    ("force",),
+    lambda t, y, r, z, p: [p[0] * (r[0] - y[0]) + p[1] * (r[1] - y[1])],
+    parameters={"kp": 4.0, "kd": 4.0},
+)
 STEP = {"reference": [1.0], "duration": 10.0, "dt": 1e-2, "parameters": {"m": 1.0}}
 
 
@@ -61,9 +65,13 @@ def computed_torque(arm: dl.Robot) -> Law:
         return row(model, {"q": y[:n], "qd": y[n:], "qdd": w}, options)
 
     return Law(
-        "computed torque", (*joints, *(f"{j}_rate" for j in joints)), tuple(f"{j}_wanted" for j in joints),
-        tuple(f"{j}_torque" for j in joints), act, parameters={"kp": 100.0, "kd": 20.0},
-    )  # fmt: skip
+        "computed torque",
+        (*joints, *(f"{j}_rate" for j in joints)),
+        tuple(f"{j}_wanted" for j in joints),
+        tuple(f"{j}_torque" for j in joints),
+        act,
+        parameters={"kp": 100.0, "kd": 20.0},
+    )
 
 
 # ------------------------------------------------------------------------------------------------- random numbers
@@ -115,10 +123,16 @@ def test_noise_is_held():
 
 # ------------------------------------------------------------------------------------------- the same bits always
 RANDOM = {
-    "q0": normal([0.0], [1.0]), "reference": [1.0], "duration": 1.0, "dt": 1e-2, "number": 100, "seed": 5,
-    "parameters": {"m": uniform(1, 2), "kp": log_uniform(1, 10)}, "disturbances": {"force": Noise(0.5, 0.05)},
+    "q0": normal([0.0], [1.0]),
+    "reference": [1.0],
+    "duration": 1.0,
+    "dt": 1e-2,
+    "number": 100,
+    "seed": 5,
+    "parameters": {"m": uniform(1, 2), "kp": log_uniform(1, 10)},
+    "disturbances": {"force": Noise(0.5, 0.05)},
     "measures": tuple(MEASURES),
-}  # fmt: skip
+}
 
 
 def test_chunks_and_threads_change_no_bit():
@@ -190,8 +204,13 @@ def test_rollouts_are_integrate():
     run = integrate(flow, np.concatenate((q0, 0 * q0), 1), 1e-3, 100, parameters=given, every=100)
     assert np.array_equal(batch.last[:, :14], run.x[:, -1])
     assert np.array_equal(batch.q, run.x[:, -1, :7]) and np.array_equal(batch["panda_joint3_rate"], run.x[:, -1, 9])
-    alone = integrate(closed(robot_flow(arm.with_payload(mass[3], (0, 0, 0.05))), law, goal),
-                      [*q0[3], *[0.0] * 7], 1e-3, 100, parameters={"kp": 100.0, "kd": 20.0})  # fmt: skip
+    alone = integrate(
+        closed(robot_flow(arm.with_payload(mass[3], (0, 0, 0.05))), law, goal),
+        [*q0[3], *[0.0] * 7],
+        1e-3,
+        100,
+        parameters={"kp": 100.0, "kd": 20.0},
+    )
     assert np.abs(batch.last[3, :14] - alone.x[-1]).max() < 1e-13  # the load's sums are rounded in another order
 
 
@@ -217,8 +236,9 @@ def test_an_unknown_load_leaves_the_error_it_should():
     """At rest K_p M̂(q) e = g(q) − ĝ(q)."""
     arm = dl.load("puma560")
     mass, goal = np.array([0.0, 1.0, 3.0]), np.array([0.3, 0.6, -0.4, 0.2, 0.5, 0.1])
-    batch = rollouts(arm, computed_torque(arm), goal, reference=goal, duration=6.0, dt=1e-2,
-                     parameters={"payload_mass": mass})  # fmt: skip
+    batch = rollouts(
+        arm, computed_torque(arm), goal, reference=goal, duration=6.0, dt=1e-2, parameters={"payload_mass": mass}
+    )
     for m, q in zip(mass, batch.q, strict=True):
         pull = arm.with_payload(m).gravity_torque(q) - arm.gravity_torque(q)
         assert 100 * arm.mass_matrix(q) @ (goal - q) == pytest.approx(pull, abs=1e-9)
@@ -265,9 +285,15 @@ def test_measures_against_closed_forms():
 def test_overshoot_and_not_settling():
     zeta = np.array([0.2, 0.5, 0.7])
     batch = rollouts(
-        MASS, PD, [2.0], measures=("overshoot", "settling_time"), reference=[1.0], duration=4.0, dt=1e-3,
+        MASS,
+        PD,
+        [2.0],
+        measures=("overshoot", "settling_time"),
+        reference=[1.0],
+        duration=4.0,
+        dt=1e-3,
         parameters={"m": 1.0, "kp": 4.0, "kd": 4.0 * zeta},
-    )  # fmt: skip
+    )
     wanted = np.exp(-math.pi * zeta / np.sqrt(1 - zeta**2))
     assert batch["overshoot"] == pytest.approx(wanted, abs=1e-5)
     assert np.isinf(batch["settling_time"][0]) and np.isfinite(batch["settling_time"][2])
@@ -286,8 +312,16 @@ def test_measures_count_from_the_start():
         assert batch["peak_torque"][k] == pytest.approx(np.abs(run.tau).max(), rel=1e-9)
         assert batch["peak_error"][k] == pytest.approx(np.abs(run.reference - run.q).max(), rel=1e-12)
     assert batch["peak_torque"][0] == pytest.approx(64.028, abs=1e-3) and batch["peak_error"][0] == pytest.approx(0.2)
-    moving = rollouts(MASS, PD, [0.0], measures="peak_torque", reference=[1.0], duration=0.02, dt=0.01,
-                      parameters={"m": 1.0, "kp": [[7.0, 1.0]]})  # fmt: skip
+    moving = rollouts(
+        MASS,
+        PD,
+        [0.0],
+        measures="peak_torque",
+        reference=[1.0],
+        duration=0.02,
+        dt=0.01,
+        parameters={"m": 1.0, "kp": [[7.0, 1.0]]},
+    )
     assert moving["peak_torque"][0] == 7.0
     again = Packed.of(batch.request.plan).plan()
     assert (again.run(0, 2, batch.request.cut(0, 2)).last == batch.last).all()
@@ -310,9 +344,15 @@ def test_limits_clip_what_a_controller_puts_out():
     options = {"reference": [0.3, 0.1], "duration": 0.3, "dt": 1e-3}
     for limits in (20.0, (-3.0, 25.0), ([-5.0, -4.0], [30.0, 10.0]), [40.0, 3.0]):
         batch = rollouts(
-            arm, computed_torque(arm), [0.1, 0.2], torque_limits=limits, measures="peak_torque", keep="all",
-            disturbances={"joint1_torque": 1.0}, **options,
-        )  # fmt: skip
+            arm,
+            computed_torque(arm),
+            [0.1, 0.2],
+            torque_limits=limits,
+            measures="peak_torque",
+            keep="all",
+            disturbances={"joint1_torque": 1.0},
+            **options,
+        )
         run = dl.simulate(
             arm, computed_torque(arm), q0=[0.1, 0.2], torque_limits=limits, disturbance=[1.0, 0.0], **options
         )
@@ -320,9 +360,15 @@ def test_limits_clip_what_a_controller_puts_out():
         assert batch["peak_torque"][0] <= np.abs(np.hstack(list(limits) if np.ndim(limits) else [limits])).max()
     panda = dl.load("panda")
     robot = rollouts(
-        panda, computed_torque(panda), np.zeros(7), torque_limits="robot", reference=np.ones(7), duration=0.01, dt=1e-3,
+        panda,
+        computed_torque(panda),
+        np.zeros(7),
+        torque_limits="robot",
+        reference=np.ones(7),
+        duration=0.01,
+        dt=1e-3,
         measures="peak_torque",
-    )  # fmt: skip
+    )
     assert robot["peak_torque"][0] == panda.limits.effort.max()
     with pytest.raises(InputError, match="torque_limits clip what a controller puts out, and there is none"):
         rollouts(arm, None, [0.1, 0.2], torque_limits=3.0, duration=0.1, dt=0.01)
@@ -333,16 +379,30 @@ def test_a_law_starts_its_states_by_what_it_measures():
         return [z[0] * 0.0]
 
     law = Law(
-        "memory", ("v", "x"), (), ("force",), lambda t, y, r, z, p: [-z[0]], ("z",), (0.0,), rate,
+        "memory",
+        ("v", "x"),
+        (),
+        ("force",),
+        lambda t, y, r, z, p: [-z[0]],
+        ("z",),
+        (0.0,),
+        rate,
         start=lambda y: [3.0 * y[0] + y[1]],
-    )  # fmt: skip
+    )
     x0 = np.array([[1.0, 2.0], [0.5, -1.0]])
     batch = rollouts(MASS, law, x0=x0, duration=0.1, dt=0.01, parameters={"m": 1.0})
     assert (batch["z"] == [7.0, -2.5]).all()
     drawn = rollouts(
-        MASS, law, uniform([0.0], [1.0]), [2.0], number=5, duration=0.1, dt=0.01, parameters={"m": 1.0},
+        MASS,
+        law,
+        uniform([0.0], [1.0]),
+        [2.0],
+        number=5,
+        duration=0.1,
+        dt=0.01,
+        parameters={"m": 1.0},
         method="implicit-midpoint",
-    )  # fmt: skip
+    )
     assert np.abs(drawn["z"] - 6.0 - drawn.parameters()["q0"][:, 0]).max() < 1e-15 and np.ptp(drawn["z"]) > 0
     assert (with_states_of(law, x0, MASS.states)[:, 2] == [7.0, -2.5]).all()
     with pytest.raises(UnknownNameError, match="state that 'memory' measures at its start"):
@@ -406,8 +466,13 @@ def test_memory_stays_flat():
 
 # ------------------------------------------------------------------------------------------------------ monte carlo
 def test_monte_carlo():
-    study = monte_carlo(MASS, PD, measures=("ise", "final_error"), limits={"ise": 1.0},
-                        **{k: v for k, v in RANDOM.items() if k != "measures"})  # fmt: skip
+    study = monte_carlo(
+        MASS,
+        PD,
+        measures=("ise", "final_error"),
+        limits={"ise": 1.0},
+        **{k: v for k, v in RANDOM.items() if k != "measures"},
+    )
     values = study.batch["ise"]
     s = study.summary("ise")
     assert (s.mean, s.std) == (pytest.approx(values.mean()), pytest.approx(values.std(ddof=1)))
@@ -425,9 +490,17 @@ def test_monte_carlo():
 def test_what_diverges_is_counted_and_named():
     """rk4 of ẍ = −kp x diverges where h √kp > 2.83, all the sooner the stiffer it is."""
     study = monte_carlo(
-        MASS, PD, [1.0], reference=[0.0], duration=100.0, dt=0.1, number=40, seed=1, measures=("ise",),
+        MASS,
+        PD,
+        [1.0],
+        reference=[0.0],
+        duration=100.0,
+        dt=0.1,
+        number=40,
+        seed=1,
+        measures=("ise",),
         parameters={"m": 1.0, "kp": choice([4.0, 4000.0]), "kd": 0.0},
-    )  # fmt: skip
+    )
     stiff = study.batch.parameters()["kp"] == 4000
     assert 0 < stiff.sum() < 40 and np.array_equal(study.failed, stiff) and study.diverged == stiff.sum()
     assert study.summary("ise").count == 40 - stiff.sum() and np.isfinite(study.summary("ise").mean)
@@ -443,8 +516,18 @@ def test_what_diverges_is_counted_and_named():
 def test_sweep_finds_the_least():
     """∫e² dt = (kp + kd²)/(2 kp kd) from rest, least at kd = √kp."""
     grid = {"kp": [1.0, 4.0], "kd": np.linspace(0.5, 4.0, 8)}
-    result = sweep(MASS, PD, [0.0], grid=grid, measure="ise", measures="rms_torque", reference=[1.0], duration=60.0,
-                   dt=2e-2, parameters={"m": 1.0})  # fmt: skip
+    result = sweep(
+        MASS,
+        PD,
+        [0.0],
+        grid=grid,
+        measure="ise",
+        measures="rms_torque",
+        reference=[1.0],
+        duration=60.0,
+        dt=2e-2,
+        parameters={"m": 1.0},
+    )
     kp, kd = np.meshgrid(*grid.values(), indexing="ij")
     assert result.mean() == pytest.approx((kp + kd**2) / (2 * kp * kd), rel=1e-5)
     assert result.best() == {"kp": 4.0, "kd": 2.0, "ise": pytest.approx(0.5, abs=1e-6)}
@@ -453,13 +536,31 @@ def test_sweep_finds_the_least():
 
 
 def test_sweep_from_the_same_starts_everywhere():
-    result = sweep(MASS, PD, uniform([-1.0], [1.0]), grid={"kp": [4.0, 4.0, 9.0]}, samples=20, reference=[0.0],
-                   duration=2.0, dt=1e-2, parameters={"m": uniform(1, 2)}, seed=3)  # fmt: skip
+    result = sweep(
+        MASS,
+        PD,
+        uniform([-1.0], [1.0]),
+        grid={"kp": [4.0, 4.0, 9.0]},
+        samples=20,
+        reference=[0.0],
+        duration=2.0,
+        dt=1e-2,
+        parameters={"m": uniform(1, 2)},
+        seed=3,
+    )
     values = result.values["ise"]
     assert values.shape == (3, 20) and np.array_equal(values[0], values[1]) and not np.array_equal(values[0], values[2])
     assert np.array_equal(result.largest(), values.max(-1))
-    given = sweep(MASS, PD, np.array([[0.5], [1.0]]), grid={"kp": [4.0]}, reference=[0.0], duration=2.0, dt=1e-2,
-                  parameters={"m": 1.0})  # fmt: skip
+    given = sweep(
+        MASS,
+        PD,
+        np.array([[0.5], [1.0]]),
+        grid={"kp": [4.0]},
+        reference=[0.0],
+        duration=2.0,
+        dt=1e-2,
+        parameters={"m": 1.0},
+    )
     assert given.values["ise"][0, 1] == pytest.approx(4 * given.values["ise"][0, 0])
 
 
@@ -527,7 +628,7 @@ def test_pictures():
         ({"scheduler": "here"}, "scheduler is 'local', an address like 'tcp://host:8786', or a client; got 'here'"),
         ({"payload": (0, 0, 0)}, "payload= is for a Robot without sticking joints, and not to be had with a Flow"),
     ],
-)  # fmt: skip
+)
 def test_bad_input(change, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given = {"system": MASS, "controller": PD, "q0": [0.0], **STEP, **change}
@@ -556,7 +657,7 @@ def test_bad_input(change, words, tmp_path, monkeypatch):
         (lambda: sweep(MASS, PD, uniform([0], [1]), grid={"kp": [1.0]}, **STEP), "q0 is drawn: say how often"),
         (lambda: monte_carlo(MASS, PD, [0.0], number=2, seed=0, limits={"ise": 1}, **STEP), "measure to limit 'ise'"),
     ],
-)  # fmt: skip
+)
 def test_bad_distributions_and_grids(make, words):
     with pytest.raises((InputError, UnknownNameError)) as error:
         make()

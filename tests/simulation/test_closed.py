@@ -16,14 +16,24 @@ from dalembert.simulation.closed import with_states_of
 
 MASS = Flow("mass", ("x", "v"), ("force", "push", "m"), lambda t, x, u: [x[1], (u[0] + u[1]) / u[2]], positions=1)
 PID = Law(
-    "PID", ("x", "v"), ("x_d", "v_d"), ("force",),
+    "PID",
+    ("x", "v"),
+    ("x_d", "v_d"),
+    ("force",),
     lambda t, y, r, z, p: [p[0] * (r[0] - y[0]) + p[1] * (r[1] - y[1]) + p[2] * z[0]],
-    ("integral",), (0.5,), lambda t, y, r, z, p: [r[0] - y[0]], parameters={"kp": 4.0, "kd": 4.0, "ki": 1.0},
-)  # fmt: skip
+    ("integral",),
+    (0.5,),
+    lambda t, y, r, z, p: [r[0] - y[0]],
+    parameters={"kp": 4.0, "kd": 4.0, "ki": 1.0},
+)
 PD = Law(
-    "PD", ("x", "v"), ("x_d", "v_d"), ("force",),
-    lambda t, y, r, z, p: [p[0] * (r[0] - y[0]) + p[1] * (r[1] - y[1])], parameters={"kp": 4.0, "kd": 4.0},
-)  # fmt: skip
+    "PD",
+    ("x", "v"),
+    ("x_d", "v_d"),
+    ("force",),
+    lambda t, y, r, z, p: [p[0] * (r[0] - y[0]) + p[1] * (r[1] - y[1])],
+    parameters={"kp": 4.0, "kd": 4.0},
+)
 
 
 class Sine(Reference):
@@ -93,9 +103,13 @@ def test_the_law_sees_what_it_measures_and_drives_what_it_names():
     flow = robot_flow(arm, f_tip=True)
     a, b = arm.joint_names
     law = Law(
-        "crossed", (f"{b}_rate", a), (), (f"{b}_torque",), lambda t, y, r, z, p: [-p[0] * y[0] - 2.0 * y[1]],
+        "crossed",
+        (f"{b}_rate", a),
+        (),
+        (f"{b}_torque",),
+        lambda t, y, r, z, p: [-p[0] * y[0] - 2.0 * y[1]],
         parameters={"k": 3.0},
-    )  # fmt: skip
+    )
     whole = closed(flow, law)
     rng = np.random.default_rng(0)
     x, u = rng.normal(size=4).tolist(), rng.normal(size=8).tolist()
@@ -108,13 +122,23 @@ def test_the_law_sees_what_it_measures_and_drives_what_it_names():
 def test_what_settles_is_kept():
     """A ball on the floor: settle puts it back, z goes on."""
     ball = Flow(
-        "ball", ("x", "v"), ("force",), lambda t, x, u: [x[1], u[0] - 9.81], positions=1,
+        "ball",
+        ("x", "v"),
+        ("force",),
+        lambda t, x, u: [x[1], u[0] - 9.81],
+        positions=1,
         settle=lambda t, before, x, u: [scalar.maximum(x[0], 0.0), scalar.where(x[0] < 0.0, 0.0, x[1])],
-    )  # fmt: skip
+    )
     law = Law(
-        "count", ("x",), (), ("force",), lambda t, y, r, z, p: [0.0 * z[0]], ("time",), (0.0,),
+        "count",
+        ("x",),
+        (),
+        ("force",),
+        lambda t, y, r, z, p: [0.0 * z[0]],
+        ("time",),
+        (0.0,),
         lambda t, y, r, z, p: [1.0],
-    )  # fmt: skip
+    )
     run = integrate(closed(ball, law), [1.0, 0.0, 0.0], 1e-2, 200)
     assert run.x[:, 0].min() == 0.0 and run.x[-1].tolist() == pytest.approx([0, 0, 2.0])
 

@@ -23,10 +23,16 @@ pytestmark = [
 ARM = dl.load("planar-2r")
 CONTROLLER = ComputedTorque(ARM, omega=10.0, zeta=0.8)
 TASK = {
-    "q0": normal([0.0, 0.0], [1.0, 1.0]), "reference": [0.3, -0.4], "duration": 0.5, "dt": 1e-3, "number": 300,
-    "seed": 11, "parameters": {"payload_mass": uniform(0, 2)}, "measures": ("rms_error", "overshoot"),
+    "q0": normal([0.0, 0.0], [1.0, 1.0]),
+    "reference": [0.3, -0.4],
+    "duration": 0.5,
+    "dt": 1e-3,
+    "number": 300,
+    "seed": 11,
+    "parameters": {"payload_mass": uniform(0, 2)},
+    "measures": ("rms_error", "overshoot"),
     "disturbances": {f"{ARM.joint_names[0]}_torque": Noise(1.0, 0.01)},
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +67,13 @@ def test_arrays_are_cut(client):
     """What is given as arrays reaches the tasks in parts."""
     rng = np.random.default_rng(0)
     given = {
-        "q0": rng.normal(size=(50, 2)), "reference": [0.0, 0.0], "duration": 0.1, "dt": 1e-3,
+        "q0": rng.normal(size=(50, 2)),
+        "reference": [0.0, 0.0],
+        "duration": 0.1,
+        "dt": 1e-3,
         "parameters": {"payload_mass": rng.uniform(0, 1, 50)},
         "disturbances": {f"{ARM.joint_names[1]}_torque": rng.normal(size=(50, 100))},
-    }  # fmt: skip
+    }
     assert alike(rollouts(ARM, CONTROLLER, **given), rollouts(ARM, CONTROLLER, scheduler=client, chunk=13, **given))
     grid = {"grid": {"payload_mass": [0.0, 1.0, 2.0]}, "reference": [0.5, 0.5], "duration": 0.1, "dt": 1e-3}
     ways = ({}, {"scheduler": client, "chunk": 1})
@@ -102,8 +111,9 @@ def test_by_address_and_by_itself(client):
 def test_nobody_answers():
     import dask
 
-    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), pytest.raises(
-        InputError, match="no Dask scheduler answers at 'tcp://127.0.0.1:9'"
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
+        pytest.raises(InputError, match="no Dask scheduler answers at 'tcp://127.0.0.1:9'"),
     ):
         rollouts(ARM, CONTROLLER, scheduler="tcp://127.0.0.1:9", **TASK)
 

@@ -231,9 +231,7 @@ def test_the_form_in_momenta_is_the_same_motion():
 def test_the_residual_of_an_implicit_method_is_told():
     flow = double_pendulum()
     x0 = [1.0, 0.5, 0.0, 0.0]
-    poor, good = (
-        integrate(flow, x0, 0.005, 50, method="implicit-midpoint", iterations=k).residual for k in (2, 20)
-    )
+    poor, good = (integrate(flow, x0, 0.005, 50, method="implicit-midpoint", iterations=k).residual for k in (2, 20))
     assert 1e-5 < poor < 1 and good < 1e-14
     assert integrate(flow, x0, 0.02, 50).residual == 0
     stiff = Flow("stiff", ("x",), (), lambda t, x, u: [-1000.0 * x[0]])
@@ -307,9 +305,15 @@ def cart_pole() -> dl.LagrangianSystem:
     kinetic = M * v**2 / 2 + m * (v**2 + l**2 * w**2 + 2 * l * v * w * sp.cos(a)) / 2
     numbers = {M: 2.0, m: 0.5, l: 0.7}
     return dl.LagrangianSystem(
-        [x, a], kinetic, m * 9.81 * l * sp.cos(a), forces=[F, 0], inputs=[F], dissipation=0.1 * v**2,
-        parameters=numbers, name="cart-pole",
-    )  # fmt: skip
+        [x, a],
+        kinetic,
+        m * 9.81 * l * sp.cos(a),
+        forces=[F, 0],
+        inputs=[F],
+        dissipation=0.1 * v**2,
+        parameters=numbers,
+        name="cart-pole",
+    )
 
 
 def test_a_lagrangian_system_with_inputs_and_parameters():
@@ -335,8 +339,15 @@ def test_a_lagrangian_system_with_inputs_and_parameters():
 
 # ------------------------------------------------------------------------------------------- batches, what is kept
 def test_batches_parameters_and_inputs_broadcast():
-    g = Flow("g", ("q", "qd"), ("g", "torque"), lambda t, x, u: [x[1], u[1] - u[0] * scalar.sin(x[0])], 1,
-             outputs=("g", "torque"), observe=lambda t, x, u: [u[0], u[1]])  # fmt: skip
+    g = Flow(
+        "g",
+        ("q", "qd"),
+        ("g", "torque"),
+        lambda t, x, u: [x[1], u[1] - u[0] * scalar.sin(x[0])],
+        1,
+        outputs=("g", "torque"),
+        observe=lambda t, x, u: [u[0], u[1]],
+    )
     rng = np.random.default_rng(0)
     x0, u, values = rng.normal(size=(5, 1, 2)), rng.normal(size=(3, 40, 1)), rng.uniform(1, 9, 3)
     made = integrate(g, x0, 0.01, 40, u, every=3, parameters={"g": values})
@@ -379,9 +390,7 @@ def test_settle_is_applied_after_each_step():
         under = x[0] < 0.0
         return [scalar.where(under, 0.0, x[0]), scalar.where(under, 0.0, x[1]), t, before[0]]
 
-    ball = Flow(
-        "ball", ("h", "v", "time", "before"), (), lambda t, x, u: [x[1], -9.81, 0.0, 0.0], 1, settle
-    )
+    ball = Flow("ball", ("h", "v", "time", "before"), (), lambda t, x, u: [x[1], -9.81, 0.0, 0.0], 1, settle)
     for name in METHODS:
         if not METHODS[name].mechanical:
             made = integrate(ball, [1.0, 0.0, 0.0, 0.0], 0.01, 100, method=name)

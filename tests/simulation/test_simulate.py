@@ -125,7 +125,7 @@ def test_given_torques_and_wrench_against_scipy():
 
 
 def test_state_space_of_the_robot():
-    """Seed 003: x = (q, q̇), ẋ = f(x, u) = (q̇, M⁻¹ (u − c − g)), and its linearisation."""
+    """Seed 003: x = (q, q̇), ẋ = f(x, u) = (q̇, M⁻¹ (u − c − g)), and its linearization."""
     rng = np.random.default_rng(1)
     arm = dl.load("panda")
     from dalembert.simulation import robot_flow
@@ -222,18 +222,19 @@ def by_hand(samples, hold, h, delay, step, limit, noise):
     return np.array(rows)
 
 
-@pytest.mark.parametrize("hold, delay, step, limit, noisy", [
-    (1, 0, 0.0, 100.0, False), (4, 0, 0.0, 100.0, False), (4, 3, 0.0, 1.0, False), (5, 1, 0.01, 2.0, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "hold, delay, step, limit, noisy",
+    [(1, 0, 0.0, 100.0, False), (4, 0, 0.0, 100.0, False), (4, 3, 0.0, 1.0, False), (5, 1, 0.01, 2.0, True)],
+)
 @pytest.mark.parametrize("method", ["rk4", "DOP853", "python"])
-def test_zero_order_hold_delay_quantisation_noise_and_limits_by_hand(hold, delay, step, limit, noisy, method):
+def test_zero_order_hold_delay_quantization_noise_and_limits_by_hand(hold, delay, step, limit, noisy, method):
     h, samples = 0.01, 60
     law = brake()
     deviation = 0.02 if noisy else 0.0
     noise = np.random.default_rng(7).standard_normal((samples, 2)) * deviation
     wanted = by_hand(samples, hold, h, delay, step, limit, noise)
     options = {"sample_time": hold * h, "delay": delay * hold * h, "torque_limits": limit}
-    options |= {"quantisation": step} if step else {}
+    options |= {"quantization": step} if step else {}
     options |= {"noise": deviation, "seed": 7} if noisy else {}
     if method == "python":
         z = [0.5]
@@ -769,7 +770,7 @@ REFUSED = [
     ({"controller": pd(np.inf), "reference": [0, 0]}, "'kp' of 'pd' must be a finite number, got inf"),
     ({"controller": pd(), "reference": [0, 0], "sample_time": 0.0015}, "sample_time must be a whole multiple of dt"),
     ({"controller": pd(), "reference": [0, 0], "sample_time": 0.01, "delay": 0.015}, "delay must be a whole multiple"),
-    ({"controller": pd(), "reference": [0, 0], "noise": 0.1, "method": "RK45"}, "noise and quantisation come with"),
+    ({"controller": pd(), "reference": [0, 0], "noise": 0.1, "method": "RK45"}, "noise and quantization come with"),
     ({"controller": pd(), "reference": [0, 0], "noise": -0.1}, "noise must be finite and not negative"),
     ({"controller": pd(), "reference": [0, 0], "noise": {"x": 1.0}}, "unknown measurement of 'pd' 'x'"),
     (

@@ -13,7 +13,7 @@ PUMA = [(90, 0, 0), (0, "a2", 0), (-90, "a3", "d3"), (90, 0, "d4"), (-90, 0, 0),
 UR = [(90, 0, "d1"), (0, "a2", 0), (0, "a3", 0), (90, 0, "d4"), (-90, 0, "d5"), (0, 0, "d6")]
 ELBOW = [(90, 0, "d1"), (0, "a2", 0), (0, "a3", 0)]
 PLANAR = [(0, "l1", 0), (0, "l2", 0), (0, "l3", 0)]
-# Centres of mass and inertias about them, in the joint's frame, that are not zero for a Puma.
+# Centers of mass and inertias about them, in the joint's frame, that are not zero for a Puma.
 PUMA_LINKS: list[tuple[str, tuple[Any, Any, Any], tuple[Any, Any, Any]]] = [
     ("m1", (0, 0, 0), (0, 0, "I1zz")),
     ("m2", ("x2", "y2", "z2"), ("I2xx", "I2yy", "I2zz")),
@@ -74,9 +74,9 @@ def mass_matrix(ring: Ring, rows: list[Any], links: list[Any]) -> dict[str, Poly
     M = {(i, j): ring.zero for i in range(n) for j in range(i, n)}
     for below, (m, r, I) in zip(columns(ring, rows), links, strict=False):
         r, I = [value(ring, x) for x in r], [value(ring, x) for x in I]
-        at_centre = [(w, [x + y for x, y in zip(v, cross(w, r), strict=True)]) for w, v in below]
-        for i, (wi, vi) in enumerate(at_centre):
-            for j, (wj, vj) in enumerate(at_centre[i:], i):
+        at_center = [(w, [x + y for x, y in zip(v, cross(w, r), strict=True)]) for w, v in below]
+        for i, (wi, vi) in enumerate(at_center):
+            for j, (wj, vj) in enumerate(at_center[i:], i):
                 turning = dot([x * y for x, y in zip(I, wi, strict=True)], wj)
                 M[i, j] = ring.scalar(M[i, j] + value(ring, m) * dot(vi, vj) + turning)
     return {f"M{i + 1}{j + 1}": p for (i, j), p in M.items()}

@@ -96,10 +96,12 @@ def random_arm(seed: int) -> dl.Robot:
         )
         rows.append(
             dl.DHRow(
-                a=rng.choice([0, round(rng.uniform(-0.5, 0.5), 3)]), alpha=alpha,
+                a=rng.choice([0, round(rng.uniform(-0.5, 0.5), 3)]),
+                alpha=alpha,
                 d=0.0 if sliding else round(rng.uniform(-0.3, 0.3), 3),
                 theta=rng.choice([0, math.pi / 2, 0.4]) if sliding else 0.0,
-                kind="prismatic" if sliding else "revolute", inertial=inertial,
+                kind="prismatic" if sliding else "revolute",
+                inertial=inertial,
             )
         )
     return dl.Robot.from_dh(rows, convention=rng.choice(["standard", "modified"]))

@@ -38,16 +38,16 @@ PLANAR = {
     "g1": "(m1*r1 + m2*l1)*g*c1 + m2*r2*g*c12",
     "g2": "m2*r2*g*c12",
     "K": "(I1 + m1*r1^2)*qd1^2/2 + I2*(qd1 + qd2)^2/2"
-         "+ m2*(l1^2*qd1^2 + r2^2*(qd1 + qd2)^2 + 2*l1*r2*c2*qd1*(qd1 + qd2))/2",
+    "+ m2*(l1^2*qd1^2 + r2^2*(qd1 + qd2)^2 + 2*l1*r2*c2*qd1*(qd1 + qd2))/2",
     "tau1": "(I1 + I2 + m1*r1^2 + m2*(l1^2 + r2^2 + 2*l1*r2*c2))*qdd1 + (I2 + m2*(r2^2 + l1*r2*c2))*qdd2"
-            "- m2*l1*r2*s2*(2*qd1*qd2 + qd2^2) + (m1*r1 + m2*l1)*g*c1 + m2*r2*g*c12",
+    "- m2*l1*r2*s2*(2*qd1*qd2 + qd2^2) + (m1*r1 + m2*l1)*g*c1 + m2*r2*g*c12",
     "tau2": "(I2 + m2*(r2^2 + l1*r2*c2))*qdd1 + (I2 + m2*r2^2)*qdd2 + m2*l1*r2*s2*qd1^2 + m2*r2*g*c12",
     "centripetal1": "-m2*l1*r2*s2*qd2^2",
     "centripetal2": "m2*l1*r2*s2*qd1^2",
     "coriolis1": "-2*m2*l1*r2*s2*qd1*qd2",
     "coriolis2": "0",
     "Mdot11": "-2*m2*l1*r2*s2*qd2",
-}  # fmt: skip
+}
 
 # A Cartesian arm: the first axis lifts both bodies.
 CARTESIAN = {"M11": "m1 + m2", "M12": "0", "M22": "m2", "C11": "0", "C12": "0", "g1": "(m1 + m2)*g", "g2": "0"}
@@ -89,7 +89,7 @@ def test_articulated_arm_of_seed_000():
 
 
 def test_arm_and_spherical_wrist_decoupled():
-    """Equation 14 of seed 000: det J = det J11 det J22 with the tip at the wrist's centre, as polynomials."""
+    """Equation 14 of seed 000: det J = det J11 det J22 with the tip at the wrist's center, as polynomials."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dl.ModelWarning)
         e = dl.load("puma560").equations()
@@ -124,11 +124,17 @@ def test_regressor_of_seed_004():
 
     read = Reader(e.ring).read
     wanted = [
-        ["r1^2*qdd1 + g*r1*c1",
-         "(l1^2 + 2*l1*r2*c2 + r2^2)*qdd1 + (r2^2 + l1*r2*c2)*qdd2 - l1*r2*s2*(2*qd1*qd2 + qd2^2) + g*(l1*c1 + r2*c12)",
-         "sgn1", "qd1", "0", "0"],
+        [
+            "r1^2*qdd1 + g*r1*c1",
+            "(l1^2 + 2*l1*r2*c2 + r2^2)*qdd1 + (r2^2 + l1*r2*c2)*qdd2 - l1*r2*s2*(2*qd1*qd2 + qd2^2)"
+            " + g*(l1*c1 + r2*c12)",
+            "sgn1",
+            "qd1",
+            "0",
+            "0",
+        ],
         ["0", "(r2^2 + l1*r2*c2)*qdd1 + r2^2*qdd2 + l1*r2*s2*qd1^2 + g*r2*c12", "0", "0", "sgn2", "qd2"],
-    ]  # fmt: skip
+    ]
     for row, formulas in zip(Y, wanted, strict=True):
         for entry, formula in zip(row, formulas, strict=True):
             assert entry == read(formula)

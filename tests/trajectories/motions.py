@@ -23,9 +23,9 @@ def all_motions() -> dict[str, tr.Trajectory]:
         "septic": tr.septic([0, 1], [1, 3], 1.5, start_jerk=3, end_velocity=[0.1, 0.2]),
         "minimum jerk": tr.minimum_jerk([0, 0], [1, 2], velocity=1),
         "trapezoid": tr.trapezoid([0, 0, 5], [1, -2, 5], 1, [2, 3, 1]),
-        "triangle": tr.trapezoid([0, 0], [0.1, -0.2], 1, [2, 3], synchronise="time"),
+        "triangle": tr.trapezoid([0, 0], [0.1, -0.2], 1, [2, 3], synchronize="time"),
         "s-curve": tr.s_curve([0, 0, 1], [1, -2, 1], 1, [2, 3, 1], 8),
-        "s-curve in time": tr.s_curve([0, 0], [0.01, -2], 1, [2, 3], 8, synchronise="time"),
+        "s-curve in time": tr.s_curve([0, 0], [0.01, -2], 1, [2, 3], 8, synchronize="time"),
         "natural": tr.spline(points, duration=3),
         "clamped": tr.spline(points, duration=3, ends="clamped", start_velocity=[1, 2]),
         "periodic": tr.spline(loop, ends="periodic", velocity=1.0),
@@ -38,15 +38,16 @@ def all_motions() -> dict[str, tr.Trajectory]:
         "set point": tr.set_point([1, 2]),
         "sines": tr.sines([[1, 2], [0.3, 0.1]], [1, 2.5], 0.2, [1, 1], duration=3),
         "fourier": tr.fourier(*rng.normal(size=(2, 5, 2)), 0.2, start="rest"),
-        "joined": tr.sequence(tr.minimum_jerk([0, 0], [1, 2], 1.0), tr.set_point([1, 2], 0.5),
-                              tr.trapezoid([1, 2], [0, 0], 1, 2)),
+        "joined": tr.sequence(
+            tr.minimum_jerk([0, 0], [1, 2], 1.0), tr.set_point([1, 2], 0.5), tr.trapezoid([1, 2], [0, 0], 1, 2)
+        ),
         "sequence": tr.sequence(tr.set_point(0.0, 0.5), tr.sines(1, 0.5, duration=2.0), corners=True),
         "line": line,
         "circle": circle,
         "via": via,
         "line in time": tr.along(line, tr.minimum_jerk(0, line.duration, 2)),
         "via in time": tr.along(via, tr.trapezoid(0, via.duration, 2, 5)),
-    }  # fmt: skip
+    }
 
 
 def inner(motion: tr.Trajectory, count: int = 60, away: float = 1e-4) -> np.ndarray:

@@ -16,8 +16,17 @@ def test_polynomials_meet_their_ends():
     rng = np.random.default_rng(0)
     a, b, va, vb, aa, ab, ja, jb = rng.normal(size=(8, 4))
     T = 1.7
-    septic = tr.septic(a, b, T, start_velocity=va, end_velocity=vb, start_acceleration=aa, end_acceleration=ab,
-                       start_jerk=ja, end_jerk=jb)  # fmt: skip
+    septic = tr.septic(
+        a,
+        b,
+        T,
+        start_velocity=va,
+        end_velocity=vb,
+        start_acceleration=aa,
+        end_acceleration=ab,
+        start_jerk=ja,
+        end_jerk=jb,
+    )
     quintic = tr.quintic(a, b, T, start_velocity=va, end_velocity=vb, start_acceleration=aa, end_acceleration=ab)
     cubic = tr.cubic(a, b, T, start_velocity=va, end_velocity=vb)
     for motion, orders in ((cubic, 2), (quintic, 3), (septic, 4)):
@@ -66,8 +75,12 @@ def test_trapezoid_durations(d, wanted):
 
 def s_curve_cases():
     """Each of the four shapes: all limits reached; speed not; speed and acceleration not; acceleration not."""
-    return {"all": (3.0, 1.0, 2.0, 10.0), "no speed": (0.5, 1.0, 2.0, 20.0),
-            "jerk only": (0.01, 1.0, 2.0, 10.0), "no acceleration": (3.0, 0.1, 2.0, 10.0)}  # fmt: skip
+    return {
+        "all": (3.0, 1.0, 2.0, 10.0),
+        "no speed": (0.5, 1.0, 2.0, 20.0),
+        "jerk only": (0.01, 1.0, 2.0, 10.0),
+        "no acceleration": (3.0, 0.1, 2.0, 10.0),
+    }
 
 
 @pytest.mark.parametrize("name, case", s_curve_cases().items())
@@ -90,9 +103,9 @@ def test_s_curve_reaches_its_limits(name, case):
 
 
 @pytest.mark.parametrize("ramp, limits", [(tr.trapezoid, (1.0, 2.0)), (tr.s_curve, (1.0, 2.0, 9.0))])
-def test_synchronised(ramp, limits):
+def test_synchronized(ramp, limits):
     a, b = np.array([0.0, 1.0, 2.0]), np.array([1.0, -0.5, 2.0])
-    straight, timed = ramp(a, b, *limits), ramp(a, b, *limits, synchronise="time")
+    straight, timed = ramp(a, b, *limits), ramp(a, b, *limits, synchronize="time")
     alone = max(ramp(x, y, *limits).duration for x, y in ((0.0, 1.0), (1.0, -0.5)))
     t = np.linspace(0, straight.duration, 101)
     sigma = (straight(t)[0] - a)[:, :2] / (b - a)[:2]
@@ -108,7 +121,7 @@ def test_in_time_is_never_slower_than_on_a_line():
     """One joint short of speed, the other of acceleration: a line must heed both."""
     a, b = np.zeros(2), np.ones(2)
     line = tr.trapezoid(a, b, [0.5, 5.0], [9.0, 1.0])
-    time = tr.trapezoid(a, b, [0.5, 5.0], [9.0, 1.0], synchronise="time")
+    time = tr.trapezoid(a, b, [0.5, 5.0], [9.0, 1.0], synchronize="time")
     assert time.duration < line.duration - 0.1
     for motion in (line, time):
         found = motion.limits()
@@ -145,8 +158,9 @@ def test_jerk_limited_meets_any_states():
     for _ in range(50):
         a, b = rng.normal(size=(2, 3))
         va, vb, aa, ab = rng.uniform(-0.9, 0.9, (4, 3)) * np.array([[1], [1], [0.3], [0.3]])
-        found = tr.jerk_limited(a, b, 1, 2, 8, start_velocity=va, end_velocity=vb, start_acceleration=aa,
-                                end_acceleration=ab)  # fmt: skip
+        found = tr.jerk_limited(
+            a, b, 1, 2, 8, start_velocity=va, end_velocity=vb, start_acceleration=aa, end_acceleration=ab
+        )
         for t, states in ((0.0, (a, va, aa)), (found.duration, (b, vb, ab))):
             assert np.allclose(found(t), states, atol=1e-7)
         extremes = found.limits()
@@ -190,7 +204,7 @@ def test_without_ruckig_a_sentence_says_what_to_install(monkeypatch):
         (lambda: tr.trapezoid(0, 1, math.nan, 1), "the limit of velocity is nan"),
         (lambda: tr.trapezoid([0, 0], [1, 1], [1, 1, 1], 1), "has shape (3,); give one number, or one per coordinate"),
         (lambda: tr.trapezoid(0, 1, 1), "'x1' has no limit of acceleration: give acceleration=…"),
-        (lambda: tr.trapezoid(0, 1, 1, 1, synchronise="phase"), "synchronise must be one of 'path', 'time'"),
+        (lambda: tr.trapezoid(0, 1, 1, 1, synchronize="phase"), "synchronize must be one of 'path', 'time'"),
         (lambda: tr.s_curve(0, 1, 1, 1), "no limit of jerk"),
         (lambda: tr.trapezoid(0, 1, acceleration=1, robot=dl.load("panda")), "has 1 coordinates and 'panda'"),
         (lambda: tr.trapezoid(0, 1, acceleration=1, robot="panda"), "robot must be a Robot, not str"),

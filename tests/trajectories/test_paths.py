@@ -63,7 +63,7 @@ def test_circles():
         assert np.allclose(rotations(path, s) @ np.swapaxes(rotations(path, s), 1, 2), np.eye(3), atol=1e-12)
     fixed = tr.circle(c, n, start)
     assert np.allclose(rotations(fixed, fixed.duration / 3), start[:3, :3])
-    lifted = tr.circle(c + 3 * n, n, start)  # the circle lies in the start's plane, wherever on the axis the centre is
+    lifted = tr.circle(c + 3 * n, n, start)  # the circle lies in the start's plane, wherever on the axis the center is
     assert np.allclose(lifted(0.1)[0], fixed(0.1)[0], atol=1e-12)
 
 
@@ -138,7 +138,7 @@ def test_joints_follow_a_circle(name, q0):
     assert np.allclose(joints(0.0)[0], q0, atol=1e-6), "the branch that q0 is on"
     least = np.einsum("kij,kj->ki", np.linalg.pinv(J), V)
     assert np.abs(qd - least).max() < 1e-4 * np.abs(least).max(), "of all rates, the least"
-    # nothing leaps: the joints between neighbours move as their rates say
+    # nothing leaps: the joints between neighbors move as their rates say
     dense = joints(np.linspace(0, circle.duration, 2000))
     assert np.abs(np.diff(dense[0], axis=0)).max() < 1.01 * np.abs(dense[1]).max() * circle.duration / 1999
     if arm.n == 6:
@@ -193,8 +193,9 @@ def test_refusals_say_where_and_when():
     panda = dl.load("panda")
     T = panda.fk(PANDA)
     with pytest.raises(InputError, match=r"joint limits|reaches its limit on this branch"):
-        tr.to_joints(panda, tr.circle(T[:3, 3], T[:3, 2], T @ dl.pose((1e-3, 0, 0)), angle=12.0, orientation="turning"),
-                     PANDA)  # fmt: skip
+        tr.to_joints(
+            panda, tr.circle(T[:3, 3], T[:3, 2], T @ dl.pose((1e-3, 0, 0)), angle=12.0, orientation="turning"), PANDA
+        )
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,10 @@ def test_fourier_is_swevers_series():
     t = RNG.uniform(0, 10, 40)
     k = np.arange(1, 6)[:, None]
     angle = 2 * np.pi * f * k * t
-    x = x0 + np.einsum("kt,kj->tj", np.sin(angle) / (2 * np.pi * f * k), A) - np.einsum(
-        "kt,kj->tj", np.cos(angle) / (2 * np.pi * f * k), B
+    x = (
+        x0
+        + np.einsum("kt,kj->tj", np.sin(angle) / (2 * np.pi * f * k), A)
+        - np.einsum("kt,kj->tj", np.cos(angle) / (2 * np.pi * f * k), B)
     )
     v = np.cos(angle).T @ A + np.sin(angle).T @ B
     assert np.allclose(made(t)[0], x, atol=1e-12) and np.allclose(made(t)[1], v, atol=1e-12)
@@ -46,8 +48,9 @@ def test_bounds_hold_and_are_tight():
             end = min(made.duration, made.period or np.inf)
             t = np.linspace(0, end, 20_001)
             found = made.limits()
-            for values, bound in zip((made(t)[1], made(t)[2], made.jerk(t)),
-                                     (found.velocity, found.acceleration, found.jerk), strict=True):  # fmt: skip
+            for values, bound in zip(
+                (made(t)[1], made(t)[2], made.jerk(t)), (found.velocity, found.acceleration, found.jerk), strict=True
+            ):
                 size = np.abs(values).max(axis=0)
                 assert (size <= bound).all() and (bound <= size * 1.001).all()
             x = made(t)[0]
@@ -89,12 +92,14 @@ def test_random_series_keep_the_limits(name):
         (lambda: tr.fourier(A, B, 0), "frequency is 0; it must be greater than 0 [Hz]"),
         (lambda: tr.fourier(A, B, 1, start="slow"), "start must be one of 'free', 'rest'"),
         (lambda: tr.fourier(A[:1], B[:1], 1, start="rest"), "two or more harmonics"),
-        (lambda: tr.fourier(*np.ones((2, 2, 7)), 0.1, robot=dl.load("panda")),
-         "'panda_joint1' moves from -3.26116 to 2.38734 rad, beyond its limits -2.8973 to 2.8973 rad"),
+        (
+            lambda: tr.fourier(*np.ones((2, 2, 7)), 0.1, robot=dl.load("panda")),
+            "'panda_joint1' moves from -3.26116 to 2.38734 rad, beyond its limits -2.8973 to 2.8973 rad",
+        ),
         (lambda: tr.random_fourier(dl.load("panda"), 0), "harmonics must be a whole number"),
         (lambda: tr.random_fourier(dl.load("panda"), share=2), "0 < share ≤ 1"),
     ],
-)  # fmt: skip
+)
 def test_bad_input(make, words):
     with pytest.raises(InputError) as error:
         make()

@@ -30,9 +30,13 @@ def test_quintics_are_scipys():
     v, a = RNG.normal(size=(2, 2, 3))
     for ends, left, right, options in (
         ("natural", [(3, np.zeros(3)), (4, np.zeros(3))], [(3, np.zeros(3)), (4, np.zeros(3))], {}),
-        ("clamped", [(1, v[0]), (2, a[0])], [(1, v[1]), (2, a[1])],
-         {"start_velocity": v[0], "end_velocity": v[1], "start_acceleration": a[0], "end_acceleration": a[1]}),
-    ):  # fmt: skip
+        (
+            "clamped",
+            [(1, v[0]), (2, a[0])],
+            [(1, v[1]), (2, a[1])],
+            {"start_velocity": v[0], "end_velocity": v[1], "start_acceleration": a[0], "end_acceleration": a[1]},
+        ),
+    ):
         theirs = make_interp_spline(T, X, k=5, bc_type=(left, right))
         ours = tr.spline(X, T, degree=5, ends=ends, **options)
         for order, values in enumerate(ours(DENSE)):
@@ -95,8 +99,10 @@ def test_a_long_spline_is_no_burden():
 # --------------------------------------------------------------------------------------------------------- tables
 def test_tables():
     x, v, a = RNG.normal(size=(3, 6, 2))
-    assert np.allclose(tr.sampled(T, x, interpolation="linear")(DENSE)[0],
-                       np.stack([np.interp(DENSE, T, x[:, j]) for j in range(2)], axis=1))  # fmt: skip
+    assert np.allclose(
+        tr.sampled(T, x, interpolation="linear")(DENSE)[0],
+        np.stack([np.interp(DENSE, T, x[:, j]) for j in range(2)], axis=1),
+    )
     cubic, quintic = tr.sampled(T, x, v), tr.sampled(T, x, v, a, interpolation="quintic")
     assert np.allclose(cubic(T)[:2], [x, v]) and np.allclose(quintic(T), [x, v, a])
     assert np.allclose(tr.sampled(T, x)(DENSE)[0], CubicSpline(T, x, bc_type="natural")(DENSE))

@@ -154,8 +154,12 @@ def recomputed(motion, arm, **options):
 
 def panda_path():
     """Through joint 4's stretched elbow and back: joints that turn round have a(s) = 0, the singular points."""
-    points = [[0, -0.5, 0, -2, 0, 1.6, 0.8], [0.6, 0.2, -0.4, -1, 0.3, 1.2, 0], [-0.3, 0.5, 0.4, -1.8, -0.5, 2.2, 1.0],
-              [0.2, -0.2, 0.1, -1.2, 0.1, 1.5, 0.4]]  # fmt: skip
+    points = [
+        [0, -0.5, 0, -2, 0, 1.6, 0.8],
+        [0.6, 0.2, -0.4, -1, 0.3, 1.2, 0],
+        [-0.3, 0.5, 0.4, -1.8, -0.5, 2.2, 1.0],
+        [0.2, -0.2, 0.1, -1.2, 0.1, 1.5, 0.4],
+    ]
     return tr.spline(points, duration=1.0)
 
 
@@ -218,13 +222,21 @@ def test_no_sets_are_told():
 @pytest.mark.parametrize(
     "make, words",
     [
-        (lambda arm: tr.time_optimal(panda_path(), arm, torque=[87, 20, 87, 87, 12, 12, 12]),
-         "joint 'panda_joint2' needs"),
+        (
+            lambda arm: tr.time_optimal(panda_path(), arm, torque=[87, 20, 87, 87, 12, 12, 12]),
+            "joint 'panda_joint2' needs",
+        ),
         (lambda arm: tr.time_optimal(panda_path(), arm, torque=[87, 20, 87, 87, 12, 12, 12]), "its limit is 20 N m"),
-        (lambda arm: tr.time_optimal(tr.spline([[0, 0], [1, 0.5]], duration=1), dl.load("planar-2r"), torque=[3, 15]),
-         "at s = 0 joint 'joint1' needs 19.62 N m to stand still; its limit is 3 N m"),
-        (lambda arm: tr.time_optimal(tr.minimum_jerk(np.zeros(7), np.ones(7), 1), arm, limits=False),
-         "the path stands still at s = 0"),
+        (
+            lambda arm: tr.time_optimal(
+                tr.spline([[0, 0], [1, 0.5]], duration=1), dl.load("planar-2r"), torque=[3, 15]
+            ),
+            "at s = 0 joint 'joint1' needs 19.62 N m to stand still; its limit is 3 N m",
+        ),
+        (
+            lambda arm: tr.time_optimal(tr.minimum_jerk(np.zeros(7), np.ones(7), 1), arm, limits=False),
+            "the path stands still at s = 0",
+        ),
         (lambda arm: tr.time_optimal(LINE, acceleration=1, velocity=0), "the limit of velocity is 0"),
         (lambda arm: tr.time_optimal(LINE, velocity=1), "there is no fastest motion: give one of them"),
         (lambda arm: tr.time_optimal(LINE, torque=1), "torques and friction are a robot's: give robot="),
@@ -236,10 +248,12 @@ def test_no_sets_are_told():
         (lambda arm: tr.time_optimal(LINE, acceleration=[np.inf, 1, 1]), "nothing limits the speed on a part"),
         (lambda arm: tr.time_optimal(tr.sines(1, 1), acceleration=1), "the path has no end"),
         (lambda arm: tr.time_optimal(3, acceleration=1), "path must be a trajectory"),
-        (lambda arm: tr.time_optimal(tr.spline([np.zeros(7), np.ones(7)], duration=1), arm),
-         "the path takes 'panda_joint4' 1.07 rad beyond its limits, first at s = 0"),
+        (
+            lambda arm: tr.time_optimal(tr.spline([np.zeros(7), np.ones(7)], duration=1), arm),
+            "the path takes 'panda_joint4' 1.07 rad beyond its limits, first at s = 0",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_input(make, words):
     with pytest.raises(InputError) as error:
         make(dl.load("panda"))

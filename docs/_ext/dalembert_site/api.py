@@ -1,7 +1,7 @@
 """The reference, from docstrings: directives that list what there is, and docstrings as reStructuredText.
 
-    .. door:: dalembert.control        every public name of a package
-    .. modules:: dalembert.control     what its modules have besides
+.. door:: dalembert.control        every public name of a package
+.. modules:: dalembert.control     what its modules have besides
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The `formula` directive: a displayed formula, and under it the functions that compute it.
 
-    ```{formula} Robot.mass_matrix, algorithms.composite.mass_matrix
-    M = \\sum_i J_i^T G_i J_i
-    ```
+```{formula} Robot.mass_matrix, algorithms.composite.mass_matrix
+M = \\sum_i J_i^T G_i J_i
+```
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ DOORS = (
     "dalembert.identification",
     "dalembert.simulation",
     "dalembert.constrained",
-    "dalembert.properties",
+    "dalembert.trust.properties",
     "dalembert.interchange",
-    "dalembert.show",
+    "dalembert.draw",
 )
 
 

@@ -30,9 +30,9 @@ from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
 from dalembert.flow import WRENCH, Flow
 from dalembert.kernels import check_options, need_mass, singular_mass, wrench_on_body
+from dalembert.kinematics.tasks import finite
 from dalembert.model import Model
 from dalembert.model.lean import lean
-from dalembert.motion.tasks import finite
 from dalembert.robot import Robot
 from dalembert.scalar import absolute, minimum, where
 from dalembert.spatial import Force

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 ITERATIONS = 100
 SHORTEST = 2.0**-30  # of a Newton step, before it is given up
-LARGEST = 1.0  # a step longer than this [rad, m] leaves what the linearisation knows
+LARGEST = 1.0  # a step longer than this [rad, m] leaves what the linearization knows
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,8 +28,8 @@ from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError
 from dalembert.flow import Flow
 from dalembert.kernels import need_mass, singular_mass, wrench_on_body
+from dalembert.kinematics.tasks import finite
 from dalembert.model.lean import lean
-from dalembert.motion.tasks import finite
 from dalembert.robot import Robot
 from dalembert.scalar.jet import Jet
 
@@ -144,8 +144,7 @@ class FlexibleRobot:
         spring = self.joint_torque(q, theta, qd, theta_d)
         try:
             qdd = linear.solve_ldl(
-                composite.mass_matrix(self._lean, q),
-                [s - h for s, h in zip(spring, self._load(q, qd), strict=True)],
+                composite.mass_matrix(self._lean, q), [s - h for s, h in zip(spring, self._load(q, qd), strict=True)]
             )
         except ZeroDivisionError:
             raise singular_mass(self.model) from None

@@ -29,7 +29,7 @@ from dalembert.arguments import number
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.flow import Flow
-from dalembert.motion.tasks import finite
+from dalembert.kinematics.tasks import finite
 
 Array = NDArray[np.float64]
 Scalar = Any

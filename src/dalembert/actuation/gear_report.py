@@ -23,7 +23,7 @@ from dalembert.actuation.values import RATIO, per_joint, plain_tree
 from dalembert.algorithms import composite, newton_euler
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError
-from dalembert.motion.tasks import finite
+from dalembert.kinematics.tasks import finite
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]

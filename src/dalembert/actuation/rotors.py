@@ -38,7 +38,7 @@ class Rotor:
     `transverse` is its inertia across the axis (J_m/2, a thin disc, if not given), `mass` [kg] is on the axis.
     `carrier` is the link that holds the stator (the joint's parent if not given); `axis` and `position` [m] are in
     its frame (the joint's own if not given). With `included`, the carrier's inertia in the description already holds
-    the rotor as a part at rest, as catalogues and CAD give it, and is lowered by it; else the rotor is added."""
+    the rotor as a part at rest, as catalogs and CAD give it, and is lowered by it; else the rotor is added."""
 
     inertia: float
     ratio: float = 1.0

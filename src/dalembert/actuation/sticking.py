@@ -224,10 +224,7 @@ def _held(mode: Scalar) -> Scalar:
 
 
 def _masked(
-    M: linear.Rows,
-    r: Scalars,
-    modes: Sequence[Scalar | None],
-    solve: Callable[[linear.Rows, Scalars], list[Scalar]],
+    M: linear.Rows, r: Scalars, modes: Sequence[Scalar | None], solve: Callable[[linear.Rows, Scalars], list[Scalar]]
 ) -> list[Scalar]:
     """M q̈ = r with q̈ᵢ = 0 for held i: row and column are those of the unit matrix, and M stays positive definite."""
     n = len(r)

@@ -18,7 +18,7 @@ from dalembert.actuation.gearing import Gear, share, transfer
 from dalembert.algorithms import linear
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
-from dalembert.motion.tasks import finite
+from dalembert.kinematics.tasks import finite
 
 Array = NDArray[np.float64]
 Scalar = Any

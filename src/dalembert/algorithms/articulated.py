@@ -1,4 +1,4 @@
-"""Forward dynamics by articulated bodies, and by factorising the mass matrix.
+"""Forward dynamics by articulated bodies, and by factorizing the mass matrix.
 
 An articulated inertia relates the force on a body to its acceleration when everything it carries is
 free to move. It is symmetric but no longer that of a rigid body: f = M a + Hᵀ α, n = H a + J α.
@@ -44,22 +44,15 @@ class ArticulatedInertia:
     @staticmethod
     def rigid(inertia: Inertia) -> ArticulatedInertia:
         m = inertia.m
-        return ArticulatedInertia(
-            ((m, 0.0, 0.0), (0.0, m, 0.0), (0.0, 0.0, m)), skew(inertia.h), inertia.I
-        )
+        return ArticulatedInertia(((m, 0.0, 0.0), (0.0, m, 0.0), (0.0, 0.0, m)), skew(inertia.h), inertia.I)
 
     def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:
         return ArticulatedInertia(
-            symmetric(matadd(self.M, other.M)),
-            matadd(self.H, other.H),
-            symmetric(matadd(self.J, other.J)),
+            symmetric(matadd(self.M, other.M)), matadd(self.H, other.H), symmetric(matadd(self.J, other.J))
         )
 
     def apply(self, A: Motion) -> Force:
-        return Force(
-            add(matvec(self.M, A.v), matvec_t(self.H, A.w)),
-            add(matvec(self.H, A.v), matvec(self.J, A.w)),
-        )
+        return Force(add(matvec(self.M, A.v), matvec_t(self.H, A.w)), add(matvec(self.H, A.v), matvec(self.J, A.w)))
 
     def freed(self, U: Force, inverse: Scalar) -> ArticulatedInertia:
         """I − U Uᵀ / d: what is left when the joint gives way."""
@@ -75,26 +68,17 @@ class ArticulatedInertia:
         M = congruence(T.R, self.M)
         H = matmul(matmul(T.R, self.H), transpose(T.R))
         H_a = matadd(H, matmul(P, M))
-        J_a = matadd(
-            matsub(congruence(T.R, self.J), matmul(H, P)), matmul(P, transpose(H_a))
-        )
+        J_a = matadd(matsub(congruence(T.R, self.J), matmul(H, P)), matmul(P, transpose(H_a)))
         return ArticulatedInertia(M, H_a, symmetric(J_a))
 
 
 def _bias(model: Model, V: Sequence[Motion], wrenches: Mapping[int, Force]) -> list[Force]:
     """p: the wrench on each body at zero acceleration, V ×* I V, and what it applies outside."""
-    return [
-        V[i].cross_force(b.inertia.momentum(V[i])) + wrenches.get(i, Force())
-        for i, b in enumerate(model.bodies)
-    ]
+    return [V[i].cross_force(b.inertia.momentum(V[i])) + wrenches.get(i, Force()) for i, b in enumerate(model.bodies)]
 
 
 def articulated_bodies(
-    model: Model,
-    q: Coordinates,
-    qd: Coordinates,
-    tau: Coordinates,
-    wrenches: Mapping[int, Force] | None = None,
+    model: Model, q: Coordinates, qd: Coordinates, tau: Coordinates, wrenches: Mapping[int, Force] | None = None
 ) -> list[Scalar]:
     """q̈ = M⁻¹ (τ − h − Σ Jᵀ F) in O(n).  Featherstone 2008, §7.3. For trees without mimic joints."""
     N = len(model.bodies)
@@ -128,7 +112,7 @@ def articulated_bodies(
     return qdd
 
 
-def factorised(
+def factorized(
     model: Model,
     q: Coordinates,
     qd: Coordinates,
@@ -136,7 +120,7 @@ def factorised(
     wrenches: Mapping[int, Force] | None = None,
     base: newton_euler.Acceleration | None = None,
 ) -> list[Scalar]:
-    """q̈ = M \\ (τ − h − Σ Jᵀ F): mass matrix, bias and a factorisation. Right for mimic joints, which couple bodies
+    """q̈ = M \\ (τ − h − Σ Jᵀ F): mass matrix, bias and a factorization. Right for mimic joints, which couple bodies
     on different branches, and over a moving base too."""
     zero = [0.0] * model.n
     h = newton_euler.inverse_dynamics(model, q, qd, zero, wrenches, base)
@@ -145,4 +129,4 @@ def factorised(
 
 
 # One table: what `forward_dynamics` may be asked to use.
-METHODS = {"articulated": articulated_bodies, "factorised": factorised}
+METHODS = {"articulated": articulated_bodies, "factorized": factorized}

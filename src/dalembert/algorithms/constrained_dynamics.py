@@ -59,9 +59,7 @@ class Constrained:
     rest: list[Scalar]
 
 
-def factor(
-    M: linear.Rows, A: linear.Rows, tolerance: float | None = DEPENDENT, heavy: float = 0.0
-) -> Multipliers:
+def factor(M: linear.Rows, A: linear.Rows, tolerance: float | None = DEPENDENT, heavy: float = 0.0) -> Multipliers:
     """M + ρ AᵀA = Lᵀ D L (ρ = `heavy`), and Λ = A M⁻¹ Aᵀ rank by rank."""
     if heavy:
         added = linear.product(linear.transposed(A), A)
@@ -81,9 +79,7 @@ def wanted_acceleration(terms: Terms, qd: Sequence[Scalar], alpha: Scalar = 0.0,
     """A q̈ = −Ȧ q̇ − 2α A q̇ − β² φ: with α = β = 0 the constraint itself, else Baumgarte's, whose error decays as the
     roots of s² + 2αs + β²."""
     rates = linear.apply(terms.A, qd)
-    return [
-        -d - (2.0 * alpha) * v - (beta * beta) * x for d, v, x in zip(terms.drift, rates, terms.phi, strict=True)
-    ]
+    return [-d - (2.0 * alpha) * v - (beta * beta) * x for d, v, x in zip(terms.drift, rates, terms.phi, strict=True)]
 
 
 def projection(factors: Multipliers) -> list[list[Scalar]]:

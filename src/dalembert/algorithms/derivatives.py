@@ -68,9 +68,7 @@ def inverse_dynamics_derivatives(
         D_q[i][i], D_qd[i][i] = S[i].dot(position), 2.0 * S[i].dot(velocity)
         k = i
         while model.parents[k] >= 0:
-            velocity, position, inertial, factor = (
-                X.to_parent(T[k]) for X in (velocity, position, inertial, factor)
-            )
+            velocity, position, inertial, factor = (X.to_parent(T[k]) for X in (velocity, position, inertial, factor))
             k = model.parents[k]
             M[i][k] = M[k][i] = S[k].dot(inertial)
             D_q[k][i], D_qd[k][i] = S[k].dot(position), 2.0 * S[k].dot(velocity)
@@ -111,7 +109,7 @@ def forward_dynamics_derivatives(
         qdd = loaded_acceleration(model, q, qd, tau)
     else:
         lost = friction_torque(model, q, qd) if friction else [0.0] * model.n
-        qdd = articulated.factorised(model, q, qd, [t - f for t, f in zip(tau, lost, strict=True)])
+        qdd = articulated.factorized(model, q, qd, [t - f for t, f in zip(tau, lost, strict=True)])
     D_q, D_qd, M = inverse_dynamics_derivatives(model, q, qd, qdd, friction)
     one = [[1.0 if i == j else 0.0 for j in range(model.n)] for i in range(model.n)]
     inverse = linear.solve(M, one) if by_load else linear.inverse_ldl(M)

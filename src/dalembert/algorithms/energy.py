@@ -1,4 +1,4 @@
-"""Energies, centre of mass, momentum."""
+"""Energies, center of mass, momentum."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ def kinetic_energy(model: Model, q: Coordinates, qd: Coordinates) -> Scalar:
     """K = Σ ½ 𝒱ᵢᵀ 𝒢ᵢ 𝒱ᵢ + ½ N² J_m q̇², [J].  Seeds 000 §4.1, 002, 004."""
     T = joints.poses(model, q)
     total: Scalar = 0.0
-    for body, V, rate in zip(
-        model.bodies, joints.twists(model, T, qd), joints.rates(model, qd), strict=True
-    ):
+    for body, V, rate in zip(model.bodies, joints.twists(model, T, qd), joints.rates(model, qd), strict=True):
         total = total + V.dot(body.inertia.momentum(V)) + body.rotor_inertia * (rate * rate)
     return 0.5 * total
 
@@ -36,13 +34,13 @@ def potential_energy(model: Model, q: Coordinates) -> Scalar:
 
 
 def center_of_mass(model: Model, q: Coordinates) -> Vector:
-    """Centre of mass of all moving bodies, in the base frame, [m]."""
+    """Center of mass of all moving bodies, in the base frame, [m]."""
     return scale(1.0 / sum(b.inertia.m for b in model.bodies), _mass_moment(model, q))
 
 
 def momentum(model: Model, q: Coordinates, qd: Coordinates, about: str = "origin") -> Force:
-    """Linear and angular momentum in world axes, the latter about the world's origin or the centre of
-    mass ("com").  [kg m/s], [kg m²/s]. Rotors do not take part: only their spin is modelled."""
+    """Linear and angular momentum in world axes, the latter about the world's origin or the center of
+    mass ("com").  [kg m/s], [kg m²/s]. Rotors do not take part: only their spin is modeled."""
     T = joints.poses(model, q)
     h = [b.inertia.momentum(V) for b, V in zip(model.bodies, joints.twists(model, T, qd), strict=True)]
     total = Force()

@@ -34,9 +34,7 @@ def friction_torque(
         if model.friction_by_load:
             loads = newton_euler.joint_loads(model, q, qd, [0.0] * model.n)
     tau = []
-    for body, x, v, load in zip(
-        model.bodies, joints.positions(model, q), joints.rates(model, qd), loads, strict=True
-    ):
+    for body, x, v, load in zip(model.bodies, joints.positions(model, q), joints.rates(model, qd), loads, strict=True):
         t: Scalar = 0.0
         for term in body.friction:
             t = t + laws.torque(term, v, load)
@@ -57,9 +55,7 @@ def slopes(model: Model, qd: Coordinates, loads: Sequence[Scalar]) -> list[Scala
     return out
 
 
-def lost_parts(
-    model: Model, qd: Coordinates, directions: Sequence[Scalar | None] | None = None
-) -> list[Scalar]:
+def lost_parts(model: Model, qd: Coordinates, directions: Sequence[Scalar | None] | None = None) -> list[Scalar]:
     """μ σ(v) of every joint: the part of |load| that its friction adds, with the sign of the motion. `directions` are
     taken for that sign where they are given, joint by joint."""
     out: list[Scalar] = []
@@ -117,7 +113,7 @@ def solve_loaded(
     qdd: list[Scalar] = []
     loads: list[Scalar] = []
     for _ in range(1 + ROUNDS):
-        K = _generalised(model, A, factors)
+        K = _generalized(model, A, factors)
         carried = joints.gather(model, [c * x for c, x in zip(factors, b, strict=True)])
         qdd = solve(K, [t - h for t, h in zip(tau, carried, strict=True)])
         loads = [linear.inner(row, qdd) + x for row, x in zip(A, b, strict=True)]
@@ -130,7 +126,7 @@ def solve_column(K: linear.Rows, r: Sequence[Scalar]) -> list[Scalar]:
     return [x for (x,) in linear.solve(K, [[a] for a in r])]
 
 
-def _generalised(model: Model, A: linear.Rows, factors: Sequence[Scalar]) -> list[list[Scalar]]:
+def _generalized(model: Model, A: linear.Rows, factors: Sequence[Scalar]) -> list[list[Scalar]]:
     """Gᵀ diag(factors) A, and the rotors: M if all factors are one."""
     scaled = [[c * a for a in row] for c, row in zip(factors, A, strict=True)]
     columns = [joints.gather(model, column) for column in zip(*scaled, strict=True)]

@@ -1,4 +1,4 @@
-"""Jacobians of frames and centres of mass, their rates, and the analytic Jacobian.
+"""Jacobians of frames and centers of mass, their rates, and the analytic Jacobian.
 
 Twists are linear first. `expressed_in` says which twist the columns are:
 "world"    velocity of the frame's origin, in world axes,
@@ -59,9 +59,7 @@ def jacobian(model: Model, q: Coordinates, frame: Frame, expressed_in: str = "wo
     return _assemble(model, columns)
 
 
-def jacobian_dot(
-    model: Model, q: Coordinates, qd: Coordinates, frame: Frame, expressed_in: str = "world"
-) -> Matrix:
+def jacobian_dot(model: Model, q: Coordinates, qd: Coordinates, frame: Frame, expressed_in: str = "world") -> Matrix:
     """J̇(q, q̇), 6×n, column by column: the twist of a joint's column is carried by the body that the
     joint sits on, J̇_i = Σ_j ad(J_j) J_i q̇_j over the joints j before i (seed 001); what the
     reference point or axes add depends on `expressed_in`."""
@@ -78,10 +76,7 @@ def jacobian_dot(
     T_f = T[frame.body] @ frame.pose if frame.body >= 0 else frame.pose
     if expressed_in == "world":  # the point moves: d/dt (v + ω × p) = v̇ + ω̇ × p + ω × ṗ
         p_dot = velocity.at(T_f.p).v
-        moved = {
-            i: Motion(add(rate_of[i].at(T_f.p).v, cross(space[i].w, p_dot)), rate_of[i].w)
-            for i in space
-        }
+        moved = {i: Motion(add(rate_of[i].at(T_f.p).v, cross(space[i].w, p_dot)), rate_of[i].w) for i in space}
         return _assemble(model, moved)
     # local: Ad⁻¹ of the moving frame, d/dt (Ad⁻¹ J) = Ad⁻¹ (J̇ − ad(V) J)
     local = {i: (rate_of[i] - velocity.cross(space[i])).to_child(T_f) for i in space}
@@ -95,9 +90,7 @@ def analytic_jacobian(model: Model, q: Coordinates, frame: Frame, angles: str = 
     return J[:3] + _product3(_inverse3(_euler_rates(model, q, frame, angles)), J[3:])
 
 
-def analytic_jacobian_dot(
-    model: Model, q: Coordinates, qd: Coordinates, frame: Frame, angles: str = "zyz"
-) -> Matrix:
+def analytic_jacobian_dot(model: Model, q: Coordinates, qd: Coordinates, frame: Frame, angles: str = "zyz") -> Matrix:
     """J̇_a(q, q̇), 6×n: from J_ω = B J_α follows J̇_α = B⁻¹ (J̇_ω − Ḃ J_α), with Ḃ along α̇ = J_α q̇."""
     B = _euler_rates(model, q, frame, angles)
     J_alpha = analytic_jacobian(model, q, frame, angles)[3:]
@@ -129,20 +122,20 @@ def _inverse3(B: Sequence[Vector]) -> Sequence[Vector]:
 
 
 def com_jacobian(model: Model, q: Coordinates, body: int) -> Matrix:
-    """(J_vc; J_ω), 6×n: velocity of the body's own centre of mass and its angular velocity, in world
+    """(J_vc; J_ω), 6×n: velocity of the body's own center of mass and its angular velocity, in world
     axes.  Seed 002, seed 003. A massless body is taken at its joint's origin."""
     inertia = model.bodies[body].inertia
-    centre = inertia.com() if inertia.m else ZERO
-    return jacobian(model, q, Frame("com", body, Pose(p=centre)), "world")
+    center = inertia.com() if inertia.m else ZERO
+    return jacobian(model, q, Frame("com", body, Pose(p=center)), "world")
 
 
 def center_of_mass_jacobian(model: Model, q: Coordinates) -> Matrix:
-    """3×n: velocity of the whole robot's moving centre of mass, Σ m_i J_vci / Σ m_i."""
+    """3×n: velocity of the whole robot's moving center of mass, Σ m_i J_vci / Σ m_i."""
     total = sum(b.inertia.m for b in model.bodies)
     T = kinematics.world_poses(model, q)
     J: Matrix = [[0.0] * model.n for _ in range(3)]
     for i, b in enumerate(model.bodies):
-        point = add(scale(b.inertia.m, T[i].p), matvec(T[i].R, b.inertia.h))  # m × centre of mass
+        point = add(scale(b.inertia.m, T[i].p), matvec(T[i].R, b.inertia.h))  # m × center of mass
         for j in model.path(i):
             joint = model.bodies[j]
             axis = matvec(T[j].R, joint.axis)

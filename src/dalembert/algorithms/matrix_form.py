@@ -113,9 +113,7 @@ def coriolis_torque(form: MatrixForm, qd: Coordinates) -> list[Scalar]:
     forces = [
         a + b
         for a, b in zip(
-            apply(form.G, apply(form.L, carried)),
-            apply(transposed(_ad_block(V)), apply(form.G, V)),
-            strict=True,
+            apply(form.G, apply(form.L, carried)), apply(transposed(_ad_block(V)), apply(form.G, V)), strict=True
         )
     ]
     LA = product(form.L, form.A)

@@ -19,19 +19,7 @@ from dalembert.algorithms import joints
 from dalembert.algorithms.joints import Coordinates
 from dalembert.model import Model
 from dalembert.spatial import Force, Inertia
-from dalembert.spatial.vector import (
-    ZERO,
-    Matrix,
-    Scalar,
-    Vector,
-    add,
-    cross,
-    dot,
-    matvec,
-    matvec_t,
-    scale,
-    sub,
-)
+from dalembert.spatial.vector import ZERO, Matrix, Scalar, Vector, add, cross, dot, matvec, matvec_t, scale, sub
 
 
 @dataclass(frozen=True)
@@ -46,11 +34,7 @@ class Acceleration:
         """K = S(ω̇) + S(ω)²."""
         (x, y, z), (xd, yd, zd) = self.w, self.wd
         xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-        return (
-            (-(yy + zz), xy - zd, xz + yd),
-            (xy + zd, -(xx + zz), yz - xd),
-            (xz - yd, yz + xd, -(xx + yy)),
-        )
+        return ((-(yy + zz), xy - zd, xz + yd), (xy + zd, -(xx + zz), yz - xd), (xz - yd, yz + xd, -(xx + yy)))
 
 
 def body_force(inertia: Inertia, a: Vector, K: Matrix) -> Force:
@@ -67,11 +51,7 @@ def body_force(inertia: Inertia, a: Vector, K: Matrix) -> Force:
 
 
 def accelerations(
-    model: Model,
-    q: Coordinates,
-    qd: Coordinates,
-    qdd: Coordinates,
-    base: Acceleration | None = None,
+    model: Model, q: Coordinates, qd: Coordinates, qdd: Coordinates, base: Acceleration | None = None
 ) -> tuple[list[Acceleration], list[Matrix]]:
     """Each body's acceleration and its K. Gravity enters as an upward acceleration of the base."""
     ground = base or Acceleration()
@@ -142,9 +122,7 @@ def inverse_dynamics(
     """
     tau = joint_loads(model, q, qd, qdd, wrenches, base)
     second = joints.rates(model, qdd)
-    tau = [
-        t + b.rotor_inertia * s for t, b, s in zip(tau, model.bodies, second, strict=True)
-    ]
+    tau = [t + b.rotor_inertia * s for t, b, s in zip(tau, model.bodies, second, strict=True)]
     return joints.gather(model, tau)
 
 

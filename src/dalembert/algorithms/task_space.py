@@ -131,9 +131,7 @@ def task_space(
     M_J_dot = linear.product(found.M, J_dot)
     half = [  # J̄ᵀ C − M_C J̇, which takes q̇ to c_C
         [a - b for a, b in zip(row, other, strict=True)]
-        for row, other in zip(
-            linear.product(J_bar_t, composite.coriolis_matrix(model, q, qd)), M_J_dot, strict=True
-        )
+        for row, other in zip(linear.product(J_bar_t, composite.coriolis_matrix(model, q, qd)), M_J_dot, strict=True)
     ]
     shadow = linear.product(found.J_bar, J)
     N = [[(1.0 if i == j else 0.0) - x for j, x in enumerate(row)] for i, row in enumerate(shadow)]

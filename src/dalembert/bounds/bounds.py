@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 GIVEN = 1e-12  # relative: regrouping of the model's numbers
-CANCELLED = 1e-13  # of what the terms could be by their lengths alone: the same where they cancel
+CANCELED = 1e-13  # of what the terms could be by their lengths alone: the same where they cancel
 ROUNDED = 1e-12  # of the largest entry: what angles that are not exact do
 FARTHEST = 1e6  # rad or m: beyond, a double knows angles too badly
 FAR = 1000.0  # m or rad: how far a joint without limits goes that nothing depends on, or that never comes back
@@ -90,7 +90,7 @@ def _given(robot: Robot, bound: Bound, box: Box) -> Bound:
     named = bound.name if bound.name in lengths.NAMES else "mu2"
     scale = lengths.bound(_limited(robot.model, box), named)
     scale = scale if scale is not None and np.isfinite(scale) else 0.0
-    value = bound.certified * (1 + sign * GIVEN) + sign * CANCELLED * scale
+    value = bound.certified * (1 + sign * GIVEN) + sign * CANCELED * scale
     if sign * (value - bound.attained) < -1e-9 * abs(bound.attained):
         why = f"a state was met that contradicts {bound.certified:.9g}, which is a fault of this program"
         return replace(bound, certified=sign * np.inf, stopped=why, scale=scale)

@@ -308,15 +308,15 @@ def _row_shares(
     """Each variable's part in the radii of the row that gives the bound."""
     n = len(rows)
     chosen = [scalar.where(rows[a] >= bound, 1.0, 0.0) for a in range(n)]
-    towards = [_total([chosen[a] * ratio[a][b] for a in range(n)]) for b in range(n)]
+    toward = [_total([chosen[a] * ratio[a][b] for a in range(n)]) for b in range(n)]
     one = [_total([size[k][a] * chosen[a] for a in range(n)]) for k in range(n)]
-    other = [_total([size[k][b] * towards[b] for b in range(n)]) for k in range(n)]
+    other = [_total([size[k][b] * toward[b] for b in range(n)]) for k in range(n)]
     share = []
     for i, h in enumerate(r):
         total: Any = 0.0
         B = turned[i]
         if B is not None:
-            total = _total([scalar.absolute(B[a][b]) * (chosen[a] * towards[b]) for a in range(n) for b in range(n)])
+            total = _total([scalar.absolute(B[a][b]) * (chosen[a] * toward[b]) for a in range(n) for b in range(n)])
         for j, k in enumerate(r):
             H = bend[i][j]
             if not _zero(H):

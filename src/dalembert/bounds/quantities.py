@@ -33,7 +33,7 @@ ROWS = 4  # equations whose combinations are searched: a sphere of three dimensi
 @dataclass(frozen=True)
 class Quantity:
     """A row: which function, which norm, which side. `sign` −1 for what is bounded from below, so that everything is
-    maximised."""
+    maximized."""
 
     name: str
     function: str

@@ -55,6 +55,7 @@ class SymbolicBounds:
         texts = {field.name: [repr(p) for p in getattr(self, field.name)] for field in fields(self)}
         return {name: ps[0] if len(ps) == 1 else f"max({', '.join(ps)})" for name, ps in texts.items()}
 
+
 ROUNDED = 1e-5  # of π/2: 1.5708 means it
 
 

@@ -22,9 +22,7 @@ class _Body:
     Sines and cosines of what the arguments alone determine (the joint angles) are computed beforehand, all in one
     small loop, and wait in the array %trig; `angles` says where."""
 
-    def __init__(
-        self, writer: Writer, program: Program, positions: Sequence[int], angles: Sequence[int]
-    ) -> None:
+    def __init__(self, writer: Writer, program: Program, positions: Sequence[int], angles: Sequence[int]) -> None:
         self.w = writer
         self.program = program
         self.first_input = positions
@@ -185,8 +183,6 @@ def body(
     return function(name, "ptr noalias %in, ptr noalias %out", w.lines)
 
 
-
-
 def _pieces(program: Program, positions: Sequence[int], width: int, kind: Kind, name: str) -> str:
     """The same, cut every PIECE steps; what a later piece needs waits in an array, whose places are used
     again once their last reader is done."""
@@ -279,9 +275,7 @@ def _reads(program: Program, k: int) -> list[int]:
     return found
 
 
-def _slots(
-    program: Program, piece: dict[int, int], computed: list[int]
-) -> tuple[dict[int, int], int]:
+def _slots(program: Program, piece: dict[int, int], computed: list[int]) -> tuple[dict[int, int], int]:
     """Which place of the waiting array each value that crosses a cut takes."""
     last: dict[int, int] = {}
     for k in computed:

@@ -53,7 +53,7 @@ def c_header(
     if batch:
         declared += f"\nvoid {function}_batch(long states, {_parameters(arguments, results)});"
     return (
-        f"{comment}#ifndef {guard}\n#define {guard}\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{declared}\n\n"
+        f'{comment}#ifndef {guard}\n#define {guard}\n\n#ifdef __cplusplus\nextern "C" {{\n#endif\n\n{declared}\n\n'
         f"#ifdef __cplusplus\n}}\n#endif\n\n#endif\n"
     )
 
@@ -129,11 +129,7 @@ def _function(program: Program, function: str, arguments: Sequence[str], results
 
 
 def _batch(
-    function: str,
-    arguments: Sequence[str],
-    inputs: Sequence[Shape],
-    results: Sequence[str],
-    outputs: Sequence[Shape],
+    function: str, arguments: Sequence[str], inputs: Sequence[Shape], results: Sequence[str], outputs: Sequence[Shape]
 ) -> str:
     moved = [f"{identifier(a)} + state_ * {prod(s)}" for a, s in zip(arguments, inputs, strict=True)]
     moved += [f"{r} + state_ * {prod(s)}" for r, s in zip(results, outputs, strict=True)]
@@ -167,10 +163,7 @@ _SIN_COS = "\n".join(
         f"    shifted.d = shifted.d + {_number(_T.magic)};",
         "    k = shifted.u;",
         f"    turns = shifted.d - {_number(_T.magic)};",
-        *[
-            f"    r = fma(turns, {_number(-part)}, {'x' if i == 0 else 'r'});"
-            for i, part in enumerate(_T.half_pi)
-        ],
+        *[f"    r = fma(turns, {_number(-part)}, {'x' if i == 0 else 'r'});" for i, part in enumerate(_T.half_pi)],
         "    z = r * r;",
         *_horner(_T.sin, "s"),
         "    s = fma(s * z, r, r);",

@@ -48,9 +48,7 @@ def _flat(width: int, kind: Kind, direction: str) -> str:
     one(w, rows)
     w.do("br label %singles")
     w.lines += ["done:", "  ret void"]
-    return function(
-        f"{direction}_flat_{width}", "ptr %base, i64 %step, i64 %size, i64 %lanes, ptr %buffer", w.lines
-    )
+    return function(f"{direction}_flat_{width}", "ptr %base, i64 %step, i64 %size, i64 %lanes, ptr %buffer", w.lines)
 
 
 def _rows(w: Writer) -> list[str]:

@@ -238,9 +238,9 @@ def _ordered_product(g: Graph, i: int, j: int) -> Node:
 
 def _divide_by_number(a: Node, b: float) -> Any:
     """Division by a power of two is exact as a product; any other stays a division."""
-    mantissa_is_one = abs(b) > 0 and struct.pack("<d", float(b))[:6] == b"\0" * 6 and (
-        struct.pack("<d", float(b))[6] & 0x0F
-    ) == 0
+    mantissa_is_one = (
+        abs(b) > 0 and struct.pack("<d", float(b))[:6] == b"\0" * 6 and (struct.pack("<d", float(b))[6] & 0x0F) == 0
+    )
     return a * (1.0 / b) if mantissa_is_one else _divide(a, b)
 
 

@@ -137,8 +137,9 @@ def object_code(text: str, target: Target) -> bytes:
     if (seconds := SECONDS_PER_CHARACTER * len(text)) >= PATIENCE:
         logging.getLogger("dalembert").warning(
             "compiling a kernel of %.0f MB of LLVM code: about %.0f s, the first time; then the cache has it",
-            1e-6 * len(text), seconds,
-        )  # fmt: skip
+            1e-6 * len(text),
+            seconds,
+        )
     with COMPILING:
         parsed = llvm.parse_assembly(text)
         parsed.triple = target.triple

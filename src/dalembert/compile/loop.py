@@ -40,9 +40,7 @@ def fetch_function(width: int) -> str:
 class Loop(Lines):
     """Writes the function that NumPy calls."""
 
-    def __init__(
-        self, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]], kind: Kind
-    ) -> None:
+    def __init__(self, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]], kind: Kind) -> None:
         super().__init__()
         self.kind = kind
         self.dimensions = core_dimensions(inputs, outputs)

@@ -80,9 +80,7 @@ def _fusions(graph: Graph, needed: set[int], roots: set[int]) -> dict[int, tuple
     for i in needed:
         for k in graph.operands[i]:
             users.setdefault(k, []).append(i)
-    products = sorted(
-        i for i in needed if graph.operation[i] == "multiply" and i not in roots
-    )
+    products = sorted(i for i in needed if graph.operation[i] == "multiply" and i not in roots)
     fused: dict[int, tuple[int, int]] = {}
     # Later products first: the operand that is ready last is the one worth hiding in the sum.
     for once in (True, False):
@@ -91,9 +89,7 @@ def _fusions(graph: Graph, needed: set[int], roots: set[int]) -> dict[int, tuple
             if (len(sums) == 1) != once:
                 continue
             free = all(
-                graph.operation[s] in ("add", "subtract")
-                and s not in fused
-                and graph.operands[s].count(product) == 1
+                graph.operation[s] in ("add", "subtract") and s not in fused and graph.operands[s].count(product) == 1
                 for s in sums
             )
             if free:

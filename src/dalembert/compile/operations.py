@@ -38,41 +38,13 @@ class Operation:
 
 
 OPERATIONS: dict[str, Operation] = {
-    "add": Operation(
-        lambda a, b: a + b,
-        lambda y, a, b: (1.0, 1.0),
-        "fadd {V} {0}, {1}",
-        "{0} + {1}",
-    ),
-    "subtract": Operation(
-        lambda a, b: a - b,
-        lambda y, a, b: (1.0, -1.0),
-        "fsub {V} {0}, {1}",
-        "{0} - {1}",
-    ),
-    "multiply": Operation(
-        lambda a, b: a * b,
-        lambda y, a, b: (b, a),
-        "fmul {V} {0}, {1}",
-        "{0} * {1}",
-    ),
-    "divide": Operation(
-        _divide,
-        lambda y, a, b: (1.0 / b, -(y / b)),
-        "fdiv {V} {0}, {1}",
-        "{0} / {1}",
-    ),
-    "negate": Operation(
-        lambda a: -a,
-        lambda y, a: (-1.0,),
-        "fneg {V} {0}",
-        "-{0}",
-    ),
+    "add": Operation(lambda a, b: a + b, lambda y, a, b: (1.0, 1.0), "fadd {V} {0}, {1}", "{0} + {1}"),
+    "subtract": Operation(lambda a, b: a - b, lambda y, a, b: (1.0, -1.0), "fsub {V} {0}, {1}", "{0} - {1}"),
+    "multiply": Operation(lambda a, b: a * b, lambda y, a, b: (b, a), "fmul {V} {0}, {1}", "{0} * {1}"),
+    "divide": Operation(_divide, lambda y, a, b: (1.0 / b, -(y / b)), "fdiv {V} {0}, {1}", "{0} / {1}"),
+    "negate": Operation(lambda a: -a, lambda y, a: (-1.0,), "fneg {V} {0}", "-{0}"),
     "fma": Operation(
-        fma,
-        lambda y, a, b, c: (b, a, 1.0),
-        "call {V} @llvm.fma.{v}({V} {0}, {V} {1}, {V} {2})",
-        "fma({0}, {1}, {2})",
+        fma, lambda y, a, b, c: (b, a, 1.0), "call {V} @llvm.fma.{v}({V} {0}, {V} {1}, {V} {2})", "fma({0}, {1}, {2})"
     ),
     "sqrt": Operation(
         lambda a: math.sqrt(a) if a >= 0 else math.nan,
@@ -82,11 +54,7 @@ OPERATIONS: dict[str, Operation] = {
         parity="none",
     ),
     "absolute": Operation(
-        abs,
-        lambda y, a: (scalar.sign(a),),
-        "call {V} @llvm.fabs.{v}({V} {0})",
-        "fabs({0})",
-        parity="even",
+        abs, lambda y, a: (scalar.sign(a),), "call {V} @llvm.fabs.{v}({V} {0})", "fabs({0})", parity="even"
     ),
     "sin": Operation(trigonometry.sin, lambda y, a: (scalar.cos(a),), parity="odd"),
     "cos": Operation(trigonometry.cos, lambda y, a: (-scalar.sin(a),), parity="even"),

@@ -2,7 +2,7 @@
 
 Each of the W lanes of a vector works at its own problem. After every step the lanes that have converged, or used up
 their steps, are served: the result is written, and the lane takes its next start or the next problem, while the others
-go on. So no lane waits for another, and a problem's result does not depend on its neighbours.
+go on. So no lane waits for another, and a problem's result does not depend on its neighbors.
 
     step(state, data) → (new state, measures),   measures (a, b, cost) of the state that was given.
 """
@@ -282,9 +282,7 @@ def _main(r: _Record) -> str:
     f.do(f"br i1 {busy}, label %step, label %done")
     f.label("step")
     f.do(f"call void @body_{W}(ptr {source}, ptr {target})")
-    below = [
-        f.let(f"fcmp olt {V} {f.load('out', '0', n + k, V)}, {wide[k]}") for k in range(2)
-    ]
+    below = [f.let(f"fcmp olt {V} {f.load('out', '0', n + k, V)}, {wide[k]}") for k in range(2)]
     converged = f.let(f"and {B} {below[0]}, {below[1]}")
     count = f.let(f"add {I} {f.load('steps', '0', 0, I)}, {_splat(f, I, 'i64', '1', W)}")
     f.store(count, "steps", kind=I)
@@ -339,4 +337,3 @@ def settings(
     """The settings as the array that `Search` takes. At the step `halfway` (0: never) a start whose cost is above
     `cost` is given up."""
     return np.array([*limits, steps, starts, halfway, cost], float)
-

@@ -65,9 +65,8 @@ def _maker() -> Any:
     table = ctypes.cast(pointer(umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
     text, integer, address = ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p
     return ctypes.PYFUNCTYPE(
-        ctypes.py_object, address, address, address, integer, integer, integer, integer, address, address,
-        integer, text,
-    )(table[_FROM_FUNC_AND_SIGNATURE])  # fmt: skip
+        ctypes.py_object, address, address, address, integer, integer, integer, integer, address, address, integer, text
+    )(table[_FROM_FUNC_AND_SIGNATURE])
 
 
 def signature(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> str:
@@ -141,13 +140,7 @@ def make(address: int, single: Prepare, shape: str, name: str, doc: str, keep: o
 
 
 def assemble(
-    functions: Any,
-    data: Sequence[int | None],
-    kinds: list[list[int]],
-    shape: str,
-    name: str,
-    doc: str,
-    keep: object,
+    functions: Any, data: Sequence[int | None], kinds: list[list[int]], shape: str, name: str, doc: str, keep: object
 ) -> np.ufunc:
     """The ufunc of these loops, each with its data and its types. It owns `keep` (the code), and what it points at."""
     count = len(kinds)

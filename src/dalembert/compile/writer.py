@@ -108,7 +108,6 @@ class Writer(Lines):
         flipped = self.let(f"xor {self.I} {bits}, {sign}")
         return self.let(f"bitcast {self.I} {flipped} to {self.V}")
 
-
     def _horner(self, coefficients: Sequence[float], x: str) -> str:
         y = self.number(coefficients[0])
         for a in coefficients[1:]:

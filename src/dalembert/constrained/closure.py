@@ -40,9 +40,7 @@ class Closure:
         return bool(self.closed.all())
 
 
-def close(
-    system: Constrained, q: ArrayLike | None, fixed: Sequence[str], tolerance: float, strict: bool
-) -> Closure:
+def close(system: Constrained, q: ArrayLike | None, fixed: Sequence[str], tolerance: float, strict: bool) -> Closure:
     """See `Constrained.close`."""
     names = system.robot.joint_names
     for joint in fixed:

@@ -153,7 +153,7 @@ def hold(
         raise InputError("axis is zero: it must point somewhere")
     if relation.length:
         if length is None or not is_number(length) or not math.isfinite(length) or not length > 0:
-            raise InputError(f"{kind!r} needs length=, a positive number of metres; got {length!r}")
+            raise InputError(f"{kind!r} needs length=, a positive number of meters; got {length!r}")
     elif length is not None:
         raise InputError(f"{kind!r} has no length")
     x, y, z = (direction / size + 0.0).tolist()
@@ -161,9 +161,7 @@ def hold(
     return Hold(name or kind, kind, frame, to, first, second, (x, y, z), float(length or 1.0))
 
 
-def plane(
-    point: Sequence[float], normal: Sequence[float], frame: str | None = None, *, name: str = "plane"
-) -> Hold:
+def plane(point: Sequence[float], normal: Sequence[float], frame: str | None = None, *, name: str = "plane") -> Hold:
     """The frame's origin stays in the plane through a point of the world across `normal`; λ is the force against it."""
     return hold("plane", frame, at=three("point", point), axis=normal, name=name)
 

@@ -101,10 +101,7 @@ def _inverse(s: Bound, a: Arguments, o: Options) -> tuple[Any, Any]:
     tau = [x + y for x, y in zip(linear.apply(M, a["qdd"]), h, strict=True)]
     for force, row in zip(a["multipliers"], terms.A, strict=True):
         tau = [t + x * force for t, x in zip(tau, row, strict=True)]
-    asked = [
-        (x + d) / size
-        for x, d, size in zip(linear.apply(terms.A, a["qdd"]), terms.drift, s.sizes, strict=True)
-    ]
+    asked = [(x + d) / size for x, d, size in zip(linear.apply(terms.A, a["qdd"]), terms.drift, s.sizes, strict=True)]
     return tau, [s.off(a["q"], a["qd"], terms), _largest(asked) / (1.0 + _largest(a["qdd"]))]
 
 
@@ -145,9 +142,7 @@ ROWS: dict[str, Row] = {
         lambda s: ((s.model.n, s.model.n),),
         {},
     ),
-    "kept": Row(
-        ("q",), lambda s, a, o: s.factor(a["q"], s.still(a["q"])).gram.kept, lambda s: ((s.k,),), {}
-    ),
+    "kept": Row(("q",), lambda s, a, o: s.factor(a["q"], s.still(a["q"])).gram.kept, lambda s: ((s.k,),), {}),
     "off": Row(("q", "qd"), lambda s, a, o: s.off(a["q"], a["qd"], s.terms(a["q"], a["qd"])), lambda s: ((),), {}),
     "projected": Row(("q", "qd"), _projected, lambda s: ((s.model.n,), (s.model.n,)), {}),
 }

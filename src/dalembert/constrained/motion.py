@@ -23,13 +23,13 @@ def _largest(values: Scalars) -> Scalar:
     return worst
 
 
-def flow(system: Constrained, stabilise: str | None, friction: bool, alpha: float, beta: float) -> Flow:
+def flow(system: Constrained, stabilize: str | None, friction: bool, alpha: float, beta: float) -> Flow:
     """See `Constrained.flow`."""
-    if stabilise is not None and stabilise not in WAYS:
-        raise unknown("stabilise", stabilise, WAYS)
+    if stabilize is not None and stabilize not in WAYS:
+        raise unknown("stabilize", stabilize, WAYS)
     robot, bound, n = system.robot, system.bound, system.n
     options: dict[str, Any] = {"frame": None, "expressed_in": "world", "friction": friction, "wrenches": ()}
-    if stabilise == "baumgarte":
+    if stabilize == "baumgarte":
         options |= {"alpha": alpha, "beta": beta}
 
     def accelerations(x: Scalars, u: Scalars) -> constrained_dynamics.Constrained:
@@ -58,7 +58,7 @@ def flow(system: Constrained, stabilise: str | None, friction: bool, alpha: floa
         tuple(f"{j}_torque" for j in joints),
         rate,
         positions=n,
-        settle=settle if stabilise == "projection" else None,
+        settle=settle if stabilize == "projection" else None,
         outputs=(*(f"multiplier of {row}" for row in system.rows), *OBSERVED),
         observe=observe,
         check=lambda x: system.require(x[..., :n], x[..., n:]),

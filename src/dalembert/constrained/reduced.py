@@ -104,7 +104,7 @@ class Reduced:
             if (np.abs(self.system.residual(q)) > limit).any() or np.max(np.abs(q - near)) > 10 * STEP:
                 raise InputError(
                     f"the mechanism does not get from q to z on this branch: it stops at {100 * k / count:.0f} % of "
-                    "the way, at a dead centre or out of reach"
+                    "the way, at a dead center or out of reach"
                 )
         return q
 

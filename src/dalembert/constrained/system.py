@@ -20,8 +20,8 @@ from dalembert.constrained.constraint import Constraint, Loop, is_number
 from dalembert.errors import DalembertError, InputError, SingularityError, unknown
 from dalembert.flow import Flow
 from dalembert.kernels import singular_mass
+from dalembert.kinematics.tasks import task
 from dalembert.model.lean import lean
-from dalembert.motion.tasks import task
 from dalembert.robot import Robot
 from dalembert.scalar.plain import plain_array
 
@@ -242,9 +242,7 @@ class Constrained:
                 "is not solved; take friction=False, or laws without load"
             )
 
-    def _judge(
-        self, q: ArrayLike, qd: ArrayLike, check: Array, tolerance: float, real: NDArray[np.bool_]
-    ) -> None:
+    def _judge(self, q: ArrayLike, qd: ArrayLike, check: Array, tolerance: float, real: NDArray[np.bool_]) -> None:
         """Refuse states off the constraints, singular ones, and contradictions among the constraints. A state that
         is no number, not `real`, says so in its results."""
         off, against, kept = (check[..., k] for k in range(3))
@@ -475,12 +473,7 @@ class Constrained:
 
     # ------------------------------------------------------------------------------------------------ closed chains
     def close(
-        self,
-        q: ArrayLike | None = None,
-        *,
-        fixed: Sequence[str] = (),
-        tolerance: float = 1e-12,
-        strict: bool = True,
+        self, q: ArrayLike | None = None, *, fixed: Sequence[str] = (), tolerance: float = 1e-12, strict: bool = True
     ) -> Closure:
         """The nearest closed configuration that Newton's method finds from q (the robot's home), with the joints
         `fixed` held where they are. One that cannot be closed is refused by name; with strict=False its certificate
@@ -510,16 +503,16 @@ class Constrained:
 
     # ---------------------------------------------------------------------------------------------------- simulation
     def flow(
-        self, *, stabilise: str | None = "projection", friction: bool = False, alpha: float = 10.0, beta: float = 10.0
+        self, *, stabilize: str | None = "projection", friction: bool = False, alpha: float = 10.0, beta: float = 10.0
     ) -> Flow:
         """How it moves: x = (q, q̇), u = τ; the multipliers, the largest closure error |φ| and the energy are observed.
 
-        `stabilise`: "projection" brings each step back onto the constraints, "baumgarte" lets errors decay with
+        `stabilize`: "projection" brings each step back onto the constraints, "baumgarte" lets errors decay with
         `alpha`, `beta`, None lets them drift."""
         from dalembert.constrained.motion import flow
 
         self._refuse_load(switch("friction", friction))
-        return flow(self, stabilise, friction, _not_negative("alpha", alpha), _not_negative("beta", beta))
+        return flow(self, stabilize, friction, _not_negative("alpha", alpha), _not_negative("beta", beta))
 
 
 def _not_negative(name: str, value: float) -> float:

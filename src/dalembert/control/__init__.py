@@ -18,7 +18,7 @@ from dalembert.control.controller import Controller
 from dalembert.control.diagram import Diagram
 from dalembert.control.diagrams import diagram_of
 from dalembert.control.feedforward import Feedforward, FeedforwardPD
-from dalembert.control.flexible_joints import FlexibleLinearising, FlexiblePD
+from dalembert.control.flexible_joints import FlexibleLinearizing, FlexiblePD
 from dalembert.control.forms import Parallel, Series, Standard
 from dalembert.control.gravity import PDGravity
 from dalembert.control.hybrid import HybridForce
@@ -62,7 +62,7 @@ __all__ = [
     "Diagram",
     "Feedforward",
     "FeedforwardPD",
-    "FlexibleLinearising",
+    "FlexibleLinearizing",
     "FlexiblePD",
     "HybridForce",
     "Impedance",

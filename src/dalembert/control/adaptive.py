@@ -38,9 +38,9 @@ from dalembert.control.gains import Gains, number_gain
 from dalembert.control.passivity import reference_regressor, reference_torque
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Scalar, Scalars
+from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.model.lean import lean
-from dalembert.motion.tasks import finite
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
@@ -215,9 +215,7 @@ class Adaptive(Controller):
         sizes = [(2 * n,), (3 * n,), (len(self.gains.parameters),)]
         return compile_function(function, sizes, [(n,)], "s", arguments=("y", "r", "p"))
 
-    def lyapunov(
-        self, t: ArrayLike, q: ArrayLike, qd: ArrayLike, reference: Any, z: ArrayLike, truth: Robot
-    ) -> Array:
+    def lyapunov(self, t: ArrayLike, q: ArrayLike, qd: ArrayLike, reference: Any, z: ArrayLike, truth: Robot) -> Array:
         """V = ½ sᵀMs + ½ π̃ᵀΓ⁻¹π̃ with the true robot's M and parameters: never rises.  (...).
 
         Where only some parameters are adapted, `truth` must agree in the torques that the others make."""

@@ -12,8 +12,8 @@ from dalembert.control.extras import python_control
 from dalembert.control.linear import StateSpace, finite_array
 from dalembert.control.step_answer import StepAnswer
 from dalembert.control.transfer import TransferFunction
+from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
-from dalembert.pyplot import pyplot, styled
 
 Array = NDArray[np.float64]
 BAND = 0.02  # of the end: within it an answer has settled

@@ -20,11 +20,11 @@ from dalembert.arguments import warn_of_motion
 from dalembert.caching import cached_property
 from dalembert.control.controller import Controller, believed, followed, measures, torques
 from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, geared, noisy, scenario_flow
+from dalembert.draw.pyplot import pyplot, save, styled
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow
+from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
-from dalembert.motion.tasks import finite
-from dalembert.pyplot import pyplot, save, styled
 from dalembert.reference import Reference
 from dalembert.robot import Robot
 from dalembert.simulation.closed import closed, with_states_of
@@ -94,9 +94,7 @@ class Comparison:
 
     def rows(self) -> list[dict[str, Any]]:
         """The table as data, scenario by scenario."""
-        return [
-            {"scenario": s, "controller": c, **self.of(c, s)} for s in self.scenarios for c in self.controllers
-        ]
+        return [{"scenario": s, "controller": c, **self.of(c, s)} for s in self.scenarios for c in self.controllers]
 
     def __str__(self) -> str:
         head = ("scenario", "controller", "RMS error", "max error", "RMS torque", "peak torque", "energy", "step", "")
@@ -266,13 +264,15 @@ class _Runs:
     @cached_property
     def figures(self) -> Array:
         """(5, s): RMS and largest error, RMS and peak torque, energy."""
-        return np.array([
-            self._rms(self.error),
-            self.largest.max(axis=-1),
-            self._rms(self.torque),
-            np.abs(self.torque).max(axis=(-2, -1)),
-            np.trapezoid(self.power.sum(axis=-1), self.t, axis=-1),
-        ])  # fmt: skip
+        return np.array(
+            [
+                self._rms(self.error),
+                self.largest.max(axis=-1),
+                self._rms(self.torque),
+                np.abs(self.torque).max(axis=(-2, -1)),
+                np.trapezoid(self.power.sum(axis=-1), self.t, axis=-1),
+            ]
+        )
 
 
 def _named(controllers: Any) -> dict[str, Any]:

@@ -26,9 +26,9 @@ from dalembert.control.controller import Controller, believed, joint_law, set_ga
 from dalembert.control.gains import Gain, Gains, bandwidth
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
+from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.model.lean import lean
-from dalembert.motion.tasks import finite
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]

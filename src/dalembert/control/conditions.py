@@ -139,7 +139,10 @@ def strong_enough(robot: Robot, own: Gain | None = None) -> Condition:
     return Condition(
         "the torque limits leave room to hold the arm",
         verdict,
-        {"limit": float(effort[worst]), "gravity at most": float(B.gravity[worst]),
-         "met in samples": float(B.seen_gravity[worst])},
+        {
+            "limit": float(effort[worst]),
+            "gravity at most": float(B.gravity[worst]),
+            "met in samples": float(B.seen_gravity[worst]),
+        },
         f"joint {robot.joint_names[worst]!r} is the nearest to its limit",
-    )  # fmt: skip
+    )

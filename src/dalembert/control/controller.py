@@ -20,8 +20,8 @@ from dalembert.control.conditions import Conditions
 from dalembert.control.gains import Gain, Gains, gain
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Scalar, Scalars
+from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
-from dalembert.motion.tasks import finite
 from dalembert.reference import Reference
 from dalembert.robot import Robot
 
@@ -127,13 +127,7 @@ class Evaluator:
 
     def __init__(self, law: Law) -> None:
         self.law = law
-        sizes = {
-            "t": 1,
-            "y": len(law.measures),
-            "r": len(law.follows),
-            "z": len(law.states),
-            "p": len(law.parameters),
-        }
+        sizes = {"t": 1, "y": len(law.measures), "r": len(law.follows), "z": len(law.states), "p": len(law.parameters)}
         self.sizes = {name: size for name, size in sizes.items() if size}
 
     @cached_property
@@ -269,9 +263,7 @@ def total(*vectors: Scalars) -> list[Scalar]:
     return out
 
 
-def joint_law(
-    robot: Robot, name: str, gains: Gains, torque: Callable[..., list[Scalar]], orders: int = 3
-) -> Law:
+def joint_law(robot: Robot, name: str, gains: Gains, torque: Callable[..., list[Scalar]], orders: int = 3) -> Law:
     """A law without states: τ = torque(q, q̇, *wanted, *gains), the gains as functions x ↦ K x."""
     n = robot.n
 

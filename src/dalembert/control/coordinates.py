@@ -1,6 +1,6 @@
 """Coordinates of a task over any scalar: where a frame is, and its Euler angles, as many of them as are wanted.
 
-    x = (p_x, p_y, p_z, α₁, α₂, α₃),   ẋ = J_a q̇,   ẍ = J_a q̈ + J̇_a q̇
+x = (p_x, p_y, p_z, α₁, α₂, α₃),   ẋ = J_a q̇,   ẍ = J_a q̈ + J̇_a q̇
 """
 
 from __future__ import annotations

@@ -41,9 +41,7 @@ def crossings(G: TransferFunction, zeta: float = 0.0) -> list[Crossing]:
 
 
 def _roots(G: TransferFunction, direction: complex) -> list[float]:
-    turned = [
-        np.array([c * direction**k for k, c in enumerate(p[::-1])])[::-1] for p in (G.num, G.den)
-    ]
+    turned = [np.array([c * direction**k for k, c in enumerate(p[::-1])])[::-1] for p in (G.num, G.den)]
     p = np.polymul(turned[0], np.conj(turned[1])).imag
     size = np.polymul(np.abs(G.num), np.abs(G.den))
     p = np.where(np.abs(p) > 1e-13 * size, p, 0.0)  # zero but for the rounding of sums of powers of the direction
@@ -90,5 +88,3 @@ def _bisected(G: TransferFunction, a: float, b: float) -> float:
         else:
             b = middle
     return 0.5 * (a + b)
-
-

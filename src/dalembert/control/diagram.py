@@ -311,10 +311,10 @@ class Layout:
         heights = [max((sizes[n.name][1] for n in d.nodes if n.row == r), default=0.0) for r in range(rows)]
         before, after = self._label_room(widths, sizes)
         x, self._track_x = MARGIN, {}
-        centres: list[float] = []
+        centers: list[float] = []
         for c in range(-1, columns):
             if c >= 0:
-                centres.append(x + widths[c] / 2)
+                centers.append(x + widths[c] / 2)
                 x += widths[c]
             nets = self._channels.get(c, [])
             start = x + after.get(c, 0.0) + CHANNEL / 2
@@ -336,7 +336,7 @@ class Layout:
             y += LANE / 2
         self.boxes = {}
         for n in d.nodes:
-            (w, h), cx, cy = sizes[n.name], centres[n.column], middles[n.row]
+            (w, h), cx, cy = sizes[n.name], centers[n.column], middles[n.row]
             self.boxes[n.name] = (cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2)
 
     def _label_room(self, widths: list[float], sizes: dict[str, Point]) -> tuple[dict[int, float], dict[int, float]]:

@@ -1,6 +1,6 @@
 """The block diagram of every control law here, as data.  Seed 003.
 
-Shades: what a servo adds is blue, what rests on a model is yellow, the system itself is grey.
+Shades: what a servo adds is blue, what rests on a model is yellow, the system itself is gray.
 """
 
 from __future__ import annotations
@@ -195,9 +195,7 @@ def pid(tracks: bool = True) -> Diagram:
 def _joints(title: str, equation: str, **more: Any) -> Diagram:
     """What follows a trajectory of the joints."""
     gains = ("K_p", "K_d", "K_i")
-    return tracking(
-        title, equation, x="q", rate="q̇", acceleration="q̈", gains=gains, force="τ", system="robot", **more
-    )
+    return tracking(title, equation, x="q", rate="q̇", acceleration="q̈", gains=gains, force="τ", system="robot", **more)
 
 
 def joint_pd() -> Diagram:
@@ -239,11 +237,7 @@ def feedforward() -> Diagram:
         block("system", "robot", 2, tone="plant"),
         terminal("q", "q", 3),
     )
-    signals = (
-        Signal("wanted", "model"),
-        Signal("model", "system", "τ"),
-        Signal("system", "q"),
-    )
+    signals = (Signal("wanted", "model"), Signal("model", "system", "τ"), Signal("system", "q"))
     return Diagram("Feedforward control", nodes, signals, "τ = M(q_d) q̈_d + c(q_d, q̇_d) + g(q_d)")
 
 
@@ -283,7 +277,7 @@ def inverse_kinematics() -> Diagram:
 
 
 def adaptive() -> Diagram:
-    """Slotine and Li: the regressor's parameters are learnt while moving."""
+    """Slotine and Li: the regressor's parameters are learned while moving."""
     nodes = (
         terminal("wanted", "q_d, q̇_d, q̈_d", 0, 0),
         block("slide", "s = ė + Λ e\nq̇_r = q̇_d + Λ e", 1, 0, tone="servo"),
@@ -364,7 +358,7 @@ LOOPS: dict[str, tuple[str, str, str, str, str]] = {
     "Impedance": ("Impedance control", _TASK, "τ", "robot", "q, q̇"),
     "HybridForce": ("Hybrid force and motion control", f"{_MOTION}, λ_d", "τ", "constrained robot", "q, q̇, λ"),
     "FlexiblePD": ("PD control of flexible joints", "q_d", "τ", "flexible robot", "θ, θ̇"),
-    "FlexibleLinearising": ("Feedback linearisation of flexible joints", "q_d", "τ", "flexible robot", "q, q̇, θ, θ̇"),
+    "FlexibleLinearizing": ("Feedback linearization of flexible joints", "q_d", "τ", "flexible robot", "q, q̇, θ, θ̇"),
     "VoltageControl": ("Voltage control", _MOTION, "v", "driven robot", "q, q̇"),
 }
 
@@ -415,5 +409,5 @@ def _formula(text: str) -> str:
 
 
 def _words(name: str) -> str:
-    """"HybridForce" → "Hybrid force"."""
+    """ "HybridForce" → "Hybrid force"."""
     return "".join(f" {c.lower()}" if c.isupper() and k else c for k, c in enumerate(name))

@@ -3,7 +3,7 @@
     M q̈ + c + g + K (q − θ) = 0,      B θ̈ + K (θ − q) = τ
 
 `FlexiblePD` regulates the motors and knows that the springs sag under gravity: θ_d = q_d + K⁻¹ g(q_d).
-`FlexibleLinearising` uses that the links' positions are a flat output: q̈ and q⃛ follow from (q, θ, q̇, θ̇), and τ
+`FlexibleLinearizing` uses that the links' positions are a flat output: q̈ and q⃛ follow from (q, θ, q̇, θ̇), and τ
 makes q⁗ whatever is wanted.
 """
 
@@ -24,9 +24,9 @@ from dalembert.control.controller import Controller, follows, set_gain, split, s
 from dalembert.control.gains import Gains, gain
 from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
+from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.model.lean import lean
-from dalembert.motion.tasks import finite
 from dalembert.robot import Robot
 from dalembert.scalar.jet import Jet
 
@@ -104,13 +104,14 @@ class FlexiblePD(Controller):
             self.source,
             (
                 *positive(self.kp, self.kd),
-                proved_above("K > ‖∂g/∂q‖", spring, B.slope_norm, B.seen_slope_norm,
-                             ("smallest stiffness", *names[1:])),
+                proved_above(
+                    "K > ‖∂g/∂q‖", spring, B.slope_norm, B.seen_slope_norm, ("smallest stiffness", *names[1:])
+                ),
                 proved_above("λ_min [[K, −K], [−K, K + K_P]] > ‖∂g/∂q‖", stiff, B.slope_norm, B.seen_slope_norm, names),
                 assumed("the model's gravity is the robot's"),
                 resting(),
             ),
-        )  # fmt: skip
+        )
 
     def motor_set_point(self, q_d: ArrayLike) -> Array:
         """θ_d = q_d + K⁻¹ g(q_d).  (..., n)."""
@@ -119,8 +120,8 @@ class FlexiblePD(Controller):
 
 
 @dataclass(frozen=True, eq=False)
-class FlexibleLinearising(Controller):
-    """τ such that the links obey (d/dt + ω)⁴ e = 0, or Σ kᵢ e⁽ⁱ⁾ + e⁗ = 0: exact linearisation by static feedback.
+class FlexibleLinearizing(Controller):
+    """τ such that the links obey (d/dt + ω)⁴ e = 0, or Σ kᵢ e⁽ⁱ⁾ + e⁗ = 0: exact linearization by static feedback.
 
     `omega` [rad/s]: four poles at −ω, one number or one per joint. Or `coefficients` (k₀, k₁, k₂, k₃), the same for all
     joints. The reference gives (q_d, q̇_d, q̈_d); its jerk and snap are taken as zero. Joint damping must be zero."""
@@ -133,14 +134,14 @@ class FlexibleLinearising(Controller):
     source: ClassVar[str] = "Spong 1987; De Luca 1988"
 
     def __post_init__(self) -> None:
-        flexible = _of(self.flexible, "FlexibleLinearising")
+        flexible = _of(self.flexible, "FlexibleLinearizing")
         if any(flexible.damping):
-            raise InputError("with damping in the joints static feedback does not linearise: give damping=0")
+            raise InputError("with damping in the joints static feedback does not linearize: give damping=0")
         if flexible.friction:
             raise InputError("friction has no derivatives to feed back: make the FlexibleRobot without friction")
         names = flexible.robot.joint_names
         if (self.omega is None) == (self.coefficients is None):
-            raise InputError("FlexibleLinearising takes omega, or coefficients (k0, k1, k2, k3)")
+            raise InputError("FlexibleLinearizing takes omega, or coefficients (k0, k1, k2, k3)")
         if self.omega is not None:
             w = set_gain(self, "omega", self.omega, names, unit="rad/s")
             if w.full:
@@ -188,9 +189,7 @@ class FlexibleLinearising(Controller):
             qdd = solve(sub(spring, newton_euler.bias_torque(model, q, qd)))
             known = _jets(model, q, qd, qdd, still, still)
             jerk = solve(sub(rate, [x.rate for x in known]))
-            snap = total(
-                k0(sub(q_d, q)), k1(sub(qd_d, qd)), k2(sub(qdd_d, qdd)), k3([-x for x in jerk])
-            )
+            snap = total(k0(sub(q_d, q)), k1(sub(qd_d, qd)), k2(sub(qdd_d, qdd)), k3([-x for x in jerk]))
             torque = _jets(model, q, qd, qdd, jerk, snap)
             # θ̈ = q̈ + K⁻¹ d²/dt² (M q̈ + h)
             return [
@@ -199,7 +198,7 @@ class FlexibleLinearising(Controller):
             ]
 
         return Law(
-            "flexible-joint linearising",
+            "flexible-joint linearizing",
             flexible.states,
             follows(names),
             flexible.inputs,
@@ -227,4 +226,3 @@ def _jets(model: Any, q: Scalars, qd: Scalars, qdd: Scalars, jerk: Scalars, snap
     rate = [Jet(*row) for row in zip(qd, qdd, jerk, strict=True)]
     second = [Jet(*row) for row in zip(qdd, jerk, snap, strict=True)]
     return newton_euler.inverse_dynamics(model, position, rate, second)
-

@@ -17,7 +17,7 @@ from dalembert.algorithms import linear
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Scalar, Scalars
-from dalembert.motion.tasks import finite
+from dalembert.kinematics.tasks import finite
 
 Array = NDArray[np.float64]
 
@@ -67,9 +67,7 @@ class Gain:
         if self.names == WHOLE:
             return (self.symbol,)
         x = self.names
-        return tuple(
-            f"{self.symbol}_{x[i]}" if i == j else f"{self.symbol}_{x[i]}_{x[j]}" for i, j in self.places
-        )
+        return tuple(f"{self.symbol}_{x[i]}" if i == j else f"{self.symbol}_{x[i]}_{x[j]}" for i, j in self.places)
 
     def applied(self, p: Scalars, x: Scalars) -> list[Scalar]:
         """K x, with the entries as they stand among the parameters."""
@@ -130,9 +128,7 @@ class Gains:
 
     @cached_property
     def parameters(self) -> dict[str, float]:
-        return {
-            name: x for gain in self.each for name, x in zip(gain.parameter_names(), gain.values, strict=True)
-        }
+        return {name: x for gain in self.each for name, x in zip(gain.parameter_names(), gain.values, strict=True)}
 
     def read(self, p: Scalars) -> list[_Applied]:
         """Each gain as a function of a vector: x ↦ K x."""

@@ -16,22 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import newton_euler
-from dalembert.control.conditions import (
-    Conditions,
-    assumed,
-    positive,
-    resting,
-    stiffer_than_gravity,
-    strong_enough,
-)
+from dalembert.control.conditions import Conditions, assumed, positive, resting, stiffer_than_gravity, strong_enough
 from dalembert.control.controller import Controller, believed, joint_law, set_gain, sub, total
 from dalembert.control.gains import Gains
 from dalembert.control.joint_space import torque_gains
 from dalembert.errors import choose
 from dalembert.flow import Scalar, Scalars
+from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.model.lean import lean
-from dalembert.motion.tasks import finite
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]

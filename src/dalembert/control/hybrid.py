@@ -24,8 +24,8 @@ from dalembert.control.gains import Gain, Gains, number_gain
 from dalembert.control.sensors import SENSED
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
+from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
-from dalembert.motion.tasks import finite
 from dalembert.robot import Robot
 
 

@@ -62,9 +62,7 @@ class IndependentLimits:
             zeta = f"{self.zeta[0, k]:.2f} to {self.zeta[1, k]:.2f}"
             rows.append((name, *(f"{x:.3g}" for x in numbers), zeta, f"{self.sag[k]:.3g}", self.verdict(k)))
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-        return "\n".join(
-            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
-        )
+        return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,9 +53,7 @@ from dalembert.model.lean import lean
 from dalembert.robot import Robot
 
 
-def torque_gains(
-    robot: Robot, omega: float, zeta: float, margin: float = 0.0
-) -> tuple[list[float], list[float]]:
+def torque_gains(robot: Robot, omega: float, zeta: float, margin: float = 0.0) -> tuple[list[float], list[float]]:
     """(K_p, K_d) in torques: ω² and 2ζω times the largest M_ii that samples met, and K_p at least `margin` times what
     gravity's slope can be at all (its rows summed), so that with margin > 1 it is stiffer than gravity everywhere."""
     for name, x in (("omega", omega), ("zeta", zeta)):
@@ -108,9 +106,13 @@ class PD(Controller):
         return Conditions(
             f"the arm comes to rest where K_p e = g(q), |e| ≤ {g / self.kp.lowest:.3g}, from every state",
             self.source,
-            (*positive(self.kp, self.kd), stiffer_than_gravity(self.kp, self.robot, proved), resting(),
-             strong_enough(self.robot)),
-        )  # fmt: skip
+            (
+                *positive(self.kp, self.kd),
+                stiffer_than_gravity(self.kp, self.robot, proved),
+                resting(),
+                strong_enough(self.robot),
+            ),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,8 +199,14 @@ class JointPID(Controller):
         return Conditions(
             "q → q_d and q̇ → 0 from every state near enough to the set point",
             self.source,
-            (*positive(self.kp, self.ki, self.kd), *own, self._damped(), resting(),
-             strong_enough(self.robot, self.limit), unclipped()),
+            (
+                *positive(self.kp, self.ki, self.kd),
+                *own,
+                self._damped(),
+                resting(),
+                strong_enough(self.robot, self.limit),
+                unclipped(),
+            ),
         )
 
     def _damped(self) -> Condition:

@@ -69,7 +69,7 @@ def matrix_exponential(A: ArrayLike) -> Array:
 class StateSpace:
     """ẋ = A x + B u, y = C x + D u; with a sample time `dt` [s], x⁺ = A x + B u instead.
 
-    `states`, `inputs`, `outputs` are their names. Of a linearised system x and u are counted from `x_at`, `u_at`."""
+    `states`, `inputs`, `outputs` are their names. Of a linearized system x and u are counted from `x_at`, `u_at`."""
 
     A: Array
     B: Array
@@ -331,7 +331,7 @@ def _krylov_rank(A: Array, B: Array) -> int:
     return Q.shape[1]
 
 
-# ------------------------------------------------------------------------------------------- systems, linearised
+# ------------------------------------------------------------------------------------------- systems, linearized
 def linearized(
     system: Any,
     x: ArrayLike | None = None,
@@ -366,7 +366,7 @@ def linearized(
         found = _of_flow(system.flow(), x, u)
     else:
         raise InputError(
-            "what is linearised is a Robot, LagrangianSystem, DrivenRobot, FlexibleRobot, Flow or what has .flow(); "
+            "what is linearized is a Robot, LagrangianSystem, DrivenRobot, FlexibleRobot, Flow or what has .flow(); "
             f"got {type(system).__name__}"
         )
     return found if outputs is None else found.of(outputs=outputs)
@@ -448,9 +448,7 @@ def _derivatives(flow: Flow) -> Kernel:
     if m == 0:
         whole = compile_function(lambda x: flow.rate(0.0, x, []), [(n,)], [(n,)], "flow", arguments=("x",))
         return whole.derivative("x")
-    whole = compile_function(
-        lambda x, u: flow.rate(0.0, x, u), [(n,), (m,)], [(n,)], "flow", arguments=("x", "u")
-    )
+    whole = compile_function(lambda x, u: flow.rate(0.0, x, u), [(n,), (m,)], [(n,)], "flow", arguments=("x", "u"))
     return whole.derivative("x", "u")
 
 

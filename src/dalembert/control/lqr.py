@@ -34,7 +34,7 @@ class LQR:
     stable: bool
 
     def law(self) -> Law:
-        """u = u_at − K (x − x_at): measures the states, puts out the inputs of the system that was linearised.
+        """u = u_at − K (x − x_at): measures the states, puts out the inputs of the system that was linearized.
 
         Of a sampled system it runs at that system's sample time only: its one state counts the samples, and has no rate
         by which a continuous run could go on."""

@@ -24,9 +24,9 @@ from dalembert.control.controller import Controller, believed, measures, set_gai
 from dalembert.control.gains import Gain, Gains
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
+from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.model.lean import lean
-from dalembert.motion.tasks import finite
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]

@@ -115,7 +115,7 @@ def response(
 ) -> tuple[Scalar, Scalar]:
     """(x, ẋ) at t ≥ 0 of m ẍ + b ẋ + k x = force + ramp · t, from x0 and v0.
 
-        x = E x₀ + S v₀ + (P f₀ + R f₁)/m,   ẋ = −ω² S x₀ + Ṡ v₀ + (S f₀ + P f₁)/m"""
+    x = E x₀ + S v₀ + (P f₀ + R f₁)/m,   ẋ = −ω² S x₀ + Ṡ v₀ + (S f₀ + P f₁)/m"""
     omega2 = k / m
     f = basis(t, b / (2.0 * m), omega2)
     x = f.E * x0 + f.S * v0 + (f.P * force + f.R * ramp) / m

@@ -31,9 +31,9 @@ from dalembert.control.gains import Gains, number_gain
 from dalembert.control.passivity import reference_torque
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
+from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.model.lean import lean
-from dalembert.motion.tasks import finite
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.control.crossings import Crossing, crossings
 from dalembert.control.linear import finite_array
 from dalembert.control.transfer import TransferFunction, rational
+from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
-from dalembert.pyplot import pyplot, styled
 
 Complex = NDArray[np.complex128]
 
@@ -41,9 +41,9 @@ class Breakaway(NamedTuple):
 
 
 class Asymptotes(NamedTuple):
-    """The lines that branches without a zero to end in go to: from `centre` on the real axis at `angles` [rad]."""
+    """The lines that branches without a zero to end in go to: from `center` on the real axis at `angles` [rad]."""
 
-    centre: float
+    center: float
     angles: tuple[float, ...]
 
 
@@ -157,14 +157,14 @@ class RootLocus:
         return sorted(out, key=lambda b: b.gain)
 
     def asymptotes(self) -> Asymptotes:
-        """Centre (Σp − Σz)/(n − m), angles (2k + 1) π/(n − m)."""
+        """Center (Σp − Σz)/(n − m), angles (2k + 1) π/(n − m)."""
         excess = self.plant.excess
         if excess == 0:
             return Asymptotes(math.nan, ())
-        centre = float((self.plant.poles.sum() - self.plant.zeros.sum()).real) / excess
+        center = float((self.plant.poles.sum() - self.plant.zeros.sum()).real) / excess
         sign = 0.0 if self.plant.num[0] / self.plant.den[0] > 0 else math.pi
         angles = [(2 * k + 1) * math.pi / excess - sign / excess for k in range(excess)]
-        return Asymptotes(centre, tuple(math.remainder(a, 2 * math.pi) for a in angles))
+        return Asymptotes(center, tuple(math.remainder(a, 2 * math.pi) for a in angles))
 
     def departure_angle(self, pole: complex) -> float:
         """The angle [rad] at which a branch leaves a simple pole of the plant: 180° + Σ∠(p − zᵢ) − Σ∠(p − pⱼ)."""
@@ -200,11 +200,11 @@ class RootLocus:
             ax.plot(branch.real, branch.imag, lw=1.4)
         for points, mark in ((self.plant.poles, "x"), (self.plant.zeros, "o")):
             ax.plot(points.real, points.imag, "k" + mark, ms=7, mfc="none")
-        centre, angles = self.asymptotes()
+        center, angles = self.asymptotes()
         reach = float(np.abs(self.plant.poles).max(initial=1.0)) * 2
         for angle in angles:
-            end = centre + reach * cmath.exp(1j * angle)
-            ax.plot([centre, end.real], [0, end.imag], "k:", lw=0.8)
+            end = center + reach * cmath.exp(1j * angle)
+            ax.plot([center, end.real], [0, end.imag], "k:", lw=0.8)
         ax.axhline(0, color="0.7", lw=0.6)
         ax.axvline(0, color="0.7", lw=0.6)
         ax.set_xlabel("Re s [1/s]")

@@ -49,7 +49,7 @@ class PDGains(NamedTuple):
 @dataclass(frozen=True)
 class MassSpringDamper:
     """m ẍ + b ẋ + k x = f: `mass` m > 0 [kg, or kg m² for what turns], `damping` b [N s/m, N m s/rad], `stiffness` k
-    [N/m, N m/rad]. b and k may be negative, as linearised systems have them."""
+    [N/m, N m/rad]. b and k may be negative, as linearized systems have them."""
 
     mass: float
     damping: float
@@ -209,5 +209,3 @@ def unit_mass(k_p: float, k_v: float | None = None) -> MassSpringDamper:
             raise InputError(f"critical damping needs a gain k_p that is not negative, got {k_p:g}; or give k_v")
         k_v = 2 * math.sqrt(k_p)
     return MassSpringDamper(1.0, k_v, k_p)
-
-

@@ -1,8 +1,8 @@
 """Control laws of one mass on a spring: PD, partitioned, along a trajectory, with an integral.  Seed 003.
 
-    PD            f = −k_p x − k_v ẋ
-    partitioned   f = α f′ + β,   α = m, β = b ẋ + k x,   so that ẍ = f′: the system appears as a unit mass
-    following     f′ = ẍ_d + k_v ė + k_p e [+ k_i ∫e],   e = x_d − x
+PD            f = −k_p x − k_v ẋ
+partitioned   f = α f′ + β,   α = m, β = b ẋ + k x,   so that ẍ = f′: the system appears as a unit mass
+following     f′ = ẍ_d + k_v ė + k_p e [+ k_i ∫e],   e = x_d − x
 """
 
 from __future__ import annotations

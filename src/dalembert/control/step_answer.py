@@ -128,7 +128,7 @@ class StepAnswer:
         return max(found)
 
     def steepest(self) -> tuple[float, float, float]:
-        """(t, y, ẏ) where y moves fastest towards its end."""
+        """(t, y, ẏ) where y moves fastest toward its end."""
         way = np.sign(self.end - self.y[0])
         slopes = way * self.slope(self.x)
         best = int(np.argmax(slopes))

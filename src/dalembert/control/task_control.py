@@ -23,24 +23,14 @@ from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.computed_torque import acceleration_gains
 from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, above, assumed, exact_model, positive
-from dalembert.control.controller import (
-    Controller,
-    believed,
-    follows,
-    measures,
-    set_gain,
-    split,
-    sub,
-    torques,
-    total,
-)
+from dalembert.control.controller import Controller, believed, follows, measures, set_gain, split, sub, torques, total
 from dalembert.control.coordinates import TaskCoordinates, task_coordinates
 from dalembert.control.gains import Gain, Gains, number_gain
 from dalembert.control.sensors import SENSED
 from dalembert.errors import InputError, SingularityError
 from dalembert.flow import Scalar, Scalars
+from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
-from dalembert.motion.tasks import finite
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
@@ -126,10 +116,7 @@ class TaskController(Controller):
         rank = assumed("J keeps full rank along the motion", "robot.singularities tells where it does not")
         if not self.null_gains:
             return (rank,)
-        return (
-            rank,
-            above("the free joints are damped", self.null_gains[0].values[0], 0.0, ("damping", "needed")),
-        )
+        return (rank, above("the free joints are damped", self.null_gains[0].values[0], 0.0, ("damping", "needed")))
 
     def law_of(self, name: str, gains: Gains, act: Any, force: bool = False) -> Law:
         sensors = tuple(f"{SENSED}{w}" for w in WRENCH) if force else ()
@@ -283,7 +270,7 @@ class Impedance(TaskController):
 
     def conditions(self) -> Conditions:
         measured = self.inertia is not None
-        claim = "x → x_d without contact, and passive towards any environment"
+        claim = "x → x_d without contact, and passive toward any environment"
         sensor = Condition(
             "no force is measured" if not measured else "the force sensor is fast and right",
             HOLDS if not measured else UNKNOWN,

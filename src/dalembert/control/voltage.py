@@ -148,8 +148,9 @@ class VoltageControl(Controller):
     def conditions(self) -> Conditions:
         found = self.controller.conditions()
         lags = [
-            m.inductance / (m.resistance + self.current_gain.values[0]) for m in self.driven.motors if isinstance(m,
-            DCMotor)
+            m.inductance / (m.resistance + self.current_gain.values[0])
+            for m in self.driven.motors
+            if isinstance(m, DCMotor)
         ]
         slowest = max(lags, default=0.0)
         lag = Condition(
@@ -159,5 +160,6 @@ class VoltageControl(Controller):
             "" if slowest == 0 else "ten times faster than the loop is the usual wish",
         )
         items = (self._belief() if c == exact_model() else c for c in found.items)
-        return Conditions(found.claim, f"{found.source}; {self.source}", (*items, lag,
-                          assumed("the supply is not at its limits")))  # fmt: skip
+        return Conditions(
+            found.claim, f"{found.source}; {self.source}", (*items, lag, assumed("the supply is not at its limits"))
+        )

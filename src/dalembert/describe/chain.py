@@ -56,7 +56,7 @@ def moved_origin(T: Pose, origin: Origin) -> Origin:
 
 
 def moved_inertial(T: Pose, inertial: Inertial | None) -> Inertial | None:
-    """The same body seen from a, T = T_ab: its centre and axes move, its numbers stay."""
+    """The same body seen from a, T = T_ab: its center and axes move, its numbers stay."""
     if inertial is None:
         return None
     return replace(inertial, origin=moved_origin(T, inertial.origin))
@@ -144,8 +144,7 @@ def tip_name(description: Description, tip: str | None = None) -> str:
     leaves = [name for name in names if name not in parents]
     if len(leaves) > 1:
         raise DescriptionError(
-            f"robot {description.name!r} ends in {len(leaves)} links ({', '.join(leaves)}); "
-            "say which one is the tip"
+            f"robot {description.name!r} ends in {len(leaves)} links ({', '.join(leaves)}); say which one is the tip"
         )
     return leaves[0]
 

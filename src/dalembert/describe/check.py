@@ -42,7 +42,7 @@ def check(description: Description, *, strict: bool = False) -> Description:
     """The same description with unit axes and with its warnings, or a DescriptionError.
 
     Fixed joints lose what only a moving joint has (axis, limit, mimic, drive); a shape that names a
-    material without a colour gets the colour that another shape gives it. A shape that cannot be is left out with a
+    material without a color gets the color that another shape gives it. A shape that cannot be is left out with a
     warning, or refused if the check is `strict`. Checking twice adds nothing.
     """
     warnings: list[str] = []
@@ -139,8 +139,7 @@ def _joint(joint: Joint, warnings: list[str]) -> Joint:
     if joint.kind not in ("revolute", "continuous", "prismatic", "fixed"):
         raise refuse(
             joint.place,
-            f"joint {joint.name!r} is of type {joint.kind!r}; "
-            "choose revolute, continuous, prismatic or fixed",
+            f"joint {joint.name!r} is of type {joint.kind!r}; choose revolute, continuous, prismatic or fixed",
         )
     finite_origin(joint.origin, joint.place, f"joint {joint.name!r}", warnings)
     if joint.kind == "fixed":
@@ -162,8 +161,7 @@ def _limit(joint: Joint) -> None:
             finite((value,), joint.place, f"the {name} limit of joint {joint.name!r}", sys.float_info.max)
     if joint.kind == "continuous" and (limit.lower is not None or limit.upper is not None):
         raise refuse(
-            joint.place,
-            f"joint {joint.name!r} is continuous and has position limits; make it revolute or remove them",
+            joint.place, f"joint {joint.name!r} is continuous and has position limits; make it revolute or remove them"
         )
     if limit.lower is not None and limit.upper is not None and limit.lower > limit.upper:
         raise refuse(
@@ -175,8 +173,7 @@ def _limit(joint: Joint) -> None:
         value = getattr(limit, name)
         if value is not None and value < 0:
             raise refuse(
-                joint.place,
-                f"joint {joint.name!r} has {name} limit {value!r}; it is a magnitude, so write it positive",
+                joint.place, f"joint {joint.name!r} has {name} limit {value!r}; it is a magnitude, so write it positive"
             )
 
 
@@ -206,10 +203,7 @@ def _drive(joint: Joint) -> Drive:
     for name, value in values.items():
         finite((value,), joint.place, f"the {name} of {who}")
         if value < 0:
-            raise refuse(
-                joint.place,
-                f"the {name} of {who} is {value!r}; it is a magnitude and must not be negative",
-            )
+            raise refuse(joint.place, f"the {name} of {who} is {value!r}; it is a magnitude and must not be negative")
     finite((drive.gear_ratio,), joint.place, f"the gear ratio of {who}")
     finite((drive.rest,), joint.place, f"the spring's rest position of {who}")
     if drive.gear_ratio == 0:
@@ -250,10 +244,7 @@ def _no_mimic_cycle(joint: Joint, by_name: dict[str, Joint]) -> None:
         if name in seen:
             names = list(seen)
             shown = " → ".join(repr(n) for n in [*names[names.index(name) :], name])
-            raise refuse(
-                joint.place,
-                f"joints mimic each other in a cycle: {shown}; one of them must move by itself",
-            )
+            raise refuse(joint.place, f"joints mimic each other in a cycle: {shown}; one of them must move by itself")
         seen[name] = None
         follower = by_name.get(name)
 
@@ -280,14 +271,13 @@ def _link(link: Link, warnings: list[str], strict: bool) -> Link:
 
 
 def _painted(links: Sequence[Link]) -> list[Link]:
-    """The links, every shape with the colour of its material if any shape of that material has one."""
+    """The links, every shape with the color of its material if any shape of that material has one."""
     shapes = [shape for link in links for shape in (*link.visuals, *link.collisions)]
     colors = {s.material: s.color for s in reversed(shapes) if s.material and s.color}  # the first wins
 
     def paint(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
         return tuple(
-            replace(s, color=colors[s.material]) if s.color is None and s.material in colors else s
-            for s in shapes
+            replace(s, color=colors[s.material]) if s.color is None and s.material in colors else s for s in shapes
         )
 
     return [replace(k, visuals=paint(k.visuals), collisions=paint(k.collisions)) for k in links]
@@ -310,8 +300,7 @@ def _inertial(link: Link, inertial: Inertial, warnings: list[str]) -> None:
         )
     if inertial.mass == 0 and any(inertial.inertia):
         warnings.append(
-            f"{at(link.place)}{who} has inertia but no mass, which no body has; "
-            "it resists rotation and weighs nothing"
+            f"{at(link.place)}{who} has inertia but no mass, which no body has; it resists rotation and weighs nothing"
         )
     _possible(link, inertial, warnings)
 
@@ -331,8 +320,7 @@ def _possible(link: Link, inertial: Inertial, warnings: list[str]) -> None:
             "with physical constraints cannot return it"
         )
     warnings.append(
-        f"{at(link.place)}the inertia of link {link.name!r} {what} "
-        f"(principal moments {moments} kg m²): {follows}"
+        f"{at(link.place)}the inertia of link {link.name!r} {what} (principal moments {moments} kg m²): {follows}"
     )
 
 
@@ -348,13 +336,12 @@ def _shape(shape: Shape, place: Place, who: str, warnings: list[str], strict: bo
 
 
 def _color(color: Color, place: Place, who: str, warnings: list[str]) -> Color:
-    finite(color, place, f"the colour of {who}")
+    finite(color, place, f"the color of {who}")
     if all(0 <= c <= 1 for c in color):
         return color
     r, g, b, a = (min(max(c, 0.0), 1.0) for c in color)
     warnings.append(
-        f"{at(place)}the colour of {who} is {show(color)}, and r g b a lie in 0…1; "
-        f"it is drawn as {show((r, g, b, a))}"
+        f"{at(place)}the color of {who} is {show(color)}, and r g b a lie in 0…1; it is drawn as {show((r, g, b, a))}"
     )
     return (r, g, b, a)
 

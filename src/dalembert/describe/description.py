@@ -74,7 +74,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Cylinder:
-    """Along z, centred at the origin."""
+    """Along z, centered at the origin."""
 
     radius: float
     length: float
@@ -134,7 +134,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Inertial:
-    """Mass [kg], and (ixx, ixy, ixz, iyy, iyz, izz) [kg m²] about the centre of mass, which is
+    """Mass [kg], and (ixx, ixy, ixz, iyy, iyz, izz) [kg m²] about the center of mass, which is
     `origin.xyz` in the link's frame, in axes turned by `origin.rpy`. Tensor sign: ixy = −∫xy dm."""
 
     mass: float

@@ -13,14 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, cast
 
-from dalembert.describe.chain import (
-    Chain,
-    moved_inertial,
-    moved_shapes,
-    serial_chain,
-    to_origin,
-    to_pose,
-)
+from dalembert.describe.chain import Chain, moved_inertial, moved_shapes, serial_chain, to_origin, to_pose
 from dalembert.describe.check import check
 from dalembert.describe.description import (
     Description,
@@ -396,11 +389,7 @@ def convert(table: DHTable, convention: str) -> DHTable:
     base_pose = to_pose(table.base) @ screw_x(*pairs[0])
     rows = [_shifted(row, pairs[i + 1], screw_x(*pairs[i + 1]).inverse()) for i, row in enumerate(table.rows)]
     return replace(
-        table,
-        rows=tuple(rows),
-        convention="standard",
-        base=to_origin(base_pose),
-        tool=tool_left or table.tool,
+        table, rows=tuple(rows), convention="standard", base=to_origin(base_pose), tool=tool_left or table.tool
     )
 
 

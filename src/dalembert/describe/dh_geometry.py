@@ -85,7 +85,7 @@ def _is_4x4(T: Any) -> bool:
 def check_dh_frames(T_prev: Any, T_next: Any, *, tolerance: float = 1e-9) -> DHCheck:
     """Whether frame i (`T_next`) can follow frame i−1 (`T_prev`) in a standard DH table.
 
-    Both poses (4×4, or `Pose`) are in one common frame; `tolerance` is in metres and radians.
+    Both poses (4×4, or `Pose`) are in one common frame; `tolerance` is in meters and radians.
     """
     T = as_pose(T_prev, "the previous frame").inverse() @ as_pose(T_next, "the next frame")
     x = tuple(row[0] for row in T.R)

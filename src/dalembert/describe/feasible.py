@@ -1,6 +1,6 @@
 """Whether an inertia can belong to a body.
 
-The inertia tensor about the centre of mass of any distribution of positive mass has principal moments
+The inertia tensor about the center of mass of any distribution of positive mass has principal moments
 J₁ ≤ J₂ ≤ J₃ with J₁ ≥ 0 and J₁ + J₂ ≥ J₃: each is a sum of two of the three second moments ∫x², ∫y²,
 ∫z² dm, which are not negative. Source: Wensing, Kim, Slotine 2018, section II.
 """

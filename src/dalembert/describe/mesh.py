@@ -66,7 +66,7 @@ def _merged(corners: NDArray[np.float64]) -> Mesh:
     """Vertices and faces of (3k, 3) corners, equal ones merged."""
     import numpy as np
 
-    # Equal corners are neighbours once sorted (np.unique with axis=0, but faster).
+    # Equal corners are neighbors once sorted (np.unique with axis=0, but faster).
     order = np.lexsort(corners.T)
     rows = corners[order]
     fresh = np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)])
@@ -119,8 +119,7 @@ def _ascii_corners(data: bytes) -> NDArray[np.float64]:
         raise DescriptionError("the STL file has no triangles")
     if len(starts) != 3 * facets:
         raise DescriptionError(
-            f"the ASCII STL file has {facets} facets and {len(starts)} vertices, not three for each; "
-            "export it again"
+            f"the ASCII STL file has {facets} facets and {len(starts)} vertices, not three for each; export it again"
         )
     try:
         return np.array([[float(w) for w in words[i + 1 : i + 4]] for i in starts], dtype=np.float64)
@@ -177,7 +176,7 @@ def _through_trimesh(file: Path, data: bytes) -> Mesh:
 
 
 def _collada_unit(file: Path, data: bytes) -> float:
-    """Metres per unit, which trimesh does not apply and rviz does; neither turns `up_axis`."""
+    """Meters per unit, which trimesh does not apply and rviz does; neither turns `up_axis`."""
     root = xml.parse(data, str(file))
     for asset in root.all("asset"):
         for unit in asset.all("unit"):
@@ -189,9 +188,7 @@ def _collada_unit(file: Path, data: bytes) -> float:
 
 
 def resolve(
-    filename: str,
-    base_dir: str | os.PathLike[str],
-    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    filename: str, base_dir: str | os.PathLike[str], package_dirs: Sequence[str | os.PathLike[str]] = ()
 ) -> Path:
     """The file that a description in `base_dir` means by `filename`; it exists and stays in its place.
 

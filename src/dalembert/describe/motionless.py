@@ -14,7 +14,7 @@ from dalembert.describe.description import Description, Joint, Link
 from dalembert.spatial import Inertia, Pose, rotation
 from dalembert.spatial.vector import add, dot, matvec, scale
 
-# Of the inertia that a joint carries: below it is nothing but the rounding of axes and centres of mass.
+# Of the inertia that a joint carries: below it is nothing but the rounding of axes and centers of mass.
 NOTHING = 1e-13
 
 

@@ -53,8 +53,7 @@ def unit_axis(axis: Vector, place: Place, who: str, warnings: list[str]) -> Vect
     largest = max(abs(a) for a in axis)
     if largest < AXIS_ZERO:
         raise refuse(
-            place,
-            f"the axis of {who} is {show(axis)}, which has no direction; give a unit vector such as 0 0 1",
+            place, f"the axis of {who} is {show(axis)}, which has no direction; give a unit vector such as 0 0 1"
         )
     ratio = tuple(a / largest for a in axis)
     norm = math.hypot(*ratio)

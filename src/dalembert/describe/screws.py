@@ -78,9 +78,7 @@ def from_screws(
         given = T if homes[i] is None else as_pose(np.asarray(homes[i], dtype=float), f"link_homes[{i}]")
         links.append(Link(link_names[i], moved_inertial(T.inverse() @ given, bodies[i])))
         origin = to_origin(before.inverse() @ T)
-        joints.append(
-            Joint(joint_names[i], kind, parent, link_names[i], origin, axis, ranges[i], drive=motors[i])
-        )
+        joints.append(Joint(joint_names[i], kind, parent, link_names[i], origin, axis, ranges[i], drive=motors[i]))
         before, parent = T, link_names[i]
     joints.append(Joint(f"{tip}_fixed", "fixed", parent, tip, to_origin(before.inverse() @ M)))
     return check(Description(name, (*links, Link(tip)), tuple(joints), gravity, tip, notes))
@@ -105,9 +103,7 @@ def to_screws(
     return np.array(rows, dtype=float).reshape(-1, 6), np.array(M.matrix(), dtype=float)
 
 
-def screw_bodies(
-    description: Description, frame: str | None = None
-) -> tuple[Array, tuple[Inertial | None, ...]]:
+def screw_bodies(description: Description, frame: str | None = None) -> tuple[Array, tuple[Inertial | None, ...]]:
     """What `from_screws` needs beside the axes: each moving body's frame (n, 4, 4) at q = 0 in the
     root's, and its inertial in that frame, with everything fixed to it."""
     chain = serial_chain(description, frame)
@@ -150,9 +146,7 @@ def _motion(row: Array, i: int, order: str) -> Motion:
     length, part = (turn, "ω") if turn > 0 else (slide, "v")
     if abs(length - 1.0) > UNIT:
         other = "" if turn == 0 else "; is the order (v, ω) the one you meant (order=)?"
-        raise DescriptionError(
-            f"screw axis {i}: |{part}| is {length:.9g}, where a unit vector is needed{other}"
-        )
+        raise DescriptionError(f"screw axis {i}: |{part}| is {length:.9g}, where a unit vector is needed{other}")
     v, w = v / length, w / length
     return Motion((float(v[0]), float(v[1]), float(v[2])), (float(w[0]), float(w[1]), float(w[2])))
 

@@ -109,9 +109,7 @@ class Parts:
 
     def frame(self, frame: TomlFrame, path: Path) -> tuple[Link, Joint]:
         place = self.source.place(*path)
-        joint = Joint(
-            f"{frame.name}_fixed", "fixed", frame.link, frame.name, self.origin(frame, path), place=place
-        )
+        joint = Joint(f"{frame.name}_fixed", "fixed", frame.link, frame.name, self.origin(frame, path), place=place)
         return Link(frame.name, place=place), joint
 
     def loop(self, loop: TomlLoop, path: Path) -> Loop:
@@ -138,7 +136,7 @@ class Parts:
             if name in robot.home:
                 raise self.source.error(("home_deg", name), f"joint {name!r} stands in home too; keep one")
             if name in sliding:
-                raise self.source.error(("home_deg", name), "a prismatic joint moves in metres; write home instead")
+                raise self.source.error(("home_deg", name), "a prismatic joint moves in meters; write home instead")
         return (*robot.home.items(), *((name, math.radians(x)) for name, x in robot.home_deg.items()))
 
     def choose(self, what: str, value: str, choices: Sequence[str], path: Path) -> Any:
@@ -159,9 +157,7 @@ class Parts:
         if value is not None:
             raise self.source.error((*path, key), f"give {key} or {key}_deg, not both")
         if straight:
-            raise self.source.error(
-                (*path, f"{key}_deg"), f"a prismatic joint moves in metres; write {key} instead"
-            )
+            raise self.source.error((*path, f"{key}_deg"), f"a prismatic joint moves in meters; write {key} instead")
         return math.radians(degrees)
 
     def rpy(self, rpy: Vector | None, rpy_deg: Vector | None, path: Path, key: str = "rpy") -> Vector:

@@ -82,9 +82,7 @@ def _refuse_not_finite(source: Source, value: Any, path: Path) -> None:
 def _describe(robot: TomlRobot, parts: Parts) -> Description:
     """The description of a file's tables, not checked yet."""
     if (robot.dh is None) == (not robot.links):
-        raise parts.source.error(
-            (), "give either a DH table ([[dh.rows]]) or links and joints ([[links]], [[joints]])"
-        )
+        raise parts.source.error((), "give either a DH table ([[dh.rows]]) or links and joints ([[links]], [[joints]])")
     tree = _tree(robot, parts) if robot.dh is None else _table(robot, robot.dh, parts)
     frames = [parts.frame(frame, ("frames", i)) for i, frame in enumerate(robot.frames)]
     joints = (*tree.joints, *(joint for _, joint in frames))

@@ -311,10 +311,7 @@ class _Reader:
             rotor_inertia=own.number("rotor_inertia", who, 0.0),
             gear_ratio=own.number("gear_ratio", who, 1.0),
             damping=damping,
-            coulomb=(
-                own.number("coulomb_positive", who, friction),
-                own.number("coulomb_negative", who, friction),
-            ),
+            coulomb=(own.number("coulomb_positive", who, friction), own.number("coulomb_negative", who, friction)),
             stiffness=own.number("stiffness", who, 0.0),
             rest=own.number("rest", who, 0.0),
             friction=terms,

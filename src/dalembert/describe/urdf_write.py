@@ -109,11 +109,7 @@ def _inertial(inertial: Inertial) -> list[str]:
     return _element(
         "inertial",
         {},
-        [
-            *_origin(inertial.origin),
-            *_element("mass", {"value": _number(inertial.mass)}),
-            *_element("inertia", tensor),
-        ],
+        [*_origin(inertial.origin), *_element("mass", {"value": _number(inertial.mass)}), *_element("inertia", tensor)],
     )
 
 

@@ -47,9 +47,7 @@ def expand(
     except OSError as error:
         raise DescriptionError(f"{file}: cannot be read: {error.strerror}") from None
     if importlib.util.find_spec("xacro") is None:
-        raise MissingExtraError(
-            f"{file.name} needs the package 'xacro' to be expanded: pip install 'dalembert[xacro]'"
-        )
+        raise MissingExtraError(f"{file.name} needs the package 'xacro' to be expanded: pip install 'dalembert[xacro]'")
     request = {
         "path": str(file.resolve()),
         "mappings": {str(k): _argument(v) for k, v in (mappings or {}).items()},

@@ -24,21 +24,59 @@ _GROWING = (math.factorial, math.comb, math.perm)
 _WATCHED = (map, filter, *_GROWING)
 
 _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_, ast.Invert: operator.invert,
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+    ast.Invert: operator.invert,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
     ast.MatMult: operator.matmul,
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
-    ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
-}  # fmt: skip
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
 _SIZED = (str, bytes, list, tuple, dict, set, frozenset)
 _KINDS = {
-    *_SIZED, bool, int, float, complex, type(None), range, slice, datetime.date, datetime.datetime,
-    map, filter, zip, enumerate, reversed, type({}.keys()), type({}.values()), type({}.items()), type(iter([])),
-    type(reversed([])), type(reversed({})), type(reversed(range(0))),
-}  # fmt: skip
+    *_SIZED,
+    bool,
+    int,
+    float,
+    complex,
+    type(None),
+    range,
+    slice,
+    datetime.date,
+    datetime.datetime,
+    map,
+    filter,
+    zip,
+    enumerate,
+    reversed,
+    type({}.keys()),
+    type({}.values()),
+    type({}.items()),
+    type(iter([])),
+    type(reversed([])),
+    type(reversed({})),
+    type(reversed(range(0))),
+}
 _METHODS = {
     kind: {name for name in dir(kind) if not name.startswith("_")} - {"format_map", "maketrans", "encode"}
     for kind in (str, list, tuple, dict, set, frozenset)
@@ -213,13 +251,23 @@ class Evaluator:
         return {name: x for part, entry in pairs for name, x in self._bound(part, entry).items()}
 
     _rows: Mapping[type[ast.AST], Callable[[Evaluator, Any, Any], Any]] = {
-        ast.Constant: lambda self, node, names: node.value, ast.Name: _name,
-        ast.UnaryOp: _unary, ast.BinOp: _binary, ast.BoolOp: _boolean, ast.Compare: _compare, ast.IfExp: _choice,
+        ast.Constant: lambda self, node, names: node.value,
+        ast.Name: _name,
+        ast.UnaryOp: _unary,
+        ast.BinOp: _binary,
+        ast.BoolOp: _boolean,
+        ast.Compare: _compare,
+        ast.IfExp: _choice,
         ast.List: lambda self, node, names: self._values(node.elts, names),
         ast.Tuple: lambda self, node, names: tuple(self._values(node.elts, names)),
-        ast.Dict: _dictionary, ast.Subscript: _entry, ast.Slice: _slice, ast.Attribute: _attribute, ast.Call: _call,
-        ast.ListComp: _each, ast.GeneratorExp: _each,
-    }  # fmt: skip
+        ast.Dict: _dictionary,
+        ast.Subscript: _entry,
+        ast.Slice: _slice,
+        ast.Attribute: _attribute,
+        ast.Call: _call,
+        ast.ListComp: _each,
+        ast.GeneratorExp: _each,
+    }
 
 
 def _plain(name: str) -> str:

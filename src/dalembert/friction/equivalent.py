@@ -29,7 +29,7 @@ def slope(term: Friction, v: Scalar, load: Scalar = 0.0) -> Scalar:
     return total
 
 
-# Nodes on (0, π/2), in panels that halve towards π/2, where the speed goes through zero: whatever the width at which a
+# Nodes on (0, π/2), in panels that halve toward π/2, where the speed goes through zero: whatever the width at which a
 # curve turns there, some panels are of its size. Gauss–Legendre on each.
 _PANELS = 60
 _ORDER = 20

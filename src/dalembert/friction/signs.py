@@ -40,9 +40,5 @@ SIGNS: dict[str, Sign] = {
         lambda x: (2.0 / math.pi) * scalar.arctan2(x, 1.0),
         lambda x: (2.0 / math.pi) / (x * x + 1.0),
     ),
-    "root": Sign(
-        "v/√(v² + v₀²): 0.71 at v₀, algebraic",
-        lambda x: x / scalar.sqrt(x * x + 1.0),
-        _root_slope,
-    ),
+    "root": Sign("v/√(v² + v₀²): 0.71 at v₀, algebraic", lambda x: x / scalar.sqrt(x * x + 1.0), _root_slope),
 }

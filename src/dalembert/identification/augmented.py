@@ -38,7 +38,7 @@ class Clock:
 
 
 class TimeUp(Exception):
-    """Raised inside an evaluation to leave the minimiser; holds no message for users."""
+    """Raised inside an evaluation to leave the minimizer; holds no message for users."""
 
 
 @dataclass
@@ -55,8 +55,8 @@ HEAVIEST = 1e5
 SHRINK = 0.25  # of violations per round: less is enough
 
 
-def minimise_round(evaluate: Evaluate, state: State, clock: Clock, iterations: int) -> float:
-    """One round: minimise L from the state's point, then update multipliers and weight. The largest violation is
+def minimize_round(evaluate: Evaluate, state: State, clock: Clock, iterations: int) -> float:
+    """One round: minimize L from the state's point, then update multipliers and weight. The largest violation is
     returned. Time that runs out leaves the best point of the round in the state and raises `TimeUp`."""
     minimize = _minimize()
     shape = state.z.shape
@@ -78,9 +78,12 @@ def minimise_round(evaluate: Evaluate, state: State, clock: Clock, iterations: i
 
     try:
         minimize(
-            lagrangian, state.z.reshape(-1), jac=True, method="L-BFGS-B",
+            lagrangian,
+            state.z.reshape(-1),
+            jac=True,
+            method="L-BFGS-B",
             options={"maxiter": iterations, "maxcor": 30, "ftol": 1e-10, "gtol": 1e-7},
-        )  # fmt: skip
+        )
     finally:
         state.z = best["z"]
     _, g, _ = evaluate(state.z)

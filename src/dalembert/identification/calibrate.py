@@ -1,7 +1,7 @@
 """`calibrate`: corrections of an arm's geometry from measured tips, those that can be told apart and no others.
 
 Gauss–Newton with Levenberg's damping on the exact Jacobian of `corrections`. Which corrections are identifiable is
-decided by a rank-revealing factorisation, in an order that prefers the mounting to the joints' zeros, and those to the
+decided by a rank-revealing factorization, in an order that prefers the mounting to the joints' zeros, and those to the
 rest of the geometry: what the measuring set-up explains is not taken for an error of the arm.
 """
 
@@ -95,7 +95,7 @@ def calibrate(
             "or free fewer"
         )
     after = train.solved(before.x, chosen)
-    while True:  # an arm off by millimetres may tell apart what the arm that fits cannot
+    while True:  # an arm off by millimeters may tell apart what the arm that fits cannot
         kept, more = train.identifiable(after.x, chosen, tolerance)
         if len(kept) == len(chosen):
             break
@@ -237,9 +237,7 @@ class _Problem:
 
     def errors(self, x: tuple[Array, list[Array]]) -> tuple[Array, Array]:
         """Distances and angles of all states."""
-        found = [
-            m.errors(T, extra) for m, (T, _), extra in zip(self.measurements, self.poses(x[0]), x[1], strict=True)
-        ]
+        found = [m.errors(T, extra) for m, (T, _), extra in zip(self.measurements, self.poses(x[0]), x[1], strict=True)]
         angles = [a for _, a in found if a is not None]
         return np.concatenate([d for d, _ in found]), np.concatenate(angles) if angles else np.zeros(0)
 
@@ -373,12 +371,7 @@ def _placed(a: Array, b: Array) -> Array:
 
 # ------------------------------------------------------------------------------------------------------ result
 def _result(
-    train: _Problem,
-    test: _Problem | None,
-    before: Fit,
-    after: Fit,
-    chosen: list[Parameter],
-    left: dict[str, str],
+    train: _Problem, test: _Problem | None, before: Fit, after: Fit, chosen: list[Parameter], left: dict[str, str]
 ) -> Calibration:
     robot = train.robot
     X, extras = after.x

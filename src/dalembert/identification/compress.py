@@ -1,4 +1,4 @@
-"""Hours of data in small triangles: R of the QR factorisation of [Y_b τ], piece by piece, joint by joint.
+"""Hours of data in small triangles: R of the QR factorization of [Y_b τ], piece by piece, joint by joint.
 
 LAPACK factors tall matrices at a tenth of the speed at which it multiplies them, so pieces are multiplied where that
 loses no digits: with R₁ of the first piece, Z = [Y τ] R₁⁻¹ has nearly orthogonal columns, ZᵀZ is summed, and
@@ -139,9 +139,7 @@ def _pieces(
 
     def filtered() -> Iterator[list[Array]]:
         for Y, tau in columns.blocks(samples, parallel):
-            yield [
-                np.column_stack([Y[:, k, base.kept[where]], tau[:, k]]) for k, where in enumerate(places)
-            ]
+            yield [np.column_stack([Y[:, k, base.kept[where]], tau[:, k]]) for k, where in enumerate(places)]
 
     return filtered(), places
 

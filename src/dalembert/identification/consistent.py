@@ -47,11 +47,19 @@ def from_pseudo_inertia(J: Array) -> Array:
     I = trace[..., None, None] * np.eye(3) - S
     return np.stack(
         [
-            J[..., 3, 3], J[..., 0, 3], J[..., 1, 3], J[..., 2, 3],
-            I[..., 0, 0], I[..., 0, 1], I[..., 0, 2], I[..., 1, 1], I[..., 1, 2], I[..., 2, 2],
+            J[..., 3, 3],
+            J[..., 0, 3],
+            J[..., 1, 3],
+            J[..., 2, 3],
+            I[..., 0, 0],
+            I[..., 0, 1],
+            I[..., 0, 2],
+            I[..., 1, 1],
+            I[..., 1, 2],
+            I[..., 2, 2],
         ],
         axis=-1,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +132,7 @@ class _Problem:
         self.places = self._body_places()
 
     def _typical(self) -> Array:
-        """A size for every free column: what a body of a kilogram and ten centimetres has."""
+        """A size for every free column: what a body of a kilogram and ten centimeters has."""
         of = {"m": 1.0, "mx": 0.1, "my": 0.1, "mz": 0.1}
         kinds = [name.rsplit(":", 1)[-1] for name in self.columns.names]
         return np.array([of.get(kind, 0.01 if kind.startswith("I") else 0.1) for kind in kinds])

@@ -104,4 +104,3 @@ def corrected_pose(
 def applied(origin: Pose, body: Body, x: Six) -> Pose:
     """A joint's origin with its correction."""
     return origin @ corrected_joint(body, x)
-

@@ -107,11 +107,20 @@ def drive_gains(
     held = None if payload is None else dict(payload)
     kinds = {
         on: _Driven(
-            robot, columns.friction, columns.rotor, columns.springs, columns.inertial, columns.coupling, {},
-            columns, held, frame, on,
+            robot,
+            columns.friction,
+            columns.rotor,
+            columns.springs,
+            columns.inertial,
+            columns.coupling,
+            {},
+            columns,
+            held,
+            frame,
+            on,
         )
         for on in (False, True)
-    }  # fmt: skip
+    }
     b = _base([kinds[on] for on in sorted({on for _, on in runs})])
     data = joined(compress_blocks(kinds[on], b, run, parallel) for run, on in runs)
     if (data.power == 0).any():

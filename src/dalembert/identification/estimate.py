@@ -70,7 +70,7 @@ def least_squares(
     """β by ordinary least squares, or `weighted` by each joint's own residual, found by turns (a joint of 3 N m and
     one of 300 then count alike).
 
-    `prior` β₀ and `strength`, its inverse standard deviation: pulled towards CAD values where the log says little.
+    `prior` β₀ and `strength`, its inverse standard deviation: pulled toward CAD values where the log says little.
     `inflation` (n,) ≥ 1: by how much each joint's residual variance counts more."""
     n = len(data.triangles)
     if data.rows * n <= data.p:

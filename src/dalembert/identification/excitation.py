@@ -1,4 +1,4 @@
-"""`Excitation`: a motion that was optimised for identification, with the certificate that it keeps to its limits."""
+"""`Excitation`: a motion that was optimized for identification, with the certificate that it keeps to its limits."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
 from dalembert.files import whole_table
 from dalembert.identification.motion_limits import KINDS, HalfSpace, MotionLimits
-from dalembert.pyplot import pyplot, styled
 from dalembert.robot import Robot
 from dalembert.trajectories.checks import positive
 from dalembert.trajectories.sines import Sines
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """The limits, recomputed on a grid of `points` over one period, ten times finer than the one that was optimised on.
+    """The limits, recomputed on a grid of `points` over one period, ten times finer than the one that was optimized on.
 
     position, velocity, acceleration, torque (n,): the largest share of each joint's range that is used, 0 where there
     is no limit; `clearance` [m]: how far each half space is kept away from. `feasible`: all shares ≤ 1 − margin, all

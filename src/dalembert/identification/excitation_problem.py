@@ -1,4 +1,4 @@
-"""The best motion for identification as a problem of optimisation: criterion and limits of the coefficients of a
+"""The best motion for identification as a problem of optimization: criterion and limits of the coefficients of a
 Fourier series, with exact gradients.
 
 The gradient goes backwards. With A the weighted regressor of all samples and F = ∂f/∂W, df = 2 tr(F Aᵀ dA), so that
@@ -202,8 +202,10 @@ class Problem:
         if not any(body.friction or body.stiffness for body in robot.model.bodies):
             return None
         if robot.model.friction_by_load:
-            raise InputError("excitation for an arm whose friction depends on the load is not offered: torque limits "
-                             "would depend on it; use a description without that term")  # fmt: skip
+            raise InputError(
+                "excitation for an arm whose friction depends on the load is not offered: torque limits "
+                "would depend on it; use a description without that term"
+            )
         kernel = robot.kernel("friction_torque")
         return kernel, kernel.derivative("q", "qd")
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import need_tree, switch
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.identification import columns as column_module
-from dalembert.identification.augmented import Clock, State, TimeUp, minimise_round
+from dalembert.identification.augmented import Clock, State, TimeUp, minimize_round
 from dalembert.identification.base import base
 from dalembert.identification.columns import Columns
 from dalembert.identification.criteria import CRITERIA, condition_number
@@ -31,7 +31,7 @@ from dalembert.trajectories.checks import joint_units, magnitude, number, positi
 Array = NDArray[np.float64]
 PER_HARMONIC = 30  # samples per period and harmonic: products of several joints' sines are resolved
 FINER = 10  # times finer is the grid of the certificate
-SPARE = 0.005  # of every range, kept free beside the margin while optimising: what happens between samples
+SPARE = 0.005  # of every range, kept free beside the margin while optimizing: what happens between samples
 SHARPNESS = (4.0, 8.0, 16.0)  # of the smooth condition number, round by round
 POLISH = (16.0, 32.0, 64.0)
 POLISHED = 4  # of the best starts
@@ -86,7 +86,7 @@ def excite(
     `noise` (n,): of the torques, 1/weight of a joint's rows (its torque limit, or one, if not given).
     `at_rest`: rates and accelerations vanish at the start, so that a controller can begin there.
     The search ends after so many `starts`, or `seconds`: with the same seed, and seconds enough, it gives the same
-    motion. """
+    motion."""
     clock = Clock((1.0 - CLOSING) * positive("seconds", seconds))
     say = progress or (lambda sentence: None)
     _whole("starts", starts, 1)
@@ -170,7 +170,7 @@ def _rounds(
     """Rounds of the augmented Lagrangian; what each ends with, made feasible, is kept if it is any good."""
     for sharp in sharpness:
         try:
-            minimise_round(lambda z, s=sharp: _evaluated(problem, inner, z, s), state, clock, ITERATIONS)  # type: ignore[misc]
+            minimize_round(lambda z, s=sharp: _evaluated(problem, inner, z, s), state, clock, ITERATIONS)  # type: ignore[misc]
         finally:
             z = fitted(problem, state.z, limits, fine)
             if z is not None:
@@ -228,9 +228,7 @@ def fits(problem: Problem, z: Array, limits: MotionLimits, maps: tuple[Array, Ar
     return all(bool((x <= 0.0).all()) for x in excess.values())  # NaN does not fit
 
 
-def fitted(
-    problem: Problem, z: Array, limits: MotionLimits, maps: tuple[Array, Array, Array]
-) -> Array | None:
+def fitted(problem: Problem, z: Array, limits: MotionLimits, maps: tuple[Array, Array, Array]) -> Array | None:
     """The motion made smaller about its mean position until it fits; None if nothing is left of it."""
     if fits(problem, z, limits, maps):
         return z
@@ -263,8 +261,10 @@ def random_start(
         # Each joint by itself to its own limits of position, rate and acceleration; then all together to the rest.
         for kind, B in zip(KINDS[:3], maps, strict=True):
             moved = B[:, 1:] @ z[1:]
-            room = np.minimum(limits.upper[kind] - (z[0] if kind == "position" else 0.0),
-                              (z[0] if kind == "position" else 0.0) - limits.lower[kind])  # fmt: skip
+            room = np.minimum(
+                limits.upper[kind] - (z[0] if kind == "position" else 0.0),
+                (z[0] if kind == "position" else 0.0) - limits.lower[kind],
+            )
             z[1:] *= np.minimum(1.0, room / np.abs(moved).max(axis=0))
         kept = fitted(problem, z, limits, maps)
         if kept is not None:

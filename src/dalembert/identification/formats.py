@@ -202,4 +202,3 @@ def _floats(value: Any, source: str, name: str) -> Array:
     if x.dtype.kind not in "fiub":
         raise InputError(f"{source}: {name!r} is not made of real numbers but of {x.dtype}")
     return x.astype(float)
-

@@ -289,9 +289,7 @@ def _interpolated(
         return {}
     rng = random.Random(1)
     V, solutions = _sampled(ring, lines, kept, rest, geometry, basis, rng)
-    places = [
-        (i, j) for i in range(len(kept)) for j in range(len(rest)) if any(K[i, j] != 0 for K in solutions)
-    ]
+    places = [(i, j) for i in range(len(kept)) for j in range(len(rest)) if any(K[i, j] != 0 for K in solutions)]
     if not places:
         return {}
     X = V.solve(fmpq_mat(len(basis), len(places), [K[i, j] for K in solutions for i, j in places]))

@@ -95,10 +95,13 @@ class Identification:
         for name, mine, sigma, x in zip(self.names, self.base, self.estimate.deviation, theirs, strict=True):
             rows.append(
                 {
-                    "name": name, "value": float(mine), "deviation": float(sigma), "other": float(x),
+                    "name": name,
+                    "value": float(mine),
+                    "deviation": float(sigma),
+                    "other": float(x),
                     "apart": float(abs(mine - x) / max(sigma, 1e-300)),
                 }
-            )  # fmt: skip
+            )
         return rows
 
     def _values(self, other: Mapping[str, float] | Robot | None) -> Array:
@@ -165,7 +168,7 @@ def identify(
     `friction`, `rotor`, `springs`, `coupling`, `fixed`: see `Columns`. `holdout`: the last part of each run, kept for
     judging. `method`: "ordinary", or "weighted" by each joint's residual. `physical`: "sdp", "log-cholesky" or None.
     `near`: where parameters stay that the data say nothing about; the robot's own values if not given. `parallel`: see
-    `Columns.blocks`. `prior`: a ridge towards `near`, as the number of samples that it counts for. `presliding`:
+    `Columns.blocks`. `prior`: a ridge toward `near`, as the number of samples that it counts for. `presliding`:
     the part of a joint's largest rate below which dry friction has not got its full direction yet, at least; noise
     may make it more."""
     if method not in WAYS:
@@ -201,9 +204,20 @@ def identify(
     first, first_all, second, second_all = fits
     assert first is not None and first_all is not None
     return Identification(
-        columns, b, compressed, estimate, values, first, second, solution, first_all, second_all, training, held,
+        columns,
+        b,
+        compressed,
+        estimate,
+        values,
+        first,
+        second,
+        solution,
+        first_all,
+        second_all,
+        training,
+        held,
         _notes(columns, b, compressed, estimate),
-    )  # fmt: skip
+    )
 
 
 def _runs(robot: Robot, data: Any, preparation: dict[str, Any]) -> tuple[Samples, ...]:

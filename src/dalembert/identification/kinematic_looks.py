@@ -56,11 +56,14 @@ def limits(robot: Robot, log: Log, samples: Samples) -> list[Finding]:
             unit = {"torque": "N" if prismatic else "N m"}.get(word, ("m" if prismatic else "rad") + per)
             found.append(
                 Finding(
-                    "warning", "limits", log.joints[j],
-                    f"the {word} of {log.joints[j]!r} goes {excess[j]:.3g} {unit} beyond its "
-                    "limit", float(excess[j]), hint,
+                    "warning",
+                    "limits",
+                    log.joints[j],
+                    f"the {word} of {log.joints[j]!r} goes {excess[j]:.3g} {unit} beyond its limit",
+                    float(excess[j]),
+                    hint,
                 )
-            )  # fmt: skip
+            )
     return found
 
 
@@ -78,11 +81,14 @@ def saturation(robot: Robot, log: Log) -> list[Finding]:
                 count = int(lengths[at].sum())
                 found.append(
                     Finding(
-                        "warning", "saturation", joint,
-                        f"the torque of {joint!r} has flat tops: {count} samples stay at {level:.4g} N m", float(level),
+                        "warning",
+                        "saturation",
+                        joint,
+                        f"the torque of {joint!r} has flat tops: {count} samples stay at {level:.4g} N m",
+                        float(level),
                         "a drive at its limit, or a clipped signal: leave such stretches out",
                     )
-                )  # fmt: skip
+                )
     return found
 
 

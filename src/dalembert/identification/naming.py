@@ -53,11 +53,33 @@ WORDS: dict[str, frozenset[str]] = {
 PRIORITY = ("commanded", "qdd", "qd", "current", "tau", "nsec", "sec", "t", "q")
 # Units as people write them after a name, as the unit tables of `units` call them.
 WRITTEN = {
-    "rad": "rad", "deg": "deg", "°": "deg", "degree": "deg", "degrees": "deg", "m": "m", "mm": "mm",
-    "rad/s": "rad/s", "deg/s": "deg/s", "°/s": "deg/s", "rpm": "rpm", "m/s": "m/s",
-    "nm": "Nm", "n.m": "Nm", "n m": "Nm", "n*m": "Nm", "mnm": "mNm", "a": "A", "ma": "mA", "n": "N",
-    "s": "s", "ms": "ms", "us": "us", "µs": "us", "ns": "ns", "sec": "s",
-}  # fmt: skip
+    "rad": "rad",
+    "deg": "deg",
+    "°": "deg",
+    "degree": "deg",
+    "degrees": "deg",
+    "m": "m",
+    "mm": "mm",
+    "rad/s": "rad/s",
+    "deg/s": "deg/s",
+    "°/s": "deg/s",
+    "rpm": "rpm",
+    "m/s": "m/s",
+    "nm": "Nm",
+    "n.m": "Nm",
+    "n m": "Nm",
+    "n*m": "Nm",
+    "mnm": "mNm",
+    "a": "A",
+    "ma": "mA",
+    "n": "N",
+    "s": "s",
+    "ms": "ms",
+    "us": "us",
+    "µs": "us",
+    "ns": "ns",
+    "sec": "s",
+}
 FITTING = {
     "t": {"s", "ms", "us", "ns"},
     "q": {"rad", "deg", "m", "mm"},

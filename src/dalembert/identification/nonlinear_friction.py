@@ -244,13 +244,7 @@ class _Search:
     """Gauss–Newton over log θ of all joints, everything linear solved in each step."""
 
     def __init__(
-        self,
-        linear: Columns,
-        runs: Sequence[Samples],
-        parallel: int,
-        law: str,
-        wanted: tuple[str, ...],
-        plain: Array,
+        self, linear: Columns, runs: Sequence[Samples], parallel: int, law: str, wanted: tuple[str, ...], plain: Array
     ) -> None:
         self.linear, self.runs, self.parallel, self.law = linear, runs, parallel, law
         self.wanted, self.plain, self.n = wanted, plain, linear.robot.n
@@ -323,9 +317,7 @@ class _Search:
         _, inverse, condition = solved(R)
         columns, b = _shaped(self.linear, SOUGHT[self.law], [theta], self.wanted)
         full = np.concatenate([found.beta, np.zeros(data.p - p)])
-        errors = [
-            tau - Y[..., b.kept] @ full for run in self.runs for Y, tau in columns.blocks(run, self.parallel)
-        ]
+        errors = [tau - Y[..., b.kept] @ full for run in self.runs for Y, tau in columns.blocks(run, self.parallel)]
         more = inflation(np.concatenate(errors))
         sigma = np.maximum(found.sigma, 1.0 / found.weights)
         spread = sandwich(tangent, found.weights, inverse, sigma * np.sqrt(more))

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.describe import mass as mass_of
 from dalembert.describe import mesh as mesh_file
 from dalembert.describe.chain import to_pose
 from dalembert.describe.description import Geometry, Inertial, Mesh, Origin
 from dalembert.describe.feasible import verdict
 from dalembert.errors import InputError, unknown
 from dalembert.identification.materials import material
-from dalembert.model import mass as mass_of
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia
 from dalembert.trajectories.checks import array, number, positive
@@ -59,7 +59,7 @@ def _amplitude(value: Any) -> float:
 # --------------------------------------------------------------------------------------------------- pendulums
 @dataclass(frozen=True)
 class Moment:
-    """The moment of inertia about the line through the centre of mass along `direction` (in the part's axes), its
+    """The moment of inertia about the line through the center of mass along `direction` (in the part's axes), its
     standard deviation, and the moment about the axis of the test, which is parallel to it."""
 
     direction: tuple[float, float, float]
@@ -77,14 +77,16 @@ def pendulum(
     amplitude: float = 0.0,
     gravity: float = GRAVITY,
 ) -> Moment:
-    """A part that swings as a compound pendulum about a horizontal axis, `distance` d from its centre of mass.
+    """A part that swings as a compound pendulum about a horizontal axis, `distance` d from its center of mass.
 
     I = m g d (T/2π)² a², with a = agm(1, cos ½θ₀) for an amplitude θ₀ [rad]: T = 2π √(I/mgd)/a exactly. About the
-    parallel axis through the centre of mass I − m d². Short distances lose fewer digits in that difference; the
+    parallel axis through the center of mass I − m d². Short distances lose fewer digits in that difference; the
     period is least, and d then matters least, at d = √(I_c/m)."""
     (m, sm), (d, sd), (T, sT) = (
-        _measured("mass", mass, "kg"), _measured("distance", distance, "m"), _measured("period", period, "s"),
-    )  # fmt: skip
+        _measured("mass", mass, "kg"),
+        _measured("distance", distance, "m"),
+        _measured("period", period, "s"),
+    )
     g = positive("gravity", gravity, "m/s²")
     k = g * (T * _agm(1.0, math.cos(0.5 * _amplitude(amplitude))) / (2 * math.pi)) ** 2  # I = m d k
     value = m * d * (k - d)
@@ -121,16 +123,19 @@ def suspension(
     gravity: float = GRAVITY,
     platform: tuple[float, float] | None = None,
 ) -> Moment:
-    """A part hung on two (bifilar) or three (trifilar) equal wires that turns about the vertical through its centre of
+    """A part hung on two (bifilar) or three (trifilar) equal wires that turns about the vertical through its center of
     mass.
 
     Wires of `length` L are fixed at radii `top` R and `bottom` r from that vertical: I = m g R r T²/(4π² h) with
     h = √(L² − (R − r)²). For an amplitude θ₀ [rad] the period's exact integral over the swing is solved for I: the part
     rises by h − √(h² − 2 R r (1 − cos θ)). `platform`: (mass, moment) of what carries the part, which is taken off."""
     (m, sm), (L, sL), (R, sR), (r, sr), (T, sT) = (
-        _measured("mass", mass, "kg"), _measured("length", length, "m"), _measured("top", top, "m"),
-        _measured("bottom", bottom, "m"), _measured("period", period, "s"),
-    )  # fmt: skip
+        _measured("mass", mass, "kg"),
+        _measured("length", length, "m"),
+        _measured("top", top, "m"),
+        _measured("bottom", bottom, "m"),
+        _measured("period", period, "s"),
+    )
     g = positive("gravity", gravity, "m/s²")
     under, own = (0.0, 0.0) if platform is None else (float(x) for x in array("platform", platform))
     if under < 0 or own < 0:
@@ -180,7 +185,7 @@ def _suspended(I: float, M: float, Rr: float, h: float, theta: float, T: float, 
 @dataclass(frozen=True, eq=False)
 class Part:
     """A part's `inertial`, in the part's axes; `covariance` (6, 6) of its (ixx, ixy, ixz, iyy, iyz, izz) about the
-    centre of mass; `residuals` of the moments [kg m²]; `verdict`: "feasible", or why no body has such an inertia."""
+    center of mass; `residuals` of the moments [kg m²]; `verdict`: "feasible", or why no body has such an inertia."""
 
     inertial: Inertial
     covariance: Array
@@ -197,9 +202,9 @@ def tensor(mass: float, com: ArrayLike, moments: Sequence[Moment]) -> Part:
     """The inertia tensor of a part from moments about six or more directions: uᵀ I u = I_u, by least squares, weighted
     by the moments' standard deviations if all have one."""
     kilograms = positive("mass", mass, "kg")
-    centre = array("com", com)
-    if centre.shape != (3,):
-        raise InputError(f"com must be three numbers [m], got shape {centre.shape}")
+    center = array("com", com)
+    if center.shape != (3,):
+        raise InputError(f"com must be three numbers [m], got shape {center.shape}")
     if not moments or not all(isinstance(x, Moment) for x in moments):
         raise InputError("moments are a list of Moment, as pendulum(…) and suspension(…) give them")
     u = np.array([_direction("direction", x.direction) for x in moments])
@@ -219,7 +224,7 @@ def tensor(mass: float, com: ArrayLike, moments: Sequence[Moment]) -> Part:
     inverse = np.linalg.inv((A * w[:, None]).T @ (A * w[:, None]))
     spare = len(moments) - 6
     scale = 1.0 if weighted else (float(residuals @ residuals) / spare if spare else math.nan)
-    x, y, z = centre.tolist()
+    x, y, z = center.tolist()
     xx, xy, xz, yy, yz, zz = six.tolist()
     words = {
         "feasible": "feasible",
@@ -234,7 +239,7 @@ def tensor(mass: float, com: ArrayLike, moments: Sequence[Moment]) -> Part:
     )
 
 
-# ---------------------------------------------------------------------------------------------- centre of mass
+# ---------------------------------------------------------------------------------------------- center of mass
 @dataclass(frozen=True, eq=False)
 class Weighing:
     """A part that rests on scales: `points` (k, 3) where it touches them, their `readings` (k,) [kg], and `down`, where
@@ -249,7 +254,7 @@ class Weighing:
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """A part that balances on an edge through `point` along `edge`, gravity along `down`: its centre of mass is in the
+    """A part that balances on an edge through `point` along `edge`, gravity along `down`: its center of mass is in the
     plane of the two."""
 
     point: Any
@@ -258,8 +263,8 @@ class Balance:
 
 
 @dataclass(frozen=True, eq=False)
-class Centre:
-    """Mass [kg] (None if nothing was weighed), centre of mass (3,) [m], the covariance of that, and residuals [m]."""
+class Center:
+    """Mass [kg] (None if nothing was weighed), center of mass (3,) [m], the covariance of that, and residuals [m]."""
 
     mass: float | None
     com: Array
@@ -267,10 +272,10 @@ class Centre:
     residuals: Array
 
 
-def centre_of_mass(tests: Sequence[Weighing | Balance]) -> Centre:
-    """The centre of mass from weighing and balancing in two or more positions, by least squares.
+def center_of_mass(tests: Sequence[Weighing | Balance]) -> Center:
+    """The center of mass from weighing and balancing in two or more positions, by least squares.
 
-    On scales the reactions' centre p̄ = Σ Fᵢ pᵢ/Σ Fᵢ is below the centre of mass, (c − p̄) × down = 0; on an edge
+    On scales the reactions' center p̄ = Σ Fᵢ pᵢ/Σ Fᵢ is below the center of mass, (c − p̄) × down = 0; on an edge
     (c − p) · (edge × down) = 0. Every test counts the same. The covariance is that of the scales, or of the residuals
     where those are larger."""
     rows: list[Array] = []
@@ -300,7 +305,7 @@ def centre_of_mass(tests: Sequence[Weighing | Balance]) -> Centre:
     s = np.linalg.svd(A, compute_uv=False) if len(A) else np.zeros(0)
     if len(A) < 3 or s[-1] < 1e-3 * s[0]:
         raise InputError(
-            "these tests leave a line on which the centre of mass may be anywhere: weigh or balance the part once "
+            "these tests leave a line on which the center of mass may be anywhere: weigh or balance the part once "
             "more, tilted, with another direction of gravity in its axes"
         )
     b = np.array(sides)
@@ -317,11 +322,11 @@ def centre_of_mass(tests: Sequence[Weighing | Balance]) -> Centre:
     if seen > np.trace(V) / len(A):  # the part says more of the noise than the scales do
         V = seen * np.eye(len(A))
     covariance = P @ V @ P.T
-    return Centre(float(np.mean(masses)) if masses else None, com, covariance, residuals)
+    return Center(float(np.mean(masses)) if masses else None, com, covariance, residuals)
 
 
 def _weighed(test: Weighing) -> tuple[Array, float, Array, Array]:
-    """(centre of the reactions, total, its covariance from the scales' sigma, down)."""
+    """(center of the reactions, total, its covariance from the scales' sigma, down)."""
     p, F = np.atleast_2d(array("points", test.points)), np.atleast_1d(array("readings", test.readings))
     if p.ndim != 2 or p.shape[1] != 3 or F.shape != (len(p),):
         raise InputError(

@@ -1,4 +1,4 @@
-"""What an arm holds: mass, centre and inertia of a payload, with the arm's own parameters known.
+"""What an arm holds: mass, center and inertia of a payload, with the arm's own parameters known.
 
 The payload is one more body at a frame: τ − τ(arm) = Y_f π, with the ten columns of that body. Where the motion tells
 little of its inertia, the pseudo-inertia keeps it one that a body of that mass can have.
@@ -30,8 +30,8 @@ TEN = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """mass [kg] with its standard deviation, centre of mass in the frame [m] (zeros if there is no mass to speak
-    of) with its, and inertia (3, 3) about that centre; offsets [N m] of the joints that were fitted beside it.
+    """mass [kg] with its standard deviation, center of mass in the frame [m] (zeros if there is no mass to speak
+    of) with its, and inertia (3, 3) about that center; offsets [N m] of the joints that were fitted beside it.
     `present`: whether the mass differs from zero by three deviations."""
 
     mass: float
@@ -90,12 +90,7 @@ class _Held(Columns):
 
 
 def identify_payload(
-    robot: Robot,
-    samples: Samples,
-    frame: str | None = None,
-    *,
-    offsets: bool = True,
-    parallel: int = 1,
+    robot: Robot, samples: Samples, frame: str | None = None, *, offsets: bool = True, parallel: int = 1
 ) -> Payload:
     """The body that a robot with known parameters (friction included) holds at a frame, from a motion with it.
 
@@ -117,9 +112,7 @@ def identify_payload(
     return _payload(columns, b.kept, found, estimate, place.name)
 
 
-def _payload(
-    columns: _Held, kept: NDArray[np.int64], found: Consistent, estimate: Estimate, frame: str
-) -> Payload:
+def _payload(columns: _Held, kept: NDArray[np.int64], found: Consistent, estimate: Estimate, frame: str) -> Payload:
     values = found.parameters
     m = float(values[0])
     deviation = np.full(len(columns.all_names), np.inf)
@@ -131,4 +124,3 @@ def _payload(
     return Payload(
         m, float(deviation[0]), c, spread, about if m > 1e-6 else np.zeros((3, 3)), values[10:], frame, found, estimate
     )
-

@@ -190,9 +190,7 @@ def preparation(
     if every > 1:
         notes.append(f"one sample in {every} kept: {rate / every:.4g} Hz")
     rest, quiet = _noise(log, longest, step, found, order, with_rates, np.abs(qd).max(axis=0))
-    samples = Samples(
-        t, q, qd, qdd, tau, log.joints, every * step, found.cutoff, rest, quiet, (*log.notes, *notes)
-    )  # fmt: skip
+    samples = Samples(t, q, qd, qdd, tau, log.joints, every * step, found.cutoff, rest, quiet, (*log.notes, *notes))
     return Preparation(samples, found, method, None, every, trim_here)
 
 
@@ -225,11 +223,15 @@ def _chosen(found: Spectra, rate: float, given: bool) -> str:
             if given
             else f"no filter: the signals meet their noise at {found.q_meets:.3g} Hz, beyond what {rate:.4g} Hz holds"
         )
-    by = "given" if given else (
-        f"chosen: positions meet their noise at {found.q_meets:.3g} Hz, torques at {found.tau_meets:.3g} Hz, the "
-        "motion "
-        f"itself reaches {found.motion:.3g} Hz"
-    )  # fmt: skip
+    by = (
+        "given"
+        if given
+        else (
+            f"chosen: positions meet their noise at {found.q_meets:.3g} Hz, torques at {found.tau_meets:.3g} Hz, the "
+            "motion "
+            f"itself reaches {found.motion:.3g} Hz"
+        )
+    )
     return f"positions and torques low-passed at {found.cutoff:.3g} Hz ({by})"
 
 
@@ -315,7 +317,7 @@ def _fourier(
     rest = np.maximum(SURE * sigma, SLOW * np.abs(qd1).max(axis=0))
     samples = Samples(
         t[0] + at, q1, qd1, qdd1, tau1, log.joints, every * step, count / period, rest, quiet, (*log.notes, *notes)
-    )  # fmt: skip
+    )
     return Preparation(samples, found, "fourier", period, every, 0)
 
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.svg import Curve, lines
+from dalembert.draw.svg import Curve, lines
 
 if TYPE_CHECKING:
     from dalembert.identification.identify import Identification
 
 Array = NDArray[np.float64]
 HEIGHT = 190
-MEASURED, PREDICTED, RESIDUAL = 7, 1, 0  # tones of `dalembert.svg`: grey, orange, blue
+MEASURED, PREDICTED, RESIDUAL = 7, 1, 0  # tones of `dalembert.draw.svg`: gray, orange, blue
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #22262e; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
@@ -45,7 +45,7 @@ def html(result: Identification) -> str:
         _bodies(result),
     ]
     head = f'<meta charset="utf-8"><title>Identification of {name}</title><style>{STYLE}</style>'
-    return f"<!doctype html>\n<html lang=\"en\"><head>{head}</head><body>\n" + "\n".join(parts) + "\n</body></html>\n"
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n' + "\n".join(parts) + "\n</body></html>\n"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -65,10 +65,13 @@ def _residuals(result: Identification) -> str:
         white = f"{t.whiteness[k]:.2f}" + ("" if t.whiteness[k] <= t.white else " (not white)")
         rows.append(
             [
-                escape(joint), f"{t.rms[k]:.4g}", f"{t.r2[k]:.4f}", white,
+                escape(joint),
+                f"{t.rms[k]:.4g}",
+                f"{t.r2[k]:.4f}",
+                white,
                 *(f"{100 * f.relative[k]:.2f}" for _, f in fits),
             ]
-        )  # fmt: skip
+        )
     rows.append(["all", "", "", "", *(f"{100 * f.total:.2f}" for _, f in fits)])
     return _table(head, rows)
 
@@ -101,9 +104,7 @@ def _parameters(result: Identification) -> str:
     ):
         weak = ' class="bad"' if part > 0.3 else ""
         size = f"{100 * part:.1f}" if np.isfinite(part) else "∞"
-        rows.append(
-            [escape(name), f"{value:.5g}", f"{sigma:.2g}", f"<span{weak}>{size}</span>", f"{row['other']:.5g}"]
-        )
+        rows.append([escape(name), f"{value:.5g}", f"{sigma:.2g}", f"<span{weak}>{size}</span>", f"{row['other']:.5g}"])
     return _table(["base parameter", "value", "σ", "σ [%]", "description"], rows)
 
 
@@ -111,8 +112,8 @@ def _bodies(result: Identification) -> str:
     rows = []
     for k, body in enumerate(result.columns.robot.model.bodies):
         ten = result.parameters[10 * k : 10 * k + 10]
-        centre = ten[1:4] / ten[0] if ten[0] else np.zeros(3)
+        center = ten[1:4] / ten[0] if ten[0] else np.zeros(3)
         lowest = f"{result.consistent.eigenvalues[k]:.2g}" if result.consistent else ""
-        rows.append([escape(body.name), f"{ten[0]:.4g}", *(f"{1e3 * x:.1f}" for x in centre), lowest])
+        rows.append([escape(body.name), f"{ten[0]:.4g}", *(f"{1e3 * x:.1f}" for x in center), lowest])
     head = ["body", "mass [kg]", "x [mm]", "y [mm]", "z [mm]", "smallest eigenvalue of the pseudo-inertia"]
     return _table(head, rows)

@@ -44,7 +44,7 @@ def _links(robot: Robot, parameters: Array) -> dict[str, Inertial]:
 
 
 def inertial(ten: Array) -> Inertial:
-    """(m, mc, I about the origin) as mass, centre, and inertia about the centre."""
+    """(m, mc, I about the origin) as mass, center, and inertia about the center."""
     m, *h = (float(x) for x in ten[:4])
     c = np.array(h) / m if m else np.zeros(3)
     xx, xy, xz, yy, yz, zz = ten[4:]

@@ -46,11 +46,7 @@ def _tukey_slope(u: Array, c: float) -> Array:
 
 
 LOSSES: dict[str, Loss] = {
-    "huber": Loss(
-        1.345,
-        lambda u, c: c / np.maximum(np.abs(u), c),
-        lambda u, c: np.where(np.abs(u) <= c, 1.0, 0.0),
-    ),
+    "huber": Loss(1.345, lambda u, c: c / np.maximum(np.abs(u), c), lambda u, c: np.where(np.abs(u) <= c, 1.0, 0.0)),
     "tukey": Loss(4.685, lambda u, c: np.maximum(1 - (u / c) ** 2, 0.0) ** 2, _tukey_slope, "huber"),
 }
 
@@ -143,6 +139,4 @@ def _spread(plain: Compressed, sigma: Array, psi: Array, slope: Array) -> Array:
 
 def _residuals(columns: Columns, base: Base, runs: Sequence[Samples], parallel: int, beta: Array) -> Array:
     """τ − Y_b β of all runs, (N, n)."""
-    return np.concatenate(
-        [tau - Y[..., base.kept] @ beta for run in runs for Y, tau in columns.blocks(run, parallel)]
-    )
+    return np.concatenate([tau - Y[..., base.kept] @ beta for run in runs for Y, tau in columns.blocks(run, parallel)])

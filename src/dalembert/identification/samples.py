@@ -73,9 +73,18 @@ class Samples:
     def part(self, rows: slice | NDArray[np.int64] | NDArray[np.bool_]) -> Samples:
         """Some of the samples."""
         return Samples(
-            self.t[rows], self.q[rows], self.qd[rows], self.qdd[rows], self.tau[rows],
-            self.joints, self.dt, self.cutoff, self.rest, self.quiet, self.notes,
-        )  # fmt: skip
+            self.t[rows],
+            self.q[rows],
+            self.qd[rows],
+            self.qdd[rows],
+            self.tau[rows],
+            self.joints,
+            self.dt,
+            self.cutoff,
+            self.rest,
+            self.quiet,
+            self.notes,
+        )
 
 
 def _settle(data: Log | Samples, names: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.pyplot import pyplot, styled
+from dalembert.draw.pyplot import pyplot, styled
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ def floor_of(f: Array, P: Array) -> Array:
 
 
 def meeting(f: Array, P: Array, floor: Array) -> float:
-    """The frequency [Hz] above which there is more noise than signal: the one that minimises the signal lost above
+    """The frequency [Hz] above which there is more noise than signal: the one that minimizes the signal lost above
     it and the noise kept below it, ∫ (2 − P/floor) df, the signals each by their own floor, averaged."""
     R = np.mean(P / np.maximum(floor, np.finfo(float).tiny), axis=1)
     cost = np.cumsum(2.0 - np.minimum(R, 1e6))
@@ -96,11 +96,11 @@ class Spectra:
             (self.q, self.q_floor, self.q_meets, "positions"),
             (self.tau, self.tau_floor, self.tau_meets, "torques"),
         )
-        centres, edges = _bands(self.f)
+        centers, edges = _bands(self.f)
         for panel, (P, floor, meets, word) in zip(panels, rows, strict=True):
             for j, joint in enumerate(self.joints):
                 level = np.add.reduceat(P[:, j], edges[:-1]) / np.diff(edges)
-                (line,) = panel.loglog(centres, level, lw=1.2, label=joint)
+                (line,) = panel.loglog(centers, level, lw=1.2, label=joint)
                 panel.axhline(floor[j], color=line.get_color(), lw=0.7, ls=":")
             panel.axvline(meets, color="0.5", lw=1, ls="--", label=f"meets its noise: {meets:.3g} Hz")
             if np.isfinite(self.cutoff):
@@ -117,6 +117,6 @@ class Spectra:
 
 
 def _bands(f: Array) -> tuple[Array, NDArray[np.int64]]:
-    """Bands of equal width in log f, so that the eye sees averages: their centres, and the places where they begin."""
+    """Bands of equal width in log f, so that the eye sees averages: their centers, and the places where they begin."""
     edges = np.unique(np.round(np.geomspace(1, len(f), 160)).astype(np.int64))
     return np.array([f[a:b].mean() for a, b in itertools.pairwise(edges)]), edges

@@ -154,7 +154,7 @@ def even(
 
 
 def _roughness(x: Array, t: Array | None) -> float:
-    """How far samples lie from the cubic through their four neighbours, in all columns, each by its own spread."""
+    """How far samples lie from the cubic through their four neighbors, in all columns, each by its own spread."""
     if len(x) < 5:
         return 0.0
     k = np.arange(len(x), dtype=float) if t is None else t

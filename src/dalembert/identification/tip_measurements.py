@@ -2,7 +2,7 @@
 
 The joint positions q (N, n) of the measured states; `frame` on which the target sits (the tip, if none is named);
 `tool` the target's pose in that frame as far as it is known; `sigma` the instrument's standard deviation [m], and
-[rad] of angles. """
+[rad] of angles."""
 
 from __future__ import annotations
 

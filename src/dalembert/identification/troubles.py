@@ -20,7 +20,7 @@ Flags = NDArray[np.bool_]
 # Larger than any position, rate, torque or current of an arm, in any unit (times are not looked at).
 ABSURD = 1e9
 NOTHING = 1e-12  # smaller than what any sensor of an arm resolves, in any unit
-# A sample this many deviations away from the median of five, its neighbours not, is a spike.
+# A sample this many deviations away from the median of five, its neighbors not, is a spike.
 SPIKE = 10.0
 ROUGH = 15  # samples before and after it that tell how rough the signal is there
 SMALL = 0.05  # of the signal's range: what stays below it is left to the filters
@@ -139,7 +139,7 @@ def in_degrees(robot: Robot, q: Array) -> str | None:
 
 
 def spikes(x: Array) -> Flags:
-    """Single samples far off the median of five around them, while their neighbours are not.  (N, k)."""
+    """Single samples far off the median of five around them, while their neighbors are not.  (N, k)."""
     flags = np.zeros(x.shape, bool)
     if len(x) < 7:
         return flags
@@ -173,7 +173,7 @@ def outliers(
     where = np.argwhere(flags)
     shown = ", ".join(f"{table.place(int(rows[k])).split(', ', 1)[1]} ({joints[j]})" for k, j in where[:SHOWN])
     done = (
-        "replaced by the median of their neighbours"
+        "replaced by the median of their neighbors"
         if treat == "remove"
         else "left as they are (outliers='remove' takes them out)"
     )

@@ -3,13 +3,14 @@
 casadi_function    a kernel as casadi.Function
 jax_function       a kernel as a function of JAX arrays
 from_pinocchio     a pinocchio.Model as a Robot
-to_control         any system, linearised, as a python-control object
+to_control         any system, linearized, as a python-control object
 Environment        a robot as a Gymnasium environment; VectorEnvironment: many of them in one compiled loop
 columns, data_frame    results as columns by name; as a data frame of pandas, polars or Arrow
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dalembert.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dalembert.interchange.casadi_functions import casadi_function as casadi_function
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from dalembert.interchange.tasks import Task as Task
     from dalembert.interchange.tasks import Track as Track
 
-_HOME = {
+_MODULES = {
     "casadi_function": "casadi_functions",
     "jax_function": "jax_functions",
     "from_pinocchio": "pinocchio_model",
@@ -36,16 +37,6 @@ _HOME = {
     **dict.fromkeys(("columns", "data_frame"), "data_frames"),
 }
 
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'dalembert.interchange' has no attribute {name!r}")
-    value = getattr(import_module(f"dalembert.interchange.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__, {name: f"{__name__}.{module}" for name, module in _MODULES.items()}
+)

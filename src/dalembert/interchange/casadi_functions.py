@@ -1,4 +1,4 @@
-"""Kernels as CasADi functions: the traced steps over CasADi's own scalars, for its optimisers and code generator."""
+"""Kernels as CasADi functions: the traced steps over CasADi's own scalars, for its optimizers and code generator."""
 
 from __future__ import annotations
 
@@ -24,9 +24,17 @@ def casadi() -> Any:
     """The library CasADi, its SX, MX and DM taught to `dalembert.scalar`: from here on, every algorithm takes them."""
     ca = library("casadi")
     for kind in (ca.SX, ca.MX, ca.DM):
-        for ours, theirs in (("sin", ca.sin), ("cos", ca.cos), ("sqrt", ca.sqrt), ("absolute", ca.fabs),
-                             ("exp", ca.exp), ("log", ca.log), ("tanh", ca.tanh), ("arctan2", ca.atan2),
-                             ("where", ca.if_else)):  # fmt: skip
+        for ours, theirs in (
+            ("sin", ca.sin),
+            ("cos", ca.cos),
+            ("sqrt", ca.sqrt),
+            ("absolute", ca.fabs),
+            ("exp", ca.exp),
+            ("log", ca.log),
+            ("tanh", ca.tanh),
+            ("arctan2", ca.atan2),
+            ("where", ca.if_else),
+        ):
             getattr(scalar, ours).register(kind)(theirs)
     return ca
 

@@ -14,7 +14,7 @@ from dalembert.errors import InputError, unknown
 from dalembert.identification.identify import Identification
 from dalembert.identification.samples import Log
 from dalembert.interchange.extras import library
-from dalembert.motion.workspace import Workspace
+from dalembert.kinematics.workspace import Workspace
 from dalembert.simulation.batch import Batch
 from dalembert.simulation.monte_carlo import MonteCarlo
 from dalembert.simulation.run import Run

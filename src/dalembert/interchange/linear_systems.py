@@ -21,7 +21,7 @@ def to_control(
     dt: float | None = None,
     friction: bool = False,
 ) -> Any:
-    """A system as a python-control object: a TransferFunction as `control.TransferFunction`, anything else linearised
+    """A system as a python-control object: a TransferFunction as `control.TransferFunction`, anything else linearized
     about (x, u), as by `dalembert.control.linearized`, as `control.StateSpace` with states, inputs and outputs by name.
 
     `dt` [s]: sampled with the input held between. Needs the extra `control`."""

@@ -191,7 +191,7 @@ def _origin(placement: Any) -> Origin:
 
 
 def _inertial(inertia: Any) -> Inertial | None:
-    """Pinocchio's is about the centre of mass, in the joint's axes, as ours."""
+    """Pinocchio's is about the center of mass, in the joint's axes, as ours."""
     if inertia.mass == 0 and not np.any(inertia.inertia):
         return None
     I = np.asarray(inertia.inertia, float)

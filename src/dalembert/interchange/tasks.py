@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dalembert.arguments import number
 from dalembert.errors import InputError
-from dalembert.motion.jacobian import length_of
+from dalembert.kinematics.jacobian import length_of
 from dalembert.reference import Reference
 from dalembert.robot import Robot
 from dalembert.simulation.signals import reference_of

@@ -55,7 +55,7 @@ class Particle:
 
 @dataclass(frozen=True)
 class RigidBody:
-    """A body: mass [kg], inertia about its centre of mass [kg m²], position of that centre [m], and orientation.
+    """A body: mass [kg], inertia about its center of mass [kg m²], position of that center [m], and orientation.
 
     In the plane, `inertia` is one expression and `angle` the angle turned about z. In space, `inertia` is 3×3 in the
     body's own axes and `rotation` the 3×3 matrix R that maps them to the base's."""

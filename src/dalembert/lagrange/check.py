@@ -66,9 +66,7 @@ def _sample(
 
 
 # ---------------------------------------------------------------------------------------------------------- inertia
-def _check_inertia(
-    alphabet: Alphabet, d: Derived, numbers: Mapping[Any, float], points: Array, known: bool
-) -> None:
+def _check_inertia(alphabet: Alphabet, d: Derived, numbers: Mapping[Any, float], points: Array, known: bool) -> None:
     for name, v, row in zip(alphabet.names, alphabet.qd, d.M, strict=True):
         if all(entry == 0 for entry in row):
             raise InputError(
@@ -141,12 +139,7 @@ def _verdict(alphabet: Alphabet, e: Energies, d: Derived, numbers: Mapping[Any, 
 
 
 def _on_constraints(
-    alphabet: Alphabet,
-    e: Energies,
-    d: Derived,
-    numbers: Mapping[Any, float],
-    points: Array,
-    rng: np.random.Generator,
+    alphabet: Alphabet, e: Energies, d: Derived, numbers: Mapping[Any, float], points: Array, rng: np.random.Generator
 ) -> Array:
     """Configurations that satisfy the holonomic constraints; refused if none is found, or none with A of full rank."""
     k = len(e.holonomic)
@@ -167,7 +160,7 @@ def _on_constraints(
         )
     sample = _sample(d.A, alphabet.q, numbers)
     matrices, elsewhere = sample(np.array(found)), sample(points)
-    if elsewhere:  # a gradient that fades towards the constraint, as of (x − y)², is zero on it
+    if elsewhere:  # a gradient that fades toward the constraint, as of (x − y)², is zero on it
         usual = np.median([np.linalg.norm(A, axis=1) for A in elsewhere], axis=0)
         matrices = [A * (np.linalg.norm(A, axis=1) > FADED * usual)[:, None] for A in matrices]
     if matrices and all(_rank(A) < len(A) for A in matrices):

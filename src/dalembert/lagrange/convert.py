@@ -110,9 +110,7 @@ def _converted(e: Expression, of: Convert) -> Scalar:
     head = type(e).__name__
     if head not in HEADS:
         function = "derivative of an unknown function" if head in ("Derivative", "Subs") else str(e.func)
-        raise InputError(
-            f"{e} cannot be computed: the compiler has no {function}; it knows {', '.join(sorted(HEADS))}"
-        )
+        raise InputError(f"{e} cannot be computed: the compiler has no {function}; it knows {', '.join(sorted(HEADS))}")
     return HEADS[head](e, of)
 
 

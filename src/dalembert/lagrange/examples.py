@@ -57,7 +57,7 @@ def mass_spring() -> LagrangianSystem:
 def geared_link() -> LagrangianSystem:
     """A link driven by a motor through a gear, θ_m = r θ: (r² J_m + J_l) θ̈ + M g l sin θ = r u.  Seed 002.
 
-    l is the distance of the link's centre of mass from the joint, θ = 0 hangs down."""
+    l is the distance of the link's center of mass from the joint, θ = 0 hangs down."""
     sp = sympy()
     theta = coordinates("theta")
     u = sp.Symbol("u")
@@ -146,9 +146,22 @@ def five_bar() -> LagrangianSystem:
         RigidBody(m4, I4, l1 * _unit(q1) - c4 * _unit(q2), angle=q2),
     ]
     numbers = {
-        m1: 1, m2: 1.2, m3: 0.5, m4: 0.75, I1: 0.02, I2: 0.03, I3: 0.01, I4: 0.015,
-        l1: 0.4, l2: 0.5, c1: 0.2, c2: 0.25, c3: 0.3, c4: 0.25, g: GRAVITY,
-    }  # fmt: skip
+        m1: 1,
+        m2: 1.2,
+        m3: 0.5,
+        m4: 0.75,
+        I1: 0.02,
+        I2: 0.03,
+        I3: 0.01,
+        I4: 0.015,
+        l1: 0.4,
+        l2: 0.5,
+        c1: 0.2,
+        c2: 0.25,
+        c3: 0.3,
+        c4: 0.25,
+        g: GRAVITY,
+    }
     return LagrangianSystem.from_bodies((q1, q2), bodies, (0, -g), parameters=numbers, name="five-bar")
 
 

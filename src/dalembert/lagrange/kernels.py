@@ -137,10 +137,7 @@ ROWS: dict[str, Row] = {
 }
 
 # Kernels that are the derivative of another, by all its arguments.
-DERIVATIVES = {
-    "inverse_dynamics_derivatives": "inverse_dynamics",
-    "forward_dynamics_derivatives": "forward_dynamics",
-}
+DERIVATIVES = {"inverse_dynamics_derivatives": "inverse_dynamics", "forward_dynamics_derivatives": "forward_dynamics"}
 
 # What a kernel needs the system to have.
 NEEDS: dict[str, tuple[str, str]] = {
@@ -206,6 +203,5 @@ def make(
         return compile_function(function, inputs, [row.shape(sizes)], name, arguments=names)
     except ZeroDivisionError:
         raise SingularityError(
-            f"{name} of {system!r} divides by zero in every state, with these parameters: "
-            "is a mass or an inertia zero?"
+            f"{name} of {system!r} divides by zero in every state, with these parameters: is a mass or an inertia zero?"
         ) from None

@@ -9,9 +9,7 @@ from dalembert.lagrange.bodies import vector
 from dalembert.lagrange.derive import Energies, Row, generalized_forces, pfaffian_row
 from dalembert.lagrange.symbols import Alphabet, sympy
 
-_NOT_A_POTENTIAL = (
-    "a potential depends on coordinates only; put it into the kinetic energy, forces= or dissipation="
-)
+_NOT_A_POTENTIAL = "a potential depends on coordinates only; put it into the kinetic energy, forces= or dissipation="
 _NOT_HOLONOMIC = "use pfaffian= for constraints on velocities"
 
 

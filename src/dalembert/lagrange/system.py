@@ -15,14 +15,7 @@ from dalembert.errors import InputError, unknown
 from dalembert.lagrange import kernels
 from dalembert.lagrange.bodies import energies
 from dalembert.lagrange.check import check
-from dalembert.lagrange.derive import (
-    Row,
-    Rows,
-    derive,
-    null_space,
-    shortened,
-    solve,
-)
+from dalembert.lagrange.derive import Row, Rows, derive, null_space, shortened, solve
 from dalembert.lagrange.reading import energies_of
 from dalembert.lagrange.symbols import Alphabet, Expression, as_list, sympy
 from dalembert.lagrange.symbols import coordinates as make_coordinates
@@ -39,7 +32,7 @@ class StateSpace(NamedTuple):
     u: Any
 
     def jacobians(self) -> tuple[Any, Any]:
-        """(∂f/∂x, ∂f/∂u) as SymPy matrices: the linearisation about any state."""
+        """(∂f/∂x, ∂f/∂u) as SymPy matrices: the linearization about any state."""
         return _jacobian(self.f, self.x), _jacobian(self.f, self.u)
 
 
@@ -87,10 +80,17 @@ class LagrangianSystem:
         if parameters is not None and not isinstance(parameters, Mapping):
             raise InputError(f"parameters map symbols to numbers; got {type(parameters).__name__}")
         self._given = dict(
-            coordinates=coordinates, kinetic=kinetic, potential=potential, parameters=dict(parameters or {}),
-            constraints=constraints, pfaffian=pfaffian, forces=forces, dissipation=dissipation, inputs=inputs,
+            coordinates=coordinates,
+            kinetic=kinetic,
+            potential=potential,
+            parameters=dict(parameters or {}),
+            constraints=constraints,
+            pfaffian=pfaffian,
+            forces=forces,
+            dissipation=dissipation,
+            inputs=inputs,
             name=name,
-        )  # fmt: skip
+        )
         self._alphabet = Alphabet(coordinates)
         self._energies = energies_of(
             self._alphabet, kinetic, potential, dissipation, constraints, pfaffian, forces, inputs
@@ -466,9 +466,7 @@ class LagrangianSystem:
         A[..., n:, :n], A[..., n:, n:], B[..., n:, :] = D_q, D_qd, D_tau
         return A, B
 
-    def kernel(
-        self, name: str, given: Sequence[str] = (), *, parameters: Sequence[Any] = (), **options: Any
-    ) -> Kernel:
+    def kernel(self, name: str, given: Sequence[str] = (), *, parameters: Sequence[Any] = (), **options: Any) -> Kernel:
         """The compiled object behind a method. `given` names optional arguments that will be passed ("multipliers");
         `options` are the method's. `parameters` named here, symbols or their names, are no numbers in the kernel but
         its last argument, a vector: one kernel for many designs, and `derivative("parameters")`."""

@@ -53,9 +53,7 @@ def build(description: Description) -> Model:
     )
 
 
-def _walk(
-    draft: _Draft, links: dict[str, Link], children: dict[str, list[Joint]], root: str
-) -> None:
+def _walk(draft: _Draft, links: dict[str, Link], children: dict[str, list[Joint]], root: str) -> None:
     """Depth first, in the order of the file, without recursion: chains may be long."""
 
     def arrive(link: str, body: int, pose: Pose) -> None:
@@ -127,9 +125,7 @@ def _friction(drive: Drive) -> tuple[Friction, ...]:
     return (*named, *drive.friction)
 
 
-def _coordinates(
-    joints: list[Joint],
-) -> tuple[dict[str, dict[str, object]], tuple[Coordinate, ...]]:
+def _coordinates(joints: list[Joint]) -> tuple[dict[str, dict[str, object]], tuple[Coordinate, ...]]:
     """Independent joints become coordinates in tree order; a mimic joint points at its master's, and keeps it within
     limits of its own."""
     by_name = {joint.name: joint for joint in joints}
@@ -154,9 +150,7 @@ def _coordinate(joint: Joint, within: Ends) -> Coordinate:
     )
 
 
-def _tips(
-    bodies: tuple[Body, ...], frames: list[Frame], children: dict[str, list[Joint]]
-) -> tuple[str, ...]:
+def _tips(bodies: tuple[Body, ...], frames: list[Frame], children: dict[str, list[Joint]]) -> tuple[str, ...]:
     """The leaf links; of those that sit on the same deepest chain as all bodies, only these."""
     leaves = [frame for frame in frames if not children[frame.name]]
     ends = set(range(len(bodies))) - {body.parent for body in bodies}

@@ -38,9 +38,7 @@ def lean(model: Model) -> Model:
 def _from_moments(m: float, h: Vector, S: list[list[float]]) -> Inertia:
     xx, yy, zz = (S[k][k] for k in range(3))
     diagonal = (yy + zz, xx + zz, xx + yy)
-    return Inertia(
-        m, h, tuple(tuple(diagonal[i] if i == j else -S[i][j] for j in range(3)) for i in range(3))
-    )
+    return Inertia(m, h, tuple(tuple(diagonal[i] if i == j else -S[i][j] for j in range(3)) for i in range(3)))
 
 
 def _split(I: Inertia, body: Body) -> tuple[Inertia, Inertia]:
@@ -88,5 +86,3 @@ def _aligned(model: Model) -> Model:
     frames = tuple(turned(f) for f in model.frames)
     loops = tuple(replace(loop, first=turned(loop.first), second=turned(loop.second)) for loop in model.loops)
     return replace(model, bodies=tuple(bodies), frames=frames, loops=loops)
-
-

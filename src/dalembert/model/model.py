@@ -120,10 +120,7 @@ class Model:
     @cached_property
     def mimics(self) -> bool:
         """Whether some body shares its coordinate, or scales it."""
-        return any(
-            b.coordinate != i or b.multiplier != 1.0 or b.offset != 0.0
-            for i, b in enumerate(self.bodies)
-        )
+        return any(b.coordinate != i or b.multiplier != 1.0 or b.offset != 0.0 for i, b in enumerate(self.bodies))
 
     @cached_property
     def friction_by_load(self) -> bool:

@@ -117,9 +117,7 @@ def _composed(x: Jet, y: Scalar, derivatives: Callable[[Scalar], tuple[Scalar, S
     if _zero(x.rate) and _zero(x.acceleration):
         return Jet(y)
     first, second = derivatives(y)
-    return Jet(
-        y, _times(first, x.rate), _times(second, _times(x.rate, x.rate)) + _times(first, x.acceleration)
-    )
+    return Jet(y, _times(first, x.rate), _times(second, _times(x.rate, x.rate)) + _times(first, x.acceleration))
 
 
 def _sin(x: Jet) -> Jet:

@@ -149,9 +149,27 @@ def rollouts(
     threads: of this process (one); scheduler: "local" (processes, all), a Dask address or client. file: the kept rows
     go to this .npy, in which they can be larger than memory. progress(done, B) is called after each chunk."""
     asked = request(
-        system, controller, q0, qd0, x0, duration, dt, method, reference, parameters, disturbances, payload, friction,
-        measures, error, every, keep, number, seed, torque_limits,
-    )  # fmt: skip
+        system,
+        controller,
+        q0,
+        qd0,
+        x0,
+        duration,
+        dt,
+        method,
+        reference,
+        parameters,
+        disturbances,
+        payload,
+        friction,
+        measures,
+        error,
+        every,
+        keep,
+        number,
+        seed,
+        torque_limits,
+    )
     return run(asked, threads, scheduler, chunk, file, progress)
 
 

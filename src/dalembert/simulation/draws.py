@@ -106,8 +106,11 @@ def _choice(u: Array, v: Array, a: Array, b: Array) -> Array:
 
 
 KINDS: dict[str, Callable[[Array, Array, Array, Array], Array]] = {
-    "uniform": _uniform, "log-uniform": _log_uniform, "normal": _normal, "choice": _choice,
-}  # fmt: skip
+    "uniform": _uniform,
+    "log-uniform": _log_uniform,
+    "normal": _normal,
+    "choice": _choice,
+}
 
 
 @dataclass(frozen=True, eq=False)

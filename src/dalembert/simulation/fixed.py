@@ -91,16 +91,7 @@ def integrate(
 
 
 def fill(
-    rollout: Rollout,
-    x: Array,
-    u: Array,
-    p: Array,
-    steps: int,
-    dt: float,
-    t0: float,
-    every: int,
-    X: Array,
-    Y: Array,
+    rollout: Rollout, x: Array, u: Array, p: Array, steps: int, dt: float, t0: float, every: int, X: Array, Y: Array
 ) -> NDArray[np.int64]:
     """Fill X and Y, in pieces short enough to be interrupted between; the steps that diverged."""
     batch = X.shape[:-2]
@@ -142,9 +133,7 @@ def refine(run: Callable[[int], R], agree: Callable[[R, R], NDArray[np.bool_]]) 
 
 # ------------------------------------------------------------------------------------------------------ the loop
 @lru_cache(maxsize=64)
-def rollout_of(
-    flow: Flow, method: str = "rk4", held: tuple[str, ...] = (), iterations: int | None = None
-) -> Rollout:
+def rollout_of(flow: Flow, method: str = "rk4", held: tuple[str, ...] = (), iterations: int | None = None) -> Rollout:
     """The compiled loop of a flow and a method; inputs named in `held` are parameters of a run."""
     row = METHODS[method]
     system, observe = _system(flow, held)
@@ -152,8 +141,12 @@ def rollout_of(
     step = row.make(system, **options)
     n = system.n
     sizes = {
-        "x": n + step.judged, "u": len(flow.inputs) - len(held), "p": len(held), "y": len(flow.outputs), **step.sizes
-    }  # fmt: skip
+        "x": n + step.judged,
+        "u": len(flow.inputs) - len(held),
+        "p": len(held),
+        "y": len(flow.outputs),
+        **step.sizes,
+    }
     call = None if observe is None else Call(observe, ("t", "x", "u", "p"), "y")
     return compile_rollout(step.calls, sizes, f"{flow.name} {method}", call)
 

@@ -1,6 +1,6 @@
 """One system, one law and what lies between them, over any scalar: the closed loop that `simulate` runs.
 
-    y = quantised(measured x + noise)      sensors, once per sample
+    y = quantized(measured x + noise)      sensors, once per sample
     u = act(t, y, r, z, p)                 the law
     w = clip(u held and delayed + τ(t), limits) + d(t)      what reaches the system
     ẋ = f(t, x, w)
@@ -53,7 +53,7 @@ class Signals:
 class Loop:
     """See above. `follow(t)` is the reference over scalars, None where it is among the signals. `sample` is the law's
     sample time [s], None for a continuous law; `delay` counts samples. `limits` are (lower, upper) per drive;
-    `quantisation` per measured state, 0 for none; `noisy`: the sensors are given noise."""
+    `quantization` per measured state, 0 for none; `noisy`: the sensors are given noise."""
 
     flow: Flow
     drives: int
@@ -63,7 +63,7 @@ class Loop:
     sample: float | None = None
     delay: int = 0
     limits: Limits | None = None
-    quantisation: tuple[float, ...] | None = None
+    quantization: tuple[float, ...] | None = None
     noisy: bool = False
 
     # ------------------------------------------------------------------------------------------------ what X holds
@@ -151,8 +151,8 @@ class Loop:
         y = [x[k] if of_state else seen[k] for of_state, k in self._measured]
         if self.noisy:
             y = [a + b for a, b in zip(y, noise, strict=True)]
-        if self.quantisation is not None:
-            y = [_rounded(a, step) if step else a for a, step in zip(y, self.quantisation, strict=True)]
+        if self.quantization is not None:
+            y = [_rounded(a, step) if step else a for a, step in zip(y, self.quantization, strict=True)]
         return y
 
     def reference(self, t: Scalar, s: Scalars) -> list[Scalar]:

@@ -85,18 +85,19 @@ MEASURES: dict[str, Measure] = {
     ),
     "overshoot": Measure("the largest −eᵢ(t)/eᵢ(0), for set points", "e", update=_overshoot),
     "settling_time": Measure(
-        "the last time at which an |eᵢ| is above 2 % of √(Σe(0)²); infinite if at the end", "e", update=_outside,
+        "the last time at which an |eᵢ| is above 2 % of √(Σe(0)²); infinite if at the end",
+        "e",
+        update=_outside,
         finish=_settled,
     ),
     "rms_torque": Measure(
         "√(∫ Σu² dt / T)", "u", lambda t, e, e0, u: _total(x * x for x in u), finish=lambda v, T: np.sqrt(v / T)
     ),
     "peak_torque": Measure(
-        "max |uᵢ|", "u",
-        update=lambda t, e, e0, u, v: scalar.maximum(_largest(scalar.absolute(x) for x in u), v),
+        "max |uᵢ|", "u", update=lambda t, e, e0, u, v: scalar.maximum(_largest(scalar.absolute(x) for x in u), v)
     ),
     "effort": Measure("∫ Σ|u| dt", "u", lambda t, e, e0, u: _total(scalar.absolute(x) for x in u)),
-}  # fmt: skip
+}
 
 
 def chosen(measures: Any) -> dict[str, Measure]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError, unknown
-from dalembert.pyplot import pyplot, styled
 from dalembert.simulation.batch import Batch, rollouts
 from dalembert.simulation.measures import chosen
 

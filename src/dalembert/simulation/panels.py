@@ -6,16 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
-from dalembert.pyplot import pyplot, styled
 
 if TYPE_CHECKING:
     from dalembert.simulation.run import Run
 
 TITLES = {
-    "q": "position", "qd": "rate", "tau": "input", "u": "input", "energies": "energy", "multipliers": "multiplier",
-    "x": "state", "reference": "reference", "controller": "state of the law",
-}  # fmt: skip
+    "q": "position",
+    "qd": "rate",
+    "tau": "input",
+    "u": "input",
+    "energies": "energy",
+    "multipliers": "multiplier",
+    "x": "state",
+    "reference": "reference",
+    "controller": "state of the law",
+}
 MOST = 8  # lines that a legend inside a panel can name
 
 

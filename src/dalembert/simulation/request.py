@@ -15,9 +15,9 @@ from dalembert.arguments import switch, three, warn_of_motion
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow
+from dalembert.kinematics.tasks import finite
 from dalembert.lagrange.system import LagrangianSystem
 from dalembert.law import Law
-from dalembert.motion.tasks import finite
 from dalembert.reference import Reference
 from dalembert.robot import Robot
 from dalembert.simulation.closed import DISTURBANCE, closed
@@ -114,10 +114,27 @@ def flow_of(system: Any, friction: Any, payload: Any, named: Sequence[str]) -> F
 
 
 def request(
-    system: Any, controller: Any, q0: Any, qd0: Any, x0: Any, duration: Any, dt: Any, method: Any, reference: Any,
-    parameters: Any, disturbances: Any, payload: Any, friction: Any, measures: Any, error: Any, every: Any, keep: Any,
-    number: Any, seed: Any, torque_limits: Any,
-) -> Request:  # fmt: skip
+    system: Any,
+    controller: Any,
+    q0: Any,
+    qd0: Any,
+    x0: Any,
+    duration: Any,
+    dt: Any,
+    method: Any,
+    reference: Any,
+    parameters: Any,
+    disturbances: Any,
+    payload: Any,
+    friction: Any,
+    measures: Any,
+    error: Any,
+    every: Any,
+    keep: Any,
+    number: Any,
+    seed: Any,
+    torque_limits: Any,
+) -> Request:
     law = law_of(controller)
     given, added = _mapping("parameters", parameters), _mapping("disturbances", disturbances)
     flow = flow_of(system, friction, payload, (*given, *added))
@@ -159,10 +176,20 @@ def request(
         every = max(steps, 1)
     all_names = (*whole.states, *whole.outputs)
     plan = Plan(
-        rollout, tuple(columns), tuple(of_p), tuple(whole.states.index(s.removesuffix(START)) for s in starts),
-        tuple(of_u), judged, steps, dt, int(every), int(seed), how, tuple(sorted(all_names.index(x) for x in names)),
+        rollout,
+        tuple(columns),
+        tuple(of_p),
+        tuple(whole.states.index(s.removesuffix(START)) for s in starts),
+        tuple(of_u),
+        judged,
+        steps,
+        dt,
+        int(every),
+        int(seed),
+        how,
+        tuple(sorted(all_names.index(x) for x in names)),
         None if begin is None else _begin(whole, begin, (*held, *starts, *moving)),
-    )  # fmt: skip
+    )
     return Request(plan, total, arrays, whole.states, whole.outputs, flow.positions, rows)
 
 
@@ -188,9 +215,14 @@ def _time(duration: Any, dt: Any) -> tuple[float, int]:
 
 @lru_cache(maxsize=32)
 def _loops(
-    flow: Flow, law: Same, reference: Any, disturbed: tuple[str, ...], rows: tuple[Any, ...], error: Any,
+    flow: Flow,
+    law: Same,
+    reference: Any,
+    disturbed: tuple[str, ...],
+    rows: tuple[Any, ...],
+    error: Any,
     limits: Limits | None,
-) -> tuple[Flow, Flow, Begin | None]:  # fmt: skip
+) -> tuple[Flow, Flow, Begin | None]:
     """The closed loop, that with its measures, and how it begins."""
     followed = reference.it if isinstance(reference, Same) else reference
     pairs = None if limits is None else tuple(zip(*limits, strict=True))
@@ -221,9 +253,17 @@ def _limits(value: Any, law: Law | None, flow: Flow, system: Any) -> Limits | No
 
 
 def _closed(
-    flow: Flow, law: Law | None, reference: Any, given: dict[str, Any], added: dict[str, Any], steps: int, dt: float,
-    rows: dict[str, Measure], error: Any, limits: Limits | None,
-) -> tuple[dict[str, Any], Flow, Flow, Begin | None]:  # fmt: skip
+    flow: Flow,
+    law: Law | None,
+    reference: Any,
+    given: dict[str, Any],
+    added: dict[str, Any],
+    steps: int,
+    dt: float,
+    rows: dict[str, Measure],
+    error: Any,
+    limits: Limits | None,
+) -> tuple[dict[str, Any], Flow, Flow, Begin | None]:
     """Everything given by the names of the loop's inputs, the loop, that with its measures, and how it begins."""
     if law is None and reference is not None:
         raise InputError("a reference is what a controller follows, and there is none")
@@ -330,10 +370,11 @@ def _started(system: Any, friction: Any, q0: Any, qd0: Any, number: Any, seed: i
         parts.append(_column(name, plant.n, value, arrays, f": the positions of {plant.flow.name!r}"))
     total = _number(arrays, number if drawn else None, parts)
     q, qd = (
-        c.value.draw(seed, c.name, 0, total) if isinstance(c.value, Distribution)
+        c.value.draw(seed, c.name, 0, total)
+        if isinstance(c.value, Distribution)
         else np.broadcast_to(arrays[c.name] if c.value is None else np.asarray(c.value), (total, plant.n))
         for c in parts
-    )  # fmt: skip
+    )
     made = np.array([plant.start(a, b) for a, b in zip(q, qd, strict=True)])
     return made[0] if total == 1 and not arrays and not drawn else made
 

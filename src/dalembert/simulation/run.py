@@ -1,4 +1,4 @@
-"""What a simulation gives: labelled columns over time, with a sentence on how it ended."""
+"""What a simulation gives: labeled columns over time, with a sentence on how it ended."""
 
 from __future__ import annotations
 

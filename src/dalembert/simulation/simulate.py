@@ -65,7 +65,7 @@ def simulate(
     sample_time: float | None = None,
     delay: float = 0.0,
     noise: Any = None,
-    quantisation: Any = None,
+    quantization: Any = None,
     torque_limits: Any = None,
     limits: str | None = None,
     friction: bool | str | None = None,
@@ -85,7 +85,7 @@ def simulate(
     function of t. A disturbance is added after the limits.
     method: of fixed step dt, the names of `METHODS`, or "symplectic"; or adaptive, "DOP853" ("adaptive"), "RK45",
     "RK23", "Radau", "BDF", "LSODA" with rtol (1e-8) and atol (1e-10) (SciPy), where dt is the distance of kept rows.
-    noise (standard deviation, drawn from `seed`, 0) and quantisation (the step of a sensor): a number for all that is
+    noise (standard deviation, drawn from `seed`, 0) and quantization (the step of a sensor): a number for all that is
     measured, or by name: {"q": …, "qd": …} or states.
     torque_limits: "robot" for its efforts, a number, one per drive, or (lower, upper). Limits of position, velocity and
     effort that a robot passes are named at the end (`run.beyond`); limits: where a position limit is reached the run is
@@ -121,7 +121,7 @@ def simulate(
         sampling.period,
         sampling.delay,
         torque_limits_of(torque_limits, plant.flow.inputs[: plant.drives], plant.flow.name, plant.robot),
-        _per_measure("quantisation", quantisation, law, plant),
+        _per_measure("quantization", quantization, law, plant),
         noise is not None,
     )
     if torque_limits is not None and law is None and tau is None:
@@ -536,11 +536,9 @@ def _sizes_of(name: str, value: Any, count: int) -> list[float]:
     return [float(x) for x in numbers]
 
 
-def _check_sensors(
-    loop: Loop, plant: Plant, deviations: tuple[float, ...] | None, asked: bool, way: _Way
-) -> None:
-    if way.adaptive and loop.sample is None and (deviations is not None or loop.quantisation is not None):
-        raise InputError("noise and quantisation come with samples: give sample_time=, or take a fixed-step method")
+def _check_sensors(loop: Loop, plant: Plant, deviations: tuple[float, ...] | None, asked: bool, way: _Way) -> None:
+    if way.adaptive and loop.sample is None and (deviations is not None or loop.quantization is not None):
+        raise InputError("noise and quantization come with samples: give sample_time=, or take a fixed-step method")
     if loop.law is None or loop.sample is not None or not loop.measures_outputs:
         return
     # An output that depends on the inputs would have to be known before the law that gives them.
@@ -624,9 +622,20 @@ def _assembled(plant: Plant, loop: Loop, motion: Reference | None, record: Recor
         rest = f"; and {len(passed) - SAID} more" if len(passed) > SAID else ""
         message += "; " + "; ".join(str(excess) for excess in passed[:SAID]) + rest
     return Run(
-        flow.name, columns, groups, _units(plant, groups, outputs), record.status, message, method, dt,
-        tuple(record.events), record.evaluations, record.residual, drive, passed,
-    )  # fmt: skip
+        flow.name,
+        columns,
+        groups,
+        _units(plant, groups, outputs),
+        record.status,
+        message,
+        method,
+        dt,
+        tuple(record.events),
+        record.evaluations,
+        record.residual,
+        drive,
+        passed,
+    )
 
 
 def _shown(plant: Plant, loop: Loop, motion: Reference | None) -> tuple[str, ...]:

@@ -59,9 +59,12 @@ def rollout_of(loop: Loop, feed: Feed, method: str, iterations: int | None, aske
     system = System(loop.size, loop.flow.positions, rate, settle if loop.flow.settle is not None else None)
     step = METHODS[method].make(system, **({"iterations": iterations} if iterations is not None else {}))
     sizes = {
-        "x": loop.size + step.judged, "u": feed.size, "p": len(loop.law.parameters) if loop.law else 0,
-        "y": loop.observed, **step.sizes,
-    }  # fmt: skip
+        "x": loop.size + step.judged,
+        "u": feed.size,
+        "p": len(loop.law.parameters) if loop.law else 0,
+        "y": loop.observed,
+        **step.sizes,
+    }
     calls = list(step.calls)
     if sampled:
         sizes["begun"] = sizes["x"]

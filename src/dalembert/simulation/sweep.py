@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError, unknown
-from dalembert.pyplot import pyplot, styled
 from dalembert.simulation.batch import Batch, rollouts
 from dalembert.simulation.draws import Distribution, Noise
 
@@ -86,8 +86,8 @@ class Sweep:
             ax.plot(x, shown, marker=".")
             ax.set_ylabel(name)
         else:
-            colours = ax.pcolormesh(x, self.grid[keys[1]], shown.T, shading="nearest")
-            ax.figure.colorbar(colours, ax=ax, label=name)
+            colors = ax.pcolormesh(x, self.grid[keys[1]], shown.T, shading="nearest")
+            ax.figure.colorbar(colors, ax=ax, label=name)
             ax.set_ylabel(keys[1])
         return ax.figure
 
@@ -151,9 +151,17 @@ def sweep(
                 raise InputError(f"{target!r} is a parameter and an axis of the grid: it can be one of them")
             held[target] = np.repeat(flat.reshape(-1), count)
     batch = rollouts(
-        system, controller, starts["q0"], starts["qd0"], x0=starts["x0"], parameters=held, disturbances=added,
-        measures=names, number=points * count, **options,
-    )  # fmt: skip
+        system,
+        controller,
+        starts["q0"],
+        starts["qd0"],
+        x0=starts["x0"],
+        parameters=held,
+        disturbances=added,
+        measures=names,
+        number=points * count,
+        **options,
+    )
     values = {name: batch.measures[name].reshape(*shape, count) for name in names}
     return Sweep(axes, measure, values, batch)
 

@@ -131,9 +131,14 @@ def _robot(robot: Robot, options: Options) -> Plant:
         return _sticking(robot, options)
     rough = _counts(options.friction, False)
     n, model = robot.n, robot.model
-    where = {"frame": options.frame, "expressed_in": options.expressed_in}
     flow = robot_flow(
-        robot, friction=rough, f_tip=options.f_tip, **where, energies=True, momenta=options.momenta  # type: ignore[arg-type]
+        robot,
+        friction=rough,
+        f_tip=options.f_tip,
+        frame=options.frame,
+        expressed_in=options.expressed_in,
+        energies=True,
+        momenta=options.momenta,
     )
     inner = flow.observe
     assert inner is not None
@@ -150,8 +155,11 @@ def _robot(robot: Robot, options: Options) -> Plant:
         return [*seen, *more]
 
     outputs = (
-        *flow.outputs, *(("spring_energy",) if springs else ()), "supply_power", *(("friction_loss",) if rough else ())
-    )  # fmt: skip
+        *flow.outputs,
+        *(("spring_energy",) if springs else ()),
+        "supply_power",
+        *(("friction_loss",) if rough else ()),
+    )
     rates = tuple(f"{joint}_rate" for joint in robot.joint_names)
 
     def start(q: Array, qd: Array) -> Array:
@@ -197,9 +205,15 @@ def _sticking(robot: Robot, options: Options) -> Plant:
     rates = tuple(f"{joint}_rate" for joint in robot.joint_names)
     why = "whether a joint sticks is decided between steps, so friction='sticking' needs fixed steps, such as rk4's"
     return Plant(
-        replace(flow, outputs=outputs, observe=observe), n, rates, n,
-        lambda q, qd: sticking_start(robot, q, qd), _units(robot), robot, why,
-    )  # fmt: skip
+        replace(flow, outputs=outputs, observe=observe),
+        n,
+        rates,
+        n,
+        lambda q, qd: sticking_start(robot, q, qd),
+        _units(robot),
+        robot,
+        why,
+    )
 
 
 # -------------------------------------------------------------------------------------------------- other mechanisms
@@ -209,7 +223,7 @@ def _constrained(system: Constrained, options: Options) -> Plant:
     rough = _counts(options.friction, False)
     # An adaptive method cannot be put back between its steps: errors decay by Baumgarte's terms, which are zero where
     # the constraints hold.
-    flow = system.flow(stabilise="baumgarte" if options.adaptive else "projection", friction=rough)
+    flow = system.flow(stabilize="baumgarte" if options.adaptive else "projection", friction=rough)
     model, inner = robot.model, flow.observe
     assert inner is not None
     if options.f_tip:
@@ -309,9 +323,11 @@ def _lagrangian(system: LagrangianSystem, options: Options) -> Plant:
         return _joined(q, qd)
 
     outputs = (
-        *flow.outputs, *(f"{MULTIPLIER}{s}" for s in constraints), "supply_power",
+        *flow.outputs,
+        *(f"{MULTIPLIER}{s}" for s in constraints),
+        "supply_power",
         *(("friction_loss",) if rough else ()),
-    )  # fmt: skip
+    )
     return Plant(replace(flow, outputs=outputs, observe=observe), n, flow.states[n:], m, start)
 
 

@@ -30,20 +30,14 @@ _ZERO3 = (ZERO, ZERO, ZERO)
 def second_moment(c: Vector) -> Matrix:
     """c·c 1 − c cᵀ: what a unit mass at c adds to the inertia about the origin (parallel axis)."""
     x, y, z = c
-    return (
-        (y * y + z * z, -x * y, -x * z),
-        (-x * y, x * x + z * z, -y * z),
-        (-x * z, -y * z, x * x + y * y),
-    )
+    return ((y * y + z * z, -x * y, -x * z), (-x * y, x * x + z * z, -y * z), (-x * z, -y * z, x * x + y * y))
 
 
 def _moment_shift(h: Vector, d: Vector) -> Matrix:
     """2 h·d 1 − h dᵀ − d hᵀ."""
     s = dot(h, d)
     H = outer(h, d)
-    return tuple(
-        tuple((2.0 * s if i == j else 0.0) - H[i][j] - H[j][i] for j in range(3)) for i in range(3)
-    )
+    return tuple(tuple((2.0 * s if i == j else 0.0) - H[i][j] - H[j][i] for j in range(3)) for i in range(3))
 
 
 @dataclass(frozen=True)
@@ -59,7 +53,7 @@ class Inertia:
 
     @staticmethod
     def from_com(m: Scalar, c: Vector, I_c: Matrix) -> Inertia:
-        """From mass, centre of mass and the inertia about it (Steiner)."""
+        """From mass, center of mass and the inertia about it (Steiner)."""
         return Inertia(m, scale(m, c), matadd(I_c, matscale(m, second_moment(c))))
 
     def parameters(self) -> tuple[Scalar, ...]:
@@ -68,11 +62,11 @@ class Inertia:
         return (self.m, *self.h, I[0][0], I[0][1], I[0][2], I[1][1], I[1][2], I[2][2])
 
     def com(self) -> Vector:
-        """Centre of mass; needs m ≠ 0."""
+        """Center of mass; needs m ≠ 0."""
         return scale(1.0 / self.m, self.h)
 
     def about_com(self) -> Matrix:
-        """Inertia about the centre of mass; needs m ≠ 0."""
+        """Inertia about the center of mass; needs m ≠ 0."""
         return matsub(self.I, matscale(self.m, second_moment(self.com())))
 
     def second_moments(self) -> Matrix:
@@ -95,18 +89,11 @@ class Inertia:
         """The same body seen from a, T = T_ab, without dividing by m: massless bodies are fine."""
         h = matvec(T.R, self.h)
         shift = matadd(_moment_shift(h, T.p), matscale(self.m, second_moment(T.p)))
-        return Inertia(
-            self.m,
-            add(h, scale(self.m, T.p)),
-            symmetric(matadd(congruence(T.R, self.I), shift)),
-        )
+        return Inertia(self.m, add(h, scale(self.m, T.p)), symmetric(matadd(congruence(T.R, self.I), shift)))
 
     def momentum(self, V: Motion) -> Force:
         """Spatial momentum (m v + ω × h, I ω + h × v)."""
-        return Force(
-            add(scale(self.m, V.v), cross(V.w, self.h)),
-            add(matvec(self.I, V.w), cross(self.h, V.v)),
-        )
+        return Force(add(scale(self.m, V.v), cross(V.w, self.h)), add(matvec(self.I, V.w), cross(self.h, V.v)))
 
     def matrix(self) -> Matrix:
         """The 6×6 spatial inertia 𝒢 for twists (v, ω)."""

@@ -10,19 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dalembert.spatial.pose import Pose
-from dalembert.spatial.vector import (
-    ZERO,
-    Scalar,
-    Vector,
-    add,
-    cross,
-    dot,
-    matvec,
-    matvec_t,
-    neg,
-    scale,
-    sub,
-)
+from dalembert.spatial.vector import ZERO, Scalar, Vector, add, cross, dot, matvec, matvec_t, neg, scale, sub
 
 
 @dataclass(frozen=True)
@@ -46,15 +34,11 @@ class Motion:
 
     def cross(self, other: Motion) -> Motion:
         """ad_self(other) = (ω × v' + v × ω', ω × ω'): the rate of a twist carried by this motion."""
-        return Motion(
-            add(cross(self.w, other.v), cross(self.v, other.w)), cross(self.w, other.w)
-        )
+        return Motion(add(cross(self.w, other.v), cross(self.v, other.w)), cross(self.w, other.w))
 
     def cross_force(self, other: Force) -> Force:
         """−ad_selfᵀ(other) = (ω × f, ω × n + v × f): the rate of a wrench carried by this motion."""
-        return Force(
-            cross(self.w, other.f), add(cross(self.w, other.n), cross(self.v, other.f))
-        )
+        return Force(cross(self.w, other.f), add(cross(self.w, other.n), cross(self.v, other.f)))
 
     def dot(self, force: Force) -> Scalar:
         """Power of a wrench along this twist."""
@@ -67,9 +51,7 @@ class Motion:
 
     def to_child(self, T: Pose) -> Motion:
         """From a to b, T = T_ab: Ad_T⁻¹."""
-        return Motion(
-            matvec_t(T.R, add(self.v, cross(self.w, T.p))), matvec_t(T.R, self.w)
-        )
+        return Motion(matvec_t(T.R, add(self.v, cross(self.w, T.p))), matvec_t(T.R, self.w))
 
     def at(self, p: Vector) -> Motion:
         """The same motion, its linear part taken at the point p of the same axes."""
@@ -105,9 +87,7 @@ class Force:
 
     def to_child(self, T: Pose) -> Force:
         """From a to b, T = T_ab: Ad_Tᵀ."""
-        return Force(
-            matvec_t(T.R, self.f), matvec_t(T.R, sub(self.n, cross(T.p, self.f)))
-        )
+        return Force(matvec_t(T.R, self.f), matvec_t(T.R, sub(self.n, cross(T.p, self.f))))
 
     def flat(self) -> tuple[Scalar, ...]:
         return (*self.f, *self.n)

@@ -5,18 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dalembert.spatial import rotation
-from dalembert.spatial.vector import (
-    IDENTITY,
-    ZERO,
-    Matrix,
-    Vector,
-    add,
-    matmul,
-    matvec,
-    matvec_t,
-    neg,
-    transpose,
-)
+from dalembert.spatial.vector import IDENTITY, ZERO, Matrix, Vector, add, matmul, matvec, matvec_t, neg, transpose
 
 
 @dataclass(frozen=True)

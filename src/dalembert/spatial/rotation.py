@@ -40,9 +40,7 @@ SMALL_ANGLE = 1e-4
 _AXES: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 # The twelve sequences that can reach every orientation: no axis twice in a row.
-EULER_SEQUENCES = tuple(
-    "".join(s) for s in itertools.product("xyz", repeat=3) if s[0] != s[1] and s[1] != s[2]
-)
+EULER_SEQUENCES = tuple("".join(s) for s in itertools.product("xyz", repeat=3) if s[0] != s[1] and s[1] != s[2])
 
 
 def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
@@ -217,7 +215,8 @@ def log3(R: Matrix) -> Vector:
     theta = scalar.arctan2(s, c)
     small = s < SMALL_ANGLE
     ordinary = scale(
-        scalar.where(small, 1.0 + s * s / 6.0, theta / scalar.where(small, 2.0, s)), v  # not 1: see arctan2
+        scalar.where(small, 1.0 + s * s / 6.0, theta / scalar.where(small, 2.0, s)),
+        v,  # not 1: see arctan2
     )
     # Near π the antisymmetric part vanishes: take the axis from ½ (R + Rᵀ) − cos θ 1 = (1 − cos θ) a aᵀ, its
     # column with the largest diagonal, with the sign that v still knows.
@@ -252,11 +251,7 @@ def from_quaternion(q: Vector) -> Matrix:
 def orthonormal_error(R: Matrix) -> float:
     """Largest entry of RᵀR − I, and |det R − 1|: how far a matrix of floats is from a rotation."""
     columns = list(zip(*R, strict=True))
-    gram = max(
-        abs(dot(a, b) - (1.0 if i == j else 0.0))
-        for i, a in enumerate(columns)
-        for j, b in enumerate(columns)
-    )
+    gram = max(abs(dot(a, b) - (1.0 if i == j else 0.0)) for i, a in enumerate(columns) for j, b in enumerate(columns))
     det = dot(
         columns[0],
         (

@@ -38,11 +38,7 @@ def dot(a: Vector, b: Vector) -> Scalar:
 
 
 def cross(a: Vector, b: Vector) -> Vector:
-    return (
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    )
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 def skew(a: Vector) -> Matrix:
@@ -73,10 +69,7 @@ def matvec_t(A: Matrix, x: Vector) -> Vector:
 
 
 def matmul(A: Matrix, B: Matrix) -> Matrix:
-    return tuple(
-        tuple(A[i][0] * B[0][j] + A[i][1] * B[1][j] + A[i][2] * B[2][j] for j in range(3))
-        for i in range(3)
-    )
+    return tuple(tuple(A[i][0] * B[0][j] + A[i][1] * B[1][j] + A[i][2] * B[2][j] for j in range(3)) for i in range(3))
 
 
 def matadd(A: Matrix, B: Matrix) -> Matrix:
@@ -94,11 +87,7 @@ def matscale(s: Scalar, A: Matrix) -> Matrix:
 def symmetric(A: Matrix) -> Matrix:
     """The upper triangle mirrored: for a product known to be symmetric, so that its lower half is
     not computed twice."""
-    return (
-        (A[0][0], A[0][1], A[0][2]),
-        (A[0][1], A[1][1], A[1][2]),
-        (A[0][2], A[1][2], A[2][2]),
-    )
+    return ((A[0][0], A[0][1], A[0][2]), (A[0][1], A[1][1], A[1][2]), (A[0][2], A[1][2], A[2][2]))
 
 
 def congruence(R: Matrix, A: Matrix) -> Matrix:

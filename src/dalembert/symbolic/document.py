@@ -1,6 +1,6 @@
 """A document that derives a robot's equations step by step, every line of it generated.
 
-Frames → centres of mass and their Jacobians → energies → M, body by body → Christoffel symbols → C and g → the joint
+Frames → centers of mass and their Jacobians → energies → M, body by body → Christoffel symbols → C and g → the joint
 equations → the regressor → det J. As Markdown, LaTeX or plain text. What is too long to be read is told by its
 structure instead: how many terms, which joints couple.
 """
@@ -139,9 +139,9 @@ def _kinematics(e: Equations) -> Iterator[Part]:
         )
         yield from _matrix(e, "T", e.fk())
         yield from _matrix(e, "J", e.jacobian())
-    yield Heading("Jacobians of the centres of mass")
+    yield Heading("Jacobians of the centers of mass")
     yield Words(
-        "Of each moving body: the velocity of its centre of mass and its angular velocity, {0}.",
+        "Of each moving body: the velocity of its center of mass and its angular velocity, {0}.",
         (("(v; ω) = J q̇", r"(v; \omega) = J \dot{q}"),),
     )
     for k, body in enumerate(e.model.bodies, 1):
@@ -155,10 +155,7 @@ def _energies(e: Equations) -> Iterator[Part]:
     kinetic = rf"K = \sum_i {half} m_i v_i^T v_i + {half} \omega_i^T I_i \omega_i = {half} \dot{{q}}^T M \dot{{q}}"
     yield Words(
         "{0} and {1}.",
-        (
-            ("K = Σ ½ mᵢ vᵢᵀvᵢ + ½ ωᵢᵀ Iᵢ ωᵢ = ½ q̇ᵀ M q̇", kinetic),
-            ("P = −Σ mᵢ gᵀ pᵢ", r"P = -\sum_i m_i g^T p_i"),
-        ),
+        (("K = Σ ½ mᵢ vᵢᵀvᵢ + ½ ωᵢᵀ Iᵢ ωᵢ = ½ q̇ᵀ M q̇", kinetic), ("P = −Σ mᵢ gᵀ pᵢ", r"P = -\sum_i m_i g^T p_i")),
     )
     yield from _formulas(e, {"K": e.K, "P": e.P})
 
@@ -178,8 +175,13 @@ def _mass_matrix(e: Equations) -> Iterator[Part]:
     definition = r"\Gamma_{ijk} = \tfrac{1}{2} (\partial_i M_{kj} + \partial_j M_{ki} - \partial_k M_{ij})"
     what = ("Γᵢⱼₖ = ½ (∂ᵢMₖⱼ + ∂ⱼMₖᵢ − ∂ₖMᵢⱼ)", definition)
     n, G = e.n, e.christoffel
-    some = {named("Gamma", (i + 1, j + 1, k + 1)): G[i][j][k]
-            for k in range(n) for i in range(n) for j in range(i, n) if G[i][j][k]}  # fmt: skip
+    some = {
+        named("Gamma", (i + 1, j + 1, k + 1)): G[i][j][k]
+        for k in range(n)
+        for i in range(n)
+        for j in range(i, n)
+        if G[i][j][k]
+    }
     if some:
         yield Words("{0}, symmetric in its first two indices; those that are not zero:", (what,))
         yield from _formulas(e, some)
@@ -221,13 +223,7 @@ def _joint_equations(e: Equations) -> Iterator[Part]:
         "{0} is the sum of {1}, the centripetal terms (with {2}), the Coriolis terms (with {3})"
         + (", friction" if e.friction else "")
         + " and {4}.",
-        (
-            ("τ", r"\tau"),
-            ("M q̈", r"M \ddot{q}"),
-            ("q̇ᵢ²", r"\dot{q}_i^2"),
-            ("q̇ᵢq̇ⱼ", r"\dot{q}_i \dot{q}_j"),
-            ("g", "g"),
-        ),
+        (("τ", r"\tau"), ("M q̈", r"M \ddot{q}"), ("q̇ᵢ²", r"\dot{q}_i^2"), ("q̇ᵢq̇ⱼ", r"\dot{q}_i \dot{q}_j"), ("g", "g")),
     )
     yield from _formulas(e, entries(e, "tau"))
 
@@ -417,8 +413,4 @@ PREAMBLE = r"""\documentclass[a4paper]{article}
 \begin{document}
 """
 
-FORMATS = {
-    "markdown": ("", _markdown, ""),
-    "latex": (PREAMBLE, _latex, "\\end{document}\n"),
-    "text": ("", plain, ""),
-}
+FORMATS = {"markdown": ("", _markdown, ""), "latex": (PREAMBLE, _latex, "\\end{document}\n"), "text": ("", plain, "")}

@@ -159,9 +159,7 @@ class Equations:
     def dM(self) -> list[Square]:
         """∂M/∂q, [i][j][k] = ∂M_jk/∂q_i."""
         n, M = self.n, self.M
-        upper = {
-            (i, j, k): M[j][k].by_coordinate(i) for i in range(n) for j in range(n) for k in range(j, n)
-        }
+        upper = {(i, j, k): M[j][k].by_coordinate(i) for i in range(n) for j in range(n) for k in range(j, n)}
         return [[[upper[i, min(j, k), max(j, k)] for k in range(n)] for j in range(n)] for i in range(n)]
 
     @cached_property
@@ -170,8 +168,10 @@ class Equations:
         n, D = self.n, self.dM
         upper = {
             (i, j, k): (D[i][k][j] + D[j][k][i] - D[k][i][j]) / 2
-            for i in range(n) for j in range(i, n) for k in range(n)
-        }  # fmt: skip
+            for i in range(n)
+            for j in range(i, n)
+            for k in range(n)
+        }
         return [[[upper[min(i, j), max(i, j), k] for k in range(n)] for j in range(n)] for i in range(n)]
 
     @cached_property
@@ -208,9 +208,7 @@ class Equations:
     def K(self) -> Polynomial:
         """The kinetic energy ½ q̇ᵀ M q̇."""
         n, v = self.n, self.qd
-        return self._sum(
-            self.M[i][j] * v[i] * v[j] / (2 if i == j else 1) for i in range(n) for j in range(i, n)
-        )
+        return self._sum(self.M[i][j] * v[i] * v[j] / (2 if i == j else 1) for i in range(n) for j in range(i, n))
 
     @cached_property
     def g(self) -> Row:
@@ -245,9 +243,12 @@ class Equations:
         """The joint equations: τ = M q̈ + c + g, and friction if asked for."""
         return [
             self._sum(self.M[k][j] * self.qdd[j] for j in range(self.n))
-            + self.centripetal[k] + self.coriolis[k] + self.g[k] + self.friction_torque[k]
+            + self.centripetal[k]
+            + self.coriolis[k]
+            + self.g[k]
+            + self.friction_torque[k]
             for k in range(self.n)
-        ]  # fmt: skip
+        ]
 
     @cached_property
     def regressor(self) -> list[Row]:
@@ -330,10 +331,10 @@ class Equations:
         return centripetal, coriolis
 
     def com_jacobian(self, link: str) -> Square:
-        """(J_vc; J_ω), 6×n, of a link's centre of mass."""
+        """(J_vc; J_ω), 6×n, of a link's center of mass."""
         body = self.model.frame(link).body
         if body < 0:
-            raise InputError(f"link {link!r} is fixed to the base: it has no centre of mass that moves")
+            raise InputError(f"link {link!r} is fixed to the base: it has no center of mass that moves")
         return self._square(jacobians.com_jacobian(self.model, self.q, body))
 
     def det_jacobian(self, frame: str | None = None, rows: Sequence[int] | None = None) -> Polynomial:
@@ -501,4 +502,3 @@ class Equations:
     def snapped_description(self) -> Description:
         """The description that these equations are of, in floats."""
         return exact.snapped_description(self.description)
-

@@ -76,7 +76,7 @@ class Angles:
 
 
 LONG = 15  # digits: a decimal so long was computed
-SIMPLE = 1000  # the largest denominator of a fraction that is recognised in it
+SIMPLE = 1000  # the largest denominator of a fraction that is recognized in it
 
 
 def rational(x: float) -> Fraction:
@@ -143,11 +143,7 @@ def _axis(ring: Ring, angles: Angles, axis: tuple[float, float, float]) -> tuple
     if _is_rational_unit(axis):
         return tuple(number(ring, x) for x in axis)
     longitude, colatitude = (angles.angle(ring, a) for a in _directions(axis))
-    return (
-        colatitude.sine * longitude.cosine,
-        colatitude.sine * longitude.sine,
-        colatitude.cosine,
-    )
+    return (colatitude.sine * longitude.cosine, colatitude.sine * longitude.sine, colatitude.cosine)
 
 
 def _joint(ring: Ring, angles: Angles, joint: Joint) -> Joint:

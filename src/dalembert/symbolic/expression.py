@@ -82,7 +82,7 @@ def total(terms: Iterable[Expression]) -> Expression:
 
 
 def times(*factors: Expression) -> Expression:
-    """Their product: the number first, neighbours that are equal as a power."""
+    """Their product: the number first, neighbors that are equal as a power."""
     value = Fraction(1)
     powers: list[tuple[Expression, int]] = []
     for factor in factors:

@@ -69,9 +69,7 @@ class Legible:
 
 
 def legible(
-    entries: Mapping[str, Polynomial | float],
-    groups: Iterable[Sequence[int]] = (),
-    lump: bool = True,
+    entries: Mapping[str, Polynomial | float], groups: Iterable[Sequence[int]] = (), lump: bool = True
 ) -> Legible:
     """The entries in sums of angles, equal to the canonical ones exactly.
 

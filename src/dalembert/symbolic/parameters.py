@@ -3,8 +3,8 @@
 Bodies are numbered from 1 in the order of the tree, the base is 0. Of body i:
 
     m_i                     mass
-    r_i, or x_i, y_i, z_i   centre of mass in the joint's frame (r_i where it lies on one axis)
-    I_ixx … I_izz           inertia about the centre of mass, in the joint frame's axes (I_i for a planar arm)
+    r_i, or x_i, y_i, z_i   center of mass in the joint's frame (r_i where it lies on one axis)
+    I_ixx … I_izz           inertia about the center of mass, in the joint frame's axes (I_i for a planar arm)
     J_i                     N² J_m, the rotor's inertia seen from the joint
     a_i, b_i, d_i           where the next joint sits, along x, y, z of the joint's frame (l_i if all lie along x)
     g                       gravity
@@ -23,8 +23,8 @@ from dalembert.model.model import Body, Frame, Model
 from dalembert.spatial import Inertia, Pose
 from dalembert.symbolic.polynomial import Polynomial, Ring
 
-KINDS = ("length", "mass", "centre", "inertia", "rotor", "gravity")
-CHOICES = {"all": KINDS, "inertias": ("mass", "centre", "inertia", "rotor"), "lengths": ("length",), "none": ()}
+KINDS = ("length", "mass", "center", "inertia", "rotor", "gravity")
+CHOICES = {"all": KINDS, "inertias": ("mass", "center", "inertia", "rotor"), "lengths": ("length",), "none": ()}
 TENSOR = ((0, 0, "xx"), (0, 1, "xy"), (0, 2, "xz"), (1, 1, "yy"), (1, 2, "yz"), (2, 2, "zz"))
 OFFSETS = "abd"
 
@@ -89,13 +89,13 @@ def _lengths(model: Model) -> Iterator[tuple[Place, Parameter]]:
             yield (what, i, k), Parameter(f"{letter}{carrier + 1}{branch}", "length", T.p[k], meaning)
 
 
-def centre(inertia: Inertia) -> Sequence[Any]:
-    """The centre of mass; the origin of what weighs nothing."""
+def center(inertia: Inertia) -> Sequence[Any]:
+    """The center of mass; the origin of what weighs nothing."""
     return inertia.com() if inertia.m else (0.0, 0.0, 0.0)
 
 
 def tensor(inertia: Inertia) -> Sequence[Sequence[Any]]:
-    """The inertia about the centre of mass."""
+    """The inertia about the center of mass."""
     return inertia.about_com() if inertia.m else inertia.I
 
 
@@ -103,19 +103,19 @@ def _inertial(model: Model, zeros: bool) -> Iterator[tuple[Place, Parameter]]:
     planar = is_planar(model)
     for i, body in enumerate(model.bodies):
         n, of = i + 1, f"of link {body.name!r}"
-        I, c = tensor(body.inertia), centre(body.inertia)
+        I, c = tensor(body.inertia), center(body.inertia)
         if body.inertia.m or not zeros:
             yield ("mass", i, 0), Parameter(f"m{n}", "mass", body.inertia.m, f"mass {of} [kg]")
         lone = zeros and sum(x != 0 for x in c) == 1
         for k in range(3):
             if c[k] != 0 or not zeros:
                 name = f"r{n}" if lone else f"{'xyz'[k]}{n}"
-                meaning = f"{'xyz'[k]} of the centre of mass {of} [m]"
-                yield ("centre", i, k), Parameter(name, "centre", c[k], meaning)
+                meaning = f"{'xyz'[k]} of the center of mass {of} [m]"
+                yield ("center", i, k), Parameter(name, "center", c[k], meaning)
         for k, (a, b, letters) in enumerate(TENSOR):
             if I[a][b] != 0 or not zeros:
                 name = f"I{n}" if planar and letters == "zz" else f"I{n}{letters}"
-                meaning = f"I_{letters} {of} about its centre of mass [kg m²]"
+                meaning = f"I_{letters} {of} about its center of mass [kg m²]"
                 yield ("inertia", i, k), Parameter(name, "inertia", I[a][b], meaning)
         if body.rotor_inertia != 0:
             meaning = f"rotor inertia N² J_m of joint {body.joint!r} [kg m²]"
@@ -161,11 +161,11 @@ def symbolic_model(model: Model, ring: Ring, symbols: dict[Place, Parameter]) ->
         return Pose(R, tuple(take((what, i, k), T.p[k]) for k in range(3)))
 
     def inertia(i: int, body: Body) -> Inertia:
-        I, c = tensor(body.inertia), centre(body.inertia)
+        I, c = tensor(body.inertia), center(body.inertia)
         part = {(a, b): take(("inertia", i, k), I[a][b]) for k, (a, b, _) in enumerate(TENSOR)}
         I_c = tuple(tuple(part[min(a, b), max(a, b)] for b in range(3)) for a in range(3))
         m = take(("mass", i, 0), body.inertia.m)
-        return Inertia.from_com(m, tuple(take(("centre", i, k), c[k]) for k in range(3)), I_c)
+        return Inertia.from_com(m, tuple(take(("center", i, k), c[k]) for k in range(3)), I_c)
 
     bodies = tuple(
         replace(

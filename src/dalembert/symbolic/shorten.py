@@ -1,6 +1,6 @@
 """Fewer terms for the same trigonometric function, group by group of parallel joints.
 
-Two terms become one where both halves are sums of neighbouring joints, and double angles become squares, of cosines or
+Two terms become one where both halves are sums of neighboring joints, and double angles become squares, of cosines or
 sines, whichever leaves the smaller constant:
 
     cos A + cos B = 2 cos((A+B)/2) cos((A−B)/2), and so on
@@ -20,7 +20,7 @@ Choice = str | None
 """Which square stands for cos 2A: "c", "s", or None, the better."""
 Part = dict[Atom, fmpq]
 
-# What a reader pays: for a constant, a factor, a factor more, an angle that is not a sum of neighbours, a term.
+# What a reader pays: for a constant, a factor, a factor more, an angle that is not a sum of neighbors, a term.
 CONSTANT, FIRST, SECOND, ODD_ANGLE, TERM = 0.8, 1.0, 0.15, 0.6, 0.2
 LESS = 1e-9
 MOST_SQUARES = 6
@@ -31,7 +31,7 @@ TRIED_AT_LENGTH = 40
 class Shortener:
     """Shortens functions over groups whose joints turn in the given senses (±1 each).
 
-    A sum of neighbouring joints is q₂ + q₃ where they turn in one sense, q₂ − q₃ where they turn in opposite ones."""
+    A sum of neighboring joints is q₂ + q₃ where they turn in one sense, q₂ − q₃ where they turn in opposite ones."""
 
     def __init__(self, senses: Sequence[Sequence[int]]) -> None:
         self.senses = [tuple(sense) for sense in senses]
@@ -40,7 +40,7 @@ class Shortener:
         self._known: dict[frozenset[tuple[Key, fmpq]], Function] = {}
 
     def nice(self, g: int, k: tuple[int, ...]) -> bool:
-        """Whether k·q is a plain sum of neighbouring joints."""
+        """Whether k·q is a plain sum of neighboring joints."""
         known = self._nice.get((g, k))
         if known is None:
             used = [j for j, x in enumerate(k) if x]
@@ -170,7 +170,7 @@ class Shortener:
         return result, used
 
     def _product(self, g: int, A: Factor, B: Factor, c: fmpq, same: bool) -> tuple[Atom, fmpq] | None:
-        """c (A ± B) as one product of sums of neighbours, or None."""
+        """c (A ± B) as one product of sums of neighbors, or None."""
         both = list(zip(A[1], B[1], strict=True))
         if any((x + y) % 2 for x, y in both):
             return None
@@ -232,7 +232,7 @@ def has_even(atom: Atom) -> bool:
 
 
 def senses(group: Sequence[int], g: int, keys: Iterable[Key]) -> tuple[int, ...]:
-    """±1 for each joint of a group: neighbours that are mostly added turn in one sense, mostly subtracted in opposite.
+    """±1 for each joint of a group: neighbors that are mostly added turn in one sense, mostly subtracted in opposite.
 
     A group does not say in which sense its joints turn, but the functions of an arm do."""
     votes = [0] * len(group)

@@ -14,15 +14,7 @@ from fractions import Fraction
 
 from dalembert.symbolic.collect import split_name
 from dalembert.symbolic.decimals import DIGITS, decimal, is_rounded
-from dalembert.symbolic.expression import (
-    Angle,
-    Expression,
-    Name,
-    Number,
-    Product,
-    Sum,
-    numbers_in,
-)
+from dalembert.symbolic.expression import Angle, Expression, Name, Number, Product, Sum, numbers_in
 from dalembert.symbolic.greek import GREEK
 from dalembert.symbolic.printer import Printer
 

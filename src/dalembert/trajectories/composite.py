@@ -46,8 +46,10 @@ def _meet(parts: tuple[Trajectory, ...], corners: bool) -> None:
                 if word == "velocity" and corners:
                     continue
                 hint = "; corners=True allows it" if word == "velocity" else ""
-                raise InputError(f"part {k} does not begin with the {word} that part {k - 1} ends with: "
-                                 f"they differ by {apart:g}{hint}")  # fmt: skip
+                raise InputError(
+                    f"part {k} does not begin with the {word} that part {k - 1} ends with: "
+                    f"they differ by {apart:g}{hint}"
+                )
 
 
 def _joined(parts: list[Piecewise]) -> Piecewise:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
-from dalembert.pyplot import pyplot, styled
 from dalembert.trajectories.checks import positive
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import InputError, SingularityError
-from dalembert.ik.tracking import pose_error
-from dalembert.motion.jacobian import moving_rows, need_joints, scale_of, unitless
-from dalembert.motion.tasks import picked, task
+from dalembert.kinematics.ik.tracking import pose_error
+from dalembert.kinematics.jacobian import moving_rows, need_joints, scale_of, unitless
+from dalembert.kinematics.tasks import picked, task
 from dalembert.trajectories.along import Along, Certified
 from dalembert.trajectories.checks import BEYOND, Array, joint_units, positive, vector
 from dalembert.trajectories.paths import POINT, POSE, poses

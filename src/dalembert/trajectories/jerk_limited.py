@@ -15,7 +15,7 @@ from dalembert.trajectories.piecewise import Piecewise, phases, stacked, within
 if TYPE_CHECKING:
     from dalembert.robot import Robot
 
-SYNCHRONISED = {"time": "Time", "path": "Phase", "none": "No"}
+SYNCHRONizED = {"time": "Time", "path": "Phase", "none": "No"}
 REASONS = {
     "ErrorInvalidInput": "the states at the ends do not keep the limits themselves",
     "ErrorZeroLimits": "a limit is zero",
@@ -36,25 +36,25 @@ def jerk_limited(
     end_velocity: Any = 0.0,
     end_acceleration: Any = 0.0,
     robot: Robot | None = None,
-    synchronise: str = "time",
+    synchronize: str = "time",
 ) -> Piecewise:
     """The fastest motion from one state to another under limits of velocity, acceleration and jerk.  Berscheid and
     Kröger 2021.
 
-    A start beyond a limit is braked first. `synchronise`: "time" (all end together), "path" (on a straight line, where
+    A start beyond a limit is braked first. `synchronize`: "time" (all end together), "path" (on a straight line, where
     the states allow it), "none"."""
     a, b = ends(start, end)
     m = len(a)
     known = bounds(m, robot, velocity, acceleration, jerk)
     known.needed("velocity", "acceleration", "jerk")
-    choice("synchronise", synchronise, tuple(SYNCHRONISED))
+    choice("synchronize", synchronize, tuple(SYNCHRONizED))
     rates = {
         "current_velocity": vector("start_velocity", start_velocity, m),
         "current_acceleration": vector("start_acceleration", start_acceleration, m),
         "target_velocity": vector("end_velocity", end_velocity, m),
         "target_acceleration": vector("end_acceleration", end_acceleration, m),
     }
-    made = _calculated(a, b, rates, (known.velocity, known.acceleration, known.jerk), SYNCHRONISED[synchronise])
+    made = _calculated(a, b, rates, (known.velocity, known.acceleration, known.jerk), SYNCHRONizED[synchronize])
     if made.duration <= 0:
         raise InputError("start and end are the same state: there is nothing to move; set_point(x) stays there")
     parts = [_part(profiles, made.duration) for profiles in made.profiles[0]]
@@ -63,9 +63,11 @@ def jerk_limited(
 
 def _part(profile: Any, duration: float) -> tuple[Array, Array]:
     """The phases of one coordinate: what brakes it first, then seven of constant jerk, then rest or the last speed."""
-    state = (profile.brake.p[0], profile.brake.v[0], profile.brake.a[0]) if profile.brake.duration > 0 else (
-        profile.p[0], profile.v[0], profile.a[0]
-    )  # fmt: skip
+    state = (
+        (profile.brake.p[0], profile.brake.v[0], profile.brake.a[0])
+        if profile.brake.duration > 0
+        else (profile.p[0], profile.v[0], profile.a[0])
+    )
     brake = profile.brake.duration > 0
     lengths = [*(profile.brake.t if brake else ()), *profile.t]
     jerks = [*(profile.brake.j if brake else ()), *profile.j]
@@ -77,7 +79,7 @@ def _part(profile: Any, duration: float) -> tuple[Array, Array]:
     return breaks, C
 
 
-def _calculated(a: Array, b: Array, rates: dict[str, Array], limits: tuple[Array, ...], synchronise: str) -> Any:
+def _calculated(a: Array, b: Array, rates: dict[str, Array], limits: tuple[Array, ...], synchronize: str) -> Any:
     try:
         import ruckig  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
@@ -88,7 +90,7 @@ def _calculated(a: Array, b: Array, rates: dict[str, Array], limits: tuple[Array
     for name, value in rates.items():
         setattr(asked, name, value.tolist())
     asked.max_velocity, asked.max_acceleration, asked.max_jerk = (x.tolist() for x in limits)
-    asked.synchronization = getattr(ruckig.Synchronization, synchronise)
+    asked.synchronization = getattr(ruckig.Synchronization, synchronize)
     made = ruckig.Trajectory(m)
     try:
         result = ruckig.Ruckig(m).calculate(asked, made)

@@ -243,7 +243,7 @@ def screw(start: Any, end: Any) -> PosePath:
 def circle(
     center: Any, normal: Any, start: Any, *, angle: float = 2 * math.pi, orientation: str = "fixed"
 ) -> Sines | PosePath:
-    """A circle about an axis through the centre along the normal, from a point or pose on it through an angle [rad]
+    """A circle about an axis through the center along the normal, from a point or pose on it through an angle [rad]
     (negative: the other way round). The start's offset along the normal is kept: the circle lies in its plane. Of a
     pose the orientation is "fixed", or "turning" with the circle."""
     c, n = array("center", center), array("normal", normal)

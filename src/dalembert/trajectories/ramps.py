@@ -1,6 +1,6 @@
 """Ramps from rest to rest: trapezoids of velocity, and S-curves, trapezoids of acceleration.
 
-One coordinate over the distance 1 in closed form; several coordinates are synchronised in one of two ways. "path": all
+One coordinate over the distance 1 in closed form; several coordinates are synchronized in one of two ways. "path": all
 share one law σ(t), x = a + (b − a) σ, so the motion is a straight line and the tightest limits of all set σ̇, σ̈, σ⃛.
 "time": each moves by its own limits, the fast ones slowed down to end with the slowest; the line is not straight.
 """
@@ -29,14 +29,14 @@ def trapezoid(
     acceleration: Any = None,
     *,
     robot: Robot | None = None,
-    synchronise: str = "path",
+    synchronize: str = "path",
 ) -> Piecewise:
     """Full acceleration, full speed, full deceleration: the fastest from rest to rest under limits of velocity v and
     acceleration a. Over a distance d in T = d/v + v/a, or 2√(d/a) where d < v²/a and full speed is never reached."""
     a, b = ends(start, end)
     known = bounds(len(a), robot, velocity, acceleration)
     known.needed("velocity", "acceleration")
-    return _ramp(a, b, known, synchronise, lambda v, a, _: unit_trapezoid(v, a))
+    return _ramp(a, b, known, synchronize, lambda v, a, _: unit_trapezoid(v, a))
 
 
 def s_curve(
@@ -47,26 +47,26 @@ def s_curve(
     jerk: Any = None,
     *,
     robot: Robot | None = None,
-    synchronise: str = "path",
+    synchronize: str = "path",
 ) -> Piecewise:
     """The fastest from rest to rest under limits of velocity, acceleration and jerk, up to seven phases of constant
     jerk. `jerk_limited` begins and ends with any velocity and acceleration."""
     a, b = ends(start, end)
     known = bounds(len(a), robot, velocity, acceleration, jerk)
     known.needed("velocity", "acceleration", "jerk")
-    return _ramp(a, b, known, synchronise, unit_s_curve)
+    return _ramp(a, b, known, synchronize, unit_s_curve)
 
 
 def _ramp(
-    a: Array, b: Array, known: Bounds, synchronise: str, unit: Callable[[float, float, float], Profile]
+    a: Array, b: Array, known: Bounds, synchronize: str, unit: Callable[[float, float, float], Profile]
 ) -> Piecewise:
-    choice("synchronise", synchronise, WAYS)
+    choice("synchronize", synchronize, WAYS)
     distinct(a, b)
     d = b - a
     size = np.abs(d)
     moving = size > EQUAL * size.max()
     rates = [x[moving] / size[moving] for x in (known.velocity, known.acceleration, known.jerk)]
-    if synchronise == "path":
+    if synchronize == "path":
         breaks, sigma = unit(*(float(x.min()) for x in rates))
         C = sigma * d
         C[:, 0] += a

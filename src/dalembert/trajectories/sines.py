@@ -211,6 +211,12 @@ def random_fourier(
     room = np.minimum(known.upper - middle, middle - known.lower)
     room = np.where(np.isfinite(room), room, np.pi)  # a joint without limits moves half a turn
     reach = np.maximum(found.upper, -found.lower)
-    factor = np.min([room / reach, known.velocity / found.velocity,
-                     magnitude("acceleration", acceleration, robot.n) / found.acceleration], axis=0)  # fmt: skip
+    factor = np.min(
+        [
+            room / reach,
+            known.velocity / found.velocity,
+            magnitude("acceleration", acceleration, robot.n) / found.acceleration,
+        ],
+        axis=0,
+    )
     return replace(raw, offset=middle, amplitude=raw.amplitude * factor * part, names=known.names, units=known.units)

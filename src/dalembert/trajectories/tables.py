@@ -20,13 +20,7 @@ INTERPOLATIONS = ("hold", "linear", "cubic", "quintic")
 
 
 def sampled(
-    times: Any,
-    x: Any,
-    xd: Any = None,
-    xdd: Any = None,
-    *,
-    interpolation: str = "cubic",
-    robot: Robot | None = None,
+    times: Any, x: Any, xd: Any = None, xdd: Any = None, *, interpolation: str = "cubic", robot: Robot | None = None
 ) -> Piecewise:
     """A motion through the rows of a table, x (k, m) at times (k,) from 0 on.
 
@@ -41,8 +35,10 @@ def sampled(
     known = bounds(rows.shape[1], robot)
     wanted = INTERPOLATIONS.index(interpolation) - 1  # 0: linear, 1: cubic, 2: quintic
     if rates and len(rates) != wanted:
-        raise InputError(f"{interpolation!r} interpolation does not go with {len(rates)} given rates: "
-                         "cubic takes xd, quintic xd and xdd, the others none")  # fmt: skip
+        raise InputError(
+            f"{interpolation!r} interpolation does not go with {len(rates)} given rates: "
+            "cubic takes xd, quintic xd and xdd, the others none"
+        )
     if interpolation == "hold":
         C = rows[:-1, None, :]
         t, C = np.append(t, t[-1] + (t[-1] - t[-2])), np.concatenate([C, rows[-1:, None, :]])

@@ -143,10 +143,10 @@ def _largest(trajectory: Trajectory, t: Array, values: Array, order: int, measur
     step = (t[:, -1] - t[:, 0]) / (t.shape[1] - 1)
     for j in range(values.shape[-1]):
         row, column = np.unravel_index(int(values[:, :, j].argmax()), t.shape)
-        centre, width = t[row, column], step[row]
+        center, width = t[row, column], step[row]
         for _ in range(ZOOM):
-            near = np.clip(np.linspace(centre - width, centre + width, 41), t[row, 0], t[row, -1])
+            near = np.clip(np.linspace(center - width, center + width, 41), t[row, 0], t[row, -1])
             y = measure(trajectory.derivatives(near, order)[order][:, j])
-            centre, width = near[int(y.argmax())], width / 20
+            center, width = near[int(y.argmax())], width / 20
             found[j] = max(found[j], float(y.max()))
     return np.asarray(found)

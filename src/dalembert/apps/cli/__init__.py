@@ -1,0 +1,153 @@
+"""The command line: `dalembert COMMAND ROBOT …`.
+
+A command lives in a module of its name, imported when it is used, so that help is quick. Commands print a table
+for people and, with --json, data for programs. What stops one is a line on standard error and an exit code:
+
+    0    done
+    1    Dalembert refused, or the answer is no
+    2    wrong usage
+    130  interrupted by Ctrl-C
+    141  whoever read the output has gone
+
+`refused` turns what may happen into these; no traceback is shown for a user's mistake.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dalembert import __version__
+from dalembert.apps.cli import refused
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+# Every command with what it is for; kept here, so that help imports none of them.
+SECTIONS: dict[str, dict[str, str]] = {
+    "Robots": {
+        "robots": "The bundled robots.",
+        "info": "A robot's card: joints, bodies, frames, warnings.",
+        "check": "A doctor for models: what is wrong, why, and what to do.",
+        "convert": "Between URDF, TOML, DH tables and screw axes.",
+    },
+    "Kinematics and dynamics": {
+        "fk": "Poses of frames at joint positions.",
+        "ik": "Joint positions that reach a pose: the nearest, or all.",
+        "dynamics": "M, C, g, torques and energies at a state.",
+        "equations": "Closed-form equations, exact; check a derivation.",
+        "properties": "Ṁ − 2C, passivity, linearity and more: shown and measured.",
+        "bounds": "Certified bounds on M, c and g.",
+        "verify": "Agreement certificate: every way to the same numbers, compared.",
+    },
+    "Motion and control": {
+        "simulate": "A run, free or under a controller, with its energy books.",
+        "compare": "Several controllers on one task, in a table.",
+        "plan": "A motion through joint positions, as fast as the limits allow.",
+        "phase": "The phase portrait of a joint, free or under a controller.",
+        "tune": "Gains by bandwidth and damping; Ziegler–Nichols for a plant.",
+    },
+    "Real arms": {
+        "excite": "The motion from which parameters are identified best.",
+        "identify": "Parameters of a real arm from its log.",
+    },
+    "To take along": {
+        "export": "A kernel as C, NumPy, JAX or CasADi.",
+        "report": "Everything about a robot as one page of HTML.",
+        "studio": "A robot on a page in the browser: pose, load, simulate, play back.",
+    },
+    "This installation": {
+        "bench": "How fast the kernels are on this machine: a quick look.",
+        "cache": "The compiled kernels on disk: see and clear.",
+        "completion": "The script that lets a shell complete commands and robots.",
+    },
+}
+NO_FILE = ("robots", "cache", "completion")
+COMMANDS = {name: words for section in SECTIONS.values() for name, words in section.items()}
+
+
+class _Commands(click.Group):
+    """A group whose commands are modules beside this one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"dalembert.apps.cli.{name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, COMMANDS))
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), words) for name, words in commands.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        named = [CompletionItem(name, help=words) for name, words in COMMANDS.items() if name.startswith(incomplete)]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """click's own, with the nearest command named when there is none of that name."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else f"; choose from {', '.join(COMMANDS)}"
+            raise click.UsageError(f"there is no command '{args[0]}'{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        refused.print_anything()
+        return super().main(*args, **options)
+
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        with refused.in_a_line():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with refused.in_a_line(), warnings.catch_warnings():
+            warnings.showwarning = refused.warn
+            return super().invoke(ctx)
+
+
+def _allowed(_context: click.Context, _option: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
+    if not words:
+        return ()
+    from dalembert.apps.cli.output import names_of
+    from dalembert.describe.mjcf.read import ALLOWED
+
+    return tuple(names_of("entry of --allow", ",".join(words), ALLOWED))
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="dalembert")
+@click.option("--strict", is_flag=True, help="Refuse a file for shapes and colors too.")
+@click.option(
+    "--allow",
+    multiple=True,
+    callback=_allowed,
+    metavar="WHAT",
+    help="Leave out tendons, actuators or equalities of MJCF.",
+)
+@click.option("--package-dir", multiple=True, type=click.Path(exists=True, file_okay=False), help="Where packages lie.")
+@click.pass_context
+def main(context: click.Context, strict: bool, allow: tuple[str, ...], package_dir: tuple[str, ...]) -> None:
+    """From a description of a robot arm to everything that follows from it.
+
+    ROBOT is a bundled name (see 'dalembert robots') or a file: .urdf, .xacro, .toml, .xml (MJCF).
+    Every command has --json for programs, and an example in its own --help.
+
+    \b
+    Example: dalembert info panda
+    """
+    if context.invoked_subcommand in NO_FILE:
+        from dalembert.apps.cli.output import refuse_idle
+
+        refuse_idle(f"'dalembert {context.invoked_subcommand}' reads no file", "strict", "allow", "package-dir")

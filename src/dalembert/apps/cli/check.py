@@ -1,0 +1,269 @@
+"""dalembert check: a doctor for models."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dalembert.apps.cli import output
+
+if TYPE_CHECKING:
+    from dalembert.trust.doctor import CheckUp, Repair
+
+FORMATS = ("table", "json", "sarif", "junit")
+LEVELS = ("error", "warning", "never")
+# Of no effect where rules are listed.
+IDLE = ("fix", "out", "in-place", "details", "fail-on", "no-meshes", "strict", "allow", "package-dir")
+ROWS = 60  # files that a summary lists one by one; of more, only those with errors
+PROGRESS = 2.0  # seconds between two words of it
+
+
+@click.command(name="check", short_help="A doctor for models: what is wrong, why, and what to do.")
+@click.argument("paths", nargs=-1, metavar="ROBOT|FOLDER…")
+@click.option("--fix", is_flag=True, help="Write a repaired copy (with -o), and say what was changed.")
+@click.option("-o", "--out", type=click.Path(dir_okay=False), help="Where the repaired copy goes.")
+@click.option("--in-place", is_flag=True, help="With --fix: overwrite the file itself.")
+@click.option("--format", "style", type=click.Choice(FORMATS), default="table", help="For people, or for machines.")
+@output.json_option
+@click.option("--fail-on", type=click.Choice(LEVELS), default="error", help="From which severity on to exit with 1.")
+@click.option("--package-dir", "folders", multiple=True, metavar="FOLDER", help="Where package:// is; may be repeated.")
+@click.option("--no-meshes", is_flag=True, help="Open no mesh files.")
+@click.option("--details", is_flag=True, help="With several files: list every finding too.")
+@click.option("--rules", is_flag=True, help="List the rules instead.")
+def command(
+    paths: tuple[str, ...],
+    fix: bool,
+    out: str | None,
+    in_place: bool,
+    style: str,
+    as_json: bool,
+    fail_on: str,
+    folders: tuple[str, ...],
+    no_meshes: bool,
+    details: bool,
+    rules: bool,
+) -> None:
+    """Examine robot descriptions: syntax, structure, physics. Files (.urdf, .xacro, .toml), bundled names, or folders,
+    of which every .urdf is examined.
+
+    Exit code 0: nothing at or above --fail-on; 1: something is; 2: wrong usage.
+
+    \b
+    Examples: dalembert check robot.urdf
+              dalembert check robot.urdf --fix -o repaired.urdf
+              dalembert check models/ --format sarif > findings.sarif
+    """
+    style = "json" if as_json else style
+    if rules:
+        output.refuse_idle("--rules only lists the rules", *IDLE)
+        _show_rules(style)
+        return
+    if not paths:
+        raise click.UsageError("name a file, a bundled robot or a folder")
+    how = {"meshes": not no_meshes, **output.reading(*folders)}
+    _usable(paths, fix, out, in_place, how["package_dirs"])
+    if fix:
+        ups = [_repair(paths[0], out or paths[0], how, style)]
+    else:
+        ups = _examine(paths, how)
+        _show(ups, paths, style, details)
+    if fail_on != "never" and any(up.fails(fail_on) for up in ups):  # type: ignore[arg-type]
+        sys.exit(1)
+
+
+def _usable(paths: Sequence[str], fix: bool, out: str | None, in_place: bool, folders: Sequence[str]) -> None:
+    from dalembert import robots
+
+    names = robots.names()
+    for path in paths:
+        if not Path(path).exists() and path not in names:
+            near = f"; bundled are {', '.join(names)}" if os.sep not in path and not Path(path).suffix else ""
+            raise click.UsageError(f"{path}: there is no such file or folder{near}")
+    for folder in folders:
+        if not Path(folder).is_dir():
+            raise click.UsageError(f"--package-dir {folder}: there is no such folder")
+    if not fix:
+        if out or in_place:
+            raise click.UsageError("-o and --in-place go with --fix")
+        return
+    if len(paths) != 1 or Path(paths[0]).is_dir():
+        raise click.UsageError("--fix repairs one file at a time")
+    if in_place == (out is not None):
+        raise click.UsageError("say where the repaired copy goes with -o FILE, or overwrite with --in-place")
+    if out is not None and Path(out).exists() and Path(out).samefile(paths[0]):
+        raise click.UsageError(f"{out} is the file itself; to overwrite it, say --in-place")
+
+
+def _examine(paths: Sequence[str], how: dict[str, Any]) -> list[CheckUp]:
+    from dalembert.trust.doctor import check, check_all
+
+    found: list[CheckUp] = []
+    started, told = time.monotonic(), time.monotonic()
+
+    def each(k: int, n: int, _up: CheckUp) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if n > 1 and now - told > PROGRESS:
+            click.echo(f"{k} of {n} files, {now - started:.0f} s", err=True)
+            told = now
+
+    for path in paths:
+        if Path(path).exists():
+            found += check_all([path], **how, each=each)
+        else:
+            found.append(check(path, **how))
+    return found
+
+
+# tables
+
+
+def _visible(text: str) -> str:
+    """Text that every terminal takes: names of files may hold bytes that are no text."""
+    text = text.encode("utf-8", "replace").decode()
+    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+
+
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    cells = [[_visible(x) if isinstance(x, str) else x for x in row] for row in rows]
+    output.print_table(_visible(title), columns, cells)
+
+
+def _show(ups: Sequence[CheckUp], paths: Sequence[str], style: str, details: bool) -> None:
+    if style != "table":
+        from dalembert.trust.doctor.formats import FORMATS as WRITERS
+
+        click.echo(WRITERS[style](ups))
+    elif len(ups) == 1:
+        _one(ups[0])
+    else:
+        if details:
+            for up in ups:
+                if up.findings:
+                    _one(up)
+        _summary(ups, paths)
+
+
+def _one(up: CheckUp) -> None:
+    if up.findings:
+        rows = [
+            (f.severity, f.rule, "–" if f.line is None else str(f.line), _told(f.message, f.fix, f.fixable))
+            for f in up.findings
+        ]
+        _table(up.file, ("severity", "rule", "line", "finding, and what to do"), rows)
+        why = {f.rule: f.why for f in up.findings}
+        _table("Why it matters", ("rule", "why"), sorted(why.items()))
+    click.echo(_verdict(up))
+    if any(f.fixable for f in up.findings):
+        click.echo("* dalembert check --fix -o FILE repairs these")
+
+
+def _told(message: str, fix: str, fixable: bool) -> str:
+    return f"{message}\n→ {fix}{' *' if fixable else ''}"
+
+
+def _verdict(up: CheckUp) -> str:
+    counts = ", ".join(f"{up.count(s)} {s}{'' if up.count(s) == 1 else 's'}" for s in ("error", "warning", "note"))
+    loads = "it loads" if up.loads else "it does not load"
+    return _visible(f"{up.file}: {counts}; {loads} ({up.seconds:.2f} s)")
+
+
+def _summary(ups: Sequence[CheckUp], paths: Sequence[str]) -> None:
+    """Files, then rules, then the folders that were named."""
+    columns = ("errors", "warnings", "notes", "loads", "seconds")
+    rows = [(name, *_totals(group)) for name, group in _rows(ups, paths)]
+    _table("Files", ("file", *columns), rows)
+    hits = Counter(f.rule for up in ups for f in up.findings)
+    files = Counter(name for up in ups for name in {f.rule for f in up.findings})
+    if hits:
+        from dalembert.trust.doctor import RULES
+
+        table = [(name, RULES[name].severity, RULES[name].title, hits[name], files[name]) for name in sorted(hits)]
+        _table("Rules", ("rule", "severity", "title", "findings", "files"), table)
+    groups = [(path, [up for up in ups if _below(up.file, path)]) for path in paths]
+    rows_of_folders = [(path, len(group), *_totals(group)) for path, group in [*groups, ("all", list(ups))]]
+    _table("Summary", ("", "files", *columns), rows_of_folders)
+
+
+def _rows(ups: Sequence[CheckUp], paths: Sequence[str]) -> list[tuple[str, list[CheckUp]]]:
+    """Every file; of very many, those with errors, and the others by the folder they are in."""
+    rows: dict[tuple[str, str], list[CheckUp]] = {}
+    for up in ups:
+        folder = next((path for path in paths if _below(up.file, path)), "")
+        name = _short(up.file, folder)
+        if len(ups) > ROWS and not up.errors:
+            name = f"{name.split('/')[0]}/…" if "/" in name else "…"
+        rows.setdefault((folder, name), []).append(up)
+    return [(f"{name} ({len(g)} files)" if len(g) > 1 else name, g) for (_, name), g in rows.items()]
+
+
+def _totals(ups: Sequence[CheckUp]) -> tuple[Any, ...]:
+    counts = (sum(up.count(s) for up in ups) for s in ("error", "warning", "note"))
+    return (*counts, _loads(ups), round(sum(up.seconds for up in ups), 2))
+
+
+def _loads(ups: Sequence[CheckUp]) -> str:
+    good = sum(up.loads for up in ups)
+    return ("yes" if good else "no") if len(ups) == 1 else f"{good} of {len(ups)}"
+
+
+def _below(file: str, path: str) -> bool:
+    return file == path or Path(file).is_relative_to(path)
+
+
+def _short(file: str, folder: str) -> str:
+    """The file as seen from the folder that was named."""
+    return Path(file).relative_to(folder).as_posix() if folder and Path(folder).is_dir() else file
+
+
+def _show_rules(style: str) -> None:
+    from dalembert.trust.doctor import RULES
+
+    rows = [RULES[name] for name in sorted(RULES)]
+    if style == "table":
+        table = [(r.identifier, r.severity, r.title, r.why) for r in rows]
+        _table("Rules", ("rule", "severity", "title", "why it matters"), table)
+    else:
+        data = [{"rule": r.identifier, "severity": r.severity, "title": r.title, "why": r.why} for r in rows]
+        output.print_json(data)
+
+
+# repairs
+
+
+def _repair(path: str, out: str, how: dict[str, Any], style: str) -> CheckUp:
+    """The check-up of what was written."""
+    from dalembert.trust.doctor import check
+
+    repair = check(path, **how).repaired()
+    repair.save(out)
+    if style == "json":
+        changes = [change.data() for change in repair.changes]
+        output.print_json({"file": path, "out": out, "changes": changes, "after": repair.after.data()})
+    elif style != "table":
+        _show([repair.after], [out], style, False)
+    else:
+        _show_repair(repair, path, out)
+    return repair.after
+
+
+def _show_repair(repair: Repair, path: str, out: str) -> None:
+    if repair.changes:
+        rows = [(c.rule, "–" if c.line is None else str(c.line), c.element, c.text) for c in repair.changes]
+        _table(f"{path}: {len(rows)} repairs", ("rule", "line", "element", "change"), rows)
+    else:
+        click.echo(f"{_visible(path)}: there is nothing that can be repaired safely")
+    click.echo(f"written to {_visible(out)}")
+    left = [f for f in repair.after.findings if f.severity != "note"]
+    if left:
+        rows = [(f.severity, f.rule, "–" if f.line is None else str(f.line), f"{f.message}\n→ {f.fix}") for f in left]
+        _table("Left for you", ("severity", "rule", "line", "finding, and what to do"), rows)
+    if Path(out).resolve().parent != Path(path).resolve().parent:
+        click.echo("the copy is in another folder: meshes with relative paths are looked for from there")

@@ -1,0 +1,341 @@
+"""What commands share: loading a robot, numbers and files from the command line, tables and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from dalembert.apps.cli import completing, refused
+from dalembert.names import in_line, in_terminal
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+WIDTH_WHEN_PIPED = 120
+LONG = 1000  # rows: of more, rich takes too long over its layout (milliseconds a row)
+INVISIBLE = 1e-12  # a table for people shows rounding errors as zero
+
+PICTURES = (".png", ".svg", ".pdf")
+
+robot_argument = click.argument("robot", metavar="ROBOT", shell_complete=completing.robots)
+tip_option = click.option(
+    "--tip", metavar="FRAME", help="The frame to take as the robot's tip.", shell_complete=completing.frames
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print data for programs.")
+
+
+class Number(click.FloatRange):
+    """A finite number in a range: click lets NaN through."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        x = super().convert(value, param, ctx)
+        if not math.isfinite(x):
+            self.fail(f"{value} is not a finite number", param, ctx)
+        return x
+
+
+POSITIVE = Number(0, min_open=True)
+
+
+class NewFile(click.Path):
+    """A file to write, by the endings it may have; looked at before anything is computed."""
+
+    def __init__(self, *suffixes: str) -> None:
+        super().__init__()
+        self.suffixes = suffixes
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        path = os.fspath(value)
+        if self.suffixes and os.path.splitext(path)[1].lower() not in self.suffixes:
+            *most, last = self.suffixes
+            endings = f"{', '.join(most)} or {last}" if most else last
+            self.fail(f"{path}: its name must end in {endings}", param, ctx)
+        folder = os.path.dirname(path) or "."
+        if os.path.isdir(path):
+            reason = "Is a directory"
+        elif not os.path.isdir(folder):
+            reason = "No such file or directory"
+        elif os.access(path if os.path.exists(path) else folder, os.W_OK):
+            return path
+        else:
+            reason = "Permission denied"
+        raise click.ClickException(f"{path!r} cannot be written: {reason}")
+
+
+class Picture(NewFile):
+    """A picture to write: matplotlib is missed before anything is computed, not after."""
+
+    def __init__(self) -> None:
+        super().__init__(*PICTURES)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from dalembert.draw.pyplot import pyplot
+
+        path = super().convert(value, param, ctx)
+        pyplot()
+        return path
+
+
+def vector_option(name: str, words: str, metavar: str = "x,x,…") -> Callable[[F], F]:
+    """An option that takes a list of numbers, one per joint unless the words say otherwise."""
+    return click.option(f"--{name}", metavar=metavar, help=words)
+
+
+def plot_option(words: str) -> Callable[[F], F]:
+    return click.option("--plot", type=Picture(), metavar="FILE", help=f"{words}: .png, .svg or .pdf.")
+
+
+def load(source: str, tip: str | None = None, package_dirs: Sequence[str] = ()) -> Robot:
+    """The robot, with what its reader objected to as lines on standard error."""
+    from dalembert.errors import ModelWarning
+    from dalembert.loading import load as load_robot
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ModelWarning)
+        robot = load_robot(source, tip, **reading(*package_dirs))
+    for warning in caught:
+        click.echo(f"warning: {in_terminal(str(warning.message))}", err=True)
+    names = (robot.name, *robot.frames, *robot.joint_names, *(loop.name for loop in robot.description.loops))
+    broken = next((name for name in names if in_line(name) != name), None)
+    if broken is not None and not click.get_current_context().params.get("as_json"):
+        raise click.ClickException(
+            f"the name {broken!r} holds a line break, and what follows it would pass for a line of the answer; "
+            "rename it, or ask for --json"
+        )
+    return robot
+
+
+def reading(*package_dirs: str, context: click.Context | None = None) -> dict[str, Any]:
+    """How a file is to be read, by the options that stand before the command; a command may name more folders."""
+    said = (context or click.get_current_context()).find_root().params
+    return {
+        "strict": said.get("strict", False),
+        "allow": said.get("allow", ()),
+        "package_dirs": (*said.get("package_dir", ()), *package_dirs),
+    }
+
+
+def print_json(data: Any) -> None:
+    """JSON has no infinity: it becomes null."""
+    click.echo(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def need_numbers(*results: Any) -> None:
+    """Refuse to print what is none: a state so large that its terms overflow."""
+    import numpy as np
+
+    if not all(np.isfinite(x).all() for x in results):
+        raise click.ClickException("the result is larger than any number (1.8e308): give smaller positions and rates")
+
+
+def _plain(x: Any) -> Any:
+    if hasattr(x, "tolist"):
+        x = x.tolist()
+    if isinstance(x, dict):
+        return {k: _plain(v) for k, v in x.items()}
+    if isinstance(x, (list, tuple)):
+        return [_plain(v) for v in x]
+    return None if isinstance(x, float) and not math.isfinite(x) else x
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table on the terminal: text to the left, numbers to the right."""
+    rows = [list(row) for row in rows]
+    if len(rows) > LONG:
+        _print_long_table(title, columns, rows)
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(show_header=any(columns), box=box.SIMPLE_HEAD, pad_edge=False)
+    for k, column in enumerate(columns):
+        numeric = any(isinstance(row[k], (int, float)) for row in rows)
+        table.add_column(in_terminal(column), justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(_cell, row))
+    piped = not sys.stdout.isatty()
+    console = Console(width=WIDTH_WHEN_PIPED if piped else None, markup=False, highlight=False)
+    with console.capture() as shown:  # rich has ways of its own with a pipe that breaks
+        console.print(in_terminal(title), style="bold", soft_wrap=True)
+        console.print(table)
+    refused.echo_styled(shown.get())
+
+
+def _cell(x: Any) -> str:
+    return number(x) if isinstance(x, (int, float)) else in_terminal(str(x))
+
+
+def _print_long_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    cells = [[in_terminal(c) for c in columns], *([_cell(x) for x in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    numeric = [isinstance(x, (int, float)) for x in rows[0]]
+    click.echo(in_terminal(title))
+    for row in cells:
+        padded = (x.rjust(w) if right else x.ljust(w) for x, w, right in zip(row, widths, numeric, strict=True))
+        click.echo("  ".join(padded).rstrip())
+
+
+def number(x: float, digits: int = 5) -> str:
+    """A number for reading: no −0, ∞ as a sign."""
+    if isinstance(x, int):
+        return str(x)
+    if math.isinf(x):
+        return "∞" if x > 0 else "−∞"
+    if abs(x) < INVISIBLE:
+        return "0"
+    return f"{x:.{digits}g}".replace("-", "−")
+
+
+def numbers(name: str, text: str | None, n: int, each: str = "one per joint") -> list[float] | None:
+    """A list of n finite numbers from the command line, separated by commas or blanks; angles may end in "deg"."""
+    values = some_numbers(name, text)
+    if values is not None and len(values) != n:
+        raise click.BadParameter(f"{n} numbers are needed, {each}; got {len(values)}", param_hint=f"--{name}")
+    return values
+
+
+def one_or_each(name: str, text: str | None, n: int) -> float | list[float] | None:
+    """One number for all joints, or one per joint."""
+    values = some_numbers(name, text)
+    if values is None or len(values) == n:
+        return values
+    if len(values) != 1:
+        raise click.BadParameter(
+            f"one number is needed, or {n}, one per joint; got {len(values)}", param_hint=f"--{name}"
+        )
+    return values[0]
+
+
+def some_numbers(name: str, text: str | None) -> list[float] | None:
+    """As many finite numbers as there are."""
+    if text is None:
+        return None
+    values = [_number(name, part) for part in _parts(text)]
+    if not values:
+        raise click.BadParameter("there are no numbers in it", param_hint=f"--{name}")
+    return values
+
+
+# 1.5, 90deg, 90°, pi, -pi/2, 3pi/4, 0.5*π; a minus sign also as tables print it.
+NUMBER = re.compile(
+    r"(?P<sign>[+-]?)(?P<factor>nan|inf|[\d.]*(?:e[+-]?\d+)?)\*?(?P<unit>deg|°|pi|π)?(?:/(?P<by>[\d.]+))?"
+)
+UNITS = {None: 1.0, "deg": math.pi / 180, "°": math.pi / 180, "pi": math.pi, "π": math.pi}
+
+
+def _parts(text: str) -> list[str]:
+    return text.replace(",", " ").replace("−", "-").split()
+
+
+def _number(name: str, part: str) -> float:
+    found = NUMBER.fullmatch(part.lower())
+    try:
+        if found is None:
+            raise ValueError
+        unit = found["unit"]
+        factor = found["factor"] or ("1" if unit in ("pi", "π") else "")
+        value = float(found["sign"] + factor) * UNITS[unit] / float(found["by"] or 1)
+    except (ValueError, ZeroDivisionError):
+        why = "is not a number"
+        why += " (an angle is written 1.5, 90deg or pi/2)" if any(c.isdigit() for c in part) else ""
+        raise click.BadParameter(f"{part!r} {why}", param_hint=f"--{name}") from None
+    if not math.isfinite(value):
+        raise click.BadParameter(f"{part!r} is not a finite number", param_hint=f"--{name}")
+    return value
+
+
+def bare(text: str | None) -> list[bool]:
+    """Of each number, whether it was written without a unit: only those may be degrees by mistake."""
+    return [
+        part.endswith(tuple("0123456789.")) and "pi" not in part.lower() and "π" not in part
+        for part in _parts(text or "")
+    ]
+
+
+def angles(name: str, text: str | None, n: int, each: str) -> list[float] | None:
+    """n angles from the command line, with a word if they look like degrees."""
+    values = numbers(name, text, n, each)
+    if values is not None:
+        _warn_of_degrees(name, [x for x, plain in zip(values, bare(text), strict=True) if plain])
+    return values
+
+
+def positions(name: str, text: str | None, arm: Robot) -> list[float] | None:
+    """Joint positions from the command line, with a word if they look like degrees; too large to compute with is
+    refused, and so are degrees of a joint that slides."""
+    from dalembert.arguments import angles_of
+    from dalembert.compile.trigonometry import LIMIT
+
+    values = numbers(name, text, arm.n)
+    if values is None:
+        return None
+    plain = bare(text)
+    for c, x, part in zip(arm.model.coordinates, values, _parts(text or ""), strict=True):
+        if c.kind == "prismatic" and part.endswith(("deg", "°")):
+            raise click.BadParameter(f"joint {c.name!r} slides: {part!r} is no length in m", param_hint=f"--{name}")
+        if abs(x) > LIMIT:
+            why = f"{part!r} of joint {c.name!r} is too large: sines are computed up to 2³⁰"
+            raise click.BadParameter(why, param_hint=f"--{name}")
+    _warn_of_degrees(name, angles_of(arm, [x if own else 0.0 for x, own in zip(values, plain, strict=True)]), True)
+    return values
+
+
+def _warn_of_degrees(name: str, values: list[float], sure: bool = False) -> None:
+    from dalembert.errors import UnitWarning
+    from dalembert.spatial.angles import look_like_degrees, sentence
+
+    warnings.simplefilter("ignore", UnitWarning)  # what is said here is not said again by what takes them
+    values = [x for x in values if x] if sure else values
+    if values and (sure or look_like_degrees(values)):
+        remedy = f"write {','.join(f'{x:g}deg' for x in values[:3])}{',…' if len(values) > 3 else ''}"
+        click.echo(f"warning: {sentence(f'--{name}', values, remedy)}", err=True)
+
+
+def names_of(kind: str, text: str, choices: Iterable[str]) -> list[str]:
+    """Names from a list with commas, each known and named once."""
+    choices = list(choices)
+    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise click.UsageError(f"name at least one {kind}: {', '.join(choices)}")
+    for name in names:
+        if name not in choices:
+            from dalembert.errors import unknown
+
+            raise click.UsageError(str(unknown(kind, name, choices)))
+    return names
+
+
+def refuse_idle(why: str, *names: str) -> None:
+    """Refuse options that were given on the command line and would have no effect."""
+    context = click.get_current_context()
+    for at in (context, context.find_root()):
+        for option in at.command.params:
+            given = at.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+            if given and (name := next((name for name in names if f"--{name}" in option.opts), None)):
+                raise click.UsageError(f"--{name} has no effect here: {why}")
+
+
+def tip_of(arm: Robot) -> str:
+    """The robot's tip, or how to say which."""
+    if arm.tip is None and arm.model.tips:
+        raise click.UsageError(f"{arm.name!r} has several ends, {', '.join(arm.model.tips)}: say which with --tip")
+    return arm.model.frame().name
+
+
+def angle(value: float, kind: str) -> str:
+    """A joint's position in degrees, where it turns."""
+    return "" if kind == "prismatic" else number(math.degrees(value))

@@ -1,0 +1,147 @@
+"""The robot's card: what it is, what it looks like, its joints and bodies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from markupsafe import Markup
+
+from dalembert.apps.report import html
+from dalembert.apps.report.context import Context, Made
+from dalembert.apps.report.raster import rendered
+from dalembert.robot import Robot
+
+MANY = 24  # rows of a table that stands open
+
+
+def summary(robot: Robot) -> str:
+    """One line about a robot."""
+    kinds = [c.kind for c in robot.model.coordinates]
+    turning, sliding = kinds.count("revolute"), kinds.count("prismatic")
+    each = [f"{count} {word}" for count, word in ((turning, "turning"), (sliding, "sliding")) if count]
+    words = [f"{robot.n} joint{'' if robot.n == 1 else 's'}" + (f" ({' and '.join(each)})" if each else "")]
+    if robot.loops:
+        words.append(f"{len(robot.loops)} closed loop{'' if len(robot.loops) == 1 else 's'}")
+    words.append(f"{len(robot.bodies)} moving bod{'y' if len(robot.bodies) == 1 else 'ies'}")
+    words.append(f"{html.number(robot.mass)} kg")
+    return ", ".join(words)
+
+
+def card(context: Context) -> Made:
+    robot, scene = context.robot, context.scene
+    parts = [_scene(context)]
+    notes = robot.description.notes.strip()
+    if notes:
+        parts += [html.paragraph(" ".join(p.split()), class_="notes") for p in notes.split("\n\n")]
+    if scene.sticks:
+        parts.append(
+            html.paragraph("The description has no shapes: links are drawn as bars, joints as drums.", class_="aside")
+        )
+    if scene.notes:
+        parts.append(html.details(f"{len(scene.notes)} shapes are not drawn", html.listed(scene.notes)))
+    tip = robot.tip or "none"
+    if context.ends:
+        others = [name for name in context.ends if name != robot.tip]
+        tip += f" (none is named; the end of the longest chain was taken, not {_few(others)}: give --tip)"
+    facts = [
+        ("tip", tip),
+        ("base", robot.frames[0]),
+        ("gravity", f"{html.vector(robot.gravity)} m/s² in the base frame"),
+        ("home", _positions(robot, robot.home)),
+        ("mass that moves", f"{html.number(robot.mass)} kg"),
+    ]
+    if robot.loops:
+        facts.append(("closed by", ", ".join(robot.loops)))
+    parts.append(html.table(("", ""), facts))
+    parts += [html.heading("Joints"), _joints(robot), html.heading("Moving bodies"), _bodies(robot)]
+    return Made(html.joined(parts))
+
+
+def _scene(context: Context) -> Markup:
+    words = (
+        "Drag to turn, shift and drag to move, pinch or wheel (once clicked) to zoom; arrow keys, +, − and 0 do the "
+        "same. "
+    )
+    words += (
+        "Its joints are not free to move, since loops close it: there are no sliders."
+        if context.robot.loops
+        else "Sliders move the joints within their limits."
+    )
+    still = html.tag("div", Markup(rendered(context.scene)), class_="still")
+    canvas = html.tag("canvas", "", tabindex="0", role="img", aria_label=f"{context.robot.name}, turning")
+    box = html.tag("div", canvas, still, id="scene")
+    controls = html.tag("div", "", id="controls")
+    hint = html.tag("span", words, class_="screen")
+    shown = "as it is at home" if np.array_equal(context.start, context.robot.home) else "bent, off its stretched home"
+    return html.tag("figure", box, controls, html.tag("figcaption", f"{context.robot.name}, {shown}. ", hint))
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" or {len(names) - 5} others" if len(names) > 5 else "")
+
+
+def _positions(robot: Robot, q: np.ndarray) -> str:
+    shown = []
+    for c, x in zip(robot.model.coordinates, q.tolist(), strict=True):
+        shown.append(f"{html.number(math.degrees(x), 4)}°" if c.kind == "revolute" else f"{html.number(x)} m")
+    return ", ".join(shown) or "–"
+
+
+def _joints(robot: Robot) -> Markup:
+    rows = []
+    for k, c in enumerate(robot.model.coordinates, 1):
+        turns = c.kind == "revolute"
+        per = "rad/s" if turns else "m/s"
+        effort = "N m" if turns else "N"
+        rows.append(
+            (
+                k,
+                c.name,
+                "turns" if turns else "slides",
+                _range(c.lower, c.upper, turns),
+                "–" if math.isinf(c.velocity) else f"{html.number(c.velocity)} {per}",
+                "–" if math.isinf(c.effort) else f"{html.number(c.effort)} {effort}",
+            )
+        )
+    return _folded(("", "joint", "", "range", "speed", "effort"), rows, "joints")
+
+
+def _range(low: float, high: float, turns: bool) -> str:
+    if math.isinf(low) and math.isinf(high):
+        return "no limits"
+    if turns:
+        return f"{html.number(math.degrees(low))}° … {html.number(math.degrees(high))}°"
+    return f"{html.number(low)} … {html.number(high)} m"
+
+
+def _bodies(robot: Robot) -> Markup:
+    rows: list[tuple[object, ...]] = []
+    for body in robot.model.bodies:
+        m = float(body.inertia.m)
+        com = html.vector([float(x) for x in body.inertia.com()]) if m else "–"
+        if m:
+            I = np.array([[float(x) for x in row] for row in body.inertia.about_com()])
+            moments = ", ".join(html.number(x, 3) for x in np.linalg.eigvalsh(I))
+        else:
+            moments = "–"
+        rotor = float(body.rotor_inertia)
+        rows.append((body.name, body.joint, m, com, moments, rotor if rotor else "–"))
+    head: tuple[str, ...] = ("body", "moved by", "mass [kg]", "center of mass [m]", "principal moments [kg m²]")
+    if any(float(b.rotor_inertia) for b in robot.model.bodies):
+        head = (*head, "rotor N²J [kg m²]")
+    rows = [r[: len(head)] for r in rows]
+    said = html.paragraph(
+        "Fixed links are lumped into the body that carries them; the center of mass is in the joint's frame, and the "
+        "moments are about it.",
+        class_="aside",
+    )
+    return html.joined([_folded(head, rows, "bodies"), said])
+
+
+def _folded(head: tuple[str, ...], rows: Sequence[tuple[object, ...]], what: str) -> Markup:
+    """A table that is folded up when it is long."""
+    if len(rows) <= MANY:
+        return html.table(head, rows)
+    return html.details(f"{len(rows)} {what}", html.table(head, rows))

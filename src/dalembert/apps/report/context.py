@@ -1,0 +1,102 @@
+"""What sections are given, and what they give back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from dalembert.apps.report.scene import Scene, scene_of
+from dalembert.caching import cached_property
+from dalembert.errors import InputError
+from dalembert.robot import Robot
+
+if TYPE_CHECKING:
+    from dalembert.symbolic.equations import Equations
+
+Array = NDArray[np.float64]
+
+
+LONGEST_CHAIN = 8  # joints one after another: M of nine, all symbolic, takes minutes
+
+
+class NotHereError(Exception):
+    """A section that does not apply to this robot; its text says why, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A section's content, and its verdict in a few words, judged "good", "doubt" or "bad" ("" where nothing was)."""
+
+    html: Markup
+    verdict: str = ""
+    kind: str = ""
+
+
+@dataclass
+class Context:
+    """The robot, what is shared between sections, and how much time there is.
+
+    `ends`: those among which the tip was chosen, where none was named; `seconds` is what the section at work may take;
+    `motion` (t, q) is what the scene plays, once a task was run."""
+
+    robot: Robot
+    quick: bool = False
+    ends: tuple[str, ...] = ()
+    seconds: float = 20.0
+    motion: tuple[Array, Array] | None = None
+
+    @cached_property
+    def scene(self) -> Scene:
+        return scene_of(self.robot)
+
+    @cached_property
+    def start(self) -> Array:
+        """The posture that is drawn, and that the task begins from."""
+        return self.scene.start
+
+    @cached_property
+    def equations(self) -> Equations:
+        """The closed form, all parameters symbols; many oblique angles as decimals, which are fewer terms."""
+        model = self.robot.model
+        chain = max((len(model.path(k)) for k in range(len(model.bodies))), default=0)
+        if chain > LONGEST_CHAIN:
+            raise NotHereError(
+                f"A chain of {chain} joints has more terms in closed form than anybody reads, or waits for; numbers "
+                "come from compiled kernels all the same. robot.equations('none') tries."
+            )
+        try:
+            return self.robot.equations()
+        except InputError:
+            return self.robot.equations(angles="numbers")
+
+    def need(self, *, tree: bool = False, joints: bool = True, tip: bool = False, mass: bool = False) -> None:
+        """Leave the section, in words, where the robot has not what it needs."""
+        robot = self.robot
+        if joints and not robot.n:
+            raise NotHereError("This robot has no joints: nothing moves.")
+        if tree and robot.loops:
+            raise NotHereError(
+                "This robot has closed loops, and its joints do not move freely: what this section asks of an open "
+                "chain is asked of dalembert.Constrained(robot) instead."
+            )
+        if tip and robot.tip is None:
+            several = ", ".join(robot.model.tips[:8])
+            raise NotHereError(f"This robot has several ends ({several}), and none was named as its tip: give --tip.")
+        if mass and not robot.mass > 0:
+            raise NotHereError("No moving body of this robot has a mass: it has no dynamics.")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A row of the table of sections: its name (also that of its anchor), its title, what makes it, and the most that
+    it may take of the whole time [s]."""
+
+    name: str
+    title: str
+    make: Callable[[Context], Made]
+    seconds: float = 5.0

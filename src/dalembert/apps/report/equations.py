@@ -1,0 +1,222 @@
+"""The equations of motion: the first page of them to be read, the derivation folded up, what is too long in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from dalembert.apps.report import html
+from dalembert.apps.report.context import Context, Made
+from dalembert.symbolic import document, latex
+from dalembert.symbolic.decimals import DIGITS
+from dalembert.symbolic.entries import entries, named
+from dalembert.symbolic.equations import Equations
+from dalembert.symbolic.expression import Expression
+from dalembert.symbolic.lumps import Legible, TooLargeError, legible
+
+WIDTH = 71  # letters of a line, about
+PIECE = 12  # letters beyond which a line may end within a summand too
+WIDEST = 60  # letters of a matrix' row, beyond which its entries stand below each other
+PAGE = 60  # lines of equations that stand open
+READ = 700  # terms of M's shortest entries that are shown of an arm whose M nobody reads
+TABLE = 16  # parameters that stand open
+
+
+def equations(context: Context) -> Made:
+    context.need(tree=True, mass=True)
+    e = context.equations
+    terms = {what: sum(len(p) for p in entries(e, what).values()) for what in ("M", "C", "g")}
+    parts: list[Any] = [_intro(terms), *_parameters(e)]
+    if terms["M"] <= document.STEPS_UP_TO:
+        parts += _short(e)
+        parts.append(html.details("The derivation, step by step", *_derivation(e)))
+    elif terms["M"] <= document.READABLE:
+        parts += _long(e, terms)
+    else:
+        parts += _too_long(e, terms)
+    said = f"M has {terms['M']} terms, C {terms['C']}, g {terms['g']}"
+    return Made(html.joined(parts), said)
+
+
+def _intro(terms: Mapping[str, int]) -> Markup:
+    return html.joined(
+        [
+            html.math(r"M(q)\,\ddot{q} + C(q, \dot{q})\,\dot{q} + g(q) = \tau", display=True),
+            html.paragraph(
+                "Derived exactly, all parameters symbols: in normal form M has ",
+                str(terms["M"]),
+                " terms, C ",
+                str(terms["C"]),
+                " and g ",
+                str(terms["g"]),
+                ". ",
+                html.math("s_{12}"),
+                " stands for ",
+                html.math(r"\sin(q_1 + q_2)"),
+                ", ",
+                html.math("c_2"),
+                " for ",
+                html.math(r"\cos q_2"),
+                ".",
+            ),
+        ]
+    )
+
+
+def _parameters(e: Equations) -> Iterator[Markup]:
+    rows = [(html.math(latex.name(n)), p.meaning, float(e.values[n])) for n, p in e.parameters.items()]
+    if not rows:
+        return
+    table = html.table(("symbol", "meaning", "value"), rows)
+    yield html.heading("Parameters")
+    yield table if len(rows) <= TABLE else html.details(f"{len(rows)} parameters and their values", table)
+    if e.notes:
+        yield html.paragraph("Taken as exact: " + "; ".join(e.notes) + ".", class_="aside")
+
+
+def _short(e: Equations) -> Iterator[Markup]:
+    """M, C and g in lumped constants, and the joint equations."""
+    form = e.legible("M", "C")
+    if form.lumps:
+        yield html.heading("Lumped constants")
+        yield formulas(form.lumps, form.decimals)
+    yield html.heading("Mass matrix")
+    yield _square(form, "M", e.n)
+    yield html.heading("Coriolis and centripetal matrix, by Christoffel symbols")
+    yield _square(form, "C", e.n)
+    yield html.heading("Gravity")
+    g = e.legible("g", lump=False)
+    yield formulas(g.entries, g.decimals)
+
+
+def _long(e: Equations, terms: Mapping[str, int]) -> Iterator[Markup]:
+    """M in lumped constants, C with it where that is possible, g."""
+    n = e.n
+    upper = {named("M", (i + 1, j + 1)): e.M[i][j] for i in range(n) for j in range(i, n) if e.M[i][j]}
+    form = legible(upper, e.groups)
+    yield html.heading("Lumped constants")
+    yield from _paged(form.lumps, form.decimals, "lumped constants")
+    yield html.heading(f"Mass matrix, entries of its upper triangle{_not_zero(n, len(upper))}")
+    yield from _paged(form.entries, form.decimals, "entries of M")
+    yield html.heading("Gravity")
+    g = e.legible("g", lump=False)
+    yield from _paged(g.entries, g.decimals, "entries of g")
+    yield from _structure(e, f"C has {terms['C']} terms: by Christoffel symbols it follows from M above.")
+
+
+def _too_long(e: Equations, terms: Mapping[str, int]) -> Iterator[Markup]:
+    """g, those entries of M that are short, and the structure of the rest."""
+    n = e.n
+    upper = sorted(
+        ((len(e.M[i][j]), i, j) for i in range(n) for j in range(i, n) if e.M[i][j]), key=lambda x: (x[0], -x[1], -x[2])
+    )
+    shown, total = {}, 0
+    for size, i, j in upper:
+        if total + size > READ:
+            break
+        shown[named("M", (i + 1, j + 1))] = e.M[i][j]
+        total += size
+    yield html.heading("Gravity")
+    g = e.legible("g", lump=False)
+    yield from _paged(g.entries, g.decimals, "entries of g")
+    if shown:
+        form = legible(shown, e.groups)
+        count = f"the {len(shown)} shortest of its {len(upper)} different entries{_not_zero(n, len(upper))}"
+        yield html.heading(f"Mass matrix, {count}")
+        yield from _paged({**form.lumps, **form.entries}, form.decimals, "lines of M")
+    yield from _structure(
+        e, f"The rest of M ({terms['M']} terms in all) and C ({terms['C']} terms) is too long to be read."
+    )
+
+
+def _not_zero(n: int, entries: int) -> str:
+    return "" if entries == n * (n + 1) // 2 else " that are not zero"
+
+
+def _structure(e: Equations, words: str) -> Iterator[Markup]:
+    command = html.code('robot.equations().save("equations.txt")')
+    yield html.paragraph(words, " ", command, " writes everything, exactly.")
+    yield html.details("How large the equations are, and which joints couple", *map(shown, document.structure(e)))
+
+
+def _derivation(e: Equations) -> Iterator[Markup]:
+    pieces = document.parts(e)
+    next(pieces)  # its heading
+    try:
+        for part in pieces:
+            yield shown(part)
+    except TooLargeError as error:
+        yield html.paragraph(f"The derivation ends here: {error}.")
+
+
+# --------------------------------------------------------------------------------------------- pieces of a document
+def shown(part: document.Part) -> Markup:
+    """A piece of the document as HTML."""
+    match part:
+        case document.Heading(words):
+            return html.heading(words)
+        case document.Words():
+            return html.paragraph(*_filled(part))
+        case document.Table(head, rows):
+            return html.table(head, rows)
+        case document.MatrixFormula(name, rows, decimals):
+            return matrix(name, rows, decimals)
+        case document.Formulas(lines, decimals):
+            return formulas(lines, decimals)
+
+
+def _filled(part: document.Words) -> Iterator[Any]:
+    """The words with their formulas as MathML."""
+    text = part.words.format(*(f"\0{k}\0" for k in range(len(part.formulas))))
+    for k, piece in enumerate(text.split("\0")):
+        yield html.math(part.formulas[int(piece)][1]) if k % 2 else piece
+
+
+def _digits(decimals: bool) -> int | None:
+    return DIGITS if decimals else None
+
+
+def formulas(lines: Mapping[str, Expression], decimals: bool) -> Markup:
+    """Equations below each other."""
+    style = latex.Style(False, _digits(decimals))
+    return html.equations((latex.name(name), style.summands(x, PIECE)) for name, x in lines.items())
+
+
+def _paged(lines: Mapping[str, Expression], decimals: bool, what: str) -> Iterator[Markup]:
+    """The first page of many formulas, and the others folded up."""
+    count = 0
+    first: dict[str, Expression] = {}
+    rest: dict[str, Expression] = {}
+    style = latex.Style(False, _digits(decimals))
+    for name, x in lines.items():
+        count += len(style.lines(name, x, WIDTH))
+        (first if count <= PAGE or not first else rest)[name] = x
+    yield formulas(first, decimals)
+    if rest:
+        yield html.details(f"{len(rest)} more {what}", formulas(rest, decimals))
+
+
+def _square(form: Legible, name: str, n: int) -> Markup:
+    numbers = range(1, n + 1)
+    return matrix(name, [[form.entries[named(name, (i, j))] for j in numbers] for i in numbers], form.decimals)
+
+
+def matrix(name: str, rows: Sequence[Sequence[Expression]], decimals: bool) -> Markup:
+    """name = [ … ], or, where that would be too wide, an entry on each line; zeros are then left out."""
+    digits = _digits(decimals)
+    written = [[latex.latex(x, digits=digits) for x in row] for row in rows]
+    wide = sum(max(latex.printed_length(row[k]) for row in written) + 2 for k in range(len(written[0])))
+    left = document.formula_name(name)
+    if wide <= WIDEST:
+        body = r" \\ ".join(" & ".join(row) for row in written)
+        return html.math(rf"{left} = \begin{{bmatrix}} {body} \end{{bmatrix}}", display=True)
+    lines = {
+        rf"\left({left}\right)_{{{i}{',' if max(len(rows), len(rows[0])) > 9 else ''}{j}}}": x
+        for i, row in enumerate(rows, 1)
+        for j, x in enumerate(row, 1)
+        if written[i - 1][j - 1] != "0"
+    }
+    note = "" if len(lines) == sum(map(len, rows)) else html.paragraph("Entries that are not zero:", class_="aside")
+    return html.joined([note, formulas(lines, decimals)])

@@ -1,0 +1,133 @@
+"""Pieces of a page. Every piece escapes what it is given, unless that is a piece already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from dalembert.draw.svg.elements import label
+
+DEEPEST = 200  # braces within braces: our own printer stays far below
+LONGEST = 400_000  # characters of LaTeX in one formula
+KINDS = ("good", "doubt", "bad", "absent")
+
+
+def tag(name: str, *content: Any, **attributes: str) -> Markup:
+    """An element; a trailing underscore of an attribute's name is dropped (class_)."""
+    given = Markup("").join(
+        Markup(' {}="{}"').format(Markup(k.rstrip("_").replace("_", "-")), v) for k, v in attributes.items() if v
+    )
+    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), given, joined(content))
+
+
+def joined(parts: Iterable[Any], by: str = "") -> Markup:
+    return Markup(by).join(escape(part) for part in parts)
+
+
+def paragraph(*parts: Any, class_: str = "") -> Markup:
+    return tag("p", *parts, class_=class_)
+
+
+def heading(words: Any) -> Markup:
+    return tag("h3", words)
+
+
+def number(x: float, digits: int = 4, least: float = 1e-12) -> str:
+    """A number for reading; what is smaller than `least` is rounding, and shown as zero."""
+    return "0" if abs(x) < least else label(float(x), digits)
+
+
+def vector(values: Iterable[float], digits: int = 4) -> str:
+    return "(" + ", ".join(number(x, digits, 5e-7) for x in values) + ")"
+
+
+def table(head: Sequence[Any], rows: Iterable[Sequence[Any]], *, class_: str = "") -> Markup:
+    """A table that scrolls by itself where the page is too narrow. Numbers stand to the right, words to the left."""
+    lines = [list(row) for row in rows]
+    right = [
+        bool(lines) and all(_is_number(line[k]) for line in lines) and any(line[k] != "" for line in lines)
+        for k in range(len(head))
+    ]
+    top = tag("tr", *(tag("th", x, class_="n" if r else "", scope="col") for x, r in zip(head, right, strict=True)))
+    body = joined(tag("tr", *(_cell(x, r) for x, r in zip(line, right, strict=True))) for line in lines)
+    return tag("div", tag("table", tag("thead", top), tag("tbody", body), class_=class_), class_="wide")
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (int, float)) or (isinstance(x, str) and x in ("", "–", "∞", "−∞"))
+
+
+def _cell(x: Any, right: bool) -> Markup:
+    words = number(x) if isinstance(x, float) else x
+    return tag("td", words, class_="n" if right else "")
+
+
+def figure(picture: Any, caption: Any = "", class_: str = "", width: float | None = None) -> Markup:
+    """A picture (SVG text of our own charts, which escape their words) with its caption, as wide as `width` [px]."""
+    drawn = picture if isinstance(picture, Markup) else Markup(picture)
+    style = "" if width is None else f"width:{width:g}px"
+    return tag("figure", drawn, tag("figcaption", caption) if caption else "", class_=class_, style=style)
+
+
+def row(*figures: Any) -> Markup:
+    """Pictures beside each other where there is room."""
+    return tag("div", *figures, class_="row")
+
+
+def details(summary: Any, *content: Any) -> Markup:
+    """What opens by a click; a printed page shows it closed."""
+    return tag("details", tag("summary", summary), *content)
+
+
+def listed(items: Iterable[Any]) -> Markup:
+    return tag("ul", *(tag("li", item) for item in items))
+
+
+def verdict(kind: str, words: Any) -> Markup:
+    """A judgment: good, doubt, bad, or absent (what could not be judged)."""
+    return tag("span", words, class_=f"verdict {kind if kind in KINDS else 'absent'}")
+
+
+def code(words: Any) -> Markup:
+    return tag("code", words)
+
+
+@cache
+def _converter() -> Any:
+    from math_core import LatexToMathML
+
+    return LatexToMathML()
+
+
+def math(tex: str, display: bool = False) -> Markup:
+    """LaTeX as MathML; what cannot be converted is shown as it is written."""
+    from math_core import LatexError
+
+    depth = deepest = 0
+    for c in tex:
+        depth += (c == "{") - (c == "}")
+        deepest = max(deepest, depth)
+    if deepest > DEEPEST or len(tex) > LONGEST:
+        return tag("pre", tex)
+    try:
+        made = Markup(_converter().convert_with_local_state(tex, displaystyle=display))
+    except LatexError:
+        return tag("pre", tex)
+    return tag("div", made, class_="formula", tabindex="0") if display else made
+
+
+def equations(rows: Iterable[tuple[str, Sequence[Sequence[str]]]]) -> Markup:
+    """Equations (left, summands, each of pieces of LaTeX) below each other. The page ends its lines between summands
+    where it has no more room, and within a summand that is wider than a line: no width is guessed here."""
+    cells = []
+    for left, summands in rows:
+        written = [
+            [math(f"{{}} {piece}" if s or p else piece) for p, piece in enumerate(pieces)]
+            for s, pieces in enumerate(summands)
+        ]
+        right = joined((tag("span", joined(w, "<wbr>")) if len(w) > 1 else w[0] for w in written), "<wbr>")
+        cells += [tag("div", math(f"{left} = {{}}")), tag("div", right)]
+    return tag("div", *cells, class_="formula lines", tabindex="0")

@@ -1,0 +1,220 @@
+"""`write_report`: everything that follows from a robot's description, as one page of HTML that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from dalembert import __version__
+from dalembert.apps.report import html
+from dalembert.apps.report.card import summary
+from dalembert.apps.report.context import Context, Made, NotHereError, Section
+from dalembert.apps.report.sections import NAMES, SECTIONS
+from dalembert.arguments import switch
+from dalembert.errors import DalembertError, InputError, unknown
+from dalembert.files import place_of, whole
+from dalembert.names import file_name
+from dalembert.robot import Robot
+
+SECONDS = 90.0
+SOON = 5.0  # s: a section that takes no longer is written whatever the clock says
+OK, ABSENT, FAILED = "ok", "absent", "failed"
+Progress = Callable[[str, str], None]  # (title, "begun" or how it ended)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What became of one section: `state` "ok", "absent" (it does not apply, and the page says why) or "failed";
+    `verdict` in words, judged "good", "doubt", "bad" or ""; `seconds` that it took."""
+
+    name: str
+    title: str
+    state: str
+    verdict: str
+    kind: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report on disk: its `path`, `size` [bytes], the sections in it and the `seconds` it took."""
+
+    path: Path
+    robot: str
+    size: int
+    seconds: float
+    sections: tuple[Written, ...]
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Names of the sections that failed: an error in Dalembert, told in the page."""
+        return tuple(s.name for s in self.sections if s.state == FAILED)
+
+    def data(self) -> dict[str, Any]:
+        """The report as plain data."""
+        own = {"path": str(self.path), "robot": self.robot, "size": self.size, "seconds": self.seconds}
+        return {**own, "sections": [asdict(s) for s in self.sections]}
+
+    def __str__(self) -> str:
+        wide = max((len(s.title) for s in self.sections), default=0)
+        lines = [f"{s.title.ljust(wide)}  {s.verdict or s.state}" for s in self.sections]
+        return "\n".join([f"{self.path}: {self.size / 1024:.0f} KiB, {len(self.sections)} sections", *lines])
+
+    def __repr__(self) -> str:
+        return f"<Report of {self.robot!r}: {self.path}, {self.size} bytes>"
+
+
+def write_report(
+    robot: Robot,
+    path: Any = None,
+    *,
+    sections: Iterable[str] | None = None,
+    seconds: float = SECONDS,
+    quick: bool = False,
+    date: str | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Write the report of a robot: one HTML page, equations as MathML, plots as SVG, the robot in three dimensions.
+
+    `path`: where; "<robot>.html" if not given. `sections`: names of those wanted (`NAMES` lists them), in the order of
+    the page; all if not given. `seconds`: about how long it may take; what is searched within a time (bounds,
+    the certificate) gets its share, and what no time is left for is told in the page. `quick`: fewer samples, states,
+    controllers. `date`: what the page says of its day; today. `progress(title, word)` hears of every section. A section
+    that does not apply, or fails, says so in the page and does not end the report."""
+    if not isinstance(robot, Robot):
+        raise InputError(f"a report is of a Robot, not of {type(robot).__name__}: dalembert.load takes names and files")
+    chosen = _chosen(sections)
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < math.inf:
+        raise InputError(f"seconds must be a positive number, got {seconds!r}")
+    place = Path(f"{file_name(robot.name)}.html" if path is None else path)
+    folder = place_of(place).parent
+    if not folder.is_dir():  # said now, not after a minute of work
+        raise InputError(f"{str(place)!r} cannot be written: there is no folder {str(folder)!r}")
+    begun = time.perf_counter()
+    context = Context(_with_tip(robot), switch("quick", quick), ends=robot.model.tips if robot.tip is None else ())
+    made: list[tuple[Written, Made]] = []
+    tell = progress or (lambda title, word: None)
+    for k, section in enumerate(chosen):
+        left = seconds - (time.perf_counter() - begun)
+        rest = sum(s.seconds for s in chosen[k:])
+        context.seconds = max(0.0, min(section.seconds, left * section.seconds / rest))
+        tell(section.title, "begun")
+        made.append(_one(section, context, left))
+        tell(section.title, made[-1][0].verdict or made[-1][0].state)
+    text = _page(context, made, date or datetime.now(UTC).strftime("%Y-%m-%d"))
+    whole(place, lambda file: file.write(text.encode()))
+    rows = tuple(w for w, _ in made)
+    return Report(place, robot.name, len(text.encode()), time.perf_counter() - begun, rows)
+
+
+def _chosen(names: Iterable[str] | None) -> list[Section]:
+    if names is None:
+        return list(SECTIONS)
+    if isinstance(names, str):
+        raise InputError(f"sections is a list of names, as [{names!r}]")
+    wanted = list(names)
+    for name in wanted:
+        if name not in NAMES:
+            raise unknown("section", name, NAMES)
+    if not wanted:
+        raise InputError("sections is empty: a report has at least one")
+    return [s for s in SECTIONS if s.name in wanted]
+
+
+def _with_tip(robot: Robot) -> Robot:
+    """The robot, with the end of its longest chain as its tip if none is named and there are several."""
+    model = robot.model
+    if model.tip is not None or not model.tips:
+        return robot
+    return robot.with_tip(max(model.tips, key=lambda name: len(model.path(model.frame(name).body))))
+
+
+def _one(section: Section, context: Context, left: float) -> tuple[Written, Made]:
+    """A section, or a sentence in its place."""
+    begun = time.perf_counter()
+    state = OK
+    try:
+        if left <= 0 and section.seconds > SOON:
+            raise NotHereError("No time was left for this section: give more with --seconds.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = section.make(context)
+    except NotHereError as reason:
+        late = left <= 0 and section.seconds > SOON
+        words, kind = ("no time was left", "doubt") if late else ("does not apply", "")
+        state, made = ABSENT, Made(html.tag("p", str(reason), class_="missing"), words, kind)
+    except DalembertError as error:
+        said = f"This was refused: {error}."
+        state, made = ABSENT, Made(html.tag("p", said, class_="missing"), "refused", "doubt")
+    except Exception as error:  # a page with nine good sections is worth more than none
+        said = f"This section failed, which is an error in Dalembert; please report it. {type(error).__name__}: {error}"
+        state, made = FAILED, Made(html.tag("p", said, class_="missing"), "failed", "bad")
+    took = time.perf_counter() - begun
+    return Written(section.name, section.title, state, made.verdict, made.kind, took), made
+
+
+def _page(context: Context, made: list[tuple[Written, Made]], date: str) -> str:
+    script = Markup(_asset("page.js"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    drawn = any(w.name == "robot" and w.state == OK for w, _ in made)
+    sections = [{**asdict(w), "html": m.html} for w, m in made]
+    return _template().render(
+        name=context.robot.name,
+        summary=summary(context.robot),
+        source=_source(context.robot),
+        version=__version__,
+        date=date,
+        style=Markup(_asset("page.css")),
+        script=script,
+        script_hash=Markup(digest),
+        scene=_json(_scene(context) if drawn else None),
+        sections=sections,
+        verdicts=[s for s in sections if s["kind"]],
+    )
+
+
+def _source(robot: Robot) -> str:
+    """The description's file, without the folders that it lies in, which are nobody's business."""
+    file = robot.description.place.file
+    return Path(file).name if file else ""
+
+
+def _scene(context: Context) -> dict[str, Any]:
+    data = context.scene.data()
+    if context.motion is not None:
+        t, q = context.motion
+        rows = [[round(x, 5) for x in row] for row in q.tolist()]
+        data["motion"] = {"t": [round(x, 4) for x in t.tolist()], "q": rows}
+    return data
+
+
+def _json(data: Any) -> Markup:
+    """Data inside a page: what could end its element, or begin another, is written as an escape."""
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+@cache
+def _asset(name: str) -> str:
+    return (resources.files("dalembert.apps.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(_asset("page.html.jinja"))

@@ -1,0 +1,231 @@
+"""A simulated task: one motion, several controllers, what they were not told; in a table and in pictures."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from dalembert.apps.report import html
+from dalembert.apps.report.context import Context, Made, NotHereError
+from dalembert.apps.report.posture import drawn_limits
+from dalembert.control.compare import Comparison, compare
+from dalembert.control.computed_torque import ComputedTorque
+from dalembert.control.diagrams import diagram_of
+from dalembert.control.feedforward import Feedforward, FeedforwardPD
+from dalembert.control.gravity import PDGravity
+from dalembert.control.scenarios import Scenario
+from dalembert.draw.svg import Curve, lines
+from dalembert.draw.svg.elements import color
+from dalembert.robot import Robot
+from dalembert.trajectories.polynomials import minimum_jerk
+
+Array = NDArray[np.float64]
+BANDWIDTH = 10.0  # rad/s
+MOST_JOINTS = 14
+SHORTEST, HOLD = 2.0, 1.0  # s of the motion, and at rest after it
+FASTEST = 0.6  # of the joints' speed limits
+KINDS = {"settled": "good", "bounded": "doubt", "drifting": "bad", "diverged": "bad", "unresolved": "absent"}
+
+
+def task(context: Context) -> Made:
+    context.need(tree=True, tip=True, mass=True)
+    robot = context.robot
+    if robot.n > MOST_JOINTS:
+        raise NotHereError(
+            f"{robot.n} joints: the closed loops would take long to compile; dalembert.control.compare runs them."
+        )
+    if np.linalg.eigvalsh(np.asarray(robot.mass_matrix(context.start)))[0] <= 0:
+        raise NotHereError("The mass matrix is not positive definite: some joint moves nothing that has inertia.")
+    goal = _goal(robot, context.start)
+    duration = _duration(robot, context.start, goal)
+    motion = minimum_jerk(context.start, goal, duration)
+    scenarios = _scenarios(robot, motion, context.quick)
+    found = compare(_controllers(robot, context.quick), robot, motion, duration + HOLD, scenarios=scenarios)
+    t = np.linspace(0.0, duration, 61)
+    context.motion = t, np.asarray(motion(t)[0])
+    q, qd, qdd = (np.asarray(x) for x in motion(np.linspace(0, duration, 400)))
+    parts = [
+        html.paragraph(
+            f"From the posture drawn above to q = {html.vector(goal, 3)} in {html.number(duration, 3)} s with the "
+            f"least jerk, then {html.number(HOLD)} s of rest. Gains for a bandwidth of {BANDWIDTH:g} rad/s, steps of "
+            "1 ms or shorter, until half of them gives the same. Each controller believes in the description as it is, "
+            "and meets what it was not told:"
+        ),
+        html.listed(_told(robot, motion, context.quick)),
+        html.row(*_motion_pictures(robot, duration, q, qd, qdd)),
+        html.heading("Errors"),
+        _legend(found),
+        html.row(*(_errors(robot, found, s) for s in range(len(found.scenarios)))),
+        _table(robot, found),
+        html.listed(found.argument().splitlines()),
+        *_diagrams(robot),
+    ]
+    best = int(np.nanargmin(np.where(np.isfinite(found.rms_error), found.rms_error, np.inf).max(axis=1)))
+    return Made(html.joined(parts), f"{found.controllers[best]} has the smallest worst-case error")
+
+
+def _unit(robot: Robot, turning: str, sliding: str) -> str:
+    """[turning], [sliding] or both, as the joints are, in one line."""
+    turns = [c.kind == "revolute" for c in robot.model.coordinates]
+    units = [unit for unit, here in ((turning, any(turns)), (sliding, not all(turns))) if here]
+    return f"[{', '.join(units)}]".replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _goal(robot: Robot, start: Array) -> Array:
+    """Every joint some way toward the farther of its limits, the first ones more than the last."""
+    goal = start.copy()
+    for k, (low, high) in enumerate(drawn_limits(robot)):
+        turns = robot.model.coordinates[k].kind == "revolute"
+        way = min(0.35 * (high - low), 0.9 if turns else math.inf)
+        goal[k] += way if high - start[k] >= start[k] - low else -way
+    return np.asarray(np.round(np.clip(goal, *np.array(drawn_limits(robot)).T), 3))
+
+
+def _duration(robot: Robot, start: Array, goal: Array) -> float:
+    """The least jerk's largest speed is 15/8 of the mean one."""
+    speed = FASTEST * robot.limits.velocity
+    needed = float(
+        np.max(
+            np.where(
+                np.isfinite(speed) & (speed > 0), 1.875 * np.abs(goal - start) / np.where(speed > 0, speed, 1.0), 0.0
+            ),
+            initial=0.0,
+        )
+    )
+    return float(math.ceil(10 * max(SHORTEST, needed)) / 10)
+
+
+def _controllers(robot: Robot, quick: bool) -> dict[str, Any]:
+    every = {
+        "PD + gravity": PDGravity.tuned(robot, BANDWIDTH),
+        "feedforward": Feedforward(robot),
+        "feedforward + PD": FeedforwardPD.tuned(robot, BANDWIDTH),
+        "computed torque": ComputedTorque(robot, BANDWIDTH),
+    }
+    return {name: every[name] for name in ("PD + gravity", "computed torque")} if quick else every
+
+
+def _levels(robot: Robot, motion: Any) -> tuple[float, float]:
+    """(payload [kg], friction [N m]) that this arm would feel: a tenth of its mass, a hundredth of its torques."""
+    t = np.linspace(0.0, motion.duration, 50)
+    torque = float(np.abs(robot.inverse_dynamics(*(np.asarray(x) for x in motion(t)))).max())
+    return float(f"{0.1 * robot.mass:.1g}"), float(f"{0.01 * torque:.1g}")
+
+
+def _scenarios(robot: Robot, motion: Any, quick: bool) -> dict[str, Scenario]:
+    payload, friction = _levels(robot, motion)
+    own = any(body.friction or body.stiffness for body in robot.model.bodies)
+    every = {
+        "exact": Scenario(),
+        "payload": Scenario(payload=payload),
+        "wrong start": Scenario(start=0.05),
+        "masses +10 %": Scenario(mass_error=0.1),
+        "friction": Scenario(friction=1.0) if own else Scenario(viscous=friction, coulomb=friction),
+        "noise": Scenario(noise=1e-3, rate_noise=1e-2),
+    }
+    return {name: every[name] for name in ("exact", "payload")} if quick else every
+
+
+def _told(robot: Robot, motion: Any, quick: bool) -> list[str]:
+    payload, friction = _levels(robot, motion)
+    own = any(body.friction or body.stiffness for body in robot.model.bodies)
+    viscous, coulomb = (f"{friction:g} {_unit(robot, *units)}" for units in (("N m s/rad", "N s/m"), ("N m", "N")))
+    rubs = "the description's own friction" if own else f"{viscous} and {coulomb} in every joint"
+    words = [
+        "exact: nothing",
+        f"payload: {payload:g} kg at the tip",
+        "wrong start: every joint begins 0.05 rad (or m) off",
+        "masses +10 %: every inertia is a tenth larger",
+        f"friction: {rubs}",
+        "noise: 1 mrad on positions, 10 mrad/s on rates",
+    ]
+    return words[:2] if quick else words
+
+
+def _motion_pictures(robot: Robot, duration: float, q: Array, qd: Array, qdd: Array) -> list[Markup]:
+    t = np.linspace(0, duration, len(q))
+    tau = np.asarray(robot.inverse_dynamics(q, qd, qdd))
+    names = robot.joint_names
+    places = lines(
+        [Curve(t, q[:, k], names[k]) for k in range(robot.n)],
+        x="t [s]",
+        width=390,
+        height=270,
+        y=f"q {_unit(robot, 'rad', 'm')}",
+    )
+    torques = lines(
+        [Curve(t, tau[:, k], names[k]) for k in range(robot.n)],
+        x="t [s]",
+        width=390,
+        height=270,
+        y=f"τ {_unit(robot, 'N m', 'N')}",
+    )
+    limits = robot.limits.effort
+    over = [names[k] for k in range(robot.n) if np.abs(tau[:, k]).max() > limits[k]]
+    words = "Torques that this motion needs, by inverse dynamics"
+    if np.isfinite(limits).any():
+        words += f"; beyond the limits of {', '.join(over)}" if over else "; all within the joints' limits"
+    return [html.figure(places, "The motion.", width=390), html.figure(torques, words + ".", width=390)]
+
+
+def _legend(found: Comparison) -> Markup:
+    marks = [
+        html.joined([html.tag("b", "━ ", style=f"color:{color(k)}"), name]) for k, name in enumerate(found.controllers)
+    ]
+    return html.paragraph(html.joined(marks, " \u2003 "))
+
+
+def _errors(robot: Robot, found: Comparison, s: int) -> Markup:
+    curves = [Curve(found.t, found.error[k, s], name) for k, name in enumerate(found.controllers)]
+    finite = found.error[np.isfinite(found.error)]
+    high = min(max(float(finite.max(initial=1e-3)), 1e-3), 1e2)
+    low = max(min(float(np.maximum(finite, 1e-12).min(initial=1e-6)), 1e-3), 1e-9)
+    name = f"largest joint error {_unit(robot, 'rad', 'm')}"
+    drawn = lines(
+        curves,
+        x="t [s]",
+        y=name,
+        title=found.scenarios[s],
+        width=390,
+        height=230,
+        log=True,
+        floor=low,
+        y_range=(low, high),
+        legend=False,
+    )
+    return html.figure(drawn, width=390)
+
+
+def _table(robot: Robot, found: Comparison) -> Markup:
+    error, torque = _unit(robot, "rad", "m"), _unit(robot, "N m", "N")
+    head = (
+        "scenario",
+        "controller",
+        f"RMS error {error}",
+        f"largest error {error}",
+        f"peak torque {torque}",
+        "energy [J]",
+        "",
+    )
+    rows = []
+    for s, scenario in enumerate(found.scenarios):
+        for k, name in enumerate(found.controllers):
+            word = str(found.verdict[k, s])
+            numbers = (found.rms_error[k, s], found.max_error[k, s], found.peak_torque[k, s], found.energy[k, s])
+            lost = "–" if word == "unresolved" else "∞"
+            shown = [html.number(float(x), 3) if math.isfinite(x) else lost for x in numbers]
+            rows.append((scenario if k == 0 else "", name, *map(_right, shown), html.verdict(KINDS[word], word)))
+    return html.table(head, rows)
+
+
+def _right(words: str) -> Markup:
+    return html.tag("div", words, class_="n")
+
+
+def _diagrams(robot: Robot) -> list[Markup]:
+    drawn = diagram_of(ComputedTorque(robot, BANDWIDTH)).svg()
+    return [html.details("Block diagram of computed torque", html.figure(drawn, class_="paper"))]

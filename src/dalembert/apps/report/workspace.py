@@ -1,0 +1,129 @@
+"""Workspace and manipulability: where the tip gets to, and how well it moves there."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from dalembert.apps.report import html
+from dalembert.apps.report.context import Context, Made
+from dalembert.apps.report.posture import drawn_limits
+from dalembert.draw.svg import Curve, bars, heat, lines
+from dalembert.kinematics.workspace import Workspace
+
+Array = NDArray[np.float64]
+SAMPLES, QUICK_SAMPLES = 120_000, 20_000
+PER_CELL = 8.0  # samples that a cell should hold
+STEPS = 181
+WIDE, NARROW = 390.0, 270.0
+CAPTIONS = {
+    1: ("The plane in which the tip moves.",),
+    2: ("From the side, all directions turned into one plane.", "From above."),
+}
+
+
+def workspace(context: Context) -> Made:
+    context.need(tree=True, tip=True)
+    robot = context.robot
+    found = robot.workspace(QUICK_SAMPLES if context.quick else SAMPLES)
+    measure = robot.velocity_ellipsoid(context.start)
+    rows, views = ", ".join(measure.rows), found.views()
+    parts = [
+        html.paragraph(
+            f"From {len(found.q)} seeded postures within the limits: the tip ",
+            html.code(robot.tip or ""),
+            f" comes as far as {html.number(found.reach)} m from the first joint. The color is the best Yoshikawa ",
+            html.math(r"\mu = \sqrt{\det(J J^T)}"),
+            f" over the rows {rows} that was met in a cell; blank cells were never reached.",
+        ),
+        html.row(*(_view(found, view, words) for view, words in zip(views, CAPTIONS[len(views)], strict=True))),
+        _extent(found),
+        html.heading("Manipulability"),
+        *_along_joints(context),
+        html.row(_distribution(found), _ellipsoids(context)),
+    ]
+    return Made(html.joined(parts), f"reach {html.number(found.reach, 3)} m")
+
+
+def _view(found: Workspace, view: tuple[Array, Array, str, str], caption: str) -> Markup:
+    x, y, across, up = view
+    spans = [max(float(np.ptp(v)), 1e-9) for v in (x, y)]
+    long = max(spans)
+    spans = [max(s, 0.05 * long) for s in spans]
+    cell = math.sqrt(spans[0] * spans[1] * PER_CELL / len(x))
+    cell = max(cell, long / 110)
+    edges = []
+    for v, span in zip((x, y), spans, strict=True):
+        middle, count = (float(v.min()) + float(v.max())) / 2, max(2, math.ceil(span / cell) + 1)
+        edges.append(middle + cell * (np.arange(count + 1) - count / 2))
+    best = np.full((len(edges[1]) - 1, len(edges[0]) - 1), -np.inf)
+    kept = np.isfinite(found.values)
+    i = np.clip(((y[kept] - edges[1][0]) / cell).astype(int), 0, best.shape[0] - 1)
+    j = np.clip(((x[kept] - edges[0][0]) / cell).astype(int), 0, best.shape[1] - 1)
+    np.maximum.at(best, (i, j), found.values[kept])
+    high = float(found.values[kept].max(initial=0.0)) or 1.0
+    tower = spans[1] > 1.6 * spans[0]
+    drawn = heat(
+        edges[0],
+        edges[1],
+        np.where(np.isfinite(best), best, np.nan),
+        x_name=across,
+        y_name=up,
+        name="best μ",
+        equal=True,
+        width=NARROW if tower else WIDE,
+        value_range=(0.0, high),
+    )
+    return html.figure(drawn, caption, width=NARROW if tower else WIDE)
+
+
+def _extent(found: Workspace) -> Markup:
+    low, high = found.extent
+    rows = [(axis, float(a), float(b)) for axis, a, b in zip("xyz", low, high, strict=True)]
+    return html.table(("", "from [m]", "to [m]"), rows)
+
+
+def _along_joints(context: Context) -> list[Markup]:
+    """μ as each joint moves alone through its range."""
+    robot, curves = context.robot, []
+    ranges = drawn_limits(robot)
+    for k, (low, high) in enumerate(ranges):
+        q = np.tile(context.start, (STEPS, 1))
+        q[:, k] = np.linspace(low, high, STEPS)
+        mu = np.asarray(robot.manipulability(q))
+        curves.append(Curve(np.linspace(0, 1, STEPS), mu, robot.joint_names[k]))
+    if all(float(np.ptp(np.asarray(c.y))) < 1e-12 for c in curves):
+        return [html.paragraph("No joint changes μ.")]
+    drawn = lines(curves, x="part of the joint's range", y="μ", width=760, height=280)
+    words = (
+        "μ while one joint moves through its range and the others stay as drawn above; it does not change with joints "
+        "whose line is flat."
+    )
+    return [html.figure(drawn, words)]
+
+
+def _distribution(found: Workspace) -> Markup:
+    values = found.values[np.isfinite(found.values)]
+    high = float(values.max(initial=0.0)) or 1.0
+    count, edges = np.histogram(values, bins=10, range=(0.0, high))
+    names = ["" if k % 2 else html.number(float(e), 2) for k, e in enumerate(edges[:-1])]
+    drawn = bars(names, 100 * count / max(len(values), 1), y="postures [%]", width=390, height=220)
+    words = f"How μ is spread over the postures: ten classes from 0 to {html.number(high, 3)}."
+    return html.figure(drawn, words, width=390)
+
+
+def _ellipsoids(context: Context) -> Markup:
+    """Of the tip's velocity and of its angular velocity, each by itself: one length has one unit."""
+    robot, parts = context.robot, [html.paragraph("Velocities of all ‖q̇‖ ≤ 1, posture as drawn:", class_="aside")]
+    moving = robot.velocity_ellipsoid(context.start).rows
+    for first, unit in (("v", "m/s"), ("w", "rad/s")):
+        rows = [row for row in moving if row[0] == first]
+        if not rows:
+            continue
+        e = robot.velocity_ellipsoid(context.start, rows=rows)
+        axes = [(float(x), html.vector(e.axes[:, k], 2)) for k, x in enumerate(e.lengths)]
+        parts.append(html.table((f"half axis [{unit}]", f"along ({', '.join(rows)})"), axes))
+    return html.tag("div", *parts)

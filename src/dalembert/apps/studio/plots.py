@@ -1,0 +1,50 @@
+"""Plots over time that grow while something runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+# Lines that can be told apart, also by those who see few colors (Okabe and Ito, without yellow).
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
+MOST_POINTS = 200  # of a line: a plot is a few hundred pixels wide
+
+
+class Plot:
+    """Lines by name over time; `dashed` names those drawn after them in the same colors."""
+
+    def __init__(
+        self, gui: Any, title: str, names: Sequence[str], dashed: Sequence[str] = (), height: int = 150
+    ) -> None:
+        series: list[dict[str, Any]] = [{"label": "t [s]"}]
+        for k, name in enumerate((*names, *dashed)):
+            j = k if k < len(names) else k - len(names)
+            line: dict[str, Any] = {"label": name, "stroke": COLORS[j % len(COLORS)], "width": 1.5}
+            line |= {"points": {"show": False}}
+            if k >= len(names):
+                line |= {"dash": (5, 4), "width": 1}
+            series.append(line)
+        empty = np.array([0.0])
+        self.count = len(names) + len(dashed)
+        self.handle = gui.add_uplot(
+            data=(empty, *([empty] * self.count)),
+            series=tuple(series),
+            title=title,
+            scales={"x": {"time": False, "auto": True}, "y": {"auto": True}},
+            axes=({"size": 34, "font": "11px sans-serif"}, {"size": 52, "font": "11px sans-serif"}),
+            legend={"show": self.count <= 8, "live": False},
+            height=height,
+        )
+
+    def show(self, t: Array, *lines: Array) -> None:
+        """New data: times and one array for each line, thinned to what a screen shows."""
+        every = max(1, -(-len(t) // MOST_POINTS))
+        kept = np.unique(np.append(np.arange(0, len(t), every), len(t) - 1))
+        self.handle.data = tuple(np.ascontiguousarray(x[kept], dtype=np.float64) for x in (t, *lines))
+
+    def remove(self) -> None:
+        self.handle.remove()

@@ -1,0 +1,175 @@
+"""Where the robot is: joint positions that obey its limits and, where it has loops, close them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.arguments import numbers
+from dalembert.caching import cached_property
+from dalembert.constrained.closure import newton
+from dalembert.constrained.system import Constrained
+from dalembert.describe.description import Inertial, Joint, JointKind, Link, Loop
+from dalembert.kinematics.jacobian import moving_part, natural
+from dalembert.kinematics.tasks import ROTATION
+from dalembert.robot import Robot
+
+Array = NDArray[np.float64]
+FREE = (np.pi, 1.0)  # what a slider spans to either side without limits [rad, m]
+STRIDE = 0.1  # a closed chain is moved in steps of this length [rad, m], so that it stays on its branch
+POINT = "studio point"
+JUMP = 1.0  # other joints that would move further than this in one step are on another branch
+
+
+class Posture:
+    """The joint positions q of a robot, and the frame that is dragged."""
+
+    def __init__(self, robot: Robot, q: ArrayLike | None = None) -> None:
+        self.robot = robot
+        tips = robot.model.tips or robot.frames
+        self.frame: str = robot.tip or tips[0]
+        self._tied: dict[str, Constrained] = {}
+        self.q = self.beginning() if q is None else np.array(numbers("q", q, (robot.n,)))
+        if self.system is not None:
+            self.q = self.system.close(self.q).q
+
+    @cached_property
+    def system(self) -> Constrained | None:
+        """The constraints of a closed chain; None for a tree."""
+        return Constrained(self.robot) if self.robot.loops else None
+
+    @cached_property
+    def span(self) -> tuple[Array, Array]:
+        """Lower and upper end of each joint's slider: its limits, or a turn (a meter) to either side of home."""
+        limits, home = self.robot.limits, self.robot.home
+        free = np.array([FREE[0] if c.kind == "revolute" else FREE[1] for c in self.robot.model.coordinates])
+        lower = np.where(np.isfinite(limits.lower), limits.lower, np.minimum(home, limits.upper) - free)
+        upper = np.where(np.isfinite(limits.upper), limits.upper, np.maximum(home, lower) + free)
+        return lower, upper
+
+    def beginning(self) -> Array:
+        """Where it starts: at home if the description has one, else bent, away from straight and singular states."""
+        home = self.robot.home
+        if self.robot.loops or self.robot.description.home:
+            return home
+        lower, upper = self.span
+        bent = np.array([0.4 if c.kind == "revolute" else 0.3 for c in self.robot.model.coordinates])
+        bent *= np.where(np.arange(len(bent)) % 2 == 0, 1.0, -1.5)
+        share = -lower / np.where(upper > lower, upper - lower, 1.0)  # where zero lies between the limits
+        middle = np.where((share > 0.15) & (share < 0.85), 0.0, 0.5 * (lower + upper))
+        return np.asarray(np.clip(middle + bent * np.minimum(1.0, 0.5 * (upper - lower)), lower, upper))
+
+    def inside(self, q: Array) -> Array:
+        """q brought inside the joint limits."""
+        limits = self.robot.limits
+        return np.asarray(np.clip(q, limits.lower, limits.upper))
+
+    # ----------------------------------------------------------------------------------------------------- ways to move
+    def turn(self, joint: int, value: float) -> str:
+        """Puts one joint where it is asked for; of a closed chain the others follow. A sentence if it cannot be."""
+        if self.system is None:
+            q = self.q.copy()
+            q[joint] = value
+            self.q = self.inside(q)
+            return ""
+        begin = self.q[joint]
+        for part in np.linspace(0, 1, 1 + max(int(abs(value - begin) / STRIDE) + 1, 1))[1:]:
+            q = self.q.copy()
+            q[joint] = begin + part * (value - begin)
+            if said := self._closed(q, [self.robot.joint_names[joint]]):
+                return said
+        return ""
+
+    def put(self, q: ArrayLike) -> str:
+        """All joints at once; of a closed chain the nearest closed configuration."""
+        wanted = np.array(numbers("q", q, (self.robot.n,)))
+        if self.system is None:
+            self.q = self.inside(wanted)
+            return ""
+        return self._closed(wanted, [])
+
+    def reach(self, T: ArrayLike, orientation: bool = True) -> str:
+        """Puts the frame at the pose T as nearly as it goes, from where the robot is; of a closed chain its position.
+        A sentence if it falls short."""
+        wanted = np.asarray(T, float)
+        turned = 0.0
+        if self.system is not None:
+            if said := self._closed(self._dragged(wanted[:3, 3]), []):
+                return said
+        else:
+            found = self.robot.ik(wanted, self.frame, self.q, rows=self.rows(orientation), restarts=0)
+            self.q, turned = np.asarray(found.q), float(np.asarray(found.orientation_error))
+        away = float(np.linalg.norm(self.robot.fk(self.q, self.frame)[:3, 3] - wanted[:3, 3]))
+        if away > 1e-4:
+            return f"out of reach: the tip stays {1e3 * away:.3g} mm away"
+        return f"the tip gets there, turned by {np.degrees(turned):.3g}° from what is asked" if turned > 1e-3 else ""
+
+    def _dragged(self, point: Array) -> Array:
+        """Joint positions of a closed chain whose tip a ball joint ties to a point, as far as its loops let it."""
+        if self.frame not in self._tied:
+            self._tied[self.frame] = Constrained(tied(self.robot, self.frame))
+        system = self._tied[self.frame]
+        n = self.robot.n
+        q, _ = newton(system, np.concatenate([self.q, point]), list(range(n)), np.full(system.k, 1e-10))
+        return np.asarray(q[:n])
+
+    def rows(self, orientation: bool = True) -> tuple[float, ...]:
+        """The six weights of what can be asked of the frame: the components that the arm has joints for."""
+        tree = self.robot.tree()
+        whole = orientation and self.system is None
+        task = natural(tree, self.frame) if whole else moving_part(tree, "position", self.frame, "world")
+        picked = task.picked or ()
+        return tuple(1.0 if k in picked else 0.0 for k in range(6))
+
+    def freedoms(self, R: Array) -> list[NDArray[np.bool_]]:
+        """[along, about] which axes of a frame turned by R the tip can be dragged."""
+        rows = np.array(self.rows() if self.movable else (0.0,) * 6) > 0
+        return [np.linalg.norm(R[part], axis=0) > 0.99 for part in (rows[:3], rows[3:])]
+
+    @property
+    def movable(self) -> bool:
+        """Whether some joint carries the frame."""
+        return self.robot.model.frame(self.frame).body >= 0
+
+    @property
+    def turns(self) -> bool:
+        """Whether the frame's orientation can be asked for."""
+        return self.movable and any(self.rows()[k] for k in ROTATION)
+
+    def _closed(self, q: Array, held: Sequence[str]) -> str:
+        """The closed configuration next to q, if there is one near: a chain does not jump to another branch."""
+        assert self.system is not None
+        found = self.system.close(q, fixed=held, strict=False)
+        if not found:
+            return f"the chain does not close there: {found.messages[0]}"
+        if not bool(found.within_limits):
+            over = (found.q < self.robot.limits.lower - 1e-9) | (found.q > self.robot.limits.upper + 1e-9)
+            names = [name for name, out in zip(self.robot.joint_names, over, strict=True) if out]
+            return f"there {', '.join(names[:3])} would leave the joint limits"
+        if np.max(np.abs(found.q - q), initial=0.0) > JUMP:
+            return "the chain closes there only on another branch"
+        self.q = found.q
+        return ""
+
+
+def tied(robot: Robot, frame: str) -> Robot:
+    """The robot beside a point that three slides move, with a frame tied to that point by a ball joint: closing it with
+    the slides held is the inverse kinematics of a closed chain. Its first n joints are the robot's."""
+    d = robot.description
+    kind: JointKind = "prismatic"
+    light = Inertial(1e-6, (1e-12, 0.0, 0.0, 1e-12, 0.0, 1e-12))
+    names = [f"{POINT} {axis}" for axis in "xyz"]
+    parents = [robot.frames[0], *names]
+    axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    slides = tuple(
+        Joint(name, kind, parent, name, axis=axis) for name, parent, axis in zip(names, parents, axes, strict=False)
+    )
+    loop = Loop(POINT, "ball", names[-1], frame)
+    links = tuple(Link(name, light) for name in names)
+    made = replace(
+        d, links=(*d.links, *links), joints=(*d.joints, *slides), loops=(*d.loops, loop), tip=robot.tip or frame
+    )
+    return Robot(made, told=robot.warnings)

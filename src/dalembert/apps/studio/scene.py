@@ -1,0 +1,250 @@
+"""The robot in 3-D: bodies that move, frames, centers of mass, the ground, the camera."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.algorithms.energy import center_of_mass
+from dalembert.algorithms.kinematics import world_poses
+from dalembert.apps.studio.shapes import Look, Part, look_of, turned_to
+from dalembert.caching import cached_property
+from dalembert.kinematics.jacobian import moving_rows
+from dalembert.robot import Robot
+from dalembert.spatial import Pose
+
+Array = NDArray[np.float64]
+MASS_COLOR, TOTAL_COLOR = (214, 69, 65), (142, 68, 173)
+SKY = (204, 212, 222)  # white robots are seen before it
+VIEW = 0.7  # [rad] that the camera sees from the lowest to the highest
+ROOM = 1.25  # around the robot, of the least that shows all of it: plots may stand beside it
+
+
+class Scene:
+    """What is seen of a robot; `show(q)` moves it."""
+
+    def __init__(self, server: Any, robot: Robot, q: Array, package_dirs: Sequence[str | PathLike[str]] = ()) -> None:
+        self.server, self.robot = server, robot
+        self.size = size_of(robot, q)
+        self.look: Look = look_of(robot, self.size, package_dirs)
+        self.bodies = [self._frame(f"/robot/{k}") for k in range(len(robot.model.bodies))]
+        self._frame("/robot/base")
+        self.shapes = [self._shape(k, part) for k, part in enumerate(self.look.parts)]
+        self.frames, self.names = self._frames()
+        self.masses: list[Any] = []
+        self.total: Any = None
+        self.weigh(robot)
+        self._ground()
+        self._camera(q)
+        self.lamp = server.scene.add_light_hemisphere("/lamp", intensity=1.0, visible=False)
+        self.show(q)
+
+    # ------------------------------------------------------------------------------------------------------- what moves
+    def show(self, q: Array) -> None:
+        """Moves the bodies to the joint positions q."""
+        poses = world_poses(self.robot.model, q.tolist())
+        with self.server.atomic():
+            for k, node in enumerate(self.bodies):
+                node.wxyz, node.position = quaternion(poses[k].R), np.array(poses[k].p, float)
+            if self.total is not None:
+                self.total.position = np.array(center_of_mass(self.loaded.model, q.tolist()), float)
+
+    def weigh(self, robot: Robot) -> None:
+        """Draws the centers of mass of a robot that may carry a payload: balls whose volume is the mass."""
+        self.loaded = robot
+        visible = bool(self.masses and self.masses[0].visible) if self.masses else True
+        for node in (*self.masses, *([] if self.total is None else [self.total])):
+            node.remove()
+        self.masses, self.total = [], None
+        if not robot.mass > 0:
+            return
+        for k, body in enumerate(robot.model.bodies):
+            if body.inertia.m > 1e-3 * robot.mass:
+                radius = 0.03 * self.size * (body.inertia.m / robot.mass) ** (1 / 3)
+                ball = self.server.scene.add_icosphere(
+                    f"/robot/{k}/mass",
+                    radius,
+                    MASS_COLOR,
+                    position=np.array(body.inertia.com(), float),
+                    subdivisions=2,
+                    visible=visible,
+                )
+                self.masses.append(ball)
+        self.total = self.server.scene.add_icosphere(
+            "/center_of_mass", 0.018 * self.size, TOTAL_COLOR, subdivisions=2, visible=visible
+        )
+
+    # ----------------------------------------------------------------------------------------------------- what is seen
+    def see(self, shapes: bool, frames: bool, names: bool, masses: bool, opacity: float) -> None:
+        """What is shown and what is not; shapes see through where opacity < 1."""
+        for node, part in zip(self.shapes, self.look.parts, strict=True):
+            node.visible = shapes
+            wanted = opacity if part.opacity is None else opacity * part.opacity
+            node.opacity = wanted if wanted < 1 else None
+        for node in self.frames:
+            node.visible = frames
+        for node in self.names:
+            node.visible = names
+        for node in (*self.masses, *([] if self.total is None else [self.total])):
+            node.visible = masses
+
+    def light(self, soft: bool) -> None:
+        """Soft light with shadows; or plain, which a page without a graphics card draws twenty times as fast."""
+        self.server.scene.configure_default_lights(cast_shadow=soft)
+        self.server.scene.configure_environment_map("warehouse" if soft else None, environment_intensity=0.6)
+        self.lamp.visible = not soft
+
+    def _frame(self, name: str) -> Any:
+        return self.server.scene.add_frame(name, show_axes=False)
+
+    def _shape(self, k: int, part: Part) -> Any:
+        add = self.server.scene
+        name = f"{owner(part.body)}/shape{k}"
+        place: dict[str, Any] = {
+            "color": part.color,
+            "opacity": part.opacity,
+            "wxyz": quaternion(part.pose.R),
+            "position": np.array(part.pose.p, float),
+        }
+        if part.kind == "box":
+            return add.add_box(name, dimensions=part.size, **place)
+        if part.kind == "sphere":
+            return add.add_icosphere(name, radius=part.size[0], **place)
+        if part.kind == "cylinder":
+            return add.add_cylinder(name, radius=part.size[0], height=part.size[1], **place)
+        return add.add_mesh_simple(name, part.vertices, part.faces, flat_shading=True, side="double", **place)
+
+    def _frames(self) -> tuple[list[Any], list[Any]]:
+        axes, names = [], []
+        length = 0.09 * self.size
+        for k, frame in enumerate(self.robot.model.frames):
+            where = f"{owner(frame.body)}/frame{k}"
+            place: dict[str, Any] = {"wxyz": quaternion(frame.pose.R), "position": np.array(frame.pose.p, float)}
+            axes.append(
+                self.server.scene.add_frame(
+                    where, axes_length=length, axes_radius=0.035 * length, origin_radius=0.07 * length, **place
+                )
+            )
+            names.append(
+                self.server.scene.add_label(
+                    f"{owner(frame.body)}/name{k}",
+                    frame.name,
+                    position=place["position"],
+                    visible=False,
+                    anchor="bottom-left",
+                    font_screen_scale=0.85,
+                )
+            )
+        return axes, names
+
+    # ------------------------------------------------------------------------------------------------ ground and camera
+    @cached_property
+    def up(self) -> Array:
+        """Against gravity; z where there is none."""
+        g = np.linalg.norm(self.robot.gravity)
+        return -self.robot.gravity / g if g > 0 else np.array([0.0, 0.0, 1.0])
+
+    @cached_property
+    def flat(self) -> bool:
+        """Whether the robot moves in the x–y plane only, and is looked at from in front."""
+        robot = self.robot.tree()
+        frames = [name for name in robot.frames if robot.model.frame(name).body >= 0]
+        rows = {k for name in frames[-1:] for k in moving_rows(robot, name, "world")}
+        return bool(frames) and rows <= {0, 1, 5} and abs(self.up[2]) < 1e-6
+
+    def _ground(self) -> None:
+        cell = step_of(self.size)
+        behind = -0.08 * self.size if self.flat else -0.002 * self.size
+        normal = np.array([0.0, 0.0, 1.0]) if self.flat else self.up
+        self.server.scene.set_background_image(np.full((1, 1, 3), SKY, np.uint8))
+        self.server.scene.add_grid(
+            "/ground",
+            width=40 * cell,
+            height=40 * cell,
+            cell_size=cell,
+            section_size=5 * cell,
+            cell_color=(192, 198, 206),
+            section_color=(160, 167, 176),
+            cell_thickness=0.8,
+            fade_distance=9 * self.size,
+            shadow_opacity=0.12,
+            wxyz=_from_z(normal),
+            position=behind * normal,
+        )
+        self.server.scene.add_frame(
+            "/world", axes_length=0.16 * self.size, axes_radius=0.004 * self.size, origin_radius=0.008 * self.size
+        )
+
+    def _corners(self, q: Array) -> Iterator[Array]:
+        """Of the boxes about all shapes, where they are."""
+        poses = world_poses(self.robot.model, q.tolist())
+        for part in self.look.parts:
+            T = poses[part.body] if part.body >= 0 else Pose()
+            yield part.corners @ np.array(T.R, float).T + np.array(T.p, float)
+
+    def _camera(self, q: Array) -> None:
+        points = np.concatenate([origins(self.robot, q), *self._corners(q)])
+        middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
+        far = ROOM * float(np.linalg.norm(points - middle, axis=1).max()) / np.sin(0.5 * VIEW)
+        if self.flat:  # with room for the arm on every side of its base
+            away, far, middle = np.array([0.0, -0.12, 1.0]), 3.4 * self.size, 0.3 * middle
+        else:
+            side = np.array([1.0, -1.1, 0.0]) if abs(self.up[2]) > 0.5 else np.array([1.0, 0.0, 1.2])
+            side -= (side @ self.up) * self.up
+            away = side / np.linalg.norm(side) + 0.45 * self.up
+        self.server.scene.set_up_direction(tuple(self.up.tolist()))
+        camera = self.server.initial_camera
+        camera.up = tuple(self.up.tolist())
+        camera.look_at = tuple(middle.tolist())
+        camera.position = tuple((middle + far * away / np.linalg.norm(away)).tolist())
+        camera.fov = VIEW
+        camera.near = 0.005 * self.size
+
+
+def owner(body: int) -> str:
+    """The node that carries what is fixed to a body."""
+    return f"/robot/{body}" if body >= 0 else "/robot/base"
+
+
+def quaternion(R: Any) -> Array:
+    """(w, x, y, z) as viser wants it."""
+    from viser import transforms
+
+    return np.asarray(transforms.SO3.from_matrix(np.array(R, float)).wxyz)
+
+
+def rotation_of(wxyz: Any) -> Array:
+    from viser import transforms
+
+    return np.asarray(transforms.SO3(np.array(wxyz, float)).as_matrix())
+
+
+def _from_z(normal: Array) -> Array:
+    """The quaternion that carries z to a unit vector."""
+    return quaternion(turned_to(normal))
+
+
+def origins(robot: Robot, q: Array) -> Array:
+    """Where the frames and joints are, (k, 3)."""
+    poses = world_poses(robot.model, q.tolist())
+    frames = [(poses[f.body] @ f.pose if f.body >= 0 else f.pose).p for f in robot.model.frames]
+    return np.array([*frames, (0.0, 0.0, 0.0), *(pose.p for pose in poses.values())], float)
+
+
+def size_of(robot: Robot, q: Array) -> float:
+    """About how large it is [m]: the longest edge of the box about its frames, in three postures."""
+    found = 0.0
+    for x in (q, robot.home):
+        points = origins(robot, np.asarray(x, float))
+        found = max(found, float(np.max(points.max(axis=0) - points.min(axis=0))))
+    return found if found > 1e-6 else 1.0
+
+
+def step_of(size: float) -> float:
+    """A round number near a tenth of the size."""
+    power = 10.0 ** np.floor(np.log10(0.1 * size))
+    return float(power * min((1.0, 2.0, 5.0, 10.0), key=lambda k: abs(k * power - 0.1 * size)))

@@ -1,0 +1,304 @@
+"""Mass properties from geometry: mass [kg], lengths [m], densities [kg/m³] → spatial Inertia.
+
+Every function gives the inertia in the shape's own frame, about that frame's origin; `compose` puts
+shapes together, each at its pose. Bodies are solid and of one density unless said otherwise. Formulas:
+any table of moments of inertia; each is tested against the density integral of a mesh.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dalembert.describe.description import Box, Capsule, Cylinder, Geometry, Inertial, Mesh, Origin, Sphere
+from dalembert.errors import InputError, unknown
+from dalembert.spatial import Inertia, Pose
+from dalembert.spatial.inertia import second_moment
+from dalembert.spatial.vector import IDENTITY, ZERO, Matrix, Vector, dot, matadd, matscale, matvec, neg, scale
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from dalembert.describe.quadrature import Density
+
+# shapes
+
+
+def point(mass: float, position: Vector = ZERO) -> Inertia:
+    """A point mass at `position`: I = m r² about every axis at distance r."""
+    return Inertia.from_com(_amount("mass", mass), _finite3("position", position), matscale(0.0, IDENTITY))
+
+
+def rod(mass: float, length: float) -> Inertia:
+    """A thin rod along x, from −length/2 to length/2: I = m l²/12 about y and z."""
+    m, length = _amount("mass", mass), _amount("length", length)
+    transverse = m * length * length / 12.0
+    return _diagonal(m, 0.0, transverse, transverse)
+
+
+def box(mass: float, size: Vector) -> Inertia:
+    """A block with edges `size` along x, y, z, its center at the origin: I_xx = m (y² + z²)/12."""
+    m = _amount("mass", mass)
+    x, y, z = (_amount("size", s) for s in _three("size", size))
+    return _diagonal(m, m * (y * y + z * z) / 12.0, m * (x * x + z * z) / 12.0, m * (x * x + y * y) / 12.0)
+
+
+def cylinder(mass: float, radius: float, length: float) -> Inertia:
+    """A cylinder along z, its center at the origin: I_zz = m r²/2, I_xx = m (3 r² + l²)/12."""
+    m, r, length = _amount("mass", mass), _amount("radius", radius), _amount("length", length)
+    transverse = m * (3.0 * r * r + length * length) / 12.0
+    return _diagonal(m, transverse, transverse, 0.5 * m * r * r)
+
+
+def sphere(mass: float, radius: float, hollow: bool = False) -> Inertia:
+    """A ball (2/5 m r²), or a thin shell if hollow (2/3 m r²), its center at the origin."""
+    m, r = _amount("mass", mass), _amount("radius", radius)
+    moment = (2.0 / 3.0 if hollow else 2.0 / 5.0) * m * r * r
+    return _diagonal(m, moment, moment, moment)
+
+
+def capsule(mass: float, radius: float, length: float) -> Inertia:
+    """A cylinder of `length` along z between two half balls, its center at the origin.
+
+    The half balls' centers of mass are 3r/8 beyond the cylinder's ends, so together, with mass m_b,
+    they have I_xx = m_b (2/5 r² + l²/4 + 3/8 l r).
+    """
+    m, r, length = _amount("mass", mass), _amount("radius", radius), _amount("length", length)
+    whole = length + 4.0 * r / 3.0  # volume / (π r²)
+    m_c = m * length / whole if whole > 0 else 0.0
+    m_b = m - m_c
+    ends = m_b * (0.4 * r * r + 0.25 * length * length + 0.375 * length * r)
+    transverse = m_c * (3.0 * r * r + length * length) / 12.0 + ends
+    return _diagonal(m, transverse, transverse, 0.5 * m_c * r * r + 0.4 * m_b * r * r)
+
+
+def cone(mass: float, radius: float, height: float) -> Inertia:
+    """A cone that stands on the x–y plane: the base's center at the origin, the tip at z = height.
+
+    About the center of mass, at z = height/4: I_zz = 3/10 m r², I_xx = 3/80 m (4 r² + h²).
+    """
+    m, r, h = _amount("mass", mass), _amount("radius", radius), _amount("height", height)
+    transverse = 3.0 / 80.0 * m * (4.0 * r * r + h * h)
+    tensor = _tensor(transverse, transverse, 0.3 * m * r * r)
+    return Inertia.from_com(m, (0.0, 0.0, 0.25 * h), tensor)
+
+
+def of_geometry(geometry: Geometry, mass: float) -> Inertia:
+    """The inertia of a description's shape with the given mass, in the shape's frame."""
+    match geometry:
+        case Box(size):
+            return box(mass, size)
+        case Cylinder(radius, length):
+            return cylinder(mass, radius, length)
+        case Sphere(radius):
+            return sphere(mass, radius)
+        case Capsule(radius, length):
+            return capsule(mass, radius, length)
+        case Mesh(filename):
+            raise _mesh_file(filename)
+
+
+def from_density(geometry: Geometry, density: float | Density) -> Inertia:
+    """The inertia of a description's shape, in the shape's frame: of one material [kg/m³], or with a density
+    ρ(x, y, z) that varies, a function of three arrays (`quadrature.integrated`)."""
+    if callable(density):
+        from dalembert.describe.quadrature import integrated
+
+        return integrated(geometry, density)
+    return of_geometry(geometry, _amount("density", density) * volume(geometry))
+
+
+def volume(geometry: Geometry) -> float:
+    """Volume [m³] of a description's shape."""
+    match geometry:
+        case Box((x, y, z)):
+            return x * y * z
+        case Cylinder(radius, length):
+            return math.pi * radius * radius * length
+        case Sphere(radius):
+            return 4.0 / 3.0 * math.pi * radius * radius * radius
+        case Capsule(radius, length):
+            return math.pi * radius * radius * (length + 4.0 / 3.0 * radius)
+        case Mesh(filename):
+            raise _mesh_file(filename)
+
+
+def _mesh_file(filename: str) -> InputError:
+    return InputError(
+        f"the mesh {filename!r} is only a file name here; read its vertices and faces with "
+        "describe.mesh.read and give them to mass.mesh"
+    )
+
+
+# meshes
+
+
+MESH_RULES = ("exact", "legacy", "convex", "shell")
+
+
+def mesh(
+    vertices: ArrayLike,
+    faces: ArrayLike,
+    *,
+    density: float | None = None,
+    mass: float | None = None,
+    rule: str = "exact",
+) -> Inertia:
+    """The inertia of the solid inside a closed mesh, in the mesh's frame, from its density or its mass.
+
+    vertices (n, 3) [m]; faces (k, 3) indices, counter-clockwise seen from outside. The integrals over
+    the solid are sums over tetrahedra from a reference point to each face (a, b, c), with d = a·(b × c):
+    V = Σ d/6, ∫x = Σ d/24 s, ∫x xᵀ = Σ d/120 (s sᵀ + a aᵀ + b bᵀ + c cᵀ), s = a + b + c.
+
+    `rule`, as MuJoCo names them: "exact" is this, and refuses a mesh that is not closed. "legacy" takes |d|, first from
+    the faces' centroid, then from the center of mass that this gives: right for what is closed and without hollows,
+    and defined for any mesh. "convex" fills the convex hull. "shell" is a thin skin, its density in kg/m².
+    """
+    import numpy as np
+
+    from dalembert.describe.closed_mesh import checked, hull
+
+    if (density is None) == (mass is None):
+        raise InputError("give either density= or mass= of the mesh, not both or neither")
+    if rule not in MESH_RULES:
+        raise unknown("rule for the mass of a mesh", rule, MESH_RULES)
+    x, f = checked(vertices, faces, closed=rule == "exact")
+    f = hull(x) if rule == "convex" else f
+    # From the middle: far from the origin, sums from there would cancel badly.
+    middle = x.mean(axis=0) if rule == "exact" else _centroid(x, f)
+    size, h, C, terms = _moments(x, f, middle, rule)
+    # A flat mesh leaves rounding, of either sign, of the terms that canceled.
+    if size <= 1e-12 * terms:
+        why = "its faces look inwards; reverse their order" if size < 0 else "it encloses nothing"
+        raise InputError(f"the mesh has a volume of {size:.3g} m³: {why}")
+    if rule != "exact":
+        middle = middle + h / size
+        size, _, C, _ = _moments(x, f, middle, rule)
+        h = np.zeros(3)
+    rho = _amount("density", density) if density is not None else _amount("mass", mass) / size
+    tensor = rho * (np.trace(C) * np.eye(3) - C)
+    own = Inertia(rho * size, tuple((rho * h).tolist()), tuple(tuple(row) for row in tensor.tolist()))
+    return own.to_parent(Pose(IDENTITY, tuple(middle.tolist())))
+
+
+def _centroid(x: NDArray[Any], f: NDArray[Any]) -> NDArray[Any]:
+    """Of the faces, each weighing its area."""
+    import numpy as np
+
+    a, b, c = (x[f[:, k]] for k in range(3))
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    if not area.sum() > 0:
+        raise InputError("the mesh has no face with an area")
+    middle: NDArray[Any] = (area @ (a + b + c)) / (3.0 * area.sum())
+    return middle
+
+
+def _moments(
+    x: NDArray[Any], f: NDArray[Any], middle: NDArray[Any], rule: str
+) -> tuple[float, NDArray[Any], NDArray[Any], float]:
+    """V, ∫x and ∫x xᵀ about a point (of a shell over its area), and the sum of the terms of V without their signs."""
+    import numpy as np
+
+    a, b, c = (x[f[:, k]] - middle for k in range(3))
+    if rule == "shell":
+        d = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+        n, first, second = 2.0, 6.0, 24.0
+    else:
+        d = np.einsum("ij,ij->i", a, np.cross(b, c))
+        d = d if rule == "exact" else np.abs(d)
+        n, first, second = 6.0, 24.0, 120.0
+    s = a + b + c
+    C = sum(np.einsum("i,ij,ik->jk", d, v, v) for v in (s, a, b, c)) / second
+    return float(d.sum()) / n, (d @ s) / first, C, float(np.abs(d).sum())
+
+
+# putting together and taking apart
+
+
+def parallel_axis(I_c: Matrix, mass: float, d: Vector) -> Matrix:
+    """Inertia about a point at `d` from the center of mass: I = I_c + m (d·d 1 − d dᵀ)  (Steiner)."""
+    return matadd(I_c, matscale(_amount("mass", mass), second_moment(d)))
+
+
+def compose(parts: Iterable[tuple[Pose, Inertia]]) -> Inertia:
+    """One body made of parts, each an inertia in its own frame and that frame's pose in the body."""
+    return combine(*(inertia.to_parent(T) for T, inertia in parts))
+
+
+def combine(*inertias: Inertia) -> Inertia:
+    """The sum of inertias given in one frame: a link with its payload."""
+    total = Inertia()
+    for inertia in inertias:
+        total = total + inertia
+    return total
+
+
+def without(total: Inertia, part: Inertia) -> Inertia:
+    """What is left of `total` when `part`, in the same frame, is taken away: a payload put down."""
+    rounding = 1e-9 * abs(total.m)
+    if part.m > total.m + rounding:
+        raise InputError(f"a part of {part.m:g} kg cannot be taken from a body of {total.m:g} kg")
+    return total - part
+
+
+def moment_about_axis(inertia: Inertia, point: Vector, axis: Vector) -> float:
+    """uᵀ I_p u [kg m²]: the moment about the line through `point` along `axis`, of any length but zero."""
+    length = math.hypot(*_finite3("axis", axis))
+    if length == 0.0:
+        raise InputError("the axis is 0 0 0, which has no direction")
+    u = scale(1.0 / length, axis)
+    there = inertia.to_parent(Pose(IDENTITY, neg(_finite3("point", point))))
+    return float(dot(u, matvec(there.I, u)))
+
+
+def to_inertial(inertia: Inertia) -> Inertial:
+    """As a description writes it: mass, center of mass, inertia about that, in the frame's own axes."""
+    if inertia.m <= 0:
+        raise InputError(f"a mass of {inertia.m:g} kg has no center of mass")
+    x, y, z = (float(v) for v in inertia.com())
+    I = inertia.about_com()
+    return Inertial(
+        float(inertia.m),
+        (float(I[0][0]), float(I[0][1]), float(I[0][2]), float(I[1][1]), float(I[1][2]), float(I[2][2])),
+        Origin(xyz=(x, y, z)),
+    )
+
+
+# helpers
+
+
+def _tensor(xx: float, yy: float, zz: float) -> Matrix:
+    return ((xx, 0.0, 0.0), (0.0, yy, 0.0), (0.0, 0.0, zz))
+
+
+def _diagonal(m: float, xx: float, yy: float, zz: float) -> Inertia:
+    """A body whose center of mass is the origin and whose principal axes are the frame's."""
+    return Inertia(m, ZERO, _tensor(xx, yy, zz))
+
+
+def _amount(name: str, value: float | None) -> float:
+    number = _real(name, value)
+    if not (math.isfinite(number) and number >= 0):
+        raise InputError(f"the {name} is {number!r}; it must be finite and not negative")
+    return number
+
+
+def _real(name: str, value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise InputError(f"the {name} is {value!r}; it must be a number") from None
+
+
+def _three(name: str, values: Sequence[float]) -> Sequence[float]:
+    if len(values) != 3:
+        raise InputError(f"the {name} has {len(values)} numbers; it must have 3")
+    return values
+
+
+def _finite3(name: str, values: Vector) -> tuple[float, ...]:
+    numbers = tuple(_real(name, v) for v in _three(name, values))
+    if not all(math.isfinite(v) for v in numbers):
+        raise InputError(f"the {name} is {numbers}; it must be finite")
+    return numbers

@@ -1,0 +1,110 @@
+"""Hinges and slides: axis, anchor, limits, what resists them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dalembert.describe.description import Drive, JointKind, Limit
+from dalembert.describe.mjcf.document import choice, reals
+from dalembert.describe.mjcf.placement import turned, unit
+from dalembert.describe.mjcf.settings import Settings
+from dalembert.describe.xml import Element
+from dalembert.spatial import Pose
+from dalembert.spatial.vector import IDENTITY, ZERO, Vector, matvec, scale
+
+# What to do about the joints that move in several ways.
+REMEDY = {
+    "free": "the base is fixed here: remove the joint, and the body is fixed to the world",
+    "ball": "write three hinges whose axes meet",
+}
+
+
+@dataclass(frozen=True)
+class ReadJoint:
+    """A joint in its body's frame: q = `ref` where the body stands as it is written."""
+
+    name: str
+    kind: JointKind
+    axis: Vector
+    anchor: Vector
+    ref: float
+    limit: Limit | None
+    drive: Drive
+    element: Element
+
+    def at_zero(self) -> Pose:
+        """What the joint has done to the body at q = 0, seen at the anchor."""
+        if self.kind == "prismatic":
+            return Pose(IDENTITY, scale(-self.ref, self.axis))
+        return Pose(IDENTITY if self.ref == 0 else turned(self.axis, -self.ref))
+
+
+def read_joint(e: Element, within: Pose, name: str, settings: Settings, warnings: list[str]) -> ReadJoint:
+    """A joint of a body, defaults already laid under it; `within` is the frame it stands in."""
+    who = f"joint {name!r}"
+    kind = e.attributes.get("type", "hinge")
+    if kind in REMEDY:
+        raise e.refuse(f"{who} is of type {kind!r}, which moves in several ways; {REMEDY[kind]}")
+    if kind not in ("hinge", "slide"):
+        raise e.refuse(f"{who} is of the unknown type {kind!r:.40}; choose from hinge, slide")
+    per = settings.angle if kind == "hinge" else 1.0
+    limited = _limited(e, settings, who)
+    lower = upper = None
+    if limited:
+        lower, upper = (per * x for x in e.numbers("range", 2, who))
+        if lower >= upper:
+            raise e.refuse(f"{who} has range={e.attributes['range']!r}; the first number must be the smaller")
+    effort = _effort(e, settings, who, warnings)
+    axis = e.numbers("axis", 3, who) if "axis" in e.attributes else (0.0, 0.0, 1.0)
+    anchor = e.numbers("pos", 3, who) if "pos" in e.attributes else ZERO
+    revolute: JointKind = "revolute" if limited else "continuous"
+    return ReadJoint(
+        name,
+        "prismatic" if kind == "slide" else revolute,
+        matvec(within.R, unit(e, "axis", axis, who)),
+        within.point(anchor),
+        per * e.number("ref", who, 0.0),
+        None if not limited and effort is None else Limit(lower, upper, effort),
+        _drive(e, per, who, warnings),
+        e,
+    )
+
+
+def _limited(e: Element, settings: Settings, who: str) -> bool:
+    said = choice(e, "limited", ("true", "false", "auto"), who) or "auto"
+    if said == "auto" and "range" in e.attributes and not settings.autolimits:
+        raise e.refuse(f"{who} has a range, and autolimits is off; write limited='true' or 'false'")
+    return said == "true" or (said == "auto" and "range" in e.attributes)
+
+
+def _effort(e: Element, settings: Settings, who: str, warnings: list[str]) -> float | None:
+    """The largest force of its actuators, where the joint itself says one."""
+    said = choice(e, "actuatorfrclimited", ("true", "false", "auto"), who) or "auto"
+    if "actuatorfrcrange" not in e.attributes or said == "false":
+        return None
+    low, high = e.numbers("actuatorfrcrange", 2, who)
+    if -low != high:
+        warnings.append(
+            f"{e.place}: {who} has actuatorfrcrange {low:g} {high:g}; the smaller is taken as its effort, both ways"
+        )
+    return max(min(-low, high), 0.0)
+
+
+def _drive(e: Element, per: float, who: str, warnings: list[str]) -> Drive:
+    """Armature is inertia on the joint's side; frictionloss is Coulomb's; the spring rests at springref."""
+    first = {}
+    for name in ("damping", "stiffness"):
+        numbers = reals(e, name, 1, 8, who) if name in e.attributes else (0.0,)
+        first[name] = numbers[0]
+        if any(numbers[1:]):
+            warnings.append(f"{e.place}: {who} has a {name} that is not linear; only its first number is carried")
+    if "springdamper" in e.attributes and any(e.numbers("springdamper", 2, who)):
+        raise e.refuse(f"{who} has springdamper, which MuJoCo works out from the inertia; write stiffness and damping")
+    loss = e.number("frictionloss", who, 0.0)
+    return Drive(
+        rotor_inertia=e.number("armature", who, 0.0),
+        damping=first["damping"],
+        coulomb=(loss, loss),
+        stiffness=first["stiffness"],
+        rest=per * e.number("springref", who, 0.0),
+    )

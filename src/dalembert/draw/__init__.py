@@ -1,0 +1,42 @@
+"""Pictures, by matplotlib (extra `plot`): one look, units on every axis, colors that differ in gray print.
+
+robot             a stick figure with shapes, frames and centers of mass
+ellipsoids        what the tip can do: velocities, forces, effective mass
+workspace, trajectory, run
+phase_portrait    where the states of a system go
+root_locus, bode, step
+residuals         of an identification
+diagram           the block diagram of a control law
+save              a picture as a file, the same bytes in every run
+"""
+
+from typing import TYPE_CHECKING
+
+from dalembert.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from dalembert.draw.arm import ellipsoids as ellipsoids
+    from dalembert.draw.arm import robot as robot
+    from dalembert.draw.blocks import diagram as diagram
+    from dalembert.draw.others import bode as bode
+    from dalembert.draw.others import root_locus as root_locus
+    from dalembert.draw.others import run as run
+    from dalembert.draw.others import step as step
+    from dalembert.draw.others import trajectory as trajectory
+    from dalembert.draw.others import workspace as workspace
+    from dalembert.draw.portrait import phase_portrait as phase_portrait
+    from dalembert.draw.pyplot import save as save
+    from dalembert.draw.residual import residuals as residuals
+
+_NAMES = {
+    "arm": ("ellipsoids", "robot"),
+    "blocks": ("diagram",),
+    "others": ("bode", "root_locus", "run", "step", "trajectory", "workspace"),
+    "portrait": ("phase_portrait",),
+    "pyplot": ("save",),
+    "residual": ("residuals",),
+}
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__, {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
+)

@@ -1,0 +1,181 @@
+"""Robots drawn: a stick figure with its shapes, frames and centers of mass; ellipsoids at its tip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.arguments import switch, three
+from dalembert.draw.canvas import Canvas
+from dalembert.draw.outlines import outlines
+from dalembert.draw.pyplot import COLORS, DASHES, QUIET, styled
+from dalembert.draw.skeleton import Skeleton, plane_of, skeleton, states
+from dalembert.errors import InputError, unknown
+from dalembert.kinematics.manipulability import Ellipsoid
+from dalembert.kinematics.tasks import ROWS
+from dalembert.robot import Robot
+
+Array = NDArray[np.float64]
+ARROW = 0.14  # of the robot's size: the axes of a frame
+AXES = (COLORS[1], COLORS[2], COLORS[0])  # x, y, z, which also bear their letters
+PALEST = 0.25  # how faint the first of several states is drawn
+BIGGEST = 0.35  # of the robot's size: the longest half axis of an ellipsoid
+# Each kind of ellipsoid, and the unit of its half axes.
+ELLIPSOIDS = {"velocity": "m/s for ‖q̇‖ ≤ 1", "force": "N for ‖τ‖ ≤ 1", "mass": "kg"}
+
+
+@styled
+def robot(
+    robot: Robot,
+    q: ArrayLike | None = None,
+    frame: str | None = None,
+    *,
+    shapes: bool = True,
+    frames: bool = True,
+    centers: bool = True,
+    goal: Sequence[float] | None = None,
+    ax: Any = None,
+    title: str | None = None,
+) -> Any:
+    """A matplotlib figure of a robot at q (n,), or at several states (k, n), the last one darkest; at its home if no q
+    is given. Planar arms are drawn in their plane, others in space.
+
+    Circles are joints that turn, squares joints that slide, gray ones close loops. `shapes`: outlines of what its
+    description shows (of a mesh the box around it). `frames`: the base's axes and the tip's (or those of `frame`).
+    `centers`: the centers of mass of its bodies, and of the whole. `goal`: a point (3,) to mark. Axes in
+    meters."""
+    for name, value in (("shapes", shapes), ("frames", frames), ("centers", centers)):
+        switch(name, value)
+    every = states(robot, q)
+    canvas = Canvas(plane_of(robot), ax)
+    found = outlines(robot) if shapes else []
+    for k, state in enumerate(every):
+        last = k == len(every) - 1
+        dark = 1.0 if last else PALEST + (0.75 - PALEST) * k / max(len(every) - 2, 1)
+        bones = skeleton(robot, state, frame)
+        _outlined(canvas, bones, found, dark)
+        _stick(canvas, bones, dark, last)
+    if centers:
+        _centers(canvas, bones)
+    if goal is not None:
+        style = {"color": COLORS[2], "markersize": 11.0, "markeredgecolor": "white"}
+        canvas.marks(np.array(three("goal", goal)), "X", label="goal", zorder=6, **style)
+    letters = _axes(canvas, bones) if frames else []
+    figure = canvas.finish(robot.name if title is None else title)
+    canvas.untangle(letters)
+    return figure
+
+
+def _stick(canvas: Canvas, bones: Skeleton, dark: float, named: bool) -> None:
+    for line in bones.links:
+        canvas.line(line, color=COLORS[0], linestyle="-", lw=3.2, alpha=dark, solid_capstyle="round")
+    for rail in bones.rails:
+        canvas.line(rail, color=COLORS[0], linestyle="-", lw=1.6, alpha=dark)
+    style = {"color": COLORS[0], "markerfacecolor": "white", "markersize": 8.0, "markeredgewidth": 1.6, "alpha": dark}
+    for marker, which, word in (("o", ~bones.slides, "joint that turns"), ("s", bones.slides, "joint that slides")):
+        canvas.marks(bones.joints[which], marker, label=word if named else None, zorder=4, **style)
+    closing = {**style, "markerfacecolor": "0.75", "markersize": 7.0}
+    canvas.marks(bones.closures, "o", label="joint that closes a loop" if named else None, zorder=4, **closing)
+    ends = np.array([T[:3, 3] for T in bones.tips.values()]).reshape(-1, 3)
+    word = f"tip ({next(iter(bones.tips))})" if len(bones.tips) == 1 else "tips"
+    canvas.marks(ends, "D", color=COLORS[1], markersize=5.0, alpha=dark, label=word if named else None, zorder=5)
+    canvas.marks(np.zeros(3), "^", color="0.3", markersize=9.0, label="base" if named else None, zorder=3)
+
+
+def _outlined(canvas: Canvas, bones: Skeleton, found: list[tuple[int, list[Array]]], dark: float) -> None:
+    for body, lines in found:
+        T = np.eye(4) if body < 0 else bones.bodies[body]
+        for line in lines:
+            canvas.line(line @ T[:3, :3].T + T[:3, 3], color=QUIET, linestyle="-", lw=0.7, alpha=dark)
+
+
+def _centers(canvas: Canvas, bones: Skeleton) -> None:
+    style = {"markersize": 7.0, "markeredgewidth": 1.2, "color": COLORS[3], "markeredgecolor": "0.15"}
+    canvas.marks(bones.centers, "P", label="center of mass of a body", zorder=6, **style)
+    if bones.center is not None and len(bones.centers) > 1:
+        style["markersize"] = 13.0
+        canvas.marks(bones.center, "*", label="center of mass of all", zorder=7, **style)
+
+
+def _axes(canvas: Canvas, bones: Skeleton) -> list[Any]:
+    """Arrows of the base's and the tips' axes, with letters; the tips' letters first, for those stay."""
+    letters = []
+    length = ARROW * bones.size
+    for T in [*bones.tips.values(), np.eye(4)]:
+        for k, letter in enumerate("xyz"):
+            if canvas.plane and abs(T[list(canvas.plane), k]).max() < 0.1:
+                continue  # it looks at the reader
+            end = T[:3, 3] + length * T[:3, k]
+            canvas.line(np.stack([T[:3, 3], end]), color=AXES[k], linestyle="-", lw=1.8, zorder=8)
+            place = T[:3, 3] + 1.3 * length * T[:3, k]
+            letters.append(canvas.word(place, letter, color=AXES[k], ha="center", va="center", zorder=9))
+    return letters
+
+
+@styled
+def ellipsoids(
+    robot: Robot,
+    q: ArrayLike | None = None,
+    frame: str | None = None,
+    kinds: tuple[str, ...] | str = ("velocity", "force"),
+    *,
+    ax: Any = None,
+    title: str | None = None,
+) -> Any:
+    """A matplotlib figure of a robot with ellipsoids of its tip's translation: "velocity" (all ‖q̇‖ ≤ 1), "force" (all
+    ‖τ‖ ≤ 1), "mass" (the effective mass along each direction); in the plane of a planar arm, else in space.
+
+    Each kind has a unit and a scale of its own: the legend says what its half axes are. An axis without bound (of
+    forces at a singular state) is drawn as a line."""
+    wanted = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    for kind in wanted:
+        if kind not in ELLIPSOIDS:
+            raise unknown("kind of ellipsoid", kind, ELLIPSOIDS)
+    every = states(robot, q)
+    if len(every) != 1 or not wanted:
+        raise InputError("ellipsoids are drawn for one state q (n,), and at least one kind")
+    plane = plane_of(robot)
+    bones = skeleton(robot, every[0], frame)
+    if len(bones.tips) != 1:
+        raise InputError(f"{robot.name!r} has several tips: say which frame")
+    canvas = Canvas(plane, ax)
+    _stick(canvas, bones, 0.45, False)
+    center = next(iter(bones.tips.values()))[:3, 3]
+    rows = [ROWS[k] for k in (plane or (0, 1, 2))]
+    for k, kind in enumerate(wanted):
+        found = _ellipsoid(robot, every[0], frame, kind, rows)
+        _drawn(canvas, found, center, BIGGEST * bones.size, k, kind)
+    return canvas.finish(f"{robot.name}: ellipsoids at {next(iter(bones.tips))}" if title is None else title)
+
+
+def _ellipsoid(robot: Robot, q: Array, frame: str | None, kind: str, rows: list[str]) -> Ellipsoid:
+    if kind == "mass":
+        return robot.effective_mass(q, frame, rows).ellipsoid
+    return (robot.velocity_ellipsoid if kind == "velocity" else robot.force_ellipsoid)(q, frame, rows)
+
+
+def _drawn(canvas: Canvas, e: Ellipsoid, center: Array, size: float, k: int, kind: str) -> None:
+    """The boundary, or its three sections; half axes in words."""
+    bounded = np.isfinite(e.lengths)
+    largest = float(e.lengths[bounded].max(initial=0.0))
+    scale = size / largest if largest > 0 else 0.0
+    where = list(canvas.plane or (0, 1, 2))
+    half = np.zeros((len(where), 3))  # each half axis as drawn, in space
+    half[:, where] = (e.axes * np.where(bounded, e.lengths * scale, 0.0)).T
+    listed = ", ".join("∞" if not ok else f"{x:.3g}" for x, ok in zip(e.lengths, bounded, strict=True))
+    label = f"{kind}: half axes {listed}\n[{ELLIPSOIDS[kind]}]"
+    style: dict[str, Any] = {"color": COLORS[(k + 1) % len(COLORS)], "linestyle": DASHES[k % len(DASHES)], "lw": 1.6}
+    angle = np.linspace(0.0, 2.0 * np.pi, 121)[:, None]
+    first = True
+    for a in range(len(where)):
+        for b in range(a + 1, len(where)):
+            loop = center + np.cos(angle) * half[a] + np.sin(angle) * half[b]
+            canvas.line(loop, label=label if first else None, **style)
+            first = False
+    for a in np.flatnonzero(~bounded).tolist():
+        way = np.zeros(3)
+        way[where] = e.axes[:, a] * 1.2 * size
+        canvas.line(np.stack([center - way, center + way]), **style)

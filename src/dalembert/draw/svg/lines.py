@@ -1,0 +1,130 @@
+"""Curves over one axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.draw.svg.axes import Axes, Legend, room_for
+from dalembert.draw.svg.elements import SOFT, color, dash, picture, short, words_at
+from dalembert.draw.svg.thin import extremes, straightened
+from dalembert.draw.svg.ticks import Scale, scale_of
+from dalembert.errors import InputError
+
+Array = NDArray[np.float64]
+MARGIN = 12.0
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """y over x, both (N,), x rising. Where y is not finite the curve is interrupted. `tone`: which color; the place
+    among the curves if not given. `thin`: for what matters less."""
+
+    x: ArrayLike
+    y: ArrayLike
+    name: str = ""
+    tone: int | None = None
+    thin: bool = False
+
+
+def lines(
+    curves: Sequence[Curve],
+    *,
+    x: str = "",
+    y: str = "",
+    title: str = "",
+    width: float = 720,
+    height: float = 250,
+    log: bool = False,
+    floor: float = 1e-9,
+    limits: Sequence[float] = (),
+    marks: Sequence[float] = (),
+    y_range: tuple[float, float] | None = None,
+    legend: bool = True,
+) -> str:
+    """Curves as SVG. `x`, `y` name the axes; `log` makes y logarithmic, and numbers below `floor` are drawn there.
+    `limits`: dashed lines at these heights, `marks`: at these x. `y_range` fixes the axis, and what is beyond is cut
+    off. Of long series every pixel's smallest and largest number is kept."""
+    drawn = [_checked(c) for c in curves]
+    if log:
+        drawn = [(a, np.where(np.isfinite(b), np.maximum(b, floor), b)) for a, b in drawn]
+    x_scale = _range([a for a, _ in drawn], 0.0)
+    y_scale = scale_of(*y_range, 0.0, log) if y_range else _range([b for _, b in drawn], 0.06, log, limits)
+    styles = [
+        f' style="stroke:{color(k if c.tone is None else c.tone)}"{dash(k if c.tone is None else c.tone)}'
+        for k, c in enumerate(curves)
+    ]
+    shown = [(c.name, s) for c, s in zip(curves, styles, strict=True) if c.name] if legend else []
+    key = Legend(shown, MARGIN, width - MARGIN)
+    head = (20 if title else 0) + key.height + (26 if y else 8)
+    foot = 24 + (19 if x else 0)
+    box = height - head - foot
+    axes = Axes(x_scale, y_scale, room_for(y_scale, box), width - MARGIN - 6, head, height - foot, x, y)
+    parts = [words_at(MARGIN, 14, title, more=' style="font-weight:600"')] if title else []
+    parts += key.drawn(20 if title else 0)
+    parts += axes.drawn()
+    parts += [_rule(axes, v, None) for v in limits if y_scale.low <= v <= y_scale.high]
+    parts += [_rule(axes, None, v) for v in marks if x_scale.low <= v <= x_scale.high]
+    for c, (a, b), style in zip(curves, drawn, styles, strict=True):
+        path = "".join(_paths(axes, a, b))
+        if path:
+            parts.append(
+                f'<path d="{path}" fill="none" stroke-width="{1.0 if c.thin else 1.6}" stroke-linejoin="round"{style}/>'
+            )
+    return picture(width, height, title or ", ".join(c.name for c in curves if c.name) or y, parts)
+
+
+def _checked(curve: Curve) -> tuple[Array, Array]:
+    a, b = np.asarray(curve.x, float), np.asarray(curve.y, float)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise InputError(f"curve {curve.name!r}: x has shape {a.shape} and y {b.shape}; they must be equal, (N,)")
+    if not np.isfinite(a).all() or (np.diff(a) < 0).any():
+        raise InputError(f"curve {curve.name!r}: x must be finite and rising")
+    return a, b
+
+
+def _range(values: list[Array], room: float, log: bool = False, more: Sequence[float] = ()) -> Scale:
+    every = np.concatenate([*(v[np.isfinite(v)] for v in values), np.asarray(more, float)]) if values else np.zeros(0)
+    if not len(every):
+        return scale_of(0.1, 1.0, 0.0, log) if log else Scale(0.0, 1.0)
+    low, high = float(every.min()), float(every.max())
+    return scale_of(low, high, room, log) if room or low == high else Scale(low, high)
+
+
+def _rule(axes: Axes, y: float | None, x: float | None) -> str:
+    if y is not None:
+        d = f"M{short(axes.left)} {short(axes.up(y))}H{short(axes.right)}"
+    else:
+        d = f"M{short(axes.across(x or 0.0))} {short(axes.top)}V{short(axes.bottom)}"
+    return f'<path d="{d}" stroke-dasharray="5 4" style="stroke:{SOFT};fill:none"/>'
+
+
+def _paths(axes: Axes, x: Array, y: Array) -> list[str]:
+    """The curve as pieces between gaps, thinned; what lies outside the box is cut off at its edge."""
+    inside = np.isfinite(y)
+    cuts = np.flatnonzero(np.diff(inside.astype(int)) != 0) + 1
+    out = []
+    for piece in np.split(np.arange(len(x)), cuts):
+        if len(piece) and inside[piece[0]]:
+            out.append(_path(axes, x[piece], y[piece]))
+    return out
+
+
+def _path(axes: Axes, x: Array, y: Array) -> str:
+    scale = axes.y
+    y = np.clip(y, scale.low, scale.high)
+    part = (
+        (np.log10(y) - math.log10(scale.low)) / math.log10(scale.high / scale.low)
+        if scale.log
+        else ((y - scale.low) / (scale.high - scale.low))
+    )
+    px = axes.left + (axes.right - axes.left) * (x - axes.x.low) / (axes.x.high - axes.x.low)
+    py = axes.bottom - (axes.bottom - axes.top) * part
+    kept = extremes(np.floor(px).astype(np.int64), py)
+    px, py = px[kept], py[kept]
+    points = [(short(px[k]), short(py[k])) for k in straightened(px, py)]
+    return "M" + " ".join(f"{a} {b}" for a, b in dict.fromkeys(points))

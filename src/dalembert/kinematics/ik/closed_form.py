@@ -1,0 +1,244 @@
+"""Closed-form inverse kinematics: every branch of a pose, or of a batch of poses, from one compiled kernel.
+
+The kernel holds everything that is done to a target: the family's subproblems, the shift of angles into the joint
+limits, forward kinematics of every branch with its distance from the target, and the comparison of branches where
+they coincide. Branches that fall short by rounding are improved by Newton's method in another, and judged again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.algorithms import kinematics
+from dalembert.arguments import need_tree, switch
+from dalembert.caching import cached_property
+from dalembert.compile import Kernel, compile_function
+from dalembert.errors import InputError
+from dalembert.kinematics.ik import targets
+from dalembert.kinematics.ik.families import Plan, plan_of
+from dalembert.kinematics.ik.geometry import chain_of
+from dalembert.kinematics.ik.judge import difference, improved, miss, settled, target
+from dalembert.kinematics.ik.solutions import FOUND, MISSED, OUTSIDE, REPEATED, Array, Solutions
+from dalembert.kinematics.ik.subproblems import Angle
+from dalembert.model import Frame, Model
+from dalembert.scalar import Scalar, cos, maximum, sin, where
+from dalembert.spatial import Pose
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
+
+TOLERANCE = 1e-12  # [m, rad] a branch further from its target is not a solution; times the reach, if that is over 1 m
+ROUGH = 1e-14  # what lies above this, though near, is improved
+NEAR = 1e-3  # excess up to which a branch may yet be brought to its target
+SAME = 1e-7  # branches nearer than this to each other are one: √ε, what a double root can tell apart
+STEPS = 12  # of Newton's method, at most; a few, but near a singularity
+HUGE = 1e100  # no sum of a pose's entries: beyond it a target counts as not finite
+TURNS = 16  # other free angles that are tried at a singularity if the first one gives nothing
+
+
+def closed_form(
+    robot: Robot, T: ArrayLike, frame: str | None = None, limits: bool = True, *, q0: ArrayLike | None = None
+) -> Solutions:
+    """Every joint position that puts a frame (the tip) at the pose T (..., 4, 4), by the geometry of the arm.
+
+    With `limits`, angles are shifted by full turns into the joint limits, and solutions outside are dropped. Where an
+    angle is free (a wrist with two axes in line), it is that of `q0` (..., n), zero if not given; where that leaves
+    branches without a solution, others are tried. Chains without a closed form are refused with the reason (`reason`
+    tells it without a refusal)."""
+    need_tree(robot)
+    solver = solver_of(robot, frame, switch("limits", limits))
+    if isinstance(solver, str):
+        raise InputError(f"no closed form for {robot.name!r}: {solver}")
+    start = np.zeros(robot.n) if q0 is None else targets.as_start(q0, robot.n)
+    return solver.solve(targets.as_targets(T), start, robot.threads)
+
+
+def reason(robot: Robot, frame: str | None = None) -> str | None:
+    """Why a robot has no closed-form inverse kinematics, in words; None if it has one."""
+    solver = solver_of(robot, frame, True)
+    return solver if isinstance(solver, str) else None
+
+
+def solver_of(robot: Robot, frame: str | None, limits: bool) -> Solver | str:
+    """The kernels of a robot, made once; or why there are none."""
+    key = ("closed form", robot.model.frame(frame).name, limits)
+    if key not in robot.made:
+        robot.made[key] = _make(robot.model, robot.model.frame(frame), limits)
+    found: Solver | str = robot.made[key]
+    return found
+
+
+def _make(model: Model, frame: Frame, limits: bool) -> Solver | str:
+    chain = chain_of(model, frame)
+    if isinstance(chain, str):
+        return chain
+    plan = plan_of(chain)
+    return plan if isinstance(plan, str) else Solver(model, frame, limits, plan, max(1.0, chain.reach))
+
+
+class Solver:
+    """The kernels of one robot, frame and choice of limits."""
+
+    def __init__(self, model: Model, frame: Frame, limits: bool, plan: Plan, size: float) -> None:
+        self.model, self.frame, self.limits, self.plan, self.size = model, frame, limits, plan, size
+        self.kinds = [c.kind for c in model.coordinates]
+        self.order = [model.bodies[i].coordinate for i in model.path(frame.body)]
+
+    # The functions that are traced.
+    def candidates(self, T: Pose, q0: Sequence[Scalar]) -> tuple[list[list[Scalar]], list[Scalar], list[Scalar]]:
+        """Joint positions by branch, the excess of each, and whether an angle of it was free."""
+        signs = self.plan.signs
+        angles = [Angle(cos(q0[k]), s * sin(q0[k])) for k, s in zip(self.order, signs, strict=True)]
+        found = self.plan.solve(T, angles)
+        qs = []
+        for values, _, _ in found:
+            q: list[Scalar] = [0.0] * self.model.n
+            for k, s, value in zip(self.order, signs, values, strict=True):
+                q[k] = (value if s > 0 else -value).radians() if isinstance(value, Angle) else s * value
+            qs.append(q)
+        return qs, [b.excess for b in found], [b.free for b in found]
+
+    def judged(self, T: Pose, qs: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scalar], list[Scalar]]:
+        """Every branch within limits and measured: joint positions, residual, verdict."""
+        done: list[tuple[list[Scalar], Scalar]] = []
+        residuals, verdicts = [], []
+        for raw in qs:
+            q, outside = list(raw), 0.0
+            if self.limits:
+                pairs = [settled(x, c) for x, c in zip(raw, self.model.coordinates, strict=True)]
+                q = [x for x, _ in pairs]
+                for _, beyond in pairs:
+                    outside = maximum(beyond, outside)
+            residual = miss(kinematics.frame_pose(self.model, q, self.frame), T, self.plan.task)
+            verdict: Scalar = where(outside <= 0.0, float(FOUND), float(OUTSIDE))
+            for other, other_verdict in done:
+                repeats = maximum(difference(q, other, self.kinds), other_verdict)  # FOUND is zero
+                verdict = where(repeats < SAME, maximum(verdict, float(REPEATED)), verdict)
+            verdict = where(residual <= TOLERANCE * self.size, verdict, float(MISSED))
+            done.append((q, verdict))
+            residuals.append(residual)
+            verdicts.append(verdict)
+        return [q for q, _ in done], residuals, verdicts
+
+    def traced(self, matrix: Any, q0: Any) -> Any:
+        """(T, q₀) → q (NaN where there is no solution), residuals, verdicts, whether an angle was free, and of the
+        whole pose (defect, sum of sizes, doubtful, whether anything of this needs a second look)."""
+        T, defect, total = target(matrix)
+        raw, excess, free = self.candidates(T, q0)
+        qs, residuals, verdicts = self.judged(T, raw)
+        doubtful: Scalar = 0.0
+        look = where(total < HUGE, where(defect <= targets.ROUNDED, 0.0, 1.0), 1.0)
+        for residual, beyond, verdict, loose in zip(residuals, excess, verdicts, free, strict=True):
+            doubtful = where(residual <= ROUGH * self.size, doubtful, where(beyond < NEAR, 1.0, doubtful))
+            look = maximum(look, where(maximum(verdict, 3.0 - verdict) < 3.0, loose, 0.0))  # verdict 1 or 2
+        look = maximum(look, doubtful)
+        return _shown(qs, verdicts), residuals, verdicts, free, [defect, total, doubtful, look]
+
+    # The kernels.
+    def _compiled(self, function: Any, inputs: Any, outputs: Any, name: str) -> Kernel:
+        names = ("T", "q")[: len(inputs)]
+        return compile_function(function, inputs, outputs, name, arguments=names)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        k, n = self.plan.count, self.model.n
+        return self._compiled(self.traced, [(4, 4), (n,)], [(k, n), (k,), (k,), (k,), (4,)], "closed_form")
+
+    @cached_property
+    def start(self) -> Kernel:
+        """The branches as the subproblems give them."""
+        function = lambda matrix, q0: self.candidates(target(matrix)[0], q0)[0]  # noqa: E731
+        return self._compiled(function, [(4, 4), (self.model.n,)], [(self.plan.count, self.model.n)], "branches")
+
+    @cached_property
+    def newton(self) -> Kernel:
+        def function(matrix: Any, q: Any) -> Any:
+            return improved(self.model, self.frame, self.plan.task, target(matrix)[0], q)
+
+        return self._compiled(function, [(4, 4), (self.model.n,)], [(self.model.n,)], "newton")
+
+    @cached_property
+    def judge(self) -> Kernel:
+        k, n = self.plan.count, self.model.n
+
+        def function(matrix: Any, qs: Any) -> Any:
+            q, residuals, verdicts = self.judged(target(matrix)[0], qs)
+            return _shown(q, verdicts), residuals, verdicts
+
+        return self._compiled(function, [(4, 4), (k, n)], [(k, n), (k,), (k,)], "judge")
+
+    # What runs.
+    def solve(self, T: Array, q0: Array, threads: int) -> Solutions:
+        """All branches of all targets."""
+        if q0.ndim > 1:
+            targets.check_batches(T.shape[:-2], q0.shape[:-1])
+        kernel = self.kernel
+        with np.errstate(all="ignore"):  # NaN in, no solution out
+            *out, about = kernel.direct(T, q0) if threads == 1 else kernel(T, q0, threads=threads)
+            finite = np.isfinite(about[..., 1])
+            if about[..., 3].any():
+                finite = about[..., 1] < HUGE
+                targets.refuse(T, finite & ~(about[..., 0] <= targets.NO_POSE), HUGE)
+                rough = finite & (about[..., 0] > targets.ROUNDED)
+                if rough.any():
+                    poses = np.broadcast_to(T, (*rough.shape, 4, 4))
+                    return self.solve(targets.with_rotations(poses, rough), q0, threads)
+                self._second_look(T, q0, (about[..., 2] > 0) & finite, finite, out)
+        q, residual, verdict, free = out
+        codes = verdict.astype(np.int8)
+        found = codes == FOUND
+        return Solutions(q, found, residual, codes, (free > 0) & found, finite, self.plan.family, self.plan.task)
+
+    def _second_look(
+        self, T: Array, q0: Array, doubtful: NDArray[np.bool_], finite: NDArray[np.bool_], out: Sequence[Array]
+    ) -> None:
+        """Doubtful branches improved; other free angles tried where the first choice left branches unsolved."""
+        Ts, starts = np.broadcast_to(T, (*finite.shape, 4, 4)), np.broadcast_to(q0, (*finite.shape, self.model.n))
+        if doubtful.any():
+            for array, values in zip(out, self._again(Ts[doubtful], starts[doubtful]), strict=False):
+                array[doubtful] = values
+        _, _, verdict, free = out
+        lost = ((free > 0) & ((verdict == MISSED) | (verdict == OUTSIDE))).any(axis=-1) & finite
+        if lost.any():
+            better = self._turned(Ts[lost], starts[lost], [array[lost] for array in out])
+            for array, values in zip(out, better, strict=True):
+                array[lost] = values
+        for array, nothing in zip(out, (math.nan, math.nan, float(MISSED), 0.0), strict=True):
+            array[~finite] = nothing
+
+    def _again(self, T: Array, q0: Array) -> tuple[Array, Array, Array]:
+        """Newton's steps on every branch, and another judgment."""
+        q = self.start(T, q0)
+        moving = np.ones(q.shape[:-1], bool)
+        Ts = np.broadcast_to(T[..., None, :, :], (*moving.shape, 4, 4))
+        for _ in range(STEPS):
+            before = q[moving]
+            after = self.newton(Ts[moving], before)
+            q[moving] = after
+            moving[moving] = (after != before).any(axis=-1)
+            if not moving.any():
+                break
+        turning = [kind == "revolute" for kind in self.kinds]
+        q[..., turning] -= 2 * np.pi * np.rint(q[..., turning] / (2 * np.pi))  # a step may have passed half a turn
+        return self.judge(T, q)
+
+    def _turned(self, T: Array, q0: Array, best: list[Array]) -> list[Array]:
+        """Poses where an angle is free and the first choice of it left branches without a solution: other choices, all
+        around, and of them the one with the most solutions."""
+        revolute = np.array([float(kind == "revolute") for kind in self.kinds])
+        for turn in range(1, TURNS):
+            tried = self._again(T, q0 + 2 * np.pi / TURNS * turn * revolute)
+            more = (tried[2] == FOUND).sum(axis=-1) > (best[2] == FOUND).sum(axis=-1)
+            for array, values in zip(best, tried, strict=False):
+                array[more] = values[more]
+        return best
+
+
+def _shown(qs: Sequence[Sequence[Scalar]], verdicts: Sequence[Scalar]) -> list[list[Scalar]]:
+    """Joint positions, NaN in branches without a solution."""
+    return [[where(v <= float(FOUND), x, math.nan) for x in q] for q, v in zip(qs, verdicts, strict=True)]

@@ -1,0 +1,309 @@
+"""Inverse kinematics of any chain by damped steps with restarts, one pose or a batch, in one compiled loop.
+
+The first start is q0 (the middle of the joint box, if not given); then come the rows of a table, drawn once per robot
+inside its limits, the same for every pose. So a pose gives the same bits alone and in any batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert import scalar
+from dalembert.algorithms import kinematics
+from dalembert.arguments import need_tree, switch
+from dalembert.compile import Kernel, compile_function
+from dalembert.compile.search import Search, compile_search, settings
+from dalembert.errors import InputError, unknown
+from dalembert.kinematics import tasks
+from dalembert.kinematics.ik import starts, targets
+from dalembert.kinematics.ik import step as steps
+from dalembert.kinematics.ik.solution import Solution
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
+
+Array = NDArray[np.float64]
+STEPS = 16  # per start: most starts that converge do so in ten
+HALFWAY, HOPELESS = 8, 0.1  # a start whose cost is above 0.1 after eight steps rarely gets there
+RESTARTS = starts.COUNT - 1
+BEYOND = 1e-9  # [rad or m] beyond a limit that rounding explains
+POLISH = 150  # steps from the best start of a target that none reached
+FARTHEST = 1e9  # [m] the largest sum of a target's entries
+CANDIDATES_POLISHED = 2  # starts tried for a target that none reached, besides the best
+TOLERANCE = 1e-6  # [m, rad]
+
+LINEAR, ANGULAR = (steps.LENGTH,) * 3, (1.0,) * 3
+NONE = (0.0,) * 3
+# What may be asked for by name: the weights of x, y, z and of the rotations about them.
+ROWS: dict[str, tuple[float, ...]] = {
+    "pose": LINEAR + ANGULAR,
+    "position": LINEAR + NONE,
+    "orientation": NONE + ANGULAR,
+    "planar": (steps.LENGTH, steps.LENGTH, 0.0, 0.0, 0.0, 1.0),
+}
+NAMES = tuple(word for word in tasks.WORDS if not word.endswith("-axis"))  # for an axis of the tool there is `axis`
+AXES = {"x": 0, "y": 1, "z": 2}
+
+
+@dataclass(frozen=True)
+class Solver:
+    """The compiled parts of one robot, frame and goal."""
+
+    search: Search
+    polish: Search
+    inspect: Kernel  # T → (how far from a pose, zero if finite)
+    finish: Kernel  # q, start, T → (q within the limits, errors)
+    starts: Array
+    first: Array
+    used: NDArray[np.intp]  # the rows that count
+    low: Array  # what a given start is clamped to
+    high: Array
+
+    @property
+    def rotated(self) -> bool:
+        return bool((self.used >= 3).any())
+
+
+def goal(rows: str | Sequence[str] | Sequence[float], axis: str | None) -> steps.Goal:
+    """The rows that count, by a name, by names of components or by six weights; with `axis`, of the orientation only
+    that axis of the tool."""
+    words = (rows,) if isinstance(rows, str) else rows
+    if isinstance(rows, str) and rows in ROWS:
+        weights = ROWS[rows]
+    elif isinstance(words, (tuple, list)) and words and all(isinstance(word, str) for word in words):
+        for word in words:
+            if word not in NAMES:
+                raise unknown("choice of rows", word, NAMES)
+        counted = tasks.task(words).picked or ()
+        weights = tuple(w if k in counted else 0.0 for k, w in enumerate(ROWS["pose"]))
+    else:
+        try:
+            values = np.asarray(rows, float)
+        except (TypeError, ValueError):
+            values = np.zeros(0)
+        if values.shape != (6,) or not np.isfinite(values).all() or (values < 0).any() or not values.any():
+            raise InputError(
+                "rows must be a name, names of components (vx, vy, …, wz), or six weights, none negative and not all "
+                "zero: of x, y, z and the rotations"
+            )
+        top = values[3:].max() or values.max() / steps.LENGTH  # a common factor of the weights means nothing
+        weights = tuple((values / top).tolist())
+    if axis is not None and (not isinstance(axis, str) or axis not in AXES):
+        raise unknown("axis", axis, AXES)
+    if axis is not None and not any(weights[3:]):
+        weights = weights[:3] + ANGULAR
+    planar = isinstance(rows, str) and rows == "planar" and axis is None
+    return steps.Goal(weights, None if axis is None else AXES[axis], planar)
+
+
+def solver(robot: Robot, frame: str | None, wanted: steps.Goal, limited: bool) -> Solver:
+    """What `ik` runs, made once per robot, frame and goal."""
+    key = ("ik", robot.model.frame(frame).name, wanted, limited)
+    made = robot.made.get(key)
+    if made is None:
+        made = robot.made[key] = _solver(robot, frame, wanted, limited)
+    solver_: Solver = made
+    return solver_
+
+
+def _solver(robot: Robot, frame: str | None, wanted: steps.Goal, limited: bool) -> Solver:
+    need_tree(robot)
+    model, target = robot.model, robot.model.frame(frame)
+    n = model.n
+    if n == 0 or target.body < 0:
+        raise InputError(f"no joint of {robot.name!r} moves the frame {target.name!r}")
+    revolute = np.array([c.kind == "revolute" for c in model.coordinates])
+    infinite = np.full(n, math.inf)
+    lower, upper = (robot.limits.lower, robot.limits.upper) if limited else (-infinite, infinite)
+    rotated = any(wanted.weights[3:])
+    free = revolute & (upper - lower >= 2 * math.pi)
+    bounds = [(-math.inf, math.inf) if f else (a, b) for f, a, b in zip(free, lower, upper, strict=True)]
+    middle, half = starts.box(lower, upper, revolute)
+    probe = settings(_squared(TOLERANCE), STEPS, 0, HALFWAY, HOPELESS)
+    search, polish = (
+        compile_search(partial(steps.step, model, target, wanted, bounds, damping), n, 16, f"ik_{target.name}")
+        for damping in (steps.quick, steps.careful(_reach(robot)))
+    )
+
+    def finish(q: Any, start: Any, T: Any) -> tuple[list[Any], list[Any]]:
+        moved = [
+            _turned(x, x0, a, b, m) if f else x
+            for x, x0, a, b, m, f in zip(q, start, lower.tolist(), upper.tolist(), middle.tolist(), free, strict=True)
+        ]
+        tip = kinematics.frame_pose(model, moved, target)
+        _, position, turn = steps.errors(tip, steps.target_of([x for row in T for x in row]), wanted)
+        beyond: Any = 0.0
+        for x, a, b in zip(moved, lower.tolist(), upper.tolist(), strict=True):
+            beyond = scalar.maximum(beyond, a - x) if a > -math.inf else beyond
+            beyond = scalar.maximum(beyond, x - b) if b < math.inf else beyond
+        # turn is 4 sin²(θ/2)
+        angle = 2.0 * scalar.arctan2(scalar.sqrt(turn), scalar.sqrt(scalar.maximum(4.0 - turn, 0.0)))
+        return moved, [scalar.sqrt(position), angle, beyond]
+
+    table = starts.kept(robot, target.name, search, middle, half, probe)
+
+    def inspect(T: Any) -> list[Any]:
+        return [targets.defect(T, rotated), targets.extent(T, rotated)]
+
+    inspected = compile_function(inspect, [(4, 4)], [(2,)], "inspect", arguments=("T",))
+    finished = compile_function(finish, [(n,), (n,), (4, 4)], [(n,), (3,)], "finish", arguments=("q", "start", "T"))
+    used = np.flatnonzero(wanted.weights)
+    return Solver(search, polish, inspected, finished, table[1:], table[0], used, *_clamps(lower, upper, free))
+
+
+def _clamps(lower: Array, upper: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Where a start given by the user is put: within the limits, but for joints that may turn beyond them and back."""
+    return np.where(free, -math.inf, lower), np.where(free, math.inf, upper)
+
+
+ROUNDER = 1.5 * 2.0**52  # adding and subtracting it rounds to a whole number
+
+
+def _turned(q: Any, start: Any, lower: float, upper: float, middle: float) -> Any:
+    """A turning joint moved by whole turns to where it is nearest the start; if that is beyond a limit, nearest the
+    middle."""
+
+    def near(center: Any) -> Any:
+        turns = ((q - center) * (0.5 / math.pi) + ROUNDER) - ROUNDER
+        return q - (2 * math.pi) * turns
+
+    moved = near(start)
+    if lower == -math.inf and upper == math.inf:
+        return moved
+    inside = near(middle)
+    return scalar.where(moved < lower, inside, scalar.where(moved > upper, inside, moved))
+
+
+def _reach(robot: Robot) -> float:
+    """The sum of the distances from joint to joint and to the farthest frame [m], and of the strokes: no point of the
+    arm is farther from its base."""
+    origin = (0.0, 0.0, 0.0)
+    lengths = [math.dist(b.placement.p, origin) for b in robot.model.bodies]
+    strokes = [
+        max((abs(x) for x in (c.lower, c.upper) if math.isfinite(x)), default=1.0)
+        for c in robot.model.coordinates
+        if c.kind == "prismatic"
+    ]
+    last = max((math.dist(f.pose.p, origin) for f in robot.model.frames), default=0.0)
+    return max(sum(lengths) + sum(strokes) + last, 0.1)
+
+
+def ik(
+    robot: Robot,
+    T: ArrayLike,
+    frame: str | None = None,
+    q0: ArrayLike | None = None,
+    rows: str | Sequence[float] = "pose",
+    axis: str | None = None,
+    tolerance: float = TOLERANCE,
+    limits: bool = True,
+    restarts: int = RESTARTS,
+    secondary: str | ArrayLike | None = None,
+) -> Solution:
+    """Joint positions that put the frame at T; see `Robot.ik`."""
+    made, control = _prepared(robot, frame, rows, axis, tolerance, limits, restarts)
+    if q0 is None and secondary is None and type(T) is np.ndarray and T.shape == (4, 4) and T.dtype == np.float64:
+        found = _one(made, T, control, tolerance)
+        if found is not None:
+            return found
+    poses = targets.as_targets(T, points=not made.rotated or (isinstance(rows, str) and rows == "position"))
+    if secondary is not None and q0 is None and not isinstance(secondary, str):
+        q0 = secondary  # a posture to stay near is where to begin
+    start = made.first if q0 is None else np.clip(targets.as_start(q0, robot.n), made.low, made.high)
+    targets.check_batches(poses.shape[:-2], start.shape[:-1])
+    with np.errstate(invalid="ignore", over="ignore"):
+        seen = made.inspect.ufunc(poses)
+    targets.refuse(poses, ~((seen[..., 0] <= targets.NO_POSE) & (seen[..., 1] < FARTHEST)), FARTHEST / 12)
+    rough = seen[..., 0] > targets.ROUNDED
+    if made.rotated and rough.any():
+        poses = targets.with_rotations(poses, rough)
+    flat = poses.reshape(*poses.shape[:-2], 16)
+    with np.errstate(over="ignore", invalid="ignore"):
+        q, info = made.search.ufunc(start, flat, made.starts, control)
+    failed = info[..., 2] == 0
+    if failed.any():
+        q, info = _polished(made, q, info, np.broadcast_to(flat, (*q.shape[:-1], 16)), failed)
+    if secondary is not None:
+        from dalembert.kinematics.ik.secondary import improved
+
+        many = np.broadcast_to(flat, (*q.shape[:-1], 16)).reshape(-1, 16)
+        reached = (info[..., 2] > 0).reshape(-1)
+        squared = _squared(tolerance)
+        better = improved(robot, frame, made, q.reshape(-1, robot.n), many, reached, squared, secondary, limits)
+        q = better.reshape(q.shape)
+    return _certified(made, q, start, poses, info, tolerance)
+
+
+def _prepared(
+    robot: Robot,
+    frame: str | None,
+    rows: str | Sequence[float],
+    axis: str | None,
+    tolerance: float,
+    limits: bool,
+    restarts: int,
+) -> tuple[Solver, Array]:
+    """The solver and its settings, found again quickly when asked for the same."""
+    plain = isinstance(rows, str) and (axis is None or isinstance(axis, str)) and isinstance(limits, bool)
+    key = ("ik of", frame, rows if plain else None, axis if plain else None, tolerance, limits, restarts)
+    if plain and key in robot.made:
+        known: tuple[Solver, Array] = robot.made[key]
+        return known
+    real = isinstance(tolerance, (int, float, np.floating)) and not isinstance(tolerance, bool)
+    if not real or not 0 < tolerance < math.inf:
+        raise InputError(f"the tolerance must be a positive number, got {tolerance!r}")
+    whole = isinstance(restarts, (int, np.integer)) and not isinstance(restarts, bool)
+    if not whole or not 0 <= restarts <= RESTARTS:
+        raise InputError(f"restarts must be a whole number from 0 to {RESTARTS}, got {restarts!r}")
+    made = solver(robot, frame, goal(rows, axis), switch("limits", limits))
+    control = settings(_squared(tolerance), STEPS, restarts, HALFWAY, HOPELESS)
+    if plain:
+        robot.made[key] = made, control
+    return made, control
+
+
+def _one(made: Solver, T: Array, control: Array, tolerance: float) -> Solution | None:
+    """The short way for one pose that is in order and reached; None for the others."""
+    defect, extent = made.inspect.direct(T).tolist()
+    if not (defect <= targets.ROUNDED and extent < FARTHEST):
+        return None
+    q, info = made.search.ufunc(made.first, T.reshape(16), made.starts, control)
+    if info[2] == 0.0:
+        return None
+    return _certified(made, q, made.first, T, info, tolerance)
+
+
+def _squared(tolerance: float) -> tuple[float, float]:
+    """Limits of the squared errors that the loop compares; a little below, so that what is recomputed agrees."""
+    inside = 0.99 * tolerance
+    chord = 2 * math.sin(0.5 * min(inside, math.pi))
+    return inside * inside, chord * chord
+
+
+def _polished(made: Solver, q: Array, info: Array, flat: Array, failed: Any) -> tuple[Array, Array]:
+    """Targets that no start reached: go on from the best one, so that what is returned is a nearest point."""
+    control = settings((0.0, 0.0), POLISH, CANDIDATES_POLISHED)
+    near, more = made.polish.ufunc(q[failed], flat[failed], made.starts, control)
+    q, info = q.copy(), info.copy()
+    q[failed] = near
+    info[failed, 0] += more[..., 0]
+    return q, info
+
+
+def _certified(made: Solver, q: Array, start: Array, targets: Array, info: Array, tolerance: float) -> Solution:
+    q, figures = made.finish.direct(q, start, targets)
+    if figures.ndim == 1:
+        position, angle, beyond = figures.tolist()
+        inside = position <= tolerance and angle <= tolerance and beyond <= BEYOND
+        taken, starts, _ = info.tolist()
+        return Solution(q, inside, position, angle, int(taken), int(starts) - 1)
+    position, angle = figures[..., 0], figures[..., 1]
+    inside = (position <= tolerance) & (angle <= tolerance) & (figures[..., 2] <= BEYOND)
+    return Solution(q, inside, position, angle, info[..., 0].astype(int), info[..., 1].astype(int) - 1)

@@ -1,0 +1,71 @@
+"""What closed-form inverse kinematics returns: every branch of every pose, with its residual and a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.caching import cached_property
+from dalembert.errors import InputError
+
+Array = NDArray[np.float64]
+
+FOUND, MISSED, OUTSIDE, REPEATED = range(4)
+
+
+@dataclass(frozen=True, repr=False)
+class Solutions:
+    """Every solution of every pose, by branch. k branches, n joints, any leading dimensions.
+
+    q: (..., k, n) joint positions; NaN in a branch without a solution
+    found: (..., k) whether the branch has one
+    residual: (..., k) distance of its pose from the target, recomputed from q: the larger of meters and radians
+    verdict: (..., k) 0 found, 1 does not reach the target, 2 reaches it outside the joint limits, 3 repeats another
+    singular: (..., k) whether an angle of the solution is free, so that it stands for infinitely many
+    finite: (...) False for a target that is not a number
+    family: the kind of chain, in words;  task: "pose", or "position" for arms that cannot do more
+    """
+
+    q: Array
+    found: NDArray[np.bool_]
+    residual: Array
+    verdict: NDArray[np.int8]
+    singular: NDArray[np.bool_]
+    finite: NDArray[np.bool_]
+    family: str
+    task: str
+
+    @cached_property
+    def count(self) -> NDArray[np.int64]:
+        """Number of solutions of each pose.  (...)."""
+        return np.asarray(self.found.sum(axis=-1))
+
+    def of(self, *index: int) -> Array:
+        """The solutions of one pose of the batch (of the only one, without an index), one per row.  (count, n)."""
+        found = self.found[index]
+        if found.ndim != 1:
+            raise InputError(f"these are the solutions of {self.count.shape} poses: say of which one, of(i, …)")
+        return np.asarray(self.q[index][found])
+
+    def why(self, *index: int) -> str:
+        """What happened to one pose, in a sentence."""
+        verdict = self.verdict[index]
+        if verdict.ndim != 1:
+            raise InputError(f"these are the solutions of {self.count.shape} poses: say of which one, why(i, …)")
+        found, missed, outside = (int((verdict == v).sum()) for v in (FOUND, MISSED, OUTSIDE))
+        if not self.finite[index]:
+            return "no solution: the target is not finite"
+        if found:
+            told = f"{found} solution{'s' if found > 1 else ''} of {len(verdict)} branches"
+            told += f", {outside} more outside the joint limits" if outside else ""
+            free = int(self.singular[index].sum())
+            return told + (f"; singular: {free} of them stand for infinitely many" if free else "")
+        if outside:
+            return f"no solution: the target is reached in {outside} branches, all outside the joint limits"
+        return f"no solution: the target is out of reach in all {missed} branches"
+
+    def __repr__(self) -> str:
+        poses = f"{self.count.size} poses" if self.count.ndim else "one pose"
+        return f"<Solutions {self.family}: {int(self.found.sum())} of {poses}>"

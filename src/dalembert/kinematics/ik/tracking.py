@@ -1,0 +1,188 @@
+"""Following a moving pose: joint rates from an error, as error dynamics, and within limits as a quadratic program.
+
+    q̇ = J⁺ (ẋ_d + K e) + (1 − J⁺J) q̇_ref,    so that  ė + K e = 0                      (seed 003)
+
+e is the position error, and the rotation vector from the frame's orientation to the wanted one, both in base axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.arguments import need_tree, numbers
+from dalembert.errors import InputError, MissingExtraError, unknown
+from dalembert.kinematics.ik.numeric import goal
+from dalembert.kinematics.ik.targets import as_targets
+from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
+from dalembert.scalar.plain import plain_array
+from dalembert.spatial import rotation
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
+
+Array = NDArray[np.float64]
+DAMPING = 0.05  # of "damped", in units of J
+SMALLEST = 1e-10  # singular values below this share of the largest count as zero in "inverse"
+
+
+def pose_error(T: ArrayLike, wanted: ArrayLike) -> Array:
+    """(p_d − p, φ) in base axes, (..., 6): φ is the rotation vector of R_d Rᵀ."""
+    a, b = np.asarray(T, float), np.asarray(wanted, float)
+    turn = b[..., :3, :3] @ np.swapaxes(a[..., :3, :3], -1, -2)
+    rows = [[np.asarray(turn[..., i, j]) for j in range(3)] for i in range(3)]
+    return np.concatenate([b[..., :3, 3] - a[..., :3, 3], np.stack(rotation.log3(rows), axis=-1)], axis=-1)
+
+
+def _pseudo_inverse(J: Array) -> Array:
+    return np.asarray(np.linalg.pinv(J, rcond=SMALLEST))
+
+
+def _transpose(J: Array) -> Array:
+    """Jᵀ scaled by 1/σ_max²: the largest gain with which the error never grows."""
+    top = np.linalg.norm(J, ord=2, axis=(-2, -1))
+    scaled: Array = np.swapaxes(J, -1, -2) / np.maximum(top, 1e-300)[..., None, None] ** 2
+    return scaled
+
+
+def _damped(J: Array) -> Array:
+    square = J @ np.swapaxes(J, -1, -2) + DAMPING**2 * np.eye(J.shape[-2])
+    inverse: Array = np.swapaxes(np.linalg.solve(square, J), -1, -2)
+    return inverse
+
+
+METHODS: dict[str, Callable[[Array], Array]] = {"inverse": _pseudo_inverse, "damped": _damped, "transpose": _transpose}
+
+
+def tracking_velocity(
+    robot: Robot,
+    q: ArrayLike,
+    T: ArrayLike,
+    twist: ArrayLike | None = None,
+    gain: ArrayLike = 1.0,
+    frame: str | None = None,
+    *,
+    rows: str | Sequence[float] = "pose",
+    method: str = "inverse",
+    posture_rate: ArrayLike | None = None,
+) -> Array:
+    """q̇ (..., n) of the law above. `twist` is ẋ_d (..., 6), zero if not given; `gain` K [1/s], one number or six;
+    `posture_rate` is q̇_ref, of which what does not move the frame is used. `method` replaces J⁺: "inverse", "damped"
+    (Jᵀ(JJᵀ + λ²)⁻¹), "transpose" (Jᵀ/σ²), with which the error decays, but not at the rate K. Six weights as `rows`
+    weigh what cannot be had all at once. Seed 003."""
+    need_tree(robot)
+    if method not in METHODS:
+        raise unknown("method", method, METHODS)
+    weights = np.asarray(goal(rows, None).weights)
+    used = np.flatnonzero(weights)
+    scale = np.ones(len(used)) if isinstance(rows, str) else weights[used]
+    at = _finite("q", q, robot.n)
+    targets = as_targets(T, points=isinstance(rows, str) and rows == "position")
+    if not np.isfinite(targets).all():
+        raise InputError("T has a value that is not finite")
+    gains = np.asarray(numbers("gain", gain, (), (6,)))
+    wanted = gains * pose_error(robot.fk(at, frame), targets)
+    if twist is not None:
+        wanted = wanted + _finite("twist", twist, 6)
+    J = scale[:, None] * robot.jacobian(at, frame)[..., used, :]
+    inverse = METHODS[method](J)
+    rate: Array = (inverse @ (scale * wanted[..., used])[..., None])[..., 0]
+    if posture_rate is not None:
+        b = _finite("posture_rate", posture_rate, robot.n)[..., None]
+        rate = rate + (b - _pseudo_inverse(J) @ (J @ b))[..., 0]
+    return rate
+
+
+def _finite(name: str, value: Any, last: int) -> Array:
+    """An array of finite numbers whose last dimension is `last`."""
+    try:
+        array = np.asarray(plain_array(value, name), float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is not an array of numbers") from None
+    if array.shape[-1:] != (last,):
+        raise InputError(f"{name} has shape {array.shape}; its last dimension must be {last}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} has a value that is not finite")
+    return array
+
+
+@dataclass(frozen=True)
+class Task:
+    """Rows J q̇ = v that are wanted, a level of priority (0 first), and their weight within the level."""
+
+    J: Array
+    v: Array
+    level: int = 0
+    weight: float = 1.0
+
+
+def limited_velocity(
+    robot: Robot,
+    q: ArrayLike,
+    tasks: Sequence[Task],
+    dt: float,
+    *,
+    regular: float = 1e-8,
+    velocity: ArrayLike | None = None,
+) -> Array:
+    """q̇ (n,) of least squares of the tasks, level by level, within the joints' velocities and, after dt [s], within
+    their positions: a quadratic program for each level, in which what the levels before achieved is kept.
+
+    min Σ w ‖J q̇ − v‖² + ε ‖q̇‖²   subject to   |q̇| ≤ q̇_max,   q_min ≤ q + q̇ dt ≤ q_max,   J_k q̇ = J_k q̇*_k for k before.
+    """
+    try:
+        import daqp  # type: ignore[import-not-found]
+    except ImportError:
+        raise MissingExtraError("tracking within limits needs a QP solver: pip install 'dalembert[opt]'") from None
+    at = _finite("q", q, robot.n)
+    if at.ndim != 1:
+        raise InputError(f"q must be {robot.n} finite numbers, got shape {at.shape}")
+    if not isinstance(dt, (int, float)) or not 0 < dt < np.inf:
+        raise InputError(f"dt must be a positive time, got {dt!r}")
+    if not tasks:
+        raise InputError("give at least one task")
+    for k, task in enumerate(tasks):
+        rows = np.atleast_2d(_finite(f"J of task {k}", task.J, robot.n))
+        if _finite(f"v of task {k}", np.atleast_1d(task.v), len(rows)).ndim != 1 or not 0 < task.weight < np.inf:
+            raise InputError(f"task {k} needs a v of {len(rows)} numbers and a positive weight")
+    fastest = robot.limits.velocity if velocity is None else np.asarray(velocity, float) + np.zeros(robot.n)
+    if fastest.shape != (robot.n,) or not (fastest > 0).all():
+        raise InputError("velocity must be one positive number, or one per joint")
+    # A joint already beyond its limit may come back as fast as it can.
+    low = np.clip((robot.limits.lower - at) / dt, -fastest, fastest)
+    high = np.clip((robot.limits.upper - at) / dt, -fastest, fastest)
+    kept = np.zeros((0, robot.n))
+    values = np.zeros(0)
+    rate = np.zeros(robot.n)
+    for level in sorted({task.level for task in tasks}):
+        here = [task for task in tasks if task.level == level]
+        J = np.concatenate([np.sqrt(task.weight) * np.atleast_2d(task.J) for task in here])
+        v = np.concatenate([np.sqrt(task.weight) * np.atleast_1d(task.v) for task in here])
+        found = _program(daqp, J, v, regular, low, high, kept, values)
+        if found is None and not len(kept):
+            raise InputError("no joint velocity satisfies the limits: a bound is crossed")
+        # What the levels before achieved satisfies every constraint, up to rounding: it stands if nothing better does.
+        rate = rate if found is None else found
+        kept = np.concatenate([kept, J])
+        values = np.concatenate([values, J @ rate])
+    return rate
+
+
+UNLIMITED = 1e20
+SLACK = 1e-9  # of what earlier levels achieved: equalities that rounding cannot contradict
+
+
+def _program(
+    daqp: Any, J: Array, v: Array, regular: float, low: Array, high: Array, kept: Array, values: Array
+) -> Array | None:
+    n = J.shape[1]
+    H = J.T @ J + regular * np.eye(n)
+    upper = np.concatenate([np.minimum(high, UNLIMITED), values + SLACK])
+    lower = np.concatenate([np.maximum(low, -UNLIMITED), values - SLACK])
+    free = np.zeros(len(upper), np.int32)
+    x, _, flag, _ = daqp.solve(H, -J.T @ v, np.ascontiguousarray(kept), upper, lower, free, primal_tol=SLACK)
+    return np.asarray(x) if flag >= 1 else None

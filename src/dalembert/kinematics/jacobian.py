@@ -1,0 +1,223 @@
+"""A task's Jacobian: input checked, rows chosen, ∂J/∂q, and the scales by which singular values are judged.
+
+Singular values of J mix meters and radians. Where a number decides (rank, singular or not), J is first made free of
+units: translation rows are divided by the arm's length L, and columns of prismatic joints multiplied by it. So the
+decision is the same for an arm written in millimeters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.arguments import explain, need_tree
+from dalembert.errors import InputError
+from dalembert.kernels import singular_mass
+from dalembert.kinematics.tasks import ROTATION, TRANSLATION, Array, Task, finite, picked, task
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
+
+# A singular value below this part of the arm's largest is rounding: kernels carry about 1e-15, an exactly singular
+# state typed to the last bit of its angles as much, and a few hundred operations lie between.
+ROUNDING = 1e-10
+# How many seeded states decide what an arm can do at all. One would do but for accidents.
+STATES = 24
+
+T = TypeVar("T")
+Integers = NDArray[np.int64]
+
+
+def remembered(robot: Robot, key: Any, make: Callable[[], T]) -> T:
+    """What `make` gives, made once for this robot."""
+    place = ("motion", key)
+    if place not in robot.made:
+        robot.made[place] = make()
+    found: T = robot.made[place]
+    return found
+
+
+def need_joints(robot: Robot) -> None:
+    """Joints there must be, and free ones: what a Jacobian tells of a tree does not hold once a loop closes it."""
+    need_tree(robot)
+    if robot.n == 0:
+        raise InputError(f"{robot.name!r} has no joints: nothing of it moves")
+
+
+def doubles(q: Any) -> Any:
+    """Joint positions in single precision as doubles: ranks are judged finer than that. What is no array stays."""
+    return q.astype(np.float64) if isinstance(q, np.ndarray) and q.dtype == np.float32 else q
+
+
+def checked_jacobian(robot: Robot, q: Any, frame: str | None, expressed_in: str) -> Array:
+    """J(q), (..., 6, n), of finite joint positions only."""
+    need_joints(robot)
+    J = robot.jacobian(doubles(q), frame, expressed_in)  # says what is wrong with shapes, names and types
+    finite("q", q)
+    if not np.isfinite(J).all():
+        raise InputError("q is too large: sine and cosine are defined here up to 2^30 rad")
+    return np.asarray(J)
+
+
+def task_jacobian(robot: Robot, q: Any, frame: str | None, rows: Any, expressed_in: str) -> tuple[Array, Task]:
+    """The Jacobian of the rows that were asked for, (..., m, n), and the task; without `rows`, the natural ones."""
+    J = checked_jacobian(robot, q, frame, expressed_in)
+    chosen = natural(robot, frame, expressed_in) if rows is None else task(rows)
+    return chosen.jacobian(J), chosen
+
+
+def hessian(robot: Robot, q: Any, frame: str | None = None, expressed_in: str = "world") -> Array:
+    """∂J/∂q, (..., 6, n, n), [i, j, k] = ∂J_ij/∂q_k, exact: the compiled derivative of the Jacobian's kernel."""
+    need_joints(robot)
+    kernel = remembered(
+        robot,
+        ("hessian", frame, expressed_in),
+        lambda: robot.kernel("jacobian", frame=frame, expressed_in=expressed_in).derivative("q"),
+    )
+    explain(robot, kernel, ("q",), (q,), None)
+    return np.asarray(kernel(finite("q", q)))
+
+
+def inverse_mass_times(robot: Robot, q: Any, B: Array) -> Array:
+    """M⁻¹ B by a Cholesky factorization, which refuses what is not positive definite."""
+    M = np.asarray(robot.mass_matrix(doubles(q)))
+    try:
+        L = np.linalg.cholesky(M)
+        if M.size and (np.diagonal(L, axis1=-2, axis2=-1).min(-1) ** 2 <= 1e-15 * np.abs(M).max((-2, -1))).any():
+            raise np.linalg.LinAlgError
+    except np.linalg.LinAlgError:
+        raise singular_mass(robot.model) from None
+    return np.asarray(np.linalg.solve(M, B))
+
+
+def sampled(robot: Robot, frame: str | None, expressed_in: str) -> Array:
+    """J in `STATES` seeded states within the limits: what the arm can do at all."""
+    need_joints(robot)
+    return remembered(
+        robot,
+        ("sampled", frame, expressed_in),
+        lambda: np.asarray(robot.jacobian(robot.random_configuration(STATES, seed=0), frame, expressed_in)),
+    )
+
+
+def moving_rows(robot: Robot, frame: str | None, expressed_in: str) -> tuple[int, ...]:
+    """The rows of a frame's twist that are not zero in every state."""
+    J = unitless(robot, frame, sampled(robot, frame, expressed_in))
+    size = np.abs(J).max(axis=(0, 2))
+    return tuple(int(k) for k in np.flatnonzero(size > ROUNDING * max(float(size.max()), 1e-300)))
+
+
+def natural(robot: Robot, frame: str | None = None, expressed_in: str = "world") -> Task:
+    """The rows that are meant when none are named: those that move at all, if the arm has a joint for each; else
+    the translations among them (all that move, if none is a translation). A planar 2R arm: vx, vy; a SCARA: vx, vy,
+    vz, ωz; a six-joint arm: all six."""
+    return remembered(robot, ("natural", frame, expressed_in), lambda: _natural(robot, frame, expressed_in))
+
+
+def _natural(robot: Robot, frame: str | None, expressed_in: str) -> Task:
+    moving = moving_rows(robot, frame, expressed_in)
+    if not moving:
+        name = robot.model.frame(frame).name
+        raise InputError(f"frame {name!r} of {robot.name!r} does not move: no joint carries it")
+    model = robot.model
+    if len(moving) > len({model.bodies[i].coordinate for i in model.path(model.frame(frame).body)}):
+        moving = tuple(k for k in moving if k in TRANSLATION) or moving
+    return picked(moving)
+
+
+def moving_part(robot: Robot, kind: str, frame: str | None, expressed_in: str) -> Task:
+    """The translations ("position") or the turns ("orientation") that move at all."""
+    wanted = TRANSLATION if kind == "position" else ROTATION
+    kept = tuple(k for k in moving_rows(robot, frame, expressed_in) if k in wanted)
+    return picked(kept) if kept else natural(robot, frame, expressed_in)
+
+
+def length_of(robot: Robot, frame: str | None = None) -> float:
+    """The arm's length L [m]: the offsets from joint to joint up to the frame, added up, and the largest strokes of
+    sliding joints. 1 if all are zero."""
+    return remembered(robot, ("length", frame), lambda: _length(robot, frame))
+
+
+def _length(robot: Robot, frame: str | None) -> float:
+    model, at = robot.model, robot.model.frame(frame)
+    bodies = [model.bodies[i] for i in model.path(at.body)]
+    total = sum(float(np.linalg.norm(b.placement.p)) for b in bodies[1:]) + float(np.linalg.norm(at.pose.p))
+    for body in bodies:
+        c = model.coordinates[body.coordinate]
+        if c.kind == "prismatic":
+            total += max((abs(x) for x in (c.lower, c.upper) if np.isfinite(x)), default=0.0)
+    return total or 1.0
+
+
+def joint_units(robot: Robot, frame: str | None = None) -> Array:
+    """1 for a joint that turns, L for one that slides: what a joint's step is measured by.  (n,)."""
+    L = length_of(robot, frame)
+    return np.array([L if c.kind == "prismatic" else 1.0 for c in robot.model.coordinates])
+
+
+def unitless(robot: Robot, frame: str | None, J: Array) -> Array:
+    """J of all six rows, free of units: diag(1/L, 1/L, 1/L, 1, 1, 1) J diag(1 or L)."""
+    L = length_of(robot, frame)
+    return np.asarray(J * np.array([1 / L] * 3 + [1.0] * 3)[:, None] * joint_units(robot, frame))
+
+
+def ranks(singular_values: Array, least: float) -> Integers:
+    """How many singular values (..., k) exceed the least that counts."""
+    return np.asarray(np.sum(singular_values > least, axis=-1))
+
+
+def scale_of(
+    robot: Robot, frame: str | None, chosen: Task, expressed_in: str, *, free_of_units: bool = False, root: Any = None
+) -> float:
+    """The largest singular value of the task's Jacobian (times a root of joint weights) over the seeded states: the
+    one number that small singular values are compared with, in every state. 1 if the task never moves."""
+
+    def largest() -> float:
+        J = sampled(robot, frame, expressed_in)
+        J = chosen.jacobian(unitless(robot, frame, J) if free_of_units else J)
+        return float(np.linalg.norm(J if root is None else J @ root, ord=2, axis=(-2, -1)).max()) or 1.0
+
+    if chosen.picked is None or root is not None:
+        return largest()
+    return remembered(robot, ("scale", frame, chosen.picked, expressed_in, free_of_units), largest)
+
+
+def freedom(robot: Robot, frame: str | None, chosen: Task, expressed_in: str) -> int:
+    """In how many independent ways the task moves almost everywhere: the largest rank over the seeded states. Fewer
+    than the rows or the joints for a planar arm of four joints, say."""
+    if chosen.picked is None:
+        return _freedom(robot, frame, chosen, expressed_in)
+    key = ("freedom", frame, chosen.picked, expressed_in)
+    return remembered(robot, key, lambda: _freedom(robot, frame, chosen, expressed_in))
+
+
+def _freedom(robot: Robot, frame: str | None, chosen: Task, expressed_in: str) -> int:
+    J = chosen.jacobian(unitless(robot, frame, sampled(robot, frame, expressed_in)))
+    least = ROUNDING * scale_of(robot, frame, chosen, expressed_in, free_of_units=True)
+    return int(ranks(np.asarray(np.linalg.svd(J, compute_uv=False)), least).max())
+
+
+def torque_limits(robot: Robot, given: Any, option: str = "torques") -> Array:
+    """Torque limits, positive, one per joint: those given as this option, or the robot's own, which must be finite."""
+    return _limits(robot, given, robot.limits.effort, option, "effort")
+
+
+def velocity_limits(robot: Robot, given: Any) -> Array:
+    """Velocity limits, likewise."""
+    return _limits(robot, given, robot.limits.velocity, "joint_rates", "velocity")
+
+
+def _limits(robot: Robot, given: Any, own: Array, name: str, word: str) -> Array:
+    if given is None:
+        missing = [joint for joint, x in zip(robot.joint_names, own, strict=True) if not np.isfinite(x)]
+        if missing:
+            raise InputError(f"joint {missing[0]!r} of {robot.name!r} has no {word} limit: give {name}=…")
+        given = own
+    x = finite(name, given)
+    x = np.full(robot.n, x) if x.ndim == 0 else x
+    if x.shape != (robot.n,) or (x < 0).any():
+        raise InputError(f"{name} must be {robot.n} numbers ≥ 0, one per joint, or one for all; got shape {x.shape}")
+    return x

@@ -1,0 +1,243 @@
+"""The table of members: Dalembert's own ways to the same numbers, each computing what it can.
+
+A member is a function (robot, states) → {quantity: value}; poses and Jacobians are {frame: value}. What it cannot do it
+says by a DalembertError, whose sentence goes into the certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import dalembert.scalar.arrays  # noqa: F401 - arrays as scalars
+from dalembert.algorithms import energy, kinematics
+from dalembert.errors import InputError
+from dalembert.robot import Robot
+from dalembert.trust.verify.mechanism import Array
+from dalembert.trust.verify.states import States
+
+Values = dict[str, Any]
+MOST_TIPS = 3  # frames whose compiled kernels are run; all others are computed on arrays
+# What grows too fast for large robots, and up to where it is worth its time (measured: about a second each).
+MOST_SYMBOLIC_PATH, MOST_SYMBOLIC_BODIES = 7, 14
+MOST_MATRIX_BODIES = 14
+MOST_DERIVED = 24
+
+
+@dataclass(frozen=True)
+class Member:
+    """`own`: one of Dalembert's algorithms, which share its model; other members are independent of it."""
+
+    title: str
+    compute: Callable[[Robot, States], Values]
+    own: bool = True
+
+
+def chosen_frames(robot: Robot) -> tuple[str, ...]:
+    """The tip, or else the first tips: the frames whose compiled kernels are run."""
+    return (robot.tip,) if robot.tip is not None else robot.model.tips[:MOST_TIPS]
+
+
+def _kinematics(robot: Robot, s: States) -> Values:
+    """All frames on arrays, the tips by their kernels."""
+    T = kinematics.world_poses(robot.model, [s.q[:, k] for k in range(robot.n)])
+    poses = {
+        f.name: _matrix((T[f.body] @ f.pose if f.body >= 0 else f.pose).matrix(), len(s)) for f in robot.model.frames
+    }
+    poses |= {frame: _many(robot.fk(s.q, frame), len(s)) for frame in chosen_frames(robot)}
+    jacobians = {frame: _many(robot.jacobian(s.q, frame), len(s)) for frame in chosen_frames(robot)}
+    return {"pose": poses, "jacobian": jacobians}
+
+
+def _matrix(rows: Sequence[Sequence[Any]], count: int) -> Array:
+    out = np.empty((count, 4, 4))
+    for i, row in enumerate(rows):
+        for j, x in enumerate(row):
+            out[:, i, j] = x
+    return out
+
+
+def _many(array: Array, count: int) -> Array:
+    """Over all states, where a robot without joints gave the one that there is."""
+    return np.broadcast_to(array, (count, *array.shape[-2:])).copy()
+
+
+def _newton_euler(robot: Robot, s: States) -> Values:
+    return {
+        "gravity_torque": robot.gravity_torque(s.q),
+        "coriolis_torque": robot.coriolis_torque(s.q, s.qd),
+        "torque": robot.inverse_dynamics(s.q, s.qd, s.qdd),
+    }
+
+
+def _joints(robot: Robot, s: States) -> Values:
+    """Through inverse dynamics with friction, which is how friction enters: τ with it less τ without."""
+    with_it = robot.inverse_dynamics(s.q, s.qd, s.qdd, friction=True)
+    return {"friction_torque": with_it - robot.inverse_dynamics(s.q, s.qd, s.qdd)}
+
+
+def _composite(robot: Robot, s: States) -> Values:
+    C = robot.coriolis_matrix(s.q, s.qd)
+    return {"mass_matrix": robot.mass_matrix(s.q), "coriolis_torque": np.einsum("sij,sj->si", C, s.qd)}
+
+
+def _articulated(robot: Robot, s: States) -> Values:
+    return {"acceleration": robot.forward_dynamics(s.q, s.qd, s.tau, method="articulated")}
+
+
+def _factorized(robot: Robot, s: States) -> Values:
+    return {"acceleration": robot.forward_dynamics(s.q, s.qd, s.tau, method="factorized")}
+
+
+def _matrix_form(robot: Robot, s: States) -> Values:
+    """Seed 004's matrices multiplied out; rotors, which they leave out, are added on the diagonal."""
+    if len(robot.bodies) > MOST_MATRIX_BODIES:
+        raise InputError(
+            f"its matrices of 6N = {6 * len(robot.bodies)} rows are left out above {MOST_MATRIX_BODIES} bodies"
+        )
+    s = s.few
+    A, L, W, G, base = robot.matrix_form(s.q)
+    LA = L @ A
+    own = np.einsum("sij,sj->si", A, s.qd)
+    V = np.einsum("sij,sj->si", L, own)
+    carried = _ad(own, np.einsum("sij,sj->si", W, V))
+    forces = np.einsum("sij,sj->si", G @ L, carried) + _ad_transposed(V, np.einsum("sij,sj->si", G, V))
+    rotors = np.zeros(robot.n)
+    for body in robot.model.bodies:
+        rotors[body.coordinate] += body.multiplier**2 * body.rotor_inertia
+    back = np.swapaxes(LA, -1, -2)
+    return {
+        "mass_matrix": back @ G @ LA + np.diag(rotors),
+        "coriolis_torque": -np.einsum("sij,sj->si", back, forces),
+        "gravity_torque": np.einsum("sij,sj->si", back @ G @ L, base),
+    }
+
+
+def _ad(V: Array, U: Array) -> Array:
+    """[ad_V] U of stacked twists (v, ω), block by block."""
+    V, U = (x.reshape(len(x), -1, 2, 3) for x in (V, U))
+    v = np.cross(V[:, :, 1], U[:, :, 0]) + np.cross(V[:, :, 0], U[:, :, 1])
+    w = np.cross(V[:, :, 1], U[:, :, 1])
+    return np.stack([v, w], axis=2).reshape(len(V), -1)
+
+
+def _ad_transposed(V: Array, F: Array) -> Array:
+    """[ad_V]ᵀ F of stacked wrenches (f, n)."""
+    V, F = (x.reshape(len(x), -1, 2, 3) for x in (V, F))
+    f = -np.cross(V[:, :, 1], F[:, :, 0])
+    n = -np.cross(V[:, :, 0], F[:, :, 0]) - np.cross(V[:, :, 1], F[:, :, 1])
+    return np.stack([f, n], axis=2).reshape(len(V), -1)
+
+
+def _regressor(robot: Robot, s: States) -> Values:
+    Y = robot.regressor(s.q, s.qd, s.qdd, rotor=True)
+    return {"torque": Y @ robot.parameters(rotor=True)}
+
+
+def _energies(robot: Robot, s: States) -> Values:
+    return {
+        "mass": np.full(len(s), robot.mass),
+        "kinetic_energy": _each(robot.kinetic_energy(s.q, s.qd), len(s)),
+        "potential_energy": _each(robot.potential_energy(s.q), len(s)),
+    }
+
+
+def _each(values: Any, count: int) -> Array:
+    return np.broadcast_to(np.asarray(values, dtype=float), (count,)).copy()
+
+
+def _derivatives(robot: Robot, s: States) -> Values:
+    if robot.n > MOST_DERIVED:
+        raise InputError(f"derivatives of {robot.n} joints are left out above {MOST_DERIVED}")
+    s = s.few
+    by_q, by_qd, _ = robot.inverse_dynamics_derivatives(s.q, s.qd, s.qdd)
+    return {"torque_by_q": by_q, "torque_by_qd": by_qd}
+
+
+def _solved_derivatives(robot: Robot, s: States) -> Values:
+    if robot.n > MOST_DERIVED:
+        raise InputError(f"derivatives of {robot.n} joints are left out above {MOST_DERIVED}")
+    s = s.few
+    by_q, by_qd, _ = robot.forward_dynamics_derivatives(s.q, s.qd, s.tau)
+    return {"acceleration_by_q": by_q, "acceleration_by_qd": by_qd}
+
+
+def _euler_lagrange(robot: Robot, s: States) -> Values:
+    """K and P as polynomials, differentiated as polynomials: M = ∂²K/∂q̇², c = d/dt ∂K/∂q̇ − ∂K/∂q, g = ∂P/∂q."""
+    from dalembert.symbolic.equations import Equations
+
+    longest = max((len(robot.model.path(i)) for i in range(len(robot.bodies))), default=0)
+    if longest > MOST_SYMBOLIC_PATH or len(robot.bodies) > MOST_SYMBOLIC_BODIES:
+        raise InputError(
+            f"its equations are left out above {MOST_SYMBOLIC_PATH} joints in a row or {MOST_SYMBOLIC_BODIES} bodies"
+        )
+    s = s.few
+    e = Equations(robot.description, "none", angles="numbers")
+    n, v = e.n, [f"qd{k + 1}" for k in range(e.n)]
+    K = e.ring.scalar(energy.kinetic_energy(e.model, e.q, e.qd))
+    momentum = [K.derivative(name) for name in v]
+    M = [[p.derivative(name) for name in v] for p in momentum]
+    c = []
+    for k in range(n):
+        total: Any = -K.by_coordinate(k)
+        for j in range(n):
+            total = total + momentum[k].by_coordinate(j) * e.qd[j]
+        c.append(total)
+    point = _point(e, s)
+
+    def at(p: Any) -> Array:
+        return _polynomial(e.ring.scalar(p), point, len(s))
+
+    def rows(entries: Sequence[Any]) -> Array:
+        return np.stack([at(p) for p in entries], axis=-1) if n else np.zeros((len(s), 0))
+
+    return {
+        "mass_matrix": np.stack([rows(row) for row in M], axis=-2) if n else np.zeros((len(s), 0, 0)),
+        "coriolis_torque": rows(c),
+        "gravity_torque": rows(e.g),
+        "kinetic_energy": at(K),
+        "potential_energy": at(e.P),
+    }
+
+
+def _point(e: Any, s: States) -> Array:
+    """The numbers of the ring's names, (names, S)."""
+    out = np.zeros((len(e.ring.names), len(s)))
+    for k, names in enumerate(e.ring.joints):
+        values = (np.sin(s.q[:, k]), np.cos(s.q[:, k])) if len(names) == 2 else (s.q[:, k],)
+        for name, value in zip(names, values, strict=True):
+            out[e.ring.index[name]] = value
+        out[e.ring.index[f"qd{k + 1}"]] = s.qd[:, k]
+    return out
+
+
+def _polynomial(p: Any, point: Array, count: int) -> Array:
+    """A polynomial's values, all its terms at once."""
+    terms = p.terms()
+    if not terms:
+        return np.zeros(count)
+    powers = np.array([[int(x) for x in key] for key in terms])
+    total = np.repeat(np.array([int(c.p) / int(c.q) for c in terms.values()])[:, None], count, axis=1)
+    for k in np.flatnonzero(powers.any(axis=0)):
+        table = point[k][None, :] ** np.arange(powers[:, k].max() + 1)[:, None]
+        total *= table[powers[:, k]]
+    return np.asarray(total.sum(axis=0))
+
+
+MEMBERS: dict[str, Member] = {
+    "kinematics": Member("forward kinematics and Jacobian", _kinematics),
+    "newton-euler": Member("Newton–Euler", _newton_euler),
+    "friction": Member("friction and springs", _joints),
+    "composite": Member("composite bodies", _composite),
+    "articulated": Member("articulated bodies", _articulated),
+    "factorized": Member("factorized mass matrix", _factorized),
+    "matrix-form": Member("closed matrix form", _matrix_form),
+    "regressor": Member("regressor Y π", _regressor),
+    "energies": Member("energies", _energies),
+    "euler-lagrange": Member("Euler–Lagrange (symbolic)", _euler_lagrange),
+    "derivatives": Member("derivatives of inverse dynamics", _derivatives),
+    "solved-derivatives": Member("derivatives of forward dynamics", _solved_derivatives),
+}

@@ -1,0 +1,199 @@
+"""dalembert simulate, compare and tune."""
+
+from __future__ import annotations
+
+import csv
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from invoking import data, run, words
+
+import dalembert as dl
+from dalembert import control
+from dalembert.apps.cli.controllers import CONTROLLERS
+
+QUICK = ("--duration", "0.2", "--dt", "0.002")
+
+
+# ---------------------------------------------------------------------------------------------------- simulate
+def test_a_free_run():
+    out = run("simulate", "planar-2r", "--q0", "0,0", *QUICK).output
+    assert "planar-2r free, 0.2 s by rk4" in out and "finished at t = 0.2 s" in out and "torque" not in out
+    got = data("simulate", "planar-2r", "--q0", "0,0", *QUICK)
+    run_ = dl.simulate(dl.load("planar-2r"), q0=[0, 0], duration=0.2, dt=0.002)
+    assert got["q"] == run_.q[-1].tolist() and got["status"] == "finished" and got["controller"] == "none"
+    assert got["final_error"] is None and abs(got["energy"]["relative"]) < 1e-6 and got["rows"] == 101
+
+
+@pytest.mark.parametrize("name", CONTROLLERS)
+def test_every_controller_runs(name):
+    got = data("simulate", "planar-1r", "--controller", name, "--to", "0.3", "--q0", "0", *QUICK)
+    assert got["status"] == "finished" and got["controller"] == name
+    assert len(got["final_error"]) == 1 and got["peak_torque"][0] > 0
+
+
+def test_a_controller_is_not_told_of_the_payload(tmp_path):
+    task = ("--to", "0.5,0.2", "--q0", "0,0", "--move", "0.1", "--duration", "0.4", "--dt", "0.002")
+    light, heavy = (data("simulate", "planar-2r", *task, "--payload", m) for m in ("0", "3"))
+    assert max(map(abs, light["final_error"])) < 1e-6 < 1e-3 < max(map(abs, heavy["final_error"]))
+    out = run("simulate", "planar-2r", *task, "--payload", "3").output
+    assert "under computed-torque" in out and "final error" in out and "peak torque" in out
+
+
+def test_files_of_a_run(tmp_path):
+    table, picture = tmp_path / "run.csv", tmp_path / "run.svg"
+    got = data("simulate", "planar-1r", *QUICK, "-o", table, "--plot", picture)
+    assert got["files"] == [str(table), str(picture)] and b"<svg" in picture.read_bytes()
+    with open(table, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 101 and float(rows[-1]["joint1"]) == got["q"][0]
+    parquet = tmp_path / "run.parquet"
+    assert f"written to {parquet}" in run("simulate", "planar-1r", *QUICK, "-o", parquet).output
+    assert parquet.read_bytes()[:4] == b"PAR1"
+
+
+def test_a_step_and_torque_limits():
+    task = ("simulate", "panda", "--to", "0.5,0.5,0,-1.2,0,2,0", "--move", "0", *QUICK, "--omega", "40")
+    assert "beyond its effort limit" in run(*task).output
+    held = data(*task, "--torque-limits")
+    assert (np.array(held["peak_torque"]) <= dl.load("panda").limits.effort * (1 + 1e-12)).all()
+
+
+def test_a_run_that_ends_early_is_exit_code_one():
+    where = ("simulate", "panda", "--qd0", "0,0,0,0,0,8,0", "--duration", "2", "--dt", "0.002", "--limits", "stop")
+    early = data(*where, code=1)
+    assert early["status"] == "event" and early["events"] and early["end"] < 2
+    assert "panda_joint6" in run(*where, code=1).output
+
+
+def test_a_run_that_is_interrupted_is_kept(monkeypatch, tmp_path):
+    @contextmanager
+    def interrupted(words):
+        def say(text):
+            raise KeyboardInterrupt
+
+        yield say
+
+    monkeypatch.setattr("dalembert.apps.cli.simulate.waiting", interrupted)
+    got = data("simulate", "planar-1r", "--duration", "1000", "-o", tmp_path / "run.csv", code=130)
+    assert got["status"] == "interrupted" and 0 < got["end"] < 1000 and (tmp_path / "run.csv").exists()
+
+
+def test_a_closed_chain_keeps_its_loop():
+    got = data("simulate", "four-bar", *QUICK)
+    four = dl.Constrained(dl.load("four-bar"))
+    assert got["status"] == "finished" and np.abs(four.residual(got["q"])).max() < 1e-8
+
+
+# ----------------------------------------------------------------------------------------------------- compare
+TASK = ("--q0", "0,0", "--to", "0.3,0.2", "--move", "0.3", "--rest", "0.2")
+
+
+def test_compare(tmp_path):
+    picture = tmp_path / "errors.svg"
+    which = ("--controllers", "pd-gravity,computed-torque", "--scenarios", "exact,payload", "--payload", "2")
+    got = data("compare", "planar-2r", *which, *TASK, "--plot", picture)
+    rows = {(r["scenario"], r["controller"]): r for r in got["rows"]}
+    assert len(rows) == 4 and got["goal"] == [0.3, 0.2] and b"<svg" in picture.read_bytes()
+    assert rows["exact", "computed-torque"]["max_error"] < 1e-9 < rows["exact", "pd-gravity"]["max_error"]
+    assert rows["payload 2 kg", "computed-torque"]["max_error"] > 1e-3
+    out = run("compare", "planar-2r", *which, *TASK).output
+    assert "RMS error" in out and "settled" in out and "computed-torque: follows (exact)" in out
+
+
+def test_a_comparison_that_could_not_be_made_is_no_success():
+    heavy = ("--controllers", "pd", "--scenarios", "payload", "--payload", "1e200", "--move", "0.1", "--rest", "0")
+    out = run("compare", "planar-2r", *heavy, code=1).output
+    assert "unresolved" in out and "nan" not in out and "cannot be judged (payload 1e+200 kg)" in out
+
+
+def test_compare_as_it_comes():
+    out = run("compare", "planar-1r", "--controllers", "all", "--move", "0.2", "--rest", "0").output
+    assert all(name in out for name in CONTROLLERS) and "masses +10 %" in out and "wrong-start" in out
+
+
+# -------------------------------------------------------------------------------------------------------- tune
+def test_tune_a_robot():
+    got = data("tune", "panda", "--omega", "15", "--zeta", "0.7")
+    assert got["gains"] == {"kp": [225.0] * 7, "kd": [21.0] * 7} and got["claim"].startswith("e → 0 exponentially")
+    arm = dl.load("puma560")
+    law = control.PDGravity.tuned(arm, 8.0, 1.0)
+    torque = data("tune", "puma560", "--controller", "pd-gravity", "--omega", "8")
+    assert torque["gains"]["kp"] == list(law.kp.values)
+    assert np.allclose(torque["error_at_full_torque"], arm.limits.effort / np.array(law.kp.values))
+    out = run("tune", "puma560", "--controller", "pd-gravity", "--omega", "8").output
+    assert "kp [N m/rad]" in out and "poles -8 and -8 1/s, critically damped" in out and "✓ kp is symmetric" in out
+
+
+@pytest.mark.parametrize("name", [name for name in CONTROLLERS if name != "feedforward"])
+def test_every_controller_can_be_tuned(name):
+    got = data("tune", "planar-2r", "--controller", name)
+    assert all(k > 0 for values in got["gains"].values() for k in values) and got["conditions"]
+
+
+def test_tune_a_plant():
+    got = data("tune", "--den", "1,3,3,1")  # 1/(s + 1)³: K_u = 8, ω_u = √3
+    assert got["ultimate_gain"] == pytest.approx(8.0) and got["ultimate_period"] == pytest.approx(2 * np.pi / 3**0.5)
+    classic = next(row for row in got["rules"] if row["rule"] == "classic PID")
+    assert classic["k_p"] == pytest.approx(4.8) and classic["T_i"] == pytest.approx(got["ultimate_period"] / 2)
+    out = run("tune", "--num", "2", "--den", "1,3,3,1").output
+    assert "K_u = 4" in out and "no overshoot" in out
+    late = data("tune", "--den", "1,1", "--delay", "0.5")
+    assert late["ultimate_gain"] > 1
+
+
+IDLE = [
+    ("simulate planar-1r --omega 5", "--omega has no effect here: they are a controller's, and the arm is free"),
+    ("simulate planar-1r --torque-limits", "--torque-limits has no effect here"),
+    ("simulate planar-1r --controller feedforward --zeta 2", "--zeta has no effect here: feedforward has no gains"),
+    ("simulate planar-1r --tip tool", "--tip has no effect here: it says where --payload hangs"),
+    ("compare planar-1r --scenarios exact --payload 2", "it is for the scenario payload"),
+    ("compare planar-1r --scenarios exact --mass-error 0.2", "it is for the scenario masses"),
+    ("compare planar-1r --scenarios exact --seed 2", "it is for the scenario noise"),
+    ("tune --den 1,3,3,1 --omega 3", "--omega has no effect here: a plant is tuned by rule"),
+    ("bounds planar-1r --formulas --gap 0.1", "--gap has no effect here: formulas are derived"),
+    ("excite planar-1r --rate 10", "--rate has no effect here: it says how many rows are written"),
+    ("ik puma560 --xyz 0.4,0.2,0.3 --rpy 0,0,0 --all --tolerance 0.1", "--tolerance has no effect here"),
+    ("equations planar-1r --document text --long", "--long has no effect here: --document has a form of its own"),
+    ("check --rules --fix", "--fix has no effect here: --rules only lists the rules"),
+]
+
+
+@pytest.mark.parametrize("line, message", IDLE, ids=[line for line, _ in IDLE])
+def test_an_option_without_effect_is_refused(line, message):
+    assert message in words(run(*line.split(), code=2).output)
+
+
+# -------------------------------------------------------------------------------------------------- plan and phase
+def test_plan(tmp_path):
+    goal = "0.5,0.5,0,-1.2,0,2,0"
+    got = data("plan", "panda", "--through", "0,0.3,0,-1.5,0,1.8,0", "--through", goal, "-o", tmp_path / "m.csv")
+    panda = dl.load("panda")
+    assert (np.array(got["peak_velocity"]) <= panda.limits.velocity * (1 + 1e-6)).all()
+    assert (np.array(got["peak_torque"]) <= panda.limits.effort * (1 + 1e-6)).all()
+    rows = np.genfromtxt(tmp_path / "m.csv", delimiter=",", names=True)
+    assert rows["t"][-1] == pytest.approx(got["duration"]) and rows["panda_joint4"][-1] == pytest.approx(-1.2)
+    slow = data("plan", "panda", "--through", goal, "--duration", "3")
+    assert slow["duration"] == 3 and "peak torque" in run("plan", "panda", "--through", goal).output
+    assert "needs velocity" in words(run("plan", "panda", "--through", goal, "--duration", "0.1", code=1).output)
+    assert "outside its limits" in words(run("plan", "panda", "--through", "9,0,0,-1,0,2,0", code=2).output)
+    assert "--rate has no effect" in words(run("plan", "panda", "--through", goal, "--rate", "9", code=2).output)
+
+
+def test_plan_keeps_what_it_promises(tmp_path):
+    lift = ("--q0", "0,1.2,0,-0.1,0,0,0", "--through", "0,1,0,-0.1,0,0,0", "--duration", "0.15")
+    assert "'panda_joint2' needs torque" in words(run("plan", "panda", *lift, code=1).output)
+    twice = data("plan", "planar-2r", "--through", "0,0", "--through", "1,1", "--duration", "1")  # home is 0, 0
+    assert twice["through"] == [[0, 0], [1, 1]]
+    assert "ends where it begins" in run("plan", "planar-2r", "--through", "0,0", "--duration", "1", code=2).output
+    assert "has 1 loop" in words(run("plan", "five-bar", "--through", "1,1,1,1", "--duration", "1", code=1).output)
+
+
+def test_phase(tmp_path):
+    for options in ((), ("--joint", "joint2", "--controller", "pid", "--to", "0.3,0.2")):
+        picture = tmp_path / "phase.png"
+        run("phase", "planar-2r", *options, "--duration", "1", "-o", picture)
+        assert picture.stat().st_size > 10_000
+    assert "unknown joint 'j'" in words(run("phase", "planar-2r", "--joint", "j", "-o", picture, code=2).output)
+    assert "--to has no effect" in words(run("phase", "planar-2r", "--to", "0,0", "-o", picture, code=2).output)

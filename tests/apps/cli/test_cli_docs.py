@@ -1,0 +1,54 @@
+"""The examples of the command line hold: those of its page run, and all of them, those in help too, can be parsed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from invoking import run
+
+from dalembert.apps.cli import COMMANDS, main
+
+PAGE = Path(__file__).parent.parent.parent.parent / "docs" / "command_line.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+# Up to a comment, a redirection or the end of a substitution; what is quoted may hold anything.
+SHOWN = re.compile(rf"""dalembert (?:{"|".join(COMMANDS)})(?![^\s)])(?:"[^"\n]*"|[^\n#)>|`"])*""")
+
+
+def parsed(line: str) -> str:
+    """The command of an example, if its options and values would be accepted."""
+    name, *arguments = shlex.split(line)[1:]
+    with click.Context(main, info_name="dalembert") as parent:
+        command = main.get_command(parent, name)
+        assert command is not None
+        command.make_context(name, arguments, parent=parent)
+    return name
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_in_help_can_be_parsed(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    help_ = run(name, "--help").output
+    examples = SHOWN.findall(help_[help_.index("Example") :].partition("Options:")[0])
+    assert examples and {parsed(line) for line in examples} == {name}
+
+
+def test_the_page_has_every_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = "\n".join(re.findall(r"^```(?:sh|console)\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL))
+    assert {parsed(line) for line in SHOWN.findall(blocks)} == set(COMMANDS)
+
+
+def test_the_page_runs(tmp_path, monkeypatch):
+    """In one folder and in order: later examples take the files of earlier ones."""
+    monkeypatch.chdir(tmp_path)
+    lines = re.findall(r"^\$ dalembert (.*)$", TEXT, re.MULTILINE)
+    assert len(lines) > 30
+    for line in lines:
+        run(*shlex.split(line))
+    written = {"puma.urdf", "again.urdf", "standard.toml", "modified.toml", "run.csv", "run.svg", "motion.csv"}
+    written |= {"phase.png"}
+    assert written | {"identified.urdf", "identified.html", "generated"} == {p.name for p in tmp_path.iterdir()}

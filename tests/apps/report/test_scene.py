@@ -1,0 +1,223 @@
+"""The scene: solids are what they are called, the page's joint table moves them as the robot moves, pictures are not
+blank."""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+import zlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.apps.report.posture import drawn_limits, posture
+from dalembert.apps.report.raster import png, rendered
+from dalembert.apps.report.scene import scene_of
+from dalembert.apps.report.skeleton import skeleton
+from dalembert.apps.report.solids import Solid, between, lighter, solid_of
+from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from trees import random_tree
+
+
+def volume(solid: Solid) -> float:
+    """By the divergence theorem: right, and positive, only if the surface is closed and turned outwards."""
+    a, b, c = (solid.vertices[solid.faces[:, k]] for k in range(3))
+    return float((a * np.cross(b, c)).sum() / 6)
+
+
+def closed(solid: Solid) -> bool:
+    """Every edge is met once in each direction."""
+    edges = [(int(f[i]), int(f[(i + 1) % 3])) for f in solid.faces for i in range(3)]
+    return len(set(edges)) == len(edges) and {(b, a) for a, b in edges} == set(edges)
+
+
+@pytest.mark.parametrize(
+    "shape, exact",
+    [
+        (Box((1.0, 2.0, 3.0)), 6.0),
+        (Cylinder(0.5, 2.0), np.pi * 0.25 * 2),
+        (Sphere(0.7), 4 / 3 * np.pi * 0.343),
+        (Capsule(0.3, 1.0), np.pi * 0.09 * 1 + 4 / 3 * np.pi * 0.027),
+    ],
+)
+def test_solids_are_closed_outward_and_of_the_right_size(shape, exact):
+    solid = solid_of(shape)
+    assert closed(solid)
+    assert volume(solid) == pytest.approx(exact, rel=0.05)  # 24 corners cut off 1.1 % of a disc
+    mirror = np.diag([-1.0, 1.0, 1.0, 1.0])
+    assert volume(solid.moved(mirror)) == pytest.approx(volume(solid))
+
+
+def test_a_bar_reaches_from_point_to_point():
+    bar = between(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 5.0]), 0.1)
+    assert np.allclose([bar.vertices.min(0), bar.vertices.max(0)], [[0.9, 1.9, 2.9], [1.1, 2.1, 5.1]], atol=1e-9)
+    assert closed(bar) and volume(bar) > 0
+
+
+def test_a_lighter_mesh_is_as_large_and_has_few_triangles():
+    u = np.linspace(0, 2 * np.pi, 200, endpoint=False)
+    rings = [
+        np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.full(200, np.cos(v))], -1)
+        for v in np.linspace(0.01, np.pi - 0.01, 100)
+    ]
+    vertices = np.concatenate(rings)
+    faces = [
+        t
+        for i in range(99)
+        for j in range(200)
+        for t in (
+            (200 * i + j, 200 * i + 200 + j, 200 * i + (j + 1) % 200),
+            (200 * i + (j + 1) % 200, 200 * i + 200 + j, 200 * i + 200 + (j + 1) % 200),
+        )
+    ]
+    ball = Solid(vertices, np.array(faces))
+    small = lighter(ball, 1500)
+    assert 500 < len(small.faces) <= 1500
+    assert np.abs(np.linalg.norm(small.vertices, axis=1) - 1).max() < 0.1
+    assert volume(small) == pytest.approx(4 / 3 * np.pi, rel=0.1)
+    assert lighter(small, 1500) is small
+
+
+# ------------------------------------------------------------------------------------------ what the page's script does
+def by_the_table(data: dict, q: np.ndarray) -> list[np.ndarray]:
+    """Poses of the bodies from the JSON alone, in the steps of the script."""
+    out: list[np.ndarray] = []
+    for body in data["bodies"]:
+        P = np.eye(4)
+        P[:3] = np.reshape(body["placement"], (3, 4))
+        x = body["multiplier"] * q[body["coordinate"]] + body["offset"]
+        a, J = np.array(body["axis"]), np.eye(4)
+        if body["slides"]:
+            J[:3, 3] = x * a
+        else:
+            K = np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
+            J[:3, :3] += np.sin(x) * K + (1 - np.cos(x)) * K @ K
+        out.append((np.eye(4) if body["parent"] < 0 else out[body["parent"]]) @ P @ J)
+    return out
+
+
+@pytest.mark.parametrize("seed", [0, 2, 5])
+def test_the_joint_table_is_the_robot(seed):
+    robot = dl.Robot(random_tree(seed, 7, mimic=True))
+    data = scene_of(robot).data()
+    assert any(body["multiplier"] != 1 for body in data["bodies"])
+    q = robot.random_configuration(seed=seed)
+    T = by_the_table(data, q)
+    mimic = [f["name"] for f in data["frames"] if f["body"] >= 0 and data["bodies"][f["body"]]["multiplier"] != 1]
+    for frame in [f for f in data["frames"] if f["name"] in (mimic[-1], robot.frames[-1])]:
+        P = np.eye(4)
+        P[:3] = np.reshape(frame["pose"], (3, 4))
+        found = (T[frame["body"]] if frame["body"] >= 0 else np.eye(4)) @ P
+        assert np.allclose(found, robot.fk(q, frame["name"]), atol=1e-7)  # written to a nanometer, chains of seven
+    center = sum(b["mass"] * (T[k] @ [*b["com"], 1])[:3] for k, b in enumerate(data["bodies"])) / robot.mass
+    assert np.allclose(center, robot.center_of_mass(q), atol=1e-7)
+
+
+def test_solids_survive_their_packing():
+    scene = scene_of(dl.load("puma560"))
+    for part, packed in zip(scene.parts, scene.data()["parts"], strict=True):
+        raw = np.frombuffer(base64.b64decode(packed["vertices"]), "<u2").reshape(-1, 3)
+        vertices = np.array(packed["low"]) + np.array(packed["span"]) * raw / 65535
+        assert np.abs(vertices - part.solid.vertices).max() < 1e-5
+        faces = np.frombuffer(base64.b64decode(packed["faces"]), "<u4" if packed["wide"] else "<u2").reshape(-1, 3)
+        assert np.array_equal(faces, part.solid.faces)
+
+
+def test_a_robot_without_shapes_is_drawn_as_bars():
+    scene = scene_of(dl.Robot.from_dh([dict(a=0.5), dict(d=0.2, kind="prismatic"), dict(a=0.1, alpha=1.0)]))
+    assert scene.sticks and {part.body for part in scene.parts} >= {0, 1, 2}
+
+
+def test_a_mesh_that_is_not_there_is_told_and_replaced():
+    d = dl.load("planar-2r").description
+    links = tuple(replace(link, visuals=(Shape(Mesh("package://a/b.stl")),), collisions=()) for link in d.links)
+    scene = scene_of(dl.Robot(replace(d, links=links)))
+    assert scene.sticks and len(scene.notes) == 1 and "b.stl" in scene.notes[0]
+
+
+def test_a_mesh_is_read_from_beside_its_description(tmp_path):
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
+    faces = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
+    triangles = b"".join(struct.pack("<12fH", *[0] * 3, *corners[list(f)].ravel(), 0) for f in faces)
+    (tmp_path / "part.stl").write_bytes(b"\0" * 80 + struct.pack("<I", len(faces)) + triangles)
+    text = dl.load("planar-2r").to_urdf()
+    start, end = text.index("<visual"), text.index("</visual>")
+    text = text[:start] + '<visual><geometry><mesh filename="part.stl" scale="1 1 -2"/></geometry>' + text[end:]
+    (tmp_path / "arm.urdf").write_text(text)
+    scene = scene_of(dl.load(tmp_path / "arm.urdf"))
+    assert not scene.notes
+    part = scene.parts[0]
+    assert len(part.solid.faces) == 4 and part.solid.vertices[:, 2].min() == pytest.approx(-2.0)
+
+
+# -------------------------------------------------------------------------------------------------- postures, pictures
+@pytest.mark.parametrize("name", ["planar-2r", "scara", "puma560", "panda", "stanford", "cartesian-pp"])
+def test_the_posture_that_is_drawn_is_regular_and_allowed(name):
+    robot = dl.load(name)
+    q = posture(robot)
+    assert not robot.singularities(q).singular
+    low, high = np.array(drawn_limits(robot)).T
+    assert (q >= low - 0.005).all() and (q <= high + 0.005).all()
+    assert np.array_equal(q, posture(robot))
+
+
+def pixels(svg: str) -> np.ndarray:
+    """The PNG inside, decoded by hand: only filter 2 (up) is used."""
+    data = base64.b64decode(re.search(r"base64,([^\"]+)\"", svg)[1])
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at, body, size = 8, b"", (0, 0)
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at : at + 8])
+        chunk = data[at + 8 : at + 8 + length]
+        assert zlib.crc32(kind + chunk) == struct.unpack(">I", data[at + 8 + length : at + 12 + length])[0]
+        if kind == b"IHDR":
+            size = struct.unpack(">II", chunk[:8])
+        if kind == b"IDAT":
+            body += chunk
+        at += 12 + length
+    w, h = size
+    lines = np.frombuffer(zlib.decompress(body), np.uint8).reshape(h, 4 * w + 1)
+    assert (lines[:, 0] == 2).all()
+    return np.cumsum(lines[:, 1:], axis=0, dtype=np.uint8).reshape(h, w, 4)
+
+
+def test_a_picture_file_holds_its_pixels():
+    image = np.random.default_rng(0).integers(0, 256, (7, 5, 4)).astype(np.uint8)
+    assert np.array_equal(pixels(f'"data:image/png;base64,{base64.b64encode(png(image)).decode()}"'), image)
+
+
+def test_the_still_picture_shows_the_robot():
+    scene = scene_of(dl.load("planar-2r"))
+    image = pixels(rendered(scene))
+    seen = image[..., 3] > 0
+    assert 0.01 < seen.mean() < 0.5
+    assert not seen[0].any() and not seen[:, 0].any() and not seen[-1].any() and not seen[:, -1].any()
+    solid = image[image[..., 3] == 255][:, :3].astype(int)
+    blue, orange = solid[:, 2] > solid[:, 0] + 40, solid[:, 0] > solid[:, 2] + 40
+    assert blue.sum() > 1000 and orange.sum() > 1000  # both links, in their colors
+    assert rendered(scene) == rendered(scene)
+
+
+def test_what_is_in_front_hides_what_is_behind():
+    """The SCARA's quill passes through its arm: seen above and below it, not in front of it."""
+    scene = scene_of(dl.load("scara"))
+    near = {
+        k: (scene.poses(scene.start)[p.body][:3] @ [*p.solid.vertices.mean(0), 1]) @ scene.view[2]
+        for k, p in enumerate(scene.parts)
+    }
+    assert len(set(np.round(list(near.values()), 6))) > 1
+    assert np.allclose(scene.view @ scene.view.T, np.eye(3), atol=1e-12) and np.linalg.det(scene.view) > 0
+    assert scene.view[1] @ scene.up > 0.8  # up is up
+
+
+@pytest.mark.parametrize("name", ["planar-2r", "puma560", "panda", "delta"])
+def test_the_scheme_numbers_every_joint_once(name):
+    robot = dl.load(name)
+    scene = scene_of(robot)
+    svg = skeleton(scene, scene.start)
+    words = re.findall(r"<text[^>]*>(\d[^<]*)</text>", svg)
+    numbers = [int(x) for w in words for x in re.findall(r"(?:^|, )(\d+)", w)]
+    assert sorted(numbers) == list(range(1, len(robot.bodies) + 1))
