@@ -15,7 +15,7 @@ LAYERS = (
     ("draw.svg", "draw.pyplot"),
     ("scalar", "spatial", "friction"),
     ("joints",),
-    ("describe",),
+    ("describe", "draw.blocks"),
     ("model",),
     ("algorithms",),
     ("compile",),

@@ -21,7 +21,8 @@ from dalembert.control import (
     diagrams,
     lqr,
 )
-from dalembert.control.diagram import Node, Signal, block, pieces, plain, terminal, total
+from dalembert.draw.blocks import Node, Signal, block, terminal, total
+from dalembert.draw.blocks.diagram import pieces, plain
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.law import Law
 

@@ -7,8 +7,8 @@ import pytest
 
 import dalembert as dl
 from dalembert import control
-from dalembert.control.diagram import Node
 from dalembert.describe.description import Box, Capsule, Cylinder, Description, Joint, Link, Mesh, Shape, Sphere
+from dalembert.draw.blocks import Node
 from dalembert.identification import Log, Samples
 
 ARM = dl.load("planar-2r")

@@ -24,7 +24,7 @@ from dalembert.describe.description import (
     Shape,
     Sphere,
 )
-from dalembert.draw.blocks import mathtext
+from dalembert.draw.blocks.figure import mathtext
 from dalembert.draw.canvas import Canvas
 from dalembert.draw.outlines import outlines
 from dalembert.draw.pyplot import COLORS, style, styled

@@ -15,7 +15,6 @@ from dalembert.control.compensators import Compensator, lag_for_accuracy, lead_f
 from dalembert.control.computed_torque import ComputedTorque
 from dalembert.control.conditions import Condition, Conditions
 from dalembert.control.controller import Controller
-from dalembert.control.diagram import Diagram
 from dalembert.control.diagrams import diagram_of
 from dalembert.control.feedforward import Feedforward, FeedforwardPD
 from dalembert.control.flexible_joints import FlexibleLinearizing, FlexiblePD
@@ -46,6 +45,7 @@ from dalembert.control.tuning import (
     ziegler_nichols_step,
 )
 from dalembert.control.voltage import VoltageControl, seen_from_joints
+from dalembert.draw.blocks import Diagram
 
 __all__ = [
     "LQR",

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from dalembert.control.diagram import Diagram, Node, Signal, block, terminal, total
+from dalembert.draw.blocks import Diagram, Node, Signal, block, terminal, total
 from dalembert.errors import InputError
 from dalembert.law import Law
 

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import linear as small
 from dalembert.control import diagrams
-from dalembert.control.diagram import Diagram
 from dalembert.control.extras import scipy_linalg
 from dalembert.control.linear import StateSpace, finite_array
+from dalembert.draw.blocks import Diagram
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Act, Law

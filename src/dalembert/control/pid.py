@@ -16,8 +16,8 @@ from typing import Any
 from dalembert.actuation.values import number
 from dalembert.arguments import switch
 from dalembert.control import diagrams, forms
-from dalembert.control.diagram import Diagram
 from dalembert.control.transfer import TransferFunction
+from dalembert.draw.blocks import Diagram
 from dalembert.errors import InputError, choose, unknown
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Act, Law

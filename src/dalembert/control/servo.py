@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.actuation.values import number
 from dalembert.control import diagrams
-from dalembert.control.diagram import Diagram
 from dalembert.control.linear import StateSpace, finite_array, matrix_exponential
 from dalembert.control.second_order import MassSpringDamper, Motion, unit_mass
+from dalembert.draw.blocks import Diagram
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Law

@@ -17,8 +17,8 @@ from dalembert.lazy import lazy_names
 if TYPE_CHECKING:
     from dalembert.draw.arm import ellipsoids as ellipsoids
     from dalembert.draw.arm import robot as robot
-    from dalembert.draw.blocks import diagram as diagram
     from dalembert.draw.others import bode as bode
+    from dalembert.draw.others import diagram as diagram
     from dalembert.draw.others import root_locus as root_locus
     from dalembert.draw.others import run as run
     from dalembert.draw.others import step as step
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "arm": ("ellipsoids", "robot"),
-    "blocks": ("diagram",),
-    "others": ("bode", "root_locus", "run", "step", "trajectory", "workspace"),
+    "others": ("bode", "diagram", "root_locus", "run", "step", "trajectory", "workspace"),
     "portrait": ("phase_portrait",),
     "pyplot": ("save",),
     "residual": ("residuals",),

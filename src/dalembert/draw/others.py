@@ -7,7 +7,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from dalembert.control.classic import bode_plot, step_plot
+from dalembert.control.diagrams import diagram_of
 from dalembert.control.root_locus import RootLocus
+from dalembert.draw.blocks.diagram import Diagram
+from dalembert.draw.blocks.figure import draw_diagram
 from dalembert.errors import InputError
 from dalembert.kinematics.workspace import Workspace
 from dalembert.robot import Robot
@@ -48,6 +51,11 @@ def root_locus(plant: Any, K: ArrayLike | None = None, ax: Any = None) -> Any:
 def bode(system: Any, omega: ArrayLike | None = None, label: str = "") -> Any:
     """Magnitude and phase over frequency, margins marked. Needs the extra `control`."""
     return bode_plot(system, omega, label)
+
+
+def diagram(law: Any, ax: Any = None) -> Any:
+    """The block diagram of a control law: a controller, a Law, or a `Diagram` itself."""
+    return draw_diagram(law if isinstance(law, Diagram) else diagram_of(law), ax)
 
 
 def step(system: Any, t: ArrayLike | None = None, ax: Any = None) -> Any:

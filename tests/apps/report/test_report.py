@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dalembert.apps.report.judgments import source_of
 
 import dalembert as dl
 from dalembert.apps.report import NAMES, page, write_report
 from dalembert.apps.report.context import Made, NotHereError, Section
+from dalembert.apps.report.judgments import source_of
 from dalembert.apps.report.sections import SECTIONS
 from dalembert.describe.description import Description, Joint, Link, Origin
 

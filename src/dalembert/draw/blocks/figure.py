@@ -1,28 +1,30 @@
-"""Block diagrams of control laws as matplotlib figures: the layout is `control.diagram`'s, its SVG's twin."""
+"""A block diagram as a matplotlib figure: its SVG's twin."""
 
 from __future__ import annotations
 
 import unicodedata
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from dalembert.control.diagram import ARROW, FONT, MARGIN, RADIUS, TONES, Diagram, Node, Text, Wire, pieces
-from dalembert.control.diagram import LINE as LEADING
-from dalembert.control.diagrams import diagram_of
+from dalembert.draw.blocks.diagram import TONES, Diagram, Node, pieces
+from dalembert.draw.blocks.layout import FONT, MARGIN, RADIUS, Box, Text, Wire, lines_of
 from dalembert.draw.pyplot import pyplot, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PIXELS = 96.0  # to the inch, as in an SVG
 POINTS = 72.0
 # Marks above a letter, as mathtext writes them.
 MARKS = {"\u0307": "dot", "\u0308": "ddot", "\u0302": "hat", "\u0303": "tilde", "\u0304": "bar"}
 SPECIAL = "\\$%#&_^{}"
-INK = {"color": "black", "solid_joinstyle": "round", "linestyle": "-", "lw": 1.0}
+INK: dict[str, Any] = {"color": "black", "solid_joinstyle": "round", "linestyle": "-", "lw": 1.0}
 
 
 @styled
-def diagram(law: Any, ax: Any = None) -> Any:
-    """A matplotlib figure of the block diagram of a control law: a controller, a Law, or a `Diagram` itself."""
-    found = law if isinstance(law, Diagram) else diagram_of(law)
-    layout = found.layout
+def draw_diagram(diagram: Diagram, ax: Axes | None = None) -> Figure:
+    """The diagram, on axes of its own if none are given."""
+    layout = diagram.layout
     width, height = layout.size
     with pyplot().rc_context({"font.family": "STIXGeneral", "mathtext.fontset": "stix"}):
         if ax is None:
@@ -36,44 +38,38 @@ def diagram(law: Any, ax: Any = None) -> Any:
             _wire(ax, wire)
         for x, y in layout.dots:
             ax.plot([x], [y], marker="o", color="black", markersize=3.6)
-        for node in found.nodes:
+        for node in diagram.nodes:
             _node(ax, node, layout.boxes[node.name])
         for text in (*layout.labels, *layout.signs):
             _text(ax, text)
-        if found.equation:
-            _text(ax, Text(width / 2, height - MARGIN, found.equation))
-    return ax.figure
+        if diagram.equation:
+            _text(ax, Text(width / 2, height - MARGIN, diagram.equation))
+    return cast("Figure", ax.figure)
 
 
-def _wire(ax: Any, wire: Wire) -> None:
+def _wire(ax: Axes, wire: Wire) -> None:
     points = [p for k, p in enumerate(wire.points) if k == 0 or p != wire.points[k - 1]]
-    (x, y), (px, py) = points[-1], points[-2]
-    along = ((x > px) - (x < px), (y > py) - (y < py))
-    ends = [*points[:-1], (x - 0.5 * ARROW * along[0], y - 0.5 * ARROW * along[1])]
-    ax.plot([p[0] for p in ends], [p[1] for p in ends], **INK)
-    bx, by = x - ARROW * along[0], y - ARROW * along[1]
-    corners = [(x, y), (bx - 3.2 * along[1], by + 3.2 * along[0]), (bx + 3.2 * along[1], by - 3.2 * along[0])]
-    ax.fill([c[0] for c in corners], [c[1] for c in corners], color="black", linewidth=0)
+    ax.plot(*zip(*points[:-1], wire.shaft, strict=True), **INK)
+    ax.fill(*zip(*wire.head, strict=True), color="black", linewidth=0)
 
 
-def _node(ax: Any, node: Node, box: tuple[float, float, float, float]) -> None:
+def _node(ax: Axes, node: Node, box: Box) -> None:
     left, top, right, bottom = box
-    cx, cy = (left + right) / 2, (top + bottom) / 2
     patches = pyplot()
     if node.kind == "sum":
-        ax.add_patch(patches.Circle((cx, cy), RADIUS, facecolor="white", edgecolor="black", lw=1.0, zorder=3))
+        middle = (left + right) / 2, (top + bottom) / 2
+        ax.add_patch(patches.Circle(middle, RADIUS, facecolor="white", edgecolor="black", lw=1.0, zorder=3))
         return
     if node.kind == "block":
         size = (right - left, bottom - top)
         ax.add_patch(
             patches.Rectangle((left, top), *size, facecolor=TONES[node.tone], edgecolor="black", lw=1.0, zorder=3)
         )
-    lines = node.text.split("\n")
-    for k, line in enumerate(lines):
-        _text(ax, Text(cx, cy + 5 - (len(lines) - 1) * LEADING / 2 + k * LEADING, line))
+    for line in lines_of(node, box):
+        _text(ax, line)
 
 
-def _text(ax: Any, text: Text) -> None:
+def _text(ax: Axes, text: Text) -> None:
     sides = {"middle": "center", "start": "left", "end": "right"}
     ax.text(
         text.x,
