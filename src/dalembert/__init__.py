@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from dalembert.errors import SingularityError as SingularityError
     from dalembert.errors import UnitWarning as UnitWarning
     from dalembert.errors import UnknownNameError as UnknownNameError
+    from dalembert.findings import Finding as Finding
+    from dalembert.findings import Report as Report
     from dalembert.identification.identify import identify as identify
     from dalembert.identification.read import read_log as read_log
     from dalembert.lagrange.bodies import Particle as Particle
@@ -99,6 +101,7 @@ _NAMES = {
         "dalembert.errors",
     ),
     **dict.fromkeys(("CheckUp", "check"), "dalembert.trust.doctor.checkup"),
+    **dict.fromkeys(("Finding", "Report"), "dalembert.findings"),
     **dict.fromkeys(
         ("Description", "Drive", "Inertial", "Limit", "Loop", "Mimic", "Origin"), "dalembert.describe.description"
     ),

@@ -24,12 +24,12 @@ from dalembert.describe.description import (
     Mesh,
     Mimic,
     Origin,
-    Place,
     Shape,
     Sphere,
 )
 from dalembert.describe.paths import depth_below, escape
 from dalembert.errors import DescriptionError
+from dalembert.findings import Place
 
 BODY = Inertial(2.0, (0.3, 0.0, 0.0, 0.3, 0.0, 0.4))
 NAN, INF = math.nan, math.inf

@@ -26,7 +26,6 @@ from dalembert.describe.description import (
     Loop,
     Mimic,
     Origin,
-    Place,
 )
 from dalembert.describe.dh import to_dh
 from dalembert.describe.screws import screw_bodies, to_screws
@@ -35,6 +34,7 @@ from dalembert.describe.toml_write import write_toml
 from dalembert.describe.urdf_read import LOOP_TYPES, read_urdf
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.errors import DescriptionError, InputError
+from dalembert.findings import Place
 from dalembert.kinematics import nearest, statics, wrist
 from dalembert.kinematics.ik import closed_form, tracking
 from dalembert.model import build

@@ -25,13 +25,13 @@ from dalembert.describe.description import (
     Mesh,
     Mimic,
     Origin,
-    Place,
     Shape,
     Sphere,
 )
 from dalembert.describe.urdf_read import read_urdf
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.errors import DescriptionError
+from dalembert.findings import Place
 
 ARM = """<?xml version="1.0"?>
 <robot name="arm">

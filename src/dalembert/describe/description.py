@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dalembert.describe.fields import a, both_ways, inertia, maybe, number, numbers, settle, some, text, three
+from dalembert.findings import Place
 from dalembert.friction.laws import Friction
 
 Vector = tuple[float, float, float]
@@ -34,23 +35,6 @@ LOOP_KINDS = (
     "orientation",  # the frames stay parallel
 )
 LOOPS_WITHOUT_AXIS = ("weld", "ball", "distance", "orientation")
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where something was written: file name, line and column (from 1), each if known."""
-
-    file: str | None = None
-    line: int | None = None
-    column: int | None = None
-
-    def __str__(self) -> str:
-        parts = [self.file or "<text>"]
-        if self.line is not None:
-            parts.append(str(self.line))
-            if self.column is not None:
-                parts.append(str(self.column))
-        return ":".join(parts)
 
 
 @dataclass(frozen=True)

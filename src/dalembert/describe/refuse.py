@@ -8,8 +8,9 @@ import math
 import sys
 from collections.abc import Sequence
 
-from dalembert.describe.description import Origin, Place, Vector
+from dalembert.describe.description import Origin, Vector
 from dalembert.errors import DescriptionError
+from dalembert.findings import Place
 from dalembert.spatial.angles import look_like_degrees, sentence
 
 # An axis written with four digits, as 0.7071 0.7071 0, is meant to be a unit vector.

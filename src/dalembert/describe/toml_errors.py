@@ -12,9 +12,9 @@ from typing import Any, get_args
 
 import msgspec
 
-from dalembert.describe.description import Place
 from dalembert.describe.toml_schema import TomlRobot
 from dalembert.errors import DescriptionError, unknown
+from dalembert.findings import Place
 
 Path = tuple[str | int, ...]
 

@@ -23,12 +23,13 @@ from typing import Any
 import msgspec
 
 from dalembert.describe.check import check
-from dalembert.describe.description import Description, Place
+from dalembert.describe.description import Description
 from dalembert.describe.dh import CONVENTIONS, DHTable, tree_of, warn_of_rows
 from dalembert.describe.toml_errors import Path, Source, from_msgspec
 from dalembert.describe.toml_parts import Parts
 from dalembert.describe.toml_schema import TomlDH, TomlRobot
 from dalembert.errors import DescriptionError
+from dalembert.findings import Place
 
 # msgspec crashes where two threads convert to a type at once for the first time: what it must know, it learns here.
 msgspec.json.Decoder(TomlRobot)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from dalembert.describe.description import Place
 from dalembert.errors import DescriptionError
+from dalembert.findings import Place
 
 # Far above any real description (a humanoid with hands: 0.5 MB, depth 8).
 LARGEST = 64_000_000

@@ -414,7 +414,7 @@ DEFECTS: dict[str, Defect] = {
         "D412", '<sphere radius="0.03"/>', '<ellipsoid radii="1 1 1"/>', "<geometry><ellipsoid"
     ),
     "a mirrored mesh": Defect("D413", 'scale="0.06 0.06 0.06"', 'scale="0.06 -0.06 0.06"', "<geometry><mesh"),
-    "an undefined material": Defect("D416", '<material name="gray"/>', '<material name="gray"/>'),
+    "an undefined material": Defect("D416", '<material name="gray"/>', '<material name="silver"/>'),
     "an absolute mesh path": Defect(
         "D415", "meshes/cube.stl", "/opt/meshes/cube.stl", "<geometry><mesh", also=("D404",)
     ),

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 import dalembert as dl
 from dalembert.describe import feasible
 from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Origin, Sphere
+from dalembert.findings import SEVERITIES, Edit, at_least
 from dalembert.trust.doctor import RULES, check_all
+from dalembert.trust.doctor.checkup import as_json, as_junit, as_sarif
 from dalembert.trust.doctor.extent import DIRECTIONS, OPPOSITE, extent
-from dalembert.trust.doctor.finding import SEVERITIES, at_least
-from dalembert.trust.doctor.formats import as_json, as_junit, as_sarif
 from dalembert.trust.doctor.nearest import nearest, tensor_of
 from dalembert.trust.doctor.repair import edited, spans
 from dalembert.trust.doctor.vertices import sphere, vertices
@@ -162,7 +162,7 @@ def test_numbers_beyond_any_size(tmp_path):
     assert up.loads and rules(up) == {"D403"}
     up = dl.check(write(tmp_path, chain("", inertial("1e308", "1e200"))))
     assert not up.loads and "check its exponent" in up.refusal
-    assert [up.loads for up in dl.doctor.check_all([write(tmp_path, chain("", inertial("1e308", "1e308")))])] == [False]
+    assert [up.loads for up in check_all([write(tmp_path, chain("", inertial("1e308", "1e308")))])] == [False]
 
 
 def test_capitals_in_the_ending(tmp_path):
@@ -259,9 +259,9 @@ def test_what_turns_fast_and_is_light_or_endless(tmp_path):
 
 
 def test_a_material_may_be_defined_at_any_shape(tmp_path):
-    there = '<geometry><sphere radius="0.03"/></geometry><material name="gray"><color rgba="0 0 0 1"/></material>'
+    there = '<geometry><sphere radius="0.03"/></geometry><material name="silver"><color rgba="0 0 0 1"/></material>'
     text = DEFECTS["an undefined material"].text
-    assert only(tmp_path, text).message == "material 'gray' of a shape is defined nowhere"
+    assert only(tmp_path, text).message == "material 'silver' of a shape is defined nowhere"
     text = text.replace('<geometry><sphere radius="0.03"/></geometry>', there)
     assert rules(dl.check(write(tmp_path, text))) == set()
 
@@ -443,8 +443,6 @@ def test_edits_find_every_element():
 
 
 def test_repairs_are_escaped():
-    from dalembert.trust.doctor.finding import Edit
-
     data, said = edited(b'<a n="1"/>', [Edit(0, "n", "<&\"'>"), Edit(0, "m", "2"), Edit(0, "z")])
     assert data == b'<a m="2" n="&lt;&amp;&quot;&apos;&gt;"/>' and said[2] == "z of <a> was not there"
 

@@ -539,7 +539,7 @@ def test_caught_and_named(plant: Plant, arm: Path, monkeypatch: Patch):
         without = (*without, "euler-lagrange")
     certificate = dl.verify(plant.robot or arm, states=STATES, without=without)
     assert not certificate and certificate.failed and certificate.findings
-    causes = [finding.cause for finding in certificate.findings]
+    causes = [finding.evidence.cause for finding in certificate.findings]
     told = "\n".join(str(finding) for finding in certificate.findings)
     assert plant.cause in causes, told
     assert plant.says in told

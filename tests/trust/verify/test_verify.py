@@ -158,8 +158,8 @@ def test_a_library_that_errs_is_named(arm, monkeypatch):
     monkeypatch.setattr(oracles, "bare", lambda urdf: whole(urdf).replace('rpy="0.3 -0.2 0.5"', ""))
     certificate = dl.verify(arm, states=8, without=["mujoco", "euler-lagrange", "derivatives", "solved-derivatives"])
     (finding,) = certificate.findings
-    assert not certificate and finding.members == ("Pinocchio",)
-    assert finding.cause == "inertial rpy" and finding.parts == ("shoulder",)
+    assert not certificate and finding.evidence.members == ("Pinocchio",)
+    assert finding.evidence.cause == "inertial rpy" and finding.evidence.parts == ("shoulder",)
 
 
 def test_a_member_that_breaks_is_a_finding(monkeypatch):
@@ -213,7 +213,10 @@ def test_two_files(old, new, cause, says, arm, tmp_path, monkeypatch):
     certificate = dl.verify(arm, against=other(tmp_path, old, new), states=12, without=["pinocchio", "mujoco", *own])
     assert not certificate
     (finding,) = certificate.findings
-    assert cause in finding.cause and says in f"{finding} {certificate.differences}", (finding, certificate.differences)
+    assert cause in finding.evidence.cause and says in f"{finding} {certificate.differences}", (
+        finding,
+        certificate.differences,
+    )
 
 
 def test_a_cause_in_geometry_and_one_in_masses(arm, tmp_path, monkeypatch):
@@ -223,7 +226,7 @@ def test_a_cause_in_geometry_and_one_in_masses(arm, tmp_path, monkeypatch):
     file.write_text(text)
     own = [key for key in members.MEMBERS if key != "kinematics"]
     certificate = dl.verify(arm, against=file, states=12, without=["pinocchio", "mujoco", *own])
-    assert certificate.findings[0].cause == "joint axis and inertial rpy"
+    assert certificate.findings[0].evidence.cause == "joint axis and inertial rpy"
 
 
 def test_the_same_robot_written_differently(tmp_path, monkeypatch):
@@ -256,7 +259,11 @@ def test_other_limits_are_a_difference(old, new, says, arm, tmp_path, monkeypatc
     certificate = dl.verify(arm, against=other(tmp_path, old, new), **QUICK)
     assert not certificate and says in certificate.differences
     (finding,) = certificate.findings
-    assert finding.cause == "different numbers" and says in finding.words and "limits as written" in finding.first
+    assert (
+        finding.evidence.cause == "different numbers"
+        and says in finding.evidence.words
+        and "limits as written" in finding.evidence.first
+    )
 
 
 def test_other_loops_are_a_difference(monkeypatch):
@@ -265,7 +272,7 @@ def test_other_loops_are_a_difference(monkeypatch):
     (loop,) = d.loops
     certificate = dl.verify(d, against=replace(d, loops=()), **QUICK)
     assert not certificate and certificate.differences == (f"loop {loop.name!r}: only here",)
-    assert certificate.findings[0].cause == "different numbers"
+    assert certificate.findings[0].evidence.cause == "different numbers"
     moved = replace(loop, second_origin=dl.Origin((0.1, 0.0, 0.0)))
     certificate = dl.verify(d, against=replace(d, loops=(moved,)), **QUICK)
     assert not certificate and "origin on the second" in certificate.differences[0]
@@ -302,8 +309,8 @@ def test_symbols_with_snapped_angles_have_the_same_cause(arm, tmp_path, monkeypa
             certificate = dl.verify(file, **quick)
         assert any("that multiple" in note for note in certificate.notes)
         (finding,) = certificate.findings
-        assert finding.cause == cause and "Euler–Lagrange (symbolic)" in finding.members
-        assert cause or "it is in the model that they share" in finding.words
+        assert finding.evidence.cause == cause and "Euler–Lagrange (symbolic)" in finding.evidence.members
+        assert cause or "it is in the model that they share" in finding.evidence.words
 
 
 def test_mujoco_leaves_no_log(tmp_path, monkeypatch):
@@ -322,14 +329,14 @@ def test_mujoco_leaves_no_log(tmp_path, monkeypatch):
 
     monkeypatch.setattr(oracles, "_compiled", singular)
     certificate = dl.verify("planar-2r", states=4, without=[*members.MEMBERS, "pinocchio"])
-    assert certificate.findings[0].members == ("MuJoCo",)
+    assert certificate.findings[0].evidence.members == ("MuJoCo",)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_other_joints_are_said():
     certificate = dl.verify("planar-2r", against="planar-3r", states=4, without=["pinocchio", "mujoco", "derivatives"])
     assert not certificate
-    assert "also 'joint3'" in certificate.findings[-1].first
+    assert "also 'joint3'" in certificate.findings[-1].evidence.first
 
 
 # ------------------------------------------------------------------------------------------- the certificate itself

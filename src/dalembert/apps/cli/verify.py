@@ -87,7 +87,7 @@ def _show(certificate: Certificate, every: bool) -> None:
     for line in certificate.differences:
         click.echo(f"written differently: {line}")
     for finding in certificate.findings:
-        click.echo(f"finding: {finding}")
+        click.echo(f"finding: {finding.message}")
     click.echo(certificate.verdict)
 
 

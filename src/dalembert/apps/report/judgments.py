@@ -111,7 +111,7 @@ def certificate(context: Context) -> Made:
         ),
     ]
     if found.findings:
-        parts += [html.heading("What differs, and why"), html.listed(map(str, found.findings))]
+        parts += [html.heading("What differs, and why"), html.listed(f.message for f in found.findings)]
     parts += [
         html.table(("quantity", "ways", "largest difference", "allowed", ""), _quantities(found)),
         html.details(f"All {len(found.rows)} comparisons", html.table(ROW, map(_row, found.rows))),

@@ -13,8 +13,9 @@ from dalembert.describe.description import Box, Capsule, Cylinder, Description, 
 from dalembert.describe.urdf_read import PREFIX
 from dalembert.describe.xml import Element
 from dalembert.errors import DescriptionError
+from dalembert.findings import Edit
 from dalembert.trust.doctor.extent import Extent
-from dalembert.trust.doctor.finding import Edit, Found
+from dalembert.trust.doctor.rules import Found
 
 MOVING = ("revolute", "continuous", "prismatic")
 LIMITS = ("lower", "upper", "effort", "velocity")

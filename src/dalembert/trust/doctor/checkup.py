@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,18 +16,20 @@ from dalembert import robots
 from dalembert.arguments import switch
 from dalembert.describe import xml
 from dalembert.describe.check import check as checked
-from dalembert.describe.description import Description, Place
+from dalembert.describe.description import Description
 from dalembert.describe.urdf_read import read_urdf
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.errors import DalembertError, DescriptionError, InputError
 from dalembert.files import DESCRIPTION, contents, whole
+from dalembert.findings import SEVERITIES, Finding, Place, Report, sort_findings, write_json, write_junit, write_sarif
 from dalembert.loading import SUFFIXES, describe
 from dalembert.robot import Robot
 from dalembert.trust.doctor import fit, followers, inertials, joints, shapes, syntax, tree  # noqa: F401 - they fill the table
 from dalembert.trust.doctor.case import Case, read_case, walk
-from dalembert.trust.doctor.finding import RULES, SEVERITIES, Finding, Found, Severity, at_least, rule
 from dalembert.trust.doctor.repair import Change, edited, in_words
+from dalembert.trust.doctor.rules import RULES, Found, apply_rule, rule
 
+TOOL = "dalembert check"
 ROUNDS = 8  # of repairs; one may uncover the next
 _PLACE = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<rest>.*)$", re.DOTALL)
 _LOADERS = ("D001", "D002")  # what the loader says and no other rule does
@@ -74,56 +76,27 @@ class Repair:
 
 
 @dataclass(frozen=True)
-class CheckUp:
+class CheckUp(Report):
     """What was found in one description, the worst first.
 
     `loads` says whether Dalembert takes it at all (`refusal` says why not); `seconds` is what the check took."""
 
-    file: str
-    findings: tuple[Finding, ...]
     loads: bool
     refusal: str | None = None
     seconds: float = 0.0
     _source: _Source | None = field(default=None, repr=False, compare=False)
 
-    def count(self, severity: Severity) -> int:
-        return sum(f.severity == severity for f in self.findings)
-
     @property
-    def errors(self) -> tuple[Finding, ...]:
-        return tuple(f for f in self.findings if f.severity == "error")
+    def file(self) -> str:
+        return self.source
 
-    @property
-    def warnings(self) -> tuple[Finding, ...]:
-        return tuple(f for f in self.findings if f.severity == "warning")
-
-    @property
-    def notes(self) -> tuple[Finding, ...]:
-        return tuple(f for f in self.findings if f.severity == "note")
-
-    @property
-    def worst(self) -> Severity | None:
-        """The worst severity found, None if nothing was."""
-        return min((f.severity for f in self.findings), key=SEVERITIES.index, default=None)
-
-    def fails(self, threshold: Severity = "error") -> bool:
-        """Whether something as bad as the threshold, or worse, was found."""
-        return any(at_least(f.severity, threshold) for f in self.findings)
-
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """The check-up as plain data."""
-        return {
-            "file": self.file,
-            "loads": self.loads,
-            "seconds": round(self.seconds, 4),
-            "counts": {severity: self.count(severity) for severity in SEVERITIES},
-            "findings": [f.data() for f in self.findings],
-        }
+        return {"file": self.file, "loads": self.loads, "seconds": round(self.seconds, 4), **super().data()}
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{self.count(s)} {s}{'' if self.count(s) == 1 else 's'}" for s in SEVERITIES)
         loads = "loads" if self.loads else "does not load"
-        return "\n".join([f"{self.file}: {counts}; {loads}", *map(str, self.findings)])
+        return "\n".join([f"{self.file}: {self.verdict}; {loads}", *map(str, self.findings)])
 
     def repaired(self) -> Repair:
         """The text with every safe repair made, round after round, until nothing is left that can be repaired.
@@ -260,13 +233,12 @@ def _examined(source: _Source) -> CheckUp:
     """Read leniently, load strictly, then ask every rule."""
     with np.errstate(all="ignore"):  # files hold 1e300, and rules look whether a result is finite
         case = _case(source)
-        findings = [f for name, row in RULES.items() if name not in _LOADERS for f in row.findings(case)]
+        findings = [f for name in RULES if name not in _LOADERS for f in apply_rule(name, case)]
         _loaders_words(case, findings)
-        findings += [f for name in _LOADERS for f in RULES[name].findings(case)]
+        findings += [f for name in _LOADERS for f in apply_rule(name, case)]
     if not source.is_file:  # there is no text of the user's to edit
         findings = [replace(f, edits=()) for f in findings]
-    order = sorted(findings, key=lambda f: (SEVERITIES.index(f.severity), f.place.line or 0, f.rule))
-    return CheckUp(source.file, tuple(order), case.refusal is None, case.refusal, 0.0, source)
+    return CheckUp(source.file, sort_findings(findings), case.refusal is None, case.refusal, 0.0, source)
 
 
 def _case(source: _Source) -> Case:
@@ -370,3 +342,25 @@ def _about(finding: Finding, text: str, case: Case) -> bool:
 def _say(case: Case, identifier: str, text: str) -> None:
     place, rest = _placed(text, case.file)
     case.troubles.append((identifier, _found(xml.Element(case.root.tag, {}, place), "robot", rest)))
+
+
+# for machines
+
+
+def as_json(ups: Sequence[CheckUp]) -> str:
+    """{"files": [...], "counts": {...}, "loads": how many}; lines and columns count from 1."""
+    counts = {severity: sum(up.count(severity) for up in ups) for severity in SEVERITIES}
+    return write_json({"files": [up.data() for up in ups], "counts": counts, "loads": sum(up.loads for up in ups)})
+
+
+def as_sarif(ups: Sequence[CheckUp]) -> str:
+    """SARIF 2.1.0: every rule is described, every finding is a result at its line."""
+    return write_sarif(ups, RULES, TOOL)
+
+
+def as_junit(ups: Sequence[CheckUp]) -> str:
+    """JUnit XML: a suite per file, and in it a case per finding."""
+    return write_junit([(up, up.seconds) for up in ups], TOOL)
+
+
+FORMATS: dict[str, Callable[[Sequence[CheckUp]], str]] = {"json": as_json, "sarif": as_sarif, "junit": as_junit}

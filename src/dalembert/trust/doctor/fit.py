@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from dalembert.spatial import Pose
 from dalembert.trust.doctor.case import Case, InertialPart, LinkPart
 from dalembert.trust.doctor.extent import DIRECTIONS, Extent
-from dalembert.trust.doctor.finding import Found, rule
 from dalembert.trust.doctor.inertials import gyration, inertials, is_placeholder, tensor_edits
 from dalembert.trust.doctor.nearest import second_moments, tensor_of
+from dalembert.trust.doctor.rules import Found, rule
 
 OSMIUM = 22_590.0  # kg/m³, the densest matter there is
 AIR = 1.2  # kg/m³

@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from dalembert.describe.description import Place
 from dalembert.errors import DalembertError, InputError
+from dalembert.findings import Place
 from dalembert.trust.doctor.checkup import CheckUp, Paths, check
-from dalembert.trust.doctor.finding import RULES, Found, rule
+from dalembert.trust.doctor.rules import Found, finding_of, rule
 
 _WHY = "A slip of Dalembert, not of the file: please report it with the file."
 
@@ -70,6 +70,5 @@ def _safely(file: Path, **how: Any) -> CheckUp:
         identifier, message, fix = "D001", str(error), "see the message"
     except Exception as error:  # a slip of ours must not cost the rest of the run
         identifier, message, fix = "D000", f"{type(error).__name__}: {error}", "report it"
-    row = RULES[identifier]
-    finding = row.finding(Place(str(file)), "file", message, fix)
+    finding = finding_of(identifier, Place(str(file)), "file", message, fix)
     return CheckUp(str(file), (finding,), False, message, time.perf_counter() - started)

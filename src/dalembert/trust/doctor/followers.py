@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from dalembert.describe.mimics import Ends, common, image
 from dalembert.describe.xml import Element
 from dalembert.trust.doctor.case import Case, JointPart
-from dalembert.trust.doctor.finding import Found, rule
 from dalembert.trust.doctor.joints import in_another_unit
+from dalembert.trust.doctor.rules import Found, rule
 
 COVERED = 0.99  # of the range that a master gives its follower: less was not rounding
 

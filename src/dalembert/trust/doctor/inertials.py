@@ -8,11 +8,12 @@ from collections.abc import Iterator
 
 from dalembert.describe import feasible
 from dalembert.describe.motionless import free_joints, light_links, weightless
+from dalembert.findings import Edit
 from dalembert.model.build import build
 from dalembert.model.model import BASE, Body
 from dalembert.trust.doctor.case import INERTIA, Case, InertialPart, LinkPart
-from dalembert.trust.doctor.finding import Edit, Found, rule
 from dalembert.trust.doctor.nearest import nearest
+from dalembert.trust.doctor.rules import Found, rule
 
 LIGHT, HEAVY = 1e-6, 1e5  # kg
 NARROW, WIDE = 1e-5, 20.0  # m, radii of gyration of a body that no geometry is known of

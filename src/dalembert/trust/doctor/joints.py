@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from dalembert.describe.refuse import AXIS_ROUNDING, AXIS_ZERO, show
 from dalembert.trust.doctor.case import Case, JointPart
-from dalembert.trust.doctor.finding import Found, rule
+from dalembert.trust.doctor.rules import Found, rule
 
 DEGREES = 15.0  # rad; no arm's limit is more than two turns, and few limits in degrees are less
 TURN = 6.29  # rad; a fixed angle of more than a turn, which is 6.2832, was not meant in radians

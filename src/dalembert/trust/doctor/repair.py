@@ -9,7 +9,7 @@ from typing import Any
 from xml.parsers import expat
 
 from dalembert.errors import InputError
-from dalembert.trust.doctor.finding import Edit
+from dalembert.findings import Edit
 
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=<>/"']+)\s*=\s*(?:"([^"<]*)"|'([^'<]*)')""")
 _NAME = re.compile(rb"<[^\s/>]+")

@@ -17,7 +17,7 @@ from dalembert.describe.xml import Element
 from dalembert.errors import DescriptionError
 from dalembert.trust.doctor.case import Case, LinkPart, ShapePart
 from dalembert.trust.doctor.extent import extent, together
-from dalembert.trust.doctor.finding import Found, rule
+from dalembert.trust.doctor.rules import Found, rule
 from dalembert.trust.doctor.vertices import READ, Points, vertices
 
 TINY, HUGE = 1e-5, 100.0  # m

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dalembert.describe.urdf_read import LOOP_TYPES
 from dalembert.describe.xml import Element
 from dalembert.trust.doctor.case import GEOMETRIES, INERTIA, LIMITS, Case, walk
-from dalembert.trust.doctor.finding import Found, rule
+from dalembert.trust.doctor.rules import Found, rule
 
 _ANY: frozenset[str] = frozenset()
 # Elements of the standard: (attributes, children). What is not here belongs to other programs and is left alone.

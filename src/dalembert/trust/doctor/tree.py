@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dalembert.errors import unknown
 from dalembert.trust.doctor.case import Case, JointPart, LinkPart
-from dalembert.trust.doctor.finding import Found, rule
+from dalembert.trust.doctor.rules import Found, rule
 
 _KINDS = ("revolute", "continuous", "prismatic", "fixed")
 _SEVERAL = {

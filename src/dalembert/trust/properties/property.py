@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from dalembert.errors import unknown
+from dalembert.findings import Finding, Severity, write_json
 from dalembert.names import in_markdown
 
 PROVED, HOLDS, FAILS, SILENT = "proved", "holds", "fails", "does not apply"
@@ -37,6 +37,12 @@ class Property:
     def ok(self) -> bool:
         """Whether nothing speaks against it."""
         return self.verdict != FAILS
+
+    @property
+    def finding(self) -> Finding:
+        """The property as a finding: an error where it fails, else a note."""
+        severity: Severity = "note" if self.ok else "error"
+        return Finding(self.name, severity, f"{self.statement}: {self.verdict}; {self.shown}", evidence=self)
 
     def data(self) -> dict[str, Any]:
         """What JSON can hold: an infinity is null."""
@@ -96,6 +102,11 @@ class PropertyReport:
     def failed(self) -> tuple[Property, ...]:
         return tuple(p for p in self.properties if p.verdict == FAILS)
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What fails."""
+        return tuple(p.finding for p in self.failed)
+
     def count(self, verdict: str) -> int:
         return sum(p.verdict == verdict for p in self.properties)
 
@@ -131,7 +142,7 @@ class PropertyReport:
 
     def json(self) -> str:
         """The report as JSON text."""
-        return json.dumps(self.data(), indent=2, ensure_ascii=False, allow_nan=False)
+        return write_json(self.data())
 
     def __str__(self) -> str:
         return "\n\n".join([self.title, *map(str, self.properties)])

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dalembert.trust.verify import diagnose, states
-from dalembert.trust.verify.certificate import Finding, Row, Side
+from dalembert.trust.verify.certificate import Difference, Row, Side
 from dalembert.trust.verify.comparison import (
     BY_LINKS,
     Comparison,
-    finding_of,
+    difference_of,
     first_difference,
     other_joints,
     values_of,
@@ -51,7 +51,7 @@ def compare_with(c: Comparison, other: Source) -> None:
         )
         row = Row("joints and links", BY_LINKS, OTHER, 1.0, 0.5, "rounding", c.count, None, words, False)
         c.rows.append(row)
-        c.findings.append(other_joints((OTHER,), c.mechanism, missing, extra, words))
+        c.found.append(other_joints((OTHER,), c.mechanism, missing, extra, words))
         return
     reference = Reference(b, states.reordered(c.states, wanted, found))
     common = tuple(f for f in c.shown_frames() if f in reference.frames)
@@ -73,7 +73,7 @@ def _as_limited(c: Comparison, limits: Sequence[str], loops: Sequence[str]) -> N
         if lines:
             words = f"written differently: {'; '.join(lines[:3])}"
             places = tuple(dict.fromkeys(line.partition(": ")[0] for line in lines))
-            c.findings.append(Finding((OTHER,), f"the {name} ({places[0]})", "different numbers", words, places))
+            c.found.append(Difference((OTHER,), f"the {name} ({places[0]})", "different numbers", words, places))
 
 
 def _explain(c: Comparison, a: Mechanism, b: Mechanism, values: Values) -> None:
@@ -90,7 +90,7 @@ def _explain(c: Comparison, a: Mechanism, b: Mechanism, values: Values) -> None:
         found = diagnose.explanations(b, turned, mine)
         who = "this description" if found else OTHER
     found = found or _as_written(c, values)
-    c.findings.append(finding_of((who,), first, found, words))
+    c.found.append(difference_of((who,), first, found, words))
 
 
 def _as_written(c: Comparison, values: Values) -> list[Explanation]:

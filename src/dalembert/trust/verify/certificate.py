@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dalembert.files import whole
+from dalembert.findings import Finding, write_json
 from dalembert.trust.verify.quantities import TOLERANCES
 
 SHOWN = 4  # members that a sentence names before it counts the rest
@@ -41,7 +41,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Difference:
     """Members that differ from the rest, the first term in which they do, and the cause that gives their numbers.
 
     `cause` is empty where no fault of the table explains the difference; `words` says what is known then."""
@@ -53,13 +53,16 @@ class Finding:
     parts: tuple[str, ...] = ()
     others: tuple[str, ...] = ()  # other faults that would give the same numbers
 
-    def __str__(self) -> str:
-        who = ", ".join(self.members[:SHOWN]) + (
-            f" and {len(self.members) - SHOWN} more" if len(self.members) > SHOWN else ""
-        )
+    @property
+    def finding(self) -> Finding:
+        """The difference as a finding, by its cause."""
+        who = ", ".join(self.members[:SHOWN])
+        if len(self.members) > SHOWN:
+            who += f" and {len(self.members) - SHOWN} more"
         cause = f"likely cause: {self.cause}; " if self.cause else "not explained; "
         also = f" (the same numbers: {'; '.join(self.others)})" if self.others else ""
-        return f"{who}: first differs in {self.first}; {cause}{self.words}{also}"
+        sentence = f"{who}: first differs in {self.first}; {cause}{self.words}{also}"
+        return Finding(self.cause or "not explained", "error", sentence, element=", ".join(self.parts), evidence=self)
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ class Certificate:
         if self.passed:
             worst = max((row.difference for row in self.rows), default=0.0)
             return f"{self.robot}: all agree: {count}, largest relative difference {worst:.1e}"
-        causes = sorted({f.cause for f in self.findings if f.cause})
+        causes = sorted({f.evidence.cause for f in self.findings if f.evidence.cause})
         why = f"; likely cause: {', '.join(causes)}" if causes else "; no fault of the table explains it"
         return f"{self.robot}: {len(self.failed)} of {count} differ{why}"
 
@@ -115,13 +118,14 @@ class Certificate:
     def data(self) -> dict[str, Any]:
         """All of it as plain data; what is infinite is null."""
         out = asdict(self) | {"passed": self.passed, "verdict": self.verdict}
+        out["findings"] = [asdict(finding.evidence) for finding in self.findings]
         for row in out["rows"]:
             row["difference"] = row["difference"] if row["difference"] < float("inf") else None
         out["tolerances"] = {k: {"allowed": x, "reason": why} for k, (x, why) in self.tolerances.items()}
         return out
 
     def json(self) -> str:
-        return json.dumps(self.data(), indent=2, ensure_ascii=False, allow_nan=False)
+        return write_json(self.data())
 
     def save(self, path: str | Path) -> Path:
         """The certificate as a JSON file, whole or not at all."""
@@ -130,7 +134,7 @@ class Certificate:
     def text(self) -> str:
         """For people: verdict, findings, the comparisons, who took part, the tolerances and their reasons."""
         lines = [self.verdict, ""]
-        lines += [f"  {finding}" for finding in self.findings] + ([""] if self.findings else [])
+        lines += [f"  {finding.message}" for finding in self.findings] + ([""] if self.findings else [])
         lines += [f"  {x}" for x in self.differences] + ([""] if self.differences else [])
         width = max((len(row.quantity) for row in self.rows), default=0)
         for row in self.rows:

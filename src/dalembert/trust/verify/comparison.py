@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.robot import Robot
 from dalembert.trust.verify import diagnose, states
-from dalembert.trust.verify.certificate import Finding, Row, Side
+from dalembert.trust.verify.certificate import Difference, Row, Side
 from dalembert.trust.verify.diagnose import Explanation
 from dalembert.trust.verify.four_by_four import Reference
 from dalembert.trust.verify.mechanism import Array, Mechanism, of_description
@@ -34,8 +34,8 @@ class Comparison:
         self.robot: Robot = source.robot.tree()
         self.rows: list[Row] = []
         self.sides: list[Side] = [Side("reference", BY_LINKS, True)]
-        self.findings: list[Finding] = []
-        self.limited: list[tuple[Finding, Mechanism, Array]] = []  # (finding, what is written, limits found)
+        self.found: list[Difference] = []
+        self.limited: list[tuple[Difference, Mechanism, Array]] = []  # (finding, what is written, limits found)
         self.causes: list[Explanation] = []
         self.notes: list[str] = []
         self.differences: list[str] = []
@@ -91,17 +91,17 @@ class Comparison:
             words = f"the limits of {diagnose.listed(joints)} are not those that are written"
             degrees = all(abs(abs(np.log(x / y)) - np.log(180.0 / np.pi)) < 1e-9 for x, y in _pairs(m.limits, found))
             cause, words = ("units", f"{words} but in degrees or radians") if degrees else ("joint limits", words)
-            finding = Finding((who,), f"the joint limits ({entry})", cause, words, tuple(joints))
+            finding = Difference((who,), f"the joint limits ({entry})", cause, words, tuple(joints))
             self.limited.append((finding, m, found))
         self.rows.append(row)
 
-    def add(self, finding: Finding) -> None:
+    def add(self, finding: Difference) -> None:
         """A finding by itself, or, where the same side has one of the same cause, its words there."""
-        for k, other in enumerate(self.findings):
+        for k, other in enumerate(self.found):
             if (other.members, other.cause) == (finding.members, finding.cause):
-                self.findings[k] = replace(other, words=f"{other.words}; {finding.words}")
+                self.found[k] = replace(other, words=f"{other.words}; {finding.words}")
                 return
-        self.findings.append(finding)
+        self.found.append(finding)
 
 
 def _pairs(one: Array, two: Array) -> list[tuple[float, float]]:
@@ -111,12 +111,12 @@ def _pairs(one: Array, two: Array) -> list[tuple[float, float]]:
     return [(x, y) if np.isfinite([x, y]).all() and x * y > 0 else (1.0, 1.0) for x, y in pairs]
 
 
-def finding_of(who: tuple[str, ...], first: str, found: Sequence[Explanation], words: str) -> Finding:
-    """The best explanation as a finding, or `words` where there is none."""
+def difference_of(who: tuple[str, ...], first: str, found: Sequence[Explanation], words: str) -> Difference:
+    """The best explanation as a difference, or `words` where there is none."""
     if not found:
-        return Finding(who, first, "", words)
+        return Difference(who, first, "", words)
     e = found[0]
-    return Finding(who, first, e.cause, f"as if {e.words}", e.parts, tuple(other.words for other in found[1:4]))
+    return Difference(who, first, e.cause, f"as if {e.words}", e.parts, tuple(other.words for other in found[1:4]))
 
 
 def row_of(name: str, left: str, right: str, reference: Reference, value: Any) -> Row:
@@ -145,13 +145,13 @@ def first_difference(failing: Sequence[tuple[str, Row]]) -> str:
 
 def other_joints(
     who: tuple[str, ...], mechanism: Mechanism, missing: Sequence[str], extra: Sequence[str], entry: str
-) -> Finding:
+) -> Difference:
     """Joints that only one side has: a mimic joint that moves by itself, or joints that are simply not there."""
     followers = {p.joint for p in mechanism.parts if p.follows is not None}
     if extra and not missing and set(extra) <= followers:
         words = f"as if the mimic joint {diagnose.listed(list(extra))} moved by itself"
-        return Finding(who, f"the joints ({entry})", "mimic", words, tuple(extra))
-    return Finding(who, f"the joints ({entry})", "", "the two do not have the same joints or links")
+        return Difference(who, f"the joints ({entry})", "mimic", words, tuple(extra))
+    return Difference(who, f"the joints ({entry})", "", "the two do not have the same joints or links")
 
 
 def values_of(reference: Reference, names: tuple[str, ...], frames: Sequence[str]) -> Values:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from dalembert.trust.verify import consensus, diagnose, states
-from dalembert.trust.verify.certificate import Finding
-from dalembert.trust.verify.comparison import AGAIN, Comparison, finding_of, first_difference, values_of
+from dalembert.trust.verify.certificate import Difference
+from dalembert.trust.verify.comparison import AGAIN, Comparison, difference_of, first_difference, values_of
 from dalembert.trust.verify.diagnose import Explanation
 from dalembert.trust.verify.four_by_four import Reference
 from dalembert.trust.verify.mechanism import Mechanism
@@ -31,7 +31,7 @@ def explain(c: Comparison) -> None:
     _own(c, own)
     for key in broken:
         words = f"it ended in {c.failing[key][0][1].entry}"
-        c.findings.append(Finding((MEMBERS[key].title,), "its own failure", "", words))
+        c.found.append(Difference((MEMBERS[key].title,), "its own failure", "", words))
     for key in ORACLES:
         if key in c.failing:
             _library(c, key)
@@ -41,7 +41,7 @@ def explain(c: Comparison) -> None:
             c.add(finding)  # unless another cause gives these limits too, as that of a mimic does
     if "laws" in c.failing and not own and not broken:
         first = f"the law {c.failing['laws'][0][1].quantity}"
-        c.findings.append(Finding(("Dalembert",), first, "", "the law does not hold between its own members"))
+        c.found.append(Difference(("Dalembert",), first, "", "the law does not hold between its own members"))
 
 
 def _own(c: Comparison, own: Sequence[str]) -> None:
@@ -136,7 +136,7 @@ def _whose(c: Comparison, keys: Sequence[str], failed: set[str]) -> str:
 def _find(c: Comparison, keys: Sequence[str], found: Sequence[Explanation], words: str) -> None:
     titles = tuple(MEMBERS[key].title if key in MEMBERS else ORACLES[key].title for key in keys)
     c.causes += found[:1]
-    c.findings.append(finding_of(titles, first_difference([r for key in keys for r in c.failing[key]]), found, words))
+    c.found.append(difference_of(titles, first_difference([r for key in keys for r in c.failing[key]]), found, words))
 
 
 def _library(c: Comparison, key: str) -> None:
@@ -170,9 +170,9 @@ def _file(c: Comparison) -> None:
     c.causes += found[:1]
     first = first_difference(c.failing["file"])
     words = "no single fault of the table turns the file into what was read"
-    finding = finding_of(("the description as it was read",), first, found, words)
+    finding = difference_of(("the description as it was read",), first, found, words)
     siding = ", ".join(ORACLES[key].title for key in _siding(c))
     if siding:
         words = f"the {AGAIN} and {siding} agree with each other: it is what was read"
         finding = replace(finding, words=f"{finding.words}; {words}")
-    c.findings.append(finding)
+    c.found.append(finding)

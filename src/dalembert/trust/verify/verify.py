@@ -98,7 +98,7 @@ def _certificate(c: Comparison, other: Source | None) -> Certificate:
         __version__,
         tuple(c.rows),
         tuple(c.sides),
-        tuple(c.findings),
+        tuple(difference.finding for difference in c.found),
         tuple(c.notes),
         tuple(c.differences),
     )
@@ -139,7 +139,7 @@ def _same_joints(c: Comparison) -> bool:
     row = Row("joints and links", "the description", "the model", 0.0 if passed else 1.0, 0.5, "rounding", c.count)
     c.rows.append(row if passed else replace(row, passed=False, entry=entry or "in another order"))
     if not passed:
-        c.findings.append(other_joints(("the model",), c.mechanism, missing, extra, entry))
+        c.found.append(other_joints(("the model",), c.mechanism, missing, extra, entry))
     elif wanted:
         own = c.robot.limits
         limits = np.stack([own.lower, own.upper, own.effort, own.velocity], axis=-1)
@@ -161,7 +161,7 @@ def _file(c: Comparison) -> None:
         words = f"without {diagnose.listed(missing)}" if missing else f"also {diagnose.listed(extra)}"
         row = Row("joints and links", AGAIN, "the description", 1.0, 0.5, "rounding", c.count, None, words, False)
         c.rows.append(row)
-        c.findings.append(other_joints(("the description as it was read",), again, missing, extra, words))
+        c.found.append(other_joints(("the description as it was read",), again, missing, extra, words))
         return
     values = values_of(Reference(again, states.reordered(c.states, found, wanted)), found, c.shown_frames())
     c.compare("file", AGAIN, c.reference, values)
