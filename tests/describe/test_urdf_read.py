@@ -28,8 +28,9 @@ from dalembert.describe.description import (
     Shape,
     Sphere,
 )
-from dalembert.describe.urdf_read import read_urdf
+from dalembert.describe.urdf_read import read_parts, read_urdf
 from dalembert.describe.urdf_write import write_urdf
+from dalembert.describe.xml import parse
 from dalembert.errors import DescriptionError
 from dalembert.findings import Place
 
@@ -594,3 +595,32 @@ def test_warnings_of_real_files_name_the_link() -> None:
         "pr2.urdf:2708:3: joint " + follows.format("l"),  # a multiplier of −1, and limits of 0 … 0.548
         "pr2.urdf:1844:3: joint " + follows.format("r"),
     ]
+
+
+def test_troubles_are_collected_and_reading_goes_on():
+    """Every part is there, None where it could not be read, and each trouble has its element."""
+    text = """<robot name="r">
+        <link name="a">
+          <inertial><mass value="two"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+          <visual><geometry><box size="1 2"/></geometry></visual></link>
+        <link name="b"><collision><geometry><sphere radius="0.1"/></geometry><origin xyz="0 0 1"/></collision></link>
+        <joint name="j" type="ball"><parent link="a"/><axis xyz="0 0 1"/><axis xyz="0 0 1"/>
+          <limit lower="-1" upper="1,5" effort="3" velocity="1"/></joint>
+        </robot>"""
+    found = []
+    (a, b), (j,) = read_parts(parse(text, "r.urdf"), found.append)
+    assert [(t.kind, t.who, t.attribute, t.at.place.line) for t in found] == [
+        ("number", "link 'a'", "value", 3),
+        ("number", "a visual of link 'a'", "size", 4),
+        ("type", "joint 'j'", "type", 6),
+        ("missing", "joint 'j'", "", 6),
+        ("twice", "joint 'j'", "", 6),
+        ("number", "joint 'j'", "upper", 7),
+    ]
+    assert a.inertial.mass is None and a.inertial.tensor == (1, 0, 0, 1, 0, 1) and a.inertial.mass_at.tag == "mass"
+    assert a.shapes[0].geometry is None and a.shapes[0].form_at.tag == "box" and a.link.inertial is None
+    assert b.shapes[0].geometry == Sphere(0.1) and b.link.collisions[0].origin.xyz == (0, 0, 1)
+    assert (j.parent, j.child, j.axis, j.joint) == ("a", None, (0, 0, 1), None)
+    assert j.limit == {"lower": -1, "effort": 3, "velocity": 1} and not j.moves
+    with pytest.raises(DescriptionError, match=r"^r.urdf:3:.*'two', which is not a finite number; write decimals"):
+        read_urdf(text, file="r.urdf", strict=True)

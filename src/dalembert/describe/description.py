@@ -18,6 +18,10 @@ from dalembert.findings import Place
 from dalembert.friction.laws import Friction
 
 Vector = tuple[float, float, float]
+Color = tuple[float, float, float, float]  # r, g, b, a in 0…1
+Six = tuple[float, float, float, float, float, float]
+INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+LIMITS = ("lower", "upper", "effort", "velocity")
 JointKind = Literal["revolute", "continuous", "prismatic", "fixed"]
 ZERO: Vector = (0.0, 0.0, 0.0)
 # How a loop may close: what two frames keep to each other. `algorithms.relations` says each as equations.
@@ -97,8 +101,14 @@ class Mesh:
         settle(self, filename=text, scale=three)
 
 
-SHAPES = (Box, Cylinder, Sphere, Capsule, Mesh)
 Geometry = Box | Cylinder | Sphere | Capsule | Mesh
+SHAPES: dict[str, type[Geometry]] = {
+    "box": Box,
+    "cylinder": Cylinder,
+    "sphere": Sphere,
+    "capsule": Capsule,
+    "mesh": Mesh,
+}
 
 
 @dataclass(frozen=True)
@@ -108,11 +118,11 @@ class Shape:
     geometry: Geometry
     origin: Origin = Origin()
     name: str | None = None
-    color: tuple[float, float, float, float] | None = None  # rgba, 0…1
+    color: Color | None = None
     material: str | None = None
 
     def __post_init__(self) -> None:
-        settle(self, geometry=a(*SHAPES), origin=a(Origin), color=maybe(numbers(4)))
+        settle(self, geometry=a(*SHAPES.values()), origin=a(Origin), color=maybe(numbers(4)))
         settle(self, name=maybe(text), material=maybe(text))
 
 
@@ -122,7 +132,7 @@ class Inertial:
     `origin.xyz` in the link's frame, in axes turned by `origin.rpy`. Tensor sign: ixy = −∫xy dm."""
 
     mass: float
-    inertia: tuple[float, float, float, float, float, float]
+    inertia: Six
     origin: Origin = Origin()
 
     def __post_init__(self) -> None:

@@ -36,6 +36,10 @@ class Element:
         """The children of that tag, in order."""
         return (child for child in self.children if child.tag == tag)
 
+    def first(self, tag: str) -> Element | None:
+        """The first child of that tag, or None."""
+        return next(self.all(tag), None)
+
     def one(self, tag: str, owner: str) -> Element | None:
         """The child of that tag, or None; two of them are refused, for only one could be meant."""
         found = list(self.all(tag))

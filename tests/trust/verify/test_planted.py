@@ -441,25 +441,25 @@ PLANTS = [
     # the reader
     Plant(
         "reader ignores inertial rotations",
-        wrapped(urdf_read, "_inertial", lambda i: replace(i, origin=Origin(i.origin.xyz))),
+        wrapped(urdf_read.Reader, "_inertial", lambda i: replace(i, origin=Origin(i.origin.xyz))),
         "inertial rpy",
         "as it was read",
     ),
     Plant(
         "reader forgets the axis",
-        lambda patch: patch.setattr(urdf_read, "_axis", lambda e, who: (1.0, 0.0, 0.0)),
+        lambda patch: patch.setattr(urdf_read.Reader, "_axis", lambda self, e, who: (1.0, 0.0, 0.0)),
         "joint axis",
         "were x",
     ),
     Plant(
         "reader forgets the multiplier",
-        wrapped(urdf_read, "_mimic", lambda m: m and replace(m, multiplier=1.0)),
+        wrapped(urdf_read.Reader, "_mimic", lambda m: m and replace(m, multiplier=1.0)),
         "mimic",
         "multiplier",
     ),
     Plant(
         "reader drops mimics",
-        lambda patch: patch.setattr(urdf_read, "_mimic", lambda e, who: None),
+        lambda patch: patch.setattr(urdf_read.Reader, "_mimic", lambda self, e, who: None),
         "mimic",
         "moved by itself",
     ),

@@ -141,8 +141,10 @@ def test_absent_libraries_are_said(monkeypatch):
 def test_a_library_sides_with_the_file(arm, monkeypatch):
     """A fault of the reader: Pinocchio and MuJoCo read the file themselves, and say so."""
     on_arrays(monkeypatch)
-    whole = urdf_read._inertial
-    monkeypatch.setattr(urdf_read, "_inertial", lambda e, who: replace(whole(e, who), origin=dl.Origin()))
+    whole = urdf_read.Reader._inertial
+    monkeypatch.setattr(
+        urdf_read.Reader, "_inertial", lambda self, e, who: replace(whole(self, e, who), origin=dl.Origin())
+    )
     certificate = dl.verify(arm, states=8)
     told = "\n".join(map(str, certificate.findings))
     assert "the file read again and Pinocchio, MuJoCo agree with each other: it is what was read" in told
@@ -284,7 +286,7 @@ def test_joints_that_cannot_move_are_moved_and_said(arm, tmp_path, monkeypatch):
     on_arrays(monkeypatch)
     file = other(tmp_path, 'lower="-1.5" upper="1.5"', 'lower="0" upper="0"')
     assert any("the limits of 'j2' leave no room to move in" in note for note in dl.verify(file, **QUICK).notes)
-    monkeypatch.setattr(urdf_read, "_axis", lambda e, who: (1.0, 0.0, 0.0))
+    monkeypatch.setattr(urdf_read.Reader, "_axis", lambda self, e, who: (1.0, 0.0, 0.0))
     certificate = dl.verify(file, **QUICK)
     assert not certificate and "'j2'" in str(certificate.findings[0])
 
