@@ -17,8 +17,6 @@ def python_control() -> Any:
 
 
 def scipy_linalg() -> Any:
-    try:
-        import scipy.linalg
-    except ImportError:
-        raise MissingExtraError("SciPy is not installed: pip install 'dalembert[opt]'") from None
+    import scipy.linalg
+
     return scipy.linalg

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.errors import MissingExtraError
-
 Array = NDArray[np.float64]
 # z → (f, g) and what is needed to pull weights of f and of g back to z.
 Evaluate = Callable[[Array], tuple[float, Array, Callable[[Array], Array]]]
@@ -95,8 +93,6 @@ def minimize_round(evaluate: Evaluate, state: State, clock: Clock, iterations: i
 
 
 def _minimize() -> Any:
-    try:
-        from scipy.optimize import minimize
-    except ImportError:
-        raise MissingExtraError("SciPy is not installed: pip install 'dalembert[opt]'") from None
+    from scipy.optimize import minimize
+
     return minimize

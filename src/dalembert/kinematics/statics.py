@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.arguments import three
-from dalembert.errors import InputError, MissingExtraError
+from dalembert.errors import InputError
 from dalembert.kinematics.jacobian import Integers, checked_jacobian, need_joints, torque_limits
 from dalembert.kinematics.tasks import Array, finite, unit
 
@@ -217,8 +217,6 @@ def _bound(name: str, b: Any, A: Any) -> list[Array]:
 
 
 def _linprog() -> Any:
-    try:
-        from scipy.optimize import linprog
-    except ImportError:
-        raise MissingExtraError("SciPy is not installed: pip install 'dalembert[opt]'") from None
+    from scipy.optimize import linprog
+
     return linprog

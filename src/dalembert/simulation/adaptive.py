@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
-from dalembert.errors import MissingExtraError, unknown
+from dalembert.errors import unknown
 from dalembert.flow import Scalar, Scalars
 from dalembert.simulation.feed import Feed
 from dalembert.simulation.loop import Loop
@@ -31,12 +31,8 @@ LOOKS = 8  # times within a solver's step at which limits are looked at
 
 
 def solver_of(method: str) -> Any:
-    try:
-        import scipy.integrate
-    except ImportError:
-        raise MissingExtraError(
-            f"method {method!r} needs SciPy: pip install 'dalembert[opt]', or take a fixed-step method such as 'rk4'"
-        ) from None
+    import scipy.integrate
+
     if method not in ADAPTIVE:
         raise unknown("method", method, ADAPTIVE)
     return getattr(scipy.integrate, ADAPTIVE[method])

@@ -15,8 +15,6 @@ MISSING = [
     ("matplotlib", ("properties", "planar-1r", "--plot", "books.svg"), "dalembert[plot]"),
     ("pyarrow", ("simulate", "planar-1r", "-o", "run.parquet"), "dalembert[parquet]"),
     ("pyarrow", ("identify", "planar-1r", "log.parquet"), "dalembert[parquet]"),
-    ("scipy", ("simulate", "planar-1r", "--method", "DOP853"), "dalembert[opt]"),
-    ("scipy", ("excite", "planar-1r", "--velocity", "1"), "dalembert[opt]"),
     ("rosbags", ("identify", "planar-1r", "log.mcap"), "dalembert[ros]"),
     ("sympy", ("equations", "planar-2r", "--format", "sympy"), "dalembert[lagrange]"),
     ("casadi", ("export", "planar-1r", "--to", "casadi"), "dalembert[casadi]"),

@@ -76,7 +76,7 @@ class Fails(click.Command):
     [
         (dl.InputError("q is wrong"), 1, "Error: q is wrong\n"),
         (dl.UnknownNameError("unknown robot 'x'"), 1, "Error: unknown robot 'x'\n"),
-        (dl.MissingExtraError("scipy is missing: pip install 'dalembert[opt]'"), 1, "pip install 'dalembert[opt]'\n"),
+        (dl.MissingExtraError("daqp is missing: pip install 'dalembert[opt]'"), 1, "pip install 'dalembert[opt]'\n"),
         (KeyboardInterrupt(), 130, "interrupted\n"),
         (PermissionError(13, "Permission denied", "a.csv"), 1, "Error: a.csv: Permission denied\n"),
         (OSError(28, "No space left on device"), 1, "Error: the output cannot be written: No space left on device\n"),
