@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: demo test lint docs bench fuzz corpus pictures clean
+.PHONY: demo test test-long lint docs bench fuzz corpus pictures clean
 .SILENT:
 
 demo: .venv/core
@@ -13,8 +13,12 @@ demo: .venv/core
 
 test: lint
 	echo "The test suite, on all cores, takes its time."
-	$(BIN)/python -m pytest -n auto --dist loadgroup --tenths
-	echo "Next: docs/quickstart.md; make docs builds the site, make bench measures speed on this machine."
+	$(BIN)/python -m pytest -n auto --dist loadgroup --tenths -m "not long"
+	echo "Next: docs/quickstart.md; make test-long runs the rest, make docs builds the site, make bench measures speed."
+
+# What takes long or needs more than Python: pages in a browser, the site, clusters of processes, long searches.
+test-long: .venv/test
+	$(BIN)/python -m pytest -n auto --dist loadgroup --tenths -m long
 
 # The site, in docs/_build/html; a warning is an error.
 docs: .venv/docs

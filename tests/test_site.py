@@ -157,13 +157,13 @@ def site(tmp_path_factory) -> Path:
     return out
 
 
-@pytest.mark.xdist_group("site")
+@pytest.mark.long
 def test_the_site_builds_without_a_warning(site):
     assert (site / "index.html").is_file() and (site / "search.html").is_file()
     assert {page for page in PAGES if not (site / f"{page}.html").is_file()} == set()
 
 
-@pytest.mark.xdist_group("site")
+@pytest.mark.long
 def test_nothing_is_fetched_by_a_reader(site):
     """No script, style, font or picture from elsewhere; links that a reader may follow are another matter."""
     sources = r"<(?:script|img|iframe|source)[^>]+src=\"(?:https?:)?//"
@@ -176,7 +176,7 @@ def test_nothing_is_fetched_by_a_reader(site):
         assert not re.search(r"url\([\"']?(?:https?:)?//", style.read_text(encoding="utf-8")), style.name
 
 
-@pytest.mark.xdist_group("site")
+@pytest.mark.long
 def test_formulas_are_mathml_that_leads_to_the_reference(site):
     text = (site / "theory" / "dynamics.html").read_text(encoding="utf-8")
     assert text.count("<math") == sum(page == "theory/dynamics" for page, _, _ in FORMULAS) >= 8

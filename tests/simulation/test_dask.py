@@ -16,6 +16,7 @@ from dalembert.simulation import Noise, monte_carlo, normal, rollouts, sweep, un
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.xdist_group("dask"),  # one cluster, by one worker of the tests
     pytest.mark.filterwarnings("ignore"),  # of the cluster's own doing, when a process of it is killed
 ]

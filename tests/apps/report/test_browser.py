@@ -16,7 +16,7 @@ import dalembert as dl
 from dalembert.apps.report import NAMES, write_report
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pages are not looked at")
-pytestmark = pytest.mark.xdist_group("browser")  # one at a time, and none waits for ever
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("browser")]  # one at a time, and none waits for ever
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 if CHROMIUM is None:
     pytest.skip("no Chromium is installed: pages are not looked at", allow_module_level=True)

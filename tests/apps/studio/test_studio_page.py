@@ -15,6 +15,7 @@ pytest.importorskip("viser", reason="the extra [studio] is not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no browser is driven")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.xdist_group("browser"),
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here: the studio's page is not tested"),
 ]
