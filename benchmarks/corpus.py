@@ -174,7 +174,7 @@ def by_pinocchio(model: Any, names: list[str], q: Any, qd: Any) -> tuple[Any, An
 def deviation(robot: dl.Robot, oracle: Any, compute: Any) -> float:
     """How far M and the bias are from the oracle's, in parts of their largest entries. Its joints are all free: ours
     that follow others are folded, q = G x + g, M = Gᵀ M' G and b = Gᵀ b'."""
-    model, names = robot.tree().model, [body.joint for body in robot.model.bodies]
+    model, names = robot.tree().model, [body.joint_name for body in robot.model.bodies]
     G = np.zeros((len(names), model.n))
     for row, body in zip(G, model.bodies, strict=True):
         row[body.coordinate] = body.multiplier

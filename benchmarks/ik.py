@@ -36,7 +36,7 @@ def toolbox_chain(robot: dl.Robot):
 
     chain = None
     for k, body in enumerate(robot.model.bodies):
-        assert tuple(body.axis) == (0.0, 0.0, 1.0) and body.kind == "revolute"
+        assert tuple(body.joint.axis) == (0.0, 0.0, 1.0) and body.joint.kind == "revolute"
         limits = [robot.limits.lower[k], robot.limits.upper[k]]
         link = rtb.ET.SE3(np.array(body.placement.matrix())) * rtb.ET.Rz(jindex=k, qlim=limits)
         chain = link if chain is None else chain * link

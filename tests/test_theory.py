@@ -134,9 +134,9 @@ def test_columns_of_the_geometric_jacobian():
     kinds = []
     for k, body in enumerate(arm.model.bodies):
         T = arm.fk(q, frame=body.name)
-        z = T[:3, :3] @ np.array(body.axis)
-        kinds.append(body.kind)
-        J[:, k] = np.r_[np.cross(z, o - T[:3, 3]), z] if body.kind == "revolute" else np.r_[z, 0, 0, 0]
+        z = T[:3, :3] @ np.array(body.joint.axis)
+        kinds.append(body.joint.kind)
+        J[:, k] = np.r_[np.cross(z, o - T[:3, 3]), z] if body.joint.kind == "revolute" else np.r_[z, 0, 0, 0]
     assert set(kinds) == {"revolute", "prismatic"}
     assert error(arm.jacobian(q), J) < ROUNDING
 

@@ -109,7 +109,7 @@ def test_against_pinocchio(name):
     for body in robot.model.bodies:
         F = rng.normal(size=6)
         ours[body.name] = (F, "local")
-        theirs[oracle.model.getJointId(body.joint)] = pin.Force(-F)
+        theirs[oracle.model.getJointId(body.joint_name)] = pin.Force(-F)
     fext = pin.StdVec_Force()
     fext.extend(theirs)
     tau = oracle.G.T @ pin.rnea(oracle.model, oracle.data, oracle.q(q), oracle.v(qd), oracle.v(qdd), fext)

@@ -92,7 +92,7 @@ def _check_out(out: Any, kernel: Kernel, batch: tuple[int, ...]) -> None:
 
 def angles_of(robot: Robot, values: Sequence[float]) -> list[float]:
     """Of joint positions, those of joints that turn and look like degrees: far beyond their limits, or altogether."""
-    rows = [(x, c) for x, c in zip(values, robot.model.coordinates, strict=False) if c.kind == "revolute"]
+    rows = [(x, c) for x, c in zip(values, robot.model.coordinates, strict=False) if c.joint.turns]
     beyond = [x for x, c in rows if abs(x) > TURN and not c.lower - TURN <= x <= c.upper + TURN]
     return beyond or ([x for x, _ in rows] if look_like_degrees(x for x, _ in rows) else [])
 

@@ -320,7 +320,7 @@ class Robot:
         """Joint positions drawn evenly within the limits (±π or ±1 m where there are none), (*size, n)."""
         rng = np.random.default_rng(seed)
         limits = self.limits
-        free = np.array([np.pi if c.kind == "revolute" else 1.0 for c in self.model.coordinates])
+        free = np.array([c.joint.half_range for c in self.model.coordinates])
         lower = np.where(np.isfinite(limits.lower), limits.lower, np.minimum(-free, limits.upper - 2 * free))
         upper = np.where(np.isfinite(limits.upper), limits.upper, np.maximum(free, lower + 2 * free))
         try:
@@ -848,7 +848,7 @@ class Robot:
         frame = frame or self.tip
         homes, inertials = screw_bodies(self.description, frame)
         joints = {joint.name: joint for joint in self.description.joints}
-        chain = [joints[body.joint] for body in self.model.bodies]
+        chain = [joints[body.joint_name] for body in self.model.bodies]
         return {
             "link_homes": homes,
             "inertials": inertials,

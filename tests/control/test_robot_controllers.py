@@ -129,7 +129,7 @@ def test_bounds_are_bounds(name):
     B = bounds(arm)
     rng = np.random.default_rng(7)
     lower, upper = arm.limits.lower, arm.limits.upper
-    turning = np.array([c.kind == "revolute" for c in arm.model.coordinates])
+    turning = np.array([c.joint.kind == "revolute" for c in arm.model.coordinates])
     q = np.where(turning, rng.uniform(-np.pi, np.pi, (3000, arm.n)), arm.random_configuration(3000, seed=rng))
     assert lower.shape == upper.shape
     H = arm.kernel("gravity_torque").derivative("q")(q)

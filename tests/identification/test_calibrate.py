@@ -36,7 +36,7 @@ def arm(name):
 
 def planted(robot, corrections):
     """The robot with corrections {joint: six} of its geometry."""
-    bodies = {body.joint: body for body in robot.model.bodies}
+    bodies = {body.joint_name: body for body in robot.model.bodies}
     joints = tuple(
         replace(j, origin=to_origin(applied(to_pose(j.origin), bodies[j.name], corrections[j.name])))
         if j.name in corrections
@@ -48,7 +48,7 @@ def planted(robot, corrections):
 
 def everywhere(robot, size=2e-3, seed=1):
     rng = np.random.default_rng(seed)
-    return planted(robot, {body.joint: (size * rng.normal(size=6)).tolist() for body in robot.model.bodies})
+    return planted(robot, {body.joint_name: (size * rng.normal(size=6)).tolist() for body in robot.model.bodies})
 
 
 def states(robot, count=60, seed=3):
@@ -131,7 +131,7 @@ def test_planted_errors_are_found_from_poses(name):
     truth = everywhere(robot)
     q = states(robot)
     found = calibrate(robot, Poses(q=q, T=BASE @ truth.fk(q) @ TOOL))
-    kinds = [body.kind for body in robot.model.bodies]
+    kinds = [body.joint.kind for body in robot.model.bodies]
     assert len(found.names) == 4 * kinds.count("revolute") + 2 * kinds.count("prismatic") + 6
     assert len(found.names) + len(found.unidentifiable) == 6 * (robot.n + 2)
     fresh = states(robot, seed=8)
@@ -161,7 +161,7 @@ def test_the_very_numbers_are_found_where_they_are_identifiable():
     robot = arm("panda")
     rng = np.random.default_rng(4)
     offsets = 5e-3 * rng.normal(size=7)
-    truth = planted(robot, {b.joint: [0, 0, 0, 0, 0, x] for b, x in zip(robot.model.bodies, offsets, strict=True)})
+    truth = planted(robot, {b.joint_name: [0, 0, 0, 0, 0, x] for b, x in zip(robot.model.bodies, offsets, strict=True)})
     q = states(robot, 30)
     assert error(truth.fk(q), robot.fk(q + offsets)) < ROUNDING
     found = calibrate(robot, Poses(q=q, T=truth.fk(q)), free=("offsets",))
@@ -173,7 +173,7 @@ def test_the_very_numbers_are_found_where_they_are_identifiable():
 def test_distances_with_an_anchor_that_is_not_known():
     robot = arm("puma560")
     offsets = 5e-3 * np.random.default_rng(4).normal(size=6)
-    truth = planted(robot, {b.joint: [0, 0, 0, 0, 0, x] for b, x in zip(robot.model.bodies, offsets, strict=True)})
+    truth = planted(robot, {b.joint_name: [0, 0, 0, 0, 0, x] for b, x in zip(robot.model.bodies, offsets, strict=True)})
     q, tool, anchor = states(robot, 120), (0.05, 0.02, 0.1), np.array([0.4, -0.3, -0.8])
     p = truth.fk(q)[:, :3, 3] + np.einsum("nij,j->ni", truth.fk(q)[:, :3, :3], tool)
     d = np.linalg.norm(p - anchor, axis=1)
@@ -193,7 +193,7 @@ def test_one_point_touched_in_many_ways():
     """A closed chain without instruments: the tip stays on a point that nobody measured."""
     robot = arm("panda")
     offsets = np.r_[0, 4e-3 * np.random.default_rng(6).normal(size=6)]
-    truth = planted(robot, {b.joint: [0, 0, 0, 0, 0, x] for b, x in zip(robot.model.bodies, offsets, strict=True)})
+    truth = planted(robot, {b.joint_name: [0, 0, 0, 0, 0, x] for b, x in zip(robot.model.bodies, offsets, strict=True)})
     tool, place = dl.pose(xyz=(0.03, 0.0, 0.12)), np.array([0.45, 0.1, 0.3])
     rng = np.random.default_rng(1)
     target = dl.pose(xyz=np.broadcast_to(place, (80, 3)), rpy=rng.uniform(-0.7, 0.7, (80, 3)) + np.array([np.pi, 0, 0]))
@@ -327,7 +327,7 @@ def test_axes_and_corrections():
     robot = skewed()
     R, names, own = axes_of(robot.model.bodies[0])
     assert names == ("u", "v", "w") and own == 2
-    assert error(np.array(R)[:, 2], robot.model.bodies[0].axis) < ROUNDING
+    assert error(np.array(R)[:, 2], robot.model.bodies[0].joint.axis) < ROUNDING
     assert error(np.array(R) @ np.array(R).T, np.eye(3)) < ROUNDING
     assert axes_of(robot.model.bodies[2])[1:] == (("x", "y", "z"), 2)
     assert error(correction([1, 2, 3, 0, 0, 0.5]).matrix(), dl.pose(xyz=(1, 2, 3), rpy=(0, 0, 0.5))) < ROUNDING

@@ -204,7 +204,7 @@ def rule(equations: Equations) -> list[dict[str, dict[str, object]]]:
 
     for j in range(len(bodies) - 1, 0, -1):
         body, own = model.bodies[j], bodies[j]
-        assert body.kind == "revolute" and tuple(body.axis) == (0.0, 0.0, 1.0)
+        assert body.joint.kind == "revolute" and tuple(body.joint.axis) == (0.0, 0.0, 1.0)
         parent, R, p = bodies[body.parent], body.placement.R, body.placement.p
         z = [R[k][2] for k in range(3)]
         m, mz, I = own["m"], own["mz"], own["Iyy"]

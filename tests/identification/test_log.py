@@ -344,7 +344,7 @@ def test_the_unit_of_times_is_told_by_their_size(robot, log, table, unit, start)
 def test_sliding_joints_keep_their_meters():
     scara = dl.load("scara")
     log, _ = recorded(scara, rate=100.0, duration=2.0, size=0.5)
-    kinds = [c.kind == "prismatic" for c in scara.model.coordinates]
+    kinds = [c.joint.kind == "prismatic" for c in scara.model.coordinates]
     assert any(kinds) and not all(kinds)
     q = np.where(kinds, log.q, np.degrees(log.q))
     read = read_log({"t": log.t, "q": q, "tau": log.tau}, scara, units={"q": "deg"})

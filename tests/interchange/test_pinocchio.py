@@ -96,11 +96,11 @@ def test_round_trip_of_random_trees(seed):
     compare(model, back)
     names = list(back.joint_names)
     for body in robot.model.bodies:
-        mine = back.model.bodies[[b.joint for b in back.model.bodies].index(body.joint)]
-        k = names.index(body.joint)
-        assert mine.kind == body.kind and error(mine.axis, body.axis) < ROUNDING
+        mine = back.model.bodies[[b.joint_name for b in back.model.bodies].index(body.joint_name)]
+        k = names.index(body.joint_name)
+        assert mine.joint.kind == body.joint.kind and error(mine.joint.axis, body.joint.axis) < ROUNDING
         assert mine.damping == body.damping and mine.rotor_inertia == armature[k]
-        there = model.joints[model.getJointId(body.joint)].idx_v
+        there = model.joints[model.getJointId(body.joint_name)].idx_v
         assert mine.coulomb == (model.upperDryFrictionLimit[there], -model.lowerDryFrictionLimit[there])
     both = robot.limits, back.limits
     at = [robot.joint_names.index(n) for n in names]

@@ -31,7 +31,7 @@ class PinocchioModel:
             self.G[iv, coordinate] = multiplier
         for body in robot.model.bodies:
             if body.rotor_inertia:
-                joint = self.model.joints[self.model.getJointId(body.joint)]
+                joint = self.model.joints[self.model.getJointId(body.joint_name)]
                 self.model.armature[joint.idx_v] = body.rotor_inertia
 
     @staticmethod
@@ -44,8 +44,8 @@ class PinocchioModel:
         """(coordinate, multiplier, offset, joint, velocity index) of each of Pinocchio's independent joints."""
         rows = []
         for body in self.robot.model.bodies:
-            joint = self.model.joints[self.model.getJointId(body.joint)]
-            master = self.robot.model.coordinates[body.coordinate].name == body.joint
+            joint = self.model.joints[self.model.getJointId(body.joint_name)]
+            master = self.robot.model.coordinates[body.coordinate].name == body.joint_name
             if master or self.folded:
                 rows.append((body.coordinate, body.multiplier, body.offset, joint, joint.idx_v))
         assert len(rows) == self.model.nv

@@ -30,7 +30,7 @@ def in_mujoco(robot: dl.Robot) -> tuple[mujoco.MjModel, mujoco.MjData]:
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_DAMPER
     model.dof_frictionloss[:] = 0
     for body in robot.model.bodies:
-        joint = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, body.joint)
+        joint = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, body.joint_name)
         model.dof_armature[model.jnt_dofadr[joint]] = body.rotor_inertia
     return model, mujoco.MjData(model)
 

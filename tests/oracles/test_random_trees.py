@@ -51,5 +51,5 @@ def test_what_only_pinocchio_can_check():
     Y = G.T @ pin.computeJointTorqueRegressor(m, d, pq, v, a)
     # its parameters: (m, mc, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) per joint; ours: Ixx, Ixy, Ixz, Iyy, Iyz, Izz
     order = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]
-    columns = [10 * (m.getJointId(b.joint) - 1) + k for b in robot.model.bodies for k in order]
+    columns = [10 * (m.getJointId(b.joint_name) - 1) + k for b in robot.model.bodies for k in order]
     assert error(robot.regressor(q, qd, qdd), Y[:, columns], 1.0) < ORACLE

@@ -104,7 +104,7 @@ def nearby(name, seed, size=0.3):
     q = robot.home
     for joint in DRIVEN[name]:
         k = robot.joint_names.index(joint)
-        q[k] += rng.uniform(-size, size) * (1.0 if robot.model.coordinates[k].kind == "revolute" else 0.25)
+        q[k] += rng.uniform(-size, size) * (1.0 if robot.model.coordinates[k].joint.kind == "revolute" else 0.25)
     return assembled(robot, q, DRIVEN[name])
 
 

@@ -71,7 +71,7 @@ def rotors_of(robot: Robot) -> dict[str, Rotor]:
 
 def has_rotors(robot: Robot) -> bool:
     """Whether rotors are bodies of this robot, made by `with_rotors`."""
-    return any(body.joint.endswith(ROTOR) for body in robot.model.bodies)
+    return any(body.joint_name.endswith(ROTOR) for body in robot.model.bodies)
 
 
 def without_rotors(model: Model) -> Model:

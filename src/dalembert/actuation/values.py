@@ -26,7 +26,7 @@ def per_joint(name: str, value: Any, robot: Robot, units: tuple[str, str], **bou
     """One number for each joint, or one for all of them, within the `bounds` of a `number`; `units` are those at a
     hinge and at a slide."""
     n = robot.n
-    own = [units[c.kind == "prismatic"] for c in robot.model.coordinates]
+    own = [units[not c.joint.turns] for c in robot.model.coordinates]
     shown = " or ".join(sorted(set(own), key=own.index))
     try:
         x = np.asarray(plain_array(value, name), float)

@@ -100,10 +100,8 @@ def _relative_twists(c: Held, model: Model, T: dict[int, Pose], p: Vector) -> di
     up, down = set(model.path(c.first.body)), set(model.path(c.second.body))
     twists = {}
     for k in sorted(up ^ down):
-        axis = matvec(T[k].R, model.bodies[k].axis)
-        turning = model.bodies[k].kind == "revolute"
-        twist = Motion(cross(axis, sub(p, T[k].p)), axis) if turning else Motion(axis, ZERO)
-        twists[k] = twist if k in down else Motion(neg(twist.v), neg(twist.w))
+        twist = joints.twist_at(model.bodies[k], T[k], p)
+        twists[k] = twist if k in down else -twist
     return twists
 
 

@@ -21,16 +21,9 @@ Matrix = list[list[Scalar]]
 
 
 def _columns(model: Model, T: dict[int, Pose], body: int, p: Vector = ZERO) -> dict[int, Motion]:
-    """For each joint on the path to a body, its twist at the point p in world axes: z for a prismatic joint,
-    z × (p − o) for a revolute one. The world's origin, if no point is given."""
-    columns = {}
-    for i in model.path(body):
-        axis = matvec(T[i].R, model.bodies[i].axis)
-        if model.bodies[i].kind == "revolute":
-            columns[i] = Motion(cross(axis, sub(p, T[i].p)), axis)
-        else:
-            columns[i] = Motion(axis, ZERO)
-    return columns
+    """For each joint on the path to a body, its twist at the point p in world axes; the world's origin, if no point is
+    given."""
+    return {i: joints.twist_at(model.bodies[i], T[i], p) for i in model.path(body)}
 
 
 def _assemble(model: Model, columns: dict[int, Motion]) -> Matrix:
@@ -137,13 +130,10 @@ def center_of_mass_jacobian(model: Model, q: Coordinates) -> Matrix:
     for i, b in enumerate(model.bodies):
         point = add(scale(b.inertia.m, T[i].p), matvec(T[i].R, b.inertia.h))  # m × center of mass
         for j in model.path(i):
-            joint = model.bodies[j]
-            axis = matvec(T[j].R, joint.axis)
-            if joint.kind == "revolute":
-                moment = sub(point, scale(b.inertia.m, T[j].p))
-                column = cross(axis, moment)
-            else:
-                column = scale(b.inertia.m, axis)
+            carrier = model.bodies[j]
+            S = joints.subspace(carrier)
+            moment = sub(point, scale(b.inertia.m, T[j].p))
+            column = add(scale(b.inertia.m, matvec(T[j].R, S.v)), cross(matvec(T[j].R, S.w), moment))
             for k in range(3):
-                J[k][joint.coordinate] = J[k][joint.coordinate] + joint.multiplier * column[k]
+                J[k][carrier.coordinate] = J[k][carrier.coordinate] + carrier.multiplier * column[k]
     return [[x * (1.0 / total) for x in row] for row in J]

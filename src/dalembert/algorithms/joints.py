@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dalembert import scalar
 from dalembert.model import Body, Model
 from dalembert.spatial import Motion, Pose
-from dalembert.spatial.rotation import about
-from dalembert.spatial.vector import ZERO, Scalar, add, matmul, matvec, scale
+from dalembert.spatial.vector import Scalar, Vector, add, cross, matvec, sub
 
 Coordinates = Sequence[Scalar]
 
@@ -42,15 +40,21 @@ def gather_matrix(model: Model, A: Sequence[Coordinates]) -> list[list[Scalar]]:
 
 def pose(body: Body, x: Scalar) -> Pose:
     """The body's frame in its parent's, the joint at x."""
-    T = body.placement
-    if body.kind == "revolute":
-        return Pose(matmul(T.R, about(body.axis, scalar.cos(x), scalar.sin(x))), T.p)
-    return Pose(T.R, add(T.p, scale(x, matvec(T.R, body.axis))))
+    return body.joint.pose(body.placement, (x,))
 
 
 def subspace(body: Body) -> Motion:
     """S: the twist of the body against its parent at unit rate, in the body's frame."""
-    return Motion(ZERO, body.axis) if body.kind == "revolute" else Motion(body.axis, ZERO)
+    (S,) = body.joint.subspace(())  # constant in the body's frame for every joint of one coordinate
+    return S
+
+
+def twist_at(body: Body, T: Pose, p: Vector) -> Motion:
+    """The same at the point p, in world axes, the body's frame being at T: z for a prismatic joint, z × (p − o) for a
+    revolute one."""
+    S = subspace(body)
+    axis = matvec(T.R, S.w)
+    return Motion(add(matvec(T.R, S.v), cross(axis, sub(p, T.p))), axis)
 
 
 def poses(model: Model, q: Coordinates) -> list[Pose]:

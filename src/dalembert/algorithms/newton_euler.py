@@ -19,7 +19,7 @@ from dalembert.algorithms import joints
 from dalembert.algorithms.joints import Coordinates
 from dalembert.model import Model
 from dalembert.spatial import Force, Inertia
-from dalembert.spatial.vector import ZERO, Matrix, Scalar, Vector, add, cross, dot, matvec, matvec_t, scale, sub
+from dalembert.spatial.vector import ZERO, Matrix, Scalar, Vector, add, cross, matvec, matvec_t, scale, sub
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,11 @@ def accelerations(
         R = T[i].R
         w, wd = matvec_t(R, parent.w), matvec_t(R, parent.wd)
         a = matvec_t(R, add(parent.a, matvec(K_p, T[i].p)))
-        slide = scale(rate[i], body.axis)
-        if body.kind == "revolute":
-            wd = add(wd, add(scale(second[i], body.axis), cross(w, slide)))
-            w = add(w, slide)
-        else:
-            a = add(a, add(scale(second[i], body.axis), scale(2.0, cross(w, slide))))
+        S = joints.subspace(body)
+        slide, turn = scale(rate[i], S.v), scale(rate[i], S.w)
+        a = add(a, add(scale(second[i], S.v), add(scale(2.0, cross(w, slide)), cross(turn, slide))))
+        wd = add(wd, add(scale(second[i], S.w), cross(w, turn)))
+        w = add(w, turn)
         A.append(Acceleration(w, wd, a))
         K.append(A[i].matrix())
     return A, K
@@ -84,7 +83,7 @@ def project(model: Model, q: Coordinates, F: list[Force]) -> list[Scalar]:
     tau: list[Scalar] = [0.0] * len(model.bodies)
     for i in reversed(range(len(model.bodies))):
         body = model.bodies[i]
-        tau[i] = dot(F[i].n if body.kind == "revolute" else F[i].f, body.axis)
+        tau[i] = joints.subspace(body).dot(F[i])
         if body.parent >= 0:
             F[body.parent] = F[body.parent] + F[i].to_parent(T[i])
     return tau

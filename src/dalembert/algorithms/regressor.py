@@ -12,7 +12,7 @@ from dalembert.errors import InputError, unknown
 from dalembert.friction.laws import LAWS, Friction, Piece, pieces, sign
 from dalembert.model import Body, Model
 from dalembert.spatial import Force
-from dalembert.spatial.vector import ZERO, Matrix, Scalar, Vector, dot
+from dalembert.spatial.vector import ZERO, Matrix, Scalar, Vector
 
 PER_BODY = 10
 FRICTION = ("viscous", "coulomb")  # columns per joint, in this order, if none are named
@@ -68,9 +68,9 @@ def regressor(
         k = i
         while True:
             body = model.bodies[k]
-            row = Y[body.coordinate]
+            row, S = Y[body.coordinate], joints.subspace(body)
             for c, F in enumerate(columns):
-                own = dot(F.n if body.kind == "revolute" else F.f, body.axis)
+                own = S.dot(F)
                 at = PER_BODY * i + c
                 row[at] = row[at] + body.multiplier * own
             if body.parent < 0:

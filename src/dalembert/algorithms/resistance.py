@@ -47,7 +47,7 @@ def sizes(model: Model, q: Sequence[float]) -> list[float]:
     carried = composite.composites(model, joints.poses(model, q))
     total = [0.0] * model.n
     for body, I in zip(model.bodies, carried, strict=True):
-        own = max(abs(x) for row in I.I for x in row) if body.kind == "revolute" else abs(I.m)
+        own = body.joint.travel**2 * abs(I.m) + (max(abs(x) for row in I.I for x in row) if body.joint.turns else 0.0)
         total[body.coordinate] += body.multiplier * body.multiplier * (own + body.rotor_inertia)
     return total
 

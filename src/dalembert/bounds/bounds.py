@@ -140,7 +140,7 @@ def _without_period(robot: Robot, box: Box) -> tuple[Box, list[str]]:
     lower, upper, notes = box.lower.copy(), box.upper.copy(), []
     for i in tails.endless(robot.model, box):
         name = robot.joint_names[i]
-        if all(b.kind == "revolute" for b in robot.model.bodies if b.coordinate == i):
+        if all(b.joint.turns for b in robot.model.bodies if b.coordinate == i):
             lower[i], upper[i] = max(lower[i], -FAR), min(upper[i], FAR)
             notes.append(f"{name!r} has no limits, and others follow it without ever coming back: within ±{FAR:g} rad")
         else:

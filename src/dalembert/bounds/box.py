@@ -29,7 +29,7 @@ class Box:
     def of(model: Model, lower: Array | None = None, upper: Array | None = None) -> Box:
         """The limits of a model's joints, or the given ones. A coordinate that only turns joints, all of which are back
         after a period (2π, or more where followers turn at other rates), goes through one period at most."""
-        sliding = np.array([c.kind == "prismatic" for c in model.coordinates], bool)
+        sliding = np.array([not c.joint.turns for c in model.coordinates], bool)
         low = np.array([c.lower for c in model.coordinates]) if lower is None else np.array(lower, float)
         high = np.array([c.upper for c in model.coordinates]) if upper is None else np.array(upper, float)
         half = np.array([_half_period(model, i) for i in range(model.n)])
@@ -71,8 +71,7 @@ class Box:
         """The box of the positions of single joints, some of which follow others."""
         of, rate = np.array(joints.coordinate, int), np.array(joints.rate)
         ends = np.array([self.lower[of], self.upper[of]]) * rate + np.array(joints.offset)
-        sliding = np.array([kind == "prismatic" for kind in joints.kind], bool)
-        return Box(ends.min(axis=0), ends.max(axis=0), sliding)
+        return Box(ends.min(axis=0), ends.max(axis=0), np.array(joints.sliding, bool))
 
     # functions of one joint: e^{ikq} for |k| ≤ degree, or ((q − mid)/rad)^k for k ≤ degree
 
@@ -118,7 +117,7 @@ def _half_period(model: Model, coordinate: int) -> float:
     for body in model.bodies:
         if body.coordinate == coordinate:
             rate = Fraction(body.multiplier).limit_denominator(FRACTION)
-            if body.kind != "revolute" or float(rate) != body.multiplier:
+            if not body.joint.periodic or float(rate) != body.multiplier:
                 return np.inf
             count = math.lcm(count, rate.denominator)
     return float(count * CIRCLE)

@@ -29,7 +29,7 @@ class Joints:
     coordinate: tuple[int, ...]
     rate: tuple[float, ...]
     offset: tuple[float, ...]
-    kind: tuple[str, ...]
+    sliding: tuple[bool, ...]
 
     @staticmethod
     def of(model: Model) -> Joints:
@@ -38,7 +38,7 @@ class Joints:
             tuple(x.coordinate for x in b),
             tuple(x.multiplier for x in b),
             tuple(x.offset for x in b),
-            tuple(x.kind for x in b),
+            tuple(not x.joint.turns for x in b),
         )
 
     def positions(self, q: Scalars) -> list[Any]:
@@ -55,7 +55,7 @@ class Joints:
 def unfolded(model: Model) -> Model:
     """The same tree with every joint a coordinate of its own."""
     bodies = tuple(replace(b, coordinate=i, multiplier=1.0, offset=0.0) for i, b in enumerate(model.bodies))
-    return replace(model, bodies=bodies, coordinates=tuple(Coordinate(b.joint, b.kind) for b in bodies))
+    return replace(model, bodies=bodies, coordinates=tuple(Coordinate(b.joint_name, b.joint) for b in bodies))
 
 
 def pairs(n: int) -> list[Pair]:

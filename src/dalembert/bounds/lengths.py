@@ -86,10 +86,10 @@ def _steps(model: Model) -> list[float]:
     out = []
     for body in model.bodies:
         length = float(np.linalg.norm(body.placement.p))
-        if body.kind == "prismatic":
+        if body.joint.travel:
             c = model.coordinates[body.coordinate]
             ends = [body.multiplier * x + body.offset for x in (c.lower, c.upper)]
-            length += max(map(abs, ends))
+            length += body.joint.travel * max(map(abs, ends))
         out.append(length)
     return out
 
@@ -116,6 +116,12 @@ def _moments(model: Model) -> list[dict[int, float]]:
     ]
 
 
+def _moment(model: Model, j: int, k: int, moment: float) -> float:
+    """m |∂p/∂x_j| of body k at most, if m times its distance from joint j is at most `moment`."""
+    joint = model.bodies[j].joint
+    return (moment if joint.turns else 0.0) + joint.travel * model.bodies[k].inertia.m
+
+
 def _product(m: float, d: float) -> float:
     return m * d if m else 0.0  # nothing, however far away
 
@@ -123,17 +129,17 @@ def _product(m: float, d: float) -> float:
 def _upright(model: Model) -> list[bool]:
     """Whether a joint turns about the vertical whatever the others do: gravity then never feels it."""
     T = kinematics.world_poses(model, [0.0] * model.n)
-    axes = [np.array(matvec(T[i].R, body.axis), float) for i, body in enumerate(model.bodies)]
+    axes = [np.array(matvec(T[i].R, body.joint.axis), float) for i, body in enumerate(model.bodies)]
     steady: list[bool] = []
     for i in range(len(model.bodies)):
         parallel = [
-            model.bodies[j].kind == "prismatic" or (steady[j] and np.abs(np.cross(axes[i], axes[j])).max() < PARALLEL)
+            not model.bodies[j].joint.turns or (steady[j] and np.abs(np.cross(axes[i], axes[j])).max() < PARALLEL)
             for j in model.path(i)[:-1]
         ]
         steady.append(all(parallel))
     down = np.array(model.gravity, float)
     return [
-        body.kind == "revolute" and steady[i] and float(np.abs(np.cross(axes[i], down)).max()) < PARALLEL
+        body.joint.periodic and steady[i] and float(np.abs(np.cross(axes[i], down)).max()) < PARALLEL
         for i, body in enumerate(model.bodies)
     ]
 
@@ -146,11 +152,10 @@ def second_order(model: Model) -> Array:
     for k in range(N):
         path = model.path(k)
         for a, i in enumerate(path):
-            if model.bodies[i].kind != "revolute":
+            if not model.bodies[i].joint.turns:
                 continue
             for j in path[a:]:
-                turning = model.bodies[j].kind == "revolute"
-                B[i, j] += moments[k][j] if turning else model.bodies[k].inertia.m
+                B[i, j] += _moment(model, j, k, moments[k][j])
                 B[j, i] = B[i, j]
     silent = _upright(model)
     B[silent, :] = B[:, silent] = 0.0
@@ -162,7 +167,7 @@ def first_order(model: Model) -> Array:
     b = np.zeros(len(model.bodies))
     for k, found in enumerate(_moments(model)):
         for j, moment in found.items():
-            b[j] += moment if model.bodies[j].kind == "revolute" else model.bodies[k].inertia.m
+            b[j] += _moment(model, j, k, moment)
     b[_upright(model)] = 0.0
     return b
 
@@ -177,10 +182,11 @@ def inertial(model: Model) -> Array:
         away = float(np.linalg.norm(body.inertia.h)) / m if m else 0.0
         about = np.array(body.inertia.about_com() if m else body.inertia.I, float)
         turning = float(np.abs(np.linalg.eigvalsh(about)).max())  # some files have negative ones
-        arm = {j: d + away if model.bodies[j].kind == "revolute" else 1.0 for j, d in reach[k].items()}
+        of = {j: model.bodies[j].joint for j in reach[k]}
+        arm = {j: (d + away if of[j].turns else 0.0) + of[j].travel for j, d in reach[k].items()}
         for i in arm:
             for j in arm:
-                both = model.bodies[i].kind == model.bodies[j].kind == "revolute"
+                both = of[i].turns and of[j].turns
                 B[i, j] += (m * arm[i] * arm[j] if m else 0.0) + (turning if both else 0.0)
     return np.asarray(B[:N, :N])
 

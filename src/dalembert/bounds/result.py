@@ -54,7 +54,7 @@ class Bound:
             quantity.symbol,
             quantity.side,
             quantity.norm,
-            quantity.unit if all(c.kind == "revolute" for c in robot.model.coordinates) else "SI",
+            quantity.unit if all(c.joint.turns for c in robot.model.coordinates) else "SI",
             certified,
             attained,
             state[:n],

@@ -104,7 +104,7 @@ def _reversed(system: Constrained, q: Array) -> str | None:
 def _closed(system: Constrained, start: Array, free: list[int], limit: Array) -> tuple[Array, int]:
     """From the start; if that fails, from others about it, ever further. The best found."""
     rng = np.random.default_rng(0)
-    spread = np.where([c.kind == "revolute" for c in system.robot.model.coordinates], np.pi, 0.5)
+    spread = np.where([c.joint.turns for c in system.robot.model.coordinates], np.pi, 0.5)
     best, best_error, taken = start, np.inf, 0
     for trial in range(STARTS):
         q = start.copy()

@@ -114,7 +114,7 @@ def stiffer_than_gravity(kp: Gain, robot: Robot, proved: Proved | None = None) -
 def _steepest(proved: Proved, robot: Robot) -> float:
     """‖∂g/∂q‖₂ within the joints' limits, as bounds of this robot prove it; infinite if they do not."""
     own = robot.limits
-    turning = np.array([c.kind == "revolute" for c in robot.model.coordinates])
+    turning = np.array([c.joint.periodic for c in robot.model.coordinates])
     whole = turning & (proved.upper - proved.lower >= 2 * np.pi)
     narrow = ~whole & ((proved.lower > own.lower) | (proved.upper < own.upper))
     if proved.robot != robot.name or narrow.any():

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from dalembert.describe.fields import a, both_ways, inertia, maybe, number, numbers, settle, some, text, three
 from dalembert.findings import Place
 from dalembert.friction.laws import Friction
+from dalembert.joints import JOINTS
 
 Vector = tuple[float, float, float]
 Color = tuple[float, float, float, float]  # r, g, b, a in 0…1
@@ -214,6 +215,11 @@ class Joint:
     mimic: Mimic | None = None
     drive: Drive = Drive()
     place: Place = field(default=Place(), compare=False)
+
+    @property
+    def turns(self) -> bool:
+        """Whether its position is an angle."""
+        return self.kind in JOINTS and JOINTS[self.kind].turns
 
     def __post_init__(self) -> None:
         settle(self, name=text, kind=text, parent=text, child=text, origin=a(Origin), axis=three)

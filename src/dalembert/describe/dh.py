@@ -39,6 +39,7 @@ from dalembert.describe.dh_geometry import (
 )
 from dalembert.describe.fields import a, finite, maybe, settle, some, text
 from dalembert.errors import DalembertError, DescriptionError, choose, unknown
+from dalembert.joints import JOINTS
 from dalembert.spatial.angles import warn_of_degrees
 from dalembert.spatial.pose import IDENTITY_POSE, Pose
 from dalembert.spatial.rotation import orthonormal_error
@@ -79,9 +80,14 @@ class DHRow:
         settle(self, limit=maybe(a(Limit)), drive=a(Drive), inertial=maybe(a(Inertial)))
         settle(self, visuals=some(Shape), collisions=some(Shape))
 
+    @property
+    def turns(self) -> bool:
+        """Whether q is added to θ, not to d."""
+        return JOINTS[self.kind].turns
+
     def before(self) -> tuple[float, float]:
         """(θ, d) at q = 0."""
-        turn = 0.0 if self.kind == "prismatic" else self.offset
+        turn = self.offset if self.turns else 0.0
         return self.theta + turn, self.d + (self.offset - turn)
 
 
@@ -118,7 +124,7 @@ class DHTable:
         for i, row in enumerate(self.rows):
             theta, d = row.before()
             shown = [f"{x + 0.0:.6g}" for x in (math.degrees(theta), d, row.a, math.degrees(row.alpha))]
-            moved = 1 if row.kind == "prismatic" else 0
+            moved = 0 if row.turns else 1
             q, rest = f"q{i + 1}", (theta, d)[moved]
             shown[moved] = q if rest == 0 else f"{q} {'-' if rest < 0 else '+'} {shown[moved].lstrip('-')}"
             lines.append((row.name or f"joint{i + 1}", row.kind, *shown))
@@ -164,7 +170,7 @@ def from_dh(
 def warn_of_rows(rows: Sequence[DHRow]) -> None:
     """A UnitWarning for angles that look like degrees."""
     for key in ("alpha", "theta", "offset"):
-        turned = [getattr(row, key) for row in rows if key != "offset" or row.kind != "prismatic"]
+        turned = [getattr(row, key) for row in rows if key != "offset" or row.turns]
         warn_of_degrees(f"the {key} of the DH table", turned, f"write math.radians(…) (in TOML {key}_deg)", 5)
 
 

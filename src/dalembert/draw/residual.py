@@ -31,7 +31,7 @@ def residuals(result: Identification) -> Any:
         rows, 2, sharex=True, squeeze=False, figsize=(9.0, 1.2 + 1.7 * rows), layout="constrained", width_ratios=(3, 2)
     )
     for k, (left, right) in enumerate(grid):
-        unit = "N" if robot.model.coordinates[k].kind == "prismatic" else "N m"
+        unit = robot.model.coordinates[k].joint.effort_unit
         left.plot(t[::every], measured[::every, k], color=COLORS[0], linestyle="-", lw=1.1, label="measured")
         left.plot(t[::every], predicted[::every, k], color=COLORS[1], linestyle="--", lw=1.1, label="predicted")
         rest = measured[:, k] - predicted[:, k]

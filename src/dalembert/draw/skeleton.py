@@ -63,7 +63,7 @@ def skeleton(robot: Robot, q: Array, frame: str | None = None) -> Skeleton:
         carrier = np.eye(4) if body.parent < 0 else T[body.parent]
         at_zero = carrier[:3, :3] @ np.array(body.placement.p, float) + carrier[:3, 3]
         links.append(np.stack([carrier[:3, 3], at_zero]))
-        if body.kind == "prismatic":
+        if body.joint.travel:
             rails.append(np.stack([at_zero, T[k, :3, 3]]))
     names = (frame,) if frame is not None else (model.tip,) if model.tip is not None else model.tips
     tips = {}
@@ -86,7 +86,7 @@ def skeleton(robot: Robot, q: Array, frame: str | None = None) -> Skeleton:
     masses = np.array([float(model.bodies[k].inertia.m) for k in heavy])
     return Skeleton(
         T[:, :3, 3],
-        np.array([body.kind == "prismatic" for body in model.bodies], bool),
+        np.array([not body.joint.turns for body in model.bodies], bool),
         tuple(link for link in links if np.ptp(link, axis=0).max() > 0),
         tuple(rails),
         centers,
@@ -107,8 +107,11 @@ def plane_of(robot: Robot) -> tuple[int, int] | None:
     normals: list[Array] = []
     across: list[Array] = []
     for k, body in enumerate(model.bodies):
-        axis = np.array(poses[k].R, float) @ np.array(body.axis, float)
-        (normals if body.kind == "revolute" else across).append(axis)
+        axis = np.array(poses[k].R, float) @ np.array(body.joint.axis, float)
+        if body.joint.turns:
+            normals.append(axis)
+        if body.joint.travel:
+            across.append(axis)
     for normal in (2, 1, 0):
         turns = all(1 - abs(a[normal]) < PARALLEL for a in normals)
         if turns and all(abs(a[normal]) < PARALLEL for a in across) and (normals or across):

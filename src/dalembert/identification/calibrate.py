@@ -135,12 +135,12 @@ class _Problem:
         for row, i in enumerate(self.bodies, start=1):
             body = self.robot.model.bodies[i]
             _, letters, own = axes_of(body)
-            place = own + (3 if body.kind == "revolute" else 0)
+            place = own + (3 if body.joint.turns else 0)
             for k, name in enumerate((*letters, *(f"r{x}" for x in letters))):
                 if k == place:
-                    offsets.append(Parameter(f"{body.joint}:offset", "offsets", row, k))
+                    offsets.append(Parameter(f"{body.joint_name}:offset", "offsets", row, k))
                 else:
-                    origins.append(Parameter(f"{body.joint}:{name}", "origins", row, k))
+                    origins.append(Parameter(f"{body.joint_name}:{name}", "origins", row, k))
         return out + offsets + origins
 
     def wanted(self, free: Sequence[str], fixed: Sequence[str]) -> list[Parameter]:
@@ -375,8 +375,8 @@ def _result(
 ) -> Calibration:
     robot = train.robot
     X, extras = after.x
-    joints = {body.joint: body for body in robot.model.bodies}
-    rows = {robot.model.bodies[i].joint: row for row, i in enumerate(train.bodies, start=1)}
+    joints = {body.joint_name: body for body in robot.model.bodies}
+    rows = {robot.model.bodies[i].joint_name: row for row, i in enumerate(train.bodies, start=1)}
     changed = tuple(
         replace(j, origin=to_origin(applied(to_pose(j.origin), joints[j.name], X[rows[j.name]].tolist())))
         if j.name in rows and X[rows[j.name]].any()

@@ -77,7 +77,7 @@ class Calibration:
     def table(self) -> str:
         """Corrections with standard deviations, in mm and mrad, and what was left out."""
         width = max((len(name) for name in (*self.names, *self.unidentifiable)), default=4)
-        prismatic = {b.joint for b in self.nominal.model.bodies if b.kind == "prismatic"}
+        prismatic = {b.joint_name for b in self.nominal.model.bodies if not b.joint.turns}
         lines = []
         for name, x, s in zip(self.names, self.values, self.sigma, strict=True):
             where, _, what = name.rpartition(":")

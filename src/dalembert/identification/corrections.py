@@ -37,11 +37,11 @@ def axes_of(body: Body) -> tuple[Matrix, tuple[str, str, str], int]:
     """(the axes in which a joint's correction is given, their names, which of them is the joint's own).
 
     The joint frame's x, y, z where its axis is one of them; else u, v across the axis and w along it."""
-    zeros = [k for k in range(3) if body.axis[k] == 0.0]
+    zeros = [k for k in range(3) if body.joint.axis[k] == 0.0]
     if len(zeros) == 2:
         return IDENTITY, ("x", "y", "z"), next(k for k in range(3) if k not in zeros)
-    u = perpendicular(body.axis)
-    return transpose((u, cross(body.axis, u), body.axis)), ("u", "v", "w"), 2
+    u = perpendicular(body.joint.axis)
+    return transpose((u, cross(body.joint.axis, u), body.joint.axis)), ("u", "v", "w"), 2
 
 
 def correction(x: Six) -> Pose:

@@ -52,8 +52,8 @@ def limits(robot: Robot, log: Log, samples: Samples) -> list[Finding]:
     )
     for word, excess, slack, per, hint in rows:
         for j in np.flatnonzero(np.isfinite(excess) & (excess > slack)):
-            prismatic = robot.model.coordinates[j].kind == "prismatic"
-            unit = {"torque": "N" if prismatic else "N m"}.get(word, ("m" if prismatic else "rad") + per)
+            joint = robot.model.coordinates[j].joint
+            unit = joint.effort_unit if word == "torque" else joint.unit + per
             found.append(
                 Finding(
                     "warning",
@@ -154,7 +154,7 @@ def excitation(robot: Robot, log: Log) -> list[Finding]:
     """Joints that hardly move."""
     found = []
     for j in np.flatnonzero(np.ptp(log.q, axis=0) < HARDLY):
-        unit = "m" if robot.model.coordinates[j].kind == "prismatic" else "rad"
+        unit = robot.model.coordinates[j].joint.unit
         moved = float(np.ptp(log.q[:, j]))
         said = f"{log.joints[j]!r} hardly moves: {moved:.3g} {unit} in the whole log"
         found.append(Finding("warning", "excitation", log.joints[j], said, moved, "record a motion that excites it"))

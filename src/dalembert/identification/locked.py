@@ -8,9 +8,10 @@ from dataclasses import replace
 from dalembert.arguments import numbers
 from dalembert.describe.description import Drive, Joint, Origin
 from dalembert.errors import InputError, unknown
+from dalembert.model import joint_of
 from dalembert.robot import Robot
 from dalembert.spatial import Pose
-from dalembert.spatial.rotation import axis_angle, to_rpy
+from dalembert.spatial.rotation import to_rpy
 
 
 def locked(robot: Robot, positions: Mapping[str, float]) -> Robot:
@@ -43,7 +44,6 @@ def locked(robot: Robot, positions: Mapping[str, float]) -> Robot:
 
 def _fixed(joint: Joint, q: float) -> Joint:
     """The joint at q, as a fixed one: T(origin) · motion(q)."""
-    moved = Pose(p=tuple(q * x for x in joint.axis)) if joint.kind == "prismatic" else Pose(axis_angle(joint.axis, q))
-    pose = Pose.from_origin(joint.origin.xyz, joint.origin.rpy) @ moved
+    pose = joint_of(joint).pose(Pose.from_origin(joint.origin.xyz, joint.origin.rpy), (q,))
     origin = Origin(pose.p, to_rpy(pose.R))  # type: ignore[arg-type]
     return replace(joint, kind="fixed", origin=origin, limit=None, mimic=None, drive=Drive())

@@ -29,7 +29,7 @@ def identified(columns: Columns, parameters: Array) -> Robot:
         replace(link, inertial=links.get(link.name)) if columns.inertial and link.name in carried else link
         for link in d.links
     )
-    moving = {body.joint for body in robot.model.bodies}
+    moving = {body.joint_name for body in robot.model.bodies}
     joints = tuple(_joint(j, values, columns) if j.name in moving else j for j in d.joints)
     return Robot(replace(d, links=new_links, joints=joints))
 
@@ -39,7 +39,7 @@ def _links(robot: Robot, parameters: Array) -> dict[str, Inertial]:
     joints = {joint.name: joint for joint in robot.description.joints}
     found = {}
     for k, body in enumerate(robot.model.bodies):
-        found[joints[body.joint].child] = inertial(parameters[10 * k : 10 * k + 10])
+        found[joints[body.joint_name].child] = inertial(parameters[10 * k : 10 * k + 10])
     return found
 
 

@@ -135,7 +135,7 @@ def _factors(robot: Robot, group: str, unit: Any, motor_side: bool) -> Array:
     for one, coordinate in zip(written, robot.model.coordinates, strict=True):
         if one not in UNITS[group]:
             raise unknown(f"unit of {group}", one, UNITS[group])
-        fits = motor_side or group == "tau" or (coordinate.kind == "prismatic") == (one in LENGTHS)
+        fits = motor_side or group == "tau" or coordinate.joint.turns != (one in LENGTHS)
         found.append(UNITS[group][one] if fits or not isinstance(unit, str) else 1.0)
     return np.array(found)
 

@@ -112,7 +112,7 @@ def in_degrees(robot: Robot, q: Array) -> str | None:
 
     Either the joints lie outside their limits for much of the log, and hardly do once π/180 is applied; or one without
     limits turns further than cables allow."""
-    turning = np.array([c.kind == "revolute" for c in robot.model.coordinates])
+    turning = np.array([c.joint.turns for c in robot.model.coordinates])
     if not turning.any():
         return None
     lower, upper = robot.limits.lower, robot.limits.upper

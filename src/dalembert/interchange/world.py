@@ -94,7 +94,7 @@ class World:
         velocity = limits.velocity
         self._fastest = np.where(np.isfinite(velocity) & (velocity > 0), velocity, UNLIMITED)
         self._middle, self._half = middle_of(self.robot)
-        self._turns = np.array([c.kind != "prismatic" for c in self.robot.model.coordinates], bool)
+        self._turns = np.array([c.joint.turns for c in self.robot.model.coordinates], bool)
         self._placed = ~self._turns | (np.isfinite(limits.lower) & np.isfinite(limits.upper))
 
     def _torques(self, given: Any) -> Array:

@@ -147,15 +147,15 @@ def _length(robot: Robot, frame: str | None) -> float:
     total = sum(float(np.linalg.norm(b.placement.p)) for b in bodies[1:]) + float(np.linalg.norm(at.pose.p))
     for body in bodies:
         c = model.coordinates[body.coordinate]
-        if c.kind == "prismatic":
-            total += max((abs(x) for x in (c.lower, c.upper) if np.isfinite(x)), default=0.0)
+        if c.joint.travel:
+            total += c.joint.travel * max((abs(x) for x in (c.lower, c.upper) if np.isfinite(x)), default=0.0)
     return total or 1.0
 
 
 def joint_units(robot: Robot, frame: str | None = None) -> Array:
     """1 for a joint that turns, L for one that slides: what a joint's step is measured by.  (n,)."""
     L = length_of(robot, frame)
-    return np.array([L if c.kind == "prismatic" else 1.0 for c in robot.model.coordinates])
+    return np.array([1.0 if c.joint.turns else L for c in robot.model.coordinates])
 
 
 def unitless(robot: Robot, frame: str | None, J: Array) -> Array:

@@ -98,7 +98,7 @@ def _row_matrix(chosen: Task, L: float) -> Array:
 def _box(robot: Robot) -> tuple[Array, Array]:
     """The joint limits; ±π, or ±1 m, where there are none, as in `Robot.random_configuration`."""
     limits = robot.limits
-    free = np.array([np.pi if c.kind == "revolute" else 1.0 for c in robot.model.coordinates])
+    free = np.array([c.joint.half_range for c in robot.model.coordinates])
     return (
         np.where(np.isfinite(limits.lower), limits.lower, -free),
         np.where(np.isfinite(limits.upper), limits.upper, free),

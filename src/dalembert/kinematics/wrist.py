@@ -37,7 +37,7 @@ def axes(robot: Robot, q: Any, frame: str | None = None) -> Axes:
     """The axes from the spatial Jacobian: (v, ω) = (p × a, a) for a joint that turns, (a, 0) for one that slides."""
     J = checked_jacobian(robot, q, frame, "spatial")
     v, w = np.swapaxes(J[..., :3, :], -1, -2), np.swapaxes(J[..., 3:, :], -1, -2)
-    turns = np.array([c.kind == "revolute" for c in robot.model.coordinates])[:, None]
+    turns = np.array([c.joint.turns for c in robot.model.coordinates])[:, None]
     return Axes(np.where(turns, w, v), np.where(turns, np.cross(w, v), 0.0))
 
 
@@ -75,8 +75,8 @@ def spherical_shoulder(robot: Robot, frame: str | None = None) -> bool:
 
 
 def _has_spherical(robot: Robot, frame: str | None, three: slice) -> bool:
-    kinds = [c.kind for c in robot.model.coordinates]
-    if robot.n < 6 or not _serial(robot, frame) or set(kinds[three]) != {"revolute"}:
+    turns = [c.joint.periodic for c in robot.model.coordinates]
+    if robot.n < 6 or not _serial(robot, frame) or not all(turns[three]):
         return False
     lines = _seeded_axes(robot, frame)
     a, p = lines.directions[:, three], lines.points[:, three]
@@ -91,8 +91,8 @@ def three_parallel(robot: Robot, frame: str | None = None) -> bool:
 
 
 def _parallel(robot: Robot, frame: str | None, joints: tuple[int, ...]) -> bool:
-    kinds = [c.kind for c in robot.model.coordinates]
-    if not _serial(robot, frame) or robot.n <= joints[-1] or {kinds[k] for k in joints} != {"revolute"}:
+    turns = [c.joint.periodic for c in robot.model.coordinates]
+    if not _serial(robot, frame) or robot.n <= joints[-1] or not all(turns[k] for k in joints):
         return False
     a = _seeded_axes(robot, frame).directions[:, list(joints)]
     return bool(np.linalg.norm(np.cross(a[:, :-1], a[:, 1:]), axis=-1).max() < MEETS)
@@ -216,7 +216,7 @@ def _parallel_factors(robot: Robot, q: Array, frame: str | None) -> dict[str, fl
 def _small_factors(robot: Robot, q: Array, frame: str | None) -> dict[str, float]:
     """Of an arm whose turning axes, two or three, are all parallel: how far they and the tip (or the third) are from
     lying in one plane. Of three joints that move a point in space: those of an articulated arm."""
-    turning = [k for k, c in enumerate(robot.model.coordinates) if c.kind == "revolute"]
+    turning = [k for k, c in enumerate(robot.model.coordinates) if c.joint.periodic]
     if not _serial(robot, frame) or not 2 <= len(turning) <= 3:
         return {}
     lines, L = axes(robot, q, frame), length_of(robot, frame)

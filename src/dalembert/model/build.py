@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
+from dalembert import joints
 from dalembert.describe.chain import spatial_inertia
 from dalembert.describe.description import Description, Drive, Joint, Limit, Link, Origin
 from dalembert.describe.mimics import Ends, leader, ranges
@@ -75,16 +76,21 @@ def _walk(draft: _Draft, links: dict[str, Link], children: dict[str, list[Joint]
         draft.bodies.append(
             {
                 "name": joint.child,
-                "joint": joint.name,
-                "kind": "prismatic" if joint.kind == "prismatic" else "revolute",
+                "joint_name": joint.name,
+                "joint": joint_of(joint),
                 "parent": body,
                 "placement": placement,
-                "axis": joint.axis,
             }
         )
         draft.inertias.append(Inertia())
         draft.joints.append(joint)
         arrive(joint.child, len(draft.bodies) - 1, Pose())
+
+
+def joint_of(joint: Joint) -> joints.Joint:
+    """The joint as algorithms see it: its kind takes the fields it has from those of the description's."""
+    kind = joints.JOINTS[joint.kind]
+    return kind(**{field.name: getattr(joint, field.name) for field in fields(kind)})
 
 
 def _loops(description: Description, frames: list[Frame]) -> tuple[Loop, ...]:
@@ -143,7 +149,7 @@ def _coordinate(joint: Joint, within: Ends) -> Coordinate:
     limit = joint.limit or Limit()
     return Coordinate(
         joint.name,
-        "prismatic" if joint.kind == "prismatic" else "revolute",
+        joint_of(joint),
         *within,
         math.inf if limit.effort is None else limit.effort,
         math.inf if limit.velocity is None else limit.velocity,

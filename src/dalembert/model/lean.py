@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dalembert.model.model import BASE, Body, Frame, Model
-from dalembert.spatial import Inertia, Pose
+from dalembert.model.model import BASE, Frame, Model
+from dalembert.spatial import Pose
 from dalembert.spatial.rotation import perpendicular
-from dalembert.spatial.vector import ZERO, Vector, cross, transpose
+from dalembert.spatial.vector import Vector, cross, transpose
 
 
 def lean(model: Model) -> Model:
@@ -27,31 +27,11 @@ def lean(model: Model) -> Model:
     inertias = [body.inertia for body in model.bodies]
     for i in reversed(range(len(model.bodies))):
         body = model.bodies[i]
-        kept, moved = _split(inertias[i], body)
-        inertias[i] = kept
+        inertias[i], moved = body.joint.share(inertias[i])
         if body.parent != BASE:
             inertias[body.parent] += moved.to_parent(body.placement)
     bodies = tuple(replace(b, inertia=I) for b, I in zip(model.bodies, inertias, strict=True))
     return replace(model, bodies=bodies)
-
-
-def _from_moments(m: float, h: Vector, S: list[list[float]]) -> Inertia:
-    xx, yy, zz = (S[k][k] for k in range(3))
-    diagonal = (yy + zz, xx + zz, xx + yy)
-    return Inertia(m, h, tuple(tuple(diagonal[i] if i == j else -S[i][j] for j in range(3)) for i in range(3)))
-
-
-def _split(I: Inertia, body: Body) -> tuple[Inertia, Inertia]:
-    """(what the body keeps, what its parent may carry)."""
-    if body.kind == "prismatic":
-        return Inertia(I.m, I.h), Inertia(0.0, ZERO, I.I)
-    k = next(k for k in range(3) if abs(body.axis[k]) == 1.0)
-    S = I.second_moments()
-    along = [[S[k][k] if i == j == k else 0.0 for j in range(3)] for i in range(3)]
-    rest = [[0.0 if i == j == k else S[i][j] for j in range(3)] for i in range(3)]
-    h_along = tuple(x if i == k else 0.0 for i, x in enumerate(I.h))
-    h_rest = tuple(0.0 if i == k else x for i, x in enumerate(I.h))
-    return _from_moments(0.0, h_rest, rest), _from_moments(I.m, h_along, along)
 
 
 def _turn(axis: Vector) -> Pose:
@@ -64,7 +44,7 @@ def _turn(axis: Vector) -> Pose:
 
 def _aligned(model: Model) -> Model:
     """Frames of oblique joints turned so that the axis is z."""
-    turns = [_turn(body.axis) for body in model.bodies]
+    turns = [_turn(body.joint.axis) for body in model.bodies]
     if all(turn == Pose() for turn in turns):
         return model
     bodies = []
@@ -75,7 +55,7 @@ def _aligned(model: Model) -> Model:
             replace(
                 body,
                 placement=before @ body.placement @ turn,
-                axis=(0.0, 0.0, 1.0) if oblique else body.axis,
+                joint=replace(body.joint, axis=(0.0, 0.0, 1.0)) if oblique else body.joint,
                 inertia=body.inertia.to_parent(turn.inverse()) if oblique else body.inertia,
             )
         )

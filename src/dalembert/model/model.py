@@ -8,11 +8,11 @@ Mimic joints are bodies too, but not coordinates: several bodies may share one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, unknown
 from dalembert.friction.laws import Friction, Sides, depends_on_load, pieces
+from dalembert.joints import Joint
 from dalembert.spatial import Inertia, Pose
 from dalembert.spatial.vector import Vector
 
@@ -23,18 +23,17 @@ BASE = -1  # the parent of a body, or the carrier of a frame, that does not move
 class Body:
     """One moving body and the joint that moves it.
 
-    `placement` is the joint's frame in the parent's frame at zero; `axis` is a unit vector in it. The
-    joint's position is multiplier · q[coordinate] + offset (1 and 0 but for mimic joints). `inertia`
-    is about the joint frame's origin. `rotor_inertia` is N² J_m, on the joint's side. `friction` holds every term:
-    damping and Coulomb friction are two of them.
+    `placement` is the joint's frame in the parent's frame at zero. The joint's position is
+    multiplier · q[coordinate] + offset (1 and 0 but for mimic joints). `inertia` is about the joint frame's origin.
+    `rotor_inertia` is N² J_m, on the joint's side. `friction` holds every term: damping and Coulomb friction are two
+    of them.
     """
 
     name: str
-    joint: str
-    kind: Literal["revolute", "prismatic"]
+    joint_name: str
+    joint: Joint
     parent: int
     placement: Pose
-    axis: Vector
     inertia: Inertia
     coordinate: int
     multiplier: float = 1.0
@@ -85,10 +84,10 @@ class Loop:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """An independent joint: its name, kind and limits (±inf where there are none)."""
+    """An independent joint: its name, the joint itself, and limits in its units (±inf where there are none)."""
 
     name: str
-    kind: Literal["revolute", "prismatic"]
+    joint: Joint
     lower: float = -float("inf")
     upper: float = float("inf")
     effort: float = float("inf")

@@ -102,9 +102,8 @@ def _joined(q: Array, qd: Array) -> Array:
 
 
 def _units(robot: Robot) -> tuple[str, ...]:
-    """rad or m of every coordinate, by the joint that bears its name."""
-    kinds = {joint.name: joint.kind for joint in robot.description.joints}
-    return tuple("m" if kinds[name] == "prismatic" else "rad" for name in robot.joint_names)
+    """rad or m of every coordinate."""
+    return tuple(c.joint.unit for c in robot.model.coordinates)
 
 
 def _no_wrench(options: Options, what: str, why: str) -> None:

@@ -56,6 +56,13 @@ class Inertia:
         """From mass, center of mass and the inertia about it (Steiner)."""
         return Inertia(m, scale(m, c), matadd(I_c, matscale(m, second_moment(c))))
 
+    @staticmethod
+    def from_moments(m: Scalar, h: Vector, S: Matrix) -> Inertia:
+        """From mass, first moment and second moments Σ = ∫ r rᵀ dm."""
+        xx, yy, zz = (S[k][k] for k in range(3))
+        diagonal = (yy + zz, xx + zz, xx + yy)
+        return Inertia(m, h, tuple(tuple(diagonal[i] if i == j else -S[i][j] for j in range(3)) for i in range(3)))
+
     def parameters(self) -> tuple[Scalar, ...]:
         """(m, m c_x, m c_y, m c_z, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz) about the origin."""
         I = self.I

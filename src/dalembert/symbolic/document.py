@@ -85,7 +85,7 @@ Part = Heading | Words | Table | Formulas | MatrixFormula
 def parts(e: Equations) -> Iterator[Part]:
     """The document, piece by piece."""
     yield Heading(f"Equations of motion of {e.name}")
-    listed = ", ".join(f"q{k} {c.name} ({c.kind})" for k, c in enumerate(e.model.coordinates, 1))
+    listed = ", ".join(f"q{k} {c.name} ({c.joint.kind})" for k, c in enumerate(e.model.coordinates, 1))
     yield Words(f"{e.n} joint{'' if e.n == 1 else 's'}{': ' if listed else ''}{_braced(listed)}.")
     for note in e.notes:
         yield Words(f"Taken as exact: {_braced(note)}.")

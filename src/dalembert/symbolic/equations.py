@@ -60,7 +60,7 @@ class Equations:
         extra = [name for i in range(model.n) for name in (f"Fv{i + 1}", f"Fs{i + 1}")] if friction else []
         numbers = range(1, model.n + 1)
         self.ring = Ring(
-            [(f"s{k}", f"c{k}") if c.kind == "revolute" else (f"q{k}",) for k, c in enumerate(model.coordinates, 1)],
+            [tuple(f"{letter}{k}" for letter in c.joint.symbols) for k, c in enumerate(model.coordinates, 1)],
             self._angles.names(),
             [*self._symbols, *extra],
             [*(f"qd{k}" for k in numbers), *(f"sgn{k}" for k in numbers if friction)],
@@ -73,15 +73,15 @@ class Equations:
     def _refuse_odd_mimics(self) -> None:
         for body in self.model.bodies:
             followed = self.model.coordinates[body.coordinate]
-            if body.kind != followed.kind:
+            if body.joint.kind != followed.joint.kind:
                 raise InputError(
-                    f"joint {body.joint!r} ({body.kind}) follows {followed.name!r} ({followed.kind}): one turns and "
-                    "the other slides, and their equations are no polynomials in sines and cosines"
+                    f"joint {body.joint_name!r} ({body.joint.kind}) follows {followed.name!r} ({followed.joint.kind}): "
+                    "one turns and the other slides, and their equations are no polynomials in sines and cosines"
                 )
-            if body.kind == "revolute" and body.multiplier != int(body.multiplier):
+            if body.joint.turns and body.multiplier != int(body.multiplier):
                 raise InputError(
-                    f"joint {body.joint!r} turns {body.multiplier:g} times as far as the joint it follows: only whole "
-                    "multiples have equations in sines and cosines of the coordinates"
+                    f"joint {body.joint_name!r} turns {body.multiplier:g} times as far as the joint it follows: only "
+                    "whole multiples have equations in sines and cosines of the coordinates"
                 )
 
     def _refuse_many_angles(self) -> None:
@@ -90,7 +90,7 @@ class Equations:
         used: set[str] = set()
         for body in self.model.bodies:
             T, I = body.placement, body.inertia
-            for x in (*(x for row in T.R for x in row), *T.p, *body.axis, *I.h, *(x for row in I.I for x in row)):
+            for x in (*(x for row in T.R for x in row), *T.p, *body.joint.axis, *I.h, *(x for row in I.I for x in row)):
                 used |= (x.uses() & known) if isinstance(x, Polynomial) else set()
         count = sum(any(name in used for name in pair) for pair in self.ring.angles)
         if count > MOST_ANGLES:
@@ -140,10 +140,10 @@ class Equations:
         if model.mimics or model.bodies[k].parent != before:
             return False
         a, b = model.bodies[before], model.bodies[k]
-        if a.kind != "revolute" or b.kind != "revolute":
+        if not a.joint.turns or not b.joint.turns:
             return False
-        axis = matvec(b.placement.R, b.axis)
-        return all(x == y for x, y in zip(axis, a.axis, strict=True))
+        axis = matvec(b.placement.R, b.joint.axis)
+        return all(x == y for x, y in zip(axis, a.joint.axis, strict=True))
 
     # ------------------------------------------------------------------ dynamics
 
@@ -470,7 +470,7 @@ class Equations:
         found = {name: exact.constant_value(p.value, fixed) for name, p in self._symbols.items()}
         if self.friction:
             for k, coordinate in enumerate(self.model.coordinates, 1):
-                body = next(b for b in self.model.bodies if b.joint == coordinate.name)
+                body = next(b for b in self.model.bodies if b.joint_name == coordinate.name)
                 found |= {f"Fv{k}": body.damping, f"Fs{k}": sum(body.coulomb) / 2}
         return fixed | found
 
@@ -479,16 +479,16 @@ class Equations:
         """Why F_v q̇ + F_s sgn(q̇) is not what the robot's drives do; "" if it is."""
         for body in self.model.bodies:
             if body.stiffness:
-                return f"joint {body.joint!r} has a spring"
+                return f"joint {body.joint_name!r} has a spring"
             if body.coulomb[0] != body.coulomb[1]:
-                return f"the Coulomb friction of joint {body.joint!r} differs between its directions"
+                return f"the Coulomb friction of joint {body.joint_name!r} differs between its directions"
             for term in body.friction:
                 plus, minus = body.friction_level("viscous")
                 if term.law not in ("viscous", "coulomb") or term.smooth or term.values.get("load") or plus != minus:
-                    return f"the friction of joint {body.joint!r} is {term!r}"
+                    return f"the friction of joint {body.joint_name!r} is {term!r}"
             followed = self.model.coordinates[body.coordinate].name
-            if body.joint != followed and (body.damping or any(body.coulomb)):
-                return f"joint {body.joint!r}, which follows {followed!r}, has friction of its own"
+            if body.joint_name != followed and (body.damping or any(body.coulomb)):
+                return f"joint {body.joint_name!r}, which follows {followed!r}, has friction of its own"
         return ""
 
     @property

@@ -99,7 +99,7 @@ def collect(description: Description) -> Angles:
     for joint in description.joints:
         for a in joint.origin.rpy:
             angles.note(a, f"joint {joint.name!r}")
-        if joint.mimic is not None and joint.kind != "prismatic":
+        if joint.mimic is not None and joint.turns:
             angles.note(joint.mimic.offset, f"joint {joint.name!r}")
         if joint.kind != "fixed" and not _is_rational_unit(joint.axis):
             for a in _directions(joint.axis):
@@ -167,7 +167,7 @@ def snapped_description(description: Description) -> Description:
         return Origin(origin.xyz, (roll, pitch, yaw))
 
     def followed(joint: Joint) -> Joint:
-        if joint.mimic is None or joint.kind == "prismatic" or (k := quarters(joint.mimic.offset)) is None:
+        if joint.mimic is None or not joint.turns or (k := quarters(joint.mimic.offset)) is None:
             return joint
         return replace(joint, mimic=replace(joint.mimic, offset=k * (math.pi / 2)))
 

@@ -54,7 +54,7 @@ def parameters(model: Model, zeros: bool) -> dict[Place, Parameter]:
 def is_planar(model: Model) -> bool:
     """Whether every joint turns about z of its frame, and all these axes are parallel."""
     return all(
-        b.kind == "revolute" and tuple(b.axis) == (0.0, 0.0, 1.0) and _along_z(b.placement) for b in model.bodies
+        b.joint.periodic and tuple(b.joint.axis) == (0.0, 0.0, 1.0) and _along_z(b.placement) for b in model.bodies
     )
 
 
@@ -83,7 +83,7 @@ def _lengths(model: Model) -> Iterator[tuple[Place, Parameter]]:
                 continue
             letter = "l" if straight else OFFSETS[k]
             branch = "" if carriers.count(carrier) == 1 else f"_{i + 1}" if what == "joint" else "_tip"
-            target = f"joint {model.bodies[i].joint!r}" if what == "joint" else f"frame {model.tip!r}"
+            target = f"joint {model.bodies[i].joint_name!r}" if what == "joint" else f"frame {model.tip!r}"
             origin = f"link {model.bodies[carrier].name!r}" if carrier >= 0 else "the base"
             meaning = f"{'xyz'[k]} of {target} in {origin} [m]"
             yield (what, i, k), Parameter(f"{letter}{carrier + 1}{branch}", "length", T.p[k], meaning)
@@ -118,7 +118,7 @@ def _inertial(model: Model, zeros: bool) -> Iterator[tuple[Place, Parameter]]:
                 meaning = f"I_{letters} {of} about its center of mass [kg m²]"
                 yield ("inertia", i, k), Parameter(name, "inertia", I[a][b], meaning)
         if body.rotor_inertia != 0:
-            meaning = f"rotor inertia N² J_m of joint {body.joint!r} [kg m²]"
+            meaning = f"rotor inertia N² J_m of joint {body.joint_name!r} [kg m²]"
             yield ("rotor", i, 0), Parameter(f"J{n}", "rotor", body.rotor_inertia, meaning)
 
 
@@ -171,7 +171,7 @@ def symbolic_model(model: Model, ring: Ring, symbols: dict[Place, Parameter]) ->
         replace(
             body,
             placement=pose("joint", i, body.placement),
-            axis=tuple(ring.convert(x) for x in body.axis),
+            joint=body.joint.over(ring.convert),
             inertia=inertia(i, body),
             rotor_inertia=take(("rotor", i, 0), body.rotor_inertia),
         )

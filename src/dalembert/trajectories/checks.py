@@ -181,4 +181,4 @@ def joints(robot: Any, m: int) -> None:
 
 
 def joint_units(robot: Robot) -> tuple[str, ...]:
-    return tuple("rad" if c.kind == "revolute" else "m" for c in robot.model.coordinates)
+    return tuple(c.joint.unit for c in robot.model.coordinates)

@@ -278,7 +278,7 @@ class _Problem:
         j, need = self.heaviest(i, held)
         if need > 1:
             assert self.robot is not None
-            unit = "N m" if self.robot.model.coordinates[j].kind == "revolute" else "N"
+            unit = self.robot.model.coordinates[j].joint.effort_unit
             return InputError(
                 f"the path cannot be followed: at {where} joint {self.names[j]!r} needs "
                 f"{need * self.torque[j]:.4g} {unit} to stand still; its limit is {self.torque[j]:.4g} {unit}"

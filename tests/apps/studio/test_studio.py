@@ -157,7 +157,8 @@ def test_the_scene_as_a_page_of_its_own(studio):
 def test_robots_of_every_kind(name):
     with dl.studio.Studio(dl.load(name), port=0) as made:
         k = made.robot.n - 1
-        aim = float(made.pose.sliders[k].value) + (2.0 if made.robot.model.coordinates[k].kind == "revolute" else 0.01)
+        turns = made.robot.model.coordinates[k].joint.turns
+        aim = float(made.pose.sliders[k].value) + (2.0 if turns else 0.01)
         before = made.q
         somebody(made.pose.sliders[k], aim)
         assert np.abs(made.q - before).max() > 1e-3

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.joints import Prismatic, Revolute
 from dalembert.kinematics.ik.closed_form import closed_form, reason
 from dalembert.kinematics.ik.judge import settled
 from dalembert.model.model import Coordinate
+
+Z = (0.0, 0.0, 1.0)
 
 # Every branch that is reported is this near to its target [m, rad]: what the library promises.
 CORRECT = 1e-12
@@ -56,7 +59,7 @@ def screws(axes, points, tip=(0.0, 0.0, 0.0), kinds=None) -> dl.Robot:
 def differences(robot: dl.Robot, q: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Largest difference over the joints, of angles up to full turns."""
     d = np.asarray(q - other)
-    turning = [c.kind == "revolute" for c in robot.model.coordinates]
+    turning = [c.joint.kind == "revolute" for c in robot.model.coordinates]
     d[..., turning] = np.angle(np.exp(1j * d[..., turning]))
     return np.abs(d).max(axis=-1)
 
@@ -189,7 +192,7 @@ def test_angles_are_shifted_into_any_limits():
         low, high = np.sort(rng.uniform(-15, 15, 2))
         low, high = [(low, high), (-np.inf, high), (low, np.inf), (-np.inf, np.inf)][rng.integers(4)]
         x = rng.uniform(-np.pi, np.pi)
-        shifted, outside = settled(x, Coordinate("q", "revolute", low, high))
+        shifted, outside = settled(x, Coordinate("q", Revolute(Z), low, high))
         inside = [m for m in sorted(range(-8, 9), key=abs) if low <= x + 2 * np.pi * m <= high]
         assert (outside == 0) == bool(inside), (low, high, x)
         if inside:
@@ -197,7 +200,7 @@ def test_angles_are_shifted_into_any_limits():
 
 
 def test_a_length_is_not_shifted():
-    c = Coordinate("d", "prismatic", 0.5, 1.0)
+    c = Coordinate("d", Prismatic(Z), 0.5, 1.0)
     assert settled(0.7, c) == (0.7, 0.0)
     assert settled(0.5 - 1e-9, c) == (0.5, 0.0)  # rounding: put on the limit, the residual decides
     assert settled(0.2, c)[1] == pytest.approx(0.3)

@@ -48,7 +48,7 @@ def goal_of(arm: Robot, start: list[float]) -> list[float]:
     """Somewhere to go if nobody says: every joint half a radian (a tenth of a meter) toward its farther limit."""
     goal = []
     for c, x in zip(arm.model.coordinates, start, strict=True):
-        way = 0.1 if c.kind == "prismatic" else 0.5
+        way = 0.5 if c.joint.turns else 0.1
         room = max(c.upper - x, x - c.lower)
         goal.append(x + min(way, room) if c.upper - x >= x - c.lower else x - min(way, room))
     return goal

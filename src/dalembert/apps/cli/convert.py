@@ -100,7 +100,9 @@ def _dh(arm: Robot, convention: str, as_json: bool) -> None:
 def _variable(row: dict[str, Any]) -> tuple[str, str]:
     """θ and d as they depend on q."""
     theta, d, offset = math.degrees(row["theta"]), row["d"], row["offset"]
-    if row["kind"] == "prismatic":
+    from dalembert.joints import JOINTS
+
+    if not JOINTS[row["kind"]].turns:
         return output.number(theta), _sum(d + offset)
     return _sum(theta + math.degrees(offset)), output.number(d)
 

@@ -104,7 +104,7 @@ def _show_one(arm: Robot, found: Solution, target: dict[str, Any], rows: str, as
         output.print_json({"robot": arm.name, "joints": arm.joint_names, "q": found.q, "rows": rows, **target, **data})
         return
     lines = [
-        (c.name, q, output.angle(q, c.kind), c.lower, c.upper)
+        (c.name, q, output.angle(q, c.joint.turns), c.lower, c.upper)
         for c, q in zip(arm.model.coordinates, found.q.tolist(), strict=True)
     ]
     title = f"{arm.name}: q for {target['frame']!r}" if found else f"{arm.name}: the nearest that was found"

@@ -32,16 +32,18 @@ def command(robot: str, tip: str | None, as_json: bool) -> None:
         _show(arm, card)
 
 
+LIMITS = ("lower", "upper", "velocity", "effort")
+
+
 def _card(arm: Robot) -> dict[str, Any]:
     joints = [
-        {"name": c.name, "kind": c.kind, "lower": c.lower, "upper": c.upper, "velocity": c.velocity, "effort": c.effort}
-        for c in arm.model.coordinates
+        {"name": c.name, "kind": c.joint.kind} | {key: getattr(c, key) for key in LIMITS} for c in arm.model.coordinates
     ]
     names = arm.bodies
     bodies = [
         {
             "name": b.name,
-            "joint": b.joint,
+            "joint": b.joint_name,
             "parent": names[b.parent] if b.parent >= 0 else None,
             "mass": b.inertia.m,
             "com": list(b.inertia.com()) if b.inertia.m else None,

@@ -285,7 +285,7 @@ def positions(name: str, text: str | None, arm: Robot) -> list[float] | None:
         return None
     plain = bare(text)
     for c, x, part in zip(arm.model.coordinates, values, _parts(text or ""), strict=True):
-        if c.kind == "prismatic" and part.endswith(("deg", "°")):
+        if not c.joint.turns and part.endswith(("deg", "°")):
             raise click.BadParameter(f"joint {c.name!r} slides: {part!r} is no length in m", param_hint=f"--{name}")
         if abs(x) > LIMIT:
             why = f"{part!r} of joint {c.name!r} is too large: sines are computed up to 2³⁰"
@@ -336,6 +336,6 @@ def tip_of(arm: Robot) -> str:
     return arm.model.frame().name
 
 
-def angle(value: float, kind: str) -> str:
+def angle(value: float, turns: bool) -> str:
     """A joint's position in degrees, where it turns."""
-    return "" if kind == "prismatic" else number(math.degrees(value))
+    return number(math.degrees(value)) if turns else ""

@@ -26,7 +26,7 @@ def command(as_json: bool) -> None:
     rows = []
     for name in robots.names():
         robot = load(name)
-        kinds = "".join("P" if c.kind == "prismatic" else "R" for c in robot.model.coordinates)
+        kinds = "".join(c.joint.kind[0].upper() for c in robot.model.coordinates)
         about = re.split(r"[;:]|\. ", " ".join(robot.description.notes.split()))[0]
         row = {"name": name, "joints": robot.n, "kinds": kinds, "loops": len(robot.loops), "mass": robot.mass}
         rows.append({**row, "about": about})

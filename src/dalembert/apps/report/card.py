@@ -18,8 +18,8 @@ MANY = 24  # rows of a table that stands open
 
 def summary(robot: Robot) -> str:
     """One line about a robot."""
-    kinds = [c.kind for c in robot.model.coordinates]
-    turning, sliding = kinds.count("revolute"), kinds.count("prismatic")
+    turning = sum(c.joint.turns for c in robot.model.coordinates)
+    sliding = robot.n - turning
     each = [f"{count} {word}" for count, word in ((turning, "turning"), (sliding, "sliding")) if count]
     words = [f"{robot.n} joint{'' if robot.n == 1 else 's'}" + (f" ({' and '.join(each)})" if each else "")]
     if robot.loops:
@@ -85,24 +85,21 @@ def _few(names: list[str]) -> str:
 def _positions(robot: Robot, q: np.ndarray) -> str:
     shown = []
     for c, x in zip(robot.model.coordinates, q.tolist(), strict=True):
-        shown.append(f"{html.number(math.degrees(x), 4)}°" if c.kind == "revolute" else f"{html.number(x)} m")
+        shown.append(f"{html.number(math.degrees(x), 4)}°" if c.joint.turns else f"{html.number(x)} m")
     return ", ".join(shown) or "–"
 
 
 def _joints(robot: Robot) -> Markup:
     rows = []
     for k, c in enumerate(robot.model.coordinates, 1):
-        turns = c.kind == "revolute"
-        per = "rad/s" if turns else "m/s"
-        effort = "N m" if turns else "N"
         rows.append(
             (
                 k,
                 c.name,
-                "turns" if turns else "slides",
-                _range(c.lower, c.upper, turns),
-                "–" if math.isinf(c.velocity) else f"{html.number(c.velocity)} {per}",
-                "–" if math.isinf(c.effort) else f"{html.number(c.effort)} {effort}",
+                "turns" if c.joint.turns else "slides",
+                _range(c.lower, c.upper, c.joint.turns),
+                "–" if math.isinf(c.velocity) else f"{html.number(c.velocity)} {c.joint.unit}/s",
+                "–" if math.isinf(c.effort) else f"{html.number(c.effort)} {c.joint.effort_unit}",
             )
         )
     return _folded(("", "joint", "", "range", "speed", "effort"), rows, "joints")
@@ -127,7 +124,7 @@ def _bodies(robot: Robot) -> Markup:
         else:
             moments = "–"
         rotor = float(body.rotor_inertia)
-        rows.append((body.name, body.joint, m, com, moments, rotor if rotor else "–"))
+        rows.append((body.name, body.joint_name, m, com, moments, rotor if rotor else "–"))
     head: tuple[str, ...] = ("body", "moved by", "mass [kg]", "center of mass [m]", "principal moments [kg m²]")
     if any(float(b.rotor_inertia) for b in robot.model.bodies):
         head = (*head, "rotor N²J [kg m²]")

@@ -76,7 +76,7 @@ MODIFIED = (r"A_i = R_x(\alpha_{i-1})\,", r"T_x(a_{i-1})\,", r"R_z(\theta_i)\,",
 
 def _row(k: int, row: Any) -> tuple[Any, ...]:
     theta, d = row.before()
-    if row.kind == "prismatic":
+    if not row.turns:
         return (k, row.name or "", _angle(theta), _moving(k, d, False), html.number(row.a), _angle(row.alpha))
     return (k, row.name or "", _moving(k, theta, True), html.number(d), html.number(row.a), _angle(row.alpha))
 

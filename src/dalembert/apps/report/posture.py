@@ -26,7 +26,7 @@ def posture(robot: Robot) -> Array:
             return robot.home
         low, high = np.array(drawn_limits(robot)).T
         low, high = low + EDGE * (high - low), high - EDGE * (high - low)
-        reach = np.minimum(np.where([c.kind == "revolute" for c in robot.model.coordinates], 1.4, np.inf), high - low)
+        reach = np.minimum(np.where([c.joint.turns for c in robot.model.coordinates], 1.4, np.inf), high - low)
         rng = np.random.default_rng(0)
         q = np.clip(robot.home + rng.uniform(-1, 1, (CANDIDATES, robot.n)) * reach, low, high)
         close = robot.singularities(q).closeness
@@ -53,7 +53,7 @@ def drawn_limits(robot: Robot) -> list[tuple[float, float]]:
     out = []
     lower, upper = robot.limits.lower.tolist(), robot.limits.upper.tolist()
     for c, low, high in zip(robot.model.coordinates, lower, upper, strict=True):
-        free = math.pi if c.kind == "revolute" else 1.0
+        free = c.joint.half_range
         low = low if math.isfinite(low) else min(-free, high - 2 * free)
         high = high if math.isfinite(high) else max(free, low + 2 * free)
         out.append((low, high))

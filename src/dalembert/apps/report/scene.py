@@ -108,8 +108,8 @@ class Scene:
             {
                 "name": b.name,
                 "parent": b.parent,
-                "slides": b.kind == "prismatic",
-                "axis": _rounded(b.axis),
+                "slides": not b.joint.turns,
+                "axis": _rounded(b.joint.axis),
                 "placement": _rounded(matrix(b.placement)[:3].ravel()),
                 "coordinate": b.coordinate,
                 "multiplier": b.multiplier,
@@ -121,7 +121,7 @@ class Scene:
         ]
         limits = drawn_limits(robot)
         coordinates = [
-            {"name": c.name, "slides": c.kind == "prismatic", "lower": low, "upper": high, "home": home}
+            {"name": c.name, "slides": not c.joint.turns, "lower": low, "upper": high, "home": home}
             for c, (low, high), home in zip(model.coordinates, limits, robot.home.tolist(), strict=True)
         ]
         frames = [{"name": f.name, "body": f.body, "pose": _rounded(matrix(f.pose)[:3].ravel())} for f in model.frames]
@@ -214,8 +214,8 @@ def sticks(robot: Robot) -> Iterator[Part]:
                 yield Part(k, between(np.zeros(3), p, 0.6 * thick), color)
     for k, body in enumerate(model.bodies):
         T = np.eye(4)
-        T[:3, :3] = toward(np.array([float(x) for x in body.axis]))
-        shape = cylinder(1.25 * thick, 3.4 * thick) if body.kind == "revolute" else cylinder(thick, 5.0 * thick)
+        T[:3, :3] = toward(np.array([float(x) for x in body.joint.axis]))
+        shape = cylinder(1.25 * thick, 3.4 * thick) if body.joint.turns else cylinder(thick, 5.0 * thick)
         yield Part(k, shape.moved(T), JOINT_COLOR)
 
 
@@ -241,8 +241,11 @@ def planar_axis(robot: Robot) -> Array | None:
     axes: list[Array] = []
     slides: list[Array] = []
     for body, T in zip(robot.model.bodies, body_poses(robot, np.zeros(robot.n)), strict=True):
-        a = T[:3, :3] @ np.array([float(x) for x in body.axis])
-        (axes if body.kind == "revolute" else slides).append(a)
+        a = T[:3, :3] @ np.array([float(x) for x in body.joint.axis])
+        if body.joint.turns:
+            axes.append(a)
+        if body.joint.travel:
+            slides.append(a)
     if not axes:
         return None
     first = axes[0]

@@ -111,7 +111,7 @@ def _map(context: Context) -> Iterator[Markup]:
 
 
 def _axis(robot: Robot, k: int) -> str:
-    return f"{robot.joint_names[k]} [{'rad' if robot.model.coordinates[k].kind == 'revolute' else 'm'}]"
+    return f"{robot.joint_names[k]} [{robot.model.coordinates[k].joint.unit}]"
 
 
 def _varied(q: Array, columns: dict[int, Array]) -> Array:

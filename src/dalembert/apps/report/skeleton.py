@@ -64,9 +64,9 @@ def skeleton(scene: Scene, q: Array) -> str:
     taken: list[_Box] = []
     drums = []
     for k, body in enumerate(model.bodies):
-        center, axis = flat(origins[k]), along(poses[k][:3, :3] @ np.array([float(x) for x in body.axis]))
+        center, axis = flat(origins[k]), along(poses[k][:3, :3] @ np.array([float(x) for x in body.joint.axis]))
         drums.append((center, axis))
-        parts.append(_joint(center, axis, body.kind == "prismatic", color(k)))
+        parts.append(_joint(center, axis, not body.joint.turns, color(k)))
         taken.append(_around(center, DRUM))
     triads = [(np.zeros(3), np.eye(3), "0"), *((T[:3, 3], T[:3, :3], "") for _, T in tips)]
     letters: list[_Box] = []

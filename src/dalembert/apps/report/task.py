@@ -70,7 +70,7 @@ def task(context: Context) -> Made:
 
 def _unit(robot: Robot, turning: str, sliding: str) -> str:
     """[turning], [sliding] or both, as the joints are, in one line."""
-    turns = [c.kind == "revolute" for c in robot.model.coordinates]
+    turns = [c.joint.turns for c in robot.model.coordinates]
     units = [unit for unit, here in ((turning, any(turns)), (sliding, not all(turns))) if here]
     return f"[{', '.join(units)}]".replace(" ", "\N{NO-BREAK SPACE}")
 
@@ -79,7 +79,7 @@ def _goal(robot: Robot, start: Array) -> Array:
     """Every joint some way toward the farther of its limits, the first ones more than the last."""
     goal = start.copy()
     for k, (low, high) in enumerate(drawn_limits(robot)):
-        turns = robot.model.coordinates[k].kind == "revolute"
+        turns = robot.model.coordinates[k].joint.turns
         way = min(0.35 * (high - low), 0.9 if turns else math.inf)
         goal[k] += way if high - start[k] >= start[k] - low else -way
     return np.asarray(np.round(np.clip(goal, *np.array(drawn_limits(robot)).T), 3))

@@ -22,7 +22,7 @@ class PosePanel(Panel):
     def __init__(self, studio: Studio) -> None:
         super().__init__(studio)
         robot = studio.robot
-        self.units = np.array([180 / np.pi if c.kind == "revolute" else 1.0 for c in robot.model.coordinates])
+        self.units = np.array([180 / np.pi if c.joint.turns else 1.0 for c in robot.model.coordinates])
         with self.gui.add_folder("Tip"):
             frames = list(dict.fromkeys((studio.posture.frame, *robot.frames)))
             self.frame = self.gui.add_dropdown("frame", frames, initial_value=studio.posture.frame)
@@ -96,7 +96,7 @@ class PosePanel(Panel):
     # ------------------------------------------------------------------------------------------------------ the joints
     def _slider(self, k: int) -> Any:
         c = self.studio.robot.model.coordinates[k]
-        unit, digits = ("°", 1) if c.kind == "revolute" else ("m", 3)
+        unit, digits = ("°", 1) if c.joint.turns else ("m", 3)
         step = 10.0**-digits
         # Round numbers within the limits, which are kept to the last bit by whoever moves the robot.
         lower, upper = (float(x[k] * self.units[k]) for x in self.studio.posture.span)

@@ -18,7 +18,6 @@ from dalembert.kinematics.tasks import ROTATION
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
-FREE = (np.pi, 1.0)  # what a slider spans to either side without limits [rad, m]
 STRIDE = 0.1  # a closed chain is moved in steps of this length [rad, m], so that it stays on its branch
 POINT = "studio point"
 JUMP = 1.0  # other joints that would move further than this in one step are on another branch
@@ -45,7 +44,7 @@ class Posture:
     def span(self) -> tuple[Array, Array]:
         """Lower and upper end of each joint's slider: its limits, or a turn (a meter) to either side of home."""
         limits, home = self.robot.limits, self.robot.home
-        free = np.array([FREE[0] if c.kind == "revolute" else FREE[1] for c in self.robot.model.coordinates])
+        free = np.array([c.joint.half_range for c in self.robot.model.coordinates])
         lower = np.where(np.isfinite(limits.lower), limits.lower, np.minimum(home, limits.upper) - free)
         upper = np.where(np.isfinite(limits.upper), limits.upper, np.maximum(home, lower) + free)
         return lower, upper
@@ -56,7 +55,7 @@ class Posture:
         if self.robot.loops or self.robot.description.home:
             return home
         lower, upper = self.span
-        bent = np.array([0.4 if c.kind == "revolute" else 0.3 for c in self.robot.model.coordinates])
+        bent = np.array([0.4 if c.joint.turns else 0.3 for c in self.robot.model.coordinates])
         bent *= np.where(np.arange(len(bent)) % 2 == 0, 1.0, -1.5)
         share = -lower / np.where(upper > lower, upper - lower, 1.0)  # where zero lies between the limits
         middle = np.where((share > 0.15) & (share < 0.85), 0.0, 0.5 * (lower + upper))

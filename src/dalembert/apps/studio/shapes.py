@@ -168,8 +168,8 @@ def _sticks(model: Model, body: int, size: float) -> Iterator[Part]:
         yield Part(body, "cylinder", Pose(), (2.5 * radius, radius), GRAY)
         return
     own = model.bodies[body]
-    along = Pose(turned_to(np.array(own.axis, float)))
-    if own.kind == "revolute":
+    along = Pose(turned_to(np.array(own.joint.axis, float)))
+    if own.joint.turns:
         yield Part(body, "cylinder", along, (1.8 * radius, 4.5 * radius), JOINT)
     else:
         yield Part(body, "box", along, (3 * radius, 3 * radius, 4.5 * radius), JOINT)

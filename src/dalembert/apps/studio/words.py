@@ -104,7 +104,7 @@ def torques(robot: Robot, names: Sequence[str], tau: Array) -> tuple[str, bool]:
     for name, x in zip(names, tau, strict=True):
         k = robot.joint_names.index(name)
         most = float(robot.limits.effort[k])
-        unit = "N m" if robot.model.coordinates[k].kind == "revolute" else "N"
+        unit = robot.model.coordinates[k].joint.effort_unit
         share = abs(x) / most if np.isfinite(most) and most > 0 else np.nan
         kinds.append("bad" if share > 1 else "near" if share > 0.8 else "plain")
         full = "" if np.isnan(share) else f"{100 * share:.0f} %"

@@ -86,7 +86,7 @@ class Solver:
 
     def __init__(self, model: Model, frame: Frame, limits: bool, plan: Plan, size: float) -> None:
         self.model, self.frame, self.limits, self.plan, self.size = model, frame, limits, plan, size
-        self.kinds = [c.kind for c in model.coordinates]
+        self.periodic = [c.joint.periodic for c in model.coordinates]
         self.order = [model.bodies[i].coordinate for i in model.path(frame.body)]
 
     # The functions that are traced.
@@ -117,7 +117,7 @@ class Solver:
             residual = miss(kinematics.frame_pose(self.model, q, self.frame), T, self.plan.task)
             verdict: Scalar = where(outside <= 0.0, float(FOUND), float(OUTSIDE))
             for other, other_verdict in done:
-                repeats = maximum(difference(q, other, self.kinds), other_verdict)  # FOUND is zero
+                repeats = maximum(difference(q, other, self.periodic), other_verdict)  # FOUND is zero
                 verdict = where(repeats < SAME, maximum(verdict, float(REPEATED)), verdict)
             verdict = where(residual <= TOLERANCE * self.size, verdict, float(MISSED))
             done.append((q, verdict))
@@ -223,16 +223,15 @@ class Solver:
             moving[moving] = (after != before).any(axis=-1)
             if not moving.any():
                 break
-        turning = [kind == "revolute" for kind in self.kinds]
-        q[..., turning] -= 2 * np.pi * np.rint(q[..., turning] / (2 * np.pi))  # a step may have passed half a turn
+        around = self.periodic
+        q[..., around] -= 2 * np.pi * np.rint(q[..., around] / (2 * np.pi))  # a step may have passed half a turn
         return self.judge(T, q)
 
     def _turned(self, T: Array, q0: Array, best: list[Array]) -> list[Array]:
         """Poses where an angle is free and the first choice of it left branches without a solution: other choices, all
         around, and of them the one with the most solutions."""
-        revolute = np.array([float(kind == "revolute") for kind in self.kinds])
         for turn in range(1, TURNS):
-            tried = self._again(T, q0 + 2 * np.pi / TURNS * turn * revolute)
+            tried = self._again(T, q0 + 2 * np.pi / TURNS * turn * np.array(self.periodic, float))
             more = (tried[2] == FOUND).sum(axis=-1) > (best[2] == FOUND).sum(axis=-1)
             for array, values in zip(best, tried, strict=False):
                 array[more] = values[more]

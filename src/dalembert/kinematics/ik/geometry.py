@@ -119,8 +119,8 @@ def chain_of(model: Model, frame: Frame) -> Chain | str:
     T = world_poses(model, [0.0] * model.n, path)
     bodies = [model.bodies[i] for i in path]
     return Chain(
-        "".join(body.kind[0].upper() for body in bodies),
-        tuple(unit(matvec(T[i].R, body.axis)) for i, body in zip(path, bodies, strict=True)),
+        "".join(body.joint.kind[0].upper() for body in bodies),
+        tuple(unit(matvec(T[i].R, body.joint.axis)) for i, body in zip(path, bodies, strict=True)),
         tuple(clean(T[i].p) for i in path),
         _cleaned(frame_pose(model, [0.0] * model.n, frame)),
         (1.0,) * model.n,

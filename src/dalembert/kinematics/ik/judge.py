@@ -40,7 +40,7 @@ def miss(T: Pose, wanted: Pose, task: str) -> Scalar:
 def settled(x: Scalar, c: Coordinate) -> tuple[Scalar, Scalar]:
     """A joint's position, an angle in (−π, π], shifted by full turns into its limits, the nearest turn first, and put
     on a limit that it passes by no more than rounding; and by how much it lies outside (0: inside)."""
-    if c.kind == "revolute" and c.lower <= -math.pi and c.upper >= math.pi:
+    if c.joint.periodic and c.lower <= -math.pi and c.upper >= math.pi:
         return x, 0.0
     best, outside = x, _outside(x, c)
     for m in _turns(c):
@@ -58,7 +58,7 @@ def settled(x: Scalar, c: Coordinate) -> tuple[Scalar, Scalar]:
 
 def _turns(c: Coordinate) -> list[int]:
     """The full turns, but none, that can bring an angle in (−π, π] into the limits, nearest first."""
-    if c.kind != "revolute":
+    if not c.joint.periodic:
         return []
     low = c.lower if math.isfinite(c.lower) else min(c.upper, math.pi) - 2 * math.pi
     high = c.upper if math.isfinite(c.upper) else max(c.lower, -math.pi) + 2 * math.pi
@@ -76,11 +76,11 @@ def _outside(x: Scalar, c: Coordinate) -> Scalar:
     return outside
 
 
-def difference(q: Sequence[Scalar], p: Sequence[Scalar], kinds: Sequence[str]) -> Scalar:
+def difference(q: Sequence[Scalar], p: Sequence[Scalar], periodic: Sequence[bool]) -> Scalar:
     """The largest difference between two joint positions: of points on the circle, or of lengths."""
     largest: Scalar = 0.0
-    for a, b, kind in zip(q, p, kinds, strict=True):
-        pairs = [(cos(a), cos(b)), (sin(a), sin(b))] if kind == "revolute" else [(a, b)]
+    for a, b, around in zip(q, p, periodic, strict=True):
+        pairs = [(cos(a), cos(b)), (sin(a), sin(b))] if around else [(a, b)]
         for x, y in pairs:
             largest = maximum(absolute(x - y), largest)
     return largest

@@ -119,13 +119,12 @@ def _solver(robot: Robot, frame: str | None, wanted: steps.Goal, limited: bool) 
     n = model.n
     if n == 0 or target.body < 0:
         raise InputError(f"no joint of {robot.name!r} moves the frame {target.name!r}")
-    revolute = np.array([c.kind == "revolute" for c in model.coordinates])
     infinite = np.full(n, math.inf)
     lower, upper = (robot.limits.lower, robot.limits.upper) if limited else (-infinite, infinite)
     rotated = any(wanted.weights[3:])
-    free = revolute & (upper - lower >= 2 * math.pi)
+    free = np.array([c.joint.periodic for c in model.coordinates]) & (upper - lower >= 2 * math.pi)
     bounds = [(-math.inf, math.inf) if f else (a, b) for f, a, b in zip(free, lower, upper, strict=True)]
-    middle, half = starts.box(lower, upper, revolute)
+    middle, half = starts.box(lower, upper, [c.joint for c in model.coordinates])
     probe = settings(_squared(TOLERANCE), STEPS, 0, HALFWAY, HOPELESS)
     search, polish = (
         compile_search(partial(steps.step, model, target, wanted, bounds, damping), n, 16, f"ik_{target.name}")
@@ -187,9 +186,8 @@ def _reach(robot: Robot) -> float:
     origin = (0.0, 0.0, 0.0)
     lengths = [math.dist(b.placement.p, origin) for b in robot.model.bodies]
     strokes = [
-        max((abs(x) for x in (c.lower, c.upper) if math.isfinite(x)), default=1.0)
+        c.joint.travel * max((abs(x) for x in (c.lower, c.upper) if math.isfinite(x)), default=c.joint.half_range)
         for c in robot.model.coordinates
-        if c.kind == "prismatic"
     ]
     last = max((math.dist(f.pose.p, origin) for f in robot.model.frames), default=0.0)
     return max(sum(lengths) + sum(strokes) + last, 0.1)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from dalembert.compile import cache
 from dalembert.compile.search import Search
+from dalembert.joints import Joint
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -65,11 +67,12 @@ def _ordered(robot: Robot, frame: str, search: Search, middle: Array, half: Arra
     return np.concatenate([candidates[order], more])
 
 
-def box(lower: Array, upper: Array, revolute: NDArray[np.bool_]) -> tuple[Array, Array]:
+def box(lower: Array, upper: Array, joints: Sequence[Joint]) -> tuple[Array, Array]:
     """Middle and half width of where starts are drawn: the limits, a turn at most; a meter each way for an unlimited
     slide."""
-    reach = np.where(revolute, math.pi, 1.0)
+    reach = np.array([joint.half_range for joint in joints])
     low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * reach, -reach))
     high = np.where(np.isfinite(upper), upper, low + 2 * reach)
     middle = 0.5 * (low + high)
-    return middle, np.where(revolute, np.minimum(0.5 * (high - low), math.pi), 0.5 * (high - low))
+    most = np.array([math.pi if joint.periodic else math.inf for joint in joints])
+    return middle, np.minimum(0.5 * (high - low), most)

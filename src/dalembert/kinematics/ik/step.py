@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dalembert import scalar
-from dalembert.algorithms import kinematics, linear
+from dalembert.algorithms import joints, kinematics, linear
 from dalembert.algorithms.joints import Coordinates
 from dalembert.model import Frame, Model
 from dalembert.spatial import Pose
-from dalembert.spatial.vector import Scalar, Vector, add, cross, dot, matvec, scale, sub
+from dalembert.spatial.vector import Scalar, Vector, add, cross, dot, scale, sub
 
 DAMPING = 0.1
 FLOOR = 1e-9  # added to λ: at a singularity the matrix stays invertible
@@ -115,10 +115,8 @@ def weighted_jacobian(model: Model, T: dict[int, Pose], tip: Pose, body: int, go
     columns: list[list[Scalar]] = [[0.0] * len(used) for _ in range(model.n)]
     for i in model.path(body):
         b = model.bodies[i]
-        axis = matvec(T[i].R, b.axis)
-        turning = b.kind == "revolute"
-        linear_part = cross(axis, sub(tip.p, T[i].p)) if turning else axis
-        angular = axis if turning else (0.0, 0.0, 0.0)
+        twist = joints.twist_at(b, T[i], tip.p)
+        angular = twist.w
         if goal.axis is not None:
             z = column(tip.R, goal.axis)
             angular = sub(angular, scale(dot(z, angular), z))
@@ -126,9 +124,9 @@ def weighted_jacobian(model: Model, T: dict[int, Pose], tip: Pose, body: int, go
             x, y, z_ = column(tip.R, 0)
             tilt = z_ / scalar.maximum(x * x + y * y, TINY * TINY)
             angular = (0.0, 0.0, angular[2] - tilt * (x * angular[0] + y * angular[1]))
-        twist = [*linear_part, *angular]
+        moved = (*twist.v, *angular)
         for row, k in enumerate(used):
-            columns[b.coordinate][row] = columns[b.coordinate][row] + b.multiplier * goal.weights[k] * twist[k]
+            columns[b.coordinate][row] = columns[b.coordinate][row] + b.multiplier * goal.weights[k] * moved[k]
     return columns
 
 

@@ -60,7 +60,7 @@ def velocity_torque_bounded(system: Any, **options: Any) -> Property:
     if proved:
         shown = f"follows from c = q̇ᵀΓq̇, proved as an identity; {shown}"
     note = "the constant over all states, certified: robot.bounds()" if robot is not None else ""
-    if robot is not None and any(c.kind == "prismatic" for c in robot.model.coordinates):
+    if robot is not None and any(c.joint.travel for c in robot.model.coordinates):
         note += "; with sliding joints c_b may depend on q"
     return found("bounded velocity torque", PROVED if proved else HOLDS if inside else FAILS, shown, numbers, note)
 

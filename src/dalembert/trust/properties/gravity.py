@@ -117,18 +117,18 @@ def lowest_potential(robot: Robot) -> float:
     place in turn, from many starts at once. What is found is the energy of a place: the least is at most this. What it
     is at least, `least_potential` says."""
     q = robot.random_configuration(STARTS, seed=0)
-    followed = {b.coordinate for b in robot.model.bodies if b.joint != robot.joint_names[b.coordinate]}
+    followed = {b.coordinate for b in robot.model.bodies if b.joint_name != robot.joint_names[b.coordinate]}
     endless = endless_slides(robot)
     for _ in range(SWEEPS):
         before = q.copy()
         for k, c in enumerate(robot.model.coordinates):
-            if k in followed:
+            if k in followed or len(c.joint.symbols) > 2:
                 if k in endless and _bottomless(robot, q, k):
                     return -math.inf
                 q[:, k] = _scanned(robot, q, k)
                 continue
             P0, P1, P2 = (robot.potential_energy(_with(q, k, x)) for x in (0.0, np.pi / 2, np.pi))
-            if c.kind == "revolute":
+            if c.joint.periodic:
                 q[:, k] = np.arctan2(-(P1 - (P0 + P2) / 2), -(P0 - P2) / 2)
                 continue
             slope = P2 - P0
@@ -176,7 +176,7 @@ def least_potential(robot: Robot) -> float:
     falls = 0.0
     for body, steep in zip(thin.bodies, lengths.first_order(thin), strict=True):
         if steep > 0 and body.multiplier:
-            falls += weight * float(steep) * (math.pi if body.kind == "revolute" else _way(robot, body, q))
+            falls += weight * float(steep) * (math.pi if body.joint.periodic else _way(robot, body, q))
     return float(robot.potential_energy(q)) - falls
 
 

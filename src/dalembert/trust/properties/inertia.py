@@ -178,16 +178,16 @@ def endless_slides(robot: Robot) -> list[int]:
 
 def sliding_names(robot: Robot, coordinates: list[int]) -> str:
     """The joints that slide with these coordinates."""
-    return ", ".join(b.joint for k in coordinates for b in _sliding(robot, k))
+    return ", ".join(b.joint_name for k in coordinates for b in _sliding(robot, k))
 
 
 def _sliding(robot: Robot, k: int) -> list[Body]:
-    return [b for b in robot.model.bodies if b.coordinate == k and b.kind == "prismatic" and b.multiplier]
+    return [b for b in robot.model.bodies if b.coordinate == k and b.joint.travel and b.multiplier]
 
 
 def reach(robot: Robot, k: int) -> float:
     """How far the furthest slides when a coordinate goes by one."""
-    return max((abs(b.multiplier) for b in _sliding(robot, k)), default=0.0)
+    return max((abs(b.multiplier) * b.joint.travel for b in _sliding(robot, k)), default=0.0)
 
 
 def _without_effect(case: Case, endless: list[int]) -> set[int]:

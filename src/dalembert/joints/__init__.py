@@ -1,0 +1,9 @@
+"""Kinds of joints: one file each, a row of `JOINTS` for each name that files give it. Nothing else knows kinds."""
+
+from dalembert.joints.joint import Joint
+from dalembert.joints.prismatic import Prismatic
+from dalembert.joints.revolute import Revolute
+
+JOINTS: dict[str, type[Joint]] = {"revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic}
+
+__all__ = ["JOINTS", "Joint", "Prismatic", "Revolute"]
