@@ -42,7 +42,7 @@ def computed_torque(known: dl.Robot) -> Law:
     """τ = ID(q, q̇, q̈_d + k_d ė + k_p e) of the robot that the controller knows, along q_d = center + amplitude sin ω t;
     parameters: center and amplitude."""
     n, joints = known.n, known.joint_names
-    inverse, options = kernels.ROWS["inverse_dynamics"].trace, kernels.check_options("inverse_dynamics", {})
+    inverse, options = kernels.ROWS["inverse_dynamics"].trace, kernels.TABLE.read_options("inverse_dynamics", {})
     model = lean(known.model)
 
     def act(t, y, r, z, p):

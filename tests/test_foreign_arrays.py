@@ -13,9 +13,9 @@ import pytest
 import dalembert as dl
 from dalembert import control
 from dalembert import trajectories as tr
+from dalembert.arguments import plain_array
 from dalembert.compile import call
 from dalembert.lagrange import examples
-from dalembert.scalar.plain import plain_array
 
 pytestmark = pytest.mark.filterwarnings("ignore:the matrix subclass")
 

@@ -283,7 +283,9 @@ def test_gravity(arm, states):
     moon = arm.with_gravity((0, 0, -1.62))
     assert error(moon.gravity_torque(q) * (9.81 / 1.62), arm.gravity_torque(q)) < ROUNDING
     for wrong in ((0, np.nan, 0), "down", (0, 0), None):
-        with pytest.raises(dl.InputError, match="gravity must be three finite numbers"):
+        with pytest.raises(
+            dl.InputError, match=r"gravity must be three finite numbers|gravity\[1\] is nan; it must be a finite"
+        ):
             arm.with_gravity(wrong)
 
 

@@ -38,7 +38,7 @@ def evaluate(robot: Robot, scalar: str, name: str, *arguments, given=(), **optio
         row = kernels.ROWS[name]
         names = row.arguments + tuple(given)
         a = dict(zip(names, [np.asarray(x).tolist() for x in arguments], strict=True))
-        return np.array(row.trace(robot.model, a, kernels.check_options(name, options)), float)
+        return np.array(row.trace(robot.model, a, kernels.TABLE.read_options(name, options)), float)
     kernel = robot.kernel(name, given, **options)
     return kernel.interpret(*arguments) if scalar == "interpreter" else kernel(*arguments)
 

@@ -11,7 +11,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom up: a module imports from its own layer and from those before it. A part is a folder or a module.
 LAYERS = (
-    ("forking", "caching", "lazy", "errors", "findings", "names", "files"),
+    ("forking", "caching", "lazy", "errors", "findings", "names", "files", "arguments"),
     ("draw.svg", "draw.pyplot"),
     ("scalar", "spatial", "friction"),
     ("joints",),
@@ -20,7 +20,7 @@ LAYERS = (
     ("algorithms",),
     ("compile",),
     ("symbolic",),
-    ("arguments", "kernels", "flow", "law", "reference", "system"),
+    ("flow", "law", "reference", "system", "kernels", "units"),
     ("kinematics", "bounds"),
     ("robot", "robots", "loading", "poses"),
     ("lagrange", "constrained", "actuation"),

@@ -1,136 +1,178 @@
-"""What users pass, looked at: numbers and switches checked, and why a kernel refused its input, in a sentence."""
+"""What users pass, looked at once: numbers, arrays, switches. Each refusal is a sentence that names the value, and says
+what is wrong with it and what would be right."""
 
 from __future__ import annotations
 
-import math
-import warnings
+import operator
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from types import EllipsisType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.describe.loops import counted
-from dalembert.errors import InputError, UnitWarning
-from dalembert.scalar.plain import is_lazy, plain_array
-from dalembert.spatial.angles import TURN, look_like_degrees, sentence
+from dalembert.errors import InputError
 
-if TYPE_CHECKING:
-    from dalembert.compile import Kernel
-    from dalembert.robot import Robot
+Array = NDArray[np.float64]
+Shape = tuple[int | EllipsisType | None, ...]
 
-_LAST = {
-    "f_tip": "(f, n)",
-    "base_velocity": "(v, ω)",
-    "base_acceleration": "(a, ω̇)",
-    "multipliers": "one per row of the constraints",
-}
+_WORDS: dict[Shape, str] = {(): "a finite number", (3,): "three finite numbers", (3, 3): "a 3×3 matrix"}
+_KINDS = {"O": "Python objects", "U": "text", "S": "bytes", "c": "complex numbers", "M": "dates"}
+_SEEN = (np.ndarray, list, tuple)  # whose objects callers look at, and name
 
 
-def explain(robot: Robot, kernel: Kernel, names: Sequence[str], arguments: Sequence[Any], out: Any) -> None:
-    """Raise an InputError if something is wrong with the arguments; return if nothing is."""
-    batches = []
-    for name, value, core in zip(names, arguments, kernel.inputs, strict=True):
-        shape = _shape(robot, name, value, core)
-        batches.append((name, shape[: len(shape) - len(core)]))
-    try:
-        batch = np.broadcast_shapes(*(b for _, b in batches))
-    except ValueError:
-        listed = ", ".join(f"{name} {b}" for name, b in batches)
-        raise InputError(f"the leading dimensions do not broadcast: {listed}") from None
-    if out is not None:
-        _check_out(out, kernel, batch)
-
-
-def _shape(robot: Robot, name: str, value: Any, core: tuple[int, ...]) -> tuple[int, ...]:
-    if value is None:
-        raise InputError(f"{name} is None; {_wanted(robot, name, core)}")
-    try:
-        array = value if is_lazy((value,)) else plain_array(value, name)
-    except InputError as error:
-        raise InputError(f"{error}; {_wanted(robot, name, core)}") from None
-    shape, dtype = tuple(array.shape), np.dtype(array.dtype)
-    if not np.can_cast(dtype, np.float64, "safe"):
-        hint = "; convert it with .astype(float)" if dtype.kind in "fiu" else ""
-        hint = "; the imaginary part has no meaning here" if dtype.kind == "c" else hint
-        raise InputError(f"{name} must be real numbers, got {_kind(dtype)}{hint}")
-    if shape[len(shape) - len(core) :] != core or len(shape) < len(core):
-        raise InputError(f"{name} has shape {shape}; {_wanted(robot, name, core)}")
-    return shape
-
-
-def _kind(dtype: np.dtype[Any]) -> str:
-    words = {"O": "Python objects", "U": "text", "S": "bytes", "c": "complex numbers", "M": "dates"}
-    return words.get(dtype.kind, f"dtype {dtype}")
-
-
-def _wanted(robot: Robot, name: str, core: tuple[int, ...]) -> str:
-    if name in _LAST or name.startswith("wrench"):
-        return f"its last dimension must be {core[-1]}, {_LAST.get(name, _LAST['f_tip'])}"
-    joints = robot.joint_names
-    shown = ", ".join(joints[:3]) + (f", … {joints[-1]}" if len(joints) > 4 else "".join(f", {j}" for j in joints[3:]))
-    count = core[-1]
-    what = f"one per joint of {robot.name!r}: {shown}" if joints else f"{robot.name!r} has no joints"
-    return f"its last dimension must be {count} ({what})"
-
-
-def _check_out(out: Any, kernel: Kernel, batch: tuple[int, ...]) -> None:
-    outs = out if isinstance(out, tuple) else (out,)
-    if len(outs) != len(kernel.outputs):
-        raise InputError(f"out must hold {len(kernel.outputs)} arrays, got {len(outs)}")
-    for array, core in zip(outs, kernel.outputs, strict=True):
-        if not isinstance(array, np.ndarray):
-            raise InputError(f"out must be a NumPy array, got {type(array).__name__}")
-        if array.shape != (*batch, *core):
-            raise InputError(f"out has shape {array.shape}; the result has shape {(*batch, *core)}")
-        if not array.flags.writeable:
-            raise InputError("out is read-only")
-        if array.dtype not in (np.float64, np.float32):
-            raise InputError(f"out must have dtype float64 (or float32), got {array.dtype}")
-
-
-def angles_of(robot: Robot, values: Sequence[float]) -> list[float]:
-    """Of joint positions, those of joints that turn and look like degrees: far beyond their limits, or altogether."""
-    rows = [(x, c) for x, c in zip(values, robot.model.coordinates, strict=False) if c.joint.turns]
-    beyond = [x for x, c in rows if abs(x) > TURN and not c.lower - TURN <= x <= c.upper + TURN]
-    return beyond or ([x for x, _ in rows] if look_like_degrees(x for x, _ in rows) else [])
-
-
-def warn_of_angles(robot: Robot, name: str, values: Sequence[float], stacklevel: int = 4) -> None:
-    """A UnitWarning, if joint positions look like degrees."""
-    odd = angles_of(robot, values)
-    if odd:
-        warnings.warn(sentence(name, odd, f"give np.radians({name})"), UnitWarning, stacklevel)
-
-
-def warn_of_motion(robot: Robot | None, law: Any, motion: Any, duration: float) -> None:
-    """The same of a motion that a law of the joints follows, where it begins and where it ends: motions themselves do
-    not know what their numbers are."""
-    followed = [name.rpartition("_")[0] for name in law.follows] if law else []
-    if robot is not None and robot.n and followed[: robot.n] == list(robot.joint_names):
-        x = max((np.asarray(motion(t)[0], float) for t in (0.0, duration)), key=lambda x: np.abs(x).max())
-        warn_of_angles(robot, "reference", x.tolist(), 5)
-
-
-def need_tree(robot: Robot) -> None:
-    """Refuse what would let the joints of a closed chain move as if nothing closed it."""
-    if robot.loops:
-        names = ", ".join(repr(name) for name in robot.loops[:3]) + (", …" if len(robot.loops) > 3 else "")
+def plain_array(value: object, name: str = "an argument") -> NDArray[Any]:
+    """The value as a plain NumPy array: to tables, series and tensors NumPy would hand a call over, or dress its result
+    like them. Refused: masked numbers, units, and what its own library will not convert."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise InputError(
-            f"{robot.name!r} has {counted(len(robot.loops))} ({names}), and this would let its joints move freely, "
-            "which they cannot: use dalembert.Constrained(robot), or robot.tree() for the tree without its loops"
+            f"{name} is a masked array, which has no numbers where it is masked: fill the gaps, or leave those rows out"
         )
+    if hasattr(type(value), "to_value") or hasattr(type(value), "magnitude"):  # quantities of astropy, unyt, pint
+        raise InputError(f"{name} carries a unit ({type(value).__name__}); give plain numbers, in SI units and radians")
+    try:
+        array = np.asarray(value)
+        nullable = array.dtype == object and array.ndim and type(value) not in _SEEN
+        return array.astype(float) if nullable else array
+    except Exception as error:  # of any kind: every library has its own
+        why = "" if type(value) in _SEEN else f": {type(value).__name__} says {error}"
+        raise InputError(f"{name} is not a rectangular array of numbers{why}") from None
 
 
-def given_of(*values: ArrayLike | None) -> tuple[tuple[str, ...], tuple[ArrayLike, ...]]:
-    """Of the optional arguments of the dynamics, the names of those that were given, and their values."""
-    names = ("f_tip", "base_velocity", "base_acceleration")
-    pairs = [(name, value) for name, value in zip(names, values, strict=True) if value is not None]
-    return tuple(name for name, _ in pairs), tuple(value for _, value in pairs)
+def is_lazy(arguments: Sequence[object]) -> bool:
+    """Whether one of them is a Dask collection. (An array of xarray has a graph, which is None if it holds numbers.)"""
+    return any(hasattr(a, "__dask_graph__") and a.__dask_graph__() is not None for a in arguments)
 
 
-def wrenches_of(wrenches: Any, expressed_in: str) -> tuple[tuple[tuple[str, str], ...], tuple[Any, ...]]:
+# -------------------------------------------------------------------------------------------------- numbers, arrays
+def array(
+    name: str,
+    value: object,
+    *shapes: Shape,
+    meaning: str = "",
+    unit: str = "",
+    finite: bool = True,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+) -> Array:
+    """The value as a new array of finite doubles, if it has one of these shapes (any, if none is given).
+
+    In a shape a number is exact, None is any size, and `...` in front stands for any batch dimensions: (..., 3) are
+    vectors, (None, 6) is a list of twists, () a number. `meaning` says in messages what the last dimension holds, "one
+    per joint". Every entry is greater than `above`, at least `least`, and at most `most`, in `unit`. With finite=False
+    entries may be infinite; NaN is refused all the same."""
+    given = plain_array(value, name)
+    try:
+        if given.dtype.kind not in "fiubO":  # text, complex numbers, dates
+            raise TypeError
+        x: Array = given.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be {_wanted(shapes, unit)}, got {value!r:.60}") from None
+    if shapes and not any(_fits(x.shape, shape) for shape in shapes):
+        if any(... in shape for shape in shapes):
+            cores = " or ".join(_core(shape) for shape in shapes)
+            raise InputError(f"{name} has shape {x.shape}; {cores}{meaning and f', {meaning}'}")
+        wanted = _wanted(shapes, unit) + (meaning and f", {meaning}")
+        raise InputError(f"{name} must be {wanted}; got {f'shape {x.shape}' if x.ndim else repr(value)}")
+    _need(name, x, np.isfinite(x) if finite else ~np.isnan(x), "a finite number" if finite else "a number", unit)
+    if above is not None:
+        _need(name, x, x > above, f"greater than {above:g}", unit)
+    if least is not None:
+        _need(name, x, x >= least, f"at least {least:g}", unit)
+    if most is not None:
+        _need(name, x, x <= most, f"at most {most:g}", unit)
+    return x
+
+
+def number(
+    name: str,
+    value: object,
+    unit: str = "",
+    *,
+    finite: bool = True,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    nonzero: bool = False,
+) -> float:
+    """A finite number within these bounds, as `array` has them."""
+    x = array(name, value, (), unit=unit, finite=finite, above=above, least=least, most=most)
+    if nonzero:
+        _need(name, x, x != 0, "other than zero", unit)
+    return float(x)
+
+
+def count(name: str, value: object, least: int = 0) -> int:
+    """A whole number, at least `least`."""
+    try:
+        k = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        k = least - 1
+    if k < least or isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} must be a whole number, at least {least}; got {value!r:.60}")
+    return k
+
+
+def three(name: str, value: object) -> tuple[float, float, float]:
+    x, y, z = array(name, value, (3,)).tolist()
+    return (x, y, z)
+
+
+def six_of_inertia(inertia: ArrayLike | None) -> tuple[float, float, float, float, float, float]:
+    """(ixx, ixy, ixz, iyy, iyz, izz) of a 3×3 matrix or of six numbers; zeros of None."""
+    x = array("inertia", np.zeros(6) if inertia is None else inertia, (3, 3), (6,))
+    if x.ndim == 2:
+        if not np.allclose(x, x.T, rtol=1e-9, atol=0):
+            raise InputError("an inertia matrix is symmetric; this one is not")
+        x = x[np.triu_indices(3)]
+    a, b, c, d, e, f = x.tolist()
+    return (a, b, c, d, e, f)
+
+
+def _fits(shape: tuple[int, ...], wanted: Shape) -> bool:
+    if wanted[:1] == (...,):
+        wanted = wanted[1:]
+        shape = shape[len(shape) - len(wanted) :] if len(shape) >= len(wanted) else (-1,)
+    return len(shape) == len(wanted) and all(w is None or w == k for k, w in zip(shape, wanted, strict=True))
+
+
+def _core(shape: Shape) -> str:
+    """What the last dimensions must be."""
+    sizes = ["any" if k is None else str(k) for k in shape if k is not ...]
+    return f"its last dimension must be {sizes[0]}" if len(sizes) == 1 else f"it must end in ({', '.join(sizes)})"
+
+
+def _wanted(shapes: Sequence[Shape], unit: str) -> str:
+    """'a finite number [s] or 2 finite numbers'."""
+    found = []
+    for shape in shapes:
+        sizes = ["any" if k is None else str(k) for k in shape]
+        flat = f"{sizes[0]} finite numbers" if len(sizes) == 1 else f"finite numbers of shape ({', '.join(sizes)})"
+        found.append(_WORDS.get(shape, flat))
+    if not found or any(... in shape for shape in shapes):
+        found = ["a rectangular array of real numbers"]
+    return " or ".join(found) + (unit and f" [{unit}]")
+
+
+def _need(name: str, x: Array, right: NDArray[np.bool_], words: str, unit: str) -> None:
+    """Refuse the first entry that is not `right`."""
+    if not right.all():
+        where = tuple(int(i) for i in np.argwhere(~right)[0])
+        place = f"[{', '.join(map(str, where))}]" if where else ""
+        raise InputError(f"{name}{place} is {x[where]:g}; it must be {words}{unit and f' [{unit}]'}")
+
+
+# ---------------------------------------------------------------------------------------------------- words, switches
+def switch(name: str, value: object) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} is a switch, True or False; got {type(value).__name__}")
+    return bool(value)
+
+
+def wrenches_of(
+    wrenches: Mapping[str, object], expressed_in: str
+) -> tuple[tuple[tuple[str, str], ...], tuple[object, ...]]:
     """((frame, expressed_in), …) of wrenches at frames, by name, and the wrenches themselves in that order."""
     strange = [k for k in wrenches if not isinstance(k, str)] if isinstance(wrenches, Mapping) else [wrenches]
     if strange:
@@ -149,69 +191,73 @@ def wrenches_of(wrenches: Any, expressed_in: str) -> tuple[tuple[tuple[str, str]
     return tuple(places), tuple(values)
 
 
-def number(
+# ------------------------------------------------------------------------------------------------- calls of kernels
+_LAST = {
+    "f_tip": "(f, n)",
+    "base_velocity": "(v, ω)",
+    "base_acceleration": "(a, ω̇)",
+    "multipliers": "one per row of the constraints",
+}
+
+
+def check_call(
     owner: str,
-    name: str,
-    value: Any,
-    unit: str,
-    *,
-    least: float = -math.inf,
-    above: float = -math.inf,
-    nonzero: bool = False,
-) -> float:
-    """A finite number, not below `least` and greater than `above`; or a sentence that names whose it is."""
+    joints: Sequence[str],
+    names: Sequence[str],
+    arguments: Sequence[object],
+    inputs: Sequence[tuple[int, ...]],
+    outputs: Sequence[tuple[int, ...]],
+    out: object,
+) -> None:
+    """Refuse the arguments of a kernel, arrays of shapes (..., *inputs) and `out`, in a sentence; or return if nothing
+    is wrong with them. `owner` has these joints."""
+    batches = []
+    for name, value, core in zip(names, arguments, inputs, strict=True):
+        shape = _shape_of(name, value, core, owner, joints)
+        batches.append((name, shape[: len(shape) - len(core)]))
     try:
-        x = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"the {name} of {owner} must be a number [{unit}], got {value!r}") from None
-    if not math.isfinite(x):
-        raise InputError(f"the {name} of {owner} is {x!r}; it must be a finite number [{unit}]")
-    if x <= above:
-        raise InputError(f"the {name} of {owner} is {x!r}; it must be greater than {above:g} [{unit}]")
-    if x < least:
-        raise InputError(f"the {name} of {owner} is {x!r}; it must not be less than {least:g} [{unit}]")
-    if nonzero and x == 0:
-        raise InputError(f"the {name} of {owner} is {x!r}; it must not be zero [{unit}]")
-    return x
+        batch = np.broadcast_shapes(*(b for _, b in batches))
+    except ValueError:
+        listed = ", ".join(f"{name} {b}" for name, b in batches)
+        raise InputError(f"the leading dimensions do not broadcast: {listed}") from None
+    if out is not None:
+        _check_out(out, [(*batch, *core) for core in outputs])
 
 
-def switch(name: str, value: Any) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{name} is a switch, True or False; got {type(value).__name__}")
-    return bool(value)
+def _shape_of(name: str, value: object, core: tuple[int, ...], owner: str, joints: Sequence[str]) -> tuple[int, ...]:
+    if name in _LAST or name.startswith("wrench"):
+        wanted = f"its last dimension must be {core[-1]}, {_LAST.get(name, _LAST['f_tip'])}"
+    else:
+        shown = ", ".join(joints[:3])
+        shown += f", … {joints[-1]}" if len(joints) > 4 else "".join(f", {j}" for j in joints[3:])
+        what = f"one per joint of {owner!r}: {shown}" if joints else f"{owner!r} has no joints"
+        wanted = f"its last dimension must be {core[-1]} ({what})"
+    if value is None:
+        raise InputError(f"{name} is None; {wanted}")
+    try:
+        given = value if is_lazy((value,)) else plain_array(value, name)
+    except InputError as error:
+        raise InputError(f"{error}; {wanted}") from None
+    shape, dtype = tuple(given.shape), np.dtype(given.dtype)
+    if not np.can_cast(dtype, np.float64, "safe"):
+        hint = "; convert it with .astype(float)" if dtype.kind in "fiu" else ""
+        hint = "; the imaginary part has no meaning here" if dtype.kind == "c" else hint
+        raise InputError(f"{name} must be real numbers, got {_KINDS.get(dtype.kind, f'dtype {dtype}')}{hint}")
+    if not _fits(shape, (..., *core)):
+        raise InputError(f"{name} has shape {shape}; {wanted}")
+    return shape
 
 
-def names_or_switches(options: Mapping[str, Any]) -> None:
-    """Options are names and switches; a list or an array among them is a slip of the order."""
-    for option, value in options.items():
-        if not isinstance(value, (str, bool, type(None))):
-            raise InputError(f"{option} must be a name, got {type(value).__name__}")
-
-
-def numbers(name: str, value: Any, *shapes: tuple[int, ...]) -> list[float]:
-    """The value as a flat list of finite floats, if it has one of these shapes."""
-    words = {(): "a finite number", (3,): "three finite numbers", (3, 3): "a 3×3 matrix", (6,): "six numbers"}
-    given: NDArray[Any] = plain_array(value, name)
-    with suppress(TypeError, ValueError):
-        x = given.astype(float, casting="same_kind" if given.dtype.kind == "c" else "unsafe")
-        if x.shape in shapes and np.isfinite(x).all():
-            return x.reshape(-1).tolist()
-    wanted = " or ".join(words[s] if s in words else f"{s[0]} finite numbers" for s in shapes)
-    raise InputError(f"{name} must be {wanted}, got {value!r}")
-
-
-def three(name: str, value: Sequence[float]) -> tuple[float, float, float]:
-    x, y, z = numbers(name, value, (3,))
-    return (x, y, z)
-
-
-def six_of_inertia(inertia: ArrayLike | None) -> tuple[float, float, float, float, float, float]:
-    """(ixx, ixy, ixz, iyy, iyz, izz) of a 3×3 matrix or of six numbers."""
-    x = [0.0] * 6 if inertia is None else numbers("inertia", inertia, (3, 3), (6,))
-    if len(x) == 9:
-        I = np.reshape(x, (3, 3))
-        if not np.allclose(I, I.T, rtol=1e-9, atol=0):
-            raise InputError("an inertia matrix is symmetric; this one is not")
-        x = I[np.triu_indices(3)].tolist()
-    a, b, c, d, e, f = x
-    return (a, b, c, d, e, f)
+def _check_out(out: object, shapes: Sequence[tuple[int, ...]]) -> None:
+    outs = out if isinstance(out, tuple) else (out,)
+    if len(outs) != len(shapes):
+        raise InputError(f"out must hold {len(shapes)} arrays, got {len(outs)}")
+    for given, shape in zip(outs, shapes, strict=True):
+        if not isinstance(given, np.ndarray):
+            raise InputError(f"out must be a NumPy array, got {type(given).__name__}")
+        if given.shape != shape:
+            raise InputError(f"out has shape {given.shape}; the result has shape {shape}")
+        if not given.flags.writeable:
+            raise InputError("out is read-only")
+        if given.dtype not in (np.float64, np.float32):
+            raise InputError(f"out must have dtype float64 (or float32), got {given.dtype}")

@@ -1,14 +1,10 @@
-"""The table of kernels: which algorithm, of which arguments, gives which array.
-
-A row binds an algorithm to array shapes and options. `Robot` compiles a row for its model on first use.
-"""
+"""The kernels of a robot: which algorithm, of which arguments, gives which array."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from dalembert.algorithms import (
     articulated,
@@ -25,64 +21,36 @@ from dalembert.algorithms import (
     resistance,
     task_space,
 )
+from dalembert.arguments import switch
+from dalembert.describe.loops import counted
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.model import Frame, Model
 from dalembert.model.lean import lean
+from dalembert.scalar import Scalar
 from dalembert.spatial import Force, Pose, rotation
 from dalembert.spatial.vector import matvec_t
+from dalembert.system import Arguments, KernelTable, Options, Row, Shape
 
-if TYPE_CHECKING:
-    from dalembert.compile import Kernel
-
-
-def compile_function(*arguments: Any, **options: Any) -> Kernel:
-    """That of `compile`, imported when the first kernel is made: a robot that is only looked at needs no compiler."""
-    from dalembert import compile
-
-    return compile.compile_function(*arguments, **options)
+Shapes = tuple[Shape, ...]
+Scalars = Sequence[Scalar]
 
 
-# The shape of every argument a kernel may take, for n coordinates, and what a message calls its last dimension.
-ARGUMENTS: dict[str, Callable[[int], tuple[int, ...]]] = {
-    "q": lambda n: (n,),
-    "qd": lambda n: (n,),
-    "qdd": lambda n: (n,),
-    "tau": lambda n: (n,),
-    "f_tip": lambda n: (6,),
-    "base_velocity": lambda n: (6,),
-    "base_acceleration": lambda n: (6,),
-    "damping": lambda n: (),
-}
-# The same for arguments whose shape depends on a kernel's options.
-SIZED: dict[str, Callable[[dict[str, Any]], tuple[int, ...]]] = {"selection": lambda o: (len(o["rows"]), 6)}
+def sizes(model: Model, options: Options) -> dict[str, Shape]:
+    """The shape of every argument that a kernel may take."""
+    vectors = dict.fromkeys(("q", "qd", "qdd", "tau"), (model.n,))
+    wrenches = dict.fromkeys(("f_tip", "base_velocity", "base_acceleration", *wrench_names(options)), (6,))
+    return {**vectors, **wrenches, "damping": (), "selection": (len(options.get("rows", ())), 6)}
 
 
-@dataclass(frozen=True)
-class Row:
-    """How one kernel is made.
-
-    `trace(model, arguments, options)` runs the algorithm; `shapes(model, options)` announces its outputs.
-    `options` are the accepted ones with their defaults; `optional` arguments are taken when given.
-    """
-
-    arguments: tuple[str, ...]
-    trace: Callable[[Model, dict[str, Any], dict[str, Any]], Any]
-    shapes: Callable[[Model, dict[str, Any]], tuple[tuple[int, ...], ...]]
-    options: dict[str, Any]
-    optional: tuple[str, ...] = ()
-    joint_space: bool = False  # only joint torques and accelerations come out: the lean model will do
-    inverts_mass: bool = False  # refused where M is singular in every state
-
-
-def _square(m: Model, o: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
+def _square(m: Model, o: Options) -> Shapes:
     return ((m.n, m.n),)
 
 
-def _vector(m: Model, o: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
+def _vector(m: Model, o: Options) -> Shapes:
     return ((m.n,),)
 
 
-def _fixed(*shapes: tuple[int, ...]) -> Callable[[Model, dict[str, Any]], tuple[tuple[int, ...], ...]]:
+def _fixed(*shapes: Shape) -> Callable[[Model, dict[str, Any]], Shapes]:
     return lambda m, o: shapes
 
 
@@ -100,12 +68,13 @@ def wrench_on_body(model: Model, q: Any, wrench: Any, frame: Frame, expressed_in
     return {frame.body: turned.to_parent(Pose(p=frame.pose.p))}
 
 
-def wrench_names(options: dict[str, Any]) -> tuple[str, ...]:
-    """The arguments that hold the wrenches of the option `wrenches`, one for each (frame, expressed_in)."""
-    return tuple(f"wrench{k}" for k in range(len(options.get("wrenches", ()))))
+def wrench_names(options: Options) -> dict[str, str]:
+    """The arguments that hold the wrenches of the option `wrenches`, one for each (frame, expressed_in), and what the
+    user calls them."""
+    return {f"wrench{k}": f"wrenches[{frame!r}]" for k, (frame, _) in enumerate(options.get("wrenches", ()))}
 
 
-def all_wrenches(model: Model, a: dict[str, Any], o: dict[str, Any]) -> dict[int, Force]:
+def all_wrenches(model: Model, a: Arguments, o: Options) -> dict[int, Force]:
     """All wrenches, added up body by body."""
     places = [("f_tip", o["frame"], o["expressed_in"])] if "f_tip" in a else []
     places += [(name, *place) for name, place in zip(wrench_names(o), o["wrenches"], strict=True)]
@@ -116,7 +85,7 @@ def all_wrenches(model: Model, a: dict[str, Any], o: dict[str, Any]) -> dict[int
     return total
 
 
-def _base(a: dict[str, Any]) -> newton_euler.Acceleration | None:
+def _base(a: Arguments) -> newton_euler.Acceleration | None:
     if "base_velocity" not in a and "base_acceleration" not in a:
         return None
     zero = (0.0,) * 6
@@ -124,7 +93,7 @@ def _base(a: dict[str, Any]) -> newton_euler.Acceleration | None:
     return newton_euler.Acceleration(tuple(V[3:]), tuple(A[3:]), tuple(A[:3]))
 
 
-def _friction(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
+def _friction(model: Model, a: Arguments, o: Options) -> list[Any]:
     """Friction at the load of the motion: that of q̈, or without acceleration where there is none."""
     if not o["friction"]:
         return [0.0] * model.n
@@ -134,38 +103,42 @@ def _friction(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
     return friction.friction_torque(model, a["q"], a["qd"], loads)
 
 
-def _inverse_dynamics(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
+def _inverse_dynamics(model: Model, a: Arguments, o: Options) -> list[Any]:
     tau = newton_euler.inverse_dynamics(model, a["q"], a["qd"], a["qdd"], all_wrenches(model, a, o), _base(a))
     return [t + f for t, f in zip(tau, _friction(model, a, o), strict=True)]
 
 
-def _forward_dynamics(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
-    if o["friction"] and model.friction_by_load:
-        return _loaded(model, a, o)
-    tau = [t - f for t, f in zip(a["tau"], _friction(model, a, o), strict=True)]
-    base = _base(a)
+def _forward_dynamics(model: Model, a: Arguments, o: Options) -> list[Any]:
     try:  # a pivot that is zero whatever the state is met while tracing, already where the methods are weighed
-        method = o["method"] or ("factorized" if base else _cheaper_method(model))
-        if method == "articulated" and (model.mimics or base):
-            why = "has mimic joints" if model.mimics else "stands on a moving base"
-            raise InputError(f"{model.name!r} {why}, which articulated bodies cannot express: use method='factorized'")
-        if base:
-            return articulated.factorized(model, a["q"], a["qd"], tau, all_wrenches(model, a, o), base)
-        return articulated.METHODS[method](model, a["q"], a["qd"], tau, all_wrenches(model, a, o))
+        return _accelerations(model, a, o)
     except ZeroDivisionError:
         raise singular_mass(model) from None
 
 
-def _loaded(model: Model, a: dict[str, Any], o: dict[str, Any]) -> list[Any]:
-    if o["method"] == "articulated":
+def _accelerations(model: Model, a: Arguments, o: Options) -> list[Any]:
+    base, wrenches = _base(a), all_wrenches(model, a, o)
+    loaded = o["friction"] and model.friction_by_load
+    method = o["method"] or ("factorized" if base or loaded else _cheaper_method(model))
+    if method == "articulated" and (loaded or model.mimics or base):
+        why = f"{model.name!r} " + ("has mimic joints" if model.mimics else "stands on a moving base")
+        why = f"the friction of {model.name!r} depends on the load" if loaded else why
+        raise InputError(f"{why}, which articulated bodies cannot express: use method='factorized'")
+    if loaded:
+        return friction.loaded_acceleration(model, a["q"], a["qd"], a["tau"], wrenches, base)
+    tau = [t - f for t, f in zip(a["tau"], _friction(model, a, o), strict=True)]
+    if base:
+        return articulated.factorized(model, a["q"], a["qd"], tau, wrenches, base)
+    return articulated.METHODS[method](model, a["q"], a["qd"], tau, wrenches)
+
+
+def need_tree(model: Model) -> None:
+    """Refuse what would let the joints of a closed chain move as if nothing closed it."""
+    if model.loops:
+        names = ", ".join(repr(loop.name) for loop in model.loops[:3]) + (", …" if len(model.loops) > 3 else "")
         raise InputError(
-            f"the friction of {model.name!r} depends on the load, which articulated bodies cannot express: "
-            "use method='factorized'"
+            f"{model.name!r} has {counted(len(model.loops))} ({names}), and this would let its joints move freely, "
+            "which they cannot: use dalembert.Constrained(robot), or robot.tree() for the tree without its loops"
         )
-    try:
-        return friction.loaded_acceleration(model, a["q"], a["qd"], a["tau"], all_wrenches(model, a, o), _base(a))
-    except ZeroDivisionError:
-        raise singular_mass(model) from None
 
 
 def need_mass(model: Model, added: linear.Rows | None = None) -> None:
@@ -186,14 +159,14 @@ def singular_mass(model: Model) -> SingularityError:
 
 # Factorizing M takes fewer operations than articulated bodies for short chains (Panda: 857 against 1234), more for
 # long ones; between these lengths the operations are counted (Talos, 32 joints, 10 in a row: 4776 against 6365).
-FACTORizE_UP_TO = 8
+FACTORIZE_UP_TO = 8
 ARTICULATE_FROM = 24
 
 
 def _cheaper_method(model: Model) -> str:
     """Which way of forward dynamics takes fewer operations; mimic joints leave one."""
     longest = max((len(model.path(i)) for i in range(len(model.bodies))), default=0)
-    if model.mimics or longest <= FACTORizE_UP_TO:
+    if model.mimics or longest <= FACTORIZE_UP_TO:
         return "factorized"
     if longest >= ARTICULATE_FROM:
         return "articulated"
@@ -201,11 +174,13 @@ def _cheaper_method(model: Model) -> str:
 
 
 def _operations(model: Model, algorithm: Callable[..., Any]) -> int:
+    from dalembert.compile import compile_function
+
     shape = (model.n,)
     return compile_function(lambda *a: algorithm(model, *a), [shape] * 3, [shape]).operations
 
 
-def _analytic(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, Any]:
+def _analytic(model: Model, a: Arguments, o: Options) -> tuple[Any, Any]:
     frame = model.frame(o["frame"])
     det = _determinant(model, a["q"], frame, o["angles"])
     return jacobians.analytic_jacobian(model, a["q"], frame, o["angles"]), det
@@ -231,7 +206,7 @@ def singular_angles(angles: str, frame: str, where: str) -> SingularityError:
     )
 
 
-def _columns(model: Model, o: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
+def _columns(model: Model, o: Options) -> Shapes:
     extra = (1 if o["rotor"] else 0) + len(regressor.friction_columns(o["friction"]))
     return ((model.n, regressor.PER_BODY * len(model.bodies) + extra * model.n),)
 
@@ -243,32 +218,29 @@ def _body_index(model: Model, link: str) -> int:
     return frame.body
 
 
-def _matrix_form(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, ...]:
+def _matrix_form(model: Model, a: Arguments, o: Options) -> tuple[Any, ...]:
     form = matrix_form.matrix_form(model, a["q"])
     return form.A, form.L, form.W, form.G, form.V_dot_base
 
 
-def _matrix_shapes(model: Model, o: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
+def _matrix_shapes(model: Model, o: Options) -> Shapes:
     N = 6 * len(model.bodies)
     return ((N, model.n), (N, N), (N, N), (N, N), (N,))
 
 
-def _three_squares(model: Model, o: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
+def _three_squares(model: Model, o: Options) -> Shapes:
     return ((model.n, model.n),) * 3
 
 
-def _inverse_derivatives(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, ...]:
+def _inverse_derivatives(model: Model, a: Arguments, o: Options) -> tuple[Any, ...]:
     return derivatives.inverse_dynamics_derivatives(model, a["q"], a["qd"], a["qdd"], o["friction"])
 
 
-def _forward_derivatives(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, ...]:
-    try:
-        return derivatives.forward_dynamics_derivatives(model, a["q"], a["qd"], a["tau"], o["friction"])
-    except ZeroDivisionError:
-        raise singular_mass(model) from None
+def _forward_derivatives(model: Model, a: Arguments, o: Options) -> tuple[Any, ...]:
+    return derivatives.forward_dynamics_derivatives(model, a["q"], a["qd"], a["tau"], o["friction"])
 
 
-def _task_jacobian(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, Any, Any]:
+def _task_jacobian(model: Model, a: Arguments, o: Options) -> tuple[Any, Any, Any]:
     """J and J̇ in the rows of a task, and |det B(α)| of its Euler angles (1 if it has none)."""
     frame, kind = model.frame(o["frame"]), o["jacobian"]
     det = 1.0 if kind == task_space.GEOMETRIC else _determinant(model, a["q"], frame, kind)
@@ -279,7 +251,7 @@ def _task_jacobian(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[
     return [J[k] for k in o["rows"]], [J_dot[k] for k in o["rows"]], det
 
 
-def _regular(model: Model, q: Any, o: dict[str, Any], compute: Callable[[], Any]) -> Any:
+def _regular(model: Model, q: Any, o: Options, compute: Callable[[], Any]) -> Any:
     """What `compute` gives; a pivot that is zero whatever the state is met while tracing, and told."""
     try:
         linear.factor_ldl(composite.mass_matrix(model, q))
@@ -301,18 +273,18 @@ def singular_task(rows: int, where: str, why: str) -> SingularityError:
     )
 
 
-def _task_space(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, ...]:
+def _task_space(model: Model, a: Arguments, o: Options) -> tuple[Any, ...]:
     J, J_dot, det = _task_jacobian(model, a, o)
     t = _regular(model, a["q"], o, lambda: task_space.task_space(model, a["q"], a["qd"], J, J_dot, a.get("damping")))
     return t.M, t.C, t.c, t.g, t.J, t.J_dot, t.J_bar, t.N, t.mobility, t.velocity, det
 
 
-def _task_shapes(model: Model, o: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
+def _task_shapes(model: Model, o: Options) -> Shapes:
     m, n = len(o["rows"]), model.n
     return (m, m), (m, m), (m,), (m,), (m, n), (m, n), (n, m), (n, n), (m, m), (m,), ()
 
 
-def _task_regressor(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple[Any, ...]:
+def _task_regressor(model: Model, a: Arguments, o: Options) -> tuple[Any, ...]:
     J, _, det = _task_jacobian(model, a, o)
     M = composite.mass_matrix(model, a["q"])
     J_bar = _regular(model, a["q"], o, lambda: task_space.consistent_inverse(M, J, a.get("damping"))).J_bar
@@ -320,9 +292,35 @@ def _task_regressor(model: Model, a: dict[str, Any], o: dict[str, Any]) -> tuple
     return linear.product(linear.transposed(J_bar), Y), J, J_bar, det
 
 
-def _task_columns(model: Model, o: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
+def _task_columns(model: Model, o: Options) -> Shapes:
     m, n = len(o["rows"]), model.n
     return (m, _columns(model, o)[0][1]), (m, n), (n, m), ()
+
+
+def _lean(model: Model, names: tuple[str, ...], o: Options) -> Model:
+    """Where only joint torques and accelerations come out, the lean model will do, but on a moving base."""
+    for frame in (o.get("frame"), *(frame for frame, _ in o.get("wrenches", ()))):
+        if frame is not None:
+            model.frame(frame)  # refused here, whether this call needs it or not
+    return model if any(a.startswith("base_") for a in names) else lean(model)
+
+
+def _free(model: Model, names: tuple[str, ...], o: Options) -> Model:
+    """Joints that move freely, and a mass matrix that is not singular in every state."""
+    need_tree(model)
+    need_mass(model)
+    return model
+
+
+def _movable(model: Model, names: tuple[str, ...], o: Options) -> Model:
+    return _lean(_free(model, names, o), names, o)
+
+
+def _massive(model: Model, names: tuple[str, ...], o: Options) -> Model:
+    """A center of mass."""
+    if o.get("about", "com") == "com" and not sum(body.inertia.m for body in model.bodies) > 0:
+        raise InputError(f"{model.name!r} has no mass that moves: it has no center of mass")
+    return model
 
 
 _FRAME = {"frame": None}
@@ -330,7 +328,7 @@ _EXPRESSED = {"frame": None, "expressed_in": "world"}
 # `rows` are those of the twist, by place; with the argument `selection` (m, 6) only their number counts.
 _TASK = {**_EXPRESSED, "jacobian": task_space.GEOMETRIC, "rows": (0, 1, 2, 3, 4, 5)}
 
-ROWS: dict[str, Row] = {
+ROWS: dict[str, Row[Model]] = {
     "fk": Row(
         ("q",),
         lambda m, a, o: kinematics.forward_kinematics(m, a["q"], m.frame(o["frame"])).matrix(),
@@ -372,7 +370,7 @@ ROWS: dict[str, Row] = {
         {"link": None},
     ),
     "center_of_mass_jacobian": Row(
-        ("q",), lambda m, a, o: jacobians.center_of_mass_jacobian(m, a["q"]), lambda m, o: ((3, m.n),), {}
+        ("q",), lambda m, a, o: jacobians.center_of_mass_jacobian(m, a["q"]), lambda m, o: ((3, m.n),), prepare=_massive
     ),
     "inverse_dynamics": Row(
         ("q", "qd", "qdd"),
@@ -380,7 +378,7 @@ ROWS: dict[str, Row] = {
         _vector,
         {**_EXPRESSED, "friction": False, "wrenches": ()},
         ("f_tip", "base_velocity", "base_acceleration"),
-        joint_space=True,
+        prepare=_lean,
     ),
     "forward_dynamics": Row(
         ("q", "qd", "tau"),
@@ -388,43 +386,41 @@ ROWS: dict[str, Row] = {
         _vector,
         {**_EXPRESSED, "friction": False, "method": None, "wrenches": ()},
         ("f_tip", "base_velocity", "base_acceleration"),
-        joint_space=True,
-        inverts_mass=True,
+        prepare=_movable,
     ),
-    "mass_matrix": Row(("q",), lambda m, a, o: composite.mass_matrix(m, a["q"]), _square, {}, joint_space=True),
+    "mass_matrix": Row(("q",), lambda m, a, o: composite.mass_matrix(m, a["q"]), _square, prepare=_lean),
     "mass_matrix_dot": Row(
-        ("q", "qd"), lambda m, a, o: composite.mass_matrix_dot(m, a["q"], a["qd"]), _square, {}, joint_space=True
+        ("q", "qd"), lambda m, a, o: composite.mass_matrix_dot(m, a["q"], a["qd"]), _square, prepare=_lean
     ),
     "coriolis_matrix": Row(
         ("q", "qd"),
         lambda m, a, o: composite.CHOICES[o["choice"]](m, a["q"], a["qd"]),
         _square,
         {"choice": "christoffel"},
-        joint_space=True,
+        prepare=_lean,
     ),
     "christoffel": Row(
-        ("q",), lambda m, a, o: composite.christoffel(m, a["q"]), lambda m, o: ((m.n, m.n, m.n),), {}, joint_space=True
+        ("q",), lambda m, a, o: composite.christoffel(m, a["q"]), lambda m, o: ((m.n, m.n, m.n),), prepare=_lean
     ),
-    "gravity_torque": Row(
-        ("q",), lambda m, a, o: newton_euler.gravity_torque(m, a["q"]), _vector, {}, joint_space=True
-    ),
+    "gravity_torque": Row(("q",), lambda m, a, o: newton_euler.gravity_torque(m, a["q"]), _vector, prepare=_lean),
     "coriolis_torque": Row(
-        ("q", "qd"), lambda m, a, o: newton_euler.coriolis_torque(m, a["q"], a["qd"]), _vector, {}, joint_space=True
+        ("q", "qd"), lambda m, a, o: newton_euler.coriolis_torque(m, a["q"], a["qd"]), _vector, prepare=_lean
     ),
     "bias_torque": Row(
-        ("q", "qd"), lambda m, a, o: newton_euler.bias_torque(m, a["q"], a["qd"]), _vector, {}, joint_space=True
+        ("q", "qd"), lambda m, a, o: newton_euler.bias_torque(m, a["q"], a["qd"]), _vector, prepare=_lean
     ),
     "friction_torque": Row(
-        ("q", "qd"), lambda m, a, o: _friction(m, a, {"friction": True, "wrenches": ()}), _vector, {}, ("qdd",)
+        ("q", "qd"), lambda m, a, o: _friction(m, a, {"friction": True, "wrenches": ()}), _vector, optional=("qdd",)
     ),
-    "kinetic_energy": Row(("q", "qd"), lambda m, a, o: energy.kinetic_energy(m, a["q"], a["qd"]), _fixed(()), {}),
-    "potential_energy": Row(("q",), lambda m, a, o: energy.potential_energy(m, a["q"]), _fixed(()), {}),
-    "center_of_mass": Row(("q",), lambda m, a, o: energy.center_of_mass(m, a["q"]), _fixed((3,)), {}),
+    "kinetic_energy": Row(("q", "qd"), lambda m, a, o: energy.kinetic_energy(m, a["q"], a["qd"]), _fixed(())),
+    "potential_energy": Row(("q",), lambda m, a, o: energy.potential_energy(m, a["q"]), _fixed(())),
+    "center_of_mass": Row(("q",), lambda m, a, o: energy.center_of_mass(m, a["q"]), _fixed((3,)), prepare=_massive),
     "momentum": Row(
         ("q", "qd"),
         lambda m, a, o: energy.momentum(m, a["q"], a["qd"], o["about"]).flat(),
         _fixed((6,)),
         {"about": "origin"},
+        prepare=_massive,
     ),
     "regressor": Row(
         ("q", "qd", "qdd"),
@@ -432,28 +428,21 @@ ROWS: dict[str, Row] = {
         _columns,
         {"friction": (), "rotor": False},
     ),
-    "task_space": Row(
-        ("q", "qd"), _task_space, _task_shapes, _TASK, ("selection", "damping"), joint_space=True, inverts_mass=True
-    ),
+    "task_space": Row(("q", "qd"), _task_space, _task_shapes, _TASK, ("selection", "damping"), prepare=_movable),
     "task_regressor": Row(
         ("q", "qd", "qdd"),
         _task_regressor,
         _task_columns,
         {**_TASK, "friction": (), "rotor": False},
         ("selection", "damping"),
-        inverts_mass=True,
+        prepare=_free,
     ),
-    "matrix_form": Row(("q",), _matrix_form, _matrix_shapes, {}),
+    "matrix_form": Row(("q",), _matrix_form, _matrix_shapes),
     "inverse_dynamics_derivatives": Row(
-        ("q", "qd", "qdd"), _inverse_derivatives, _three_squares, {"friction": False}, joint_space=True
+        ("q", "qd", "qdd"), _inverse_derivatives, _three_squares, {"friction": False}, prepare=_lean
     ),
     "forward_dynamics_derivatives": Row(
-        ("q", "qd", "tau"),
-        _forward_derivatives,
-        _three_squares,
-        {"friction": False},
-        joint_space=True,
-        inverts_mass=True,
+        ("q", "qd", "tau"), _forward_derivatives, _three_squares, {"friction": False}, prepare=_movable
     ),
 }
 
@@ -464,28 +453,11 @@ WORDS: dict[str, tuple[str, ...]] = {
     "angles": ("rpy", *rotation.EULER_SEQUENCES),
     "about": ("origin", "com"),
     "jacobian": (task_space.GEOMETRIC, "rpy", *rotation.EULER_SEQUENCES),
+    "method": tuple(articulated.METHODS),
 }
 
 
-def check_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a kernel, completed by their defaults; unknown ones are refused."""
-    row = ROWS[name]
-    for option, value in options.items():
-        if option not in row.options:
-            raise unknown(f"option of {name}", option, row.options)
-        if option in WORDS and value not in WORDS[option]:
-            raise unknown(option, value, WORDS[option])
-    if options.get("method") is not None and options["method"] not in articulated.METHODS:
-        raise unknown("method", options["method"], articulated.METHODS)
-    several = {
-        option: read(options[option])
-        for option, read in LISTS.items()
-        if option in options and isinstance(row.options[option], tuple)
-    }
-    return {**row.options, **options, **several}
-
-
-def _read_wrenches(value: Any) -> tuple[tuple[str, str], ...]:
+def _read_wrenches(value: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     try:
         places = tuple((frame, expressed_in) for frame, expressed_in in value)
     except (TypeError, ValueError):
@@ -496,7 +468,7 @@ def _read_wrenches(value: Any) -> tuple[tuple[str, str], ...]:
     return places
 
 
-def _read_rows(value: Any) -> tuple[int, ...]:
+def _read_rows(value: Iterable[int]) -> tuple[int, ...]:
     try:
         rows = tuple(operator.index(k) for k in value)
     except TypeError:
@@ -514,26 +486,18 @@ LISTS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
 }
 
 
-def make(model: Model, name: str, given: tuple[str, ...], options: dict[str, Any]) -> Kernel:
-    """The kernel of a row for a model; `given` are the optional arguments that will be passed."""
-    if name not in ROWS:
-        raise unknown("kernel", name, ROWS)
-    row = ROWS[name]
-    options = check_options(name, options)
-    if options.get("frame") is not None:
-        model.frame(options["frame"])  # refused here, whether this call needs it or not
-    for frame, _ in options.get("wrenches", ()):
-        model.frame(frame)
-    names = row.arguments + tuple(a for a in row.optional if a in given) + wrench_names(options)
-    moving_base = any(a.startswith("base_") for a in given)
-    if row.inverts_mass:
-        need_mass(model)
-    if row.joint_space and not moving_base:
-        model = lean(model)
+def _read(row: Row[Model], option: str, value: Any) -> object:
+    """An option's value, checked: several things, a switch, a word, or a name."""
+    usual = row.options[option]
+    if isinstance(usual, tuple):
+        return LISTS[option](value)
+    if isinstance(usual, bool):
+        return switch(option, value)
+    if not isinstance(value, (str, bool, type(None))):  # a list or an array is a slip of the order
+        raise InputError(f"{option} must be a name, got {type(value).__name__}")
+    if option in WORDS and value not in WORDS[option] and not (value is usual is None):
+        raise unknown(option, value, WORDS[option])
+    return value
 
-    def function(*arguments: Any) -> Any:
-        return row.trace(model, dict(zip(names, arguments, strict=True)), options)
 
-    sized = {a: shape(options) for a, shape in SIZED.items() if a in names}
-    inputs = [sized[a] if a in sized else (6,) if a in wrench_names(options) else ARGUMENTS[a](model.n) for a in names]
-    return compile_function(function, inputs, row.shapes(model, options), name, arguments=names)
+TABLE: KernelTable[Model] = KernelTable(ROWS, sizes, _read, lambda model, name: singular_mass(model), wrench_names)

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import plain_array
 from dalembert.errors import InputError
 from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
-from dalembert.scalar.plain import plain_array
 from dalembert.spatial import rotation
 from dalembert.spatial.angles import warn_of_degrees
 from dalembert.spatial.vector import matmul, skew

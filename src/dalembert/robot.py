@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,23 +20,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import kernels
 from dalembert.algorithms import regressor
-from dalembert.arguments import (
-    explain,
-    given_of,
-    names_or_switches,
-    need_tree,
-    numbers,
-    six_of_inertia,
-    switch,
-    three,
-    wrenches_of,
-)
+from dalembert.arguments import array, number, six_of_inertia, switch, three, wrenches_of
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Origin
 from dalembert.describe.loops import counted
 from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
 from dalembert.files import whole
+from dalembert.kernels import TABLE, need_tree
 from dalembert.model import Model, build
+from dalembert.system import REFUSED, Kernels, Key
+from dalembert.units import state_units
 
 if TYPE_CHECKING:
     from dalembert.bounds.result import Bounds
@@ -54,10 +47,8 @@ if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
 
 Array = NDArray[np.float64]
-Key = tuple[Any, ...]
 ORIGIN = Origin()
-# Kernels that take the joints for free to move, so that a closed chain has no such thing.
-OF_TREES = ("forward_dynamics", "forward_dynamics_derivatives", "task_space", "task_regressor")
+NO_LOADS: tuple[tuple[str, ...], tuple[object, ...], tuple[tuple[str, str], ...]] = ((), (), ())
 PAYLOAD = ":payload"  # ends the name of the fixed joint that holds one
 
 
@@ -100,9 +91,10 @@ class Robot:
             if message not in known:
                 warnings.warn(message, ModelWarning, stacklevel=3)
         self.model: Model = build(self.description)
-        self._kernels: dict[Key, Kernel] = {}
+        model = self.model  # not held through self: nothing must keep a robot alive that nobody holds
+        self._kernels = Kernels(TABLE, lambda: model, self.name, self.joint_names, self.threads)
+        self._calls, self._run = self._kernels.calls, self._kernels.run
         self.made: dict[Key | str, Any] = {}  # solvers and the like that methods made once
-        self._calls: dict[Key | str, Callable[..., Any]] = {}
 
     # ----------------------------------------------------------------------------------- other ways to make one
     @classmethod
@@ -150,7 +142,7 @@ class Robot:
         carrier = self.model.frame(frame).name
         if name in {link.name for link in d.links}:
             raise InputError(f"{d.name!r} already has a link {name!r}: give this payload another name=")
-        (kilograms,) = numbers("mass", mass, ())
+        kilograms = number("mass", mass, "kg")
         link = Link(name, Inertial(kilograms, six_of_inertia(inertia), Origin(three("com", com))))
         joint = Joint(f"{name}{PAYLOAD}", "fixed", carrier, name)
         tip = d.tip if d.tip is not None else self.model.tip
@@ -161,7 +153,7 @@ class Robot:
         """The same robot with every mass and inertia 1 + `relative` times as large, or those of the links named: what a
         model may be wrong by. Rotors behind gears stay as they are."""
         d = self.description
-        more = 1.0 + numbers("relative", relative, ())[0]
+        more = 1.0 + number("relative", relative)
         if not more > 0:
             raise InputError(f"a mass error of {relative!r} leaves nothing of the robot: it must be above -1")
         known = [link.name for link in d.links]
@@ -206,7 +198,7 @@ class Robot:
             _origin("first_origin", first_origin),
             _origin("second_origin", second_origin),
             three("axis", axis),
-            None if length is None else numbers("length", length, ())[0],
+            None if length is None else number("length", length, "m"),
         )
         return self._remade(replace(d, loops=(*d.loops, loop)))
 
@@ -221,7 +213,7 @@ class Robot:
 
     def with_home(self, q: ArrayLike) -> Robot:
         """The same robot that starts from these joint positions, (n,)."""
-        home = numbers("home", q, (self.n,))
+        home = array("home", q, (self.n,)).tolist()
         return self._remade(replace(self.description, home=tuple(zip(self.joint_names, home, strict=True))))
 
     def _remade(self, description: Description) -> Robot:
@@ -252,6 +244,21 @@ class Robot:
     def joint_names(self) -> tuple[str, ...]:
         """Names of the independent joints, in the order of q."""
         return tuple(c.name for c in self.model.coordinates)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the state x = (q, q̇): each joint, then each joint_rate."""
+        return (*self.joint_names, *(f"{joint}_rate" for joint in self.joint_names))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs, joint_torque of each joint."""
+        return tuple(f"{joint}_torque" for joint in self.joint_names)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each state and input by its name: rad or m, rad/s or m/s, N m or N."""
+        return state_units(self.model)
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -543,23 +550,17 @@ class Robot:
         origin unless `expressed_in` says "local" or "spatial". `wrenches`: more of them, at any frames by name, with
         the same sign, {"link3": F, "tool": (F, "local")}. `base_velocity` (v, ω) and `base_acceleration` (a, ω̇) of a
         moving base, in its axes, a being the acceleration of its origin."""
-        arguments: tuple[ArrayLike, ...] = (q, qd, qdd)
-        given: tuple[str, ...] = ()
-        places: tuple[tuple[str, str], ...] = ()
-        if f_tip is None and wrenches is None and base_velocity is None and base_acceleration is None:
+        given, extra, places = NO_LOADS
+        bare = f_tip is None and wrenches is None and base_velocity is None and base_acceleration is None
+        if not bare or frame is not None or expressed_in != "world":
+            given, extra, places = _read_loads(f_tip, frame, expressed_in, wrenches, base_velocity, base_acceleration)
+        elif friction is False and out is None:
             try:
-                if out is None and not friction and frame is None and expressed_in == "world":
-                    return self._calls["inverse_dynamics"](q, qd, qdd)
-            except Exception:
+                return self._calls["inverse_dynamics"](q, qd, qdd)  # the short way: a look-up, and the compiled call
+            except REFUSED:
                 pass  # the long way says what is wrong
-        else:
-            given, extra = given_of(f_tip, base_velocity, base_acceleration)
-            arguments += extra
-            if wrenches is not None:
-                places, more = wrenches_of(wrenches, expressed_in)
-                arguments += more
         key = ("inverse_dynamics", given, frame, expressed_in, switch("friction", friction), places)
-        return self._run(key, out, *arguments)
+        return self._run(key, out, q, qd, qdd, *extra)
 
     def forward_dynamics(
         self,
@@ -581,24 +582,17 @@ class Robot:
 
         `method`: "articulated" (articulated bodies), "factorized" (M \\ …), or None for the one with fewer
         operations. The other arguments are those of `inverse_dynamics`, whose inverse this is."""
-        arguments: tuple[ArrayLike, ...] = (q, qd, tau)
-        given: tuple[str, ...] = ()
-        places: tuple[tuple[str, str], ...] = ()
-        if f_tip is None and wrenches is None and base_velocity is None and base_acceleration is None:
+        given, extra, places = NO_LOADS
+        bare = f_tip is None and wrenches is None and base_velocity is None and base_acceleration is None
+        if not bare or frame is not None or expressed_in != "world":
+            given, extra, places = _read_loads(f_tip, frame, expressed_in, wrenches, base_velocity, base_acceleration)
+        elif method is None and friction is False and out is None:
             try:
-                plain = out is None and not friction and method is None
-                if plain and frame is None and expressed_in == "world":
-                    return self._calls["forward_dynamics"](q, qd, tau)
-            except Exception:
+                return self._calls["forward_dynamics"](q, qd, tau)  # the short way: a look-up, and the compiled call
+            except REFUSED:
                 pass  # the long way says what is wrong
-        else:
-            given, extra = given_of(f_tip, base_velocity, base_acceleration)
-            arguments += extra
-            if wrenches is not None:
-                places, more = wrenches_of(wrenches, expressed_in)
-                arguments += more
         key = ("forward_dynamics", given, frame, expressed_in, switch("friction", friction), method, places)
-        return self._run(key, out, *arguments)
+        return self._run(key, out, q, qd, tau, *extra)
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """M(q), symmetric positive definite, rotor inertias included.  (..., n, n)."""
@@ -739,7 +733,7 @@ class Robot:
         multiples of π/2 become pairs of constants, or with angles="numbers" decimals."""
         from dalembert.symbolic.equations import Equations
 
-        need_tree(self)
+        need_tree(self.model)
         return Equations(self.description, symbolic, zeros, friction, angles)
 
     def linearize(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = False) -> tuple[Array, Array]:
@@ -756,64 +750,16 @@ class Robot:
         return self._run(("matrix_form", ()), None, q)
 
     # ----------------------------------------------------------------------------------------- compilation
-    def kernel(self, name: str, given: Sequence[str] = (), **options: Any) -> Kernel:
+    def kernel(self, name: str, given: Sequence[str] = (), **options: object) -> Kernel:
         """The compiled object behind a method: callable on arrays, with its operations, signature and IR.
 
         `given` names the optional arguments that will be passed ("f_tip", …); `options` are the method's."""
-        if name not in kernels.ROWS:
-            raise unknown("kernel", name, kernels.ROWS)
-        if name in OF_TREES:
-            need_tree(self)
-        if (name.startswith("center_of_mass") or options.get("about") == "com") and not self.mass > 0:
-            raise InputError(f"{self.name!r} has no mass that moves: it has no center of mass")
-        row = kernels.ROWS[name]
-        for argument in given:
-            if argument not in row.optional:
-                raise unknown(f"optional argument of {name}", argument, row.optional)
-        complete = kernels.check_options(name, options)
-        key = (name, tuple(a for a in row.optional if a in given), *complete.values())
-        if key not in self._kernels:
-            self._kernels[key] = kernels.make(self.model, name, key[1], options)
-        return self._kernels[key]
+        return self._kernels.get(name, given, options)
 
-    def run(self, key: Key, *arguments: Any) -> Any:
+    def run(self, key: Key, *arguments: object) -> Any:
         """What the kernel of a key gives for these arguments, for functions that compute more with it. A key is (name,
         optional arguments given, *options in the order of the kernel's row)."""
         return self._run(key, None, *arguments)
-
-    def _run(self, key: Key, out: Any, *arguments: Any) -> Any:
-        """Call the kernel of a key: (name, optional arguments given, *options in the order of its row)."""
-        try:
-            if out is None:
-                return self._calls[key](*arguments)
-            return self._calls[key](*arguments, out)
-        except Exception:
-            pass  # what is raised below, outside this block, stands alone
-        return self._again(key, arguments, out)
-
-    def _again(self, key: Key, arguments: tuple[Any, ...], out: Any) -> Any:
-        """The long way: compile what is missing, look at the input and say what is wrong with it, or call."""
-        name, given, *values = key
-        row = kernels.ROWS[name]
-        options = dict(zip(row.options, values, strict=True))
-        names_or_switches({k: v for k, v in options.items() if not isinstance(row.options[k], tuple)})
-        for word in ("frame", "expressed_in") if "f_tip" in row.optional and "f_tip" not in given else ():
-            if options[word] != row.options[word] and not (word == "expressed_in" and options.get("wrenches")):
-                raise InputError(f"{word}={options[word]!r} is that of f_tip, and there is none: leave it out")
-        kernel = self.kernel(name, given, **options)
-        names = row.arguments + given + tuple(f"wrenches[{frame!r}]" for frame, _ in options.get("wrenches", ()))
-        if key not in self._calls and self.n:  # without joints NumPy cannot check shapes: every call comes through here
-            self._calls[key] = kernel.direct if self.threads == 1 else partial(kernel, threads=self.threads)
-            if not given and options == row.options:
-                self._calls[name] = self._calls[key]  # the plain call: found by its name, a shorter look-up
-        if self.n == 0:
-            explain(self, kernel, names, arguments, out)
-        try:
-            return kernel(*arguments, out=out, threads=self.threads)
-        except Exception as caught:
-            error = caught
-        explain(self, kernel, names, arguments, out)
-        raise error
 
     # ---------------------------------------------------------------------------------------------- export
     def to_urdf(self, path: str | Path | None = None) -> str:
@@ -879,6 +825,25 @@ def _ik() -> Any:
 def _restored(description: Description, threads: int) -> Robot:
     """What pickle calls: nothing is told twice."""
     return Robot(description, threads=threads, told=description.warnings)
+
+
+def _read_loads(
+    f_tip: ArrayLike | None,
+    frame: str | None,
+    expressed_in: str,
+    wrenches: Mapping[str, Any] | None,
+    base_velocity: ArrayLike | None,
+    base_acceleration: ArrayLike | None,
+) -> tuple[tuple[str, ...], tuple[object, ...], tuple[tuple[str, str], ...]]:
+    """The optional arguments of the dynamics that were given: their names, their values, and where wrenches act."""
+    if f_tip is None:
+        for word, value, usual in (("frame", frame, None), ("expressed_in", expressed_in, "world")):
+            if value != usual and not (word == "expressed_in" and wrenches):
+                raise InputError(f"{word}={value!r} is that of f_tip, and there is none: leave it out")
+    named = {"f_tip": f_tip, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
+    given = {name: value for name, value in named.items() if value is not None}
+    places, values = ((), ()) if wrenches is None else wrenches_of(wrenches, expressed_in)
+    return tuple(given), (*given.values(), *values), places
 
 
 def _origin(name: str, value: Origin | Sequence[float]) -> Origin:

@@ -456,7 +456,7 @@ def test_the_scalars_agree():
     for options in ({}, {"jacobian": "zyz", "rows": (0, 1, 5)}):
         kernel = robot.kernel("task_space", **options)
         row = kernels.ROWS["task_space"]
-        floats = row.trace(robot.model, {"q": q, "qd": qd}, kernels.check_options("task_space", options))
+        floats = row.trace(robot.model, {"q": q, "qd": qd}, kernels.TABLE.read_options("task_space", options))
         for compiled, interpreted, plain in zip(kernel(q, qd), kernel.interpret(q, qd), floats, strict=True):
             assert np.array_equal(compiled, interpreted)
             assert error(compiled, plain, 1.0) < SOLVED

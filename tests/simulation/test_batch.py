@@ -58,7 +58,7 @@ def computed_torque(arm: dl.Robot) -> Law:
     from dalembert.model.lean import lean
 
     n, model, joints = arm.n, lean(arm.model), arm.joint_names
-    row, options = kernels.ROWS["inverse_dynamics"].trace, kernels.check_options("inverse_dynamics", {})
+    row, options = kernels.ROWS["inverse_dynamics"].trace, kernels.TABLE.read_options("inverse_dynamics", {})
 
     def act(t, y, r, z, p):
         w = [p[0] * (a - q) - p[1] * v for a, q, v in zip(r, y[:n], y[n:], strict=True)]

@@ -29,7 +29,7 @@ from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
 from dalembert.flow import WRENCH, Flow
-from dalembert.kernels import check_options, need_mass, singular_mass, wrench_on_body
+from dalembert.kernels import TABLE, need_mass, singular_mass, wrench_on_body
 from dalembert.kinematics.tasks import finite
 from dalembert.model import Model
 from dalembert.model.lean import lean
@@ -274,7 +274,7 @@ class DrivenRobot:
 
         With `f_tip` the wrench that the tip (or `frame`) applies to the environment is an input too, 6 numbers after
         the motors' own; the supply_power of the books is then less by what it gives away."""
-        check_options("inverse_dynamics", {"frame": frame, "expressed_in": expressed_in})
+        TABLE.read_options("inverse_dynamics", {"frame": frame, "expressed_in": expressed_in})
         place = self._lean.frame(frame) if switch("f_tip", f_tip) else None
         m = len(self.motors)
 

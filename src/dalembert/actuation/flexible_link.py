@@ -77,12 +77,12 @@ class FlexibleLink:
         damping_ratio: float = 0.0,
     ) -> None:
         who = "a FlexibleLink"
-        self.length = number(who, "length", length, "m", above=0.0)
-        self.density = number(who, "density", density, "kg/m", above=0.0)
-        self.bending_stiffness = number(who, "bending stiffness", bending_stiffness, "N m²", above=0.0)
-        self.hub_inertia = number(who, "hub inertia", hub_inertia, "kg m²", least=0.0)
-        self.tip_mass = number(who, "tip mass", tip_mass, "kg", least=0.0)
-        self.damping_ratio = number(who, "damping ratio", damping_ratio, "–", least=0.0)
+        self.length = number(f"the length of {who}", length, "m", above=0.0)
+        self.density = number(f"the density of {who}", density, "kg/m", above=0.0)
+        self.bending_stiffness = number(f"the bending stiffness of {who}", bending_stiffness, "N m²", above=0.0)
+        self.hub_inertia = number(f"the hub inertia of {who}", hub_inertia, "kg m²", least=0.0)
+        self.tip_mass = number(f"the tip mass of {who}", tip_mass, "kg", least=0.0)
+        self.damping_ratio = number(f"the damping ratio of {who}", damping_ratio, "–", least=0.0)
         if not isinstance(modes, int) or not 1 <= modes <= MOST_MODES:
             raise InputError(f"modes must be a whole number from 1 to {MOST_MODES}, got {modes!r}")
         self.modes = modes

@@ -25,7 +25,9 @@ class Gear:
     backward: float | None = None
 
     def __post_init__(self) -> None:
-        ratio = number("a Gear", "ratio", self.ratio, "motor turns per joint turn, 1 for a direct drive", nonzero=True)
+        ratio = number(
+            "the ratio of a Gear", self.ratio, "motor turns per joint turn, 1 for a direct drive", nonzero=True
+        )
         object.__setattr__(self, "ratio", ratio)
         object.__setattr__(self, "efficiency", share(self.efficiency, "efficiency"))
         backward = self.efficiency if self.backward is None else self.backward
@@ -34,7 +36,7 @@ class Gear:
 
 def share(value: Any, name: str) -> float:
     """0 < η ≤ 1."""
-    x = number("a gear", name, value, "–", above=0.0)
+    x = number(f"the {name} of a gear", value, "–", above=0.0)
     if x > 1:
         raise InputError(f"the {name} of a gear is {x!r}; no gear gives more power than it takes: 0 < η ≤ 1")
     return x

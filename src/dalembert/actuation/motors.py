@@ -114,15 +114,19 @@ class DCMotor(Motor):
 
     def __post_init__(self) -> None:
         who = "a DCMotor"
-        K_T = number(who, "torque constant", self.torque_constant, "N m/A", above=0.0)
-        K_m = K_T if self.back_emf is None else number(who, "back-EMF constant", self.back_emf, "V s/rad", above=0.0)
+        K_T = number(f"the torque constant of {who}", self.torque_constant, "N m/A", above=0.0)
+        K_m = (
+            K_T
+            if self.back_emf is None
+            else number(f"the back-EMF constant of {who}", self.back_emf, "V s/rad", above=0.0)
+        )
         checked = {
-            "resistance": number(who, "resistance", self.resistance, "Ω", above=0.0),
+            "resistance": number(f"the resistance of {who}", self.resistance, "Ω", above=0.0),
             "torque_constant": K_T,
             "back_emf": K_m,
-            "inductance": number(who, "inductance", self.inductance, "H", least=0.0),
-            "damping": number(who, "damping", self.damping, "N m s/rad", least=0.0),
-            "inertia": number(who, "inertia", self.inertia, "kg m²", least=0.0),
+            "inductance": number(f"the inductance of {who}", self.inductance, "H", least=0.0),
+            "damping": number(f"the damping of {who}", self.damping, "N m s/rad", least=0.0),
+            "inertia": number(f"the inertia of {who}", self.inertia, "kg m²", least=0.0),
             "max_voltage": limit(who, "largest voltage", self.max_voltage, "V"),
             "max_current": limit(who, "largest current", self.max_current, "A"),
         }
@@ -263,11 +267,11 @@ class DCMotor(Motor):
 
     def mechanical_time_constant(self, load: float = 0.0) -> float:
         """(J_m + J) R / (R B + K_T K_m) [s], with a load inertia J on the shaft."""
-        return (self.inertia + number("the shaft", "load inertia", load, "kg m²", least=0.0)) / self.total_damping
+        return (self.inertia + number("the load inertia of the shaft", load, "kg m²", least=0.0)) / self.total_damping
 
     def poles(self, load: float = 0.0) -> tuple[complex, ...]:
         """The poles of speed over voltage [1/s]: roots of L J s² + (R J + L B) s + R B + K_T K_m; one without L."""
-        J = self.inertia + number("the shaft", "load inertia", load, "kg m²", least=0.0)
+        J = self.inertia + number("the load inertia of the shaft", load, "kg m²", least=0.0)
         if J == 0:
             raise InputError("poles need an inertia: give the motor one, or a load")
         R, L, B = self.resistance, self.inductance, self.damping
@@ -302,12 +306,12 @@ class FluidDrive(Motor):
         who = f"a {self.medium} FluidDrive"
         tau = MEDIA[self.medium] if self.time_constant is None else self.time_constant
         checked = {
-            "gain": number(who, "gain", self.gain, "N m per unit of input", above=0.0),
+            "gain": number(f"the gain of {who}", self.gain, "N m per unit of input", above=0.0),
             "max_force": limit(who, "largest force", self.max_force, "N m"),
-            "time_constant": number(who, "time constant", tau, "s", above=0.0),
+            "time_constant": number(f"the time constant of {who}", tau, "s", above=0.0),
             "max_rate": limit(who, "largest rate", self.max_rate, "N m/s"),
-            "damping": number(who, "damping", self.damping, "N m s/rad", least=0.0),
-            "inertia": number(who, "inertia", self.inertia, "kg m²", least=0.0),
+            "damping": number(f"the damping of {who}", self.damping, "N m s/rad", least=0.0),
+            "inertia": number(f"the inertia of {who}", self.inertia, "kg m²", least=0.0),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -357,8 +361,8 @@ class TorqueSource(Motor):
     def __post_init__(self) -> None:
         who = "a TorqueSource"
         object.__setattr__(self, "max_torque", limit(who, "largest torque", self.max_torque, "N m"))
-        object.__setattr__(self, "damping", number(who, "damping", self.damping, "N m s/rad", least=0.0))
-        object.__setattr__(self, "inertia", number(who, "inertia", self.inertia, "kg m²", least=0.0))
+        object.__setattr__(self, "damping", number(f"the damping of {who}", self.damping, "N m s/rad", least=0.0))
+        object.__setattr__(self, "inertia", number(f"the inertia of {who}", self.inertia, "kg m²", least=0.0))
 
     @property
     def input(self) -> str:

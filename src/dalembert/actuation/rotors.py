@@ -50,11 +50,13 @@ class Rotor:
     included: bool = True
 
     def __post_init__(self) -> None:
-        J = number("a Rotor", "inertia", self.inertia, "kg m²", above=0.0)
-        if number("a Rotor", "ratio", self.ratio, "motor turns per joint turn") == 0:
+        J = number("the inertia of a Rotor", self.inertia, "kg m²", above=0.0)
+        if number("the ratio of a Rotor", self.ratio, "motor turns per joint turn") == 0:
             raise InputError("the ratio of a Rotor is 0; a rotor that does not turn is a part of its link")
-        number("a Rotor", "mass", self.mass, "kg", least=0.0)
-        across = J / 2 if self.transverse is None else number("a Rotor", "transverse inertia", self.transverse, "kg m²")
+        number("the mass of a Rotor", self.mass, "kg", least=0.0)
+        across = (
+            J / 2 if self.transverse is None else number("the transverse inertia of a Rotor", self.transverse, "kg m²")
+        )
         if 2 * across < J * (1 - 1e-9):
             raise InputError(
                 f"the transverse inertia of a Rotor is {across!r}; a body with {J!r} about its axis has at least half "
@@ -135,7 +137,7 @@ def _placed(joint: Joint, rotor: Rotor, links: Mapping[str, Link]) -> tuple[str,
             "say its axis and position there"
         )
     axis = _unit(matvec(T.R, joint.axis) if rotor.axis is None else rotor.axis, joint.name)
-    position = tuple(number(f"the rotor of {joint.name!r}", "position", x, "m") for x in rotor.position or T.p)
+    position = tuple(number(f"the position of the rotor of {joint.name!r}", x, "m") for x in rotor.position or T.p)
     name = f"{joint.name}{ROTOR}"
     body = Link(name, Inertial(float(rotor.mass), _symmetric(axis, rotor)))
     follower = Joint(

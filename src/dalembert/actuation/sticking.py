@@ -27,10 +27,11 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert import kernels
 from dalembert.algorithms import composite, joints, linear, newton_euler
 from dalembert.algorithms import friction as model_friction
-from dalembert.arguments import need_tree, switch
+from dalembert.arguments import switch
 from dalembert.errors import InputError
 from dalembert.flow import WRENCH, Flow, Scalar, Scalars
 from dalembert.friction import laws
+from dalembert.kernels import need_tree
 from dalembert.model import Model
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
@@ -240,7 +241,7 @@ def _masked(
 def _rules(robot: Robot, rounds: int | None) -> Sticking:
     if not isinstance(robot, Robot):
         raise InputError(f"sticking takes a Robot, got {type(robot).__name__}")
-    need_tree(robot)
+    need_tree(robot.model)
     if robot.n == 0:
         raise InputError(f"{robot.name!r} has no joints: there is nothing to simulate")
     kernels.need_mass(robot.model)
@@ -273,7 +274,7 @@ def sticking(
     that friction takes from each joint, and the power it turns into heat [W]. `start` gives the state to begin with."""
     rules = _rules(robot, rounds)
     model, n, wrench = rules.model, robot.n, switch("f_tip", f_tip)
-    kernels.check_options("inverse_dynamics", {"frame": frame, "expressed_in": expressed_in})
+    kernels.TABLE.read_options("inverse_dynamics", {"frame": frame, "expressed_in": expressed_in})
     place = model.frame(frame) if wrench else None
 
     def forces(q: Scalars, u: Scalars) -> dict[int, Force]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.arguments import need_tree
 from dalembert.arguments import number as number
+from dalembert.arguments import plain_array
 from dalembert.errors import InputError
+from dalembert.kernels import need_tree
 from dalembert.robot import Robot
-from dalembert.scalar.plain import plain_array
 
 RATIO = ("motor turns per joint turn", "rad/m")  # at a hinge, at a slide
 
@@ -19,7 +19,7 @@ RATIO = ("motor turns per joint turn", "rad/m")  # at a hinge, at a slide
 def limit(owner: str, name: str, value: Any, unit: str) -> float:
     """A magnitude that may be infinite, which means no limit."""
     unlimited = value is None or (isinstance(value, float) and value == math.inf)
-    return math.inf if unlimited else number(owner, name, value, unit, above=0.0)
+    return math.inf if unlimited else number(f"the {name} of {owner}", value, unit, above=0.0)
 
 
 def per_joint(name: str, value: Any, robot: Robot, units: tuple[str, str], **bounds: Any) -> tuple[float, ...]:
@@ -36,7 +36,7 @@ def per_joint(name: str, value: Any, robot: Robot, units: tuple[str, str], **bou
         raise InputError(f"the {name} has shape {x.shape}; give one number [{shown}], or one per joint ({n})")
     given = np.broadcast_to(x, (n,)).tolist()
     return tuple(
-        number(f"joint {joint!r}", name, v, unit, **bounds)
+        number(f"the {name} of joint {joint!r}", v, unit, **bounds)
         for joint, v, unit in zip(robot.joint_names, given, own, strict=True)
     )
 
@@ -47,5 +47,5 @@ def plain_tree(robot: Any, what: str) -> Robot:
         raise InputError(f"a {what} is made of a Robot, not of {type(robot).__name__}")
     if robot.n == 0:
         raise InputError(f"{robot.name!r} has no joints: there is nothing to drive")
-    need_tree(robot)
+    need_tree(robot.model)
     return robot

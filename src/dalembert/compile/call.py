@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.arguments import is_lazy, plain_array
 from dalembert.compile.writer import Lines
 from dalembert.errors import InputError
-from dalembert.scalar.plain import is_lazy, plain_array
 
 SYMBOL = "dalembert_call"
 TABLE = "dalembert_table"

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.arguments import is_lazy, plain_array
 from dalembert.caching import cached_property
 from dalembert.compile import c_source, cache, call, gradient, jax_source, lazy, llvm, loop, numpy_source, turns, ufunc
 from dalembert.compile import threads as threading
@@ -18,7 +19,6 @@ from dalembert.compile.interpret import interpret, replay
 from dalembert.compile.kinds import DOUBLE, SINGLE, Kind
 from dalembert.compile.lower import Program, lower
 from dalembert.errors import InputError, unknown
-from dalembert.scalar.plain import is_lazy, plain_array
 
 Shape = tuple[int, ...]
 

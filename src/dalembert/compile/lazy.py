@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.scalar.plain import is_lazy, plain_array
+from dalembert.arguments import is_lazy, plain_array
 
 
 def run(

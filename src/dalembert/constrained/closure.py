@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import constraints as terms
+from dalembert.arguments import plain_array
 from dalembert.constrained.constraint import is_number
 from dalembert.constrained.kernels import UPRIGHT
 from dalembert.errors import InputError, unknown
-from dalembert.scalar.plain import plain_array
 
 if TYPE_CHECKING:
     from dalembert.constrained.system import Constrained

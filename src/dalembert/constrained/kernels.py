@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dalembert import scalar
 from dalembert.algorithms import composite, constrained_dynamics, friction, linear, newton_euler
 from dalembert.algorithms.constraints import Function, Held, Terms, stacked, upright
-from dalembert.compile import Kernel, compile_function
-from dalembert.kernels import ARGUMENTS, all_wrenches, singular_mass, wrench_names
+from dalembert.kernels import all_wrenches, singular_mass, sizes, wrench_names
 from dalembert.model import Model
 from dalembert.spatial.vector import Scalar
+from dalembert.system import Arguments, KernelTable, Options, Row, Shape
 
-Options = dict[str, Any]
 UPRIGHT = 1e-9  # what frames held the right way round exceed by far, and half a turn off do not
-Arguments = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -111,55 +109,40 @@ def _projected(s: Bound, a: Arguments, o: Options) -> tuple[Any, Any]:
     return [x + d for x, d in zip(a["q"], step, strict=True)], rates
 
 
-@dataclass(frozen=True)
-class Row:
-    arguments: tuple[str, ...]
-    trace: Callable[[Bound, Arguments, Options], Any]
-    shapes: Callable[[Bound], tuple[tuple[int, ...], ...]]
-    options: Options
-    optional: tuple[str, ...] = ()
-
-
 _LOADED: Options = {"frame": None, "expressed_in": "world", "friction": False, "wrenches": ()}
 
-ROWS: dict[str, Row] = {
-    "residual": Row(("q",), lambda s, a, o: s.still(a["q"]).phi, lambda s: ((s.k,),), {}),
-    "jacobian": Row(("q",), lambda s, a, o: s.still(a["q"]).A, lambda s: ((s.k, s.model.n),), {}),
-    "drift": Row(("q", "qd"), lambda s, a, o: s.terms(a["q"], a["qd"]).drift, lambda s: ((s.k,),), {}),
+ROWS: dict[str, Row[Bound]] = {
+    "residual": Row(("q",), lambda s, a, o: s.still(a["q"]).phi, lambda s, o: ((s.k,),)),
+    "jacobian": Row(("q",), lambda s, a, o: s.still(a["q"]).A, lambda s, o: ((s.k, s.model.n),)),
+    "drift": Row(("q", "qd"), lambda s, a, o: s.terms(a["q"], a["qd"]).drift, lambda s, o: ((s.k,),)),
     "forward_dynamics": Row(
         ("q", "qd", "tau"),
         _forward,
-        lambda s: ((s.model.n,), (s.k,), (3,)),
+        lambda s, o: ((s.model.n,), (s.k,), (3,)),
         {**_LOADED, "alpha": 0.0, "beta": 0.0},
         ("f_tip",),
     ),
     "inverse_dynamics": Row(
-        ("q", "qd", "qdd", "multipliers"), _inverse, lambda s: ((s.model.n,), (2,)), _LOADED, ("f_tip",)
+        ("q", "qd", "qdd", "multipliers"), _inverse, lambda s, o: ((s.model.n,), (2,)), _LOADED, ("f_tip",)
     ),
     "projection": Row(
         ("q",),
         lambda s, a, o: constrained_dynamics.projection(s.factor(a["q"], s.still(a["q"]))),
-        lambda s: ((s.model.n, s.model.n),),
-        {},
+        lambda s, o: ((s.model.n, s.model.n),),
     ),
-    "kept": Row(("q",), lambda s, a, o: s.factor(a["q"], s.still(a["q"])).gram.kept, lambda s: ((s.k,),), {}),
-    "off": Row(("q", "qd"), lambda s, a, o: s.off(a["q"], a["qd"], s.terms(a["q"], a["qd"])), lambda s: ((),), {}),
-    "projected": Row(("q", "qd"), _projected, lambda s: ((s.model.n,), (s.model.n,)), {}),
+    "kept": Row(("q",), lambda s, a, o: s.factor(a["q"], s.still(a["q"])).gram.kept, lambda s, o: ((s.k,),)),
+    "off": Row(("q", "qd"), lambda s, a, o: s.off(a["q"], a["qd"], s.terms(a["q"], a["qd"])), lambda s, o: ((),)),
+    "projected": Row(("q", "qd"), _projected, lambda s, o: ((s.model.n,), (s.model.n,))),
 }
 
 
-def make(s: Bound, name: str, given: tuple[str, ...], options: Options) -> Kernel:
-    """The kernel of a row for a system; `given` are the optional arguments that will be passed."""
-    row = ROWS[name]
-    pushed = wrench_names(options)
-    names = row.arguments + tuple(x for x in row.optional if x in given) + pushed
-    shapes = {key: shape(s.model.n) for key, shape in ARGUMENTS.items()}
-    shapes |= {"multipliers": (s.k,), **dict.fromkeys(pushed, (6,))}
+def _sizes(s: Bound, options: Options) -> dict[str, Shape]:
+    return {**sizes(s.model, options), "multipliers": (s.k,)}
 
-    def function(*arguments: Any) -> Any:
-        return row.trace(s, dict(zip(names, arguments, strict=True)), {**row.options, **options})
 
-    try:
-        return compile_function(function, [shapes[x] for x in names], row.shapes(s), name, arguments=names)
-    except ZeroDivisionError:
-        raise singular_mass(s.model) from None
+def _read(row: Row[Bound], option: str, value: Any) -> object:
+    """Options are checked where the methods take them; a kernel's name and place in `wrenches` may be anything."""
+    return value
+
+
+TABLE: KernelTable[Bound] = KernelTable(ROWS, _sizes, _read, lambda s, name: singular_mass(s.model), wrench_names)

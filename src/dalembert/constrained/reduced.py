@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import plain_array
 from dalembert.constrained.closure import newton
 from dalembert.errors import InputError, SingularityError, unknown
-from dalembert.scalar.plain import plain_array
 
 if TYPE_CHECKING:
     from dalembert.constrained.closure import Closure

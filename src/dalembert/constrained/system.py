@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.algorithms import constraints as terms
 from dalembert.algorithms import kinematics
 from dalembert.algorithms.jacobians import EXPRESSIONS
-from dalembert.arguments import explain, switch, wrenches_of
+from dalembert.arguments import plain_array, switch, wrenches_of
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.constrained import kernels
@@ -23,7 +23,7 @@ from dalembert.kernels import singular_mass
 from dalembert.kinematics.tasks import task
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
-from dalembert.scalar.plain import plain_array
+from dalembert.system import Kernels
 
 if TYPE_CHECKING:
     from dalembert.constrained.closure import Closure
@@ -68,7 +68,8 @@ class Constrained:
         if not self.constraints:
             raise InputError(f"{robot.name!r} has no loops and no constraint was given: there is nothing to constrain")
         self.robot = robot
-        self._kernels: dict[Any, Kernel] = {}
+        self._kernels = Kernels(kernels.TABLE, lambda: self.bound, robot.name, robot.joint_names, robot.threads)
+        self._extra: dict[Any, Kernel] = {}  # other kernels that methods made once
         functions = [c.bind(robot.model) for c in self.constraints]
         counts = [_counted(c, f, robot) for c, f in zip(self.constraints, functions, strict=True)]
         self.rows: tuple[str, ...] = tuple(
@@ -107,30 +108,13 @@ class Constrained:
         bound = kernels.Bound(model, tuple(c.bind(model) for c in self.constraints), self._sizes)
         return replace(bound, heavy=_heavy(bound, self.robot.home))
 
-    def kernel(self, name: str, given: Sequence[str] = (), **options: Any) -> Kernel:
+    def kernel(self, name: str, given: Sequence[str] = (), **options: object) -> Kernel:
         """The compiled object behind a method, as `Robot.kernel`."""
-        if name not in kernels.ROWS:
-            raise unknown("kernel", name, kernels.ROWS)
-        row = kernels.ROWS[name]
-        for option in options:
-            if option not in row.options:
-                raise unknown(f"option of {name}", option, row.options)
-        complete = {**row.options, **options}
-        key = (name, tuple(given), *complete.values())
-        if key not in self._kernels:
-            self._kernels[key] = kernels.make(self.bound, name, tuple(given), complete)
-        return self._kernels[key]
+        return self._kernels.get(name, given, options)
 
-    def _run(self, name: str, *arguments: Any, given: Sequence[str] = (), **options: Any) -> Any:
-        kernel = self.kernel(name, given, **options)
-        names = kernel.arguments
-        try:
-            with np.errstate(divide="ignore", invalid="ignore"):  # NaN compared with anything: it shows in the result
-                return kernel(*arguments, threads=self.robot.threads)
-        except Exception as caught:
-            error = caught
-        explain(self.robot, kernel, names, arguments, None)
-        raise error
+    def _run(self, name: str, *arguments: Any, given: tuple[str, ...] = (), **options: Any) -> Any:
+        with np.errstate(divide="ignore", invalid="ignore"):  # NaN compared with anything: it shows in the result
+            return self._kernels.run((name, given, *options.values()), None, *arguments)
 
     # ------------------------------------------------------------------------------------------------ the constraints
     def residual(self, q: ArrayLike) -> Array:
@@ -143,11 +127,11 @@ class Constrained:
 
     def jacobian_dot(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Ȧ(q, q̇), by the compiler's own derivative of A.  (..., k, n)."""
-        if "A'" not in self._kernels:
-            self._kernels["A'"] = self.kernel("jacobian").derivative("q")
+        if "A'" not in self._extra:
+            self._extra["A'"] = self.kernel("jacobian").derivative("q")
         self.drift(q, qd)  # looks at the input
         rates = np.asarray(plain_array(qd, "qd"), float)
-        return np.asarray(np.einsum("...ijl,...l->...ij", self._kernels["A'"](q), rates))
+        return np.asarray(np.einsum("...ijl,...l->...ij", self._extra["A'"](q), rates))
 
     def drift(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Ȧ q̇ [m/s², rad/s²]: A q̈ + Ȧ q̇ = 0.  (..., k)."""
@@ -391,15 +375,15 @@ class Constrained:
         origin in world axes.  (..., 6).  `name`: which constraint, if there are several."""
         place, function = self._held(name)
         key = ("wrench", place.start)
-        if key not in self._kernels:
+        if key not in self._extra:
             rows = place.stop - place.start
             model = self.bound.model
-            self._kernels[key] = compile_function(
+            self._extra[key] = compile_function(
                 lambda q: terms.wrench_rows(function, model, q), [(self.n,)], [(rows, 6)], "wrench", arguments=("q",)
             )
         lam = self._multipliers(multipliers)
         self.residual(q)  # looks at the input
-        B = self._kernels[key](np.asarray(q, float))
+        B = self._extra[key](np.asarray(q, float))
         return np.asarray(np.einsum("...ki,...k->...i", B, lam[..., place]))
 
     def _multipliers(self, multipliers: ArrayLike) -> Array:
@@ -460,16 +444,16 @@ class Constrained:
     def _tip_rows(self, frame: str, expressed_in: str) -> Kernel:
         """The kernel of A_x(q), (k, 6), of a frame."""
         key = ("tip_rows", frame, expressed_in)
-        if key not in self._kernels:
+        if key not in self._extra:
             model, tip = self.bound.model, self.bound.model.frame(frame)
-            self._kernels[key] = compile_function(
+            self._extra[key] = compile_function(
                 lambda q: [r for f in self.bound.functions for r in terms.tip_rows(f, model, q, tip, expressed_in)],
                 [(self.n,)],
                 [(self.k, 6)],
                 "tip_rows",
                 arguments=("q",),
             )
-        return self._kernels[key]
+        return self._extra[key]
 
     # ------------------------------------------------------------------------------------------------ closed chains
     def close(

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import warn_of_motion
 from dalembert.caching import cached_property
 from dalembert.control.controller import Controller, believed, followed, measures, torques
 from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, geared, noisy, scenario_flow
@@ -31,6 +30,7 @@ from dalembert.simulation.closed import closed, with_states_of
 from dalembert.simulation.fixed import integrate, refine, whole_steps
 from dalembert.simulation.signals import reference_of
 from dalembert.simulation.storage import SHARE, free_memory, written
+from dalembert.units import warn_of_motion
 
 Array = NDArray[np.float64]
 Maker = Callable[[Robot], Controller]
@@ -217,7 +217,7 @@ def compare(
         names = [f"{prefix}{name}" if gears is None or len(given) > 1 else prefix for name in given]
         made = {name: _made(name, c, robot, gears is not None) for name, c in named.items()}
         if not parts:
-            warn_of_motion(robot, next(iter(made.values())).law(), reference_of(reference), duration)
+            warn_of_motion(robot.model, next(iter(made.values())).law(), reference_of(reference), duration)
         runs = [_refined(c, robot, list(given.values()), task, ratio, tolerance) for c in made.values()]
         parts.append((names, runs))
     return _measured(plant, tuple(named), parts, tolerance)

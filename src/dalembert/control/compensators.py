@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.actuation.values import number
+from dalembert.arguments import number
 from dalembert.control.transfer import TransferFunction, rational
 from dalembert.errors import InputError
 
@@ -45,8 +45,8 @@ def lead_for_margin(plant: Any, phase_margin: float, crossover: float, stages: i
     plant that has turned by more than 180° is not taken for one that leads. A design whose closed loop is not stable is
     refused."""
     G = rational(plant)
-    w = number("the loop", "crossover", crossover, "rad/s", above=0.0)
-    margin = number("the loop", "phase margin", phase_margin, "rad", above=0.0)
+    w = number("the crossover of the loop", crossover, "rad/s", above=0.0)
+    margin = number("the phase margin of the loop", phase_margin, "rad", above=0.0)
     if margin >= math.pi:
         raise InputError(
             f"the phase margin of the loop is {margin:g} rad; it must be less than π (in degrees? "
@@ -112,7 +112,7 @@ def lead_for_pole(plant: Any, s: complex, zero: float | None = None, stages: int
     if zero is None:
         zero_angle, pole_angle = (theta + each) / 2, (theta - each) / 2
     else:
-        z = number("the compensator", "zero", zero, "1/s")
+        z = number("the zero of the compensator", zero, "1/s")
         zero_angle = cmath.phase(target + z)
         pole_angle = zero_angle - each
     if not (0 < pole_angle < math.pi and 0 < zero_angle < math.pi):
@@ -132,9 +132,9 @@ def lag_for_accuracy(plant: Any, factor: float, crossover: float, distance: floa
     """A lag that raises the gain at low frequencies `factor`-fold, and with it what divides the steady-state error, and
     leaves the loop at its `crossover` [rad/s] nearly as it is: C = (s + z)/(s + z/factor), z = ω/`distance`."""
     G = rational(plant)
-    beta = number("the lag", "factor", factor, "1", above=1.0)
-    w = number("the loop", "crossover", crossover, "rad/s", above=0.0)
-    z = w / number("the lag", "distance", distance, "1", above=1.0)
+    beta = number("the factor of the lag", factor, "1", above=1.0)
+    w = number("the crossover of the loop", crossover, "rad/s", above=0.0)
+    z = w / number("the distance of the lag", distance, "1", above=1.0)
     C = Compensator(1.0, z, z / beta, 1, 0.0, 0.0)
     value = complex(C.transfer(1j * w))
     before = complex(G(1j * w))

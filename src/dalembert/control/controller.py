@@ -13,13 +13,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import need_tree
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.conditions import Conditions
 from dalembert.control.gains import Gain, Gains, gain
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Scalar, Scalars
+from dalembert.kernels import need_tree
 from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.reference import Reference
@@ -227,7 +227,7 @@ def believed(robot: Any, who: str) -> Robot:
         raise InputError(f"{who} takes the Robot that it believes in, got {type(robot).__name__}")
     if robot.n == 0:
         raise InputError(f"{robot.name!r} has no joints: there is nothing to control")
-    need_tree(robot)
+    need_tree(robot.model)
     return robot
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from dalembert.actuation.values import number
+from dalembert.arguments import number
 from dalembert.errors import InputError
 
 
@@ -46,11 +46,11 @@ Form = Parallel | Standard | Series
 def checked(form: Any) -> Form:
     """The form, if its numbers can be those of a law."""
     if isinstance(form, Parallel):
-        return Parallel(*(number("a PID law", f"gain {n}", x, "") for n, x in zip(form._fields, form, strict=True)))
+        return Parallel(*(number(f"the gain {n} of a PID law", x, "") for n, x in zip(form._fields, form, strict=True)))
     if isinstance(form, (Standard, Series)):
-        K = number("a PID law", "gain K", form.K, "")
-        T_i = math.inf if form.T_i == math.inf else number("a PID law", "time T_i", form.T_i, "s", above=0.0)
-        return type(form)(K, T_i, number("a PID law", "time T_d", form.T_d, "s", least=0.0))
+        K = number("the gain K of a PID law", form.K, "")
+        T_i = math.inf if form.T_i == math.inf else number("the time T_i of a PID law", form.T_i, "s", above=0.0)
+        return type(form)(K, T_i, number("the time T_d of a PID law", form.T_d, "s", least=0.0))
     raise InputError(f"a PID law is written as Parallel, Standard or Series; got {type(form).__name__}")
 
 

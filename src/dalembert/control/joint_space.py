@@ -149,7 +149,7 @@ class JointPID(Controller):
         """Gains for a bandwidth ω [rad/s] and damping ζ at the largest inertia of each joint; the integral acts at
         `integral` times ω, K_i = integral · ω K_p. `options` are `limit` and `gravity`."""
         kp, kd = torque_gains(robot, omega, zeta)
-        rate = number("a PID law", "integral", integral, "1", above=0.0) * omega
+        rate = number("the integral of a PID law", integral, "1", above=0.0) * omega
         return cls(robot, kp, [rate * k for k in kp], kd, **options)
 
     @property

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.actuation.driven import DrivenRobot
 from dalembert.actuation.flexible import FlexibleRobot
 from dalembert.algorithms import linear as small
+from dalembert.arguments import plain_array
 from dalembert.compile import Kernel
 from dalembert.compile.kernel import compile_function
 from dalembert.control.extras import python_control
@@ -22,7 +23,6 @@ from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.lagrange.system import LagrangianSystem
 from dalembert.robot import Robot
-from dalembert.scalar.plain import plain_array
 
 Array = NDArray[np.float64]
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any
 
-from dalembert.actuation.values import number
-from dalembert.arguments import switch
+from dalembert.arguments import number, switch
 from dalembert.control import diagrams, forms
 from dalembert.control.transfer import TransferFunction
 from dalembert.draw.blocks import Diagram
@@ -66,9 +65,9 @@ class PID:
     def __post_init__(self) -> None:
         who = "a PID law"
         for name in ("k_p", "k_i", "k_d"):
-            object.__setattr__(self, name, number(who, f"gain {name}", getattr(self, name), ""))
+            object.__setattr__(self, name, number(f"the gain {name} of {who}", getattr(self, name), ""))
         for name in ("proportional_weight", "derivative_weight"):
-            object.__setattr__(self, name, number(who, name.replace("_", " "), getattr(self, name), "1"))
+            object.__setattr__(self, name, number(f"the {name.replace('_', ' ')} of {who}", getattr(self, name), "1"))
         choose("anti-windup", self.anti_windup, ANTI_WINDUP)
         switch("rate", self.rate)
         for name in ("low", "high"):
@@ -80,7 +79,7 @@ class PID:
             raise InputError(f"the limits of {who} are {self.low:g} and {self.high:g}; low must be below high")
         self._check_filter(who)
         if self.tracking_time is not None:
-            T = number(who, "tracking time", self.tracking_time, "s", above=0.0)
+            T = number(f"the tracking time of {who}", self.tracking_time, "s", above=0.0)
             object.__setattr__(self, "tracking_time", T)
         if not isinstance(self.names, (tuple, list)) or [type(name) for name in self.names] != [str] * 3:
             raise InputError("names are three: of what is measured, of the set point, of the output")
@@ -97,14 +96,14 @@ class PID:
                     "usual, or rate=True if the rate itself is measured"
                 )
         else:
-            T = number(who, "filter time", self.filter_time, "s", above=0.0)
+            T = number(f"the filter time of {who}", self.filter_time, "s", above=0.0)
             object.__setattr__(self, "filter_time", T)
 
     @classmethod
     def of(cls, form: forms.Form, filter_ratio: float = 10.0, **options: Any) -> PID:
         """From any form; without a filter_time the derivative is filtered with T_f = T_d/`filter_ratio`."""
         k_p, k_i, k_d = forms.parallel(form)
-        ratio = number("a PID law", "filter ratio", filter_ratio, "1", above=0.0)
+        ratio = number("the filter ratio of a PID law", filter_ratio, "1", above=0.0)
         if k_d and not options.get("rate") and "filter_time" not in options:
             if k_p == 0:
                 raise InputError("a law with k_p = 0 has no T_d to filter by: give filter_time")
@@ -172,7 +171,7 @@ class PID:
         Continuous, or sampled every `period` [s]: then the derivative is the backward difference, which stays well at
         any filter time. A continuous law that is run sampled must have T_f above its sample time.
         `start` = (u, y, r): begin without a bump, with this output at this measurement and set point."""
-        h = None if period is None else number("a sampled PID law", "period", period, "s", above=0.0)
+        h = None if period is None else number("the period of a sampled PID law", period, "s", above=0.0)
         filtered = self._filtered
 
         def derivative(y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> Scalar:
@@ -229,7 +228,7 @@ class PID:
         """The state that gives the output asked for, the derivative at rest."""
         if start is None:
             return (0.0, 0.0) if self._filtered else (0.0,)
-        u, y, r = (number("the start", name, x, "") for name, x in zip(("u", "y", "r"), start, strict=True))
+        u, y, r = (number(f"the {name} of the start", x, "") for name, x in zip(("u", "y", "r"), start, strict=True))
         integral = u - self.k_p * (self.proportional_weight * r - y)
         return (integral, self.derivative_weight * r - y) if self._filtered else (integral,)
 
@@ -246,7 +245,7 @@ class SampledPID:
     def __init__(self, pid: PID, period: float, start: tuple[float, float, float] | None = None) -> None:
         if not isinstance(pid, PID):
             raise InputError(f"a SampledPID runs a PID, not {type(pid).__name__}")
-        self.pid, self.period = pid, number("a sampled PID law", "period", period, "s", above=0.0)
+        self.pid, self.period = pid, number("the period of a sampled PID law", period, "s", above=0.0)
         self._last: tuple[list[float], list[float]] | None = None
         self._fresh = start is None
         self._take(pid, start)
@@ -260,13 +259,13 @@ class SampledPID:
 
     def __call__(self, y: float, r: float, y_rate: float | None = None, r_rate: float = 0.0) -> float:
         """u for what is measured now; the state then moves on by one period."""
-        measured = [number("the measurement", "y", y, "")]
-        wanted = [number("the set point", "r", r, "")]
+        measured = [number("the y of the measurement", y, "")]
+        wanted = [number("the r of the set point", r, "")]
         if self.pid.rate:
             if y_rate is None:
                 raise InputError("this law takes the measured rate too: give y_rate")
-            measured.append(number("the measurement", "rate", y_rate, ""))
-            wanted.append(number("the set point", "rate", r_rate, ""))
+            measured.append(number("the rate of the measurement", y_rate, ""))
+            wanted.append(number("the rate of the set point", r_rate, ""))
         elif y_rate is not None:
             raise InputError("this law finds the rate itself; make the PID with rate=True to measure it")
         if self._fresh and self.pid._filtered:  # nothing is known of a rate before the first measurement

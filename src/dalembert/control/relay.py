@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.actuation.values import number
+from dalembert.arguments import number
 from dalembert.control.linear import StateSpace, linearized
 from dalembert.control.transfer import TransferFunction
 from dalembert.control.tuning import Ultimate
@@ -67,10 +67,10 @@ def relay_experiment(
     given. The estimate is as good as the plant filters: harmonics of the square wave that pass shift the frequency, a
     few percent for three poles (`extrapolated` removes most of that). Hysteresis keeps noise from switching the relay;
     it lowers the frequency, and K_u is taken from 4d/(π √(a² − ε²))."""
-    d = number("the relay", "amplitude", amplitude, "", above=0.0)
-    band = number("the relay", "hysteresis", hysteresis, "", least=0.0)
-    r = number("the relay", "set point", setpoint, "")
-    middle = number("the relay", "bias", bias, "")
+    d = number("the amplitude of the relay", amplitude, "", above=0.0)
+    band = number("the hysteresis of the relay", hysteresis, "", least=0.0)
+    r = number("the set point of the relay", setpoint, "")
+    middle = number("the bias of the relay", bias, "")
     flow = _flow(plant)
     column = flow.inputs.index(_named("input", input, flow.inputs))
     place = _named("output", output, (*flow.outputs, *flow.states))
@@ -117,8 +117,8 @@ def _clock(flow: Flow, x: Array, dt: float | None, duration: float | None) -> tu
             raise InputError("the plant has no time scale of its own at x0: give dt and duration")
         dt = 0.002 / float(speeds.max()) if dt is None else dt
         duration = 80.0 / float(speeds.min()) if duration is None else duration
-    step = number("the experiment", "step dt", dt, "s", above=0.0)
-    length = number("the experiment", "duration", duration, "s", above=step)
+    step = number("the step dt of the experiment", dt, "s", above=0.0)
+    length = number("the duration of the experiment", duration, "s", above=step)
     if length / step > LONGEST:
         raise InputError(
             f"{length:g} s in steps of {step:g} s are more than {LONGEST:,} steps: fast and slow poles lie far apart; "

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import scalar
 from dalembert.algorithms import linear
-from dalembert.arguments import numbers, switch
+from dalembert.arguments import array, switch
 from dalembert.control.bounds import SAMPLES
 from dalembert.control.conditions import HOLDS, Condition, Conditions, assumed, positive
 from dalembert.control.controller import Controller, believed, joint_law, set_gain, sub, total
@@ -57,7 +57,7 @@ class Uncertainty:
             if not isinstance(x, Real) or not math.isfinite(x) or x < 0:
                 raise InputError(f"{name} of an Uncertainty is a bound, a finite number ≥ 0; got {x!r}")
             object.__setattr__(self, name, float(x))
-        low, high = numbers("inertia of an Uncertainty", self.inertia, (2,))
+        low, high = array("inertia of an Uncertainty", self.inertia, (2,)).tolist()
         if not 0 < low <= high:
             raise InputError(
                 f"inertia of an Uncertainty is (smallest, largest) eigenvalue of M, 0 < smallest ≤ largest; "

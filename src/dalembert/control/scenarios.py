@@ -13,10 +13,10 @@ from typing import Any
 
 from dalembert import scalar
 from dalembert.algorithms import composite, friction, linear, newton_euler
-from dalembert.arguments import need_tree
 from dalembert.control.controller import sub, total
 from dalembert.errors import InputError
 from dalembert.flow import Flow, Scalar, Scalars
+from dalembert.kernels import need_tree
 from dalembert.law import Law
 from dalembert.model import Model
 from dalembert.robot import Robot
@@ -72,7 +72,7 @@ DEFAULTS: dict[str, Scenario] = {
 
 def scenario_flow(robot: Robot) -> Flow:
     """A robot under joint torques with the numbers of a `Scenario` as inputs after them."""
-    need_tree(robot)
+    need_tree(robot.model)
     n, joints = robot.n, robot.joint_names
     tip = robot.model.frame()
 

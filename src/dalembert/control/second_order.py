@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.actuation.values import number
+from dalembert.arguments import number
 from dalembert.control import responses
 from dalembert.control.linear import StateSpace, finite_array
 from dalembert.control.transfer import TransferFunction
@@ -57,9 +57,9 @@ class MassSpringDamper:
 
     def __post_init__(self) -> None:
         who = "a mass-spring-damper"
-        object.__setattr__(self, "mass", number(who, "mass", self.mass, "kg", above=0.0))
-        object.__setattr__(self, "damping", number(who, "damping", self.damping, "N s/m"))
-        object.__setattr__(self, "stiffness", number(who, "stiffness", self.stiffness, "N/m"))
+        object.__setattr__(self, "mass", number(f"the mass of {who}", self.mass, "kg", above=0.0))
+        object.__setattr__(self, "damping", number(f"the damping of {who}", self.damping, "N s/m"))
+        object.__setattr__(self, "stiffness", number(f"the stiffness of {who}", self.stiffness, "N/m"))
 
     # ------------------------------------------------------------------------------------------------- what it is
     @property
@@ -148,19 +148,22 @@ class MassSpringDamper:
         """Where a constant force ends: f/k."""
         if self.regime in ("unstable", "drifting", "undamped"):
             raise InputError(f"a system that is {self.regime} does not come to rest under a constant force")
-        return number("the system", "force", force, "N") / self.stiffness
+        return number("the force of the system", force, "N") / self.stiffness
 
     # -------------------------------------------------------------------------------------------- control of it
     def closed_loop(self, k_p: float, k_v: float) -> MassSpringDamper:
         """Under f = −k_p x − k_v ẋ: m ẍ + (b + k_v) ẋ + (k + k_p) x = 0.  Seed 003."""
-        servo = number("the control law", "gain k_p", k_p, "N/m"), number("the control law", "gain k_v", k_v, "N s/m")
+        servo = (
+            number("the gain k_p of the control law", k_p, "N/m"),
+            number("the gain k_v of the control law", k_v, "N s/m"),
+        )
         return MassSpringDamper(self.mass, self.damping + servo[1], self.stiffness + servo[0])
 
     def gains_for(self, stiffness: float, damping_ratio: float = 1.0) -> PDGains:
         """The gains that make the closed loop as stiff as wanted: k_p = k′ − k, k_v = 2ζ√(m k′) − b (ζ = 1: critically
         damped).  Seed 003. A negative one takes away what the system has of itself."""
-        wanted = number("the closed loop", "stiffness", stiffness, "N/m", above=0.0)
-        zeta = number("the closed loop", "damping ratio", damping_ratio, "1", least=0.0)
+        wanted = number("the stiffness of the closed loop", stiffness, "N/m", above=0.0)
+        zeta = number("the damping ratio of the closed loop", damping_ratio, "1", least=0.0)
         return PDGains(wanted - self.stiffness, 2 * zeta * math.sqrt(self.mass * wanted) - self.damping)
 
     # ------------------------------------------------------------------------------------------- other views of it
@@ -203,7 +206,7 @@ class MassSpringDamper:
 
 def unit_mass(k_p: float, k_v: float | None = None) -> MassSpringDamper:
     """ẍ + k_v ẋ + k_p x = 0, what a partitioned law leaves; k_v = 2√k_p, critical damping, if not given.  Seed 003."""
-    k_p = number("a unit mass", "gain k_p", k_p, "1/s²")
+    k_p = number("the gain k_p of a unit mass", k_p, "1/s²")
     if k_v is None:
         if k_p < 0:
             raise InputError(f"critical damping needs a gain k_p that is not negative, got {k_p:g}; or give k_v")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.actuation.values import number
+from dalembert.arguments import number
 from dalembert.control import diagrams
 from dalembert.control.linear import StateSpace, finite_array, matrix_exponential
 from dalembert.control.second_order import MassSpringDamper, Motion, unit_mass
@@ -35,7 +35,7 @@ class SpringServo:
 
     def __post_init__(self) -> None:
         for name, unit in (("k_p", "N/m"), ("k_v", "N s/m")):
-            object.__setattr__(self, name, number("a PD law", f"gain {name}", getattr(self, name), unit))
+            object.__setattr__(self, name, number(f"the gain {name} of a PD law", getattr(self, name), unit))
 
     def law(self) -> Law:
         """Over scalars: measures (x, x_rate), output f; k_p and k_v are parameters."""
@@ -69,7 +69,7 @@ class PartitionedServo:
         left = unit_mass(self.k_p, self.k_v)
         object.__setattr__(self, "k_p", left.stiffness)
         object.__setattr__(self, "k_v", left.damping)
-        object.__setattr__(self, "k_i", number("a partitioned law", "gain k_i", self.k_i, "1/s³"))
+        object.__setattr__(self, "k_i", number("the gain k_i of a partitioned law", self.k_i, "1/s³"))
 
     @property
     def rate_gain(self) -> float:
@@ -158,8 +158,8 @@ class PartitionedServo:
         system = self.error_dynamics()
         block = np.zeros((4, 4))
         block[:3, :3], block[:3, 3:] = system.A, system.B
-        start = [number("the start", name, v, "") for name, v in (("e0", e0), ("e0_rate", e0_rate))]
-        z = np.array([*start, 0.0, number("the disturbance", "acceleration", a_dist, "m/s²")])
+        start = [number(f"the {name} of the start", v, "") for name, v in (("e0", e0), ("e0_rate", e0_rate))]
+        z = np.array([*start, 0.0, number("the acceleration of the disturbance", a_dist, "m/s²")])
         states = np.array([matrix_exponential(block * s) @ z for s in times.reshape(-1)]).reshape(*times.shape, 4)
         return Motion(states[..., 0], states[..., 1])
 
@@ -170,13 +170,13 @@ class PartitionedServo:
                 f"with k_p = {self.k_p:g}, k_v = {self.rate_gain:g}, k_i = {self.k_i:g} the error does not settle: "
                 f"k_p and k_v must be positive, and k_i between 0 and k_p k_v = {self.largest_integral_gain:g}"
             )
-        a = number("the disturbance", "acceleration", a_dist, "m/s²")
+        a = number("the acceleration of the disturbance", a_dist, "m/s²")
         return 0.0 if self.k_i else a / self.k_p
 
 
 def critical_gains(natural_frequency: float) -> tuple[float, float]:
     """(k_p, k_v) = (ω², 2ω): the unit mass critically damped, both poles at −ω."""
-    w = number("the closed loop", "natural frequency", natural_frequency, "rad/s", above=0.0)
+    w = number("the natural frequency of the closed loop", natural_frequency, "rad/s", above=0.0)
     return w * w, 2 * w
 
 
@@ -184,5 +184,5 @@ def triple_pole_gains(pole: float) -> tuple[float, float, float]:
     """(k_p, k_v, k_i) = (3a², 3a, a³): all three poles of the unit mass under PID at −a, a = `pole` > 0 [1/s].
 
     k_i is a ninth of what Routh's criterion allows."""
-    a = number("the closed loop", "pole", pole, "1/s", above=0.0)
+    a = number("the pole of the closed loop", pole, "1/s", above=0.0)
     return 3 * a * a, 3 * a, a**3

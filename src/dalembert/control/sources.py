@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.actuation.motors import Motor
-from dalembert.actuation.values import number
+from dalembert.arguments import number
 from dalembert.control.linear import finite_array
 from dalembert.control.second_order import MassSpringDamper
 from dalembert.errors import InputError, unknown
@@ -36,15 +36,18 @@ Array = NDArray[np.float64]
 # ------------------------------------------------------------------------------------------------------- springs
 def shaft_stiffness(shear_modulus: float, polar_moment: float, length: float) -> float:
     """k_θ = G I_p/L of a shaft that is twisted [N m/rad]; G [Pa], I_p [m⁴] (π d⁴/32 if round), L [m]."""
-    G = number("a shaft", "shear modulus", shear_modulus, "Pa", above=0.0)
-    I = number("a shaft", "polar moment", polar_moment, "m⁴", above=0.0)
-    return G * I / number("a shaft", "length", length, "m", above=0.0)
+    G = number("the shear modulus of a shaft", shear_modulus, "Pa", above=0.0)
+    I = number("the polar moment of a shaft", polar_moment, "m⁴", above=0.0)
+    return G * I / number("the length of a shaft", length, "m", above=0.0)
 
 
 def pendulum_stiffness(mass: float, length: float, gravity: float = 9.81) -> float:
     """k_θ = m g l: a pendulum hanging near rest, τ = −m g l sin θ ≈ −m g l θ [N m/rad]."""
-    m, l = number("a pendulum", "mass", mass, "kg", least=0.0), number("a pendulum", "length", length, "m", least=0.0)
-    return m * number("a pendulum", "gravity", gravity, "m/s²") * l
+    m, l = (
+        number("the mass of a pendulum", mass, "kg", least=0.0),
+        number("the length of a pendulum", length, "m", least=0.0),
+    )
+    return m * number("the gravity of a pendulum", gravity, "m/s²") * l
 
 
 def gravity_stiffness(robot: Robot, q: ArrayLike) -> Array:
@@ -59,10 +62,10 @@ def gravity_stiffness(robot: Robot, q: ArrayLike) -> Array:
 
 def air_stiffness(pressure: float, area: float, volume: float, exponent: float = 1.4) -> float:
     """k = γ p A²/V of a gas shut in behind a piston [N/m]; γ = 1.4 fast (no heat passes), 1 slow; p [Pa], absolute."""
-    p = number("an air spring", "pressure", pressure, "Pa", above=0.0)
-    A = number("an air spring", "area", area, "m²", above=0.0)
-    V = number("an air spring", "volume", volume, "m³", above=0.0)
-    return number("an air spring", "exponent", exponent, "1", least=1.0) * p * A * A / V
+    p = number("the pressure of an air spring", pressure, "Pa", above=0.0)
+    A = number("the area of an air spring", area, "m²", above=0.0)
+    V = number("the volume of an air spring", volume, "m³", above=0.0)
+    return number("the exponent of an air spring", exponent, "1", least=1.0) * p * A * A / V
 
 
 def in_parallel(*stiffnesses: float) -> float:
@@ -81,7 +84,7 @@ def in_series(*stiffnesses: float) -> float:
 def _all(values: tuple[Any, ...]) -> list[float]:
     if not values:
         raise InputError("give at least one stiffness")
-    return [number(f"spring {i + 1}", "stiffness", k, "N/m or N m/rad") for i, k in enumerate(values)]
+    return [number(f"the stiffness of spring {i + 1}", k, "N/m or N m/rad") for i, k in enumerate(values)]
 
 
 # ------------------------------------------------------------------------------------------------------- damping
@@ -90,7 +93,7 @@ def back_emf_damping(motor: Motor, ratio: float = 1.0) -> float:
     voltage against its supply, bearings left out [N m s/rad]. `ratio` N: turns of the motor per turn of the joint."""
     if not isinstance(motor, Motor):
         raise InputError(f"back-EMF is of a motor such as DCMotor, not of {type(motor).__name__}")
-    N = number("the gear", "ratio", ratio, "1")
+    N = number("the ratio of the gear", ratio, "1")
     return N * N * (motor.total_damping - motor.damping)
 
 
@@ -118,6 +121,6 @@ def joint_system(robot: Robot, q: ArrayLike, joint: str | int, damping: float = 
         if body.coordinate == j:
             springs += body.multiplier**2 * body.stiffness
             damped += body.multiplier**2 * body.damping
-    extra = number("the joint", "damping", damping, "N m s/rad")
+    extra = number("the damping of the joint", damping, "N m s/rad")
     M = np.asarray(robot.mass_matrix(x))
     return MassSpringDamper(float(M[j, j]), damped + extra, springs + float(stiffness[j, j]))

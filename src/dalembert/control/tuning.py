@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.actuation.values import number
+from dalembert.arguments import number
 from dalembert.control.crossings import crossings
 from dalembert.control.forms import Standard
 from dalembert.control.linear import finite_array
@@ -123,8 +123,8 @@ def ziegler_nichols(found: Ultimate | tuple[float, float], rule: str = "classic 
     if rule not in ZIEGLER_NICHOLS:
         raise unknown("Ziegler–Nichols rule", rule, ZIEGLER_NICHOLS)
     K_u, T_u = (found.gain, found.period) if isinstance(found, Ultimate) else found
-    K_u = number("the loop", "ultimate gain", K_u, "")
-    T_u = number("the loop", "ultimate period", T_u, "s", above=0.0)
+    K_u = number("the ultimate gain of the loop", K_u, "")
+    T_u = number("the ultimate period of the loop", T_u, "s", above=0.0)
     if K_u == 0:
         raise InputError("the ultimate gain of the loop is 0: a loop that oscillates without gain cannot be tuned")
     return PID.of(_scaled(ZIEGLER_NICHOLS[rule], K_u, T_u), **options)
@@ -155,7 +155,7 @@ def reaction_curve(t: ArrayLike, y: ArrayLike, step: float = 1.0) -> Reaction:
         raise InputError(f"t and y are lists of the same length, at least 10; got shapes {shapes}")
     if not (np.diff(times) > 0).all():
         raise InputError("the times of a step's answer must rise")
-    du = number("the step", "height", step, "")
+    du = number("the height of the step", step, "")
     if du == 0:
         raise InputError("a step of height 0 tells nothing")
     rise = values[-1] - values[0]

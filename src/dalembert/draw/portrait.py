@@ -63,7 +63,7 @@ def phase_portrait(
         if value.shape != (wanted,):
             raise InputError(f"{name} has shape {value.shape}; {flow.name!r} needs ({wanted},)")
     box = _window(window)
-    until = number("the portrait", "duration", duration, "s", above=0.0)
+    until = number("the duration of the portrait", duration, "s", above=0.0)
     names = _named(flow, (first, second), units, plant.units)
     plt = pyplot()
     if ax is None:

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import need_tree
 from dalembert.compile import Kernel, compile_function
 from dalembert.describe.chain import to_origin, to_pose
 from dalembert.errors import InputError, unknown
 from dalembert.identification.calibration import Calibration, Fit
 from dalembert.identification.corrections import applied, axes_of, corrected_pose, correction
 from dalembert.identification.tip_measurements import Measurement
+from dalembert.kernels import need_tree
 from dalembert.poses import _pose as checked_pose
 from dalembert.robot import Robot
 from dalembert.spatial import Pose
@@ -68,7 +68,7 @@ def calibrate(
     A correction whose column is spanned by those before it, but for a share `weak` of its length, is left at zero and
     named. A share `held_out` of the states is not used, but for the check.
     """
-    need_tree(robot)
+    need_tree(robot.model)
     given = [measurements] if isinstance(measurements, Measurement) else list(measurements)
     if not given or not all(isinstance(m, Measurement) for m in given):
         raise InputError("measurements are Poses, Points, Distances or SamePoint, one or a list of them")

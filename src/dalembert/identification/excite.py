@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import need_tree, switch
+from dalembert.arguments import switch
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.identification import columns as column_module
 from dalembert.identification.augmented import Clock, State, TimeUp, minimize_round
@@ -25,6 +25,7 @@ from dalembert.identification.excitation import Certificate, Excitation
 from dalembert.identification.excitation_problem import SHAPES, Problem
 from dalembert.identification.motion_limits import KINDS, HalfSpace, MotionLimits, motion_limits
 from dalembert.identification.series import Series
+from dalembert.kernels import need_tree
 from dalembert.robot import Limits, Robot
 from dalembert.trajectories.checks import joint_units, magnitude, number, positive
 
@@ -90,7 +91,7 @@ def excite(
     clock = Clock((1.0 - CLOSING) * positive("seconds", seconds))
     say = progress or (lambda sentence: None)
     _whole("starts", starts, 1)
-    need_tree(robot)
+    need_tree(robot.model)
     series = _series(duration, base_frequency, _whole("harmonics", harmonics, 2), switch("at_rest", at_rest))
     length = series.period if duration is None else positive("duration", duration)
     share = number("margin", margin)

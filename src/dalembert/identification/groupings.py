@@ -20,10 +20,10 @@ import numpy as np
 from flint import fmpq, fmpq_mat, nmod_mat
 
 from dalembert.algorithms.regressor import PER_BODY, regressor
-from dalembert.arguments import need_tree
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, unknown
 from dalembert.identification.base import Base
+from dalembert.kernels import need_tree
 from dalembert.robot import Robot
 from dalembert.symbolic import exact
 from dalembert.symbolic.collect import as_fraction
@@ -187,7 +187,7 @@ def groupings(robot: Robot, *, rotor: bool = False, symbolic: str | Sequence[str
 def _equations(robot: Robot, symbolic: str | Sequence[str]) -> Equations:
     """Those of the geometry alone: Y does not depend on masses, nor on angles at which inertias are written."""
     bare = replace(robot.description, links=tuple(replace(x, inertial=None) for x in robot.description.links))
-    need_tree(robot)
+    need_tree(robot.model)
     try:
         return Equations(bare, symbolic)
     except InputError as error:

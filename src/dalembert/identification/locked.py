@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dalembert.arguments import numbers
+from dalembert.arguments import number
 from dalembert.describe.description import Drive, Joint, Origin
 from dalembert.errors import InputError, unknown
 from dalembert.model import joint_of
@@ -26,7 +26,7 @@ def locked(robot: Robot, positions: Mapping[str, float]) -> Robot:
     for name in positions:
         if name not in robot.joint_names:
             raise unknown("joint", name, robot.joint_names)
-    held = {name: numbers(f"the position of {name!r}", value, ())[0] for name, value in positions.items()}
+    held = {name: number(f"the position of {name!r}", value) for name, value in positions.items()}
     d = robot.description
     leaders = {joint.name: joint.mimic for joint in d.joints if joint.mimic is not None}
     for follower in leaders:

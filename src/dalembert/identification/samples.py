@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.arguments import plain_array
 from dalembert.errors import InputError
-from dalembert.scalar.plain import plain_array
 
 Array = NDArray[np.float64]
 

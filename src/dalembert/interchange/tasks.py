@@ -101,8 +101,8 @@ class Reach(Task):
 
     def prepared(self, robot: Robot) -> None:
         robot.model.frame(self.frame)
-        number("Reach", "tolerance", self.tolerance, "m", above=0.0)
-        number("Reach", "weight of the effort", self.effort, "1", least=0.0)
+        number("the tolerance of Reach", self.tolerance, "m", above=0.0)
+        number("the weight of the effort of Reach", self.effort, "1", least=0.0)
 
     def goal(self, robot: Robot, rng: np.random.Generator) -> Array:
         return np.array(robot.fk(around_the_middle(robot, rng), self.frame)[:3, 3])
@@ -143,7 +143,7 @@ class Track(Task):
     _motion: list[Reference] = field(default_factory=list, repr=False, compare=False)
 
     def prepared(self, robot: Robot) -> None:
-        number("Track", "tolerance", self.tolerance, "rad, m", above=0.0)
+        number("the tolerance of Track", self.tolerance, "rad, m", above=0.0)
         motion = reference_of(self.reference)
         if motion is None or motion.m != robot.n:
             got = "none" if motion is None else f"one of {motion.m} numbers"

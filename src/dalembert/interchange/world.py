@@ -68,9 +68,9 @@ class World:
         self.task.prepared(self.robot)
         self.flow = _flow(self.robot, switch("friction", friction))
         owner = "the environment"
-        self.step = number(owner, "step", step, "s", above=0.0)
-        self.dt = number(owner, "dt", dt, "s", above=0.0)
-        self.duration = number(owner, "duration", duration, "s", above=0.0)
+        self.step = number(f"the step of {owner}", step, "s", above=0.0)
+        self.dt = number(f"the dt of {owner}", dt, "s", above=0.0)
+        self.duration = number(f"the duration of {owner}", duration, "s", above=0.0)
         self.substeps = round(self.step / self.dt)
         if self.substeps < 1 or abs(self.substeps * self.dt - self.step) > 1e-9 * self.step:
             raise InputError(f"step = {self.step:g} s must be a whole number of dt = {self.dt:g} s")
@@ -79,7 +79,11 @@ class World:
             raise unknown("actions", actions, ACTIONS)
         self.actions = actions
         self.method, self.reward = method, reward or self.task.reward
-        worst = self.task.worst(self.robot) if penalty is None else -number(owner, "penalty", penalty, "1", least=0.0)
+        worst = (
+            self.task.worst(self.robot)
+            if penalty is None
+            else -number(f"the penalty of {owner}", penalty, "1", least=0.0)
+        )
         self.worst = float(worst)
         if at_limits not in AT_LIMITS:
             raise unknown("at_limits", at_limits, AT_LIMITS)

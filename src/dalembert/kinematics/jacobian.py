@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import explain, need_tree
+from dalembert.arguments import check_call
 from dalembert.errors import InputError
-from dalembert.kernels import singular_mass
+from dalembert.kernels import need_tree, singular_mass
 from dalembert.kinematics.tasks import ROTATION, TRANSLATION, Array, Task, finite, picked, task
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def remembered(robot: Robot, key: Any, make: Callable[[], T]) -> T:
 
 def need_joints(robot: Robot) -> None:
     """Joints there must be, and free ones: what a Jacobian tells of a tree does not hold once a loop closes it."""
-    need_tree(robot)
+    need_tree(robot.model)
     if robot.n == 0:
         raise InputError(f"{robot.name!r} has no joints: nothing of it moves")
 
@@ -77,7 +77,7 @@ def hessian(robot: Robot, q: Any, frame: str | None = None, expressed_in: str = 
         ("hessian", frame, expressed_in),
         lambda: robot.kernel("jacobian", frame=frame, expressed_in=expressed_in).derivative("q"),
     )
-    explain(robot, kernel, ("q",), (q,), None)
+    check_call(robot.name, robot.joint_names, ("q",), (q,), kernel.inputs, kernel.outputs, None)
     return np.asarray(kernel(finite("q", q)))
 
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from dalembert import kernels
 from dalembert.algorithms.task_space import GEOMETRIC
-from dalembert.arguments import need_tree, switch
+from dalembert.arguments import switch
 from dalembert.compile.trigonometry import LIMIT
 from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.kernels import need_tree
 from dalembert.kinematics.jacobian import (
     doubles,
     freedom,
@@ -171,7 +172,7 @@ class _Asked:
 
 def _read(robot: Robot, frame: str | None, rows: Any, jacobian: str, expressed_in: str, damping: Any) -> _Asked:
     need_joints(robot)
-    need_tree(robot)
+    need_tree(robot.model)
     if jacobian not in kernels.WORDS["jacobian"]:
         raise unknown("jacobian", jacobian, kernels.WORDS["jacobian"])
     if expressed_in not in kernels.WORDS["expressed_in"]:

@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dalembert.algorithms.linear import apply, product, solve_ldl, transposed
-from dalembert.compile import Kernel, compile_function
-from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.arguments import switch
+from dalembert.errors import InputError, SingularityError
 from dalembert.lagrange.convert import converter
 from dalembert.lagrange.derive import Derived, Energies
 from dalembert.lagrange.symbols import Alphabet
+from dalembert.system import Arguments, KernelTable, Options, Row, Shape
 
-Shape = tuple[int, ...]
+# What a kernel may need its system to have, as `Bound` counts it.
+COUNTED = {"m": "inputs", "k": "constraints", "h": "holonomic constraints"}
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """n coordinates, k constraints, of which h are holonomic, m inputs."""
+class Bound:
+    """One system's terms, ready to be traced; `numbers` are its parameters' values."""
 
-    n: int
-    k: int
-    h: int
-    m: int
+    name: str
+    alphabet: Alphabet
+    energies: Energies
+    terms: Derived
+    numbers: Mapping[Any, float | None]
+
+    @property
+    def n(self) -> int:
+        return len(self.alphabet.q)
+
+    @property
+    def k(self) -> int:
+        return len(self.terms.A)
+
+    @property
+    def h(self) -> int:
+        return len(self.energies.holonomic)
+
+    @property
+    def m(self) -> int:
+        return len(self.energies.inputs)
 
 
 @dataclass(frozen=True)
@@ -33,24 +52,53 @@ class Values:
     energies: Energies
     terms: Derived
     of: Callable[[Any], Any]
-    a: Mapping[str, Any]  # the kernel's arguments
+    a: Arguments
 
     def rows(self, name: str) -> list[list[Any]]:
-        return [[self.of(x) for x in row] for row in getattr(self.terms, name)]
+        return [self.each(row) for row in getattr(self.terms, name)]
 
     def row(self, name: str) -> list[Any]:
-        return [self.of(x) for x in getattr(self.terms, name)]
+        return self.each(getattr(self.terms, name))
+
+    def each(self, terms: Sequence[Any]) -> list[Any]:
+        return [self.of(x) for x in terms]
 
 
-@dataclass(frozen=True)
-class Row:
-    """How one kernel is made: arguments, the function that traces it, the shape of its result."""
+def _row(
+    name: str,
+    arguments: tuple[str, ...],
+    trace: Callable[[Values, Options], Any],
+    shape: Callable[[Bound], Shape],
+    *,
+    friction: bool = False,
+    optional: tuple[str, ...] = (),
+    needs: str = "",
+) -> tuple[str, Row[Bound]]:
+    """A row whose function takes the system's terms as scalars. `parameters` named in its options are symbols whose
+    numbers are the kernel's last argument. `needs`: what the system must have, as `Bound` counts it."""
 
-    arguments: tuple[str, ...]
-    trace: Callable[[Values, Mapping[str, Any]], Any]
-    shape: Callable[[Sizes], Shape]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    optional: tuple[str, ...] = ()
+    def run(s: Bound, a: Arguments, o: Options) -> object:
+        values = {symbol: x for symbol, x in s.numbers.items() if x is not None}
+        values |= dict(zip(s.alphabet.q, a["q"], strict=True))
+        values |= dict(zip(s.alphabet.qd, a.get("qd", ()), strict=False))
+        values |= dict(zip(o["parameters"], a.get("parameters", ()), strict=True))
+        return trace(Values(s.energies, s.terms, converter(values), a), o)
+
+    def prepare(s: Bound, names: tuple[str, ...], o: Options) -> Bound:
+        for count in (needs, "k" if "multipliers" in names else ""):
+            if count and getattr(s, count) == 0:
+                raise InputError(f"{s.name!r} has no {COUNTED[count]}: {name} does not exist for it")
+        missing = [symbol.name for symbol, x in s.numbers.items() if x is None and symbol not in o["parameters"]]
+        if missing:
+            have, it_is = ("has", "it is") if len(missing) == 1 else ("have", "they are")
+            raise InputError(
+                f"numbers are wanted of {s.name!r}, but {', '.join(missing)} {have} none: {it_is} no coordinate "
+                f"({', '.join(s.alphabet.names)}), so give a value by system.with_parameters({missing[0]}=…)"
+            )
+        return s
+
+    options = {"parameters": (), **({"friction": True} if friction else {})}
+    return name, Row(arguments, run, lambda s, o: (shape(s),), options, optional, prepare)
 
 
 def _sum(*vectors: list[Any]) -> list[Any]:
@@ -65,32 +113,32 @@ def _coriolis(x: Values) -> list[Any]:
     return apply(x.rows("C"), x.a["qd"])
 
 
-def _bias(x: Values, o: Mapping[str, Any]) -> list[Any]:
+def _bias(x: Values, o: Options) -> list[Any]:
     """h = C q̇ + g [+ ∂R/∂q̇] − ψ₀."""
     friction = x.row("friction") if o.get("friction", False) else [0.0] * len(x.terms.g)
     return _sum(_coriolis(x), x.row("g"), friction, _minus(x.row("forces")))
 
 
-def _inverse_dynamics(x: Values, o: Mapping[str, Any]) -> list[Any]:
+def _inverse_dynamics(x: Values, o: Options) -> list[Any]:
     tau = _sum(apply(x.rows("M"), x.a["qdd"]), _bias(x, o))
     if "multipliers" in x.a:
         tau = _sum(tau, apply(transposed(x.rows("A")), x.a["multipliers"]))
     return tau
 
 
-def _multipliers(x: Values, o: Mapping[str, Any]) -> list[Any]:
-    """λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇).  Seed 001."""
+def _multipliers(x: Values, o: Options) -> list[Any]:
+    """λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇)."""
     M, A = x.rows("M"), x.rows("A")
     free = solve_ldl(M, _sum(x.a["tau"], _minus(_bias(x, o))))
     S = product(A, transposed([solve_ldl(M, row) for row in A]))
     return solve_ldl(S, _sum(apply(A, free), apply(x.rows("A_dot"), x.a["qd"])))
 
 
-def _constraint_forces(x: Values, o: Mapping[str, Any]) -> list[Any]:
+def _constraint_forces(x: Values, o: Options) -> list[Any]:
     return apply(transposed(x.rows("A")), _multipliers(x, o))
 
 
-def _forward_dynamics(x: Values, o: Mapping[str, Any]) -> list[Any]:
+def _forward_dynamics(x: Values, o: Options) -> list[Any]:
     """q̈ = M⁻¹ (τ − h − Aᵀλ)."""
     forces = _sum(x.a["tau"], _minus(_bias(x, o)))
     if x.terms.A:
@@ -98,110 +146,69 @@ def _forward_dynamics(x: Values, o: Mapping[str, Any]) -> list[Any]:
     return solve_ldl(x.rows("M"), forces)
 
 
-def _mass_matrix_dot(x: Values, o: Mapping[str, Any]) -> list[list[Any]]:
+def _mass_matrix_dot(x: Values, o: Options) -> list[list[Any]]:
     """Ṁ = C + Cᵀ, because Ṁ − 2C is skew."""
     C = x.rows("C")
     return [_sum(row, column) for row, column in zip(C, transposed(C), strict=True)]
 
 
-_FRICTION = {"friction": True}
 _STATE = ("q", "qd", "tau")
 
-ROWS: dict[str, Row] = {
-    "mass_matrix": Row(("q",), lambda x, o: x.rows("M"), lambda s: (s.n, s.n)),
-    "mass_matrix_dot": Row(("q", "qd"), _mass_matrix_dot, lambda s: (s.n, s.n)),
-    "coriolis_matrix": Row(("q", "qd"), lambda x, o: x.rows("C"), lambda s: (s.n, s.n)),
-    "coriolis_torque": Row(("q", "qd"), lambda x, o: _coriolis(x), lambda s: (s.n,)),
-    "bias_torque": Row(("q", "qd"), lambda x, o: _sum(_coriolis(x), x.row("g")), lambda s: (s.n,)),
-    "friction_torque": Row(("q", "qd"), lambda x, o: x.row("friction"), lambda s: (s.n,)),
-    "applied_force": Row(("q", "qd"), lambda x, o: x.row("forces"), lambda s: (s.n,)),
-    "christoffel": Row(
-        ("q",),
-        lambda x, o: [[[x.of(e) for e in row] for row in rows] for rows in x.terms.Gamma],
-        lambda s: (s.n, s.n, s.n),
-    ),
-    "gravity_torque": Row(("q",), lambda x, o: x.row("g"), lambda s: (s.n,)),
-    "kinetic_energy": Row(("q", "qd"), lambda x, o: x.of(x.energies.kinetic), lambda s: ()),
-    "potential_energy": Row(("q",), lambda x, o: x.of(x.energies.potential), lambda s: ()),
-    "dissipation": Row(("q", "qd"), lambda x, o: x.of(x.energies.dissipation), lambda s: ()),
-    "input_matrix": Row(("q",), lambda x, o: x.rows("B"), lambda s: (s.n, s.m)),
-    "inverse_dynamics": Row(
-        ("q", "qd", "qdd"), _inverse_dynamics, lambda s: (s.n,), _FRICTION, optional=("multipliers",)
-    ),
-    "forward_dynamics": Row(_STATE, _forward_dynamics, lambda s: (s.n,), _FRICTION),
-    "multipliers": Row(_STATE, _multipliers, lambda s: (s.k,), _FRICTION),
-    "constraint_forces": Row(_STATE, _constraint_forces, lambda s: (s.n,), _FRICTION),
-    "constraint_matrix": Row(("q",), lambda x, o: x.rows("A"), lambda s: (s.k, s.n)),
-    "constraint_matrix_dot": Row(("q", "qd"), lambda x, o: x.rows("A_dot"), lambda s: (s.k, s.n)),
-    "constraint_error": Row(("q",), lambda x, o: [x.of(f) for f in x.energies.holonomic], lambda s: (s.h,)),
-}
-
-# Kernels that are the derivative of another, by all its arguments.
-DERIVATIVES = {"inverse_dynamics_derivatives": "inverse_dynamics", "forward_dynamics_derivatives": "forward_dynamics"}
-
-# What a kernel needs the system to have.
-NEEDS: dict[str, tuple[str, str]] = {
-    "input_matrix": ("m", "inputs"),
-    "multipliers": ("k", "constraints"),
-    "constraint_forces": ("k", "constraints"),
-    "constraint_matrix": ("k", "constraints"),
-    "constraint_matrix_dot": ("k", "constraints"),
-    "constraint_error": ("h", "holonomic constraints"),
-}
+ROWS: dict[str, Row[Bound]] = dict(
+    (
+        _row("mass_matrix", ("q",), lambda x, o: x.rows("M"), lambda s: (s.n, s.n)),
+        _row("mass_matrix_dot", ("q", "qd"), _mass_matrix_dot, lambda s: (s.n, s.n)),
+        _row("coriolis_matrix", ("q", "qd"), lambda x, o: x.rows("C"), lambda s: (s.n, s.n)),
+        _row("coriolis_torque", ("q", "qd"), lambda x, o: _coriolis(x), lambda s: (s.n,)),
+        _row("bias_torque", ("q", "qd"), lambda x, o: _sum(_coriolis(x), x.row("g")), lambda s: (s.n,)),
+        _row("friction_torque", ("q", "qd"), lambda x, o: x.row("friction"), lambda s: (s.n,)),
+        _row("applied_force", ("q", "qd"), lambda x, o: x.row("forces"), lambda s: (s.n,)),
+        _row(
+            "christoffel",
+            ("q",),
+            lambda x, o: [[x.each(row) for row in rows] for rows in x.terms.Gamma],
+            lambda s: (s.n, s.n, s.n),
+        ),
+        _row("gravity_torque", ("q",), lambda x, o: x.row("g"), lambda s: (s.n,)),
+        _row("kinetic_energy", ("q", "qd"), lambda x, o: x.of(x.energies.kinetic), lambda s: ()),
+        _row("potential_energy", ("q",), lambda x, o: x.of(x.energies.potential), lambda s: ()),
+        _row("dissipation", ("q", "qd"), lambda x, o: x.of(x.energies.dissipation), lambda s: ()),
+        _row("input_matrix", ("q",), lambda x, o: x.rows("B"), lambda s: (s.n, s.m), needs="m"),
+        _row(
+            "inverse_dynamics",
+            ("q", "qd", "qdd"),
+            _inverse_dynamics,
+            lambda s: (s.n,),
+            friction=True,
+            optional=("multipliers",),
+        ),
+        _row("forward_dynamics", _STATE, _forward_dynamics, lambda s: (s.n,), friction=True),
+        _row("multipliers", _STATE, _multipliers, lambda s: (s.k,), friction=True, needs="k"),
+        _row("constraint_forces", _STATE, _constraint_forces, lambda s: (s.n,), friction=True, needs="k"),
+        _row("constraint_matrix", ("q",), lambda x, o: x.rows("A"), lambda s: (s.k, s.n), needs="k"),
+        _row("constraint_matrix_dot", ("q", "qd"), lambda x, o: x.rows("A_dot"), lambda s: (s.k, s.n), needs="k"),
+        _row("constraint_error", ("q",), lambda x, o: x.each(x.energies.holonomic), lambda s: (s.h,), needs="h"),
+    )
+)
+for _base in ("inverse_dynamics", "forward_dynamics"):
+    ROWS[f"{_base}_derivatives"] = replace(ROWS[_base], optional=(), derivative=True)
 
 
-def row_of(name: str) -> Row:
-    names = {**ROWS, **{d: ROWS[base] for d, base in DERIVATIVES.items()}}
-    if name not in names:
-        raise unknown("kernel", name, names)
-    return names[name]
+def _sizes(s: Bound, o: Options) -> dict[str, Shape]:
+    vectors = dict.fromkeys(("q", "qd", "qdd", "tau"), (s.n,))
+    return {**vectors, "multipliers": (s.k,), "parameters": (len(o["parameters"]),)}
 
 
-def check_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a kernel, completed by their defaults; unknown ones are refused."""
-    row = row_of(name)
-    for option in options:
-        if option not in row.options:
-            raise unknown(f"option of {name}", option, row.options)
-    return {**row.options, **options}
+def _read(row: Row[Bound], option: str, value: Any) -> object:
+    return switch(option, value) if option == "friction" else value
 
 
-def make(
-    system: str,
-    alphabet: Alphabet,
-    energies: Energies,
-    terms: Derived,
-    numbers: Mapping[Any, float],
-    name: str,
-    given: tuple[str, ...],
-    options: Mapping[str, Any],
-    free: tuple[Any, ...] = (),
-) -> Kernel:
-    """The kernel of a row for a system, its parameters' numbers folded in; those that are `free` are an argument."""
-    if name in DERIVATIVES:
-        base = DERIVATIVES[name]
-        kernel = make(system, alphabet, energies, terms, numbers, base, (), options, free)
-        return kernel.derivative(*ROWS[base].arguments)
-    row = row_of(name)
-    sizes = Sizes(len(alphabet.q), len(terms.A), len(energies.holonomic), len(energies.inputs))
-    needed, what = NEEDS.get(name, ("n", ""))
-    if getattr(sizes, needed) == 0 or ("multipliers" in given and sizes.k == 0):
-        raise InputError(f"{system!r} has no {what or 'constraints'}: {name} does not exist for it")
-    shapes = {"multipliers": (sizes.k,), "parameters": (len(free),)}
-    names = row.arguments + tuple(a for a in row.optional if a in given) + (("parameters",) if free else ())
+def _singular(s: Bound, name: str) -> SingularityError:
+    return SingularityError(
+        f"{name} of {s.name!r} divides by zero in every state, with these parameters: is a mass or an inertia zero?"
+    )
 
-    def function(*arguments: Any) -> Any:
-        a = dict(zip(names, arguments, strict=True))
-        values = dict(numbers)
-        values |= dict(zip(alphabet.q, a["q"], strict=True))
-        values |= dict(zip(alphabet.qd, a.get("qd", ()), strict=False))
-        values |= dict(zip(free, a.get("parameters", ()), strict=True))
-        return row.trace(Values(energies, terms, converter(values), a), options)
 
-    inputs = [shapes.get(a, (sizes.n,)) for a in names]
-    try:
-        return compile_function(function, inputs, [row.shape(sizes)], name, arguments=names)
-    except ZeroDivisionError:
-        raise SingularityError(
-            f"{name} of {system!r} divides by zero in every state, with these parameters: is a mass or an inertia zero?"
-        ) from None
+TABLE: KernelTable[Bound] = KernelTable(
+    ROWS, _sizes, _read, _singular, lambda o: {"parameters": "parameters"} if o["parameters"] else {}
+)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import explain, numbers, switch
+from dalembert.arguments import number
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel
 from dalembert.errors import InputError, unknown
@@ -20,6 +20,7 @@ from dalembert.lagrange.reading import energies_of
 from dalembert.lagrange.symbols import Alphabet, Expression, as_list, sympy
 from dalembert.lagrange.symbols import coordinates as make_coordinates
 from dalembert.robot import Limits
+from dalembert.system import Kernels
 
 Array = NDArray[np.float64]
 
@@ -100,8 +101,8 @@ class LagrangianSystem:
         self._numbers = self._checked_numbers(parameters or {})
         self._terms = derive(self._alphabet, self._energies)
         self._dependent = check(self._alphabet, self._energies, self._terms, self._numbers)
-        self._kernels: dict[Any, Kernel] = {}
-        self._calls: dict[Any, Callable[..., Any]] = {}
+        bound = kernels.Bound(self.name, self._alphabet, self._energies, self._terms, self._numbers)
+        self._kernels = Kernels(kernels.TABLE, lambda: bound, self.name, self.joint_names)
 
     @classmethod
     def from_bodies(
@@ -152,7 +153,7 @@ class LagrangianSystem:
             if name in seen:
                 raise InputError(f"the name {name!r} is used twice among the parameters")
             seen.add(name)
-            (result[names[name]],) = numbers(f"parameter {name!r}", value, ())
+            result[names[name]] = number(f"parameter {name!r}", value)
         return result
 
     # --------------------------------------------------------------------------------------------- what it is
@@ -470,19 +471,7 @@ class LagrangianSystem:
         """The compiled object behind a method. `given` names optional arguments that will be passed ("multipliers");
         `options` are the method's. `parameters` named here, symbols or their names, are no numbers in the kernel but
         its last argument, a vector: one kernel for many designs, and `derivative("parameters")`."""
-        row = kernels.row_of(name)
-        for argument in given:
-            if argument not in row.optional or name in kernels.DERIVATIVES:
-                raise unknown(f"optional argument of {name}", argument, row.optional)
-        complete = kernels.check_options(name, options)
-        for option, value in complete.items():
-            switch(option, value)
-        free = self._named(parameters)
-        key = (name, tuple(given), free, *complete.values())
-        if key not in self._kernels:
-            a, e, t, numbers = self._alphabet, self._energies, self._terms, self._all_numbers(free)
-            self._kernels[key] = kernels.make(self.name, a, e, t, numbers, name, tuple(given), complete, free)
-        return self._kernels[key]
+        return self._kernels.get(name, given, {"parameters": self._named(parameters), **options})
 
     def _named(self, parameters: Sequence[Any]) -> tuple[Any, ...]:
         """The symbols of parameters given by name."""
@@ -495,32 +484,10 @@ class LagrangianSystem:
                 raise InputError(f"the name {name!r} is used twice among the parameters")
         return tuple(known[name] for name in names)
 
-    def _all_numbers(self, free: tuple[Any, ...] = ()) -> dict[Any, float]:
-        missing = [s.name for s in self.free_parameters if s not in free]
-        if missing:
-            raise InputError(
-                f"numbers are wanted of {self.name!r}, but {', '.join(missing)} "
-                f"{'has' if len(missing) == 1 else 'have'} none: {'it is' if len(missing) == 1 else 'they are'} no "
-                f"coordinate ({', '.join(self.joint_names)}), so give a value by "
-                f"system.with_parameters({missing[0]}=…)"
-            )
-        return self.parameters
-
-    def _run(self, name: str, out: Any, *arguments: Any, given: tuple[str, ...] = (), **options: Any) -> Any:
-        key = (name, given, *options.values())
-        try:
-            if out is None:
-                return self._calls[key](*arguments)
-        except Exception:
-            pass  # the long way says what is wrong
-        kernel = self.kernel(name, given, **options)
-        self._calls[key] = kernel.direct
-        try:
-            return kernel(*arguments, out=out)
-        except Exception as caught:
-            error = caught
-        explain(cast(Any, self), kernel, kernel.arguments, arguments, out)
-        raise error
+    def _run(
+        self, name: str, out: Array | None, *arguments: object, given: tuple[str, ...] = (), **options: bool
+    ) -> Any:
+        return self._kernels.run((name, given, (), *options.values()), out, *arguments)
 
 
 def _restored(given: Mapping[str, Any]) -> LagrangianSystem:

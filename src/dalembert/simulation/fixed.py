@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import plain_array
 from dalembert.compile.rollout import Call, Rollout, compile_rollout
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow, Scalar, Scalars
-from dalembert.scalar.plain import plain_array
 from dalembert.simulation.steps import METHODS, System
 
 Array = NDArray[np.float64]

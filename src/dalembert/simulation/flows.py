@@ -8,10 +8,11 @@ from typing import Any
 
 from dalembert import kernels
 from dalembert.algorithms import composite, energy, linear
-from dalembert.arguments import need_tree, switch, three
+from dalembert.arguments import switch, three
 from dalembert.compile.interpret import replay
 from dalembert.errors import InputError
 from dalembert.flow import Flow, Scalar, Scalars
+from dalembert.kernels import need_tree
 from dalembert.lagrange.system import LagrangianSystem
 from dalembert.model import Model
 from dalembert.model.lean import lean
@@ -46,7 +47,7 @@ def robot_flow(
         switch(name, value)
     if not isinstance(robot, Robot):
         raise InputError(f"robot_flow takes a Robot, got {type(robot).__name__}")
-    need_tree(robot)
+    need_tree(robot.model)
     if robot.n == 0:
         raise InputError(f"{robot.name!r} has no joints: there is nothing to simulate")
     if momenta:
@@ -55,7 +56,7 @@ def robot_flow(
                 "with momenta=True there is no friction and no f_tip, nor a payload: that form is for the energy's sake"
             )
         return _in_momenta(robot, energies)
-    options = kernels.check_options(
+    options = kernels.TABLE.read_options(
         "forward_dynamics", {"friction": friction, "frame": frame, "expressed_in": expressed_in}
     )
     if f_tip:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import switch, three, warn_of_motion
+from dalembert.arguments import switch, three
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow
@@ -30,6 +30,7 @@ from dalembert.simulation.plan import Column, Plan, Same
 from dalembert.simulation.signals import reference_of
 from dalembert.simulation.steps import METHODS
 from dalembert.simulation.systems import Options, plant_of
+from dalembert.units import warn_of_motion
 
 Array = NDArray[np.float64]
 Begin = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
@@ -147,7 +148,7 @@ def request(
     limits = _limits(torque_limits, law, flow, system)
     given, loop, whole, begin = _closed(flow, law, reference, given, added, steps, dt, rows, error, limits)
     if reference is not None and isinstance(system, Robot):
-        warn_of_motion(system, law, reference_of(reference), dt * steps)
+        warn_of_motion(system.model, law, reference_of(reference), dt * steps)
     if every is None:
         every = 1
     elif isinstance(keep, str) and keep == "final":

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.arguments import plain_array
 from dalembert.errors import InputError
 from dalembert.reference import Reference
-from dalembert.scalar.plain import plain_array
 
 Array = NDArray[np.float64]
 

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import warn_of_angles, warn_of_motion
+from dalembert.arguments import plain_array
 from dalembert.errors import InputError, unknown
 from dalembert.law import Law
 from dalembert.reference import Reference
-from dalembert.scalar.plain import plain_array
 from dalembert.simulation.adaptive import ADAPTIVE, Adaptive, solver_of
 from dalembert.simulation.feed import Feed, SensorNoise, distinct
 from dalembert.simulation.fixed import whole_steps
@@ -29,6 +28,7 @@ from dalembert.simulation.stepping import Stepper, check_method, rollout_of
 from dalembert.simulation.steps import METHODS
 from dalembert.simulation.storage import SHARE, free_memory, written
 from dalembert.simulation.systems import Options, Plant, plant_of
+from dalembert.units import warn_of_angles, warn_of_motion
 
 Array = NDArray[np.float64]
 
@@ -110,7 +110,7 @@ def simulate(
     sampling = _Sampling.of(sample_time, delay, law, asked, way)
     follow, followed = _reference(reference, law)
     if followed is not None:
-        warn_of_motion(plant.robot, law, followed, way.dt * way.steps)
+        warn_of_motion(plant.robot.model if plant.robot else None, law, followed, way.dt * way.steps)
     given = _signals(plant, way.steps, tau, f_tip, disturbance, followed if follow is None else None)
     loop = Loop(
         plant.flow,
@@ -309,7 +309,7 @@ def _start(plant: Plant, q0: Any, qd0: Any, x0: Any) -> Array:
     lengths = tuple({plant.n, flow.positions or plant.n})
     q = _vector("q0", q0, lengths, flow.states)
     if plant.robot is not None:
-        warn_of_angles(plant.robot, "q0", q.tolist())
+        warn_of_angles(plant.robot.model, "q0", q.tolist())
     qd = np.zeros(len(q)) if qd0 is None else _vector("qd0", qd0, lengths, plant.rates)
     return plant.start(q, qd)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.arguments import plain_array
 from dalembert.errors import InputError
-from dalembert.scalar.plain import plain_array
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot

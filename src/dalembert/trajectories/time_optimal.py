@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.arguments import need_tree, switch
+from dalembert.arguments import switch
 from dalembert.errors import InputError
+from dalembert.kernels import need_tree
 from dalembert.trajectories.along import BISECTIONS, Along, Certified
 from dalembert.trajectories.checks import BEYOND, Array, Bounds, bounds, magnitude, number
 from dalembert.trajectories.piecewise import Piecewise
@@ -79,7 +80,7 @@ def time_optimal(
     if robot is None and (torque is not None or friction):
         raise InputError("torques and friction are a robot's: give robot=")
     if robot is not None:
-        need_tree(robot)
+        need_tree(robot.model)
         torque = robot.limits.effort if torque is None else torque
     known = bounds(path.m, robot, velocity, acceleration)
     tau = magnitude("torque", torque, path.m)

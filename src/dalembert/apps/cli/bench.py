@@ -97,13 +97,12 @@ def _by_numpy(arm: Robot, kernel: str, arguments: list[Any]) -> tuple[Callable[[
     import numpy as np
 
     from dalembert import kernels
-    from dalembert.model.lean import lean
     from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
 
     row = kernels.ROWS[kernel]
     columns = {name: list(x.T.copy()) for name, x in zip(row.arguments, arguments, strict=True)}
-    options = kernels.check_options(kernel, {})
-    model = lean(arm.model) if row.joint_space else arm.model  # as the kernel has it
+    options = kernels.TABLE.read_options(kernel, {})
+    model = row.prepare(arm.model, row.arguments, options) if row.prepare else arm.model  # as the kernel has it
 
     def run() -> Any:
         return row.trace(model, dict(columns), options)

@@ -277,8 +277,8 @@ def angles(name: str, text: str | None, n: int, each: str) -> list[float] | None
 def positions(name: str, text: str | None, arm: Robot) -> list[float] | None:
     """Joint positions from the command line, with a word if they look like degrees; too large to compute with is
     refused, and so are degrees of a joint that slides."""
-    from dalembert.arguments import angles_of
     from dalembert.compile.trigonometry import LIMIT
+    from dalembert.units import find_degrees
 
     values = numbers(name, text, arm.n)
     if values is None:
@@ -290,7 +290,8 @@ def positions(name: str, text: str | None, arm: Robot) -> list[float] | None:
         if abs(x) > LIMIT:
             why = f"{part!r} of joint {c.name!r} is too large: sines are computed up to 2³⁰"
             raise click.BadParameter(why, param_hint=f"--{name}")
-    _warn_of_degrees(name, angles_of(arm, [x if own else 0.0 for x, own in zip(values, plain, strict=True)]), True)
+    own = [x if given else 0.0 for x, given in zip(values, plain, strict=True)]
+    _warn_of_degrees(name, find_degrees(arm.model, own), True)
     return values
 
 

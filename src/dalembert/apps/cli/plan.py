@@ -51,13 +51,13 @@ def command(
     Examples: dalembert plan panda --through 0,0.3,0,-1.5,0,1.8,0 --through 0.5,0.5,0,-1.2,0,2,0 -o motion.csv
               dalembert plan planar-2r --q0 0,0 --through 1,0.5 --duration 2 --plot motion.svg
     """
-    from dalembert.arguments import need_tree
+    from dalembert.kernels import need_tree
     from dalembert.trajectories import spline, time_optimal
 
     if out is None:
         output.refuse_idle("it says how many rows are written: give -o FILE", "rate")
     arm = output.load(robot)
-    need_tree(arm)
+    need_tree(arm.model)
     start = output.positions("q0", q0, arm) or arm.home.tolist()
     given = [start, *(within(arm, "through", output.positions("through", text, arm) or []) for text in through)]
     points = [q for before, q in zip([None, *given], given, strict=False) if q != before]  # named twice: passed once

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.apps.studio.scene import quaternion
-from dalembert.arguments import need_tree
 from dalembert.errors import DalembertError
+from dalembert.kernels import need_tree
 from dalembert.kinematics.jacobian import moving_part
 from dalembert.kinematics.manipulability import Ellipsoid
 from dalembert.robot import Robot
@@ -55,7 +55,7 @@ AXES = {"vx": 0, "vy": 1, "vz": 2}
 
 def found(name: str, robot: Robot, q: Array, frame: str) -> Ellipsoid:
     """The ellipsoid of that name over the translations that the frame can make."""
-    need_tree(robot)  # the joints of a closed chain do not move freely
+    need_tree(robot.model)  # the joints of a closed chain do not move freely
     rows = moving_part(robot, "position", frame, "world").names
     return KINDS[name].of(robot, q, frame, rows)
 

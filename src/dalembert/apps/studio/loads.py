@@ -24,7 +24,7 @@ class Payload:
     com: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mass", number("the payload", "mass", self.mass, "kg", least=0.0))
+        object.__setattr__(self, "mass", number("the mass of the payload", self.mass, "kg", least=0.0))
         object.__setattr__(self, "com", three("com", self.com))
 
     def on(self, robot: Robot, frame: str) -> Robot:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import numbers
+from dalembert.arguments import array
 from dalembert.caching import cached_property
 from dalembert.constrained.closure import newton
 from dalembert.constrained.system import Constrained
@@ -31,7 +31,7 @@ class Posture:
         tips = robot.model.tips or robot.frames
         self.frame: str = robot.tip or tips[0]
         self._tied: dict[str, Constrained] = {}
-        self.q = self.beginning() if q is None else np.array(numbers("q", q, (robot.n,)))
+        self.q = self.beginning() if q is None else array("q", q, (robot.n,))
         if self.system is not None:
             self.q = self.system.close(self.q).q
 
@@ -84,7 +84,7 @@ class Posture:
 
     def put(self, q: ArrayLike) -> str:
         """All joints at once; of a closed chain the nearest closed configuration."""
-        wanted = np.array(numbers("q", q, (self.robot.n,)))
+        wanted = array("q", q, (self.robot.n,))
         if self.system is None:
             self.q = self.inside(wanted)
             return ""

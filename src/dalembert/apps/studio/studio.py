@@ -25,7 +25,7 @@ from dalembert.apps.studio.posture import Posture
 from dalembert.apps.studio.run_panel import RunPanel
 from dalembert.apps.studio.scene import Scene
 from dalembert.apps.studio.worker import Worker
-from dalembert.arguments import numbers, switch
+from dalembert.arguments import array, switch
 from dalembert.errors import DalembertError, InputError
 from dalembert.robot import Robot
 from dalembert.spatial.rotation import to_rpy
@@ -112,7 +112,7 @@ class Studio:
 
     def move(self, q: ArrayLike) -> None:
         """Puts the robot there, or while it is simulated its set point; of a closed chain the nearest that closes."""
-        wanted = np.array(numbers("q", q, (self.robot.n,)))
+        wanted = array("q", q, (self.robot.n,))
         self.worker.call(lambda: self._posed(self.posture.put(wanted)))
 
     def state(self) -> dict[str, Any]:

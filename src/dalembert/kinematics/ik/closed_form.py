@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import kinematics
-from dalembert.arguments import need_tree, switch
+from dalembert.arguments import switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError
+from dalembert.kernels import need_tree
 from dalembert.kinematics.ik import targets
 from dalembert.kinematics.ik.families import Plan, plan_of
 from dalembert.kinematics.ik.geometry import chain_of
@@ -50,7 +51,7 @@ def closed_form(
     angle is free (a wrist with two axes in line), it is that of `q0` (..., n), zero if not given; where that leaves
     branches without a solution, others are tried. Chains without a closed form are refused with the reason (`reason`
     tells it without a refusal)."""
-    need_tree(robot)
+    need_tree(robot.model)
     solver = solver_of(robot, frame, switch("limits", limits))
     if isinstance(solver, str):
         raise InputError(f"no closed form for {robot.name!r}: {solver}")

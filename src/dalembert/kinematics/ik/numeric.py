@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import scalar
 from dalembert.algorithms import kinematics
-from dalembert.arguments import need_tree, switch
+from dalembert.arguments import switch
 from dalembert.compile import Kernel, compile_function
 from dalembert.compile.search import Search, compile_search, settings
 from dalembert.errors import InputError, unknown
+from dalembert.kernels import need_tree
 from dalembert.kinematics import tasks
 from dalembert.kinematics.ik import starts, targets
 from dalembert.kinematics.ik import step as steps
@@ -114,7 +115,7 @@ def solver(robot: Robot, frame: str | None, wanted: steps.Goal, limited: bool) -
 
 
 def _solver(robot: Robot, frame: str | None, wanted: steps.Goal, limited: bool) -> Solver:
-    need_tree(robot)
+    need_tree(robot.model)
     model, target = robot.model, robot.model.frame(frame)
     n = model.n
     if n == 0 or target.body < 0:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import plain_array
 from dalembert.errors import InputError
 from dalembert.scalar import Scalar, absolute, maximum
-from dalembert.scalar.plain import plain_array
 from dalembert.spatial.vector import cross, dot
 
 Array = NDArray[np.float64]

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import need_tree, numbers
+from dalembert.arguments import array, plain_array
 from dalembert.errors import InputError, MissingExtraError, unknown
+from dalembert.kernels import need_tree
 from dalembert.kinematics.ik.numeric import goal
 from dalembert.kinematics.ik.targets import as_targets
 from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
-from dalembert.scalar.plain import plain_array
 from dalembert.spatial import rotation
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def tracking_velocity(
     `posture_rate` is q̇_ref, of which what does not move the frame is used. `method` replaces J⁺: "inverse", "damped"
     (Jᵀ(JJᵀ + λ²)⁻¹), "transpose" (Jᵀ/σ²), with which the error decays, but not at the rate K. Six weights as `rows`
     weigh what cannot be had all at once. Seed 003."""
-    need_tree(robot)
+    need_tree(robot.model)
     if method not in METHODS:
         raise unknown("method", method, METHODS)
     weights = np.asarray(goal(rows, None).weights)
@@ -84,7 +84,7 @@ def tracking_velocity(
     targets = as_targets(T, points=isinstance(rows, str) and rows == "position")
     if not np.isfinite(targets).all():
         raise InputError("T has a value that is not finite")
-    gains = np.asarray(numbers("gain", gain, (), (6,)))
+    gains = array("gain", gain, (), (6,))
     wanted = gains * pose_error(robot.fk(at, frame), targets)
     if twist is not None:
         wanted = wanted + _finite("twist", twist, 6)

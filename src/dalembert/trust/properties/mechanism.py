@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import need_tree
 from dalembert.errors import InputError
+from dalembert.kernels import need_tree
 from dalembert.lagrange.system import LagrangianSystem
 from dalembert.robot import Robot
 
@@ -162,7 +162,7 @@ def mechanism_of(system: Any) -> Mechanism:
 
 
 def _robot(robot: Robot) -> Mechanism:
-    need_tree(robot)
+    need_tree(robot.model)
     if robot.n == 0:
         raise InputError(f"{robot.name!r} has no joints: there is nothing to examine")
     return Mechanism(

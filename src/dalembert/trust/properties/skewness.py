@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import numbers
+from dalembert.arguments import array
 from dalembert.trust.properties.case import case_of
 from dalembert.trust.properties.coriolis import matrices
 from dalembert.trust.properties.mechanism import mechanism_of
@@ -41,7 +41,7 @@ class Skewness:
 def skewness(system: Any, x: ArrayLike | None = None, *, seed: int = 0, duration: float = 4.0) -> Skewness:
     """xᵀ(Ṁ − 2C) x of every choice of C along a motion drawn from `seed`; x is (n,), ones if not given."""
     m = mechanism_of(system)
-    direction = np.ones(m.n) if x is None else np.array(numbers("x", x, (m.n,)))
+    direction = np.ones(m.n) if x is None else array("x", x, (m.n,))
     motion = swing(m, seed, duration, rows=401)
     case = case_of(m, states=1, q=motion.q, qd=motion.qd, symbols=False)
     kept = slice(0, case.given)

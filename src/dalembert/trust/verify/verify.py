@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import __version__
-from dalembert.arguments import numbers
+from dalembert.arguments import number
 from dalembert.errors import DalembertError, InputError, unknown
 from dalembert.symbolic.exact import snapped_description
 from dalembert.trust.verify import diagnose, oracles, states
@@ -62,8 +62,7 @@ def verify(
 
 def _checked(count: Any, seed: Any, without: Any) -> tuple[int, int, tuple[str, ...]]:
     for name, value, least in (("states", count, 4), ("seed", seed, 0)):
-        number = numbers(name, value, ())[0]
-        if number != int(number) or not least <= number:
+        if number(name, value) != int(value) or not least <= value:
             raise InputError(f"{name} is {value!r}; it must be a whole number, {least} or more")
     if count > MOST_STATES:
         raise InputError(f"states is {count!r}; {MOST_STATES} is the most")
