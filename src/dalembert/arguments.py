@@ -71,17 +71,16 @@ def array(
         raise InputError(f"{name} must be {_wanted(shapes, unit)}, got {value!r:.60}") from None
     if shapes and not any(_fits(x.shape, shape) for shape in shapes):
         if any(... in shape for shape in shapes):
-            cores = " or ".join(_core(shape) for shape in shapes)
-            raise InputError(f"{name} has shape {x.shape}; {cores}{meaning and f', {meaning}'}")
+            raise InputError(f"{name} has shape {x.shape}; {_ends(shapes)}{meaning and f', {meaning}'}")
         wanted = _wanted(shapes, unit) + (meaning and f", {meaning}")
-        raise InputError(f"{name} must be {wanted}; got {f'shape {x.shape}' if x.ndim else repr(value)}")
-    _need(name, x, np.isfinite(x) if finite else ~np.isnan(x), "a finite number" if finite else "a number", unit)
+        raise InputError(f"{name} must be {wanted}, got {f'shape {x.shape}' if x.ndim else repr(value)}")
+    _need(name, x, np.isfinite(x) if finite else ~np.isnan(x), "be a finite number" if finite else "be a number", unit)
     if above is not None:
-        _need(name, x, x > above, f"greater than {above:g}", unit)
+        _need(name, x, x > above, f"be greater than {above:g}", unit)
     if least is not None:
-        _need(name, x, x >= least, f"at least {least:g}", unit)
+        _need(name, x, x >= least, f"not be less than {least:g}", unit)
     if most is not None:
-        _need(name, x, x <= most, f"at most {most:g}", unit)
+        _need(name, x, x <= most, f"not be greater than {most:g}", unit)
     return x
 
 
@@ -99,7 +98,7 @@ def number(
     """A finite number within these bounds, as `array` has them."""
     x = array(name, value, (), unit=unit, finite=finite, above=above, least=least, most=most)
     if nonzero:
-        _need(name, x, x != 0, "other than zero", unit)
+        _need(name, x, x != 0, "not be zero", unit)
     return float(x)
 
 
@@ -137,10 +136,12 @@ def _fits(shape: tuple[int, ...], wanted: Shape) -> bool:
     return len(shape) == len(wanted) and all(w is None or w == k for k, w in zip(shape, wanted, strict=True))
 
 
-def _core(shape: Shape) -> str:
-    """What the last dimensions must be."""
-    sizes = ["any" if k is None else str(k) for k in shape if k is not ...]
-    return f"its last dimension must be {sizes[0]}" if len(sizes) == 1 else f"it must end in ({', '.join(sizes)})"
+def _ends(shapes: Sequence[Shape]) -> str:
+    """'its last dimension must be 3 or 6', 'it must end in (4, 4)'."""
+    cores = [["any" if k is None else str(k) for k in shape if k is not ...] for shape in shapes]
+    if all(len(core) == 1 for core in cores):
+        return f"its last dimension must be {' or '.join(core[0] for core in cores)}"
+    return f"it must end in " + " or ".join(f"({', '.join(core)})" for core in cores)
 
 
 def _wanted(shapes: Sequence[Shape], unit: str) -> str:
@@ -160,7 +161,7 @@ def _need(name: str, x: Array, right: NDArray[np.bool_], words: str, unit: str) 
     if not right.all():
         where = tuple(int(i) for i in np.argwhere(~right)[0])
         place = f"[{', '.join(map(str, where))}]" if where else ""
-        raise InputError(f"{name}{place} is {x[where]:g}; it must be {words}{unit and f' [{unit}]'}")
+        raise InputError(f"{name}{place} is {float(x[where])!r}; it must {words}{unit and f' [{unit}]'}")
 
 
 # ---------------------------------------------------------------------------------------------------- words, switches

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import plain_array
+from dalembert.arguments import array
 from dalembert.errors import InputError
 from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
 from dalembert.spatial import rotation
@@ -20,20 +20,6 @@ Array = NDArray[np.float64]
 # An angular velocity [rad] below this part of the linear one [m] is rounding, and the twist a translation: its axis
 # would be a million million meters away.
 NO_TURN = 1e-12
-
-
-def _numbers(name: str, value: ArrayLike, size: int) -> Array:
-    """The value as floats with a last dimension of `size`, all finite."""
-    array = plain_array(value, name)
-    try:
-        array = array.astype(float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers, got {value!r}") from None
-    if array.ndim == 0 or array.shape[-1] != size:
-        raise InputError(f"{name} must end in a dimension of {size}, got shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} has a value that is not finite: {array.tolist()}")
-    return array
 
 
 def _components(array: Array) -> list[Array]:
@@ -70,13 +56,13 @@ def pose(
     chosen = [name for name, value in given.items() if value is not None]
     if len(chosen) > 1:
         raise InputError(f"give one orientation, not {len(chosen)}: {', '.join(chosen)}")
-    p = _numbers("xyz", xyz, 3)
+    p = array("xyz", xyz, (..., 3))
     if rpy is not None or euler is not None:
-        a = _numbers(chosen[0], given[chosen[0]], 3)  # type: ignore[arg-type]
+        a = array(chosen[0], given[chosen[0]], (..., 3))
         warn_of_degrees(chosen[0], a.reshape(-1).tolist(), f"give np.radians({chosen[0]})")
         R = _stack(rotation.from_euler(_components(a), "rpy" if euler is None else angles))
     elif quat is not None:
-        q = _numbers("quat", quat, 4)
+        q = array("quat", quat, (..., 4))
         if (np.linalg.norm(q, axis=-1) == 0).any():
             raise InputError("quat is zero: a quaternion (x, y, z, w) needs a direction")
         R = _stack(rotation.from_quaternion(_components(q)))
@@ -93,9 +79,7 @@ def _is_rotation(R: Array) -> bool:
 
 
 def _rotation(value: ArrayLike) -> Array:
-    R: Array = np.asarray(plain_array(value, "rotation_matrix"), float)
-    if R.ndim < 2 or R.shape[-2:] != (3, 3):
-        raise InputError(f"rotation_matrix must end in (3, 3), got shape {R.shape}")
+    R = array("rotation_matrix", value, (..., 3, 3))
     if not _is_rotation(R):
         raise InputError("rotation_matrix is not a rotation: its columns must be orthonormal, right-handed")
     return R
@@ -103,7 +87,7 @@ def _rotation(value: ArrayLike) -> Array:
 
 def exp6(twist: ArrayLike) -> Array:
     """exp of a twist (v, ω) (..., 6): the pose (..., 4, 4) reached by following it for unit time."""
-    V = _components(_numbers("twist", twist, 6))
+    V = _components(array("twist", twist, (..., 6)))
     v, w = V[:3], V[3:]
     _, b, c = rotation.even_series(sum(x * x for x in w))
     S = skew(w)
@@ -131,13 +115,7 @@ def log6(T: ArrayLike) -> Array:
 
 
 def _pose(name: str, value: ArrayLike) -> Array:
-    T: Array = plain_array(value, name)
-    try:
-        T = T.astype(float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be a matrix of numbers, got {value!r}") from None
-    if T.shape[-2:] != (4, 4):
-        raise InputError(f"{name} must end in (4, 4), got shape {T.shape}")
+    T = array(name, value, (..., 4, 4))
     rows = np.allclose(T[..., 3, :], [0, 0, 0, 1], atol=1e-9)
     if not rows or not _is_rotation(T[..., :3, :3]):
         raise InputError(f"{name} is not a pose: a rotation, a translation, and (0, 0, 0, 1) below")
@@ -163,7 +141,7 @@ def inverse(T: ArrayLike) -> Array:
 
 def exp3(w: ArrayLike) -> Array:
     """exp of a rotation vector w = θ a (..., 3) [rad]: the rotation (..., 3, 3) by θ about the unit axis a."""
-    return _stack(rotation.exp3(_components(_numbers("w", w, 3))))
+    return _stack(rotation.exp3(_components(array("w", w, (..., 3)))))
 
 
 def log3(R: ArrayLike) -> Array:
@@ -184,7 +162,7 @@ def euler_angles(R: ArrayLike, angles: str = "rpy") -> Array:
 def ad(twist: ArrayLike) -> Array:
     """ad_V (..., 6, 6) of a twist V = (v, ω): ad_V V′ = (ω × v′ + v × ω′, ω × ω′), their Lie bracket. The rate of
     Ad_T along the body twist V is Ad_T ad_V."""
-    V = _numbers("twist", twist, 6)
+    V = array("twist", twist, (..., 6))
     A = np.zeros((*V.shape, 6))
     A[..., :3, :3] = A[..., 3:, 3:] = _stack(skew(_components(V[..., 3:])))
     A[..., :3, 3:] = _stack(skew(_components(V[..., :3])))
@@ -197,7 +175,7 @@ def axis_angle(vector: ArrayLike) -> tuple[Array, Array]:
 
     A unit screw has |ω| = 1, or ω = 0 and |v| = 1: then the angle is a distance [m]. Zero has a zero axis. Of a
     rotation, axis_angle(log3(R)); of a pose, axis_angle(log6(T)); back by exp3 and exp6."""
-    x = _numbers("vector", vector, 6 if np.shape(vector)[-1:] == (6,) else 3)
+    x = array("vector", vector, (..., 3), (..., 6))
     slide, turn = (np.linalg.norm(part, axis=-1) for part in (x[..., :3], x[..., -3:]))
     angle = np.where(turn > NO_TURN * slide, turn, slide)
     return x / np.where(angle > 0, angle, 1.0)[..., None], angle
@@ -216,13 +194,11 @@ class Screw(NamedTuple):
 def screw(axis: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0), pitch: ArrayLike = 0.0) -> Array:
     """The unit screw (v, ω) = (h a − a × p, a) (..., 6) about the line through p along a, with pitch h [m/rad]; for an
     infinite pitch, (a, 0): a translation. `axis` (..., 3) of any length, `point` (..., 3) [m], `pitch` (...)."""
-    a, p = _numbers("axis", axis, 3), _numbers("point", point, 3)
+    a, p = array("axis", axis, (..., 3)), array("point", point, (..., 3))
     size = np.linalg.norm(a, axis=-1, keepdims=True)
     if not (size > 0).all():
         raise InputError("axis is zero: a screw needs a direction")
-    h = np.asarray(pitch, float)[..., None]
-    if np.isnan(h).any():
-        raise InputError("pitch is not a number; it is finite, or inf for a translation")
+    h = array("pitch", pitch, unit="m/rad, inf for a translation", finite=False)[..., None]
     a, slides = a / size, np.isinf(h)
     turning = np.where(slides, 0.0, h) * a - np.cross(a, p)
     v, w = np.where(slides, np.sign(h) * a, turning), np.where(slides, 0.0, a)
@@ -231,38 +207,31 @@ def screw(axis: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0), pitch: ArrayLike 
 
 def screw_parameters(twist: ArrayLike) -> Screw:
     """Axis, point, pitch and angle of a twist (v, ω) (..., 6): angle · screw(axis, point, pitch) is the twist."""
-    unit, angle = axis_angle(_numbers("twist", twist, 6))
+    unit, angle = axis_angle(array("twist", twist, (..., 6)))
     v, w = unit[..., :3], unit[..., 3:]
     turns = np.linalg.norm(w, axis=-1, keepdims=True) > NO_TURN
     pitch = np.where(turns[..., 0], np.einsum("...i,...i->...", v, w), np.inf)
     return Screw(np.where(turns, w, v), np.where(turns, np.cross(w, v), 0.0), pitch, angle)
 
 
-def _square(name: str, value: ArrayLike, size: int) -> Array:
-    M = _numbers(name, value, size)
-    if M.ndim < 2 or M.shape[-2] != size:
-        raise InputError(f"{name} must end in ({size}, {size}), got shape {M.shape}")
-    return M
-
-
 def project_so3(M: ArrayLike) -> Array:
     """The rotation (..., 3, 3) nearest to a matrix (..., 3, 3) in the Frobenius norm, by singular values."""
-    U, _, Vt = np.linalg.svd(_square("M", M, 3))
+    U, _, Vt = np.linalg.svd(array("M", M, (..., 3, 3)))
     U[..., 2] *= np.sign(np.linalg.det(U) * np.linalg.det(Vt))[..., None]
     return np.asarray(U @ Vt)
 
 
 def project_se3(M: ArrayLike) -> Array:
     """The pose (..., 4, 4) nearest to a matrix (..., 4, 4): its rotation by `project_so3`, its translation as it is."""
-    M = _square("M", M, 4)
+    M = array("M", M, (..., 4, 4))
     return _homogeneous(project_so3(M[..., :3, :3]), M[..., :3, 3])
 
 
 def distance_so3(M: ArrayLike) -> Array:
     """How far a matrix (..., 3, 3) is from being a rotation: ‖M − project_so3(M)‖, Frobenius.  (...)."""
-    return np.asarray(np.linalg.norm(_square("M", M, 3) - project_so3(M), axis=(-2, -1)))
+    return np.asarray(np.linalg.norm(array("M", M, (..., 3, 3)) - project_so3(M), axis=(-2, -1)))
 
 
 def distance_se3(M: ArrayLike) -> Array:
     """How far a matrix (..., 4, 4) is from being a pose: ‖M − project_se3(M)‖, Frobenius.  (...)."""
-    return np.asarray(np.linalg.norm(_square("M", M, 4) - project_se3(M), axis=(-2, -1)))
+    return np.asarray(np.linalg.norm(array("M", M, (..., 4, 4)) - project_se3(M), axis=(-2, -1)))

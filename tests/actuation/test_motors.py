@@ -348,7 +348,7 @@ def test_friction_by_load_is_refused():
         (lambda: DCMotor(1, -0.05), "the torque constant of a DCMotor is -0.05"),
         (lambda: DCMotor(1, 0.05, inertia=-1e-5), "the inertia of a DCMotor is -1e-05; it must not be less than 0"),
         (lambda: DCMotor(math.nan, 0.05), "the resistance of a DCMotor is nan; it must be a finite number [Ω]"),
-        (lambda: DCMotor("big", 0.05), "the resistance of a DCMotor must be a number [Ω], got 'big'"),
+        (lambda: DCMotor("big", 0.05), "the resistance of a DCMotor must be a finite number [Ω], got 'big'"),
         (lambda: DCMotor(1, 0.05, max_voltage=0), "the largest voltage of a DCMotor is 0.0"),
         (lambda: DCMotor(1, 0.05).stall_torque(), "no largest voltage; say at which voltage"),
         (lambda: DCMotor(1, 0.05).poles(), "poles need an inertia"),

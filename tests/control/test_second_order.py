@@ -343,7 +343,7 @@ def test_where_damping_comes_from():
     [
         (lambda: MassSpringDamper(0, 1, 1), "the mass of a mass-spring-damper is 0.0; it must be greater than 0"),
         (lambda: MassSpringDamper(1, math.nan, 1), "damping of a mass-spring-damper is nan; it must be a finite"),
-        (lambda: MassSpringDamper(1, "x", 1), "damping of a mass-spring-damper must be a number"),
+        (lambda: MassSpringDamper(1, "x", 1), "damping of a mass-spring-damper must be a finite number"),
         (lambda: MassSpringDamper(1, 1, 1).response(-1.0), "begins at t = 0; t must not be negative, got -1 s"),
         (lambda: MassSpringDamper(1, 1, 1).response([0.0, math.inf]), "t has an entry that is not finite"),
         (lambda: unit_mass(1.0).response(np.zeros(3), np.zeros(2)), "do not broadcast: t \\(3,\\), x0 \\(2,\\)"),
