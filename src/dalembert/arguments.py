@@ -141,7 +141,7 @@ def _ends(shapes: Sequence[Shape]) -> str:
     cores = [["any" if k is None else str(k) for k in shape if k is not ...] for shape in shapes]
     if all(len(core) == 1 for core in cores):
         return f"its last dimension must be {' or '.join(core[0] for core in cores)}"
-    return f"it must end in " + " or ".join(f"({', '.join(core)})" for core in cores)
+    return "it must end in " + " or ".join(f"({', '.join(core)})" for core in cores)
 
 
 def _wanted(shapes: Sequence[Shape], unit: str) -> str:
