@@ -93,7 +93,7 @@ class Robot:
         self.model: Model = build(self.description)
         model = self.model  # not held through self: nothing must keep a robot alive that nobody holds
         self._kernels = Kernels(TABLE, lambda: model, self.name, self.joint_names, self.threads)
-        self._calls, self._run = self._kernels.calls, self._kernels.run
+        self._calls = self._kernels.calls
         self.made: dict[Key | str, Any] = {}  # solvers and the like that methods made once
 
     # ----------------------------------------------------------------------------------- other ways to make one
@@ -760,6 +760,16 @@ class Robot:
         """What the kernel of a key gives for these arguments, for functions that compute more with it. A key is (name,
         optional arguments given, *options in the order of the kernel's row)."""
         return self._run(key, None, *arguments)
+
+    def _run(self, key: Key, out: object, *arguments: object) -> Any:
+        """`Kernels.run`, here once more: another call would cost a lone state 5 %."""
+        try:
+            if out is None:
+                return self._calls[key](*arguments)
+            return self._calls[key](*arguments, out)
+        except REFUSED:
+            pass  # what is raised below, outside this block, stands alone
+        return self._kernels.run_first(key, out, *arguments)
 
     # ---------------------------------------------------------------------------------------------- export
     def to_urdf(self, path: str | Path | None = None) -> str:

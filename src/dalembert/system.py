@@ -183,9 +183,9 @@ class Kernels(Generic[S]):
             return self.calls[key](*arguments, out)
         except REFUSED:
             pass  # what is raised below, outside this block, stands alone
-        return self._run_first(key, out, arguments)
+        return self.run_first(key, out, *arguments)
 
-    def _run_first(self, key: Key, out: object, arguments: tuple[object, ...]) -> Any:
+    def run_first(self, key: Key, out: object, *arguments: object) -> Any:
         """The long way: compile what is missing, look at the input and say what is wrong with it, or call."""
         name, given, *values = key
         row = self.table.row(name)

@@ -14,7 +14,6 @@ import hashlib
 import os
 import stat
 import sys
-import tempfile
 import time
 import warnings
 from functools import lru_cache
@@ -132,6 +131,8 @@ def _checksum(name: str, code: bytes) -> bytes:
 
 def store(name: str, code: bytes) -> None:
     """Keep the code under this name. A cache that cannot be written is not an error."""
+    import tempfile  # not needed to read what is there
+
     where = folder()
     if where is None or not _used(where):
         return

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.arguments import is_lazy, plain_array
 from dalembert.caching import cached_property
-from dalembert.compile import c_source, cache, call, gradient, jax_source, lazy, llvm, loop, numpy_source, turns, ufunc
+from dalembert.compile import cache, call, gradient, lazy, llvm, loop, turns, ufunc
 from dalembert.compile import threads as threading
 from dalembert.compile.graph import Graph
 from dalembert.compile.interpret import interpret, replay
@@ -184,20 +184,28 @@ class Kernel:
     def c_source(self, name: str | None = None, batch: bool = False) -> str:
         """C99 that computes the same bits for one state (and, with `batch`, for many); `c_header` declares it."""
         name = name or self.name
+        from dalembert.compile import c_source  # what writes sources is not needed to call
+
         return c_source.c_source(self.program, name, self.arguments, self.inputs, self.outputs, self.doc, batch)
 
     def c_header(self, name: str | None = None, batch: bool = False) -> str:
         """The header of `c_source`."""
+        from dalembert.compile import c_source
+
         return c_source.c_header(name or self.name, self.arguments, self.inputs, self.outputs, batch)
 
     def numpy_source(self, name: str | None = None) -> str:
         """A Python function of NumPy arrays that computes the same, to rounding."""
         name = name or self.name
+        from dalembert.compile import numpy_source
+
         return numpy_source.numpy_source(self.program, name, self.arguments, self.inputs, self.outputs, self.doc)
 
     def jax_source(self, name: str | None = None) -> str:
         """A Python module with a function of JAX arrays that computes the same, to rounding."""
         name = name or self.name
+        from dalembert.compile import jax_source
+
         return jax_source.jax_source(self.program, name, self.arguments, self.inputs, self.outputs, self.doc)
 
     def llvm_ir(self) -> str:

@@ -14,7 +14,6 @@ same at every width.
 from __future__ import annotations
 
 import atexit
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -135,6 +134,8 @@ def object_code(text: str, target: Target) -> bytes:
     """Machine code of a module. Verified first: a wrong signature would crash inside LLVM."""
     llvm = _binding()
     if (seconds := SECONDS_PER_CHARACTER * len(text)) >= PATIENCE:
+        import logging
+
         logging.getLogger("dalembert").warning(
             "compiling a kernel of %.0f MB of LLVM code: about %.0f s, the first time; then the cache has it",
             1e-6 * len(text),
