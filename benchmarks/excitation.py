@@ -17,13 +17,13 @@ import warnings
 import numpy as np
 
 import dalembert as dl
-from dalembert.identification.base import base
-from dalembert.identification.columns import Columns
-from dalembert.identification.criteria import CRITERIA, condition_number
-from dalembert.identification.excitation_problem import Problem
-from dalembert.identification.excite import PER_HARMONIC, excite, random_start
-from dalembert.identification.motion_limits import HalfSpace, motion_limits
-from dalembert.identification.series import Series
+from dalembert.identification.excite.criteria import CRITERIA, condition_number
+from dalembert.identification.excite.design import PER_HARMONIC, excite, random_start
+from dalembert.identification.excite.fourier import Series
+from dalembert.identification.excite.limits import HalfSpace, motion_limits
+from dalembert.identification.excite.problem import Problem
+from dalembert.identification.fit.base import base
+from dalembert.identification.fit.regressor import Columns
 
 
 def random_search(robot: dl.Robot, space: HalfSpace, weights: np.ndarray, seconds: float) -> tuple[float, int]:

@@ -19,11 +19,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import dalembert as dl
-from dalembert.identification.base import base
-from dalembert.identification.columns import Columns
-from dalembert.identification.compress import compress
-from dalembert.identification.estimate import least_squares
-from dalembert.identification.samples import Samples
+from dalembert.identification.fit.base import base
+from dalembert.identification.fit.compress import compress
+from dalembert.identification.fit.estimate import least_squares
+from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.log.samples import Samples
 
 
 def states(robot: dl.Robot, count: int) -> Samples:

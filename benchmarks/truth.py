@@ -19,9 +19,9 @@ import numpy as np
 
 import dalembert as dl
 from dalembert import control, trajectories
-from dalembert.identification.identify import identify
-from dalembert.identification.prepare import prepare
-from dalembert.identification.samples import Log
+from dalembert.identification.fit.identify import identify
+from dalembert.identification.log.prepare import prepare
+from dalembert.identification.log.samples import Log
 
 STEP = 2 * np.pi / 2**20
 SIGMA = np.array([0.5, 0.8, 0.4, 0.6, 0.15, 0.15, 0.05])

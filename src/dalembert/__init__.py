@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from dalembert.errors import UnknownNameError as UnknownNameError
     from dalembert.findings import Finding as Finding
     from dalembert.findings import Report as Report
-    from dalembert.identification.identify import identify as identify
-    from dalembert.identification.read import read_log as read_log
+    from dalembert.identification.fit.identify import identify as identify
+    from dalembert.identification.log.read import read_log as read_log
     from dalembert.lagrange.bodies import Particle as Particle
     from dalembert.lagrange.bodies import RigidBody as RigidBody
     from dalembert.lagrange.symbols import coordinates as coordinates
@@ -106,8 +106,8 @@ _NAMES = {
         ("Description", "Drive", "Inertial", "Limit", "Loop", "Mimic", "Origin"), "dalembert.describe.description"
     ),
     "Constrained": "dalembert.constrained.system",
-    "identify": "dalembert.identification.identify",
-    "read_log": "dalembert.identification.read",
+    "identify": "dalembert.identification.fit.identify",
+    "read_log": "dalembert.identification.log.read",
     **dict.fromkeys(("DCMotor", "FluidDrive", "TorqueSource"), "dalembert.actuation.motors"),
     "DrivenRobot": "dalembert.actuation.driven",
     "FlexibleRobot": "dalembert.actuation.flexible",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def position_units(model: Model) -> tuple[str, ...]:
     """rad or m of every coordinate."""
-    return tuple("m" if c.kind == "prismatic" else "rad" for c in model.coordinates)
+    return tuple(c.joint.unit for c in model.coordinates)
 
 
 def state_units(model: Model) -> dict[str, str]:

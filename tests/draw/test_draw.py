@@ -29,7 +29,7 @@ from dalembert.draw.canvas import Canvas
 from dalembert.draw.outlines import outlines
 from dalembert.draw.pyplot import COLORS, style, styled
 from dalembert.draw.skeleton import plane_of, skeleton
-from dalembert.identification.samples import Log
+from dalembert.identification.log.samples import Log
 from tolerances import ROUNDING, error
 from trees import random_tree
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 import dalembert as dl
-from dalembert.identification.samples import Log
+from dalembert.identification.log.samples import Log
 
 PERIOD = 5.0
 

@@ -7,10 +7,10 @@ import pytest
 from real_logs import real
 
 import dalembert as dl
-from dalembert.identification.identify import identify
-from dalembert.identification.locked import locked
-from dalembert.identification.prepare import prepare
-from dalembert.identification.read import read_log
+from dalembert.identification.fit.identify import identify
+from dalembert.identification.fit.lock import locked
+from dalembert.identification.log.prepare import prepare
+from dalembert.identification.log.read import read_log
 
 # TX40: motor 6 turns with joints 5 and 6.
 N = np.array([32, 32, 45, -48, 45, 32.0])

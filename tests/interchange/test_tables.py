@@ -61,7 +61,7 @@ def test_comparisons_workspaces_rows(arm, law):
 
 
 def test_an_identification_by_base_parameter(arm):
-    from dalembert.identification.samples import Log
+    from dalembert.identification.log.samples import Log
 
     rng = np.random.default_rng(0)
     t = np.arange(0, 6, 0.01)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.draw.pyplot import COLORS, QUIET, pyplot, styled
 from dalembert.errors import InputError
-from dalembert.identification.identify import Identification
+from dalembert.identification.fit.identify import Identification
 
 POINTS = 4000  # of one curve: more cannot be seen
 

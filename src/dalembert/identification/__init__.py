@@ -1,25 +1,83 @@
-"""From logs of a real arm to parameters that can be trusted."""
+"""From logs of a real arm to parameters that can be trusted.
 
-from dalembert.identification.calibrate import calibrate
-from dalembert.identification.excite import excite
-from dalembert.identification.first_look import inspect_log
-from dalembert.identification.identify import Identification, identify
-from dalembert.identification.locked import locked
-from dalembert.identification.payload import identify_payload
-from dalembert.identification.prepare import prepare
-from dalembert.identification.read import read_log
-from dalembert.identification.samples import Log, Samples
+log          a file → columns → units → times → filter → samples
+fit          samples → parameters, with what they are worth
+excite       the motion from which they are identified best
+calibrate    geometry from measured tips
+"""
 
-__all__ = [
-    "Identification",
-    "Log",
-    "Samples",
-    "calibrate",
-    "excite",
-    "identify",
-    "identify_payload",
-    "inspect_log",
-    "locked",
-    "prepare",
-    "read_log",
-]
+from typing import TYPE_CHECKING
+
+# Two functions are named as the folders they live in: bound at once, since an imported folder would take the name.
+from dalembert.identification.calibrate.calibrate import calibrate as calibrate
+from dalembert.identification.excite.design import excite as excite
+from dalembert.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from dalembert.identification.calibrate.measurements import Distances as Distances
+    from dalembert.identification.calibrate.measurements import Points as Points
+    from dalembert.identification.calibrate.measurements import Poses as Poses
+    from dalembert.identification.calibrate.measurements import SamePoint as SamePoint
+    from dalembert.identification.excite.limits import HalfSpace as HalfSpace
+    from dalembert.identification.excite.limits import box as box
+    from dalembert.identification.fit.base import base as base
+    from dalembert.identification.fit.compress import compress as compress
+    from dalembert.identification.fit.drive_gains import drive_gains as drive_gains
+    from dalembert.identification.fit.estimate import least_squares as least_squares
+    from dalembert.identification.fit.friction import nonlinear_friction as nonlinear_friction
+    from dalembert.identification.fit.groupings import groupings as groupings
+    from dalembert.identification.fit.identify import Identification as Identification
+    from dalembert.identification.fit.identify import identify as identify
+    from dalembert.identification.fit.instruments import instrumental_variables as instrumental_variables
+    from dalembert.identification.fit.lock import locked as locked
+    from dalembert.identification.fit.materials import MATERIALS as MATERIALS
+    from dalembert.identification.fit.part_inertia import Balance as Balance
+    from dalembert.identification.fit.part_inertia import Solid as Solid
+    from dalembert.identification.fit.part_inertia import Weighing as Weighing
+    from dalembert.identification.fit.part_inertia import cad as cad
+    from dalembert.identification.fit.part_inertia import center_of_mass as center_of_mass
+    from dalembert.identification.fit.part_inertia import pendulum as pendulum
+    from dalembert.identification.fit.part_inertia import suspension as suspension
+    from dalembert.identification.fit.part_inertia import tensor as tensor
+    from dalembert.identification.fit.part_inertia import with_parts as with_parts
+    from dalembert.identification.fit.payload import identify_payload as identify_payload
+    from dalembert.identification.fit.regressor import Columns as Columns
+    from dalembert.identification.fit.robust import robust_least_squares as robust_least_squares
+    from dalembert.identification.log.inspect import inspect_log as inspect_log
+    from dalembert.identification.log.prepare import preparation as preparation
+    from dalembert.identification.log.prepare import prepare as prepare
+    from dalembert.identification.log.read import read_log as read_log
+    from dalembert.identification.log.samples import Log as Log
+    from dalembert.identification.log.samples import Samples as Samples
+
+_NAMES = {
+    "calibrate.calibrate": ("calibrate",),
+    "calibrate.measurements": ("Distances", "Points", "Poses", "SamePoint"),
+    "excite.design": ("excite",),
+    "excite.limits": ("HalfSpace", "box"),
+    "fit.base": ("base",),
+    "fit.compress": ("compress",),
+    "fit.drive_gains": ("drive_gains",),
+    "fit.estimate": ("least_squares",),
+    "fit.friction": ("nonlinear_friction",),
+    "fit.groupings": ("groupings",),
+    "fit.identify": ("Identification", "identify"),
+    "fit.instruments": ("instrumental_variables",),
+    "fit.lock": ("locked",),
+    "fit.materials": ("MATERIALS",),
+    "fit.part_inertia": (
+        *("Balance", "Solid", "Weighing"),
+        *("cad", "center_of_mass", "pendulum", "suspension", "tensor", "with_parts"),
+    ),
+    "fit.payload": ("identify_payload",),
+    "fit.regressor": ("Columns",),
+    "fit.robust": ("robust_least_squares",),
+    "log.inspect": ("inspect_log",),
+    "log.prepare": ("preparation", "prepare"),
+    "log.read": ("read_log",),
+    "log.samples": ("Log", "Samples"),
+}
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__, {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
+)

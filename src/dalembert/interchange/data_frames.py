@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dalembert.control.compare import Comparison
 from dalembert.errors import InputError, unknown
-from dalembert.identification.identify import Identification
-from dalembert.identification.samples import Log
+from dalembert.identification.fit.identify import Identification
+from dalembert.identification.log.samples import Log
 from dalembert.interchange.extras import library
 from dalembert.kinematics.workspace import Workspace
 from dalembert.simulation.batch import Batch

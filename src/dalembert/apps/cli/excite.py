@@ -10,7 +10,7 @@ from dalembert.apps.cli import output
 from dalembert.apps.cli.progress import waiting
 
 if TYPE_CHECKING:
-    from dalembert.identification.excitation import Excitation
+    from dalembert.identification.excite.result import Excitation
 
 KINDS = ("position", "velocity", "acceleration", "torque")
 
@@ -73,7 +73,7 @@ def command(
     \b
     Example: dalembert excite panda --seconds 60 --acceleration 10 -o motion.csv --plot motion.svg
     """
-    from dalembert.identification.excite import excite
+    from dalembert.identification.excite.design import excite
 
     if (lower is None) != (upper is None):
         raise click.UsageError("--lower and --upper go together")

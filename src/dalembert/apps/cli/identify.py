@@ -12,7 +12,7 @@ from dalembert.apps.cli.progress import waiting
 from dalembert.files import whole
 
 if TYPE_CHECKING:
-    from dalembert.identification.identify import Identification
+    from dalembert.identification.fit.identify import Identification
 
 
 @click.command(name="identify")
@@ -68,8 +68,8 @@ def command(
     \b
     Example: dalembert identify arm.urdf log.csv --out identified.urdf --report report.html
     """
-    from dalembert.identification.identify import identify
-    from dalembert.identification.read import read_log
+    from dalembert.identification.fit.identify import identify
+    from dalembert.identification.log.read import read_log
 
     arm = output.load(robot, tip)
     units = {"q": "deg", "qd": "deg"} if degrees else None
@@ -97,7 +97,7 @@ def _texts(result: Identification, out: str | None, report: str | None) -> dict[
     if out is not None:
         files[out] = result.robot.to_urdf() if Path(out).suffix.lower() == ".urdf" else result.robot.to_toml()
     if report is not None:
-        from dalembert.identification.report import html
+        from dalembert.identification.fit.report import html
 
         files[report] = html(result)
     return files

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dalembert.apps.studio.loads import drives
 from dalembert.constrained.system import Constrained
 from dalembert.errors import InputError
-from dalembert.identification.prepare import prepare
-from dalembert.identification.read import read_log
+from dalembert.identification.log.prepare import prepare
+from dalembert.identification.log.read import read_log
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Corrections of an arm's geometry from measured tips."""

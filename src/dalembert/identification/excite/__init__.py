@@ -1,0 +1,1 @@
+"""The motion from which parameters are identified best."""

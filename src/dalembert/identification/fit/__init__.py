@@ -1,0 +1,1 @@
+"""From samples to parameters, with what they are worth."""

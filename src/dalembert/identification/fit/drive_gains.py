@@ -1,0 +1,232 @@
+"""Gains of the drives together with the parameters: torques from currents whose constants nobody knows.
+
+    k_j i_j = Y_j β + y_j        (y: the torque of what is known: a payload of known mass, parameters that were weighed)
+
+Without y every solution (β, k) could be doubled: currents alone tell no scale. With two runs, one of them with a known
+payload, all gains follow (Gautier & Briot 2014). The augmented regressor [Y, −diag(i)] gives a first answer; as the
+noise is in the currents, which stand in its columns, that answer is too small, and the last word has
+
+    i_j = g_j (Y_j β + y_j) + noise,      g = 1/k,
+
+by Gauss–Newton on the compressed log, each joint weighted by its own residual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.caching import cached_property
+from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.identification.fit.base import STATES, Base, from_matrix
+from dalembert.identification.fit.compress import Compressed, joined, triangle
+from dalembert.identification.fit.compress_blocks import compress_blocks
+from dalembert.identification.fit.estimate import solved
+from dalembert.identification.fit.payload import TEN, _Held
+from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.log.samples import Samples, runs_of
+
+Array = NDArray[np.float64]
+STEPS = 50
+KNOWN = "known"
+REMEDY = "carry a payload of known mass in a second run (loaded=, payload={'m': …}), or fix parameters once weighed"
+
+
+@dataclass(frozen=True, eq=False)
+class DriveGains:
+    """`gains` k (n,) [N m per unit of what was recorded, mostly A] and their standard deviations; β of the base
+    parameters `names` with theirs; `sigma` (n,): the noise of what was recorded; the condition number; `steps`."""
+
+    gains: Array
+    deviation: Array
+    beta: Array
+    beta_deviation: Array
+    names: tuple[str, ...]
+    sigma: Array
+    condition: float
+    steps: int
+
+    def torques(self, samples: Samples) -> Samples:
+        """Samples whose `tau` held currents, with torques there."""
+        return replace(samples, tau=samples.tau * self.gains, quiet=samples.quiet * np.abs(self.gains))
+
+
+@dataclass(frozen=True)
+class _Driven(Columns):
+    """The free columns of an arm and of what it carries (zeros if it carries nothing), and one of all that is known."""
+
+    arm: Columns | None = None
+    payload: Mapping[str, float] | None = None
+    frame: str | None = None
+    loaded: bool = False
+
+    @cached_property
+    def held(self) -> Columns:
+        return _Held(self.robot, (), False, False, True, None, {}, self.robot.model.frame(self.frame).name)
+
+    @cached_property
+    def all_names(self) -> tuple[str, ...]:
+        assert self.arm is not None
+        held = [f"payload:{x}" for x in TEN if x not in self.payload] if self.payload is not None else []
+        return (*self.arm.names, *held, KNOWN)
+
+    def _all(self, q: Array, qd: Array, qdd: Array, rest: Array) -> Array:
+        assert self.arm is not None
+        own = self.arm._all(q, qd, qdd, rest)
+        parts, known = [own[..., self.arm.free]], own @ self.arm.known
+        if self.payload is not None:
+            Y = self.held._all(q, qd, qdd, rest)[..., : len(TEN)] * float(self.loaded)
+            parts.append(Y[..., [k for k, x in enumerate(TEN) if x not in self.payload]])
+            known = known + Y @ np.array([self.payload.get(x, 0.0) for x in TEN])
+        return np.concatenate([*parts, known[..., None]], axis=-1)
+
+
+def drive_gains(
+    columns: Columns,
+    unloaded: Samples | Sequence[Samples],
+    loaded: Samples | Sequence[Samples] | None = None,
+    *,
+    payload: Mapping[str, float] | None = None,
+    frame: str | None = None,
+    parallel: int = 1,
+) -> DriveGains:
+    """Gains and base parameters from runs whose `tau` holds currents (or any units in proportion to torques).
+
+    `payload`: what is known of the load at `frame` in the runs `loaded`, by names of its ten parameters there ("m",
+    "mx", …, "Izz", about the frame's origin); the others are fitted. `columns.fixed`: parameters that are known."""
+    robot = columns.robot
+    runs = [(run, False) for run in runs_of(unloaded, robot.n)]
+    if loaded is not None:
+        runs += [(run, True) for run in runs_of(loaded, robot.n)]
+    _check(columns, loaded is not None, payload)
+    if payload is not None and robot.model.frame(frame).body < 0:
+        raise InputError(f"frame {robot.model.frame(frame).name!r} is fixed to the base: nothing held there is felt")
+    held = None if payload is None else dict(payload)
+    kinds = {
+        on: _Driven(
+            robot,
+            columns.friction,
+            columns.rotor,
+            columns.springs,
+            columns.inertial,
+            columns.coupling,
+            {},
+            columns,
+            held,
+            frame,
+            on,
+        )
+        for on in (False, True)
+    }
+    b = _base([kinds[on] for on in sorted({on for _, on in runs})])
+    data = joined(compress_blocks(kinds[on], b, run, parallel) for run, on in runs)
+    if (data.power == 0).any():
+        silent = [name for name, x in zip(robot.joint_names, data.power, strict=True) if x == 0]
+        raise InputError(f"nothing but zeros was recorded for {', '.join(silent)}")
+    return _found(data, b, robot.joint_names)
+
+
+def _check(columns: Columns, loaded: bool, payload: Mapping[str, float] | None) -> None:
+    if loaded != (payload is not None):
+        raise InputError("runs with a load and what is known of it go together: give both loaded= and payload=")
+    for name, value in (payload or {}).items():
+        if name not in TEN:
+            raise unknown("parameter of a payload", name, TEN)
+        if not np.isfinite(value):
+            raise InputError(f"the payload's {name!r} is not finite")
+    if payload is not None and not payload.get("m", 1.0) >= 0:
+        raise InputError(f"the payload's mass is {payload['m']!r}; it must not be negative")
+    if not any(columns.fixed.values()) and not any((payload or {}).values()):
+        raise InputError(f"nothing is known in newtons: currents alone tell gains only up to a common factor; {REMEDY}")
+
+
+def _base(kinds: Sequence[_Driven]) -> Base:
+    """Base parameters that the runs tell apart together, the known torque last, which none of them may make up for."""
+    names, n = kinds[0].names, kinds[0].robot.n
+    rng = np.random.default_rng(0)
+    count = STATES * len(names) // n + 10
+    q = rng.uniform(-np.pi, np.pi, (count, n))
+    qd, qdd = rng.uniform(-3, 3, (2, count, n))
+    Y = np.vstack([kind._all(q, qd, qdd, np.zeros(n)).reshape(-1, len(names)) for kind in kinds])
+    b = from_matrix(Y, names)
+    if names.index(KNOWN) not in b.kept:
+        raise InputError(
+            "what is known cannot be told from what is looked for (its torques are those of other parameters), so the "
+            f"gains stay unknown up to a common factor; {REMEDY}"
+        )
+    return b
+
+
+def _found(data: Compressed, b: Base, joints: tuple[str, ...]) -> DriveGains:
+    n, p = len(joints), data.p - 1  # the last column is the known torque
+    if data.rows * n <= p + n:
+        raise InputError(f"{data.rows} samples of {n} joints are fewer equations than the {p + n} unknowns")
+    T = data.triangles
+    beta, gain = _augmented(T, p)
+    g = 1.0 / gain
+    share = data.rows - (p + n) / n
+    for done in range(1, STEPS + 1):
+        errors = _errors(T, beta, g)
+        sigma = np.sqrt(np.sum(errors**2, axis=1) / share)
+        weights = 1.0 / np.maximum(sigma, 1e-9 * np.sqrt(data.power / data.rows))
+        J = np.zeros((n, p + 2, p + n + 1))
+        J[..., :p] = g[:, None, None] * T[..., :p]
+        for j in range(n):
+            J[j, :, p + j] = T[j, :, : p + 1] @ np.append(beta, 1.0)
+        J[..., -1] = -errors
+        step, inverse, condition = _solved((J * weights[:, None, None]).reshape(-1, p + n + 1), joints, p)
+        size = 1.0
+        cost = float(np.sum((weights[:, None] * errors) ** 2))
+        while size > 1e-4:
+            tried = beta + size * step[:p], g + size * step[p:]
+            if np.sum((weights[:, None] * _errors(T, *tried)) ** 2) <= cost:
+                break
+            size /= 3
+        else:
+            break
+        beta, g = tried
+        if done > 1 and (np.abs(step) <= 1e-6 * np.sqrt(np.diag(inverse)) + 1e-14).all():
+            break
+    deviation = np.sqrt(np.diag(inverse))
+    kept = tuple(b.names[k] for k in b.kept[:-1])
+    return DriveGains(1 / g, deviation[p:] / g**2, beta, deviation[:p], kept, sigma, condition, done)
+
+
+def _errors(T: Array, beta: Array, g: Array) -> Array:
+    """g (Y β + y) − i of each joint, reduced to its triangle (n, p + 2)."""
+    x = np.concatenate([beta, [1.0]])
+    return np.asarray(g[:, None] * (T[..., :-1] @ x) - T[..., -1])
+
+
+def _augmented(T: Array, p: int) -> tuple[Array, Array]:
+    """(β, k) of [Y, −diag(i)] (β, k) = −y by least squares."""
+    n = len(T)
+    rows = np.zeros((n, T.shape[1], p + n + 1))
+    rows[..., :p] = T[..., :p]
+    for j in range(n):
+        rows[j, :, p + j] = -T[j, :, -1]
+    rows[..., -1] = -T[..., p]
+    A = rows.reshape(-1, p + n + 1)
+    size = np.linalg.norm(A[:, :-1], axis=0)
+    size = np.where(size > 0, size, 1.0)
+    x = np.linalg.lstsq(A[:, :-1] / size, A[:, -1], rcond=None)[0] / size
+    k = x[p:]
+    return x[:p], np.where(k == 0, 1.0, k)
+
+
+def _solved(rows: Array, joints: tuple[str, ...], p: int) -> tuple[Array, Array, float]:
+    R = triangle(rows)
+    try:
+        return solved(R)
+    except SingularityError as error:
+        A = R[:, :-1]
+        size = np.linalg.norm(A, axis=0)
+        direction = np.abs(np.linalg.svd(A / np.where(size > 0, size, 1.0))[2][-1])
+        worst = joints[int(np.argmax(direction[p:]))]
+        raise SingularityError(
+            f"the runs do not tell the gain of {worst!r} from the parameters: move it where what is known loads it, or "
+            "know more"
+        ) from error

@@ -1,0 +1,353 @@
+"""Friction with a speed or an exponent to be found: separable least squares.
+
+Torques are linear in everything but a few numbers θ of each joint (the speed at which the Stribeck bump fades, the
+exponent of a power law). For given θ the rest is least squares, and what is left is a function of θ alone (variable
+projection; Golub & Pereyra 1973, Kaufman 1975):
+
+    r(θ) = min_β ‖τ − Y β − Σ_k c_k φ(q̇_k; θ_k)‖²
+
+A dictionary of shapes on a coarse grid, one pass over the log, gives the start; Gauss–Newton over log θ does the rest,
+with the columns φ and ∂φ/∂log θ, one pass each step. The last step's matrix gives the deviations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.caching import cached_property
+from dalembert.errors import InputError, unknown
+from dalembert.friction import LAWS, Friction, friction
+from dalembert.identification.fit.base import Base, base
+from dalembert.identification.fit.compress import Compressed, compress, joined, triangle
+from dalembert.identification.fit.compress_blocks import compress_blocks
+from dalembert.identification.fit.estimate import Estimate, inflation, least_squares, sandwich, solved
+from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.log.samples import Samples, runs_of
+
+Array = NDArray[np.float64]
+Theta = dict[str, Array]  # values of each joint (n,)
+STEPS = 30
+WIDEST = 0.7  # of one step of log θ
+SETTLED = 1e-3  # of its deviation: a step of log θ that is none
+LOOSE = 1e-4  # pull on log θ, as a part of its column's size: a joint without the effect stays where it is
+
+
+@dataclass(frozen=True)
+class Sought:
+    """A row: the shape φ(v, direction, θ), the linear columns it needs beside it and those it stands for, and for each
+    θ the grid to start from (speeds as parts of the fastest)."""
+
+    shape: Callable[[Array, Array, Mapping[str, Array]], Array]
+    needs: tuple[str, ...]
+    instead: tuple[str, ...]
+    grids: dict[str, tuple[float, ...]]
+    level: str  # the parameter of the law that the shape's coefficient gives
+
+
+SOUGHT: dict[str, Sought] = {
+    "stribeck": Sought(
+        lambda v, s, x: s * np.exp(-((np.abs(v) / x["speed"]) ** x["exponent"])),
+        ("coulomb",),
+        (),
+        {"speed": tuple(np.geomspace(0.01, 0.5, 9)), "exponent": (2.0,)},
+        "breakaway",
+    ),
+    "power": Sought(
+        lambda v, s, x: np.sign(v) * np.abs(v) ** x["exponent"],
+        (),
+        ("viscous",),
+        {"exponent": (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)},
+        "coefficient",
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class NonlinearFriction:
+    """`values` and `deviations` by the names of the law's parameters, (n,) each; `present` (n,): whether the shape's
+    coefficient differs from zero by three deviations (else its θ means nothing); `rms` [N m] per joint beside that with
+    Coulomb and viscous friction alone, `plain`; `estimate` of all linear parameters (then log θ), `names` theirs."""
+
+    law: str
+    values: Theta
+    deviations: Theta
+    present: NDArray[np.bool_]
+    rms: Array
+    plain: Array
+    estimate: Estimate
+    names: tuple[str, ...]
+    steps: int
+    converged: bool
+
+    @property
+    def gain(self) -> Array:
+        """1 − rms/plain per joint: what the law explains that Coulomb and viscous friction do not."""
+        return np.asarray(1.0 - self.rms / np.maximum(self.plain, 1e-300))
+
+    def terms(self) -> tuple[Friction, ...]:
+        """The law of each joint, as a `Robot` takes it. A level less than three deviations below what it may be (zero;
+        for break-away, the Coulomb level) is taken as that; a worse one is refused: the log does not follow the law."""
+        return tuple(self._term(k) for k in range(len(self.rms)))
+
+    def _term(self, k: int) -> Friction:
+        values: dict[str, Any] = {name: float(x[k]) for name, x in self.values.items()}
+        for name in LAWS[self.law].linear:
+            if name in values:
+                least = values["coulomb"] if name == "breakaway" else 0.0
+                if least - 3 * self.deviations[name][k] < values[name] < least:
+                    values[name] = least
+        return friction(self.law, **values)
+
+
+def nonlinear_friction(
+    columns: Columns,
+    samples: Samples | Sequence[Samples],
+    law: str = "stribeck",
+    *,
+    free: Sequence[str] | None = None,
+    parallel: int = 1,
+) -> NonlinearFriction:
+    """The parameters of a friction law of every joint, together with all of the columns'.
+
+    `law`: "stribeck" (beside the columns' "coulomb" and "viscous") or "power" (instead of "viscous"). `free`: which of
+    its nonlinear parameters are looked for, of ("speed", "exponent"); "speed" alone for Stribeck, whose exponent is
+    then 2."""
+    if law not in SOUGHT:
+        raise unknown("friction law with nonlinear parameters", law, SOUGHT)
+    row = SOUGHT[law]
+    wanted = (next(iter(row.grids)),) if free is None else tuple(free)
+    for name in wanted:
+        if name not in row.grids:
+            raise unknown(f"nonlinear parameter of the law {law!r}", name, row.grids)
+    if not wanted:
+        raise InputError("no nonlinear parameter is free: `identify` fits the linear ones")
+    for kind in row.needs:
+        if kind not in columns.friction:
+            raise InputError(f"the law {law!r} needs the column {kind!r} beside it; add it to friction")
+    runs = runs_of(samples, columns.robot.n)
+    still = [joint for k, joint in enumerate(columns.robot.joint_names) if not any(run.qd[:, k].any() for run in runs)]
+    if still:
+        raise InputError(f"{', '.join(still)} never moves: its friction does not show")
+    usual = tuple(dict.fromkeys((*columns.friction, "coulomb", "viscous")))
+    plain = replace(columns, friction=usual)
+    rms = _rms(joined(compress(plain, base(plain), run, parallel) for run in runs))
+    kinds = tuple(kind for kind in columns.friction if kind not in row.instead)
+    linear = replace(columns, friction=kinds)
+    start = _start(linear, runs, parallel, row)
+    return _Search(linear, runs, parallel, law, wanted, rms).run(start)
+
+
+def _rms(data: Compressed) -> Array:
+    return np.asarray(least_squares(data).sigma)
+
+
+@dataclass(frozen=True)
+class _Shaped(Columns):
+    """The columns, and beside them shapes φ of every joint: for several θ, and their slopes along log θ."""
+
+    row: Sought | None = None
+    thetas: tuple[tuple[tuple[str, tuple[float, ...]], ...], ...] = ()
+    slopes: tuple[str, ...] = ()
+
+    @cached_property
+    def own(self) -> Columns:
+        """The same columns without shapes."""
+        return Columns(self.robot, self.friction, self.rotor, self.springs, self.inertial, self.coupling, {})
+
+    @cached_property
+    def all_names(self) -> tuple[str, ...]:
+        own = self.own.all_names
+        kinds = [f"shape{g}" for g in range(len(self.thetas))] + [f"slope of {name}" for name in self.slopes]
+        return (*own, *(f"{joint}:{kind}" for kind in kinds for joint in self.robot.joint_names))
+
+    def _all(self, q: Array, qd: Array, qdd: Array, rest: Array) -> Array:
+        assert self.row is not None
+        s = _direction(qd, rest)
+        parts = [self.own._all(q, qd, qdd, rest)]
+        grid = [{name: np.array(x) for name, x in theta} for theta in self.thetas]
+        parts += [_diagonal(self.row.shape(qd, s, theta)) for theta in grid]
+        h = 1e-4
+        for name in self.slopes:
+            up, down = (self.row.shape(qd, s, grid[0] | {name: grid[0][name] * np.exp(x)}) for x in (h, -h))
+            parts.append(_diagonal((up - down) / (2 * h)))
+        return np.concatenate(parts, axis=-1)
+
+
+def _direction(v: Array, rest: Array) -> Array:
+    """sgn v, in proportion where v may be none, as the columns have it."""
+    return np.asarray(np.where(np.abs(v) >= rest, np.sign(v), v / np.where(rest > 0, rest, 1.0)))
+
+
+def _diagonal(values: Array) -> Array:
+    """(N, n) as diagonal matrices (N, n, n)."""
+    return np.asarray(values[..., None] * np.eye(values.shape[-1]))
+
+
+def _shaped(
+    linear: Columns, row: Sought, thetas: Sequence[Theta], slopes: tuple[str, ...] = ()
+) -> tuple[_Shaped, Base]:
+    """Columns with shapes, and base parameters of the linear ones with every shape kept."""
+    c = linear
+    frozen = tuple(tuple((name, tuple(x.tolist())) for name, x in theta.items()) for theta in thetas)
+    shaped = _Shaped(
+        c.robot, c.friction, c.rotor, c.springs, c.inertial, c.coupling, dict(c.fixed), row, frozen, slopes
+    )
+    b = base(linear)
+    p, more = len(linear.names), len(shaped.names) - len(linear.names)
+    kept = np.concatenate([b.kept, np.arange(p, p + more)])
+    return shaped, Base(shaped.names, kept, b.rest, np.vstack([b.K, np.zeros((more, b.K.shape[1]))]))
+
+
+def _start(linear: Columns, runs: Sequence[Samples], parallel: int, row: Sought) -> Theta:
+    """The best of the grid, joint by joint in turns."""
+    n = linear.robot.n
+    fastest = np.max([np.abs(run.qd).max(0) for run in runs], axis=0)
+    names = list(row.grids)
+    mesh = np.stack(np.meshgrid(*row.grids.values(), indexing="ij"), axis=-1).reshape(-1, len(names))
+    thetas: list[Theta] = [
+        {name: x * (fastest if name == "speed" else np.ones(n)) for name, x in zip(names, point, strict=True)}
+        for point in mesh.tolist()
+    ]
+    columns, b = _shaped(linear, row, thetas)
+    data = joined(compress_blocks(columns, b, run, parallel) for run in runs)
+    p = data.p - n * len(thetas)
+    weights = least_squares(_picked(data, np.arange(p))).weights
+    choice = np.full(n, len(thetas) // 2)
+    for _ in range(2):
+        for k in range(n):
+            costs = []
+            for g in range(len(thetas)):
+                tried = choice.copy()
+                tried[k] = g
+                picked = np.concatenate([np.arange(p), p + n * tried + np.arange(n)])
+                R = data.stacked(weights, picked)
+                costs.append(float(R[-1, -1] ** 2) if len(R) == len(picked) + 1 else 0.0)
+            choice[k] = int(np.argmin(costs))
+    return {name: np.array([thetas[g][name][k] for k, g in enumerate(choice)]) for name in names}
+
+
+def _picked(data: Compressed, places: NDArray[np.int64]) -> Compressed:
+    wanted = np.append(places, data.p)
+    rows = [triangle(T[:, wanted]) for T in data.triangles]
+    whole = np.zeros((len(rows), len(wanted), len(wanted)))
+    for k, R in enumerate(rows):
+        whole[k, : len(R)] = R
+    return Compressed(whole, data.rows, data.power)
+
+
+class _Search:
+    """Gauss–Newton over log θ of all joints, everything linear solved in each step."""
+
+    def __init__(
+        self, linear: Columns, runs: Sequence[Samples], parallel: int, law: str, wanted: tuple[str, ...], plain: Array
+    ) -> None:
+        self.linear, self.runs, self.parallel, self.law = linear, runs, parallel, law
+        self.wanted, self.plain, self.n = wanted, plain, linear.robot.n
+
+    def _at(self, theta: Theta) -> tuple[Compressed, Estimate, int]:
+        """(all columns compressed, the linear ones solved, how many they are)."""
+        columns, b = _shaped(self.linear, SOUGHT[self.law], [theta], self.wanted)
+        data = joined(compress_blocks(columns, b, run, self.parallel) for run in self.runs)
+        p = data.p - self.n * len(self.wanted)
+        return data, least_squares(_picked(data, np.arange(p))), p
+
+    def _tangent(self, data: Compressed, found: Estimate, p: int) -> Compressed:
+        """Slope columns times their coefficients: those of log θ."""
+        c = np.tile(found.beta[p - self.n : p], len(self.wanted))
+        scale = np.concatenate([np.ones(p), c, np.ones(1)])
+        return Compressed(data.triangles * scale, data.rows, data.power)
+
+    def run(self, theta: Theta) -> NonlinearFriction:
+        data, found, p = self._at(theta)
+        cost = self._cost(found, found.sigma)
+        done, converged = 0, False
+        while done < STEPS and not converged:
+            done += 1
+            tangent = self._tangent(data, found, p)
+            pull = LOOSE * self._sizes(data, found, p)
+            extra = np.zeros((len(pull), data.p + 1))
+            extra[:, p : data.p] = np.diag(pull)
+            R = triangle(np.vstack([tangent.stacked(found.weights), extra]))
+            answer, inverse, _ = solved(R)
+            step = np.clip(answer[p:], -WIDEST, WIDEST)
+            if (np.abs(step) <= SETTLED * np.sqrt(np.diag(inverse)[p:]) + 1e-9).all():
+                converged = True
+                break
+            for _ in range(6):
+                tried = self._moved(theta, step)
+                new_data, new_found, _ = self._at(tried)
+                new_cost = self._cost(new_found, found.sigma)
+                if new_cost < cost:
+                    break
+                step = step / 3
+            else:
+                converged = True  # no step along the slope is better: the bottom, to rounding
+                break
+            theta, data, found = tried, new_data, new_found
+            cost = self._cost(found, found.sigma)
+        return self._result(theta, data, found, p, done, converged)
+
+    def _cost(self, found: Estimate, unit: Array) -> float:
+        """The sum of squares in units of `unit`."""
+        return float(np.sum((found.sigma / np.maximum(unit, 1e-300)) ** 2))
+
+    def _sizes(self, data: Compressed, found: Estimate, p: int) -> Array:
+        """What a change of log θ by one would do if the bump were as large as the joint's noise, in weighted units."""
+        slopes = np.linalg.norm(data.triangles[..., p:-1], axis=1).max(0)
+        joints = np.tile(np.arange(self.n), len(self.wanted))
+        level = np.maximum(np.abs(found.beta[p - self.n : p]), found.sigma)[joints]
+        return np.asarray(np.maximum(slopes * level * found.weights[joints], 1e-9))
+
+    def _moved(self, theta: Theta, step: Array) -> Theta:
+        parts = step.reshape(len(self.wanted), self.n)
+        return theta | {name: theta[name] * np.exp(x) for name, x in zip(self.wanted, parts, strict=True)}
+
+    def _result(
+        self, theta: Theta, data: Compressed, found: Estimate, p: int, done: int, converged: bool
+    ) -> NonlinearFriction:
+        tangent = self._tangent(data, found, p)
+        extra = np.zeros((data.p - p, data.p + 1))
+        extra[:, p:-1] = np.diag(LOOSE * self._sizes(data, found, p))
+        R = triangle(np.vstack([tangent.stacked(found.weights), extra]))
+        _, inverse, condition = solved(R)
+        columns, b = _shaped(self.linear, SOUGHT[self.law], [theta], self.wanted)
+        full = np.concatenate([found.beta, np.zeros(data.p - p)])
+        errors = [tau - Y[..., b.kept] @ full for run in self.runs for Y, tau in columns.blocks(run, self.parallel)]
+        more = inflation(np.concatenate(errors))
+        sigma = np.maximum(found.sigma, 1.0 / found.weights)
+        spread = sandwich(tangent, found.weights, inverse, sigma * np.sqrt(more))
+        logs = np.log(np.concatenate([theta[name] for name in self.wanted]))
+        beta = np.concatenate([found.beta, logs])
+        estimate = Estimate(beta, spread, found.sigma, found.weights, condition, done)
+        names = tuple(columns.names[k] for k in b.kept)
+        values, deviations = self._spoken(theta, estimate, names, p)
+        bump = slice(p - self.n, p)
+        present = np.abs(beta[bump]) > 3 * estimate.deviation[bump]
+        return NonlinearFriction(
+            self.law, values, deviations, present, found.sigma, self.plain, estimate, names, done, converged
+        )
+
+    def _spoken(self, theta: Theta, estimate: Estimate, names: tuple[str, ...], p: int) -> tuple[Theta, Theta]:
+        """Values and deviations by the law's own names; a sum of two columns has the deviation of the sum."""
+        row, joints, n = SOUGHT[self.law], self.linear.robot.joint_names, self.n
+        bump = list(range(p - n, p))
+        rows: dict[str, list[list[int]]] = {}
+        for kind in LAWS[self.law].linear:
+            found = [f"{joint}:{kind}" for joint in joints]
+            if all(name in names for name in found):
+                rows[kind] = [[names.index(name)] for name in found]
+        rows[row.level] = [[k, *(rows[kind][j][0] for kind in row.needs)] for j, k in enumerate(bump)]
+        values = {kind: np.array([estimate.beta[k].sum() for k in where]) for kind, where in rows.items()}
+        spread = estimate.covariance
+        deviations = {
+            kind: np.sqrt(np.array([max(spread[np.ix_(k, k)].sum(), 0.0) for k in where]))
+            for kind, where in rows.items()
+        }
+        for j, name in enumerate(self.wanted):
+            deviations[name] = theta[name] * estimate.deviation[p + j * n : p + (j + 1) * n]
+        return values | theta, {name: np.zeros(n) for name in theta} | deviations

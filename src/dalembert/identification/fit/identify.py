@@ -1,0 +1,341 @@
+"""From samples of a motion to parameters, with what they are worth: the whole way in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.caching import cached_property
+from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.identification.fit import quality
+from dalembert.identification.fit.base import Base, base
+from dalembert.identification.fit.compress import Compressed, compress, joined
+from dalembert.identification.fit.consistent import Consistent, consistent
+from dalembert.identification.fit.estimate import Estimate, inflation, least_squares
+from dalembert.identification.fit.quality import Fit
+from dalembert.identification.fit.regressor import FRICTION, Columns, coupling_of
+from dalembert.identification.fit.robot import identified
+from dalembert.identification.log.samples import Log, Samples
+from dalembert.robot import Robot
+
+Array = NDArray[np.float64]
+WAYS = ("ordinary", "weighted")
+LEAST = 4.0  # of the motion's bandwidth: above it, torques of noisy logs are fitted to noise by bodies that cannot be
+CONFIDENCE = 1.959963984540054  # standard deviations on either side of 95 %
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """What a log says of a robot.
+
+    `estimate`: base parameters β with covariance, from the training part; `parameters`: values for all columns,
+    those of the physically consistent fit if there is one, else the description's with what the log says of β added
+    in the least way. `training`, `held_out`: residuals of β; `training_consistent`, `held_out_consistent`: those of
+    `parameters`."""
+
+    columns: Columns
+    base_parameters: Base
+    data: Compressed
+    estimate: Estimate
+    parameters: Array
+    training: Fit
+    held_out: Fit | None
+    consistent: Consistent | None
+    training_consistent: Fit
+    held_out_consistent: Fit | None
+    samples: tuple[Samples, ...]
+    held: tuple[Samples, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def base(self) -> Array:
+        """β, the identified base parameters."""
+        return self.estimate.beta
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The robot with the identified parameters."""
+        return identified(self.columns, self.parameters)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The base parameters as sums of parameters."""
+        return self.base_parameters.formulas()
+
+    @property
+    def interval(self) -> Array:
+        """95 % confidence intervals of β, (p, 2)."""
+        b, d = self.estimate.beta, CONFIDENCE * self.estimate.deviation
+        return np.stack([b - d, b + d], axis=-1)
+
+    def essential(self, worse: float = 0.02) -> tuple[str, ...]:
+        """The base parameters that the residual needs: without the others it grows by no more than `worse`."""
+        places, _ = quality.essential(self.data, self.estimate, worse)
+        return tuple(self.names[k] for k in places)
+
+    def predict(self, samples: Samples) -> Array:
+        """Torques τ̂ of the identified parameters, (N, n)."""
+        return self.columns.predict(self.parameters, samples)
+
+    @cached_property
+    def residuals(self) -> Array:
+        """τ − τ̂ of the training part, (N, n)."""
+        return np.concatenate([part.tau - self.predict(part) for part in self.samples])
+
+    def compare(self, other: Mapping[str, float] | Robot | None = None) -> list[dict[str, Any]]:
+        """Base parameters beside those of other values: a robot's description (its own, if none is given) or parameters
+        by name. Each row: name, value, deviation, other, and how many standard deviations lie between."""
+        values = self._values(other)
+        theirs = self.base_parameters.of(values[self.columns.free])
+        rows = []
+        for name, mine, sigma, x in zip(self.names, self.base, self.estimate.deviation, theirs, strict=True):
+            rows.append(
+                {
+                    "name": name,
+                    "value": float(mine),
+                    "deviation": float(sigma),
+                    "other": float(x),
+                    "apart": float(abs(mine - x) / max(sigma, 1e-300)),
+                }
+            )
+        return rows
+
+    def _values(self, other: Mapping[str, float] | Robot | None) -> Array:
+        if other is None or isinstance(other, Robot):
+            robot = self.columns.robot if other is None else other
+            columns = Columns(
+                robot, self.columns.friction, self.columns.rotor, self.columns.springs, True, self.columns.coupling
+            )
+            return columns.model_values()
+        for name in other:
+            if name not in self.columns.all_names:
+                raise unknown("parameter", name, self.columns.all_names)
+        return np.array([float(other.get(name, 0.0)) for name in self.columns.all_names])
+
+    def table(self) -> str:
+        """Base parameters with deviations, and residuals joint by joint, as text."""
+        lines = [f"{'base parameter':60} {'value':>12} {'±σ':>10} {'σ %':>8}"]
+        rows = zip(self.names, self.base, self.estimate.deviation, self.estimate.relative, strict=True)
+        for name, value, sigma, part in rows:
+            shown = name if len(name) <= 60 else name[:57] + "…"
+            lines.append(f"{shown:60} {value:12.6g} {sigma:10.3g} {100 * part:8.3g}")
+        lines += ["", f"{'joint':24} {'rms':>10} {'rel %':>8} {'R²':>8}   {'held out rel %':>14}"]
+        for k, joint in enumerate(self.columns.robot.joint_names):
+            fit, held = self.training, self.held_out
+            after = f"{100 * held.relative[k]:14.2f}" if held else f"{'':14}"
+            lines.append(f"{joint:24} {fit.rms[k]:10.4g} {100 * fit.relative[k]:8.2f} {fit.r2[k]:8.4f}   {after}")
+        lines.append(self.summary())
+        return "\n".join(lines)
+
+    def summary(self) -> str:
+        held = f", {100 * self.held_out.total:.2f} % held out" if self.held_out else ""
+        rank, part = self.base_parameters.rank, 100 * self.training.total
+        text = f"{rank} base parameters; residual {part:.2f} % of the torques{held}"
+        if self.consistent is not None:
+            after = self.held_out_consistent or self.training_consistent
+            word = "feasible" if self.consistent.feasible else "NOT feasible"
+            text += f"; physically consistent: {100 * after.total:.2f} % ({word})"
+        return text
+
+
+def identify(
+    robot: Robot,
+    data: Samples | Log | Sequence[Samples],
+    *,
+    friction: Sequence[str] = FRICTION,
+    rotor: bool = True,
+    springs: bool = False,
+    coupling: ArrayLike | None = None,
+    fixed: Mapping[str, float] | None = None,
+    holdout: float = 1 / 3,
+    method: str = "weighted",
+    physical: str | None = "sdp",
+    near: Mapping[str, float] | Robot | None = None,
+    parallel: int | str = 1,
+    prior: float = 0.0,
+    presliding: float = 0.01,
+    **preparation: Any,
+) -> Identification:
+    """Base parameters of τ = Y π by least squares, and the physically consistent parameters nearest to the
+    description's.
+
+    `data`: samples, several runs of them, or a log, which is prepared first (`preparation` are the options of
+    `prepare`).
+    `friction`, `rotor`, `springs`, `coupling`, `fixed`: see `Columns`. `holdout`: the last part of each run, kept for
+    judging. `method`: "ordinary", or "weighted" by each joint's residual. `physical`: "sdp", "log-cholesky" or None.
+    `near`: where parameters stay that the data say nothing about; the robot's own values if not given. `parallel`: see
+    `Columns.blocks`. `prior`: a ridge toward `near`, as the number of samples that it counts for. `presliding`:
+    the part of a joint's largest rate below which dry friction has not got its full direction yet, at least; noise
+    may make it more."""
+    if method not in WAYS:
+        raise unknown("method", method, WAYS)
+    if not 0 <= holdout < 0.9:
+        raise InputError(f"holdout must be a part between 0 and 0.9, got {holdout!r}")
+    G = None if coupling is None else coupling_of(np.asarray(coupling, float))
+    columns = Columns(robot, tuple(friction), rotor, springs, True, G, dict(fixed or {}))
+    if not 0 <= presliding < 1:
+        raise InputError(f"presliding must be a part between 0 and 1, got {presliding!r}")
+    runs = tuple(
+        replace(run, rest=np.maximum(run.rest, presliding * np.abs(run.qd).max(0)))
+        for run in _runs(robot, data, preparation)
+    )
+    cut = [round(len(run) * (1 - holdout)) for run in runs]
+    training = tuple(run.part(slice(0, k)) for run, k in zip(runs, cut, strict=True))
+    held = tuple(run.part(slice(k, None)) for run, k in zip(runs, cut, strict=True) if k < len(run))
+    b = base(columns)
+    factor = _factor(parallel, training)
+    compressed = joined(compress(columns, b, part, factor) for part in training)
+    target = _near(columns, near)
+    estimate = _estimated(columns, b, compressed, training, factor, method, target, prior)
+    values, solution = _all_values(columns, b, compressed, estimate, target, physical)
+
+    def by_base(part: Samples) -> Array:
+        pieces = [Y[..., b.kept] @ estimate.beta - t for Y, t in columns.blocks(_still(part))]
+        return np.concatenate(pieces)
+
+    def by_all(part: Samples) -> Array:
+        return columns.predict(values, part)
+
+    fits = [_judged(parts, how) for parts in (training, held) for how in (by_base, by_all)]
+    first, first_all, second, second_all = fits
+    assert first is not None and first_all is not None
+    return Identification(
+        columns,
+        b,
+        compressed,
+        estimate,
+        values,
+        first,
+        second,
+        solution,
+        first_all,
+        second_all,
+        training,
+        held,
+        _notes(columns, b, compressed, estimate),
+    )
+
+
+def _runs(robot: Robot, data: Any, preparation: dict[str, Any]) -> tuple[Samples, ...]:
+    given = list(data) if isinstance(data, (list, tuple)) else [data]
+    runs = []
+    for run in given:
+        if isinstance(run, Log):
+            from dalembert.identification.log.prepare import prepare
+
+            run = prepare(run, **{"least": LEAST, **preparation})
+        elif preparation:
+            raise InputError(f"these options prepare a log, and samples were given: {', '.join(preparation)}")
+        if not isinstance(run, Samples):
+            raise InputError(f"identify takes a Log or Samples (or a list of them), got {type(run).__name__}")
+        if run.n != robot.n:
+            raise InputError(f"the samples have {run.n} joints, {robot.name!r} has {robot.n}")
+        runs.append(run)
+    if not runs:
+        raise InputError("there are no samples")
+    return tuple(runs)
+
+
+def _factor(parallel: int | str, runs: Sequence[Samples]) -> int:
+    if parallel == "auto":
+        run = runs[0]
+        wanted = int(1.0 / (run.dt * run.cutoff)) if np.isfinite(run.cutoff) else 1
+        shortest = min(len(r) for r in runs)
+        return max(min(wanted, shortest // 50), 1)
+    if not isinstance(parallel, int) or parallel < 1:
+        raise InputError(f"parallel must be 'auto' or a whole number ≥ 1, got {parallel!r}")
+    return parallel
+
+
+def _near(columns: Columns, near: Mapping[str, float] | Robot | None) -> Array:
+    """The values to stay by, of all columns."""
+    if near is None:
+        return columns.model_values()
+    if isinstance(near, Robot):
+        other = Columns(near, columns.friction, columns.rotor, columns.springs, True, columns.coupling)
+        return other.model_values()
+    for name in near:
+        if name not in columns.all_names:
+            raise unknown("parameter", name, columns.all_names)
+    own = columns.model_values()
+    return np.array([near.get(name, x) for name, x in zip(columns.all_names, own, strict=True)])
+
+
+def _estimated(
+    columns: Columns,
+    b: Base,
+    data: Compressed,
+    runs: Sequence[Samples],
+    factor: int,
+    method: str,
+    near: Array,
+    prior: float,
+) -> Estimate:
+    beta = b.of(near[columns.free])
+    size = np.maximum(np.abs(beta), 1e-3 * np.max(np.abs(beta), initial=1e-3))
+    options: dict[str, Any] = {"prior": beta, "strength": np.sqrt(prior) / size} if prior else {}
+    try:
+        first = least_squares(data, method == "weighted", **options)
+    except SingularityError as error:
+        raise _poor(columns, b, data) from error
+    residuals = []
+    for run in runs:
+        for Y, tau in columns.blocks(run, factor):
+            residuals.append(tau - Y[..., b.kept] @ first.beta)
+    more = inflation(np.concatenate(residuals))
+    return least_squares(data, method == "weighted", inflation=more, **options)
+
+
+def _poor(columns: Columns, b: Base, data: Compressed) -> SingularityError:
+    """Which parameters a poor log leaves open."""
+    R = data.stacked()[:, :-1]
+    size = np.linalg.norm(R, axis=0)
+    still = [b.names[k] for k, x in zip(b.kept, size, strict=True) if x <= 1e-9 * size.max(initial=0.0)]
+    if still:
+        what = f"{', '.join(still[:4])}{', …' if len(still) > 4 else ''} do not show in it at all"
+    else:
+        _, _, Vt = np.linalg.svd(R / np.where(size > 0, size, 1.0))
+        worst = [b.names[b.kept[k]] for k in np.argsort(-np.abs(Vt[-1]))[:4]]
+        what = f"{', '.join(worst)} cannot be told apart"
+    return SingularityError(
+        f"the log does not excite {columns.robot.name!r} enough: {what}; record a richer motion (`excite` designs "
+        "one), fix what is known, or leave columns out"
+    )
+
+
+def _all_values(
+    columns: Columns, b: Base, data: Compressed, estimate: Estimate, near: Array, physical: str | None
+) -> tuple[Array, Consistent | None]:
+    if physical is not None:
+        found = consistent(columns, b, data, estimate.weights, near, method=physical)
+        return found.parameters, found
+    B = b.matrix()
+    values = near.copy()
+    values[[columns.all_names.index(name) for name in columns.fixed]] = list(columns.fixed.values())
+    free = values[columns.free]
+    values[columns.free] = free + np.linalg.pinv(B) @ (estimate.beta - B @ free)
+    return values, None
+
+
+def _still(run: Samples) -> Samples:
+    return replace(run, tau=np.zeros_like(run.tau))
+
+
+def _judged(parts: Sequence[Samples], how: Any) -> Fit | None:
+    if not parts:
+        return None
+    return quality.fit(np.concatenate([p.tau for p in parts]), np.concatenate([how(p) for p in parts]))
+
+
+def _notes(columns: Columns, b: Base, data: Compressed, estimate: Estimate) -> tuple[str, ...]:
+    notes = []
+    weak = int(np.sum(estimate.relative > 0.3))
+    if weak:
+        notes.append(f"{weak} of {b.rank} base parameters are known to no better than 30 %: see essential()")
+    if estimate.condition > 100:
+        notes.append(f"the condition number is {estimate.condition:.0f}: a richer motion would tell more")
+    return tuple(notes)

@@ -1,0 +1,247 @@
+"""The columns of the regressor of a real arm: τ = Y(q, q̇, q̈) π, with friction, rotors and offsets beside the ten
+inertial parameters of every link.
+
+Groups of columns are rows of a table; what is fixed at a known value leaves the columns and goes to the other side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert import scalar
+from dalembert.algorithms import linear, regressor
+from dalembert.caching import cached_property
+from dalembert.compile import Kernel, compile_function
+from dalembert.errors import InputError, unknown
+from dalembert.flow import Scalar, Scalars
+from dalembert.identification.log.samples import Samples
+from dalembert.robot import Robot
+
+Array = NDArray[np.float64]
+FRICTION = ("viscous", "coulomb", "offset")
+BLOCK = 1_000  # rows of τ in one piece: a few megabytes of regressor, which stay in the cache
+
+
+def direction(v: Any, rest: Any) -> Any:
+    """sgn v where the rate is known to be different from zero; in proportion below that: at rest the direction of
+    friction is unknown, and the sign of noise is none. Over any scalar."""
+    slope = v / scalar.where(rest > 0.0, rest, 1.0)
+    return scalar.where(scalar.absolute(v) >= rest, scalar.sign(v), slope)
+
+
+# What a friction coefficient is multiplied by, of the rate and the rate below which it may be standing still.
+FRICTION_COLUMNS: dict[str, Callable[[Any, Any], Any]] = {
+    "viscous": lambda v, rest: v,
+    "coulomb": direction,
+    "coulomb+": lambda v, rest: scalar.maximum(direction(v, rest), 0.0),
+    "coulomb-": lambda v, rest: scalar.minimum(direction(v, rest), 0.0),
+    "cubic": lambda v, rest: v * v * v,
+    "offset": lambda v, rest: 1.0,
+}
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which parameters are looked for: the ten of every moving body (first moments and inertia about the joint frame's
+    origin), rotor inertias N² J_m, friction terms by name ("viscous", "coulomb", "coulomb+", "coulomb-", "offset"),
+    springs.
+
+    `coupling` G (n, n): motor speeds G q̇; a motor that turns with several joints has its own rotor inertia and
+    friction, which act on all of them. `fixed` parameters have known values."""
+
+    robot: Robot
+    friction: tuple[str, ...] = FRICTION
+    rotor: bool = True
+    springs: bool = False
+    inertial: bool = True
+    coupling: tuple[tuple[float, ...], ...] | None = None
+    fixed: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.friction:
+            if name not in FRICTION_COLUMNS:
+                raise unknown("friction column", name, FRICTION_COLUMNS)
+        for name, value in self.fixed.items():
+            if name not in self.all_names:
+                raise unknown("parameter", name, self.all_names)
+            if not np.isfinite(value):
+                raise InputError(f"the fixed value of {name!r} is not finite")
+        if self.coupling is not None:
+            G = np.asarray(self.coupling, float)
+            n = self.robot.n
+            if G.shape != (n, n) or not np.isfinite(G).all() or (np.diag(G) == 0).any():
+                raise InputError(f"coupling must be a finite {n}×{n} matrix without zeros on its diagonal")
+
+    # ------------------------------------------------------------------------------------------------ names
+    @cached_property
+    def coupled(self) -> dict[int, Array]:
+        """Motors that turn with several joints: the row of G, one on its diagonal."""
+        if self.coupling is None:
+            return {}
+        G = np.asarray(self.coupling, float)
+        rows = {k: row / row[k] for k, row in enumerate(G)}
+        return {k: row for k, row in rows.items() if np.count_nonzero(row) > 1}
+
+    @cached_property
+    def all_names(self) -> tuple[str, ...]:
+        """Names of all columns, those with fixed values included."""
+        names = list(self.robot.parameter_names()) if self.inertial else []
+        joints = self.robot.joint_names
+        if self.rotor:
+            names += [f"{joint}:rotor" for joint in joints]
+        names += [f"{joint}:{kind}" for kind in self.friction for joint in joints]
+        if self.springs:
+            names += [f"{joint}:spring" for joint in joints]
+        for k in self.coupled:
+            motor = f"motor of {joints[k]}"
+            names += [f"{motor}:rotor"] * self.rotor
+            names += [f"{motor}:{kind}" for kind in self.friction if kind != "offset"]
+        return tuple(names)
+
+    @cached_property
+    def free(self) -> NDArray[np.int64]:
+        """Places of the columns that are looked for."""
+        return np.array([k for k, name in enumerate(self.all_names) if name not in self.fixed], np.int64)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns that are looked for."""
+        return tuple(self.all_names[k] for k in self.free)
+
+    @cached_property
+    def known(self) -> Array:
+        """All parameters with the fixed ones at their values and zeros elsewhere."""
+        return np.array([self.fixed.get(name, 0.0) for name in self.all_names])
+
+    @cached_property
+    def reach(self) -> NDArray[np.bool_]:
+        """Which columns can be anything but zero in the row of a joint: (n, p), p of all columns. A joint feels the
+        bodies it carries."""
+        rng = np.random.default_rng(0)
+        n = self.robot.n
+        q, qd, qdd = rng.uniform(-2, 2, (3, 20, n))
+        return np.asarray((np.abs(self._all(q, qd, qdd, np.zeros(n))) > 0).any(0))
+
+    # ------------------------------------------------------------------------------------------------ values
+    def rows(self, q: Scalars, qd: Scalars, qdd: Scalars, rest: Scalars) -> list[list[Scalar]]:
+        """Every column of every joint, n × p, over any scalar."""
+        n = self.robot.n
+        Y = regressor.regressor(self.robot.model, q, qd, qdd) if self.inertial else [[] for _ in range(n)]
+        diagonals = [list(qdd)] if self.rotor else []
+        diagonals += [
+            [FRICTION_COLUMNS[kind](v, band) for v, band in zip(qd, rest, strict=True)] for kind in self.friction
+        ]
+        diagonals += [list(q)] if self.springs else []
+        for values in diagonals:
+            Y = [[*row, *(x if j == i else 0.0 for j, x in enumerate(values))] for i, row in enumerate(Y)]
+        for turn in self.coupled.values():
+            Y = [[*row, *(turn[i] * x for x in self._motor(turn, qd, qdd, rest))] for i, row in enumerate(Y)]
+        return Y
+
+    def _motor(self, turn: Array, qd: Scalars, qdd: Scalars, rest: Scalars) -> list[Scalar]:
+        """The columns of a motor that turns by `turn` · q̇, on its own side."""
+        w, wd = (linear.inner(turn.tolist(), x) for x in (qd, qdd))
+        band: Scalar = 0.0
+        for size, x in zip(np.abs(turn).tolist(), rest, strict=True):
+            band = scalar.maximum(size * x, band)
+        own = [FRICTION_COLUMNS[kind](w, band) for kind in self.friction if kind != "offset"]
+        return [wd, *own] if self.rotor else own
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """All columns, (n, p)."""
+        n = self.robot.n
+        return compile_function(
+            self.rows, [(n,)] * 4, [(n, len(self.all_names))], "columns", arguments=("q", "qd", "qdd", "rest")
+        )
+
+    def joint_kernel(self, kept: Sequence[int] | NDArray[np.int64]) -> tuple[Kernel, list[NDArray[np.int64]]]:
+        """For each joint the columns in `kept` (places among the free ones) that it feels, and at the end its torque
+        less what is known: only what a fit needs, one array a joint. Beside it, which of `kept` they are."""
+        n, wanted = self.robot.n, self.free[np.asarray(kept, np.int64)]
+        felt = [np.flatnonzero(row) for row in self.reach[:, wanted]]
+        known = [(int(k), float(self.known[k])) for k in np.flatnonzero(self.known)]
+
+        def function(q: Scalars, qd: Scalars, qdd: Scalars, rest: Scalars, tau: Scalars) -> Any:
+            results = []
+            for row, places, torque in zip(self.rows(q, qd, qdd, rest), felt, tau, strict=True):
+                for k, value in known:
+                    torque = torque - value * row[k]
+                results.append([*(row[k] for k in wanted[places]), torque])
+            return tuple(results) if n > 1 else results[0]
+
+        shapes = [(len(places) + 1,) for places in felt]
+        names = ("q", "qd", "qdd", "rest", "tau")
+        return compile_function(function, [(n,)] * 5, shapes, "joint columns", arguments=names), felt
+
+    def _all(self, q: Array, qd: Array, qdd: Array, rest: Array) -> Array:
+        """Every column, (N, n, p)."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.kernel(q, qd, qdd, rest))
+
+    def matrix(self, samples: Samples) -> Array:
+        """Y of the free columns, (N, n, p)."""
+        return self._all(samples.q, samples.qd, samples.qdd, samples.rest)[..., self.free]
+
+    def blocks(self, samples: Samples, parallel: int = 1) -> Iterator[tuple[Array, Array]]:
+        """(Y, τ − what is known) piece by piece; with `parallel` D > 1 both low-pass filtered alike and one row
+        kept of D (the jumps of dry friction are then as smooth on the one side as on the other).  Gautier 1997."""
+        h = _low_pass(parallel)
+        margin = len(h) // 2
+        size = max(BLOCK // parallel, 1) * parallel
+        for first in range(0, max(len(samples) - 2 * margin, 0), size):
+            last = min(first + size, len(samples) - 2 * margin)
+            part = samples.part(slice(first, last + 2 * margin))
+            Y = self._all(part.q, part.qd, part.qdd, part.rest)
+            tau = part.tau - (Y @ self.known if self.fixed else 0.0)
+            Y = Y[..., self.free]
+            yield (Y, tau) if parallel == 1 else (_filtered(Y, h, parallel), _filtered(tau, h, parallel))
+
+    def predict(self, parameters: ArrayLike, samples: Samples) -> Array:
+        """Y π, with π of all columns, (N, n)."""
+        pi = np.asarray(parameters, float)
+        if pi.shape != (len(self.all_names),):
+            raise InputError(f"parameters has shape {pi.shape}; there are {len(self.all_names)} columns")
+        still = replace(samples, tau=np.zeros_like(samples.tau))
+        parts = [Y @ pi[self.free] - t for Y, t in self.blocks(still)]
+        return np.concatenate(parts) if parts else np.zeros_like(samples.tau)
+
+    def model_values(self) -> Array:
+        """π of all columns as the robot's own description has them; friction and rotors as far as it knows them."""
+        own = self.robot
+        values = dict(zip(own.parameter_names(rotor=True), own.parameters(rotor=True), strict=True))
+        described = tuple(kind for kind in self.friction if kind in ("viscous", "coulomb", "offset"))
+        if described:
+            names = own.parameter_names(friction=described)
+            values |= dict(zip(names, own.parameters(friction=described), strict=True))
+        return np.array([values.get(name, 0.0) for name in self.all_names])
+
+    @property
+    def bodies(self) -> int:
+        """How many bodies' parameters come first."""
+        return len(self.robot.model.bodies) if self.inertial else 0
+
+
+def _low_pass(factor: int) -> Array:
+    """A symmetric window filter that passes below half the new rate; [1] for a factor of one."""
+    if factor == 1:
+        return np.ones(1)
+    k = np.arange(-4 * factor, 4 * factor + 1)
+    h = np.sinc(0.8 * k / factor) * np.hamming(len(k))
+    return np.asarray(h / h.sum())
+
+
+def _filtered(x: Array, h: Array, factor: int) -> Array:
+    """x (N, …) filtered along its first axis where the whole window fits, one row kept of `factor`."""
+    windows = np.lib.stride_tricks.sliding_window_view(x, len(h), axis=0)[::factor]
+    return np.asarray(windows @ h)
+
+
+def coupling_of(matrix: Sequence[Sequence[float]] | Array) -> tuple[tuple[float, ...], ...]:
+    """A matrix as the tuple that `Columns` holds."""
+    return tuple(tuple(float(x) for x in row) for row in np.asarray(matrix, float))

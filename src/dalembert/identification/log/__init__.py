@@ -1,0 +1,1 @@
+"""From a recorded file to samples that a regressor can use."""

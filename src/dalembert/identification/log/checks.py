@@ -1,0 +1,186 @@
+"""What can be wrong with the numbers of a log: each has its own sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from dalembert.errors import InputError
+from dalembert.identification.log.table import Table
+from dalembert.identification.log.units import DEGREE
+from dalembert.robot import Robot
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+# Larger than any position, rate, torque or current of an arm, in any unit (times are not looked at).
+ABSURD = 1e9
+NOTHING = 1e-12  # smaller than what any sensor of an arm resolves, in any unit
+# A sample this many deviations away from the median of five, its neighbors not, is a spike.
+SPIKE = 10.0
+ROUGH = 15  # samples before and after it that tell how rough the signal is there
+SMALL = 0.05  # of the signal's range: what stays below it is left to the filters
+SHOWN = 5
+
+
+def readable(table: Table, columns: Sequence[int], rows: Integers, bad_rows: str, notes: list[str]) -> Integers:
+    """Rows whose numbers are numbers; NaN, infinity and the absurd are refused, or left out and counted."""
+    x = table.values[np.ix_(rows, np.asarray(columns))]
+    with np.errstate(invalid="ignore"):
+        bad = ~(np.abs(x) <= ABSURD)
+    if not bad.any():
+        return rows
+    per_row = bad.any(axis=1)
+    k = int(np.flatnonzero(per_row)[0])
+    j = int(np.flatnonzero(bad[k])[0])
+    value = x[k, j]
+    where = table.place(int(rows[k]), table.names[columns[j]])
+    said = "not a number" if np.isnan(value) else "infinite" if np.isinf(value) else "no measurement of an arm"
+    count = int(per_row.sum())
+    if bad[:, j].all():
+        raise InputError(
+            f"{table.source}: column {table.names[columns[j]]!r} has no usable number in it: {value:g} in every row"
+        )
+    if bad_rows == "refuse":
+        raise InputError(
+            f"{where}: {value:g} is {said}{f' ({count} such rows in all)' if count > 1 else ''}; "
+            "mend the log, or leave such rows out with bad_rows='drop'"
+        )
+    notes.append(f"{count} rows with NaN, infinite or absurd numbers left out, the first: {where} ({value:g})")
+    return rows[~per_row]
+
+
+def alive(
+    table: Table,
+    places: Mapping[str, Sequence[int]],
+    rows: Integers,
+    joints: Sequence[str],
+    still: str,
+    notes: list[str],
+) -> bool:
+    """Whether recorded rates can be used; columns that never change, or are others again, are refused."""
+    take = {g: table.values[np.ix_(rows, np.asarray(columns))] for g, columns in places.items() if g != "t"}
+    if np.abs(take["tau"]).max() <= NOTHING:
+        raise InputError(f"{table.source}: the torques are zero throughout: was effort recorded at all?")
+    fixed = {g: np.ptp(x, axis=0) <= NOTHING for g, x in take.items()}
+    for group, word in (("q", "position"), ("tau", "torque")):
+        for j in np.flatnonzero(fixed[group]).tolist():
+            value = take[group][0, j]
+            column = table.names[places[group][j]]
+            what = f"{table.source}: column {column!r} (the {word} of {joints[j]!r}) is {value:g} in every row"
+            if still == "keep":
+                notes.append(f"{what}: kept, as asked")
+                continue
+            remedy = (
+                "; nothing of a joint that stands still can be identified: hold it with "
+                f"dalembert.identification.locked(robot, {{{joints[j]!r}: …}}), or still='keep'"
+                if group == "q"
+                else ": a sensor that is dead, or was not recorded; still='keep' reads it all the same"
+            )
+            raise InputError(what + remedy)
+    _twins(table, places, take, fixed)
+    if "qd" in take and fixed["qd"].all():
+        notes.append("the recorded rates never change, and are not used")
+        return False
+    return "qd" in take
+
+
+def _twins(
+    table: Table, places: Mapping[str, Sequence[int]], take: Mapping[str, Array], fixed: Mapping[str, Flags]
+) -> None:
+    seen: dict[bytes, str] = {}
+    for group, x in take.items():
+        for j, column in enumerate(places[group]):
+            if fixed[group][j]:
+                continue
+            key = np.ascontiguousarray(x[:, j]).tobytes()
+            if key in seen:
+                raise InputError(
+                    f"{table.source}: columns {seen[key]!r} and {table.names[column]!r} hold the same numbers in "
+                    f"all {len(x)} rows: "
+                    "one was written twice, or the mapping names one signal for two"
+                )
+            seen[key] = table.names[column]
+
+
+def in_degrees(robot: Robot, q: Array) -> str | None:
+    """The evidence that positions are degrees, in words; None if there is none.
+
+    Either the joints lie outside their limits for much of the log, and hardly do once π/180 is applied; or one without
+    limits turns further than cables allow."""
+    turning = np.array([c.joint.turns for c in robot.model.coordinates])
+    if not turning.any():
+        return None
+    lower, upper = robot.limits.lower, robot.limits.upper
+    slack = 0.05 * np.where(np.isfinite(upper - lower), upper - lower, 1.0)
+
+    def outside(x: Array) -> Array:
+        return np.asarray(((x < lower - slack) | (x > upper + slack)).mean(axis=0))
+
+    plain, converted = outside(q), outside(q * DEGREE)
+    far = np.abs(q).max(axis=0)
+    j = int(np.argmax(np.where(turning, plain, -1.0)))
+    if plain[turning].mean() > 0.4 and converted[turning].mean() < 0.4 * plain[turning].mean() and far[j] > 2 * np.pi:
+        return (
+            f"{robot.joint_names[j]!r} lies between {q[:, j].min():.4g} and {q[:, j].max():.4g}, outside its limits "
+            f"{lower[j]:.3g} … {upper[j]:.3g} rad for {100 * plain[j]:.0f} % of the log, and would for "
+            f"{100 * converted[j]:.0f} % "
+            "if these are degrees"
+        )
+    free = turning & ~np.isfinite(upper - lower)
+    for j in np.flatnonzero(free & (far > 10 * np.pi)).tolist():
+        turns = far[j] / (2 * np.pi)
+        return f"{robot.joint_names[j]!r} turns to {far[j]:.4g}, which would be {turns:.1f} turns in radians"
+    return None
+
+
+def spikes(x: Array) -> Flags:
+    """Single samples far off the median of five around them, while their neighbors are not.  (N, k)."""
+    flags = np.zeros(x.shape, bool)
+    if len(x) < 7:
+        return flags
+    windows = sliding_window_view(x, 5, axis=0)
+    middle = np.median(windows, axis=-1)
+    off = np.abs(x[2:-2] - middle)
+    # What is usual: over the whole log, and around the sample, since a rough stretch is no spike. What is small beside
+    # the signal's own range is noise, however rare.
+    usual = SPIKE * np.maximum(1.4826 * np.median(off, axis=0), _around(off, ROUGH))
+    low, high = np.quantile(x, (0.01, 0.99), axis=0)
+    flags[2:-2] = off > np.maximum(usual, SMALL * (high - low)) + 1e-12
+    return flags
+
+
+def _around(x: Array, reach: int) -> Array:
+    """The mean of the samples up to `reach` before and after each, itself not counted."""
+    total = np.cumsum(np.concatenate([np.zeros((1, x.shape[1])), x]), axis=0)
+    k = np.arange(len(x))
+    first, last = np.maximum(k - reach, 0), np.minimum(k + reach + 1, len(x))
+    return np.asarray((total[last] - total[first] - x) / (last - first - 1)[:, None])
+
+
+def outliers(
+    table: Table, group: str, x: Array, rows: Integers, joints: Sequence[str], treat: str, notes: list[str]
+) -> Array:
+    """Spikes counted and placed; with treat="remove" replaced by the median of the five samples around them."""
+    flags = spikes(x)
+    if not flags.any():
+        return x
+    word = {"q": "positions", "qd": "rates", "tau": "torques"}[group]
+    where = np.argwhere(flags)
+    shown = ", ".join(f"{table.place(int(rows[k])).split(', ', 1)[1]} ({joints[j]})" for k, j in where[:SHOWN])
+    done = (
+        "replaced by the median of their neighbors"
+        if treat == "remove"
+        else "left as they are (outliers='remove' takes them out)"
+    )
+    notes.append(f"{len(where)} single spikes in the {word}: {shown}{', …' if len(where) > SHOWN else ''}; {done}")
+    if treat != "remove":
+        return x
+    out = x.copy()
+    middle = np.median(sliding_window_view(x, 5, axis=0), axis=-1)
+    out[2:-2] = np.where(flags[2:-2], middle, x[2:-2])
+    return out

@@ -1,0 +1,356 @@
+"""What the columns of a log mean: times, positions, rates, torques, of which joint, in which unit, by their names.
+
+Natural names are understood ("q1", "dq_2", "panda_joint3 position", "effort[0]", "actual_current_4", "time [ms]");
+an explicit mapping always wins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from dalembert.errors import InputError, listed, unknown
+from dalembert.identification.log.table import Table
+
+GROUPS = ("t", "q", "qd", "tau")
+CALLED = {"t": "time", "q": "position", "qd": "rate", "tau": "torque"}
+# Words that say what a column holds. "qdd" and commanded values are known so that they are not mistaken for another
+# group.
+WORDS: dict[str, frozenset[str]] = {
+    "commanded": frozenset(
+        [
+            "target",
+            "desired",
+            "des",
+            "cmd",
+            "command",
+            "commanded",
+            "ref",
+            "reference",
+            "setpoint",
+            "goal",
+            "error",
+            "err",
+            "filtered",
+            "predicted",
+        ]
+    ),
+    "qdd": frozenset(["qdd", "ddq", "qddot", "acc", "accel", "acceleration", "accelerations"]),
+    "qd": frozenset(
+        ["qd", "dq", "qdot", "vel", "velocity", "velocities", "speed", "speeds", "rate", "rates", "qp", "omega"]
+    ),
+    "tau": frozenset(["tau", "effort", "efforts", "torque", "torques", "trq", "force", "forces", "moment"]),
+    "current": frozenset(["current", "currents", "amps"]),
+    "q": frozenset(["q", "pos", "position", "positions", "angle", "angles", "theta", "encoder"]),
+    "t": frozenset(["t", "time", "timestamp", "timestamps", "stamp", "clock"]),
+    "sec": frozenset(["sec", "secs", "seconds"]),
+    "nsec": frozenset(["nsec", "nsecs", "nanosec", "nanosecs", "nanoseconds"]),
+}
+# The order in which words are looked for: "joint position error" is no position, "joint velocity" no joint.
+PRIORITY = ("commanded", "qdd", "qd", "current", "tau", "nsec", "sec", "t", "q")
+# Units as people write them after a name, as the unit tables of `units` call them.
+WRITTEN = {
+    "rad": "rad",
+    "deg": "deg",
+    "°": "deg",
+    "degree": "deg",
+    "degrees": "deg",
+    "m": "m",
+    "mm": "mm",
+    "rad/s": "rad/s",
+    "deg/s": "deg/s",
+    "°/s": "deg/s",
+    "rpm": "rpm",
+    "m/s": "m/s",
+    "nm": "Nm",
+    "n.m": "Nm",
+    "n m": "Nm",
+    "n*m": "Nm",
+    "mnm": "mNm",
+    "a": "A",
+    "ma": "mA",
+    "n": "N",
+    "s": "s",
+    "ms": "ms",
+    "us": "us",
+    "µs": "us",
+    "ns": "ns",
+    "sec": "s",
+}
+FITTING = {
+    "t": {"s", "ms", "us", "ns"},
+    "q": {"rad", "deg", "m", "mm"},
+    "qd": {"rad/s", "deg/s", "m/s", "rpm"},
+    "tau": {"Nm", "mNm", "N", "A", "mA"},
+}
+DIGITS = 9  # a longer number counts no joints (a date, a serial number)
+BRACKETED = re.compile(r"^(.*?)\s*[\[(]\s*([^\])\d][^\])]*)\s*[\])]\s*$")
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """Which columns of a table hold what: their places, per group (time: one column, or seconds and nanoseconds), units
+    that names told, and notes."""
+
+    places: Mapping[str, tuple[int, ...]]
+    units: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def meaning(table: Table, joints: Sequence[str], columns: Mapping[str, Any] | None, need_time: bool) -> Meaning:
+    """The places of t, q, qd and tau in the table, one per joint in the order of `joints`."""
+    given = dict(columns or {})
+    for group in given:
+        if group not in GROUPS:
+            raise unknown("group of columns", group, GROUPS)
+    if columns is not None and not isinstance(columns, Mapping):
+        raise InputError("columns must be a dictionary, {'t': 'time', 'q': [...], 'tau': [...]}")
+    places: dict[str, tuple[int, ...]] = {}
+    units: dict[str, str] = {}
+    notes: list[str] = []
+    for group, wanted in given.items():
+        if wanted is not None:
+            places[group] = _chosen(table, group, wanted, joints)
+    found, hints, aside = _by_name(table, joints, tuple(given))
+    for group in GROUPS:
+        if group not in given and group in found:
+            places[group] = _ordered(table, group, found[group], joints)
+            notes += _ignored(table, group, found[group], places[group])
+    units |= _units(table, places, hints)
+    used = {k for columns_of in places.values() for k in columns_of}
+    aside = [k for k in aside if k not in used]
+    if aside:
+        notes.append(
+            "not used: " + ", ".join(f"{table.names[k]!r}" for k in aside[:8]) + (", …" if len(aside) > 8 else "")
+        )
+    missing = [g for g in ("q", "tau") if g not in places]
+    if missing:
+        raise InputError(_lacking(table, missing, joints))
+    if need_time and "t" not in places:
+        raise InputError(
+            f"{table.source}: no column of times is found; say columns={{'t': …}}, or rate=… [Hz] if the samples "
+            "are even"
+        )
+    return Meaning(places, units, tuple(notes))
+
+
+def _lacking(table: Table, missing: Sequence[str], joints: Sequence[str]) -> str:
+    wanted = " and ".join(f"{CALLED[g]}s" for g in missing)
+    n = len(joints)
+    if not table.named:
+        example = f"columns={{'t': 0, 'q': range(1, {n + 1}), 'tau': range({n + 1}, {2 * n + 1})}}"
+        return (
+            f"{table.source}: its {len(table.names)} columns have no names, so that nobody can know what they are; "
+            f"say so by number, from 0: {example}"
+        )
+    example = ", ".join(f"'{g}': ['…' of {joints[0]!r}, …]" for g in missing)
+    return (
+        f"{table.source}: no {wanted} of {n} joints are found among the columns {listed(table.names)}; "
+        f"name them with columns={{{example}}}"
+    )
+
+
+# ------------------------------------------------------------------------------------------------ explicit mapping
+def _chosen(table: Table, group: str, wanted: Any, joints: Sequence[str]) -> tuple[int, ...]:
+    """The places that a user names: a column, an array of several columns, a pattern with {i} or {joint}, a list of
+    names or numbers in the order of the joints, or a dictionary by joint."""
+    n = len(joints)
+    if isinstance(wanted, Mapping):
+        strange = [j for j in wanted if j not in joints]
+        if strange:
+            raise unknown("joint", strange[0], joints)
+        lacking = [j for j in joints if j not in wanted]
+        if lacking:
+            raise InputError(f"columns[{group!r}] names no column for joint {lacking[0]!r}")
+        wanted = [wanted[j] for j in joints]
+    if isinstance(wanted, str) and "{" in wanted:
+        try:
+            at_zero = wanted.format(i=0, joint=joints[0]) in table.names
+            wanted = [wanted.format(i=k + (not at_zero), joint=j) for k, j in enumerate(joints)]
+        except (KeyError, IndexError, ValueError):
+            raise InputError(f"columns[{group!r}] = {wanted!r}: a pattern has {{i}} or {{joint}} in it") from None
+    if isinstance(wanted, str) and wanted not in table.names:  # an array of several columns
+        whole = [name for name in table.names if re.fullmatch(re.escape(wanted) + r"\[\d+\]", name)]
+        wanted = whole or wanted
+    if isinstance(wanted, (str, int)) or not isinstance(wanted, Iterable):
+        wanted = [wanted]
+    found = tuple(_place(table, group, one) for one in wanted)
+    if group != "t" and len(found) != n:
+        raise InputError(
+            f"{table.source}: columns[{group!r}] are {len(found)}, but the robot has {n} joints: "
+            f"{', '.join(joints)}{_hint(n, len(found))}"
+        )
+    if group == "t" and len(found) > 2:
+        raise InputError("columns['t'] is one column, or two: seconds and nanoseconds")
+    if len(set(found)) != len(found):
+        raise InputError(f"columns[{group!r}] names a column twice")
+    return found
+
+
+def _place(table: Table, group: str, one: Any) -> int:
+    if isinstance(one, str):
+        if one not in table.names:
+            raise unknown(f"column of {table.source}", one, table.names)
+        return table.names.index(one)
+    try:
+        k = int(one)
+    except (TypeError, ValueError):
+        raise InputError(f"columns[{group!r}] holds {one!r}: a column is a name, or a number from 0") from None
+    if k != one or not -len(table.names) <= k < len(table.names):
+        raise InputError(f"columns[{group!r}] names column {one}; {table.source} has {len(table.names)}, from 0")
+    return k % len(table.names)
+
+
+def _hint(robot: int, log: int) -> str:
+    return (
+        "; joints that the log lacks can be held still: dalembert.identification.locked(robot, {'joint': position})"
+        if log < robot
+        else ""
+    )
+
+
+# ------------------------------------------------------------------------------------------------ natural names
+def tokens(name: str) -> list[str]:
+    """Words and numbers of a name in lower case: "Joint2_actualPos[rad]" → joint 2 actual pos rad."""
+    split = re.sub(r"([a-z\d])([A-Z])", r"\1 \2", name)
+    return re.findall(r"[a-zµ°]+|\d+", split.lower())
+
+
+def without_unit(name: str) -> tuple[str, str | None]:
+    """A name and the unit that stands in brackets, or after an underscore, behind it."""
+    match = BRACKETED.match(name)
+    if match and match[2].strip().lower() in WRITTEN:
+        return match[1], WRITTEN[match[2].strip().lower()]
+    stem, _, last = name.rpartition("_")
+    if stem and last.lower() in WRITTEN and len(last) > 1:
+        return stem, WRITTEN[last.lower()]
+    return name, None
+
+
+def _by_name(
+    table: Table, joints: Sequence[str], given: Sequence[str]
+) -> tuple[dict[str, dict[int | str, int]], dict[int, str], list[int]]:
+    """Per group that is not given: joint (a number, or a name of the robot's) → place; units by place; columns that
+    mean nothing."""
+    found: dict[str, dict[int | str, int]] = {}
+    hints: dict[int, str] = {}
+    aside: list[int] = []
+    if not table.named:
+        return found, hints, aside
+    known = {joint: tokens(joint) for joint in joints}
+    for k, column in enumerate(table.names):
+        stem, unit = without_unit(column)
+        unit = unit or WRITTEN.get(table.units.get(column, "").lower())
+        words = tokens(stem)
+        group, key = _what(words, known)
+        if group == "t" and key is not None and "t" in words:  # T1 is no time
+            group = None
+        if group == "current":
+            group, unit = "tau current", unit or "A"
+        if group is None or group in ("commanded", "qdd") or (group not in ("t", "sec", "nsec") and key is None):
+            aside.append(k)
+            continue
+        if group in ("sec", "nsec", "t"):
+            group, key = "t", group
+        if unit is not None:
+            hints[k] = unit
+        if group.split()[0] in given:
+            continue
+        assert key is not None
+        if key in found.get(group, {}):
+            first = table.names[found[group][key]]
+            raise InputError(
+                f"{table.source}: both {first!r} and {column!r} look like the {CALLED[group.split()[0]]} of "
+                f"{'the log' if group == 't' else f'joint {key!r}'}: say which with columns={{{group.split()[0]!r}: …}}"
+            )
+        found.setdefault(group, {})[key] = k
+    times = found.get("t", {})
+    if set(times) == {"nsec"}:
+        hints.setdefault(times["nsec"], "ns")
+    currents = found.pop("tau current", None)
+    if currents is not None:
+        if "tau" in found:
+            aside += list(currents.values())
+        else:
+            found["tau"] = currents
+    return found, hints, sorted(aside)
+
+
+def _what(words: list[str], known: Mapping[str, list[str]]) -> tuple[str | None, int | str | None]:
+    """What a column holds, and of which joint: its name if the column has it, else the last number."""
+    for joint in sorted(known, key=lambda j: -len(known[j])):
+        at = _within(known[joint], words)
+        if at is not None:
+            group = _group(words[:at] + words[at + len(known[joint]) :])
+            if group is not None:
+                return group, joint
+    group = _group([w for w in words if not w.isdigit()])
+    numbers = [int(w) for w in words if w.isdigit() and len(w) <= DIGITS]
+    return group, numbers[-1] if numbers else None
+
+
+def _within(part: list[str], whole: list[str]) -> int | None:
+    spots = range(len(whole) - len(part) + 1)
+    return next((k for k in spots if part and whole[k : k + len(part)] == part), None)
+
+
+def _group(words: Sequence[str]) -> str | None:
+    if "q" in words and "dot" in words:
+        return "qd"
+    return next((group for group in PRIORITY if WORDS[group] & set(words)), None)
+
+
+def _ordered(table: Table, group: str, by_joint: dict[int | str, int], joints: Sequence[str]) -> tuple[int, ...]:
+    if group == "t":
+        if "sec" in by_joint and "nsec" in by_joint:
+            return by_joint["sec"], by_joint["nsec"]
+        return (by_joint["t"] if "t" in by_joint else next(iter(by_joint.values())),)
+    n = len(joints)
+    named = [j for j in joints if j in by_joint]
+    if named:
+        lacking = [j for j in joints if j not in by_joint]
+        if lacking:
+            raise InputError(
+                f"{table.source}: there is no {CALLED[group]} of joint {lacking[0]!r} among the columns, though "
+                "there is one "
+                f"of {named[0]!r}{_hint(1, 0)}"
+            )
+        return tuple(by_joint[j] for j in joints)
+    numbers = sorted(k for k in by_joint if isinstance(k, int))
+    if len(numbers) != n:
+        gap = next((a + 1 for a, b in pairwise(numbers) if b > a + 1), None)
+        what = f"; the one numbered {gap} is missing" if gap is not None else _hint(n, len(numbers))
+        raise InputError(
+            f"{table.source}: there are {CALLED[group]}s of {len(numbers)} joints, but the robot has {n}: "
+            f"{', '.join(joints)}{what}"
+        )
+    if numbers not in (list(range(n)), list(range(1, n + 1))):
+        raise InputError(
+            f"{table.source}: the {CALLED[group]}s are numbered {', '.join(map(str, numbers))}, neither 0 … "
+            f"{n - 1} nor 1 … {n}; "
+            f"name the columns with columns={{{group!r}: [...]}}"
+        )
+    return tuple(by_joint[k] for k in numbers)
+
+
+def _ignored(table: Table, group: str, by_joint: Mapping[Any, int], used: Sequence[int]) -> list[str]:
+    left = [table.names[k] for k in by_joint.values() if k not in set(used)]
+    what = "other times" if group == "t" else "not joints of this robot"
+    return [f"{what}, left out: {', '.join(repr(x) for x in left[:6])}"] if left else []
+
+
+def _units(table: Table, places: Mapping[str, tuple[int, ...]], hints: Mapping[int, str]) -> dict[str, str]:
+    units = {}
+    for group, columns in places.items():
+        told = {hints[k] for k in columns if k in hints and hints[k] in FITTING[group]}
+        if len(told) > 1 and not told <= {"rad", "m"} and not told <= {"rad/s", "m/s"}:
+            raise InputError(
+                f"{table.source}: the {CALLED[group]}s have different units ({', '.join(sorted(told))}): say "
+                f"units={{{group!r}: [...]}}"
+            )
+        if len(told) == 1:
+            units[group] = told.pop()
+    return units

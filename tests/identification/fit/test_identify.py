@@ -1,0 +1,336 @@
+"""Identification: base parameters, compression, estimates with their worth, physical consistency, payloads, real
+logs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+import dalembert.scalar.arrays  # arrays as scalars
+from dalembert.identification.fit.base import base
+from dalembert.identification.fit.compress import compress, compress_many, joined
+from dalembert.identification.fit.consistent import consistent, from_pseudo_inertia, pseudo_inertia
+from dalembert.identification.fit.estimate import inflation, least_squares
+from dalembert.identification.fit.identify import identify
+from dalembert.identification.fit.payload import identify_payload
+from dalembert.identification.fit.regressor import Columns, coupling_of, direction
+from dalembert.identification.log.samples import Samples
+from trees import random_tree
+
+
+def motion(robot: dl.Robot, seconds: float = 10.0, rate: float = 100.0, seed: int = 0, size: float = 0.6):
+    """(t, q, q̇, q̈) of five harmonics per joint, inside the limits, derivatives exact."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(0, seconds, 1 / rate)
+    low, high = robot.limits.lower, robot.limits.upper
+    low, high = np.where(np.isfinite(low), low, -2.0), np.where(np.isfinite(high), high, 2.0)
+    a, b = rng.normal(size=(2, 5, robot.n))
+    w = 2 * np.pi / seconds * np.arange(1, 6)
+    s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
+    q, qd, qdd = s @ a + c @ b, c @ (w[:, None] * a) - s @ (w[:, None] * b), -(s * w**2) @ a - (c * w**2) @ b
+    scale = size * np.minimum((high - low) / 2, 2.0) / np.abs(q).max(0)
+    return t, (low + high) / 2 + scale * q, scale * qd, scale * qdd
+
+
+def samples_of(robot, t, q, qd, qdd, tau, rest=0.0) -> Samples:
+    n = robot.n
+    return Samples(t, q, qd, qdd, tau, robot.joint_names, t[1] - t[0], np.inf, np.full(n, rest), np.ones(n))
+
+
+def true_samples(robot, seed=0, noise=0.0, **options) -> Samples:
+    t, q, qd, qdd = motion(robot, seed=seed, **options)
+    tau = robot.inverse_dynamics(q, qd, qdd, friction=True)
+    tau = tau + noise * np.random.default_rng(seed).normal(size=tau.shape)
+    return samples_of(robot, t, q, qd, qdd, tau)
+
+
+# ------------------------------------------------------------------------------------------------- base parameters
+@pytest.mark.parametrize(
+    ("name", "friction", "rotor", "rank"),
+    [
+        ("panda", (), False, 43),
+        ("panda", ("viscous", "coulomb", "offset"), False, 64),
+        ("ur10e", (), True, 40),
+        ("ur10e", ("viscous", "coulomb", "offset"), True, 58),
+        ("puma560", (), False, 36),
+        ("planar-2r", (), False, 6),
+    ],
+)
+def test_ranks_as_published(name, friction, rotor, rank):
+    assert base(Columns(dl.load(name), friction, rotor)).rank == rank
+
+
+def test_planar_arm_in_words():
+    """With gravity in the plane: the first moments and inertias about the joints, lengths of one as coefficients."""
+    assert base(Columns(dl.load("planar-2r"), (), False)).formulas() == (
+        "link1:mx + link2:m",
+        "link1:my",
+        "link1:Izz + link2:m",
+        "link2:mx",
+        "link2:my",
+        "link2:Izz",
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_left_out_is_spanned(seed):
+    """Y_rest = Y_kept K in any motion, on random trees with slides and oblique axes; β gives the same torques."""
+    robot = dl.Robot(random_tree(seed, 5))
+    columns = Columns(robot)
+    b = base(columns)
+    rng = np.random.default_rng(seed + 10)
+    q, qd, qdd = rng.uniform(-3, 3, (3, 30, robot.n))
+    t = np.arange(30) * 0.01
+    Y = columns.matrix(samples_of(robot, t, q, qd, qdd, np.zeros_like(q)))
+    np.testing.assert_allclose(Y[..., b.rest], Y[..., b.kept] @ b.K, atol=1e-8 * np.abs(Y).max())
+    pi = rng.normal(size=len(columns.names))
+    np.testing.assert_allclose(Y[..., b.kept] @ b.of(pi), Y @ pi, atol=1e-8 * np.abs(Y @ pi).max())
+    np.testing.assert_allclose(b.matrix() @ pi, b.of(pi))
+
+
+def test_coupled_motors_have_columns_of_their_own():
+    """A motor that turns with joints 1 and 2: its friction acts on both."""
+    arm = dl.load("planar-2r")
+    columns = Columns(arm, ("viscous", "coulomb"), True, coupling=coupling_of([[50, 0], [25, 50]]))
+    assert columns.names[-3:] == ("motor of joint2:rotor", "motor of joint2:viscous", "motor of joint2:coulomb")
+    q, qd, qdd = np.zeros((2, 2)), np.full((2, 2), [2.0, 1.0]), np.full((2, 2), [0.0, 4.0])
+    Y = columns.matrix(samples_of(arm, np.array([0.0, 1.0]), q, qd, qdd, q))[0]
+    np.testing.assert_allclose(Y[:, -3:], [[2.0, 1.0, 0.5], [4.0, 2.0, 1.0]])
+
+
+def test_direction_is_unknown_at_rest():
+    np.testing.assert_allclose(direction(np.array([-1.0, -0.005, 0.0, 0.01, 2.0]), 0.01), [-1, -0.5, 0, 1, 1])
+    np.testing.assert_array_equal(direction(np.array([-1.0, 0.0, 2.0]), 0.0), [-1, 0, 1])
+
+
+# --------------------------------------------------------------------------------------------------- compression
+def test_triangles_hold_what_least_squares_needs():
+    """The same β, residual and weights as from the whole regressor; two logs joined are one."""
+    robot = dl.load("ur5e")
+    run = true_samples(robot, noise=0.5)
+    columns = Columns(robot)
+    b = base(columns)
+    data = compress(columns, b, run)
+    Y = columns.matrix(run)[..., b.kept].reshape(-1, b.rank)
+    beta, squares, *_ = np.linalg.lstsq(Y, run.tau.reshape(-1), rcond=None)
+    found = least_squares(data, weighted=False)
+    np.testing.assert_allclose(found.beta, beta, rtol=0, atol=1e-10 * np.abs(beta).max())
+    np.testing.assert_allclose(data.squares(beta).sum(), squares[0], rtol=1e-10)
+    halves = [compress(columns, b, run.part(slice(a, z))) for a, z in ((0, 300), (300, None))]
+    both = joined(halves)
+    np.testing.assert_allclose(both.squares(beta), data.squares(beta), rtol=1e-10)
+    assert both.rows == data.rows == len(run)
+
+
+def test_many_logs_on_a_cluster():
+    """Four runs, some read by the worker: the same triangles as one after another."""
+    from functools import partial
+
+    from distributed import Client
+
+    robot = dl.load("scara")
+    columns = Columns(robot)
+    b = base(columns)
+    runs = [true_samples(robot, seed=1, noise=0.1), partial(true_samples, robot, 2, 0.1), true_samples(robot, seed=3)]
+    alone = compress_many(columns, b, runs)
+    with Client(processes=False, dashboard_address=None) as client:
+        together = compress_many(columns, b, runs, client=client)
+    np.testing.assert_array_equal(alone.triangles, together.triangles)
+    assert alone.rows == 3000
+    with pytest.raises(dl.InputError, match="no log"):
+        compress_many(columns, b, [])
+
+
+def test_parallel_filter_is_the_same_on_both_sides():
+    """Without noise, filtered and decimated data give the same parameters to rounding."""
+    robot = dl.load("scara")
+    run = true_samples(robot)
+    columns = Columns(robot)
+    b = base(columns)
+    for factor in (1, 5):
+        found = least_squares(compress(columns, b, run, factor), weighted=False)
+        np.testing.assert_allclose(found.beta, b.of(columns.model_values()[columns.free]), atol=1e-8)
+
+
+def test_fixed_parameters_go_to_the_other_side():
+    robot = dl.load("planar-2r")
+    run = true_samples(robot)
+    values = dict(zip(Columns(robot).all_names, Columns(robot).model_values(), strict=True))
+    known = {name: values[name] for name in ("link2:Izz", "link2:mx")}
+    columns = Columns(robot, fixed=known)
+    b = base(columns)
+    assert "link2:Izz" not in columns.names
+    found = least_squares(compress(columns, b, run), weighted=False)
+    np.testing.assert_allclose(found.beta, b.of(columns.model_values()[columns.free]), atol=1e-9)
+
+
+# ----------------------------------------------------------------------------------------------------- estimates
+def test_truth_within_its_deviations():
+    """A hundred noisy logs of a Panda: each base parameter lies within 3 σ of the truth as often as it should, and the
+    stated deviations are those that are seen."""
+    robot = dl.load("panda")
+    columns = Columns(robot, ("viscous", "coulomb", "offset"), rotor=False)
+    b = base(columns)
+    truth = b.of(columns.model_values()[columns.free])
+    clean = true_samples(robot)
+    rng = np.random.default_rng(0)
+    sigma = np.array([1.0, 2.0, 0.7, 1.5, 0.3, 0.3, 0.1])
+    errors, stated = [], []
+    for _ in range(100):
+        run = replace(clean, tau=clean.tau + sigma * rng.normal(size=clean.tau.shape))
+        found = least_squares(compress(columns, b, run))
+        errors.append(found.beta - truth)
+        stated.append(found.deviation)
+    away = np.abs(np.array(errors)) / np.array(stated)
+    assert abs(np.mean(away < 1.0) - 0.683) < 0.03 and abs(np.mean(away < 1.96) - 0.95) < 0.02
+    assert np.mean(away < 3.0) > 0.99 and (np.mean(away < 3.0, axis=0) > 0.93).all()
+    np.testing.assert_allclose(np.std(errors, axis=0) / np.mean(stated, axis=0), 1, atol=0.3)
+
+
+def test_weights_are_the_joints_own():
+    robot = dl.load("ur5e")
+    sigma = np.array([5.0, 5.0, 2.0, 0.3, 0.2, 0.1])
+    clean = true_samples(robot)
+    run = replace(clean, tau=clean.tau + sigma * np.random.default_rng(1).normal(size=clean.tau.shape))
+    columns = Columns(robot)
+    b = base(columns)
+    data = compress(columns, b, run)
+    found = least_squares(data)
+    np.testing.assert_allclose(found.sigma, sigma, rtol=0.1)
+    truth = b.of(columns.model_values()[columns.free])
+    plain = least_squares(data, weighted=False)
+    assert np.sum(((found.beta - truth) / found.deviation) ** 2) < np.sum(((plain.beta - truth) / found.deviation) ** 2)
+
+
+def test_correlated_residuals_count_for_fewer():
+    """First-order noise with correlation ρ: the mean of N samples varies (1 + ρ)/(1 − ρ) times as much."""
+    rng = np.random.default_rng(0)
+    e = rng.normal(size=(20_000, 2))
+    for k in range(1, len(e)):
+        e[k, 1] += 0.8 * e[k - 1, 1]
+    np.testing.assert_allclose(inflation(e), [1.0, 9.0], rtol=0.25)
+
+
+def test_ridge_pulls_toward_the_prior():
+    robot = dl.load("planar-2r")
+    run = true_samples(robot, noise=1.0)
+    columns = Columns(robot)
+    b = base(columns)
+    data = compress(columns, b, run)
+    prior = b.of(columns.model_values()[columns.free]) + 1.0
+    loose, tight = (least_squares(data, prior=prior, strength=s).beta for s in (1e-6, 1e6))
+    np.testing.assert_allclose(loose, least_squares(data).beta, atol=1e-6)
+    np.testing.assert_allclose(tight, prior, atol=1e-6)
+
+
+# ----------------------------------------------------------------------------------------------- physical consistency
+def test_pseudo_inertia_is_positive_for_bodies_alone():
+    for seed in range(3):
+        robot = dl.Robot(random_tree(seed, 4))
+        ten = np.array([body.inertia.parameters() for body in robot.model.bodies], float)
+        np.testing.assert_allclose(from_pseudo_inertia(pseudo_inertia(ten)), ten, atol=1e-12)
+        assert (np.linalg.eigvalsh(pseudo_inertia(ten)) > -1e-12).all()
+    flat = np.array([1.0, 0, 0, 0, 1.0, 0, 0, 1.0, 0, 3.0])  # 1 + 1 < 3: no triangle
+    assert np.linalg.eigvalsh(pseudo_inertia(flat))[0] < 0
+
+
+@pytest.mark.parametrize("method", ["sdp", "log-cholesky"])
+def test_consistent_fits(method):
+    """Noisy data whose plain fit is impossible: the answer is possible by its own eigenvalues and nearly as good."""
+    robot = dl.load("ur5e")
+    run = true_samples(robot, noise=2.0, seconds=4.0)
+    columns = Columns(robot)
+    b = base(columns)
+    data = compress(columns, b, run)
+    found = least_squares(data)
+    near = columns.model_values() * 0.7
+    answer = consistent(columns, b, data, found.weights, near, method=method)
+    ten = answer.parameters[:60].reshape(6, 10)
+    lowest = np.linalg.eigvalsh(pseudo_inertia(ten))[:, 0]
+    np.testing.assert_allclose(answer.eigenvalues, lowest)
+    assert answer.feasible or (method == "log-cholesky" and (lowest > -1e-12).all())
+    assert answer.unconstrained <= answer.cost < 1.03 * answer.unconstrained
+    positive = [k for k, name in enumerate(columns.all_names) if name.endswith(("viscous", "coulomb", "rotor"))]
+    assert (answer.parameters[positive] > -1e-9).all()
+
+
+def test_identified_robot_predicts_and_is_written(tmp_path):
+    """From torques of one robot to another with the same torques, through URDF and TOML."""
+    robot = dl.load("ur5e")
+    run = true_samples(robot, noise=0.01)
+    result = identify(robot, run)
+    assert result.held_out.total < 0.01 and result.consistent.feasible
+    q, qd, qdd = np.random.default_rng(2).uniform(-1, 1, (3, 20, 6))
+    wanted = robot.inverse_dynamics(q, qd, qdd, friction=True)
+    np.testing.assert_allclose(
+        result.robot.inverse_dynamics(q, qd, qdd, friction=True), wanted, atol=0.02 * np.abs(wanted).max()
+    )
+    for name in ("a.urdf", "a.toml"):
+        getattr(result.robot, f"to_{name[2:]}")(tmp_path / name)
+        again = dl.load(tmp_path / name)
+        np.testing.assert_allclose(
+            again.inverse_dynamics(q, qd, qdd, friction=True),
+            result.robot.inverse_dynamics(q, qd, qdd, friction=True),
+            atol=1e-9 * np.abs(wanted).max(),
+        )
+    assert all(row["apart"] < 6 for row in result.compare())
+    assert "base parameters" in result.table() and len(result.essential()) < result.base_parameters.rank
+
+
+# ------------------------------------------------------------------------------------------------------- payloads
+@pytest.mark.parametrize("name", ["panda", "ur10e"])
+@pytest.mark.parametrize("mass", [0.0, 1.2, 3.4])
+def test_payload(name, mass):
+    """Mass within 1 % (20 g at 0 kg) and center within 2 mm, under torque noise of a hundredth of the largest
+    torque."""
+    robot = dl.load(name)
+    com = (0.02, -0.03, 0.06)
+    loaded = robot.with_payload(mass, com, np.diag([0.004, 0.005, 0.003]) * mass) if mass else robot
+    t, q, qd, qdd = motion(robot, seconds=20.0, seed=3)
+    tau = loaded.inverse_dynamics(q, qd, qdd, friction=True)
+    noisy = tau + 0.01 * np.abs(tau).max(0) * np.random.default_rng(1).normal(size=tau.shape) + 0.1
+    found = identify_payload(robot, samples_of(robot, t, q, qd, qdd, noisy))
+    assert abs(found.mass - mass) < max(0.01 * mass, 0.02)
+    assert found.present == (mass > 0)
+    if mass:
+        assert np.abs(found.com - com).max() < 0.002
+        assert abs(found.mass - mass) < 4 * found.mass_deviation
+        carried = found.carried_by(robot)
+        np.testing.assert_allclose(carried.gravity_torque(q[0]), loaded.gravity_torque(q[0]), atol=0.2)
+
+
+# ------------------------------------------------------------------------------------------------------- bad input
+def test_poor_motions_are_told_by_name():
+    robot = dl.load("planar-2r")
+    run = true_samples(robot)
+    still = replace(run, qd=run.qd * [1, 0], qdd=run.qdd * [1, 0], q=run.q * [1, 0])
+    with pytest.raises(dl.SingularityError, match=r"does not excite 'planar-2r' enough: .*joint2"):
+        identify(robot, still)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda r, s: identify(r, s, method="wieghted"), "did you mean 'weighted'"),
+        (lambda r, s: identify(r, s, physical="spd"), "did you mean 'sdp'"),
+        (lambda r, s: identify(r, s, holdout=2), "holdout must be"),
+        (lambda r, s: identify(r, []), "no samples"),
+        (lambda r, s: identify(r, [1]), "takes a Log or Samples"),
+        (lambda r, s: identify(r, s, cutoff=5.0), "prepare a log"),
+        (lambda r, s: identify(dl.load("panda"), s), "the samples have 2 joints"),
+        (lambda r, s: identify(r, s, friction=("viscos",)), "did you mean 'viscous'"),
+        (lambda r, s: identify(r, s, fixed={"link9:m": 1.0}), "unknown parameter"),
+        (lambda r, s: identify(r, s, fixed={"link1:m": np.nan}), "not finite"),
+        (lambda r, s: identify(r, s, coupling=[[1, 0], [0, 0]]), "without zeros on its diagonal"),
+        (lambda r, s: identify(r, s, parallel=0), "parallel must be"),
+        (lambda r, s: identify_payload(r, s, "base"), "fixed to the base"),
+        (lambda r, s: identify(r, s.part(slice(0, 3))), "fewer"),
+    ],
+)
+def test_bad_input_is_named(call, text):
+    robot = dl.load("planar-2r")
+    with pytest.raises(dl.DalembertError, match=text):
+        call(robot, true_samples(robot))

@@ -1,0 +1,305 @@
+"""Dismantled parts: pendulums against simulation, tensors and centers of mass against bodies that are known, CAD."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.describe import mass
+from dalembert.describe.description import Box, Cylinder, Mesh, Sphere
+from dalembert.errors import InputError, UnknownNameError
+from dalembert.flow import Flow
+from dalembert.identification.fit.materials import MATERIALS, material
+from dalembert.identification.fit.part_inertia import (
+    Balance,
+    Moment,
+    Solid,
+    Weighing,
+    cad,
+    center_of_mass,
+    pendulum,
+    suspension,
+    tensor,
+    with_parts,
+)
+from dalembert.scalar import cos, sin, sqrt
+from dalembert.simulation.fixed import integrate
+from dalembert.simulation.flows import robot_flow
+from tolerances import ROUNDING, error
+
+# Crossings of zero found between steps of 1e-3 s by a cubic: RK4 is at 1e-12, the cubic at dt⁴.
+SIMULATED = 1e-9
+BODY = np.array([[0.021, -0.002, 0.001], [-0.002, 0.034, 0.003], [0.001, 0.003, 0.029]])
+BISECTORS = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (1, 0, 1), (0, 1, 1))
+
+
+def period_of(t, x, v):
+    """Between the first and the third time that x crosses zero, each by a cubic through value and slope."""
+    times = []
+    for k in np.flatnonzero(x[:-1] * x[1:] < 0)[:3]:
+        h = t[k + 1] - t[k]
+        u = x[k] / (x[k] - x[k + 1])
+        for _ in range(30):
+            value = (
+                (1 + 2 * u) * (1 - u) ** 2 * x[k]
+                + u * (1 - u) ** 2 * h * v[k]
+                + u**2 * (3 - 2 * u) * x[k + 1]
+                + u**2 * (u - 1) * h * v[k + 1]
+            )
+            u -= value / (h * v[k])
+        times.append(t[k] + u * h)
+    return times[2] - times[0]
+
+
+@pytest.mark.parametrize("amplitude", (0.02, 0.5, 2.0))
+def test_a_swing_that_was_simulated_gives_the_moment_back(amplitude):
+    m, d, I_c = 1.7, 0.23, 0.031
+    robot = dl.Robot.from_dh([{"a": d}], gravity=(0, -9.81, 0), name="pendulum")
+    robot = with_parts(robot, {"link1": dl.Inertial(m, (0.01, 0, 0, 0.01, 0, I_c), dl.Origin((d, 0, 0)))})
+    rest = -0.5 * math.pi
+    run = integrate(robot_flow(robot), [rest + amplitude, 0.0], 1e-3, 4000)
+    T = period_of(run.t, run.x[:, 0] - rest, run.x[:, 1])
+    found = pendulum(m, d, T, amplitude=amplitude)
+    assert abs(found.value / I_c - 1) < SIMULATED * 10  # I − m d² loses a digit
+    assert abs(found.about_axis / (I_c + m * d * d) - 1) < SIMULATED
+    if amplitude > 0.1:  # the correction is what makes it so
+        assert abs(pendulum(m, d, T).about_axis / found.about_axis - 1) > 0.02
+
+
+@pytest.mark.parametrize("amplitude", (0.05, 0.6, 1.2))
+def test_a_suspension_that_was_simulated_gives_the_moment_back(amplitude):
+    """(I + m z'²) θ̈ + m z' z'' θ̇² + m g z' = 0, z = h − √(h² − 2Rr(1 − cos θ)): Lagrange's equation."""
+    m, L, R, r, I, g = 3.1, 1.2, 0.25, 0.18, 0.064, 9.81
+    h2 = L * L - (R - r) ** 2
+
+    def rate(t, x, u):
+        s = sqrt(h2 - 2 * R * r * (1 - cos(x[0])))
+        z1 = R * r * sin(x[0]) / s
+        z2 = R * r * cos(x[0]) / s + z1 * z1 / s  # s' = −z'
+        return [x[1], -(m * z1 * z2 * x[1] * x[1] + m * g * z1) / (I + m * z1 * z1)]
+
+    run = integrate(Flow("trifilar", ("theta", "rate"), (), rate, positions=1), [amplitude, 0.0], 1e-3, 6000)
+    T = period_of(run.t, run.x[:, 0], run.x[:, 1])
+    assert abs(suspension(m, L, R, r, T, amplitude=amplitude).value / I - 1) < SIMULATED
+    small = suspension(m, L, R, r, T).value
+    assert abs(small / I - 1) < 0.3 * amplitude**2  # the plain formula is the limit of small swings
+    assert abs(small / I - 1) > 1e-4
+    carried = suspension(m, L, R, r, T, amplitude=amplitude, platform=(0.0, 0.01))
+    assert abs(carried.value - (I - 0.01)) < 1e-9
+
+
+def test_sigma_is_the_first_order_of_the_formulas():
+    numbers = {"mass": (1.7, 1e-3), "distance": (0.23, 5e-4), "period": (1.1, 2e-3)}
+    found = pendulum(**numbers)
+    parts = []
+    for name, (x, s) in numbers.items():
+        plain = {k: v[0] for k, v in numbers.items()}
+        h = 1e-6 * x
+        parts.append(
+            s * (pendulum(**{**plain, name: x + h}).value - pendulum(**{**plain, name: x - h}).value) / (2 * h)
+        )
+    assert abs(found.sigma / math.hypot(*parts) - 1) < 1e-6
+    numbers = {
+        "mass": (3.0, 1e-2),
+        "length": (1.2, 1e-3),
+        "top": (0.3, 1e-3),
+        "bottom": (0.15, 2e-3),
+        "period": (1.9, 1e-3),
+    }
+    found = suspension(**numbers)
+    parts = []
+    for name, (x, s) in numbers.items():
+        plain = {k: v[0] for k, v in numbers.items()}
+        h = 1e-6 * x
+        up, down = suspension(**{**plain, name: x + h}), suspension(**{**plain, name: x - h})
+        parts.append(s * (up.value - down.value) / (2 * h))
+    assert abs(found.sigma / math.hypot(*parts) - 1) < 1e-6
+
+
+def moments(directions, tensor_, sigma=0.0, rng=None):
+    out = []
+    for u in directions:
+        e = np.array(u, float) / np.linalg.norm(u)
+        value = e @ tensor_ @ e + (sigma * rng.normal() if rng is not None else 0.0)
+        out.append(Moment(tuple(e), value, sigma, value))
+    return out
+
+
+def test_the_tensor_of_six_directions():
+    part = tensor(2.0, (0.1, 0, 0), moments(BISECTORS, BODY))
+    assert error(part.inertial.inertia, BODY[np.triu_indices(3)]) < ROUNDING
+    assert part.inertial.mass == 2.0 and part.inertial.origin.xyz == (0.1, 0.0, 0.0)
+    assert part.verdict == "feasible"
+    assert np.isnan(part.sigma).all()  # six equations, six unknowns: nothing tells the noise
+
+
+def test_the_tensor_covers_the_truth():
+    rng, s = np.random.default_rng(0), 2e-4
+    inside = 0
+    for _ in range(200):
+        directions = rng.normal(size=(12, 3))
+        part = tensor(2.0, (0, 0, 0), moments(directions, BODY, s, rng))
+        inside += np.sum(np.abs(part.inertial.inertia - BODY[np.triu_indices(3)]) < 2 * part.sigma)
+    assert 0.93 < inside / 1200 < 0.975  # 95.4 % for two standard deviations
+
+
+def test_what_no_body_has_is_said():
+    assert "exceeds the sum" in tensor(1.0, (0, 0, 0), moments(BISECTORS, np.diag([0.1, 0.1, 0.5]))).verdict
+    assert "negative" in tensor(1.0, (0, 0, 0), moments(BISECTORS, np.diag([-0.1, 0.1, 0.2]))).verdict
+
+
+# ---------------------------------------------------------------------------------------------- center of mass
+def on_scales(c, m, points, down):
+    """Readings of three scales: Σ F = m, Σ (p − c) F ∥ down."""
+    down = np.array(down, float) / np.linalg.norm(down)
+    across = np.linalg.svd(down[None])[2][1:]
+    A = np.vstack([np.ones(3), across @ (np.array(points) - c).T])
+    return np.linalg.solve(A, [m, 0, 0])
+
+
+def test_the_center_of_mass_from_three_scales_tilted():
+    c, m = np.array([0.12, 0.05, 0.08]), 4.2
+    points = [(0, 0, 0), (0.4, 0, 0), (0.1, 0.3, 0)]
+    tests = [Weighing(points, on_scales(c, m, points, d), d) for d in ((0, 0, -1), (0.3, 0, -1), (0, -0.2, -1))]
+    found = center_of_mass(tests)
+    assert error(found.com, c) < 1e-10 and abs(found.mass - m) < 1e-10
+
+
+def test_hanging_and_balancing():
+    c = np.array([0.02, -0.01, 0.15])
+    hung = [Weighing([p], [1.3], c - p) for p in (np.array([0.1, 0, 0.3]), np.array([-0.1, 0.05, 0.25]))]
+    assert error(center_of_mass(hung).com, c) < 1e-10
+    edges = [((1, 0, 0), (0, 0, -1)), ((0, 1, 0), (0, 0, -1)), ((0, 1, 0), (1, 0, 0))]
+    balanced = [Balance(c + 0.3 * np.array(e), e, d) for e, d in edges]
+    found = center_of_mass(balanced)
+    assert error(found.com, c) < 1e-10 and found.mass is None
+    both = center_of_mass([hung[0], balanced[2]])
+    assert error(both.com, c) < 1e-10 and both.mass == 1.3
+
+
+def test_the_scales_noise_is_carried_through():
+    c, m, s = np.array([0.12, 0.05, 0.08]), 4.2, 2e-3
+    points = [(0, 0, 0), (0.4, 0, 0), (0.1, 0.3, 0)]
+    downs = ((0, 0, -1), (0.6, 0, -1))
+    rng = np.random.default_rng(2)
+    found = []
+    for _ in range(300):
+        readings = [on_scales(c, m, points, d) + s * rng.normal(size=3) for d in downs]
+        tests = [Weighing(points, r, d, sigma=s) for r, d in zip(readings, downs, strict=True)]
+        found.append(center_of_mass(tests).com)
+    promised = [Weighing(points, on_scales(c, m, points, d), d, sigma=s) for d in downs]
+    sigma = np.sqrt(np.diag(center_of_mass(promised).covariance))
+    assert np.abs(np.std(found, axis=0) / sigma - 1).max() < 0.15  # 300 draws: 4 % each
+
+
+# --------------------------------------------------------------------------------------------------------- CAD
+def test_cad_against_closed_forms():
+    link = [
+        Solid(Box((0.3, 0.06, 0.04)), "aluminum 6061", dl.Origin((0.15, 0, 0))),
+        Solid(Cylinder(0.015, 0.04), "aluminum 6061", dl.Origin((0.25, 0, 0)), hole=True),
+        Solid(Sphere(0.02), "steel", dl.Origin((0, 0, 0.05), (0.3, 0.2, 0.1))),
+    ]
+    found = cad(link)
+    m1, m2, m3 = 2700 * 0.3 * 0.06 * 0.04, 2700 * math.pi * 0.015**2 * 0.04, 7850 * 4 / 3 * math.pi * 0.02**3
+    M = m1 - m2 + m3
+    assert abs(found.mass - M) < 1e-12
+    com = (m1 * np.array([0.15, 0, 0]) - m2 * np.array([0.25, 0, 0]) + m3 * np.array([0, 0, 0.05])) / M
+    assert error(found.origin.xyz, com) < ROUNDING
+    zz = m1 * ((0.3**2 + 0.06**2) / 12 + 0.15**2) - m2 * (0.5 * 0.015**2 + 0.25**2) + m3 * 0.4 * 0.02**2
+    assert abs(found.inertia[5] - (zz - M * (com[0] ** 2 + com[1] ** 2))) < 1e-12
+
+
+def test_a_mesh_and_a_box_are_the_same(tmp_path):
+    corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float) - 0.5
+    faces = np.array(
+        [
+            [0, 1, 3],
+            [0, 3, 2],
+            [4, 6, 7],
+            [4, 7, 5],
+            [0, 4, 5],
+            [0, 5, 1],
+            [2, 3, 7],
+            [2, 7, 6],
+            [0, 2, 6],
+            [0, 6, 4],
+            [1, 5, 7],
+            [1, 7, 3],
+        ]
+    )
+    size = (0.2, 0.1, 0.05)
+    box = cad([Solid(Box(size), "pla", filled=0.4)])
+    drawn = cad([Solid((corners * size, faces), "pla", filled=0.4)])
+    assert error(drawn.inertia, box.inertia) < ROUNDING and abs(drawn.mass / box.mass - 1) < 1e-12
+    text = "solid cube\n"
+    for face in faces:
+        text += "facet normal 0 0 0\nouter loop\n"
+        text += "".join(f"vertex {x} {y} {z}\n" for x, y, z in corners[face]) + "endloop\nendfacet\n"
+    (tmp_path / "cube.stl").write_text(text + "endsolid cube\n")
+    filed = cad([Solid(Mesh(str(tmp_path / "cube.stl"), size), 1240 * 0.4)])
+    assert error(filed.inertia, box.inertia) < ROUNDING
+    mirrored = cad([Solid(Mesh(str(tmp_path / "cube.stl"), (-0.2, 0.1, 0.05)), 1240 * 0.4)])
+    assert error(mirrored.inertia, box.inertia) < ROUNDING
+
+
+def test_a_weighed_part_scales_its_densities():
+    plain = cad([Solid(Box((0.1, 0.2, 0.3)), "abs")])
+    weighed = cad([Solid(Box((0.1, 0.2, 0.3)), "abs")], mass=5.0)
+    assert abs(weighed.mass - 5.0) < 1e-12
+    assert error(weighed.inertia, np.array(plain.inertia) * 5.0 / plain.mass) < ROUNDING
+
+
+def test_parts_become_links():
+    robot = dl.load("planar-2r")
+    part = cad([Solid(Box((0.4, 0.05, 0.05)), "carbon fiber laminate", dl.Origin((0.2, 0, 0)))])
+    changed = with_parts(robot, {robot.bodies[1]: part})
+    assert abs(changed.mass - robot.mass - part.mass + robot.model.bodies[1].inertia.m) < 1e-12
+    with pytest.raises(UnknownNameError, match="unknown link 'link9'"):
+        with_parts(robot, {"link9": part})
+
+
+def test_the_table_of_materials():
+    assert len(MATERIALS) > 20
+    for name, row in MATERIALS.items():
+        assert 800 < row.density < 20000 and 0 < row.spread < 0.1 and row.source and row.what, name
+    assert material("titanium").density == 4430
+    with pytest.raises(UnknownNameError, match="did you mean 'aluminum 6061'"):
+        material("aluminium 6061")
+    assert mass.from_density(Box((1, 1, 1)), material("steel").density).m == 7850
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: pendulum(1.0, 0.2, 0.5), "shorter than that of a point mass"),
+        (lambda: pendulum(-1.0, 0.2, 0.5), "mass is -1"),
+        (lambda: pendulum(1.0, 0.2, (1.0, -0.1)), "cannot be negative"),
+        (lambda: pendulum(1.0, 0.2, (1.0, 0.1, 0.2)), "a pair"),
+        (lambda: pendulum(1.0, 0.2, 1.0, amplitude=3.2), "0 ≤ amplitude < π"),
+        (lambda: pendulum(1.0, float("nan"), 1.0), "finite"),
+        (lambda: suspension(1.0, 0.1, 0.5, 0.2, 1.0), "do not reach"),
+        (lambda: suspension(1.0, 0.2, 0.15, 0.15, 1.0, amplitude=3.0), "lifts the part"),
+        (lambda: suspension(1.0, 1.0, 0.1, 0.1, 0.5, platform=(1.0, 5.0)), "platform alone"),
+        (lambda: tensor(1.0, (0, 0, 0), moments(BISECTORS[:5], BODY)), "determine 5 of the six"),
+        (lambda: tensor(1.0, (0, 0, 0), []), "list of Moment"),
+        (lambda: center_of_mass([]), "tilted"),
+        (lambda: center_of_mass([Weighing([(0, 0, 0)], [1.0])]), "tilted"),
+        (lambda: center_of_mass([Balance((0, 0, 0), (0, 0, 1))]), "along gravity"),
+        (lambda: center_of_mass([Weighing([(0, 0, 0), (1, 0, 0)], [1.0, -2.0])]), "presses on its scales"),
+        (lambda: cad([]), "list of Solid"),
+        (lambda: cad([Solid(Box((0.1, 0.1, 0.1)), "steel"), Solid(Sphere(1.0), "steel", hole=True)]), "more than"),
+        (lambda: cad([Solid(Box((0.1, 0.1, 0.1)), 1000.0, filled=1.5)]), "share of a solid"),
+        (
+            lambda: cad(
+                [Solid(Box((0.1, 0.1, 0.1)), 1000.0), Solid(Sphere(0.05), 1000.0, dl.Origin((9, 0, 0)), hole=True)]
+            ),
+            "outside the solids",
+        ),
+    ],
+)
+def test_bad_input_gets_a_sentence(call, words):
+    with pytest.raises(InputError, match=words):
+        call()

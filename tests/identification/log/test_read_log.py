@@ -1,0 +1,709 @@
+"""Reading logs: formats, names, units, drives; and every trouble planted one by one, found and named."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from planted import arm, recorded, write_csv
+from real_logs import real
+
+import dalembert as dl
+from dalembert.errors import InputError, MissingExtraError, UnknownNameError
+from dalembert.identification.fit.lock import locked
+from dalembert.identification.log.columns import tokens, without_unit
+from dalembert.identification.log.prepare import prepare
+from dalembert.identification.log.read import read_log
+from dalembert.identification.log.times import cubic
+
+pytestmark = pytest.mark.filterwarnings("ignore::dalembert.ModelWarning")
+DIGITS = 1e-8  # nine digits are written
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return arm()
+
+
+@pytest.fixture(scope="module")
+def log(robot):
+    return recorded(robot, rate=100.0, duration=3.0, noise=1e-6, tau_noise=0.05)[0]
+
+
+@pytest.fixture
+def table(log):
+    """The log as plain columns, to be spoiled."""
+    return {"t": log.t.copy(), "q": log.q.copy(), "qd": log.qd.copy(), "tau": log.tau.copy()}
+
+
+def same(a, b, tolerance=DIGITS):
+    for x, y in ((a.t, b.t), (a.q, b.q), (a.tau, b.tau)):
+        np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
+
+
+def joined(log):
+    return np.concatenate([log.t[:, None], log.q, log.qd, log.tau], axis=1)
+
+
+# ------------------------------------------------------------------------------------------------ formats
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", " ", "|"])
+def test_a_text_file_with_any_delimiter(robot, log, tmp_path, delimiter):
+    read = read_log(write_csv(tmp_path / "log.csv", log, delimiter=delimiter), robot)
+    same(read, log)
+    np.testing.assert_allclose(read.qd, log.qd, rtol=DIGITS, atol=DIGITS)
+    assert read.joints == robot.joint_names and read.source == "log.csv" and read.notes == ()
+
+
+def test_arrays_npz_npy_and_parquet_hold_the_same(robot, log, table, tmp_path):
+    same(read_log(table, robot), log, 0)
+    np.savez(tmp_path / "log.npz", **table)
+    same(read_log(tmp_path / "log.npz", robot), log, 0)
+    n = robot.n
+    columns = {"t": 0, "q": range(1, n + 1), "tau": range(2 * n + 1, 3 * n + 1)}
+    np.save(tmp_path / "log.npy", joined(log))
+    same(read_log(tmp_path / "log.npy", robot, columns=columns), log, 0)
+    same(read_log(joined(log), robot, columns=columns), log, 0)
+
+
+def test_parquet(robot, log, table, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from pyarrow import parquet
+
+    columns = {"t": log.t}
+    columns |= {f"{j} position": log.q[:, k] for k, j in enumerate(robot.joint_names)}
+    columns |= {f"{j} effort": log.tau[:, k] for k, j in enumerate(robot.joint_names)}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "log.parquet")
+    same(read_log(tmp_path / "log.parquet", robot), log, 0)
+    lists = {"t": log.t, "q": list(log.q), "tau": list(log.tau)}  # one list per row
+    parquet.write_table(pyarrow.table(lists), tmp_path / "lists.parquet")
+    same(read_log(tmp_path / "lists.parquet", robot), log, 0)
+
+
+def test_parquet_keeps_nanoseconds_and_names_what_it_leaves_aside(robot, log, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from pyarrow import parquet
+
+    file = tmp_path / "log.parquet"
+    stamps = pyarrow.array([(1 << 60) + 1000 * k for k in range(len(log.t))], pyarrow.timestamp("ns"))
+    columns = {f"{name}{k}": getattr(log, name)[:, k] for name in ("q", "tau") for k in range(robot.n)}
+    parquet.write_table(pyarrow.table({"t": stamps, **columns}), file)
+    np.testing.assert_allclose(np.diff(read_log(file, robot).t), 1e-6, rtol=1e-6)
+    parquet.write_table(pyarrow.table({"t": stamps, **columns, "q1": ["a"] * len(log.t)}), file)
+    with pytest.raises(InputError, match="left aside, since not every row has a number: 'q1'"):
+        read_log(file, robot)
+
+
+def test_parquet_that_is_no_log_is_refused_in_words(robot, log, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from pyarrow import parquet
+
+    file = tmp_path / "log.parquet"
+    rows = log.q.tolist()
+
+    def read(**columns):
+        parquet.write_table(pyarrow.table({"t": log.t, "q": rows, "tau": log.tau.tolist(), **columns}), file)
+        return read_log(file, robot)
+
+    for q, said in (
+        ([*rows[:7], rows[7][:-1], *rows[8:]], f"column 'q' has {robot.n - 1} numbers in row 7"),
+        ([*rows[:7], None, *rows[8:]], "column 'q' has nothing in row 7"),
+        ([[[x] for x in row] for row in rows], "column 'q' has list<"),
+        ([["a" for _ in row] for row in rows], "column 'q' has list<"),
+        ([[*row[:-1], None] for row in rows], "has no usable number in it: nan in every row"),
+        ([{"a": 1.0} for _ in rows], "column 'q' has struct<"),
+    ):
+        with pytest.raises(InputError, match=re.escape(said)):
+            read(q=q)
+    same(read(contacts=[[1.0] * (k % 3) for k in range(len(rows))]), log, 0)  # no group of the log: left aside
+    same(read(q=pyarrow.array(rows, pyarrow.large_list(pyarrow.float64()))), log, 0)
+    micro = np.round(1e6 * log.t).astype(int)
+    for first in (0, 253_402_300_000_000_000):  # the year 9999, which nanoseconds do not reach
+        stamps = pyarrow.array(micro + first, pyarrow.timestamp("us"))
+        same(read(t=stamps), log, 1e-4 if first else DIGITS)
+    same(read(t=pyarrow.array(micro, pyarrow.duration("us"))), log)
+    torn = file.read_bytes()
+    for cut in (5, 100, len(torn) - 9):
+        file.write_bytes(torn[:cut])
+        with pytest.raises(InputError, match="cannot be read as Parquet"):
+            read_log(file, robot)
+
+
+def test_times_that_no_clock_has_and_numbers_too_small_to_be_measured(robot, log, table):
+    for scale in (5e-324, 1e-300, 1e300):
+        with pytest.raises(InputError, match=r"the times have steps of .* which no log of a robot has: say their unit"):
+            read_log({**table, "t": np.arange(len(log.t)) * scale}, robot)
+        with pytest.raises(InputError, match="which no log of a robot has"):
+            prepare(replace(log, t=np.arange(len(log.t)) * scale))
+    with pytest.raises(InputError, match="the torques are zero throughout"):
+        read_log({**table, "tau": 1e-300 * log.tau}, robot)
+    with pytest.raises(InputError, match="in every row"):
+        read_log({**table, "q": 1e-300 * log.q}, robot)
+    for cutoff in (5e-324, 1e-3):
+        with pytest.raises(InputError, match="one period of it is longer than the log"):
+            prepare(log, cutoff=cutoff)
+
+
+def test_numbers_in_names_do_not_count_to_a_billion(robot, log, tmp_path):
+    names = ["t", *(f"q{k}" for k in range(robot.n)), "q900000000", *(f"tau{k}" for k in range(robot.n))]
+    values = np.column_stack([log.t, log.q, log.q[:, 0], log.tau])
+    np.savetxt(tmp_path / "log.csv", values, delimiter=",", header=",".join(names), comments="")
+    with pytest.raises(InputError, match=f"the one numbered {robot.n} is missing"):
+        read_log(tmp_path / "log.csv", robot)
+    names[robot.n + 1] = "q" + "9" * 5000  # Python does not read that number
+    np.savetxt(tmp_path / "log.csv", values, delimiter=",", header=",".join(names), comments="")
+    same(read_log(tmp_path / "log.csv", robot), log)
+
+
+def test_random_bytes_are_no_bag(robot, tmp_path):
+    pytest.importorskip("rosbags", reason="rosbags is not installed")
+    file = tmp_path / "log.bag"
+    for head in (b"", b"#ROSBAG V2.0\n"):
+        for seed in range(5):
+            file.write_bytes(head + np.random.default_rng(seed).bytes(3000))
+            with pytest.raises(InputError, match="not a ROS bag that can be read"):
+                read_log(file, robot)
+
+
+def write_bag(path, log, stamps=True, order=None):
+    from rosbags.rosbag2 import Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    store = get_typestore(Stores.ROS2_HUMBLE)
+    types = store.types
+    kind, header, time = (
+        types[x] for x in ("sensor_msgs/msg/JointState", "std_msgs/msg/Header", "builtin_interfaces/msg/Time")
+    )
+    order = list(order or range(log.n))
+    with Writer(path, version=9) as writer:
+        connection = writer.add_connection("/joint_states", kind.__msgtype__, typestore=store)
+        for k, t in enumerate(log.t):
+            ns = round(1e9 * (t + 1.7e9))
+            stamp = time(ns // 10**9, ns % 10**9) if stamps else time(0, 0)
+            message = kind(
+                header(stamp, ""), [log.joints[j] for j in order], log.q[k, order], log.qd[k, order], log.tau[k, order]
+            )
+            writer.write(connection, ns, store.serialize_cdr(message, kind.__msgtype__))
+
+
+def test_a_ros_bag_by_the_names_in_its_messages(robot, log, tmp_path):
+    pytest.importorskip("rosbags", reason="rosbags is not installed")
+    short = replace(log, t=log.t[:50], q=log.q[:50], qd=log.qd[:50], tau=log.tau[:50])
+    write_bag(tmp_path / "bag", short, order=range(robot.n)[::-1])  # the order of the messages is not the robot's
+    read = read_log(tmp_path / "bag", robot)
+    np.testing.assert_array_equal(read.q, short.q)
+    np.testing.assert_array_equal(read.tau, short.tau)
+    assert np.abs(np.diff(read.t) - 0.01).max() < 1e-6
+    assert any("50 messages of /joint_states" in note for note in read.notes)
+    (file,) = (tmp_path / "bag").glob("*.db3")
+    alone = file.rename(tmp_path / "alone.db3")  # without the metadata of its folder
+    np.testing.assert_array_equal(read_log(alone, robot).q, short.q)
+    alone.rename(file)
+    with pytest.raises(UnknownNameError, match="unknown topic '/joints'; did you mean '/joint_states'"):
+        read_log(tmp_path / "bag", robot, topic="/joints")
+    write_bag(tmp_path / "late", short, stamps=False)
+    assert any("times are those of arrival" in note for note in read_log(tmp_path / "late", robot).notes)
+    with pytest.raises(InputError, match="not a ROS bag that can be read"):
+        (tmp_path / "empty").mkdir()
+        read_log(tmp_path / "empty", robot)
+
+
+def test_what_is_not_installed_is_said(robot, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    (tmp_path / "log.parquet").write_bytes(b"PAR1 and so on, and so on")
+    with pytest.raises(MissingExtraError, match=r"pip install 'dalembert\[parquet\]'"):
+        read_log(tmp_path / "log.parquet", robot)
+    monkeypatch.setitem(sys.modules, "rosbags.highlevel", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'dalembert\[ros\]'"):
+        read_log(tmp_path, robot)
+
+
+def test_bom_comments_commented_header_blank_lines_and_units_row(robot, log, tmp_path):
+    plain = write_csv(tmp_path / "log.csv", log).read_text()
+    head, _, body = plain.partition("\n")
+    dressed = {
+        "bom.csv": b"\xef\xbb\xbf" + plain.encode(),
+        "utf16.csv": plain.encode("utf-16"),
+        "comments.csv": f"% recorded on a Monday\n# again\n\n{plain}".encode(),
+        "hidden.csv": f"# {head}\n{body}".encode(),
+        "units.csv": f"{head}\n{','.join(['s'] + ['rad'] * 6 + ['rad/s'] * 6 + ['N m'] * 6)}\n{body}".encode(),
+        "tail.csv": (head + ",\n" + body.replace("\n", ",\n")).encode(),
+        "crlf.csv": plain.replace("\n", "\r\n").encode(),
+    }
+    for name, raw in dressed.items():
+        (tmp_path / name).write_bytes(raw)
+        same(read_log(tmp_path / name, robot), log)
+
+
+def test_decimal_commas_are_noticed(robot, log, tmp_path):
+    text = write_csv(tmp_path / "log.csv", log, delimiter=";").read_text()
+    (tmp_path / "german.csv").write_text(text.replace(".", ","))
+    read = read_log(tmp_path / "german.csv", robot)
+    same(read, log)
+    assert any("decimal commas" in note for note in read.notes)
+    text = write_csv(tmp_path / "log.csv", log, fmt="%.6f").read_text()
+    (tmp_path / "hopeless.csv").write_text(text.replace(".", ","))
+    with pytest.raises(InputError, match="line 2 has twice as many fields as the header: decimal commas"):
+        read_log(tmp_path / "hopeless.csv", robot)
+
+
+# ------------------------------------------------------------------------------------------------ names and units
+def test_words_of_a_name():
+    assert tokens("Joint2_actualPos") == ["joint", "2", "actual", "pos"]
+    assert tokens("qd10") == ["qd", "10"]
+    assert without_unit("q1 [deg]") == ("q1", "deg")
+    assert without_unit("time_ms") == ("time", "ms")
+    assert without_unit("q[0]") == ("q[0]", None)
+
+
+@pytest.mark.parametrize(
+    "q, qd, tau, t",
+    [
+        ("q{}", "qd{}", "tau{}", "t"),
+        ("q_{}", "dq_{}", "torque_{}", "time"),
+        ("position_joint{}", "velocity_joint{}", "effort_joint{}", "timestamp"),
+        ("actualPos{}", "actualVel{}", "actualTorque{}", "Time [s]"),
+        ("{joint}/position", "{joint}/velocity", "{joint}/effort", "header.stamp"),
+        ("pos[{}]", "vel[{}]", "eff_torque[{}]", "t_s"),
+    ],
+)
+def test_natural_names_in_any_order(robot, log, q, qd, tau, t):
+    columns = {t: log.t}
+    for k in reversed(range(robot.n)):  # the columns stand in another order than the joints
+        for pattern, x in ((q, log.q), (tau, log.tau), (qd, log.qd)):
+            columns[pattern.format(k + 1, joint=robot.joint_names[k])] = x[:, k]
+    columns["target_q1"] = log.q[:, 0] + 0.1
+    columns["temperature_1"] = log.q[:, 0]
+    read = read_log(columns, robot)
+    same(read, log, 0)
+    assert read.notes == ("not used: 'target_q1', 'temperature_1'",)
+
+
+def test_numbers_from_zero_and_ros_stamps_in_two_columns(robot, log):
+    columns = {"header.stamp.secs": np.floor(log.t) + 1.7e9, "header.stamp.nsecs": np.round((log.t % 1) * 1e9)}
+    columns |= {f"q{k}": log.q[:, k] for k in range(robot.n)} | {f"tau{k}": log.tau[:, k] for k in range(robot.n)}
+    same(read_log(columns, robot), log, 1e-9)
+
+
+def test_an_explicit_mapping_wins_and_is_checked(robot, log):
+    n = robot.n
+    columns = {f"q{k + 1}": log.q[:, k] + 1.0 for k in range(n)} | {"clock": log.t}
+    columns |= {f"measured {j}": log.q[:, k] for k, j in enumerate(robot.joint_names)}
+    columns |= {f"T{k + 1}": log.tau[:, k] for k in range(n)}
+    mapping = {"t": "clock", "q": "measured {joint}", "tau": [f"T{k + 1}" for k in range(n)]}
+    same(read_log(columns, robot, columns=mapping), log, 0)
+    same(read_log(columns, robot, columns=mapping | {"tau": "T{i}"}), log, 0)
+    same(
+        read_log(columns, robot, columns=mapping | {"tau": dict(zip(robot.joint_names, mapping["tau"], strict=True))}),
+        log,
+        0,
+    )
+    bad = [
+        ({"tau": ["T1"] * n}, InputError, "names a column twice"),
+        ({"tau": ["T1", "T2"]}, InputError, r"columns\['tau'\] are 2, but the robot has 6 joints"),
+        ({"tau": "U{i}"}, UnknownNameError, "unknown column of arrays 'U1'"),
+        ({"tau": [99] * n}, InputError, "names column 99"),
+        ({"torque": "T{i}"}, UnknownNameError, "unknown group of columns 'torque'"),
+        ({"tau": {"joint1": "T1"}}, InputError, "names no column for joint 'joint2'"),
+        ({"tau": {"elbow": "T1"}}, UnknownNameError, "unknown joint 'elbow'"),
+    ]
+    for spoiled, error, words in bad:
+        with pytest.raises(error, match=words):
+            read_log(columns, robot, columns=mapping | spoiled)
+
+
+def test_units_by_name_and_by_argument(robot, log, table):
+    degrees = table | {"q": np.degrees(log.q), "qd": np.degrees(log.qd), "tau": 1e3 * log.tau, "t": 1e3 * log.t}
+    units = {"q": "deg", "tau": "mNm", "t": "ms"}
+    read = read_log(degrees, robot, units=units)
+    same(read, log, 1e-12)
+    np.testing.assert_allclose(read.qd, log.qd, atol=1e-12)  # rates follow the positions' unit
+    columns = {"time [ms]": 1e3 * log.t}
+    columns |= {f"q{k + 1} [deg]": np.degrees(log.q[:, k]) for k in range(robot.n)}
+    columns |= {f"tau{k + 1} (mNm)": 1e3 * log.tau[:, k] for k in range(robot.n)}
+    read = read_log(columns, robot)
+    same(read, log, 1e-12)
+    assert any("q is in deg" in note for note in read.notes)
+    with pytest.raises(UnknownNameError, match="unknown unit of q 'grad'"):
+        read_log(table, robot, units={"q": "grad"})
+    with pytest.raises(InputError, match="units must be a dictionary"):
+        read_log(table, robot, units="deg")
+
+
+@pytest.mark.parametrize("unit, start", [("s", 1.7e9), ("ms", 1.7e12), ("ns", 1.7e18), ("ms", 0.0), ("ns", 0.0)])
+def test_the_unit_of_times_is_told_by_their_size(robot, log, table, unit, start):
+    factor = {"s": 1.0, "ms": 1e3, "ns": 1e9}[unit]
+    read = read_log(table | {"t": start + factor * log.t}, robot)
+    np.testing.assert_allclose(read.t, log.t, atol=1e-6)  # a double since 1970 has 0.2 µs
+    assert any(f"{unit}" in note for note in read.notes)
+
+
+def test_sliding_joints_keep_their_meters():
+    scara = dl.load("scara")
+    log, _ = recorded(scara, rate=100.0, duration=2.0, size=0.5)
+    kinds = [c.joint.kind == "prismatic" for c in scara.model.coordinates]
+    assert any(kinds) and not all(kinds)
+    q = np.where(kinds, log.q, np.degrees(log.q))
+    read = read_log({"t": log.t, "q": q, "tau": log.tau}, scara, units={"q": "deg"})
+    np.testing.assert_allclose(read.q, log.q, atol=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------ drives
+def test_motor_side_to_joint_side(robot, log):
+    """θ = G q, and power is the same on both sides: τᵀ q̇ = τ_mᵀ θ̇."""
+    n = robot.n
+    G = np.diag([60.0, -107.0, 53.0, 76.0, 72.0, 77.0])
+    G[4, 3], G[5, 4] = 12.0, -7.0
+    motor = {"t": log.t, "q": log.q @ G.T, "qd": log.qd @ G.T, "tau": log.tau @ np.linalg.inv(G)}
+    read = read_log(motor, robot, coupling=G)
+    np.testing.assert_allclose(read.q, log.q, atol=1e-10)
+    np.testing.assert_allclose(read.tau, log.tau, atol=1e-10)
+    np.testing.assert_allclose((read.tau * read.qd).sum(1), (motor["tau"] * motor["qd"]).sum(1), atol=1e-9)
+    N = np.diag(G)
+    geared = {"t": log.t, "q": log.q * N, "tau": log.tau / N / 0.2}
+    read = read_log(geared, robot, ratio=N, torque_constant=0.2)
+    np.testing.assert_allclose(read.q, log.q, atol=1e-10)
+    np.testing.assert_allclose(read.tau, log.tau, atol=1e-10)
+    only = {"t": log.t, "q": log.q, "tau": log.tau / N}
+    np.testing.assert_allclose(read_log(only, robot, ratio={"tau": N}).tau, log.tau, atol=1e-10)
+    np.testing.assert_allclose(read_log(only, robot, torque_coupling=np.diag(N)).tau, log.tau, atol=1e-10)
+    for options, words in (
+        ({"ratio": N, "coupling": G}, "not both"),
+        ({"coupling": np.ones((n, n))}, "coupling is singular"),
+        ({"coupling": np.eye(3)}, "coupling must be a matrix of 6×6"),
+        ({"ratio": [1, 2]}, "ratio must be one number, or 6"),
+        ({"ratio": 0}, "must be finite and not zero"),
+        ({"units": {"tau": "A"}}, "give torque_constant"),
+    ):
+        with pytest.raises(InputError, match=words):
+            read_log(geared, robot, **options)
+
+
+def test_sign_and_offset_per_joint(robot, log, table):
+    s = np.array([1, -1, 1, 1, -1, 1.0])
+    shift = np.linspace(0, 0.5, 6)
+    counted = table | {"q": s * (log.q - shift), "qd": s * log.qd, "tau": s * log.tau}
+    same(read_log(counted, robot, sign=s, offset=shift), log, 1e-12)
+    read = read_log(table | {"tau": s * log.tau + 2.0 * s}, robot, sign={"tau": s}, offset={"tau": -2.0})
+    same(read, log, 1e-12)
+    with pytest.raises(InputError, match="sign must be \\+1 or −1"):
+        read_log(table, robot, sign=2.0)
+    with pytest.raises(UnknownNameError, match="unknown group in offset 'qd'"):
+        read_log(table, robot, offset={"qd": 1.0})
+
+
+def test_currents_need_a_torque_constant(robot, log):
+    columns = {"t": log.t, "q": log.q} | {f"actual_current_{k}": log.tau[:, k] / 3.0 for k in range(robot.n)}
+    with pytest.raises(InputError, match="the torques are currents"):
+        read_log(columns, robot)
+    np.testing.assert_allclose(read_log(columns, robot, torque_constant=3.0).tau, log.tau, rtol=1e-12)
+
+
+def test_joints_that_a_log_lacks_can_be_locked():
+    robot = dl.load("scara")
+    held = robot.joint_names[-1]
+    rest = locked(robot, {held: 0.3})
+    assert rest.joint_names == robot.joint_names[:-1]
+    q, qd, qdd = np.random.default_rng(0).uniform(-0.5, 0.5, (3, 20, robot.n))
+    q[:, -1], qd[:, -1], qdd[:, -1] = 0.3, 0, 0
+    whole = robot.inverse_dynamics(q, qd, qdd)[:, :-1]
+    np.testing.assert_allclose(rest.inverse_dynamics(q[:, :-1], qd[:, :-1], qdd[:, :-1]), whole, atol=1e-12)
+    np.testing.assert_allclose(rest.fk(q[:, :-1]), robot.fk(q), atol=1e-14)
+    with pytest.raises(UnknownNameError, match="unknown joint"):
+        locked(robot, {"finger": 0.0})
+    with pytest.raises(InputError, match="must be a finite number"):
+        locked(robot, {held: np.nan})
+
+
+# ------------------------------------------------------------------------------------------------ time
+def test_counting_with_a_rate(robot, log, table):
+    del table["t"]
+    with pytest.raises(InputError, match="no column of times is found; say .* or rate="):
+        read_log(table, robot)
+    same(read_log(table, robot, rate=100.0), log, 1e-12)
+    same(read_log(table, robot, time=log.t), log, 0)
+    with pytest.raises(InputError, match=r"time has shape \(5,\)"):
+        read_log(table, robot, time=np.arange(5.0))
+    with pytest.raises(InputError, match="rate must be"):
+        read_log(table, robot, rate=-1)
+    with pytest.raises(InputError, match=r"rate=50 Hz, but the times of its column 't' have steps of 0.01 s"):
+        read_log(table | {"t": log.t}, robot, rate=50.0)
+    same(read_log(table | {"t": log.t * 7}, robot, rate=100.0, columns={"t": None}), log, 1e-12)
+
+
+def test_time_that_runs_backwards(robot, log, tmp_path):
+    spoiled = replace(log, t=np.where(np.arange(len(log)) == 100, 0.5, log.t))
+    with pytest.raises(InputError, match=r"log.csv, line 102: time runs backwards, from 0.99 to 0.5 s"):
+        read_log(write_csv(tmp_path / "log.csv", spoiled), robot)
+
+
+def test_the_same_time_twice(robot, log, table):
+    table["t"][7] = table["t"][6]
+    read = read_log(table, robot)
+    assert any("1 rows have the same time as the row before" in n and "row 7" in n for n in read.notes)
+    assert np.abs(np.diff(read.t) - 0.01).max() < 1e-9 and len(read) == len(log)  # what was left out is filled in
+    table["t"] = np.floor(log.t / 0.05) * 0.05
+    with pytest.raises(InputError, match="the clock is too coarse"):
+        read_log(table, robot)
+    table["t"] = np.zeros(len(log))
+    with pytest.raises(InputError, match="the times do not increase"):
+        read_log(table, robot)
+
+
+def test_gaps_are_cut_or_refused(robot, log, table):
+    kept = np.r_[0:100, 150:300]
+    spoiled = {name: x[kept] for name, x in table.items()}
+    read = read_log(spoiled, robot)
+    assert any("1 gap in the times: 0.51 s at t = 0.99 s; the 2 pieces are kept apart" in n for n in read.notes)
+    np.testing.assert_array_equal(read.q, log.q[kept])
+    with pytest.raises(InputError, match="1 gap in the times.*gaps='cut'"):
+        read_log(spoiled, robot, gaps="refuse")
+
+
+def test_uneven_times_are_resampled(robot, log):
+    """A smooth motion sampled at jittering times comes back at even ones; the cubic's error is 3/128 h⁴ |q⁗|."""
+    rng = np.random.default_rng(3)
+    t = log.t + rng.uniform(-0.002, 0.002, len(log))
+    from planted import motion
+
+    q, qd, qdd = motion(robot.n, t)
+    read = read_log({"t": t, "q": q, "tau": robot.inverse_dynamics(q, qd, qdd)}, robot)
+    assert any("resampled at" in n for n in read.notes)
+    exact, _, _ = motion(robot.n, read.t)
+    assert np.abs(read.q - exact).max() < 2e-6 and np.ptp(np.diff(read.t)) < 1e-12
+    with pytest.raises(InputError, match="the samples are uneven"):
+        read_log({"t": t, "q": q, "tau": q + 1}, robot, resample="refuse")
+    wild = log.t + rng.uniform(-0.0049, 0.0049, len(log))
+    with pytest.raises(InputError, match="too uneven to be those of one clock"):
+        read_log({"t": wild, "q": log.q, "tau": log.tau}, robot)
+
+
+def test_even_samples_with_badly_written_times_are_left_alone(robot):
+    log, _ = recorded(robot, rate=100.0, duration=3.0)  # no noise: smoothness tells
+    t = log.t + np.random.default_rng(3).uniform(-0.002, 0.002, len(log))
+    read = read_log({"t": t, "q": log.q, "tau": log.tau}, robot)
+    assert any("smoother at even steps" in n for n in read.notes)
+    np.testing.assert_array_equal(read.q, log.q)
+
+
+def test_missing_samples_are_filled(robot, log, table):
+    kept = np.delete(np.arange(len(log)), [50, 51, 120])
+    read = read_log({name: x[kept] for name, x in table.items()}, robot)
+    assert len(read) == len(log) and any("3 missing samples filled in" in n for n in read.notes)
+    assert np.abs(read.q - log.q).max() < 2e-5  # noise of 1e-6, weights of a cubic across three steps
+
+
+def test_a_cubic_is_exact_for_cubics():
+    rng = np.random.default_rng(0)
+    t = np.cumsum(rng.uniform(0.5, 1.5, 30))
+    x = np.stack([t**3 - 5 * t**2, 2 * t], axis=1)
+    at = rng.uniform(t[0], t[-1], 50)
+    np.testing.assert_allclose(cubic(t, x, at), np.stack([at**3 - 5 * at**2, 2 * at], axis=1), rtol=1e-10)
+
+
+# ------------------------------------------------------------------------------------------------ bad numbers
+@pytest.mark.parametrize(
+    "value, words",
+    [(np.nan, "nan is not a number"), (np.inf, "inf is infinite"), (1e282, r"1e\+282 is no measurement of an arm")],
+)
+def test_numbers_that_are_none(robot, log, tmp_path, value, words):
+    q = log.q.copy()
+    q[40, 2] = value
+    path = write_csv(tmp_path / "log.csv", replace(log, q=q))
+    with pytest.raises(InputError, match=rf"log.csv, line 42, column 'q3': {words}; .*bad_rows='drop'"):
+        read_log(path, robot)
+    read = read_log(path, robot, bad_rows="drop")
+    assert any("1 rows with NaN, infinite or absurd numbers left out" in n and "line 42" in n for n in read.notes)
+    assert np.isfinite(read.q).all() and np.abs(read.q - log.q).max() < 1e-4
+    q[:, 2] = value
+    with pytest.raises(InputError, match="column 'q3' has no usable number in it"):
+        read_log(write_csv(tmp_path / "log.csv", replace(log, q=q)), robot, bad_rows="drop")
+
+
+def test_spikes_are_counted_placed_and_taken_out_on_request(robot, log, tmp_path):
+    tau = log.tau.copy()
+    tau[33, 1] += 60.0
+    tau[200, 4] -= 20.0
+    path = write_csv(tmp_path / "log.csv", replace(log, tau=tau))
+    read = read_log(path, robot)
+    (note,) = [n for n in read.notes if "spikes" in n]
+    assert note.startswith("2 single spikes in the torques: line 35 (joint2), line 202 (joint5); left as they are")
+    np.testing.assert_allclose(read.tau, tau, atol=1e-6)
+    read = read_log(path, robot, outliers="remove")
+    assert any("replaced by the median" in n for n in read.notes)
+    assert np.abs(read.tau - log.tau).max() < 1.0
+    assert not any("spikes" in n for n in read_log(write_csv(tmp_path / "log.csv", log), robot).notes)
+
+
+def test_truncated_rows(robot, log, tmp_path):
+    text = write_csv(tmp_path / "log.csv", log).read_text()
+    (tmp_path / "cut.csv").write_text(text[:-60])
+    read = read_log(tmp_path / "cut.csv", robot)
+    assert len(read) == len(log) - 1
+    assert any("the last line (301) is cut off after" in n for n in read.notes)
+    lines = text.splitlines()
+    lines[100] = lines[100][:30]
+    (tmp_path / "inner.csv").write_text("\n".join(lines))
+    read = read_log(tmp_path / "inner.csv", robot)
+    assert any("1 of 300 rows do not have 19 fields: lines 101 (" in n for n in read.notes)
+    (tmp_path / "many.csv").write_text("\n".join([lines[0], *(line[:30] for line in lines[1:60]), *lines[60:]]))
+    with pytest.raises(InputError, match="60 of 300 rows do not have 19 fields"):
+        read_log(tmp_path / "many.csv", robot)
+
+
+def test_words_among_the_numbers(robot, log, tmp_path):
+    lines = write_csv(tmp_path / "log.csv", log).read_text().splitlines()
+    cells = lines[9].split(",")
+    cells[3] = "oops"
+    lines[9] = ",".join(cells)
+    (tmp_path / "log.csv").write_text("\n".join(lines))
+    with pytest.raises(InputError, match="line 10, column 'q3': 'oops' is not a number"):
+        read_log(tmp_path / "log.csv", robot)
+
+
+# ------------------------------------------------------------------------------------------------ logs that are none
+def test_torques_that_are_all_zero(robot, log, table):
+    with pytest.raises(InputError, match="the torques are zero throughout: was effort recorded at all"):
+        read_log(table | {"tau": 0 * log.tau}, robot)
+
+
+def test_a_joint_that_stands_still(robot, log, table):
+    table["q"][:, 3] = 0.25
+    with pytest.raises(
+        InputError, match=r"column 'q\[3\]' \(the position of 'joint4'\) is 0.25 in every row.*locked\(robot"
+    ):
+        read_log(table, robot)
+    assert any("kept, as asked" in n for n in read_log(table, robot, still="keep").notes)
+    table["q"] = log.q
+    table["tau"][:, 2] = 1.0
+    with pytest.raises(InputError, match="the torque of 'joint3'.*a sensor that is dead"):
+        read_log(table, robot)
+
+
+def test_two_identical_columns(robot, log, table):
+    table["q"][:, 4] = table["q"][:, 1]
+    with pytest.raises(InputError, match=r"columns 'q\[1\]' and 'q\[4\]' hold the same numbers in all 300 rows"):
+        read_log(table, robot)
+
+
+def test_rates_that_never_change_are_not_used(robot, log, table):
+    read = read_log(table | {"qd": 0 * log.qd}, robot)
+    assert read.qd is None and any("the recorded rates never change" in n for n in read.notes)
+
+
+def test_wrong_joint_count(robot, log, table):
+    with pytest.raises(InputError, match="positions of 5 joints, but the robot has 6: joint1, .*locked"):
+        read_log(table | {"q": log.q[:, :5], "qd": log.qd[:, :5], "tau": log.tau[:, :5]}, robot)
+    seven = {name: np.column_stack([x, x[:, 0] + 1]) if x.ndim == 2 else x for name, x in table.items()}
+    with pytest.raises(InputError, match="positions of 7 joints, but the robot has 6"):
+        read_log(seven, robot)
+    gap = {"t": log.t, "tau": log.tau} | {f"q{k + 1}": log.q[:, k] for k in (0, 1, 3, 4, 5)}
+    with pytest.raises(InputError, match="the one numbered 3 is missing"):
+        read_log(gap, robot)
+    named = {"t": log.t, "tau": log.tau} | {f"{j}_pos": log.q[:, k] for k, j in enumerate(robot.joint_names[:5])}
+    with pytest.raises(InputError, match="no position of joint 'joint6' among the columns|positions of 5 joints"):
+        read_log(named, robot)
+
+
+def test_degrees_are_refused_unless_said(robot, log, table):
+    degrees = table | {"q": np.degrees(log.q)}
+    with pytest.raises(
+        InputError, match=r"the positions look like degrees: 'joint\d' lies between .*units=\{'q': 'deg'\}"
+    ):
+        read_log(degrees, robot)
+    same(read_log(degrees | {"qd": np.degrees(log.qd)}, robot, units={"q": "deg"}), log, 1e-12)
+    np.testing.assert_array_equal(read_log(degrees, robot, units={"q": "rad"}).q, degrees["q"])  # the user insists
+
+
+def test_missing_columns(robot, log, table, tmp_path):
+    del table["tau"]
+    with pytest.raises(InputError, match="no torques of 6 joints are found among the columns 't', 'q\\[0\\]'"):
+        read_log(table, robot)
+    np.savetxt(tmp_path / "bare.csv", joined(log), delimiter=",")
+    with pytest.raises(InputError, match="its 19 columns have no names.*'q': range\\(1, 7\\)"):
+        read_log(tmp_path / "bare.csv", robot)
+    double = "t,q1,q1,q3,q4,q5,q6," + ",".join(f"tau{k}" for k in range(1, 7))
+    body = np.concatenate([log.t[:, None], log.q, log.tau], axis=1)
+    np.savetxt(tmp_path / "double.csv", body, delimiter=",", header=double, comments="")
+    with pytest.raises(InputError, match="the header has 'q1' 2 times"):
+        read_log(tmp_path / "double.csv", robot)
+
+
+@pytest.mark.parametrize(
+    "name, raw, words",
+    [
+        ("empty.csv", b"", "the file is empty"),
+        ("blank.csv", b"\n# nothing\n\n", "nothing in it but blank lines and comments"),
+        ("header.csv", b"t,q1,q2\n", "a header but no row of numbers"),
+        (
+            "letter.txt",
+            b"Dear Sir,\nplease find\nattached\n",
+            "not a log|no positions|do not have|no names|is not a number",
+        ),
+        ("song.mp3", b"ID3\x00\x01\x02\x00\xff\xfb\x90" * 100, "not a log: binary data"),
+        ("torn.npz", b"PK\x03\x04 and then nothing", "archive|npz"),
+        ("torn.npy", b"\x93NUMPY\x01\x00", "npy"),
+    ],
+)
+def test_what_is_not_a_log_at_all(robot, tmp_path, name, raw, words):
+    (tmp_path / name).write_bytes(raw)
+    with pytest.raises(InputError, match=words) as caught:
+        read_log(tmp_path / name, robot)
+    assert name in str(caught.value)
+
+
+def test_other_refusals(robot, log, table, tmp_path):
+    with pytest.raises(InputError, match="nowhere.csv: cannot be read: No such file"):
+        read_log(tmp_path / "nowhere.csv", robot)
+    with pytest.raises(InputError, match="a log is a path, a dictionary of arrays"):
+        read_log(42, robot)
+    with pytest.raises(InputError, match="5 usable rows are no log of a motion"):
+        read_log({name: x[:5] for name, x in table.items()}, robot)
+    with pytest.raises(InputError, match=r"arrays of different lengths: 'tau' \(299\)"):
+        read_log(table | {"tau": log.tau[:-1]}, robot)
+    with pytest.raises(InputError, match="is not a table"):
+        read_log(np.zeros((3, 4, 5)), robot)
+    with pytest.raises(UnknownNameError, match="unknown choice of gaps 'ignore'"):
+        read_log(table, robot, gaps="ignore")
+    np.savez(tmp_path / "objects.npz", q=np.array([{}], dtype=object))
+    with pytest.raises(InputError, match="cannot be read as NumPy's npz"):
+        read_log(tmp_path / "objects.npz", robot)
+
+
+# ------------------------------------------------------------------------------------------------ real logs
+def test_the_log_of_a_ur10():
+    folder = real("ur10_unisa")
+    read = read_log(folder / "exciting.csv", dl.load(folder / "ur10_erd.urdf"))
+    assert len(read) == 3441 and read.notes == () and read.qd is not None
+
+
+def test_the_log_of_a_panda_needs_its_fingers_held():
+    folder = real("panda_unisa")
+    robot = dl.load(folder / "panda_erd.urdf")
+    with pytest.raises(InputError, match="positions of 7 joints, but the robot has 8.*locked"):
+        read_log(folder / "exciting.csv", robot)
+    read = read_log(folder / "exciting.csv", locked(robot, {"panda_finger_joint1": 0.0}))
+    assert len(read) == 727 and any("resampled at 29.9999 Hz" in n for n in read.notes)
+
+
+def test_the_log_of_a_tx40_in_one_call():
+    """Motor angles and motor torques with a coupled wrist, against the formulas of its authors."""
+    folder = real("staubli_tx40_figaroh")
+    N = [32, 32, 45, -48, 45, 32]
+    G = np.diag(N).astype(float)
+    G[5, 4] = 32
+    zero = [0, -np.pi / 2, np.pi / 2, 0, 0, 0]
+    robot = dl.load(folder / "tx40_mdh_modified.urdf")
+    read = read_log(
+        folder / "tx40_motor.npz", robot, columns={"q": "q_motor", "tau": "i_motor"}, coupling=G, offset=zero
+    )
+    raw = np.load(folder / "tx40_motor.npz")
+    H = np.diag(N).astype(float)
+    H[4, 5] = 32
+    np.testing.assert_allclose(read.tau, raw["i_motor"] @ H.T, atol=1e-12)
+    np.testing.assert_allclose((read.q - zero) @ G.T, raw["q_motor"], atol=1e-9)
+    assert len(read) == 45_000 and abs(read.t[-1] - 44_999 * 0.0002) < 1e-9
+    assert read.notes == ("time counted in steps of dt = 0.0002 s, which the file says",)
