@@ -16,7 +16,7 @@ from dalembert.errors import DescriptionError, unknown
 from dalembert.spatial import rotation
 from dalembert.spatial.inertia import Inertia
 from dalembert.spatial.pose import IDENTITY_POSE, Pose
-from dalembert.spatial.vector import congruence, matvec
+from dalembert.spatial.vector import congruence
 
 # What a computation rounded: an angle [rad] this near to a multiple of π/2 is that multiple, and a length [m]
 # this near to a decimal of twelve places is that decimal. What was written with fewer digits stays.
@@ -225,9 +225,3 @@ def _merged(carrier: Link, parts: list[tuple[Pose, Link]]) -> Link:
         visuals=tuple(s for T, link in parts for s in moved_shapes(T, link.visuals)),
         collisions=tuple(s for T, link in parts for s in moved_shapes(T, link.collisions)),
     )
-
-
-def axis_in_root(T: Pose, joint: Joint) -> tuple[float, float, float]:
-    """The joint's axis in the root's frame, T the joint's frame there."""
-    x, y, z = matvec(T.R, joint.axis)
-    return (x, y, z)

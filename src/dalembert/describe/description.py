@@ -10,9 +10,10 @@ Units are SI and radians; `rpy` is URDF's: R = Rz(yaw) Ry(pitch) Rx(roll).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
+from dalembert import joints
 from dalembert.describe.fields import a, both_ways, inertia, maybe, number, numbers, settle, some, text, three
 from dalembert.findings import Place
 from dalembert.friction.laws import Friction
@@ -220,6 +221,11 @@ class Joint:
     def turns(self) -> bool:
         """Whether its position is an angle."""
         return self.kind in JOINTS and JOINTS[self.kind].turns
+
+    def motion(self) -> joints.Joint:
+        """How it moves, if it does: the joint of its kind, whose fields are those of the same name here."""
+        kind = JOINTS[self.kind]
+        return kind(**{field.name: getattr(self, field.name) for field in fields(kind)})
 
     def __post_init__(self) -> None:
         settle(self, name=text, kind=text, parent=text, child=text, origin=a(Origin), axis=three)

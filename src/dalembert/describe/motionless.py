@@ -6,13 +6,11 @@ purpose. It only matters where a moving joint's own body has no mass, or nothing
 
 from __future__ import annotations
 
-import math
-
 from dalembert.caching import cached_property
 from dalembert.describe.chain import spatial_inertia
 from dalembert.describe.description import Description, Joint, Link
-from dalembert.spatial import Inertia, Pose, rotation
-from dalembert.spatial.vector import add, dot, matvec, scale
+from dalembert.spatial import Inertia, Pose
+from dalembert.spatial.vector import dot, matvec
 
 # Of the inertia that a joint carries: below it is nothing but the rounding of axes and centers of mass.
 NOTHING = 1e-13
@@ -107,11 +105,11 @@ class _Tree:
     def resists_nothing(self, joint: Joint) -> bool:
         """Whether no inertia about (or mass along) the axis follows the joint, wherever the joints behind it stand."""
         total = self._carried[joint.child]
-        if joint.kind == "prismatic":
-            return bool(total.m == 0.0)
+        if joint.motion().travel and total.m != 0.0:
+            return False
         about_axis = dot(joint.axis, matvec(total.I, joint.axis))
         size = max(abs(x) for row in total.I for x in row)
-        return bool(abs(about_axis) <= NOTHING * size)
+        return not joint.turns or bool(abs(about_axis) <= NOTHING * size)
 
     @cached_property
     def _carried(self) -> dict[str, Inertia]:
@@ -139,8 +137,4 @@ class _Tree:
 def _pose(joint: Joint, x: float) -> Pose:
     """The child's frame in the parent's, the joint at x."""
     T = Pose.from_origin(joint.origin.xyz, joint.origin.rpy)
-    if joint.kind == "fixed":
-        return T
-    if joint.kind == "prismatic":
-        return Pose(T.R, add(T.p, scale(x, matvec(T.R, joint.axis))))
-    return T @ Pose(rotation.about(joint.axis, math.cos(x), math.sin(x)))
+    return T if joint.kind == "fixed" else joint.motion().pose(T, (x,))

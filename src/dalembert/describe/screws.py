@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.describe.chain import axis_in_root, moved_inertial, serial_chain, to_origin
+from dalembert.describe.chain import moved_inertial, serial_chain, to_origin
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Drive, Inertial, Joint, Limit, Link, Vector
 from dalembert.describe.dh_geometry import as_pose
@@ -95,8 +95,7 @@ def to_screws(
     M = chain.home()
     rows = []
     for T, body in zip(chain.homes(), chain.bodies, strict=True):
-        a = axis_in_root(T, body.joint)
-        S = Motion(a) if body.joint.kind == "prismatic" else Motion(cross(T.p, a), a)
+        (S,) = (column.to_parent(T) for column in body.joint.motion().subspace(()))
         if screws == "body":
             S = S.to_child(M)
         rows.append((*S.v, *S.w) if order == "linear-first" else (*S.w, *S.v))

@@ -49,6 +49,7 @@ from dalembert.describe.toml_schema import (
 )
 from dalembert.errors import InputError, UnknownNameError, unknown
 from dalembert.friction.laws import Friction, friction
+from dalembert.joints import JOINTS
 from dalembert.spatial.vector import add, scale
 
 JOINT_KINDS = (*KINDS, "fixed")
@@ -62,7 +63,7 @@ class Parts:
 
     def row(self, row: TomlRow, path: Path) -> DHRow:
         kind: Any = self.choose("joint kind", row.kind, KINDS, (*path, "kind"))
-        straight = kind == "prismatic"
+        straight = kind in JOINTS and not JOINTS[kind].turns
         return DHRow(
             self.angle(row.theta, row.theta_deg, path, "theta"),
             row.d,
@@ -93,7 +94,7 @@ class Parts:
         kind: JointKind = self.choose("joint kind", joint.kind, JOINT_KINDS, (*path, "kind"))
         if joint.axis is None and kind != "fixed":
             raise self.source.error(path, f"the {kind} joint {joint.name!r} needs an axis, such as [0, 0, 1]")
-        straight = kind == "prismatic"
+        straight = kind in JOINTS and not JOINTS[kind].turns
         return Joint(
             joint.name,
             kind,
@@ -127,7 +128,7 @@ class Parts:
 
     def home(self, robot: TomlRobot, joints: Sequence[Joint]) -> tuple[tuple[str, float], ...]:
         """The positions in `home` (rad, m), then those in `home_deg`."""
-        sliding = {joint.name for joint in joints if joint.kind == "prismatic"}
+        sliding = {joint.name for joint in joints if joint.kind != "fixed" and not joint.turns}
         names = [joint.name for joint in joints if joint.kind != "fixed"]
         for key, written in (("home", robot.home), ("home_deg", robot.home_deg)):
             for name in written:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
-from dalembert import joints
 from dalembert.describe.chain import spatial_inertia
 from dalembert.describe.description import Description, Drive, Joint, Limit, Link, Origin
 from dalembert.describe.mimics import Ends, leader, ranges
@@ -77,7 +76,7 @@ def _walk(draft: _Draft, links: dict[str, Link], children: dict[str, list[Joint]
             {
                 "name": joint.child,
                 "joint_name": joint.name,
-                "joint": joint_of(joint),
+                "joint": joint.motion(),
                 "parent": body,
                 "placement": placement,
             }
@@ -85,12 +84,6 @@ def _walk(draft: _Draft, links: dict[str, Link], children: dict[str, list[Joint]
         draft.inertias.append(Inertia())
         draft.joints.append(joint)
         arrive(joint.child, len(draft.bodies) - 1, Pose())
-
-
-def joint_of(joint: Joint) -> joints.Joint:
-    """The joint as algorithms see it: its kind takes the fields it has from those of the description's."""
-    kind = joints.JOINTS[joint.kind]
-    return kind(**{field.name: getattr(joint, field.name) for field in fields(kind)})
 
 
 def _loops(description: Description, frames: list[Frame]) -> tuple[Loop, ...]:
@@ -149,7 +142,7 @@ def _coordinate(joint: Joint, within: Ends) -> Coordinate:
     limit = joint.limit or Limit()
     return Coordinate(
         joint.name,
-        joint_of(joint),
+        joint.motion(),
         *within,
         math.inf if limit.effort is None else limit.effort,
         math.inf if limit.velocity is None else limit.velocity,

@@ -8,7 +8,6 @@ from dataclasses import replace
 from dalembert.arguments import number
 from dalembert.describe.description import Drive, Joint, Origin
 from dalembert.errors import InputError, unknown
-from dalembert.model import joint_of
 from dalembert.robot import Robot
 from dalembert.spatial import Pose
 from dalembert.spatial.rotation import to_rpy
@@ -44,6 +43,6 @@ def locked(robot: Robot, positions: Mapping[str, float]) -> Robot:
 
 def _fixed(joint: Joint, q: float) -> Joint:
     """The joint at q, as a fixed one: T(origin) · motion(q)."""
-    pose = joint_of(joint).pose(Pose.from_origin(joint.origin.xyz, joint.origin.rpy), (q,))
+    pose = joint.motion().pose(Pose.from_origin(joint.origin.xyz, joint.origin.rpy), (q,))
     origin = Origin(pose.p, to_rpy(pose.R))  # type: ignore[arg-type]
     return replace(joint, kind="fixed", origin=origin, limit=None, mimic=None, drive=Drive())
