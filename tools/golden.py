@@ -58,9 +58,9 @@ WHERE: dict[str, tuple[str, ...]] = {
     for module, names in {
         "actuation.driven": "ENERGIES LOSSES",
         "actuation.flexible_link": "FlexibleLink",
-        "actuation.gear_report": "gear_report geared_model",
+        "actuation.gear_effects": "gear_report geared_model",
         "actuation.rotors": "Rotor with_rotors",
-        "actuation.sticking": "start sticking",
+        "actuation.stiction": "start sticking",
         "actuation.transmission": "differential remote",
         "bounds.symbolic": "symbolic_bounds",
         "compile": "compile_function",

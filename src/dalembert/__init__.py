@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING
 from dalembert.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from dalembert import actuation as actuation
+    from dalembert import bounds as bounds
+    from dalembert import compile as compile
     from dalembert import constrained as constrained
     from dalembert import control as control
     from dalembert import draw as draw
+    from dalembert import friction as friction
     from dalembert import identification as identification
     from dalembert import interchange as interchange
+    from dalembert import kinematics as kinematics
+    from dalembert import lagrange as lagrange
     from dalembert import robots as robots
     from dalembert import simulation as simulation
+    from dalembert import spatial as spatial
     from dalembert import trajectories as trajectories
     from dalembert.actuation.driven import DrivenRobot as DrivenRobot
     from dalembert.actuation.flexible import FlexibleRobot as FlexibleRobot
@@ -31,14 +38,20 @@ if TYPE_CHECKING:
     from dalembert.apps.report.page import write_report as write_report
     from dalembert.constrained.system import Constrained as Constrained
     from dalembert.describe import mass as mass
+    from dalembert.describe.description import Box as Box
+    from dalembert.describe.description import Capsule as Capsule
+    from dalembert.describe.description import Cylinder as Cylinder
     from dalembert.describe.description import Description as Description
     from dalembert.describe.description import Drive as Drive
     from dalembert.describe.description import Inertial as Inertial
     from dalembert.describe.description import Limit as Limit
     from dalembert.describe.description import Loop as Loop
+    from dalembert.describe.description import Mesh as Mesh
     from dalembert.describe.description import Mimic as Mimic
     from dalembert.describe.description import Origin as Origin
+    from dalembert.describe.description import Sphere as Sphere
     from dalembert.describe.dh import DHRow as DHRow
+    from dalembert.describe.dh import check_dh_frames as check_dh_frames
     from dalembert.errors import DalembertError as DalembertError
     from dalembert.errors import DescriptionError as DescriptionError
     from dalembert.errors import InputError as InputError
@@ -49,6 +62,7 @@ if TYPE_CHECKING:
     from dalembert.errors import UnknownNameError as UnknownNameError
     from dalembert.findings import Finding as Finding
     from dalembert.findings import Report as Report
+    from dalembert.flow import Flow as Flow
     from dalembert.identification.fit.identify import identify as identify
     from dalembert.identification.log.read import read_log as read_log
     from dalembert.lagrange.bodies import Particle as Particle
@@ -56,6 +70,7 @@ if TYPE_CHECKING:
     from dalembert.lagrange.symbols import coordinates as coordinates
     from dalembert.lagrange.symbols import rate as rate
     from dalembert.lagrange.system import LagrangianSystem as LagrangianSystem
+    from dalembert.law import Law as Law
     from dalembert.loading import load as load
     from dalembert.poses import ad as ad
     from dalembert.poses import adjoint as adjoint
@@ -87,82 +102,89 @@ import_module("dalembert.forking")  # before anything is imported late
 
 # Public names and the modules they live in.
 _NAMES = {
-    **dict.fromkeys(
-        (
-            "DalembertError",
-            "DescriptionError",
-            "InputError",
-            "MissingExtraError",
-            "ModelWarning",
-            "SingularityError",
-            "UnitWarning",
-            "UnknownNameError",
-        ),
-        "dalembert.errors",
+    "actuation.driven": ("DrivenRobot",),
+    "actuation.flexible": ("FlexibleRobot",),
+    "actuation.gearing": ("Gear",),
+    "actuation.motors": ("DCMotor", "FluidDrive", "TorqueSource"),
+    "actuation.transmission": ("Transmission",),
+    "apps.report.page": ("write_report",),
+    "constrained.system": ("Constrained",),
+    "describe.description": (
+        "Box",
+        "Capsule",
+        "Cylinder",
+        "Description",
+        "Drive",
+        "Inertial",
+        "Limit",
+        "Loop",
+        "Mesh",
+        "Mimic",
+        "Origin",
+        "Sphere",
     ),
-    **dict.fromkeys(("CheckUp", "check"), "dalembert.trust.doctor.checkup"),
-    **dict.fromkeys(("Finding", "Report"), "dalembert.findings"),
-    **dict.fromkeys(
-        ("Description", "Drive", "Inertial", "Limit", "Loop", "Mimic", "Origin"), "dalembert.describe.description"
+    "describe.dh": ("DHRow", "check_dh_frames"),
+    "errors": (
+        "DalembertError",
+        "DescriptionError",
+        "InputError",
+        "MissingExtraError",
+        "ModelWarning",
+        "SingularityError",
+        "UnitWarning",
+        "UnknownNameError",
     ),
-    "Constrained": "dalembert.constrained.system",
-    "identify": "dalembert.identification.fit.identify",
-    "read_log": "dalembert.identification.log.read",
-    **dict.fromkeys(("DCMotor", "FluidDrive", "TorqueSource"), "dalembert.actuation.motors"),
-    "DrivenRobot": "dalembert.actuation.driven",
-    "FlexibleRobot": "dalembert.actuation.flexible",
-    "Gear": "dalembert.actuation.gearing",
-    "Transmission": "dalembert.actuation.transmission",
-    "DHRow": "dalembert.describe.dh",
-    **dict.fromkeys(
-        (
-            "ad",
-            "adjoint",
-            "axis_angle",
-            "distance_se3",
-            "distance_so3",
-            "euler_angles",
-            "exp3",
-            "exp6",
-            "inverse",
-            "log3",
-            "log6",
-            "pose",
-            "project_se3",
-            "project_so3",
-            "screw",
-            "screw_parameters",
-        ),
-        "dalembert.poses",
+    "findings": ("Finding", "Report"),
+    "flow": ("Flow",),
+    "identification.fit.identify": ("identify",),
+    "identification.log.read": ("read_log",),
+    "lagrange.bodies": ("Particle", "RigidBody"),
+    "lagrange.symbols": ("coordinates", "rate"),
+    "lagrange.system": ("LagrangianSystem",),
+    "law": ("Law",),
+    "loading": ("load",),
+    "poses": (
+        "ad",
+        "adjoint",
+        "axis_angle",
+        "distance_se3",
+        "distance_so3",
+        "euler_angles",
+        "exp3",
+        "exp6",
+        "inverse",
+        "log3",
+        "log6",
+        "pose",
+        "project_se3",
+        "project_so3",
+        "screw",
+        "screw_parameters",
     ),
-    **dict.fromkeys(("Particle", "RigidBody"), "dalembert.lagrange.bodies"),
-    **dict.fromkeys(("coordinates", "rate"), "dalembert.lagrange.symbols"),
-    "LagrangianSystem": "dalembert.lagrange.system",
-    "Robot": "dalembert.robot",
-    "Run": "dalembert.simulation.run",
-    "load": "dalembert.loading",
-    "simulate": "dalembert.simulation.simulate",
-    "write_report": "dalembert.apps.report.page",
-    "verify": "dalembert.trust.verify.verify",
+    "robot": ("Robot",),
+    "simulation.run": ("Run",),
+    "simulation.simulate": ("simulate",),
+    "trust.doctor.checkup": ("CheckUp", "check"),
+    "trust.verify.verify": ("verify",),
 }
+# Public packages, and modules that stand deeper.
+_PACKAGES = (
+    "actuation",
+    "bounds",
+    "compile",
+    "constrained",
+    "control",
+    "draw",
+    "friction",
+    "identification",
+    "interchange",
+    "kinematics",
+    "lagrange",
+    "robots",
+    "simulation",
+    "spatial",
+    "trajectories",
+)
+_DEEPER = {"mass": "describe.mass", "properties": "trust.properties", "studio": "apps.studio"}
 
-_MODULES = {
-    **{
-        name: f"dalembert.{name}"
-        for name in (
-            "constrained",
-            "control",
-            "draw",
-            "identification",
-            "interchange",
-            "robots",
-            "simulation",
-            "trajectories",
-        )
-    },
-    "mass": "dalembert.describe.mass",
-    "properties": "dalembert.trust.properties",
-    "studio": "dalembert.apps.studio",
-}
-
-__getattr__, __dir__, __all__ = lazy_names("dalembert", _NAMES, _MODULES)
+__getattr__, __dir__, __all__ = lazy_names("dalembert", _NAMES, {name: name for name in _PACKAGES} | _DEEPER)

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from types import ModuleType
 
 
 def lazy_names(
-    package: str, names: Mapping[str, str], modules: Mapping[str, str] | None = None
+    package: str, names: Mapping[str, Sequence[str]], modules: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """(__getattr__, __dir__, __all__) of a package: `names` gives the module each name lives in, `modules` the modules
-    known by a name of their own."""
+    """(__getattr__, __dir__, __all__) of a package: `names` lists, for each module in it, the names to be found there;
+    `modules` are modules by the names they have at the door."""
     modules = modules or {}
-    here: ModuleType = import_module(package)
+    home = {name: module for module, found in names.items() for name in found}
+    here = import_module(package)
 
     def find(name: str) -> object:
-        if name in names:
-            value: object = getattr(import_module(names[name]), name)
+        if name in home:
+            value: object = getattr(import_module(f"{package}.{home[name]}"), name)
         elif name in modules:
-            value = import_module(modules[name])
+            value = import_module(f"{package}.{modules[name]}")
         else:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         setattr(here, name, value)
         return value
 
-    return find, lambda: sorted({*vars(here), *names, *modules}), [*sorted(names), *modules]
+    return find, lambda: sorted({*vars(here), *home, *modules}), [*sorted(home), *modules]

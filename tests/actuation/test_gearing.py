@@ -12,7 +12,7 @@ from actuation_runs import MOTOR, PLAIN, observed
 import dalembert as dl
 from dalembert.actuation import driven
 from dalembert.actuation.driven import DrivenRobot
-from dalembert.actuation.gear_report import VERDICTS, gear_report, geared_model
+from dalembert.actuation.gear_effects import VERDICTS, gear_report, geared_model
 from dalembert.actuation.gearing import Gear, reflected_inertia, transfer
 from dalembert.actuation.motors import DCMotor, FluidDrive, TorqueSource
 from dalembert.actuation.rotors import ROTOR, Rotor, rotors_of, with_rotors

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dalembert as dl
-from dalembert.actuation.sticking import Balance, Sticking, _rules, start, sticking
+from dalembert.actuation.stiction import Balance, Sticking, _rules, start, sticking
 from dalembert.describe.description import Description, Drive, Inertial, Joint, Link, Origin
 from dalembert.flow import Flow
 from dalembert.friction import friction

@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from dalembert.actuation.driven import DrivenRobot as DrivenRobot
     from dalembert.actuation.flexible import FlexibleRobot as FlexibleRobot
     from dalembert.actuation.flexible_link import FlexibleLink as FlexibleLink
-    from dalembert.actuation.gear_report import gear_report as gear_report
+    from dalembert.actuation.gear_effects import gear_report as gear_report
     from dalembert.actuation.gearing import Gear as Gear
     from dalembert.actuation.motors import DCMotor as DCMotor
     from dalembert.actuation.motors import FluidDrive as FluidDrive
     from dalembert.actuation.motors import TorqueSource as TorqueSource
     from dalembert.actuation.rotors import Rotor as Rotor
     from dalembert.actuation.rotors import with_rotors as with_rotors
-    from dalembert.actuation.sticking import start as start
-    from dalembert.actuation.sticking import sticking as sticking
+    from dalembert.actuation.stiction import start as start
+    from dalembert.actuation.stiction import sticking as sticking
     from dalembert.actuation.transmission import Transmission as Transmission
     from dalembert.actuation.transmission import differential as differential
     from dalembert.actuation.transmission import remote as remote
@@ -27,14 +27,12 @@ _NAMES = {
     "driven": ("DrivenRobot", "ENERGIES", "LOSSES"),
     "flexible": ("FlexibleRobot",),
     "flexible_link": ("FlexibleLink",),
-    "gear_report": ("gear_report",),
+    "gear_effects": ("gear_report",),
     "gearing": ("Gear",),
     "motors": ("DCMotor", "FluidDrive", "TorqueSource"),
     "rotors": ("Rotor", "with_rotors"),
-    "sticking": ("start", "sticking"),
+    "stiction": ("start", "sticking"),
     "transmission": ("Transmission", "differential", "remote"),
 }
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__, {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

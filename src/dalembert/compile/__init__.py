@@ -11,5 +11,6 @@ kernel     all of it behind one call
 """
 
 from dalembert.compile.kernel import Kernel, compile_function
+from dalembert.compile.rollout import Call, compile_rollout
 
-__all__ = ["Kernel", "compile_function"]
+__all__ = ["Call", "Kernel", "compile_function", "compile_rollout"]

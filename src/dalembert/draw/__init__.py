@@ -27,15 +27,20 @@ if TYPE_CHECKING:
     from dalembert.draw.portrait import phase_portrait as phase_portrait
     from dalembert.draw.pyplot import save as save
     from dalembert.draw.residual import residuals as residuals
+    from dalembert.draw.svg.bars import bars as bars
+    from dalembert.draw.svg.heat import heat as heat
+    from dalembert.draw.svg.lines import Curve as Curve
+    from dalembert.draw.svg.lines import lines as lines
 
 _NAMES = {
     "arm": ("ellipsoids", "robot"),
     "others": ("bode", "diagram", "root_locus", "run", "step", "trajectory", "workspace"),
     "portrait": ("phase_portrait",),
     "pyplot": ("save",),
+    "svg.bars": ("bars",),
+    "svg.heat": ("heat",),
+    "svg.lines": ("Curve", "lines"),
     "residual": ("residuals",),
 }
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__, {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

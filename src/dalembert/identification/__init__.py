@@ -78,6 +78,4 @@ _NAMES = {
     "log.samples": ("Log", "Samples"),
 }
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__, {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -27,16 +27,14 @@ if TYPE_CHECKING:
     from dalembert.interchange.tasks import Task as Task
     from dalembert.interchange.tasks import Track as Track
 
-_MODULES = {
-    "casadi_function": "casadi_functions",
-    "jax_function": "jax_functions",
-    "from_pinocchio": "pinocchio_model",
-    "to_control": "linear_systems",
-    **dict.fromkeys(("Environment", "VectorEnvironment", "register"), "environment"),
-    **dict.fromkeys(("Reach", "Situation", "Task", "Track"), "tasks"),
-    **dict.fromkeys(("columns", "data_frame"), "data_frames"),
+_NAMES = {
+    "casadi_functions": ("casadi_function",),
+    "data_frames": ("columns", "data_frame"),
+    "environment": ("Environment", "VectorEnvironment", "register"),
+    "jax_functions": ("jax_function",),
+    "linear_systems": ("to_control",),
+    "pinocchio_model": ("from_pinocchio",),
+    "tasks": ("Reach", "Situation", "Task", "Track"),
 }
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__, {name: f"{__name__}.{module}" for name, module in _MODULES.items()}
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

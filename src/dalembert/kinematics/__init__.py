@@ -24,6 +24,4 @@ _NAMES = {
     "wrist": ("decouple",),
 }
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__, {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

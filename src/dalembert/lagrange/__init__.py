@@ -1,7 +1,8 @@
 """Lagrangian systems: equations of motion of any mechanism from its energies, over SymPy, compiled as robots are."""
 
 from dalembert.lagrange.bodies import Particle, RigidBody
+from dalembert.lagrange.examples import EXAMPLES
 from dalembert.lagrange.symbols import coordinates, rate
 from dalembert.lagrange.system import LagrangianSystem, StateSpace
 
-__all__ = ["LagrangianSystem", "Particle", "RigidBody", "StateSpace", "coordinates", "rate"]
+__all__ = ["EXAMPLES", "LagrangianSystem", "Particle", "RigidBody", "StateSpace", "coordinates", "rate"]

@@ -20,8 +20,8 @@ from dalembert import kernels
 from dalembert.actuation.books import friction_loss, spring_energy
 from dalembert.actuation.driven import DrivenRobot
 from dalembert.actuation.flexible import FlexibleRobot
-from dalembert.actuation.sticking import start as sticking_start
-from dalembert.actuation.sticking import sticking
+from dalembert.actuation.stiction import start as sticking_start
+from dalembert.actuation.stiction import sticking
 from dalembert.algorithms import energy, friction, joints, linear, newton_euler
 from dalembert.arguments import switch
 from dalembert.compile.interpret import replay
