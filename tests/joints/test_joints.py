@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ OBLIQUE = (2 / 7, 3 / 7, -6 / 7)
 
 
 def made(kind: type[Joint], axis: tuple[float, float, float] = OBLIQUE) -> Joint:
-    extra = {field.name: 0.13 for field in fields(kind) if field.name != "axis"}
+    extra = dict.fromkeys(kind.numbers, 0.13)
     return kind(axis, **extra)
 
 

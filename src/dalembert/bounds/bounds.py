@@ -150,6 +150,9 @@ def _without_period(robot: Robot, box: Box) -> tuple[Box, list[str]]:
 
 def _families(model: Model, quantity: Quantity, box: Box) -> list[Family] | str:
     """The function over the box, in as many parts as endless slides ask for, or why there is none."""
+    mixed = [body.joint_name for body in model.bodies if len(body.joint.symbols) > 2]
+    if mixed:
+        return f"joint {mixed[0]!r} slides as it turns: no sum of sines and powers alone can be bounded term by term"
     if quantity.function == "mass" and tails.endless(model, box):
         try:
             found = [family(*part) for part in tails.parts(model, box)]

@@ -10,7 +10,7 @@ Units are SI and radians; `rpy` is URDF's: R = Rz(yaw) Ry(pitch) Rx(roll).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dalembert import joints
@@ -225,7 +225,7 @@ class Joint:
     def motion(self) -> joints.Joint:
         """How it moves, if it does: the joint of its kind, whose fields are those of the same name here."""
         kind = JOINTS[self.kind]
-        return kind(**{field.name: getattr(self, field.name) for field in fields(kind)})
+        return kind(self.axis, **{name: getattr(self, name) for name in kind.numbers})
 
     def __post_init__(self) -> None:
         settle(self, name=text, kind=text, parent=text, child=text, origin=a(Origin), axis=three)

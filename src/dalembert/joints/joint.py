@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from dalembert.spatial import Inertia, Motion, Pose
@@ -18,7 +18,7 @@ class Joint(ABC):
     """How a body may move against its parent: final subclasses are kinds, their objects single joints.
 
     A joint has `nq` positions and `nv` rates; numbers go in and out as sequences of these lengths, so that a kind with
-    nq ≠ nv fits. `axis` is a unit vector in the joint's frame. Further fields of a kind are read from the fields of the
+    nq ≠ nv fits. `axis` is a unit vector in the joint's frame. Further numbers of a kind are read from fields of the
     same name of a description's joint.
     """
 
@@ -30,6 +30,7 @@ class Joint(ABC):
     turns: ClassVar[bool]  # whether its position is an angle
     periodic: ClassVar[bool]  # whether a full turn brings the body back
     half_range: ClassVar[float]  # how far to either side it is looked at where it has no limits, in its unit
+    numbers: ClassVar[dict[str, tuple[str, str]]] = {}  # fields beside the axis: the letter and the unit of each
 
     axis: Vector
 
@@ -45,8 +46,7 @@ class Joint(ABC):
 
     def over(self, convert: Callable[[Scalar], Scalar]) -> Self:
         """The same joint with its numbers, the axis among them, converted to another scalar."""
-        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "axis"}
-        converted = {name: convert(value) for name, value in values.items()}
+        converted = {name: convert(getattr(self, name)) for name in self.numbers}
         return replace(self, axis=tuple(convert(x) for x in self.axis), **converted)
 
     @property

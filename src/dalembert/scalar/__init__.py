@@ -22,6 +22,7 @@ __all__ = [
     "log",
     "maximum",
     "minimum",
+    "position",
     "power",
     "sign",
     "sin",
@@ -39,6 +40,12 @@ def sin(x: Scalar) -> Scalar:
 @singledispatch
 def cos(x: Scalar) -> Scalar:
     return math.cos(x) if math.isfinite(x) else math.nan
+
+
+@singledispatch
+def position(x: Scalar) -> Scalar:
+    """x where it is no argument of a sine: itself, but for scalars that know an angle by its sine and cosine."""
+    return x
 
 
 @singledispatch

@@ -119,7 +119,7 @@ class Writer:
                 if kind == "v":
                     result += [(Name(name), n) for name, n in zip(self.basis.motion, k, strict=True)]
                 elif kind == "q":
-                    result.append((Name(self.basis.ring.joints[group[0]][0]), k[0]))
+                    result.append((Name(self.basis.ring.joints[group[0]][-1]), k[0]))
                 else:
                     angle = tuple((j + 1, x) for j, x in zip(group, k, strict=True) if x)
                     result.append((Cosine(angle) if kind == "c" else Sine(angle), 1))
@@ -345,7 +345,7 @@ def roles(ring: Ring) -> dict[str, float]:
             result[name] = MASS
         elif split_name(name)[0] == "g":
             result[name] = GRAVITY
-    result.update({names[0]: SLIDE for names in ring.joints if len(names) == 1})
+    result.update({names[-1]: SLIDE for names in ring.joints if len(names) != 2})
     result.update({name: RATE for name in ring.rates})
     result.update({name: ACCELERATION for name in ring.accelerations})
     return result

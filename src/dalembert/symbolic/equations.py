@@ -25,7 +25,7 @@ from dalembert.symbolic import determinant, entries, exact, parameters
 from dalembert.symbolic.decimals import DIGITS
 from dalembert.symbolic.factor import factored
 from dalembert.symbolic.lumps import Legible, legible
-from dalembert.symbolic.polynomial import Angle, Polynomial, Ring
+from dalembert.symbolic.polynomial import Polynomial, Ring
 
 if TYPE_CHECKING:
     from dalembert.compile import Kernel
@@ -110,11 +110,10 @@ class Equations:
     @cached_property
     def q(self) -> list[Any]:
         """The coordinates as scalars of the algorithms."""
-        out: list[Any] = []
-        for names in self.ring.joints:
-            symbols = [self.ring[name] for name in names]
-            out.append(Angle(self.ring, symbols[1], symbols[0], self._angles) if len(names) == 2 else symbols[0])
-        return out
+        ring = self.ring
+        return [
+            ring.angle(k, self._angles) if k in ring.turning else ring[names[0]] for k, names in enumerate(ring.joints)
+        ]
 
     @cached_property
     def qd(self) -> Row:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from dalembert.describe.description import Description, Drive, Inertial, Joint, Origin
+from dalembert.joints import JOINTS
 from dalembert.model.build import build
 from dalembert.model.model import Model
 from dalembert.symbolic.polynomial import Angle, Polynomial, Ring, quarter_turns
@@ -150,8 +151,12 @@ def _joint(ring: Ring, angles: Angles, joint: Joint) -> Joint:
     drive = joint.drive
     rotor, gear = number(ring, drive.rotor_inertia), number(ring, drive.gear_ratio)
     exact_drive: Drive = replace(drive, rotor_inertia=rotor, gear_ratio=gear)
-    axis: Any = joint.axis if joint.kind == "fixed" else _axis(ring, angles, joint.axis)
-    return replace(joint, origin=_origin(ring, angles, joint.origin), axis=axis, drive=exact_drive)
+    origin = _origin(ring, angles, joint.origin)
+    if joint.kind == "fixed":
+        return replace(joint, origin=origin, drive=exact_drive)
+    axis: Any = _axis(ring, angles, joint.axis)
+    numbers = {name: number(ring, getattr(joint, name)) for name in JOINTS[joint.kind].numbers}
+    return replace(joint, origin=origin, axis=axis, drive=exact_drive, **numbers)
 
 
 def _inertial(ring: Ring, angles: Angles, inertial: Inertial) -> Inertial:

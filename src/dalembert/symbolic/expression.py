@@ -184,7 +184,7 @@ def evaluate(expression: Expression, values: Mapping[str, Any], number: Callable
             case Number(x):
                 return number(x)
             case Name(name):
-                return values[name]
+                return scalar.position(values[name])
             case Sum(terms):
                 return _sum([value(term) for term in terms])
             case Product(factors):

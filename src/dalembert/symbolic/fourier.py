@@ -48,7 +48,10 @@ class Basis:
     def __init__(self, ring: Ring, groups: Iterable[Sequence[int]] = ()) -> None:
         self.ring = ring
         self.groups = complete(groups, len(ring.joints))
-        self.places = [[tuple(ring.index[name] for name in ring.joints[k]) for k in group] for group in self.groups]
+        self.places = [[tuple(ring.index[name] for name in ring.joints[k][:2]) for k in group] for group in self.groups]
+        both = [k for k, names in enumerate(ring.joints) if len(names) == 3]  # which slide as they turn
+        self.groups += tuple((k,) for k in both)
+        self.places += [[(ring.index[ring.joints[k][2]],)] for k in both]
         if any(len(places) > 1 and any(len(place) == 1 for place in places) for places in self.places):
             raise InputError(f"a sliding coordinate is parallel to no angle: it cannot be grouped, as in {self.groups}")
         first = sum(map(len, ring.joints))
@@ -99,15 +102,14 @@ class Basis:
         kind, k = factor
         ring = self.ring
         if kind in "qv":
-            names = self.motion if kind == "v" else ring.joints[group[0]]
+            names = self.motion if kind == "v" else ring.joints[group[0]][-1:]
             result = ring.constant(1)
             for name, power in zip(names, k, strict=True):
                 result = ring.scalar(result * ring[name] ** power)
             return result
         angle = Angle(ring, 1.0, 0.0)
         for j, multiple in zip(group, k, strict=True):
-            s, c = ring.joints[j]
-            angle = angle + multiple * Angle(ring, ring[c], ring[s])
+            angle = angle + multiple * ring.angle(j)
         return ring.scalar(scalar.cos(angle) if kind == "c" else scalar.sin(angle))
 
 

@@ -26,7 +26,7 @@ from dalembert.symbolic.collect import SIMPLE, Terms, Writer, as_fraction, split
 from dalembert.symbolic.decimals import is_rounded
 from dalembert.symbolic.expression import ZERO, Expression, Name, evaluate, numbers_in
 from dalembert.symbolic.fourier import Basis, Function, Key, Monomial, fourier
-from dalembert.symbolic.polynomial import Angle, Polynomial, Ring
+from dalembert.symbolic.polynomial import Polynomial, Ring
 from dalembert.symbolic.shorten import Choice, Shortener, shortener
 
 LUMPED_WITH_CARE, LUMPED_AT_MOST, WRITTEN_AT_MOST = 3000, 6000, 8000
@@ -106,11 +106,7 @@ def has_decimals(result: Legible) -> bool:
 def check(ring: Ring, given: Mapping[str, Polynomial], result: Legible) -> None:
     """Every printed entry, evaluated in the ring, is the given polynomial."""
     values: dict[str, Any] = dict(ring.symbols)
-    values |= {
-        f"q{k + 1}": Angle(ring, ring[names[1]], ring[names[0]])
-        for k, names in enumerate(ring.joints)
-        if len(names) == 2
-    }
+    values |= {f"q{k + 1}": ring.angle(k) for k in ring.turning}
     values |= {name: evaluate(e, values, Fraction) for name, e in result.lumps.items()}
     for name, p in given.items():
         if p != ring.scalar(evaluate(result.entries[name], values, Fraction)):

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dalembert.errors import InputError, unknown
+from dalembert.joints import Joint
 from dalembert.model.model import Body, Frame, Model
 from dalembert.spatial import Inertia, Pose
 from dalembert.symbolic.polynomial import Polynomial, Ring
@@ -87,6 +88,10 @@ def _lengths(model: Model) -> Iterator[tuple[Place, Parameter]]:
             origin = f"link {model.bodies[carrier].name!r}" if carrier >= 0 else "the base"
             meaning = f"{'xyz'[k]} of {target} in {origin} [m]"
             yield (what, i, k), Parameter(f"{letter}{carrier + 1}{branch}", "length", T.p[k], meaning)
+    for i, body in enumerate(model.bodies):
+        for name, (letter, unit) in body.joint.numbers.items():
+            meaning = f"{name} of joint {body.joint_name!r} [{unit}]"
+            yield (name, i, 0), Parameter(f"{letter}{i + 1}", "length", getattr(body.joint, name), meaning)
 
 
 def center(inertia: Inertia) -> Sequence[Any]:
@@ -167,11 +172,15 @@ def symbolic_model(model: Model, ring: Ring, symbols: dict[Place, Parameter]) ->
         m = take(("mass", i, 0), body.inertia.m)
         return Inertia.from_com(m, tuple(take(("center", i, k), c[k]) for k in range(3)), I_c)
 
+    def joint(i: int, own: Joint) -> Joint:
+        numbers = {name: take((name, i, 0), getattr(own, name)) for name in own.numbers}
+        return replace(own.over(ring.convert), **numbers)
+
     bodies = tuple(
         replace(
             body,
             placement=pose("joint", i, body.placement),
-            joint=body.joint.over(ring.convert),
+            joint=joint(i, body.joint),
             inertia=inertia(i, body),
             rotor_inertia=take(("rotor", i, 0), body.rotor_inertia),
         )

@@ -62,11 +62,7 @@ class Reader:
     def __init__(self, ring: Ring, known: Mapping[str, Polynomial] | None = None) -> None:
         self.ring = ring
         self.known = dict(known or {})
-        self.angles = {
-            f"q{k}": Angle(ring, ring[names[1]], ring[names[0]])
-            for k, names in enumerate(ring.joints, 1)
-            if len(names) == 2
-        }
+        self.angles = {f"q{k + 1}": ring.angle(k) for k in ring.turning}
 
     def read(self, text: str) -> Polynomial:
         if not isinstance(text, str) or len(text) < LONG:

@@ -31,7 +31,8 @@ def exact(x: Number | fmpq) -> fmpq:
 class Ring:
     """The polynomials of one robot.
 
-    `joints` has one entry per coordinate: (sine, cosine) of a turning one, (q,) of a sliding one. `angles` are
+    `joints` has one entry per coordinate: (sine, cosine) of a turning one, (q,) of a sliding one, (sine, cosine, q) of
+    one that does both. `angles` are
     (sine, cosine) of fixed angles. Then come parameters, rates and accelerations. Names are in that order, which is
     the order of monomials too."""
 
@@ -50,7 +51,8 @@ class Ring:
         self.ctx = fmpq_mpoly_ctx.get(self.names, "lex")
         self.index = {name: k for k, name in enumerate(self.names)}
         generators = self.ctx.gens()
-        self.pairs = [pair for pair in (*joints, *angles) if len(pair) == 2]
+        self.turning = tuple(k for k, names in enumerate(joints) if len(names) > 1)
+        self.pairs: list[tuple[str, ...]] = [*(joints[k][:2] for k in self.turning), *angles]
         bit = {s: 1 << k for k, (s, _) in enumerate(self.pairs)}
         self._relations = [
             (1 << k, generators[self.index[s]] ** 2 + generators[self.index[c]] ** 2 - 1)
@@ -62,6 +64,11 @@ class Ring:
 
     def __getitem__(self, name: str) -> Polynomial:
         return self.symbols[name]
+
+    def angle(self, k: int, constants: Constants | None = None) -> Angle:
+        """The coordinate k, which turns."""
+        s, c, *q = (self[name] for name in self.joints[k])
+        return Angle(self, c, s, constants, *q)
 
     @cached_property
     def zero(self) -> Polynomial:
@@ -198,10 +205,10 @@ class Polynomial:
     def by_coordinate(self, k: int) -> Polynomial:
         """∂/∂q_k: for a turning joint c ∂/∂s − s ∂/∂c."""
         names = self.ring.joints[k]
-        if len(names) == 1:
-            return self.derivative(names[0])
-        s, c = names
-        result: Polynomial = self.derivative(s) * self.ring[c] - self.derivative(c) * self.ring[s]
+        result = self.ring.zero if len(names) == 2 else self.derivative(names[-1])
+        if k in self.ring.turning:
+            s, c = names[:2]
+            result = result + self.derivative(s) * self.ring[c] - self.derivative(c) * self.ring[s]
         return result
 
     def at(self, values: Mapping[str, Fraction]) -> Fraction:
@@ -257,17 +264,27 @@ class Constants(Protocol):
 
 
 class Angle:
-    """A sum of joint angles, quarter turns and fixed angles, as its cosine and sine."""
+    """A sum of joint angles, quarter turns and fixed angles, as its cosine and sine; and as itself, if it is made of
+    joints that slide as they turn."""
 
-    __slots__ = ("constants", "cosine", "ring", "sine")
+    __slots__ = ("constants", "cosine", "ring", "sine", "whole")
 
-    def __init__(self, ring: Ring, cosine: Any, sine: Any, constants: Constants | None = None) -> None:
-        self.ring, self.cosine, self.sine, self.constants = ring, cosine, sine, constants
+    def __init__(
+        self, ring: Ring, cosine: Any, sine: Any, constants: Constants | None = None, whole: Any = None
+    ) -> None:
+        self.ring, self.cosine, self.sine, self.constants, self.whole = ring, cosine, sine, constants, whole
+
+    @property
+    def position(self) -> Any:
+        if self.whole is None:
+            raise NotPolynomialError("an angle enters the equations by its sine and cosine only")
+        return self.whole
 
     def __add__(self, other: Any) -> Angle:
         if isinstance(other, Angle):
             c, s, C, S = self.cosine, self.sine, other.cosine, other.sine
-            return Angle(self.ring, c * C - s * S, s * C + c * S, self.constants)
+            whole = None if self.whole is None or other.whole is None else self.whole + other.whole
+            return Angle(self.ring, c * C - s * S, s * C + c * S, self.constants, whole)
         if other == 0:
             return self
         if self.constants is None:
@@ -277,14 +294,14 @@ class Angle:
     __radd__ = __add__
 
     def __neg__(self) -> Angle:
-        return Angle(self.ring, self.cosine, -self.sine, self.constants)
+        return Angle(self.ring, self.cosine, -self.sine, self.constants, None if self.whole is None else -self.whole)
 
     def __mul__(self, factor: Any) -> Angle:
         """A whole multiple."""
         count = int(factor)
         if count != factor:
             raise NotPolynomialError(f"{factor:g} times an angle has no sine that is a polynomial")
-        total, one = Angle(self.ring, 1.0, 0.0, self.constants), self if count > 0 else -self
+        total, one = Angle(self.ring, 1.0, 0.0, self.constants, 0.0), self if count > 0 else -self
         for _ in range(abs(count)):
             total = total + one
         return total
@@ -302,3 +319,4 @@ def quarter_turns(ring: Ring, count: int) -> Angle:
 
 scalar.sin.register(Angle)(lambda x: x.sine)
 scalar.cos.register(Angle)(lambda x: x.cosine)
+scalar.position.register(Angle)(lambda x: x.position)

@@ -46,7 +46,7 @@ def _symbols(e: Equations, given: dict[str, Any], parameters: Sequence[str]) -> 
     names: dict[str, Any] = {}
     for k, joint in enumerate(e.ring.joints):
         q = given["q"][k]
-        names |= {joint[0]: scalar.sin(q), joint[1]: scalar.cos(q)} if len(joint) == 2 else {joint[0]: q}
+        names |= dict(zip(joint, (scalar.sin(q), scalar.cos(q), q) if k in e.ring.turning else (q,), strict=False))
     for letter in ("qd", "qdd"):
         for k, x in enumerate(given.get(letter, ())):
             names[f"{letter}{k + 1}"] = x

@@ -34,7 +34,7 @@ def symbols(e: Equations) -> dict[str, Any]:
 
     names: dict[str, Any] = {name: sympy.Symbol(name, real=True) for name in e.ring.names}
     for k, joint in enumerate(e.ring.joints, 1):
-        if len(joint) == 2:
+        if len(joint) > 1:
             q = sympy.Symbol(f"q{k}", real=True)
             names |= {joint[0]: sympy.sin(q), joint[1]: sympy.cos(q)}
         if e.friction:
