@@ -12,8 +12,7 @@ from real_logs import real
 import dalembert as dl
 from dalembert.errors import InputError
 from dalembert.identification.fit.lock import locked
-from dalembert.identification.log.inspect import inspect_log
-from dalembert.identification.log.inspect_motion import best_lag
+from dalembert.identification.log.inspect import best_lag, inspect_log
 from dalembert.identification.log.read import read_log
 from dalembert.identification.log.samples import Log
 
@@ -33,7 +32,7 @@ def log(robot):
 
 
 def kinds(found):
-    return {item.kind for item in found} - HARMLESS
+    return {item.rule for item in found} - HARMLESS
 
 
 def late(x, k):
@@ -44,7 +43,7 @@ def test_nothing_is_found_where_nothing_is_wrong(robot, log):
     found = inspect_log(robot, log)
     assert kinds(found) == set() and found.errors == ()
     (gravity,) = found.of("gravity")
-    assert gravity.severity == "info" and gravity.number < 3.0
+    assert gravity.severity == "note" and gravity.evidence < 3.0
 
 
 def test_masses_that_are_off_are_no_wrong_signs(robot, log):
@@ -67,13 +66,13 @@ def test_one_torque_of_the_wrong_sign(robot, log, joint):
     tau[:, joint] *= -1
     found = inspect_log(robot, replace(log, tau=tau))
     (sign,) = found.of("sign")
-    assert sign.joint == robot.joint_names[joint] and sign.severity == "error" and sign.number < 0
-    assert f"{sign.joint!r} has the wrong sign" in sign.sentence and kinds(found) == {"sign"}
+    assert sign.element == robot.joint_names[joint] and sign.severity == "error" and sign.evidence < 0
+    assert f"{sign.element!r} has the wrong sign" in sign.sentence and kinds(found) == {"sign"}
 
 
 def test_all_torques_of_the_wrong_sign_are_no_ceiling(robot, log):
     found = inspect_log(robot, replace(log, tau=-log.tau))
-    assert [f.joint for f in found.of("sign")] == list(robot.joint_names) and not found.of("tilt")
+    assert [f.element for f in found.of("sign")] == list(robot.joint_names) and not found.of("tilt")
 
 
 @pytest.mark.parametrize("tilt, about", [(20, "x"), (45, "y"), (90, "y"), (180, "x")])
@@ -83,9 +82,9 @@ def test_a_base_that_is_not_upright(robot, tilt, about):
     leaning, _ = recorded(robot.with_gravity(g), **NOISE)
     found = inspect_log(robot, leaning)
     (item,) = found.of("tilt")
-    assert abs(item.number - tilt) < 2.5 and not found.of("sign")
+    assert abs(item.evidence - tilt) < 2.5 and not found.of("sign")
     assert "the base does not stand as the model says: gravity lies" in item.sentence and "±" in item.sentence
-    numbers = item.suggestion.split("((")[1].rstrip(")").split(",")
+    numbers = item.fix.split("((")[1].rstrip(")").split(",")
     np.testing.assert_allclose([float(x) for x in numbers], g, atol=0.5)
     assert not inspect_log(robot.with_gravity(g), leaning).errors
 
@@ -93,7 +92,7 @@ def test_a_base_that_is_not_upright(robot, tilt, about):
 def test_torques_in_millinewtonmeters(robot, log):
     found = inspect_log(robot, replace(log, tau=1e3 * log.tau))
     (units,) = found.of("units")
-    assert units.severity == "error" and 900 < units.number < 1100 and "look like mN m" in units.sentence
+    assert units.severity == "error" and 900 < units.evidence < 1100 and "look like mN m" in units.sentence
     assert not found.of("sign") and not found.of("order")
 
 
@@ -101,12 +100,12 @@ def test_torques_of_the_motor(robot, log):
     N = 80.0
     found = inspect_log(robot, replace(log, tau=log.tau / N))
     told = found.of("units")
-    assert len(told) >= 4 and all(0.7 / N < item.number < 1.4 / N for item in told)
+    assert len(told) >= 4 and all(0.7 / N < item.evidence < 1.4 / N for item in told)
     assert all("it looks like the motor's, before" in item.sentence for item in told)
     one = log.tau.copy()
     one[:, 1] /= N
     (item,) = inspect_log(robot, replace(log, tau=one)).of("units")
-    assert item.joint == robot.joint_names[1]
+    assert item.element == robot.joint_names[1]
 
 
 @pytest.mark.parametrize("how", ["swap", "reverse"])
@@ -129,13 +128,13 @@ def test_torques_alone_in_the_wrong_order(robot, log):
 
 def test_degrees(robot, log):
     found = inspect_log(robot, replace(log, q=np.degrees(log.q)))
-    assert len(found) == 1 and found[0].kind == "degrees" and "units={'q': 'deg'}" in found[0].suggestion
+    assert len(found) == 1 and found[0].rule == "degrees" and "units={'q': 'deg'}" in found[0].fix
 
 
 def test_rates_that_lag_are_measured_in_milliseconds(robot, log):
     found = inspect_log(robot, replace(log, qd=late(log.qd, 4))).of("rate lag")
-    assert [f.joint for f in found] == list(robot.joint_names)
-    np.testing.assert_allclose([f.number for f in found], 20.0, atol=0.5)  # four samples at 200 Hz
+    assert [f.element for f in found] == list(robot.joint_names)
+    np.testing.assert_allclose([f.evidence for f in found], 20.0, atol=0.5)  # four samples at 200 Hz
     assert "lag behind its positions by" in found[0].sentence
 
 
@@ -154,10 +153,10 @@ def test_rates_that_are_none(robot, log, spoil, words):
 
 def test_torques_that_lag(robot, log):
     (item,) = inspect_log(robot, replace(log, tau=late(log.tau, 4))).of("torque lag")
-    assert abs(item.number - 20.0) < 2.5 and "the torques lag behind the motion by" in item.sentence
+    assert abs(item.evidence - 20.0) < 2.5 and "the torques lag behind the motion by" in item.sentence
     ahead = replace(log, tau=late(log.tau[::-1], 4)[::-1])
     (item,) = inspect_log(robot, ahead).of("torque lag")
-    assert abs(item.number + 20.0) < 2.5 and "run ahead" in item.sentence
+    assert abs(item.evidence + 20.0) < 2.5 and "run ahead" in item.sentence
 
 
 def test_flat_tops(robot, log):
@@ -165,7 +164,7 @@ def test_flat_tops(robot, log):
     tau = log.tau.copy()
     tau[:, 1] = np.clip(tau[:, 1], -top, top)
     found = inspect_log(robot, replace(log, tau=tau)).of("saturation")
-    assert {f.joint for f in found} == {robot.joint_names[1]} and abs(found[0].number) == pytest.approx(top)
+    assert {f.element for f in found} == {robot.joint_names[1]} and abs(found[0].evidence) == pytest.approx(top)
     coarse = replace(log, tau=np.round(log.tau / 0.5) * 0.5)  # a coarse sensor is no clipped one
     assert not inspect_log(robot, coarse).of("saturation")
 
@@ -174,7 +173,7 @@ def test_limits(robot, log):
     q = log.q.copy()
     q[:, 2] += 9.0
     found = inspect_log(robot, replace(log, q=q)).of("limits")
-    assert any(f.joint == robot.joint_names[2] and "beyond its limit" in f.sentence and f.number > 1 for f in found)
+    assert any(f.element == robot.joint_names[2] and "beyond its limit" in f.sentence and f.evidence > 1 for f in found)
 
 
 def test_a_joint_that_hardly_moves_and_an_arm_at_rest(robot):
@@ -187,9 +186,9 @@ def test_a_joint_that_hardly_moves_and_an_arm_at_rest(robot):
     tau = robot.inverse_dynamics(q, qd, qdd) + friction(qd, 2, 2) + 0.1 * rng.normal(size=q.shape)
     found = inspect_log(robot, Log(t, q + 1e-5 * rng.normal(size=q.shape), tau, robot.joint_names))
     (still,) = found.of("excitation")
-    assert still.joint == robot.joint_names[3] and abs(still.number - 0.02) < 1e-3
+    assert still.element == robot.joint_names[3] and abs(still.evidence - 0.02) < 1e-3
     (rest,) = found.of("rest")
-    assert 0.15 < rest.number < 0.3 and "from t = 9" in rest.sentence
+    assert 0.15 < rest.evidence < 0.3 and "from t = 9" in rest.sentence
     assert not found.errors
 
 
@@ -211,7 +210,7 @@ def test_without_masses_kinematics_alone_is_looked_at(log, robot):
 
 def test_torques_that_are_zero(robot, log):
     found = inspect_log(robot, replace(log, tau=0 * log.tau))
-    assert [item.kind for item in found.errors] == ["torque"] and "zero throughout" in found.errors[0].sentence
+    assert [item.rule for item in found.errors] == ["torque"] and "zero throughout" in found.errors[0].sentence
 
 
 @pytest.mark.parametrize("name", ["planar-1r", "cartesian-pp", "scara", "rp", "four-bar", "iiwa7"])
@@ -228,7 +227,7 @@ def test_findings_are_printed_and_sorted(robot, log):
     found = inspect_log(robot, replace(log, tau=tau, qd=late(log.qd, 4)))
     text = str(found)
     assert text.startswith("planted:\n  error: the torque of") and "warning: the recorded rates" in text
-    order = [["error", "warning", "info"].index(item.severity) for item in found]
+    order = [["error", "warning", "note"].index(item.severity) for item in found]
     assert order == sorted(order) and len(found) == len(list(found))
 
 
@@ -273,7 +272,7 @@ def test_real_logs_are_as_they_should_be(arm):
     found = inspect_log(robot, log)
     assert not found.errors, str(found)
     (gravity,) = found.of("gravity")
-    assert gravity.number < 12.0
+    assert gravity.evidence < 12.0
     if arm is tx40:
         assert any("longest 1.32 s from t = 7.6" in f.sentence for f in found.of("rest")), str(found)
 
@@ -283,7 +282,7 @@ def test_real_logs_spoiled_are_seen_through(arm):
     robot, log = arm()
     tau = log.tau.copy()
     tau[:, 1] *= -1
-    assert robot.joint_names[1] in {f.joint for f in inspect_log(robot, replace(log, tau=tau)).of("sign")}
+    assert robot.joint_names[1] in {f.element for f in inspect_log(robot, replace(log, tau=tau)).of("sign")}
     assert inspect_log(robot, replace(log, tau=1e3 * log.tau)).of("units")
     ceiling = inspect_log(robot.with_gravity((0, 0, 9.81)), log)  # a model that hangs, a log of an arm that stands
-    assert ceiling.of("tilt") and ceiling.of("tilt")[0].number > 150
+    assert ceiling.of("tilt") and ceiling.of("tilt")[0].evidence > 150

@@ -13,10 +13,10 @@ import dalembert as dl
 from dalembert.errors import InputError, MissingExtraError, UnknownNameError
 from dalembert.identification.fit.lock import locked
 from dalembert.identification.log import filters
+from dalembert.identification.log.filters import density, floor_of, meeting
 from dalembert.identification.log.prepare import preparation, prepare
 from dalembert.identification.log.read import read_log
 from dalembert.identification.log.samples import Log
-from dalembert.identification.log.spectrum import density, floor_of, meeting
 
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.ModelWarning")
 METHODS = ("butterworth", "central", "savgol", "fourier")
@@ -43,7 +43,7 @@ def inner(x, share=0.2):
 def test_the_filter_is_that_of_scipy_run_forwards_and_backwards(order, cutoff):
     signal = pytest.importorskip("scipy.signal", reason="SciPy is the oracle here")
     x = np.cumsum(np.random.default_rng(0).normal(size=(4000, 2)), axis=0)
-    (ours,) = filters.smoothed(x, 1 / 500, cutoff, order)
+    (ours,) = filters.smooth(x, 1 / 500, cutoff, order)
     theirs = signal.sosfiltfilt(signal.butter(order, cutoff, fs=500, output="sos"), x, axis=0)
     # The same response; only the ends differ, 2.4 s away, which the slowest pole forgets as fast as it can.
     ends = np.exp(-2 * np.pi * cutoff * np.sin(np.pi / (2 * order)) * 2.4)
@@ -53,13 +53,13 @@ def test_the_filter_is_that_of_scipy_run_forwards_and_backwards(order, cutoff):
 def test_zero_phase_and_unit_gain_at_rest():
     t = np.arange(5000) / 1000
     constant = np.stack([np.full_like(t, 3.0), 2.0 - 0.7 * t], axis=1)
-    q, qd, qdd = filters.smoothed(constant, 1e-3, 5.0, 4, (0, 1, 2))
+    q, qd, qdd = filters.smooth(constant, 1e-3, 5.0, 4, (0, 1, 2))
     np.testing.assert_allclose(q, constant, atol=1e-12)  # constants and straight lines pass as they are
     np.testing.assert_allclose(qd, [[0.0, -0.7]] * len(t), atol=1e-9)
     np.testing.assert_allclose(qdd, 0, atol=1e-6)
     for f in (0.5, 2.0, 5.0, 8.0):  # a sine comes out smaller, and neither early nor late
         x = np.stack([np.sin(2 * np.pi * f * t), np.cos(2 * np.pi * f * t)], axis=1)
-        (y,) = filters.smoothed(x, 1e-3, 5.0, 4)
+        (y,) = filters.smooth(x, 1e-3, 5.0, 4)
         y, s, c = inner(y, 0.3), inner(x[:, 0], 0.3), inner(x[:, 1], 0.3)
         basis = np.stack([s, c], axis=1)
         (along, across), *_ = np.linalg.lstsq(basis, y[:, 0], rcond=None)

@@ -17,7 +17,7 @@ from dalembert.identification.fit.lock import locked
 from dalembert.identification.log.columns import tokens, without_unit
 from dalembert.identification.log.prepare import prepare
 from dalembert.identification.log.read import read_log
-from dalembert.identification.log.times import cubic
+from dalembert.identification.log.times import interpolate
 
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.ModelWarning")
 DIGITS = 1e-8  # nine digits are written
@@ -496,12 +496,12 @@ def test_missing_samples_are_filled(robot, log, table):
     assert np.abs(read.q - log.q).max() < 2e-5  # noise of 1e-6, weights of a cubic across three steps
 
 
-def test_a_cubic_is_exact_for_cubics():
+def test_resampling_is_exact_for_cubics():
     rng = np.random.default_rng(0)
     t = np.cumsum(rng.uniform(0.5, 1.5, 30))
     x = np.stack([t**3 - 5 * t**2, 2 * t], axis=1)
     at = rng.uniform(t[0], t[-1], 50)
-    np.testing.assert_allclose(cubic(t, x, at), np.stack([at**3 - 5 * at**2, 2 * at], axis=1), rtol=1e-10)
+    np.testing.assert_allclose(interpolate(t, x, at), np.stack([at**3 - 5 * at**2, 2 * at], axis=1), rtol=1e-10)
 
 
 # ------------------------------------------------------------------------------------------------ bad numbers

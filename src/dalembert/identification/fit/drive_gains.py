@@ -27,7 +27,7 @@ from dalembert.identification.fit.compress_blocks import compress_blocks
 from dalembert.identification.fit.estimate import solved
 from dalembert.identification.fit.payload import TEN, _Held
 from dalembert.identification.fit.regressor import Columns
-from dalembert.identification.log.samples import Samples, runs_of
+from dalembert.identification.log.samples import Samples, list_runs
 
 Array = NDArray[np.float64]
 STEPS = 50
@@ -98,9 +98,9 @@ def drive_gains(
     `payload`: what is known of the load at `frame` in the runs `loaded`, by names of its ten parameters there ("m",
     "mx", …, "Izz", about the frame's origin); the others are fitted. `columns.fixed`: parameters that are known."""
     robot = columns.robot
-    runs = [(run, False) for run in runs_of(unloaded, robot.n)]
+    runs = [(run, False) for run in list_runs(unloaded, robot.n)]
     if loaded is not None:
-        runs += [(run, True) for run in runs_of(loaded, robot.n)]
+        runs += [(run, True) for run in list_runs(loaded, robot.n)]
     _check(columns, loaded is not None, payload)
     if payload is not None and robot.model.frame(frame).body < 0:
         raise InputError(f"frame {robot.model.frame(frame).name!r} is fixed to the base: nothing held there is felt")

@@ -27,7 +27,7 @@ from dalembert.identification.fit.compress import Compressed, compress, joined, 
 from dalembert.identification.fit.compress_blocks import compress_blocks
 from dalembert.identification.fit.estimate import Estimate, inflation, least_squares, sandwich, solved
 from dalembert.identification.fit.regressor import Columns
-from dalembert.identification.log.samples import Samples, runs_of
+from dalembert.identification.log.samples import Samples, list_runs
 
 Array = NDArray[np.float64]
 Theta = dict[str, Array]  # values of each joint (n,)
@@ -129,7 +129,7 @@ def nonlinear_friction(
     for kind in row.needs:
         if kind not in columns.friction:
             raise InputError(f"the law {law!r} needs the column {kind!r} beside it; add it to friction")
-    runs = runs_of(samples, columns.robot.n)
+    runs = list_runs(samples, columns.robot.n)
     still = [joint for k, joint in enumerate(columns.robot.joint_names) if not any(run.qd[:, k].any() for run in runs)]
     if still:
         raise InputError(f"{', '.join(still)} never moves: its friction does not show")

@@ -23,7 +23,7 @@ from dalembert.identification.fit.base import Base
 from dalembert.identification.fit.compress import compress, joined
 from dalembert.identification.fit.estimate import ROUNDS, SINGULAR, Estimate, inflation, least_squares
 from dalembert.identification.fit.regressor import Columns
-from dalembert.identification.log.samples import Samples, runs_of
+from dalembert.identification.log.samples import Samples, list_runs
 from dalembert.reference import Reference
 
 Array = NDArray[np.float64]
@@ -49,7 +49,7 @@ def instrumental_variables(
     """β with the regressors of `instruments` as instruments, run by run at the same times as `samples`; joints weighted
     by their residuals. `parallel` as in `Columns.blocks`."""
     n, p = columns.robot.n, base.rank
-    runs, tools = runs_of(samples, n), runs_of(instruments, n, "instruments")
+    runs, tools = list_runs(samples, n), list_runs(instruments, n, "instruments")
     if [len(run) for run in runs] != [len(tool) for tool in tools]:
         raise InputError("samples and instruments must have the same times: their lengths differ")
     measured = joined(compress(columns, base, run, parallel) for run in runs)

@@ -22,7 +22,7 @@ from dalembert.identification.fit.compress import Compressed, compress, joined
 from dalembert.identification.fit.compress_blocks import compress_blocks
 from dalembert.identification.fit.estimate import Estimate, inflation, least_squares, sandwich, solved
 from dalembert.identification.fit.regressor import Columns
-from dalembert.identification.log.samples import Samples, runs_of
+from dalembert.identification.log.samples import Samples, list_runs
 
 Array = NDArray[np.float64]
 ROUNDS = 60  # of reweighting; ten to twenty are usual
@@ -79,7 +79,7 @@ def robust_least_squares(
         raise unknown("loss", loss, LOSSES)
     if constant is not None and not (np.isfinite(constant) and constant > 0):
         raise InputError(f"constant must be a number of standard deviations above zero, got {constant!r}")
-    runs = runs_of(samples, columns.robot.n)
+    runs = list_runs(samples, columns.robot.n)
     plain = joined(compress(columns, base, run, parallel) for run in runs)
     beta = least_squares(plain).beta
     first = LOSSES[loss].start

@@ -9,13 +9,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
-from dalembert.identification.log.table import Table
+from dalembert.identification.log.samples import Array, Integers, Table
 from dalembert.identification.log.units import DEGREE
 from dalembert.robot import Robot
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 # Larger than any position, rate, torque or current of an arm, in any unit (times are not looked at).
 ABSURD = 1e9
@@ -27,87 +23,70 @@ SMALL = 0.05  # of the signal's range: what stays below it is left to the filter
 SHOWN = 5
 
 
-def readable(table: Table, columns: Sequence[int], rows: Integers, bad_rows: str, notes: list[str]) -> Integers:
+def drop_unreadable(table: Table, columns: Sequence[int], rows: Integers, bad_rows: str) -> tuple[Integers, list[str]]:
     """Rows whose numbers are numbers; NaN, infinity and the absurd are refused, or left out and counted."""
     x = table.values[np.ix_(rows, np.asarray(columns))]
     with np.errstate(invalid="ignore"):
         bad = ~(np.abs(x) <= ABSURD)
     if not bad.any():
-        return rows
+        return rows, []
     per_row = bad.any(axis=1)
-    k = int(np.flatnonzero(per_row)[0])
-    j = int(np.flatnonzero(bad[k])[0])
-    value = x[k, j]
-    where = table.place(int(rows[k]), table.names[columns[j]])
-    said = "not a number" if np.isnan(value) else "infinite" if np.isinf(value) else "no measurement of an arm"
-    count = int(per_row.sum())
+    k, j = (int(i) for i in np.argwhere(bad)[0])
+    value, count, column = x[k, j], int(per_row.sum()), table.names[columns[j]]
     if bad[:, j].all():
-        raise InputError(
-            f"{table.source}: column {table.names[columns[j]]!r} has no usable number in it: {value:g} in every row"
-        )
+        raise InputError(f"{table.source}: column {column!r} has no usable number in it: {value:g} in every row")
+    where = table.place(int(rows[k]), column)
     if bad_rows == "refuse":
+        said = "not a number" if np.isnan(value) else "infinite" if np.isinf(value) else "no measurement of an arm"
         raise InputError(
             f"{where}: {value:g} is {said}{f' ({count} such rows in all)' if count > 1 else ''}; "
             "mend the log, or leave such rows out with bad_rows='drop'"
         )
-    notes.append(f"{count} rows with NaN, infinite or absurd numbers left out, the first: {where} ({value:g})")
-    return rows[~per_row]
+    note = f"{count} rows with NaN, infinite or absurd numbers left out, the first: {where} ({value:g})"
+    return rows[~per_row], [note]
 
 
-def alive(
-    table: Table,
-    places: Mapping[str, Sequence[int]],
-    rows: Integers,
-    joints: Sequence[str],
-    still: str,
-    notes: list[str],
-) -> bool:
+def check_moving(
+    table: Table, places: Mapping[str, Sequence[int]], rows: Integers, joints: Sequence[str], still: str
+) -> tuple[bool, list[str]]:
     """Whether recorded rates can be used; columns that never change, or are others again, are refused."""
-    take = {g: table.values[np.ix_(rows, np.asarray(columns))] for g, columns in places.items() if g != "t"}
+    take = {g: table.values[np.ix_(rows, np.asarray(columns))] for g, columns in places.items()}
     if np.abs(take["tau"]).max() <= NOTHING:
         raise InputError(f"{table.source}: the torques are zero throughout: was effort recorded at all?")
     fixed = {g: np.ptp(x, axis=0) <= NOTHING for g, x in take.items()}
+    notes = []
     for group, word in (("q", "position"), ("tau", "torque")):
         for j in np.flatnonzero(fixed[group]).tolist():
-            value = take[group][0, j]
             column = table.names[places[group][j]]
-            what = f"{table.source}: column {column!r} (the {word} of {joints[j]!r}) is {value:g} in every row"
+            what = f"column {column!r} (the {word} of {joints[j]!r}) is {take[group][0, j]:g} in every row"
             if still == "keep":
-                notes.append(f"{what}: kept, as asked")
-                continue
-            remedy = (
-                "; nothing of a joint that stands still can be identified: hold it with "
-                f"dalembert.identification.locked(robot, {{{joints[j]!r}: …}}), or still='keep'"
-                if group == "q"
-                else ": a sensor that is dead, or was not recorded; still='keep' reads it all the same"
-            )
-            raise InputError(what + remedy)
-    _twins(table, places, take, fixed)
-    if "qd" in take and fixed["qd"].all():
-        notes.append("the recorded rates never change, and are not used")
-        return False
-    return "qd" in take
-
-
-def _twins(
-    table: Table, places: Mapping[str, Sequence[int]], take: Mapping[str, Array], fixed: Mapping[str, Flags]
-) -> None:
+                notes.append(f"{table.source}: {what}: kept, as asked")
+            elif group == "q":
+                raise InputError(
+                    f"{table.source}: {what}; nothing of a joint that stands still can be identified: hold it with "
+                    f"dalembert.identification.locked(robot, {{{joints[j]!r}: …}}), or still='keep'"
+                )
+            else:
+                raise InputError(
+                    f"{table.source}: {what}: a sensor that is dead, or was not recorded; still='keep' reads it "
+                    "all the same"
+                )
     seen: dict[bytes, str] = {}
     for group, x in take.items():
-        for j, column in enumerate(places[group]):
-            if fixed[group][j]:
-                continue
-            key = np.ascontiguousarray(x[:, j]).tobytes()
+        for j in np.flatnonzero(~fixed[group]).tolist():
+            key, name = np.ascontiguousarray(x[:, j]).tobytes(), table.names[places[group][j]]
             if key in seen:
                 raise InputError(
-                    f"{table.source}: columns {seen[key]!r} and {table.names[column]!r} hold the same numbers in "
-                    f"all {len(x)} rows: "
+                    f"{table.source}: columns {seen[key]!r} and {name!r} hold the same numbers in all {len(x)} rows: "
                     "one was written twice, or the mapping names one signal for two"
                 )
-            seen[key] = table.names[column]
+            seen[key] = name
+    if "qd" in take and fixed["qd"].all():
+        return False, [*notes, "the recorded rates never change, and are not used"]
+    return "qd" in take, notes
 
 
-def in_degrees(robot: Robot, q: Array) -> str | None:
+def find_degrees(robot: Robot, q: Array) -> str | None:
     """The evidence that positions are degrees, in words; None if there is none.
 
     Either the joints lie outside their limits for much of the log, and hardly do once π/180 is applied; or one without
@@ -117,19 +96,14 @@ def in_degrees(robot: Robot, q: Array) -> str | None:
         return None
     lower, upper = robot.limits.lower, robot.limits.upper
     slack = 0.05 * np.where(np.isfinite(upper - lower), upper - lower, 1.0)
-
-    def outside(x: Array) -> Array:
-        return np.asarray(((x < lower - slack) | (x > upper + slack)).mean(axis=0))
-
-    plain, converted = outside(q), outside(q * DEGREE)
+    plain, converted = (((x < lower - slack) | (x > upper + slack)).mean(axis=0) for x in (q, q * DEGREE))
     far = np.abs(q).max(axis=0)
     j = int(np.argmax(np.where(turning, plain, -1.0)))
     if plain[turning].mean() > 0.4 and converted[turning].mean() < 0.4 * plain[turning].mean() and far[j] > 2 * np.pi:
         return (
             f"{robot.joint_names[j]!r} lies between {q[:, j].min():.4g} and {q[:, j].max():.4g}, outside its limits "
             f"{lower[j]:.3g} … {upper[j]:.3g} rad for {100 * plain[j]:.0f} % of the log, and would for "
-            f"{100 * converted[j]:.0f} % "
-            "if these are degrees"
+            f"{100 * converted[j]:.0f} % if these are degrees"
         )
     free = turning & ~np.isfinite(upper - lower)
     for j in np.flatnonzero(free & (far > 10 * np.pi)).tolist():
@@ -138,20 +112,21 @@ def in_degrees(robot: Robot, q: Array) -> str | None:
     return None
 
 
-def spikes(x: Array) -> Flags:
-    """Single samples far off the median of five around them, while their neighbors are not.  (N, k)."""
-    flags = np.zeros(x.shape, bool)
+def find_spikes(x: Array) -> tuple[NDArray[np.bool_], Array]:
+    """Single samples far off the median of five around them, while their neighbors are not; and x with such medians in
+    their place.  (N, k)."""
+    flags, mended = np.zeros(x.shape, bool), x.copy()
     if len(x) < 7:
-        return flags
-    windows = sliding_window_view(x, 5, axis=0)
-    middle = np.median(windows, axis=-1)
+        return flags, mended
+    middle = np.median(sliding_window_view(x, 5, axis=0), axis=-1)
     off = np.abs(x[2:-2] - middle)
     # What is usual: over the whole log, and around the sample, since a rough stretch is no spike. What is small beside
     # the signal's own range is noise, however rare.
     usual = SPIKE * np.maximum(1.4826 * np.median(off, axis=0), _around(off, ROUGH))
     low, high = np.quantile(x, (0.01, 0.99), axis=0)
     flags[2:-2] = off > np.maximum(usual, SMALL * (high - low)) + 1e-12
-    return flags
+    mended[2:-2] = np.where(flags[2:-2], middle, x[2:-2])
+    return flags, mended
 
 
 def _around(x: Array, reach: int) -> Array:
@@ -162,25 +137,20 @@ def _around(x: Array, reach: int) -> Array:
     return np.asarray((total[last] - total[first] - x) / (last - first - 1)[:, None])
 
 
-def outliers(
-    table: Table, group: str, x: Array, rows: Integers, joints: Sequence[str], treat: str, notes: list[str]
-) -> Array:
+def treat_spikes(
+    table: Table, signals: Mapping[str, Array], rows: Integers, joints: Sequence[str], treat: str
+) -> tuple[dict[str, Array], list[str]]:
     """Spikes counted and placed; with treat="remove" replaced by the median of the five samples around them."""
-    flags = spikes(x)
-    if not flags.any():
-        return x
-    word = {"q": "positions", "qd": "rates", "tau": "torques"}[group]
-    where = np.argwhere(flags)
-    shown = ", ".join(f"{table.place(int(rows[k])).split(', ', 1)[1]} ({joints[j]})" for k, j in where[:SHOWN])
-    done = (
-        "replaced by the median of their neighbors"
-        if treat == "remove"
-        else "left as they are (outliers='remove' takes them out)"
-    )
-    notes.append(f"{len(where)} single spikes in the {word}: {shown}{', …' if len(where) > SHOWN else ''}; {done}")
-    if treat != "remove":
-        return x
-    out = x.copy()
-    middle = np.median(sliding_window_view(x, 5, axis=0), axis=-1)
-    out[2:-2] = np.where(flags[2:-2], middle, x[2:-2])
-    return out
+    done = "left as they are (outliers='remove' takes them out)"
+    if treat == "remove":
+        done = "replaced by the median of their neighbors"
+    words, kept, notes = {"q": "positions", "qd": "rates", "tau": "torques"}, dict(signals), []
+    for group, x in signals.items():
+        flags, mended = find_spikes(x)
+        where = np.argwhere(flags)
+        if len(where):
+            shown = ", ".join(f"{table.place(int(rows[k])).split(', ', 1)[1]} ({joints[j]})" for k, j in where[:SHOWN])
+            more = ", …" if len(where) > SHOWN else ""
+            notes.append(f"{len(where)} single spikes in the {words[group]}: {shown}{more}; {done}")
+            kept[group] = mended if treat == "remove" else x
+    return kept, notes

@@ -10,84 +10,39 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 from dalembert.errors import InputError, listed, unknown
-from dalembert.identification.log.table import Table
+from dalembert.identification.log.samples import Table
+from dalembert.identification.log.units import UNITS
 
-GROUPS = ("t", "q", "qd", "tau")
 CALLED = {"t": "time", "q": "position", "qd": "rate", "tau": "torque"}
-# Words that say what a column holds. "qdd" and commanded values are known so that they are not mistaken for another
-# group.
-WORDS: dict[str, frozenset[str]] = {
-    "commanded": frozenset(
-        [
-            "target",
-            "desired",
-            "des",
-            "cmd",
-            "command",
-            "commanded",
-            "ref",
-            "reference",
-            "setpoint",
-            "goal",
-            "error",
-            "err",
-            "filtered",
-            "predicted",
-        ]
-    ),
-    "qdd": frozenset(["qdd", "ddq", "qddot", "acc", "accel", "acceleration", "accelerations"]),
-    "qd": frozenset(
-        ["qd", "dq", "qdot", "vel", "velocity", "velocities", "speed", "speeds", "rate", "rates", "qp", "omega"]
-    ),
-    "tau": frozenset(["tau", "effort", "efforts", "torque", "torques", "trq", "force", "forces", "moment"]),
-    "current": frozenset(["current", "currents", "amps"]),
-    "q": frozenset(["q", "pos", "position", "positions", "angle", "angles", "theta", "encoder"]),
-    "t": frozenset(["t", "time", "timestamp", "timestamps", "stamp", "clock"]),
-    "sec": frozenset(["sec", "secs", "seconds"]),
-    "nsec": frozenset(["nsec", "nsecs", "nanosec", "nanosecs", "nanoseconds"]),
+# Words that say what a column holds, in the order in which they are looked for: "joint position error" is no position,
+# "joint velocity" no joint. "qdd" and commanded values are known so that they are not mistaken for another group.
+WORDS: dict[str, set[str]] = {
+    group: set(words.split())
+    for group, words in {
+        "commanded": "target desired des cmd command commanded ref reference setpoint goal "
+        "error err filtered predicted",
+        "qdd": "qdd ddq qddot acc accel acceleration accelerations",
+        "qd": "qd dq qdot vel velocity velocities speed speeds rate rates qp omega",
+        "current": "current currents amps",
+        "tau": "tau effort efforts torque torques trq force forces moment",
+        "nsec": "nsec nsecs nanosec nanosecs nanoseconds",
+        "sec": "sec secs seconds",
+        "t": "t time timestamp timestamps stamp clock",
+        "q": "q pos position positions angle angles theta encoder",
+    }.items()
 }
-# The order in which words are looked for: "joint position error" is no position, "joint velocity" no joint.
-PRIORITY = ("commanded", "qdd", "qd", "current", "tau", "nsec", "sec", "t", "q")
-# Units as people write them after a name, as the unit tables of `units` call them.
-WRITTEN = {
-    "rad": "rad",
-    "deg": "deg",
-    "°": "deg",
-    "degree": "deg",
-    "degrees": "deg",
-    "m": "m",
-    "mm": "mm",
-    "rad/s": "rad/s",
-    "deg/s": "deg/s",
-    "°/s": "deg/s",
-    "rpm": "rpm",
-    "m/s": "m/s",
-    "nm": "Nm",
-    "n.m": "Nm",
-    "n m": "Nm",
-    "n*m": "Nm",
-    "mnm": "mNm",
-    "a": "A",
-    "ma": "mA",
-    "n": "N",
-    "s": "s",
-    "ms": "ms",
-    "us": "us",
-    "µs": "us",
-    "ns": "ns",
-    "sec": "s",
-}
-FITTING = {
-    "t": {"s", "ms", "us", "ns"},
-    "q": {"rad", "deg", "m", "mm"},
-    "qd": {"rad/s", "deg/s", "m/s", "rpm"},
-    "tau": {"Nm", "mNm", "N", "A", "mA"},
+TIMES = ("t", "sec", "nsec")
+# Units as people write them after a name, in lower case, as `UNITS` calls them.
+WRITTEN = {unit.lower(): unit for units in UNITS.values() for unit in units if unit not in ("turn", "mm/s")} | {
+    **{"°": "deg", "degree": "deg", "degrees": "deg", "°/s": "deg/s"},
+    **{"n.m": "Nm", "n m": "Nm", "n*m": "Nm", "µs": "us", "sec": "s"},
 }
 DIGITS = 9  # a longer number counts no joints (a date, a serial number)
 BRACKETED = re.compile(r"^(.*?)\s*[\[(]\s*([^\])\d][^\])]*)\s*[\])]\s*$")
+
+Joint = int | str  # a number, or a name of the robot's
 
 
 @dataclass(frozen=True)
@@ -100,32 +55,27 @@ class Meaning:
     notes: tuple[str, ...] = ()
 
 
-def meaning(table: Table, joints: Sequence[str], columns: Mapping[str, Any] | None, need_time: bool) -> Meaning:
+def find_columns(table: Table, joints: Sequence[str], columns: object = None, need_time: bool = True) -> Meaning:
     """The places of t, q, qd and tau in the table, one per joint in the order of `joints`."""
-    given = dict(columns or {})
-    for group in given:
-        if group not in GROUPS:
-            raise unknown("group of columns", group, GROUPS)
     if columns is not None and not isinstance(columns, Mapping):
         raise InputError("columns must be a dictionary, {'t': 'time', 'q': [...], 'tau': [...]}")
-    places: dict[str, tuple[int, ...]] = {}
-    units: dict[str, str] = {}
-    notes: list[str] = []
-    for group, wanted in given.items():
-        if wanted is not None:
-            places[group] = _chosen(table, group, wanted, joints)
+    given: dict[str, object] = dict(columns or {})
+    for group in given:
+        if group not in CALLED:
+            raise unknown("group of columns", group, CALLED)
+    places = {group: _choose(table, group, x, joints) for group, x in given.items() if x is not None}
     found, hints, aside = _by_name(table, joints, tuple(given))
-    for group in GROUPS:
+    notes: list[str] = []
+    for group in CALLED:
         if group not in given and group in found:
-            places[group] = _ordered(table, group, found[group], joints)
-            notes += _ignored(table, group, found[group], places[group])
-    units |= _units(table, places, hints)
+            places[group] = _in_order(table, group, found[group], joints)
+            left = [table.names[k] for k in found[group].values() if k not in places[group]]
+            what = "other times" if group == "t" else "not joints of this robot"
+            notes += [f"{what}, left out: {', '.join(repr(x) for x in left[:6])}"] if left else []
+    units = _units(table, places, hints)
     used = {k for columns_of in places.values() for k in columns_of}
-    aside = [k for k in aside if k not in used]
-    if aside:
-        notes.append(
-            "not used: " + ", ".join(f"{table.names[k]!r}" for k in aside[:8]) + (", …" if len(aside) > 8 else "")
-        )
+    unused = [repr(table.names[k]) for k in aside if k not in used]
+    notes += [f"not used: {', '.join(unused[:8])}{', …' if len(unused) > 8 else ''}"] if unused else []
     missing = [g for g in ("q", "tau") if g not in places]
     if missing:
         raise InputError(_lacking(table, missing, joints))
@@ -138,14 +88,13 @@ def meaning(table: Table, joints: Sequence[str], columns: Mapping[str, Any] | No
 
 
 def _lacking(table: Table, missing: Sequence[str], joints: Sequence[str]) -> str:
-    wanted = " and ".join(f"{CALLED[g]}s" for g in missing)
     n = len(joints)
     if not table.named:
-        example = f"columns={{'t': 0, 'q': range(1, {n + 1}), 'tau': range({n + 1}, {2 * n + 1})}}"
         return (
-            f"{table.source}: its {len(table.names)} columns have no names, so that nobody can know what they are; "
-            f"say so by number, from 0: {example}"
+            f"{table.source}: its {len(table.names)} columns have no names, so that nobody can know what they are; say "
+            f"so by number, from 0: columns={{'t': 0, 'q': range(1, {n + 1}), 'tau': range({n + 1}, {2 * n + 1})}}"
         )
+    wanted = " and ".join(f"{CALLED[g]}s" for g in missing)
     example = ", ".join(f"'{g}': ['…' of {joints[0]!r}, …]" for g in missing)
     return (
         f"{table.source}: no {wanted} of {n} joints are found among the columns {listed(table.names)}; "
@@ -154,7 +103,7 @@ def _lacking(table: Table, missing: Sequence[str], joints: Sequence[str]) -> str
 
 
 # ------------------------------------------------------------------------------------------------ explicit mapping
-def _chosen(table: Table, group: str, wanted: Any, joints: Sequence[str]) -> tuple[int, ...]:
+def _choose(table: Table, group: str, wanted: object, joints: Sequence[str]) -> tuple[int, ...]:
     """The places that a user names: a column, an array of several columns, a pattern with {i} or {joint}, a list of
     names or numbers in the order of the joints, or a dictionary by joint."""
     n = len(joints)
@@ -173,11 +122,9 @@ def _chosen(table: Table, group: str, wanted: Any, joints: Sequence[str]) -> tup
         except (KeyError, IndexError, ValueError):
             raise InputError(f"columns[{group!r}] = {wanted!r}: a pattern has {{i}} or {{joint}} in it") from None
     if isinstance(wanted, str) and wanted not in table.names:  # an array of several columns
-        whole = [name for name in table.names if re.fullmatch(re.escape(wanted) + r"\[\d+\]", name)]
-        wanted = whole or wanted
-    if isinstance(wanted, (str, int)) or not isinstance(wanted, Iterable):
-        wanted = [wanted]
-    found = tuple(_place(table, group, one) for one in wanted)
+        wanted = [x for x in table.names if re.fullmatch(re.escape(wanted) + r"\[\d+\]", x)] or wanted
+    several = isinstance(wanted, Iterable) and not isinstance(wanted, str)
+    found = tuple(_place(table, group, one) for one in (wanted if several else [wanted]))  # type: ignore[attr-defined]
     if group != "t" and len(found) != n:
         raise InputError(
             f"{table.source}: columns[{group!r}] are {len(found)}, but the robot has {n} joints: "
@@ -190,26 +137,23 @@ def _chosen(table: Table, group: str, wanted: Any, joints: Sequence[str]) -> tup
     return found
 
 
-def _place(table: Table, group: str, one: Any) -> int:
+def _place(table: Table, group: str, one: object) -> int:
     if isinstance(one, str):
         if one not in table.names:
             raise unknown(f"column of {table.source}", one, table.names)
         return table.names.index(one)
     try:
-        k = int(one)
+        k = int(one)  # type: ignore[call-overload]
     except (TypeError, ValueError):
         raise InputError(f"columns[{group!r}] holds {one!r}: a column is a name, or a number from 0") from None
     if k != one or not -len(table.names) <= k < len(table.names):
         raise InputError(f"columns[{group!r}] names column {one}; {table.source} has {len(table.names)}, from 0")
-    return k % len(table.names)
+    return int(k % len(table.names))
 
 
 def _hint(robot: int, log: int) -> str:
-    return (
-        "; joints that the log lacks can be held still: dalembert.identification.locked(robot, {'joint': position})"
-        if log < robot
-        else ""
-    )
+    how = "; joints that the log lacks can be held still: dalembert.identification.locked(robot, {'joint': position})"
+    return how if log < robot else ""
 
 
 # ------------------------------------------------------------------------------------------------ natural names
@@ -232,90 +176,78 @@ def without_unit(name: str) -> tuple[str, str | None]:
 
 def _by_name(
     table: Table, joints: Sequence[str], given: Sequence[str]
-) -> tuple[dict[str, dict[int | str, int]], dict[int, str], list[int]]:
-    """Per group that is not given: joint (a number, or a name of the robot's) → place; units by place; columns that
-    mean nothing."""
-    found: dict[str, dict[int | str, int]] = {}
+) -> tuple[dict[str, dict[Joint, int]], dict[int, str], list[int]]:
+    """Per group that is not given: joint → place; units by place; columns that mean nothing."""
+    found: dict[str, dict[Joint, int]] = {}
     hints: dict[int, str] = {}
     aside: list[int] = []
-    if not table.named:
-        return found, hints, aside
-    known = {joint: tokens(joint) for joint in joints}
-    for k, column in enumerate(table.names):
+    known = {joint: tokens(joint) for joint in sorted(joints, key=lambda joint: -len(tokens(joint)))}
+    for k, column in enumerate(table.names if table.named else ()):
         stem, unit = without_unit(column)
         unit = unit or WRITTEN.get(table.units.get(column, "").lower())
         words = tokens(stem)
-        group, key = _what(words, known)
-        if group == "t" and key is not None and "t" in words:  # T1 is no time
-            group = None
-        if group == "current":
-            group, unit = "tau current", unit or "A"
-        if group is None or group in ("commanded", "qdd") or (group not in ("t", "sec", "nsec") and key is None):
+        group, key = _meaning(words, known)
+        if group is None or group in ("commanded", "qdd") or (group not in TIMES and key is None):
             aside.append(k)
             continue
-        if group in ("sec", "nsec", "t"):
+        if group == "t" and key is not None and "t" in words:  # T1 is no time
+            aside.append(k)
+            continue
+        if group in TIMES:
             group, key = "t", group
+        unit = unit or ("A" if group == "current" else None)
         if unit is not None:
             hints[k] = unit
-        if group.split()[0] in given:
+        means = "tau" if group == "current" else group
+        if means in given:
             continue
         assert key is not None
         if key in found.get(group, {}):
             first = table.names[found[group][key]]
             raise InputError(
-                f"{table.source}: both {first!r} and {column!r} look like the {CALLED[group.split()[0]]} of "
-                f"{'the log' if group == 't' else f'joint {key!r}'}: say which with columns={{{group.split()[0]!r}: …}}"
+                f"{table.source}: both {first!r} and {column!r} look like the {CALLED[means]} of "
+                f"{'the log' if group == 't' else f'joint {key!r}'}: say which with columns={{{means!r}: …}}"
             )
         found.setdefault(group, {})[key] = k
-    times = found.get("t", {})
-    if set(times) == {"nsec"}:
-        hints.setdefault(times["nsec"], "ns")
-    currents = found.pop("tau current", None)
-    if currents is not None:
-        if "tau" in found:
-            aside += list(currents.values())
-        else:
-            found["tau"] = currents
+    if set(found.get("t", {})) == {"nsec"}:
+        hints.setdefault(found["t"]["nsec"], "ns")
+    currents = found.pop("current", {})
+    if currents and "tau" not in found:
+        found["tau"] = currents
+    elif currents:
+        aside += list(currents.values())
     return found, hints, sorted(aside)
 
 
-def _what(words: list[str], known: Mapping[str, list[str]]) -> tuple[str | None, int | str | None]:
+def _meaning(words: list[str], known: Mapping[str, list[str]]) -> tuple[str | None, Joint | None]:
     """What a column holds, and of which joint: its name if the column has it, else the last number."""
-    for joint in sorted(known, key=lambda j: -len(known[j])):
-        at = _within(known[joint], words)
-        if at is not None:
-            group = _group(words[:at] + words[at + len(known[joint]) :])
-            if group is not None:
-                return group, joint
-    group = _group([w for w in words if not w.isdigit()])
+    for joint, name in known.items():
+        spots = range(len(words) - len(name) + 1)
+        at = next((k for k in spots if name and words[k : k + len(name)] == name), None)
+        if at is not None and (group := _group(words[:at] + words[at + len(name) :])) is not None:
+            return group, joint
     numbers = [int(w) for w in words if w.isdigit() and len(w) <= DIGITS]
-    return group, numbers[-1] if numbers else None
-
-
-def _within(part: list[str], whole: list[str]) -> int | None:
-    spots = range(len(whole) - len(part) + 1)
-    return next((k for k in spots if part and whole[k : k + len(part)] == part), None)
+    return _group([w for w in words if not w.isdigit()]), numbers[-1] if numbers else None
 
 
 def _group(words: Sequence[str]) -> str | None:
     if "q" in words and "dot" in words:
         return "qd"
-    return next((group for group in PRIORITY if WORDS[group] & set(words)), None)
+    return next((group for group, telling in WORDS.items() if telling & set(words)), None)
 
 
-def _ordered(table: Table, group: str, by_joint: dict[int | str, int], joints: Sequence[str]) -> tuple[int, ...]:
+def _in_order(table: Table, group: str, by_joint: dict[Joint, int], joints: Sequence[str]) -> tuple[int, ...]:
     if group == "t":
         if "sec" in by_joint and "nsec" in by_joint:
             return by_joint["sec"], by_joint["nsec"]
         return (by_joint["t"] if "t" in by_joint else next(iter(by_joint.values())),)
-    n = len(joints)
+    n, word = len(joints), CALLED[group]
     named = [j for j in joints if j in by_joint]
     if named:
         lacking = [j for j in joints if j not in by_joint]
         if lacking:
             raise InputError(
-                f"{table.source}: there is no {CALLED[group]} of joint {lacking[0]!r} among the columns, though "
-                "there is one "
+                f"{table.source}: there is no {word} of joint {lacking[0]!r} among the columns, though there is one "
                 f"of {named[0]!r}{_hint(1, 0)}"
             )
         return tuple(by_joint[j] for j in joints)
@@ -324,28 +256,21 @@ def _ordered(table: Table, group: str, by_joint: dict[int | str, int], joints: S
         gap = next((a + 1 for a, b in pairwise(numbers) if b > a + 1), None)
         what = f"; the one numbered {gap} is missing" if gap is not None else _hint(n, len(numbers))
         raise InputError(
-            f"{table.source}: there are {CALLED[group]}s of {len(numbers)} joints, but the robot has {n}: "
+            f"{table.source}: there are {word}s of {len(numbers)} joints, but the robot has {n}: "
             f"{', '.join(joints)}{what}"
         )
     if numbers not in (list(range(n)), list(range(1, n + 1))):
         raise InputError(
-            f"{table.source}: the {CALLED[group]}s are numbered {', '.join(map(str, numbers))}, neither 0 … "
-            f"{n - 1} nor 1 … {n}; "
-            f"name the columns with columns={{{group!r}: [...]}}"
+            f"{table.source}: the {word}s are numbered {', '.join(map(str, numbers))}, neither 0 … {n - 1} nor 1 … "
+            f"{n}; name the columns with columns={{{group!r}: [...]}}"
         )
     return tuple(by_joint[k] for k in numbers)
-
-
-def _ignored(table: Table, group: str, by_joint: Mapping[Any, int], used: Sequence[int]) -> list[str]:
-    left = [table.names[k] for k in by_joint.values() if k not in set(used)]
-    what = "other times" if group == "t" else "not joints of this robot"
-    return [f"{what}, left out: {', '.join(repr(x) for x in left[:6])}"] if left else []
 
 
 def _units(table: Table, places: Mapping[str, tuple[int, ...]], hints: Mapping[int, str]) -> dict[str, str]:
     units = {}
     for group, columns in places.items():
-        told = {hints[k] for k in columns if k in hints and hints[k] in FITTING[group]}
+        told = {hints[k] for k in columns if hints.get(k) in UNITS[group]}
         if len(told) > 1 and not told <= {"rad", "m"} and not told <= {"rad/s", "m/s"}:
             raise InputError(
                 f"{table.source}: the {CALLED[group]}s have different units ({', '.join(sorted(told))}): say "

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.errors import InputError
 from dalembert.files import LOG, contents
-from dalembert.identification.log.table import Array, Integers, Table
+from dalembert.identification.log.samples import Array, Integers, Table
 
 COMMENTS = ("#", "%", "//")
 SHOWN = 5  # of the rows that have a trouble, so many are named
@@ -21,52 +21,47 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eEdD][-+]?\d+)?|[-+]?(nan|inf|infi
 COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 LINES = 20_000_000  # of one log: five hours at 1 kHz
 EMPTY = ("", "-", "na", "n/a", "null", "none", "--")
+WORDY = ("name", "names", "mode", "state", "date", "comment", "label")  # columns whose words are no numbers
+
+Lines = list[tuple[int, str]]  # (number of the line from 1, its text)
 
 
 def read_csv(path: Path) -> Table:
     """The table in a text file."""
-    name, text = path.name, _text(path)
-    rows = [(k, line.strip()) for k, line in enumerate(text.splitlines(), 1) if line.strip()]
-    comments = [(k, line) for k, line in rows if line.startswith(COMMENTS)]
-    rows = [(k, line) for k, line in rows if not line.startswith(COMMENTS)]
+    written = [(k, line.strip()) for k, line in enumerate(_text(path).splitlines(), 1) if line.strip()]
+    comments = [row for row in written if row[1].startswith(COMMENTS)]
+    rows = [row for row in written if not row[1].startswith(COMMENTS)]
     if not rows:
         raise InputError(f"{path}: there is nothing in it but blank lines and comments")
-    delimiter = _delimiter([line for _, line in rows[:50]])
-    notes: list[str] = []
-    head = _split(rows[0][1], delimiter)
-    names: list[str] | None = None
-    units: dict[str, str] = {}
-    if not _numeric(head, delimiter):
-        names, rows = [cell.strip().strip("\"'") for cell in head], rows[1:]
-        if rows and (second := _split(rows[0][1], delimiter)) and not any(map(_is_number, second)) and any(second):
-            units = {n: u.strip("[]() ") for n, u in zip(names, second, strict=False)}
-            rows = rows[1:]
+    mark = _delimiter([line for _, line in rows[:50]])
+    head, names, units, notes = _split(rows[0][1], mark), None, {}, []
+    if not _is_numeric(head, mark):
+        names, rows = _unquoted(head), rows[1:]
+        second = _split(rows[0][1], mark) if rows else []
+        if any(second) and not any(map(_is_number, second)):
+            units, rows = {n: u.strip("[]() ") for n, u in zip(names, second, strict=False)}, rows[1:]
     elif comments and comments[-1][0] < rows[0][0]:  # a header behind a comment mark
-        cells = _split(comments[-1][1].lstrip("#%/ \t"), delimiter)
+        cells = _split(comments[-1][1].lstrip("#%/ \t"), mark)
         if len(cells) == len(head) and not any(map(_is_number, cells)):
-            names = [cell.strip().strip("\"'") for cell in cells]
+            names = _unquoted(cells)
     if not rows:
         raise InputError(f"{path}: there is a header but no row of numbers under it")
-    width = len(names) if names is not None else len(head)
+    first, width = rows[0][1], len(head)
     if width < 2:
         raise InputError(
-            f"{path}: not a log: its first line reads {rows[0][1][:60]!r}, and no columns of numbers are found there"
+            f"{path}: not a log: its first line reads {first[:60]!r}, and no columns of numbers are found there"
         )
-    decimal_comma = delimiter != "," and any(COMMA.fullmatch(c.strip()) for c in _split(rows[0][1], delimiter))
-    if decimal_comma:
-        notes.append(f"{name}: numbers are written with decimal commas, read as such")
+    if mark != "," and any(COMMA.fullmatch(c.strip()) for c in _split(first, mark)):
+        notes.append(f"{path.name}: numbers are written with decimal commas, read as such")
         rows = [(k, line.replace(",", ".")) for k, line in rows]
-    if names is not None and delimiter == "," and len(_split(rows[0][1], delimiter)) in (2 * width, 2 * width - 1):
+    if names is not None and mark == "," and len(_split(first, mark)) in (2 * width, 2 * width - 1):
         raise InputError(
-            f"{path}: line {rows[0][0]} has twice as many fields as the header: decimal commas between commas "
-            "cannot be "
-            "told apart; export with decimal points, or with semicolons between the columns"
+            f"{path}: line {rows[0][0]} has twice as many fields as the header: decimal commas between commas cannot "
+            "be told apart; export with decimal points, or with semicolons between the columns"
         )
-    values, lines = _numbers(path, rows, delimiter, width, names, notes)
-    if names is not None:
-        names = _distinct(path, names)
-    called = tuple(names or (str(k) for k in range(width)))
-    return Table(called, values, name, named=names is not None, lines=lines, notes=tuple(notes), units=units)
+    values, lines, said = _numbers(path, rows, mark, width, names)
+    called = tuple(_distinct(path, names)) if names is not None else tuple(str(k) for k in range(width))
+    return Table(called, values, path.name, names is not None, lines, (*notes, *said), units)
 
 
 def _text(path: Path) -> str:
@@ -88,60 +83,52 @@ def _text(path: Path) -> str:
 
 def _delimiter(lines: list[str]) -> str | None:
     """What stands between the columns in most lines; None: blanks."""
-    best, found = None, 0
+    best = None
     for mark in (";", "\t", "|", ","):  # a comma may be a decimal one: it comes last
-        counts = [line.count(mark) for line in lines]
-        common = max(set(counts), key=counts.count)
-        if common and counts.count(common) >= 0.6 * len(counts) and (found == 0 or mark != ","):
-            best, found = mark, common
+        common, times = Counter(line.count(mark) for line in lines).most_common(1)[0]
+        if common and times >= 0.6 * len(lines) and (best is None or mark != ","):
+            best = mark
     return best
 
 
-def _split(line: str, delimiter: str | None) -> list[str]:
-    cells = line.split(delimiter)
-    if delimiter is not None and len(cells) > 2 and not cells[-1].strip():  # a delimiter ends every line
-        cells = cells[:-1]
-    return cells
+def _split(line: str, mark: str | None) -> list[str]:
+    cells = line.split(mark)
+    ended = mark is not None and len(cells) > 2 and not cells[-1].strip()  # a delimiter ends every line
+    return cells[:-1] if ended else cells
+
+
+def _unquoted(cells: list[str]) -> list[str]:
+    return [cell.strip().strip("\"'") for cell in cells]
 
 
 def _is_number(cell: str) -> bool:
     return NUMBER.fullmatch(cell.strip().strip("\"'")) is not None
 
 
-def _numeric(cells: list[str], delimiter: str | None) -> bool:
+def _is_numeric(cells: list[str], mark: str | None) -> bool:
     """Whether a line is one of numbers: most of its cells are."""
-    good = [_is_number(c) or (delimiter != "," and COMMA.fullmatch(c.strip())) for c in cells]
+    good = [_is_number(c) or (mark != "," and COMMA.fullmatch(c.strip())) for c in cells]
     return sum(map(bool, good)) > 0.5 * len(cells)
 
 
 def _numbers(
-    path: Path,
-    rows: list[tuple[int, str]],
-    delimiter: str | None,
-    width: int,
-    names: list[str] | None,
-    notes: list[str],
-) -> tuple[Array, Integers]:
-    lines = np.array([k for k, _ in rows])
+    path: Path, rows: Lines, mark: str | None, width: int, names: list[str] | None
+) -> tuple[Array, Integers, list[str]]:
+    """The values, the line of each row, and notes of rows that were left out."""
     try:  # all at once, if nothing is wrong
-        values = np.loadtxt([line for _, line in rows], delimiter=delimiter, ndmin=2, comments=None)
+        values = np.loadtxt([line for _, line in rows], delimiter=mark, ndmin=2, comments=None)
         if values.shape[1] == width:
-            return values, lines
+            return values, np.array([k for k, _ in rows]), []
     except ValueError:
         pass
-    kept, places, broken = [], [], []
-    for k, line in rows:
-        cells = _split(line, delimiter)
-        if len(cells) != width:
-            broken.append((k, len(cells)))
-            continue
-        kept.append([_number(path, k, c, j, names) for j, c in enumerate(cells)])
-        places.append(k)
-    if broken:
-        _tell_broken(path, broken, width, rows, notes)
+    cells = [(k, _split(line, mark)) for k, line in rows]
+    broken = [(k, len(row)) for k, row in cells if len(row) != width]
+    whole = [(k, row) for k, row in cells if len(row) == width]
+    kept = [[_number(path, k, cell, j, names) for j, cell in enumerate(row)] for k, row in whole]
+    notes = _broken_rows(path, broken, width, rows) if broken else []
     if not kept:
         raise InputError(f"{path}: not a log: there is no whole row of numbers in it")
-    return np.array(kept, float), np.array(places)
+    return np.array(kept, float), np.array([k for k, _ in whole]), notes
 
 
 def _number(path: Path, line: int, cell: str, column: int, names: list[str] | None) -> float:
@@ -149,43 +136,29 @@ def _number(path: Path, line: int, cell: str, column: int, names: list[str] | No
     try:
         return float(word)
     except ValueError:
-        if word.lower() in EMPTY:
-            return float("nan")
         if word.lower() in ("true", "false"):
             return float(word.lower() == "true")
         if NUMBER.fullmatch(word):
             return float(word.lower().replace("d", "e"))
-    called = repr(names[column]) if names is not None else str(column)
-    if names is not None and called.strip("'").lower() in (
-        "name",
-        "names",
-        "mode",
-        "state",
-        "date",
-        "comment",
-        "label",
-    ):
+    if word.lower() in EMPTY or (names is not None and names[column].strip("'").lower() in WORDY):
         return float("nan")
+    called = repr(names[column]) if names is not None else str(column)
     raise InputError(
         f"{path}: line {line}, column {called}: {word[:30]!r} is not a number; mend the file, or take that column out"
     )
 
 
-def _tell_broken(
-    path: Path, broken: list[tuple[int, int]], width: int, rows: list[tuple[int, str]], notes: list[str]
-) -> None:
+def _broken_rows(path: Path, broken: list[tuple[int, int]], width: int, rows: Lines) -> list[str]:
     k, count = broken[0]
-    last = len(broken) == 1 and k == rows[-1][0]
-    if last and count < width:
-        notes.append(f"{path.name}: the last line ({k}) is cut off after {count} of {width} fields, and left out")
-        return
+    if len(broken) == 1 and k == rows[-1][0] and count < width:
+        return [f"{path.name}: the last line ({k}) is cut off after {count} of {width} fields, and left out"]
     shown = ", ".join(f"{k} ({count})" for k, count in broken[:SHOWN]) + (", …" if len(broken) > SHOWN else "")
     what = f"{len(broken)} of {len(rows)} rows do not have {width} fields: lines {shown}"
     if len(broken) > max(1.0, BROKEN * len(rows)):
         raise InputError(
             f"{path}: {what}; that is no table. Was another file pasted into it, or is its header another's?"
         )
-    notes.append(f"{path.name}: {what}; left out")
+    return [f"{path.name}: {what}; left out"]
 
 
 def _distinct(path: Path, names: list[str]) -> list[str]:

@@ -8,23 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError, unknown
 from dalembert.identification.log import filters, times
+from dalembert.identification.log.filters import LEAST, Spectra, density, find_spectra, floor_of
 from dalembert.identification.log.samples import Log, Samples
-from dalembert.identification.log.spectrum import LEAST, Spectra, density, floor_of, spectra
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
 # Samples kept per period of the cut-off: more of them only repeat each other.
 DENSITY = 5.0
 # A rate is one, and not noise, beyond so many deviations, and beyond this part of the joint's largest.
-SURE, SLOW = 4.0, 2e-3
+DEVIATIONS, SLOWEST = 4.0, 2e-3
 SHORTEST = 20  # samples of a piece that are worth keeping
+
+
+class Options(TypedDict, total=False):
+    """The options of `preparation`."""
+
+    cutoff: float | None
+    method: str
+    order: int
+    decimate: int | str
+    derivatives: str
+    period: float | None
+    least: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +54,14 @@ class Preparation:
     decimation: int
     trimmed: int
 
-    def plot(self) -> Any:
+    def plot(self) -> Figure:
         """A matplotlib figure of the spectra, their noise floors and the cut-off."""
         return self.spectra.plot()
 
 
 @dataclass(frozen=True)
-class _Task:
-    """A piece of a log at even steps, and what is asked."""
+class _Piece:
+    """A stretch of a log at even steps, and what is asked of it."""
 
     q: Array
     tau: Array
@@ -55,54 +70,56 @@ class _Task:
     cutoff: float
     order: int
 
+    def smooth(self, x: Array, *derivatives: int) -> list[Array]:
+        return filters.smooth(x, self.step, self.cutoff, self.order, derivatives or (0,))
+
 
 Made = tuple[Array, Array, Array, Array, int]  # q, qd, qdd, tau; how many samples each end has lost by that
 
 
-def _butterworth(task: _Task) -> Made:
-    low = (task.step, task.cutoff, task.order)
-    (tau,) = filters.smoothed(task.tau, *low)
-    if task.qd is None:
-        q, qd, qdd = filters.smoothed(task.q, *low, (0, 1, 2))
+def _butterworth(piece: _Piece) -> Made:
+    (tau,) = piece.smooth(piece.tau)
+    if piece.qd is None:
+        q, qd, qdd = piece.smooth(piece.q, 0, 1, 2)
     else:
-        (q,), (qd, qdd) = filters.smoothed(task.q, *low), filters.smoothed(task.qd, *low, (0, 1))
+        (q,), (qd, qdd) = piece.smooth(piece.q), piece.smooth(piece.qd, 0, 1)
     return q, qd, qdd, tau, 0
 
 
-def _central(task: _Task) -> Made:
-    low = (task.step, task.cutoff, task.order)
-    (tau,), (q,) = filters.smoothed(task.tau, *low), filters.smoothed(task.q, *low)
-    h = task.step
-    if task.qd is None:
-        qd, qdd = filters.central(q, h), np.zeros_like(q)
-        qdd[1:-1] = (q[2:] - 2 * q[1:-1] + q[:-2]) / h**2
+def _central(piece: _Piece) -> Made:
+    """Central differences, (x₊ − x₋)/2h, which lose sin(ωh)/(ωh) of a frequency."""
+    (tau,), (q,) = piece.smooth(piece.tau), piece.smooth(piece.q)
+    h = piece.step
+    if piece.qd is None:
+        qd, qdd = np.gradient(q, h, axis=0)[1:-1], (q[2:] - 2 * q[1:-1] + q[:-2]) / h**2
     else:
-        (qd,) = filters.smoothed(task.qd, *low)
-        qdd = filters.central(qd, h)
-    return q[1:-1], qd[1:-1], qdd[1:-1], tau[1:-1], 1
+        (rates,) = piece.smooth(piece.qd)
+        qd, qdd = rates[1:-1], np.gradient(rates, h, axis=0)[1:-1]
+    return q[1:-1], qd, qdd, tau[1:-1], 1
 
 
-def _savgol(task: _Task) -> Made:
-    if not np.isfinite(task.cutoff):
+def _savgol(piece: _Piece) -> Made:
+    if not np.isfinite(piece.cutoff):
         raise InputError("method 'savgol' needs a cut-off: its window is made from it")
-    half = filters.half_window(task.cutoff, 1 / task.step, task.order)
-    if 2 * half >= len(task.q):
+    half = filters.half_window(piece.cutoff, 1 / piece.step, piece.order)
+    if 2 * half >= len(piece.q):
         raise InputError(
-            f"method 'savgol' with a cut-off of {task.cutoff:.3g} Hz needs windows of {2 * half + 1} samples; the "
-            f"log has {len(task.q)}"
+            f"method 'savgol' with a cut-off of {piece.cutoff:.3g} Hz needs windows of {2 * half + 1} samples; the "
+            f"log has {len(piece.q)}"
         )
-    tau, _, _ = filters.local_polynomial(task.tau, task.step, half, task.order)
-    q, qd, qdd = filters.local_polynomial(task.q, task.step, half, task.order)
-    if task.qd is not None:
-        qd, qdd, _ = filters.local_polynomial(task.qd, task.step, half, task.order)
+    window = (piece.step, half, piece.order)
+    tau, _, _ = filters.local_polynomial(piece.tau, *window)
+    q, qd, qdd = filters.local_polynomial(piece.q, *window)
+    if piece.qd is not None:
+        qd, qdd, _ = filters.local_polynomial(piece.qd, *window)
     return q, qd, qdd, tau, half
 
 
-METHODS: dict[str, Callable[[_Task], Made]] = {"butterworth": _butterworth, "central": _central, "savgol": _savgol}
+METHODS: dict[str, Callable[[_Piece], Made]] = {"butterworth": _butterworth, "central": _central, "savgol": _savgol}
 DERIVATIVES = ("auto", "position", "velocity")
 
 
-def prepare(log: Log, **options: Any) -> Samples:
+def prepare(log: Log, **options: Unpack[Options]) -> Samples:
     """Samples of a log, filtered and differentiated: see `preparation`, which tells what was done as well."""
     return preparation(log, **options).samples
 
@@ -125,7 +142,7 @@ def preparation(
     - `method`: "butterworth", forwards and backwards, with exact derivatives of the filtered signal; "central", the
       same with central differences; "savgol", local polynomials of degree `order`; "fourier", for periodic motions:
       harmonics of one period up to the cut-off, fitted to all periods, of which one is returned.
-    - `decimate`: every so manyth sample is kept after filtering; "auto": five per period of the cut-off.
+    - `decimate`: one sample in so many is kept after filtering; "auto": five per period of the cut-off.
     - `derivatives`: of the "position", or of the recorded "velocity"; "auto": of the recorded rates where they are
       those of the positions and less noisy.
     - `period` [s] of a periodic motion, found if not given.
@@ -133,68 +150,65 @@ def preparation(
       corners that friction makes in the torques; a fit is better off with less noise.
 
     The ends, where a filter has not settled, are trimmed; pieces of a log between gaps are filtered each for itself."""
-    _checked(log, cutoff, method, order, decimate, derivatives, period)
+    _check(log, cutoff, method, order, decimate, derivatives, period)
+    name = log.source or "the log"
     step = times.common_step(log.t, log.source)
-    rate = 1 / step
+    rate, long = 1 / step, step * len(log)
     if cutoff is not None and np.isfinite(cutoff) and cutoff >= 0.5 * rate:
         raise InputError(
             f"cutoff={cutoff:g} Hz is not below half the sampling rate, {0.5 * rate:g} Hz; cutoff=inf filters nothing"
         )
-    if cutoff is not None and cutoff * step * len(log) < 1:
+    if cutoff is not None and cutoff * long < 1:
         raise InputError(
-            f"cutoff={cutoff:g} Hz: one period of it is longer than the log, {step * len(log):.3g} s, and nothing of "
+            f"cutoff={cutoff:g} Hz: one period of it is longer than the log, {long:.3g} s, and nothing of "
             "the motion would be left; choose a higher cut-off"
         )
     parts = times.pieces(log.t, step)
     longest = max(parts, key=lambda p: p.stop - p.start)
-    found = spectra(log.q[longest], log.tau[longest], step, log.joints, cutoff, least)
+    found = find_spectra(log.q[longest], log.tau[longest], step, log.joints, cutoff, least)
     if not found.cutoff > 0:
-        raise InputError(
-            f"{log.source or 'the log'}: no joint moves in it, so that there is nothing to choose a cut-off by"
-        )
-    notes = [_chosen(found, rate, given=cutoff is not None)]
-    with_rates, why = _use_rates(log, longest, step, found, derivatives)
-    notes += [why] if why else []
+        raise InputError(f"{name}: no joint moves in it, so that there is nothing to choose a cut-off by")
+    rates, why = _choose_rates(log, longest, step, found, derivatives)
+    notes = [_describe(found, rate, given=cutoff is not None), *why]
     if method == "fourier":
         return _fourier(log, longest, step, found, period, decimate, notes)
     trim = filters.settling(found.cutoff, step, order)
-    tasks = [
-        _Task(log.q[p], log.tau[p], log.qd[p] if with_rates and log.qd is not None else None, step, found.cutoff, order)
-        for p in parts
-    ]
-    made, kept = [], []
-    for p, task in zip(parts, tasks, strict=True):
-        if p.stop - p.start < 2 * trim + SHORTEST:
-            continue
-        q, qd, qdd, tau, lost = METHODS[method](task)
-        cut = max(trim - lost, 0)
-        inner = slice(cut, len(q) - cut)
-        made.append([log.t[p][lost : len(log.t[p]) - lost][inner], *(x[inner] for x in (q, qd, qdd, tau))])
-        kept.append(p)
-        trim_here = lost + cut
+    made = []
+    for p in parts:
+        if p.stop - p.start >= 2 * trim + SHORTEST:
+            qd_here = None if rates is None else rates[p]
+            *signals, lost = METHODS[method](_Piece(log.q[p], log.tau[p], qd_here, step, found.cutoff, order))
+            cut = max(trim - lost, 0)
+            kept = slice(cut, len(signals[0]) - cut)
+            made.append([log.t[p][lost : p.stop - p.start - lost][kept], *(x[kept] for x in signals)])
+            trimmed = lost + cut
     if not made:
         raise InputError(
-            f"{log.source or 'the log'} lasts {(longest.stop - longest.start) * step:.3g} s without a gap; a "
-            f"cut-off of {found.cutoff:.3g} Hz "
-            f"forgets its ends after {trim * step:.3g} s on either side: record longer, or choose a higher cut-off"
+            f"{name} lasts {(longest.stop - longest.start) * step:.3g} s without a gap; a cut-off of "
+            f"{found.cutoff:.3g} Hz forgets its ends after {trim * step:.3g} s on either side: record longer, or "
+            "choose a higher cut-off"
         )
-    if len(kept) < len(parts):
-        notes.append(
-            f"{len(parts) - len(kept)} of {len(parts)} pieces between gaps are too short to be filtered, and left out"
-        )
-    notes.append(
-        f"{trim_here} samples ({trim_here * step:.3g} s) trimmed at each end, where the filter has not settled"
-    )
+    if len(made) < len(parts):
+        few = len(parts) - len(made)
+        notes.append(f"{few} of {len(parts)} pieces between gaps are too short to be filtered, and left out")
+    notes.append(f"{trimmed} samples ({trimmed * step:.3g} s) trimmed at each end, where the filter has not settled")
     every = _decimation(decimate, found.cutoff, rate)
     t, q, qd, qdd, tau = (np.concatenate([piece[k][::every] for piece in made]) for k in range(5))
-    if every > 1:
-        notes.append(f"one sample in {every} kept: {rate / every:.4g} Hz")
-    rest, quiet = _noise(log, longest, step, found, order, with_rates, np.abs(qd).max(axis=0))
-    samples = Samples(t, q, qd, qdd, tau, log.joints, every * step, found.cutoff, rest, quiet, (*log.notes, *notes))
-    return Preparation(samples, found, method, None, every, trim_here)
+    notes += [f"one sample in {every} kept: {rate / every:.4g} Hz"] if every > 1 else []
+    # White noise of the spectra's floors, through filter and derivative.
+    f = np.linspace(0, 0.5 / step, 2001)
+    G2 = filters.butterworth_gain(f, found.cutoff, rate, order) ** 2
+    band, second = np.trapezoid(G2, f), np.trapezoid(G2 * (2 * np.pi * f) ** 2, f)
+    noise = found.q_floor * second if rates is None else floor_of(*density(rates[longest], step)) * band
+    rest = np.maximum(DEVIATIONS * np.sqrt(noise), SLOWEST * np.abs(qd).max(axis=0))
+    quiet, told = np.sqrt(found.tau_floor * band), (*log.notes, *notes)
+    samples = Samples(t, q, qd, qdd, tau, log.joints, every * step, found.cutoff, rest, quiet, told)
+    return Preparation(samples, found, method, None, every, trimmed)
 
 
-def _checked(log: Any, cutoff: Any, method: Any, order: Any, decimate: Any, derivatives: Any, period: Any) -> None:
+def _check(
+    log: object, cutoff: object, method: object, order: object, decimate: object, derivatives: object, period: object
+) -> None:
     if not isinstance(log, Log):
         raise InputError(f"prepare takes a Log, which read_log makes; got {type(log).__name__}")
     if method not in (*METHODS, "fourier"):
@@ -210,75 +224,58 @@ def _checked(log: Any, cutoff: Any, method: Any, order: Any, decimate: Any, deri
     for name, value in (("cutoff", cutoff), ("period", period)):
         if value is not None and not (isinstance(value, (int, float, np.number)) and value > 0):
             raise InputError(f"{name} must be a positive number, got {value!r}")
-    if decimate != "auto" and (isinstance(decimate, (str, bool)) or decimate != int(decimate) or decimate < 1):
+    whole = isinstance(decimate, (int, float, np.number)) and not isinstance(decimate, bool)
+    if decimate != "auto" and not (whole and decimate == int(decimate) and decimate >= 1):  # type: ignore[call-overload, operator]
         raise InputError(f"decimate must be 'auto' or a whole number ≥ 1, got {decimate!r}")
     if len(log) < SHORTEST:
         raise InputError(f"{len(log)} samples are too few to be filtered; {SHORTEST} would be the least")
 
 
-def _chosen(found: Spectra, rate: float, given: bool) -> str:
+def _describe(found: Spectra, rate: float, given: bool) -> str:
+    """How positions and torques are filtered."""
     if not np.isfinite(found.cutoff):
-        return (
-            "no filter"
-            if given
-            else f"no filter: the signals meet their noise at {found.q_meets:.3g} Hz, beyond what {rate:.4g} Hz holds"
-        )
-    by = (
-        "given"
-        if given
-        else (
-            f"chosen: positions meet their noise at {found.q_meets:.3g} Hz, torques at {found.tau_meets:.3g} Hz, the "
-            "motion "
-            f"itself reaches {found.motion:.3g} Hz"
-        )
+        why = f": the signals meet their noise at {found.q_meets:.3g} Hz, beyond what {rate:.4g} Hz holds"
+        return "no filter" + ("" if given else why)
+    chosen = (
+        f"chosen: positions meet their noise at {found.q_meets:.3g} Hz, torques at {found.tau_meets:.3g} Hz, the "
+        f"motion itself reaches {found.motion:.3g} Hz"
     )
-    return f"positions and torques low-passed at {found.cutoff:.3g} Hz ({by})"
+    return f"positions and torques low-passed at {found.cutoff:.3g} Hz ({'given' if given else chosen})"
 
 
 def _decimation(asked: int | str, cutoff: float, rate: float) -> int:
     if asked == "auto":
         return max(1, int(rate / (DENSITY * cutoff))) if np.isfinite(cutoff) else 1
-    if rate / int(asked) < 2 * cutoff and int(asked) > 1:
+    every = int(asked)
+    if rate / every < 2 * cutoff and every > 1:
         most = int(rate / (2 * cutoff)) if np.isfinite(cutoff) else 1
         raise InputError(
-            f"decimate={asked} leaves {rate / int(asked):.3g} Hz, less than twice the cut-off of {cutoff:.3g} Hz: "
-            "what lies between "
-            f"would be folded down; at most {max(most, 1)}"
+            f"decimate={asked} leaves {rate / every:.3g} Hz, less than twice the cut-off of {cutoff:.3g} Hz: "
+            f"what lies between would be folded down; at most {max(most, 1)}"
         )
-    return int(asked)
+    return every
 
 
-def _noise(
-    log: Log, piece: slice, step: float, found: Spectra, order: int, with_rates: bool, fastest: Array
-) -> tuple[Array, Array]:
-    """`rest` and `quiet` of the samples: white noise of the spectra's floors, through filter and derivative."""
-    f = np.linspace(0, 0.5 / step, 2001)
-    G2 = filters.butterworth_gain(f, found.cutoff, 1 / step, order) ** 2
-    band, second = np.trapezoid(G2, f), np.trapezoid(G2 * (2 * np.pi * f) ** 2, f)
-    if with_rates and log.qd is not None:
-        sigma = np.sqrt(floor_of(*density(log.qd[piece], step)) * band)
-    else:
-        sigma = np.sqrt(found.q_floor * second)
-    return np.maximum(SURE * sigma, SLOW * fastest), np.sqrt(found.tau_floor * band)
-
-
-def _use_rates(log: Log, piece: slice, step: float, found: Spectra, derivatives: str) -> tuple[bool, str | None]:
-    """Whether recorded rates serve better than derivatives of the positions."""
+def _choose_rates(
+    log: Log, piece: slice, step: float, found: Spectra, derivatives: str
+) -> tuple[Array | None, list[str]]:
+    """The recorded rates if they serve better than derivatives of the positions, and why or why not."""
     if log.qd is None or derivatives == "position":
-        return False, None
+        return None, []
     if derivatives == "velocity":
-        return True, "rates as recorded, accelerations from them"
+        return log.qd, ["rates as recorded, accelerations from them"]
     band = min(found.cutoff, 3 * found.motion, 0.4 / step)  # where the motion is, and little noise
-    _, rates = filters.smoothed(log.q[piece], step, band, 4, (0, 1))
-    (recorded,) = filters.smoothed(log.qd[piece], step, band, 4)
+    _, rates = filters.smooth(log.q[piece], step, band, 4, (0, 1))
+    (recorded,) = filters.smooth(log.qd[piece], step, band, 4)
     off = np.linalg.norm(recorded - rates, axis=0) / np.maximum(np.linalg.norm(rates, axis=0), 1e-12)
     if off.max() > 0.02:
-        return False, f"recorded rates differ from the positions' by {100 * off.max():.2g} %, and are not used"
+        return None, [f"recorded rates differ from the positions' by {100 * off.max():.2g} %, and are not used"]
     own = floor_of(*density(log.qd[piece], step))
     derived = found.q_floor * (2 * np.pi * min(found.cutoff, 0.5 / step)) ** 2 / 3
     if (own < 0.5 * derived).all():
-        return True, "rates as recorded, which are less noisy than those of the positions; accelerations from them"
-    return False, None
+        why = "rates as recorded, which are less noisy than those of the positions; accelerations from them"
+        return log.qd, [why]
+    return None, []
 
 
 def _fourier(
@@ -286,8 +283,15 @@ def _fourier(
 ) -> Preparation:
     """Harmonics of the period up to the cut-off, fitted to positions and torques over all whole periods."""
     t, q, tau = log.t[piece], log.q[piece], log.tau[piece]
-    given = period is not None
-    period = period if period is not None else _period(log, q, step)
+    how = "found" if period is None else "given"
+    if period is None:
+        rough = filters.find_period(q, step)
+        if rough is None:
+            raise InputError(
+                f"{log.source or 'the log'} does not repeat itself within half its length, so that it has no Fourier "
+                "series: use another method, or give period=… [s] if you know it"
+            )
+        period = filters.refine_period(q, step, rough)
     turns = (len(t) * step) / period
     if turns < 0.999:
         raise InputError(f"a period of {period:g} s is longer than the log, {len(t) * step:.4g} s")
@@ -296,62 +300,24 @@ def _fourier(
         raise InputError(
             f"{count} harmonics of {1 / period:.3g} Hz are too many for {len(t)} samples: give a lower cutoff"
         )
-    whole = min(len(t), round(int(turns + 1e-3) * period / step))
+    cycles = int(turns + 1e-3)
+    whole = min(len(t), round(cycles * period / step))
     both = np.concatenate([q[:whole], tau[:whole]], axis=1)
-    fitted = filters.harmonic_fit(t[:whole] - t[0], both, period, count)
+    fitted = filters.fit_harmonics(t[:whole] - t[0], both, period, count)
     shown = slice(None, None, max(1, whole // 5000))  # enough to see how large what is left is
     left = tau[:whole][shown] - filters.harmonics(t[:whole][shown] - t[0], period, count) @ fitted[:, log.n :]
     every = _decimation(decimate, found.cutoff, 1 / step)
     at = np.asarray(np.arange(0, max(round(period / step), 1), every) * step, float)
     q1, qd1, qdd1 = (filters.harmonics(at, period, count, k) @ fitted[:, : log.n] for k in range(3))
     tau1 = filters.harmonics(at, period, count) @ fitted[:, log.n :]
-    cycles = max(1, int(turns + 1e-3))
     notes.append(
-        f"period {'given' if given else 'found'}: {period:.6g} s; {count} harmonics fitted over {cycles} periods, "
-        "of which one is kept"
+        f"period {how}: {period:.6g} s; {count} harmonics fitted over {max(1, cycles)} periods, of which one is kept"
     )
     # What the fit leaves is noise; a fitted curve has its share of it in as many parts as it has coefficients.
     quiet = left.std(axis=0) * np.sqrt((2 * count + 1) / whole)
     w2 = np.sum((2 * np.pi / period * np.arange(1, count + 1)) ** 2)
     sigma = np.sqrt(found.q_floor / (2 * step)) * np.sqrt(2 * w2 / whole)
-    rest = np.maximum(SURE * sigma, SLOW * np.abs(qd1).max(axis=0))
-    samples = Samples(
-        t[0] + at, q1, qd1, qdd1, tau1, log.joints, every * step, count / period, rest, quiet, (*log.notes, *notes)
-    )
+    rest = np.maximum(DEVIATIONS * sigma, SLOWEST * np.abs(qd1).max(axis=0))
+    told = (*log.notes, *notes)
+    samples = Samples(t[0] + at, q1, qd1, qdd1, tau1, log.joints, every * step, count / period, rest, quiet, told)
     return Preparation(samples, found, "fourier", period, every, 0)
-
-
-def _period(log: Log, q: Array, step: float) -> float:
-    rough = filters.find_period(q, step)
-    if rough is None:
-        raise InputError(
-            f"{log.source or 'the log'} does not repeat itself within half its length, so that it has no Fourier "
-            "series: "
-            "use another method, or give period=… [s] if you know it"
-        )
-    return _refined(q, step, rough)
-
-
-def _refined(q: Array, step: float, rough: float) -> float:
-    """The period for which few harmonics leave least, by golden section about the rough one."""
-    t = np.asarray(np.arange(len(q)) * step, float)
-    count = max(1, min(10, int(0.2 * rough / step)))
-
-    def left(period: float) -> float:
-        fitted = filters.harmonic_fit(t, q, period, count)
-        return float(np.sum((q - filters.harmonics(t, period, count) @ fitted) ** 2))
-
-    a, b = rough - step, rough + step
-    ratio = 0.5 * (5**0.5 - 1)
-    c, d = b - ratio * (b - a), a + ratio * (b - a)
-    at_c, at_d = left(c), left(d)
-    for _ in range(25):
-        if at_c < at_d:
-            b, d, at_d = d, c, at_c
-            c = b - ratio * (b - a)
-            at_c = left(c)
-        else:
-            a, c, at_c = c, d, at_d
-            d = a + ratio * (b - a)
-            at_d = left(d)
-    return 0.5 * (a + b)

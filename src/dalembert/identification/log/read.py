@@ -1,8 +1,12 @@
-"""`read_log`: a recorded motion, from a file or arrays, on the joints' side in SI units, with all that was noticed."""
+"""`read_log`: a recorded motion, from a file or arrays, on the joints' side in SI units, with all that was noticed.
+
+A log passes a chain of steps: a table, what its columns mean, units and drives, times, rows and numbers that cannot be
+used, spikes, even steps. Each takes data and gives data, with notes of what it did.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import InputError, unknown
 from dalembert.identification.log import checks, times
-from dalembert.identification.log.columns import Meaning, meaning
+from dalembert.identification.log.columns import find_columns
 from dalembert.identification.log.formats import read_table
 from dalembert.identification.log.samples import Log
-from dalembert.identification.log.table import Table
-from dalembert.identification.log.units import UNITS, sides, time_unit
+from dalembert.identification.log.units import ByGroup, read_drives, time_unit
 from dalembert.robot import Robot
 
-Array = NDArray[np.float64]
 FEWEST = 10  # rows below which nothing is a motion
 CHOICES = {
     "bad_rows": ("refuse", "drop"),
@@ -33,11 +35,11 @@ def read_log(
     source: str | Path | Mapping[str, ArrayLike] | NDArray[Any],
     robot: Robot,
     *,
-    columns: Mapping[str, Any] | None = None,
-    units: Mapping[str, Any] | None = None,
-    sign: Any = None,
-    offset: Any = None,
-    ratio: Any = None,
+    columns: Mapping[str, object] | None = None,
+    units: Mapping[str, str | Sequence[str] | None] | None = None,
+    sign: ArrayLike | ByGroup | None = None,
+    offset: ArrayLike | ByGroup | None = None,
+    ratio: ArrayLike | ByGroup | None = None,
     coupling: ArrayLike | None = None,
     torque_coupling: ArrayLike | None = None,
     torque_constant: ArrayLike | None = None,
@@ -75,85 +77,41 @@ def read_log(
             raise unknown(f"choice of {name}", choice, CHOICES[name])
     if robot.n == 0:
         raise InputError(f"{robot.name!r} has no joints: there is nothing to identify")
+    joints = robot.joint_names
     table = read_table(source, topic)
-    own_time = time is not None or rate is not None
     try:
-        known = meaning(table, robot.joint_names, columns, need_time=not own_time)
+        known = find_columns(table, joints, columns, need_time=time is None and rate is None)
     except InputError as error:  # what was left aside may be what is missed
         raise InputError("; ".join((str(error), *table.notes))) from None
-    drives = sides(robot, units, known.units, sign, offset, ratio, coupling, torque_coupling, torque_constant)
-    notes = [*table.notes, *known.notes, *drives.notes]
-    t = _times(table, known, time, rate, time_unit(units, known.units), notes)
-    groups = {g: known.places[g] for g in ("q", "qd", "tau") if g in known.places}
-    rows = np.arange(len(table.values))
-    rows = rows[_finite_times(table, t, bad_rows, notes)]
-    rows = checks.readable(table, [k for g in groups.values() for k in g], rows, bad_rows, notes)
+    places = {group: known.places[group] for group in ("q", "qd", "tau") if group in known.places}
+    drives = read_drives(
+        robot,
+        known.units,
+        units=units,
+        sign=sign,
+        offset=offset,
+        ratio=ratio,
+        coupling=coupling,
+        torque_coupling=torque_coupling,
+        torque_constant=torque_constant,
+    )
+    t, dated = times.read_times(table, known.places.get("t", ()), time, rate, time_unit(units, known.units))
+    rows, undated = times.drop_undated(table, t, np.arange(len(t)), bad_rows)
+    rows, unreadable = checks.drop_unreadable(table, [k for g in places.values() for k in g], rows, bad_rows)
     if len(rows) < FEWEST:
         raise InputError(f"{table.source}: {len(rows)} usable rows are no log of a motion; {FEWEST} would be the least")
-    rows = times.ordered(table, t, rows, notes)
-    with_rates = checks.alive(table, groups, rows, robot.joint_names, still, notes)
-    raw = {g: table.values[np.ix_(rows, np.asarray(columns_of))] for g, columns_of in groups.items()}
-    q, tau = drives.q(raw["q"]), drives.tau(raw["tau"])
-    if (units or {}).get("q") is None and (evidence := checks.in_degrees(robot, q)):
+    rows, repeated = times.drop_repeated(table, t, rows)
+    with_rates, unmoved = checks.check_moving(table, places, rows, joints, still)
+    signals = {
+        group: drives.at_joints(group, table.values[np.ix_(rows, np.asarray(places[group]))])
+        for group in ("q", "tau", "qd")[: 2 + with_rates]
+    }
+    if (units or {}).get("q") is None and (evidence := checks.find_degrees(robot, signals["q"])):
         raise InputError(
             f"{table.source}: the positions look like degrees: {evidence}; say units={{'q': 'deg'}}, or 'rad' if "
             "they are"
         )
-    signals = {"q": q, "tau": tau, **({"qd": drives.qd(raw["qd"])} if with_rates else {})}
-    for group, x in signals.items():
-        signals[group] = checks.outliers(table, group, x, rows, robot.joint_names, outliers, notes)
-    steady, values = times.even(table, t[rows], list(signals.values()), gaps, resample, notes)
-    made = dict(zip(signals, values, strict=True))
-    return Log(steady, made["q"], made["tau"], robot.joint_names, made.get("qd"), table.source, tuple(notes))
-
-
-def _times(
-    table: Table, known: Meaning, time: ArrayLike | None, rate: float | None, unit: str | None, notes: list[str]
-) -> Array:
-    """Times in seconds, of the user, of the log, or by counting."""
-    rows = len(table.values)
-    if time is not None:
-        t = np.asarray(time, float)
-        if t.shape != (rows,):
-            raise InputError(f"time has shape {t.shape}; {table.source} has {rows} rows")
-        return t
-    if rate is not None and not (isinstance(rate, (int, float, np.number)) and np.isfinite(rate) and rate > 0):
-        raise InputError(f"rate must be a number of samples per second, got {rate!r}")
-    if "t" not in known.places:
-        assert rate is not None
-        return np.asarray(np.arange(rows) / float(rate))
-    places = known.places["t"]
-    if len(places) == 2:
-        t = (table.values[:, places[0]] - table.values[0, places[0]]) + 1e-9 * table.values[:, places[1]]
-        return np.asarray(t)
-    t = table.values[:, places[0]]
-    if unit is None:
-        finite = t[np.isfinite(t)]
-        unit, note = times.guessed_unit(finite) if len(finite) else ("s", None)
-        notes += [note] if note else []
-    if np.isfinite(t[0]) and abs(t[0]) * UNITS["t"][unit] > 1e6:
-        notes.append(f"times counted from the first, {t[0]:.0f} {unit}")
-        t = t - t[0]
-    t = t * UNITS["t"][unit]
-    if rate is not None:
-        step = float(np.nanmedian(np.diff(t))) if rows > 1 else 0.0
-        if abs(step * rate - 1) > 0.01:
-            raise InputError(
-                f"{table.source}: rate={rate:g} Hz, but the times of its column {table.names[places[0]]!r} have "
-                f"steps of {step:.4g} s "
-                f"({1 / step if step else float('inf'):.4g} Hz); columns={{'t': None}} leaves them aside"
-            )
-    return t
-
-
-def _finite_times(table: Table, t: Array, bad_rows: str, notes: list[str]) -> NDArray[np.bool_]:
-    good = np.isfinite(t)
-    if good.all():
-        return good
-    k = int(np.flatnonzero(~good)[0])
-    if bad_rows == "refuse" or not good.any():
-        raise InputError(
-            f"{table.place(k)}: the time is {t[k]}; mend the log, or leave such rows out with bad_rows='drop'"
-        )
-    notes.append(f"{int((~good).sum())} rows without a time left out, the first: {table.place(k)}")
-    return good
+    signals, spikes = checks.treat_spikes(table, signals, rows, joints, outliers)
+    steady, made, uneven = times.make_even(table, t[rows], signals, gaps, resample)
+    notes = (*table.notes, *known.notes, *drives.notes, *dated, *undated, *unreadable, *repeated, *unmoved, *spikes)
+    return Log(steady, made["q"], made["tau"], joints, made.get("qd"), table.source, (*notes, *uneven))

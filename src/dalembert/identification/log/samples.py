@@ -1,9 +1,9 @@
-"""What identification works on: a log as it was read, and the samples that were prepared from it."""
+"""What a log is on its way: a `Table` of named columns, a `Log` on the joints' side, `Samples` for a regressor."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,26 @@ from dalembert.arguments import plain_array
 from dalembert.errors import InputError
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns (rows, columns) under their names ("0", "1", … if the file has none: `named` is False), before anyone
+    knows what they mean; the file's line of each row if it has lines; what was noticed while reading, in sentences."""
+
+    names: tuple[str, ...]
+    values: Array
+    source: str
+    named: bool = True
+    lines: Integers | None = None
+    notes: tuple[str, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
+
+    def place(self, row: int, column: str | None = None) -> str:
+        """Where a row stands, for people: "log.csv, line 57, column 'q3'"."""
+        where = f"line {self.lines[row]}" if self.lines is not None else f"row {row} (from 0)"
+        return f"{self.source}, {where}" + (f", column {column!r}" if column is not None else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +47,7 @@ class Log:
     joints: tuple[str, ...]
     qd: Array | None = None
     source: str = ""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _settle(self, ("t", "q", "tau") if self.qd is None else ("t", "q", "tau", "qd"))
@@ -58,7 +78,7 @@ class Samples:
     cutoff: float
     rest: Array
     quiet: Array
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _settle(self, ("t", "q", "qd", "qdd", "tau", "rest", "quiet"))
@@ -70,21 +90,13 @@ class Samples:
     def __len__(self) -> int:
         return len(self.t)
 
-    def part(self, rows: slice | NDArray[np.int64] | NDArray[np.bool_]) -> Samples:
+    def part(self, rows: slice | Integers | NDArray[np.bool_]) -> Samples:
         """Some of the samples."""
-        return Samples(
-            self.t[rows],
-            self.q[rows],
-            self.qd[rows],
-            self.qdd[rows],
-            self.tau[rows],
-            self.joints,
-            self.dt,
-            self.cutoff,
-            self.rest,
-            self.quiet,
-            self.notes,
-        )
+        return replace(self, **{name: getattr(self, name)[rows] for name in ("t", "q", "qd", "qdd", "tau")})
+
+    def without_torques(self) -> Samples:
+        """The same motion with zeros for torques."""
+        return replace(self, tau=np.zeros_like(self.tau))
 
 
 def _settle(data: Log | Samples, names: tuple[str, ...]) -> None:
@@ -103,11 +115,9 @@ def _settle(data: Log | Samples, names: tuple[str, ...]) -> None:
             raise InputError(f"{name} of {kind} has shape {value.shape}; it must be {wanted or '(N,)'}")
 
 
-def runs_of(data: Samples | Sequence[Samples], n: int, what: str = "samples") -> tuple[Samples, ...]:
+def list_runs(data: Samples | Sequence[Samples], n: int, what: str = "samples") -> tuple[Samples, ...]:
     """One run or several as a tuple, each with n joints, whole and finite."""
     runs = tuple(data) if isinstance(data, (list, tuple)) else (data,)
-    if not runs:
-        raise InputError(f"there are no {what}")
     for run in runs:
         if not isinstance(run, Samples):
             raise InputError(f"{what} must be Samples or a list of them (see `prepare`), got {type(run).__name__}")
@@ -117,6 +127,6 @@ def runs_of(data: Samples | Sequence[Samples], n: int, what: str = "samples") ->
                 raise InputError(f"{name} of the {what} has shape {values.shape}, the robot wants {(len(run.t), n)}")
             if not np.isfinite(values).all():
                 raise InputError(f"{name} of the {what} has numbers that are not finite")
-        if not len(run):
-            raise InputError(f"there are no {what}")
+    if not runs or not all(map(len, runs)):
+        raise InputError(f"there are no {what}")
     return runs

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping
+from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import InputError
-from dalembert.identification.log.table import Table
+from dalembert.identification.log.samples import Integers, Table
 from dalembert.identification.log.units import UNITS
 
 Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Steps that logs of arms have: 5 Hz to 20 kHz [s].
 STEPS = (5e-5, 0.2)
@@ -26,24 +25,70 @@ EVEN = 0.01
 # Beyond this part of a step the times are not those of one clock.
 WILD = 0.45
 SHOWN = 5
+SINCE_1970 = {"s": (1e8, 1e10), "ms": (1e11, 1e13), "us": (1e14, 1e16), "ns": (1e17, 1e19)}
 
 
-def guessed_unit(t: Array) -> tuple[str, str | None]:
+def read_times(
+    table: Table, places: tuple[int, ...], time: ArrayLike | None, rate: object, unit: str | None
+) -> tuple[Array, list[str]]:
+    """Times in seconds, of the user, of the log's columns at `places`, or by counting; and notes."""
+    rows = len(table.values)
+    if time is not None:
+        t = np.asarray(time, float)
+        if t.shape != (rows,):
+            raise InputError(f"time has shape {t.shape}; {table.source} has {rows} rows")
+        return t, []
+    if rate is not None and not (isinstance(rate, (int, float, np.number)) and np.isfinite(rate) and rate > 0):
+        raise InputError(f"rate must be a number of samples per second, got {rate!r}")
+    if not places:
+        return np.asarray(np.arange(rows) / float(rate)), []  # type: ignore[arg-type]
+    t = table.values[:, places[0]]
+    if len(places) == 2:
+        return (t - t[0]) + 1e-9 * table.values[:, places[1]], []
+    notes: list[str] = []
+    if unit is None:
+        finite = t[np.isfinite(t)]
+        unit, notes = guess_unit(finite) if len(finite) else ("s", [])
+    if np.isfinite(t[0]) and abs(t[0]) * UNITS["t"][unit] > 1e6:
+        notes.append(f"times counted from the first, {t[0]:.0f} {unit}")
+        t = t - t[0]
+    t = t * UNITS["t"][unit]
+    step = float(np.nanmedian(np.diff(t))) if rows > 1 else 0.0
+    if rate is not None and abs(step * rate - 1) > 0.01:
+        raise InputError(
+            f"{table.source}: rate={rate:g} Hz, but the times of its column {table.names[places[0]]!r} have steps of "
+            f"{step:.4g} s ({1 / step if step else float('inf'):.4g} Hz); columns={{'t': None}} leaves them aside"
+        )
+    return t, notes
+
+
+def guess_unit(t: Array) -> tuple[str, list[str]]:
     """The unit of times, from their size and step, and a note if it is not seconds."""
     step = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
-    start = abs(float(t[0]))
-    since_1970 = {"s": (1e8, 1e10), "ms": (1e11, 1e13), "us": (1e14, 1e16), "ns": (1e17, 1e19)}
-    for unit, (low, high) in since_1970.items():
-        if low <= start < high and STEPS[0] <= step * UNITS["t"][unit] <= STEPS[1]:
-            return unit, f"times are {unit} since 1970, by their size"
-    for unit in ("s", "ms", "ns", "us"):
-        if STEPS[0] <= step * UNITS["t"][unit] <= STEPS[1]:
-            rate = 1 / (step * UNITS["t"][unit])
-            return unit, None if unit == "s" else f"times taken as {unit}, since their step is then {rate:.4g} Hz"
-    return "s", None
+    usual = [unit for unit in ("s", "ms", "ns", "us") if STEPS[0] <= step * UNITS["t"][unit] <= STEPS[1]]
+    for unit, (low, high) in SINCE_1970.items():
+        if unit in usual and low <= abs(float(t[0])) < high:
+            return unit, [f"times are {unit} since 1970, by their size"]
+    if not usual or usual[0] == "s":
+        return "s", []
+    rate = 1 / (step * UNITS["t"][usual[0]])
+    return usual[0], [f"times taken as {usual[0]}, since their step is then {rate:.4g} Hz"]
 
 
-def ordered(table: Table, t: Array, rows: Integers, notes: list[str]) -> Integers:
+def drop_undated(table: Table, t: Array, rows: Integers, bad_rows: str) -> tuple[Integers, list[str]]:
+    """The rows that have a time; the others are refused, or left out and counted."""
+    good = np.isfinite(t[rows])
+    if good.all():
+        return rows, []
+    k = int(rows[~good][0])
+    if bad_rows == "refuse" or not good.any():
+        raise InputError(
+            f"{table.place(k)}: the time is {t[k]}; mend the log, or leave such rows out with bad_rows='drop'"
+        )
+    return rows[good], [f"{int((~good).sum())} rows without a time left out, the first: {table.place(k)}"]
+
+
+def drop_repeated(table: Table, t: Array, rows: Integers) -> tuple[Integers, list[str]]:
     """The rows that have a time of their own; refused if time runs backwards or stands still."""
     steps = np.diff(t[rows])
     if not len(steps) or not (steps > 0).any():
@@ -51,31 +96,25 @@ def ordered(table: Table, t: Array, rows: Integers, notes: list[str]) -> Integer
     back = np.flatnonzero(steps < 0)
     if len(back):
         k = int(rows[back[0] + 1])
-        where = table.place(k)
         raise InputError(
-            f"{where}: time runs backwards, from {t[rows[back[0]]]:g} to {t[k]:g} s"
+            f"{table.place(k)}: time runs backwards, from {t[rows[back[0]]]:g} to {t[k]:g} s"
             f"{f' ({len(back)} times in all)' if len(back) > 1 else ''}; if these are several runs, give them one "
             "by one"
         )
-    same = np.flatnonzero(steps == 0)
+    same = rows[np.flatnonzero(steps == 0) + 1]
     if not len(same):
-        return rows
+        return rows, []
     if len(same) > 0.05 * len(rows):
         raise InputError(
-            f"{table.place(int(rows[same[0] + 1]))}: {len(same)} of {len(rows)} rows have the same time as the "
-            "row before: the clock "
-            "is too coarse; give rate=… [Hz] and columns={'t': None} if the samples are even"
+            f"{table.place(int(same[0]))}: {len(same)} of {len(rows)} rows have the same time as the row before: the "
+            "clock is too coarse; give rate=… [Hz] and columns={'t': None} if the samples are even"
         )
-    notes.append(
-        f"{len(same)} rows have the same time as the row before, and are left out: {_places(table, rows[same + 1])}"
-    )
-    return np.delete(rows, same + 1)
-
-
-def _places(table: Table, rows: Sequence[int] | Integers) -> str:
-    kind = "line" if table.lines is not None else "row"
-    numbers = [int(table.lines[k]) if table.lines is not None else int(k) for k in rows[:SHOWN]]
-    return f"{kind}{'s' if len(rows) > 1 else ''} {', '.join(map(str, numbers))}{', …' if len(rows) > SHOWN else ''}"
+    kind, numbers = ("row", same) if table.lines is None else ("line", table.lines[same])
+    shown = ", ".join(str(k) for k in numbers[:SHOWN].tolist()) + (", …" if len(same) > SHOWN else "")
+    places = f"{kind}{'s' if len(same) > 1 else ''} {shown}"
+    return np.setdiff1d(rows, same), [
+        f"{len(same)} rows have the same time as the row before, and are left out: {places}"
+    ]
 
 
 def common_step(t: Array, source: str = "") -> float:
@@ -95,62 +134,58 @@ def common_step(t: Array, source: str = "") -> float:
 def pieces(t: Array, step: float) -> list[slice]:
     """The stretches without a gap."""
     cuts = np.flatnonzero(np.diff(t) > GAP * step) + 1
-    edges = [0, *cuts.tolist(), len(t)]
-    return [slice(a, b) for a, b in itertools.pairwise(edges)]
+    return [slice(a, b) for a, b in pairwise([0, *cuts.tolist(), len(t)])]
 
 
-def even(
-    table: Table, t: Array, columns: Sequence[Array], gaps: str, resample: str, notes: list[str]
-) -> tuple[Array, list[Array]]:
-    """Times at even steps in each piece between gaps, and the columns (N, k) there.
+def make_even(
+    table: Table, t: Array, signals: Mapping[str, Array], gaps: str, resample: str
+) -> tuple[Array, Mapping[str, Array], list[str]]:
+    """Times at even steps in each piece between gaps, the signals (N, k) there, and notes.
 
     A clock that jitters by more than a hundredth of its step is smoothed: if the motion is the smoother for it, the
-    times are taken for badly written and the samples for even; else the samples are interpolated by cubics."""
-    step = common_step(t, table.source)
+    times are taken for badly written and the samples for even; else the samples are interpolated by cubic splines."""
+    step, notes = common_step(t, table.source), []
     parts = pieces(t, step)
     if len(parts) > 1:
-        holes = [(float(t[p.stop - 1]), float(t[q.start] - t[p.stop - 1])) for p, q in itertools.pairwise(parts)]
+        holes = [(float(t[p.stop - 1]), float(t[q.start] - t[p.stop - 1])) for p, q in pairwise(parts)]
         shown = ", ".join(f"{length:.3g} s at t = {at:.6g} s" for at, length in holes[:SHOWN])
-        shown += ", …" if len(holes) > SHOWN else ""
-        what = f"{len(holes)} gap{'s' if len(holes) > 1 else ''} in the times: {shown}"
+        what = f"{len(holes)} gap{'s' if len(holes) > 1 else ''} in the times: {shown}{', …' * (len(holes) > SHOWN)}"
         if gaps == "refuse":
             raise InputError(f"{table.source}: {what}; gaps='cut' reads the pieces between them")
         notes.append(f"{what}; the {len(parts)} pieces are kept apart")
     grids = [np.arange(round((t[p.stop - 1] - t[p.start]) / step) + 1) * step + t[p.start] for p in parts]
-    whole = [len(grid) == p.stop - p.start for grid, p in zip(grids, parts, strict=True)]
-    jitter = max(
-        (float(np.abs(t[p] - grid).max()) / step for p, grid, w in zip(parts, grids, whole, strict=True) if w),
-        default=0.0,
-    )
-    spread = float(np.abs(np.diff(t)[np.diff(t) < 1.5 * step] - step).max()) / step
-    missing = sum(len(g) - (p.stop - p.start) for p, g in zip(parts, grids, strict=True))
-    if all(whole) and spread <= EVEN and jitter <= 1.0:  # a slow drift of the clock is none of a sample's business
-        return t, list(columns)
+    lost = [len(grid) - (p.stop - p.start) for grid, p in zip(grids, parts, strict=True)]
+    whole, missing = not any(lost), sum(lost)
+    jitters = [np.abs(t[p] - grid).max() / step for p, grid, k in zip(parts, grids, lost, strict=True) if not k]
+    steps = np.diff(t)
+    spread = float(np.abs(steps[steps < 1.5 * step] - step).max()) / step
+    if whole and spread <= EVEN and max(jitters) <= 1.0:  # a slow drift of the clock is none of a sample's business
+        return t, signals, notes
     if resample == "refuse":
         raise InputError(
-            f"{table.source}: the samples are uneven: steps {np.diff(t).min():.3g} … "
-            f"{np.diff(t)[np.diff(t) < GAP * step].max():.3g} s"
+            f"{table.source}: the samples are uneven: steps {steps.min():.3g} … {steps[steps < GAP * step].max():.3g} s"
         )
     if missing < 0 or missing > 0.3 * len(t) or (spread > WILD and resample != "force"):
         raise InputError(
-            f"{table.source}: the times are too uneven to be those of one clock (steps {np.diff(t).min():.3g} … "
-            f"{np.diff(t).max():.3g} s, commonly {step:.3g} s): give rate=… [Hz] if the samples are even, or "
+            f"{table.source}: the times are too uneven to be those of one clock (steps {steps.min():.3g} … "
+            f"{steps.max():.3g} s, commonly {step:.3g} s): give rate=… [Hz] if the samples are even, or "
             "resample='force'"
         )
-    even_is_smoother = all(whole) and _roughness(columns[0], None) < 0.7 * _roughness(columns[0], t)
-    if even_is_smoother:
+    if whole and _roughness(signals["q"], None) < 0.7 * _roughness(signals["q"], t):
         notes.append(
             f"the times jitter by {100 * spread:.2g} % of a step, but the positions are smoother at even steps: "
             f"taken at {1 / step:.6g} Hz"
         )
-        return np.concatenate(grids), list(columns)
+        return np.concatenate(grids), signals, notes
     filled = f", {missing} missing samples filled in" if missing else ""
     notes.append(
         f"uneven steps ({100 * spread:.2g} % of {step:.4g} s): resampled at {1 / step:.6g} Hz by cubics{filled}"
     )
-    return np.concatenate(grids), [
-        np.concatenate([cubic(t[p], x[p], grid) for p, grid in zip(parts, grids, strict=True)]) for x in columns
-    ]
+    resampled = {
+        group: np.concatenate([interpolate(t[p], x[p], grid) for p, grid in zip(parts, grids, strict=True)])
+        for group, x in signals.items()
+    }
+    return np.concatenate(grids), resampled, notes
 
 
 def _roughness(x: Array, t: Array | None) -> float:
@@ -158,27 +193,21 @@ def _roughness(x: Array, t: Array | None) -> float:
     if len(x) < 5:
         return 0.0
     k = np.arange(len(x), dtype=float) if t is None else t
-    offsets = np.stack([k[i : len(k) - 4 + i] - k[2 : len(k) - 2] for i in (0, 1, 3, 4)])
-    predicted = sum(
-        (_lagrange(offsets, i)[:, None] * x[j : len(x) - 4 + j] for i, j in enumerate((0, 1, 3, 4))), np.zeros((1, 1))
-    )
+    around = (0, 1, 3, 4)
+    nodes = [k[i : len(k) - 4 + i] - k[2 : len(k) - 2] for i in around]
+    predicted = np.zeros_like(x[2:-2])
+    for i, place in enumerate(around):  # Lagrange's polynomials at zero
+        others = [node for j, node in enumerate(nodes) if j != i]
+        weight = np.prod([other / (other - nodes[i]) for other in others], axis=0)
+        predicted += weight[:, None] * x[place : len(x) - 4 + place]
     spread = np.where(np.ptp(x, axis=0) > 0, np.ptp(x, axis=0), 1.0)
     return float(np.median(np.abs(x[2:-2] - predicted) / spread))
 
 
-def _lagrange(nodes: Array, i: int, at: float | Array = 0.0) -> Array:
-    """The i-th Lagrange polynomial over the nodes (4, N), at a place of each."""
-    w = np.ones_like(nodes[0])
-    for j in range(len(nodes)):
-        if j != i:
-            w = w * (at - nodes[j]) / (nodes[i] - nodes[j])
-    return w
-
-
-def cubic(t: Array, x: Array, at: Array) -> Array:
-    """x (N, k), known at t, at other times: the cubic through the four nearest samples."""
+def interpolate(t: Array, x: Array, at: Array) -> Array:
+    """x (N, k), known at t, at other times: by cubic splines, of less than four samples by lines."""
     if len(t) < 4:
         return np.stack([np.interp(at, t, column) for column in x.T], axis=1)
-    first = np.clip(np.searchsorted(t, at) - 2, 0, len(t) - 4)
-    nodes = np.stack([t[first + i] for i in range(4)])
-    return np.asarray(sum(_lagrange(nodes, i, at)[:, None] * x[first + i] for i in range(4)))
+    from scipy.interpolate import CubicSpline
+
+    return np.asarray(CubicSpline(t, x)(at))

@@ -8,15 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import InputError, unknown
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
+ByGroup = Mapping[str, "ArrayLike | None"]
 
 DEGREE = math.pi / 180
 # What one of each unit is in SI.
@@ -27,84 +27,74 @@ UNITS: dict[str, dict[str, float]] = {
     "tau": {"Nm": 1.0, "mNm": 1e-3, "N": 1.0, "A": 1.0, "mA": 1e-3},
 }
 LENGTHS = {"m", "mm", "m/s", "mm/s"}
-RATE_OF = {"rad": "rad/s", "deg": "deg/s", "turn": "rad/s", "m": "m/s", "mm": "mm/s"}
+RATE_OF = {"deg": "deg/s", "m": "m/s", "mm": "mm/s"}  # of other positions rad/s
 CURRENTS = {"A", "mA"}
 
 
 @dataclass(frozen=True, eq=False)
-class Sides:
-    """What a user said of units, signs, offsets and drives, checked: for each group the factors per column, then
-    matrices to the joints, then sign and offset per joint."""
+class Drives:
+    """What a user said of units, signs, offsets and drives, checked: per group ("q", "qd", "tau") the factors per
+    column, the matrix to the joints (G⁻¹, or H k_t) and sign and offset per joint."""
 
     factors: Mapping[str, Array]
-    positions: Array  # G⁻¹ (n, n)
-    torques: Array  # H k_t (n, n)
+    matrices: Mapping[str, Array]
     sign: Mapping[str, Array]
     offset: Mapping[str, Array]
     notes: tuple[str, ...] = ()
 
-    def q(self, x: Array) -> Array:
-        return self.sign["q"] * ((x * self.factors["q"]) @ self.positions.T) + self.offset["q"]
-
-    def qd(self, x: Array) -> Array:
-        return self.sign["qd"] * ((x * self.factors["qd"]) @ self.positions.T)
-
-    def tau(self, x: Array) -> Array:
-        return self.sign["tau"] * ((x * self.factors["tau"]) @ self.torques.T) + self.offset["tau"]
+    def at_joints(self, group: str, x: Array) -> Array:
+        """A group as it was recorded (N, n), in SI units on the joints' side."""
+        turned = (x * self.factors[group]) @ self.matrices[group].T
+        return np.asarray(self.sign[group] * turned + self.offset.get(group, 0.0))
 
 
-def sides(
+def read_drives(
     robot: Robot,
-    units: Mapping[str, Any] | None,
     told: Mapping[str, str],
-    sign: Any,
-    offset: Any,
-    ratio: Any,
-    coupling: Any,
-    torque_coupling: Any,
-    torque_constant: Any,
-) -> Sides:
+    *,
+    units: Mapping[str, str | Sequence[str] | None] | None,
+    sign: ArrayLike | ByGroup | None,
+    offset: ArrayLike | ByGroup | None,
+    ratio: ArrayLike | ByGroup | None,
+    coupling: ArrayLike | None,
+    torque_coupling: ArrayLike | None,
+    torque_constant: ArrayLike | None,
+) -> Drives:
     """The arguments of `read_log` of these names; `told` are units that the log's own names tell."""
-    n, notes = robot.n, []
-    given = _by_group("units", units, tuple(UNITS))
-    if given.get("q") is not None and given.get("qd") is None and "qd" not in told:
-        q = given["q"]
+    n = robot.n
+    given = {group: x for group, x in _by_group("units", units, tuple(UNITS)).items() if x is not None}
+    q = given.get("q", told.get("q"))
+    if q is not None and "qd" not in given and "qd" not in told:
         given["qd"] = RATE_OF.get(q, "rad/s") if isinstance(q, str) else [RATE_OF.get(x, "rad/s") for x in q]
-    elif "q" in told and "qd" not in told and given.get("qd") is None:
-        given["qd"] = RATE_OF[told["q"]]
-    if torque_constant is not None and given.get("tau") is None:
+    if torque_constant is not None and "tau" not in given:
         given["tau"] = told.get("tau", "A")
     motor_side = ratio is not None or coupling is not None
     factors = {g: _factors(robot, g, given.get(g) or told.get(g), motor_side) for g in ("q", "qd", "tau")}
-    for group, unit in told.items():
-        if given.get(group) is None and UNITS[group][unit] != 1.0:
-            notes.append(f"{group} is in {unit}, its column says: taken as that")
-    torque: Any = given.get("tau") or told.get("tau")
-    currents = {torque} if isinstance(torque, str) else set(torque or ())
-    if currents & CURRENTS and torque_constant is None:
+    strange = [(g, unit) for g, unit in told.items() if g not in given and UNITS[g][unit] != 1.0]
+    torque = given.get("tau") or told.get("tau") or ()
+    if ({torque} if isinstance(torque, str) else set(torque)) & CURRENTS and torque_constant is None:
         raise InputError("the torques are currents [A]: give torque_constant=… [N m/A], one per motor or one for all")
     k_t = _per_joint("torque_constant", 1.0 if torque_constant is None else torque_constant, n)
     G = _gears(ratio, coupling, n)
     H = G.T if torque_coupling is None else _matrix("torque_coupling", torque_coupling, n)
     if isinstance(ratio, Mapping):
         N = {g: _per_joint(f"ratio[{g!r}]", x, n) for g, x in _by_group("ratio", ratio, ("q", "tau")).items()}
-        G = np.diag(N.get("q", np.ones(n)))
-        H = np.diag(N.get("tau", np.ones(n)))
-    signs = _by_group("sign", sign, ("q", "qd", "tau"), every=True)
+        G, H = (np.diag(N.get(g, np.ones(n))) for g in ("q", "tau"))
+    signs = _by_group("sign", sign, ("q", "qd", "tau"))
     signs.setdefault("qd", signs.get("q", 1.0))
     offsets = _by_group("offset", offset, ("q", "tau"))
-    return Sides(
+    positions = np.asarray(np.linalg.inv(G), float)
+    return Drives(
         factors,
-        np.asarray(np.linalg.inv(G), float),
-        H * k_t,
+        {"q": positions, "qd": positions, "tau": H * k_t},
         {g: _signs(g, signs.get(g, 1.0), n) for g in ("q", "qd", "tau")},
         {g: _per_joint(f"offset[{g!r}]", offsets.get(g, 0.0), n) for g in ("q", "tau")},
-        tuple(notes),
+        tuple(f"{group} is in {unit}, its column says: taken as that" for group, unit in strange),
     )
 
 
-def _by_group(name: str, value: Any, groups: Sequence[str], *, every: bool = False) -> dict[str, Any]:
-    """{group: value}; a value that is none means positions, or (`every`) all groups alike."""
+def _by_group(name: str, value: object, groups: Sequence[str]) -> dict[str, ArrayLike]:
+    """{group: value}; a value that is no dictionary is a sign of all groups alike, an offset or ratio of positions."""
     if value is None:
         return {}
     if isinstance(value, Mapping):
@@ -114,21 +104,21 @@ def _by_group(name: str, value: Any, groups: Sequence[str], *, every: bool = Fal
         return dict(value)
     if name == "units":
         raise InputError("units must be a dictionary, {'q': 'deg', 'tau': 'mNm', 't': 'ms'}")
-    return dict.fromkeys(groups, value) if every else {"q": value}
+    return dict.fromkeys(groups if name == "sign" else ("q",), value)  # type: ignore[arg-type]
 
 
-def time_unit(units: Mapping[str, Any] | None, told: Mapping[str, str]) -> str | None:
+def time_unit(units: Mapping[str, str | Sequence[str] | None] | None, told: Mapping[str, str]) -> str | None:
     unit = (units or {}).get("t") or told.get("t")
     if unit is not None and unit not in UNITS["t"]:
         raise unknown("unit of time", unit, UNITS["t"])
-    return unit
+    return unit  # type: ignore[return-value]
 
 
-def _factors(robot: Robot, group: str, unit: Any, motor_side: bool) -> Array:
+def _factors(robot: Robot, group: str, unit: ArrayLike | None, motor_side: bool) -> Array:
     """SI per unit, per column. An angle's unit leaves sliding joints as they are, and a length's leaves turning
     ones."""
-    base = "rad" if group == "q" else "rad/s" if group == "qd" else "Nm"
-    written = [unit or base] * robot.n if isinstance(unit or base, str) else list(unit)
+    unit = unit or {"q": "rad", "qd": "rad/s", "tau": "Nm"}[group]
+    written: list[str] = [unit] * robot.n if isinstance(unit, str) else list(unit)  # type: ignore[arg-type]
     if len(written) != robot.n:
         raise InputError(f"units[{group!r}] are {len(written)}, but the robot has {robot.n} joints")
     found = []
@@ -140,7 +130,7 @@ def _factors(robot: Robot, group: str, unit: Any, motor_side: bool) -> Array:
     return np.array(found)
 
 
-def _gears(ratio: Any, coupling: Any, n: int) -> Array:
+def _gears(ratio: ArrayLike | ByGroup | None, coupling: ArrayLike | None, n: int) -> Array:
     if ratio is not None and coupling is not None:
         raise InputError("give ratio (one per joint) or coupling (a matrix with the ratios in it), not both")
     if coupling is not None:
@@ -148,12 +138,10 @@ def _gears(ratio: Any, coupling: Any, n: int) -> Array:
         if np.linalg.matrix_rank(G) < n:
             raise InputError("coupling is singular: motors θ_m = G q would not tell the joints' positions")
         return G
-    if ratio is None or isinstance(ratio, Mapping):
-        return np.eye(n)
-    return np.diag(_per_joint("ratio", ratio, n))
+    return np.eye(n) if ratio is None or isinstance(ratio, Mapping) else np.diag(_per_joint("ratio", ratio, n))
 
 
-def _matrix(name: str, value: Any, n: int) -> Array:
+def _matrix(name: str, value: ArrayLike, n: int) -> Array:
     try:
         G = np.asarray(value, float)
     except (TypeError, ValueError):
@@ -163,7 +151,7 @@ def _matrix(name: str, value: Any, n: int) -> Array:
     return G
 
 
-def _per_joint(name: str, value: Any, n: int) -> Array:
+def _per_joint(name: str, value: ArrayLike | None, n: int) -> Array:
     try:
         x = np.broadcast_to(np.asarray(value, float), (n,)).copy()
     except (TypeError, ValueError):
@@ -173,7 +161,7 @@ def _per_joint(name: str, value: Any, n: int) -> Array:
     return x
 
 
-def _signs(group: str, value: Any, n: int) -> Array:
+def _signs(group: str, value: ArrayLike | None, n: int) -> Array:
     x = _per_joint(f"sign[{group!r}]", value, n)
     if not (np.abs(x) == 1).all():
         raise InputError(
