@@ -89,7 +89,7 @@ def _steps(model: Model) -> list[float]:
         if body.joint.travel:
             c = model.coordinates[body.coordinate]
             ends = [body.multiplier * x + body.offset for x in (c.lower, c.upper)]
-            length += body.joint.travel * max(map(abs, ends))
+            length += abs(body.joint.travel) * max(map(abs, ends))
         out.append(length)
     return out
 
@@ -119,7 +119,7 @@ def _moments(model: Model) -> list[dict[int, float]]:
 def _moment(model: Model, j: int, k: int, moment: float) -> float:
     """m |∂p/∂x_j| of body k at most, if m times its distance from joint j is at most `moment`."""
     joint = model.bodies[j].joint
-    return (moment if joint.turns else 0.0) + joint.travel * model.bodies[k].inertia.m
+    return (moment if joint.turns else 0.0) + abs(joint.travel) * model.bodies[k].inertia.m
 
 
 def _product(m: float, d: float) -> float:
@@ -183,7 +183,7 @@ def inertial(model: Model) -> Array:
         about = np.array(body.inertia.about_com() if m else body.inertia.I, float)
         turning = float(np.abs(np.linalg.eigvalsh(about)).max())  # some files have negative ones
         of = {j: model.bodies[j].joint for j in reach[k]}
-        arm = {j: (d + away if of[j].turns else 0.0) + of[j].travel for j, d in reach[k].items()}
+        arm = {j: (d + away if of[j].turns else 0.0) + abs(of[j].travel) for j, d in reach[k].items()}
         for i in arm:
             for j in arm:
                 both = of[i].turns and of[j].turns

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from dalembert.describe import feasible
 from dalembert.describe.description import (
+    JOINT_KINDS,
     Box,
     Capsule,
     Cylinder,
@@ -136,11 +137,10 @@ def _no_cycle(d: Description, parent_joint: dict[str, Joint]) -> None:
 
 
 def _joint(joint: Joint, warnings: list[str]) -> Joint:
-    if joint.kind not in ("revolute", "continuous", "prismatic", "fixed"):
-        raise refuse(
-            joint.place,
-            f"joint {joint.name!r} is of type {joint.kind!r}; choose revolute, continuous, prismatic or fixed",
-        )
+    if joint.kind not in JOINT_KINDS:
+        *most, last = JOINT_KINDS
+        kinds = f"{', '.join(most)} or {last}"
+        raise refuse(joint.place, f"joint {joint.name!r} is of type {joint.kind!r}; choose {kinds}")
     finite_origin(joint.origin, joint.place, f"joint {joint.name!r}", warnings)
     if joint.kind == "fixed":
         plain = Joint(joint.name, "fixed", joint.parent, joint.child)

@@ -11,7 +11,7 @@ Units are SI and radians; `rpy` is URDF's: R = Rz(yaw) Ry(pitch) Rx(roll).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from dalembert import joints
 from dalembert.describe.fields import a, both_ways, inertia, maybe, number, numbers, settle, some, text, three
@@ -24,7 +24,7 @@ Color = tuple[float, float, float, float]  # r, g, b, a in 0…1
 Six = tuple[float, float, float, float, float, float]
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 LIMITS = ("lower", "upper", "effort", "velocity")
-JointKind = Literal["revolute", "continuous", "prismatic", "fixed"]
+JOINT_KINDS = (*JOINTS, "fixed")
 ZERO: Vector = (0.0, 0.0, 0.0)
 # How a loop may close: what two frames keep to each other. `algorithms.relations` says each as equations.
 LOOP_KINDS = (
@@ -207,7 +207,7 @@ class Joint:
     frame, of unit length once read."""
 
     name: str
-    kind: JointKind
+    kind: str  # one of JOINT_KINDS
     parent: str
     child: str
     origin: Origin = Origin()

@@ -63,7 +63,7 @@ class DHRow:
     d: float = 0.0
     a: float = 0.0
     alpha: float = 0.0
-    kind: Literal["revolute", "continuous", "prismatic"] = "revolute"
+    kind: str = "revolute"  # one of KINDS
     offset: float = 0.0
     name: str | None = None  # the joint's; joint1, joint2, … if not given
     link: str | None = None  # the link's; link1, link2, …
@@ -323,8 +323,9 @@ def _table(description: Description, chain: Chain) -> DHTable:
             G = home if check_dh_frames(F, home) else next_frame(F, *line(home, (0.0, 0.0, 1.0)), last=True)
         theta, d, a, alpha = dh_parameters(F.inverse() @ G)
         joint = body.joint
-        kind = joint.kind if joint.kind != "fixed" else "revolute"  # a chain's bodies are never fixed
-        rows.append(DHRow(theta, d, a, alpha, kind, name=joint.name, link=joint.child))
+        if joint.kind not in KINDS:
+            raise DescriptionError(f"joint {joint.name!r} is {joint.kind}, which no row of a DH table is")
+        rows.append(DHRow(theta, d, a, alpha, joint.kind, name=joint.name, link=joint.child))
         F = F @ screw_z(theta, d) @ screw_x(a, alpha)
     return DHTable(
         tuple(rows),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert.describe.description import (
+    JOINT_KINDS,
     LOOP_KINDS,
     Box,
     Capsule,
@@ -17,7 +18,6 @@ from dalembert.describe.description import (
     Geometry,
     Inertial,
     Joint,
-    JointKind,
     Limit,
     Link,
     Loop,
@@ -51,8 +51,6 @@ from dalembert.errors import InputError, UnknownNameError, unknown
 from dalembert.friction.laws import Friction, friction
 from dalembert.joints import JOINTS
 from dalembert.spatial.vector import add, scale
-
-JOINT_KINDS = (*KINDS, "fixed")
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ class Parts:
         )
 
     def joint(self, joint: TomlJoint, path: Path) -> Joint:
-        kind: JointKind = self.choose("joint kind", joint.kind, JOINT_KINDS, (*path, "kind"))
+        kind = self.choose("joint kind", joint.kind, JOINT_KINDS, (*path, "kind"))
         if joint.axis is None and kind != "fixed":
             raise self.source.error(path, f"the {kind} joint {joint.name!r} needs an axis, such as [0, 0, 1]")
         straight = kind in JOINTS and not JOINTS[kind].turns

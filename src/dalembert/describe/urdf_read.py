@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import NoReturn, TypeVar, get_args
+from typing import NoReturn, TypeVar
 
 from dalembert.caching import cached_property
 from dalembert.describe.check import check
@@ -31,7 +31,6 @@ from dalembert.describe.description import (
     Geometry,
     Inertial,
     Joint,
-    JointKind,
     Limit,
     Link,
     Loop,
@@ -52,7 +51,7 @@ PREFIX = "dalembert"
 
 T = TypeVar("T")
 
-_KINDS: tuple[str, ...] = get_args(JointKind)
+URDF_KINDS = ("revolute", "continuous", "prismatic", "fixed")
 _DRIVE = ("rotor_inertia", "gear_ratio", "coulomb_positive", "coulomb_negative", "stiffness", "rest")
 # Joint types that say how a loop closes, and what each is here; our own names of kinds are read too.
 LOOP_TYPES = {
@@ -191,7 +190,7 @@ class JointPart:
 
     @property
     def moves(self) -> bool:
-        return self.kind in _KINDS and self.kind != "fixed"
+        return self.kind in URDF_KINDS and self.kind != "fixed"
 
     @property
     def origin_at(self) -> Element:
@@ -449,8 +448,8 @@ class Reader:
         if kind in _UNSUPPORTED:
             sentence = f"{who} is of type {kind!r}, which moves in several ways; {_UNSUPPORTED[kind]}"
             self._note(Trouble("type", e, who, sentence, "type"))
-        elif kind and kind not in _KINDS:
-            sentence = f"{who} is of the unknown type {_short(kind)!r}; choose from {', '.join(_KINDS)}"
+        elif kind and kind not in URDF_KINDS:
+            sentence = f"{who} is of the unknown type {_short(kind)!r}; choose from {', '.join(URDF_KINDS)}"
             self._note(Trouble("type", e, who, sentence, "type"))
         return kind
 

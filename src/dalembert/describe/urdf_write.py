@@ -45,7 +45,7 @@ from dalembert.describe.description import (
     Shape,
     Sphere,
 )
-from dalembert.describe.urdf_read import LOOP_TYPES, NAMESPACE, PREFIX
+from dalembert.describe.urdf_read import LOOP_TYPES, NAMESPACE, PREFIX, URDF_KINDS
 from dalembert.errors import DescriptionError
 from dalembert.friction.laws import Friction, spoken
 
@@ -146,6 +146,8 @@ def _origin(origin: Origin) -> list[str]:
 
 
 def _joint(joint: Joint) -> list[str]:
+    if joint.kind not in URDF_KINDS:
+        raise DescriptionError(f"joint {joint.name!r} is {joint.kind}, for which URDF has no type; write TOML instead")
     body = [
         *_origin(joint.origin),
         *_element("parent", {"link": joint.parent}),

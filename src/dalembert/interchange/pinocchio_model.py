@@ -12,18 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.describe.description import (
-    Description,
-    Drive,
-    Inertial,
-    Joint,
-    JointKind,
-    Limit,
-    Link,
-    Mimic,
-    Origin,
-    Vector,
-)
+from dalembert.describe.description import Description, Drive, Inertial, Joint, Limit, Link, Mimic, Origin, Vector
 from dalembert.errors import DescriptionError, InputError
 from dalembert.interchange.extras import library
 from dalembert.robot import Robot
@@ -129,7 +118,7 @@ class _Reader:
             Drive() if mimic is not None else self._drive(joint, who),
         )
 
-    def _axis(self, k: int, who: str, shape: str, scaling: float) -> tuple[JointKind, Vector]:
+    def _axis(self, k: int, who: str, shape: str, scaling: float) -> tuple[str, Vector]:
         """The joint's motion subspace S, (linear, angular), at zero: one of its halves is the axis."""
         joint = self.model.joints[k]
         data = joint.createData()

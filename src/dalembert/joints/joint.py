@@ -52,7 +52,7 @@ class Joint(ABC):
     @property
     @abstractmethod
     def travel(self) -> float:
-        """How far the body's origin moves along the axis per unit of position [m/rad, or 1]."""
+        """How far the body moves along the axis per unit of position [m/rad, or 1]; zero where it only turns."""
 
     @abstractmethod
     def pose(self, placement: Pose, q: Sequence[Scalar]) -> Pose:

@@ -148,7 +148,7 @@ def _length(robot: Robot, frame: str | None) -> float:
     for body in bodies:
         c = model.coordinates[body.coordinate]
         if c.joint.travel:
-            total += c.joint.travel * max((abs(x) for x in (c.lower, c.upper) if np.isfinite(x)), default=0.0)
+            total += abs(c.joint.travel) * max((abs(x) for x in (c.lower, c.upper) if np.isfinite(x)), default=0.0)
     return total or 1.0
 
 

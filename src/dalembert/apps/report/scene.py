@@ -109,6 +109,7 @@ class Scene:
                 "name": b.name,
                 "parent": b.parent,
                 "slides": not b.joint.turns,
+                "travel": b.joint.travel,
                 "axis": _rounded(b.joint.axis),
                 "placement": _rounded(matrix(b.placement)[:3].ravel()),
                 "coordinate": b.coordinate,

@@ -12,7 +12,7 @@ from dalembert.arguments import array
 from dalembert.caching import cached_property
 from dalembert.constrained.closure import newton
 from dalembert.constrained.system import Constrained
-from dalembert.describe.description import Inertial, Joint, JointKind, Link, Loop
+from dalembert.describe.description import Inertial, Joint, Link, Loop
 from dalembert.kinematics.jacobian import moving_part, natural
 from dalembert.kinematics.tasks import ROTATION
 from dalembert.robot import Robot
@@ -158,13 +158,13 @@ def tied(robot: Robot, frame: str) -> Robot:
     """The robot beside a point that three slides move, with a frame tied to that point by a ball joint: closing it with
     the slides held is the inverse kinematics of a closed chain. Its first n joints are the robot's."""
     d = robot.description
-    kind: JointKind = "prismatic"
     light = Inertial(1e-6, (1e-12, 0.0, 0.0, 1e-12, 0.0, 1e-12))
     names = [f"{POINT} {axis}" for axis in "xyz"]
     parents = [robot.frames[0], *names]
     axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     slides = tuple(
-        Joint(name, kind, parent, name, axis=axis) for name, parent, axis in zip(names, parents, axes, strict=False)
+        Joint(name, "prismatic", parent, name, axis=axis)
+        for name, parent, axis in zip(names, parents, axes, strict=False)
     )
     loop = Loop(POINT, "ball", names[-1], frame)
     links = tuple(Link(name, light) for name in names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dalembert.describe.description import Drive, JointKind, Limit
+from dalembert.describe.description import Drive, Limit
 from dalembert.describe.mjcf.document import choice, reals
 from dalembert.describe.mjcf.placement import turned, unit
 from dalembert.describe.mjcf.settings import Settings
@@ -24,7 +24,7 @@ class ReadJoint:
     """A joint in its body's frame: q = `ref` where the body stands as it is written."""
 
     name: str
-    kind: JointKind
+    kind: str
     axis: Vector
     anchor: Vector
     ref: float
@@ -57,7 +57,7 @@ def read_joint(e: Element, within: Pose, name: str, settings: Settings, warnings
     effort = _effort(e, settings, who, warnings)
     axis = e.numbers("axis", 3, who) if "axis" in e.attributes else (0.0, 0.0, 1.0)
     anchor = e.numbers("pos", 3, who) if "pos" in e.attributes else ZERO
-    revolute: JointKind = "revolute" if limited else "continuous"
+    revolute = "revolute" if limited else "continuous"
     return ReadJoint(
         name,
         "prismatic" if kind == "slide" else revolute,

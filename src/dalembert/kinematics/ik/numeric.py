@@ -187,7 +187,7 @@ def _reach(robot: Robot) -> float:
     origin = (0.0, 0.0, 0.0)
     lengths = [math.dist(b.placement.p, origin) for b in robot.model.bodies]
     strokes = [
-        c.joint.travel * max((abs(x) for x in (c.lower, c.upper) if math.isfinite(x)), default=c.joint.half_range)
+        abs(c.joint.travel) * max((abs(x) for x in (c.lower, c.upper) if math.isfinite(x)), default=c.joint.half_range)
         for c in robot.model.coordinates
     ]
     last = max((math.dist(f.pose.p, origin) for f in robot.model.frames), default=0.0)

@@ -187,7 +187,7 @@ def _sliding(robot: Robot, k: int) -> list[Body]:
 
 def reach(robot: Robot, k: int) -> float:
     """How far the furthest slides when a coordinate goes by one."""
-    return max((abs(b.multiplier) * b.joint.travel for b in _sliding(robot, k)), default=0.0)
+    return max((abs(b.multiplier * b.joint.travel) for b in _sliding(robot, k)), default=0.0)
 
 
 def _without_effect(case: Case, endless: list[int]) -> set[int]:

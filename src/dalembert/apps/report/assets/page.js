@@ -27,10 +27,10 @@
   const jointMotion = (body, x) => {
     const [a, b, c] = body.axis;
     if (body.slides) return [1, 0, 0, a * x, 0, 1, 0, b * x, 0, 0, 1, c * x];
-    const s = Math.sin(x), k = Math.cos(x), v = 1 - k;
-    return [k + a * a * v, a * b * v - c * s, a * c * v + b * s, 0,
-      a * b * v + c * s, k + b * b * v, b * c * v - a * s, 0,
-      a * c * v - b * s, b * c * v + a * s, k + c * c * v, 0];
+    const s = Math.sin(x), k = Math.cos(x), v = 1 - k, d = body.travel * x;
+    return [k + a * a * v, a * b * v - c * s, a * c * v + b * s, a * d,
+      a * b * v + c * s, k + b * b * v, b * c * v - a * s, b * d,
+      a * c * v - b * s, b * c * v + a * s, k + c * c * v, c * d];
   };
   const forward = (q) => {
     const out = [];
@@ -41,7 +41,7 @@
     return out;
   };
   const rotated = (V, axis, angle) => { // V: rows; turned about a direction of the world
-    const R = jointMotion({ axis, slides: false }, angle), W = new Array(9);
+    const R = jointMotion({ axis, slides: false, travel: 0 }, angle), W = new Array(9);
     for (let i = 0; i < 3; i++) for (let j = 0; j < 3; j++) {
       W[3 * i + j] = V[3 * i] * R[j] + V[3 * i + 1] * R[4 + j] + V[3 * i + 2] * R[8 + j];
     }
