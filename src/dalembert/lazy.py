@@ -1,4 +1,5 @@
-"""Packages whose names are imported when they are first used, so that importing the package itself is free."""
+"""Names of packages and methods of classes that are imported when they are first used, so that importing the package or
+the class itself is free."""
 
 from __future__ import annotations
 
@@ -26,3 +27,19 @@ def lazy_names(
         return value
 
     return find, lambda: sorted({*vars(here), *home, *modules}), [*sorted(home), *modules]
+
+
+class LateMethod:
+    """A method that is a function of another module, `module:name`, whose first argument is the object: its signature
+    and its documentation are the function's own."""
+
+    def __init__(self, place: str) -> None:
+        self.module, _, self.function = place.partition(":")
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type) -> object:
+        function = getattr(import_module(self.module), self.function)
+        setattr(owner, self.name, function)  # from now on found without this detour
+        return function.__get__(instance, owner)

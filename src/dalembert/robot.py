@@ -11,7 +11,6 @@ import operator
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,27 +26,31 @@ from dalembert.describe.loops import counted
 from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
 from dalembert.files import whole
 from dalembert.kernels import TABLE, need_tree
+from dalembert.lazy import LateMethod
 from dalembert.model import Model, build
 from dalembert.system import REFUSED, Kernels, Key
 from dalembert.units import state_units
 
 if TYPE_CHECKING:
-    from dalembert.bounds.result import Bounds
+    from dalembert.bounds import bounds as bounds_
     from dalembert.compile import Kernel
-    from dalembert.kinematics.effective_mass import EffectiveMass
-    from dalembert.kinematics.ik.solution import Solution
-    from dalembert.kinematics.ik.solutions import Solutions
-    from dalembert.kinematics.manipulability import Ellipsoid
-    from dalembert.kinematics.nearest import NearestSingularity
-    from dalembert.kinematics.singular import Singularities
-    from dalembert.kinematics.statics import LargestForce
-    from dalembert.kinematics.task_space import TaskSpace
-    from dalembert.kinematics.velocity import JointRates, NullSpace
-    from dalembert.kinematics.workspace import Workspace
+    from dalembert.describe.description import Drive, Limit
+    from dalembert.describe.dh import DHRow, DHTable
+    from dalembert.kinematics import effective_mass as mass_
+    from dalembert.kinematics import jacobian as jacobian_
+    from dalembert.kinematics import manipulability as manipulability_
+    from dalembert.kinematics import nearest as nearest_
+    from dalembert.kinematics import singular as singular_
+    from dalembert.kinematics import statics as statics_
+    from dalembert.kinematics import task_space as task_
+    from dalembert.kinematics import velocity as velocity_
+    from dalembert.kinematics import workspace as workspace_
+    from dalembert.kinematics.ik import closed_form as closed_form_
+    from dalembert.kinematics.ik import numeric as numeric_
     from dalembert.symbolic.equations import Equations
 
 Array = NDArray[np.float64]
-ORIGIN = Origin()
+ORIGIN, BASE = Origin(), Link("base")
 NO_LOADS: tuple[tuple[str, ...], tuple[object, ...], tuple[tuple[str, str], ...]] = ((), (), ())
 PAYLOAD = ":payload"  # ends the name of the fixed joint that holds one
 
@@ -98,20 +101,55 @@ class Robot:
 
     # ----------------------------------------------------------------------------------- other ways to make one
     @classmethod
-    def from_dh(cls, rows: Sequence[Any], convention: str = "standard", **options: Any) -> Robot:
+    def from_dh(
+        cls,
+        rows: Sequence[DHRow | Mapping[str, Any]],
+        convention: str = "standard",
+        *,
+        name: str = "robot",
+        base: Origin = ORIGIN,
+        tool: Origin = ORIGIN,
+        gravity: tuple[float, float, float] = (0.0, 0.0, -9.81),
+        tip: str = "tool",
+        root: Link = BASE,
+        notes: str = "",
+    ) -> Robot:
         """From a DH table: rows are `describe.dh.DHRow`s or dictionaries with the same keys (theta, d, a, alpha,
-        kind, offset, inertial, …). `convention` is "standard" or "modified"."""
+        kind, offset, inertial, …). `convention` is "standard" or "modified". The frame after the last row and `tool`
+        becomes the link `tip`; `root` is the link before the first joint."""
         from dalembert.describe.dh import from_dh
 
-        return cls(from_dh(rows, convention, **options))
+        options: dict[str, Any] = {"name": name, "base": base, "tool": tool, "gravity": gravity, "tip": tip}
+        return cls(from_dh(rows, convention, **options, root=root, notes=notes))
 
     @classmethod
-    def from_screws(cls, axes: ArrayLike, home: ArrayLike, **options: Any) -> Robot:
+    def from_screws(
+        cls,
+        axes: ArrayLike,
+        home: ArrayLike,
+        *,
+        order: str = "linear-first",
+        screws: str = "space",
+        link_homes: Sequence[ArrayLike] | None = None,
+        inertials: Sequence[Inertial | None] | None = None,
+        limits: Sequence[Limit | None] | None = None,
+        drives: Sequence[Drive] | None = None,
+        joint_names: Sequence[str] | None = None,
+        link_names: Sequence[str] | None = None,
+        name: str = "robot",
+        gravity: tuple[float, float, float] = (0.0, 0.0, -9.81),
+        root: str = "base",
+        tip: str = "tool",
+        notes: str = "",
+    ) -> Robot:
         """From screw axes (n, 6) in the base frame, linear part first, and the tip's pose at q = 0 (4, 4):
-        T(q) = exp(S₁ q₁) ⋯ exp(Sₙ qₙ) home."""
+        T(q) = exp(S₁ q₁) ⋯ exp(Sₙ qₙ) home. `inertials[i]` is given in `link_homes[i]` (4, 4) at q = 0."""
         from dalembert.describe.screws import from_screws
 
-        return cls(from_screws(axes, home, **options))
+        bodies = {"link_homes": link_homes, "inertials": inertials, "limits": limits, "drives": drives}
+        names = {"joint_names": joint_names, "link_names": link_names, "name": name, "root": root, "tip": tip}
+        options: dict[str, Any] = {"order": order, "screws": screws, **bodies, **names, "notes": notes}
+        return cls(from_screws(axes, home, gravity=gravity, **options))
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """The same robot under another gravity, a vector in the base frame [m/s²]."""
@@ -374,12 +412,6 @@ class Robot:
         """Rate of the Jacobian, J̇(q, q̇).  (..., 6, n)."""
         return self._run(("jacobian_dot", (), frame, expressed_in), out, q, qd)
 
-    def hessian(self, q: ArrayLike, frame: str | None = None, expressed_in: str = "world") -> Array:
-        """Derivative of the Jacobian, [i, j, k] = ∂J_ij/∂q_k: J̇ = H q̇.  (..., 6, n, n).  Exact."""
-        from dalembert.kinematics.jacobian import hessian
-
-        return hessian(self, q, frame, expressed_in)
-
     def analytic_jacobian(self, q: ArrayLike, frame: str | None = None, angles: str = "zyz") -> Array:
         """Analytic Jacobian J_a(q), (ḋ, α̇) = J_a q̇ for the frame's position d and Euler angles α.  (..., 6, n).
 
@@ -410,123 +442,42 @@ class Robot:
         """Velocity of that center of mass, J_com(q).  (..., 3, n)."""
         return self._run(("center_of_mass_jacobian", ()), None, q)
 
-    # ------------------------------------------------------------------------- motion: what the Jacobian tells
-    def inverse_velocity(
-        self, q: ArrayLike, twist: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any
-    ) -> JointRates:
-        """Joint rates that give a twist, q̇ = J⁺ξ + (I − J⁺J) b: minimum norm, weighted, damped. `rows` says which
-        components matter; options in `motion.velocity.inverse_velocity`."""
-        from dalembert.kinematics.velocity import inverse_velocity
-
-        return inverse_velocity(self, q, twist, frame, rows, **options)
-
-    def null_space(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> NullSpace:
-        """Joint motions that leave the frame (in these rows) at rest: the projector I − J⁺J, and a basis."""
-        from dalembert.kinematics.velocity import null_space
-
-        return null_space(self, q, frame, rows, **options)
-
-    def bounds(self, quantities: Sequence[str] | None = None, **options: Any) -> Bounds:
-        """How large and how small M, c and g get over the joints' limits: certified, and attained.
-
-        μ₁ 1 ⪯ M ⪯ μ₂ 1, ‖c‖ ≤ c_b ‖q̇‖², ‖g‖ ≤ g_b, in 1-, 2- and ∞-norm. Options: limits=, gap=, seconds=, seed=.
-        """
-        from dalembert.bounds import bounds
-
-        return bounds(self, quantities, **options)
-
-    def singularities(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> Singularities:
-        """Rank and singular values at q, and the lost directions in vectors and words; shoulder, elbow or wrist."""
-        from dalembert.kinematics.singular import singularities
-
-        return singularities(self, q, frame, rows, **options)
-
-    def nearest_singularity(
-        self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any
-    ) -> NearestSingularity:
-        """The nearest singular state that a local search finds, and how far it is."""
-        from dalembert.kinematics.nearest import nearest_singularity
-
-        return nearest_singularity(self, q, frame, rows, **options)
-
-    def manipulability(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> Array:
-        """Yoshikawa's μ = √det(JJᵀ) = Πσ, or measure="condition", "isotropy", "smallest", and of the inertias "asada",
-        "dynamic".  (...)."""
-        from dalembert.kinematics.manipulability import manipulability
-
-        return manipulability(self, q, frame, rows, **options)
-
-    def manipulability_gradient(
-        self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any
-    ) -> Array:
-        """∂μ/∂q, exact.  (..., n)."""
-        from dalembert.kinematics.manipulability import manipulability_gradient
-
-        return manipulability_gradient(self, q, frame, rows, **options)
-
-    def velocity_ellipsoid(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> Ellipsoid:
-        """The twists of all ‖q̇‖ ≤ 1: axes and half lengths."""
-        from dalembert.kinematics.manipulability import velocity_ellipsoid
-
-        return velocity_ellipsoid(self, q, frame, rows, **options)
-
-    def force_ellipsoid(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> Ellipsoid:
-        """The wrenches of all ‖τ‖ ≤ 1: the same axes, reciprocal half lengths."""
-        from dalembert.kinematics.manipulability import force_ellipsoid
-
-        return force_ellipsoid(self, q, frame, rows, **options)
-
-    def acceleration_ellipsoid(
-        self, q: ArrayLike, qd: ArrayLike | None = None, frame: str | None = None, rows: Any = None, **options: Any
-    ) -> Ellipsoid:
-        """The accelerations that the torque limits allow (dynamic manipulability)."""
-        from dalembert.kinematics.effective_mass import acceleration_ellipsoid
-
-        return acceleration_ellipsoid(self, q, qd, frame, rows, **options)
-
-    def effective_mass(self, q: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any) -> EffectiveMass:
-        """The mass felt at the tip, (J M⁻¹ Jᵀ)⁻¹, its principal axes and masses.  Seed 004."""
-        from dalembert.kinematics.effective_mass import effective_mass
-
-        return effective_mass(self, q, frame, rows, **options)
-
-    def static_torque(self, q: ArrayLike, wrench: ArrayLike, frame: str | None = None, **options: Any) -> Array:
-        """τ = Jᵀ F: the torques with which the arm at rest applies a wrench; gravity=True adds g(q).  (..., n)."""
-        from dalembert.kinematics.statics import static_torque
-
-        return static_torque(self, q, wrench, frame, **options)
-
-    def largest_force(
-        self, q: ArrayLike, direction: ArrayLike, frame: str | None = None, **options: Any
-    ) -> LargestForce:
-        """The largest force along a direction under the torque limits, gravity counted."""
-        from dalembert.kinematics.statics import largest_force
-
-        return largest_force(self, q, direction, frame, **options)
-
-    def task_space(
-        self, q: ArrayLike, qd: ArrayLike | None = None, frame: str | None = None, rows: Any = None, **options: Any
-    ) -> TaskSpace:
-        """The dynamics as a frame feels them, F = M_C ẍ + c_C + g_C + F_tip: M_C, C_C, c_C, g_C, J, J̇, the dynamically
-        consistent inverse and the null space, by the geometric Jacobian or by jacobian="zyz", "rpy", …; forces, torques
-        and accelerations from one another. Options in `motion.task_space.task_space`.  Seed 001."""
-        from dalembert.kinematics.task_space import task_space
-
-        return task_space(self, q, qd, frame, rows, **options)
-
-    def task_regressor(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: str | None = None, rows: Any = None, **options: Any
-    ) -> Array:
-        """Y_C = J̄ᵀ Y (J⁻ᵀ Y for square J) with Y_C π = M_C ẍ + c_C + g_C.  (..., m, p).  Seed 001."""
-        from dalembert.kinematics.task_space import task_regressor
-
-        return task_regressor(self, q, qd, qdd, frame, rows, **options)
-
-    def workspace(self, samples: int = 20_000, frame: str | None = None, rows: Any = None, **options: Any) -> Workspace:
-        """The reachable set, sampled, with the manipulability there; `.plot()` draws it, `.slice()` cuts it."""
-        from dalembert.kinematics.workspace import workspace
-
-        return workspace(self, samples, frame, rows, **options)
+    # What the Jacobian tells, inverse kinematics and bounds are functions of kinematics/ and bounds/, imported when a
+    # method is first asked for.
+    if TYPE_CHECKING:
+        hessian = jacobian_.hessian
+        inverse_velocity, null_space = velocity_.inverse_velocity, velocity_.null_space
+        singularities, nearest_singularity = singular_.singularities, nearest_.nearest_singularity
+        manipulability = manipulability_.manipulability
+        manipulability_gradient = manipulability_.manipulability_gradient
+        velocity_ellipsoid = manipulability_.velocity_ellipsoid
+        force_ellipsoid = manipulability_.force_ellipsoid
+        acceleration_ellipsoid, effective_mass = mass_.acceleration_ellipsoid, mass_.effective_mass
+        static_torque, largest_force = statics_.static_torque, statics_.largest_force
+        task_space, task_regressor = task_.task_space, task_.task_regressor
+        workspace = workspace_.workspace
+        bounds = bounds_
+        ik, ik_all = numeric_.ik, closed_form_.closed_form
+    else:
+        hessian = LateMethod("dalembert.kinematics.jacobian:hessian")
+        inverse_velocity = LateMethod("dalembert.kinematics.velocity:inverse_velocity")
+        null_space = LateMethod("dalembert.kinematics.velocity:null_space")
+        singularities = LateMethod("dalembert.kinematics.singular:singularities")
+        nearest_singularity = LateMethod("dalembert.kinematics.nearest:nearest_singularity")
+        manipulability = LateMethod("dalembert.kinematics.manipulability:manipulability")
+        manipulability_gradient = LateMethod("dalembert.kinematics.manipulability:manipulability_gradient")
+        velocity_ellipsoid = LateMethod("dalembert.kinematics.manipulability:velocity_ellipsoid")
+        force_ellipsoid = LateMethod("dalembert.kinematics.manipulability:force_ellipsoid")
+        acceleration_ellipsoid = LateMethod("dalembert.kinematics.effective_mass:acceleration_ellipsoid")
+        effective_mass = LateMethod("dalembert.kinematics.effective_mass:effective_mass")
+        static_torque = LateMethod("dalembert.kinematics.statics:static_torque")
+        largest_force = LateMethod("dalembert.kinematics.statics:largest_force")
+        task_space = LateMethod("dalembert.kinematics.task_space:task_space")
+        task_regressor = LateMethod("dalembert.kinematics.task_space:task_regressor")
+        workspace = LateMethod("dalembert.kinematics.workspace:workspace")
+        bounds = LateMethod("dalembert.bounds.bounds:bounds")
+        ik = LateMethod("dalembert.kinematics.ik.numeric:ik")
+        ik_all = LateMethod("dalembert.kinematics.ik.closed_form:closed_form")
 
     # -------------------------------------------------------------------------------------------- dynamics
     def inverse_dynamics(
@@ -686,39 +637,6 @@ class Robot:
         """(∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ) of forward dynamics; the last is M⁻¹.  (..., n, n) each."""
         return self._run(("forward_dynamics_derivatives", (), switch("friction", friction)), None, q, qd, tau)
 
-    def ik(
-        self,
-        T: ArrayLike,
-        frame: str | None = None,
-        q0: ArrayLike | None = None,
-        *,
-        rows: str | Sequence[str] | Sequence[float] = "pose",
-        axis: str | None = None,
-        tolerance: float = 1e-6,
-        limits: bool = True,
-        restarts: int = 127,
-        secondary: str | ArrayLike | None = None,
-    ) -> Solution:
-        """Joint positions that put a frame at the pose T (..., 4, 4), by damped steps with restarts inside the limits.
-
-        `q0` is where to begin. `rows`: "pose", "position" (then T may be points (..., 3)), "orientation", "planar"
-        (x, y and the angle about z), components by name ("vx", "vy", …, "wz"), or six weights. `axis` "x", "y" or "z":
-        of the orientation only that axis of the tool counts. `secondary`, for arms with joints to spare: stay away
-        from "limits" or "singularities", or near a posture (n numbers). The solution holds q (..., n) and its
-        certificate: `converged`, the errors recomputed at q, iterations, restarts, and in words why it stopped. A
-        target out of reach gives the nearest point found."""
-        return _ik()(self, T, frame, q0, rows, axis, tolerance, limits, restarts, secondary)
-
-    def ik_all(
-        self, T: ArrayLike, frame: str | None = None, limits: bool = True, *, q0: ArrayLike | None = None
-    ) -> Solutions:
-        """Every solution for the pose T (..., 4, 4) in closed form, by branch: `.q` (..., branches, n), `.found`
-        (..., branches), `.residual`, and in words `.why()`. With `limits`, only those inside the joint limits. `q0`:
-        the angles to take where any would do. Arms whose geometry has no closed form are refused with the reason."""
-        from dalembert.kinematics.ik.closed_form import closed_form
-
-        return closed_form(self, T, frame, limits, q0=q0)
-
     def equations(
         self,
         symbolic: str | Sequence[str] = "all",
@@ -784,7 +702,7 @@ class Robot:
 
         return _write(write_toml(self.description), path)
 
-    def to_dh(self, convention: str = "standard", *, tip: str | None = None) -> Any:
+    def to_dh(self, convention: str = "standard", *, tip: str | None = None) -> DHTable:
         """The robot, if it is a serial chain, as a `describe.dh.DHTable` with inertias carried along."""
         from dalembert.describe.dh import to_dh
 
@@ -822,14 +740,6 @@ def _threads(threads: int | str) -> int:
     from dalembert.compile.threads import checked
 
     return checked(threads)
-
-
-@cache
-def _ik() -> Any:
-    """The solver, imported once: an import statement in the method would cost a lone call a tenth of its time."""
-    from dalembert.kinematics.ik.numeric import ik
-
-    return ik
 
 
 def _restored(description: Description, threads: int) -> Robot:

@@ -45,7 +45,8 @@ TURNS = 16  # other free angles that are tried at a singularity if the first one
 def closed_form(
     robot: Robot, T: ArrayLike, frame: str | None = None, limits: bool = True, *, q0: ArrayLike | None = None
 ) -> Solutions:
-    """Every joint position that puts a frame (the tip) at the pose T (..., 4, 4), by the geometry of the arm.
+    """Every joint position that puts a frame (the tip) at the pose T (..., 4, 4), by the geometry of the arm: by branch
+    `.q` (..., branches, n), `.found` (..., branches), `.residual`, and in words `.why()`.
 
     With `limits`, angles are shifted by full turns into the joint limits, and solutions outside are dropped. Where an
     angle is free (a wrist with two axes in line), it is that of `q0` (..., n), zero if not given; where that leaves

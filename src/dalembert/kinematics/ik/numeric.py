@@ -199,14 +199,22 @@ def ik(
     T: ArrayLike,
     frame: str | None = None,
     q0: ArrayLike | None = None,
-    rows: str | Sequence[float] = "pose",
+    *,
+    rows: str | Sequence[str] | Sequence[float] = "pose",
     axis: str | None = None,
     tolerance: float = TOLERANCE,
     limits: bool = True,
     restarts: int = RESTARTS,
     secondary: str | ArrayLike | None = None,
 ) -> Solution:
-    """Joint positions that put the frame at T; see `Robot.ik`."""
+    """Joint positions that put a frame at the pose T (..., 4, 4), by damped steps with restarts inside the limits.
+
+    `q0` is where to begin. `rows`: "pose", "position" (then T may be points (..., 3)), "orientation", "planar"
+    (x, y and the angle about z), components by name ("vx", "vy", …, "wz"), or six weights. `axis` "x", "y" or "z":
+    of the orientation only that axis of the tool counts. `secondary`, for arms with joints to spare: stay away
+    from "limits" or "singularities", or near a posture (n numbers). The solution holds q (..., n) and its
+    certificate: `converged`, the errors recomputed at q, iterations, restarts, and in words why it stopped. A
+    target out of reach gives the nearest point found."""
     made, control = _prepared(robot, frame, rows, axis, tolerance, limits, restarts)
     if q0 is None and secondary is None and type(T) is np.ndarray and T.shape == (4, 4) and T.dtype == np.float64:
         found = _one(made, T, control, tolerance)
