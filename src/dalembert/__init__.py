@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from dalembert import trajectories as trajectories
     from dalembert.actuation.driven import DrivenRobot as DrivenRobot
     from dalembert.actuation.flexible import FlexibleRobot as FlexibleRobot
-    from dalembert.actuation.gearing import Gear as Gear
     from dalembert.actuation.motors import DCMotor as DCMotor
     from dalembert.actuation.motors import FluidDrive as FluidDrive
     from dalembert.actuation.motors import TorqueSource as TorqueSource
+    from dalembert.actuation.transmission import Gear as Gear
     from dalembert.actuation.transmission import Transmission as Transmission
     from dalembert.apps import studio as studio
     from dalembert.apps.report.page import write_report as write_report
@@ -104,9 +104,8 @@ import_module("dalembert.forking")  # before anything is imported late
 _NAMES = {
     "actuation.driven": ("DrivenRobot",),
     "actuation.flexible": ("FlexibleRobot",),
-    "actuation.gearing": ("Gear",),
     "actuation.motors": ("DCMotor", "FluidDrive", "TorqueSource"),
-    "actuation.transmission": ("Transmission",),
+    "actuation.transmission": ("Gear", "Transmission"),
     "apps.report.page": ("write_report",),
     "constrained.system": ("Constrained",),
     "describe.description": (

@@ -70,10 +70,9 @@ def array(
     except (TypeError, ValueError):
         raise InputError(f"{name} must be {_wanted(shapes, unit)}, got {value!r:.60}") from None
     if shapes and not any(_fits(x.shape, shape) for shape in shapes):
-        if any(... in shape for shape in shapes):
-            raise InputError(f"{name} has shape {x.shape}; {_ends(shapes)}{meaning and f', {meaning}'}")
-        wanted = _wanted(shapes, unit) + (meaning and f", {meaning}")
-        raise InputError(f"{name} must be {wanted}, got {f'shape {x.shape}' if x.ndim else repr(value)}")
+        if meaning or any(... in shape for shape in shapes):
+            raise InputError(f"{name} has shape {x.shape}; {_shaped(shapes)}{meaning and f': {meaning}'}")
+        raise InputError(f"{name} must be {_wanted(shapes, unit)}, got {f'shape {x.shape}' if x.ndim else repr(value)}")
     _need(name, x, np.isfinite(x) if finite else ~np.isnan(x), "be a finite number" if finite else "be a number", unit)
     if above is not None:
         _need(name, x, x > above, f"be greater than {above:g}", unit)
@@ -102,15 +101,36 @@ def number(
     return float(x)
 
 
-def count(name: str, value: object, least: int = 0) -> int:
-    """A whole number, at least `least`."""
+def count(name: str, value: object, least: int = 0, most: int | None = None) -> int:
+    """A whole number from `least` to `most`."""
     try:
         k = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         k = least - 1
-    if k < least or isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{name} must be a whole number, at least {least}; got {value!r:.60}")
+    if k < least or (most is not None and k > most) or isinstance(value, (bool, np.bool_)):
+        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise InputError(f"{name} must be a whole number, {bounds}; got {value!r:.60}")
     return k
+
+
+def settle_numbers(
+    owner: object,
+    who: str,
+    *,
+    above: Mapping[str, str] = {},
+    least: Mapping[str, str] = {},
+    most: Mapping[str, str] = {},
+) -> None:
+    """Check fields of a frozen dataclass and make them floats: those of `above` are greater than zero, those of `least`
+    not less, and those of `most` are magnitudes, infinite where None, which means no limit; each with its unit. `who`
+    they belong to is said in messages: "the time constant of a FluidDrive"."""
+    for bound, rows in (("above", above), ("least", least), ("most", most)):
+        for field, unit in rows.items():
+            value = getattr(owner, field)
+            value = np.inf if bound == "most" and value is None else value
+            name = f"the {field.replace('max_', 'largest ').replace('_', ' ')} of {who}"
+            zero = {"least": 0.0} if bound == "least" else {"above": 0.0}
+            object.__setattr__(owner, field, number(name, value, unit, finite=bound != "most", **zero))
 
 
 def three(name: str, value: object) -> tuple[float, float, float]:
@@ -136,12 +156,14 @@ def _fits(shape: tuple[int, ...], wanted: Shape) -> bool:
     return len(shape) == len(wanted) and all(w is None or w == k for k, w in zip(shape, wanted, strict=True))
 
 
-def _ends(shapes: Sequence[Shape]) -> str:
-    """'its last dimension must be 3 or 6', 'it must end in (4, 4)'."""
+def _shaped(shapes: Sequence[Shape]) -> str:
+    """'its last dimension must be 3 or 6', 'it must end in (4, 4)', 'it must be a number or (2,)'."""
     cores = [["any" if k is None else str(k) for k in shape if k is not ...] for shape in shapes]
-    if all(len(core) == 1 for core in cores):
+    batch = all(... in shape for shape in shapes)
+    if batch and all(len(core) == 1 for core in cores):
         return f"its last dimension must be {' or '.join(core[0] for core in cores)}"
-    return "it must end in " + " or ".join(f"({', '.join(core)})" for core in cores)
+    shown = [f"({core[0]},)" if len(core) == 1 else f"({', '.join(core)})" if core else "a number" for core in cores]
+    return f"it must {'end in' if batch else 'be'} {' or '.join(shown)}"
 
 
 def _wanted(shapes: Sequence[Shape], unit: str) -> str:
@@ -161,7 +183,8 @@ def _need(name: str, x: Array, right: NDArray[np.bool_], words: str, unit: str) 
     if not right.all():
         where = tuple(int(i) for i in np.argwhere(~right)[0])
         place = f"[{', '.join(map(str, where))}]" if where else ""
-        raise InputError(f"{name}{place} is {float(x[where])!r}; it must {words}{unit and f' [{unit}]'}")
+        first, then = (place, "") if name.isidentifier() else ("", place and f" at {place}")
+        raise InputError(f"{name}{first} is {float(x[where])!r}{then}; it must {words}{unit and f' [{unit}]'}")
 
 
 # ---------------------------------------------------------------------------------------------------- words, switches

@@ -735,6 +735,13 @@ class Robot:
         }
 
 
+def need_robot(value: object, what: str) -> Robot:
+    """The robot that a function or a class takes, or a sentence that says so."""
+    if not isinstance(value, Robot):
+        raise InputError(f"{what} takes a Robot (dalembert.load gives one), got {type(value).__name__}")
+    return value
+
+
 def _threads(threads: int | str) -> int:
     """How many threads are meant. Not imported at once: a robot that is only looked at needs no compiler."""
     from dalembert.compile.threads import checked
@@ -776,4 +783,4 @@ def _write(text: str, path: str | Path | None) -> str:
     return text
 
 
-__all__ = ["Limits", "Robot"]
+__all__ = ["Limits", "Robot", "need_robot"]

@@ -309,7 +309,7 @@ def test_link_with_tip_mass_against_its_parts():
         (lambda: FlexibleRobot(PLAIN, [100.0, -5.0], 0, 1e-4, 10), "the stiffness of joint 'joint2' is -5.0"),
         (
             lambda: FlexibleRobot(PLAIN, [1.0, 2.0, 3.0], 0, 1e-4, 10),
-            "the stiffness has shape (3,); give one number [N m/rad]",
+            "the stiffness has shape (3,); it must be a number or (2,): one for all, or one per joint",
         ),
         (
             lambda: FlexibleRobot(PLAIN, math.inf, 0, 1e-4, 10),
@@ -327,21 +327,30 @@ def test_link_with_tip_mass_against_its_parts():
         (lambda: FlexibleRobot(PLAIN, 1.0, 0, 1e-4, [3, 0]), "the gear ratio of joint 'joint2' is 0.0; it must not be"),
         (lambda: FlexibleRobot(RP, [1, 0]), "the stiffness of joint 'joint2' is 0.0; it must be greater than 0 [N/m]"),
         (lambda: FlexibleRobot(RP, 1.0, [-1.0, 0.0]), "it must not be less than 0 [N m s/rad]"),
-        (lambda: FlexibleRobot(RP, "stiff"), "the stiffness must be numbers [N m/rad or N/m], one per joint (2)"),
+        (
+            lambda: FlexibleRobot(RP, "stiff"),
+            "the stiffness must be a finite number or 2 finite numbers [N m/rad or N/m], got 'stiff'",
+        ),
         (lambda: FlexibleRobot(dl.load("four-bar"), 1.0), "use dalembert.Constrained(robot), or robot.tree()"),
         (lambda: FlexibleRobot(PLAIN, 1.0, gear_ratio=50), "a gear_ratio comes with a rotor_inertia"),
         (lambda: FlexibleRobot(with_rotors(PUMA), 1.0), "has rotors as bodies, which turn with the links"),
-        (lambda: FlexibleRobot(PLAIN, "stiff", 0, 1e-4), "the stiffness must be numbers [N m/rad]"),
+        (
+            lambda: FlexibleRobot(PLAIN, "stiff", 0, 1e-4),
+            "the stiffness must be a finite number or 2 finite numbers [N m/rad], got 'stiff'",
+        ),
         (lambda: SOFT.inverse_dynamics(*np.zeros((5, 2))), "inverse dynamics needs damping=0"),
-        (lambda: SOFT.modes([0.0]), "q has shape (1,); its last dimension must be 2"),
-        (lambda: SOFT.deflection([0.0, math.nan]), "theta is not finite"),
+        (lambda: SOFT.modes([0.0]), "q has shape (1,); it must be (2,)"),
+        (lambda: SOFT.deflection([0.0, math.nan]), "theta[1] is nan; it must be a finite number"),
         (lambda: SOFT.deflection([0.0, 0.0], [1.0]), "f_tip has shape (1,); its last dimension must be 6"),
         (lambda: SOFT.linearize(np.zeros(4), np.zeros(2)), "x has shape (4,); its last dimension must be 8"),
         (lambda: FlexibleLink(0.0, 1, 1, 1), "the length of a FlexibleLink is 0.0"),
         (lambda: FlexibleLink(1, 1, 1, -1), "the hub inertia of a FlexibleLink is -1.0; it must not be less than 0"),
-        (lambda: FlexibleLink(1, 1, 1, 1, modes=0), "modes must be a whole number from 1 to 50, got 0"),
+        (lambda: FlexibleLink(1, 1, 1, 1, modes=0), "modes must be a whole number, from 1 to 50; got 0"),
         (lambda: FlexibleLink(1, 1, 1, 1).frequencies("loose"), "hub is 'free' or 'clamped', got 'loose'"),
-        (lambda: FlexibleLink(1, 1, 1, 1).shape(1.2), "s = x/L runs from 0 at the hub to 1 at the tip"),
+        (
+            lambda: FlexibleLink(1, 1, 1, 1).shape(1.2),
+            "s is 1.2; it must not be greater than 1 [x/L, from 0 at the hub to 1 at the tip]",
+        ),
     ],
 )
 def test_refused(make, text):

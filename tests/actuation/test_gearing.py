@@ -13,10 +13,9 @@ import dalembert as dl
 from dalembert.actuation import driven
 from dalembert.actuation.driven import DrivenRobot
 from dalembert.actuation.gear_effects import VERDICTS, gear_report, geared_model
-from dalembert.actuation.gearing import Gear, reflected_inertia, transfer
 from dalembert.actuation.motors import DCMotor, FluidDrive, TorqueSource
 from dalembert.actuation.rotors import ROTOR, Rotor, rotors_of, with_rotors
-from dalembert.actuation.transmission import Transmission, differential, remote
+from dalembert.actuation.transmission import Gear, Transmission, differential, reflected_inertia, remote, transfer
 from dalembert.algorithms import energy
 from dalembert.algorithms.jacobians import jacobian
 from dalembert.algorithms.newton_euler import gravity_torque
@@ -403,16 +402,25 @@ PUMA = dl.load("puma560")
     [
         (lambda: Gear(0), "the ratio of a Gear is 0.0; it must not be zero [motor turns per joint turn, 1 for a"),
         (lambda: Gear(math.nan), "the ratio of a Gear is nan; it must be a finite number"),
-        (lambda: Gear(50, 1.2), "the efficiency of a gear is 1.2; no gear gives more power than it takes"),
+        (
+            lambda: Gear(50, 1.2),
+            "the efficiency of a gear is 1.2; it must not be greater than 1 [0 < η ≤ 1: no gear gives more",
+        ),
         (lambda: Gear(50, 0.9, 0.0), "the backward efficiency of a gear is 0.0; it must be greater than 0"),
         (lambda: Transmission([[1.0, 0.0], [0.0, 0.0]]), "row 1 of a Transmission's matrix is zero: motor 1"),
         (lambda: Transmission([1.0, 2.0]), "the matrix of a Transmission has shape (2,)"),
-        (lambda: Transmission([[math.inf]]), "the matrix of a Transmission is not finite"),
-        (lambda: Transmission([[1.0]], [0.9, 0.9]), "give one, or one per motor (1)"),
+        (
+            lambda: Transmission([[math.inf]]),
+            "the matrix of a Transmission is inf at [0, 0]; it must be a finite number",
+        ),
+        (lambda: Transmission([[1.0]], [0.9, 0.9]), "it must be a number or (1,): one, or one per motor"),
         (lambda: Transmission.gears([]), "at least one gear"),
         (lambda: remote([]), "at least one gear"),
-        (lambda: remote([1, 2, 3], [1, 2, 3]), "pulleys has shape (3,); give one ratio, or one per joint but the"),
-        (lambda: remote([1, 2], math.nan), "pulleys is not finite"),
+        (
+            lambda: remote([1, 2, 3], [1, 2, 3]),
+            "pulleys has shape (3,); it must be a number or (2,): one ratio, or one per joint but the",
+        ),
+        (lambda: remote([1, 2], math.nan), "pulleys is nan; it must be a finite number"),
         (lambda: Transmission.gears([5.0]).motor_torque([1.0, 2.0]), "its last dimension must be 1"),
         (
             lambda: DrivenRobot(PLAIN, MOTOR, differential(5.0), rotors="exact"),
@@ -429,9 +437,9 @@ PUMA = dl.load("puma560")
         (lambda: with_rotors(PLAIN, {"joint2": Rotor(1e-4, mass=50.0)}), "is heavier than link"),
         (lambda: with_rotors(PLAIN, {"joint2": Rotor(1e-4, carrier="base")}), "away from the joint: say its axis"),
         (lambda: gear_report(PLAIN, MOTOR, [50.0, 0.0]), "the gear ratio of joint 'joint2' is 0.0"),
-        (lambda: gear_report(PLAIN, MOTOR, [50.0]), "the gear ratio has shape (1,); give one number"),
+        (lambda: gear_report(PLAIN, MOTOR, [50.0]), "the gear ratio has shape (1,); it must be a number or (2,)"),
         (lambda: gear_report(PLAIN, DCMotor(1, 0.1), 50.0), "has no inertia to compare the link's with"),
-        (lambda: gear_report(PLAIN, MOTOR, 50.0, samples=0), "samples must be a positive number"),
+        (lambda: gear_report(PLAIN, MOTOR, 50.0, samples=0), "samples must be a whole number, at least 1; got 0"),
         (lambda: geared_model(DrivenRobot(PLAIN, MOTOR, differential(5.0)), [0, 0], [0, 0]), "one motor per joint"),
     ],
 )

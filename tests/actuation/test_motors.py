@@ -12,9 +12,8 @@ from actuation_runs import MOTOR, PLAIN, books, central, compiled, observed, run
 import dalembert as dl
 from dalembert.actuation import driven
 from dalembert.actuation.driven import DrivenRobot
-from dalembert.actuation.gearing import Gear
 from dalembert.actuation.motors import SLACK, DCMotor, FluidDrive, TorqueSource, motor
-from dalembert.actuation.transmission import Transmission
+from dalembert.actuation.transmission import Gear, Transmission
 from dalembert.friction import friction
 from dalembert.simulation import integrate
 from tolerances import DIFFERENCE, ROUNDING, SOLVED, error
@@ -354,7 +353,7 @@ def test_friction_by_load_is_refused():
         (lambda: DCMotor(1, 0.05).poles(), "poles need an inertia"),
         (lambda: FluidDrive(1, 10, time_constant=0), "the time constant of a hydraulic FluidDrive is 0.0"),
         (lambda: motor("dc", resistance=1), "a dc drive needs resistance, torque_constant"),
-        (lambda: DrivenRobot("puma560", MOTOR), "a DrivenRobot is made of a Robot, not of str"),
+        (lambda: DrivenRobot("puma560", MOTOR), "a DrivenRobot takes a Robot (dalembert.load gives one), got str"),
         (lambda: DrivenRobot(dl.load("four-bar"), MOTOR), "use dalembert.Constrained(robot), or robot.tree()"),
         (lambda: DrivenRobot(PLAIN, MOTOR).flow(f_tip=1), "f_tip is a switch, True or False; got int"),
         (lambda: DrivenRobot(PLAIN, [MOTOR], [5.0, 5.0]), "1 motors were given, and the transmission has 2"),
@@ -368,7 +367,7 @@ def test_friction_by_load_is_refused():
             "its last dimension must be 6: joint1, joint2",
         ),
         (lambda: DrivenRobot(PLAIN, MOTOR).holding([0.0]), "q has shape (1,); it must be (2,)"),
-        (lambda: DrivenRobot(PLAIN, MOTOR).holding([0.0, math.nan]), "q is not finite: q[1] is nan"),
+        (lambda: DrivenRobot(PLAIN, MOTOR).holding([0.0, math.nan]), "q[1] is nan; it must be a finite number"),
     ],
 )
 def test_refused(make, text):

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from dalembert.actuation.flexible import FlexibleRobot as FlexibleRobot
     from dalembert.actuation.flexible_link import FlexibleLink as FlexibleLink
     from dalembert.actuation.gear_effects import gear_report as gear_report
-    from dalembert.actuation.gearing import Gear as Gear
     from dalembert.actuation.motors import DCMotor as DCMotor
     from dalembert.actuation.motors import FluidDrive as FluidDrive
     from dalembert.actuation.motors import TorqueSource as TorqueSource
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from dalembert.actuation.rotors import with_rotors as with_rotors
     from dalembert.actuation.stiction import start as start
     from dalembert.actuation.stiction import sticking as sticking
+    from dalembert.actuation.transmission import Gear as Gear
     from dalembert.actuation.transmission import Transmission as Transmission
     from dalembert.actuation.transmission import differential as differential
     from dalembert.actuation.transmission import remote as remote
@@ -28,11 +28,10 @@ _NAMES = {
     "flexible": ("FlexibleRobot",),
     "flexible_link": ("FlexibleLink",),
     "gear_effects": ("gear_report",),
-    "gearing": ("Gear",),
     "motors": ("DCMotor", "FluidDrive", "TorqueSource"),
     "rotors": ("Rotor", "with_rotors"),
     "stiction": ("start", "sticking"),
-    "transmission": ("Transmission", "differential", "remote"),
+    "transmission": ("Gear", "Transmission", "differential", "remote"),
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

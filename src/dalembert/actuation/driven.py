@@ -24,13 +24,12 @@ from dalembert.actuation.rotors import Rotor, has_rotors, with_rotors, without_r
 from dalembert.actuation.transmission import Transmission
 from dalembert.actuation.values import plain_tree
 from dalembert.algorithms import composite, energy, friction, joints, linear, newton_euler
-from dalembert.arguments import switch
+from dalembert.arguments import array, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
 from dalembert.flow import WRENCH, Flow
 from dalembert.kernels import TABLE, need_mass, singular_mass, wrench_on_body
-from dalembert.kinematics.tasks import finite
 from dalembert.model import Model
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
@@ -314,13 +313,13 @@ class DrivenRobot:
 
     def linearize(self, x: ArrayLike, u: ArrayLike) -> tuple[Array, Array]:
         """(A, B) of ẋ ≈ f + A δx + B δu about a state.  (..., N, N) and (..., N, m)."""
-        state, command = self._state(x), self._input(u)
-        A, B = self._derivatives(state, command)
+        state = array("x", x, (..., len(self.states)), meaning=", ".join(self.states))
+        A, B = self._derivatives(state, array("u", u, (..., len(self.inputs)), meaning=", ".join(self.inputs)))
         return np.asarray(A), np.asarray(B)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q) + Gᵀ J_m G: links and rotors, on the joints' side.  (..., n, n)."""
-        links = self._links_mass(finite("q", q))
+        links = self._links_mass(array("q", q, (..., self.n), meaning="one per joint"))
         return np.asarray(links + np.array(self.transmission.reflected(self.inertias), float))
 
     @cached_property
@@ -337,9 +336,7 @@ class DrivenRobot:
     def holding(self, q: ArrayLike) -> Holding:
         """The inputs that hold the robot still at q against gravity and springs, gears taken without losses (at rest no
         power flows). Refused where the motors do not drive every joint."""
-        x = finite("q", q)
-        if x.shape != (self.n,):
-            raise InputError(f"q has shape {x.shape}; it must be {(self.n,)}, one per joint")
+        x = array("q", q, (self.n,), meaning="one per joint")
         torque = self.transmission.motor_torque(self._load(x.tolist()))
         pairs = [motor.input_for(float(t), 0.0) for motor, t in zip(self.motors, torque, strict=True)]
         u = [v for v, _ in pairs]
@@ -361,30 +358,13 @@ class DrivenRobot:
 
     def equilibrium(self, u: ArrayLike, q0: ArrayLike) -> Equilibrium:
         """Where the robot rests under constant inputs: g(q) + springs = Gᵀ τ_m(u), searched from q0."""
-        command, start = self._input(u), finite("q0", q0)
-        if command.ndim != 1 or start.shape != (self.n,):
-            raise InputError(f"one state is searched at a time: q0 has shape {start.shape}, u {command.shape}")
+        command = array("u", u, (len(self.inputs),), meaning=", ".join(self.inputs))  # one state at a time
+        start = array("q0", q0, (self.n,), meaning="one per joint")
         torque = [motor.resting_torque(v) for motor, v in zip(self.motors, command.tolist(), strict=True)]
         wanted = np.array(self.transmission.to_joints(torque), float)
         load, stiffness = self._static
         size = max(float(np.abs(wanted).max()), float(np.abs(load(start)).max()), 1e-9)
         return balance(lambda q: np.asarray(load(q)) - wanted, lambda q: np.asarray(stiffness(q)), start, 1e-11 * size)
-
-    def _state(self, x: ArrayLike) -> Array:
-        value = finite("x", x)
-        if value.ndim == 0 or value.shape[-1] != len(self.states):
-            raise InputError(
-                f"x has shape {value.shape}; its last dimension must be {len(self.states)}: {', '.join(self.states)}"
-            )
-        return value
-
-    def _input(self, u: ArrayLike) -> Array:
-        value = finite("u", u)
-        if value.ndim == 0 or value.shape[-1] != len(self.inputs):
-            raise InputError(
-                f"u has shape {value.shape}; its last dimension must be {len(self.inputs)}: {', '.join(self.inputs)}"
-            )
-        return value
 
 
 def _total(terms: Any) -> Scalar:

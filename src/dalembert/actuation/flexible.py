@@ -22,13 +22,12 @@ from dalembert.actuation.motors import Scalars
 from dalembert.actuation.rotors import has_rotors, without_rotors
 from dalembert.actuation.values import RATIO, per_joint, plain_tree
 from dalembert.algorithms import composite, energy, friction, joints, linear, newton_euler
-from dalembert.arguments import switch
+from dalembert.arguments import array, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError
 from dalembert.flow import Flow
 from dalembert.kernels import need_mass, singular_mass, wrench_on_body
-from dalembert.kinematics.tasks import finite
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
 from dalembert.scalar.jet import Jet
@@ -252,9 +251,7 @@ class FlexibleRobot:
 
     def linearize(self, x: ArrayLike, u: ArrayLike) -> tuple[Array, Array]:
         """(A, B) of ẋ ≈ f + A δx + B δu about a state.  (..., 4n, 4n) and (..., 4n, n)."""
-        state = finite("x", x)
-        if state.ndim == 0 or state.shape[-1] != 4 * self.n:
-            raise InputError(f"x has shape {state.shape}; its last dimension must be {4 * self.n}: (q, θ, q̇, θ̇)")
+        state = array("x", x, (..., 4 * self.n), meaning="(q, θ, q̇, θ̇)")
         A, B = self._derivatives(state, self._vector("u", u))
         return np.asarray(A), np.asarray(B)
 
@@ -282,9 +279,7 @@ class FlexibleRobot:
     def _wrench(self, f_tip: ArrayLike | None) -> Array:
         if f_tip is None:
             return np.zeros(6)
-        F = finite("f_tip", f_tip)
-        if F.ndim == 0 or F.shape[-1] != 6:
-            raise InputError(f"f_tip has shape {F.shape}; its last dimension must be 6, (f, n)")
+        F = array("f_tip", f_tip, (..., 6), meaning="(f, n)")
         self.model.frame()  # refused in words where there is no tip
         return F
 
@@ -316,9 +311,7 @@ class FlexibleRobot:
         M) with the motors held, and ([[K [+ ∂g/∂q], −K], [−K, K]], diag(M, B)) with the motors free.
 
         For one joint √(K/J_l) and √(K (1/J_l + 1/B))."""
-        x = self._vector("q", q)
-        if x.ndim != 1:
-            raise InputError(f"modes are those of one position: q has shape {x.shape}")
+        x = array("q", q, (self.n,), meaning="one per joint")
         n = self.n
         M = np.array(composite.mass_matrix(self.model, x.tolist()), float)
         K = np.diag(self.stiffness)
@@ -361,10 +354,7 @@ class FlexibleRobot:
         return np.asarray(self._rigid(*(self._vector(name, value) for name, value in named.items())))
 
     def _vector(self, name: str, value: ArrayLike) -> Array:
-        x = finite(name, value)
-        if x.ndim == 0 or x.shape[-1] != self.n:
-            raise InputError(f"{name} has shape {x.shape}; its last dimension must be {self.n}, one per joint")
-        return x
+        return array(name, value, (..., self.n), meaning="one per joint")
 
 
 def _pencil(K: Array, M: Array, owner: FlexibleRobot) -> tuple[Array, Array]:

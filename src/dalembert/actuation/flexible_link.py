@@ -25,11 +25,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.actuation.motors import Scalars
 from dalembert.algorithms import linear
-from dalembert.arguments import number
+from dalembert.arguments import array, count, settle_numbers
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.flow import Flow
-from dalembert.kinematics.tasks import finite
 
 Array = NDArray[np.float64]
 Scalar = Any
@@ -76,16 +75,15 @@ class FlexibleLink:
         modes: int = 3,
         damping_ratio: float = 0.0,
     ) -> None:
-        who = "a FlexibleLink"
-        self.length = number(f"the length of {who}", length, "m", above=0.0)
-        self.density = number(f"the density of {who}", density, "kg/m", above=0.0)
-        self.bending_stiffness = number(f"the bending stiffness of {who}", bending_stiffness, "N m²", above=0.0)
-        self.hub_inertia = number(f"the hub inertia of {who}", hub_inertia, "kg m²", least=0.0)
-        self.tip_mass = number(f"the tip mass of {who}", tip_mass, "kg", least=0.0)
-        self.damping_ratio = number(f"the damping ratio of {who}", damping_ratio, "–", least=0.0)
-        if not isinstance(modes, int) or not 1 <= modes <= MOST_MODES:
-            raise InputError(f"modes must be a whole number from 1 to {MOST_MODES}, got {modes!r}")
-        self.modes = modes
+        self.length, self.density, self.bending_stiffness = length, density, bending_stiffness
+        self.hub_inertia, self.tip_mass, self.damping_ratio = hub_inertia, tip_mass, damping_ratio
+        settle_numbers(
+            self,
+            "a FlexibleLink",
+            above={"length": "m", "density": "kg/m", "bending_stiffness": "N m²"},
+            least={"hub_inertia": "kg m²", "tip_mass": "kg", "damping_ratio": "–"},
+        )
+        self.modes = count("modes", modes, 1, MOST_MODES)
         self.roots = clamped_free_roots(modes)
 
     # ---------------------------------------------------------------------------------------------- its matrices
@@ -132,9 +130,7 @@ class FlexibleLink:
 
     def shape(self, s: ArrayLike) -> Array:
         """φ_i at s = x/L in [0, 1].  (..., modes)."""
-        x = finite("s", s)
-        if ((x < 0) | (x > 1)).any():
-            raise InputError("s = x/L runs from 0 at the hub to 1 at the tip")
+        x = array("s", s, least=0.0, most=1.0, unit="x/L, from 0 at the hub to 1 at the tip")
         return np.stack([clamped_free_mode(root, x) for root in self.roots], axis=-1)
 
     # --------------------------------------------------------------------------------------------- as a system

@@ -21,9 +21,9 @@ from dalembert.actuation.motors import Motor
 from dalembert.actuation.rotors import without_rotors
 from dalembert.actuation.values import RATIO, per_joint, plain_tree
 from dalembert.algorithms import composite, newton_euler
+from dalembert.arguments import array, count
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError
-from dalembert.kinematics.tasks import finite
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
@@ -64,7 +64,7 @@ def geared_model(driven: DrivenRobot, q: ArrayLike, qd: ArrayLike) -> GearedMode
         [(n, n), (n, n), (n,)],
         "geared_model",
     )
-    D, C, g = kernel(finite("q", q), finite("qd", qd))
+    D, C, g = kernel(array("q", q, (..., n)), array("qd", qd, (..., n)))
     N = np.diag(np.array(driven.transmission.matrix))
     J = np.array(driven.inertias)
     B = np.array([motor.total_damping for motor in driven.motors])
@@ -136,8 +136,7 @@ def gear_report(
     J = np.array([motor.inertia for motor in driven.motors])
     if not (J > 0).all():
         raise InputError(f"the motor of joint {names[int(np.argmin(J))]!r} has no inertia to compare the link's with")
-    if not isinstance(samples, int) or samples < 1:
-        raise InputError(f"samples must be a positive number of states, got {samples!r}")
+    count("samples", samples, 1)
     limits = robot.limits.velocity
     top = (
         np.where(np.isfinite(limits) & (limits > 0), limits, 1.0)

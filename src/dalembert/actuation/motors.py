@@ -14,8 +14,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from dalembert import scalar
-from dalembert.actuation.values import limit
-from dalembert.arguments import number
+from dalembert.arguments import number, settle_numbers
 from dalembert.errors import InputError, ModelWarning, unknown
 from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
 
@@ -29,9 +28,12 @@ CONSTANTS_AGREE = 0.02
 SLACK = 1e-3
 
 
-def clip(x: Scalar, bound: float) -> Scalar:
+SHAFT = {"damping": "N m s/rad", "inertia": "kg m²"}  # what every drive has, not below zero
+
+
+def clip(x: Scalar, bound: float | None) -> Scalar:
     """x within ±bound; NaN stays NaN."""
-    if bound == math.inf:
+    if bound is None or bound == math.inf:
         return x
     return scalar.where(x > bound, bound, scalar.where(x < -bound, -bound, x))
 
@@ -71,9 +73,10 @@ class Motor(ABC):
     def rates(self, state: Scalars, w: Scalar, u: Scalar) -> list[Scalar]:
         """d(state)/dt."""
 
-    @abstractmethod
     def powers(self, state: Scalars, w: Scalar, u: Scalar) -> Powers:
-        """Where its power goes."""
+        """Where its power goes: all of it to the shaft, unless a kind says otherwise."""
+        power = self.torque(state, w, u) * w
+        return Powers(power, 0.0, 0.0, power, 0.0)
 
     @abstractmethod
     def settled(self, before: Scalars, state: Scalars, w: Scalar) -> list[Scalar]:
@@ -88,9 +91,10 @@ class Motor(ABC):
         """The torque that it ends up with at rest, at a constant input, limits counted."""
 
     @property
-    @abstractmethod
     def total_damping(self) -> float:
-        """B_m: all that opposes the shaft's speed at a constant input [N m s/rad]."""
+        """B_m: all that opposes the shaft's speed at a constant input [N m s/rad]; its bearings alone, unless a kind
+        says otherwise."""
+        return self.damping
 
 
 @dataclass(frozen=True)
@@ -113,25 +117,16 @@ class DCMotor(Motor):
     max_current: float | None = None
 
     def __post_init__(self) -> None:
-        who = "a DCMotor"
-        K_T = number(f"the torque constant of {who}", self.torque_constant, "N m/A", above=0.0)
-        K_m = (
-            K_T
-            if self.back_emf is None
-            else number(f"the back-EMF constant of {who}", self.back_emf, "V s/rad", above=0.0)
+        if self.back_emf is None:
+            object.__setattr__(self, "back_emf", self.torque_constant)
+        settle_numbers(
+            self,
+            "a DCMotor",
+            above={"torque_constant": "N m/A", "back_emf": "V s/rad", "resistance": "Ω"},
+            least={"inductance": "H", **SHAFT},
+            most={"max_voltage": "V", "max_current": "A"},
         )
-        checked = {
-            "resistance": number(f"the resistance of {who}", self.resistance, "Ω", above=0.0),
-            "torque_constant": K_T,
-            "back_emf": K_m,
-            "inductance": number(f"the inductance of {who}", self.inductance, "H", least=0.0),
-            "damping": number(f"the damping of {who}", self.damping, "N m s/rad", least=0.0),
-            "inertia": number(f"the inertia of {who}", self.inertia, "kg m²", least=0.0),
-            "max_voltage": limit(who, "largest voltage", self.max_voltage, "V"),
-            "max_current": limit(who, "largest current", self.max_current, "A"),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+        K_T, K_m = self.torque_constant, self.K_m
         if K_T / K_m > 1 + CONSTANTS_AGREE:
             warnings.warn(
                 f"a DCMotor with torque constant {K_T:g} N m/A and back-EMF constant {K_m:g} V s/rad makes more "
@@ -303,18 +298,15 @@ class FluidDrive(Motor):
     def __post_init__(self) -> None:
         if not isinstance(self.medium, str) or self.medium not in MEDIA:
             raise unknown("medium", self.medium, MEDIA)
-        who = f"a {self.medium} FluidDrive"
-        tau = MEDIA[self.medium] if self.time_constant is None else self.time_constant
-        checked = {
-            "gain": number(f"the gain of {who}", self.gain, "N m per unit of input", above=0.0),
-            "max_force": limit(who, "largest force", self.max_force, "N m"),
-            "time_constant": number(f"the time constant of {who}", tau, "s", above=0.0),
-            "max_rate": limit(who, "largest rate", self.max_rate, "N m/s"),
-            "damping": number(f"the damping of {who}", self.damping, "N m s/rad", least=0.0),
-            "inertia": number(f"the inertia of {who}", self.inertia, "kg m²", least=0.0),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+        if self.time_constant is None:
+            object.__setattr__(self, "time_constant", MEDIA[self.medium])
+        settle_numbers(
+            self,
+            f"a {self.medium} FluidDrive",
+            above={"gain": "N m per unit of input", "time_constant": "s"},
+            least=SHAFT,
+            most={"max_force": "N m", "max_rate": "N m/s"},
+        )
 
     @property
     def input(self) -> str:
@@ -330,11 +322,7 @@ class FluidDrive(Motor):
     def rates(self, state: Scalars, w: Scalar, u: Scalar) -> list[Scalar]:
         f = state[0]
         rate = (clip(self.gain * u, self.max_force) - f) / self.time_constant
-        return [clip(rate, math.inf if self.max_rate is None else self.max_rate)]
-
-    def powers(self, state: Scalars, w: Scalar, u: Scalar) -> Powers:
-        power = state[0] * w
-        return Powers(power, 0.0, 0.0, power, 0.0)
+        return [clip(rate, self.max_rate)]
 
     def settled(self, before: Scalars, state: Scalars, w: Scalar) -> list[Scalar]:
         return [clip(f, self.max_force) for f in state]
@@ -344,10 +332,6 @@ class FluidDrive(Motor):
 
     def resting_torque(self, u: float) -> float:
         return float(clip(self.gain * u, self.max_force))
-
-    @property
-    def total_damping(self) -> float:
-        return self.damping
 
 
 @dataclass(frozen=True)
@@ -359,10 +343,7 @@ class TorqueSource(Motor):
     inertia: float = 0.0
 
     def __post_init__(self) -> None:
-        who = "a TorqueSource"
-        object.__setattr__(self, "max_torque", limit(who, "largest torque", self.max_torque, "N m"))
-        object.__setattr__(self, "damping", number(f"the damping of {who}", self.damping, "N m s/rad", least=0.0))
-        object.__setattr__(self, "inertia", number(f"the inertia of {who}", self.inertia, "kg m²", least=0.0))
+        settle_numbers(self, "a TorqueSource", least=SHAFT, most={"max_torque": "N m"})
 
     @property
     def input(self) -> str:
@@ -373,14 +354,10 @@ class TorqueSource(Motor):
         return ()
 
     def torque(self, state: Scalars, w: Scalar, u: Scalar) -> Scalar:
-        return clip(u, math.inf if self.max_torque is None else self.max_torque)
+        return clip(u, self.max_torque)
 
     def rates(self, state: Scalars, w: Scalar, u: Scalar) -> list[Scalar]:
         return []
-
-    def powers(self, state: Scalars, w: Scalar, u: Scalar) -> Powers:
-        power = self.torque(state, w, u) * w
-        return Powers(power, 0.0, 0.0, power, 0.0)
 
     def settled(self, before: Scalars, state: Scalars, w: Scalar) -> list[Scalar]:
         return []
@@ -390,10 +367,6 @@ class TorqueSource(Motor):
 
     def resting_torque(self, u: float) -> float:
         return float(self.torque((), 0.0, u))
-
-    @property
-    def total_damping(self) -> float:
-        return self.damping
 
 
 # Time constants [s] of pressure behind a valve, as orders of magnitude: oil is stiff, air is not.

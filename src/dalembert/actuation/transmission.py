@@ -1,4 +1,4 @@
-"""Between motors and joints: θ_m = G q and τ = Gᵀ τ_m, by virtual work.
+"""Between motors and joints: one gear, and θ_m = G q, τ = Gᵀ τ_m of them all, by virtual work.
 
 Gears alone make G diagonal. Belts and cables that pass over other joints, and differentials, fill in more of it. A
 motor may move several joints and a joint may be moved by several motors. Cables are taken as stiff, and as pulling
@@ -14,17 +14,53 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.actuation.gearing import Gear, share, transfer
+from dalembert import scalar
 from dalembert.algorithms import linear
+from dalembert.arguments import array, number
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
-from dalembert.kinematics.tasks import finite
 
 Array = NDArray[np.float64]
 Scalar = Any
 Scalars = Sequence[Scalar]
 # Singular values of G below this part of the largest count as zero.
 RANK = 1e-12
+LOSSES = "0 < η ≤ 1: no gear gives more power than it takes"
+
+
+@dataclass(frozen=True)
+class Gear:
+    """θ_m = N q.  `ratio` N: turns of the motor per turn of the joint (rad/m at a slide: 2π over a screw's lead), below
+    zero where the motor turns the other way.
+
+    `efficiency` η is the part of the power that arrives at the joint when the motor drives, τ = η N τ_m; when the
+    joint drives the motor, τ = N τ_m / η_b, with η_b = `backward` (η if not given)."""
+
+    ratio: float
+    efficiency: float = 1.0
+    backward: float | None = None
+
+    def __post_init__(self) -> None:
+        ratio = number(
+            "the ratio of a Gear", self.ratio, "motor turns per joint turn, 1 for a direct drive", nonzero=True
+        )
+        object.__setattr__(self, "ratio", ratio)
+        backward = self.efficiency if self.backward is None else self.backward
+        for field, value in (("efficiency", self.efficiency), ("backward", backward)):
+            object.__setattr__(self, field, _shares(field, value, 1)[0])
+
+
+def transfer(power: Scalar, efficiency: float, backward: float) -> Scalar:
+    """What multiplies the motor's torque on its way to the joint: η where power flows forward (> 0), 1/η_b where it
+    flows back, 1 where none flows: a gear at rest holds nothing (self-locking and stiction are no part of this)."""
+    if efficiency == backward == 1.0:
+        return 1.0
+    return scalar.where(power > 0.0, efficiency, scalar.where(power < 0.0, 1.0 / backward, 1.0))
+
+
+def reflected_inertia(inertia: Scalar, ratio: Scalar) -> Scalar:
+    """N² J_m [kg m²]: the rotor as the joint feels it."""
+    return ratio * ratio * inertia
 
 
 @dataclass(frozen=True)
@@ -38,8 +74,8 @@ class Transmission:
     backward: tuple[float, ...]
 
     def __init__(self, matrix: ArrayLike, efficiency: ArrayLike = 1.0, backward: ArrayLike | None = None) -> None:
-        G = finite("the matrix of a Transmission", matrix)
-        if G.ndim != 2 or 0 in G.shape:
+        G = array("the matrix of a Transmission", matrix, (None, None), meaning="a row is a motor, a column a joint")
+        if 0 in G.shape:
             raise InputError(f"the matrix of a Transmission has shape {G.shape}; a row is a motor, a column a joint")
         for k, row in enumerate(G):
             if not row.any():
@@ -47,7 +83,7 @@ class Transmission:
         forward = _shares("efficiency", efficiency, len(G))
         object.__setattr__(self, "matrix", tuple(tuple(row) for row in G.tolist()))
         object.__setattr__(self, "efficiency", forward)
-        back = _shares("backward efficiency", forward if backward is None else backward, len(G))
+        back = _shares("backward", forward if backward is None else backward, len(G))
         object.__setattr__(self, "backward", back)
 
     @staticmethod
@@ -117,9 +153,7 @@ class Transmission:
         """The motors' torques that give these at the joints, without losses; of all, the smallest.  (..., motors).
 
         Refused where some joint torque is out of every motor's reach."""
-        tau = finite("torque", torque)
-        if tau.ndim == 0 or tau.shape[-1] != self.joints:
-            raise InputError(f"torque has shape {tau.shape}; its last dimension must be {self.joints}, one per joint")
+        tau = array("torque", torque, (..., self.joints), meaning="one per joint")
         G = np.array(self.matrix)
         s = np.linalg.svd(G, compute_uv=False)
         rank = int((s > RANK * s[0]).sum())
@@ -131,11 +165,11 @@ class Transmission:
         return np.asarray(tau @ np.linalg.pinv(G))
 
 
-def _shares(name: str, value: ArrayLike, motors: int) -> tuple[float, ...]:
-    x = np.asarray(value, float)
-    if x.shape not in ((), (motors,)):
-        raise InputError(f"the {name} of a Transmission has shape {x.shape}; give one, or one per motor ({motors})")
-    return tuple(share(e, name) for e in np.broadcast_to(x, (motors,)).tolist())
+def _shares(field: str, value: ArrayLike, motors: int) -> tuple[float, ...]:
+    """0 < η ≤ 1 of every motor: no gear gives more power than it takes."""
+    name = {"efficiency": "the efficiency of a gear", "backward": "the backward efficiency of a gear"}[field]
+    x = array(name, value, (), (motors,), meaning="one, or one per motor", above=0.0, most=1.0, unit=LOSSES)
+    return tuple(np.broadcast_to(x, (motors,)).tolist())
 
 
 def differential(ratio: float, second: float | None = None) -> Transmission:
@@ -158,9 +192,7 @@ def remote(ratios: Sequence[float], pulleys: ArrayLike = 1.0) -> Transmission:
     N = [Gear(x).ratio for x in ratios]
     if not N:
         raise InputError("a Transmission needs at least one gear")
-    rho = finite("pulleys", pulleys)
-    if rho.shape not in ((), (len(N) - 1,)):
-        raise InputError(f"pulleys has shape {rho.shape}; give one ratio, or one per joint but the last ({len(N) - 1})")
+    rho = array("pulleys", pulleys, (), (len(N) - 1,), meaning="one ratio, or one per joint but the last")
     G = np.eye(len(N))
     G[:, :-1] += np.tri(len(N), len(N) - 1, k=-1) * rho
     return Transmission(np.array(N)[:, None] * G)

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from dalembert.arguments import number as number
-from dalembert.arguments import plain_array
+from dalembert.arguments import array, number
 from dalembert.errors import InputError
 from dalembert.kernels import need_tree
-from dalembert.robot import Robot
+from dalembert.robot import Robot, need_robot
 
 RATIO = ("motor turns per joint turn", "rad/m")  # at a hinge, at a slide
-
-
-def limit(owner: str, name: str, value: Any, unit: str) -> float:
-    """A magnitude that may be infinite, which means no limit."""
-    unlimited = value is None or (isinstance(value, float) and value == math.inf)
-    return math.inf if unlimited else number(f"the {name} of {owner}", value, unit, above=0.0)
 
 
 def per_joint(name: str, value: Any, robot: Robot, units: tuple[str, str], **bounds: Any) -> tuple[float, ...]:
@@ -28,12 +20,7 @@ def per_joint(name: str, value: Any, robot: Robot, units: tuple[str, str], **bou
     n = robot.n
     own = [units[not c.joint.turns] for c in robot.model.coordinates]
     shown = " or ".join(sorted(set(own), key=own.index))
-    try:
-        x = np.asarray(plain_array(value, name), float)
-    except (TypeError, ValueError):
-        raise InputError(f"the {name} must be numbers [{shown}], one per joint ({n}) or one for all") from None
-    if x.shape not in ((), (n,)):
-        raise InputError(f"the {name} has shape {x.shape}; give one number [{shown}], or one per joint ({n})")
+    x = array(f"the {name}", value, (), (n,), unit=shown, meaning=f"one for all, or one per joint ({n})", finite=False)
     given = np.broadcast_to(x, (n,)).tolist()
     return tuple(
         number(f"the {name} of joint {joint!r}", v, unit, **bounds)
@@ -41,10 +28,9 @@ def per_joint(name: str, value: Any, robot: Robot, units: tuple[str, str], **bou
     )
 
 
-def plain_tree(robot: Any, what: str) -> Robot:
+def plain_tree(robot: object, what: str) -> Robot:
     """The robot, if it is one that moves by its joints alone."""
-    if not isinstance(robot, Robot):
-        raise InputError(f"a {what} is made of a Robot, not of {type(robot).__name__}")
+    robot = need_robot(robot, f"a {what}")
     if robot.n == 0:
         raise InputError(f"{robot.name!r} has no joints: there is nothing to drive")
     need_tree(robot.model)

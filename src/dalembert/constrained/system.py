@@ -22,7 +22,7 @@ from dalembert.flow import Flow
 from dalembert.kernels import singular_mass
 from dalembert.kinematics.tasks import task
 from dalembert.model.lean import lean
-from dalembert.robot import Robot
+from dalembert.robot import Robot, need_robot
 from dalembert.system import Kernels
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ class Constrained:
     (τ = M q̈ + h + Aᵀλ). Rows that depend on those before them carry λ = 0, and `redundant` names them."""
 
     def __init__(self, robot: Robot, constraints: Constraint | Sequence[Constraint] = ()) -> None:
-        if not isinstance(robot, Robot):
-            raise InputError(f"Constrained takes a Robot (dalembert.load gives one), got {type(robot).__name__}")
+        need_robot(robot, "Constrained")
         given = (constraints,) if isinstance(constraints, Constraint) else tuple(constraints)
         for c in given:
             if not isinstance(c, Constraint):
