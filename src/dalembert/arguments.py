@@ -52,6 +52,7 @@ def array(
     meaning: str = "",
     unit: str = "",
     finite: bool = True,
+    nan: bool = False,
     above: float | None = None,
     least: float | None = None,
     most: float | None = None,
@@ -61,19 +62,22 @@ def array(
     In a shape a number is exact, None is any size, and `...` in front stands for any batch dimensions: (..., 3) are
     vectors, (None, 6) is a list of twists, () a number. `meaning` says in messages what the last dimension holds, "one
     per joint". Every entry is greater than `above`, at least `least`, and at most `most`, in `unit`. With finite=False
-    entries may be infinite; NaN is refused all the same."""
+    entries may be infinite, with nan=True no numbers at all."""
     given = plain_array(value, name)
     try:
         if given.dtype.kind not in "fiubO":  # text, complex numbers, dates
             raise TypeError
         x: Array = given.astype(np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be {_wanted(shapes, unit)}, got {value!r:.60}") from None
+        wanted = _wanted(shapes, unit) + (meaning and f" ({meaning})")
+        raise InputError(f"{name} must be {wanted}, got {value!r:.60}") from None
     if shapes and not any(_fits(x.shape, shape) for shape in shapes):
         if meaning or any(... in shape for shape in shapes):
             raise InputError(f"{name} has shape {x.shape}; {_shaped(shapes)}{meaning and f': {meaning}'}")
         raise InputError(f"{name} must be {_wanted(shapes, unit)}, got {f'shape {x.shape}' if x.ndim else repr(value)}")
-    _need(name, x, np.isfinite(x) if finite else ~np.isnan(x), "be a finite number" if finite else "be a number", unit)
+    if not nan:
+        real, words = (np.isfinite(x), "be a finite number") if finite else (~np.isnan(x), "be a number")
+        _need(name, x, real, words, unit)
     if above is not None:
         _need(name, x, x > above, f"be greater than {above:g}", unit)
     if least is not None:

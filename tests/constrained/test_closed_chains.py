@@ -239,7 +239,7 @@ def test_half_a_turn_is_not_closed():
         (lambda s, q: s.inverse_dynamics(q, 0 * q, 0 * q, actuated=["krank"]), "unknown joint"),
         (lambda s, q: s.robot.forward_dynamics(q, q, q), "Constrained"),
         (lambda s, q: s.constraint_wrench(q, [0, 0]), "one per row"),
-        (lambda s, q: s.close(q, tolerance=-1), "tolerance must be"),
+        (lambda s, q: s.close(q, tolerance=-1), "tolerance is -1.0; it must be greater than 0"),
         (lambda s, q: s.independent([q, q]), "one state"),
         (lambda s, q: s.redundant([q, q]), "one state"),
     ],
@@ -419,7 +419,7 @@ def test_equations_of_a_closed_chain():
     [
         (lambda s, q: s.inverse_dynamics(q, 0 * q, 0 * q, actuated=["crank", "crank"]), "named twice"),
         (lambda s, q: s.project(q, q, steps=1.5), "steps must be a whole number"),
-        (lambda s, q: s.forward_dynamics(q, 0 * q, q, tolerance="x"), "tolerance must be"),
+        (lambda s, q: s.forward_dynamics(q, 0 * q, q, tolerance="x"), "tolerance is -1.0; it must be greater than 0"),
         (lambda s, q: s.tip_wrench(q, [0] * 5, rows=[7]), "rows of shape"),
         (lambda s, q: s.tip_wrench(q, [0] * 4), "multipliers has shape"),
         (lambda s, q: s.inverse_dynamics(q, 0 * q, 0 * q, [0] * 4), "last dimension must be 5, one per row"),

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import constraints as terms
-from dalembert.arguments import plain_array
-from dalembert.constrained.constraint import is_number
+from dalembert.arguments import array, number
 from dalembert.constrained.kernels import UPRIGHT
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 
 if TYPE_CHECKING:
     from dalembert.constrained.system import Constrained
@@ -44,14 +43,9 @@ def close(system: Constrained, q: ArrayLike | None, fixed: Sequence[str], tolera
     """See `Constrained.close`."""
     names = system.robot.joint_names
     for joint in fixed:
-        if joint not in names:
-            raise unknown("joint", joint, names)
-    if not is_number(tolerance) or not tolerance > 0:
-        raise InputError(f"tolerance must be a positive number, got {tolerance!r}")
-    start = np.asarray(system.robot.home if q is None else plain_array(q, "q"), float)
-    system.residual(start)  # looks at the input
-    if not np.isfinite(start).all():
-        raise InputError("q holds numbers that are not finite")
+        choose("joint", joint, names)
+    tolerance = number("tolerance", tolerance, above=0.0)
+    start = array("q", system.robot.home if q is None else q, (..., system.n), meaning="one per joint")
     free = [k for k, name in enumerate(names) if name not in fixed]
     limit = tolerance * np.array(system._sizes)
     batch = start.shape[:-1]

@@ -4,7 +4,6 @@ Frames and joints are named here and looked up when a system is made of them (`b
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.algorithms import constraints, relations
-from dalembert.arguments import three
+from dalembert.arguments import array, number, three
 from dalembert.errors import InputError, unknown
 from dalembert.model import Frame, Model
 from dalembert.spatial import Pose
@@ -66,7 +65,7 @@ class Hold(Constraint):
 
 
 @dataclass(frozen=True)
-class Loop(Constraint):
+class OwnLoop(Constraint):
     """A loop that the robot's own description closes."""
 
     name: str
@@ -120,10 +119,6 @@ class OfCoordinates(Constraint):
         return tuple(str(k) for k in range(count))
 
 
-def is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
 def hold(
     kind: str,
     frame: str | None = None,
@@ -151,14 +146,11 @@ def hold(
     size = float(np.linalg.norm(direction))
     if size == 0.0:
         raise InputError("axis is zero: it must point somewhere")
-    if relation.length:
-        if length is None or not is_number(length) or not math.isfinite(length) or not length > 0:
-            raise InputError(f"{kind!r} needs length=, a positive number of meters; got {length!r}")
-    elif length is not None:
-        raise InputError(f"{kind!r} has no length")
+    if (length is None) == relation.length:
+        raise InputError(f"{kind!r} {'needs length=, a number of meters' if relation.length else 'has no length'}")
+    meters = 1.0 if length is None else number("length", length, "m", above=0.0)
     x, y, z = (direction / size + 0.0).tolist()
-    first, second = _origin("at", at), _origin("point", point)
-    return Hold(name or kind, kind, frame, to, first, second, (x, y, z), float(length or 1.0))
+    return Hold(name or kind, kind, frame, to, _origin("at", at), _origin("point", point), (x, y, z), meters)
 
 
 def plane(point: Sequence[float], normal: Sequence[float], frame: str | None = None, *, name: str = "plane") -> Hold:
@@ -175,18 +167,12 @@ def channel(
 
 def couple(factors: Mapping[str, float], value: float = 0.0, *, name: str = "couple") -> Couple:
     """Joints tied to one another: Σ factor · q(joint) = value. With a single joint, a joint held still."""
-    pairs = []
     if not isinstance(factors, Mapping):
         raise InputError(f"a coupling maps joints to factors, {{'joint1': 1.0, …}}; got {type(factors).__name__}")
-    for joint, a in factors.items():
-        if not is_number(a) or not math.isfinite(a):
-            raise InputError(f"the factor of joint {joint!r} must be a finite number, got {a!r}")
-        pairs.append((str(joint), float(a)))
+    pairs = tuple((str(joint), number(f"the factor of joint {joint!r}", a)) for joint, a in factors.items())
     if not any(a for _, a in pairs):
         raise InputError("a coupling needs at least one joint with a factor that is not zero")
-    if not is_number(value) or not math.isfinite(value):
-        raise InputError(f"the value of a coupling must be finite, got {value!r}")
-    return Couple(name, tuple(pairs), float(value))
+    return Couple(name, pairs, number("the value of a coupling", value))
 
 
 def holonomic(
@@ -194,34 +180,27 @@ def holonomic(
 ) -> OfCoordinates:
     """function(q, *poses) = 0, one number or several. q is a sequence of scalars, a pose has `.p` (3) and `.R` (3×3);
     use `dalembert.scalar` for sin, cos, sqrt, where. A and Ȧ q̇ are derived from it."""
-    return OfCoordinates(name, _listed(function), tuple(frames))
+    return OfCoordinates(name, Listed(function), tuple(frames))
 
 
 def pfaffian(
     function: Callable[..., Any], frames: Sequence[str | None] = (), *, name: str = "pfaffian"
 ) -> OfCoordinates:
     """A(q) q̇ = 0 with function(q, *poses) → A, one row of n numbers or several: rolling, knife edges."""
-    return OfCoordinates(name, _row_listed(function), tuple(frames), holonomic=False)
+    return OfCoordinates(name, Listed(function, rows=True), tuple(frames), holonomic=False)
 
 
 @dataclass(frozen=True)
-class _listed:
-    """A function whose single result becomes a list of one."""
+class Listed:
+    """A function whose single result, a number or (of `rows`) a row of numbers, becomes a list of one."""
 
     function: Callable[..., Any]
+    rows: bool = False
 
-    def __call__(self, *arguments: Any) -> list[Any]:
+    def __call__(self, *arguments: object) -> list[Any]:
         result = self.function(*arguments)
-        return list(result) if isinstance(result, (list, tuple, np.ndarray)) else [result]
-
-
-@dataclass(frozen=True)
-class _row_listed:
-    function: Callable[..., Any]
-
-    def __call__(self, *arguments: Any) -> list[Any]:
-        result = list(self.function(*arguments))
-        return result if result and isinstance(result[0], (list, tuple, np.ndarray)) else [result]
+        first = next(iter(result), None) if self.rows else result
+        return list(result) if isinstance(first, (list, tuple, np.ndarray)) else [result]
 
 
 def _shifted(frame: Frame, origin: Origin) -> Frame:
@@ -230,19 +209,9 @@ def _shifted(frame: Frame, origin: Origin) -> Frame:
 
 def _origin(name: str, value: ArrayLike | None) -> Origin:
     """A pose (4, 4) or a position (3,) as rotation and position."""
-    T = np.eye(4)
-    if value is not None:
-        try:
-            given = np.asarray(value, float)
-        except (TypeError, ValueError):
-            raise InputError(f"{name} must be a position (3,) or a pose (4, 4), got {value!r}") from None
-        if given.shape == (3,):
-            T[:3, 3] = given
-        elif given.shape == (4, 4):
-            T = given
-        else:
-            raise InputError(f"{name} must be a position (3,) or a pose (4, 4), got shape {given.shape}")
-    R = T[:3, :3]
-    if not np.isfinite(T).all() or not np.allclose(R @ R.T, np.eye(3), atol=1e-9) or np.linalg.det(R) < 0:
-        raise InputError(f"{name} must be finite, with a rotation that is one (RRᵀ = I, det R = 1)")
-    return tuple(tuple(map(float, row)) for row in R), tuple(map(float, T[:3, 3]))
+    given = array(name, np.zeros(3) if value is None else value, (3,), (4, 4), meaning="a position or a pose")
+    T = given if given.ndim == 2 else np.eye(4)
+    R, p = T[:3, :3], given if given.ndim == 1 else T[:3, 3]
+    if not np.allclose(R @ R.T, np.eye(3), atol=1e-9) or np.linalg.det(R) < 0:
+        raise InputError(f"{name} must have a rotation that is one (RRᵀ = I, det R = 1)")
+    return tuple(tuple(row) for row in R.tolist()), tuple(p.tolist())

@@ -27,9 +27,9 @@ QUOTIENTS = ("qdd", "lambda", "P", "P_qdd")
 class ConstrainedEquations:
     """τ = M q̈ + h + Aᵀλ, A q̈ + Ȧ q̇ = 0, in the parameters asked for as in `Robot.equations`."""
 
-    def __init__(self, system: Constrained, **options: Any) -> None:
+    def __init__(self, system: Constrained, tree: Equations) -> None:
         self.system = system
-        self.robot = Equations(system.robot.description, **options)  # of the tree; its loops are among the constraints
+        self.robot = tree  # its loops are among the constraints
 
     @cached_property
     def terms(self) -> Terms:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import plain_array
+from dalembert.arguments import array
 from dalembert.constrained.closure import newton
-from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.errors import InputError, SingularityError, choose
 
 if TYPE_CHECKING:
     from dalembert.constrained.closure import Closure
@@ -54,14 +54,11 @@ class Reduced:
 
     def __init__(self, system: Constrained, q: ArrayLike, chosen: Sequence[str] | None = None) -> None:
         names = system.robot.joint_names
-        q = plain_array(q, "q")
-        if np.ndim(q) != 1:
-            raise InputError(f"coordinates are chosen at one state, q (n,); got shape {np.shape(q)}")
+        q = array("q", q, (system.n,), meaning="one state", nan=True)
         self.system = system
         self.independent: tuple[str, ...] = independent(system, q) if chosen is None else tuple(chosen)
         for joint in self.independent:
-            if joint not in names:
-                raise unknown("joint", joint, names)
+            choose("joint", joint, names)
         freedoms = int(system.freedoms(q))
         if len(set(self.independent)) != freedoms or len(self.independent) != freedoms:
             raise InputError(
@@ -78,12 +75,12 @@ class Reduced:
 
     def coordinates(self, q: ArrayLike) -> Array:
         """z: the independent joints of q.  (..., m)."""
-        return np.asarray(plain_array(q, "q"), float)[..., self._i]
+        return array("q", q, (..., self.system.n), meaning="one per joint", nan=True)[..., self._i]
 
     def position(self, z: ArrayLike, q: ArrayLike) -> Closure:
         """q closed at z, the branch next to the given q.  (..., n)."""
         wanted = self._checked("z", z)
-        start = np.broadcast_to(np.asarray(plain_array(q, "q"), float), (*wanted.shape[:-1], self.system.n))
+        start = np.broadcast_to(array("q", q, (..., self.system.n)), (*wanted.shape[:-1], self.system.n))
         self.system.require(start)
         found = np.empty(start.shape)
         for index in np.ndindex(wanted.shape[:-1]):
@@ -109,14 +106,7 @@ class Reduced:
         return q
 
     def _checked(self, name: str, value: ArrayLike) -> Array:
-        try:
-            array = np.asarray(plain_array(value, name), float)
-        except (TypeError, ValueError):
-            raise InputError(f"{name} is not a rectangular array of numbers") from None
-        if array.shape[-1:] != (len(self._i),):
-            joints = ", ".join(map(repr, self.independent))
-            raise InputError(f"{name} has shape {array.shape}; its last dimension must be {len(self._i)}: {joints}")
-        return array
+        return array(name, value, (..., len(self._i)), meaning=", ".join(map(repr, self.independent)), nan=True)
 
     def _split(self, q: ArrayLike) -> tuple[Array, Array, Array]:
         """(A, A_d⁺, Γ)."""
@@ -171,9 +161,7 @@ class Reduced:
 
     def forces(self, q: ArrayLike, tau: ArrayLike) -> Array:
         """Γᵀ τ: what torques at all joints do to the independent ones.  (..., m)."""
-        torque = np.asarray(plain_array(tau, "tau"), float)
-        if torque.shape[-1:] != (self.system.n,):
-            raise InputError(f"tau has shape {torque.shape}; its last dimension must be {self.system.n}, one per joint")
+        torque = array("tau", tau, (..., self.system.n), meaning="one per joint", nan=True)
         return _apply(_t(self.map(q)), torque)
 
     def inverse_dynamics(self, q: ArrayLike, zd: ArrayLike, zdd: ArrayLike, friction: bool = False) -> Array:

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.algorithms import constraints as terms
 from dalembert.algorithms import kinematics
 from dalembert.algorithms.jacobians import EXPRESSIONS
-from dalembert.arguments import plain_array, switch, wrenches_of
+from dalembert.arguments import array, count, number, plain_array, switch, wrenches_of
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.constrained import kernels
-from dalembert.constrained.constraint import Constraint, Loop, is_number
-from dalembert.errors import DalembertError, InputError, SingularityError, unknown
+from dalembert.constrained.constraint import Constraint, OwnLoop
+from dalembert.errors import DalembertError, InputError, SingularityError, choose
 from dalembert.flow import Flow
 from dalembert.kernels import singular_mass
 from dalembert.kinematics.tasks import task
@@ -40,7 +40,7 @@ RANK = 1e-9
 MASSLESS = 1e-13  # a pivot of M, as a part of its diagonal
 
 
-class Motion(NamedTuple):
+class ConstrainedAcceleration(NamedTuple):
     """Accelerations q̈ (..., n) and the multipliers λ (..., k) of the constraints' rows."""
 
     qdd: Array
@@ -62,7 +62,7 @@ class Constrained:
                     f"a constraint is made by dalembert.constrained.constraint (hold, plane, couple, holonomic, …); "
                     f"got {type(c).__name__}"
                 )
-        loops = tuple(Loop(loop.name, loop.kind, k) for k, loop in enumerate(robot.model.loops))
+        loops = tuple(OwnLoop(loop.name, loop.kind, k) for k, loop in enumerate(robot.model.loops))
         self.constraints: tuple[Constraint, ...] = _named((*loops, *given))
         if not self.constraints:
             raise InputError(f"{robot.name!r} has no loops and no constraint was given: there is nothing to constrain")
@@ -72,7 +72,7 @@ class Constrained:
         functions = [c.bind(robot.model) for c in self.constraints]
         counts = [_counted(c, f, robot) for c, f in zip(self.constraints, functions, strict=True)]
         self.rows: tuple[str, ...] = tuple(
-            f"{c.name}: {row}" for c, count in zip(self.constraints, counts, strict=True) for row in c.rows(count)
+            f"{c.name}: {row}" for c, size in zip(self.constraints, counts, strict=True) for row in c.rows(size)
         )
         self.size = _size(robot, functions)
         self._sizes = tuple(x for f, count in zip(functions, counts, strict=True) for x in _sizes(f, count, self.size))
@@ -188,32 +188,28 @@ class Constrained:
         alpha: float = 0.0,
         beta: float = 0.0,
         tolerance: float | None = TOLERANCE,
-    ) -> Motion:
+    ) -> ConstrainedAcceleration:
         """(q̈, λ): λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇), q̈ = M⁻¹ (τ − h − Aᵀλ).  Seed 001, (3) and (4).
 
         `alpha`, `beta`: Baumgarte's terms, A q̈ = −Ȧ q̇ − 2α A q̇ − β² φ. A state further than `tolerance` off the
         constraints, or constraints that contradict one another there, are refused by name; None asks no questions.
         The other arguments are those of `Robot.forward_dynamics`."""
         given, extra, options = self._loaded(f_tip, frame, expressed_in, friction, wrenches)
-        stable = {"alpha": _not_negative("alpha", alpha), "beta": _not_negative("beta", beta)}
+        stable = {"alpha": number("alpha", alpha, "1/s", least=0.0), "beta": number("beta", beta, "1/s", least=0.0)}
         qdd, force, check = self._run("forward_dynamics", q, qd, tau, *extra, given=given, **options, **stable)
         if (allowed := _tolerance(tolerance)) is not None:
             self._judge(q, qd, check, allowed, np.isfinite(qdd).all(-1))
-        return Motion(qdd, force)
+        return ConstrainedAcceleration(qdd, force)
 
     def _loaded(
         self, f_tip: Any, frame: str | None, expressed_in: str, friction: bool, wrenches: Mapping[str, Any] | None
     ) -> tuple[tuple[str, ...], tuple[ArrayLike, ...], dict[str, Any]]:
         """The optional arguments of the dynamics: their names, their values, and the options that go with them."""
-        if frame is not None:
-            self.robot.model.frame(frame)
-        if expressed_in not in EXPRESSIONS:
-            raise unknown("expressed_in", expressed_in, EXPRESSIONS)
         places, values = wrenches_of(wrenches or {}, expressed_in)
-        for place, axes in places:
-            self.robot.model.frame(place)
-            if axes not in EXPRESSIONS:
-                raise unknown("expressed_in", axes, EXPRESSIONS)
+        for place, axes in ((frame, expressed_in), *places):
+            choose("expressed_in", axes, EXPRESSIONS)
+            if place is not None:
+                self.robot.model.frame(place)
         self._refuse_load(switch("friction", friction))
         options = {"frame": frame, "expressed_in": expressed_in, "friction": friction, "wrenches": places}
         return (("f_tip",), (f_tip, *values), options) if f_tip is not None else ((), values, options)
@@ -321,8 +317,7 @@ class Constrained:
         orthonormal."""
         names = self.robot.joint_names
         for joint in actuated:
-            if joint not in names:
-                raise unknown("joint", joint, names)
+            choose("joint", joint, names)
         if len(set(actuated)) != len(actuated):
             raise InputError(f"a joint is named twice among the actuated ones: {', '.join(map(repr, actuated))}")
         columns = [names.index(joint) for joint in actuated]
@@ -362,9 +357,7 @@ class Constrained:
     def project(self, q: ArrayLike, qd: ArrayLike, steps: int = 1) -> tuple[Array, Array]:
         """The state brought nearer to the constraints: Newton steps q − M⁻¹AᵀΛ⁻¹φ, then q̇ − M⁻¹AᵀΛ⁻¹A q̇, both the
         shortest in the metric of M.  (..., n) each."""
-        if not isinstance(steps, (int, np.integer)) or steps < 1:
-            raise InputError(f"steps must be a whole number, at least 1; got {steps!r}")
-        for _ in range(steps):
+        for _ in range(count("steps", steps, 1)):
             q, _ = self._run("projected", q, qd)
         return np.asarray(q), np.asarray(self._run("projected", q, qd)[1])
 
@@ -386,13 +379,7 @@ class Constrained:
         return np.asarray(np.einsum("...ki,...k->...i", B, lam[..., place]))
 
     def _multipliers(self, multipliers: ArrayLike) -> Array:
-        try:
-            lam = np.asarray(plain_array(multipliers, "multipliers"), float)
-        except (TypeError, ValueError):
-            raise InputError("multipliers is not a rectangular array of numbers") from None
-        if lam.shape[-1:] != (self.k,):
-            raise InputError(f"multipliers has shape {lam.shape}; its last dimension must be {self.k}, one per row")
-        return lam
+        return array("multipliers", multipliers, (..., self.k), meaning="one per row", nan=True)
 
     def _held(self, name: str | None) -> tuple[slice, terms.Held]:
         held = [c for c, f in zip(self.constraints, self.bound.functions, strict=True) if isinstance(f, terms.Held)]
@@ -402,8 +389,7 @@ class Constrained:
                 choices = ", ".join(map(repr, names)) or "none has one"
                 raise InputError(f"say which constraint's wrench with name=: {choices}")
             name = names[0]
-        if name not in names:
-            raise unknown("constraint between frames", name, names)
+        choose("constraint between frames", name, names)
         function = self.bound.functions[[c.name for c in self.constraints].index(name)]
         assert isinstance(function, terms.Held)
         return self._places[name], function
@@ -478,11 +464,19 @@ class Constrained:
 
         return Reduced(self, q, independent)
 
-    def equations(self, **options: Any) -> ConstrainedEquations:
+    def equations(
+        self,
+        symbolic: str | Sequence[str] = "all",
+        *,
+        zeros: bool = True,
+        friction: bool = False,
+        angles: str = "symbols",
+    ) -> ConstrainedEquations:
         """The constrained equations in symbols; options as in `Robot.equations`."""
         from dalembert.constrained.equations import ConstrainedEquations
+        from dalembert.symbolic.equations import Equations
 
-        return ConstrainedEquations(self, **options)
+        return ConstrainedEquations(self, Equations(self.robot.description, symbolic, zeros, friction, angles))
 
     # ---------------------------------------------------------------------------------------------------- simulation
     def flow(
@@ -495,17 +489,12 @@ class Constrained:
         from dalembert.constrained.motion import flow
 
         self._refuse_load(switch("friction", friction))
-        return flow(self, stabilize, friction, _not_negative("alpha", alpha), _not_negative("beta", beta))
-
-
-def _not_negative(name: str, value: float) -> float:
-    if not is_number(value) or not 0 <= value < np.inf:
-        raise InputError(f"{name} must be a number ≥ 0, got {value!r}")
-    return float(value)
+        decay = number("alpha", alpha, "1/s", least=0.0), number("beta", beta, "1/s", least=0.0)
+        return flow(self, stabilize, friction, *decay)
 
 
 def _tolerance(value: float | None) -> float | None:
-    return None if value is None else _not_negative("tolerance", value)
+    return None if value is None else number("tolerance", value, least=0.0)
 
 
 def _size(robot: Robot, functions: Sequence[terms.Function]) -> float:
