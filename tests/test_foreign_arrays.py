@@ -176,7 +176,7 @@ FUNCTIONS = {
     "limits": (lambda x: tr.minimum_jerk([0.0, 0.1], [1.0, 2.0], velocity=x)(0.3), (2,)),
     "start": (lambda x: dl.simulate(ARM, q0=x, duration=0.01, dt=0.001).q, (2,)),
     "controller": (lambda x: control.computed_torque.ComputedTorque(ARM, 10.0, 1.0)(0.0, x, x, [0.1, 0.2]), (2, 2)),
-    "linear system": (lambda x: control.linear.matrix_exponential(x), (2, 2)),
+    "linear system": (lambda x: control.StateSpace(x, [[0.0], [1.0]]).A, (2, 2)),
     "input": (lambda x: dl.simulate(ARM, q0=[0.1, 0.2], duration=0.01, dt=0.001, tau=x).q, (10, 2)),
 }
 

@@ -50,7 +50,7 @@ class UnitWarning(UserWarning):
 
 
 # Names that nothing has of itself, by how they begin, and what makes them.
-_MADE = {"sensed_": "It is the state of a sensor: simulate dalembert.control.sensed(flow, names, lag) instead"}
+_MADE = {"sensed_": "It is the state of a sensor: simulate dalembert.control.add_sensors(flow, names, lag) instead"}
 
 
 LISTED = 40  # names that a sentence lists; of more, the first

@@ -236,7 +236,7 @@ def test_enclosures_hold_on_random_boxes() -> None:
 
 def test_gains_from_bounds() -> None:
     arm = dl.load("puma560")
-    uncertainty = Uncertainty.proved(arm, gap=0.2, seconds=1e6)
+    uncertainty = Uncertainty.prove(arm, gap=0.2, seconds=1e6)
     assert uncertainty.certified and uncertainty.inertia[0] > 0
     q = arm.random_configuration(2000, seed=5)
     assert np.linalg.norm(arm.gravity_torque(q), axis=1).max() <= uncertainty.gravity
@@ -393,8 +393,8 @@ def test_more_bad_input() -> None:
     ):
         with pytest.raises(InputError, match=words):
             arm.bounds(**options)
-    with pytest.raises(InputError, match="Uncertainty.proved"):
-        Uncertainty.proved(3)
+    with pytest.raises(InputError, match="Uncertainty.prove"):
+        Uncertainty.prove(3)
 
 
 def test_a_follower_that_never_comes_back() -> None:

@@ -8,8 +8,8 @@ from loops import Sine, run
 
 import dalembert as dl
 from dalembert import control
-from dalembert.control.adaptive import base_columns
-from dalembert.control.passivity import reference_regressor
+from dalembert.control import AdaptiveControl
+from dalembert.control.adaptive import base_columns, reference_regressor
 from dalembert.simulation.flows import robot_flow
 
 
@@ -59,7 +59,7 @@ def test_base_columns_span_the_regressor():
 def test_adaptive_control_learns_a_payload(two, motion):
     """e → 0, V never rises, parameters bounded by V(0); the truth itself is not promised."""
     heavy = two.with_payload(1.5)
-    c = control.Adaptive(two, kd=15.0, rate=6.0, adaptation=3.0)
+    c = AdaptiveControl(two, kd=15.0, rate=6.0, adaptation=3.0)
     r = run(robot_flow(heavy), c, motion, start_on(motion) + 0.05, 2e-3, 60000, every=100)
     q, qd, z = r.x[:, :2], r.x[:, 2:4], r.x[:, 4:]
     V = c.lyapunov(r.t, q, qd, motion, z, heavy)
@@ -78,7 +78,7 @@ def test_adaptive_control_learns_a_payload(two, motion):
 def test_lyapunov_falls_at_the_rate_of_the_proof(two, motion):
     """V(0) − V(T) = ∫ sᵀK_D s dt."""
     heavy = two.with_payload(1.0)
-    c = control.Adaptive(two, kd=[[12.0, 2.0], [2.0, 8.0]], rate=[5.0, 7.0], adaptation=2.0)
+    c = AdaptiveControl(two, kd=[[12.0, 2.0], [2.0, 8.0]], rate=[5.0, 7.0], adaptation=2.0)
     r = run(robot_flow(heavy), c, motion, start_on(motion) + 0.1, 5e-4, 2000)
     V = c.lyapunov(r.t, r.x[:, :2], r.x[:, 2:4], motion, r.x[:, 4:], heavy)
     q_d, qd_d, _ = motion(r.t)
@@ -92,7 +92,7 @@ def test_some_parameters_suffice_for_a_payload(two, motion):
     """A point mass at the tip of link 2 changes its m, m x, I_zz and I_yy, which a planar arm does not feel."""
     heavy = two.with_payload(1.5)
     names = ["link2:m", "link2:mx", "link2:Izz"]
-    c = control.Adaptive(two, 15.0, 6.0, [2.0, 2.0, 1.0], parameters=names)
+    c = AdaptiveControl(two, 15.0, 6.0, [2.0, 2.0, 1.0], parameters=names)
     assert c.law().states == tuple(f"{n}_estimate" for n in names)
     every = two.parameter_names(rotor=True)
     difference = heavy.parameters(rotor=True) - two.parameters(rotor=True)
@@ -106,7 +106,7 @@ def test_some_parameters_suffice_for_a_payload(two, motion):
 
 def test_adaptive_control_starts_as_the_believed_model(two, motion):
     """With the exact model and start nothing is adapted: τ is the inverse dynamics of the motion."""
-    c = control.Adaptive(two, 10.0, 5.0, 2.0)
+    c = AdaptiveControl(two, 10.0, 5.0, 2.0)
     q, qd, qdd = motion(0.4)
     assert np.allclose(c(0.4, q, qd, motion), two.inverse_dynamics(q, qd, qdd), atol=1e-12)
     assert np.allclose(c.rates(0.4, q, qd, motion), 0.0, atol=1e-12)
@@ -126,7 +126,7 @@ def test_adapted_friction(two, motion):
     rough = dl.Robot(replace(d, joints=joints))
     assert np.allclose(rough.friction_torque([0, 0], [1.0, -1.0]), [2.0, -2.0])
     names = ["joint1:viscous", "joint2:viscous"]
-    c = control.Adaptive(two, 10.0, 5.0, 5.0, parameters=names, friction=True)
+    c = AdaptiveControl(two, 10.0, 5.0, 5.0, parameters=names, friction=True)
     r = run(robot_flow(rough, friction=True), c, motion, start_on(motion), 1e-3, 30000, every=100)
     assert np.allclose(r.x[-1, 4:], 2.0, atol=1e-2)
     assert np.abs(motion(r.t)[0] - r.x[:, :2])[-20:].max() < 1e-3
@@ -134,7 +134,7 @@ def test_adapted_friction(two, motion):
 
 def test_leakage_brings_estimates_back(two):
     """With σ and no motion to learn from, dπ̂/dt = −Γσ (π̂ − π̂₀)."""
-    c = control.Adaptive(two, 10.0, 5.0, 2.0, leakage=0.5)
+    c = AdaptiveControl(two, 10.0, 5.0, 2.0, leakage=0.5)
     z = np.array(c.law().initial) + 0.3
     q = np.array([0.2, 0.3])
     assert np.allclose(c.rates(0.0, q, [0, 0], q, z=z), -2.0 * 0.5 * 0.3)
@@ -144,7 +144,7 @@ def test_leakage_brings_estimates_back(two):
 @pytest.mark.parametrize("model", [True, False])
 def test_robust_control_stays_within_its_ball(two, motion, model):
     plants = [two.with_payload(m) for m in (0.001, 0.5, 1.0)]
-    u = control.Uncertainty.sampled(two, plants, model=model)
+    u = control.Uncertainty.sample(two, plants, model=model)
     c = control.RobustControl(two, u, kd=20.0, rate=5.0, layer=0.1, model=model)
     for plant in plants:
         r = run(robot_flow(plant), c, motion, start_on(motion) + 0.1, 1e-4, 30000, every=50)
@@ -165,20 +165,20 @@ def test_robust_bounds_shrink_with_the_layer(two):
     u = control.Uncertainty(0.5, 0.5, 10.0, (0.05, 5.0))
     radii = [control.RobustControl(two, u, 20.0, 5.0, layer).ball(30.0)[1] for layer in (0.1, 0.01)]
     assert radii[1] < radii[0] / 3
-    assert not control.RobustControl(two, control.Uncertainty.sampled(two, [two]), 20.0, 5.0).conditions().proved
+    assert not control.RobustControl(two, control.Uncertainty.sample(two, [two]), 20.0, 5.0).conditions().proved
 
 
 BAD = [
-    (lambda a: control.Adaptive(a, 1.0, 1.0, 1.0, parameters="some"), "unknown choice of parameters 'some'"),
-    (lambda a: control.Adaptive(a, 1.0, 1.0, 1.0, parameters=[]), 'parameters is "base", "all", or names'),
-    (lambda a: control.Adaptive(a, 1.0, 1.0, 1.0, parameters=["link9:m"]), "unknown parameter 'link9:m'; did you mean"),
-    (lambda a: control.Adaptive(a, 1.0, 1.0, 1.0, parameters=["link2:m"] * 2), "parameter 'link2:m' is named twice"),
-    (lambda a: control.Adaptive(a, 1.0, 1.0, [1.0, 2.0]), r"adaptation has shape \(2,\); give one number, one per par"),
-    (lambda a: control.Adaptive(a, 1.0, 1.0, 1.0, leakage=-1.0), "leakage is -1; it must be at least 0"),
-    (lambda a: control.Adaptive(a, 1.0, [[1.0, 0.1], [0.1, 1.0]], 1.0), "rate is one number"),
+    (lambda a: AdaptiveControl(a, 1.0, 1.0, 1.0, parameters="some"), "unknown choice of parameters 'some'"),
+    (lambda a: AdaptiveControl(a, 1.0, 1.0, 1.0, parameters=[]), 'parameters is "base", "all", or names'),
+    (lambda a: AdaptiveControl(a, 1.0, 1.0, 1.0, parameters=["link9:m"]), "unknown parameter 'link9:m'; did you mean"),
+    (lambda a: AdaptiveControl(a, 1.0, 1.0, 1.0, parameters=["link2:m"] * 2), "parameter 'link2:m' is named twice"),
+    (lambda a: AdaptiveControl(a, 1.0, 1.0, [1.0, 2.0]), r"adaptation has shape \(2,\); give one number, one per par"),
+    (lambda a: AdaptiveControl(a, 1.0, 1.0, 1.0, leakage=-1.0), "leakage is -1; it must be at least 0"),
+    (lambda a: AdaptiveControl(a, 1.0, [[1.0, 0.1], [0.1, 1.0]], 1.0), "rate is one number"),
     (lambda a: control.Uncertainty(-1.0, 0, 0, (1.0, 2.0)), "mass of an Uncertainty is a bound, a finite number ≥ 0"),
     (lambda a: control.Uncertainty(1.0, 0, 0, (0.0, 2.0)), "0 < smallest ≤ largest"),
-    (lambda a: control.Uncertainty.sampled(a, []), "plants is empty"),
+    (lambda a: control.Uncertainty.sample(a, []), "plants is empty"),
     (lambda a: control.RobustControl(a, 1.0, 1.0, 1.0), "uncertainty is an Uncertainty, got float"),
     (lambda a: control.RobustControl(a, control.Uncertainty(1, 1, 1, (1, 2)), 1.0, 1.0, 0.0), "layer is 0; it must b"),
 ]

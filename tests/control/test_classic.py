@@ -8,7 +8,6 @@ import math
 import matplotlib
 import numpy as np
 import pytest
-import scipy.linalg
 from scipy.optimize import brentq
 
 import dalembert as dl
@@ -23,14 +22,13 @@ from dalembert.control import (
     lag_for_accuracy,
     lead_for_margin,
     lead_for_pole,
-    linearized,
+    linearize,
     lqr,
     margins,
     step_figures,
     step_plot,
     ultimate,
 )
-from dalembert.control.linear import matrix_exponential
 from dalembert.errors import InputError, MissingExtraError, UnknownNameError
 from dalembert.lagrange.examples import mass_spring_damper
 from dalembert.simulation import closed, integrate, robot_flow
@@ -49,24 +47,14 @@ def same_set(a, b) -> float:
 
 
 # -------------------------------------------------------------------------------------------------- linear systems
-@pytest.mark.parametrize("scale", [1e-8, 0.1, 1.0, 30.0, 300.0])
-def test_matrix_exponential(scale):
-    rng = np.random.default_rng(0)
-    A = scale * rng.normal(size=(5, 4, 4))
-    A -= 1.2 * scale * 4 * np.eye(4)  # stable, so that nothing overflows
-    # Against SciPy's, whose own error grows with the squarings, as ours does.
-    assert error(matrix_exponential(A), scipy.linalg.expm(A)) < 1e-12 * max(1.0, scale)
-    assert matrix_exponential(np.zeros((3, 3))).tolist() == np.eye(3).tolist()
-
-
 def test_discretization_is_exact_and_python_controls():
     system = MassSpringDamper(2, 0.6, 5).state_space("both")
-    sampled = system.discretized(0.3)
+    sampled = system.discretize(0.3)
     theirs = control.c2d(system.to_control(), 0.3, "zoh")
     assert error(sampled.A, theirs.A) < ROUNDING and error(sampled.B, theirs.B) < ROUNDING
     x = MassSpringDamper(2, 0.6, 5).response(0.3, 0.2, -0.4, 0.7)
     assert error(sampled.A @ [0.2, -0.4] + sampled.B[:, 0] * 0.7, np.array(x)) < ROUNDING
-    integrator = StateSpace([[0, 1], [0, 0]], [[0], [1]]).discretized(0.5)  # A is singular
+    integrator = StateSpace([[0, 1], [0, 0]], [[0], [1]]).discretize(0.5)  # A is singular
     assert integrator.A.tolist() == [[1, 0.5], [0, 1]] and integrator.B.tolist() == [[0.125], [0.5]]
     assert sampled.stable and not integrator.stable
 
@@ -100,7 +88,7 @@ def test_composition():
 
 
 def test_simulation_of_held_inputs_against_python_control():
-    system = linearized(dl.load("planar-2r"), [-1.2, 0.3])
+    system = linearize(dl.load("planar-2r"), [-1.2, 0.3])
     t = np.linspace(0, 2, 101)
     u = np.stack((np.sin(3 * t), np.cos(t)), -1)
     x, y = system.simulate(t, u, [0.1, 0, 0, 0.2])
@@ -132,7 +120,7 @@ def systems():
 @pytest.mark.parametrize("name", ["robot", "driven", "flexible", "mass"])
 def test_every_system_of_ours_linearizes_about_rest(name):
     _, system, q, flow = next(row for row in systems() if row[0] == name)
-    found = linearized(system, q)
+    found = linearize(system, q)
     if flow is None:
         wanted = MassSpringDamper(1, 0.4, 4).state_space("both")
         assert error(found.A, wanted.A) < ROUNDING and error(found.B, wanted.B) < ROUNDING
@@ -143,16 +131,16 @@ def test_every_system_of_ours_linearizes_about_rest(name):
     assert np.abs(rate(found.x_at, found.u_at)).max() < 1e-9  # it rests there
     A, B = numeric(rate, found.x_at, found.u_at)
     assert error(found.A, A) < 100 * DIFFERENCE and error(found.B, B) < 100 * DIFFERENCE
-    of_flow = linearized(flow, found.x_at, found.u_at)
+    of_flow = linearize(flow, found.x_at, found.u_at)
     assert error(of_flow.A, found.A) < 1e-9 and error(of_flow.B, found.B) < 1e-9
 
 
 def test_outputs_by_name():
     arm = dl.load("planar-2r")
-    whole = linearized(arm, [-1.0, 0.5])
+    whole = linearize(arm, [-1.0, 0.5])
     one = whole.of(inputs=whole.inputs[1], outputs=whole.states[2])
     assert one.B.shape == (4, 1) and one.C.tolist() == [[0, 0, 1, 0]] and one.outputs == (whole.states[2],)
-    assert linearized(arm, [-1.0, 0.5], outputs=[whole.states[0]]).C.shape == (1, 4)
+    assert linearize(arm, [-1.0, 0.5], outputs=[whole.states[0]]).C.shape == (1, 4)
 
 
 def test_controllability_and_observability():
@@ -161,7 +149,7 @@ def test_controllability_and_observability():
     assert MassSpringDamper(1, 1, 1).state_space().observability == 2
     free = MassSpringDamper(1, 1, 0).state_space("velocity")
     assert free.observability == 1  # where it is does not show in its velocity
-    arm = linearized(dl.load("panda"), np.zeros(7))
+    arm = linearize(dl.load("panda"), np.zeros(7))
     assert arm.controllability == 14
 
 
@@ -309,7 +297,7 @@ def test_step_figures_of_a_sampled_system():
 
 def test_frequency_response_of_a_robot():
     arm = dl.load("planar-2r")
-    system = linearized(arm, [-1.2, 0.3])
+    system = linearize(arm, [-1.2, 0.3])
     one = system.of(inputs=system.inputs[0], outputs=system.states[0])
     w, magnitude, phase = frequency_response(one, np.geomspace(0.3, 30, 20))
     wanted = np.array([one(1j * x)[0, 0] for x in w])
@@ -363,7 +351,7 @@ def test_lqr_against_python_control(sampled):
     for n, m in ((2, 1), (4, 2), (6, 3)):
         system = StateSpace(rng.normal(size=(n, n)), rng.normal(size=(n, m)))
         if sampled:
-            system = system.discretized(0.1)
+            system = system.discretize(0.1)
         L, M, N = rng.normal(size=(n, n)), rng.normal(size=(m, m)), 0.1 * rng.normal(size=(n, m))
         Q, R = L @ L.T + np.eye(n), M @ M.T + np.eye(m)
         found = lqr(system, Q, R, N)
@@ -388,7 +376,7 @@ def test_lqr_of_a_double_integrator():
 def test_lqr_holds_an_arm_upright():
     arm = dl.load("planar-2r")
     q = np.array([math.pi / 2, 0.0])
-    system = linearized(arm, q)
+    system = linearize(arm, q)
     assert system.poles.real.max() > 1  # it falls
     regulator = lqr(system, [100, 100, 1, 1], 0.01)
     assert isinstance(regulator, LQR) and regulator.stable
@@ -400,7 +388,7 @@ def test_lqr_holds_an_arm_upright():
 def test_a_sampled_regulator_runs_at_its_sample_time_only():
     arm = dl.load("planar-2r")
     q = np.array([math.pi / 2, 0.0])
-    law = lqr(linearized(arm, q).discretized(0.02), [100, 100, 1, 1], 0.01)
+    law = lqr(linearize(arm, q).discretize(0.02), [100, 100, 1, 1], 0.01)
     given = {"q0": q + np.array([0.05, -0.02]), "duration": 4.0, "dt": 0.001}
     assert np.abs(dl.simulate(arm, law, **given, sample_time=0.02).q[-1] - q).max() < 1e-4
     with pytest.raises(InputError, match="made for a sample time of 0.02 s, and is run every 0.01 s"):
@@ -427,12 +415,12 @@ def test_a_sampled_regulator_runs_at_its_sample_time_only():
         (lambda: StateSpace([[math.nan]], [[1]]), "A has an entry that is not finite"),
         (lambda: StateSpace([[1]], [[1]], states=("a", "b")), "2 names are given for 1 states"),
         (lambda: StateSpace([[1]], [[1]], dt=0), "the sample time must be a positive number"),
-        (lambda: StateSpace([[1]], [[1]], dt=0.1).discretized(0.1), "sampled already, every 0.1 s"),
+        (lambda: StateSpace([[1]], [[1]], dt=0.1).discretize(0.1), "sampled already, every 0.1 s"),
         (lambda: StateSpace([[-1]], [[1]]).simulate([0.0, 1.0, 3.0]), "t must be equally spaced"),
         (lambda: StateSpace([[-1]], [[1]])(-1.0), "is a pole"),
-        (lambda: linearized(dl.load("planar-2r")), "say about which state: x, 2 numbers"),
-        (lambda: linearized(dl.load("planar-2r"), [1.0]), "x has shape \\(1,\\); it must be \\(2,\\), q, at rest or"),
-        (lambda: linearized(3), "what is linearized is a Robot, .* got int"),
+        (lambda: linearize(dl.load("planar-2r")), "say about which state: x, 2 numbers"),
+        (lambda: linearize(dl.load("planar-2r"), [1.0]), "x has shape \\(1,\\); it must be \\(2,\\), q, at rest or"),
+        (lambda: linearize(3), "what is linearized is a Robot, .* got int"),
         (lambda: RootLocus(TransferFunction([1, 0], [1])), "more zeros than poles"),
         (lambda: RootLocus(SERVO).at(0.0), "is a pole of the plant: the locus begins there"),
         (lambda: RootLocus(SERVO).for_damping(1.0), "has 0 ≤ ζ < 1, got 1.0"),
@@ -442,7 +430,7 @@ def test_a_sampled_regulator_runs_at_its_sample_time_only():
         (lambda: lead_for_margin(SERVO, 1.0, 0.0), "crossover of the loop is 0.0"),
         (lambda: lead_for_pole(SERVO, -1.0), "positive imaginary part"),
         (lambda: lag_for_accuracy(SERVO, 0.5, 1.0), "factor of the lag is 0.5; it must be greater than 1"),
-        (lambda: margins(linearized(dl.load("planar-2r"), [0, 0])), "has 2 inputs and 4 outputs: choose one of each"),
+        (lambda: margins(linearize(dl.load("planar-2r"), [0, 0])), "has 2 inputs and 4 outputs: choose one of each"),
         (lambda: margins(3), "is looked at here, not int"),
         (lambda: step_figures(SERVO), "not stable"),
         (lambda: frequency_response(SERVO, [-1.0]), "positive frequencies"),

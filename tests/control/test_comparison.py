@@ -11,7 +11,7 @@ from loops import Sine, run
 import dalembert as dl
 from dalembert import control
 from dalembert.control import Scenario, compare
-from dalembert.control.compare import judged
+from dalembert.control.comparison import judge
 from dalembert.control.scenarios import scenario_flow
 from dalembert.simulation import rollouts
 from dalembert.simulation.flows import robot_flow
@@ -31,12 +31,12 @@ def motion():
 @pytest.fixture(scope="module")
 def result(two, motion):
     controllers = {
-        "PD": control.PD.tuned(two, 10.0),
-        "PD + gravity": control.PDGravity.tuned(two, 10.0),
+        "PD": control.PD.for_bandwidth(two, 10.0),
+        "PD + gravity": control.PDGravity.for_bandwidth(two, 10.0),
         "feedforward": control.Feedforward(two),
-        "feedforward + PD": control.FeedforwardPD.tuned(two, 10.0),
+        "feedforward + PD": control.FeedforwardPD.for_bandwidth(two, 10.0),
         "computed torque": control.ComputedTorque(two, 10.0),
-        "adaptive": control.Adaptive(two, 10.0, 5.0, 5.0),
+        "adaptive": control.AdaptiveControl(two, 10.0, 5.0, 5.0),
     }
     return compare(controllers, two, motion, 6.0)
 
@@ -107,7 +107,7 @@ def test_figures_are_those_of_a_single_run(two, motion, result):
 
 def test_pd_with_gravity_is_enough_for_a_set_point(two):
     found = compare(
-        {"PD": control.PD.tuned(two, 10.0), "PD + gravity": control.PDGravity.tuned(two, 10.0)},
+        {"PD": control.PD.for_bandwidth(two, 10.0), "PD + gravity": control.PDGravity.for_bandwidth(two, 10.0)},
         two,
         [0.5, 0.5],
         3.0,
@@ -168,12 +168,12 @@ def test_a_sampled_reference_does_as_well(two, motion):
 
 def test_verdicts():
     t = np.linspace(0, 10, 400)
-    assert judged(np.exp(-t), 1e-2) == "settled"
-    assert judged(0.1 + 0.01 * np.abs(np.sin(t)), 1e-2) == "bounded"
-    assert judged(0.01 * t, 1e-2) == "bounded" or judged(0.001 * t**3, 1e-2) == "drifting"
-    assert judged(0.001 * t**2.5, 1e-2) == "drifting"
-    assert judged(np.where(t > 5, np.nan, 0.0), 1e-2) == "diverged"
-    assert judged(np.where(t < 1, 2.0, 0.0), 1e-2) == "drifting"
+    assert judge(np.exp(-t), 1e-2) == "settled"
+    assert judge(0.1 + 0.01 * np.abs(np.sin(t)), 1e-2) == "bounded"
+    assert judge(0.01 * t, 1e-2) == "bounded" or judge(0.001 * t**3, 1e-2) == "drifting"
+    assert judge(0.001 * t**2.5, 1e-2) == "drifting"
+    assert judge(np.where(t > 5, np.nan, 0.0), 1e-2) == "diverged"
+    assert judge(np.where(t < 1, 2.0, 0.0), 1e-2) == "drifting"
 
 
 def test_a_verdict_waits_for_a_step_that_is_short_enough(two):
@@ -181,7 +181,7 @@ def test_a_verdict_waits_for_a_step_that_is_short_enough(two):
     iiwa = dl.load("iiwa7")
     start, goal = iiwa.home, iiwa.home + 0.3
     found = compare(
-        {"PD": control.PDGravity.tuned(iiwa, 10.0)},
+        {"PD": control.PDGravity.for_bandwidth(iiwa, 10.0)},
         iiwa,
         dl.trajectories.minimum_jerk(start, goal, 1.0),
         2.0,
@@ -237,8 +237,8 @@ BAD = [
     (lambda a: Scenario(payload=-1.0), "payload of a Scenario must not be negative"),
     (lambda a: Scenario(mass_error=-1.0), "nothing would be left"),
     (lambda a: Scenario(noise=np.nan), "noise of a Scenario must be a finite number"),
-    (lambda a: control.geared(a, 1e-3, 0.0), "a gear ratio is a positive number"),
-    (lambda a: control.geared(a, [1e-3], 5.0), "rotor_inertia is one number"),
+    (lambda a: control.add_gears(a, 1e-3, 0.0), "a gear ratio is a positive number"),
+    (lambda a: control.add_gears(a, [1e-3], 5.0), "rotor_inertia is one number"),
 ]
 
 

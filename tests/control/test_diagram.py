@@ -10,58 +10,15 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.control import (
-    PID,
-    Diagram,
-    MassSpringDamper,
-    PartitionedServo,
-    SpringServo,
-    StateSpace,
-    diagram_of,
-    diagrams,
-    lqr,
-)
+from dalembert.control import PID, Diagram, MassSpringDamper, PartitionedServo, diagram_of
 from dalembert.draw.blocks import Node, Signal, block, terminal, total
 from dalembert.draw.blocks.diagram import pieces, plain
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.law import Law
+from drawn import controllers, diagrams_by_name
 
 SVG = "{http://www.w3.org/2000/svg}"
-DRAWN = (
-    "pd",
-    "partitioned",
-    "following",
-    "pid_following",
-    "pid",
-    "joint_pd",
-    "joint_pid",
-    "pd_gravity",
-    "independent_joint",
-    "computed_torque",
-    "feedforward",
-    "feedforward_pd",
-    "inverse_kinematics",
-    "adaptive",
-    "state_feedback",
-)
-
-
-def controllers():
-    arm = dl.load("planar-2r")
-    model = MassSpringDamper(1, 1, 1)
-    c = dl.control
-    yield "spring servo", SpringServo(1, 1), "PD control"
-    yield "partitioned", PartitionedServo(model, 4.0, follow=False), "Partitioned PD control"
-    yield "following", PartitionedServo(model, 4.0), "Trajectory following"
-    yield "following, integral", PartitionedServo(model, 4.0, k_i=1.0), "Trajectory following with integral"
-    yield "PID", PID(1.0, 1.0, high=1.0), "PID control"
-    yield "LQR", lqr(StateSpace([[0, 1], [0, 0]], [[0], [1]]), 1, 1), "State feedback"
-    yield "robot PD", c.PD(arm, 10.0, 5.0), "PD control of a robot"
-    yield "gravity", c.PDGravity(arm, 10.0, 5.0), "PD control with gravity compensation"
-    yield "computed torque", c.ComputedTorque(arm, 10.0, 5.0), "Computed torque control"
-    yield "feedforward", c.Feedforward(arm), "Feedforward control"
-    yield "feedforward, PD", c.FeedforwardPD(arm, 10.0, 5.0), "Feedforward control with PD"
-    yield "joint PID", c.JointPID(arm, 10.0, 5.0, 1.0), "PID control of a robot"
+DRAWN = diagrams_by_name()
 
 
 @pytest.mark.parametrize(("controller", "title"), [pytest.param(c, t, id=n) for n, c, t in controllers()])
@@ -79,7 +36,8 @@ def test_options_of_a_controller_show():
     assert "g(q)" not in {node.text for node in diagram_of(c.JointPID(arm, 10.0, 5.0, 1.0)).nodes}
     rubbing = {node.text for node in diagram_of(c.ComputedTorque(arm, 10.0, friction=True)).nodes}
     assert "c(q, q̇) + g(q) + f(q̇)" in rubbing
-    for drawn in (diagrams.pd_gravity(True), diagrams.joint_pid(True), diagrams.computed_torque(True)):
+    wanted, held = c.PDGravity(arm, 10.0, 5.0, gravity="desired"), c.JointPID(arm, 10.0, 5.0, 1.0, gravity=True)
+    for drawn in (wanted.diagram(), held.diagram(), c.ComputedTorque(arm, 10.0, friction=True).diagram()):
         assert drawn.faults() == []
     for without, integral in (
         (c.ComputedTorque(arm, 10.0), c.ComputedTorque(arm, 10.0, ki=5.0)),
@@ -108,7 +66,7 @@ def test_any_law_is_at_least_a_block_in_its_loop():
 # --------------------------------------------------------------------------------------------------- the pictures
 @pytest.mark.parametrize("name", DRAWN)
 def test_nothing_overlaps(name):
-    diagram = getattr(diagrams, name)()
+    diagram = DRAWN[name]
     assert diagram.faults() == []
     width, height = diagram.layout.size
     for left, top, right, bottom in diagram.layout.boxes.values():
@@ -121,7 +79,7 @@ def test_nothing_overlaps(name):
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_the_svg_is_valid_and_plain(name):
-    diagram = getattr(diagrams, name)()
+    diagram = DRAWN[name]
     text = diagram.svg()
     root = ET.fromstring(text)
     assert root.tag == f"{SVG}svg" and root.get("viewBox") == f"0 0 {root.get('width')} {root.get('height')}"
@@ -133,12 +91,12 @@ def test_the_svg_is_valid_and_plain(name):
     assert len(root.findall(f"{SVG}rect")) == blocks + 1
     assert len(root.findall(f"{SVG}polygon")) == len(diagram.signals)  # an arrow each
     assert len(root.findall(f".//{SVG}polyline")) == len(diagram.signals)
-    assert text == getattr(diagrams, name)().svg()  # the same every time
+    assert text == diagrams_by_name()[name].svg()  # the same every time
 
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_node_is_reached_and_every_sum_has_signs(name):
-    diagram = getattr(diagrams, name)()
+    diagram = DRAWN[name]
     sources, targets = ({getattr(s, end) for s in diagram.signals} for end in ("source", "target"))
     for node in diagram.nodes:
         if node.kind != "terminal":
@@ -151,7 +109,7 @@ def test_every_node_is_reached_and_every_sum_has_signs(name):
 
 def test_the_diagram_computes_its_equation():
     """A diagram read as arithmetic: f of the trajectory-following law, followed from block to block."""
-    d = diagrams.pid_following()
+    d = DRAWN["following, integral"]
     x, v, x_d, v_d, a_d, integral = 0.3, -0.2, 1.0, 0.4, 0.7, 0.25
     m, b, k, k_p, k_v, k_i = 2.0, 0.5, 3.0, 16.0, 6.0, 5.0
     given = {("system", 0.6): x, ("system", -0.6): v, ("wanted", 0.0): x_d, ("rate_wanted", 0.0): v_d}
@@ -188,7 +146,7 @@ def test_faults_are_found():
         (Signal("a", "c"), Signal("b", "c", drop=0)),
     )
     assert any("run along each other" in fault for fault in along.faults())
-    crowded = diagrams.following()
+    crowded = DRAWN["following"]
     signals = tuple(replace(s, label="a very long name of a signal") if s.label == "ė" else s for s in crowded.signals)
     assert replace(crowded, signals=signals).faults() == []  # room is made for it
 
@@ -209,19 +167,19 @@ def test_text_is_escaped():
 
 
 def test_description_in_words():
-    words = diagrams.pd().describe()
+    words = DRAWN["spring servo"].describe()
     assert words.startswith("PD control: f = −k_p x − k_v ẋ; ") and "x from m ẍ + b ẋ + k x = f to k_p" in words
     assert "k_p to sum (−)" in words
 
 
 def test_saving(tmp_path):
-    file = diagrams.pd().save(tmp_path / "pd.svg")
+    file = DRAWN["spring servo"].save(tmp_path / "pd.svg")
     assert re.match(r"<svg xmlns=", file.read_text(encoding="utf-8"))
     with pytest.raises(InputError, match="a diagram is saved as .svg, not as '.png'"):
-        diagrams.pd().save(tmp_path / "pd.png")
+        DRAWN["spring servo"].save(tmp_path / "pd.png")
     with pytest.raises(InputError, match="cannot be written: No such file or directory"):
-        diagrams.pd().save(tmp_path / "nowhere" / "pd.svg")
-    assert diagrams.pd()._repr_svg_() == diagrams.pd().svg()
+        DRAWN["spring servo"].save(tmp_path / "nowhere" / "pd.svg")
+    assert DRAWN["spring servo"]._repr_svg_() == DRAWN["spring servo"].svg()
 
 
 @pytest.mark.parametrize(

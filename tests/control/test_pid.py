@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalembert.control import PID, Parallel, Series, Standard, TransferFunction, forms
-from dalembert.control.pid import ANTI_WINDUP
+from dalembert.control import PID, Parallel, Series, Standard, TransferFunction
+from dalembert.control.pid import ANTI_WINDUP, to_parallel, to_series, to_standard
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.flow import Flow
 from dalembert.simulation import closed, integrate
@@ -24,9 +24,9 @@ sizes = st.floats(1e-3, 1e3)
 @given(sizes, sizes, st.floats(0, 0.25))
 def test_forms_turn_into_each_other(K, T_i, part):
     standard = Standard(K, T_i, part * T_i * (1 - 1e-12))
-    back = forms.standard(forms.series(standard))
+    back = to_standard(to_series(standard))
     assert np.allclose(back, standard, rtol=1e-7)  # at T_i = 4 T_d the two zeros meet: half the digits
-    assert np.allclose(forms.standard(forms.parallel(standard)), standard, rtol=1e-12)
+    assert np.allclose(to_standard(to_parallel(standard)), standard, rtol=1e-12)
 
 
 @given(sizes, sizes, sizes)
@@ -34,17 +34,17 @@ def test_every_form_is_the_same_function_of_s(K, T_i, T_d):
     series = Series(K, T_i, T_d)
     s = 0.3 + 0.7j
     value = K * (1 + 1 / (T_i * s)) * (1 + T_d * s)
-    k_p, k_i, k_d = forms.parallel(series)
-    K2, I2, D2 = forms.standard(series)
+    k_p, k_i, k_d = to_parallel(series)
+    K2, I2, D2 = to_standard(series)
     assert k_p + k_i / s + k_d * s == pytest.approx(value, rel=1e-12)
     assert K2 * (1 + 1 / (I2 * s) + D2 * s) == pytest.approx(value, rel=1e-12)
-    assert forms.series(series) == series
+    assert to_series(series) == series
 
 
 def test_forms_without_a_term():
-    assert forms.parallel(Standard(2.0)) == (2.0, 0.0, 0.0)
-    assert forms.standard(Parallel(2.0, 0, 1)) == (2, math.inf, 0.5)
-    assert forms.series(Parallel(2.0, 0, 1)) == (2, math.inf, 0.5)
+    assert to_parallel(Standard(2.0)) == (2.0, 0.0, 0.0)
+    assert to_standard(Parallel(2.0, 0, 1)) == (2, math.inf, 0.5)
+    assert to_series(Parallel(2.0, 0, 1)) == (2, math.inf, 0.5)
 
 
 # ------------------------------------------------------------------------------------------------------- the law
@@ -251,11 +251,11 @@ def test_without_care_there_would_be_a_bump():
         (lambda: PID(1.0).controller(0.1)(0.0, 0.0, 1.0), "finds the rate itself; make the PID with rate=True"),
         (lambda: PID(1.0, rate=True).controller(0.1)(0.0, 0.0), "takes the measured rate too: give y_rate"),
         (lambda: PID(1.0).controller(0.1).set(k_d=1.0), "needs a filter"),
-        (lambda: forms.series(Standard(1.0, 1.0, 1.0)), "a series form needs T_i ≥ 4 T_d, and T_i = 1 s, T_d = 1 s"),
-        (lambda: forms.standard(Parallel(0.0, 1.0)), "a law with k_p = 0 has no standard form"),
-        (lambda: forms.standard(Parallel(1.0, -1.0)), "gains of different signs"),
-        (lambda: forms.parallel((1, 2, 3)), "written as Parallel, Standard or Series; got tuple"),
-        (lambda: forms.parallel(Standard(1.0, 0.0)), "time T_i of a PID law is 0.0; it must be greater than 0"),
+        (lambda: to_series(Standard(1.0, 1.0, 1.0)), "a series form needs T_i ≥ 4 T_d, and T_i = 1 s, T_d = 1 s"),
+        (lambda: to_standard(Parallel(0.0, 1.0)), "a law with k_p = 0 has no standard form"),
+        (lambda: to_standard(Parallel(1.0, -1.0)), "gains of different signs"),
+        (lambda: to_parallel((1, 2, 3)), "written as Parallel, Standard or Series; got tuple"),
+        (lambda: to_parallel(Standard(1.0, 0.0)), "time T_i of a PID law is 0.0; it must be greater than 0"),
     ],
 )
 def test_bad_input(call, words):

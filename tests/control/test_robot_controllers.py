@@ -9,10 +9,10 @@ from loops import Sine, run, second_order
 import dalembert as dl
 from dalembert import control, robots
 from dalembert.constrained import Constrained, plane
-from dalembert.control.bounds import bounds
-from dalembert.control.passivity import reference_torque
-from dalembert.control.scenarios import geared
-from dalembert.control.task_control import WRENCH
+from dalembert.control.adaptive import reference_torque
+from dalembert.control.conditions import find_magnitudes
+from dalembert.control.scenarios import add_gears
+from dalembert.control.task_space import WRENCH
 from dalembert.kinematics.tasks import task as motion_task
 from dalembert.simulation.closed import closed, with_states_of
 from dalembert.simulation.fixed import integrate
@@ -50,7 +50,7 @@ def every_controller(arm):
         "computed torque, matrices": control.ComputedTorque(arm, kp=50.0 * np.eye(arm.n) + 5.0, kd=20.0),
         "feedforward": control.Feedforward(arm),
         "feedforward + PD": control.FeedforwardPD(arm, 100.0, 20.0),
-        "adaptive": control.Adaptive(arm, 10.0, 5.0, 2.0, leakage=0.1),
+        "adaptive": control.AdaptiveControl(arm, 10.0, 5.0, 2.0, leakage=0.1),
         "robust": control.RobustControl(arm, uncertain, 10.0, 5.0),
         "robust, no model": control.RobustControl(arm, uncertain, 10.0, 5.0, model=False),
         "task": control.TaskComputedTorque(arm, 6.0, rows=("x", "y")),
@@ -126,7 +126,7 @@ def test_the_plant_may_be_another_robot(two):
 @pytest.mark.parametrize("name", ["planar-3r", "panda", "scara", "stanford", "rp"])
 def test_bounds_are_bounds(name):
     arm = dl.load(name)
-    B = bounds(arm)
+    B = find_magnitudes(arm)
     rng = np.random.default_rng(7)
     lower, upper = arm.limits.lower, arm.limits.upper
     turning = np.array([c.joint.kind == "revolute" for c in arm.model.coordinates])
@@ -140,7 +140,7 @@ def test_bounds_are_bounds(name):
 
 def test_bounds_of_the_planar_arm_are_sharp(two):
     """In line and level, all of it is reached: the sum of lengths is the length."""
-    B = bounds(two)
+    B = find_magnitudes(two)
     H = two.kernel("gravity_torque").derivative("q")(np.array([np.pi / 2, 0.0]))
     assert np.allclose(np.abs(H), B.slope, rtol=1e-12)
     assert np.allclose(two.gravity_torque([0.0, 0.0]), B.gravity, rtol=1e-12)
@@ -171,7 +171,7 @@ def test_where_independent_joints_are_not_enough(two):
     assert found.verdict() == "the whole model is needed"
     M = two.mass_matrix(two.random_configuration(20000, seed=3))
     assert found.variation[0] == pytest.approx(np.ptp(M[:, 0, 0]) / found.inertia[0], rel=1e-2)
-    geared = control.IndependentJoint(control.geared(two, 1e-3, 200.0), 8.0)
+    geared = control.IndependentJoint(control.add_gears(two, 1e-3, 200.0), 8.0)
     assert geared.limits().verdict() == "independent joints will do"
     assert geared.effective.values[1] == pytest.approx(200**2 * 1e-3 + 1 / 3, rel=1e-9)
     side = geared.motor_side(200.0)
@@ -188,7 +188,7 @@ def test_pd_rests_where_the_spring_holds_gravity(two):
     assert np.abs(150.0 * (q_d - q) - two.gravity_torque(q)).max() < 1e-6
     claim = c.conditions()
     assert claim.items[2].verdict == "holds"
-    assert np.linalg.norm(q_d - q) < np.linalg.norm(bounds(two).gravity) / 150.0
+    assert np.linalg.norm(q_d - q) < np.linalg.norm(find_magnitudes(two).gravity) / 150.0
 
 
 def test_pid_removes_what_pd_leaves_and_does_not_wind_up(two):
@@ -209,7 +209,7 @@ def test_pid_removes_what_pd_leaves_and_does_not_wind_up(two):
     law = naive.law()
 
     def clipped(t, y, r, z, p):
-        from dalembert.control.joint_space import clipped as clip
+        from dalembert.control.joint_space import clip
 
         return [clip(x, limit) for x in law.act(t, y, r, z, p)]
 
@@ -222,7 +222,7 @@ def test_pid_removes_what_pd_leaves_and_does_not_wind_up(two):
 
 
 def test_conditions_of_pid(two):
-    good = control.JointPID(control.geared(two, 1e-3, 100.0), 500.0, 1.0, 500.0)
+    good = control.JointPID(control.add_gears(two, 1e-3, 100.0), 500.0, 1.0, 500.0)
     assert [c.verdict for c in good.conditions().items[:5]] == ["holds"] * 5
     bad = control.JointPID(two, 500.0, 1000.0, 1.0)
     assert bad.conditions().items[4].verdict == "fails"
@@ -238,7 +238,7 @@ DESIRED = ("planar-2r", "puma560", "rp", "panda")  # of g(q_d), one proof, a few
 def test_pd_with_gravity_converges_from_everywhere(name, gravity):
     """A thousand random states of every bundled serial arm; gains chosen so that the conditions hold."""
     arm = dl.load(name)
-    c = control.PDGravity.tuned(arm, 4.0, 1.0, gravity)
+    c = control.PDGravity.for_bandwidth(arm, 4.0, 1.0, gravity)
     verdicts = {x.statement: x.verdict for x in c.conditions().items}
     assert verdicts["kp is symmetric and positive definite"] == "holds"
     if gravity == "desired":
@@ -362,7 +362,7 @@ def test_pure_feedforward_drifts(two, motion):
     off = run(flow, control.Feedforward(two), motion, start + 1e-3, 5e-4, 8000, every=100)
     error = np.abs(motion(off.t)[0] - off.x[:, :2]).max(-1)
     assert error[-1] > 0.3
-    with_pd = run(flow, control.FeedforwardPD.tuned(two, 8.0), motion, start + 1e-3, 5e-4, 8000, every=100)
+    with_pd = run(flow, control.FeedforwardPD.for_bandwidth(two, 8.0), motion, start + 1e-3, 5e-4, 8000, every=100)
     assert np.abs(motion(with_pd.t)[0] - with_pd.x[:, :2])[-1].max() < 1e-6
     assert control.Feedforward(two).conditions().failed[0].statement == "errors decay"
 
@@ -422,7 +422,7 @@ def test_impedance_gives_way_as_a_spring(inertia):
     c = control.Impedance(arm, K, 60.0, inertia, rows=("x", "y"))
     flow = robot_flow(arm, f_tip=True)
     if inertia is not None:
-        flow = control.sensed(flow, WRENCH, 0.005)
+        flow = control.add_sensors(flow, WRENCH, 0.005)
     push = np.array([-6.0, 4.0])
     start = np.zeros(len(flow.states))
     start[:3] = q0
@@ -472,7 +472,7 @@ def test_impedance_with_angles_feels_moments():
     q0 = np.array([0.3, 0.6, -0.9])
     x_d = np.r_[arm.fk(q0)[:2, 3], q0.sum()]
     c = control.Impedance(arm, [200.0, 200.0, 30.0], [40.0, 40.0, 8.0], [2.0, 2.0, 0.2], rows="planar")
-    flow = control.sensed(robot_flow(arm, f_tip=True), WRENCH, 0.005)
+    flow = control.add_sensors(robot_flow(arm, f_tip=True), WRENCH, 0.005)
     start = np.zeros(len(flow.states))
     start[:3] = q0
     r = run(flow, c, x_d, start, 1e-3, 6000, every=6000, n_z=-1.5)
@@ -508,7 +508,7 @@ def test_hybrid_control_with_a_force_sensor_forgives_the_model():
     assert blind.y[-1, 0] == pytest.approx(7.0 - 0.5 * 9.81, abs=0.05)  # the payload's weight is missing
     c = control.HybridForce(system, 7.0, 5.0, force_gain=5.0)
     flow = heavy.flow()
-    flow = control.sensed(flow, [o for o in flow.outputs if o.startswith("multiplier")], 0.01)
+    flow = control.add_sensors(flow, [o for o in flow.outputs if o.startswith("multiplier")], 0.01)
     seeing = run(flow, c, q0, np.r_[q0, 0, 0, 0, 7.0], 1e-3, 5000, every=5000)
     assert seeing.y[-1, 0] == pytest.approx(7.0, abs=1e-6)
 
@@ -517,7 +517,7 @@ def test_hybrid_control_with_a_force_sensor_forgives_the_model():
 def test_momentum_observer_follows_with_its_lag():
     arm = dl.load("planar-3r")
     observer = control.MomentumObserver(arm, [20.0, 30.0, 40.0])
-    c = observer.with_controller(control.PDGravity.tuned(arm, 6.0))
+    c = observer.with_controller(control.PDGravity.for_bandwidth(arm, 6.0))
     q0 = np.array([0.3, 0.6, -0.9])
     push = np.r_[4.0, -7.0, np.zeros(4)]
     flow = robot_flow(arm, f_tip=True)
@@ -548,7 +548,7 @@ def test_observer_takes_a_disturbance_off():
     q_d = np.array([0.4, 0.5])
     inputs = dict(zip(WRENCH, [0.0, 10.0, 0, 0, 0, 0], strict=True))
     flow = robot_flow(arm, f_tip=True)
-    plain = control.PDGravity.tuned(arm, 8.0)
+    plain = control.PDGravity.for_bandwidth(arm, 8.0)
     without = run(flow, plain, q_d, np.r_[q_d, 0, 0], 1e-3, 5000, every=5000, **inputs)
     observer = control.MomentumObserver(arm, 30.0)
     helped = run(flow, observer.with_controller(plain, True), q_d, np.r_[q_d, 0, 0], 1e-3, 5000, every=5000, **inputs)
@@ -558,7 +558,7 @@ def test_observer_takes_a_disturbance_off():
 
 def test_the_observer_starts_at_the_momentum_that_is_measured(two):
     observer, qd = control.MomentumObserver(two, 20.0), np.array([3.0, 0.0])
-    c = observer.with_controller(control.PDGravity.tuned(two, 6.0), compensate=True)
+    c = observer.with_controller(control.PDGravity.for_bandwidth(two, 6.0), compensate=True)
     q = np.array([0.1, 0.2])
     law = c.law()
     assert np.allclose(law.start([*q, *qd]), observer.start(q, qd), atol=1e-12)
@@ -600,9 +600,9 @@ def test_a_singular_task_is_called_singular(two):
 def test_a_missing_force_sensor_is_named():
     three = dl.load("planar-3r")
     soft = control.Impedance(three, 200.0, 40.0, inertia=2.0, rows=("x", "y"))
-    with pytest.raises(dl.UnknownNameError, match="'sensed_f_x'.*dalembert.control.sensed"):
+    with pytest.raises(dl.UnknownNameError, match="'sensed_f_x'.*dalembert.control.add_sensors"):
         dl.simulate(three, soft, q0=[0.3, 0.6, -0.9], reference=[1.0, 0.5], duration=0.1)
-    flow = control.sensed(robot_flow(three, f_tip=True), WRENCH, 0.01)  # what the words say works
+    flow = control.add_sensors(robot_flow(three, f_tip=True), WRENCH, 0.01)  # what the words say works
     found = dl.simulate(
         flow, soft, x0=[0.3, 0.6, -0.9, *[0.0] * 9], reference=three.fk([0.3, 0.6, -0.9])[:2, 3], duration=0.1
     )
@@ -610,11 +610,13 @@ def test_a_missing_force_sensor_is_named():
 
 
 def test_numbers_of_numpy_are_numbers(two):
-    assert control.PDGravity.tuned(two, np.int64(6)).kp.values == control.PDGravity.tuned(two, 6).kp.values
+    whole, real = (control.PDGravity.for_bandwidth(two, x).kp.values for x in (np.int64(6), 6))
+    assert whole == real
     assert control.Uncertainty(np.float32(1.0), np.int64(1), 1, (0.1, 1.0)).mass == 1.0
     assert control.Scenario(payload=np.float32(0.5)).payload == 0.5
     for rotor in (np.float32(0.5), np.full(2, 0.5)):
-        assert np.allclose(geared(two, rotor, np.int64(2)).mass_matrix([0, 0]), two.mass_matrix([0, 0]) + 2 * np.eye(2))
+        geared = add_gears(two, rotor, np.int64(2))
+        assert np.allclose(geared.mass_matrix([0, 0]), two.mass_matrix([0, 0]) + 2 * np.eye(2))
 
 
 # -------------------------------------------------------------------------------------------- volts and springs
@@ -626,16 +628,16 @@ def test_the_belief_of_what_drives_motors_is_checked(two):
         return next(x for x in found if x.statement.startswith("the inner model is the driven arm"))
 
     wrong = belief(two)
-    assert wrong.verdict == "fails" and "seen_from_joints" in wrong.why
+    assert wrong.verdict == "fails" and "reflect_motors" in wrong.why
     assert wrong.numbers["largest |M − M̂|"] == pytest.approx(60.0**2 * 1e-4)
-    assert belief(control.seen_from_joints(driven)).verdict == "holds"
-    assert belief(control.seen_from_joints(driven).with_payload(0.2)).numbers["largest |g − ĝ|"] > 1
+    assert belief(control.reflect_motors(driven)).verdict == "holds"
+    assert belief(control.reflect_motors(driven).with_payload(0.2)).numbers["largest |g − ĝ|"] > 1
 
 
 def test_computed_torque_by_volts(two, motion):
     motor = dl.DCMotor(resistance=1.0, torque_constant=0.05, inertia=1e-4, damping=1e-4)
     driven = dl.DrivenRobot(two, motor, [60.0, 40.0])
-    seen = control.seen_from_joints(driven)
+    seen = control.reflect_motors(driven)
     assert np.allclose(seen.mass_matrix([0.1, 0.2]), driven.mass_matrix([0.1, 0.2]))
     c = control.VoltageControl(driven, control.ComputedTorque(seen, 8.0, 0.7))
     q, qd, _ = motion(0.0)
@@ -650,7 +652,7 @@ def test_computed_torque_by_volts(two, motion):
 def test_current_feedback_shortens_the_armatures_lag(two, motion):
     motor = dl.DCMotor(resistance=1.0, torque_constant=0.05, inertia=1e-4, inductance=5e-3)
     driven = dl.DrivenRobot(two, motor, [50.0, 50.0])
-    inner = control.ComputedTorque(control.seen_from_joints(driven), 8.0)
+    inner = control.ComputedTorque(control.reflect_motors(driven), 8.0)
     q, qd, _ = motion(0.0)
     left = []
     for gain in (0.0, 20.0):
@@ -730,7 +732,7 @@ BAD = [
     (lambda a: control.ComputedTorque(a, np.eye(2) + 0.1), "omega and zeta are numbers"),
     (lambda a: control.ComputedTorque(a, 5.0, friction=1), "friction is a switch"),
     (lambda a: control.PDGravity(a, 1.0, 1.0, "wanted"), "unknown gravity to compensate 'wanted'"),
-    (lambda a: control.PDGravity.tuned(a, -1.0), "omega must be a positive number, got -1.0"),
+    (lambda a: control.PDGravity.for_bandwidth(a, -1.0), "omega must be a positive number, got -1.0"),
     (lambda a: control.IndependentJoint(a, 5.0, integral=-1.0), r"integral is a rate \[1/s\], at least 0; got -1.0"),
     (lambda a: control.IndependentJoint(a, np.eye(2) + 0.1), "omega is one number or one per joint"),
     (lambda a: control.JointPID(a, 1.0, 1.0, 1.0, limit=[[1.0, 0.2], [0.2, 1.0]]), "limit is a torque"),
@@ -746,8 +748,8 @@ BAD = [
     (lambda a: control.MomentumObserver(a, 0.0), "gain of 'joint1' is 0"),
     (lambda a: control.VoltageControl(a, control.PD(a, 1.0, 1.0)), "VoltageControl drives a DrivenRobot, got Robot"),
     (lambda a: control.FlexiblePD(a, 1.0, 1.0), "FlexiblePD drives a FlexibleRobot, got Robot"),
-    (lambda a: control.sensed(robot_flow(a), ["f_x"], 0.1), "unknown input or output of 'planar-2r' 'f_x'"),
-    (lambda a: control.sensed(robot_flow(a), ["joint1_torque"], 0.0), "time_constant must be a positive number"),
+    (lambda a: control.add_sensors(robot_flow(a), ["f_x"], 0.1), "unknown input or output of 'planar-2r' 'f_x'"),
+    (lambda a: control.add_sensors(robot_flow(a), ["joint1_torque"], 0.0), "time_constant must be a positive number"),
     (lambda a: control.PD(dl.load("four-bar"), 1.0, 1.0), "has 1 loop"),
     (lambda a: control.PD(a, 1.0, 1.0)(0.0, [0, 0], [0, 0]), "PD needs a reference"),
     (lambda a: control.PD(a, 1.0, 1.0)(0.0, [0, 0, 0], [0, 0], [0, 0]), "PD measures 4 numbers .* and got 5"),
@@ -768,12 +770,12 @@ def test_bad_input_gets_a_sentence(two, make, message):
 
 def test_a_pid_law_tuned(two):
     """K_p and K_d are those of PD; the integral acts at a part of ω."""
-    law, pd = control.JointPID.tuned(two, 8.0, 0.7, integral=0.2), control.PD.tuned(two, 8.0, 0.7)
+    law, pd = control.JointPID.for_bandwidth(two, 8.0, 0.7, integral=0.2), control.PD.for_bandwidth(two, 8.0, 0.7)
     assert law.kp.values == pd.kp.values and law.kd.values == pd.kd.values
     assert np.allclose(law.ki.values, 0.2 * 8.0 * np.array(law.kp.values), rtol=1e-15)
-    assert control.JointPID.tuned(two, 8.0, limit=5.0, gravity=True).limit.values == (5.0, 5.0)
+    assert control.JointPID.for_bandwidth(two, 8.0, limit=5.0, gravity=True).limit.values == (5.0, 5.0)
     with pytest.raises(dl.InputError, match="the integral of a PID law is 0.0; it must be greater than 0"):
-        control.JointPID.tuned(two, 8.0, integral=0)
+        control.JointPID.for_bandwidth(two, 8.0, integral=0)
 
 
 def test_an_integral_takes_away_what_computed_torque_leaves():

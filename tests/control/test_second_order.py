@@ -1,4 +1,4 @@
-"""Mass, spring and damper: regimes, poles, responses near and far from critical; gains; errors; sources.  Seed 003."""
+"""Mass, spring and damper: regimes, poles, responses near and far from critical; gains; errors; springs.  Seed 003."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from dalembert.control import (
     PartitionedServo,
     SpringServo,
     critical_gains,
-    responses,
-    sources,
+    springs,
     triple_pole_gains,
     unit_mass,
 )
-from dalembert.control.second_order import REGIMES
+from dalembert.control.second_order import REGIMES, find_response
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.friction import equivalent_damping, friction
 from dalembert.reference import Reference
@@ -111,12 +110,12 @@ def test_one_algorithm_on_arrays_kernels_and_floats():
     t = np.linspace(0, 6, 50)
 
     def traced_response(s, p):
-        return list(responses.response(s[0], p[0], p[1], p[2], 0.3, -0.7, 0.2, 0.9))
+        return list(find_response(s[0], p[0], p[1], p[2], 0.3, -0.7, 0.2, 0.9))
 
     kernel = compile_function(traced_response, [(1,), (3,)], [(2,)], "response")
     for name, p in SYSTEMS.items():
         many = MassSpringDamper(*p).response(t, 0.3, -0.7, 0.2, 0.9)
-        one = np.array([responses.response(float(s), *map(float, p), 0.3, -0.7, 0.2, 0.9) for s in t])
+        one = np.array([find_response(float(s), *map(float, p), 0.3, -0.7, 0.2, 0.9) for s in t])
         traced = kernel(t[:, None], np.array(p, float))
         assert error(one, np.stack(many, -1)) < ROUNDING, name
         assert error(traced, np.stack(many, -1)) < ROUNDING, name
@@ -124,7 +123,7 @@ def test_one_algorithm_on_arrays_kernels_and_floats():
 
 def test_parameters_may_be_arrays_too():
     b = np.linspace(0, 8, 33)
-    x, v = responses.response(np.full(33, 1.3), 1.0, b, 4.0, 1.0, 0.0)
+    x, v = find_response(np.full(33, 1.3), 1.0, b, 4.0, 1.0, 0.0)
     for k in (0, 16, 17, 32):  # 16 is critical
         assert np.allclose((x[k], v[k]), MassSpringDamper(1, b[k], 4).response(1.3, 1.0), rtol=1e-14)
 
@@ -302,21 +301,21 @@ def test_flow_agrees_and_its_energy_is_lost_to_the_damper():
 # -------------------------------------------------------------------------------------------------------- sources
 def test_gravity_as_a_spring():
     """∂g/∂q of a hanging pendulum is m g l; of any arm it is the derivative of g, and symmetric."""
-    assert sources.pendulum_stiffness(2.0, 0.5) == 2.0 * 9.81 * 0.5
+    assert springs.pendulum_stiffness(2.0, 0.5) == 2.0 * 9.81 * 0.5
     arm = dl.load("planar-2r")
     q = np.array([-1.2, 0.4])
-    K = sources.gravity_stiffness(arm, q)
+    K = springs.gravity_stiffness(arm, q)
     h = 1e-6
     columns = [(arm.gravity_torque(q + d) - arm.gravity_torque(q - d)) / (2 * h) for d in h * np.eye(2)]
     assert error(K, np.stack(columns, -1)) < 1e-8 and np.allclose(K, K.T, rtol=1e-13)
-    hanging, upright = (np.linalg.eigvalsh(sources.gravity_stiffness(arm, [a * math.pi / 2, 0.0])) for a in (-1, 1))
+    hanging, upright = (np.linalg.eigvalsh(springs.gravity_stiffness(arm, [a * math.pi / 2, 0.0])) for a in (-1, 1))
     assert (hanging > 0).all() and (upright < 0).all()
 
 
 def test_a_joint_near_rest_swings_as_its_mass_on_a_spring():
     arm = dl.load("planar-2r")
     q = np.array([-math.pi / 2, 0.0])
-    local = sources.joint_system(arm, q, 1, damping=0.3)
+    local = springs.joint_system(arm, q, 1, damping=0.3)
     assert local.mass == pytest.approx(float(arm.mass_matrix(q)[1, 1])) and local.damping == 0.3
     assert local.stiffness > 0 and local.regime == "underdamped"
     moved = q + np.array([0.0, 1e-4])
@@ -325,16 +324,16 @@ def test_a_joint_near_rest_swings_as_its_mass_on_a_spring():
 
 def test_where_damping_comes_from():
     motor = dl.DCMotor(resistance=2.0, torque_constant=0.1, damping=0.01)
-    assert sources.back_emf_damping(motor, ratio=50) == pytest.approx(50**2 * 0.1 * 0.1 / 2.0)
+    assert springs.back_emf_damping(motor, ratio=50) == pytest.approx(50**2 * 0.1 * 0.1 / 2.0)
     dry = friction("coulomb", coulomb=1.5)
     b = equivalent_damping(dry, amplitude=0.1, frequency=5.0)
-    assert b == pytest.approx(4 * 1.5 / (math.pi * 5 * 0.1)) and sources.equivalent_damping is equivalent_damping
-    assert sources.shaft_stiffness(80e9, 1e-9, 0.2) == pytest.approx(400.0)
-    assert sources.in_series(300.0, 600.0) == pytest.approx(200.0) and sources.in_parallel(300.0, 600.0) == 900.0
+    assert b == pytest.approx(4 * 1.5 / (math.pi * 5 * 0.1)) and springs.equivalent_damping is equivalent_damping
+    assert springs.shaft_stiffness(80e9, 1e-9, 0.2) == pytest.approx(400.0)
+    assert springs.in_series(300.0, 600.0) == pytest.approx(200.0) and springs.in_parallel(300.0, 600.0) == 900.0
     # A gas spring: p V^γ stays, so dF/dx = γ p A²/V.
     p, A, V, h = 2e5, 1e-3, 1e-4, 1e-7
     force = [p * (V / (V - A * x)) ** 1.4 * A for x in (-h, h)]
-    assert sources.air_stiffness(p, A, V) == pytest.approx((force[1] - force[0]) / (2 * h), rel=1e-6)
+    assert springs.air_stiffness(p, A, V) == pytest.approx((force[1] - force[0]) / (2 * h), rel=1e-6)
 
 
 # ------------------------------------------------------------------------------------------------------- bad input
@@ -355,11 +354,11 @@ def test_where_damping_comes_from():
         (lambda: unit_mass(-1.0), "critical damping needs a gain k_p that is not negative"),
         (lambda: PartitionedServo(3, 1.0), "the model of a partitioned law is a MassSpringDamper, not int"),
         (lambda: PartitionedServo(unit_mass(1), 1, 1, 2).steady_state_error(1.0), "does not settle.* k_p k_v = 1"),
-        (lambda: sources.gravity_stiffness(3, [0.0]), "gravity_stiffness takes a Robot, got int"),
-        (lambda: sources.joint_system(dl.load("planar-2r"), [0, 0], 5), "there is no joint 5"),
-        (lambda: sources.back_emf_damping(3), "not of int"),
-        (lambda: sources.in_series(1.0, 0.0), "springs in series must each be stiffer than 0"),
-        (lambda: sources.in_parallel(), "at least one stiffness"),
+        (lambda: springs.gravity_stiffness(3, [0.0]), "gravity_stiffness takes a Robot, got int"),
+        (lambda: springs.joint_system(dl.load("planar-2r"), [0, 0], 5), "there is no joint 5"),
+        (lambda: springs.back_emf_damping(3), "not of int"),
+        (lambda: springs.in_series(1.0, 0.0), "springs in series must each be stiffer than 0"),
+        (lambda: springs.in_parallel(), "at least one stiffness"),
     ],
 )
 def test_bad_input(call, words):
@@ -371,4 +370,4 @@ def test_unknown_names():
     with pytest.raises(UnknownNameError, match="unknown output 'postion'; did you mean 'position'"):
         MassSpringDamper(1, 1, 1).state_space("postion")
     with pytest.raises(UnknownNameError, match="unknown joint 'elbow'"):
-        sources.joint_system(dl.load("planar-2r"), [0, 0], "elbow")
+        springs.joint_system(dl.load("planar-2r"), [0, 0], "elbow")

@@ -13,7 +13,7 @@ from dalembert.control import (
     MassSpringDamper,
     Parallel,
     TransferFunction,
-    extrapolated,
+    extrapolate,
     reaction_curve,
     reaction_of,
     relay_experiment,
@@ -129,7 +129,7 @@ def test_two_relay_experiments_extrapolated(name):
     first = relay_experiment(G)
     second = relay_experiment(G, hysteresis=0.1 * first.harmonic)
     assert second.ultimate.period > first.ultimate.period
-    found = extrapolated(first, second)
+    found = extrapolate(first, second)
     assert abs(found.gain / K - 1) < 0.01 and abs(found.period / T - 1) < 0.003
 
 

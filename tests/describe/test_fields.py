@@ -56,7 +56,7 @@ WRONG = [
     (lambda: control.Uncertainty(1.0, 1.0, 1.0, (1.0, 2.0), "yes"), "certified is a switch"),
     (lambda: control.PDGravity(ARM, 1.0, 1.0, gravity=np.ones(2)), "unknown gravity to compensate"),
     (lambda: control.Impedance(ARM, 1.0, 1.0, rows=("x", "y"), angles=np.ones(2)), "unknown Euler sequence"),
-    (lambda: control.Adaptive(ARM, 1.0, 1.0, 1.0, rotor=np.ones(2)), "rotor is a switch, True or False"),
+    (lambda: control.AdaptiveControl(ARM, 1.0, 1.0, 1.0, rotor=np.ones(2)), "rotor is a switch, True or False"),
     (lambda: control.Diagram("a", 1, ()), "nodes of Diagram is 1; give a list of Node(…)"),
     (lambda: control.Diagram("a", ("b",), ()), "nodes of Diagram is 'b'; give Node(…)"),
     (lambda: control.Diagram("a", (Node("b", "b", 0.5, 0),), ()), "column of Node is 0.5; give a whole"),

@@ -30,6 +30,7 @@ from dalembert.draw.outlines import outlines
 from dalembert.draw.pyplot import COLORS, style, styled
 from dalembert.draw.skeleton import plane_of, skeleton
 from dalembert.identification.log.samples import Log
+from drawn import diagrams_by_name
 from tolerances import ROUNDING, error
 from trees import random_tree
 
@@ -300,28 +301,12 @@ def test_diagrams_show_every_block_and_word():
     assert overlaps(figure) == []
 
 
-LAWS = (
-    "pd",
-    "partitioned",
-    "following",
-    "pid_following",
-    "pid",
-    "joint_pd",
-    "joint_pid",
-    "pd_gravity",
-    "independent_joint",
-    "computed_torque",
-    "feedforward",
-    "feedforward_pd",
-    "inverse_kinematics",
-    "adaptive",
-    "state_feedback",
-)
+DRAWN = diagrams_by_name()
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", DRAWN)
 def test_every_diagram_can_be_drawn(name, caplog):
-    figure = draw.diagram(getattr(dl.control.diagrams, name)())
+    figure = draw.diagram(DRAWN[name])
     # Boxes of signs are taller than their ink, and two may stand at one sum: a few pixels of air are no overlap.
     assert overlaps(figure, 4.0) == []
     assert not caplog.records  # matplotlib knows every letter

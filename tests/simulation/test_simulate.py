@@ -669,7 +669,7 @@ def test_a_run_that_its_steps_bend_says_so():
     """Torque limits keep a stiff loop finite, and its energy books open."""
     iiwa = dl.load("iiwa7")
     task = {"q0": iiwa.home, "reference": iiwa.home + 0.5, "duration": 0.5, "torque_limits": "robot"}
-    law = dl.control.PD.tuned(iiwa, 10.0)
+    law = dl.control.PD.for_bandwidth(iiwa, 10.0)
     assert "its energy books are open by" in dl.simulate(iiwa, law, **task).message
     assert "books" not in dl.simulate(iiwa, law, **task, dt=1e-4).message
 
@@ -746,7 +746,7 @@ REFUSED = [
         "'pid' begins with 'i2' = nan: it must be finite",
     ),
     (
-        {"controller": PDGravity.tuned(ARM, 6.0), "reference": [0.1, 0.2, 0.5, 0.5]},
+        {"controller": PDGravity.for_bandwidth(ARM, 6.0), "reference": [0.1, 0.2, 0.5, 0.5]},
         "follows a motion of 2 (joint1_wanted, joint2_wanted, joint1_wanted_rate, joint2_wanted_rate), and this "
         "reference is one of 4; rates are given by a Reference",
     ),

@@ -1,5 +1,6 @@
-"""Computed torque, or inverse dynamics control: the arm made to behave as a mass on a spring, joint by joint.  Seed
-003.
+"""The model's torque: fed forward along the wanted motion, or computed in the state measured.
+
+Computed torque, or inverse dynamics control, makes the arm behave as a mass on a spring, joint by joint:
 
     τ = M(q) w + C(q, q̇) q̇ + g(q),        w = q̈_d + K_d (q̇_d − q̇) + K_p (q_d − q)
 
@@ -9,21 +10,42 @@ leaves ë + K_d ė + K_p e = 0 if the model is exact, with K_p = diag ω², K_d 
 
 so that at rest e = K_p⁻¹ M̂⁻¹ (g − ĝ): a payload that is not known leaves an error that stiffness divides. With
 K_i ∫ e dt in w it goes to zero, as long as s³ + k_d s² + k_p s + k_i is stable: k_i < k_d k_p.
+
+Feedforward takes the model's terms of the wanted state, which can be computed beforehand, with feedback beside it or
+none:
+
+    τ = M(q_d) q̈_d + C(q_d, q̇_d) q̇_d + g(q_d)  [+ K_p (q_d − q) + K_d (q̇_d − q̇)]
+
+Alone it leaves M ë + … = 0 with nothing that pulls back: an error in the start, the model or a disturbance grows, as in
+any arm that is let go. At q = q_d, q̇ = q̇_d feedforward and computed torque are the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import friction, newton_euler
-from dalembert.arguments import switch
-from dalembert.control.conditions import FAILS, HOLDS, Condition, Conditions, exact_model, positive
-from dalembert.control.controller import Controller, believed, joint_law, set_gain, split, sub, total
-from dalembert.control.gains import Gain, Gains, bandwidth
+from dalembert.bounds.result import Bounds
+from dalembert.control.conditions import (
+    FAILS,
+    HOLDS,
+    Condition,
+    Conditions,
+    assumed,
+    exact_model,
+    positive,
+    stiffer_than_gravity,
+)
+from dalembert.control.controller import Controller, believed, split, sub, total
+from dalembert.control.diagrams import MOTION, joint_tracking
+from dalembert.control.gains import Gain, GainRule, bandwidth_gains, must
+from dalembert.control.joint_space import DAMPING, STIFFNESS, torque_gains
+from dalembert.draw.blocks import Diagram, Signal, block, terminal
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.kinematics.tasks import finite
@@ -32,32 +54,43 @@ from dalembert.model.lean import lean
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
+FED_FORWARD = "M(q_d) q̈_d + c(q_d, q̇_d) + g(q_d)"
 
 
-def acceleration_gains(owner: Any, names: tuple[str, ...]) -> None:
+def set_acceleration_gains(owner: Controller, names: Sequence[str]) -> None:
     """`omega` and `zeta`, or `kp` and `kd`, of a frozen controller: the other two are what follows."""
-    by_rate = owner.omega is not None
-    if by_rate == (owner.kp is not None or owner.kd is not None):
-        who = type(owner).__name__
-        raise InputError(f"{who} takes omega and zeta, or kp and kd; got {'both' if by_rate else 'neither'}")
-    if by_rate:
-        for symbol, made in zip(("kp", "kd"), bandwidth(names, owner.omega, owner.zeta), strict=True):
-            object.__setattr__(owner, symbol, made)
-        object.__setattr__(owner, "omega", None)
-        return
-    if owner.kp is None or owner.kd is None:
-        raise InputError(f"{type(owner).__name__} needs both kp and kd")
-    set_gain(owner, "kp", owner.kp, names, unit="1/s²")
-    set_gain(owner, "kd", owner.kd, names, unit="1/s")
+    omega, zeta, kp, kd = (getattr(owner, symbol) for symbol in ("omega", "zeta", "kp", "kd"))
+    who = type(owner).__name__
+    if (omega is not None) == (kp is not None or kd is not None):
+        raise InputError(f"{who} takes omega and zeta, or kp and kd; got {'neither' if omega is None else 'both'}")
+    if omega is not None:
+        kp, kd = bandwidth_gains(names, omega, zeta)
+    elif kp is None or kd is None:
+        raise InputError(f"{who} needs both kp and kd")
+    else:
+        kp, kd = GainRule("1/s²").read("kp", kp, names), GainRule("1/s").read("kd", kd, names)
+    for symbol, value in (("omega", None), ("kp", kp), ("kd", kd)):
+        object.__setattr__(owner, symbol, value)
 
 
-def poles(kp: Gain, kd: Gain, ki: Gain | None = None) -> NDArray[np.complex128]:
+def find_poles(kp: Gain, kd: Gain, ki: Gain | None = None) -> NDArray[np.complex128]:
     """Roots of det(s² I + K_d s + K_p), by real part; with K_i, of det(s³ I + K_d s² + K_p s + K_i)."""
     K = [gain.matrix for gain in (ki, kp, kd) if gain is not None]
     n, order = kp.n, len(K)
     A = np.concatenate((np.eye(n * (order - 1), n * order, n), -np.concatenate(K, axis=1)))
     found = np.linalg.eigvals(A).astype(complex)
     return np.asarray(found[np.lexsort((found.imag, found.real))])
+
+
+def _model_torque(robot: Robot, with_friction: bool) -> Callable[[Scalars, Scalars, Scalars], list[Scalar]]:
+    """(q, q̇, q̈) ↦ the torque that the model needs."""
+    model = lean(robot.model)
+
+    def torque(q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
+        tau = newton_euler.inverse_dynamics(model, q, qd, qdd)
+        return total(tau, friction.friction_torque(robot.model, q, qd)) if with_friction else tau
+
+    return torque
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,65 +107,49 @@ class ComputedTorque(Controller):
     kp: Any = None
     kd: Any = None
     friction: bool = False
-    ki: Any = None
+    ki: Any = field(default=None, metadata=must("1/s³"))
 
     equation: ClassVar[str] = "τ = M(q) (q̈_d + K_d (q̇_d − q̇) + K_p (q_d − q) [+ K_i ∫ e]) + c(q, q̇) + g(q)"
     source: ClassVar[str] = "the error obeys ë + K_d ė + K_p e = 0; Spong, Hutchinson & Vidyasagar 2006, §8.3"
 
-    def __post_init__(self) -> None:
-        names = believed(self.robot, "ComputedTorque").joint_names
-        switch("friction", self.friction)
-        acceleration_gains(self, names)
-        if self.ki is not None:
-            set_gain(self, "ki", self.ki, names, unit="1/s³")
+    @classmethod
+    def for_bandwidth(cls, robot: Robot, omega: float, zeta: float = 1.0) -> ComputedTorque:
+        """Poles of the error for a bandwidth ω [rad/s] and damping ζ."""
+        return cls(robot, omega, zeta)
 
-    @property
-    def gains(self) -> Gains:
-        return Gains((self.kp, self.kd, *(() if self.ki is None else (self.ki,))))
+    def finish(self) -> None:
+        set_acceleration_gains(self, self.robot.joint_names)
 
     @property
     def poles(self) -> NDArray[np.complex128]:
         """The 2n poles of the error [1/s]; 3n with an integral."""
-        return poles(self.kp, self.kd, self.ki)
+        return find_poles(self.kp, self.kd, self.ki)
 
     def make(self) -> Law:
-        robot, model, with_friction = self.robot, lean(self.robot.model), self.friction
-
-        def torque(
-            q: Scalars, qd: Scalars, q_d: Scalars, qd_d: Scalars, qdd_d: Scalars, kp: Any, kd: Any
-        ) -> list[Scalar]:
-            w = total(qdd_d, kd(sub(qd_d, qd)), kp(sub(q_d, q)))
-            tau = newton_euler.inverse_dynamics(model, q, qd, w)
-            return total(tau, friction.friction_torque(robot.model, q, qd)) if with_friction else tau
-
-        if self.ki is None:
-            return joint_law(robot, "computed torque", self.gains, torque)
-        n = robot.n
+        n, gains, needed = self.robot.n, self.gains, _model_torque(self.robot, self.friction)
 
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
-            kp, kd, ki = self.gains.read(p)
             (q, qd), (q_d, qd_d, qdd_d) = split(y, n), split(r, n)
-            return torque(q, qd, q_d, qd_d, total(qdd_d, ki(z)), kp, kd)
+            kp, kd, *ki = gains.read(p)
+            wanted = total(qdd_d, ki[0](z)) if ki else qdd_d
+            return needed(q, qd, total(wanted, kd(sub(qd_d, qd)), kp(sub(q_d, q))))
 
-        def rate(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
-            return sub(r[:n], y[:n])
-
-        without = joint_law(robot, "computed torque with integral", self.gains, torque)
-        states = tuple(f"{joint}_integral" for joint in robot.joint_names)
-        return replace(without, act=act, states=states, initial=(0.0,) * n, rate=rate)
+        if self.ki is None:
+            return self.torque_law("computed torque", act)
+        return self.integral_law("computed torque with integral", act)
 
     def conditions(self) -> Conditions:
         slowest = float(-self.poles.real.max())
         if self.ki is not None:
             verdict = HOLDS if slowest > 0 else FAILS
-            decays = Condition("s³ + K_d s² + K_p s + K_i is stable", verdict, {"slowest decay [1/s]": slowest})
-            claim = f"e → 0 as e^({-slowest:.3g} t), along every motion; at rest also under a constant load"
-            return Conditions(claim, self.source, (*positive(self.kp, self.kd, self.ki), decays, exact_model()))
-        return Conditions(
-            f"e → 0 exponentially, as e^(−{slowest:.3g} t), along every motion and from every state",
-            self.source,
-            (*positive(self.kp, self.kd), exact_model()),
-        )
+            return self.claim(
+                f"e → 0 as e^({-slowest:.3g} t), along every motion; at rest also under a constant load",
+                *positive(self.kp, self.kd, self.ki),
+                Condition("s³ + K_d s² + K_p s + K_i is stable", verdict, {"slowest decay [1/s]": slowest}),
+                exact_model(),
+            )
+        claim = f"e → 0 exponentially, as e^(−{slowest:.3g} t), along every motion and from every state"
+        return self.claim(claim, *positive(self.kp, self.kd), exact_model())
 
     def steady_error(self, q: ArrayLike, plant: Robot) -> Array:
         """e = q_d − q with which another robot than the one believed in rests at q: K_p⁻¹ M̂⁻¹ (g − ĝ).  (..., n)."""
@@ -142,3 +159,92 @@ class ComputedTorque(Controller):
         wrong = believed(plant, "steady_error").gravity_torque(x) - self.robot.gravity_torque(x)
         a = np.linalg.solve(self.robot.mass_matrix(x), wrong[..., None])[..., 0]
         return np.asarray(np.linalg.solve(self.kp.matrix, a[..., None])[..., 0])
+
+    def diagram(self) -> Diagram:
+        beta = "c(q, q̇) + g(q)" + (" + f(q̇)" if self.friction else "")
+        integral = self.ki is not None
+        equation = f"τ = M(q) (q̈_d + K_d ė + K_p e{' + K_i ∫e dt' if integral else ''}) + {beta}"
+        title = "Computed torque control"
+        return joint_tracking(title, equation, integral=integral, alpha="M(q)", alpha_of_position=True, beta=beta)
+
+
+@dataclass(frozen=True, eq=False)
+class Feedforward(Controller):
+    """τ = M(q_d) q̈_d + c(q_d, q̇_d) + g(q_d): nothing is measured. `friction`: the model's, at the wanted rates."""
+
+    robot: Robot
+    friction: bool = False
+
+    equation: ClassVar[str] = f"τ = {FED_FORWARD}"
+    source: ClassVar[str] = "none: an arm without feedback keeps whatever error it has, or worse"
+
+    @classmethod
+    def for_bandwidth(cls, robot: Robot, omega: float, zeta: float = 1.0) -> Feedforward:
+        """Without gains there is no bandwidth to choose."""
+        return cls(robot)
+
+    def make(self) -> Law:
+        needed = _model_torque(self.robot, self.friction)
+        return self.joint_law("feedforward", lambda q, qd, *wanted: needed(*wanted))
+
+    def conditions(self) -> Conditions:
+        return self.claim(
+            "e stays zero if it is zero, and nothing more",
+            exact_model(),
+            assumed("the start is exact and nothing disturbs"),
+            Condition("errors decay", FAILS, {}, "there is no feedback: every mismatch drifts"),
+        )
+
+    def diagram(self) -> Diagram:
+        """τ of the wanted motion, and nothing fed back."""
+        nodes = (
+            terminal("wanted", MOTION, 0),
+            block("model", FED_FORWARD, 1, tone="model"),
+            block("system", "robot", 2, tone="plant"),
+            terminal("q", "q", 3),
+        )
+        signals = (Signal("wanted", "model"), Signal("model", "system", "τ"), Signal("system", "q"))
+        return Diagram("Feedforward control", nodes, signals, self.equation)
+
+
+@dataclass(frozen=True, eq=False)
+class FeedforwardPD(Controller):
+    """τ = M(q_d) q̈_d + c(q_d, q̇_d) + g(q_d) + K_p e + K_d ė.  `kp` [N m/rad] and `kd` [N m s/rad]: one number, one per
+    joint, or a symmetric matrix. `friction`: the model's, at the wanted rates, is fed forward too."""
+
+    robot: Robot
+    kp: Any = field(metadata=STIFFNESS)
+    kd: Any = field(metadata=DAMPING)
+    friction: bool = False
+
+    equation: ClassVar[str] = f"τ = {FED_FORWARD} + K_p (q_d − q) + K_d (q̇_d − q̇)"
+    source: ClassVar[str] = "Kelly & Salgado 1994; Kelly, Santibáñez & Loría 2005, ch. 12: for K_p and K_d large enough"
+
+    @classmethod
+    def for_bandwidth(cls, robot: Robot, omega: float, zeta: float = 1.0) -> FeedforwardPD:
+        """Gains for a bandwidth ω [rad/s] and damping ζ at the largest inertia of each joint, and at least a fifth
+        stiffer than gravity can pull."""
+        return cls(robot, *torque_gains(robot, omega, zeta, 1.2))
+
+    def make(self) -> Law:
+        needed, n, gains = _model_torque(self.robot, self.friction), self.robot.n, self.gains
+
+        def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            (q, qd), (q_d, qd_d, qdd_d) = split(y, n), split(r, n)
+            kp, kd = gains.read(p)
+            return total(needed(q_d, qd_d, qdd_d), kp(sub(q_d, q)), kd(sub(qd_d, qd)))
+
+        return self.torque_law("feedforward + PD", act)
+
+    def conditions(self, proved: Bounds | None = None) -> Conditions:
+        return self.claim(
+            "e → 0 from every state, along every motion that is slow enough for K_d",
+            *positive(self.kp, self.kd),
+            stiffer_than_gravity(self.kp, self.robot, proved),
+            assumed("K_d outweighs the Coriolis terms of the wanted motion", "they grow with its speed"),
+            exact_model(),
+        )
+
+    def diagram(self) -> Diagram:
+        title, equation = "Feedforward control with PD", f"τ = {FED_FORWARD} + K_p e + K_d ė"
+        return joint_tracking(title, equation, accelerated=False, ahead=FED_FORWARD, ahead_of=MOTION)

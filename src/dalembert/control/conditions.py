@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dalembert.bounds.result import Bounds as Proved
-from dalembert.control.bounds import Bounds, bounds
+from dalembert.bounds import lengths
+from dalembert.bounds.result import Bounds
 from dalembert.control.gains import WHOLE, Gain
 from dalembert.errors import InputError
 from dalembert.robot import Robot
 
+Array = NDArray[np.float64]
+SAMPLES = 2000  # configurations within the limits
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be checked"
 
 
@@ -68,6 +71,71 @@ def exact_model() -> Condition:
     return assumed("the model is the robot", "the robot itself is not known here; `compare` shows what errors do")
 
 
+# ----------------------------------------------------------------------------------------------- how large M and g are
+@dataclass(frozen=True, eq=False)
+class Magnitudes:
+    """How large gravity, its slope and inertia get, over all q within the limits of sliding joints (any angle of
+    turning ones): from above by `dalembert.bounds.lengths`, which are there at once for any robot, from below by
+    samples. What `robot.bounds()` has certified is sharper, and is used where it is there.
+
+    slope (n, n): |∂g_i/∂q_j| ≤ slope_ij;  gravity (n,): |g_i| ≤ gravity_i;  mass (n, n): |M_ij| ≤ mass_ij; rotor:
+    λ_min(M) ≥ the smallest reflected rotor inertia, 0 if some joint has none.
+
+    Samples within the limits met `seen_slopes` (samples, n, n), the largest |g_i| `seen_gravity` (n,), eigenvalues of M
+    from `seen_mass[0]` to `seen_mass[1]`, and M_ii `seen_inertia` (samples, n): the truth lies between."""
+
+    slope: Array
+    gravity: Array
+    mass: Array
+    rotor: float
+    seen_slopes: Array
+    seen_gravity: Array
+    seen_mass: tuple[float, float]
+    seen_inertia: Array
+
+    @property
+    def slope_norm(self) -> float:
+        """‖∂g/∂q‖₂ ≤ this; infinite where a sliding joint has no limits."""
+        return lengths.spectral(self.slope)
+
+    @property
+    def seen_slope_norm(self) -> float:
+        return float(np.linalg.norm(self.seen_slopes, 2, axis=(-2, -1)).max())
+
+    @property
+    def mass_norm(self) -> float:
+        """λ_max(M) ≤ this."""
+        return lengths.spectral(self.mass)
+
+
+def find_magnitudes(robot: Robot) -> Magnitudes:
+    """The magnitudes of a robot's model, computed once."""
+    key = "magnitudes for controllers"
+    if key not in robot.made:
+        robot.made[key] = _find_magnitudes(robot)
+    found: Magnitudes = robot.made[key]
+    return found
+
+
+def _find_magnitudes(robot: Robot) -> Magnitudes:
+    model, n = robot.model, robot.n
+    q = robot.random_configuration(SAMPLES, seed=0)
+    M = robot.mass_matrix(q)
+    eigen = np.linalg.eigvalsh(M)
+    slope = robot.kernel("gravity_torque").derivative("q")(q)
+    g = robot.gravity_torque(q)
+    return Magnitudes(
+        slope=lengths.slope(model),
+        gravity=lengths.gravity(model),
+        mass=lengths.mass(model),
+        rotor=lengths.least_rotor(model),
+        seen_slopes=slope,
+        seen_gravity=np.abs(g).max(axis=0),
+        seen_mass=(float(eigen[:, 0].min()), float(eigen[:, -1].max())),
+        seen_inertia=np.diagonal(M, axis1=-2, axis2=-1).reshape(SAMPLES, n),
+    )
+
+
 # ------------------------------------------------------------------------------------------ conditions that recur
 def positive(*gains: Gain) -> tuple[Condition, ...]:
     """Gains are positive definite: they would have been refused otherwise, and zeros are told."""
@@ -90,10 +158,10 @@ def proved_above(statement: str, value: float, bound: float, seen: float, names:
     return Condition(statement, verdict, dict(zip(names, (value, bound, seen), strict=True)), why)
 
 
-def stiffer_than_gravity(kp: Gain, robot: Robot, proved: Proved | None = None) -> Condition:
+def stiffer_than_gravity(kp: Gain, robot: Robot, proved: Bounds | None = None) -> Condition:
     """K_p + ∂g/∂q is positive definite everywhere, so that gravity cannot hold the arm in a second place. What
     `robot.bounds` has `proved` of gravity's slope is sharper than what lengths alone say."""
-    B: Bounds = bounds(robot)
+    B = find_magnitudes(robot)
     if np.isfinite(B.slope).all():
         margin = float(np.linalg.eigvalsh(kp.matrix - B.slope)[0]) if not kp.full else kp.lowest - B.slope_norm
     else:
@@ -111,7 +179,7 @@ def stiffer_than_gravity(kp: Gain, robot: Robot, proved: Proved | None = None) -
     )
 
 
-def _steepest(proved: Proved, robot: Robot) -> float:
+def _steepest(proved: Bounds, robot: Robot) -> float:
     """‖∂g/∂q‖₂ within the joints' limits, as bounds of this robot prove it; infinite if they do not."""
     own = robot.limits
     turning = np.array([c.joint.periodic for c in robot.model.coordinates])
@@ -131,7 +199,7 @@ def unclipped() -> Condition:
 
 def strong_enough(robot: Robot, own: Gain | None = None) -> Condition:
     """The motors can hold the arm in every place, within the law's own limits too."""
-    B, effort = bounds(robot), robot.limits.effort
+    B, effort = find_magnitudes(robot), robot.limits.effort
     effort = effort if own is None else np.minimum(effort, own.values)
     short = B.seen_gravity - effort
     worst = int(np.argmax(np.where(np.isfinite(effort), B.gravity / np.where(effort > 0, effort, np.inf), 0.0)))

@@ -8,33 +8,75 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from dataclasses import fields
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
-from dalembert.control.conditions import Conditions
-from dalembert.control.gains import Gain, Gains, gain
-from dalembert.errors import InputError, unknown
+from dalembert.control.conditions import Condition, Conditions
+from dalembert.control.diagrams import loop_diagram
+from dalembert.control.gains import WHOLE, Gain, GainRule, Gains
+from dalembert.draw.blocks import Diagram
+from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
 from dalembert.kernels import need_tree
 from dalembert.kinematics.tasks import finite
-from dalembert.law import Law
+from dalembert.law import Act, Law
 from dalembert.reference import Reference
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
+# A motion, (x, ẋ, ẍ) or less of it, or the numbers of a set point.
+Wanted = Reference | tuple[ArrayLike, ...] | ArrayLike | None
 ORDERS = ("wanted", "wanted_rate", "wanted_acceleration")
 
 
 class Controller(ABC):
-    """A control law with its gains. `equation` and `source` say what it does and where its proof is."""
+    """A control law with its gains. `equation` and `source` say what it does and where its proof is; `drawn` is how it
+    is drawn as one block in its loop: title, what it follows, what it puts out, what it drives, what it measures.
+
+    A field whose metadata hold a rule of `gains.must` becomes the `Gain` that was meant; a `bool` is a switch."""
 
     equation: ClassVar[str] = ""
     source: ClassVar[str] = ""
+    drawn: ClassVar[tuple[str, str, str, str, str] | None] = None
     robot: Robot
+
+    def __post_init__(self) -> None:
+        self.check_system()
+        for field in fields(self):  # type: ignore[arg-type]
+            value, rule = getattr(self, field.name), field.metadata.get("gain")
+            if field.type == "bool":
+                switch(field.name, value)
+            elif rule is not None and value is not None:
+                self.set_gain(field.name, rule)
+        self.finish()
+
+    def check_system(self) -> None:
+        """Refuse what cannot be controlled; before anything else is looked at."""
+        believed(self.robot, type(self).__name__)
+
+    def finish(self) -> None:  # noqa: B027 - most have nothing more
+        """What is checked and set beyond gains and switches."""
+
+    def names_for(self, of: str) -> Sequence[str]:
+        """What a gain "of" something has one number for each of: the joints."""
+        return self.robot.joint_names
+
+    def set_gain(self, symbol: str, rule: GainRule) -> Gain:
+        """A field, replaced by the gain that it means."""
+        made = rule.read(symbol, getattr(self, symbol), self.names_for(rule.of) if rule.of else WHOLE)
+        object.__setattr__(self, symbol, made)
+        return made
+
+    @classmethod
+    def for_bandwidth(cls, robot: Robot, omega: float, zeta: float = 1.0) -> Controller:
+        """Made for a bandwidth ω [rad/s] and a damping ζ, where those will do."""
+        raise InputError(f"{cls.__name__} takes more than a bandwidth and a damping: give its gains")
 
     @abstractmethod
     def make(self) -> Law:
@@ -45,9 +87,10 @@ class Controller(ABC):
         """The conditions under which it is proved stable, each with a verdict and its numbers."""
 
     @property
-    @abstractmethod
     def gains(self) -> Gains:
-        """Its gains, in the order of the law's parameters."""
+        """Its gains, in the order of the law's parameters; a number for the whole robot that is zero is none."""
+        found = [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]
+        return Gains(tuple(g for g in found if isinstance(g, Gain) and (g.names != WHOLE or g.values[0])))
 
     @cached_property
     def _law(self) -> Law:
@@ -67,6 +110,60 @@ class Controller(ABC):
         lines += [f"  {gain}" for gain in self.gains.each]
         return "\n".join([*lines, str(self.conditions())])
 
+    def diagram(self) -> Diagram:
+        """Its block diagram: one block in its loop, unless its class draws more."""
+        return loop_diagram(self.law(), type(self).__name__, self.equation, self.drawn)
+
+    # --------------------------------------------------------------------------------------- what subclasses share
+    def claim(self, claim: str, *items: Condition) -> Conditions:
+        """What is claimed under these conditions, proved at the controller's source."""
+        return Conditions(claim, self.source, items)
+
+    def joint_law(self, name: str, torque: Callable[..., list[Scalar]], orders: int = 3) -> Law:
+        """A law without states: τ = torque(q, q̇, *wanted, *gains), the gains as functions x ↦ K x."""
+        n, gains = self.robot.n, self.gains
+
+        def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            return torque(*split(y, n), *split(r, n), *gains.read(p))
+
+        return self.torque_law(name, act, orders=orders)
+
+    def torque_law(
+        self,
+        name: str,
+        act: Act,
+        *,
+        senses: tuple[str, ...] = (),
+        wanted: Sequence[str] | None = None,
+        orders: int = 3,
+        states: tuple[str, ...] = (),
+        initial: tuple[float, ...] | None = None,
+        rate: Act | None = None,
+    ) -> Law:
+        """A law of the joint torques from (q, q̇) and what else it `senses`. It follows `wanted`, the joints if not
+        given, up to so many derivatives; its `states` start at zero, if nothing else is said."""
+        return Law(
+            name,
+            (*measures(self.robot), *senses),
+            follows(self.robot.joint_names if wanted is None else wanted, orders),
+            torques(self.robot),
+            act,
+            states=states,
+            initial=(0.0,) * len(states) if initial is None else initial,
+            rate=rate if states else None,
+            parameters=self.gains.parameters,
+        )
+
+    def integral_law(self, name: str, act: Act, rate: Act | None = None, orders: int = 3) -> Law:
+        """A law whose states are the integrals of the joints' errors; or with another `rate` of them."""
+        n = self.robot.n
+
+        def error(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
+            return sub(r[:n], y[:n])
+
+        states = tuple(f"{joint}_integral" for joint in self.robot.joint_names)
+        return self.torque_law(name, act, orders=orders, states=states, rate=rate or error)
+
     # ------------------------------------------------------------------------------------------------ on arrays
     @cached_property
     def evaluator(self) -> Evaluator:
@@ -77,7 +174,7 @@ class Controller(ABC):
         t: ArrayLike,
         q: ArrayLike,
         qd: ArrayLike,
-        reference: Any = None,
+        reference: Wanted = None,
         *,
         z: ArrayLike | None = None,
         measured: ArrayLike | None = None,
@@ -88,24 +185,24 @@ class Controller(ABC):
         `reference`: a `Reference`, or (x, ẋ, ẍ) or less of it, or the numbers of a set point. `z`: the law's own state
         (its start, if not given). `measured`: what the law measures beyond (q, q̇). Parameters by their names.
         Batches broadcast."""
-        return self.evaluator(t, _measured(self.law(), q, qd, measured), reference, z, parameters)[0]
+        return self.evaluator(t, _join(self.law(), q, qd, measured), reference, z, parameters)[0]
 
     def rates(
         self,
         t: ArrayLike,
         q: ArrayLike,
         qd: ArrayLike,
-        reference: Any = None,
+        reference: Wanted = None,
         *,
         z: ArrayLike | None = None,
         measured: ArrayLike | None = None,
         **parameters: ArrayLike,
     ) -> Array:
         """ż, how the law's own state changes there.  (..., states)."""
-        return self.evaluator(t, _measured(self.law(), q, qd, measured), reference, z, parameters)[1]
+        return self.evaluator(t, _join(self.law(), q, qd, measured), reference, z, parameters)[1]
 
 
-def _measured(law: Law, q: ArrayLike, qd: ArrayLike, more: ArrayLike | None) -> Array:
+def _join(law: Law, q: ArrayLike, qd: ArrayLike, more: ArrayLike | None) -> Array:
     parts = [finite("q", q), finite("qd", qd)]
     if more is not None:
         parts.append(finite("measured", more))
@@ -116,9 +213,15 @@ def _measured(law: Law, q: ArrayLike, qd: ArrayLike, more: ArrayLike | None) -> 
         shown = ", ".join(law.measures[:4]) + (", …" if wanted > 4 else "")
         raise InputError(f"{law.name} measures {wanted} numbers ({shown}), and got {given}: {shapes}")
     try:
-        batch = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
+        np.broadcast_shapes(*(x.shape[:-1] for x in parts))
     except ValueError:
         raise InputError(f"q {parts[0].shape} and qd {parts[1].shape} do not broadcast") from None
+    return side_by_side(parts)
+
+
+def side_by_side(parts: Sequence[Array]) -> Array:
+    """(..., a), (..., b), … as (..., a + b + …)."""
+    batch = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
     return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in parts], axis=-1)
 
 
@@ -134,7 +237,7 @@ class Evaluator:
     def kernel(self) -> Kernel:
         law, names = self.law, tuple(self.sizes)
 
-        def function(*given: Scalars) -> Any:
+        def function(*given: Scalars) -> object:
             a = {"t": [0.0], "y": [], "r": [], "z": [], "p": [], **dict(zip(names, given, strict=True))}
             arguments = (a["t"][0], a["y"], a["r"], a["z"], a["p"])
             u = law.act(*arguments)
@@ -143,7 +246,7 @@ class Evaluator:
         outputs = [(len(law.outputs),)] + ([(len(law.states),)] if law.rate is not None else [])
         return compile_function(function, [(k,) for k in self.sizes.values()], outputs, law.name, arguments=names)
 
-    def started(self, y: Array) -> Array:
+    def start(self, y: Array) -> Array:
         """z where the law starts it, (..., states)."""
         law = self.law
         if law.start is None:
@@ -152,17 +255,17 @@ class Evaluator:
         return np.asarray(kernel(y))
 
     def __call__(
-        self, t: ArrayLike, y: Array, reference: Any, z: ArrayLike | None, parameters: dict[str, ArrayLike]
+        self, t: ArrayLike, y: Array, reference: Wanted, z: ArrayLike | None, parameters: dict[str, ArrayLike]
     ) -> tuple[Array, Array]:
         law = self.law
         time = finite("t", t)
         groups = {"t": time[..., None], "y": y}
         if law.follows:
-            groups["r"] = followed(law, reference, time)
+            groups["r"] = read_wanted(law, reference, time)
         elif reference is not None:
             raise InputError(f"{law.name} follows nothing: give no reference")
         if law.states:
-            groups["z"] = self.started(y) if z is None else finite("z", z)
+            groups["z"] = self.start(y) if z is None else finite("z", z)
             if groups["z"].shape[-1:] != (len(law.states),):
                 raise InputError(
                     f"z has shape {groups['z'].shape}; its last dimension must be {len(law.states)}: "
@@ -170,10 +273,8 @@ class Evaluator:
                 )
         elif z is not None:
             raise InputError(f"{law.name} has no state of its own: give no z")
-        if law.parameters:
-            groups["p"] = _parameters(law, parameters)
-        elif parameters:
-            raise unknown(f"parameter of {law.name}", next(iter(parameters)), law.parameters)
+        if law.parameters or parameters:
+            groups["p"] = _stack_parameters(law, parameters)
         try:
             np.broadcast_shapes(*(x.shape[:-1] for x in groups.values()))
         except ValueError:
@@ -185,10 +286,9 @@ class Evaluator:
         return np.asarray(out[0]), np.asarray(out[1])
 
 
-def _parameters(law: Law, given: dict[str, ArrayLike]) -> Array:
+def _stack_parameters(law: Law, given: dict[str, ArrayLike]) -> Array:
     for name in given:
-        if name not in law.parameters:
-            raise unknown(f"parameter of {law.name}", name, law.parameters)
+        choose(f"parameter of {law.name}", name, law.parameters)
     each = [finite(name, given.get(name, value)) for name, value in law.parameters.items()]
     try:
         return np.stack(np.broadcast_arrays(*each), axis=-1)
@@ -196,7 +296,7 @@ def _parameters(law: Law, given: dict[str, ArrayLike]) -> Array:
         raise InputError(f"the parameters of {law.name} do not broadcast") from None
 
 
-def followed(law: Law, reference: Any, t: Array) -> Array:
+def read_wanted(law: Law, reference: Wanted, t: Array) -> Array:
     """r as the law takes it, (..., follows): from a `Reference`, from (x, ẋ, ẍ), or from a set point at rest."""
     wanted = len(law.follows)
     if reference is None:
@@ -214,14 +314,11 @@ def followed(law: Law, reference: Any, t: Array) -> Array:
             f"{law.name} follows {wanted} numbers ({', '.join(law.follows[:3])}, …), "
             f"and the reference has shape {shapes}"
         )
-    orders = wanted // m
-    parts = [*parts, *[np.zeros(m)] * 3][:orders]
-    batch = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
-    return np.concatenate([np.broadcast_to(x, (*batch, m)) for x in parts], axis=-1)
+    return side_by_side([*parts, *[np.zeros(m)] * 3][: wanted // m])
 
 
 # ------------------------------------------------------------------------------------------- what laws are made of
-def believed(robot: Any, who: str) -> Robot:
+def believed(robot: object, who: str) -> Robot:
     """The robot that a controller believes in: one that moves by its joints alone."""
     if not isinstance(robot, Robot):
         raise InputError(f"{who} takes the Robot that it believes in, got {type(robot).__name__}")
@@ -261,22 +358,3 @@ def total(*vectors: Scalars) -> list[Scalar]:
     for v in rest:
         out = [x + y for x, y in zip(out, v, strict=True)]
     return out
-
-
-def joint_law(robot: Robot, name: str, gains: Gains, torque: Callable[..., list[Scalar]], orders: int = 3) -> Law:
-    """A law without states: τ = torque(q, q̇, *wanted, *gains), the gains as functions x ↦ K x."""
-    n = robot.n
-
-    def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
-        return torque(*split(y, n), *split(r, n), *gains.read(p))
-
-    return Law(
-        name, measures(robot), follows(robot.joint_names, orders), torques(robot), act, parameters=gains.parameters
-    )
-
-
-def set_gain(owner: Any, symbol: str, value: Any, names: Sequence[str], **options: Any) -> Gain:
-    """A field of a frozen controller, replaced by the gain that it means."""
-    made = gain(symbol, value, names, **options)
-    object.__setattr__(owner, symbol, made)
-    return made

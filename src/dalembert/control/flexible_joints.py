@@ -10,7 +10,7 @@ makes q⁗ whatever is wanted.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,14 +18,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.actuation.flexible import FlexibleRobot
 from dalembert.algorithms import composite, linear, newton_euler
-from dalembert.control.bounds import bounds
-from dalembert.control.conditions import Conditions, above, assumed, exact_model, positive, proved_above, resting
-from dalembert.control.controller import Controller, follows, set_gain, split, sub, total
-from dalembert.control.gains import Gains, gain
+from dalembert.control.conditions import (
+    Conditions,
+    above,
+    assumed,
+    exact_model,
+    find_magnitudes,
+    positive,
+    proved_above,
+    resting,
+)
+from dalembert.control.controller import Controller, follows, split, sub, total
+from dalembert.control.gains import GainRule, Gains, must
+from dalembert.control.joint_space import DAMPING, STIFFNESS
 from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
 from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
+from dalembert.model import Model
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
 from dalembert.scalar.jet import Jet
@@ -34,40 +44,39 @@ Array = NDArray[np.float64]
 WHERE = ("desired", "online")
 
 
-def _of(flexible: Any, who: str) -> FlexibleRobot:
-    if not isinstance(flexible, FlexibleRobot):
-        raise InputError(f"{who} drives a FlexibleRobot, got {type(flexible).__name__}")
-    return flexible
+class FlexibleController(Controller):
+    """What drives a robot with springs in its joints."""
+
+    flexible: FlexibleRobot
+
+    def check_system(self) -> None:
+        if not isinstance(self.flexible, FlexibleRobot):
+            raise InputError(f"{type(self).__name__} drives a FlexibleRobot, got {type(self.flexible).__name__}")
+
+    @property
+    def robot(self) -> Robot:  # type: ignore[override]
+        return self.flexible.robot
 
 
 @dataclass(frozen=True, eq=False)
-class FlexiblePD(Controller):
+class FlexiblePD(FlexibleController):
     """τ = K_P (θ_d − θ) − K_D θ̇ + g: only the motors are measured.
 
     θ_d = q_d + K⁻¹ g(q_d). `gravity`: "desired", g(q_d), or "online", g at the links' position that the motors'
     suggests, θ − K⁻¹ g(q_d), which goes better on the way. `kp` [N m/rad], `kd` [N m s/rad], on the joints' side."""
 
     flexible: FlexibleRobot
-    kp: Any
-    kd: Any
+    kp: Any = field(metadata=STIFFNESS)
+    kd: Any = field(metadata=DAMPING)
     gravity: str = "desired"
 
     equation: ClassVar[str] = "τ = K_P (θ_d − θ) − K_D θ̇ + g(q_d), θ_d = q_d + K⁻¹ g(q_d)"
     source: ClassVar[str] = "Tomei 1991; online: De Luca, Siciliano & Zollo 2005"
+    drawn = ("PD control of flexible joints", "q_d", "τ", "flexible robot", "θ, θ̇")
 
-    def __post_init__(self) -> None:
-        names = _of(self.flexible, "FlexiblePD").robot.joint_names
+    def check_system(self) -> None:
+        super().check_system()
         choose("gravity to compensate", self.gravity, WHERE)
-        set_gain(self, "kp", self.kp, names, unit="N m/rad")
-        set_gain(self, "kd", self.kd, names, unit="N m s/rad")
-
-    @property
-    def robot(self) -> Robot:  # type: ignore[override]
-        return self.flexible.robot
-
-    @property
-    def gains(self) -> Gains:
-        return Gains((self.kp, self.kd))
 
     def make(self) -> Law:
         flexible, gains = self.flexible, self.gains
@@ -94,23 +103,19 @@ class FlexiblePD(Controller):
         )
 
     def conditions(self) -> Conditions:
-        B = bounds(self.robot)
+        B = find_magnitudes(self.robot)
         K, P = np.diag(self.flexible.stiffness), self.kp.matrix
         stiff = float(np.linalg.eigvalsh(np.block([[K, -K], [-K, K + P]]))[0])
         names = ("smallest eigenvalue", "‖∂g/∂q‖ proved at most", "met in samples")
         spring = min(self.flexible.stiffness)
-        return Conditions(
+        slope = B.slope_norm, B.seen_slope_norm
+        return self.claim(
             "q → q_d from every state",
-            self.source,
-            (
-                *positive(self.kp, self.kd),
-                proved_above(
-                    "K > ‖∂g/∂q‖", spring, B.slope_norm, B.seen_slope_norm, ("smallest stiffness", *names[1:])
-                ),
-                proved_above("λ_min [[K, −K], [−K, K + K_P]] > ‖∂g/∂q‖", stiff, B.slope_norm, B.seen_slope_norm, names),
-                assumed("the model's gravity is the robot's"),
-                resting(),
-            ),
+            *positive(self.kp, self.kd),
+            proved_above("K > ‖∂g/∂q‖", spring, *slope, ("smallest stiffness", *names[1:])),
+            proved_above("λ_min [[K, −K], [−K, K + K_P]] > ‖∂g/∂q‖", stiff, *slope, names),
+            assumed("the model's gravity is the robot's"),
+            resting(),
         )
 
     def motor_set_point(self, q_d: ArrayLike) -> Array:
@@ -120,44 +125,40 @@ class FlexiblePD(Controller):
 
 
 @dataclass(frozen=True, eq=False)
-class FlexibleLinearizing(Controller):
+class FlexibleLinearizing(FlexibleController):
     """τ such that the links obey (d/dt + ω)⁴ e = 0, or Σ kᵢ e⁽ⁱ⁾ + e⁗ = 0: exact linearization by static feedback.
 
     `omega` [rad/s]: four poles at −ω, one number or one per joint. Or `coefficients` (k₀, k₁, k₂, k₃), the same for all
     joints. The reference gives (q_d, q̇_d, q̈_d); its jerk and snap are taken as zero. Joint damping must be zero."""
 
     flexible: FlexibleRobot
-    omega: Any = None
+    omega: Any = field(default=None, metadata=must("rad/s", no_matrix="omega is one number or one per joint"))
     coefficients: Any = None
 
     equation: ClassVar[str] = "τ = B θ̈ + K (θ − q) with q⁗ = −k₃ (q⃛ − 0) + k₂ ë + k₁ ė + k₀ e"
     source: ClassVar[str] = "Spong 1987; De Luca 1988"
 
-    def __post_init__(self) -> None:
-        flexible = _of(self.flexible, "FlexibleLinearizing")
-        if any(flexible.damping):
+    drawn = ("Feedback linearization of flexible joints", "q_d", "τ", "flexible robot", "q, q̇, θ, θ̇")
+
+    def check_system(self) -> None:
+        super().check_system()
+        if any(self.flexible.damping):
             raise InputError("with damping in the joints static feedback does not linearize: give damping=0")
-        if flexible.friction:
+        if self.flexible.friction:
             raise InputError("friction has no derivatives to feed back: make the FlexibleRobot without friction")
-        names = flexible.robot.joint_names
         if (self.omega is None) == (self.coefficients is None):
             raise InputError("FlexibleLinearizing takes omega, or coefficients (k0, k1, k2, k3)")
+
+    def finish(self) -> None:
         if self.omega is not None:
-            w = set_gain(self, "omega", self.omega, names, unit="rad/s")
-            if w.full:
-                raise InputError("omega is one number or one per joint")
-            each = [tuple(math.comb(4, i) * x ** (4 - i) for x in w.values) for i in range(4)]
+            each = [tuple(math.comb(4, i) * x ** (4 - i) for x in self.omega.values) for i in range(4)]
         else:
             k = finite("coefficients", self.coefficients)
             if k.shape != (4,):
                 raise InputError(f"coefficients are four numbers, (k0, k1, k2, k3); got shape {k.shape}")
-            each = [(float(x),) * flexible.n for x in k]
-        made = tuple(gain(f"k{i}", values, names) for i, values in enumerate(each))
-        object.__setattr__(self, "coefficients", made)
-
-    @property
-    def robot(self) -> Robot:  # type: ignore[override]
-        return self.flexible.robot
+            each = [(float(x),) * self.flexible.n for x in k]
+        read, names = GainRule().read, self.robot.joint_names
+        object.__setattr__(self, "coefficients", tuple(read(f"k{i}", x, names) for i, x in enumerate(each)))
 
     @property
     def gains(self) -> Gains:
@@ -209,18 +210,15 @@ class FlexibleLinearizing(Controller):
     def conditions(self) -> Conditions:
         slowest = float(self.poles.real.max())
         names = ("−largest real part", "needed")
-        return Conditions(
+        return self.claim(
             "e → 0 exponentially from every state, for a set point that rests",
-            self.source,
-            (
-                above("every pole of the error lies to the left", -slowest, 0.0, names),
-                exact_model(),
-                assumed("jerk and snap of the reference are zero", "else they act as a disturbance of q⁗"),
-            ),
+            above("every pole of the error lies to the left", -slowest, 0.0, names),
+            exact_model(),
+            assumed("jerk and snap of the reference are zero", "else they act as a disturbance of q⁗"),
         )
 
 
-def _jets(model: Any, q: Scalars, qd: Scalars, qdd: Scalars, jerk: Scalars, snap: Scalars) -> list[Any]:
+def _jets(model: Model, q: Scalars, qd: Scalars, qdd: Scalars, jerk: Scalars, snap: Scalars) -> list[Jet]:
     """M q̈ + h with its first two rates, along a motion with these derivatives."""
     position = [Jet(*row) for row in zip(q, qd, qdd, strict=True)]
     rate = [Jet(*row) for row in zip(qd, qdd, jerk, strict=True)]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import linear
 from dalembert.caching import cached_property
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
 from dalembert.kinematics.tasks import finite
 
@@ -69,7 +69,7 @@ class Gain:
         x = self.names
         return tuple(f"{self.symbol}_{x[i]}" if i == j else f"{self.symbol}_{x[i]}_{x[j]}" for i, j in self.places)
 
-    def applied(self, p: Scalars, x: Scalars) -> list[Scalar]:
+    def apply(self, p: Scalars, x: Scalars) -> list[Scalar]:
         """K x, with the entries as they stand among the parameters."""
         if not self.full:
             return [k * v for k, v in zip(p, x, strict=True)]
@@ -83,31 +83,54 @@ class Gain:
         return f"{self.symbol} = [{', '.join(digits)}]"
 
 
-def gain(
-    symbol: str, value: Any, names: Sequence[str], *, unit: str = "", zero: bool = False, of: str = "joint"
-) -> Gain:
-    """The gain that a user gave: positive (or, with `zero`, not negative), one for all, one each, or a matrix."""
-    n = len(names)
-    if isinstance(value, Gain):
-        if value.names != tuple(names):
-            raise InputError(f"{symbol} is a gain of {', '.join(value.names)}, not of {', '.join(names)}")
-        return value
-    K = finite(symbol, value)
-    if K.shape not in ((), (n,), (n, n)):
-        raise InputError(
-            f"{symbol} has shape {K.shape}; give one number{f' [{unit}]' if unit else ''}, one per {of} ({n}), or a "
-            f"symmetric {n}×{n} matrix"
-        )
-    if K.ndim == 2:
-        return _matrix(symbol, K, names, zero)
-    each = np.broadcast_to(K, (n,)).tolist()
-    for name, x in zip(names, each, strict=True):
-        if x < 0 or (x == 0 and not zero):
-            raise InputError(f"{symbol} of {name!r} is {x:g}; it must be {'at least' if zero else 'greater than'} 0")
-    return Gain(symbol, tuple(names), tuple(each))
+@dataclass(frozen=True)
+class GainRule:
+    """What a gain must be: its unit, whether it may be zero, what there is one of it for ("joint", "row", "parameter";
+    nothing: it is one number for the whole robot), and the sentence that refuses a matrix, if one is refused."""
+
+    unit: str = ""
+    zero: bool = False
+    of: str = "joint"
+    no_matrix: str = ""
+
+    def read(self, symbol: str, value: ArrayLike | Gain, names: Sequence[str] = WHOLE) -> Gain:
+        """The gain that a user gave: positive (or not negative), one for all, one each, or a matrix."""
+        if isinstance(value, Gain):
+            if self.of and value.names != tuple(names):
+                raise InputError(f"{symbol} is a gain of {', '.join(value.names)}, not of {', '.join(names)}")
+            made = value
+        else:
+            made = self._read_numbers(symbol, finite(symbol, value), names if self.of else WHOLE)
+        if made.full and self.no_matrix:
+            raise InputError(self.no_matrix)
+        return made
+
+    def _read_numbers(self, symbol: str, K: Array, names: Sequence[str]) -> Gain:
+        n, unit = len(names), f" [{self.unit}]" if self.unit else ""
+        if not self.of:
+            if K.ndim:
+                raise InputError(f"{symbol} is one number{unit}, got shape {K.shape}")
+        elif K.shape not in ((), (n,), (n, n)):
+            raise InputError(
+                f"{symbol} has shape {K.shape}; give one number{unit}, one per {self.of} ({n}), or a symmetric {n}×{n} "
+                "matrix"
+            )
+        if K.ndim == 2:
+            return _read_matrix(symbol, K, names, self.zero)
+        each = np.broadcast_to(K, (n,)).tolist()
+        for name, x in zip(names, each, strict=True):
+            if x < 0 or (x == 0 and not self.zero):
+                whose, least = f" of {name!r}" if self.of else "", "at least" if self.zero else "greater than"
+                raise InputError(f"{symbol}{whose} is {x:g}; it must be {least} 0")
+        return Gain(symbol, tuple(names), tuple(each))
 
 
-def _matrix(symbol: str, K: Array, names: Sequence[str], zero: bool) -> Gain:
+def must(unit: str = "", *, zero: bool = False, of: str = "joint", no_matrix: str = "") -> Mapping[str, GainRule]:
+    """The rule of a controller's gain, as the metadata of its field."""
+    return MappingProxyType({"gain": GainRule(unit, zero, of, no_matrix)})
+
+
+def _read_matrix(symbol: str, K: Array, names: Sequence[str], zero: bool) -> Gain:
     if np.abs(K - K.T).max() > SYMMETRIC * np.abs(K).max():
         i, j = (int(k) for k in np.unravel_index(int(np.abs(K - K.T).argmax()), K.shape))
         raise InputError(f"{symbol} is not symmetric: [{i}, {j}] is {K[i, j]:g} and [{j}, {i}] is {K[j, i]:g}")
@@ -130,11 +153,11 @@ class Gains:
     def parameters(self) -> dict[str, float]:
         return {name: x for gain in self.each for name, x in zip(gain.parameter_names(), gain.values, strict=True)}
 
-    def read(self, p: Scalars) -> list[_Applied]:
+    def read(self, p: Scalars) -> list[Applied]:
         """Each gain as a function of a vector: x ↦ K x."""
         out, first = [], 0
         for g in self.each:
-            out.append(_Applied(g, p[first : first + len(g.values)]))
+            out.append(Applied(g, p[first : first + len(g.values)]))
             first += len(g.values)
         return out
 
@@ -144,9 +167,7 @@ class Gains:
         known = {g.symbol: g for g in self.each}
         out: dict[str, Array] = {}
         for symbol, value in given.items():
-            if symbol not in known:
-                raise unknown("gain", symbol, known)
-            g, K = known[symbol], finite(symbol, value)
+            g, K = known[choose("gain", symbol, known)], finite(symbol, value)
             core = (g.n, g.n) if g.full else (g.n,)
             if K.ndim == 0:
                 K = np.broadcast_to(K, core) if not g.full else K * np.eye(g.n)
@@ -158,31 +179,22 @@ class Gains:
 
 
 @dataclass(frozen=True)
-class _Applied:
+class Applied:
+    """A gain with its entries as they stand among the parameters: x ↦ K x."""
+
     gain: Gain
     p: Scalars
 
     def __call__(self, x: Scalars) -> list[Scalar]:
-        return self.gain.applied(self.p, x)
+        return self.gain.apply(self.p, x)
 
 
-def number_gain(symbol: str, value: Any, *, zero: bool = False, unit: str = "") -> Gain:
-    """One number for the whole robot."""
-    if isinstance(value, Gain):
-        return value
-    if np.ndim(value):
-        raise InputError(f"{symbol} is one number{f' [{unit}]' if unit else ''}, got shape {np.shape(value)}")
-    x = float(finite(symbol, value))
-    if x < 0 or (x == 0 and not zero):
-        raise InputError(f"{symbol} is {x:g}; it must be {'at least' if zero else 'greater than'} 0")
-    return Gain(symbol, WHOLE, (x,))
+_POLES = GainRule(no_matrix="omega and zeta are numbers, one per joint or one for all; matrices are given as kp and kd")
 
 
-def bandwidth(names: Sequence[str], omega: Any, zeta: Any) -> tuple[Gain, Gain]:
-    """K_p = diag ω², K_d = diag 2ζω: a unit mass on a spring and a damper per joint.  Seed 003."""
-    w, z = (gain(symbol, x, names) for symbol, x in (("omega", omega), ("zeta", zeta)))
-    if w.full or z.full:
-        raise InputError("omega and zeta are numbers, one per joint or one for all; matrices are given as kp and kd")
+def bandwidth_gains(names: Sequence[str], omega: ArrayLike, zeta: ArrayLike) -> tuple[Gain, Gain]:
+    """K_p = diag ω², K_d = diag 2ζω: a unit mass on a spring and a damper per joint."""
+    w, z = (_POLES.read(symbol, x, names) for symbol, x in (("omega", omega), ("zeta", zeta)))
     kp = tuple(a * a for a in w.values)
     kd = tuple(2.0 * b * a for a, b in zip(w.values, z.values, strict=True))
     return Gain("kp", tuple(names), kp), Gain("kd", tuple(names), kd)

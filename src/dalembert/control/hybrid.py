@@ -1,4 +1,4 @@
-"""Force and motion at once, on a constraint: motion along it, force across it.  Seed 001's projections.
+"""Force and motion at once, on a constraint: motion along it, force across it.
 
 Of w = q̈_d + K_d ė + K_p e the constraint allows q̈* = P_q̈ w − M⁻¹AᵀΛ⁻¹ Ȧ q̇ (P_q̈ = I − M⁻¹AᵀΛ⁻¹A), and
 
@@ -10,17 +10,18 @@ model λ = λ_d at once; the integral, which needs λ measured, removes what a w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dalembert.algorithms import constrained_dynamics, linear, newton_euler
 from dalembert.constrained.system import Constrained
-from dalembert.control.computed_torque import acceleration_gains
+from dalembert.control.computed_torque import set_acceleration_gains
 from dalembert.control.conditions import Conditions, assumed, exact_model, positive, unclipped
-from dalembert.control.controller import Controller, follows, measures, split, sub, torques, total
-from dalembert.control.gains import Gain, Gains, number_gain
+from dalembert.control.controller import Controller, split, sub, total
+from dalembert.control.diagrams import MOTION
+from dalembert.control.gains import Gain, Gains, must
 from dalembert.control.sensors import SENSED
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
@@ -35,8 +36,8 @@ class HybridForce(Controller):
 
     `force`: λ_d, one per row of the constraints (or one for all), parameters `force_<row>` of the law. `omega` [rad/s]
     and `zeta`, or `kp` and `kd`, act on the joints. `force_gain` [1/s] > 0 adds the integral, on multipliers that the
-    law then measures as `sensed_multiplier of <row>` (`control.sensed(system.flow(), …, T)`). The reference is a motion
-    of the joints; of one that leaves the constraints the part along them is followed."""
+    law then measures as `sensed_multiplier of <row>` (`control.add_sensors(system.flow(), …, T)`). The reference is a
+    motion of the joints; of one that leaves the constraints the part along them is followed."""
 
     system: Constrained
     force: Any
@@ -44,15 +45,19 @@ class HybridForce(Controller):
     zeta: Any = 1.0
     kp: Any = None
     kd: Any = None
-    force_gain: Any = 0.0
+    force_gain: Any = field(default=0.0, metadata=must("1/s", zero=True, of=""))
 
     equation: ClassVar[str] = "τ = M P_q̈ w + … + c + g + Aᵀ (λ_d [+ K_f ∫ (λ_d − λ) dt]), w = q̈_d + K_d ė + K_p e"
-    source: ClassVar[str] = "seed 001, (3) to (5); Murray, Li & Sastry 1994, ch. 6; Lynch & Park 2017, §11.6"
+    source: ClassVar[str] = "Murray, Li & Sastry 1994, ch. 6; Lynch & Park 2017, §11.6"
 
-    def __post_init__(self) -> None:
+    drawn = ("Hybrid force and motion control", f"{MOTION}, λ_d", "τ", "constrained robot", "q, q̇, λ")
+
+    def check_system(self) -> None:
         if not isinstance(self.system, Constrained):
             raise InputError(f"HybridForce takes a Constrained system, got {type(self.system).__name__}")
-        acceleration_gains(self, self.robot.joint_names)
+
+    def finish(self) -> None:
+        set_acceleration_gains(self, self.robot.joint_names)
         force = finite("force", self.force)
         if force.shape not in ((), (self.system.k,)):
             raise InputError(
@@ -60,19 +65,15 @@ class HybridForce(Controller):
                 f"{', '.join(self.system.rows)}"
             )
         object.__setattr__(self, "force", tuple(np.broadcast_to(force, (self.system.k,)).tolist()))
-        object.__setattr__(self, "force_gain", number_gain("force_gain", self.force_gain, zero=True, unit="1/s"))
 
     @property
     def robot(self) -> Robot:  # type: ignore[override]
         return self.system.robot
 
     @property
-    def _force(self) -> Gain:
-        return Gain("force", self.system.rows, self.force)
-
-    @property
     def gains(self) -> Gains:
-        return Gains((self.kp, self.kd, self._force, *((self.force_gain,) if self._integral else ())))
+        force = Gain("force", self.system.rows, self.force)
+        return Gains((self.kp, self.kd, force, *((self.force_gain,) if self._integral else ())))
 
     @property
     def _integral(self) -> bool:
@@ -100,27 +101,15 @@ class HybridForce(Controller):
 
         rows, closed = self.system.rows, self._integral
         sensors = tuple(f"{SENSED}multiplier of {row}" for row in rows) if closed else ()
-        return Law(
-            "hybrid force and motion",
-            (*measures(self.robot), *sensors),
-            follows(self.robot.joint_names),
-            torques(self.robot),
-            act,
-            states=tuple(f"{row}_integral" for row in rows) if closed else (),
-            initial=(0.0,) * len(rows) if closed else (),
-            rate=rate if closed else None,
-            parameters=gains.parameters,
-        )
+        states = tuple(f"{row}_integral" for row in rows) if closed else ()
+        return self.torque_law("hybrid force and motion", act, senses=sensors, states=states, rate=rate)
 
     def conditions(self) -> Conditions:
-        return Conditions(
+        return self.claim(
             "λ = λ_d, and the error along the constraints decays as ë + K_d ė + K_p e = 0",
-            self.source,
-            (
-                *positive(self.kp, self.kd),
-                assumed("the rows of A stay independent", "constrained.redundant(q) tells where they do not"),
-                assumed("contact is kept", "a force that must pull on a one-sided contact lets go of it"),
-                exact_model(),
-                *((unclipped(),) if self.law().states else ()),
-            ),
+            *positive(self.kp, self.kd),
+            assumed("the rows of A stay independent", "constrained.redundant(q) tells where they do not"),
+            assumed("contact is kept", "a force that must pull on a one-sided contact lets go of it"),
+            exact_model(),
+            *((unclipped(),) if self._integral else ()),
         )

@@ -1,4 +1,4 @@
-"""Each joint for itself, as if the others did not exist: what seeds 000 and 003 start from, and where it ends.
+"""Each joint for itself, as if the others did not exist: where control of arms begins, and where that ends.
 
     J_i q̈_i = τ_i + disturbance,     J_i = N² J_m + mean M_ii,
     τ_i = J_i q̈_d + k_d ė + k_p e [+ k_i ∫ e],     (s² + 2ζω s + ω²)(s [+ a]) = 0.
@@ -10,18 +10,19 @@ one it is the arm. `limits` says by how much.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.caching import cached_property
-from dalembert.control.bounds import bounds
-from dalembert.control.conditions import FAILS, HOLDS, Condition, Conditions, assumed, unclipped
-from dalembert.control.controller import Controller, believed, follows, measures, set_gain, split, sub, torques, total
-from dalembert.control.gains import Gain, Gains
+from dalembert.control.conditions import FAILS, HOLDS, Condition, Conditions, assumed, find_magnitudes, unclipped
+from dalembert.control.controller import Controller, split, sub, total
+from dalembert.control.diagrams import joint_tracking
+from dalembert.control.gains import Gain, Gains, must
+from dalembert.draw.blocks import Diagram
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Law
@@ -31,6 +32,7 @@ Array = NDArray[np.float64]
 # Of the effective inertia: coupling and change below the first are a disturbance that feedback copes with; above the
 # second the joint is not a mass of its own any more.
 FAINT, STRONG = 0.1, 1.0
+EACH = " is one number or one per joint: joints are independent here"
 WORDS = ("independent joints will do", "feed the coupling forward", "the whole model is needed")
 
 
@@ -74,31 +76,31 @@ class IndependentJoint(Controller):
     J (ω² + 2ζω a), J (2ζω + a), J ω² a."""
 
     robot: Robot
-    omega: Any
-    zeta: Any = 1.0
+    omega: Any = field(metadata=must(no_matrix=f"omega{EACH}"))
+    zeta: Any = field(default=1.0, metadata=must(no_matrix=f"zeta{EACH}"))
     integral: float = 0.0
-    inertia: Any = None
+    inertia: Any = field(default=None, metadata=must("kg m²", no_matrix=f"inertia{EACH}"))
 
     equation: ClassVar[str] = "τ_i = J_i q̈_d + k_d ė + k_p e [+ k_i ∫ e], J_i = N² J_m + mean M_ii"
     source: ClassVar[str] = "Spong, Hutchinson & Vidyasagar 2006, ch. 6; coupling is left to the feedback, not proved"
 
-    def __post_init__(self) -> None:
-        names = believed(self.robot, "IndependentJoint").joint_names
-        for symbol in ("omega", "zeta"):
-            if set_gain(self, symbol, getattr(self, symbol), names).full:
-                raise InputError(f"{symbol} is one number or one per joint: joints are independent here")
-        a = self.integral
-        if not isinstance(a, Real) or not 0 <= a < np.inf:
-            raise InputError(f"integral is a rate [1/s], at least 0; got {a!r}")
-        if self.inertia is not None and set_gain(self, "inertia", self.inertia, names, unit="kg m²").full:
-            raise InputError("inertia is one number or one per joint: joints are independent here")
+    @classmethod
+    def for_bandwidth(cls, robot: Robot, omega: float, zeta: float = 1.0) -> IndependentJoint:
+        """Poles of each joint for a bandwidth ω [rad/s] and damping ζ."""
+        return cls(robot, omega, zeta)
+
+    def finish(self) -> None:
+        if not isinstance(self.integral, Real) or not 0 <= self.integral < np.inf:
+            raise InputError(f"integral is a rate [1/s], at least 0; got {self.integral!r}")
 
     @cached_property
     def effective(self) -> Gain:
         """J_i: as given, or the mean of M_ii."""
         if isinstance(self.inertia, Gain):
             return self.inertia
-        return Gain("inertia", self.robot.joint_names, tuple(bounds(self.robot).seen_inertia.mean(axis=0).tolist()))
+        return Gain(
+            "inertia", self.robot.joint_names, tuple(find_magnitudes(self.robot).seen_inertia.mean(axis=0).tolist())
+        )
 
     def _gain(self, symbol: str, values: Array) -> Gain:
         return Gain(symbol, self.robot.joint_names, tuple((np.array(self.effective.values) * values).tolist()))
@@ -125,7 +127,7 @@ class IndependentJoint(Controller):
     def gains(self) -> Gains:
         return Gains((self.kp, self.kd, self.effective, *((self.ki,) if self.integral else ())))
 
-    def motor_side(self, ratios: Any) -> dict[str, Array]:
+    def motor_side(self, ratios: ArrayLike) -> dict[str, Array]:
         """The same gains at the motors, behind gears of these ratios: each over N², for torques τ/N and angles N q."""
         N = np.broadcast_to(np.asarray(ratios, float), (self.robot.n,))
         if not (N > 0).all():
@@ -133,7 +135,7 @@ class IndependentJoint(Controller):
         return {g.symbol: np.array(g.values) / N**2 for g in self.gains.each}
 
     def make(self) -> Law:
-        names, n, gains = self.robot.joint_names, self.robot.n, self.gains
+        n, gains = self.robot.n, self.gains
 
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             (q, qd), (q_d, qd_d, qdd_d) = split(y, n), split(r, n)
@@ -141,25 +143,12 @@ class IndependentJoint(Controller):
             tau = total(inertia(qdd_d), kd(sub(qd_d, qd)), kp(sub(q_d, q)))
             return total(tau, ki[0](z)) if ki else tau
 
-        def rate(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
-            return sub(r[:n], y[:n])
-
-        own = bool(self.integral)
-        return Law(
-            "independent joints",
-            measures(self.robot),
-            follows(names),
-            torques(self.robot),
-            act,
-            states=tuple(f"{j}_integral" for j in names) if own else (),
-            initial=(0.0,) * n if own else (),
-            rate=rate if own else None,
-            parameters=gains.parameters,
-        )
+        build = self.integral_law if self.integral else self.torque_law
+        return build("independent joints", act)
 
     def limits(self) -> IndependentLimits:
         """How much of what each joint feels is not its own."""
-        B, J = bounds(self.robot), np.array(self.effective.values)
+        B, J = find_magnitudes(self.robot), np.array(self.effective.values)
         M = self.robot.mass_matrix(self.robot.random_configuration(len(B.seen_inertia), seed=0))
         own = B.seen_inertia
         others = np.abs(M).sum(axis=-1) - own
@@ -180,23 +169,26 @@ class IndependentJoint(Controller):
         worst = int(np.argmax(found.worst))
         faint = float(found.worst[worst]) < FAINT
         gravity = float(found.sag.max())
-        return Conditions(
+        return self.claim(
             "each joint has the poles that were asked for, up to what the others do to it",
-            self.source,
-            (
-                Condition(
-                    f"coupling and change of inertia are below {FAINT:g} of each joint's own",
-                    HOLDS if faint else FAILS,
-                    {"variation": float(found.variation[worst]), "coupling": float(found.coupling[worst])},
-                    f"worst at joint {self.robot.joint_names[worst]!r}: {found.verdict(worst)}",
-                ),
-                Condition(
-                    "gravity leaves no steady error",
-                    HOLDS if gravity < 1e-9 else FAILS,
-                    {"largest sag": gravity},
-                    "" if gravity < 1e-9 else "add an integral, or take PDGravity",
-                ),
-                assumed("the motion is slow enough that Coriolis torques stay small"),
-                *((unclipped(),) if self.integral else ()),
+            Condition(
+                f"coupling and change of inertia are below {FAINT:g} of each joint's own",
+                HOLDS if faint else FAILS,
+                {"variation": float(found.variation[worst]), "coupling": float(found.coupling[worst])},
+                f"worst at joint {self.robot.joint_names[worst]!r}: {found.verdict(worst)}",
             ),
+            Condition(
+                "gravity leaves no steady error",
+                HOLDS if gravity < 1e-9 else FAILS,
+                {"largest sag": gravity},
+                "" if gravity < 1e-9 else "add an integral, or take PDGravity",
+            ),
+            assumed("the motion is slow enough that Coriolis torques stay small"),
+            *((unclipped(),) if self.integral else ()),
         )
+
+    def diagram(self) -> Diagram:
+        integral = self.integral > 0
+        equation = f"τ_i = J_i q̈_d + k_d ė + k_p e{' + k_i ∫e dt' if integral else ''}, for each joint alone"
+        title = "Independent joint control"
+        return joint_tracking(title, equation, integral=integral, accelerated=False, ahead="J_i", ahead_of="q̈_d")

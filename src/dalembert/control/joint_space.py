@@ -1,56 +1,59 @@
-"""PD and PID at the joints, with no model but perhaps gravity's.
+"""PD and PID at the joints, with nothing of the model but perhaps its gravity.
 
     τ = K_p e + K_d ė [+ g(q)]                        e = q_d − q
     τ = sat(K_p e + K_d ė + K_i ∫ e dt [+ g(q)])
 
 Without gravity's torque PD rests where K_p e = g(q), off by at most ‖g‖ / λ_min(K_p). The integral removes that,
 slowly, and may wind up: it stands still while the torque is at its limit and the error would push it further out.
+
+With g(q) PD goes to a set point from everywhere: it leaves M q̈ + C q̇ + K_d q̇ + K_p (q − q_d) = 0, gravity is gone,
+inertia and its coupling are not. With V = ½ q̇ᵀMq̇ + ½ eᵀK_p e, V̇ = −q̇ᵀK_d q̇ because Ṁ − 2C is skew-symmetric, and by
+LaSalle q → q_d. g(q_d) needs no computation while it runs; then V = ½ q̇ᵀMq̇ + ½ eᵀK_p e + U(q) − U(q_d) + eᵀg(q_d),
+which has its only minimum at q_d if K_p + ∂g/∂q > 0 everywhere.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert import scalar
 from dalembert.algorithms import newton_euler
-from dalembert.arguments import number, switch
-from dalembert.bounds.result import Bounds as Proved
-from dalembert.control.bounds import bounds
+from dalembert.arguments import number
+from dalembert.bounds.result import Bounds
 from dalembert.control.conditions import (
     FAILS,
     HOLDS,
     UNKNOWN,
     Condition,
     Conditions,
+    assumed,
+    find_magnitudes,
     positive,
     resting,
     stiffer_than_gravity,
     strong_enough,
     unclipped,
 )
-from dalembert.control.controller import (
-    Controller,
-    believed,
-    follows,
-    joint_law,
-    measures,
-    set_gain,
-    split,
-    sub,
-    torques,
-    total,
-)
-from dalembert.control.gains import Gain, Gains
-from dalembert.errors import InputError
+from dalembert.control.controller import Controller, believed, split, sub, total
+from dalembert.control.diagrams import joint_tracking
+from dalembert.control.gains import Applied, Gain, must
+from dalembert.draw.blocks import Diagram
+from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
+from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
+
+Array = NDArray[np.float64]
+WHERE = ("actual", "desired")
+STIFFNESS, DAMPING = must("N m/rad"), must("N m s/rad")
 
 
 def torque_gains(robot: Robot, omega: float, zeta: float, margin: float = 0.0) -> tuple[list[float], list[float]]:
@@ -59,7 +62,7 @@ def torque_gains(robot: Robot, omega: float, zeta: float, margin: float = 0.0) -
     for name, x in (("omega", omega), ("zeta", zeta)):
         if not isinstance(x, Real) or not math.isfinite(x) or x <= 0:
             raise InputError(f"{name} must be a positive number, got {x!r}")
-    B = bounds(believed(robot, "a tuning"))
+    B = find_magnitudes(believed(robot, "a tuning"))
     inertia = B.seen_inertia.max(axis=0)
     floor = margin * B.slope.sum(axis=1) if margin else np.zeros(robot.n)
     if not np.isfinite(floor).all():
@@ -75,44 +78,99 @@ class PD(Controller):
     `kp` [N m/rad], `kd` [N m s/rad]: one number, one per joint, or a symmetric matrix."""
 
     robot: Robot
-    kp: Any
-    kd: Any
+    kp: Any = field(metadata=STIFFNESS)
+    kd: Any = field(metadata=DAMPING)
 
     equation: ClassVar[str] = "τ = K_p (q_d − q) + K_d (q̇_d − q̇)"
     source: ClassVar[str] = "Takegaki & Arimoto 1981; Kelly, Santibáñez & Loría 2005, ch. 6"
 
-    def __post_init__(self) -> None:
-        names = believed(self.robot, "PD").joint_names
-        set_gain(self, "kp", self.kp, names, unit="N m/rad")
-        set_gain(self, "kd", self.kd, names, unit="N m s/rad")
-
     @classmethod
-    def tuned(cls, robot: Robot, omega: float, zeta: float = 1.0) -> PD:
+    def for_bandwidth(cls, robot: Robot, omega: float, zeta: float = 1.0) -> PD:
         """Gains for a bandwidth ω [rad/s] and damping ζ at the largest inertia of each joint."""
         return cls(robot, *torque_gains(robot, omega, zeta))
 
-    @property
-    def gains(self) -> Gains:
-        return Gains((self.kp, self.kd))
-
     def make(self) -> Law:
-        def torque(q: Scalars, qd: Scalars, q_d: Scalars, qd_d: Scalars, kp: Any, kd: Any) -> list[Scalar]:
+        def torque(q: Scalars, qd: Scalars, q_d: Scalars, qd_d: Scalars, kp: Applied, kd: Applied) -> list[Scalar]:
             return total(kp(sub(q_d, q)), kd(sub(qd_d, qd)))
 
-        return joint_law(self.robot, "PD", self.gains, torque, orders=2)
+        return self.joint_law("PD", torque, orders=2)
 
-    def conditions(self, proved: Proved | None = None) -> Conditions:
-        g = float(np.linalg.norm(bounds(self.robot).gravity))
-        return Conditions(
+    def conditions(self, proved: Bounds | None = None) -> Conditions:
+        g = float(np.linalg.norm(find_magnitudes(self.robot).gravity))
+        return self.claim(
             f"the arm comes to rest where K_p e = g(q), |e| ≤ {g / self.kp.lowest:.3g}, from every state",
-            self.source,
-            (
-                *positive(self.kp, self.kd),
-                stiffer_than_gravity(self.kp, self.robot, proved),
-                resting(),
-                strong_enough(self.robot),
-            ),
+            *positive(self.kp, self.kd),
+            stiffer_than_gravity(self.kp, self.robot, proved),
+            resting(),
+            strong_enough(self.robot),
         )
+
+    def diagram(self) -> Diagram:
+        return joint_tracking("PD control of a robot", self.equation, accelerated=False)
+
+
+@dataclass(frozen=True, eq=False)
+class PDGravity(Controller):
+    """τ = K_p (q_d − q) + K_d (q̇_d − q̇) + g(q), or + g(q_d) with gravity="desired".
+
+    `kp` [N m/rad], `kd` [N m s/rad]: one number, one per joint, or a symmetric matrix."""
+
+    robot: Robot
+    kp: Any = field(metadata=STIFFNESS)
+    kd: Any = field(metadata=DAMPING)
+    gravity: str = "actual"
+
+    equation: ClassVar[str] = "τ = K_p (q_d − q) + K_d (q̇_d − q̇) + g(q)   [or g(q_d)]"
+    source: ClassVar[str] = (
+        "Takegaki & Arimoto 1981; Tomei 1991; Kelly, Santibáñez & Loría 2005, ch. 7 (g(q)) and 8 (g(q_d))"
+    )
+
+    def check_system(self) -> None:
+        super().check_system()
+        choose("gravity to compensate", self.gravity, WHERE)
+
+    @classmethod
+    def for_bandwidth(cls, robot: Robot, omega: float, zeta: float = 1.0, gravity: str = "actual") -> PDGravity:
+        """Gains for a bandwidth ω [rad/s] and damping ζ at the largest inertia of each joint; for g(q_d) at least a
+        fifth stiffer than gravity can pull, so that the conditions hold."""
+        margin = 1.2 if gravity == "desired" else 0.0
+        return cls(robot, *torque_gains(robot, omega, zeta, margin), gravity)
+
+    def make(self) -> Law:
+        model, desired = lean(self.robot.model), self.gravity == "desired"
+
+        def torque(q: Scalars, qd: Scalars, q_d: Scalars, qd_d: Scalars, kp: Applied, kd: Applied) -> list[Scalar]:
+            g = newton_euler.gravity_torque(model, q_d if desired else q)
+            return total(kp(sub(q_d, q)), kd(sub(qd_d, qd)), g)
+
+        return self.joint_law(f"PD + gravity ({self.gravity})", torque, orders=2)
+
+    def conditions(self) -> Conditions:
+        return self.claim(
+            "q → q_d and q̇ → 0 from every state",
+            *positive(self.kp, self.kd),
+            *((stiffer_than_gravity(self.kp, self.robot),) if self.gravity == "desired" else ()),
+            assumed("the model's gravity is the robot's", "else e ends where K_p e = the difference"),
+            resting(),
+            strong_enough(self.robot),
+        )
+
+    def lyapunov(self, q: ArrayLike, qd: ArrayLike, q_d: ArrayLike) -> Array:
+        """V(q, q̇) [J], of the model: falls at the rate q̇ᵀK_d q̇.  (...)."""
+        x, v, wanted = finite("q", q), finite("qd", qd), finite("q_d", q_d)
+        e = wanted - x
+        V = self.robot.kinetic_energy(x, v) + 0.5 * np.einsum("...i,ij,...j->...", e, self.kp.matrix, e)
+        if self.gravity == "desired":
+            V = V + self.robot.potential_energy(x) - self.robot.potential_energy(wanted)
+            V = V + np.einsum("...i,...i->...", e, self.robot.gravity_torque(wanted))
+        return np.asarray(V)
+
+    def diagram(self) -> Diagram:
+        """With g of where the arm is, or of where it is wanted."""
+        title, law = "PD control with gravity compensation", "τ = K_p (q_d − q) + K_d (q̇_d − q̇) +"
+        if self.gravity == "desired":
+            return joint_tracking(title, f"{law} g(q_d)", accelerated=False, ahead="g(q_d)", ahead_of="q_d")
+        return joint_tracking(title, f"{law} g(q)", accelerated=False, beta="g(q)", beta_of_rate=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,36 +183,32 @@ class JointPID(Controller):
     are `<joint>_integral` [rad s]."""
 
     robot: Robot
-    kp: Any
-    ki: Any
-    kd: Any
-    limit: Any = None
+    kp: Any = field(metadata=must())
+    ki: Any = field(metadata=must())
+    kd: Any = field(metadata=must())
+    limit: Any = field(
+        default=None, metadata=must("N m", no_matrix="limit is a torque, one number or one per joint, not a matrix")
+    )
     gravity: bool = False
 
     equation: ClassVar[str] = "τ = sat(K_p e + K_d ė + K_i ∫ e dt [+ g(q)]), e = q_d − q"
     source: ClassVar[str] = "Arimoto & Miyazaki 1984; Kelly, Santibáñez & Loría 2005, ch. 9 (near the set point)"
 
-    def __post_init__(self) -> None:
-        names = believed(self.robot, "JointPID").joint_names
-        switch("gravity", self.gravity)
-        for symbol in ("kp", "ki", "kd"):
-            set_gain(self, symbol, getattr(self, symbol), names)
-        if self.limit is not None:
-            set_gain(self, "limit", self.limit, names, unit="N m")
-            if self.limit.full:
-                raise InputError("limit is a torque, one number or one per joint, not a matrix")
-
     @classmethod
-    def tuned(cls, robot: Robot, omega: float, zeta: float = 1.0, integral: float = 0.3, **options: Any) -> JointPID:
+    def for_bandwidth(
+        cls,
+        robot: Robot,
+        omega: float,
+        zeta: float = 1.0,
+        integral: float = 0.3,
+        limit: ArrayLike | None = None,
+        gravity: bool = False,
+    ) -> JointPID:
         """Gains for a bandwidth ω [rad/s] and damping ζ at the largest inertia of each joint; the integral acts at
-        `integral` times ω, K_i = integral · ω K_p. `options` are `limit` and `gravity`."""
+        `integral` times ω, K_i = integral · ω K_p."""
         kp, kd = torque_gains(robot, omega, zeta)
         rate = number("the integral of a PID law", integral, "1", above=0.0) * omega
-        return cls(robot, kp, [rate * k for k in kp], kd, **options)
-
-    @property
-    def gains(self) -> Gains:
-        return Gains((self.kp, self.ki, self.kd, *(() if self.limit is None else (self.limit,))))
+        return cls(robot, kp, [rate * k for k in kp], kd, limit, gravity)
 
     def _torque(self, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> tuple[list[Scalar], list[Scalar]]:
         """(τ before its limit, limits)."""
@@ -166,11 +220,11 @@ class JointPID(Controller):
         return tau, list(limit[0].p) if limit else []
 
     def make(self) -> Law:
-        names, n = self.robot.joint_names, self.robot.n
+        n = self.robot.n
 
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             tau, limit = self._torque(y, r, z, p)
-            return [clipped(x, m) for x, m in zip(tau, limit, strict=True)] if limit else tau
+            return [clip(x, m) for x, m in zip(tau, limit, strict=True)] if limit else tau
 
         def rate(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             e = sub(r[:n], y[:n])
@@ -182,36 +236,22 @@ class JointPID(Controller):
                 for x, m, d in zip(tau, limit, e, strict=True)
             ]
 
-        return Law(
-            "PID",
-            measures(self.robot),
-            follows(names, 2),
-            torques(self.robot),
-            act,
-            states=tuple(f"{j}_integral" for j in names),
-            initial=(0.0,) * n,
-            rate=rate,
-            parameters=self.gains.parameters,
-        )
+        return self.integral_law("PID", act, rate, orders=2)
 
-    def conditions(self, proved: Proved | None = None) -> Conditions:
-        own = () if self.gravity else (stiffer_than_gravity(self.kp, self.robot, proved),)
-        return Conditions(
+    def conditions(self, proved: Bounds | None = None) -> Conditions:
+        return self.claim(
             "q → q_d and q̇ → 0 from every state near enough to the set point",
-            self.source,
-            (
-                *positive(self.kp, self.ki, self.kd),
-                *own,
-                self._damped(),
-                resting(),
-                strong_enough(self.robot, self.limit),
-                unclipped(),
-            ),
+            *positive(self.kp, self.ki, self.kd),
+            *(() if self.gravity else (stiffer_than_gravity(self.kp, self.robot, proved),)),
+            self._damped(),
+            resting(),
+            strong_enough(self.robot, self.limit),
+            unclipped(),
         )
 
     def _damped(self) -> Condition:
         """λ_min(K_d) > λ_max(K_i) / (λ_min(K_p) − k_g) · λ_max(M)² / λ_min(M)."""
-        B = bounds(self.robot)
+        B = find_magnitudes(self.robot)
         low, high = B.seen_mass
         ki: Gain = self.ki
 
@@ -228,7 +268,12 @@ class JointPID(Controller):
             {"λ_min(K_d)": self.kd.lowest, "right side, proved at most": proved, "met in samples": seen},
         )
 
+    def diagram(self) -> Diagram:
+        title, g = "PID control of a robot", " + g(q)" if self.gravity else ""
+        equation, held = f"τ = K_p e + K_d ė + K_i ∫e dt{g}, e = q_d − q", "g(q)" if self.gravity else ""
+        return joint_tracking(title, equation, accelerated=False, integral=True, beta=held, beta_of_rate=False)
 
-def clipped(x: Scalar, bound: Scalar) -> Scalar:
+
+def clip(x: Scalar, bound: Scalar) -> Scalar:
     """x within ±bound; NaN stays NaN."""
     return scalar.where(x > bound, bound, scalar.where(x < -bound, -bound, x))

@@ -1,10 +1,10 @@
-"""Linear systems ẋ = A x + B u, y = C x + D u, of their own or about a state of any system here.  Seed 003."""
+"""Linear systems ẋ = A x + B u, y = C x + D u, of their own or about a state of any system here."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,9 +17,8 @@ from dalembert.algorithms import linear as small
 from dalembert.arguments import plain_array
 from dalembert.compile import Kernel
 from dalembert.compile.kernel import compile_function
-from dalembert.control.extras import python_control
-from dalembert.control.transfer import TransferFunction
-from dalembert.errors import InputError, unknown
+from dalembert.control.transfer import TransferFunction, python_control
+from dalembert.errors import InputError, choose
 from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.lagrange.system import LagrangianSystem
 from dalembert.robot import Robot
@@ -27,7 +26,7 @@ from dalembert.robot import Robot
 Array = NDArray[np.float64]
 
 
-def finite_array(name: str, value: Any) -> Array:
+def finite_array(name: str, value: object) -> Array:
     """An array of finite real numbers."""
     array = plain_array(value, name)
     if not np.can_cast(array.dtype, np.float64, "same_kind"):
@@ -36,33 +35,6 @@ def finite_array(name: str, value: Any) -> Array:
     if not np.isfinite(x).all():
         raise InputError(f"{name} has an entry that is not finite")
     return x
-
-
-def matrix_exponential(A: ArrayLike) -> Array:
-    """e^A of square matrices (..., n, n): Padé approximation of order 13, scaled and squared.
-
-    Higham 2005: with ‖A‖₁ ≤ 5.37 the approximation is exact to rounding."""
-    M = finite_array("A", A)
-    if M.ndim < 2 or M.shape[-1] != M.shape[-2]:
-        raise InputError(f"A has shape {M.shape}; it must be square")
-    n = M.shape[-1]
-    if not M.size:
-        return np.zeros(M.shape)
-    norm = float(np.abs(M).sum(-2).max())
-    squarings = max(0, math.ceil(math.log2(norm / 5.37))) if norm > 5.37 else 0
-    X = M / 2.0**squarings
-    c = [1.0]
-    for k in range(13):
-        c.append(c[-1] * (13 - k) / ((26 - k) * (k + 1)))
-    I, X2 = np.eye(n), X @ X
-    X4 = X2 @ X2
-    X6 = X4 @ X2
-    odd = X @ (X6 @ (c[13] * X6 + c[11] * X4 + c[9] * X2) + c[7] * X6 + c[5] * X4 + c[3] * X2 + c[1] * I)
-    even = X6 @ (c[12] * X6 + c[10] * X4 + c[8] * X2) + c[6] * X6 + c[4] * X4 + c[2] * X2 + c[0] * I
-    E = np.linalg.solve(even - odd, even + odd)
-    for _ in range(squarings):
-        E = E @ E
-    return np.asarray(E)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +82,6 @@ class StateSpace:
         D_ = np.zeros((p, m)) if D is None else finite_array("D", D)
         if D_.shape != (p, m):
             raise InputError(f"D has shape {D_.shape}; it must be {(p, m)}, outputs by inputs")
-        if dt is not None and not (isinstance(dt, (int, float, np.number)) and math.isfinite(dt) and dt > 0):
-            raise InputError(f"the sample time must be a positive number of seconds, got {dt!r}")
         own = tuple(states) or tuple(f"x{i + 1}" for i in range(n))
         default_outputs = own if C is None else tuple(f"y{i + 1}" for i in range(p))
         values: dict[str, Any] = {
@@ -122,7 +92,7 @@ class StateSpace:
             "states": _names("states", own, n),
             "inputs": _names("inputs", tuple(inputs) or tuple(f"u{i + 1}" for i in range(m)), m),
             "outputs": _names("outputs", tuple(outputs) or default_outputs, p),
-            "dt": None if dt is None else float(dt),
+            "dt": None if dt is None else _sample_time(dt),
             "x_at": _vector("x_at", x_at, n),
             "u_at": _vector("u_at", u_at, m),
         }
@@ -185,53 +155,42 @@ class StateSpace:
         return TransferFunction(cleaned, den)
 
     # ------------------------------------------------------------------------------------------------- made from it
-    def discretized(self, dt: float) -> StateSpace:
+    def discretize(self, dt: float) -> StateSpace:
         """Sampled every dt [s] with the input held between (zero-order hold), exact:
         e^([A B; 0 0] dt) = [A_d B_d; 0 I]."""
+        from scipy.linalg import expm
+
         if self.dt is not None:
             raise InputError(f"this system is sampled already, every {self.dt:g} s")
         n, m = self.B.shape
-        if not (isinstance(dt, (int, float, np.number)) and math.isfinite(dt) and dt > 0):
-            raise InputError(f"the sample time must be a positive number of seconds, got {dt!r}")
         block = np.zeros((n + m, n + m))
         block[:n, :n], block[:n, n:] = self.A, self.B
-        E = matrix_exponential(block * float(dt))
-        return self._with(A=E[:n, :n], B=E[:n, n:], dt=float(dt))
+        E = expm(block * _sample_time(dt))
+        return replace(self, A=E[:n, :n], B=E[:n, n:], dt=dt)
 
     def closed_loop(self, K: ArrayLike) -> StateSpace:
         """Under u = v − K x: ẋ = (A − B K) x + B v, y = (C − D K) x + D v."""
         gain = finite_array("K", K)
         if gain.shape != (self.B.shape[1], len(self.A)):
             raise InputError(f"K has shape {gain.shape}; it must be {(self.B.shape[1], len(self.A))}, inputs by states")
-        return self._with(A=self.A - self.B @ gain, C=self.C - self.D @ gain)
+        return replace(self, A=self.A - self.B @ gain, C=self.C - self.D @ gain)
 
     def of(self, inputs: str | Sequence[str] | None = None, outputs: str | Sequence[str] | None = None) -> StateSpace:
         """The same system with only these inputs and these outputs; states are outputs too, by their names."""
         ins = list(self.inputs) if inputs is None else [inputs] if isinstance(inputs, str) else list(inputs)
         outs = list(self.outputs) if outputs is None else [outputs] if isinstance(outputs, str) else list(outputs)
         columns = [_place("input", name, self.inputs) for name in ins]
-        C, D = [], []
-        for name in outs:
-            if name in self.outputs:
-                C.append(self.C[self.outputs.index(name)])
-                D.append(self.D[self.outputs.index(name)])
-            elif name in self.states:
-                C.append(np.eye(len(self.A))[self.states.index(name)])
-                D.append(np.zeros(len(self.inputs)))
-            else:
-                raise unknown("output or state", name, dict.fromkeys((*self.outputs, *self.states)))
-        return self._with(
+        every = (*self.outputs, *self.states)
+        rows = [every.index(choose("output or state", name, dict.fromkeys(every))) for name in outs]
+        return replace(
+            self,
             B=self.B[:, columns],
-            C=np.array(C).reshape(len(outs), len(self.A)),
-            D=np.array(D).reshape(len(outs), len(self.inputs))[:, columns],
+            C=np.concatenate((self.C, np.eye(len(self.A))))[rows],
+            D=np.concatenate((self.D, np.zeros(self.B.shape)))[rows][:, columns],
             inputs=tuple(ins),
             outputs=tuple(outs),
             u_at=self.u_at[columns],
         )
-
-    def _with(self, **changes: Any) -> StateSpace:
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__} | changes
-        return StateSpace(values.pop("A"), values.pop("B"), values.pop("C"), values.pop("D"), **values)
 
     # --------------------------------------------------------------------------------------------------- what it does
     def simulate(self, t: ArrayLike, u: ArrayLike | None = None, x0: ArrayLike | None = None) -> tuple[Array, Array]:
@@ -247,7 +206,7 @@ class StateSpace:
             raise InputError("t must be equally spaced and rising: each step is the same exact one")
         if self.dt is not None and abs(h - self.dt) > 1e-6 * h:
             raise InputError(f"this system is sampled every {self.dt:g} s, and t steps by {h:g} s")
-        step = self if self.dt is not None else self.discretized(h)
+        step = self if self.dt is not None else self.discretize(h)
         given = np.zeros(m) if u is None else finite_array("u", u)
         if given.shape not in ((m,), (times.size, m)):
             raise InputError(f"u has shape {given.shape}; it must be {(m,)} or {(times.size, m)}")
@@ -288,6 +247,24 @@ class StateSpace:
         return python_control().ss(self.A, self.B, self.C, self.D, **clock, **names)
 
 
+def read_single(system: object) -> StateSpace | TransferFunction:
+    """What a user gives as a system of one input and one output: a linear system, or what has one."""
+    if not isinstance(system, (StateSpace, TransferFunction)):
+        made = next((f for name in ("transfer", "state_space") if callable(f := getattr(system, name, None))), None)
+        if made is None:
+            raise InputError(
+                f"a TransferFunction, a StateSpace or what has one is looked at here, not {type(system).__name__}"
+            )
+        system = made()
+    if isinstance(system, StateSpace) and (len(system.inputs), len(system.outputs)) != (1, 1):
+        raise InputError(
+            f"this system has {len(system.inputs)} inputs and {len(system.outputs)} outputs: choose one of each with "
+            ".of(inputs=…, outputs=…)"
+        )
+    found: StateSpace | TransferFunction = system
+    return found
+
+
 # -------------------------------------------------------------------------------------------------- small helpers
 def _names(kind: str, names: tuple[str, ...], count: int) -> tuple[str, ...]:
     if len(names) != count:
@@ -295,6 +272,12 @@ def _names(kind: str, names: tuple[str, ...], count: int) -> tuple[str, ...]:
     if len(set(names)) != count:
         raise InputError(f"a name appears twice among the {kind}: {', '.join(names)}")
     return names
+
+
+def _sample_time(dt: float) -> float:
+    if not (isinstance(dt, (int, float, np.number)) and math.isfinite(dt) and dt > 0):
+        raise InputError(f"the sample time must be a positive number of seconds, got {dt!r}")
+    return float(dt)
 
 
 def _vector(name: str, value: ArrayLike | None, n: int) -> Array:
@@ -306,9 +289,7 @@ def _vector(name: str, value: ArrayLike | None, n: int) -> Array:
 
 def _place(kind: str, name: str | int, names: tuple[str, ...]) -> int:
     if isinstance(name, str):
-        if name not in names:
-            raise unknown(kind, name, names)
-        return names.index(name)
+        return names.index(choose(kind, name, names))
     if not 0 <= name < len(names):
         raise InputError(f"there is no {kind} {name}: there are {len(names)}")
     return int(name)
@@ -332,8 +313,8 @@ def _krylov_rank(A: Array, B: Array) -> int:
 
 
 # ------------------------------------------------------------------------------------------- systems, linearized
-def linearized(
-    system: Any,
+def linearize(
+    system: object,
     x: ArrayLike | None = None,
     u: ArrayLike | None = None,
     outputs: Sequence[str] | str | None = None,
@@ -372,7 +353,7 @@ def linearized(
     return found if outputs is None else found.of(outputs=outputs)
 
 
-def _about_any(system: Any, x: ArrayLike | None, u: ArrayLike | None) -> None:
+def _about_any(system: object, x: ArrayLike | None, u: ArrayLike | None) -> None:
     if x is not None or u is not None:
         raise InputError(f"a {type(system).__name__} is linear, the same about any state: leave out x and u")
 

@@ -20,8 +20,8 @@ from dalembert.arguments import switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.conditions import Conditions, assumed, exact_model, positive, unclipped
-from dalembert.control.controller import Controller, believed, measures, set_gain, sub, torques, total
-from dalembert.control.gains import Gain, Gains
+from dalembert.control.controller import Controller, believed, measures, sub, torques, total
+from dalembert.control.gains import Gain, GainRule, Gains
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.kinematics.tasks import finite
@@ -47,9 +47,8 @@ class MomentumObserver:
     def __post_init__(self) -> None:
         names = believed(self.robot, "MomentumObserver").joint_names
         switch("friction", self.friction)
-        made = set_gain(self, "gain", self.gain, names, unit="1/s")
-        if made.full:
-            raise InputError("the gain of an observer is one number or one per joint [1/s]")
+        rule = GainRule("1/s", no_matrix="the gain of an observer is one number or one per joint [1/s]")
+        made = rule.read("gain", self.gain, names)
         object.__setattr__(self, "gain", Gain("observer", made.names, made.values))
 
     @property
@@ -114,8 +113,7 @@ class Observed(Controller):
     equation: ClassVar[str] = "τ = τ_controller [− r],  r = K (M q̇ − ∫ (τ + Cᵀ q̇ − g + r) dt)"
     source: ClassVar[str] = "ṙ = K (τ_ext − r); De Luca & Mattone 2003"
 
-    def __post_init__(self) -> None:
-        switch("compensate", self.compensate)
+    def check_system(self) -> None:
         law, wanted = self.controller.law(), torques(self.observer.robot)
         n = self.observer.robot.n
         if law.outputs != wanted or law.measures[: 2 * n] != measures(self.observer.robot):

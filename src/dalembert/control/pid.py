@@ -3,7 +3,13 @@
     u = k_p (b r − y) + I + k_d (ċ r − ẏ) filtered,   İ = k_i (r − y) [+ what keeps it from winding up]
 
 The integral *term* I is the state, not ∫e: a change of k_i then leaves u where it is.
-Åström & Hägglund, Advanced PID Control, ch. 3.
+Åström & Hägglund, Advanced PID Control, ch. 3. There are three ways of writing it, each of which turns into the others:
+
+    parallel   k_p + k_i/s + k_d s
+    standard   K (1 + 1/(T_i s) + T_d s)
+    series     K′ (1 + 1/(T_i′ s)) (1 + T_d′ s)
+
+T_i = ∞ is a law without integral. A series form exists for T_i ≥ 4 T_d only: its two zeros are real.
 """
 
 from __future__ import annotations
@@ -11,13 +17,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields, replace
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 from dalembert.arguments import number, switch
-from dalembert.control import diagrams, forms
 from dalembert.control.transfer import TransferFunction
-from dalembert.draw.blocks import Diagram
-from dalembert.errors import InputError, choose, unknown
+from dalembert.draw.blocks import Diagram, Signal, block, terminal, total
+from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Act, Law
 from dalembert.scalar import exp, where
@@ -31,13 +36,97 @@ ANTI_WINDUP = {
 PARAMETERS = ("k_p", "k_i", "k_d", "filter_time", "proportional_weight", "derivative_weight")
 
 
-def limited(u: Scalar, low: float, high: float) -> Scalar:
+def limit(u: Scalar, low: float, high: float) -> Scalar:
     """u within its limits; NaN stays NaN."""
     if high < math.inf:
         u = where(u > high, high, u)
     return where(u < low, low, u) if low > -math.inf else u
 
 
+# -------------------------------------------------------------------------------------------------- ways of writing it
+class Parallel(NamedTuple):
+    """k_p + k_i/s + k_d s."""
+
+    k_p: float
+    k_i: float = 0.0
+    k_d: float = 0.0
+
+
+class Standard(NamedTuple):
+    """K (1 + 1/(T_i s) + T_d s)."""
+
+    K: float
+    T_i: float = math.inf
+    T_d: float = 0.0
+
+
+class Series(NamedTuple):
+    """K (1 + 1/(T_i s)) (1 + T_d s)."""
+
+    K: float
+    T_i: float = math.inf
+    T_d: float = 0.0
+
+
+Form = Parallel | Standard | Series
+
+
+def check_form(form: object) -> Form:
+    """The form, if its numbers can be those of a law."""
+    if isinstance(form, Parallel):
+        return Parallel(*(number(f"the gain {n} of a PID law", x, "") for n, x in zip(form._fields, form, strict=True)))
+    if isinstance(form, (Standard, Series)):
+        K = number("the gain K of a PID law", form.K, "")
+        T_i = math.inf if form.T_i == math.inf else number("the time T_i of a PID law", form.T_i, "s", above=0.0)
+        return type(form)(K, T_i, number("the time T_d of a PID law", form.T_d, "s", least=0.0))
+    raise InputError(f"a PID law is written as Parallel, Standard or Series; got {type(form).__name__}")
+
+
+def to_parallel(form: Form) -> Parallel:
+    """k_p = K, k_i = K/T_i, k_d = K T_d."""
+    form = check_form(form)
+    if isinstance(form, Series):
+        form = to_standard(form)
+    if isinstance(form, Parallel):
+        return form
+    return Parallel(form.K, form.K / form.T_i, form.K * form.T_d)
+
+
+def to_standard(form: Form) -> Standard:
+    """K = k_p, T_i = k_p/k_i, T_d = k_d/k_p; of a series K = K′ c, T_i = T_i′ c, T_d = T_d′/c, c = 1 + T_d′/T_i′."""
+    form = check_form(form)
+    if isinstance(form, Standard):
+        return form
+    if isinstance(form, Series):
+        c = 1 + form.T_d / form.T_i
+        return Standard(form.K * c, form.T_i + form.T_d, form.T_d / c)
+    if form.k_p == 0:
+        raise InputError("a law with k_p = 0 has no standard form: there the gain multiplies every term")
+    T_i = form.k_p / form.k_i if form.k_i else math.inf
+    T_d = form.k_d / form.k_p
+    if T_i <= 0 or T_d < 0:
+        raise InputError(
+            f"gains of different signs (k_p = {form.k_p:g}, k_i = {form.k_i:g}, k_d = {form.k_d:g}) have no standard "
+            "form: its times would be negative"
+        )
+    return Standard(form.k_p, T_i, T_d)
+
+
+def to_series(form: Form) -> Series:
+    """With r = √(1 − 4 T_d/T_i): K′ = K (1 + r)/2, T_i′ = T_i (1 + r)/2, T_d′ = 2 T_d/(1 + r)."""
+    form = check_form(form)
+    if isinstance(form, Series):
+        return form
+    K, T_i, T_d = to_standard(form)
+    if 4 * T_d > T_i:
+        raise InputError(
+            f"a series form needs T_i ≥ 4 T_d, and T_i = {T_i:g} s, T_d = {T_d:g} s: the zeros of this law are complex"
+        )
+    half = (1 + math.sqrt(1 - 4 * T_d / T_i)) / 2
+    return Series(K * half, T_i * half, T_d / half)
+
+
+# -------------------------------------------------------------------------------------------------------------- the law
 @dataclass(frozen=True)
 class PID:
     """A PID law in parallel form; `PID.of(Standard(K, T_i, T_d))` takes the others.
@@ -100,9 +189,9 @@ class PID:
             object.__setattr__(self, "filter_time", T)
 
     @classmethod
-    def of(cls, form: forms.Form, filter_ratio: float = 10.0, **options: Any) -> PID:
+    def of(cls, form: Form, filter_ratio: float = 10.0, **options: Any) -> PID:
         """From any form; without a filter_time the derivative is filtered with T_f = T_d/`filter_ratio`."""
-        k_p, k_i, k_d = forms.parallel(form)
+        k_p, k_i, k_d = to_parallel(form)
         ratio = number("the filter ratio of a PID law", filter_ratio, "1", above=0.0)
         if k_d and not options.get("rate") and "filter_time" not in options:
             if k_p == 0:
@@ -112,16 +201,16 @@ class PID:
 
     # ------------------------------------------------------------------------------------------------- as formulas
     @property
-    def parallel(self) -> forms.Parallel:
-        return forms.Parallel(self.k_p, self.k_i, self.k_d)
+    def parallel(self) -> Parallel:
+        return Parallel(self.k_p, self.k_i, self.k_d)
 
     @property
-    def standard(self) -> forms.Standard:
-        return forms.standard(self.parallel)
+    def standard(self) -> Standard:
+        return to_standard(self.parallel)
 
     @property
-    def series(self) -> forms.Series:
-        return forms.series(self.parallel)
+    def series(self) -> Series:
+        return to_series(self.parallel)
 
     @property
     def tracking(self) -> float:
@@ -139,15 +228,48 @@ class PID:
         num = [self.k_p * T + self.k_d, self.k_p + self.k_i * T, self.k_i]
         return TransferFunction(num, [T, 1.0, 0.0]) if self.k_i else TransferFunction(num[:2], [T, 1.0])
 
-    def diagram(self) -> Diagram:
-        """The law with its limit and what keeps the integral from winding up, drawn."""
-        return diagrams.pid(self.anti_windup == "back-calculation" and self.limits_something)
-
     @property
     def limits_something(self) -> bool:
         return self.low > -math.inf or self.high < math.inf
 
-    # ------------------------------------------------------------------------------------------------------ the law
+    def diagram(self) -> Diagram:
+        """The law with its limit and what keeps the integral from winding up, drawn."""
+        nodes = [
+            terminal("r", "r", 0, 0),
+            block("P", "k_p (b r − y)", 1, 0, tone="servo"),
+            block("I", "k_i (r − y)", 1, 1, tone="servo"),
+            block("D", "k_d s/(1 + T_f s) (c r − y)", 1, 2, tone="servo"),
+            total("in", 2, 1),
+            block("integral", "1/s", 3, 1, tone="servo"),
+            total("sum", 4, 1),
+            block("limit", "limit", 5, 1, tone="servo"),
+            block("system", "system", 6, 1, tone="plant"),
+        ]
+        signals = [
+            *(Signal("r", name, into=-0.6) for name in "PID"),
+            Signal("I", "in", sign="+"),
+            Signal("in", "integral"),
+            Signal("integral", "sum", sign="+"),
+            Signal("P", "sum", sign="+"),
+            Signal("D", "sum", sign="+"),
+            Signal("sum", "limit", "u_{raw}"),
+            Signal("limit", "system", "u"),
+        ]
+        if self.anti_windup == "back-calculation" and self.limits_something:
+            nodes += [total("cut", 5, 3), block("tracking", "1/T_t", 3, 3, flip=True, tone="servo")]
+            signals += [
+                Signal("limit", "cut", sign="+", enter="right"),
+                Signal("sum", "cut", sign="−", lane=2, enter="top"),
+                Signal("cut", "tracking", leave="left"),
+                Signal("tracking", "in", sign="+"),
+            ]
+        bottom = max(node.row for node in nodes)
+        for k, name in enumerate("PID"):
+            signals.append(Signal("system", name, "y" if k == 0 else "", lane=bottom, rise=0, into=0.6))
+        equation = "u_{raw} = k_p (b r − y) + ∫k_i (r − y) dt + k_d s/(1 + T_f s) (c r − y)"
+        return Diagram("PID control", tuple(nodes), tuple(signals), equation)
+
+    # --------------------------------------------------------------------------------------------------- over scalars
     @property
     def _filtered(self) -> bool:
         return not self.rate and self.k_d != 0
@@ -163,7 +285,7 @@ class PID:
         if self.anti_windup == "clamping":
             still = where(raw > self.high, where(drive > 0.0, 0.0, drive), drive)
             return where(raw < self.low, where(drive < 0.0, 0.0, drive), still)
-        return drive + where(p[1] * p[1] > 0.0, (limited(raw, self.low, self.high) - raw) / self.tracking, 0.0)
+        return drive + where(p[1] * p[1] > 0.0, (limit(raw, self.low, self.high) - raw) / self.tracking, 0.0)
 
     def law(self, period: float | None = None, start: tuple[float, float, float] | None = None) -> Law:
         """The law over scalars: states integral and (with a filter) the filtered (c r − y); gains are parameters.
@@ -182,7 +304,7 @@ class PID:
             return p[2] * (p[5] * r[0] - y[0] - z[1]) / (p[3] if h is None else p[3] + h)
 
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
-            return [limited(self._raw(y, r, z, p, derivative(y, r, z, p)), self.low, self.high)]
+            return [limit(self._raw(y, r, z, p, derivative(y, r, z, p)), self.low, self.high)]
 
         def rate(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             raw = self._raw(y, r, z, p, derivative(y, r, z, p))
@@ -287,8 +409,7 @@ class SampledPID:
         old, z, last = self.pid, list(self.z), self._last
         known = [field.name for field in fields(old)]
         for name in changes:
-            if name not in known:
-                raise unknown("number of a PID law", name, known)
+            choose("number of a PID law", name, known)
         new = replace(old, **changes)
         before = None if last is None else _unlimited(old, self.period, *last, z)
         self._take(new)

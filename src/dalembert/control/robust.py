@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -24,11 +24,11 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert import scalar
 from dalembert.algorithms import linear
 from dalembert.arguments import array, switch
-from dalembert.control.bounds import SAMPLES
-from dalembert.control.conditions import HOLDS, Condition, Conditions, assumed, positive
-from dalembert.control.controller import Controller, believed, joint_law, set_gain, sub, total
-from dalembert.control.gains import Gains, number_gain
-from dalembert.control.passivity import reference_torque
+from dalembert.control.adaptive import reference_torque
+from dalembert.control.conditions import HOLDS, SAMPLES, Condition, Conditions, assumed, positive
+from dalembert.control.controller import Controller, believed, sub, total
+from dalembert.control.diagrams import MOTION
+from dalembert.control.gains import Applied, must
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.kinematics.tasks import finite
@@ -67,21 +67,21 @@ class Uncertainty:
         switch("certified", self.certified)
 
     @staticmethod
-    def proved(robot: Robot, **options: Any) -> Uncertainty:
+    def prove(robot: Robot, **options: Any) -> Uncertainty:
         """Of a robot against no model at all (RobustControl with model=False): δ_M = μ₂, δ_C = c_b, δ_g = g_b of the
         2-norm and μ₁, μ₂, certified within the joints' limits by `robot.bounds`, which takes the options."""
-        found = believed(robot, "Uncertainty.proved").bounds(["mu1", "mu2", "coriolis_2", "gravity_2"], **options)
+        found = believed(robot, "Uncertainty.prove").bounds(["mu1", "mu2", "coriolis_2", "gravity_2"], **options)
         missing = [b.symbol for b in found if not b.proved]
         if missing:
             raise InputError(
                 f"{' and '.join(missing)} of {robot.name!r} could not be certified: give more seconds=, narrower "
-                "limits, or rotor inertias, or take Uncertainty.sampled, which proves nothing"
+                "limits, or rotor inertias, or take Uncertainty.sample, which proves nothing"
             )
         low, high, c, g = (b.certified for b in found)
         return Uncertainty(high, c, g, (low, high), certified=True)
 
     @staticmethod
-    def sampled(
+    def sample(
         robot: Robot, plants: Sequence[Robot], *, model: bool = True, samples: int = SAMPLES, seed: int = 0
     ) -> Uncertainty:
         """The largest differences that samples within the limits met, of these robots against the one believed in (or,
@@ -120,33 +120,32 @@ class RobustControl(Controller):
 
     robot: Robot
     uncertainty: Uncertainty
-    kd: Any
-    rate: Any
-    layer: Any = 0.05
+    kd: Any = field(metadata=must("N m s/rad"))
+    rate: Any = field(metadata=must("1/s", no_matrix="rate is one number [1/s] or one per joint"))
+    layer: Any = field(default=0.05, metadata=must(of=""))
     model: bool = True
 
     equation: ClassVar[str] = "τ = M̂ q̈_r + Ĉ q̇_r + ĝ + K_D s + ρ s / max(‖s‖, ε), s = ė + Λ e"
     source: ClassVar[str] = "Slotine & Li 1991, §9.2; Spong 1992; Corless & Leitmann 1981 (the layer)"
+    drawn = ("Robust control", MOTION, "τ", "robot", "q, q̇")
 
-    def __post_init__(self) -> None:
-        names = believed(self.robot, "RobustControl").joint_names
+    def check_system(self) -> None:
+        super().check_system()
         if not isinstance(self.uncertainty, Uncertainty):
             raise InputError(f"uncertainty is an Uncertainty, got {type(self.uncertainty).__name__}")
-        switch("model", self.model)
-        set_gain(self, "kd", self.kd, names, unit="N m s/rad")
-        if set_gain(self, "rate", self.rate, names, unit="1/s").full:
-            raise InputError("rate is one number [1/s] or one per joint")
-        object.__setattr__(self, "layer", number_gain("layer", self.layer))
-
-    @property
-    def gains(self) -> Gains:
-        return Gains((self.kd, self.rate, self.layer))
 
     def make(self) -> Law:
         model, known, u = lean(self.robot.model), self.model, self.uncertainty
 
         def torque(
-            q: Scalars, qd: Scalars, q_d: Scalars, qd_d: Scalars, qdd_d: Scalars, kd: Any, rate: Any, layer: Any
+            q: Scalars,
+            qd: Scalars,
+            q_d: Scalars,
+            qd_d: Scalars,
+            qdd_d: Scalars,
+            kd: Applied,
+            rate: Applied,
+            layer: Applied,
         ) -> list[Scalar]:
             qd_r = total(qd_d, rate(sub(q_d, q)))
             qdd_r = total(qdd_d, rate(sub(qd_d, qd)))
@@ -156,7 +155,7 @@ class RobustControl(Controller):
             tau = total(kd(s), [along * x for x in s])
             return total(tau, reference_torque(model, q, qd, qd_r, qdd_r)) if known else tau
 
-        return joint_law(self.robot, "robust", self.gains, torque)
+        return self.joint_law("robust", torque)
 
     def rho(self, q: ArrayLike, qd: ArrayLike, reference: tuple[ArrayLike, ArrayLike, ArrayLike]) -> Array:
         """ρ in a state [N m], (...): the torque that outweighs the uncertainty there."""
@@ -181,10 +180,11 @@ class RobustControl(Controller):
             if u.certified
             else assumed("the robot is within the bounds", "they were only met in samples")
         )
-        return Conditions(
+        return self.claim(
             "‖s‖ and ‖e‖ end within ball(ρ), whatever the robot within the bounds",
-            self.source,
-            (*positive(self.kd, self.rate, self.layer), proof, assumed("the drives are fast enough for the layer")),
+            *positive(self.kd, self.rate, self.layer),
+            proof,
+            assumed("the drives are fast enough for the layer"),
         )
 
 

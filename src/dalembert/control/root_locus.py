@@ -1,6 +1,8 @@
-"""Root locus: how the poles of a closed loop move with its gain, 1 + K G(s) = 0.  Seed 003.
+"""Root locus: how the poles of a closed loop move with its gain, 1 + K G(s) = 0.
 
 A point s lies on it for some K > 0 where the angle of G(s) is 180°; the gain there is K = 1/|G(s)|.
+Where a loop's phase is −180° along a ray from the origin are its `crossings`: on the imaginary axis that is where it
+begins to oscillate, on a ray of damping ratio ζ where a closed-loop pole with that damping lies.
 """
 
 from __future__ import annotations
@@ -9,18 +11,23 @@ import cmath
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.control.crossings import Crossing, crossings
 from dalembert.control.linear import finite_array
-from dalembert.control.transfer import TransferFunction, rational
+from dalembert.control.transfer import TransferFunction, read_plant
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 Complex = NDArray[np.complex128]
+REAL = 1e-9  # of a root's size: an imaginary part below this is rounding; double roots have half the digits
+SCAN = 4000  # points of the scan that brackets crossings of a loop with dead time
 
 
 class LocusPoint(NamedTuple):
@@ -53,8 +60,8 @@ class RootLocus:
 
     plant: TransferFunction
 
-    def __init__(self, plant: Any) -> None:
-        G = rational(plant)
+    def __init__(self, plant: object) -> None:
+        G = read_plant(plant)
         if G.delay:
             raise InputError("a root locus has finitely many branches; approximate the dead time by pade()")
         if G.excess < 0:
@@ -109,42 +116,36 @@ class RootLocus:
 
     def nearest(self, s: complex) -> LocusPoint:
         """The point of the locus nearest to s: the gain whose closed-loop pole is closest, searched and refined."""
+        from scipy.optimize import minimize_scalar
+
         z = complex(s)
         guess = 1.0 / abs(self._value(z))
         gains = np.union1d(np.geomspace(guess * 1e-4, guess * 1e4, 2001), [guess])
         distance = np.abs(self.poles(gains) - z).min(-1)
         k = int(np.argmin(distance))
-        low, high = math.log(gains[max(k - 1, 0)]), math.log(gains[min(k + 1, gains.size - 1)])
-        ratio = (math.sqrt(5) - 1) / 2
-        for _ in range(80):  # golden section on log K
-            a, b = high - ratio * (high - low), low + ratio * (high - low)
-            if self._distance(math.exp(a), z) < self._distance(math.exp(b), z):
-                high = b
-            else:
-                low = a
-        K = math.exp(0.5 * (low + high))
+        around = math.log(gains[max(k - 1, 0)]), math.log(gains[min(k + 1, gains.size - 1)])
+        best = minimize_scalar(self._distance, args=(z,), bounds=around, method="bounded", options={"xatol": 1e-12})
+        K = math.exp(best.x)
         poles = self.poles(K)
         found = complex(poles[np.argmin(np.abs(poles - z))])
         return LocusPoint(found, K, self.angle_error(found), poles)
 
-    def _distance(self, K: float, z: complex) -> float:
-        return float(np.abs(self.poles(K) - z).min())
+    def _distance(self, log_K: float, z: complex) -> float:
+        return float(np.abs(self.poles(math.exp(log_K)) - z).min())
 
     def for_damping(self, zeta: float) -> list[LocusPoint]:
         """Every point where a branch crosses the ray of damping ratio ζ (0 ≤ ζ < 1), by rising gain. ζ = 0 is the
         imaginary axis: the ultimate gain."""
         if not (isinstance(zeta, Real) and 0 <= zeta < 1):
             raise InputError(f"a ray of damping ratio ζ has 0 ≤ ζ < 1, got {zeta!r}")
-        return [self._point(c) for c in crossings(self.plant, float(zeta))]
-
-    def _point(self, c: Crossing) -> LocusPoint:
-        return LocusPoint(c.s, c.gain, self.angle_error(c.s), self.poles(c.gain))
+        found = find_crossings(self.plant, float(zeta))
+        return [LocusPoint(c.s, c.gain, self.angle_error(c.s), self.poles(c.gain)) for c in found]
 
     # ------------------------------------------------------------------------------------------------- shape of it
     def breakaways(self) -> list[Breakaway]:
         """Where branches leave or enter the real axis, or meet elsewhere: dK/ds = 0, N D′ − N′ D = 0, with K > 0."""
         N, D = self.plant.num, self.plant.den
-        p: Any = np.polysub(np.polymul(N, np.polyder(D)), np.polymul(np.polyder(N), D))
+        p = np.polysub(np.polymul(N, np.polyder(D)), np.polymul(np.polyder(N), D))
         out = []
         for s in np.roots(p):
             value = np.polyval(N, s)
@@ -190,7 +191,7 @@ class RootLocus:
         return rows
 
     @styled
-    def plot(self, K: ArrayLike | None = None, ax: Any = None) -> Any:
+    def plot(self, K: ArrayLike | None = None, ax: Axes | None = None) -> Figure:
         """Drawn by matplotlib: branches, poles ×, zeros ○, asymptotes, up to gains that show their shape."""
         plt = pyplot()
         if ax is None:
@@ -210,10 +211,75 @@ class RootLocus:
         ax.set_xlabel("Re s [1/s]")
         ax.set_ylabel("Im s [1/s]")
         ax.set_title("root locus")
-        return ax.figure
+        return cast("Figure", ax.figure)
 
     def _gains(self) -> NDArray[np.float64]:
         reach = 2 * max(float(np.abs(self.plant.poles).max(initial=1.0)), 1e-9)
         s = reach * cmath.exp(0.51j * math.pi)
         top = 1.0 / max(abs(complex(self.plant(s))), 1e-300)
         return np.concatenate(([0.0], np.geomspace(top * 1e-5, top, 1500)))
+
+
+# --------------------------------------------------------------------------------------------- where the phase is −180°
+class Crossing(NamedTuple):
+    """1 + K G(s) = 0 at `s`, with `gain` K > 0; `residual` = |1 + K G(s)|, recomputed."""
+
+    s: complex
+    gain: float
+    residual: float
+
+
+def find_crossings(G: TransferFunction, zeta: float = 0.0) -> list[Crossing]:
+    """All s = ω (−ζ + j√(1 − ζ²)), ω > 0, with G(s) real and negative, by rising gain K = −1/G(s).
+
+    N(s)/D(s) is real there: Im(N conj(D)) is a real polynomial in ω, whose roots are found at once. With a dead time
+    (on the imaginary axis) they are bracketed by a scan."""
+    direction = complex(-zeta, math.sqrt(1.0 - zeta * zeta))
+    candidates = _scan(G) if G.delay else _roots(G, direction)
+    found = []
+    for w in candidates:
+        s = w * direction
+        value = complex(G(s))
+        if value.real < 0 and abs(value.imag) <= 1e-6 * abs(value):
+            K = -1.0 / value.real
+            found.append(Crossing(s, K, abs(1 + K * value)))
+    return sorted(found, key=lambda c: c.gain)
+
+
+def _roots(G: TransferFunction, direction: complex) -> list[float]:
+    turned = [np.array([c * direction**k for k, c in enumerate(p[::-1])])[::-1] for p in (G.num, G.den)]
+    p = np.polymul(turned[0], np.conj(turned[1])).imag
+    size = np.polymul(np.abs(G.num), np.abs(G.den))
+    p = np.where(np.abs(p) > 1e-13 * size, p, 0.0)  # zero but for the rounding of sums of powers of the direction
+    if not p.any():
+        return []
+    roots = np.roots(p)
+    scale = np.abs(roots).max() if roots.size else 0.0
+    kept = [float(r.real) for r in roots if r.real > 1e-12 * scale and abs(r.imag) <= REAL * abs(r)]
+    return [_polish(p, x) for x in kept]
+
+
+def _polish(p: NDArray[np.float64], x: float) -> float:
+    """Two steps of Newton's method: the roots come from eigenvalues, and lose a few digits there."""
+    slope = np.polyder(p)
+    for _ in range(2):
+        d = float(np.polyval(slope, x))
+        x = x - float(np.polyval(p, x)) / d if d else x
+    return x
+
+
+def _scan(G: TransferFunction) -> list[float]:
+    """ω of phase −180° (mod 360°) of a loop with dead time: up to where its gain has fallen for good."""
+    from scipy.optimize import brentq
+
+    corners = [abs(r) for r in (*G.poles, *G.zeros) if abs(r) > 0] + [1.0 / G.delay]
+    top = max(max(corners) * 10, 20 * math.pi / G.delay)
+    w = np.geomspace(min(corners) * 1e-3, top, SCAN)
+    w = np.union1d(w, np.linspace(w[0], top, SCAN))
+    value = G(1j * w)
+    signs = np.sign(value.imag)
+    out = []
+    for k in np.flatnonzero(signs[:-1] * signs[1:] < 0):
+        if value[k].real < 0 or value[k + 1].real < 0:
+            out.append(float(brentq(lambda x: complex(G(1j * x)).imag, w[k], w[k + 1], xtol=1e-300, rtol=1e-15)))
+    return out

@@ -9,7 +9,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Real
-from typing import Any
 
 from dalembert import scalar
 from dalembert.algorithms import composite, friction, linear, newton_euler
@@ -106,19 +105,19 @@ def scenario_flow(robot: Robot) -> Flow:
     )
 
 
-def noisy(law: Law) -> Law:
+def add_noise(law: Law) -> Law:
     """The law with noise on what it measures: parameters `noise_<measure>`, zero unless a run gives them."""
     own = len(law.parameters)
 
-    def seen(y: Scalars, p: Scalars) -> list[Scalar]:
+    def measure(y: Scalars, p: Scalars) -> list[Scalar]:
         return total(y, p[own:])
 
     def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
-        return law.act(t, seen(y, p), r, z, p[:own])
+        return law.act(t, measure(y, p), r, z, p[:own])
 
     def rate(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
         assert law.rate is not None
-        return law.rate(t, seen(y, p), r, z, p[:own])
+        return law.rate(t, measure(y, p), r, z, p[:own])
 
     return replace(
         law,
@@ -129,10 +128,9 @@ def noisy(law: Law) -> Law:
     )
 
 
-def geared(robot: Robot, rotor_inertia: float | Sequence[float], ratio: float) -> Robot:
+def add_gears(robot: Robot, rotor_inertia: float | Sequence[float], ratio: float) -> Robot:
     """The robot with rotors of this inertia [kg m²] behind gears of this ratio in every joint: N² J_m in M."""
-    given: Any = rotor_inertia
-    J: list[Any] = [given] * robot.n if isinstance(given, Real) else list(given)
+    J = [rotor_inertia] * robot.n if isinstance(rotor_inertia, Real) else list(rotor_inertia)
     if len(J) != robot.n or not all(isinstance(x, Real) and float(x) >= 0 for x in J):
         raise InputError(f"rotor_inertia is one number [kg m²], or one per joint ({robot.n}); got {rotor_inertia!r}")
     if not isinstance(ratio, Real) or not 0 < ratio < math.inf:

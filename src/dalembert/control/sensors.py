@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.flow import Flow, Scalar, Scalars
 
 SENSED = "sensed_"
 
 
-def sensed(flow: Flow, names: Sequence[str], time_constant: float) -> Flow:
+def add_sensors(flow: Flow, names: Sequence[str], time_constant: float) -> Flow:
     """The flow with sensors: for each named input or output a state `sensed_<name>` that follows it, lag T [s]."""
     if not isinstance(flow, Flow):
         raise InputError(f"a Flow is given sensors, not a {type(flow).__name__}")
@@ -26,8 +26,7 @@ def sensed(flow: Flow, names: Sequence[str], time_constant: float) -> Flow:
         raise InputError(f"time_constant must be a positive number of seconds, got {time_constant!r}")
     wanted = (names,) if isinstance(names, str) else tuple(names)
     for name in wanted:
-        if name not in (*flow.inputs, *flow.outputs):
-            raise unknown(f"input or output of {flow.name!r}", name, (*flow.inputs, *flow.outputs))
+        choose(f"input or output of {flow.name!r}", name, (*flow.inputs, *flow.outputs))
     n = len(flow.states)
     looks = any(name not in flow.inputs for name in wanted)
 

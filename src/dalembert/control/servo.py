@@ -1,4 +1,4 @@
-"""Control laws of one mass on a spring: PD, partitioned, along a trajectory, with an integral.  Seed 003.
+"""Control laws of one mass on a spring: PD, partitioned, along a trajectory, with an integral.
 
 PD            f = −k_p x − k_v ẋ
 partitioned   f = α f′ + β,   α = m, β = b ẋ + k x,   so that ẍ = f′: the system appears as a unit mass
@@ -13,16 +13,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import number
-from dalembert.control import diagrams
-from dalembert.control.linear import StateSpace, finite_array, matrix_exponential
-from dalembert.control.second_order import MassSpringDamper, Motion, unit_mass
-from dalembert.draw.blocks import Diagram
+from dalembert.control.diagrams import tracking
+from dalembert.control.linear import StateSpace, finite_array
+from dalembert.control.second_order import MassSpringDamper, TimeResponse, unit_mass
+from dalembert.draw.blocks import Diagram, Signal, block, total
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Law
 
 Array = NDArray[np.float64]
 MEASURES = ("x", "x_rate")
+MASS = "m ẍ + b ẋ + k x = f"
 WANTED = ("x_wanted", "x_wanted_rate", "x_wanted_acceleration")
 
 
@@ -46,8 +47,21 @@ class SpringServo:
         return Law("PD", MEASURES, (), ("f",), act, parameters={"k_p": self.k_p, "k_v": self.k_v})
 
     def diagram(self) -> Diagram:
-        """f = −k_p x − k_v ẋ, drawn."""
-        return diagrams.pd()
+        """f = −k_p x − k_v ẋ."""
+        nodes = (
+            total("sum", 0),
+            block("system", MASS, 1, tone="plant"),
+            block("k_p", "k_p", 1, 1, flip=True, tone="servo"),
+            block("k_v", "k_v", 1, 2, flip=True, tone="servo"),
+        )
+        signals = (
+            Signal("sum", "system", "f"),
+            Signal("system", "k_p", "x", out=0.6),
+            Signal("system", "k_v", "ẋ", out=-0.6),
+            Signal("k_p", "sum", sign="−"),
+            Signal("k_v", "sum", sign="−", enter="left"),
+        )
+        return Diagram("PD control", nodes, signals, "f = −k_p x − k_v ẋ")
 
 
 @dataclass(frozen=True)
@@ -114,9 +128,34 @@ class PartitionedServo:
 
     def diagram(self) -> Diagram:
         """The law with its signals, drawn."""
+        alpha, beta = "m", "b ẋ + k x"
         if self.k_i:
-            return diagrams.pid_following()
-        return diagrams.following() if self.follow else diagrams.partitioned()
+            equation = f"f = m (ẍ_d + k_v ė + k_p e + k_i ∫e dt) + {beta}"
+            return tracking("Trajectory following with integral", equation, alpha=alpha, beta=beta, integral=True)
+        if self.follow:
+            return tracking("Trajectory following", f"f = m (ẍ_d + k_v ė + k_p e) + {beta}", alpha=alpha, beta=beta)
+        nodes = (
+            total("servo", 0),
+            block("alpha", alpha, 1, tone="model"),
+            total("sum", 2),
+            block("system", MASS, 3, tone="plant"),
+            block("beta", beta, 3, 1, flip=True, tone="model"),
+            block("k_p", "k_p", 1, 2, flip=True, tone="servo"),
+            block("k_v", "k_v", 1, 3, flip=True, tone="servo"),
+        )
+        signals = (
+            Signal("servo", "alpha", "f′"),
+            Signal("alpha", "sum", sign="+"),
+            Signal("sum", "system", "f"),
+            Signal("system", "beta", "x", out=0.6, into=0.6),
+            Signal("system", "beta", "ẋ", out=-0.6, into=-0.6),
+            Signal("beta", "sum", sign="+"),
+            Signal("system", "k_p", out=0.6),
+            Signal("system", "k_v", out=-0.6),
+            Signal("k_p", "servo", sign="−"),
+            Signal("k_v", "servo", sign="−", enter="left"),
+        )
+        return Diagram("Partitioned PD control", nodes, signals, "f = m (−k_p x − k_v ẋ) + b ẋ + k x")
 
     # --------------------------------------------------------------------------------------------- what it leads to
     @property
@@ -148,23 +187,25 @@ class PartitionedServo:
         C = [[1.0] + [0.0] * (len(A) - 1)]
         return StateSpace(A, B, C, states=states, inputs=("a_dist",), outputs=("error",))
 
-    def error(self, t: ArrayLike, e0: float, e0_rate: float = 0.0, a_dist: float = 0.0) -> Motion:
+    def error(self, t: ArrayLike, e0: float, e0_rate: float = 0.0, a_dist: float = 0.0) -> TimeResponse:
         """e(t) and ė(t) from the start e0, e0_rate under a constant a_dist, ∫e = 0 at first, in closed form.
 
         Without an integral by `MassSpringDamper.response`; with one by the exponential of its matrix at each t."""
         if self.k_i == 0:
             return unit_mass(self.k_p, self.k_v).response(t, e0, e0_rate, a_dist)
+        from scipy.linalg import expm
+
         times = finite_array("t", t)
         system = self.error_dynamics()
-        block = np.zeros((4, 4))
-        block[:3, :3], block[:3, 3:] = system.A, system.B
+        whole = np.zeros((4, 4))
+        whole[:3, :3], whole[:3, 3:] = system.A, system.B
         start = [number(f"the {name} of the start", v, "") for name, v in (("e0", e0), ("e0_rate", e0_rate))]
         z = np.array([*start, 0.0, number("the acceleration of the disturbance", a_dist, "m/s²")])
-        states = np.array([matrix_exponential(block * s) @ z for s in times.reshape(-1)]).reshape(*times.shape, 4)
-        return Motion(states[..., 0], states[..., 1])
+        states = expm(whole * times[..., None, None]) @ z
+        return TimeResponse(states[..., 0], states[..., 1])
 
     def steady_state_error(self, a_dist: float) -> float:
-        """e = a_dist/k_p under a constant disturbance, f_dist/(m k_p); zero with an integral.  Seed 003."""
+        """e = a_dist/k_p under a constant disturbance, f_dist/(m k_p); zero with an integral."""
         if not self.stable:
             raise InputError(
                 f"with k_p = {self.k_p:g}, k_v = {self.rate_gain:g}, k_i = {self.k_i:g} the error does not settle: "

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.control.extras import python_control
-from dalembert.errors import InputError
+from dalembert.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from dalembert.control.linear import StateSpace
@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-def coefficients(name: str, value: Any) -> Array:
+def python_control() -> ModuleType:
+    """The library python-control, when it is first needed."""
+    try:
+        import control
+    except ImportError:
+        raise MissingExtraError("python-control is not installed: pip install 'dalembert[control]'") from None
+    module: ModuleType = control
+    return module
+
+
+def read_coefficients(name: str, value: ArrayLike) -> Array:
     """A polynomial's coefficients, the highest power first, leading zeros dropped; zero is [0]."""
     try:
         p = np.atleast_1d(np.asarray(value, float))
@@ -43,8 +53,8 @@ class TransferFunction:
     delay: float = 0.0
 
     def __init__(self, num: ArrayLike, den: ArrayLike = (1.0,), delay: float = 0.0) -> None:
-        object.__setattr__(self, "num", coefficients("the numerator", num))
-        object.__setattr__(self, "den", coefficients("the denominator", den))
+        object.__setattr__(self, "num", read_coefficients("the numerator", num))
+        object.__setattr__(self, "den", read_coefficients("the denominator", den))
         if not self.den[0]:
             raise InputError("the denominator of a transfer function is zero")
         try:
@@ -59,7 +69,7 @@ class TransferFunction:
         late = f", delay={self.delay:g}" if self.delay else ""
         return f"TransferFunction({self.num.tolist()}, {self.den.tolist()}{late})"
 
-    def __call__(self, s: Any) -> Any:
+    def __call__(self, s: ArrayLike) -> Any:
         """G at any complex s, or an array of them; s = jω is the frequency response."""
         value = np.polyval(self.num, s) / np.polyval(self.den, s)
         return value * np.exp(-self.delay * np.asarray(s)) if self.delay else value
@@ -157,9 +167,9 @@ class TransferFunction:
         return python_control().tf(self.num, self.den)
 
 
-def _scale(value: Any) -> float:
+def _scale(value: object) -> float:
     try:
-        x = float(value)
+        x = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise InputError(
             f"a transfer function goes with another or with a number, not with {type(value).__name__}"
@@ -169,7 +179,7 @@ def _scale(value: Any) -> float:
     return x
 
 
-def rational(plant: Any) -> TransferFunction:
+def read_plant(plant: object) -> TransferFunction:
     """What a user gives as a plant of one input and one output: a transfer function, or what has one."""
     from dalembert.control.linear import StateSpace
 

@@ -1,4 +1,4 @@
-"""From torques to volts: any controller of joint torques, driving the motors of a `DrivenRobot`.  Seed 003.
+"""From torques to volts: any controller of joint torques, driving the motors of a `DrivenRobot`.
 
     τ_m = G⁻ᵀ τ,    i* = (τ_m + B θ̇_m) / K_T,    v = R i* + K_m θ̇_m  [+ k_c (i* − i)]
 
@@ -8,7 +8,7 @@ fed back, and the limits of the supply.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,10 +16,10 @@ import numpy as np
 from dalembert.actuation.driven import DrivenRobot
 from dalembert.actuation.motors import DCMotor
 from dalembert.algorithms import linear
-from dalembert.control.bounds import SAMPLES
-from dalembert.control.conditions import FAILS, HOLDS, UNKNOWN, Condition, Conditions, assumed, exact_model
+from dalembert.control.conditions import FAILS, HOLDS, SAMPLES, UNKNOWN, Condition, Conditions, assumed, exact_model
 from dalembert.control.controller import Controller, measures, torques
-from dalembert.control.gains import Gains, number_gain
+from dalembert.control.diagrams import MOTION
+from dalembert.control.gains import Gains, must
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Law
@@ -28,7 +28,7 @@ from dalembert.robot import Robot
 SAME = 1e-9  # of the largest entry: two models that differ by rounding
 
 
-def seen_from_joints(driven: DrivenRobot) -> Robot:
+def reflect_motors(driven: DrivenRobot) -> Robot:
     """The robot with its motors' inertia reflected, N² J_m in M: what a controller of joint torques should believe in.
     Needs one motor per joint."""
     if not driven.transmission.diagonal:
@@ -53,16 +53,18 @@ class VoltageControl(Controller):
     """A controller of joint torques as one of motor inputs (volts for DC motors, torques or commands for others).
 
     `current_gain` k_c [Ω] feeds the armature currents back, where motors have them as states. The inner controller
-    should believe in `seen_from_joints(driven)`, the arm with its rotors."""
+    should believe in `reflect_motors(driven)`, the arm with its rotors."""
 
     driven: DrivenRobot
     controller: Controller
-    current_gain: Any = 0.0
+    current_gain: Any = field(default=0.0, metadata=must("Ω", zero=True, of=""))
 
     equation: ClassVar[str] = "v = R i* + K_m θ̇_m + k_c (i* − i), i* = (G⁻ᵀ τ + B θ̇_m) / K_T, τ from the controller"
-    source: ClassVar[str] = "seed 003: the motors' equations solved for v; exact for L = 0 and rotors in the model"
+    source: ClassVar[str] = "the motors' equations solved for v; exact for L = 0 and rotors in the model"
 
-    def __post_init__(self) -> None:
+    drawn = ("Voltage control", MOTION, "v", "driven robot", "q, q̇")
+
+    def check_system(self) -> None:
         if not isinstance(self.driven, DrivenRobot):
             raise InputError(f"VoltageControl drives a DrivenRobot, got {type(self.driven).__name__}")
         law = self.controller.law()
@@ -71,7 +73,8 @@ class VoltageControl(Controller):
                 f"VoltageControl takes a controller of the joint torques of {self.driven.robot.name!r}, from (q, q̇) "
                 f"alone; {law.name!r} drives {', '.join(law.outputs[:3])}"
             )
-        object.__setattr__(self, "current_gain", number_gain("current_gain", self.current_gain, zero=True, unit="Ω"))
+
+    def finish(self) -> None:
         G = np.array(self.driven.transmission.matrix)
         if np.linalg.matrix_rank(G) < G.shape[1]:
             raise InputError("the motors do not drive every joint: joint torques cannot be chosen freely")
@@ -142,7 +145,7 @@ class VoltageControl(Controller):
             "the inner model is the driven arm, with its rotors N² J_m in M",
             HOLDS if same else FAILS,
             dict(zip(("largest |M − M̂|", "largest |g − ĝ|"), off, strict=True)),
-            "in samples" if same else "believe in seen_from_joints(driven), or the claim is not this loop's",
+            "in samples" if same else "believe in reflect_motors(driven), or the claim is not this loop's",
         )
 
     def conditions(self) -> Conditions:

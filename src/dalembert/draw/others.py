@@ -6,9 +6,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from dalembert.control.classic import bode_plot, step_plot
 from dalembert.control.diagrams import diagram_of
+from dalembert.control.frequency import bode_plot
 from dalembert.control.root_locus import RootLocus
+from dalembert.control.step_response import step_plot
 from dalembert.draw.blocks.diagram import Diagram
 from dalembert.draw.blocks.figure import draw_diagram
 from dalembert.errors import InputError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.control.compare import Comparison
+from dalembert.control.comparison import Comparison
 from dalembert.errors import InputError, unknown
 from dalembert.identification.fit.identify import Identification
 from dalembert.identification.log.samples import Log

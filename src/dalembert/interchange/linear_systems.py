@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from dalembert.control.linear import linearized
+from dalembert.control.linear import linearize
 from dalembert.control.transfer import TransferFunction
 from dalembert.errors import InputError
 
@@ -22,12 +22,12 @@ def to_control(
     friction: bool = False,
 ) -> Any:
     """A system as a python-control object: a TransferFunction as `control.TransferFunction`, anything else linearized
-    about (x, u), as by `dalembert.control.linearized`, as `control.StateSpace` with states, inputs and outputs by name.
+    about (x, u), as by `dalembert.control.linearize`, as `control.StateSpace` with states, inputs and outputs by name.
 
     `dt` [s]: sampled with the input held between. Needs the extra `control`."""
     if isinstance(system, TransferFunction):
         if any(value is not None for value in (x, u, outputs, dt)):
             raise InputError("a transfer function is linear already: give no state, input, outputs or dt with it")
         return system.to_control()
-    found = linearized(system, x, u, outputs, friction)
-    return (found if dt is None else found.discretized(dt)).to_control()
+    found = linearize(system, x, u, outputs, friction)
+    return (found if dt is None else found.discretize(dt)).to_control()

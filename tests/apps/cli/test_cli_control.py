@@ -118,7 +118,7 @@ def test_tune_a_robot():
     got = data("tune", "panda", "--omega", "15", "--zeta", "0.7")
     assert got["gains"] == {"kp": [225.0] * 7, "kd": [21.0] * 7} and got["claim"].startswith("e → 0 exponentially")
     arm = dl.load("puma560")
-    law = control.PDGravity.tuned(arm, 8.0, 1.0)
+    law = control.PDGravity.for_bandwidth(arm, 8.0, 1.0)
     torque = data("tune", "puma560", "--controller", "pd-gravity", "--omega", "8")
     assert torque["gains"]["kp"] == list(law.kp.values)
     assert np.allclose(torque["error_at_full_torque"], arm.limits.effort / np.array(law.kp.values))

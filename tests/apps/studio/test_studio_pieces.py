@@ -10,7 +10,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.apps.studio import ellipsoids, logs, shapes, words
-from dalembert.apps.studio.controllers import CHOICES, OF_CHAINS, choices
+from dalembert.apps.studio.controllers import choices
 from dalembert.apps.studio.live import PIECE, STEP, Live, Pull
 from dalembert.apps.studio.loads import Payload, holding
 from dalembert.apps.studio.posture import Posture
@@ -269,7 +269,7 @@ def test_the_live_simulation_is_that_of_simulate(name):
     live = Live(arm, name, q, "tool", omega=5.0, zeta=0.8, payload=load)
     live.aim(wanted)
     live.advance(0.8)
-    controller = CHOICES[name].make(arm, q, "tool", 5.0, 0.8)
+    controller = choices(arm)[name].make(arm, 5.0, 0.8, q, "tool")
     run = dl.simulate(load.on(arm, "tool"), controller, q0=q, reference=wanted, duration=0.8, dt=STEP)
     assert live.t == pytest.approx(0.8) and np.allclose(live.q, run.q[-1], atol=1e-12)
     seen = live.table()
@@ -326,7 +326,7 @@ def test_closed_chains_are_simulated_closed(name):
     assert not live.stopped and seen["kinetic_energy"].max() > 1e-3
     assert np.ptp(energy) < 1e-4 * np.ptp(seen["kinetic_energy"])  # nothing is lost
     assert np.abs(posture.system.residual(live.q)).max() < 1e-8
-    assert choices(posture.robot) == OF_CHAINS
+    assert tuple(choices(posture.robot)) == ("PD + gravity", "PD", "PID", "none")
 
 
 def test_an_unstable_loop_stops_with_a_sentence():

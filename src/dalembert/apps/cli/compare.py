@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.controllers import CONTROLLERS, bandwidth_options, goal_of, made, within
+from dalembert.apps.cli.controllers import CONTROLLERS, bandwidth_options, goal_of, make, within
 from dalembert.apps.cli.progress import waiting
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def command(
     given = output.positions("to", to, arm)
     goal = goal_of(arm, start) if given is None else within(arm, "to", given)
     with waiting("making the controllers"):
-        each = {name: made(name, arm, omega, zeta) for name in names}
+        each = {name: make(name, arm, omega, zeta) for name in names}
     with waiting(f"running {len(names)} controllers in {len(wanted)} scenarios"):
         found = compare(
             each,

@@ -1,47 +1,40 @@
-"""The controllers that commands know by name, each made for a bandwidth ω and a damping ζ: a table."""
+"""The controllers that commands know by name, each made for a bandwidth ω and a damping ζ."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from dalembert.apps.cli import output
 from dalembert.apps.cli.output import F
+from dalembert.control.registry import OMEGA, ZETA, offered
 
 if TYPE_CHECKING:
     from dalembert.control import Controller
     from dalembert.robot import Robot
 
-Make = Callable[[Any, "Robot", float, float], "Controller"]
-
-# By name: how it is made of dalembert.control, a robot, ω [rad/s] and ζ.
-CONTROLLERS: dict[str, Make] = {
-    "computed-torque": lambda c, robot, w, z: c.ComputedTorque(robot, w, z),
-    "pd": lambda c, robot, w, z: c.PD.tuned(robot, w, z),
-    "pd-gravity": lambda c, robot, w, z: c.PDGravity.tuned(robot, w, z),
-    "pid": lambda c, robot, w, z: c.JointPID.tuned(robot, w, z),
-    "independent": lambda c, robot, w, z: c.IndependentJoint(robot, w, z),
-    "feedforward": lambda c, robot, w, z: c.Feedforward(robot),
-    "feedforward-pd": lambda c, robot, w, z: c.FeedforwardPD.tuned(robot, w, z),
-}
-PACE, DAMPING = 10.0, 1.0  # [rad/s] and ζ if nobody says
+CONTROLLERS = offered("joints")  # by name
+TUNED = tuple(name for name, entry in CONTROLLERS.items() if entry.settings)
 
 
 def bandwidth_options(command: F) -> F:
     """--omega and --zeta."""
-    positive = output.Number(0, 1e6, min_open=True)
-    omega = click.option("--omega", type=positive, default=PACE, show_default=True, help="Bandwidth ω [rad/s].")
-    zeta = click.option("--zeta", type=positive, default=DAMPING, show_default=True, help="Damping ratio ζ.")
-    return omega(zeta(command))
+    for setting in (ZETA, OMEGA):
+        unit = f" {setting.symbol} [{setting.unit}]." if setting.unit else f" {setting.symbol}."
+        command = click.option(
+            f"--{setting.name}",
+            type=output.Number(0, 1e6, min_open=True),
+            default=setting.default,
+            show_default=True,
+            help=setting.meaning + unit,
+        )(command)
+    return command
 
 
-def made(name: str, robot: Robot, omega: float, zeta: float) -> Controller:
+def make(name: str, robot: Robot, omega: float, zeta: float) -> Controller:
     """The controller of a name, for the robot that it believes in."""
-    from dalembert import control
-
-    return CONTROLLERS[name](control, robot, omega, zeta)
+    return CONTROLLERS[name].make(robot, omega, zeta)
 
 
 def goal_of(arm: Robot, start: list[float]) -> list[float]:

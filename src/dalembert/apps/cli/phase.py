@@ -5,10 +5,8 @@ from __future__ import annotations
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.controllers import CONTROLLERS, bandwidth_options, made, within
+from dalembert.apps.cli.controllers import TUNED, bandwidth_options, make, within
 from dalembert.apps.cli.progress import waiting
-
-TUNED = tuple(name for name in CONTROLLERS if name != "feedforward")
 
 
 @click.command(name="phase")
@@ -54,7 +52,7 @@ def command(
     given = output.positions("to", to, arm)
     goal = start if given is None else within(arm, "to", given)
     with waiting("drawing"):
-        law = None if controller is None else made(controller, arm, omega, zeta)
+        law = None if controller is None else make(controller, arm, omega, zeta)
         states = [*start, *([0.0] * arm.n), *([0.0] * len(law.law().states) if law else [])]
         picture = draw.phase_portrait(
             arm,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.controllers import CONTROLLERS, bandwidth_options, made, within
+from dalembert.apps.cli.controllers import CONTROLLERS, bandwidth_options, make, within
 from dalembert.apps.cli.progress import waiting
 from dalembert.apps.cli.refused import INTERRUPTED
 
@@ -105,7 +105,7 @@ def command(
     rates = output.numbers("qd0", qd0, arm.n)
     given = output.positions("to", to, arm)
     goal = None if given is None else within(arm, "to", given)
-    law = None if name == FREE else made(name, arm, omega, zeta)
+    law = None if name == FREE else make(name, arm, omega, zeta)
     with waiting("compiling the loop") as say:
         run = simulate(
             _plant(arm, payload),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dalembert.apps.cli import completing, output
-from dalembert.apps.cli.controllers import CONTROLLERS, bandwidth_options, made
+from dalembert.apps.cli.controllers import CONTROLLERS, TUNED, bandwidth_options, make
 from dalembert.apps.cli.progress import waiting
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from dalembert.control.gains import Gain
     from dalembert.robot import Robot
 
-TUNED = tuple(name for name in CONTROLLERS if name != "feedforward")  # which has no gains
-IN_TORQUES = ("pd", "pd-gravity", "pid", "independent", "feedforward-pd")
 VERDICTS = {"holds": "✓", "fails": "✗", "cannot be checked": "?"}
 
 
@@ -58,7 +56,7 @@ def command(
         raise click.UsageError("--num and --delay are a plant's, which needs --den and no ROBOT")
     arm = output.load(robot)
     with waiting("inertias over the arm's configurations"):
-        law = made(controller, arm, omega, zeta)
+        law = make(controller, arm, omega, zeta)
         conditions = law.conditions()
         stiffness = _stiffness(law, controller, arm)
     limit = arm.limits.effort / stiffness
@@ -95,17 +93,19 @@ def command(
 
 def _unit(gain: Gain, controller: str) -> str:
     torque = {"kp": "[N m/rad]", "kd": "[N m s/rad]", "ki": "[N m/(rad s)]", "inertia": "[kg m²]"}
-    return (torque if controller in IN_TORQUES else {"kp": "[1/s²]", "kd": "[1/s]"}).get(gain.symbol, "")
+    units = {"kp": "[1/s²]", "kd": "[1/s]"} if CONTROLLERS[controller].accelerations else torque
+    return units.get(gain.symbol, "")
 
 
 def _stiffness(law: Controller, controller: str, arm: Robot) -> Any:
     """Torque per error of each joint, at its largest inertia, (n,)."""
     import numpy as np
 
-    from dalembert.control.bounds import bounds
+    from dalembert.control.conditions import find_magnitudes
 
     kp = np.array(next(g.values for g in law.gains.each if g.symbol == "kp"))
-    return kp if controller in IN_TORQUES else kp * bounds(arm).seen_inertia.max(axis=0)
+    accelerations = CONTROLLERS[controller].accelerations
+    return kp * find_magnitudes(arm).seen_inertia.max(axis=0) if accelerations else kp
 
 
 def _answer(omega: float, zeta: float) -> str:

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from dalembert.apps.report import html
 from dalembert.apps.report.context import Context, Made, NotHereError
 from dalembert.apps.report.posture import drawn_limits
-from dalembert.control.compare import Comparison, compare
-from dalembert.control.computed_torque import ComputedTorque
-from dalembert.control.diagrams import diagram_of
-from dalembert.control.feedforward import Feedforward, FeedforwardPD
-from dalembert.control.gravity import PDGravity
+from dalembert.control.comparison import Comparison, compare
+from dalembert.control.controller import Controller
+from dalembert.control.registry import CONTROLLERS
 from dalembert.control.scenarios import Scenario
 from dalembert.draw.svg import Curve, lines
 from dalembert.draw.svg.elements import color
@@ -99,14 +97,9 @@ def _duration(robot: Robot, start: Array, goal: Array) -> float:
     return float(math.ceil(10 * max(SHORTEST, needed)) / 10)
 
 
-def _controllers(robot: Robot, quick: bool) -> dict[str, Any]:
-    every = {
-        "PD + gravity": PDGravity.tuned(robot, BANDWIDTH),
-        "feedforward": Feedforward(robot),
-        "feedforward + PD": FeedforwardPD.tuned(robot, BANDWIDTH),
-        "computed torque": ComputedTorque(robot, BANDWIDTH),
-    }
-    return {name: every[name] for name in ("PD + gravity", "computed torque")} if quick else every
+def _controllers(robot: Robot, quick: bool) -> dict[str, Controller]:
+    wanted = ("quick",) if quick else ("quick", "full")
+    return {e.title: e.make(robot, BANDWIDTH, 1.0) for e in CONTROLLERS.values() if e.report in wanted}
 
 
 def _levels(robot: Robot, motion: Any) -> tuple[float, float]:
@@ -227,5 +220,5 @@ def _right(words: str) -> Markup:
 
 
 def _diagrams(robot: Robot) -> list[Markup]:
-    drawn = diagram_of(ComputedTorque(robot, BANDWIDTH)).svg()
+    drawn = CONTROLLERS["computed-torque"].make(robot, BANDWIDTH, 1.0).diagram().svg()
     return [html.details("Block diagram of computed torque", html.figure(drawn, class_="paper"))]

@@ -6,15 +6,14 @@ Gains, set point, payload and what pulls at the robot are inputs of the loop, so
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.apps.studio.controllers import CHOICES, choices, followed, no_law
+from dalembert.apps.studio.controllers import choices, no_law, wanted_at
 from dalembert.apps.studio.loads import Payload
 from dalembert.constrained.system import Constrained
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.reference import Reference
 from dalembert.robot import Robot
 from dalembert.simulation.closed import DISTURBANCE, closed, with_states_of
@@ -46,12 +45,12 @@ class Live:
         friction: bool = False,
         limited: bool = False,
     ) -> None:
-        if name not in choices(robot):
-            raise unknown("controller", name, choices(robot))
+        choose("controller", name, choices(robot))
         if robot.n == 0:
             raise InputError(f"{robot.name!r} has no joints: there is nothing to simulate")
         self.robot, self.name, self.frame = robot, name, frame
-        self.choice = CHOICES[name]
+        self.choice = choices(robot)[name]
+        self.follows = "joints" if self.choice is None else self.choice.follows
         self.payload = payload
         loaded = payload.on(robot, frame)
         # The payload of a closed chain is built in: its flow has no input for it.
@@ -71,7 +70,7 @@ class Live:
         self.loop = closed(flow, law, disturbed=law.outputs, torque_limits=clip)
         self.x = with_states_of(law, np.concatenate([q, np.zeros(robot.n)]), flow.states)
         self.t = 0.0
-        self.wanted = followed(self.controller, self.choice.follows, robot, q, frame)
+        self.wanted = wanted_at(self.controller, robot, q, frame)
         self.motion: Reference | None = None
         self._place = {name: k for k, name in enumerate(self.loop.inputs)}
         self._shown = {name: k for k, name in enumerate(self.loop.outputs)}
@@ -81,8 +80,7 @@ class Live:
 
     def tune(self, omega: float, zeta: float) -> None:
         """Gains for another bandwidth [rad/s] and damping."""
-        make = self.choice.make
-        made: Any = None if make is None else make(self.believed, self.start, self.frame, omega, zeta)
+        made = None if self.choice is None else self.choice.make(self.believed, omega, zeta, self.start, self.frame)
         self.controller = made
         self.gains: dict[str, float] = {} if made is None else dict(made.law().parameters)
 
@@ -97,7 +95,7 @@ class Live:
 
     def aim(self, q: Array) -> None:
         """The set point: where the robot would be at the joint positions q."""
-        self.wanted = followed(self.controller, self.choice.follows, self.robot, q, self.frame)
+        self.wanted = wanted_at(self.controller, self.robot, q, self.frame)
 
     # ------------------------------------------------------------------------------------------------------ in pieces
     def advance(self, seconds: float, pull: Pull | None = None) -> None:
@@ -144,7 +142,7 @@ class Live:
     @property
     def columns(self) -> tuple[str, ...]:
         joints = self.robot.joint_names
-        aims = tuple(f"{j}_wanted" for j in joints) if self.choice.follows == "joints" else ()
+        aims = tuple(f"{j}_wanted" for j in joints) if self.follows == "joints" else ()
         return (
             "t",
             *joints,
@@ -164,7 +162,7 @@ class Live:
         n, joints = self.robot.n, self.robot.joint_names
         tau = [y[self._shown[f"{j}_torque"]] for j in joints]
         aims: Sequence[float] = ()
-        if self.choice.follows == "joints":
+        if self.follows == "joints":
             aims = self._reference(np.array([self.t])).reshape(-1)[:n].tolist() if self.law.follows else x[:n].tolist()
         energies = [y[self._shown[name]] for name in ("kinetic_energy", "potential_energy")]
         self.rows.append(np.array([self.t, *x[: 2 * n], *tau, *aims, *energies], float))

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.apps.studio import words
-from dalembert.apps.studio.controllers import CHOICES, choices
+from dalembert.apps.studio.controllers import choices, sentence
 from dalembert.apps.studio.live import PATIENCE, Live, Pull
 from dalembert.apps.studio.panel import Panel, real
 from dalembert.apps.studio.plots import Plot
+from dalembert.control.registry import OMEGA, ZETA
 from dalembert.trajectories import sines
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ class RunPanel(Panel):
         self.playing = False
         self.pull: Pull | None = None
         self._before = self._drawn = 0.0
-        names = choices(studio.robot)
+        self.choices = choices(studio.robot)
+        names = tuple(self.choices)
         with self.gui.add_folder("Simulation"):
             self.play = self.press(self.gui.add_button("Start", icon="player-play", color="green"), self.toggle)
             self.again = self.press(self.gui.add_button("Stop, back to posing", icon="player-stop"), self.stop)
@@ -43,7 +45,7 @@ class RunPanel(Panel):
             self.told = self.gui.add_html("")
             self.controller = self.gui.add_dropdown("controller", names, initial_value=names[0])
             self.watch(self.controller, lambda _: self._changed())
-            self.equation = self.gui.add_html(words.line(CHOICES[names[0]].sentence))
+            self.equation = self.gui.add_html(words.line(sentence(self.choices[names[0]])))
             self.motion = self.gui.add_dropdown(
                 "follows",
                 MOTIONS,
@@ -54,8 +56,8 @@ class RunPanel(Panel):
             self.speed = self.gui.add_slider("speed", 0.1, 1.0, 0.1, 1.0)
             self.watch(self.speed, lambda _: None)
         with self.gui.add_folder("Gains"):
-            self.omega = self.gui.add_slider("ω [rad/s]", 0.5, 40.0, 0.5, 6.0)
-            self.zeta = self.gui.add_slider("ζ", 0.05, 2.0, 0.05, 1.0)
+            self.omega = self.gui.add_slider("ω [rad/s]", OMEGA.low, OMEGA.high, OMEGA.step, 6.0)
+            self.zeta = self.gui.add_slider("ζ", ZETA.low, ZETA.high, ZETA.step, ZETA.default)
             self.watch(self.omega, self._tune)
             self.watch(self.zeta, self._tune)
             self.each = self.gui.add_folder("one by one", expand_by_default=False)
@@ -150,7 +152,7 @@ class RunPanel(Panel):
 
     def _changed(self) -> None:
         """Another controller, or another world: the loop is made anew, from where the robot is."""
-        self.equation.content = words.line(CHOICES[str(self.controller.value)].sentence)
+        self.equation.content = words.line(sentence(self.choices[str(self.controller.value)]))
         if self.live is not None:
             wanted = self.studio.posture.q
             self.studio.posture.q = self.live.q.copy()
@@ -171,7 +173,7 @@ class RunPanel(Panel):
         live.aim(self.studio.posture.q)
         if self.motion.value == "sines":
             m = len(live.wanted)
-            size = 0.3 if live.choice.follows == "joints" else 0.05 * self.studio.scene.size
+            size = 0.3 if live.follows == "joints" else 0.05 * self.studio.scene.size
             f = 0.25 + 0.07 * np.arange(m)  # [Hz]
             live.motion = sines(np.diag(np.full(m, size)), f, offset=live.wanted)
 

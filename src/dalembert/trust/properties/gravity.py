@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.bounds import lengths
-from dalembert.control.bounds import bounds
+from dalembert.control.conditions import find_magnitudes
 from dalembert.model.lean import lean
 from dalembert.model.model import Body
 from dalembert.robot import Robot
@@ -62,7 +62,7 @@ def gravity_bounded(system: Any, **options: Any) -> Property:
     robot, shown = case.mechanism.robot, f"measured at {len(case.g)} states"
     if robot is None:
         return found("bounded gravity", HOLDS, shown, numbers, "as far as the states drawn go")
-    bound = bounds(robot).gravity
+    bound = find_magnitudes(robot).gravity
     numbers["‖g‖₁ at most (by lengths)"] = float(bound.sum())
     if not np.isfinite(bound).all():
         names = sliding_names(robot, endless_slides(robot))

@@ -1,6 +1,6 @@
 """Several controllers on one task, with everything that a model leaves out: the table and the picture that argue.
 
-Seed 003 argues in words: pure feedforward drifts, PD with gravity is enough for a set point, computed torque needs the
+Textbooks argue in words: pure feedforward drifts, PD with gravity is enough for a set point, computed torque needs the
 model, and behind high gears none of it matters. Here it is measured.
 """
 
@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.caching import cached_property
-from dalembert.control.controller import Controller, believed, followed, measures, torques
-from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, geared, noisy, scenario_flow
+from dalembert.control.controller import Controller, Wanted, believed, measures, read_wanted, torques
+from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, add_gears, add_noise, scenario_flow
 from dalembert.draw.pyplot import pyplot, save, styled
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.flow import Flow
 from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
@@ -32,8 +32,12 @@ from dalembert.simulation.signals import reference_of
 from dalembert.simulation.storage import SHARE, free_memory, written
 from dalembert.units import warn_of_motion
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 Array = NDArray[np.float64]
 Maker = Callable[[Robot], Controller]
+Named = dict[str, Controller | Maker]
 
 SETTLED, BOUNDED, DRIFTING, DIVERGED = "settled", "bounded", "drifting", "diverged"
 UNRESOLVED = "unresolved"  # no step tried was short enough: nothing is said of the controller
@@ -76,10 +80,10 @@ class Comparison:
 
     def of(self, controller: str, scenario: str) -> dict[str, Any]:
         """One cell, by names."""
-        for kind, name, names in (("controller", controller, self.controllers), ("scenario", scenario, self.scenarios)):
-            if name not in names:
-                raise unknown(kind, name, names)
-        k = self.controllers.index(controller), self.scenarios.index(scenario)
+        k = (
+            self.controllers.index(choose("controller", controller, self.controllers)),
+            self.scenarios.index(choose("scenario", scenario, self.scenarios)),
+        )
         numbers = ("rms_error", "max_error", "rms_torque", "peak_torque", "energy", "dt")
         return {**{name: float(getattr(self, name)[k]) for name in numbers}, "verdict": str(self.verdict[k])}
 
@@ -131,7 +135,7 @@ class Comparison:
         return "\n".join(out)
 
     @styled
-    def plot(self, path: str | Path | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> Figure:
         """Errors over time, a panel per scenario; written to `path` if given. The matplotlib figure is returned."""
         columns = min(3, len(self.scenarios))
         rows = -(-len(self.scenarios) // columns)
@@ -156,7 +160,7 @@ class Comparison:
         figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), fontsize=8)
         if path is not None:
             save(figure, path)
-        return figure
+        return cast("Figure", figure)
 
 
 WORDS = {
@@ -194,7 +198,7 @@ def compare(
     All scenarios of a controller run as one batch, in steps of dt that are halved until half of them gives the same
     verdicts and figures. Noise is drawn every dt, from `seed`, and held."""
     believed(plant, "compare")
-    named = _named(controllers)
+    named = _name_controllers(controllers)
     given = dict(DEFAULTS if scenarios is None else scenarios)
     for name, scenario in given.items():
         if not isinstance(scenario, Scenario):
@@ -212,20 +216,20 @@ def compare(
     task = _Task(reference, q0, qd0, duration / steps, steps, method, seed or 0)
     parts: list[tuple[list[str], list[_Runs]]] = []
     for ratio in [1.0] if gears is None else list(gears):
-        robot = plant if gears is None else geared(plant, rotor_inertia or 0.0, ratio)
+        robot = plant if gears is None else add_gears(plant, rotor_inertia or 0.0, ratio)
         prefix = "" if gears is None else f"N = {ratio:g}" + (", " if len(given) > 1 else "")
         names = [f"{prefix}{name}" if gears is None or len(given) > 1 else prefix for name in given]
-        made = {name: _made(name, c, robot, gears is not None) for name, c in named.items()}
+        made = {name: _make(name, c, robot, gears is not None) for name, c in named.items()}
         if not parts:
             warn_of_motion(robot.model, next(iter(made.values())).law(), reference_of(reference), duration)
-        runs = [_refined(c, robot, list(given.values()), task, ratio, tolerance) for c in made.values()]
+        runs = [_refine(c, robot, list(given.values()), task, ratio, tolerance) for c in made.values()]
         parts.append((names, runs))
-    return _measured(plant, tuple(named), parts, tolerance)
+    return _measure(plant, tuple(named), parts, tolerance)
 
 
 @dataclass(frozen=True)
 class _Task:
-    reference: Any
+    reference: Wanted
     q0: ArrayLike | None
     qd0: ArrayLike | None
     dt: float
@@ -275,7 +279,7 @@ class _Runs:
         )
 
 
-def _named(controllers: Any) -> dict[str, Any]:
+def _name_controllers(controllers: Mapping[str, Controller | Maker] | Sequence[Controller]) -> Named:
     if isinstance(controllers, Mapping):
         named = dict(controllers)
     else:
@@ -294,7 +298,7 @@ def _named(controllers: Any) -> dict[str, Any]:
     return named
 
 
-def _made(name: str, controller: Any, robot: Robot, again: bool) -> Controller:
+def _make(name: str, controller: object, robot: Robot, again: bool) -> Controller:
     if isinstance(controller, Controller):
         if again:
             if not is_dataclass(controller) or "robot" not in {field.name for field in fields(controller)}:
@@ -335,7 +339,7 @@ def _start(task: _Task, robot: Robot) -> tuple[Array, Array]:
     return out[0], out[1]
 
 
-def _refined(
+def _refine(
     controller: Controller, robot: Robot, scenarios: list[Scenario], task: _Task, ratio: float, tolerance: float
 ) -> _Runs:
     """All scenarios of a controller, in steps short enough for all of them, as far as there are such."""
@@ -352,8 +356,8 @@ def _same(coarse: _Runs, fine: _Runs, s: int, tolerance: float) -> bool:
     that are lost, the same way until then."""
     rows = slice(None, None, fine.every // coarse.every)
     a, b = coarse.largest[s], fine.largest[s, rows]
-    verdict = judged(b, tolerance)
-    if judged(a, tolerance) != verdict:
+    verdict = judge(b, tolerance)
+    if judge(a, tolerance) != verdict:
         return False
     lost = [int(np.argmax(~(e <= LOST))) if not (e <= LOST).all() else len(e) for e in (a, b)]
     until = min(lost)
@@ -370,7 +374,7 @@ def _run(
     controller: Controller, robot: Robot, scenarios: list[Scenario], task: _Task, ratio: float, finer: int
 ) -> _Runs:
     """All scenarios of a controller, as one batch, in steps `finer` times shorter than asked."""
-    law = noisy(controller.law())
+    law = add_noise(controller.law())
     reference = task.reference
     loop = closed(scenario_flow(robot), law, reference)
     q, qd = _start(task, robot)
@@ -399,7 +403,7 @@ def _run(
         parameters=held,
     )
     n, shown = robot.n, _every(task.steps, ROWS) * finer // every
-    wanted = followed(law, reference, run.t) if law.follows else np.zeros((len(run.t), n))
+    wanted = read_wanted(law, reference, run.t) if law.follows else np.zeros((len(run.t), n))
     tau = _outputs(loop, run.y, law.outputs)
     power = np.abs(tau * run.x[..., n : 2 * n])
     return _Runs(run.t, wanted[..., :n] - run.x[..., :n], tau / ratio, power, task.dt / finer, shown)
@@ -417,7 +421,7 @@ def _inputs(varying: list[str], law: Law, robot: Robot, scenarios: list[Scenario
     drawn = dict(zip((f"{NOISE}{y}" for y in measures(robot)), held, strict=True))
     sampled: dict[str, Array] = {}
     if any(name in law.follows for name in varying):
-        r = followed(law, task.reference, np.asarray(np.arange(task.steps * finer) * (task.dt / finer), float))
+        r = read_wanted(law, task.reference, np.asarray(np.arange(task.steps * finer) * (task.dt / finer), float))
         sampled = {name: np.broadcast_to(r[:, k], (len(scenarios), len(r))) for k, name in enumerate(law.follows)}
     return np.stack([drawn[name] if name in drawn else sampled[name] for name in varying], axis=-1)
 
@@ -426,17 +430,17 @@ def _outputs(loop: Flow, y: Array, names: Sequence[str]) -> Array:
     return y[..., [loop.outputs.index(name) for name in names]]
 
 
-def _measured(
+def _measure(
     plant: Robot, names: tuple[str, ...], parts: list[tuple[list[str], list[_Runs]]], tolerance: float
 ) -> Comparison:
-    def joined(of: Callable[[_Runs], Any], axis: int = 0) -> Array:
+    def join(of: Callable[[_Runs], Any], axis: int = 0) -> Array:
         """(c, s, …) of every controller and scenario."""
         return np.stack([np.concatenate([of(runs[k]) for _, runs in parts], axis=axis) for k in range(len(names))])
 
-    resolved = joined(lambda r: r.resolved).astype(bool)
-    verdicts = joined(lambda r: [judged(e, tolerance) for e in r.largest])
+    resolved = join(lambda r: r.resolved).astype(bool)
+    verdicts = join(lambda r: [judge(e, tolerance) for e in r.largest])
     rms_error, max_error, rms_torque, peak_torque, energy = np.moveaxis(
-        np.where(resolved[:, None], joined(lambda r: r.figures, axis=1), np.nan), 1, 0
+        np.where(resolved[:, None], join(lambda r: r.figures, axis=1), np.nan), 1, 0
     )
     return Comparison(
         plant.name,
@@ -449,14 +453,14 @@ def _measured(
         energy,
         np.where(resolved, verdicts, UNRESOLVED),
         parts[0][1][0].t[:: parts[0][1][0].every],
-        joined(lambda r: r.largest[:, :: r.every]),
-        joined(lambda r: r.torque[:, :: r.every]),
+        join(lambda r: r.largest[:, :: r.every]),
+        join(lambda r: r.torque[:, :: r.every]),
         float(tolerance),
-        joined(lambda r: np.full(len(r.error), r.dt)),
+        join(lambda r: np.full(len(r.error), r.dt)),
     )
 
 
-def judged(error: Array, tolerance: float) -> str:
+def judge(error: Array, tolerance: float) -> str:
     """The verdict on a run from the largest error over time, (T,)."""
     if not np.isfinite(error).all():
         return DIVERGED

@@ -1,23 +1,40 @@
-"""What a stable linear system answers to a unit step, read to rounding: found on a grid, then refined by bisection."""
+"""What a stable linear system answers to a unit step, read to rounding: found on a grid, then refined."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dalembert.control.linear import StateSpace
+from dalembert.control.linear import StateSpace, finite_array, read_single
+from dalembert.control.transfer import TransferFunction, python_control
+from dalembert.draw.pyplot import pyplot, styled
+from dalembert.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 LIVES = 16.0  # time constants after which a mode is nothing: e⁻¹⁶
 PER_TURN, LEAST = 48, 64  # points of the grid to a turn of the fastest mode alive, and of any stretch
 MOST = 200_000  # points of a stretch
-BISECTIONS = 60
+BAND = 0.02  # of the end: within it an answer has settled
 NEAR = 0.005  # of the end: a peak on the grid so near to a level may pass it between two points
 
 
-class StepAnswer:
+class StepFigures(NamedTuple):
+    """Of a step's answer: end value, rise time 10–90 % [s], settling time to 2 % [s], overshoot (part of the end)."""
+
+    end: float
+    rise_time: float
+    settling_time: float
+    overshoot: float
+
+
+class StepResponse:
     """y(t) of ẋ = A x + B, y = C x + D from rest, of one input and one output. t (T,) is a grid on which every mode is
     resolved while it lives; x (T, n), y (T,) are exact there."""
 
@@ -55,19 +72,17 @@ class StepAnswer:
         """x so many seconds after t[k]."""
         if seconds == 0.0:
             return self.x[k]
-        step = self.system.discretized(seconds)
+        step = self.system.discretize(seconds)
         return np.asarray(step.A @ self.x[k] + step.B[:, 0])
 
     def root(self, k: int, f: Callable[[Array], Array], a: float = 0.0, b: float | None = None) -> tuple[float, Array]:
         """(t, x) between t[k] + a and t[k] + b (the next point) where f(x) changes its sign."""
+        from scipy.optimize import brentq
+
         b = float(self.t[k + 1] - self.t[k]) if b is None else b
-        below = f(self.after(k, a)) < 0
-        for _ in range(BISECTIONS):
-            middle = 0.5 * (a + b)
-            if (f(self.after(k, middle)) < 0) == below:
-                a = middle
-            else:
-                b = middle
+        ends = [float(f(self.after(k, s))) for s in (a, b)]
+        if (ends[0] < 0) != (ends[1] < 0):
+            b = brentq(lambda s: float(f(self.after(k, s))), a, b, xtol=1e-300, rtol=1e-15)
         return float(self.t[k] + b), self.after(k, b)
 
     def first(self, level: float) -> float:
@@ -138,3 +153,39 @@ class StepAnswer:
                 found.append(self.root(k, self.bend))
         t, x = max(found, key=lambda pair: way * float(self.slope(pair[1])))
         return t, float(self.value(x)), float(self.slope(x))
+
+
+def step_figures(system: object) -> StepFigures:
+    """Rise, settling and overshoot of the answer to a unit step: to rounding, which costs 1e-7 where poles are 1e8
+    apart; of a sampled system, at its samples."""
+    single = read_single(system)
+    sampled = isinstance(single, StateSpace) and single.dt is not None
+    if not single.stable:
+        raise InputError("this system is not stable: its answer to a step does not settle")
+    if sampled:
+        info = python_control().step_info(single.to_control(), SettlingTimeThreshold=BAND)
+        names = ("SteadyStateValue", "RiseTime", "SettlingTime", "Overshoot")
+        end, rise, settling, over = (float(info[name]) for name in names)
+        return StepFigures(end, rise, settling, over / 100)
+    late = 0.0
+    if isinstance(single, TransferFunction):
+        late, single = single.delay, TransferFunction(single.num, single.den).state_space()
+    y = StepResponse(single)
+    if not abs(y.end) > 1e-12 * max(float(np.abs(y.y).max()), 1e-300):
+        raise InputError("the answer of this system to a step ends at zero: there is no rise to read")
+    rise = y.first(0.9 * y.end) - y.first(0.1 * y.end)
+    return StepFigures(y.end, rise, late + y.last_outside(BAND * abs(y.end)), max(y.highest() - 1.0, 0.0))
+
+
+@styled
+def step_plot(system: object, t: ArrayLike | None = None, ax: Axes | None = None) -> Figure:
+    """The answer to a unit step, drawn."""
+    if ax is None:
+        ax = pyplot().subplots(figsize=(6, 3.5), layout="constrained")[1]
+    times = None if t is None else finite_array("t", t)
+    found = python_control().step_response(read_single(system).to_control(), times)
+    ax.plot(found.time, np.squeeze(found.outputs), lw=1.4)
+    ax.set_xlabel("t [s]")
+    ax.set_ylabel("y [1]")
+    ax.set_title("step response")
+    return cast("Figure", ax.figure)

@@ -1,21 +1,106 @@
-"""Lead and lag: what to put before a plant so that its loop gets the phase margin, the pole or the accuracy wanted."""
+"""Loops by their frequency response: margins and Bode diagrams of any linear system here, by way of python-control
+(extra `control`); lead and lag, what to put before a plant so that its loop gets the phase margin, the pole or the
+accuracy wanted."""
 
 from __future__ import annotations
 
 import cmath
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import number
-from dalembert.control.transfer import TransferFunction, rational
+from dalembert.control.linear import finite_array, read_single
+from dalembert.control.transfer import TransferFunction, python_control, read_plant
+from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
 STEEPEST = math.radians(65)  # of one lead: beyond it pole and zero lie 20 times apart, and noise is amplified so much
 
 
+class Margins(NamedTuple):
+    """`gain`: the factor by which the loop's gain may grow (∞: any); `phase` [rad] that it may lose; at the frequencies
+    [rad/s] `gain_frequency` (phase −180°) and `phase_frequency` (|L| = 1); `delay` [s] that costs the phase margin.
+    `stable`: whether the closed loop is, by its poles. Where it is not, margins say nothing of what it can bear."""
+
+    gain: float
+    phase: float
+    gain_frequency: float
+    phase_frequency: float
+    delay: float
+    stable: bool
+
+
+class FrequencyResponse(NamedTuple):
+    """|G|, ∠G [rad] (unwrapped) at frequencies `omega` [rad/s]."""
+
+    omega: Array
+    magnitude: Array
+    phase: Array
+
+
+def margins(loop: object) -> Margins:
+    """Gain and phase margin of an open loop that is closed by negative feedback."""
+    single = read_single(loop)
+    made = single.to_control()
+    gm, pm, w_gm, w_pm = python_control().margin(made)
+    phase = math.radians(float(pm))
+    delay = phase / float(w_pm) if np.isfinite(w_pm) and w_pm > 0 else math.inf
+    return Margins(float(gm), phase, float(w_gm), float(w_pm), delay, _stable(python_control().feedback(made)))
+
+
+def _stable(made: Any) -> bool:
+    """Whether every pole of python-control's system lies in the left half plane; inside the unit circle, if sampled."""
+    poles = np.asarray(made.poles())
+    return bool((np.abs(poles) < 1).all() if made.isdtime(strict=True) else (poles.real < 0).all())
+
+
+def frequency_response(system: object, omega: ArrayLike | None = None) -> FrequencyResponse:
+    """|G(jω)| and ∠G(jω); at frequencies that show its features if none are given."""
+    given = None if omega is None else finite_array("omega", omega)
+    if given is not None and (given.ndim != 1 or (given <= 0).any()):
+        raise InputError("omega is a list of positive frequencies [rad/s]")
+    found = python_control().frequency_response(read_single(system).to_control(), given)
+    value = np.asarray(found.frdata)[0, 0]
+    return FrequencyResponse(np.asarray(found.omega), np.abs(value), np.unwrap(np.angle(value)))
+
+
+@styled
+def bode_plot(system: object, omega: ArrayLike | None = None, label: str = "") -> Figure:
+    """The Bode diagram as a matplotlib figure, with gain and phase margin marked where there are any."""
+    w, magnitude, phase = frequency_response(system, omega)
+    found = margins(system)
+    figure, (upper, lower) = pyplot().subplots(2, 1, sharex=True, figsize=(6, 5), layout="constrained")
+    upper.loglog(w, magnitude, lw=1.4, label=label or None)
+    turn = np.round((np.angle(np.exp(1j * phase[0])) - phase[0]) / (2 * np.pi)) * 2 * np.pi
+    lower.semilogx(w, np.degrees(phase + turn), lw=1.4)
+    upper.axhline(1, color="0.6", lw=0.7)
+    lower.axhline(-180, color="0.6", lw=0.7)
+    if np.isfinite(found.phase_frequency):
+        for panel in (upper, lower):
+            panel.axvline(found.phase_frequency, color="C1", lw=0.8, ls="--")
+        words = f"phase margin {math.degrees(found.phase):.1f}° at {found.phase_frequency:.3g} rad/s"
+        lower.set_title(words, fontsize=9)
+    if np.isfinite(found.gain):
+        for panel in (upper, lower):
+            panel.axvline(found.gain_frequency, color="C2", lw=0.8, ls=":")
+        upper.set_title(f"gain margin {found.gain:.3g} at {found.gain_frequency:.3g} rad/s", fontsize=9)
+    upper.set_ylabel("|G| [1]")
+    lower.set_ylabel("∠G [°]")
+    lower.set_xlabel("ω [rad/s]")
+    if label:
+        upper.legend()
+    return cast("Figure", figure)
+
+
+# ------------------------------------------------------------------------------------------------------- lead and lag
 @dataclass(frozen=True, eq=False)
 class Compensator:
     """C(s) = K ((s + z)/(s + p))ⁿ. `phase` [rad] is what it adds where it was designed for; `residual` is how far the
@@ -37,14 +122,14 @@ class Compensator:
         return C
 
 
-def lead_for_margin(plant: Any, phase_margin: float, crossover: float, stages: int = 1) -> Compensator:
+def lead_for_margin(plant: object, phase_margin: float, crossover: float, stages: int = 1) -> Compensator:
     """A lead that gives the loop this `phase_margin` [rad] at this `crossover` [rad/s], where |C G| = 1.
 
     The phase it must add, φ = PM − (180° + ∠G(jω)), is largest midway between zero and pole: with
     a = (1 − sin φ)/(1 + sin φ), z = ω√a and p = ω/√a. A lag is got where φ is negative. ∠G is followed from ω = 0 on: a
     plant that has turned by more than 180° is not taken for one that leads. A design whose closed loop is not stable is
     refused."""
-    G = rational(plant)
+    G = read_plant(plant)
     w = number("the crossover of the loop", crossover, "rad/s", above=0.0)
     margin = number("the phase margin of the loop", phase_margin, "rad", above=0.0)
     if margin >= math.pi:
@@ -52,7 +137,7 @@ def lead_for_margin(plant: Any, phase_margin: float, crossover: float, stages: i
             f"the phase margin of the loop is {margin:g} rad; it must be less than π (in degrees? "
             f"math.radians({margin:g}) = {math.radians(margin):.4g})"
         )
-    n = _stages(stages)
+    n = _read_stages(stages)
     value = complex(G(1j * w))
     if value == 0 or not cmath.isfinite(value):
         raise InputError(f"the plant has a zero or a pole at the crossover {w:g} rad/s: choose another")
@@ -71,24 +156,23 @@ def lead_for_margin(plant: Any, phase_margin: float, crossover: float, stages: i
     L = complex(C.transfer(1j * w)) * value
     left = max(abs(abs(L) - 1), abs(math.remainder(cmath.phase(L) + math.pi - margin, 2 * math.pi)))
     _check_stable(C.transfer * G, w)
-    return Compensator(K, z, p, n, phi, left)
+    return replace(C, residual=left)
 
 
 def _phase(G: TransferFunction, w: float) -> float:
     """∠G(jω) [rad], followed from ω = 0 on: root by root, each within ±90°; −180° at rest if G is negative."""
 
-    def turned(roots: Any) -> float:
+    def turn(roots: NDArray[np.complex128]) -> float:
         return float(sum(cmath.phase(1j * w - r if r.real <= 0 else r - 1j * w) for r in roots))
 
     right = int((G.zeros.real > 0).sum() + (G.poles.real > 0).sum())
     negative = (G.num[0] * G.den[0] < 0) != (right % 2 == 1)
-    near = turned(G.zeros) - turned(G.poles) - G.delay * w - (math.pi if negative else 0.0)
+    near = turn(G.zeros) - turn(G.poles) - G.delay * w - (math.pi if negative else 0.0)
     return near + math.remainder(cmath.phase(complex(G(1j * w))) - near, 2 * math.pi)  # roots lose digits, G does not
 
 
 def _check_stable(L: TransferFunction, w: float) -> None:
-    rational_loop = L.pade(6 + math.ceil(L.delay * w))
-    poles = rational_loop.feedback().poles
+    poles = L.pade(6 + math.ceil(L.delay * w)).feedback().poles
     if not (poles.real < 0).all():
         worst = poles[np.argmax(poles.real)]
         raise InputError(
@@ -97,13 +181,13 @@ def _check_stable(L: TransferFunction, w: float) -> None:
         )
 
 
-def lead_for_pole(plant: Any, s: complex, zero: float | None = None, stages: int = 1) -> Compensator:
+def lead_for_pole(plant: object, s: complex, zero: float | None = None, stages: int = 1) -> Compensator:
     """A lead that puts a closed-loop pole at s: it adds the angle that G(s) lacks to 180°, and has the gain for it.
 
     With its `zero` at −z given, the pole follows from the angle; without, both by the bisector, which keeps them
-    closest together. That the closed loop's other poles are well is to be looked at."""
-    G = rational(plant)
-    target, n = complex(s), _stages(stages)
+    closest together. Look at the closed loop's other poles, too."""
+    G = read_plant(plant)
+    target, n = complex(s), _read_stages(stages)
     if not (cmath.isfinite(target) and target.imag > 0):
         raise InputError(f"s must be a complex number with a positive imaginary part, got {s!r}")
     lacking = math.remainder(math.pi - cmath.phase(complex(G(target))), 2 * math.pi)
@@ -124,24 +208,23 @@ def lead_for_pole(plant: Any, s: complex, zero: float | None = None, stages: int
     p = target.imag / math.tan(pole_angle) - target.real
     K = 1.0 / abs(complex(G(target)) * ((target + z) / (target + p)) ** n)
     C = Compensator(K, z, p, n, lacking, 0.0)
-    left = abs(1 + complex(C.transfer(target)) * complex(G(target)))
-    return Compensator(K, z, p, n, lacking, left)
+    return replace(C, residual=abs(1 + complex(C.transfer(target)) * complex(G(target))))
 
 
-def lag_for_accuracy(plant: Any, factor: float, crossover: float, distance: float = 10.0) -> Compensator:
+def lag_for_accuracy(plant: object, factor: float, crossover: float, distance: float = 10.0) -> Compensator:
     """A lag that raises the gain at low frequencies `factor`-fold, and with it what divides the steady-state error, and
     leaves the loop at its `crossover` [rad/s] nearly as it is: C = (s + z)/(s + z/factor), z = ω/`distance`."""
-    G = rational(plant)
+    G = read_plant(plant)
     beta = number("the factor of the lag", factor, "1", above=1.0)
     w = number("the crossover of the loop", crossover, "rad/s", above=0.0)
     z = w / number("the distance of the lag", distance, "1", above=1.0)
     C = Compensator(1.0, z, z / beta, 1, 0.0, 0.0)
     value = complex(C.transfer(1j * w))
     before = complex(G(1j * w))
-    return Compensator(1.0, z, z / beta, 1, cmath.phase(value), abs(abs(value * before) - abs(before)))
+    return replace(C, phase=cmath.phase(value), residual=abs(abs(value * before) - abs(before)))
 
 
-def _stages(stages: Any) -> int:
+def _read_stages(stages: object) -> int:
     if not isinstance(stages, (int, np.integer)) or isinstance(stages, bool) or stages < 1:
         raise InputError(f"stages is a whole number, at least 1; got {stages!r}")
     return int(stages)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import linear as small
-from dalembert.control import diagrams
-from dalembert.control.extras import scipy_linalg
 from dalembert.control.linear import StateSpace, finite_array
-from dalembert.draw.blocks import Diagram
+from dalembert.draw.blocks import Diagram, Signal, block, terminal, total
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Act, Law
@@ -57,8 +54,24 @@ class LQR:
         return replace(law, states=("samples",), initial=(0.0,), update=update)
 
     def diagram(self) -> Diagram:
-        """State feedback, drawn."""
-        return diagrams.state_feedback()
+        """u = u₀ − K (x − x₀)."""
+        nodes = (
+            terminal("u0", "u_0", 0, 0),
+            total("sum", 1, 0),
+            block("system", "ẋ = A x + B u", 2, 0, tone="plant"),
+            block("K", "K", 2, 1, flip=True, tone="servo"),
+            total("off", 3, 1),
+            terminal("x0", "x_0", 4, 1),
+        )
+        signals = (
+            Signal("u0", "sum", sign="+"),
+            Signal("sum", "system", "u"),
+            Signal("system", "off", "x", sign="+"),
+            Signal("x0", "off", sign="−", leave="left", enter="right"),
+            Signal("off", "K", leave="left"),
+            Signal("K", "sum", sign="−"),
+        )
+        return Diagram("State feedback", nodes, signals, "u = u_0 − K (x − x_0)")
 
     def closed_loop(self) -> StateSpace:
         return self.system.closed_loop(self.K)
@@ -66,12 +79,11 @@ class LQR:
 
 def lqr(system: StateSpace, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None = None) -> LQR:
     """The regulator of a linear system, continuous or sampled. Q (n, n) and R (m, m), or their diagonals, or one number
-    for all; N (n, m). R must be positive definite, Q − N R⁻¹ Nᵀ not negative. SciPy solves the Riccati equation (extra
-    `opt`)."""
+    for all; N (n, m). R must be positive definite, Q − N R⁻¹ Nᵀ not negative. SciPy solves the Riccati equation."""
     if not isinstance(system, StateSpace):
-        raise InputError(f"lqr takes a StateSpace (linearized(system, x) makes one), not {type(system).__name__}")
+        raise InputError(f"lqr takes a StateSpace (linearize(system, x) makes one), not {type(system).__name__}")
     n, m = system.B.shape
-    q, r = _weight("Q", Q, n, "state"), _weight("R", R, m, "input")
+    q, r = _read_weight("Q", Q, n, "state"), _read_weight("R", R, m, "input")
     cross = np.zeros((n, m)) if N is None else finite_array("N", N)
     if cross.shape != (n, m):
         raise InputError(f"N has shape {cross.shape}; it must be {(n, m)}, states by inputs")
@@ -80,7 +92,7 @@ def lqr(system: StateSpace, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None = No
     reduced = np.linalg.eigvalsh(q - cross @ np.linalg.solve(r, cross.T))[0]
     if reduced < -1e-9 * max(np.abs(q).max(), 1e-300):
         raise InputError(f"Q − N R⁻¹ Nᵀ has a negative eigenvalue, {reduced:.3g}: the cost would have no least value")
-    P = _solved(system, q, r, cross)
+    P = _solve_riccati(system, q, r, cross)
     A, B = system.A, system.B
     if system.dt is None:
         K = np.linalg.solve(r, B.T @ P + cross.T)
@@ -93,8 +105,10 @@ def lqr(system: StateSpace, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None = No
     return LQR(system, np.asarray(K, float), P, closed.poles, left, closed.stable)
 
 
-def _solved(system: StateSpace, q: Array, r: Array, cross: Array) -> Array:
-    solver: Any = scipy_linalg().solve_continuous_are if system.dt is None else scipy_linalg().solve_discrete_are
+def _solve_riccati(system: StateSpace, q: Array, r: Array, cross: Array) -> Array:
+    from scipy.linalg import solve_continuous_are, solve_discrete_are
+
+    solver = solve_continuous_are if system.dt is None else solve_discrete_are
     try:
         P = np.asarray(solver(system.A, system.B, q, r, s=cross), float)
     except (np.linalg.LinAlgError, ValueError) as failure:
@@ -108,7 +122,7 @@ def _solved(system: StateSpace, q: Array, r: Array, cross: Array) -> Array:
     return (P + P.T) / 2
 
 
-def _weight(name: str, value: Any, n: int, what: str) -> Array:
+def _read_weight(name: str, value: ArrayLike, n: int, what: str) -> Array:
     W = finite_array(name, value)
     if W.shape == ():
         W = float(W) * np.eye(n)

@@ -1,9 +1,8 @@
-"""Where springs and damping come from, each as a formula: what to put for k and b in m ẍ + b ẋ + k x = f.  Seed 003."""
+"""Where springs and damping come from, each as a formula: what to put for k and b in m ẍ + b ẋ + k x = f."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +11,7 @@ from dalembert.actuation.motors import Motor
 from dalembert.arguments import number
 from dalembert.control.linear import finite_array
 from dalembert.control.second_order import MassSpringDamper
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.friction.equivalent import equivalent_damping, slope, structural_damping
 from dalembert.robot import Robot
 
@@ -70,18 +69,18 @@ def air_stiffness(pressure: float, area: float, volume: float, exponent: float =
 
 def in_parallel(*stiffnesses: float) -> float:
     """k₁ + k₂ + …: springs that share the deflection. Dampers add up alike."""
-    return math.fsum(_all(stiffnesses))
+    return math.fsum(_read_all(stiffnesses))
 
 
 def in_series(*stiffnesses: float) -> float:
     """1/(1/k₁ + 1/k₂ + …): springs that share the force, such as gear, shaft and coupling one after another."""
-    given = _all(stiffnesses)
+    given = _read_all(stiffnesses)
     if min(given) <= 0:
         raise InputError(f"springs in series must each be stiffer than 0, got {min(given):g}")
     return 1.0 / math.fsum(1.0 / k for k in given)
 
 
-def _all(values: tuple[Any, ...]) -> list[float]:
+def _read_all(values: tuple[float, ...]) -> list[float]:
     if not values:
         raise InputError("give at least one stiffness")
     return [number(f"the stiffness of spring {i + 1}", k, "N/m or N m/rad") for i, k in enumerate(values)]
@@ -107,14 +106,11 @@ def joint_system(robot: Robot, q: ArrayLike, joint: str | int, damping: float = 
     x = finite_array("q", q)
     if x.ndim != 1:
         raise InputError(f"q has shape {x.shape}; give one state")
-    names = robot.joint_names
     if isinstance(joint, str):
-        if joint not in names:
-            raise unknown("joint", joint, names)
-        j = names.index(joint)
+        j = robot.joint_names.index(choose("joint", joint, robot.joint_names))
+    elif not 0 <= joint < robot.n:
+        raise InputError(f"there is no joint {joint}: {robot.name!r} has {robot.n}")
     else:
-        if not 0 <= joint < robot.n:
-            raise InputError(f"there is no joint {joint}: {robot.name!r} has {robot.n}")
         j = int(joint)
     springs = damped = 0.0
     for body in robot.model.bodies:

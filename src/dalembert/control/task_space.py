@@ -1,4 +1,4 @@
-"""Control where the tool is: computed torque and impedance in task coordinates.  Seeds 001 and 003.
+"""Control where the tool is: computed torque and impedance in task coordinates.
 
     computed torque   ẍ = ẍ_d + K_d ė + K_p e                                        e = x_d − x
     impedance         M_d (ẍ_d − ẍ) + D ė + K e = −F_ext, with the force measured
@@ -6,37 +6,124 @@
 
 Accelerations become torques by q̈ = J̄ (ẍ − J̇ q̇) + N q̈₀, τ = M q̈ + c + g, with J̄ = M⁻¹JᵀM_C and N = I − J̄J: where there
 are more joints than coordinates, q̈₀ damps the motion that the task does not feel, and pulls it to a posture.
+
+The coordinates are where a frame is, and its Euler angles, as many of them as are wanted:
+x = (p_x, p_y, p_z, α₁, α₂, α₃), ẋ = J_a q̇, ẍ = J_a q̈ + J̇_a q̇.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dalembert.algorithms import composite, jacobians, linear, newton_euler
+from dalembert import scalar
+from dalembert.algorithms import composite, jacobians, kinematics, linear, newton_euler
 from dalembert.algorithms import task_space as terms
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
-from dalembert.control.computed_torque import acceleration_gains
+from dalembert.control.computed_torque import set_acceleration_gains
 from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, above, assumed, exact_model, positive
-from dalembert.control.controller import Controller, believed, follows, measures, set_gain, split, sub, torques, total
-from dalembert.control.coordinates import TaskCoordinates, task_coordinates
-from dalembert.control.gains import Gain, Gains, number_gain
+from dalembert.control.controller import Controller, Wanted, split, sub, total
+from dalembert.control.diagrams import TASK
+from dalembert.control.gains import Applied, Gain, Gains, must
 from dalembert.control.sensors import SENSED
-from dalembert.errors import InputError, SingularityError
+from dalembert.errors import InputError, SingularityError, choose
+from dalembert.flow import WRENCH as WRENCH
 from dalembert.flow import Scalar, Scalars
+from dalembert.kinematics.jacobian import moving_part
 from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
+from dalembert.model import Frame, Model
 from dalembert.robot import Robot
+from dalembert.spatial import rotation
 
 Array = NDArray[np.float64]
+ROW = must(of="row")
+ONE = must(zero=True, of="")
 SINGULAR = 1e-12  # of the largest singular value of J: the smallest is zero but for rounding
-# What the tip applies to the environment, as `robot_flow(f_tip=True)` names it.
-WRENCH = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
+NAMES = ("x", "y", "z", "a1", "a2", "a3")
+# The words of motion functions as far as they mean coordinates: ω is the rate of none, so that wx, wy and wz are not.
+WORDS: dict[str, tuple[int, ...]] = {
+    "position": (0, 1, 2),
+    "orientation": (3, 4, 5),
+    "planar": (0, 1, 3),
+    "pose": (0, 1, 2, 3, 4, 5),
+    **{name: (k,) for k, name in enumerate(NAMES)},
+    **{f"v{name}": (k,) for k, name in enumerate(NAMES[:3])},
+}
+
+
+@dataclass(frozen=True)
+class TaskCoordinates:
+    """Which coordinates (`rows` of NAMES) of which frame, and the Euler sequence of its angles."""
+
+    frame: Frame
+    rows: tuple[int, ...]
+    angles: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(NAMES[k] for k in self.rows)
+
+    @property
+    def turning(self) -> bool:
+        return any(k >= 3 for k in self.rows)
+
+    def position(self, model: Model, q: Scalars) -> list[Scalar]:
+        T = kinematics.frame_pose(model, q, self.frame)
+        x = list(T.p)
+        if self.turning:
+            x += [scalar.arctan2(s, c) for c, s in rotation.euler_cos_sin(T.R, self.angles)]
+        return [x[k] for k in self.rows]
+
+    def jacobian(self, model: Model, q: Scalars) -> list[list[Scalar]]:
+        turned = jacobians.analytic_jacobian
+        J = turned(model, q, self.frame, self.angles) if self.turning else jacobians.jacobian(model, q, self.frame)
+        return [J[k] for k in self.rows]
+
+    def jacobian_dot(self, model: Model, q: Scalars, qd: Scalars) -> list[list[Scalar]]:
+        J = (
+            jacobians.analytic_jacobian_dot(model, q, qd, self.frame, self.angles)
+            if self.turning
+            else jacobians.jacobian_dot(model, q, qd, self.frame)
+        )
+        return [J[k] for k in self.rows]
+
+    def error(self, wanted: Scalars, x: Scalars) -> list[Scalar]:
+        """x_d − x, angles the short way round."""
+        return [
+            scalar.arctan2(scalar.sin(a - b), scalar.cos(a - b)) if k >= 3 else a - b
+            for k, a, b in zip(self.rows, wanted, x, strict=True)
+        ]
+
+    def generalized(self, model: Model, q: Scalars, wrench: Scalars) -> list[Scalar]:
+        """A wrench (f, n) at the frame, world axes, as a force on these coordinates: (f, Bᵀn), for n·ω = n·B α̇."""
+        force = list(wrench[:3])
+        if self.turning:
+            T = kinematics.frame_pose(model, q, self.frame)
+            B = rotation.euler_rates(rotation.euler_cos_sin(T.R, self.angles), self.angles)
+            force += linear.apply(linear.transposed(B), wrench[3:])
+        return [force[k] for k in self.rows]
+
+
+def read_coordinates(model: Model, frame: str | None, rows: object, angles: str) -> TaskCoordinates:
+    """The coordinates that a user means: a word or several of WORDS, or six truth values."""
+    given = [rows] if isinstance(rows, str) else list(rows) if isinstance(rows, Iterable) else []
+    if len(given) == len(NAMES) and all(str(x) in ("True", "False") for x in given):
+        given = [name for name, wanted in zip(NAMES, given, strict=True) if wanted]
+    if not given:
+        raise InputError(f"rows is a word or words among {', '.join(WORDS)}, or six truth values; got {rows!r:.60}")
+    for word in given:
+        choose("rows", word, WORDS)
+    picked = tuple(dict.fromkeys(k for word in given for k in WORDS[word]))
+    choose("Euler sequence", angles, ("rpy", *rotation.EULER_SEQUENCES))
+    if len(picked) > model.n:
+        raise InputError(f"{len(picked)} rows for {model.n} joints: {model.name!r} cannot follow them all; name fewer")
+    return TaskCoordinates(model.frame(frame), picked, angles)
 
 
 class TaskController(Controller):
@@ -51,7 +138,7 @@ class TaskController(Controller):
 
     @cached_property
     def task(self) -> TaskCoordinates:
-        return task_coordinates(self.robot.model, self.frame, self.rows, self.angles)
+        return read_coordinates(self.robot.model, self.frame, self.rows, self.angles)
 
     @property
     def null_gains(self) -> tuple[Gain, ...]:
@@ -60,18 +147,19 @@ class TaskController(Controller):
             return ()
         return (self.null_damping, self.posture_stiffness)
 
-    def check_null(self, who: str) -> None:
+    def check_system(self) -> None:
         """Looks at what was given of the free joints; sets `posture` to n numbers."""
-        believed(self.robot, who)
+        super().check_system()
         posture = np.zeros(self.robot.n) if self.posture is None else finite("posture", self.posture)
         if posture.shape != (self.robot.n,):
             raise InputError(f"posture has shape {posture.shape}; it must be {(self.robot.n,)}, one per joint")
         object.__setattr__(self, "posture", tuple(posture.tolist()))
-        for symbol in ("null_damping", "posture_stiffness"):
-            object.__setattr__(self, symbol, number_gain(symbol, getattr(self, symbol), zero=True))
+
+    def names_for(self, of: str) -> Sequence[str]:
+        return self.task.names
 
     def accelerations(
-        self, q: Scalars, qd: Scalars, wanted: Scalars, found: _Task, null: Sequence[Any]
+        self, q: Scalars, qd: Scalars, wanted: Scalars, found: _Task, null: Sequence[Applied]
     ) -> list[Scalar]:
         """q̈ = J̄ (ẍ − J̇ q̇) + N q̈₀."""
         qdd = linear.apply(found.J_bar, sub(wanted, linear.apply(found.J_dot, qd)))
@@ -95,11 +183,21 @@ class TaskController(Controller):
         found = terms.consistent_inverse(composite.mass_matrix(model, q), J)
         return _Task(self.task.position(model, q), linear.apply(J, qd), J, J_dot, found.J_bar)
 
-    def __call__(self, *given: Any, **named: Any) -> Array:
+    def __call__(
+        self,
+        t: ArrayLike,
+        q: ArrayLike,
+        qd: ArrayLike,
+        reference: Wanted = None,
+        *,
+        z: ArrayLike | None = None,
+        measured: ArrayLike | None = None,
+        **parameters: ArrayLike,
+    ) -> Array:
         """As of every controller; refused where the task is singular, and no torque does what is asked."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            u = super().__call__(*given, **named)
-            J = np.asarray(self._jacobian(finite("q", given[1] if len(given) > 1 else named["q"])))
+            u = super().__call__(t, q, qd, reference, z=z, measured=measured, **parameters)
+            J = np.asarray(self._jacobian(finite("q", q)))
         known = np.isfinite(J).all(axis=(-2, -1))
         sizes = np.linalg.svd(np.where(known[..., None, None], J, 0.0), compute_uv=False)
         lost = ~known | (sizes[..., -1] <= SINGULAR * sizes[..., 0])
@@ -117,17 +215,6 @@ class TaskController(Controller):
         if not self.null_gains:
             return (rank,)
         return (rank, above("the free joints are damped", self.null_gains[0].values[0], 0.0, ("damping", "needed")))
-
-    def law_of(self, name: str, gains: Gains, act: Any, force: bool = False) -> Law:
-        sensors = tuple(f"{SENSED}{w}" for w in WRENCH) if force else ()
-        return Law(
-            name,
-            (*measures(self.robot), *sensors),
-            follows(self.task.names),
-            torques(self.robot),
-            act,
-            parameters=gains.parameters,
-        )
 
 
 @dataclass(frozen=True)
@@ -156,16 +243,16 @@ class TaskComputedTorque(TaskController):
     rows: Any = "position"
     frame: str | None = None
     angles: str = "zyx"
-    null_damping: Any = 2.0
+    null_damping: Any = field(default=2.0, metadata=ONE)
     posture: Any = None
-    posture_stiffness: Any = 0.0
+    posture_stiffness: Any = field(default=0.0, metadata=ONE)
 
     equation: ClassVar[str] = "τ = M q̈ + c + g, q̈ = J̄ (ẍ_d + K_d ė + K_p e − J̇ q̇) + (I − J̄ J) q̈₀"
-    source: ClassVar[str] = "the error obeys ë + K_d ė + K_p e = 0; Khatib 1987; seed 001"
+    source: ClassVar[str] = "the error obeys ë + K_d ė + K_p e = 0; Khatib 1987"
+    drawn = ("Computed torque control in task space", TASK, "τ", "robot", "q, q̇")
 
-    def __post_init__(self) -> None:
-        self.check_null("TaskComputedTorque")
-        acceleration_gains(self, self.task.names)
+    def finish(self) -> None:
+        set_acceleration_gains(self, self.task.names)
 
     @property
     def gains(self) -> Gains:
@@ -182,14 +269,11 @@ class TaskComputedTorque(TaskController):
             wanted = total(xdd_d, kd(sub(xd_d, now.xd)), kp(task.error(x_d, now.x)))
             return newton_euler.inverse_dynamics(model, q, qd, self.accelerations(q, qd, wanted, now, null))
 
-        return self.law_of("task-space computed torque", gains, act)
+        return self.torque_law("task-space computed torque", act, wanted=task.names)
 
     def conditions(self) -> Conditions:
-        return Conditions(
-            "x → x_d exponentially along every motion, away from singular configurations",
-            self.source,
-            (*positive(self.kp, self.kd), *self.null_conditions(), exact_model()),
-        )
+        claim = "x → x_d exponentially along every motion, away from singular configurations"
+        return self.claim(claim, *positive(self.kp, self.kd), *self.null_conditions(), exact_model())
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,30 +282,45 @@ class Impedance(TaskController):
 
     `stiffness` [N/m, N m/rad], `damping` [N s/m, N m s/rad]: one number, one per row, or a symmetric matrix. `inertia`
     [kg, kg m²]: the wanted mass, which needs the force on the tip to be measured: the law then measures `sensed_f_x` …
-    `sensed_n_z`, what the tip applies to the environment (`control.sensed(robot_flow(robot, f_tip=True), WRENCH, T)`).
-    Without it the arm keeps the inertia it has, and no force is measured. `rows`, `frame`, `angles` and what concerns
-    free joints as in `TaskComputedTorque`."""
+    `sensed_n_z`, what the tip applies to the environment (`control.add_sensors(robot_flow(robot, f_tip=True), WRENCH,
+    T)`). Without it the arm keeps the inertia it has, and no force is measured. `rows`, `frame`, `angles` and what
+    concerns free joints as in `TaskComputedTorque`."""
 
     robot: Robot
-    stiffness: Any
-    damping: Any
-    inertia: Any = None
+    stiffness: Any = field(metadata=ROW)
+    damping: Any = field(metadata=ROW)
+    inertia: Any = field(default=None, metadata=ROW)
     rows: Any = "position"
     frame: str | None = None
     angles: str = "zyx"
-    null_damping: Any = 2.0
+    null_damping: Any = field(default=2.0, metadata=ONE)
     posture: Any = None
-    posture_stiffness: Any = 0.0
+    posture_stiffness: Any = field(default=0.0, metadata=ONE)
 
     equation: ClassVar[str] = "M_d (ẍ_d − ẍ) + [C_C ė +] D ė + K e = −F_ext"
     source: ClassVar[str] = "Hogan 1985; V = ½ ėᵀMė + ½ eᵀKe, V̇ = −ėᵀDė − ėᵀF_ext; Siciliano et al. 2009, §9.2"
+    drawn = ("Impedance control", TASK, "τ", "robot", "q, q̇")
 
-    def __post_init__(self) -> None:
-        self.check_null("Impedance")
-        for symbol in ("stiffness", "damping"):
-            set_gain(self, symbol, getattr(self, symbol), self.task.names, of="row")
-        if self.inertia is not None:
-            set_gain(self, "inertia", self.inertia, self.task.names, of="row")
+    @classmethod
+    def for_bandwidth(
+        cls, robot: Robot, omega: float, zeta: float = 1.0, q: ArrayLike | None = None, frame: str | None = None
+    ) -> Impedance:
+        """The stiffness and damping of a frame's position that give a bandwidth ω [rad/s] and damping ζ with the mass
+        that is felt at q, where free joints are held; at home, if it is not given."""
+        x = robot.home if q is None else finite("q", q)
+        rows = moving_part(robot, "position", frame, "world").names
+        masses = np.asarray(robot.effective_mass(x, frame, rows).masses)
+        felt = float(np.median(masses[np.isfinite(masses)])) if np.isfinite(masses).any() else robot.mass
+        return cls(
+            robot,
+            felt * omega**2,
+            2 * zeta * omega * felt,
+            rows=rows,
+            frame=frame,
+            posture=x,
+            posture_stiffness=omega**2 / 4,
+            null_damping=zeta * omega,
+        )
 
     @property
     def gains(self) -> Gains:
@@ -246,7 +345,7 @@ class Impedance(TaskController):
             tau = newton_euler.inverse_dynamics(model, q, qd, qdd)
             return total(tau, linear.apply(linear.transposed(now.J), force))
 
-        return self.law_of("impedance", gains, act)
+        return self.torque_law("impedance", act, wanted=task.names)
 
     def _shaped(self) -> Law:
         model, n, task, gains = self.robot.model, self.robot.n, self.task, self.gains
@@ -260,13 +359,14 @@ class Impedance(TaskController):
             now = self.at(q, qd)
             force = total(stiffness(task.error(x_d, now.x)), damping(sub(xd_d, now.xd)))
             force = sub(force, task.generalized(model, q, wrench))  # F_ext = − what the tip applies
-            a = [f / k for f, k in zip(force, inertia.p, strict=True)] if not mass.full else _solved(inertia, force)
+            a = [f / k for f, k in zip(force, inertia.p, strict=True)] if not mass.full else _solve(inertia, force)
             qdd = self.accelerations(q, qd, total(xdd_d, a), now, null)
             J = jacobians.jacobian(model, q, task.frame)
             carried = linear.apply(linear.transposed(J), wrench)
             return total(newton_euler.inverse_dynamics(model, q, qd, qdd), carried)
 
-        return self.law_of("impedance with measured force", gains, act, force=True)
+        sensors = tuple(f"{SENSED}{w}" for w in WRENCH)
+        return self.torque_law("impedance with measured force", act, wanted=task.names, senses=sensors)
 
     def conditions(self) -> Conditions:
         measured = self.inertia is not None
@@ -276,10 +376,10 @@ class Impedance(TaskController):
             HOLDS if not measured else UNKNOWN,
         )
         own = (self.stiffness, self.damping, *((self.inertia,) if measured else ()))
-        return Conditions(claim, self.source, (*positive(*own), *self.null_conditions(), sensor, exact_model()))
+        return self.claim(claim, *positive(*own), *self.null_conditions(), sensor, exact_model())
 
 
-def _solved(inertia: Any, force: list[Scalar]) -> list[Scalar]:
+def _solve(inertia: Applied, force: list[Scalar]) -> list[Scalar]:
     """M_d⁻¹ f of a matrix among the parameters."""
     n = inertia.gain.n
     columns = [inertia([1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
