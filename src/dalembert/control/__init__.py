@@ -122,7 +122,5 @@ _NAMES = {
 }
 
 __getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names},
-    {module: f"{__name__}.{module}" for module in (*_NAMES, "gains", "springs")},
+    __name__, _NAMES, {module: module for module in (*_NAMES, "gains", "springs")}
 )
