@@ -1,6 +1,7 @@
 """The command line: `dalembert COMMAND ROBOT …`.
 
-A command lives in a module of its name, imported when it is used, so that help is quick. Commands print a table
+A command is a function of its name in the module that SECTIONS names, imported when it is used, so that help is quick;
+`options` says how one is declared. Commands print a table
 for people and, with --json, data for programs. What stops one is a line on standard error and an exit code:
 
     0    done
@@ -9,7 +10,7 @@ for people and, with --json, data for programs. What stops one is a line on stan
     130  interrupted by Ctrl-C
     141  whoever read the output has gone
 
-`refused` turns what may happen into these; no traceback is shown for a user's mistake.
+`terminal` turns what may happen into these; no traceback is shown for a user's mistake.
 """
 
 from __future__ import annotations
@@ -21,56 +22,57 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dalembert import __version__
-from dalembert.apps.cli import refused
+from dalembert.apps.cli import terminal
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Every command with what it is for; kept here, so that help imports none of them.
-SECTIONS: dict[str, dict[str, str]] = {
+# Every command with its module and what it is for; kept here, so that help imports none of them.
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Robots": {
-        "robots": "The bundled robots.",
-        "info": "A robot's card: joints, bodies, frames, warnings.",
-        "check": "A doctor for models: what is wrong, why, and what to do.",
-        "convert": "Between URDF, TOML, DH tables and screw axes.",
+        "robots": ("robots", "The bundled robots."),
+        "info": ("robots", "A robot's card: joints, bodies, frames, warnings."),
+        "check": ("check", "A doctor for models: what is wrong, why, and what to do."),
+        "convert": ("robots", "Between URDF, TOML, DH tables and screw axes."),
     },
     "Kinematics and dynamics": {
-        "fk": "Poses of frames at joint positions.",
-        "ik": "Joint positions that reach a pose: the nearest, or all.",
-        "dynamics": "M, C, g, torques and energies at a state.",
-        "equations": "Closed-form equations, exact; check a derivation.",
-        "properties": "Ṁ − 2C, passivity, linearity and more: shown and measured.",
-        "bounds": "Certified bounds on M, c and g.",
-        "verify": "Agreement certificate: every way to the same numbers, compared.",
+        "fk": ("kinematics", "Poses of frames at joint positions."),
+        "ik": ("kinematics", "Joint positions that reach a pose: the nearest, or all."),
+        "dynamics": ("kinematics", "M, C, g, torques and energies at a state."),
+        "equations": ("equations", "Closed-form equations, exact; check a derivation."),
+        "properties": ("trust", "Ṁ − 2C, passivity, linearity and more: shown and measured."),
+        "bounds": ("trust", "Certified bounds on M, c and g."),
+        "verify": ("trust", "Agreement certificate: every way to the same numbers, compared."),
     },
     "Motion and control": {
-        "simulate": "A run, free or under a controller, with its energy books.",
-        "compare": "Several controllers on one task, in a table.",
-        "plan": "A motion through joint positions, as fast as the limits allow.",
-        "phase": "The phase portrait of a joint, free or under a controller.",
-        "tune": "Gains by bandwidth and damping; Ziegler–Nichols for a plant.",
+        "simulate": ("motion", "A run, free or under a controller, with its energy books."),
+        "compare": ("control", "Several controllers on one task, in a table."),
+        "plan": ("motion", "A motion through joint positions, as fast as the limits allow."),
+        "phase": ("motion", "The phase portrait of a joint, free or under a controller."),
+        "tune": ("control", "Gains by bandwidth and damping; Ziegler–Nichols for a plant."),
     },
     "Real arms": {
-        "excite": "The motion from which parameters are identified best.",
-        "identify": "Parameters of a real arm from its log.",
+        "excite": ("identification", "The motion from which parameters are identified best."),
+        "identify": ("identification", "Parameters of a real arm from its log."),
     },
     "To take along": {
-        "export": "A kernel as C, NumPy, JAX or CasADi.",
-        "report": "Everything about a robot as one page of HTML.",
-        "studio": "A robot on a page in the browser: pose, load, simulate, play back.",
+        "export": ("export", "A kernel as C, NumPy, JAX or CasADi."),
+        "report": ("export", "Everything about a robot as one page of HTML."),
+        "studio": ("export", "A robot on a page in the browser: pose, load, simulate, play back."),
     },
     "This installation": {
-        "bench": "How fast the kernels are on this machine: a quick look.",
-        "cache": "The compiled kernels on disk: see and clear.",
-        "completion": "The script that lets a shell complete commands and robots.",
+        "bench": ("installation", "How fast the kernels are on this machine: a quick look."),
+        "cache": ("installation", "The compiled kernels on disk: see and clear."),
+        "completion": ("installation", "The script that lets a shell complete commands and robots."),
     },
 }
 NO_FILE = ("robots", "cache", "completion")
-COMMANDS = {name: words for section in SECTIONS.values() for name, words in section.items()}
+MODULES = {name: module for section in SECTIONS.values() for name, (module, _) in section.items()}
+COMMANDS = {name: words for section in SECTIONS.values() for name, (_, words) in section.items()}
 
 
 class _Commands(click.Group):
-    """A group whose commands are modules beside this one."""
+    """A group whose commands are functions of the modules beside this one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -78,14 +80,14 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"dalembert.apps.cli.{name}").command
+        command: click.Command = getattr(import_module(f"dalembert.apps.cli.{MODULES[name]}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, COMMANDS))
         for title, commands in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(width), words) for name, words in commands.items()])
+                formatter.write_dl([(name.ljust(width), words) for name, (_, words) in commands.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
@@ -93,7 +95,9 @@ class _Commands(click.Group):
         named = [CompletionItem(name, help=words) for name, words in COMMANDS.items() if name.startswith(incomplete)]
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """click's own, with the nearest command named when there is none of that name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             import difflib
@@ -104,16 +108,16 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **options: Any) -> Any:
-        refused.print_anything()
+        terminal.prepare_streams()
         return super().main(*args, **options)
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
-        with refused.in_a_line():
+        with terminal.report_errors():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with refused.in_a_line(), warnings.catch_warnings():
-            warnings.showwarning = refused.warn
+        with terminal.report_errors(), warnings.catch_warnings():
+            warnings.showwarning = terminal.show_warning
             return super().invoke(ctx)
 
 

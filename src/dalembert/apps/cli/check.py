@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dalembert.apps.cli import output
+from dalembert.apps.cli.options import JSON, argument, command, option
 
 if TYPE_CHECKING:
     from dalembert.trust.doctor import CheckUp, Repair
@@ -23,32 +23,26 @@ LEVELS = ("error", "warning", "never")
 IDLE = ("fix", "out", "in-place", "details", "fail-on", "no-meshes", "strict", "allow", "package-dir")
 ROWS = 60  # files that a summary lists one by one; of more, only those with errors
 PROGRESS = 2.0  # seconds between two words of it
+FINDING = ("severity", "rule", "line", "finding, and what to do")
 
 
-@click.command(name="check", short_help="A doctor for models: what is wrong, why, and what to do.")
-@click.argument("paths", nargs=-1, metavar="ROBOT|FOLDER…")
-@click.option("--fix", is_flag=True, help="Write a repaired copy (with -o), and say what was changed.")
-@click.option("-o", "--out", type=click.Path(dir_okay=False), help="Where the repaired copy goes.")
-@click.option("--in-place", is_flag=True, help="With --fix: overwrite the file itself.")
-@click.option("--format", "style", type=click.Choice(FORMATS), default="table", help="For people, or for machines.")
-@output.json_option
-@click.option("--fail-on", type=click.Choice(LEVELS), default="error", help="From which severity on to exit with 1.")
-@click.option("--package-dir", "folders", multiple=True, metavar="FOLDER", help="Where package:// is; may be repeated.")
-@click.option("--no-meshes", is_flag=True, help="Open no mesh files.")
-@click.option("--details", is_flag=True, help="With several files: list every finding too.")
-@click.option("--rules", is_flag=True, help="List the rules instead.")
-def command(
-    paths: tuple[str, ...],
-    fix: bool,
-    out: str | None,
-    in_place: bool,
-    style: str,
-    as_json: bool,
-    fail_on: str,
-    folders: tuple[str, ...],
-    no_meshes: bool,
-    details: bool,
-    rules: bool,
+@command
+def check(
+    paths: tuple[str, ...] = argument(nargs=-1, metavar="ROBOT|FOLDER…"),
+    fix: bool = option("Write a repaired copy (with -o), and say what was changed."),
+    out: str | None = option("Where the repaired copy goes.", "-o", "--out", type=click.Path(dir_okay=False)),
+    in_place: bool = option("With --fix: overwrite the file itself."),
+    style: str = option(
+        "For people, or for machines.", "--format", type=click.Choice(FORMATS), default="table", show_default=False
+    ),
+    as_json: bool = JSON,
+    fail_on: str = option(
+        "From which severity on to exit with 1.", type=click.Choice(LEVELS), default="error", show_default=False
+    ),
+    folders: tuple[str, ...] = option("Where package:// is; may be repeated.", "--package-dir", metavar="FOLDER"),
+    no_meshes: bool = option("Open no mesh files."),
+    details: bool = option("With several files: list every finding too."),
+    rules: bool = option("List the rules instead."),
 ) -> None:
     """Examine robot descriptions: syntax, structure, physics. Files (.urdf, .xacro, .toml), bundled names, or folders,
     of which every .urdf is examined.
@@ -74,8 +68,7 @@ def command(
     else:
         ups = _examine(paths, how)
         _show(ups, paths, style, details)
-    if fail_on != "never" and any(up.fails(fail_on) for up in ups):  # type: ignore[arg-type]
-        sys.exit(1)
+    output.exit_unless(fail_on == "never" or not any(up.fails(fail_on) for up in ups))  # type: ignore[arg-type]
 
 
 def _usable(paths: Sequence[str], fix: bool, out: str | None, in_place: bool, folders: Sequence[str]) -> None:
@@ -102,7 +95,8 @@ def _usable(paths: Sequence[str], fix: bool, out: str | None, in_place: bool, fo
 
 
 def _examine(paths: Sequence[str], how: dict[str, Any]) -> list[CheckUp]:
-    from dalembert.trust.doctor import check, check_all
+    from dalembert.trust.doctor import check as examine
+    from dalembert.trust.doctor import check_all
 
     found: list[CheckUp] = []
     started, told = time.monotonic(), time.monotonic()
@@ -118,7 +112,7 @@ def _examine(paths: Sequence[str], how: dict[str, Any]) -> list[CheckUp]:
         if Path(path).exists():
             found += check_all([path], **how, each=each)
         else:
-            found.append(check(path, **how))
+            found.append(examine(path, **how))
     return found
 
 
@@ -240,9 +234,9 @@ def _show_rules(style: str) -> None:
 
 def _repair(path: str, out: str, how: dict[str, Any], style: str) -> CheckUp:
     """The check-up of what was written."""
-    from dalembert.trust.doctor import check
+    from dalembert.trust.doctor import check as examine
 
-    repair = check(path, **how).repaired()
+    repair = examine(path, **how).repaired()
     repair.save(out)
     if style == "json":
         changes = [change.data() for change in repair.changes]

@@ -2,53 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.progress import waiting
+from dalembert.apps.cli.options import JSON, ROBOT, TIP, NewFile, command, option
+from dalembert.apps.cli.terminal import waiting
 from dalembert.files import whole
 
 if TYPE_CHECKING:
-    from dalembert.symbolic.compare import Comparison
     from dalembert.symbolic.equations import Equations
 
 FORMATS = ("text", "latex", "sympy")
 DOCUMENTS = ("markdown", "latex", "text")
 
 
-@click.command(name="equations")
-@output.robot_argument
-@click.option("--of", "what", metavar="M,C,…", help="What to print: M, C, g, tau, Gamma, K, P, T, J, det, Y, or M12.")
-@click.option(
-    "--symbolic",
-    default="all",
-    show_default=True,
-    help="Which parameters are symbols: all, inertias, lengths, none, or names as m1,m2,g.",
-)
-@click.option("--physical", is_flag=True, help="In the physical parameters, without lumped constants.")
-@click.option("--long", is_flag=True, help="cos(q1 + q2) instead of c12.")
-@click.option("--friction", is_flag=True, help="With F_v q̇ + F_s sgn(q̇) in the joint equations.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
-@click.option("--document", type=click.Choice(DOCUMENTS), help="The whole derivation, step by step.")
-@click.option("--check", nargs=2, metavar="NAME FORMULA", help="Compare a formula of yours with the derived entry.")
-@click.option("-o", "--output", "file", type=output.NewFile(), metavar="FILE", help="Write to a file.")
-@output.tip_option
-@output.json_option
-def command(
-    robot: str,
-    what: str | None,
-    symbolic: str,
-    physical: bool,
-    long: bool,
-    friction: bool,
-    form: str,
-    document: str | None,
-    check: tuple[str, str] | None,
-    file: str | None,
-    tip: str | None,
-    as_json: bool,
+@command
+def equations(
+    robot: str = ROBOT,
+    what: str | None = option(
+        "What to print: M, C, g, tau, Gamma, K, P, T, J, det, Y, or M12.", "--of", metavar="M,C,…"
+    ),
+    symbolic: str = option(
+        "Which parameters are symbols: all, inertias, lengths, none, or names as m1,m2,g.", default="all"
+    ),
+    physical: bool = option("In the physical parameters, without lumped constants."),
+    long: bool = option("cos(q1 + q2) instead of c12."),
+    friction: bool = option("With F_v q̇ + F_s sgn(q̇) in the joint equations."),
+    form: str = option("", "--format", type=click.Choice(FORMATS), default="text"),
+    document: str | None = option("The whole derivation, step by step.", type=click.Choice(DOCUMENTS)),
+    check: tuple[str, str] | None = option(
+        "Compare a formula of yours with the derived entry.", nargs=2, metavar="NAME FORMULA"
+    ),
+    file: str | None = option("Write to a file.", "-o", "--output", type=NewFile(), metavar="FILE"),
+    tip: str | None = TIP,
+    as_json: bool = JSON,
 ) -> None:
     """Derive M, C, g and the rest in closed form, exactly.
 
@@ -72,44 +61,29 @@ def command(
     names = [name.strip() for name in what.split(",")] if what else []
     arm = output.load(robot, tip)
     if arm.loops:
-        raise click.ClickException(_closed(arm.name))
-    with waiting("deriving the equations"):
+        raise click.ClickException(_refuse_loops(arm.name))
+    with waiting("deriving the equations", heavy=True):
         e = arm.equations(chosen, friction=friction)
         if check:
-            made: Any = e.compare(*check)
+            result = e.compare(*check)
         elif as_json:
-            made = _data(e, names)
+            data = _data(e, names)
         else:
-            made = e.document(document) if document else _written(e, names, form, not physical, long, bool(file))
+            text = e.document(document) if document else _write_text(e, names, form, not physical, long, bool(file))
     if check:
-        _told(made, as_json)
+        keys = {"entry": "name", "equal": "equal", "difference": "off", "slip": "slip", "derived": "derived"}
+        output.answer({key: getattr(result, name) for key, name in keys.items()}, lambda: click.echo(str(result)))
+        output.exit_unless(bool(result))
     elif as_json:
-        output.print_json(made)
+        output.print_json(data)
     elif file:
-        whole(file, lambda out: out.write(made.encode()))
+        whole(file, lambda out: out.write(text.encode()))
         click.echo(f"wrote {file}")
     else:
-        click.echo(made, nl=not made.endswith("\n"))
+        click.echo(text, nl=not text.endswith("\n"))
 
 
-def _told(result: Comparison, as_json: bool) -> None:
-    if as_json:
-        output.print_json(
-            {
-                "entry": result.name,
-                "equal": result.equal,
-                "difference": result.off,
-                "slip": result.slip,
-                "derived": result.derived,
-            }
-        )
-    else:
-        click.echo(str(result))
-    if not result:
-        raise click.exceptions.Exit(1)
-
-
-def _closed(name: str) -> str:
+def _refuse_loops(name: str) -> str:
     """Where the equations of a closed chain are."""
     from dalembert.lagrange.examples import EXAMPLES
 
@@ -122,7 +96,7 @@ def _closed(name: str) -> str:
     )
 
 
-def _written(e: Equations, names: list[str], form: str, lump: bool, long: bool, to_file: bool) -> str:
+def _write_text(e: Equations, names: list[str], form: str, lump: bool, long: bool, to_file: bool) -> str:
     from dalembert.symbolic.lumps import TooLargeError
 
     if form == "sympy":
@@ -140,8 +114,9 @@ def _written(e: Equations, names: list[str], form: str, lump: bool, long: bool, 
 
 
 def _data(e: Equations, names: list[str]) -> dict[str, object]:
-    form = [e.legible(*names)] if names else [e.legible("M", "C"), e.legible("g", lump=False)]
     from dalembert.symbolic.text import text
+
+    form = [e.legible(*names)] if names else [e.legible("M", "C"), e.legible("g", lump=False)]
 
     lumps = {name: text(x, long=True) for part in form for name, x in part.lumps.items()}
     entries = {name: text(x, long=True) for part in form for name, x in part.entries.items()}

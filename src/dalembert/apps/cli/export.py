@@ -1,34 +1,36 @@
-"""dalembert export: a kernel as source code."""
+"""dalembert export, report, studio: a robot's kernels as source code, everything about it as one page of HTML, and the
+robot on a page in the browser."""
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.progress import waiting
+from dalembert.apps.cli.options import POSITIVE, ROBOT, TIP, NewFile, command, option
+from dalembert.apps.cli.terminal import waiting
 from dalembert.files import whole
 
 if TYPE_CHECKING:
+    from dalembert.apps.report import Report
     from dalembert.compile import Kernel
 
 SUFFIXES = {"c": ".c", "numpy": ".py", "jax": ".py", "casadi": ".casadi"}
 
 
-@click.command(name="export")
-@output.robot_argument
-@click.option(
-    "--lang", "--to", "lang", type=click.Choice(list(SUFFIXES)), default="c", show_default=True, help="The language."
-)
-@click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="Which kernel; may be given several times.")
-@click.option("-o", "--out", type=click.Path(file_okay=False), help="A folder to write to, instead of the screen.")
-@click.option("--batch", is_flag=True, help="C: add a loop over many states.")
-@output.tip_option
-@output.json_option
-def command(
-    robot: str, lang: str, kernels: tuple[str, ...], out: str | None, batch: bool, tip: str | None, as_json: bool
+@command
+def export(
+    robot: str = ROBOT,
+    lang: str = option("The language.", "--lang", "--to", type=click.Choice(list(SUFFIXES)), default="c"),
+    kernels: tuple[str, ...] = option("Which kernel; may be given several times.", "--kernel", metavar="NAME"),
+    out: str | None = option(
+        "A folder to write to, instead of the screen.", "-o", "--out", type=click.Path(file_okay=False)
+    ),
+    batch: bool = option("C: add a loop over many states."),
+    tip: str | None = TIP,
 ) -> None:
     """Write a robot's kernels as source code that needs nothing of Dalembert.
 
@@ -54,21 +56,21 @@ def command(
                 files[f"{function}.c"] = kernel.c_source(function, batch)
                 files[f"{function}.h"] = kernel.c_header(function, batch)
             else:
-                files[f"{function}{SUFFIXES[lang]}"] = _text(lang, kernel, function)
+                files[f"{function}{SUFFIXES[lang]}"] = _write_source(lang, kernel, function)
     if out:
-        _write(Path(out), files)
-    if as_json:
-        output.print_json({"robot": arm.name, "lang": lang, "out": out, "files": list(files) if out else files})
-    elif out:
-        for file in files:
-            click.echo(f"{arm.name}: written to {Path(out) / file}")
-    else:
+        _write_files(Path(out), files)
+
+    def show() -> None:
         for file, text in files.items():
-            if not file.endswith(".h"):
+            if out:
+                click.echo(f"{arm.name}: written to {Path(out) / file}")
+            elif not file.endswith(".h"):
                 click.echo(text, nl=False)
 
+    output.answer({"robot": arm.name, "lang": lang, "out": out, "files": list(files) if out else files}, show)
 
-def _text(lang: str, kernel: Kernel, function: str) -> str:
+
+def _write_source(lang: str, kernel: Kernel, function: str) -> str:
     if lang == "numpy":
         return kernel.numpy_source(function)
     if lang == "jax":
@@ -78,10 +80,110 @@ def _text(lang: str, kernel: Kernel, function: str) -> str:
     return casadi_file(kernel, function)
 
 
-def _write(folder: Path, files: dict[str, str]) -> None:
+def _write_files(folder: Path, files: dict[str, str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise click.ClickException(f"{folder}: cannot be written: {error.strerror}") from None
     for name, text in files.items():
         whole(folder / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
+
+
+@command
+def report(
+    robot: str = ROBOT,
+    file: str | None = option("Where to write; ROBOT.html else.", "-o", "--output", type=NewFile(".html", ".htm")),
+    sections: str | None = option("Only these sections, as robot,equations,task.", metavar="A,B,…"),
+    seconds: float = option("About how long it may take.", type=POSITIVE, default=90.0),
+    quick: bool = option("Fewer samples, states and controllers."),
+    show: bool = option("Open the page in a browser afterwards.", "--open"),
+    tip: str | None = TIP,
+) -> None:
+    """Write a report of ROBOT: one page that needs no network and no other file.
+
+    Robot and drawing, frames, equations, workspace, singularities, properties, certified bounds, verification,
+    a simulated task with controllers compared, and what a check-up of the model found.
+
+    \b
+    Examples:
+      dalembert report planar-2r
+      dalembert report arm.urdf -o arm.html --open
+      dalembert report panda --sections robot,equations,task --quick
+    """
+    from dalembert.apps.report import write_report
+
+    arm = output.load(robot, tip)
+    names = None if sections is None else [name.strip() for name in sections.split(",") if name.strip()]
+    with waiting("report", heavy=True) as say:
+        found = write_report(
+            arm, file, sections=names, seconds=seconds, quick=quick, progress=lambda title, word: say(title)
+        )
+    output.answer(found.data, lambda: _show_report(found))
+    if show:
+        click.launch(found.path.resolve().as_uri())
+    output.exit_unless(not found.failed)
+
+
+def _show_report(report: Report) -> None:
+    rows = [(s.title, s.verdict or s.state, f"{s.seconds:.1f}") for s in report.sections]
+    output.print_table(f"Report of {report.robot}", ("section", "", "s"), rows)
+    click.echo(f"wrote {report.path} ({report.size / 1024:.0f} KiB) in {report.seconds:.1f} s")
+    for name in report.failed:
+        click.echo(f"warning: section {name!r} failed; the page says why", err=True)
+
+
+@command
+def studio(
+    robot: str = ROBOT,
+    tip: str | None = TIP,
+    q: str | None = option("Joint positions to begin at [rad, m]; 30deg for degrees.", metavar="NUMBERS"),
+    log: str | None = option("A recorded motion to play back.", type=click.Path(exists=True, dir_okay=False)),
+    host: str = option("The address to listen on.", default="127.0.0.1"),
+    port: int = option("0: any that is free.", default=8080, type=click.IntRange(0, 65535)),
+    origin: tuple[str, ...] = option("A page elsewhere that may use it, http://name:port.", metavar="URL"),
+    package_dir: tuple[str, ...] = option("Where meshes lie.", type=click.Path(exists=True, file_okay=False)),
+    plain: bool = option("No shadows: for a machine without a graphics card."),
+    no_browser: bool = option("Do not open the page, only say where it is."),
+) -> None:
+    """Open a robot in the browser: drag its tip, load it, simulate it under a controller, pull at it, play back a log.
+
+    The page is served to this machine alone unless --host says otherwise, until Ctrl-C.
+
+    \b
+    Example: dalembert studio panda
+    """
+    from dalembert.apps.studio import open as open_studio
+    from dalembert.apps.studio import server
+
+    server.viser()  # refused before anything is loaded
+    arm = output.load(robot, tip, package_dir)
+
+    page = open_studio(
+        arm,
+        browser=not no_browser,
+        host=host,
+        port=port,
+        q=output.positions("q", q, arm),
+        log=log,
+        origins=origin,
+        package_dirs=output.reading(*package_dir)["package_dirs"],
+        plain=plain,
+    )
+    try:
+        data = {"url": page.url, "robot": arm.name, "notes": list(page.scene.look.notes)}
+        output.answer(data, lambda: click.echo(f"{arm.name} is at {page.url} (Ctrl-C ends it)"))
+        for note in page.scene.look.notes:
+            click.echo(f"warning: {note}", err=True)
+        if not server.is_loopback(host):
+            click.echo(f"warning: every machine that reaches {host} can use this page; there is no password", err=True)
+        wait()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        page.stop()
+    click.echo("closed", err=True)
+
+
+def wait() -> None:
+    """Until Ctrl-C."""
+    threading.Event().wait()

@@ -1,101 +1,30 @@
-"""What commands share: loading a robot, numbers and files from the command line, tables and JSON."""
+"""What commands share: loading a robot, numbers and names from the command line, tables and JSON."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 from click.core import ParameterSource
 
-from dalembert.apps.cli import completing, refused
+from dalembert.apps.cli.terminal import JOINTS, echo_styled
 from dalembert.names import in_line, in_terminal
 
 if TYPE_CHECKING:
-    from dalembert.robot import Robot
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
-F = TypeVar("F", bound=Callable[..., Any])
+    from dalembert.robot import Robot
 
 WIDTH_WHEN_PIPED = 120
 LONG = 1000  # rows: of more, rich takes too long over its layout (milliseconds a row)
 INVISIBLE = 1e-12  # a table for people shows rounding errors as zero
-
-PICTURES = (".png", ".svg", ".pdf")
-
-robot_argument = click.argument("robot", metavar="ROBOT", shell_complete=completing.robots)
-tip_option = click.option(
-    "--tip", metavar="FRAME", help="The frame to take as the robot's tip.", shell_complete=completing.frames
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print data for programs.")
-
-
-class Number(click.FloatRange):
-    """A finite number in a range: click lets NaN through."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        x = super().convert(value, param, ctx)
-        if not math.isfinite(x):
-            self.fail(f"{value} is not a finite number", param, ctx)
-        return x
-
-
-POSITIVE = Number(0, min_open=True)
-
-
-class NewFile(click.Path):
-    """A file to write, by the endings it may have; looked at before anything is computed."""
-
-    def __init__(self, *suffixes: str) -> None:
-        super().__init__()
-        self.suffixes = suffixes
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        path = os.fspath(value)
-        if self.suffixes and os.path.splitext(path)[1].lower() not in self.suffixes:
-            *most, last = self.suffixes
-            endings = f"{', '.join(most)} or {last}" if most else last
-            self.fail(f"{path}: its name must end in {endings}", param, ctx)
-        folder = os.path.dirname(path) or "."
-        if os.path.isdir(path):
-            reason = "Is a directory"
-        elif not os.path.isdir(folder):
-            reason = "No such file or directory"
-        elif os.access(path if os.path.exists(path) else folder, os.W_OK):
-            return path
-        else:
-            reason = "Permission denied"
-        raise click.ClickException(f"{path!r} cannot be written: {reason}")
-
-
-class Picture(NewFile):
-    """A picture to write: matplotlib is missed before anything is computed, not after."""
-
-    def __init__(self) -> None:
-        super().__init__(*PICTURES)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from dalembert.draw.pyplot import pyplot
-
-        path = super().convert(value, param, ctx)
-        pyplot()
-        return path
-
-
-def vector_option(name: str, words: str, metavar: str = "x,x,…") -> Callable[[F], F]:
-    """An option that takes a list of numbers, one per joint unless the words say otherwise."""
-    return click.option(f"--{name}", metavar=metavar, help=words)
-
-
-def plot_option(words: str) -> Callable[[F], F]:
-    return click.option("--plot", type=Picture(), metavar="FILE", help=f"{words}: .png, .svg or .pdf.")
 
 
 def load(source: str, tip: str | None = None, package_dirs: Sequence[str] = ()) -> Robot:
@@ -108,9 +37,11 @@ def load(source: str, tip: str | None = None, package_dirs: Sequence[str] = ()) 
         robot = load_robot(source, tip, **reading(*package_dirs))
     for warning in caught:
         click.echo(f"warning: {in_terminal(str(warning.message))}", err=True)
+    context = click.get_current_context()
+    context.meta[JOINTS] = robot.n
     names = (robot.name, *robot.frames, *robot.joint_names, *(loop.name for loop in robot.description.loops))
     broken = next((name for name in names if in_line(name) != name), None)
-    if broken is not None and not click.get_current_context().params.get("as_json"):
+    if broken is not None and not context.params.get("as_json"):
         raise click.ClickException(
             f"the name {broken!r} holds a line break, and what follows it would pass for a line of the answer; "
             "rename it, or ask for --json"
@@ -118,7 +49,15 @@ def load(source: str, tip: str | None = None, package_dirs: Sequence[str] = ()) 
     return robot
 
 
-def reading(*package_dirs: str, context: click.Context | None = None) -> dict[str, Any]:
+class Reading(TypedDict):
+    """How a file is to be read, as `load`, `check` and `verify` take it."""
+
+    strict: bool
+    allow: tuple[str, ...]
+    package_dirs: tuple[str, ...]
+
+
+def reading(*package_dirs: str, context: click.Context | None = None) -> Reading:
     """How a file is to be read, by the options that stand before the command; a command may name more folders."""
     said = (context or click.get_current_context()).find_root().params
     return {
@@ -128,12 +67,42 @@ def reading(*package_dirs: str, context: click.Context | None = None) -> dict[st
     }
 
 
-def print_json(data: Any) -> None:
+def answer(data: object, show: Callable[[], object]) -> None:
+    """With --json `data` for programs, otherwise what `show` prints for people; data may be a function making it."""
+    if click.get_current_context().params["as_json"]:
+        print_json(data() if callable(data) else data)
+    else:
+        show()
+
+
+def exit_unless(ok: bool, code: int = 1) -> None:
+    """End with an exit code where the answer is no."""
+    if not ok:
+        raise click.exceptions.Exit(code)
+
+
+def save_plot(draw: Callable[[], Figure], out: str | None, plot: str | None) -> list[str]:
+    """The picture, if it is asked for; the files that there are then."""
+    if plot is not None:
+        from dalembert.draw.pyplot import save
+
+        save(draw(), plot)
+    return [path for path in (out, plot) if path is not None]
+
+
+def print_files(*paths: str | None) -> None:
+    """What was written, a line each."""
+    for path in paths:
+        if path is not None:
+            click.echo(f"written to {path}")
+
+
+def print_json(data: object) -> None:
     """JSON has no infinity: it becomes null."""
     click.echo(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def need_numbers(*results: Any) -> None:
+def need_numbers(*results: ArrayLike) -> None:
     """Refuse to print what is none: a state so large that its terms overflow."""
     import numpy as np
 
@@ -141,7 +110,7 @@ def need_numbers(*results: Any) -> None:
         raise click.ClickException("the result is larger than any number (1.8e308): give smaller positions and rates")
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: object) -> object:
     if hasattr(x, "tolist"):
         x = x.tolist()
     if isinstance(x, dict):
@@ -151,7 +120,7 @@ def _plain(x: Any) -> Any:
     return None if isinstance(x, float) and not math.isfinite(x) else x
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table on the terminal: text to the left, numbers to the right."""
     rows = [list(row) for row in rows]
     if len(rows) > LONG:
@@ -172,14 +141,14 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
     with console.capture() as shown:  # rich has ways of its own with a pipe that breaks
         console.print(in_terminal(title), style="bold", soft_wrap=True)
         console.print(table)
-    refused.echo_styled(shown.get())
+    echo_styled(shown.get())
 
 
-def _cell(x: Any) -> str:
+def _cell(x: object) -> str:
     return number(x) if isinstance(x, (int, float)) else in_terminal(str(x))
 
 
-def _print_long_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def _print_long_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     cells = [[in_terminal(c) for c in columns], *([_cell(x) for x in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     numeric = [isinstance(x, (int, float)) for x in rows[0]]
@@ -274,9 +243,9 @@ def angles(name: str, text: str | None, n: int, each: str) -> list[float] | None
     return values
 
 
-def positions(name: str, text: str | None, arm: Robot) -> list[float] | None:
+def positions(name: str, text: str | None, arm: Robot, *, within: bool = False) -> list[float] | None:
     """Joint positions from the command line, with a word if they look like degrees; too large to compute with is
-    refused, and so are degrees of a joint that slides."""
+    refused, and so are degrees of a joint that slides, and with `within` what is outside the limits."""
     from dalembert.compile.trigonometry import LIMIT
     from dalembert.units import find_degrees
 
@@ -292,6 +261,10 @@ def positions(name: str, text: str | None, arm: Robot) -> list[float] | None:
             raise click.BadParameter(why, param_hint=f"--{name}")
     own = [x if given else 0.0 for x, given in zip(values, plain, strict=True)]
     _warn_of_degrees(name, find_degrees(arm.model, own), True)
+    for c, x in zip(arm.model.coordinates, values, strict=True):
+        if within and not c.lower <= x <= c.upper:
+            why = f"{number(x)} for {c.name!r} is outside its limits, {number(c.lower)} to {number(c.upper)}"
+            raise click.BadParameter(why, param_hint=f"--{name}")
     return values
 
 
@@ -335,8 +308,3 @@ def tip_of(arm: Robot) -> str:
     if arm.tip is None and arm.model.tips:
         raise click.UsageError(f"{arm.name!r} has several ends, {', '.join(arm.model.tips)}: say which with --tip")
     return arm.model.frame().name
-
-
-def angle(value: float, turns: bool) -> str:
-    """A joint's position in degrees, where it turns."""
-    return number(math.degrees(value)) if turns else ""

@@ -1,19 +1,27 @@
-"""What stops a command, in one line on standard error and an exit code; never as a traceback."""
+"""The terminal: what stops a command, in a line on standard error and an exit code, never as a traceback; warnings; and
+what a command is doing, for whoever waits."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import IO, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import click
 
 from dalembert.errors import DalembertError
 from dalembert.names import in_terminal
 
+if TYPE_CHECKING:
+    from rich.status import Status
+
+PATIENCE = 1.0  # [s] before anything is shown to whoever waits
+MANY_JOINTS = 100  # of more, closed forms and compiled loops take minutes, and that is said at once
+JOINTS = f"{__name__}.joints"  # under which the context of a command keeps how many its robot has
 INTERRUPTED, UNREAD = 130, 141  # what shells report of programs that SIGINT and SIGPIPE ended
 
 
@@ -27,7 +35,7 @@ class Interrupted(click.ClickException):
 
 
 @contextmanager
-def in_a_line() -> Iterator[None]:
+def report_errors() -> Iterator[None]:
     """What the user, the disk or the memory did, as click reports it."""
     try:
         yield
@@ -60,7 +68,7 @@ def _silence() -> None:
         os.close(nowhere)
 
 
-def print_anything() -> None:
+def prepare_streams() -> None:
     """A terminal that knows no Greek shows question marks instead of failing, and one that obeys escapes sees those of
     files spelled out; what is closed takes what it is given."""
     for name in ("stdout", "stderr"):
@@ -80,7 +88,7 @@ def echo_styled(text: str) -> None:
     sys.stdout.flush()
 
 
-def warn(
+def show_warning(
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -90,3 +98,60 @@ def warn(
 ) -> None:
     """A warning as a line for users: the place in the source says nothing to them."""
     click.echo(f"warning: {in_terminal(str(message))}", err=True)
+
+
+# for whoever waits
+
+
+@contextmanager
+def waiting(words: str, *, heavy: bool = False) -> Iterator[Callable[[str], None]]:
+    """Shows `words`, and what it is then called with, while the block runs: a line on standard error, after a second,
+    if that is a terminal. What is `heavy` says at once, wherever that goes, that a robot has many joints."""
+    context = click.get_current_context(silent=True)
+    joints = context.meta.get(JOINTS, 0) if context is not None else 0
+    if heavy and joints > MANY_JOINTS:
+        click.echo(f"{words}: {joints} joints take minutes, and gigabytes of memory (Ctrl-C ends it)", err=True)
+    if not sys.stderr.isatty():
+        yield lambda text: None
+        return
+    line = _Line(words)
+    timer = threading.Timer(PATIENCE, line.open)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield line.say
+    finally:
+        timer.cancel()
+        line.close()
+
+
+class _Line:
+    """A moving line that opens late, and only if it has not been closed by then."""
+
+    def __init__(self, words: str) -> None:
+        self.words, self.over = words, False
+        self.status: Status | None = None
+        self.lock = threading.Lock()
+
+    def open(self) -> None:
+        from rich.console import Console
+        from rich.text import Text
+
+        with self.lock:
+            if not self.over:
+                self.status = Console(stderr=True).status(Text(f"{self.words} …"))
+                self.status.start()
+
+    def say(self, words: str) -> None:
+        from rich.text import Text
+
+        with self.lock:
+            self.words = words
+            if self.status is not None:
+                self.status.update(Text(f"{words} …"))
+
+    def close(self) -> None:
+        with self.lock:
+            self.over = True
+            if self.status is not None:
+                self.status.stop()

@@ -1,0 +1,227 @@
+"""dalembert fk, ik, dynamics: poses of frames, joint positions that reach one, terms of the equation of motion."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dalembert.apps.cli import output
+from dalembert.apps.cli.options import POSITIVE, ROBOT, TIP, command, complete_frames, option, vector
+from dalembert.apps.cli.terminal import waiting
+
+if TYPE_CHECKING:
+    from dalembert.kinematics.ik.solution import Solution
+    from dalembert.kinematics.ik.solutions import Solutions
+    from dalembert.robot import Robot
+
+
+@command
+def fk(
+    robot: str = ROBOT,
+    q: str | None = vector("Joint positions [rad, m], 30deg for degrees; home if not given."),
+    frames: tuple[str, ...] = option(
+        "A frame, instead of the tip; may be repeated.", "--frame", metavar="FRAME", shell_complete=complete_frames
+    ),
+    every: bool = option("Every frame of the robot.", "--all"),
+    seen_from: str | None = option(
+        "The frame they are seen from; the base if not given.", metavar="FRAME", shell_complete=complete_frames
+    ),
+    tip: str | None = TIP,
+) -> None:
+    """Forward kinematics: where frames are, as x, y, z [m], roll, pitch, yaw [°] and a matrix.
+
+    \b
+    Examples: dalembert fk panda --q 0,30deg,0,-90deg,0,2,0
+              dalembert fk planar-2r --q 30deg,60deg --all
+    """
+    if every and frames:
+        raise click.UsageError("--all means every frame: leave out --frame")
+    arm = output.load(robot, tip)
+    at = output.positions("q", q, arm) or arm.home.tolist()
+    base = seen_from or arm.frames[0]
+    wanted = arm.frames if every else frames or (output.tip_of(arm),)
+    with waiting("compiling"):
+        poses = [_pose(arm, at, base, name) for name in wanted]
+    output.need_numbers([p["T"] for p in poses])
+    data = {"robot": arm.name, "joints": arm.joint_names, "q": at, "seen_from": base, "poses": poses}
+    output.answer(data, lambda: _show_poses(arm, at, base, poses))
+
+
+def _pose(arm: Robot, q: list[float], base: str, frame: str) -> dict[str, Any]:
+    from dalembert.spatial.rotation import to_rpy
+
+    T = arm.transform(q, base, frame).tolist()
+    return {"frame": frame, "xyz": [row[3] for row in T[:3]], "rpy": list(to_rpy([row[:3] for row in T[:3]])), "T": T}
+
+
+def _show_poses(arm: Robot, q: list[float], base: str, poses: list[dict[str, Any]]) -> None:
+    click.echo(f"{arm.name} at q = {', '.join(output.number(x) for x in q)}")
+    columns = ("frame", "x [m]", "y [m]", "z [m]", "roll [°]", "pitch [°]", "yaw [°]")
+    rows = [
+        (p["frame"], *p["xyz"], *(math.degrees(x) if abs(x) > output.INVISIBLE else 0.0 for x in p["rpy"]))
+        for p in poses
+    ]
+    output.print_table(f"Seen from {base!r}", columns, rows)
+    if len(poses) == 1:
+        output.print_table(f"T of {poses[0]['frame']!r}", ("", "", "", ""), poses[0]["T"])
+
+
+@command
+def ik(
+    robot: str = ROBOT,
+    xyz: str | None = vector("Where the frame is to be [m], in the base frame.", "x,y,z"),
+    rpy: str | None = vector("Roll, pitch, yaw [rad], 90deg for degrees; without it any orientation will do.", "r,p,y"),
+    frame: str | None = option("The frame to put there; the tip.", metavar="FRAME", shell_complete=complete_frames),
+    q0: str | None = vector("Where to begin: the solution found lies near."),
+    every: bool = option("Every solution, in closed form, where the arm has one.", "--all"),
+    rows: str | None = option(
+        "What counts of the pose; planar: x, y and the angle about z.",
+        type=click.Choice(("pose", "position", "orientation", "planar")),
+    ),
+    axis: str | None = option("Of the orientation only this axis counts.", type=click.Choice(("x", "y", "z"))),
+    avoid: str | None = option(
+        "With joints to spare: what to stay away from.", type=click.Choice(("limits", "singularities"))
+    ),
+    tolerance: float = option("[m, rad].", type=POSITIVE, default=1e-6),
+    no_limits: bool = option("Outside the joint limits too."),
+    tip: str | None = TIP,
+) -> None:
+    """Inverse kinematics: joint positions that put a frame at a pose, with the error recomputed.
+
+    Exit code 1 if the pose is not reached; the nearest point found is shown then.
+
+    \b
+    Examples: dalembert ik panda --xyz 0.4,0.1,0.5 --rpy 180deg,0,0
+              dalembert ik puma560 --xyz 0.5,0.1,0.6 --rpy 0,90deg,0 --all
+              dalembert ik planar-2r --xyz 1.2,0.5,0
+    """
+    import numpy as np
+
+    from dalembert.poses import pose
+
+    if xyz is None and rpy is None:
+        raise click.UsageError("say where the frame is to be: --xyz x,y,z, and its orientation with --rpy r,p,y")
+    if every and (rows or axis or avoid):
+        raise click.UsageError("--all solves for the whole pose: leave out --rows, --axis and --avoid")
+    wanted = rows or ("pose" if xyz and rpy else "position" if xyz else "orientation")
+    if (wanted != "orientation" and xyz is None) or (wanted in ("pose", "orientation") and rpy is None):
+        raise click.UsageError(f"--rows {wanted} needs --{'xyz' if xyz is None else 'rpy'}")
+    arm = output.load(robot, tip)
+    place = output.numbers("xyz", xyz, 3, "x, y, z") or [0.0] * 3
+    turned = output.angles("rpy", rpy, 3, "roll, pitch, yaw") or [0.0] * 3
+    first = output.positions("q0", q0, arm)
+    frame = frame or output.tip_of(arm)
+    T = pose(xyz=place, rpy=turned)
+    with waiting("inverse kinematics"):
+        if every:
+            output.refuse_idle("solutions in closed form are exact", "tolerance")
+            found = arm.ik_all(T, frame, not no_limits, q0=None if first is None else np.array(first))
+        else:
+            options = {"rows": wanted, "axis": axis, "tolerance": tolerance, "secondary": avoid}
+            one = arm.ik(T, frame, first, limits=not no_limits, **options)  # type: ignore[arg-type]
+    target = {"frame": frame, "T": T}
+    if every:
+        _answer_all(arm, found, target)
+    else:
+        _answer_one(arm, one, target, wanted)
+    output.exit_unless(bool(found.found.any()) if every else bool(one))
+
+
+def _answer_one(arm: Robot, found: Solution, target: dict[str, Any], rows: str) -> None:
+    data = {
+        "converged": bool(found.converged),
+        "reason": found.reason,
+        "position_error": float(found.position_error),
+        "orientation_error": float(found.orientation_error),
+        "iterations": int(found.iterations),
+        "restarts": int(found.restarts),
+    }
+
+    def show() -> None:
+        lines = [
+            (c.name, q, output.number(math.degrees(q)) if c.joint.turns else "", c.lower, c.upper)
+            for c, q in zip(arm.model.coordinates, found.q.tolist(), strict=True)
+        ]
+        title = f"{arm.name}: q for {target['frame']!r}" if found else f"{arm.name}: the nearest that was found"
+        output.print_table(title, ("joint", "q [rad, m]", "[°]", "lower", "upper"), lines)
+        click.echo(
+            f"{data['reason']}; off by {found.position_error:.1e} m and {found.orientation_error:.1e} rad after "
+            f"{data['iterations']} iterations and {data['restarts']} restarts"
+        )
+        if not found and rows == "pose" and arm.n < 6:
+            click.echo(f"{arm.n} joints do not reach every pose: --rows position or planar, or --axis z, asks for less")
+
+    output.answer({"robot": arm.name, "joints": arm.joint_names, "q": found.q, "rows": rows, **target, **data}, show)
+
+
+def _answer_all(arm: Robot, found: Solutions, target: dict[str, Any]) -> None:
+    q, residual = found.of(), found.residual[found.found]
+    data = {"family": found.family, "task": found.task, "why": found.why(), "q": q, "residual": residual}
+
+    def show() -> None:
+        if len(q):
+            rows = [(k, *x, f"{r:.1e}") for k, (x, r) in enumerate(zip(q.tolist(), residual.tolist(), strict=True), 1)]
+            title = f"{arm.name}: every q for {target['frame']!r} [rad, m]"
+            output.print_table(title, ("", *arm.joint_names, "off by"), rows)
+        click.echo(f"{found.family}: {found.why()}")
+
+    output.answer({"robot": arm.name, "joints": arm.joint_names, **target, **data}, show)
+
+
+@command
+def dynamics(
+    robot: str = ROBOT,
+    q: str | None = vector("Joint positions [rad, m], 30deg for degrees; home if not given."),
+    qd: str | None = vector("Joint velocities; zero if not given."),
+    qdd: str | None = vector("Joint accelerations; zero if not given."),
+    friction: bool = option("Include damping, Coulomb friction and springs."),
+    tip: str | None = TIP,
+) -> None:
+    """Show M, C, g, the torques τ = M q̈ + C q̇ + g, and the energies at a state.
+
+    \b
+    Example: dalembert dynamics planar-2r --q 30deg,60deg --qd 1,0
+    """
+    import numpy as np
+
+    arm = output.load(robot, tip)
+    zero = [0.0] * arm.n
+    state = {
+        "q": output.positions("q", q, arm) or arm.home.tolist(),
+        "qd": output.numbers("qd", qd, arm.n) or zero,
+        "qdd": output.numbers("qdd", qdd, arm.n) or zero,
+    }
+    with waiting("compiling"), np.errstate(all="ignore"):  # what overflows is told below
+        terms = _terms(arm, state, friction)
+    output.need_numbers(*terms.values())
+    data = {"robot": arm.name, "joints": arm.joint_names, **state, **terms}
+    output.answer(data, lambda: _show_terms(arm, state, terms))
+
+
+def _terms(arm: Robot, state: dict[str, list[float]], friction: bool) -> dict[str, Any]:
+    q, qd, qdd = state["q"], state["qd"], state["qdd"]
+    return {
+        "M": arm.mass_matrix(q),
+        "C": arm.coriolis_matrix(q, qd),
+        "g": arm.gravity_torque(q),
+        "tau": arm.inverse_dynamics(q, qd, qdd, friction=friction),
+        "kinetic_energy": float(arm.kinetic_energy(q, qd)),
+        "potential_energy": float(arm.potential_energy(q)),
+    }
+
+
+def _show_terms(arm: Robot, state: dict[str, list[float]], terms: dict[str, Any]) -> None:
+    names = arm.joint_names
+    columns = ("joint", "q", "q̇", "q̈", "g(q)", "τ")
+    rows = zip(names, *state.values(), terms["g"].tolist(), terms["tau"].tolist(), strict=True)
+    output.print_table(f"{arm.name}: state and torques", columns, rows)
+    short = [str(i + 1) for i in range(arm.n)]
+    for title, key in (("Mass matrix M(q)", "M"), ("Coriolis matrix C(q, q̇)", "C")):
+        matrix = terms[key].tolist()
+        output.print_table(title, ("", *short), [(names[i], *row) for i, row in enumerate(matrix)])
+    K, P = terms["kinetic_energy"], terms["potential_energy"]
+    click.echo(f"kinetic energy {output.number(K)} J, potential energy {output.number(P)} J")
+    if arm.loops:
+        click.echo(f"closed by {', '.join(arm.loops)}: these are the terms of the tree, without the forces of closure")

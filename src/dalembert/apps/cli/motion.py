@@ -1,0 +1,318 @@
+"""dalembert simulate, plan, phase: one run of a robot and what became of it, a motion through joint positions, and the
+phase portrait of a joint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dalembert.apps.cli import output
+from dalembert.apps.cli.control import CONTROLLERS, OMEGA, TUNED, ZETA
+from dalembert.apps.cli.options import POSITIVE, ROBOT, TIP, NewFile, Number, Picture, command, option, picture, vector
+from dalembert.apps.cli.terminal import INTERRUPTED, waiting
+from dalembert.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dalembert.constrained.system import Constrained
+    from dalembert.reference import Reference
+    from dalembert.robot import Robot
+    from dalembert.simulation.run import Run
+    from dalembert.trajectories import Trajectory
+
+FREE = "none"
+LIMITS = ("stop", "bounce", "report")
+
+
+@command
+def simulate(
+    robot: str = ROBOT,
+    controller: str | None = option(
+        "Its law; computed-torque if there is a goal, else none: the arm falls.",
+        type=click.Choice((*CONTROLLERS, FREE)),
+    ),
+    omega: float = OMEGA,
+    zeta: float = ZETA,
+    q0: str | None = vector("Where it begins [rad, m], 30deg for degrees; home if not given."),
+    qd0: str | None = vector("Its velocities there; zero if not given."),
+    to: str | None = vector("Where it is to go; it stays where it begins if not given."),
+    move: float | None = option(
+        "Seconds for the way there, of least jerk; 0: a step. Half the duration if not given.", type=Number(0)
+    ),
+    duration: float = option("Of the run [s].", type=POSITIVE, default=2.0),
+    dt: float = option("Step [s].", type=POSITIVE, default=1e-3),
+    method: str = option("Of integration: rk4, euler, symplectic, DOP853, …", default="rk4"),
+    payload: float = option(
+        "Mass at the tip [kg]; the law is not told.", type=Number(0), default=0.0, show_default=False
+    ),
+    friction: bool = option("With the model's friction and springs; the law is not told."),
+    torque_limits: bool = option("Torques end at the robot's efforts."),
+    limits: str | None = option(
+        "Where a joint reaches its limit: end the run, bounce, or go on and say when.", type=click.Choice(LIMITS)
+    ),
+    out: str | None = option(
+        "The run: .csv, .parquet.", "-o", "--out", type=NewFile(".csv", ".parquet"), metavar="FILE"
+    ),
+    plot: str | None = picture("Draw positions, rates, torques and energies"),
+    tip: str | None = TIP,
+) -> None:
+    """Simulate a robot, free or under a controller: final errors, peak torques, energy books.
+
+    A payload and friction are the robot's; the controller believes in the description as it is. Exit code 1 if the
+    run did not come to its end.
+
+    \b
+    Examples: dalembert simulate planar-2r --q0 0,0 --duration 5
+              dalembert simulate panda --to 0.5,0.5,0,-1.2,0,2,0 --payload 2 -o run.csv
+              dalembert simulate puma560 --controller pd-gravity --omega 8 --plot run.svg
+    """
+    from dalembert.simulation import simulate as simulate_robot
+    from dalembert.simulation.write import arrow
+
+    name = controller or (FREE if to is None else "computed-torque")
+    if name == FREE and to is not None:
+        raise click.UsageError("--to is for a controller to go there: leave out --controller none")
+    if to is None and move is not None:
+        raise click.UsageError("--move is the time for the way --to a goal, and there is no goal")
+    if name == FREE:
+        output.refuse_idle("they are a controller's, and the arm is free", "omega", "zeta", "torque-limits")
+    if name == "feedforward":
+        output.refuse_idle("feedforward has no gains", "omega", "zeta")
+    if not payload:
+        output.refuse_idle("it says where --payload hangs", "tip")
+    if out is not None and out.lower().endswith(".parquet"):
+        arrow()  # missed now, not after the run
+    arm = output.load(robot, tip)
+    start = output.positions("q0", q0, arm) or arm.home.tolist()
+    rates = output.numbers("qd0", qd0, arm.n)
+    goal = output.positions("to", to, arm, within=True)
+    law = None if name == FREE else CONTROLLERS[name].make(arm, omega, zeta)
+    with waiting("compiling the loop", heavy=True) as say:
+        run = simulate_robot(
+            _plant(arm, payload),
+            law,
+            q0=start,
+            qd0=rates,
+            duration=duration,
+            dt=dt,
+            method=method,
+            reference=None if law is None else _reference(start, goal, duration / 2 if move is None else move),
+            friction=True if friction else None,
+            torque_limits="robot" if torque_limits else None,
+            limits=limits,
+            progress=lambda part: say(f"simulating: {part:.0%}"),
+        )
+    if out is not None:
+        (run.to_csv if Path(out).suffix.lower() == ".csv" else run.to_parquet)(out)
+    files = output.save_plot(run.plot, out, plot)
+    output.answer(lambda: {"controller": name, **_data(run, files)}, lambda: _show_run(arm, run, name, files))
+    output.exit_unless(run.ok, INTERRUPTED if run.status == "interrupted" else 1)
+
+
+def _plant(arm: Robot, payload: float) -> Robot | Constrained:
+    """What moves: the arm with what it carries; a closed chain keeps its loops closed."""
+    loaded = arm.with_payload(payload) if payload else arm
+    if not loaded.loops:
+        return loaded
+    from dalembert.constrained.system import Constrained
+
+    return Constrained(loaded)
+
+
+def _reference(start: list[float], goal: list[float] | None, move: float) -> Reference | list[float]:
+    """The way of least jerk, then rest; a set point where there is no way."""
+    from dalembert.trajectories import minimum_jerk
+
+    if goal is None or goal == start or move == 0:
+        return start if goal is None else goal
+    return minimum_jerk(start, goal, move)
+
+
+def _errors(run: Run) -> NDArray[np.float64] | None:
+    """q_d − q, (rows, n); None for a run that followed nothing."""
+    return run.reference - run.q if run.groups["reference"] else None
+
+
+def _data(run: Run, files: list[str]) -> dict[str, Any]:
+    import numpy as np
+
+    e, audit = _errors(run), run.audit()
+    return {
+        "robot": run.name,
+        "status": run.status,
+        "message": run.message,
+        "method": run.method,
+        "dt": run.dt,
+        "end": float(run.t[-1]),
+        "rows": len(run),
+        "joints": run.groups["q"],
+        "q": run.q[-1],
+        "qd": run.qd[-1],
+        "final_error": None if e is None else e[-1],
+        "largest_error": None if e is None else np.abs(e).max(axis=0),
+        "peak_torque": np.abs(run.tau).max(axis=0),
+        "energy": {name: getattr(audit, name) for name in ("work", "loss", "change", "gap", "relative", "passive")},
+        "events": [event.message for event in run.events],
+        "beyond": [vars(excess) for excess in run.beyond],
+        "files": files,
+    }
+
+
+def _show_run(arm: Robot, run: Run, controller: str, files: list[str]) -> None:
+    import numpy as np
+
+    from dalembert.simulation.simulate import SAID
+
+    e, peak, effort = _errors(run), np.abs(run.tau).max(axis=0), arm.limits.effort
+    parts: dict[str, Sequence[object]] = {"joint": arm.joint_names, "q at start": run.q[0], "at the end": run.q[-1]}
+    if e is not None:
+        parts |= {"final error": e[-1], "largest error": np.abs(e).max(axis=0)}
+    if controller != FREE:
+        parts |= {"peak torque [N m, N]": peak, "its limit": effort}
+    driven = "free" if controller == FREE else f"under {controller}"
+    title = f"{arm.name} {driven}, {output.number(float(run.t[-1]))} s by {run.method} [rad, m]"
+    output.print_table(title, list(parts), zip(*(np.asarray(x).tolist() for x in parts.values()), strict=True))
+    audit = run.audit()
+    output.print_table(
+        "Energy [J]",
+        ("supplied", "lost", "stored", "gap", "relative gap"),
+        [(audit.work, audit.loss, audit.change, f"{audit.gap:.1e}", f"{audit.relative:.1e}")],
+    )
+    for excess in run.beyond[SAID:]:  # the message names the others
+        click.echo(f"limit: {excess}")
+    if any(excess.kind == "effort" for excess in run.beyond):
+        click.echo("--torque-limits holds torques within their limits")
+    for event in run.events:
+        if event.message != run.message:
+            click.echo(f"event: {event.message}")
+    click.echo(run.message)
+    output.print_files(*files)
+
+
+@command
+def plan(
+    robot: str = ROBOT,
+    through: tuple[str, ...] = option(
+        "Joint positions [rad, m], 30deg for degrees; repeated, in order.", required=True, metavar="x,x,…"
+    ),
+    q0: str | None = vector("Where the motion begins; home if not given."),
+    duration: float | None = option("Of the motion [s]; as fast as the limits allow if not given.", type=POSITIVE),
+    acceleration: str | None = vector("Largest acceleration, one for all or one per joint; none if not given."),
+    rate: float = option("Rows per second.", type=POSITIVE, default=100.0),
+    out: str | None = option("The motion, t, q, q̇, q̈: .csv.", "-o", "--out", type=NewFile(".csv"), metavar="FILE"),
+    plot: str | None = picture("Draw positions, velocities and accelerations"),
+) -> None:
+    """Plan a smooth motion from rest to rest through joint positions, within the robot's limits.
+
+    Without --duration the spline through them is followed as fast as velocities, torques and --acceleration allow.
+
+    \b
+    Examples: dalembert plan panda --through 0,0.3,0,-1.5,0,1.8,0 --through 0.5,0.5,0,-1.2,0,2,0 -o motion.csv
+              dalembert plan planar-2r --q0 0,0 --through 1,0.5 --duration 2 --plot motion.svg
+    """
+    from dalembert.kernels import need_tree
+    from dalembert.trajectories import spline, time_optimal
+
+    if out is None:
+        output.refuse_idle("it says how many rows are written: give -o FILE", "rate")
+    arm = output.load(robot)
+    need_tree(arm.model)
+    start = output.positions("q0", q0, arm) or arm.home.tolist()
+    given = [start, *(output.positions("through", text, arm, within=True) or [] for text in through)]
+    points = [q for before, q in zip([None, *given], given, strict=False) if q != before]  # named twice: passed once
+    if len(points) == 1:
+        raise click.BadParameter("the motion ends where it begins", param_hint="--through")
+    most = output.one_or_each("acceleration", acceleration, arm.n)
+    with waiting("planning"):
+        motion: Trajectory
+        if duration is not None:
+            speed = arm.limits.velocity
+            motion = spline(points, duration=duration, ends="clamped", velocity=speed, acceleration=most, robot=arm)
+        else:
+            motion = time_optimal(spline(points, duration=1.0), arm, acceleration=most)
+    peaks = _peaks(arm, motion)
+    for name, peak, limit in zip(arm.joint_names, peaks["torque"], arm.limits.effort, strict=True):
+        if duration is not None and peak > limit:
+            numbers = f"torque {output.number(peak)}, beyond its limit {output.number(limit)}"
+            raise InputError(f"in {output.number(motion.duration)} s {name!r} needs {numbers}: give another --duration")
+    if out is not None:
+        motion.to_csv(out, 1.0 / rate)
+    _answer_motion(arm, motion.duration, points, peaks, output.save_plot(motion.plot, out, plot))
+
+
+def _peaks(arm: Robot, motion: Trajectory) -> dict[str, Any]:
+    import numpy as np
+
+    t = np.linspace(0.0, motion.duration, 2001)
+    torque = np.abs(arm.inverse_dynamics(*motion(t))).max(axis=0)
+    return {"velocity": motion.limits().velocity, "acceleration": motion.limits().acceleration, "torque": torque}
+
+
+def _answer_motion(
+    arm: Robot, duration: float, points: list[list[float]], peaks: dict[str, Any], files: list[str]
+) -> None:
+    def show() -> None:
+        limits = {"velocity": arm.limits.velocity, "torque": arm.limits.effort}
+        parts = [("joint", arm.joint_names), ("from", points[0]), ("to", points[-1])]
+        for name, x in peaks.items():
+            parts.append((f"peak {name}", x.tolist()))
+            if name in limits:
+                parts.append(("its limit", limits[name].tolist()))
+        title = f"{arm.name} through {len(points)} positions in {output.number(duration)} s [rad, m, s, N m, N]"
+        output.print_table(title, [name for name, _ in parts], zip(*(x for _, x in parts), strict=True))
+        output.print_files(*files)
+
+    task = {"robot": arm.name, "through": points, "duration": duration, "joints": arm.joint_names}
+    output.answer({**task, **{f"peak_{name}": x for name, x in peaks.items()}, "files": files}, show)
+
+
+@command
+def phase(
+    robot: str = ROBOT,
+    joint: str | None = option("Whose position and velocity are drawn; the first if not given.", metavar="JOINT"),
+    controller: str | None = option("Its law; the arm is free if not given.", type=click.Choice(TUNED)),
+    omega: float = OMEGA,
+    zeta: float = ZETA,
+    q0: str | None = vector("Where the other joints are [rad, m]; home if not given."),
+    to: str | None = vector("Where the controller holds the arm; --q0 if not given."),
+    duration: float = option("Of the trajectories [s].", type=POSITIVE, default=5.0),
+    friction: bool = option("With the model's friction and springs."),
+    out: str = option("A .png, .svg or .pdf.", "-o", "--out", type=Picture(), required=True, metavar="FILE"),
+) -> None:
+    """Draw where the states of a joint go: its velocity against its position, the others starting at rest at --q0.
+
+    \b
+    Example: dalembert phase planar-2r --joint joint2 --controller pd-gravity -o phase.png
+    """
+    from dalembert import draw
+    from dalembert.draw.pyplot import save
+    from dalembert.errors import unknown
+
+    if controller is None:
+        output.refuse_idle("it is a controller's, and the arm is free", "omega", "zeta", "to")
+    arm = output.load(robot)
+    name = joint or arm.joint_names[0]
+    if name not in arm.joint_names:
+        raise click.BadParameter(str(unknown("joint", name, arm.joint_names)), param_hint="--joint")
+    start = output.positions("q0", q0, arm) or arm.home.tolist()
+    goal = output.positions("to", to, arm, within=True) or start
+    with waiting("drawing"):
+        law = None if controller is None else CONTROLLERS[controller].make(arm, omega, zeta)
+        states = [*start, *([0.0] * arm.n), *([0.0] * len(law.law().states) if law else [])]
+        portrait = draw.phase_portrait(
+            arm,
+            law,
+            states=(name, f"{name}_rate"),
+            at=states,
+            reference=None if law is None else goal,
+            duration=duration,
+            friction=True if friction else None,
+        )
+        save(portrait, out)
+    data = {"robot": arm.name, "joint": name, "controller": controller, "files": [out]}
+    output.answer(data, lambda: output.print_files(out))
