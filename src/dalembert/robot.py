@@ -28,7 +28,7 @@ from dalembert.files import whole
 from dalembert.kernels import TABLE, need_tree
 from dalembert.lazy import LateMethod
 from dalembert.model import Model, build
-from dalembert.system import REFUSED, Kernels, Key
+from dalembert.system import REFUSED, Kernels, Key, Linearization, read_state, second_order
 from dalembert.units import state_units
 
 if TYPE_CHECKING:
@@ -656,12 +656,18 @@ class Robot:
 
     def linearize(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = False) -> tuple[Array, Array]:
         """(A, B) of ẋ ≈ f + A δx + B δτ about a state, x = (q, q̇).  (..., 2n, 2n) and (..., 2n, n)."""
-        D_q, D_qd, D_tau = self.forward_dynamics_derivatives(q, qd, tau, friction)
-        n, batch = self.n, D_q.shape[:-2]
-        A, B = np.zeros((*batch, 2 * n, 2 * n)), np.zeros((*batch, 2 * n, n))
-        A[..., :n, n:] = np.eye(n)
-        A[..., n:, :n], A[..., n:, n:], B[..., n:, :] = D_q, D_qd, D_tau
-        return A, B
+        return second_order(*self.forward_dynamics_derivatives(q, qd, tau, friction))
+
+    def linearize_at(
+        self, x: ArrayLike | None = None, u: ArrayLike | None = None, *, friction: bool = False
+    ) -> Linearization:
+        """The same about one state x = (q, q̇), or q alone at rest, and torques u, those that hold it there if not
+        given."""
+        n = self.n
+        state = read_state(x, {n: "q, at rest", 2 * n: "(q, q̇)"})
+        q, qd = state[:n], state[n:] if len(state) == 2 * n else np.zeros(n)
+        tau = self.inverse_dynamics(q, qd, np.zeros(n), friction=friction) if u is None else array("u", u, (n,))
+        return Linearization(*self.linearize(q, qd, tau, friction), np.concatenate((q, qd)), np.asarray(tau))
 
     def matrix_form(self, q: ArrayLike) -> tuple[Array, ...]:
         """(A, L, W, G, V̇_base) of the closed matrix form M = AᵀLᵀGLA, twists linear first.  Seed 004."""

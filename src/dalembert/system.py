@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import check_call
-from dalembert.errors import unknown
+from dalembert.arguments import array, check_call
+from dalembert.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from dalembert.compile import Kernel
@@ -78,6 +78,22 @@ class Linearizable(System, Protocol):
     def linearize_at(
         self, x: ArrayLike | None = None, u: ArrayLike | None = None, *, friction: bool = False
     ) -> Linearization: ...
+
+
+def read_state(x: ArrayLike | None, sizes: Mapping[int, str]) -> Array:
+    """The state that a system is linearized about, one of these lengths; what each means is said where x is none."""
+    if x is None:
+        raise InputError(f"say about which state: x, {' or '.join(f'{k} numbers ({w})' for k, w in sizes.items())}")
+    return array("x", x, *((k,) for k in sizes), meaning=" or ".join(sizes.values()))
+
+
+def second_order(D_q: Array, D_qd: Array, D_u: Array) -> tuple[Array, Array]:
+    """(A, B) of ẋ ≈ A δx + B δu, x = (q, q̇), from the derivatives of q̈(q, q̇, u), (..., n, ·) each."""
+    *batch, n, m = D_u.shape
+    A, B = np.zeros((*batch, 2 * n, 2 * n)), np.zeros((*batch, 2 * n, m))
+    A[..., :n, n:] = np.eye(n)
+    A[..., n:, :n], A[..., n:, n:], B[..., n:, :] = D_q, D_qd, D_u
+    return A, B
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ def test_linearization_is_the_derivative(system):
 
 @every
 def test_state_space_is_forward_dynamics(system):
-    f, x, u = system.state_space()
+    f, x, u = system.first_order_form()
     q, qd, w = states(system, 1, seed=7)[:, 0]
     inputs = w[: len(u)]
     tau = system.input_matrix(q) @ inputs if system.inputs else inputs
@@ -190,7 +190,7 @@ def test_given_forces_push_in_their_direction():
     system = dl.LagrangianSystem(x, m * dl.rate(x) ** 2 / 2, forces=[((push,), (x,))], inputs=[u], parameters=numbers)
     xd, xdd = system.velocities[0], system.accelerations[0]
     assert same(system.equations[0].lhs - system.equations[0].rhs, m * xdd - w + c * xd - 3 * u)
-    assert same(system.state_space().f[1], (w - c * xd + 3 * u) / m)
+    assert same(system.first_order_form().f[1], (w - c * xd + 3 * u) / m)
     v, tau = np.array([0.7]), system.input_matrix([0.0]) @ [0.4]
     wanted = (5 - 3 * 0.7 + 3 * 0.4) / 2
     assert error(system.forward_dynamics([0.0], v, tau), [wanted]) < ROUNDING
@@ -229,7 +229,7 @@ def test_a_rolling_disk():
     rolling = [xd - R * phid * sp.cos(theta), yd - R * phid * sp.sin(theta)]
     kinetic = m * (xd**2 + yd**2) / 2 + I * thetad**2 / 2 + J * phid**2 / 2
     disk = dl.LagrangianSystem(q, kinetic, pfaffian=rolling)
-    f, _, u = disk.state_space()
+    f, _, u = disk.first_order_form()
     wanted = (u[3] + R * (u[0] * sp.cos(theta) + u[1] * sp.sin(theta))) / (J + m * R**2)
     assert disk.degrees_of_freedom == 2 and same(f[7], wanted) and f[7].count_ops() < 20
     assert disk.equations[4:] == [sp.Eq(e, 0) for e in rolling]
@@ -241,7 +241,7 @@ def test_a_magnetic_force_is_linear_in_the_velocities():
     m, k = sp.symbols("m k", positive=True)
     xd, yd = dl.rate(x), dl.rate(y)
     system = dl.LagrangianSystem((x, y), m * (xd**2 + yd**2) / 2 + k * (x * yd - y * xd) / 2)
-    f = system.state_space().f
+    f = system.first_order_form().f
     assert same(
         f,
         sp.Matrix([xd, yd, (k * yd + sp.Symbol("tau1", real=True)) / m, (-k * xd + sp.Symbol("tau2", real=True)) / m]),
@@ -268,7 +268,7 @@ def test_functions_of_time_come_out_as_they_went_in():
     for a, b in zip(residual, ours, strict=True):
         assert is_zero((a - b).xreplace(plain))
     assert system.velocities == (q1.diff(t), q2.diff(t)) and system.M.has(q1)
-    A, _ = system.state_space().jacobians()
+    A, _ = system.first_order_form().jacobians()
     assert A[:2, 2:] == sp.eye(2)
     bodies = [dl.Particle(m, p) for p in points]
     again = dl.LagrangianSystem.from_bodies(q, bodies, (0, -g))

@@ -44,7 +44,7 @@ def test_mass_spring_and_damper():
     system = examples.mass_spring_damper()
     s = letters(system)
     assert same(equation(system), s["m"] * s["xdd"] + s["b"] * s["xd"] + s["k"] * s["x"] - s["u"])
-    A, B = system.state_space().jacobians()
+    A, B = system.first_order_form().jacobians()
     m, b, k = s["m"], s["b"], s["k"]
     assert same(A, sp.Matrix([[0, 1], [-k / m, -b / m]]))
     assert same(B, sp.Matrix([0, 1 / m]))
@@ -255,7 +255,7 @@ def test_bead_on_a_hoop():
     s = letters(system)
     theta = s["theta"]
     by_hand = (s["Omega"] ** 2 * cos(theta) - s["g"] / s["R"]) * sin(theta) + s["tau1"] / (s["m"] * s["R"] ** 2)
-    assert same(system.state_space().f[1], by_hand)
+    assert same(system.first_order_form().f[1], by_hand)
 
 
 def test_channel_of_seed_001():
@@ -277,7 +277,7 @@ def test_channel_of_seed_001():
         assert np.allclose(a, [tau[0] / 2 + root / 6, -2 / root])
         lam = system.multipliers(q, qd, tau)
         assert np.allclose(system.inverse_dynamics(q, qd, a, lam), tau)
-    f, x, u = system.state_space()
+    f, x, u = system.first_order_form()
     at = {**dict(zip(x, (-sp.pi / 3, 2 * sp.pi / 3, 1, 0), strict=True)), **{s: 1 for s in system.parameters}}
     exact = f.subs(at)
     assert sp.simplify(exact[2] - (u[0] / 2 + sp.sqrt(3) / 6)) == 0 and sp.simplify(exact[3] + 2 / sp.sqrt(3)) == 0

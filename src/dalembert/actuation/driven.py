@@ -22,7 +22,7 @@ from dalembert.actuation.equilibrium import Equilibrium, balance
 from dalembert.actuation.motors import DCMotor, Motor, Scalars
 from dalembert.actuation.rotors import Rotor, has_rotors, with_rotors, without_rotors
 from dalembert.actuation.transmission import Transmission
-from dalembert.actuation.values import plain_tree
+from dalembert.actuation.values import plain_tree, refuse_friction
 from dalembert.algorithms import composite, energy, friction, joints, linear, newton_euler
 from dalembert.arguments import array, switch
 from dalembert.caching import cached_property
@@ -35,6 +35,7 @@ from dalembert.model.lean import lean
 from dalembert.robot import Robot
 from dalembert.scalar import absolute, minimum, where
 from dalembert.spatial import Force
+from dalembert.system import Linearization, read_state
 
 Array = NDArray[np.float64]
 Scalar = Any
@@ -316,6 +317,19 @@ class DrivenRobot:
         state = array("x", x, (..., len(self.states)), meaning=", ".join(self.states))
         A, B = self._derivatives(state, array("u", u, (..., len(self.inputs)), meaning=", ".join(self.inputs)))
         return np.asarray(A), np.asarray(B)
+
+    def linearize_at(
+        self, x: ArrayLike | None = None, u: ArrayLike | None = None, *, friction: bool = False
+    ) -> Linearization:
+        """The same about one whole state x, or q alone, held at rest; u is what holds q if not given."""
+        refuse_friction(friction, "DrivenRobot")
+        n, N = self.n, len(self.states)
+        state = read_state(x, {n: "q, held at rest", N: "the whole state"})
+        held = self.holding(state[:n]) if u is None or len(state) == n else None
+        if held is not None and len(state) == n:
+            state = np.concatenate((state, np.zeros(n), held.state))
+        given = held.input if held is not None and u is None else array("u", u, (len(self.inputs),))
+        return Linearization(*self.linearize(state, given), state, given)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q) + Gᵀ J_m G: links and rotors, on the joints' side.  (..., n, n)."""

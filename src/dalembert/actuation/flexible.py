@@ -20,7 +20,7 @@ from dalembert.actuation.books import friction_loss, own_friction, spring_energy
 from dalembert.actuation.equilibrium import Equilibrium, balance
 from dalembert.actuation.motors import Scalars
 from dalembert.actuation.rotors import has_rotors, without_rotors
-from dalembert.actuation.values import RATIO, per_joint, plain_tree
+from dalembert.actuation.values import RATIO, per_joint, plain_tree, refuse_friction
 from dalembert.algorithms import composite, energy, friction, joints, linear, newton_euler
 from dalembert.arguments import array, switch
 from dalembert.caching import cached_property
@@ -31,6 +31,7 @@ from dalembert.kernels import need_mass, singular_mass, wrench_on_body
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
 from dalembert.scalar.jet import Jet
+from dalembert.system import Linearization, read_state
 
 Array = NDArray[np.float64]
 Scalar = Any
@@ -254,6 +255,20 @@ class FlexibleRobot:
         state = array("x", x, (..., 4 * self.n), meaning="(q, θ, q̇, θ̇)")
         A, B = self._derivatives(state, self._vector("u", u))
         return np.asarray(A), np.asarray(B)
+
+    def linearize_at(
+        self, x: ArrayLike | None = None, u: ArrayLike | None = None, *, friction: bool = False
+    ) -> Linearization:
+        """The same about one state x = (q, θ, q̇, θ̇), or q of the links alone at rest; u balances the springs if not
+        given."""
+        refuse_friction(friction, "FlexibleRobot")
+        n = self.n
+        state = read_state(x, {n: "q of the links, at rest", 4 * n: "(q, θ, q̇, θ̇)"})
+        if len(state) == n:
+            state = np.concatenate((state, self.motor_positions(state), np.zeros(2 * n)))
+        balancing = np.array(self.stiffness) * (state[n : 2 * n] - state[:n])
+        given = balancing if u is None else array("u", u, (n,))
+        return Linearization(*self.linearize(state, given), state, given)
 
     # -------------------------------------------------------------------------------------------------- statics
     @cached_property

@@ -35,3 +35,9 @@ def plain_tree(robot: object, what: str) -> Robot:
         raise InputError(f"{robot.name!r} has no joints: there is nothing to drive")
     need_tree(robot.model)
     return robot
+
+
+def refuse_friction(friction: bool, what: str) -> None:
+    """Whether friction counts is settled where the system is made."""
+    if friction:
+        raise InputError(f"friction= is a robot's; a {what} has its own: {what}(…, friction=True)")

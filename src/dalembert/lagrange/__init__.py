@@ -3,6 +3,6 @@
 from dalembert.lagrange.bodies import Particle, RigidBody
 from dalembert.lagrange.examples import EXAMPLES
 from dalembert.lagrange.symbols import coordinates, rate
-from dalembert.lagrange.system import LagrangianSystem, StateSpace
+from dalembert.lagrange.system import FirstOrderForm, LagrangianSystem
 
-__all__ = ["EXAMPLES", "LagrangianSystem", "Particle", "RigidBody", "StateSpace", "coordinates", "rate"]
+__all__ = ["EXAMPLES", "FirstOrderForm", "LagrangianSystem", "Particle", "RigidBody", "coordinates", "rate"]

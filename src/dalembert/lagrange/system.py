@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import number
+from dalembert.arguments import array, number
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel
 from dalembert.errors import InputError, unknown
 from dalembert.lagrange import kernels
 from dalembert.lagrange.bodies import energies
 from dalembert.lagrange.check import check
-from dalembert.lagrange.derive import Row, Rows, derive, null_space, shortened, solve
-from dalembert.lagrange.reading import energies_of
+from dalembert.lagrange.derive import Row, Rows, derive, energies_of, null_space, shortened, solve
 from dalembert.lagrange.symbols import Alphabet, Expression, as_list, sympy
 from dalembert.lagrange.symbols import coordinates as make_coordinates
 from dalembert.robot import Limits
-from dalembert.system import Kernels
+from dalembert.system import Kernels, Linearization, read_state, second_order
 
 Array = NDArray[np.float64]
 
 
-class StateSpace(NamedTuple):
+class FirstOrderForm(NamedTuple):
     """ẋ = f(x, u): f and x = (q, q̇) are columns of 2n, u a column of the inputs (or of τ where none are named)."""
 
     f: Any
@@ -80,18 +80,10 @@ class LagrangianSystem:
         self.name = str(name)
         if parameters is not None and not isinstance(parameters, Mapping):
             raise InputError(f"parameters map symbols to numbers; got {type(parameters).__name__}")
-        self._given = dict(
-            coordinates=coordinates,
-            kinetic=kinetic,
-            potential=potential,
-            parameters=dict(parameters or {}),
-            constraints=constraints,
-            pfaffian=pfaffian,
-            forces=forces,
-            dissipation=dissipation,
-            inputs=inputs,
-            name=name,
-        )
+        acting = {"constraints": constraints, "pfaffian": pfaffian, "forces": forces, "dissipation": dissipation}
+        self._remake = partial(
+            LagrangianSystem, coordinates, kinetic, potential, **acting, inputs=inputs, name=name
+        )  # with other parameters
         self._alphabet = Alphabet(coordinates)
         self._energies = energies_of(
             self._alphabet, kinetic, potential, dissipation, constraints, pfaffian, forces, inputs
@@ -119,10 +111,10 @@ class LagrangianSystem:
         """The same system with numbers for parameters, `with_parameters(l1=0.5)` or by a dictionary."""
         known = {str(s): x for s, x in self._numbers.items() if x is not None}
         new = {str(key): value for key, value in {**(values or {}), **named}.items()}
-        return LagrangianSystem(**{**self._given, "parameters": {**known, **new}})
+        return self._remake(parameters={**known, **new})
 
-    def __reduce__(self) -> Any:
-        return (_restored, (self._given,))
+    def __reduce__(self) -> tuple[object, ...]:
+        return partial(self._remake, parameters=self.parameters), ()
 
     def __repr__(self) -> str:
         parts = [_count(self.n, "coordinate")]
@@ -318,7 +310,7 @@ class LagrangianSystem:
             sp.Eq(x, 0, evaluate=False) for x in (*held, *rolling)
         ]
 
-    def state_space(self) -> StateSpace:
+    def first_order_form(self) -> FirstOrderForm:
         """ẋ = f(x, u) in symbols, x = (q, q̇), u the inputs, or τ if none are named; λ eliminated.  Seed 003."""
         sp = sympy()
         t = self._terms
@@ -333,7 +325,7 @@ class LagrangianSystem:
             multipliers = solve(A * solve(M, A.T), A * solve(M, right) + sp.Matrix(t.A_dot) * v)
             right = right - A.T * multipliers
         f = sp.Matrix([*v, *(shortened(x) for x in solve(M, right))])
-        return StateSpace(self._write(f.as_immutable()), sp.ImmutableMatrix(self.coordinates + self.velocities), u)
+        return FirstOrderForm(self._write(f.as_immutable()), sp.ImmutableMatrix(self.coordinates + self.velocities), u)
 
     def latex(self, x: Any = None) -> str:
         """LaTeX of an expression, matrix or equation of this system, with dots for rates; of all its equations, one per
@@ -460,12 +452,23 @@ class LagrangianSystem:
 
     def linearize(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = True) -> tuple[Array, Array]:
         """(A, B) of ẋ ≈ f + A δx + B δτ about a state, x = (q, q̇).  (..., 2n, 2n) and (..., 2n, n)."""
-        D_q, D_qd, D_tau = self.forward_dynamics_derivatives(q, qd, tau, friction)
-        n, batch = self.n, D_q.shape[:-2]
-        A, B = np.zeros((*batch, 2 * n, 2 * n)), np.zeros((*batch, 2 * n, n))
-        A[..., :n, n:] = np.eye(n)
-        A[..., n:, :n], A[..., n:, n:], B[..., n:, :] = D_q, D_qd, D_tau
-        return A, B
+        return second_order(*self.forward_dynamics_derivatives(q, qd, tau, friction))
+
+    def linearize_at(
+        self, x: ArrayLike | None = None, u: ArrayLike | None = None, *, friction: bool = True
+    ) -> Linearization:
+        """The same about one state x = (q, q̇), or q alone at rest, by the inputs u (τ where none are named): those that
+        hold it there if not given, or come nearest to it."""
+        n, state = self.n, read_state(x, {self.n: "q, at rest", 2 * self.n: "(q, q̇)"})
+        q, qd = state[:n], state[n:] if len(state) == 2 * n else np.zeros(n)
+        S = np.asarray(self.input_matrix(q)) if self.inputs else np.eye(n)
+        if u is None:
+            needed = self.inverse_dynamics(q, qd, np.zeros(n), friction=friction)
+            given = np.asarray(np.linalg.lstsq(S, needed, rcond=None)[0], float)
+        else:
+            given = array("u", u, (S.shape[1],))
+        A, B = self.linearize(q, qd, S @ given, friction)
+        return Linearization(A, B @ S, np.concatenate((q, qd)), given)
 
     def kernel(self, name: str, given: Sequence[str] = (), *, parameters: Sequence[Any] = (), **options: Any) -> Kernel:
         """The compiled object behind a method. `given` names optional arguments that will be passed ("multipliers");
@@ -488,11 +491,6 @@ class LagrangianSystem:
         self, name: str, out: Array | None, *arguments: object, given: tuple[str, ...] = (), **options: bool
     ) -> Any:
         return self._kernels.run((name, given, (), *options.values()), out, *arguments)
-
-
-def _restored(given: Mapping[str, Any]) -> LagrangianSystem:
-    """What pickle calls."""
-    return LagrangianSystem(**given)
 
 
 def _numbered(stem: str, count: int) -> tuple[Any, ...]:
