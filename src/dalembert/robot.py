@@ -390,7 +390,7 @@ class Robot:
         return self._run(("fk", (), frame), out, q)
 
     def transform(self, q: ArrayLike, to: str, of: str, *, out: Array | None = None) -> Array:
-        """T_ab(q): the frame b = `of` seen from the frame a = `to`.  (..., 4, 4).  Seed 000 eq. 2."""
+        """T_ab(q): the frame b = `of` seen from the frame a = `to`.  (..., 4, 4).  [Poonawala] eq. 2."""
         return self._run(("transform", (), to, of), out, q)
 
     def jacobian(
@@ -431,7 +431,7 @@ class Robot:
 
     def com_jacobian(self, q: ArrayLike, link: str) -> Array:
         """(J_vc; J_ω) of the moving body that carries this link: velocity of its center of mass and its angular
-        velocity, world axes.  (..., 6, n).  Seeds 002, 003."""
+        velocity, world axes.  (..., 6, n).  [Lagrange notes], [Lee]."""
         return self._run(("com_jacobian", (), link), None, q)
 
     def center_of_mass(self, q: ArrayLike) -> Array:
@@ -557,7 +557,7 @@ class Robot:
         self, q: ArrayLike, qd: ArrayLike, choice: str = "christoffel", *, out: Array | None = None
     ) -> Array:
         """C(q, q̇) with C q̇ = c.  (..., n, n).  The standard choice, "christoffel", makes Ṁ − 2C skew-symmetric, and
-        so does "kronecker", the same matrix by seed 004's formula; "mdot-u/2" and "ut-u/2" do not."""
+        so does "kronecker", the same matrix by the formula of [Fakhari 2]; "mdot-u/2" and "ut-u/2" do not."""
         return self._run(("coriolis_matrix", (), choice), out, q, qd)
 
     def coriolis_torque(self, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -670,7 +670,7 @@ class Robot:
         return Linearization(*self.linearize(q, qd, tau, friction), np.concatenate((q, qd)), np.asarray(tau))
 
     def matrix_form(self, q: ArrayLike) -> tuple[Array, ...]:
-        """(A, L, W, G, V̇_base) of the closed matrix form M = AᵀLᵀGLA, twists linear first.  Seed 004."""
+        """(A, L, W, G, V̇_base) of the closed matrix form M = AᵀLᵀGLA, twists linear first.  [Fakhari 2]."""
         return self._run(("matrix_form", ()), None, q)
 
     # ----------------------------------------------------------------------------------------- compilation

@@ -1,6 +1,6 @@
 """How much of an arm's own dynamics its motors still feel through their gears.
 
-With D, C, g of the links alone, seed 003 writes the motors' side of a geared robot as
+With D, C, g of the links alone, [Lee] writes the motors' side of a geared robot as
 
     (N⁻¹ D + N J_m) q̈ + (N⁻¹ C + N B_m) q̇ + N⁻¹ g = u_m,     u_m = K_T v / R,   B_m = B + K_T K_m / R,
 
@@ -39,7 +39,7 @@ VERDICTS = (
 
 @dataclass(frozen=True, eq=False)
 class GearedModel:
-    """The motors' side of seed 003 at a state: `inertia` (..., n, n) N⁻¹D + N J_m, `velocity` (..., n, n) N⁻¹C + N B_m,
+    """The motors' side at a state: `inertia` (..., n, n) N⁻¹D + N J_m, `velocity` (..., n, n) N⁻¹C + N B_m,
     `gravity` (..., n) N⁻¹ g, and `gain` (n,) of u_m = gain · input: K_T/R of a DC motor, that of a fluid drive
     once its pressure is there, 1 of a motor that is told its torque."""
 
@@ -50,9 +50,9 @@ class GearedModel:
 
 
 def geared_model(driven: DrivenRobot, q: ArrayLike, qd: ArrayLike) -> GearedModel:
-    """The geared robot of seed 003 with its inductances left out; one motor per joint, and no gear losses."""
+    """The geared robot of [Lee] with its inductances left out; one motor per joint, and no gear losses."""
     if not driven.transmission.diagonal or not driven.transmission.lossless or driven.rotors != "reflected":
-        raise InputError("the model of seed 003 has one motor per joint, gears without losses and reflected rotors")
+        raise InputError("this model has one motor per joint, gears without losses and reflected rotors")
     model, n = driven.model, driven.n
     kernel = compile_function(
         lambda q, qd: (

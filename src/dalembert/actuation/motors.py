@@ -99,7 +99,7 @@ class Motor(ABC):
 
 @dataclass(frozen=True)
 class DCMotor(Motor):
-    """L di/dt = v − R i − K_m θ̇_m,   torque K_T i.  Seed 003.
+    """L di/dt = v − R i − K_m θ̇_m,   torque K_T i.  [Lee].
 
     `resistance` R [Ω], `torque_constant` K_T [N m/A], `back_emf` K_m [V s/rad] (K_T if not given), `inductance` L [H],
     `damping` B of the bearings [N m s/rad], `inertia` J_m of the rotor [kg m²], `max_voltage` [V], `max_current` [A].
@@ -157,7 +157,7 @@ class DCMotor(Motor):
         return ("current",) if self.inductance else ()
 
     def reduced(self) -> DCMotor:
-        """The same motor without inductance: the electrical time constant is neglected, as in seed 003."""
+        """The same motor without inductance: the electrical time constant is neglected."""
         return replace(self, inductance=0.0)
 
     def current(self, state: Scalars, w: Scalar, u: Scalar) -> Scalar:
@@ -220,7 +220,7 @@ class DCMotor(Motor):
 
     @property
     def total_damping(self) -> float:
-        """B_m = B + K_T K_m / R: mechanical and electrical damping.  Seed 003."""
+        """B_m = B + K_T K_m / R: mechanical and electrical damping.  [Lee]."""
         return self.damping + self.torque_constant * self.K_m / self.resistance
 
     # ------------------------------------------------------------------------------------------- steady state

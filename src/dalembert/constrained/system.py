@@ -1,4 +1,4 @@
-"""A robot under constraints, as a user holds it: τ = M q̈ + h + Aᵀλ with A q̇ = 0.  Seed 001."""
+"""A robot under constraints, as a user holds it: τ = M q̈ + h + Aᵀλ with A q̇ = 0.  [Fakhari 3]."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class Constrained:
         beta: float = 0.0,
         tolerance: float | None = TOLERANCE,
     ) -> ConstrainedAcceleration:
-        """(q̈, λ): λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇), q̈ = M⁻¹ (τ − h − Aᵀλ).  Seed 001, (3) and (4).
+        """(q̈, λ): λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇), q̈ = M⁻¹ (τ − h − Aᵀλ).  [Fakhari 3], (3) and (4).
 
         `alpha`, `beta`: Baumgarte's terms, A q̈ = −Ȧ q̇ − 2α A q̇ − β² φ. A state further than `tolerance` off the
         constraints, or constraints that contradict one another there, are refused by name; None asks no questions.
@@ -347,11 +347,11 @@ class Constrained:
 
     def projection(self, q: ArrayLike) -> Array:
         """P = I − AᵀΛ⁻¹AM⁻¹: of torques the part that moves the mechanism; I − P is what presses against the
-        constraints. P τ = P (M q̈ + h), rank P = n − k.  (..., n, n).  Seed 001, (5)."""
+        constraints. P τ = P (M q̈ + h), rank P = n − k.  (..., n, n).  [Fakhari 3], (5)."""
         return np.swapaxes(self._run("projection", q), -1, -2)
 
     def acceleration_projection(self, q: ArrayLike) -> Array:
-        """P_q̈ = M⁻¹PM = I − M⁻¹AᵀΛ⁻¹A: P_q̈ q̈ = P_q̈ M⁻¹(τ − h).  (..., n, n).  Seed 001."""
+        """P_q̈ = M⁻¹PM = I − M⁻¹AᵀΛ⁻¹A: P_q̈ q̈ = P_q̈ M⁻¹(τ − h).  (..., n, n).  [Fakhari 3]."""
         return self._run("projection", q)
 
     def project(self, q: ArrayLike, qd: ArrayLike, steps: int = 1) -> tuple[Array, Array]:

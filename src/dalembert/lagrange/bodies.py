@@ -44,7 +44,7 @@ class Particle:
     position: Any
 
     def kinetic_energy(self, coordinates: Sequence[Any]) -> Expression:
-        """K = ½ m |ṙ|² [J].  Seed 002."""
+        """K = ½ m |ṙ|² [J].  [Lagrange notes]."""
         r = vector(self.position, "the position of a body")
         return _expression(self.mass, "the mass of a body") * _square([_velocity(x, coordinates) for x in r]) / 2
 
@@ -67,7 +67,7 @@ class RigidBody:
     angle: Any = None
 
     def kinetic_energy(self, coordinates: Sequence[Any]) -> Expression:
-        """K = ½ m |ṙ|² + ½ ωᵀ I ω, ω in the body's axes from S(ω) = Rᵀ Ṙ [J].  Seed 002."""
+        """K = ½ m |ṙ|² + ½ ωᵀ I ω, ω in the body's axes from S(ω) = Rᵀ Ṙ [J].  [Lagrange notes]."""
         sp = sympy()
         moving = Particle(self.mass, self.position).kinetic_energy(coordinates)
         if (self.rotation is None) == (self.angle is None):

@@ -3,7 +3,7 @@ generalized forces as SymPy expressions.
 
 With K = ½ q̇ᵀ M q̇ + bᵀ q̇ + K₀ and L = K − P, d/dt ∂L/∂q̇ − ∂L/∂q is M q̈ + C q̇ + g, where
 Γ_ijk = ½ (∂ᵢM_kj + ∂ⱼM_ki − ∂ₖM_ij), C_kj = Σᵢ Γ_ijk q̇ᵢ + ∂ⱼb_k − ∂ₖb_j and g = ∂(P − K₀)/∂q. The part from b is skew,
-so Ṁ − 2C is skew with it or without.  Seed 002.
+so Ṁ − 2C is skew with it or without.  [Lagrange notes].
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _split_inputs(forces: Row, inputs: Row) -> tuple[Row, Rows]:
 
 # ------------------------------------------------------------------------------------------- forces and constraints
 def generalized_forces(pairs: Sequence[tuple[Row, Row]], q: Row) -> Row:
-    """ψ_j = Σᵢ fᵢ · ∂rᵢ/∂q_j: forces at points, by their virtual work.  Seed 002, d'Alembert's principle."""
+    """ψ_j = Σᵢ fᵢ · ∂rᵢ/∂q_j: forces at points, by their virtual work.  [Lagrange notes], d'Alembert's principle."""
     sp = sympy()
     parts = [(f, r) for force, point in pairs for f, r in zip(force, point, strict=True)]
     return tuple(tidy(sp.Add(*(f * sp.diff(r, x) for f, r in parts))) for x in q)

@@ -17,7 +17,7 @@ def _parameters(names: str) -> Any:
 
 
 def particle_on_a_line() -> LagrangianSystem:
-    """A particle on a vertical line: m ÿ + m g = f.  Seed 002."""
+    """A particle on a vertical line: m ÿ + m g = f.  [Lagrange notes]."""
     y = coordinates("y")
     f = sympy().Symbol("f")
     m, g = _parameters("m g")
@@ -28,7 +28,7 @@ def particle_on_a_line() -> LagrangianSystem:
 
 
 def mass_spring_damper() -> LagrangianSystem:
-    """m ẍ + b ẋ + k x = u.  Seed 003."""
+    """m ẍ + b ẋ + k x = u.  [Lee]."""
     x = coordinates("x")
     u = sympy().Symbol("u")
     m, b, k = _parameters("m b k")
@@ -45,7 +45,7 @@ def mass_spring_damper() -> LagrangianSystem:
 
 
 def mass_spring() -> LagrangianSystem:
-    """m ẍ + k x = f.  Seed 003."""
+    """m ẍ + k x = f.  [Lee]."""
     x = coordinates("x")
     f = sympy().Symbol("f")
     m, k = _parameters("m k")
@@ -55,7 +55,7 @@ def mass_spring() -> LagrangianSystem:
 
 
 def geared_link() -> LagrangianSystem:
-    """A link driven by a motor through a gear, θ_m = r θ: (r² J_m + J_l) θ̈ + M g l sin θ = r u.  Seed 002.
+    """A link driven by a motor through a gear, θ_m = r θ: (r² J_m + J_l) θ̈ + M g l sin θ = r u.  [Lagrange notes].
 
     l is the distance of the link's center of mass from the joint, θ = 0 hangs down."""
     sp = sympy()
@@ -77,7 +77,7 @@ def geared_link() -> LagrangianSystem:
 
 def two_particles_on_a_wire() -> LagrangianSystem:
     """Two particles in space, joined by a massless rigid wire, |r₁ − r₂|² = l²: six coordinates, five freedoms.
-    Seed 002."""
+    [Lagrange notes]."""
     sp = sympy()
     q = coordinates("x1 y1 z1 x2 y2 z2")
     m1, m2, l, g = _parameters("m1 m2 l g")
@@ -94,7 +94,7 @@ def two_particles_on_a_wire() -> LagrangianSystem:
 
 
 def cartesian_pp() -> LagrangianSystem:
-    """Two prismatic joints at right angles, the first one vertical.  Seed 002."""
+    """Two prismatic joints at right angles, the first one vertical.  [Lagrange notes]."""
     q1, q2 = coordinates("q1 q2")
     m1, m2, g = _parameters("m1 m2 g")
     bodies = [Particle(m1, (0, 0, q1)), Particle(m2, (0, q2, q1))]
@@ -109,7 +109,7 @@ def _unit(angle: Any) -> Any:
 
 def planar_2r() -> LagrangianSystem:
     """Two links with distributed masses, q₂ relative to the first link, gravity along −y. The numbers are those of the
-    bundled robot `planar-2r`.  Seeds 000, 002, 003."""
+    bundled robot `planar-2r`.  [Poonawala], [Lagrange notes], [Lee]."""
     q1, q2 = coordinates("q1 q2")
     m1, m2, l1, r1, r2, I1, I2, g = _parameters("m1 m2 l1 r1 r2 I1 I2 g")
     bodies = [
@@ -122,7 +122,7 @@ def planar_2r() -> LagrangianSystem:
 
 
 def planar_2r_points() -> LagrangianSystem:
-    """Two massless links with point masses at their ends; numbers of the robot `planar-2r-points`.  Seeds 003, 004."""
+    """Two massless links with point masses at their ends; numbers of the robot `planar-2r-points`.  [Lee]."""
     q1, q2 = coordinates("q1 q2")
     m1, m2, l1, l2, g = _parameters("m1 m2 l1 l2 g")
     elbow = l1 * _unit(q1)
@@ -135,7 +135,7 @@ def five_bar() -> LagrangianSystem:
     """Five-bar linkage as a parallelogram, both angles measured from the base: links 3 and 4 stay parallel to 1 and 2.
 
     M₁₂ = (m₃ l₂ l_c3 − m₄ l₁ l_c4) cos(q₂ − q₁), zero if m₃ l₂ l_c3 = m₄ l₁ l_c4: then both motors work as if alone, as
-    they do with these numbers.  Seed 002, which prints m₂ for m₃ there."""
+    they do with these numbers.  [Lagrange notes], which prints m₂ for m₃ there."""
     q1, q2 = coordinates("q1 q2")
     m1, m2, m3, m4, I1, I2, I3, I4 = _parameters("m1:5 I1:5")
     l1, l2, c1, c2, c3, c4, g = _parameters("l1 l2 lc1 lc2 lc3 lc4 g")
@@ -167,7 +167,7 @@ def five_bar() -> LagrangianSystem:
 
 def rod_and_ball() -> LagrangianSystem:
     """A rod of length L hung by its end, with a ball of radius R on the other: a pendulum with the moment of inertia
-    M_rod L²/3 + (2/5) M_ball R² + M_ball (L + R)².  Seed 003."""
+    M_rod L²/3 + (2/5) M_ball R² + M_ball (L + R)².  [Lee]."""
     theta = coordinates("theta")
     M_rod, M_ball, L, R, g = _parameters("M_rod M_ball L R g")
     down = _unit(theta)  # x points down, θ = 0 hangs
@@ -181,7 +181,7 @@ def rod_and_ball() -> LagrangianSystem:
 
 def geared_arm() -> LagrangianSystem:
     """Planar 2R with a motor and a gear of ratio N at each joint, driven by armature voltages v:
-    (D + N² J_m) q̈ + (C + N² B_m) q̇ + G = N (K_T/R) v, B_m = B + K_T K_m / R, armature inductance left out.  Seed 003.
+    (D + N² J_m) q̈ + (C + N² B_m) q̇ + G = N (K_T/R) v, B_m = B + K_T K_m / R, armature inductance left out.  [Lee].
 
     Back-EMF acts as damping: the dissipation holds the mechanical and the electrical part."""
     sp = sympy()

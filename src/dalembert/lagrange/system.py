@@ -60,7 +60,7 @@ class LagrangianSystem:
     dissipation:  Rayleigh's function R(q, q̇), whose ∂R/∂q̇ resists the motion
     inputs:       symbols in `forces` that are inputs u; ψ is linear in them, and B = ∂ψ/∂u
 
-    Never changed: `with_parameters` returns another system.  Seeds 001, 002, 003.
+    Never changed: `with_parameters` returns another system.  [Fakhari 3], [Lagrange notes], [Lee].
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class LagrangianSystem:
 
     @property
     def degrees_of_freedom(self) -> int:
-        """n − rank A: how many coordinates can be moved independently.  Seeds 001, 002."""
+        """n − rank A: how many coordinates can be moved independently.  [Fakhari 3], [Lagrange notes]."""
         return self.n - len(self._terms.A)  # A has full rank, or the system would have been refused
 
     @property
@@ -290,7 +290,7 @@ class LagrangianSystem:
 
     @property
     def virtual_displacements(self) -> Any:
-        """Z with A Z = 0: its columns are directions δq that the constraints allow.  (n, freedoms).  Seed 002."""
+        """Z with A Z = 0: its columns are directions δq that the constraints allow.  (n, freedoms).."""
         return self._write(null_space(self._terms.A, self.n, self._dependent).as_immutable())
 
     @property
@@ -311,7 +311,7 @@ class LagrangianSystem:
         ]
 
     def first_order_form(self) -> FirstOrderForm:
-        """ẋ = f(x, u) in symbols, x = (q, q̇), u the inputs, or τ if none are named; λ eliminated.  Seed 003."""
+        """ẋ = f(x, u) in symbols, x = (q, q̇), u the inputs, or τ if none are named; λ eliminated.  [Lee]."""
         sp = sympy()
         t = self._terms
         M, v = sp.Matrix(t.M), sp.Matrix(self._alphabet.qd)
@@ -367,7 +367,7 @@ class LagrangianSystem:
         return self._run("forward_dynamics", out, q, qd, tau, friction=friction)
 
     def multipliers(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, friction: bool = True) -> Array:
-        """λ in τ = M q̈ + h + Aᵀλ, one per row of A.  (..., k).  Seed 001."""
+        """λ in τ = M q̈ + h + Aᵀλ, one per row of A.  (..., k).  [Fakhari 3]."""
         return self._run("multipliers", None, q, qd, tau, friction=friction)
 
     def constraint_forces(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, friction: bool = True) -> Array:

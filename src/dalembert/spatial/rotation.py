@@ -156,7 +156,7 @@ def to_euler(R: Matrix, angles: str = "zyz") -> Vector:
 
 
 def euler_rates(cos_sin: Sequence[tuple[Scalar, Scalar]], angles: str = "zyz") -> Matrix:
-    """B(α) with ω = B(α) α̇, ω in the outer (world) frame, from the angles' (cos, sin). Seed 000 §2.2."""
+    """B(α) with ω = B(α) α̇, ω in the outer (world) frame, from the angles' (cos, sin). [Poonawala] §2.2."""
     axes, order = _sequence(angles)
     columns: list[Vector] = [(), (), ()]
     R: Matrix = IDENTITY
