@@ -92,8 +92,8 @@ if TYPE_CHECKING:
     from dalembert.simulation.run import Run as Run
     from dalembert.simulation.simulate import simulate as simulate
     from dalembert.trust import properties as properties
-    from dalembert.trust.doctor.checkup import CheckUp as CheckUp
-    from dalembert.trust.doctor.checkup import check as check
+    from dalembert.trust.doctor.check import CheckUp as CheckUp
+    from dalembert.trust.doctor.check import check as check
     from dalembert.trust.verify.verify import verify as verify
 
 __version__ = "0.1.0"
@@ -163,7 +163,7 @@ _NAMES = {
     "robot": ("Robot",),
     "simulation.run": ("Run",),
     "simulation.simulate": ("simulate",),
-    "trust.doctor.checkup": ("CheckUp", "check"),
+    "trust.doctor.check": ("CheckUp", "check"),
     "trust.verify.verify": ("verify",),
 }
 # Public packages, and modules that stand deeper.

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import site
+import sys
 import warnings
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -22,11 +23,10 @@ from dalembert.describe import feasible
 from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Origin, Sphere
 from dalembert.findings import SEVERITIES, Edit, at_least
 from dalembert.trust.doctor import RULES, check_all
-from dalembert.trust.doctor.checkup import as_json, as_junit, as_sarif
-from dalembert.trust.doctor.extent import DIRECTIONS, OPPOSITE, extent
-from dalembert.trust.doctor.nearest import nearest, tensor_of
-from dalembert.trust.doctor.repair import edited, spans
-from dalembert.trust.doctor.vertices import sphere, vertices
+from dalembert.trust.doctor.check import as_json, as_junit, as_sarif
+from dalembert.trust.doctor.masses import nearest, tensor_of
+from dalembert.trust.doctor.reach import DIRECTIONS, OPPOSITE, reach_of, sphere, vertices
+from dalembert.trust.doctor.repair import edit_text, spans
 
 SITE = Path(site.getsitepackages()[0])
 EXAMPLES = SITE / "cmeel.prefix/share/example-robot-data/robots"
@@ -338,7 +338,7 @@ SHAPES = [Box((1.0, 2.0, 3.0)), Sphere(0.7), Cylinder(0.4, 2.0), Capsule(0.3, 1.
 def test_support_values_are_those_of_the_points(geometry):
     rng = np.random.default_rng(1)
     origin = Origin((0.3, -0.2, 0.1), (0.4, -0.5, 0.6))
-    found = extent([(geometry, origin, None)])
+    found = reach_of([(geometry, origin, None)])
     T = dl.pose(xyz=origin.xyz, rpy=origin.rpy)
     points = samples(geometry, rng) @ T[:3, :3].T + T[:3, 3]
     reach = (points @ DIRECTIONS.T).max(axis=0)
@@ -357,7 +357,7 @@ def test_a_mesh_is_scaled_and_bounded(tmp_path):
     file = tmp_path / "cube.stl"
     file.write_bytes(cube_stl())
     points = vertices(file)
-    found = extent([(Mesh("cube.stl", (0.2, 0.3, -0.4)), Origin(), points)])
+    found = reach_of([(Mesh("cube.stl", (0.2, 0.3, -0.4)), Origin(), points)])
     assert np.allclose(found.sides, [0.2, 0.3, 0.4], rtol=1e-6)
     assert found.volume == pytest.approx(0.024, rel=1e-5)
 
@@ -443,8 +443,9 @@ def test_edits_find_every_element():
 
 
 def test_repairs_are_escaped():
-    data, said = edited(b'<a n="1"/>', [Edit(0, "n", "<&\"'>"), Edit(0, "m", "2"), Edit(0, "z")])
-    assert data == b'<a m="2" n="&lt;&amp;&quot;&apos;&gt;"/>' and said[2] == "z of <a> was not there"
+    edits = (Edit(0, "n", "<&\"'>"), Edit(0, "m", "2"), Edit(0, "z"))
+    data, (change,) = edit_text(b'<a n="1"/>', [dl.Finding("D000", "note", "", edits=edits)])
+    assert data == b'<a m="2" n="&lt;&amp;&quot;&apos;&gt;"/>' and change.text.endswith("; z of <a> was not there")
 
 
 def test_a_byte_order_mark_does_not_move_the_edits(tmp_path):
@@ -498,7 +499,7 @@ def test_sarif_has_the_structure_of_2_1_0(ups):
     driver = run["tool"]["driver"]
     assert isinstance(driver["name"], str) and driver["version"] == dl.__version__
     described = driver["rules"]
-    assert [r["id"] for r in described] == list(RULES) and len({r["id"] for r in described}) == len(described)
+    assert [r["id"] for r in described] == sorted(RULES) and len({r["id"] for r in described}) == len(described)
     for r in described:
         assert r["shortDescription"]["text"] and r["fullDescription"]["text"]
         assert r["defaultConfiguration"]["level"] in ("none", "note", "warning", "error")
@@ -610,11 +611,10 @@ def test_every_cut_and_every_scratch_is_survived(tmp_path):
 
 
 def test_a_slip_of_ours_costs_one_file(tmp_path, monkeypatch):
-    from dalembert.trust.doctor import folder
-
+    module = sys.modules[check_all.__module__]
     write(tmp_path, GOOD, "a.urdf"), write(tmp_path, GOOD, "b.urdf")
-    real = folder.check
-    monkeypatch.setattr(folder, "check", lambda f, **k: real(f, **k) if f.name == "b.urdf" else 1 / 0)
+    real = dl.check
+    monkeypatch.setattr(module, "check", lambda f, **k: real(f, **k) if f.name == "b.urdf" else 1 / 0)
     first, second = check_all([tmp_path])
     assert rules(first) == {"D000"} and "ZeroDivisionError" in first.findings[0].message and second.findings == ()
 

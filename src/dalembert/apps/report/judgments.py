@@ -15,7 +15,7 @@ from dalembert.apps.report.context import Context, Made, NotHereError
 from dalembert.errors import DalembertError
 from dalembert.loading import load
 from dalembert.robot import Robot
-from dalembert.trust.doctor.checkup import CheckUp, check
+from dalembert.trust.doctor.check import CheckUp, check
 from dalembert.trust.properties.lab import lab
 from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, SILENT, Property
 from dalembert.trust.verify.certificate import Certificate, Row

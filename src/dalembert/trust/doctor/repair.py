@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from xml.parsers import expat
 
 from dalembert.errors import InputError
-from dalembert.findings import Edit
+from dalembert.findings import Edit, Finding
 
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=<>/"']+)\s*=\s*(?:"([^"<]*)"|'([^'<]*)')""")
 _NAME = re.compile(rb"<[^\s/>]+")
@@ -28,7 +27,7 @@ class Change:
     def __str__(self) -> str:
         return f"line {self.line}: {self.element}: {self.text} ({self.rule})"
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         return {"rule": self.rule, "line": self.line, "element": self.element, "text": self.text}
 
 
@@ -72,21 +71,24 @@ def _tag_end(data: bytes, start: int) -> int:
     return match.end()
 
 
-def edited(data: bytes, edits: Iterable[Edit]) -> tuple[bytes, list[str | None]]:
-    """The bytes with the edits made, and of each edit what it did, None if another one was there before."""
+def edit_text(data: bytes, findings: Sequence[Finding]) -> tuple[bytes, list[Change]]:
+    """The bytes with the edits of these findings made, and what that changed; an edit where another one has been
+    before is left out, and so is its finding from what was changed."""
     places = spans(data)
     splices: list[tuple[int, int, bytes]] = []
-    said: list[str | None] = []
-    for edit in edits:
-        start, stop, fresh, text = _splice(data, places[edit.number], edit)
-        if any((start < b and a < stop) or (a, b) == (start, stop) for a, b, _ in splices):
-            said.append(None)
-            continue
-        splices.append((start, stop, fresh))
-        said.append(text)
+    changes = []
+    for finding in findings:
+        texts = []
+        for edit in finding.edits:
+            start, stop, fresh, text = _splice(data, places[edit.number], edit)
+            if not any((start < b and a < stop) or (a, b) == (start, stop) for a, b, _ in splices):
+                splices.append((start, stop, fresh))
+                texts.append(text)
+        if len(texts) == len(finding.edits):
+            changes.append(Change(finding.rule, finding.line, finding.element, "; ".join(texts)))
     for start, stop, fresh in sorted(splices, reverse=True):
         data = data[:start] + fresh + data[stop:]
-    return data, said
+    return data, changes
 
 
 def _splice(data: bytes, span: _Span, edit: Edit) -> tuple[int, int, bytes, str]:
@@ -106,14 +108,14 @@ def _splice(data: bytes, span: _Span, edit: Edit) -> tuple[int, int, bytes, str]
             if edit.value is None:
                 return span.start + match.start(), span.start + match.end(), b"", f"{what} {old!r} removed"
             inside = (span.start + match.start(group), span.start + match.end(group))
-            return *inside, _escaped(edit.value), f"{what} {old!r} → {edit.value!r}"
+            return *inside, _escape(edit.value), f"{what} {old!r} → {edit.value!r}"
     if edit.value is None:
         return span.start, span.start, b"", f"{what} was not there"
     at = span.start + head.end()
-    return at, at, b" " + edit.attribute.encode() + b'="' + _escaped(edit.value) + b'"', f"{what} → {edit.value!r}"
+    return at, at, b" " + edit.attribute.encode() + b'="' + _escape(edit.value) + b'"', f"{what} → {edit.value!r}"
 
 
-def _escaped(value: str) -> bytes:
+def _escape(value: str) -> bytes:
     return "".join(_ESCAPES.get(c, c) for c in value).encode()
 
 
@@ -124,9 +126,3 @@ def _line(data: bytes, start: int, stop: int) -> tuple[int, int]:
     if after >= 0 and not data[before:start].strip() and not data[stop:after].strip():
         return before, after + 1
     return start, stop
-
-
-def in_words(texts: Sequence[str | None]) -> str | None:
-    """What the edits of one finding did, or None if one of them could not be made."""
-    made = [text for text in texts if text is not None]
-    return "; ".join(made) if len(made) == len(texts) else None

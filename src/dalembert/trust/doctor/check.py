@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 import numpy as np
 
 from dalembert import robots
 from dalembert.arguments import switch
 from dalembert.describe import xml
-from dalembert.describe.check import check as checked
+from dalembert.describe.check import check as check_description
 from dalembert.describe.description import Description
 from dalembert.describe.urdf_read import read_urdf
 from dalembert.describe.urdf_write import write_urdf
@@ -24,39 +24,16 @@ from dalembert.files import DESCRIPTION, contents, whole
 from dalembert.findings import SEVERITIES, Finding, Place, Report, sort_findings, write_json, write_junit, write_sarif
 from dalembert.loading import SUFFIXES, describe
 from dalembert.robot import Robot
-from dalembert.trust.doctor import fit, followers, inertials, joints, shapes, syntax, tree  # noqa: F401 - they fill the table
-from dalembert.trust.doctor.case import Case, read_case, walk
-from dalembert.trust.doctor.repair import Change, edited, in_words
-from dalembert.trust.doctor.rules import RULES, Found, apply_rule, rule
+from dalembert.trust.doctor import joints, masses, shapes, structure  # noqa: F401 - they fill the table
+from dalembert.trust.doctor.document import Document, read_document, walk
+from dalembert.trust.doctor.repair import Change, edit_text
+from dalembert.trust.doctor.rules import RULES, apply_rule
 
 TOOL = "dalembert check"
 ROUNDS = 8  # of repairs; one may uncover the next
 _PLACE = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<rest>.*)$", re.DOTALL)
 _LOADERS = ("D001", "D002")  # what the loader says and no other rule does
 Paths = Sequence[str | os.PathLike[str]]
-
-
-# the rules that need no parts
-
-
-@rule("D001", "error", "the loader refuses it", "The file cannot be loaded: nothing can be computed from it.")
-def refused(case: Case) -> Iterator[Found]:
-    return case.trouble("D001")
-
-
-@rule("D002", "warning", "the loader warns", "The file loads, but not as it was written.")
-def warned(case: Case) -> Iterator[Found]:
-    return case.trouble("D002")
-
-
-@rule("D101", "error", "not XML", "No program can read the file: everything after this place is lost.")
-def malformed(case: Case) -> Iterator[Found]:
-    return case.trouble("D101")
-
-
-@rule("D102", "error", "not a URDF", "The first element of a URDF is <robot>.")
-def not_a_robot(case: Case) -> Iterator[Found]:
-    return case.trouble("D102")
 
 
 # what is given back
@@ -104,21 +81,17 @@ class CheckUp(Report):
         Only URDF files are repaired; attributes and elements are edited in place, and all else stays to the byte."""
         if self._source is None or self._source.data is None or not self._source.is_file:
             raise InputError(f"{self.file}: only .urdf files are repaired; convert it first (dalembert convert)")
-        source, up = self._source, self
-        changes: list[Change] = []
+        data, up, changes = self._source.data, self, list[Change]()
         for _ in range(ROUNDS):
-            assert source.data is not None
-            data, fresh = _one_round(source.data, up.findings)
+            data, fresh = _repair_once(data, up.findings)
             if not fresh:
                 break
             changes += fresh
-            source = replace(source, data=data)
-            up = _examined(source)
-        assert source.data is not None
-        return Repair(source.data, tuple(changes), up)
+            up = _examine(replace(self._source, data=data))
+        return Repair(data, tuple(changes), up)
 
 
-def _one_round(data: bytes, findings: Sequence[Finding]) -> tuple[bytes, list[Change]]:
+def _repair_once(data: bytes, findings: Sequence[Finding]) -> tuple[bytes, list[Change]]:
     """Every finding repaired whose edits touch nothing that an earlier one touches."""
     chosen: list[Finding] = []
     touched: set[tuple[int, str | None]] = set()
@@ -130,16 +103,7 @@ def _one_round(data: bytes, findings: Sequence[Finding]) -> tuple[bytes, list[Ch
             touched |= places
             if removes:  # what else is in there is not touched before the next round
                 break
-    if not chosen:
-        return data, []
-    data, said = edited(data, [edit for finding in chosen for edit in finding.edits])
-    changes, k = [], 0
-    for finding in chosen:
-        text = in_words(said[k : k + len(finding.edits)])
-        k += len(finding.edits)
-        if text is not None:
-            changes.append(Change(finding.rule, finding.line, finding.element, text))
-    return data, changes
+    return edit_text(data, chosen) if chosen else (data, [])
 
 
 # what is examined
@@ -179,12 +143,14 @@ def check(
     if isinstance(package_dirs, (str, os.PathLike)):
         raise InputError(f"package_dirs is a list of folders, got the one path {os.fspath(package_dirs)!r}")
     folders = tuple(Path(d) for d in package_dirs)
-    source = _source(model, folders, {"xacro": xacro, "strict": switch("strict", strict), "allow": allow})
-    up = _examined(replace(source, package_dirs=folders, meshes=switch("meshes", meshes), strict=strict))
+    source = _source(model, folders, xacro, switch("strict", strict), allow)
+    up = _examine(replace(source, package_dirs=folders, meshes=switch("meshes", meshes), strict=strict))
     return replace(up, seconds=time.perf_counter() - started)
 
 
-def _source(model: Any, folders: tuple[Path, ...], how: Mapping[str, Any]) -> _Source:
+def _source(
+    model: object, folders: Paths, xacro: Mapping[str, object] | None, strict: bool, allow: Collection[str]
+) -> _Source:
     if isinstance(model, Robot):
         model = model.description
     if isinstance(model, Description):
@@ -197,57 +163,48 @@ def _source(model: Any, folders: tuple[Path, ...], how: Mapping[str, Any]) -> _S
     name = os.fspath(model)
     if not name.strip():
         raise InputError(f"the name {name!r} of what is to be checked is empty; give a path or a bundled robot's name")
-    path = Path(name)
+    path, kind = Path(name), Path(name).suffix.lower()
     if path.is_dir():
         raise InputError(f"{name} is a folder; dalembert.trust.doctor.check_all looks at all that is in it")
     if name not in robots.names() and not path.exists():
-        if path.suffix.lower() in SUFFIXES or os.sep in name:
+        if kind in SUFFIXES or os.sep in name:
             raise InputError(f"{name}: there is no such file")
         describe(name)  # which says what is near
-    if path.suffix.lower() == ".urdf":
-        return _urdf(path, name)
-    return _other(path, name, folders, how)
-
-
-def _urdf(path: Path, name: str) -> _Source:
+    base = path.parent if path.exists() else None
     try:
-        return _Source(name, data=contents(path, DESCRIPTION), base_dir=path.parent, is_file=True)
+        if kind == ".urdf":
+            return _Source(name, data=contents(path, DESCRIPTION), base_dir=base, is_file=True)
+        if kind == ".xacro":
+            from dalembert.describe.xacro import expand
+
+            return _Source(f"{name} (expanded)", expand(path, xacro, package_dirs=folders).encode(), base_dir=base)
+        description = describe(name, package_dirs=folders, xacro=xacro, strict=strict, allow=allow)
+        return _Source(name, description=description, base_dir=base)
+    except DescriptionError as error:
+        return _Source(name, refusal=str(error))
     except OSError as error:
         return _Source(name, refusal=f"{name}: cannot be read: {error.strerror}; give a file that can")
 
 
-def _other(path: Path, name: str, folders: tuple[Path, ...], how: Mapping[str, Any]) -> _Source:
-    base = path.parent if path.exists() else None
-    try:
-        if path.suffix.lower() == ".xacro":
-            from dalembert.describe.xacro import expand
-
-            text = expand(path, how["xacro"], package_dirs=folders)
-            return _Source(f"{name} (expanded)", text.encode(), base_dir=base)
-        return _Source(name, description=describe(name, package_dirs=folders, **how), base_dir=base)
-    except DescriptionError as error:
-        return _Source(name, refusal=str(error))
-
-
-def _examined(source: _Source) -> CheckUp:
+def _examine(source: _Source) -> CheckUp:
     """Read leniently, load strictly, then ask every rule."""
     with np.errstate(all="ignore"):  # files hold 1e300, and rules look whether a result is finite
-        case = _case(source)
-        findings = [f for name in RULES if name not in _LOADERS for f in apply_rule(name, case)]
-        _loaders_words(case, findings)
-        findings += [f for name in _LOADERS for f in apply_rule(name, case)]
+        document = _read(source)
+        findings = [f for name in RULES if name not in _LOADERS for f in apply_rule(name, document)]
+        _note_loaders_words(document, findings)
+        findings += [f for name in _LOADERS for f in apply_rule(name, document)]
     if not source.is_file:  # there is no text of the user's to edit
         findings = [replace(f, edits=()) for f in findings]
-    return CheckUp(source.file, sort_findings(findings), case.refusal is None, case.refusal, 0.0, source)
+    return CheckUp(source.file, sort_findings(findings), document.refusal is None, document.refusal, 0.0, source)
 
 
-def _case(source: _Source) -> Case:
+def _read(source: _Source) -> Document:
     if source.refusal is not None:
         return _unreadable(source.file, source.refusal, "D001")
     data, description = source.data, source.description
     if description is not None:
         try:
-            description = checked(description, strict=source.strict)
+            description = check_description(description, strict=source.strict)
         except DalembertError as error:
             return _unreadable(source.file, str(error), "D001")
         data = write_urdf(description).encode()
@@ -256,39 +213,42 @@ def _case(source: _Source) -> Case:
         root = xml.parse(data, source.file)
     except DescriptionError as error:
         return _unreadable(source.file, str(error), "D101")
-    case = read_case(root, source.file)
+    document = read_document(root, source.file)
     blank = len(data) - len(data.lstrip())
     if blank and data[blank:].startswith(b"<?xml"):
         first = xml.Element("", {}, Place(source.file, 1, 1))
         what = "blank lines stand" if b"\n" in data[:blank] else "a blank stands"
-        case.troubles.append(("D131", Found(first, "file", f"{what} before <?xml", "let the file begin with <?xml")))
-    case.base_dir, case.package_dirs, case.meshes = source.base_dir, source.package_dirs, source.meshes
+        document.note("D131", first, "file", f"{what} before <?xml; let the file begin with <?xml")
+    document.base_dir, document.package_dirs, document.meshes = source.base_dir, source.package_dirs, source.meshes
     if description is not None:
-        _put_places(case, description)
-        case.description = description
+        _put_places(document, description)
+        document.description = description
     else:
-        _load(case, data, source.strict)
-    if case.refusal is not None and root.tag != "robot":
-        return _unreadable(source.file, case.refusal, "D102")
-    shapes.measure(case)
-    return case
+        try:
+            document.description = read_urdf(data, file=source.file, strict=source.strict)
+        except DalembertError as error:
+            document.refusal = str(error)
+    if document.refusal is not None and root.tag != "robot":
+        return _unreadable(source.file, document.refusal, "D102")
+    shapes.measure(document)
+    return document
 
 
-def _unreadable(file: str, refusal: str, identifier: str) -> Case:
-    """A case of nothing but the reason why there is nothing."""
-    place, rest = _placed(refusal, file)
-    case = Case(xml.Element("", {}, place), file, refusal=refusal)
-    case.troubles.append((identifier, _found(case.root, "file", rest)))
-    return case
+def _unreadable(file: str, refusal: str, identifier: str) -> Document:
+    """A document of nothing but the reason why there is nothing."""
+    document = Document(xml.Element("", {}, Place(file)), file, refusal=refusal)
+    _note_sentence(document, identifier, "file", refusal)
+    return document
 
 
-def _found(at: xml.Element, who: str, sentence: str) -> Found:
-    """Of a loader's sentence "what is wrong; what would be right"."""
-    message, _, fix = sentence.rpartition("; ")
-    return Found(at, who, message, fix) if message else Found(at, who, sentence, "correct it there")
+def _note_sentence(document: Document, identifier: str, who: str, text: str) -> None:
+    """A loader's sentence, "place: what is wrong; what would be right"."""
+    place, rest = _split_place(text, document.file)
+    at = xml.Element(document.root.tag, {}, place)
+    document.note(identifier, at, who, rest if "; " in rest else f"{rest}; correct it there")
 
 
-def _placed(text: str, file: str | None) -> tuple[Place, str]:
+def _split_place(text: str, file: str | None) -> tuple[Place, str]:
     """The place that a message begins with, and the rest of it."""
     match = _PLACE.match(text)
     if match and match["file"] == file:
@@ -297,40 +257,33 @@ def _placed(text: str, file: str | None) -> tuple[Place, str]:
     return Place(file), text.removeprefix(f"{file}: ")
 
 
-def _load(case: Case, data: bytes, strict: bool) -> None:
-    try:
-        case.description = read_urdf(data, file=case.file, strict=strict)
-    except DalembertError as error:
-        case.refusal = str(error)
-
-
-def _put_places(case: Case, description: Description) -> None:
+def _put_places(document: Document, description: Description) -> None:
     """The lines of the file that the description came from, instead of those of the URDF made of it."""
     places = {("link", k.name): k.place for k in description.links}
     places |= {("joint", j.name): j.place for j in description.joints}
     places |= {("loop_joint", k.name): k.place for k in description.loops}
-    for child in case.root.children:
+    for child in document.root.children:
         place = places.get((child.tag, child.attributes.get("name", "")), description.place)
         for e in walk(child):
             e.place = place
-    case.root.place = description.place
+    document.root.place = description.place
 
 
-def _loaders_words(case: Case, findings: Sequence[Finding]) -> None:
+def _note_loaders_words(document: Document, findings: Sequence[Finding]) -> None:
     """What the loader says and no rule has said: its refusal, and its warnings."""
-    known = {finding.rule for finding in findings} & {"D101", "D102"}
-    errors = [f for f in findings if f.severity == "error"]
-    explained = known or any(case.trouble("D001"))
-    if case.refusal is not None and not explained and not any(_about(f, case.refusal, case) for f in errors):
-        _say(case, "D001", case.refusal)
-    for text in case.description.warnings if case.description is not None else ():
-        if not any(_about(f, text, case) for f in findings):
-            _say(case, "D002", text)
+    explained = "D001" in document.troubles or {finding.rule for finding in findings} & {"D101", "D102"}
+    if document.refusal is not None and not explained:
+        errors = [f for f in findings if f.severity == "error"]
+        if not any(_is_about(f, document.refusal, document) for f in errors):
+            _note_sentence(document, "D001", "robot", document.refusal)
+    for text in document.description.warnings if document.description is not None else ():
+        if not any(_is_about(f, text, document) for f in findings):
+            _note_sentence(document, "D002", "robot", text)
 
 
-def _about(finding: Finding, text: str, case: Case) -> bool:
+def _is_about(finding: Finding, text: str, document: Document) -> bool:
     """Whether a finding is of the same line, or names the same link or joint, as a loader's sentence."""
-    place, rest = _placed(text, case.file)
+    place, rest = _split_place(text, document.file)
     if place.line is not None and place.line == finding.line:
         return True
     if finding.rule == "D411" and "color" in rest:  # the loader names the shape, the rule the material
@@ -339,9 +292,67 @@ def _about(finding: Finding, text: str, case: Case) -> bool:
     return name in rest
 
 
-def _say(case: Case, identifier: str, text: str) -> None:
-    place, rest = _placed(text, case.file)
-    case.troubles.append((identifier, _found(xml.Element(case.root.tag, {}, place), "robot", rest)))
+# many at once
+
+
+def files_of(paths: Paths) -> list[Path]:
+    """Every file named, and every .urdf below every folder named, in the order of their names."""
+    found: list[Path] = []
+    for given in paths:
+        path = Path(given)
+        if not path.exists():
+            raise InputError(f"{path}: there is no such file or folder")
+        below = sorted(_urdfs(path)) if path.is_dir() else [path]
+        if not below:
+            raise InputError(f"{path}: there is no .urdf below this folder")
+        found += below
+    return list(dict.fromkeys(found))
+
+
+def _urdfs(folder: Path) -> Iterator[Path]:
+    """Links to folders are not followed: they may lead in a circle."""
+    for place, _, names in os.walk(folder):
+        yield from (Path(place) / name for name in names if name.lower().endswith(".urdf"))
+
+
+def check_all(
+    paths: Paths,
+    *,
+    package_dirs: Paths = (),
+    meshes: bool = True,
+    strict: bool = False,
+    allow: Collection[str] = (),
+    each: Callable[[int, int, CheckUp], None] | None = None,
+) -> list[CheckUp]:
+    """A check-up of every file, and of every .urdf below every folder; `each(k, n, check_up)` is called after each."""
+    files = files_of(paths)
+    ups = []
+    for k, file in enumerate(files):
+        ups.append(_check_safely(file, package_dirs=package_dirs, meshes=meshes, strict=strict, allow=allow))
+        if each is not None:
+            each(k + 1, len(files), ups[-1])
+    return ups
+
+
+class _Reading(TypedDict):
+    package_dirs: Paths
+    meshes: bool
+    strict: bool
+    allow: Collection[str]
+
+
+def _check_safely(file: Path, **how: Unpack[_Reading]) -> CheckUp:
+    """The check-up; what goes wrong in it is a finding, because the next files wait."""
+    started = time.perf_counter()
+    try:
+        return check(file, **how)
+    except DalembertError as error:
+        identifier, message, fix = "D001", str(error), "see the message"
+    except Exception as error:  # a slip of ours must not cost the rest of the run
+        identifier, message, fix = "D000", f"{type(error).__name__}: {error}", "report it"
+    row = RULES[identifier]
+    finding = Finding(identifier, row.severity, message, fix, Place(str(file)), "file", row.why)
+    return CheckUp(str(file), (finding,), False, message, time.perf_counter() - started)
 
 
 # for machines
@@ -355,7 +366,7 @@ def as_json(ups: Sequence[CheckUp]) -> str:
 
 def as_sarif(ups: Sequence[CheckUp]) -> str:
     """SARIF 2.1.0: every rule is described, every finding is a result at its line."""
-    return write_sarif(ups, RULES, TOOL)
+    return write_sarif(ups, {name: RULES[name] for name in sorted(RULES)}, TOOL)
 
 
 def as_junit(ups: Sequence[CheckUp]) -> str:

@@ -1,0 +1,169 @@
+"""A URDF under examination: its links and joints as far as they can be read, and what could not be.
+
+Everything keeps the element it was written in, so that a finding has its line; what could not be read is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from dalembert.describe.description import Description
+from dalembert.describe.urdf_read import JointPart, LinkPart, Trouble, read_parts
+from dalembert.describe.xml import Element
+from dalembert.findings import Edit
+from dalembert.trust.doctor.reach import Reach
+from dalembert.trust.doctor.rules import Found
+
+# The rule that each kind of trouble breaks; those of a joint's type are found by rules of their own.
+_KINDS = {"missing": "D107", "twice": "D111", "geometry": "D127"}
+_OPTIONAL = {"limit": ("effort", "velocity"), "dynamics": ("damping", "friction")}
+
+
+@dataclass
+class Document:
+    """One description under examination. `description` is what the loader made of it, or None with its `refusal`."""
+
+    root: Element
+    file: str | None
+    links: tuple[LinkPart, ...] = ()
+    joints: tuple[JointPart, ...] = ()
+    troubles: dict[str, list[Found]] = field(default_factory=dict)  # by the rule they break
+    description: Description | None = None
+    refusal: str | None = None
+    base_dir: Path | None = None
+    package_dirs: Sequence[Path] = ()
+    meshes: bool = True  # whether mesh files are looked at
+    reaches: dict[str, Reach] = field(default_factory=dict)  # of each link whose shapes are known
+
+    def __post_init__(self) -> None:
+        self.numbers: dict[int, int] = {}  # of each element, by its id: its number in the document
+        self.parents: dict[int, Element] = {}
+        for k, element in enumerate(walk(self.root)):
+            self.numbers[id(element)] = k
+            self.parents |= {id(child): element for child in element.children}
+
+    @property
+    def parts(self) -> list[LinkPart | JointPart]:
+        return [*self.links, *self.joints]
+
+    def note(
+        self, identifier: str, at: Element, who: str, sentence: str, edits: tuple[Edit, ...] = (), fix: str = ""
+    ) -> None:
+        """A trouble of a rule; the sentence is "what is wrong; what would be right", unless the fix is given."""
+        message, _, rest = (sentence, "", fix) if fix else sentence.rpartition("; ")
+        self.troubles.setdefault(identifier, []).append(Found(at, who, message or sentence, rest, edits))
+
+    def set(self, at: Element, **values: str | None) -> tuple[Edit, ...]:
+        """Edits that give an element's attributes these values; None removes one."""
+        return tuple(Edit(self.numbers[id(at)], name, value) for name, value in values.items())
+
+    def drop(self, at: Element) -> tuple[Edit, ...]:
+        """The edit that removes an element."""
+        return (Edit(self.numbers[id(at)]),)
+
+    # what reading found
+
+    def note_trouble(self, trouble: Trouble) -> None:
+        """What the reader could not read, by the rule that it breaks, with what is sure to be meant instead."""
+        at, parent = trouble.at, self.parents.get(id(trouble.at), self.root)
+        if trouble.who == "<robot>" and parent.tag == "material":
+            who = f"material {parent.attributes.get('name', '')!r}"
+            trouble = replace(trouble, who=who, sentence=trouble.sentence.replace("<robot>", who, 1))
+        who, sentence = trouble.who, trouble.sentence
+        if trouble.kind == "number":
+            self._note_number(trouble)
+        elif trouble.kind == "twice":
+            same = _say_the_same(next(parent.all(at.tag)), at)
+            self.note("D111", at, who, sentence, self.drop(at) if same else ())
+        elif trouble.kind in _KINDS:
+            self.note(_KINDS[trouble.kind], at, who, sentence)
+
+    def _note_number(self, trouble: Trouble) -> None:
+        at, who, sentence, text = trouble.at, trouble.who, trouble.sentence, trouble.at.attributes
+        joint = self.parents[id(at)]
+        if at.tag == "limit" and joint.attributes.get("type") == "revolute" and _is_endless(at):
+            if trouble.attribute == "lower":
+                edits = (*self.set(joint, type="continuous"), *self.set(at, lower=None, upper=None))
+                sentence = f"{who} is revolute and its limits are infinite; make it continuous, without lower and upper"
+                self.note("D110", at, who, sentence, edits)
+            return
+        identifier = _rule_of_number(text.get(trouble.attribute, ""), sentence)
+        edits = self._mend(at, trouble.attribute, trouble.count)
+        remedy = "expand the file with xacro" if identifier == "D104" else None
+        if edits:
+            value = edits[0].value
+            remedy = "remove it: what is not written is unlimited or 0" if value is None else f"write {value!r}"
+        if remedy is not None:
+            sentence = f"{sentence.rpartition('; ')[0]}; {remedy}"
+        self.note(identifier, at, who, sentence, edits)
+
+    def _mend(self, e: Element, attribute: str, count: int) -> tuple[Edit, ...]:
+        """What is sure to be meant: commas between numbers, and a limit or friction that is not a number at all."""
+        text = e.attributes.get(attribute, "")
+        words = text.replace(",", " ").split()
+        if "," in text and len(words) == count and all(map(_is_number, words)):
+            return self.set(e, **{attribute: " ".join(words)})
+        if attribute in _OPTIONAL.get(e.tag, ()) and words and _is_not_finite(words):
+            return self.set(e, **{attribute: None})
+        return ()
+
+
+def walk(root: Element) -> Iterator[Element]:
+    """Every element in the order of the document."""
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        yield element
+        stack.extend(reversed(element.children))
+
+
+def read_document(root: Element, file: str | None) -> Document:
+    """The parts of a <robot>, with what could not be read as troubles."""
+    document = Document(root, file)
+    if root.tag == "robot":
+        document.links, joints = read_parts(root, document.note_trouble)
+        document.joints = tuple(_without_unlimited(joint) for joint in joints)
+    return document
+
+
+def _without_unlimited(joint: JointPart) -> JointPart:
+    """The joint without limits that are declared to be none: they are written as large numbers for other programs."""
+    kept = {} if "all" in joint.unlimited else {k: x for k, x in joint.limit.items() if k not in joint.unlimited}
+    return replace(joint, limit=kept)
+
+
+def _rule_of_number(text: str, sentence: str) -> str:
+    """Which rule a number that cannot be read breaks."""
+    if not text.strip():
+        return "D107"
+    if "${" in text or "$(" in text:
+        return "D104"
+    if "must stand here" in sentence:
+        return "D109"
+    return "D110" if _is_not_finite(text.split()) or "64-bit" in sentence else "D108"
+
+
+def _is_not_finite(words: Sequence[str]) -> bool:
+    return any(word.lower().lstrip("+-") in ("nan", "inf", "infinity", "1.#inf", "1.#qnan") for word in words)
+
+
+def _is_endless(limit: Element) -> bool:
+    """Whether a joint may turn for ever either way, as far as words can say it."""
+    lower, upper = (limit.attributes.get(name, "").strip().lower() for name in ("lower", "upper"))
+    return lower in ("-inf", "-infinity") and upper in ("inf", "+inf", "infinity", "+infinity")
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return not _is_not_finite([word]) and "_" not in word
+
+
+def _say_the_same(a: Element, b: Element) -> bool:
+    """Whether two elements say the same, to the letter."""
+    one, two = ([(e.tag, e.attributes, e.text.strip()) for e in walk(root)] for root in (a, b))
+    return one == two
