@@ -11,7 +11,7 @@ from two_points import L1, L2, M2, mdot_minus_half_u, own, standard, two_points,
 import dalembert as dl
 from dalembert.trust import properties as lab
 from dalembert.trust.properties import choices
-from dalembert.trust.properties.case import case_of
+from dalembert.trust.properties.mechanism import trial_of
 from tolerances import ROUNDING, error
 from trees import random_tree
 
@@ -83,7 +83,7 @@ def test_another_skew_choice_than_the_standard_one():
 
 def test_the_standard_one_lies_between_the_two_others():
     robot = dl.load("puma560")
-    case = case_of(robot, states=20)
+    case = trial_of(robot, states=20)
     names = ("christoffel", "mdot-u/2", "ut-u/2")
     a, b, c = (lab.coriolis_matrix(robot, case.q, case.qd, name) for name in names)
     assert error((b + c) / 2, a) < ROUNDING
@@ -135,7 +135,7 @@ def test_the_family():
     assert alone.shape == (3, 3) and np.array_equal(alone, kept[0])
     with pytest.raises(dl.InputError, match="antisymmetric in its last two indices"):
         lab.coriolis_family(robot, q, qd, A)
-    with pytest.raises(dl.InputError, match=r"W must be 3×3×3 finite numbers, got shape \(3, 3\)"):
+    with pytest.raises(dl.InputError, match=r"W must be finite numbers of shape \(3, 3, 3\), got shape \(3, 3\)"):
         lab.coriolis_family(robot, q, qd, np.eye(3))
 
 
@@ -159,7 +159,7 @@ def test_christoffel_symbols_and_their_bound():
     assert found.numbers["n² max |Γ| met"] == pytest.approx(4 * b, rel=1e-12)
     assert found.numbers["‖c‖₁ / ‖q̇‖₁² up to"] == pytest.approx(b, rel=1e-12)  # reached at q̇ = (1, 0)
     assert found.numbers["‖c‖₂ / ‖q̇‖₂² up to"] <= found.numbers["n^1.5 max |Γ|, which is enough"]
-    case = case_of(two_points(), states=1, q=Q)
+    case = trial_of(two_points(), states=1, q=Q)
     h = b * np.sin(Q[1])
     wanted = np.zeros((2, 2, 2))  # the equation's index last
     wanted[0, 0, 1] = h

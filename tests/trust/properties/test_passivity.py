@@ -8,9 +8,9 @@ from two_points import L1, L2, M1, M2, G, follower, own, two_points
 
 import dalembert as dl
 from dalembert.trust import properties as lab
+from dalembert.trust.properties.energy import CLOSES
 from dalembert.trust.properties.gravity import least_potential
-from dalembert.trust.properties.motion import cumulative, swing
-from dalembert.trust.properties.passive import CLOSES
+from dalembert.trust.properties.mechanism import accumulate, swing
 from trees import random_tree
 
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.errors.ModelWarning")
@@ -20,13 +20,13 @@ def test_integrals_over_time():
     t = np.linspace(0.0, 2.0, 9)
     f = np.stack([t**3 - t, np.ones_like(t)], -1)
     wanted = np.stack([t**4 / 4 - t**2 / 2, t], -1)
-    assert np.abs(cumulative(t, f) - wanted).max() < 1e-14  # a cubic, exactly
+    assert np.abs(accumulate(t, f) - wanted).max() < 1e-14  # a cubic, exactly
     uneven = np.array([0.0, 0.1, 0.5, 2.0])
-    assert np.allclose(cumulative(uneven, 2 * uneven), uneven**2)
+    assert np.allclose(accumulate(uneven, 2 * uneven), uneven**2)
     errors = []
     for rows in (101, 201):
         t = np.linspace(0, 3, rows)
-        errors.append(np.abs(cumulative(t, np.cos(5 * t)) - np.sin(5 * t) / 5).max())
+        errors.append(np.abs(accumulate(t, np.cos(5 * t)) - np.sin(5 * t) / 5).max())
     assert 14 < errors[0] / errors[1] < 36  # of fourth order at least
 
 
@@ -162,7 +162,7 @@ def test_gain_of_an_arm(damping):
 
 @pytest.mark.parametrize("damping", [0.0, -1.0, np.nan, "much"])
 def test_damping_that_is_none(damping):
-    with pytest.raises(dl.InputError, match="damping must be"):
+    with pytest.raises(dl.InputError, match=r"damping .*must be .* \[N m s/rad\]"):
         lab.l2_gain(two_points(), damping)
 
 
@@ -181,9 +181,9 @@ def test_feedback_at_states():
     assert coupled.verdict == "proved" and coupled.numbers["largest V̇ met [W]"] <= 0
     active = lab.feedback(two_points(), kd=-1.0, states=30)
     assert active.verdict == "fails" and "not passive" in active.note
-    with pytest.raises(dl.InputError, match=r"kp must be a number, 2 numbers or a symmetric 2×2 matrix, got shape \(3"):
+    with pytest.raises(dl.InputError, match=r"kp must be a finite number or 2 finite numbers or .*, got shape \(3"):
         lab.feedback(two_points(), kp=[1, 2, 3])
-    with pytest.raises(dl.InputError, match="kd must be finite"):
+    with pytest.raises(dl.InputError, match="kd is inf; it must be a finite number"):
         lab.feedback(two_points(), kd=np.inf)
 
 

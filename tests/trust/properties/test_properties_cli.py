@@ -24,7 +24,7 @@ def test_normal_run():
     assert "22 properties, 20 proved, 1 holds, 1 does not apply; 10 states measured" in out
     assert "skew symmetry" in out and "∎ proved at every state" in out
     full = run("planar-2r", "--only", "skew symmetry", "--q", "30deg,60deg", "--qd", "1,2").output
-    assert "violation at the states given" in full and "Source: seeds 000" in full
+    assert "violation at the states given" in full and "Source: [Poonawala]" in full
     assert "measured at 201 states" in full
 
 

@@ -2,16 +2,16 @@
 
 lab           `lab`: all properties of a Robot, a LagrangianSystem, or of functions of your own, in one report
 inertia       of M: symmetric, positive definite, bounded
-coriolis      of c and C: quadratic, the choices of C, which of them keep Ṁ − 2C skew
+coriolis      of c and C: quadratic, the choices of C, which of them keep Ṁ − 2C skew, and what that is worth
 gravity       of g: a gradient, bounded, its work
-passive       of the energy: power balance, passivity, losses, L₂ gain, loops of passive systems
-skewness      what a choice of C is worth to a controller
+energy        of the energy: power balance, passivity, losses, L₂ gain, loops of passive systems
 linearity     of the parameters: τ = Y π, H = h π
 """
 
 from dalembert.trust.properties.coriolis import (
     Choice,
     Choices,
+    Skewness,
     bilinear,
     choices_of_c,
     coriolis_choices,
@@ -20,9 +20,21 @@ from dalembert.trust.properties.coriolis import (
     family_in_symbols,
     mass_matrix_rate,
     skew_symmetry,
+    skewness,
     velocity_torque_bounded,
     velocity_torque_quadratic,
     workless,
+)
+from dalembert.trust.properties.energy import (
+    Books,
+    Interconnection,
+    dissipation,
+    energy_books,
+    feedback,
+    interconnection,
+    l2_gain,
+    passivity,
+    power_balance,
 )
 from dalembert.trust.properties.gravity import gravity_bounded, gravity_gradient, gravity_work, lowest_potential
 from dalembert.trust.properties.inertia import (
@@ -35,19 +47,7 @@ from dalembert.trust.properties.inertia import (
 from dalembert.trust.properties.lab import lab
 from dalembert.trust.properties.linearity import energy_linear, energy_regressor, linear_in_parameters
 from dalembert.trust.properties.mechanism import Mechanism
-from dalembert.trust.properties.passive import (
-    Books,
-    Interconnection,
-    dissipation,
-    energy_books,
-    feedback,
-    interconnection,
-    l2_gain,
-    passivity,
-    power_balance,
-)
 from dalembert.trust.properties.property import Property, PropertyReport
-from dalembert.trust.properties.skewness import Skewness, skewness
 
 __all__ = [
     "Books",

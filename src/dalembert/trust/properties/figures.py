@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.draw.pyplot import QUIET, pyplot, styled
-from dalembert.trust.properties.property import written
+from dalembert.trust.properties.property import write_number
 
 if TYPE_CHECKING:
-    from dalembert.trust.properties.passive import Books, Interconnection
-    from dalembert.trust.properties.skewness import Skewness
+    from dalembert.trust.properties.coriolis import Skewness
+    from dalembert.trust.properties.energy import Books, Interconnection
 
 
 def _panels(axes: Any, title: str) -> tuple[Any, Any, Any]:
@@ -35,7 +35,7 @@ def draw_books(books: Books, axes: Any = None) -> Any:
     if np.any(books.lost):
         upper.plot(books.t, books.lost, label="lost")
     if math.isfinite(books.beta):
-        upper.axhline(-books.beta, color=QUIET, ls=":", label=f"−β = {written(-books.beta)} J")
+        upper.axhline(-books.beta, color=QUIET, ls=":", label=f"−β = {write_number(-books.beta)} J")
     upper.set_ylabel("energy [J]")
     upper.legend()
     lower.plot(books.t, books.supplied - books.lost - books.stored)

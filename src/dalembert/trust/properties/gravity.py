@@ -1,9 +1,8 @@
-"""Properties of gravity: a gradient, bounded, its work independent of the way.  Seed 004."""
+"""Properties of gravity: a gradient, bounded, its work independent of the way.  [Fakhari 2]."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +12,19 @@ from dalembert.control.conditions import find_magnitudes
 from dalembert.model.lean import lean
 from dalembert.model.model import Body
 from dalembert.robot import Robot
-from dalembert.trust.properties.case import case_of, found, largest, silent
 from dalembert.trust.properties.inertia import endless_slides, reach, sliding_names
-from dalembert.trust.properties.mechanism import Mechanism
-from dalembert.trust.properties.motion import INTEGRATED, cumulative, swing
-from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, Property
+from dalembert.trust.properties.mechanism import (
+    INTEGRATED,
+    Mechanism,
+    Trial,
+    accumulate,
+    dot,
+    judge,
+    largest,
+    swing,
+    transpose,
+)
+from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, Verdict, silent
 
 Array = NDArray[np.float64]
 WAYS = 5
@@ -31,74 +38,65 @@ def _no_potential(m: Mechanism) -> str:
     return f"{m.name!r} knows no potential energy: give potential_energy="
 
 
-def gravity_gradient(system: Any, **options: Any) -> Property:
+@judge("gravity is a gradient")
+def gravity_gradient(trial: Trial) -> Verdict:
     """g against the slope of P, and ∂g/∂q against its transpose."""
-    case = case_of(system, **options)
-    m = case.mechanism
+    m = trial.mechanism
     if m.potential_energy is None:
-        return silent("gravity is a gradient", _no_potential(m))
-    slope = case.dP
-    curl = m.slope(m.g, case.q) if m.robot is None else m.robot.kernel("gravity_torque").derivative("q")(case.q)
-    swirl = float(case.relative(curl - np.swapaxes(curl, 1, 2), curl, floor=case.torque).max())
+        return silent(_no_potential(m))
+    slope = trial.dP
+    curl = m.slope(m.g, trial.q) if m.robot is None else m.robot.kernel("gravity_torque").derivative("q")(trial.q)
+    swirl = float(trial.relative(curl - transpose(curl), curl, floor=trial.torque).max())
     bound = m.slope_bound
-    violation = case.relative(slope - case.g, case.g, slope, floor=case.torque)
-    return case.finding(
-        "gravity is a gradient",
-        violation,
-        lambda p: p.gradient(),
-        {"largest |g| met": largest(case.g), "∂g/∂q against its transpose": swirl},
-        holds=swirl <= bound,
-        bound=bound,
-    )
+    violation = trial.relative(slope - trial.g, trial.g, slope, floor=trial.torque)
+    numbers = {"largest |g| met": largest(trial.g), "∂g/∂q against its transpose": swirl}
+    return trial.judge(violation, lambda p: p.gradient(), numbers, holds=swirl <= bound, bound=bound)
 
 
-def gravity_bounded(system: Any, **options: Any) -> Property:
+@judge("bounded gravity")
+def gravity_bounded(trial: Trial) -> Verdict:
     """The largest |g| met, and for a robot what it can never exceed."""
-    case = case_of(system, **options)
     numbers = {
-        f"‖g‖{name} up to": float(np.linalg.norm(case.g, p, axis=1).max())
+        f"‖g‖{name} up to": float(np.linalg.norm(trial.g, p, axis=1).max())
         for p, name in ((1, "₁"), (2, "₂"), (np.inf, "∞"))
     }
-    robot, shown = case.mechanism.robot, f"measured at {len(case.g)} states"
+    robot, shown = trial.mechanism.robot, f"measured at {len(trial.g)} states"
     if robot is None:
-        return found("bounded gravity", HOLDS, shown, numbers, "as far as the states drawn go")
+        return Verdict(HOLDS, shown, numbers, "as far as the states drawn go")
     bound = find_magnitudes(robot).gravity
     numbers["‖g‖₁ at most (by lengths)"] = float(bound.sum())
     if not np.isfinite(bound).all():
         names = sliding_names(robot, endless_slides(robot))
         note = f"no bound by lengths: {names} slides without end; where it does not enter g there is one all the same"
-        return found("bounded gravity", HOLDS, shown, numbers, note)
-    inside = bool((np.abs(case.g).max(0) <= bound * (1 + 1e-12) + 1e-12 * largest(case.g)).all())
+        return Verdict(HOLDS, shown, numbers, note)
+    inside = bool((np.abs(trial.g).max(0) <= bound * (1 + 1e-12) + 1e-12 * largest(trial.g)).all())
     note = "certified figures, and bounds within given limits: robot.bounds()"
-    return found(
-        "bounded gravity", PROVED if inside else FAILS, f"proved by the lengths between joints; {shown}", numbers, note
-    )
+    return Verdict(PROVED if inside else FAILS, f"proved by the lengths between joints; {shown}", numbers, note)
 
 
-def gravity_work(system: Any, **options: Any) -> Property:
+@judge("work of gravity")
+def gravity_work(trial: Trial) -> Verdict:
     """∫ gᵀq̇ dt along several motions between the same two places against P's difference."""
-    case = case_of(system, **options)
-    m = case.mechanism
+    m = trial.mechanism
     if m.potential_energy is None:
-        return silent("work of gravity", _no_potential(m))
+        return silent(_no_potential(m))
     works, wanted = [], []
-    first = swing(m, case.seed)
+    first = swing(m, trial.seed)
     w = np.pi / first.t[-1]
     bump, bump_d = np.sin(w * first.t)[:, None] ** 2, w * np.sin(2 * w * first.t)[:, None]
     for k in range(WAYS):
         # The same two ends by another way, halfway to another motion: what is added vanishes at both.
-        other = swing(m, case.seed + k)
+        other = swing(m, trial.seed + k)
         away, away_d = (other.q - first.q) / 2, (other.qd - first.qd) / 2
         q, qd = first.q + bump * away, first.qd + bump_d * away + bump * away_d
-        works.append(float(cumulative(first.t, np.einsum("bi,bi->b", m.g(q), qd))[-1]))
+        works.append(float(accumulate(first.t, dot(m.g(q), qd))[-1]))
         ends = m.P(q[[0, -1]]) - m.K0(q[[0, -1]])
         wanted.append(float(ends[1] - ends[0]))
     size = max(largest(m.P(first.q) - m.P(first.q[:1])), abs(wanted[0]))
     gaps = np.abs(np.array(works) - np.array(wanted))
     spread = float(np.ptp(works))
     numbers = {"ΔP [J]": wanted[0], "work by the first way [J]": works[0], "spread of the works [J]": spread}
-    return case.finding(
-        "work of gravity",
+    return trial.judge(
         gaps / size if size > 0 else gaps,
         lambda p: p.gradient(),
         numbers,

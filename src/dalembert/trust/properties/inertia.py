@@ -1,9 +1,8 @@
-"""Properties of the mass matrix.  Seeds 000 §5.2.2, 004."""
+"""Properties of the mass matrix.  [Poonawala] §5.2.2, [Fakhari 2]."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +11,8 @@ from dalembert.algorithms.resistance import unresisted
 from dalembert.bounds import lengths
 from dalembert.model.model import Body, Model
 from dalembert.robot import Robot
-from dalembert.trust.properties.case import Case, case_of, found, largest, silent
-from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, Property
+from dalembert.trust.properties.mechanism import Trial, form, judge, largest, times, transpose
+from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, Verdict, silent
 
 Array = NDArray[np.float64]
 FAR = (1.0, 10.0, 100.0)  # [m] how far out sliding joints are looked at
@@ -22,59 +21,49 @@ PLACES = 16  # where that is looked at
 ROUNDED = 1e-6  # of an entry: (10 km)² is known to 1e-8 m²
 
 
-def mass_matrix_symmetric(system: Any, **options: Any) -> Property:
+@judge("symmetric mass matrix")
+def mass_matrix_symmetric(trial: Trial) -> Verdict:
     """M = Mᵀ: of the matrix as it is given, and of the one whose columns are the torques of unit accelerations."""
-    case = case_of(system, **options)
-    columns = _columns(case)
-    own = case.relative(case.M - np.swapaxes(case.M, 1, 2), case.M)
-    made = case.relative(columns - np.swapaxes(columns, 1, 2), columns)
-    same = case.relative(columns - case.M, case.M)
-    return case.finding(
-        "symmetric mass matrix",
-        np.maximum(np.maximum(own, made), same),
-        lambda p: p.symmetric(),
-        {"largest entry met": largest(case.M), "columns of τ against M": float(same.max())},
-    )
+    zero, tau = np.zeros_like(trial.q), trial.mechanism.tau
+    rest = tau(trial.q, zero, zero)
+    columns = np.stack([tau(trial.q, zero, zero + e) - rest for e in np.eye(trial.n)], -1)
+    own = trial.relative(trial.M - transpose(trial.M), trial.M)
+    made = trial.relative(columns - transpose(columns), columns)
+    same = trial.relative(columns - trial.M, trial.M)
+    numbers = {"largest entry met": largest(trial.M), "columns of τ against M": float(same.max())}
+    return trial.judge(np.maximum(np.maximum(own, made), same), lambda p: p.symmetric(), numbers)
 
 
-def _columns(case: Case) -> Array:
-    """[.., j] = τ(q, 0, e_j) − τ(q, 0, 0)."""
-    zero = np.zeros_like(case.q)
-    rest = case.mechanism.tau(case.q, zero, zero)
-    units = [case.mechanism.tau(case.q, zero, zero + e) - rest for e in np.eye(case.n)]
-    return np.stack(units, -1)
-
-
-def mass_matrix_definite(system: Any, **options: Any) -> Property:
+@judge("positive definite mass matrix")
+def mass_matrix_definite(trial: Trial) -> Verdict:
     """All eigenvalues of M are positive: measured, and for small arms proved by the signs of M's principal minors."""
-    case = case_of(system, **options)
-    values, vectors = np.linalg.eigh((case.M + np.swapaxes(case.M, 1, 2)) / 2)
+    values, vectors = np.linalg.eigh((trial.M + transpose(trial.M)) / 2)
     k = int(np.argmin(values[:, 0]))
     smallest, most = float(values[k, 0]), float(values[:, -1].max())
     condition = float((values[:, -1] / np.where(values[:, 0] > 0, values[:, 0], np.nan)).max())
     numbers = {"smallest eigenvalue met": smallest, "largest eigenvalue met": most}
     if np.isfinite(condition):
         numbers["largest condition number"] = condition
-    if case.given:
-        numbers["smallest eigenvalue at the states given"] = float(values[: case.given, 0].min())
-    positive = smallest > case.mechanism.bound * 1e-3 * most
+    if trial.given:
+        numbers["smallest eigenvalue at the states given"] = float(values[: trial.given, 0].min())
+    positive = smallest > trial.mechanism.bound * 1e-3 * most
     shown = f"measured at {len(values)} states, smallest eigenvalue {smallest:.3g}"
     if not positive:
-        return found("positive definite mass matrix", FAILS, shown, numbers, _why_not(case, vectors[k, :, 0]))
-    p = case.identities
+        return Verdict(FAILS, shown, numbers, _why_not(trial, vectors[k, :, 0]))
+    p = trial.identities
     formulas = p.minors() if p is not None else {}
-    possible = p is not None and _possible(case.mechanism.robot)
+    possible = p is not None and _possible(trial.mechanism.robot)
     why = p.definite() if p is not None and possible else ""
-    note = case.why_no_symbols
+    note = trial.why_no_symbols
     if p is not None and possible and not why and p.kinetic():
         note = "never negative at any state: ½ q̇ᵀMq̇ is proved to be the sum of the bodies' energies"
     shown = f"proved: {why}; {shown}" if why else shown
     verdict = PROVED if why else HOLDS
-    return found("positive definite mass matrix", verdict, shown, numbers, note, formulas=formulas)
+    return Verdict(verdict, shown, numbers, note, formulas=formulas)
 
 
-def _why_not(case: Case, direction: Array) -> str:
-    robot = case.mechanism.robot
+def _why_not(trial: Trial, direction: Array) -> str:
+    robot = trial.mechanism.robot
     if robot is not None:
         idle = [robot.joint_names[k] for k in unresisted(robot.model)]
         if idle:
@@ -95,75 +84,67 @@ def _possible(robot: Robot | None) -> bool:
     return True
 
 
-def mass_matrix_of_position(system: Any, **options: Any) -> Property:
+@judge("mass matrix of position alone")
+def mass_matrix_of_position(trial: Trial) -> Verdict:
     """τ is affine in q̈ with a matrix that depends on q alone."""
-    case = case_of(system, **options)
-    m = case.mechanism
-    change = m.tau(case.q, case.qd, case.qdd + case.x) - case.tau
-    wanted = np.einsum("bij,bj->bi", case.M, case.x)
-    p = case.identities
-    formulas, note = {}, ""
+    m = trial.mechanism
+    change = m.tau(trial.q, trial.qd, trial.qdd + trial.x) - trial.tau
+    wanted = times(trial.M, trial.x)
+    p = trial.identities
+    formulas = {}
     if p is not None:
         names = m.robot.joint_names if m.robot is not None else ()
         used = sorted(p.depends_on(*(x for row in p.equations.M for x in row)))
         formulas = {"M depends on": ", ".join(names[k] for k in used) or "nothing: it is constant"}
-    return case.finding(
-        "mass matrix of position alone",
-        case.relative(change - wanted, wanted, case.tau),
-        lambda p: p.of_position_alone() and p.symmetric(),
-        None,
-        formulas,
-        note,
-    )
+    violation = trial.relative(change - wanted, wanted, trial.tau)
+    return trial.judge(violation, lambda p: p.of_position_alone() and p.symmetric(), formulas=formulas)
 
 
-def kinetic_energy(system: Any, **options: Any) -> Property:
+@judge("kinetic energy")
+def kinetic_energy(trial: Trial) -> Verdict:
     """½ q̇ᵀMq̇ against the energies of the bodies, or K as it is given."""
-    case = case_of(system, **options)
-    if case.mechanism.kinetic_energy is None:
-        return silent("kinetic energy", f"{case.mechanism.name!r} knows its kinetic energy only by M")
-    K = case.mechanism.K(case.q, case.qd)
-    own = 0.5 * np.einsum("bi,bij,bj->b", case.qd, case.M, case.qd)
-    return case.finding(
-        "kinetic energy", case.relative(own - K, K), lambda p: p.kinetic(), {"largest K met [J]": largest(K)}
-    )
+    if trial.mechanism.kinetic_energy is None:
+        return silent(f"{trial.mechanism.name!r} knows its kinetic energy only by M")
+    K = trial.mechanism.K(trial.q, trial.qd)
+    own = 0.5 * form(trial.qd, trial.M, trial.qd)
+    return trial.judge(trial.relative(own - K, K), lambda p: p.kinetic(), {"largest K met [J]": largest(K)})
 
 
-def mass_matrix_bounded(system: Any, **options: Any) -> Property:
+@judge("bounded mass matrix")
+def mass_matrix_bounded(trial: Trial) -> Verdict:
     """Eigenvalues of M from below and above; without an upper bound where what slides without end enters M, be it a
     coordinate's own joint or one that follows it. Proved where the bound by lengths is finite, and only there."""
-    case = case_of(system, **options)
-    values = np.linalg.eigvalsh((case.M + np.swapaxes(case.M, 1, 2)) / 2)
+    values = np.linalg.eigvalsh((trial.M + transpose(trial.M)) / 2)
     numbers = {"smallest eigenvalue met": float(values.min()), "largest eigenvalue met": float(values.max())}
     for p, name in ((1, "‖M‖₁"), (2, "‖M‖₂"), (np.inf, "‖M‖∞")):
-        sizes = np.linalg.norm(case.M, p, axis=(1, 2))
+        sizes = np.linalg.norm(trial.M, p, axis=(1, 2))
         numbers |= {f"{name} from": float(sizes.min()), f"{name} to": float(sizes.max())}
-    robot = case.mechanism.robot
+    robot = trial.mechanism.robot
     shown = f"measured at {len(values)} states"
     if robot is None:
-        return found("bounded mass matrix", HOLDS, shown, numbers, "as far as the states drawn go")
+        return Verdict(HOLDS, shown, numbers, "as far as the states drawn go")
     endless = endless_slides(robot)
-    idle = _without_effect(case, endless)
-    slides = [k for k in endless if k not in idle and _grows(case, robot, k)]
+    idle = _without_effect(trial, endless)
+    slides = [k for k in endless if k not in idle and _grows(trial, robot, k)]
     if slides:
         numbers |= _growth(robot, slides)
         names = sliding_names(robot, slides)
         note = f"no upper bound: {names} slides without end, and M grows with it; within limits it has one"
-        return found("bounded mass matrix", HOLDS, f"{shown}, and far out along {names}", numbers, note)
+        return Verdict(HOLDS, f"{shown}, and far out along {names}", numbers, note)
     model = _held(robot.model, idle)
     most, least = lengths.spectral(lengths.mass(model)), lengths.least_rotor(model)
     numbers["λ_max at most (by lengths)"] = most
     numbers["λ_min at least (by rotors)"] = least
     inside = float(values.max()) <= most * (1 + 1e-12) and float(values.min()) >= least - 1e-12 * abs(values).max()
     if not inside:
-        return found("bounded mass matrix", FAILS, shown, numbers, "an eigenvalue was met beyond the bounds by lengths")
+        return Verdict(FAILS, shown, numbers, "an eigenvalue was met beyond the bounds by lengths")
     if not np.isfinite(most):
         why = f"{sliding_names(robot, endless)} slides without end, and M did not grow with it up to {BEYOND[1]:g} m"
         note = f"no upper bound is known: {why if endless else 'the sum of its lengths is not finite'}"
-        return found("bounded mass matrix", HOLDS, shown, numbers, note)
+        return Verdict(HOLDS, shown, numbers, note)
     note = "no sliding joint without limits enters M: the bounds are constants; certified ones: robot.bounds()"
     shown = f"proved from above by the lengths between joints; {shown}"
-    return found("bounded mass matrix", PROVED, shown, numbers, note)
+    return Verdict(PROVED, shown, numbers, note)
 
 
 def endless_slides(robot: Robot) -> list[int]:
@@ -190,9 +171,9 @@ def reach(robot: Robot, k: int) -> float:
     return max((abs(b.multiplier * b.joint.travel) for b in _sliding(robot, k)), default=0.0)
 
 
-def _without_effect(case: Case, endless: list[int]) -> set[int]:
+def _without_effect(trial: Trial, endless: list[int]) -> set[int]:
     """Those of them that do not occur in M's polynomials."""
-    p = case.identities
+    p = trial.identities
     return set() if p is None else set(endless) - p.depends_on(*(x for row in p.equations.M for x in row))
 
 
@@ -202,16 +183,16 @@ def _held(model: Model, idle: set[int]) -> Model:
     return replace(model, coordinates=kept)
 
 
-def _grows(case: Case, robot: Robot, k: int) -> bool:
+def _grows(trial: Trial, robot: Robot, k: int) -> bool:
     """Whether M goes on changing far out along a coordinate, each entry as part of √(M_ii M_jj): what only turns with
     it changes no more at ten kilometers than at a hundred meters."""
-    d = np.sqrt(np.abs(np.einsum("bii->bi", case.M)).max(0))
+    d = np.sqrt(np.abs(np.einsum("bii->bi", trial.M)).max(0))
     scale = np.outer(d, d)
-    q = case.q[:PLACES].copy()
+    q = trial.q[:PLACES].copy()
     changes = []
     for far in BEYOND:
         q[:, k] = far / reach(robot, k)
-        change = np.abs(robot.mass_matrix(q) - case.M[:PLACES]).max(0)
+        change = np.abs(robot.mass_matrix(q) - trial.M[:PLACES]).max(0)
         changes.append(float((change[scale > 0] / scale[scale > 0]).max(initial=0.0)))
     return changes[1] > max(4 * changes[0], ROUNDED)
 

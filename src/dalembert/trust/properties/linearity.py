@@ -1,9 +1,8 @@
-"""Linearity in the parameters: of the torques, and of the energy.  Seeds 000 §5.3, 004."""
+"""Linearity in the parameters: of the torques, and of the energy.  [Poonawala] §5.3, [Fakhari 2]."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,8 @@ from dalembert.identification.fit.regressor import Columns
 from dalembert.model import Model
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia
-from dalembert.trust.properties.case import case_of, silent
-from dalembert.trust.properties.motion import INTEGRATED, cumulative, swing
-from dalembert.trust.properties.property import Property
+from dalembert.trust.properties.mechanism import INTEGRATED, Trial, accumulate, judge, swing
+from dalembert.trust.properties.property import Verdict, silent
 
 Array = NDArray[np.float64]
 FEW = 3  # states at which other parameters are tried, by the algorithm on plain floats
@@ -24,17 +22,17 @@ ROWS = 401  # of a motion along which ∫ q̇ᵀY is taken, for every column
 ONLY_ROBOTS = "a regressor is known of a Robot"
 
 
-def linear_in_parameters(system: Any, **options: Any) -> Property:
+@judge("linear in the parameters")
+def linear_in_parameters(trial: Trial) -> Verdict:
     """Y π against inverse dynamics; and τ of 2 π₁ − 3 π₂ against 2 τ₁ − 3 τ₂, by Newton and Euler, for random π₂."""
-    case = case_of(system, **options)
-    robot = case.mechanism.robot
+    robot = trial.mechanism.robot
     if robot is None:
-        return silent("linear in the parameters", ONLY_ROBOTS)
+        return silent(ONLY_ROBOTS)
     rotor = _rotors(robot)
-    Y = robot.regressor(case.q, case.qd, case.qdd, rotor=rotor)
+    Y = robot.regressor(trial.q, trial.qd, trial.qdd, rotor=rotor)
     tau = Y @ robot.parameters(rotor=rotor)
-    violation = case.relative(tau - case.tau, case.tau)
-    mixed = _superposition(robot, case.q, case.qd, case.qdd, case.seed)
+    violation = trial.relative(tau - trial.tau, trial.tau)
+    mixed = _superposition(robot, trial.q, trial.qd, trial.qdd, trial.seed)
     violation = np.concatenate((violation, mixed))
     rank = base(Columns(robot, friction=(), rotor=rotor)).rank
     numbers = {
@@ -42,7 +40,7 @@ def linear_in_parameters(system: Any, **options: Any) -> Property:
         "base parameters (rank of Y)": float(rank),
         "violation of superposition": float(mixed.max()),
     }
-    return case.finding("linear in the parameters", violation, lambda p: p.linear(), numbers)
+    return trial.judge(violation, lambda p: p.linear(), numbers)
 
 
 def _rotors(robot: Robot) -> bool:
@@ -94,28 +92,22 @@ def energy_regressor(robot: Robot, q: Array, qd: Array) -> Array:
     return np.array([*row, *(0.5 * v * v for v in rates if rotor)], float)
 
 
-def energy_linear(system: Any, **options: Any) -> Property:
+@judge("energy linear in the parameters")
+def energy_linear(trial: Trial) -> Verdict:
     """H = h π, and ∫ q̇ᵀY dt = h(T) − h(0) for every column: each parameter keeps its own books."""
-    case = case_of(system, **options)
-    m = case.mechanism
+    m = trial.mechanism
     robot = m.robot
     if robot is None:
-        return silent("energy linear in the parameters", ONLY_ROBOTS)
+        return silent(ONLY_ROBOTS)
     rotor = _rotors(robot)
-    motion = swing(m, case.seed, duration=1.0, rows=ROWS)
+    motion = swing(m, trial.seed, duration=1.0, rows=ROWS)
     Y = robot.regressor(motion.q, motion.qd, motion.qdd, rotor=rotor)
-    work = cumulative(motion.t, np.einsum("bi,bij->bj", motion.qd, Y))[-1]
+    work = accumulate(motion.t, np.einsum("bi,bij->bj", motion.qd, Y))[-1]
     h = [energy_regressor(robot, motion.q[k], motion.qd[k]) for k in (0, -1)]
     columns = np.abs(work - (h[1] - h[0])) / max(float(np.abs(work).max()), 1e-300)
     H = m.H(motion.q[[0, -1]], motion.qd[[0, -1]])
     whole = np.abs(np.array([x @ robot.parameters(rotor=rotor) for x in h]) - H) / max(float(np.abs(H).max()), 1e-300)
     numbers = {"columns": float(Y.shape[-1]), "H against h π": float(whole.max())}
-    return case.finding(
-        "energy linear in the parameters",
-        columns,
-        None,
-        numbers,
-        holds=float(whole.max()) <= m.bound,
-        where="columns along a motion",
-        bound=INTEGRATED,
+    return trial.judge(
+        columns, None, numbers, holds=float(whole.max()) <= m.bound, where="columns along a motion", bound=INTEGRATED
     )

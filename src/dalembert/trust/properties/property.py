@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import NamedTuple
 
 from dalembert.errors import unknown
 from dalembert.findings import Finding, Severity, write_json
@@ -13,6 +14,21 @@ from dalembert.names import in_markdown
 
 PROVED, HOLDS, FAILS, SILENT = "proved", "holds", "fails", "does not apply"
 SIGNS = {PROVED: "∎", HOLDS: "✓", FAILS: "✗", SILENT: "–"}
+
+
+class Verdict(NamedTuple):
+    """What was found of a property, as the fields of `Property` say."""
+
+    verdict: str
+    shown: str
+    numbers: Mapping[str, float] = MappingProxyType({})
+    note: str = ""
+    formulas: Mapping[str, str] = MappingProxyType({})
+
+
+def silent(why: str) -> Verdict:
+    """Of a property that this mechanism does not have the means for."""
+    return Verdict(SILENT, why)
 
 
 @dataclass(frozen=True)
@@ -44,7 +60,7 @@ class Property:
         severity: Severity = "note" if self.ok else "error"
         return Finding(self.name, severity, f"{self.statement}: {self.verdict}; {self.shown}", evidence=self)
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """What JSON can hold: an infinity is null."""
         numbers = {name: x if math.isfinite(x) else None for name, x in self.numbers.items()}
         parts = ("name", "statement", "latex", "source", "verdict", "shown", "note")
@@ -52,7 +68,7 @@ class Property:
 
     def __str__(self) -> str:
         lines = [f"{SIGNS[self.verdict]} {self.name}: {self.verdict}", f"  {self.statement}", f"  {self.shown}"]
-        lines += [f"  {name} = {written(x)}" for name, x in self.numbers.items()]
+        lines += [f"  {name} = {write_number(x)}" for name, x in self.numbers.items()]
         lines += [f"  {name} = {x}" for name, x in self.formulas.items()]
         lines += [f"  {self.note}"] if self.note else []
         return "\n".join([*lines, f"  Source: {self.source}"])
@@ -61,9 +77,15 @@ class Property:
         return f"$\\displaystyle {self.latex}$"
 
 
-def written(x: float) -> str:
+def write_number(x: float) -> str:
     """A number of a report, four digits."""
     return f"{x:.4g}".replace("-", "−") if math.isfinite(x) else ("∞" if x > 0 else "−∞")
+
+
+def align(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows of a table as lines, columns below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _barless(latex: str) -> str:
@@ -113,9 +135,7 @@ class PropertyReport:
     def table(self) -> str:
         """One line for each property: verdict, name, statement, how it was shown."""
         rows = [(SIGNS[p.verdict], p.name, p.verdict, p.statement, p.shown) for p in self.properties]
-        widths = [max(len(row[k]) for row in rows) for k in range(4)]
-        lines = ["  ".join(x.ljust(w) for x, w in zip(row, [*widths, 0], strict=True)).rstrip() for row in rows]
-        return "\n".join([self.title, *lines])
+        return "\n".join([self.title, *align(rows)])
 
     def markdown(self) -> str:
         """The table as Markdown, formulas as LaTeX: for a handout."""
@@ -132,7 +152,7 @@ class PropertyReport:
         found = ", ".join(f"{k} {'do not apply' if v == SILENT and k > 1 else v}" for k, v in counts if k)
         return f"{self.system}: {len(self)} properties, {found}; {self.states} states measured"
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         return {
             "system": self.system,
             "states": self.states,
@@ -149,3 +169,116 @@ class PropertyReport:
 
     def __repr__(self) -> str:
         return f"<PropertyReport {self.title}>"
+
+
+# Every property: what it claims, in text and in LaTeX, and where it is proved.
+STATEMENTS: dict[str, tuple[str, str, str]] = {
+    "symmetric mass matrix": (
+        "M = Mᵀ, its columns being the torques that unit accelerations need",
+        r"M(q) = M(q)^\mathsf{T}",
+        "[Poonawala] §5.2.2; [Fakhari 2]",
+    ),
+    "positive definite mass matrix": (
+        "q̇ᵀ M q̇ > 0 for every q̇ ≠ 0, so that M⁻¹ exists",
+        r"\dot q^\mathsf{T} M(q)\,\dot q > 0 \quad \forall\, \dot q \neq 0",
+        "[Poonawala] §5.2.2; [Fakhari 2]",
+    ),
+    "mass matrix of position alone": (
+        "τ(q, q̇, q̈ + x) − τ(q, q̇, q̈) = M(q) x, whatever q̇ and q̈ are",
+        r"\tau(q,\dot q,\ddot q + x) - \tau(q,\dot q,\ddot q) = M(q)\,x",
+        "[Fakhari 2]",
+    ),
+    "kinetic energy": (
+        "½ q̇ᵀ M q̇ is the sum of the bodies' kinetic energies",
+        r"K = \tfrac12\,\dot q^\mathsf{T} M(q)\,\dot q"
+        r" = \sum_i \tfrac12 m_i v_i^2 + \tfrac12 \omega_i^\mathsf{T} I_i \omega_i",
+        "[Poonawala] §4.1; [Lagrange notes]; [Fakhari 2]",
+    ),
+    "bounded mass matrix": (
+        "μ₁ 1 ≤ M(q) ≤ μ₂ 1 with constants if no sliding joint enters M; else μ₂ may grow with q",
+        r"\mu_1 I \preceq M(q) \preceq \mu_2 I",
+        "[Poonawala] eq. (56); [Fakhari 2]",
+    ),
+    "quadratic velocity torque": (
+        "c(q, λq̇) = λ² c(q, q̇), C(q, 0) = 0, c_k = Σ Γ_ijk q̇ᵢ q̇ⱼ",
+        r"c(q,\lambda\dot q) = \lambda^2 c(q,\dot q),\quad c_k = \sum_{ij}\Gamma_{ijk}\,\dot q_i \dot q_j",
+        "[Fakhari 2]",
+    ),
+    "bounded velocity torque": (
+        "‖c‖₂ ≤ c_b ‖q̇‖₂² with c_b = n² max |Γ_ijk|",
+        r"\|c(q,\dot q)\|_2 \le n^2 \max_{ijk}|\Gamma_{ijk}(q)|\;\|\dot q\|_2^2",
+        "[Fakhari 2]",
+    ),
+    "choices of C": (
+        "many matrices C have the same C q̇ = c, and some of them make Ṁ − 2C skew",
+        r"C\,\dot q = c \;\Rightarrow\; (C + N)\,\dot q = c \text{ for every } N \text{ with } N\dot q = 0",
+        "[Fakhari 2]; Echeandia & Wensing 2021",
+    ),
+    "skew symmetry": (
+        "Ṁ − 2C is skew-symmetric: xᵀ(Ṁ − 2C) x = 0 for every x",
+        r"x^\mathsf{T}\bigl(\dot M - 2C\bigr)x = 0 \quad \forall\, x",
+        "[Poonawala] eqs. (52), (53); [Lagrange notes]; [Fakhari 2]",
+    ),
+    "workless velocity torque": (
+        "q̇ᵀ(Ṁ − 2C) q̇ = 0 for every choice of C",
+        r"\dot q^\mathsf{T}\bigl(\dot M - 2C\bigr)\dot q = 0",
+        "[Fakhari 2]",
+    ),
+    "rate of the mass matrix": ("Ṁ = C + Cᵀ", r"\dot M = C + C^\mathsf{T}", "[Fakhari 2]"),
+    "symmetry of C in its velocities": (
+        "C(q, x) y = C(q, y) x",
+        r"C(q,x)\,y = C(q,y)\,x",
+        "Kelly, Santibáñez & Loría 2005, §4.2",
+    ),
+    "gravity is a gradient": (
+        "g = ∂P/∂q, so that ∂g/∂q is symmetric",
+        r"g(q) = \partial P/\partial q",
+        "[Poonawala]; [Lagrange notes]; [Fakhari 2]",
+    ),
+    "bounded gravity": (
+        "‖g(q)‖ ≤ g_b with a constant if no sliding joint enters g; else g_b may grow with q",
+        r"\|g(q)\| \le g_b",
+        "[Fakhari 2]",
+    ),
+    "work of gravity": (
+        "∫ gᵀq̇ dt = P(q(T)) − P(q(0)), whatever way is taken",
+        r"\int_0^T g^\mathsf{T}\dot q\,dt = P(q(T)) - P(q(0))",
+        "[Fakhari 2]",
+    ),
+    "power balance": (
+        "Ḣ = q̇ᵀτ with H = ½ q̇ᵀMq̇ + P",
+        r"\dot H = \dot q^\mathsf{T}\tau,\quad H = \tfrac12\dot q^\mathsf{T}M\dot q + P",
+        "[Poonawala] eqs. (54), (55); [Lagrange notes]",
+    ),
+    "passivity": (
+        "∫ q̇ᵀτ dt = H(T) − H(0) ≥ −β with β = H(0) − min P",
+        r"\int_0^T \dot q^\mathsf{T}\tau\,dt = H(T) - H(0) \ge -\beta",
+        "[Poonawala] §5.2.1; [Lagrange notes]",
+    ),
+    "dissipation": (
+        "with friction ∫ q̇ᵀτ dt = H(T) − H(0) + losses, and losses never shrink",
+        r"\int_0^T \dot q^\mathsf{T}\tau\,dt = H(T) - H(0) + \int_0^T \dot q^\mathsf{T} f(\dot q)\,dt,\quad"
+        r" \dot q^\mathsf{T} f \ge 0",
+        "[Poonawala] eq. (26); [Lagrange notes]",
+    ),
+    "L₂ gain": (
+        "with damping D ≥ d 1: ∫ q̇ᵀτ dt ≥ d ∫ |q̇|² dt − β and ∫ |q̇|² dt ≤ ∫ |τ|² dt / d² + 2β / d",
+        r"\int|\dot q|^2 dt \le \frac{1}{d^2}\int|\tau|^2 dt + \frac{2\beta}{d}",
+        "[Poonawala] §5.2.1; van der Schaft 2017, ch. 2",
+    ),
+    "feedback of passive systems": (
+        "under τ = K_p(q_d − q) − K_d q̇ the sum V = H + ½ eᵀK_p e of both storages has V̇ = −q̇ᵀK_d q̇ ≤ 0",
+        r"V = H + \tfrac12 e^\mathsf{T}K_p e,\quad \dot V = -\dot q^\mathsf{T}K_d\,\dot q \le 0",
+        "[Poonawala] §5.2.1; Takegaki & Arimoto 1981",
+    ),
+    "linear in the parameters": (
+        "M q̈ + C q̇ + g = Y(q, q̇, q̈) π, and Y does not know π",
+        r"M\ddot q + C\dot q + g = Y(q,\dot q,\ddot q)\,\pi",
+        "[Poonawala] eq. (57); [Fakhari 2]",
+    ),
+    "energy linear in the parameters": (
+        "H = h(q, q̇) π, and column by column ∫ q̇ᵀY dt = h(T) − h(0)",
+        r"H = h(q,\dot q)\,\pi,\quad \int_0^T \dot q^\mathsf{T} Y\,dt = h(T) - h(0)",
+        "Gautier & Khalil 1988",
+    ),
+}

@@ -1,4 +1,4 @@
-"""Energy: its balance, passivity and what follows from it.  Seeds 000 §5.2.1, 002.
+"""Energy: its balance, passivity and what follows from it.  [Poonawala] §5.2.1, [Lagrange notes].
 
 H = ½ q̇ᵀMq̇ + P is what is stored, q̇ᵀτ what is supplied, and Ḣ = q̇ᵀτ because q̇ᵀ(Ṁ − 2C) q̇ = 0. As H is never below
 min P, the arm can give back no more than β = H(0) − min P: ∫ q̇ᵀτ dt ≥ −β, it is passive. With damping D ≥ d 1,
@@ -8,24 +8,42 @@ min P, the arm can give back no more than β = H(0) − min P: ∫ q̇ᵀτ dt �
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import array, number
 from dalembert.errors import InputError
 from dalembert.robot import Robot
-from dalembert.trust.properties.case import case_of, found, silent
+from dalembert.simulation.run import Run
 from dalembert.trust.properties.gravity import least_potential, lowest_potential
-from dalembert.trust.properties.mechanism import Mechanism, mechanism_of
-from dalembert.trust.properties.motion import INTEGRATED, Motion, checked_run, cumulative, swing
-from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, Property
+from dalembert.trust.properties.identities import Identities
+from dalembert.trust.properties.mechanism import (
+    INTEGRATED,
+    Mechanism,
+    Swing,
+    Trial,
+    accumulate,
+    dot,
+    form,
+    judge,
+    mechanism_of,
+    swing,
+)
+from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, Verdict, silent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 CLOSES = INTEGRATED
 STEPPED = 1e-2  # the same of a run: dry friction turns round between its steps
 MOTIONS = 6
+NO_POTENTIAL = "without a potential energy: q̇ᵀg is taken as its rate"
 SINGULAR = "its mass matrix is singular: some joint has no inertia"
 
 
@@ -58,7 +76,7 @@ class Books:
         """At no time was more taken out than β."""
         return bool(self.supplied.min() >= -self.beta - self.tolerance * max(self.scale, 1e-300))
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: Sequence[Axes] | None = None) -> Figure:
         """A matplotlib figure: energies over time above −β, and what the books disagree by."""
         from dalembert.trust.properties.figures import draw_books
 
@@ -72,36 +90,36 @@ class Books:
 
 
 def energy_books(
-    system: Any, run: Any = None, *, friction: bool = False, seed: int = 0, duration: float = 4.0
+    system: object, run: Run | None = None, *, friction: bool = False, seed: int = 0, duration: float = 4.0
 ) -> Books:
     """The books of a Robot (or another mechanism) along a run of `simulate`, or along a motion drawn from `seed`, whose
     torques are those of inverse dynamics; with `friction` those of a Robot's friction and springs too."""
     m = mechanism_of(system)
     if run is not None:
-        checked_run(run)
+        if not isinstance(run, Run):
+            raise InputError(f"run must be what dalembert.simulate gives, got {type(run).__name__}")
+        if "work" not in run.columns or not run.groups["energies"]:
+            raise InputError(f"the run of {run.name!r} keeps no energy books: simulate the Robot itself")
         if run.q.shape[1] != m.n:
             raise InputError(f"the run of {run.name!r} has {run.q.shape[1]} coordinates, {m.name!r} has {m.n}")
         H = run.energy
         lost = run["loss"] if "loss" in run.columns else np.zeros(len(run.t))
         return replace(_closed(m, run.t, run["work"], lost, H), tolerance=STEPPED)
-    if not (math.isfinite(duration) and duration > 0):
-        raise InputError(f"duration must be positive and finite [s], got {duration!r}")
-    motion = swing(m, seed, duration)
-    return _along(m, motion, friction)
+    return _along(m, swing(m, seed, number("duration", duration, "s", above=0)), friction)
 
 
-def _along(m: Mechanism, motion: Motion, friction: bool) -> Books:
+def _along(m: Mechanism, motion: Swing, friction: bool) -> Books:
     q, qd, qdd = motion.q, motion.qd, motion.qdd
-    power = np.einsum("bi,bi->b", qd, m.tau(q, qd, qdd))
+    power = dot(qd, m.tau(q, qd, qdd))
     H, lost = m.H(q, qd), np.zeros(len(q))
     if friction:
         robot = _robot_of(m)
         rubbing, springs = _friction(robot, motion)
         tense = _spring_energy(robot, q[:1])
-        work = tense + cumulative(motion.t, np.einsum("bi,bi->b", qd, springs))
-        power = power + np.einsum("bi,bi->b", qd, rubbing + springs)
-        lost, H = cumulative(motion.t, np.einsum("bi,bi->b", qd, rubbing)), H + work
-    return _closed(m, motion.t, cumulative(motion.t, power), lost, H)
+        work = tense + accumulate(motion.t, dot(qd, springs))
+        power = power + dot(qd, rubbing + springs)
+        lost, H = accumulate(motion.t, dot(qd, rubbing)), H + work
+    return _closed(m, motion.t, accumulate(motion.t, power), lost, H)
 
 
 def _robot_of(m: Mechanism) -> Robot:
@@ -110,7 +128,7 @@ def _robot_of(m: Mechanism) -> Robot:
     return m.robot
 
 
-def _friction(robot: Robot, motion: Motion) -> tuple[Array, Array]:
+def _friction(robot: Robot, motion: Swing) -> tuple[Array, Array]:
     """(what resists the motion, what springs hold), each as a torque that a drive must supply."""
     q, qd, qdd, zero = motion.q, motion.qd, motion.qdd, np.zeros_like(motion.q)
 
@@ -136,37 +154,37 @@ def _beta(m: Mechanism, start: float, H: Array) -> float:
 
 
 # -------------------------------------------------------------------------------------------------------- properties
-def power_balance(system: Any, **options: Any) -> Property:
+@judge("power balance")
+def power_balance(trial: Trial) -> Verdict:
     """Ḣ by the slopes of M and P, and by what q̇ᵀτ supplies."""
-    case = case_of(system, **options)
-    m = case.mechanism
-    M, qd, qdd = case.M, case.qd, case.qdd
-    rate = np.einsum("bi,bij,bj->b", qd, M, qdd) + 0.5 * np.einsum("bi,bij,bj->b", qd, case.M_dot, qd)
-    rate = rate + np.einsum("bi,bi->b", case.dP, qd)
-    supplied = np.einsum("bi,bi->b", qd, case.tau)
-    size = np.einsum("bi,bi->b", np.abs(qd), np.abs(case.tau) + np.abs(case.dP))
-    return case.finding(
-        "power balance",
-        case.relative(rate - supplied, size),
-        lambda p: p.power() and p.gradient(),
-        {"largest |Ḣ| met [W]": float(np.abs(rate).max())},
-        None,
-        _rate_of_potential(m),
-        bound=m.slope_bound,
-    )
+    m = trial.mechanism
+    rate, violation = power_violation(trial)
+    numbers = {"largest |Ḣ| met [W]": float(np.abs(rate).max())}
+    note = "" if m.potential_energy is not None else NO_POTENTIAL
+    return trial.judge(violation, _is_conservative, numbers, note=note, bound=m.slope_bound)
 
 
-def _rate_of_potential(m: Mechanism) -> str:
-    return "" if m.potential_energy is not None else "without a potential energy: q̇ᵀg is taken as its rate"
+def power_violation(trial: Trial) -> tuple[Array, Array]:
+    """(Ḣ [W] by the slopes of M and P, Ḣ − q̇ᵀτ as part of the terms it is made of), (N,) each."""
+    qd = trial.qd
+    rate = form(qd, trial.M, trial.qdd) + 0.5 * form(qd, trial.M_dot, qd)
+    rate = rate + dot(trial.dP, qd)
+    size = dot(np.abs(qd), np.abs(trial.tau) + np.abs(trial.dP))
+    return rate, trial.relative(rate - dot(qd, trial.tau), size)
 
 
-def passivity(system: Any, run: Any = None, **options: Any) -> Property:
+def _is_conservative(p: Identities) -> bool:
+    return p.power() and p.gradient()
+
+
+@judge("passivity")
+def passivity(trial: Trial, run: Run | None = None) -> Verdict:
     """∫ q̇ᵀτ dt against H(T) − H(0) and −β, along motions drawn or along a run."""
-    case = case_of(system, **options)
-    m = case.mechanism
+    m = trial.mechanism
     if m.potential_energy is None:
-        return silent("passivity", f"{m.name!r} knows no potential energy, and so no storage: give potential_energy=")
-    books = [energy_books(m, run)] if run is not None else [energy_books(m, seed=case.seed + k) for k in range(MOTIONS)]
+        return silent(f"{m.name!r} knows no potential energy, and so no storage: give potential_energy=")
+    seeds = range(trial.seed, trial.seed + MOTIONS)
+    books = [energy_books(m, run)] if run is not None else [energy_books(m, seed=seed) for seed in seeds]
     first = books[0]
     gap = max(b.gap for b in books)
     numbers = {
@@ -178,11 +196,11 @@ def passivity(system: Any, run: Any = None, **options: Any) -> Property:
         "relative gap": gap,
     }
     good = all(b.balanced and b.passive for b in books)
-    p = case.identities
+    p = trial.identities
     if m.robot is not None:
         start = first.beta + lowest_potential(m.robot) if math.isfinite(first.beta) else math.inf
         numbers["β at most, by lengths [J]"] = start - least_potential(m.robot)
-    proved = good and p is not None and p.power() and p.gradient() and math.isfinite(first.beta)
+    proved = good and p is not None and _is_conservative(p) and math.isfinite(first.beta)
     where = f"the run of {run.t[-1]:.3g} s" if run is not None else f"{len(books)} motions of {first.t[-1]:.3g} s"
     shown = f"{'proved by Ḣ = q̇ᵀτ as an identity; ' if proved else ''}booked along {where}, gap {gap:.1e}"
     note = ""
@@ -192,21 +210,21 @@ def passivity(system: Any, run: Any = None, **options: Any) -> Property:
         note = f"the run's own steps gained or lost {gap:.1e} of the energy in play: a shorter dt closes the books"
     elif m.robot is None:
         note = "the bottom of P is not known: β is that of the motions alone"
-    return found("passivity", PROVED if proved else HOLDS if good else FAILS, shown, numbers, note)
+    return Verdict(PROVED if proved else HOLDS if good else FAILS, shown, numbers, note)
 
 
-def dissipation(system: Any, **options: Any) -> Property:
+@judge("dissipation")
+def dissipation(trial: Trial) -> Verdict:
     """The books of a robot with its own friction and springs."""
-    case = case_of(system, **options)
-    robot = case.mechanism.robot
+    robot = trial.mechanism.robot
     if robot is None or not any(body.friction or body.stiffness for body in robot.model.bodies):
-        return silent("dissipation", "the model has no friction and no springs")
-    books = [energy_books(case.mechanism, friction=True, seed=case.seed + k) for k in range(MOTIONS)]
-    motion = swing(case.mechanism, case.seed)
+        return silent("the model has no friction and no springs")
+    books = [energy_books(trial.mechanism, friction=True, seed=trial.seed + k) for k in range(MOTIONS)]
+    motion = swing(trial.mechanism, trial.seed)
     rubbing, springs = _friction(robot, motion)
-    heat = np.einsum("bi,bi->b", motion.qd, rubbing)
+    heat = dot(motion.qd, rubbing)
     stored = _spring_energy(robot, motion.q)
-    work = cumulative(motion.t, np.einsum("bi,bi->b", motion.qd, springs))
+    work = accumulate(motion.t, dot(motion.qd, springs))
     numbers = {
         "supplied [J]": float(books[0].supplied[-1]),
         "lost [J]": float(books[0].lost[-1]),
@@ -219,7 +237,7 @@ def dissipation(system: Any, **options: Any) -> Property:
     good = all(b.balanced and b.passive for b in books) and float(heat.min()) >= -1e-12 * scale and own
     note = "" if own else "the springs' work is not a difference of ½ k (q − q_rest)²: something else holds the joints"
     shown = f"booked along {len(books)} motions{', losses never negative' if good else ''}"
-    return found("dissipation", HOLDS if good else FAILS, shown, numbers, note)
+    return Verdict(HOLDS if good else FAILS, shown, numbers, note)
 
 
 def _spring_energy(robot: Robot, q: Array) -> Array:
@@ -231,26 +249,20 @@ def _spring_energy(robot: Robot, q: Array) -> Array:
     return total
 
 
-def l2_gain(system: Any, damping: float = 1.0, **options: Any) -> Property:
+@judge("L₂ gain")
+def l2_gain(trial: Trial, damping: float = 1.0) -> Verdict:
     """Both inequalities of a mechanism with viscous damping d on every joint, along motions drawn: the torques are
     those that the damped mechanism needs."""
-    case = case_of(system, **options)
-    m = case.mechanism
-    try:
-        d = float(damping)
-    except (TypeError, ValueError):
-        raise InputError(f"damping must be a number [N m s/rad], got {damping!r:.60}") from None
-    if not (math.isfinite(d) and d > 0):
-        raise InputError(f"damping must be positive and finite [N m s/rad], got {damping!r}")
+    m = trial.mechanism
+    d = number("damping", damping, "N m s/rad", above=0)
     if m.potential_energy is None:
-        return silent("L₂ gain", f"{m.name!r} knows no potential energy, and so no storage: give potential_energy=")
+        return silent(f"{m.name!r} knows no potential energy, and so no storage: give potential_energy=")
     spare, strict, ratio, beta = math.inf, math.inf, 0.0, 0.0
     for k in range(MOTIONS):
-        motion = swing(m, case.seed + k)
+        motion = swing(m, trial.seed + k)
         tau = m.tau(motion.q, motion.qd, motion.qdd) + d * motion.qd
         in_, out, power = (
-            cumulative(motion.t, np.einsum("bi,bi->b", a, b))
-            for a, b in ((tau, tau), (motion.qd, motion.qd), (motion.qd, tau))
+            accumulate(motion.t, dot(a, b)) for a, b in ((tau, tau), (motion.qd, motion.qd), (motion.qd, tau))
         )
         H = m.H(motion.q, motion.qd)
         beta = _beta(m, float(H[0]), H)
@@ -268,62 +280,47 @@ def l2_gain(system: Any, damping: float = 1.0, **options: Any) -> Property:
     }
     good = spare >= -CLOSES and strict >= -CLOSES
     shown = f"measured at every time of {MOTIONS} motions of the arm with damping {d:g} on each joint"
-    p = case.identities
-    proved = good and p is not None and p.power() and p.gradient() and math.isfinite(beta)
+    p = trial.identities
+    proved = good and p is not None and _is_conservative(p) and math.isfinite(beta)
     if proved:
         shown = f"follows from Ḣ = q̇ᵀτ − d |q̇|² by completing a square, Ḣ proved as an identity; {shown}"
     note = "" if math.isfinite(beta) else "gravity pulls along a joint that slides without end: β is infinite"
-    return found("L₂ gain", PROVED if proved else HOLDS if good else FAILS, shown, numbers, note)
+    return Verdict(PROVED if proved else HOLDS if good else FAILS, shown, numbers, note)
 
 
-def feedback(system: Any, kp: ArrayLike = 50.0, kd: ArrayLike = 5.0, **options: Any) -> Property:
+@judge("feedback of passive systems")
+def feedback(trial: Trial, kp: ArrayLike = 50.0, kd: ArrayLike = 5.0) -> Verdict:
     """V̇ of the loop of two passive systems, the mechanism and a PD law: by the slopes of M and P, with q̈ from the
     dynamics, against −q̇ᵀK_d q̇."""
-    case = case_of(system, **options)
-    m = case.mechanism
+    m = trial.mechanism
     Kp, Kd = (_gain(name, K, m.n) for name, K in (("kp", kp), ("kd", kd)))
-    values = np.linalg.eigvalsh(case.M)
+    values = np.linalg.eigvalsh(trial.M)
     if values.min() <= 1e-12 * values.max():
-        return silent("feedback of passive systems", SINGULAR)
-    error = case.x - case.q  # to set points drawn anywhere
-    tau = error @ Kp - case.qd @ Kd
-    bias = case.c + case.g
-    qdd = np.linalg.solve(case.M, (tau - bias)[..., None])[..., 0]
-    v = case.qd
-    rate = np.einsum("bi,bij,bj->b", v, case.M, qdd) + 0.5 * np.einsum("bi,bij,bj->b", v, case.M_dot, v)
-    rate = rate + np.einsum("bi,bi->b", case.dP - error @ Kp, v)
-    wanted = -np.einsum("bi,ij,bj->b", case.qd, Kd, case.qd)
-    size = np.einsum("bi,bi->b", np.abs(case.qd), np.abs(tau) + np.abs(bias) + np.abs(case.dP))
+        return silent(SINGULAR)
+    error = trial.x - trial.q  # to set points drawn anywhere
+    tau = error @ Kp - trial.qd @ Kd
+    bias = trial.c + trial.g
+    qdd = np.linalg.solve(trial.M, (tau - bias)[..., None])[..., 0]
+    v = trial.qd
+    rate = form(v, trial.M, qdd) + 0.5 * form(v, trial.M_dot, v)
+    rate = rate + dot(trial.dP - error @ Kp, v)
+    wanted = -np.einsum("bi,ij,bj->b", trial.qd, Kd, trial.qd)
+    size = dot(np.abs(trial.qd), np.abs(tau) + np.abs(bias) + np.abs(trial.dP))
     damped = bool((np.linalg.eigvalsh(Kd) >= 0).all() and (np.linalg.eigvalsh(Kp) >= 0).all())
-    note = _rate_of_potential(m) if damped else "K_p or K_d is not positive: the law itself is not passive, V may grow"
+    conservative = "" if m.potential_energy is not None else NO_POTENTIAL
+    note = conservative if damped else "K_p or K_d is not positive: the law itself is not passive, V may grow"
     numbers = {"largest V̇ met [W]": float(rate.max()), "least V̇ met [W]": float(rate.min())}
-    return case.finding(
-        "feedback of passive systems",
-        case.relative(rate - wanted, size),
-        lambda p: p.power() and p.gradient(),
-        numbers,
-        None,
-        note,
-        holds=damped,
-        how="proved by Ḣ = q̇ᵀτ as an identity",
-        bound=m.slope_bound,
-    )
+    how = "proved by Ḣ = q̇ᵀτ as an identity"
+    violation = trial.relative(rate - wanted, size)
+    return trial.judge(violation, _is_conservative, numbers, note=note, holds=damped, how=how, bound=m.slope_bound)
 
 
-def _gain(name: str, value: Any, n: int) -> Array:
-    try:
-        x = np.asarray(value, float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be real numbers, got {value!r:.60}") from None
-    if not np.isfinite(x).all():
-        raise InputError(f"{name} must be finite")
-    if x.shape == ():
-        return np.asarray(x * np.eye(n))
-    if x.shape == (n,):
-        return np.diag(x)
-    if x.shape == (n, n) and np.allclose(x, x.T):
-        return x
-    raise InputError(f"{name} must be a number, {n} numbers or a symmetric {n}×{n} matrix, got shape {x.shape}")
+def _gain(name: str, K: ArrayLike, n: int) -> Array:
+    """A gain as a symmetric matrix: a number, one for each coordinate, or the matrix itself."""
+    x = array(name, K, (), (n,), (n, n))
+    if x.ndim == 2 and not np.allclose(x, x.T):
+        raise InputError(f"{name} must be a number, {n} numbers or a symmetric {n}×{n} matrix; it is not symmetric")
+    return x if x.ndim == 2 else np.diag(np.broadcast_to(x, (n,)))
 
 
 # ------------------------------------------------------------------------------ a loop of two passive systems
@@ -337,7 +334,7 @@ class Interconnection:
     arm: Array
     law: Array
     heat: Array
-    run: Any
+    run: Run
 
     @property
     def V(self) -> Array:
@@ -353,7 +350,7 @@ class Interconnection:
         """Whether V never rises."""
         return bool((np.diff(self.V) <= CLOSES * max(float(np.ptp(self.V)), 1e-300)).all())
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: Sequence[Axes] | None = None) -> Figure:
         from dalembert.trust.properties.figures import draw_interconnection
 
         return draw_interconnection(self, axes)
@@ -377,21 +374,12 @@ def interconnection(
 
     m = mechanism_of(robot)
     Kp, Kd = (_gain(name, K, m.n) for name, K in (("kp", kp), ("kd", kd)))
-    start = robot.home if q0 is None else q0
-    run = simulate(
-        robot,
-        PD(robot, Kp, Kd),
-        q0=start,
-        qd0=np.zeros(m.n) if qd0 is None else qd0,
-        reference=q_d,
-        duration=duration,
-        dt=dt,
-        progress=False,
-    )
+    start = {"q0": robot.home if q0 is None else q0, "qd0": np.zeros(m.n) if qd0 is None else qd0}
+    run = simulate(robot, PD(robot, Kp, Kd), **start, reference=q_d, duration=duration, dt=dt, progress=False)
     if not run.ok:
         raise InputError(f"this loop cannot be judged: its simulation {run.message}")
     error = np.asarray(q_d, float) - run.q
-    heat = cumulative(run.t, np.einsum("bi,ij,bj->b", run.qd, Kd, run.qd))
+    heat = accumulate(run.t, np.einsum("bi,ij,bj->b", run.qd, Kd, run.qd))
     law = 0.5 * np.einsum("bi,ij,bj->b", error, Kp, error)
     lowest = lowest_potential(robot)
     arm = m.H(run.q, run.qd) - (lowest if math.isfinite(lowest) else 0.0)
