@@ -330,7 +330,7 @@ def test_symbols_are_said_to_be_missing():
         (lambda: lab.lab(two_points(), seed=-1), "seed must be a whole number, at least 0"),
         (lambda: lab.lab(two_points(), symbols="yes"), "symbols is True, False, or None"),
         (lambda: lab.lab(own(), symbols=True), "'mine' has no polynomials"),
-        (lambda: lab.lab(two_points(), q=[1.0]), r"one number per coordinate of 'points', got shape \(1,\)"),
+        (lambda: lab.lab(two_points(), q=[1.0]), "one number per coordinate of 'points'"),
         (lambda: lab.lab(two_points(), qd=[1.0, 2.0]), "qd is given without q"),
         (lambda: lab.lab(two_points(), q=[np.nan, 0.0]), r"q\[0\] is nan; it must be a finite number"),
         (lambda: lab.lab(two_points(), q="ab"), "q must be 2 finite numbers .*, got 'ab'"),
@@ -384,7 +384,5 @@ def test_a_system_is_judged_by_its_kernels():
     assert report["gravity is a gradient"].verdict == HOLDS and report["power balance"].verdict == HOLDS
     idle = Stranger()
     idle.kernel = lambda name: two_points().kernel(f"no {name}")
-    with pytest.raises(
-        dl.InputError, match="properties of 'stranger' are not known: unknown kernel 'no mass_matrix'"
-    ):
+    with pytest.raises(dl.InputError, match="properties of 'stranger' are not known: unknown kernel 'no mass_matrix'"):
         lab.lab(idle)
