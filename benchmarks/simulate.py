@@ -28,8 +28,8 @@ from dalembert import kernels, scalar
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.law import Law
 from dalembert.model.lean import lean
-from dalembert.simulation import integrate, robot_flow, rollouts
-from dalembert.simulation.fixed import rollout_of
+from dalembert.simulation import integrate, rollouts
+from dalembert.simulation.fixed_step import compile_loop
 
 DT = 1e-3
 OMEGA, KP, KD = 2.0, 100.0, 20.0  # of the reference [rad/s], and of the controller
@@ -204,7 +204,7 @@ def beside_mujoco(options: argparse.Namespace) -> None:
     plant, n = given["system"], given["system"].n
     x0 = np.concatenate((given["q0"][:few], given["qd0"][:few]), 1)
     torque = np.cumsum(0.05 * np.random.default_rng(1).normal(size=(few, steps, n)), 1)
-    open_loop = robot_flow(plant)
+    open_loop = plant.flow()
     theirs = Theirs(plant, x0, torque)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"{'':22}{'':22}operations   M steps/s   ns/step   MuJoCo M steps/s        ×")
@@ -221,7 +221,7 @@ def beside_mujoco(options: argparse.Namespace) -> None:
         their = few * steps / run.pop("theirs")
         short = {"duration": DT, "dt": DT, "method": method}
         operations = (
-            rollout_of(open_loop, method).operations,
+            compile_loop(open_loop, method).operations,
             *(rollouts(**{**x, **short}).request.plan.loop.operations for x in (given, loaded)),
         )
         for (what, seconds), number, ran in zip(run.items(), operations, (few, count, count), strict=True):

@@ -40,10 +40,8 @@ def away(robot: dl.Robot, seed: int, seconds: float = 10.0) -> np.ndarray:
         reference=motion,
         duration=seconds,
         dt=1e-3,
-        sample_time=1e-3,
-        quantization=STEP,
-        every=2,
-        progress=False,
+        sensors=dl.Sensors(sample_time=1e-3, quantization=STEP),
+        solver=dl.Solver(every=2, progress=False),
     )
     assert run.ok, run.message
     rng = np.random.default_rng(seed)

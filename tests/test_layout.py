@@ -22,7 +22,7 @@ LAYERS = (
     ("symbolic",),
     ("flow", "law", "reference", "system", "kernels", "units"),
     ("kinematics", "bounds"),
-    ("robot", "robots", "loading", "poses"),
+    ("robot", "robots", "loading", "poses", "flows"),
     ("lagrange", "constrained", "actuation"),
     ("trajectories", "simulation", "control"),
     ("identification",),

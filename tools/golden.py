@@ -60,7 +60,7 @@ WHERE: dict[str, tuple[str, ...]] = {
         "actuation.flexible_link": "FlexibleLink",
         "actuation.gear_effects": "gear_report geared_model",
         "actuation.rotors": "Rotor with_rotors",
-        "actuation.stiction": "start sticking",
+        "flows.sticking": "start sticking",
         "actuation.transmission": "differential remote",
         "bounds.symbolic": "symbolic_bounds",
         "compile": "compile_function",
@@ -97,7 +97,7 @@ WHERE: dict[str, tuple[str, ...]] = {
         "motion.velocity": "pseudo_inverse",
         "motion.wrist": "decouple",
         "scalar": "sin",
-        "simulation.closed": "with_states_of",
+        "simulation.loop": "add_law_states",
         "spatial": "Pose",
         "svg": "Curve bars heat lines",
     }.items()
@@ -131,7 +131,9 @@ PUBLIC = (
 GROUPS: dict[str, tuple[str, dict[str, str]]] = {
     "sensors": ("Sensors", {k: k for k in ("noise", "quantization", "delay", "seed", "sample_time")}),
     "sampling": ("Sampling", {k: k for k in ("sample_time", "delay")}),
-    "solver": ("Solver", {k: k for k in ("method", "dt", "rtol", "atol", "iterations", "every")}),
+    "solver": ("Solver", {k: k for k in ("method", "dt", "rtol", "atol", "iterations", "every", "progress")}),
+    "inputs": ("Inputs", {k: k for k in ("f_tip", "frame", "expressed_in", "disturbance")}),
+    "limits": ("JointLimits", {"torque_limits": "torque"}),
 }
 # Old → new words of texts and fields that were changed on purpose, as the changelog lists them under "Renamed".
 RENAMED: dict[str, str] = {}
@@ -243,6 +245,21 @@ def spelled(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> A
             grouped.setdefault(home, {})[GROUPS[home][1][name]] = value
     made = {home: getattr(dl.simulation, GROUPS[home][0])(**members) for home, members in grouped.items()}
     return function(*arguments, **direct, **made)
+
+
+def flow_of(system: Any, **options: Any) -> Any:
+    """A system's flow: its own, or what simulation once made of it."""
+    for name in ("robot_flow", "lagrangian_flow"):
+        with contextlib.suppress(AttributeError, LookupError, dl.InputError):
+            return getattr(dl.simulation, name)(system, **options)
+    return system.flow(**options)
+
+
+def closed(*arguments: Any, **options: Any) -> Any:
+    """A flow under a law as one flow."""
+    with contextlib.suppress(AttributeError, LookupError):
+        return dl.simulation.close_loop(*arguments, **options)
+    return dl.simulation.closed(*arguments, **options)
 
 
 def worded(function: Callable[[str], Any], word: str) -> Any:
@@ -1463,7 +1480,7 @@ calls(
         "simulate a constraint": lambda: run_data(simulate(bob(), q0=BOB[0], qd0=BOB[1], duration=0.5, every=20)),
         "flow with parameters": lambda: pick(
             dl.simulation.integrate(
-                dl.simulation.lagrangian_flow(pendulum().with_parameters(g=9.81, b=0.1), parameters=("m", "l")),
+                flow_of(pendulum().with_parameters(g=9.81, b=0.1), parameters=("m", "l")),
                 [0.5, 0.0],
                 1e-3,
                 500,
@@ -1882,7 +1899,7 @@ def integrated(flow: Any, *arguments: Any, **options: Any) -> dict[str, Any]:
 @cache
 def gain_loop() -> tuple[Any, Any]:
     c = dl.control.PDGravity.tuned(arm("planar-2r"), omega=6.0)
-    return c, dl.simulation.closed(dl.simulation.robot_flow(arm("planar-2r")), c.law(), [0.5, 0.3])
+    return c, closed(flow_of(arm("planar-2r")), c.law(), [0.5, 0.3])
 
 
 def plant_and_law() -> tuple[Any, Any]:
@@ -2013,14 +2030,14 @@ calls(
     "batches",
     {
         "integrate": lambda: integrated(
-            dl.simulation.robot_flow(arm("panda"), energies=True),
+            flow_of(arm("panda"), energies=True),
             np.concatenate((states(7, 100)[0], np.zeros((100, 7))), axis=1),
             dt=1e-3,
             steps=200,
             every=50,
         ),
         "integrate with payload": lambda: integrated(
-            dl.simulation.robot_flow(arm("ur5e"), payload=(0, 0, 0.1), friction=True),
+            flow_of(arm("ur5e"), payload=(0, 0, 0.1), friction=True),
             np.zeros(12),
             1e-3,
             100,
@@ -2028,7 +2045,7 @@ calls(
             every=20,
         ),
         "momenta": lambda: integrated(
-            dl.simulation.robot_flow(arm("planar-2r"), momenta=True, energies=True),
+            flow_of(arm("planar-2r"), momenta=True, energies=True),
             [-1.2, 0.3, 0, 0],
             0.01,
             2000,
@@ -2037,7 +2054,7 @@ calls(
         ),
         **{
             f"method {m}": lambda m=m: integrated(
-                dl.simulation.robot_flow(arm("planar-2r")),
+                flow_of(arm("planar-2r")),
                 np.concatenate((states(2, 9)[0], states(2, 9)[1]), axis=1),
                 1e-3,
                 200,
@@ -2194,7 +2211,7 @@ def _hybrid() -> Any:
     system = dl.Constrained(three, surface)
     press = dl.control.HybridForce(system, force=7.0, omega=5.0)
     q1 = system.close(q0 + np.array([0.2, 0.1, -0.1])).q
-    loop = dl.simulation.closed(system.flow(), press.law(), q1)
+    loop = closed(system.flow(), press.law(), q1)
     run = integrated(loop, [*q0, 0, 0, 0], 1e-3, 500, every=100, parameters=press.law().parameters)
     return [run, press.explain(), press.law().parameters]
 
@@ -2203,8 +2220,8 @@ def _hybrid() -> Any:
 def _impedance() -> Any:
     three, q0, c = arm("planar-3r"), np.array([0.3, 0.6, -0.9]), dl.control
     law = c.Impedance(three, stiffness=[200.0, 400.0], damping=40.0, inertia=2.0, rows=("x", "y")).law()
-    flow = c.sensed(dl.simulation.robot_flow(three, f_tip=True), at.WRENCH, 0.005)
-    loop = dl.simulation.closed(flow, law, three.fk(q0)[:2, 3])
+    flow = c.sensed(flow_of(three, f_tip=True), at.WRENCH, 0.005)
+    loop = closed(flow, law, three.fk(q0)[:2, 3])
     given = {**law.parameters, **dict.fromkeys(at.WRENCH, 0.0), "f_x": -10.0}
     return integrated(loop, [*q0, *[0.0] * 9], 1e-3, 1000, every=200, parameters=given)
 
@@ -2265,7 +2282,7 @@ calls(
             dl.control.PartitionedServo(second_order(), *dl.control.triple_pole_gains(3.0)).largest_integral_gain,
         ],
         "servo in a loop": lambda: integrated(
-            dl.simulation.closed(
+            closed(
                 second_order().flow(load=True),
                 (law := dl.control.PartitionedServo(second_order(), k_p=16.0).law()),
                 [0.5],

@@ -89,6 +89,10 @@ if TYPE_CHECKING:
     from dalembert.poses import screw as screw
     from dalembert.poses import screw_parameters as screw_parameters
     from dalembert.robot import Robot as Robot
+    from dalembert.simulation.options import Inputs as Inputs
+    from dalembert.simulation.options import JointLimits as JointLimits
+    from dalembert.simulation.options import Sensors as Sensors
+    from dalembert.simulation.options import Solver as Solver
     from dalembert.simulation.run import Run as Run
     from dalembert.simulation.simulate import simulate as simulate
     from dalembert.trust import properties as properties
@@ -161,6 +165,7 @@ _NAMES = {
         "screw_parameters",
     ),
     "robot": ("Robot",),
+    "simulation.options": ("Inputs", "JointLimits", "Sensors", "Solver"),
     "simulation.run": ("Run",),
     "simulation.simulate": ("simulate",),
     "trust.doctor.check": ("CheckUp", "check"),

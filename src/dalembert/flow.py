@@ -10,23 +10,60 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 Scalar = Any
 Scalars = Sequence[Scalar]
+Array = NDArray[np.float64]
 
 # How the components of a wrench are called where it is an input.
 WRENCH = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
+# The energy books by the names of outputs, which `Run.audit` adds up: what is stored [J], brought in [W], lost [W].
+ENERGY, SUPPLY, LOSS = "_energy", ("supply_power", "input_power"), "_loss"
+MULTIPLIER = "multiplier of "
 
 
 @dataclass(frozen=True)
+class Limits:
+    """Per coordinate: position [rad or m], effort [N m or N], velocity [rad/s or m/s]; ±inf where none."""
+
+    lower: Array
+    upper: Array
+    effort: Array
+    velocity: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Joints:
+    """What is known of a flow's joints beyond their names: `rates` names their rates, states or outputs; `units` of
+    their positions ("rad", "m"), `limits`, and M(q) as `inertia`, which a joint that bounces off a limit needs. There
+    may be fewer joints than positions: of a robot with flexible joints they are the links' alone."""
+
+    rates: tuple[str, ...]
+    units: tuple[str, ...]
+    limits: Limits
+    inertia: Callable[[Array], Array] | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Flow:
     """ẋ = rate(t, x, u).
 
-    `states` and `inputs` name the entries of x and u. x begins with `positions` positions and as many of their rates,
-    (q, q̇, …), in that order; what follows (currents, modes) is of first order. `settle(t, before, x, u)` is what is
-    done to a state after each step that led from `before` to x at time t: back onto a constraint, to rest where
-    friction holds; it may not depend on the step's length. `observe(t, x, u)` gives what else is worth keeping, named
-    by `outputs`. All of them take and give sequences of scalars, and choose by value only through `scalar.where`.
-    `check(x0)` looks at initial states, arrays (..., n), and refuses those that cannot be."""
+    `states` and `inputs` name the entries of x and u. x begins with `positions` positions and their rates, as many
+    unless `velocities` says otherwise, (q, v, …), in that order; what follows (currents, modes) is of first order.
+    `settle(t, before, x, u)` is what is done to a state after each step that led from `before` to x at time t: back
+    onto a constraint, to rest where friction holds; it may not depend on the step's length. `observe(t, x, u)` gives
+    what else is worth keeping, named by `outputs`. All of them take and give sequences of scalars, and choose by value
+    only through `scalar.where`.
+
+    `advance(q, d)`: where positions lie on a manifold, the positions reached from q along the tangent vector d, which
+    has `velocities` entries; `rate` then begins with v. Without it q + d.
+    `sample(t, x, u)`: what is done to a state at the beginning of each step at which a sample is due, every `period` s.
+    `drives`: so many inputs, the first, are what a controller or given torques may drive (all of them if not given).
+    `start(q0, qd0)`: the state that a user's positions and rates mean, arrays (..., n); without it (q0, qd0, zeros).
+    `check(x0)` looks at initial states, arrays (..., n), and refuses those that cannot be.
+    `needs_steps` says why an adaptive method cannot run it, or nothing."""
 
     name: str
     states: tuple[str, ...]
@@ -36,4 +73,37 @@ class Flow:
     settle: Callable[[Scalar, Scalars, Scalars, Scalars], list[Scalar]] | None = None
     outputs: tuple[str, ...] = ()
     observe: Callable[[Scalar, Scalars, Scalars], list[Scalar]] | None = None
-    check: Callable[[Any], None] | None = None
+    check: Callable[[Array], None] | None = None
+    velocities: int | None = None
+    advance: Callable[[Scalars, Scalars], Sequence[Scalar]] | None = None
+    drives: int | None = None
+    start: Callable[[Array, Array], Array] | None = None
+    joints: Joints | None = None
+    sample: Callable[[Scalar, Scalars, Scalars], list[Scalar]] | None = None
+    period: float | None = None
+    needs_steps: str = ""
+
+    @property
+    def nq(self) -> int:
+        """How many positions."""
+        return self.positions
+
+    @property
+    def nv(self) -> int:
+        """How many rates of positions."""
+        return self.positions if self.velocities is None else self.velocities
+
+    @property
+    def driven(self) -> tuple[str, ...]:
+        """The inputs that a controller may drive."""
+        return self.inputs if self.drives is None else self.inputs[: self.drives]
+
+    @property
+    def rates(self) -> tuple[str, ...]:
+        """The rates of what a user calls q."""
+        return self.states[self.nq : self.nq + self.nv] if self.joints is None else self.joints.rates
+
+    @property
+    def n(self) -> int:
+        """How many numbers a user calls q."""
+        return self.nq if self.joints is None else len(self.joints.units)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from dalembert.describe.description import Description, Inertial, Joint, Link, L
 from dalembert.describe.loops import counted
 from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
 from dalembert.files import whole
+from dalembert.flow import Flow, Limits
 from dalembert.kernels import TABLE, need_tree
 from dalembert.lazy import LateMethod
 from dalembert.model import Model, build
@@ -53,16 +54,6 @@ Array = NDArray[np.float64]
 ORIGIN, BASE = Origin(), Link("base")
 NO_LOADS: tuple[tuple[str, ...], tuple[object, ...], tuple[tuple[str, str], ...]] = ((), (), ())
 PAYLOAD = ":payload"  # ends the name of the fixed joint that holds one
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Per coordinate: position [rad or m], effort [N m or N], velocity [rad/s or m/s]; ±inf where none."""
-
-    lower: Array
-    upper: Array
-    effort: Array
-    velocity: Array
 
 
 class Robot:
@@ -544,6 +535,40 @@ class Robot:
                 pass  # the long way says what is wrong
         key = ("forward_dynamics", given, frame, expressed_in, switch("friction", friction), method, places)
         return self._run(key, out, q, qd, tau, *extra)
+
+    def flow(
+        self,
+        friction: bool | str = False,
+        f_tip: bool = False,
+        frame: str | None = None,
+        expressed_in: str = "world",
+        *,
+        energies: bool = False,
+        books: bool = False,
+        momenta: bool = False,
+        payload: bool | Sequence[float] = False,
+    ) -> Flow:
+        """The robot under joint torques, as `simulate` takes it: x = (q, q̇), u = (τ [, f_tip] [, payload]),
+        q̈ = M⁻¹ (τ − c − g [− friction] [− Jᵀ f_tip]).
+
+        `friction` adds the model's friction, damping and springs; "sticking": dry friction holds joints at rest. With
+        `f_tip` the wrench that the tip (or `frame`) applies to the environment is an input too, 6 numbers after τ.
+        `energies`: kinetic and potential energy are observed [J]; `books`: also what is supplied, stored in springs and
+        lost. With `payload`, a point in the tip's frame (or `frame`'s) [m], the mass of a load there is an input,
+        payload_mass [kg]; with True the point too: payload_x, payload_y, payload_z. Runs of one batch then carry
+        different loads. With `momenta` the state is (q, p), p = M q̇, the coordinates in which implicit midpoint is
+        symplectic: q̇ = M⁻¹ p, ṗ = Cᵀ q̇ − g + τ; there is no friction and no f_tip then, and q̇ is observed first.
+
+        Made once for the same words, so that its loops are compiled once."""
+        from dalembert.flows.robot import robot_flow
+
+        where = payload if isinstance(payload, bool) else three("payload", payload)
+        words = (friction, f_tip, frame, expressed_in, energies, books, momenta, where)
+        key = ("flow", *words, type(friction))
+        if key not in self.made:
+            self.made[key] = robot_flow(self, *words)
+        flow: Flow = self.made[key]
+        return flow
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """M(q), symmetric positive definite, rotor inertias included.  (..., n, n)."""

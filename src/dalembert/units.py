@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from dalembert.errors import UnitWarning
 from dalembert.model import Model
 from dalembert.spatial.angles import TURN, look_like_degrees, sentence
-
-if TYPE_CHECKING:
-    from dalembert.law import Law
-    from dalembert.reference import Reference
 
 
 def position_units(model: Model) -> tuple[str, ...]:
@@ -30,25 +23,30 @@ def state_units(model: Model) -> dict[str, str]:
     return found
 
 
-def find_degrees(model: Model, values: Sequence[float]) -> list[float]:
+def odd_angles(
+    values: Sequence[float], units: Sequence[str], lower: Sequence[float], upper: Sequence[float]
+) -> list[float]:
     """Of joint positions, those of joints that turn and look like degrees: far beyond their limits, or altogether."""
-    turning = zip(values, model.coordinates, position_units(model), strict=False)
-    rows = [(x, c) for x, c, unit in turning if unit == "rad"]
-    beyond = [x for x, c in rows if abs(x) > TURN and not c.lower - TURN <= x <= c.upper + TURN]
-    return beyond or ([x for x, _ in rows] if look_like_degrees(x for x, _ in rows) else [])
+    rows = [(x, a, b) for x, unit, a, b in zip(values, units, lower, upper, strict=False) if unit == "rad"]
+    beyond = [x for x, a, b in rows if abs(x) > TURN and not a - TURN <= x <= b + TURN]
+    return beyond or ([x for x, *_ in rows] if look_like_degrees(x for x, *_ in rows) else [])
 
 
-def warn_of_angles(model: Model, name: str, values: Sequence[float], stacklevel: int = 4) -> None:
+def find_degrees(model: Model, values: Sequence[float]) -> list[float]:
+    """The same of a robot's joints."""
+    own = model.coordinates
+    return odd_angles(values, position_units(model), [c.lower for c in own], [c.upper for c in own])
+
+
+def warn_of_degrees(
+    name: str,
+    values: Sequence[float],
+    units: Sequence[str],
+    lower: Sequence[float],
+    upper: Sequence[float],
+    stacklevel: int = 5,
+) -> None:
     """A UnitWarning, if joint positions look like degrees."""
-    odd = find_degrees(model, values)
+    odd = odd_angles(values, units, lower, upper)
     if odd:
         warnings.warn(sentence(name, odd, f"give np.radians({name})"), UnitWarning, stacklevel)
-
-
-def warn_of_motion(model: Model | None, law: Law | None, motion: Reference, duration: float) -> None:
-    """The same of a motion that a law of the joints follows, where it begins and where it ends: motions themselves do
-    not know what their numbers are."""
-    followed = [name.rpartition("_")[0] for name in law.follows] if law else []
-    if model is not None and model.n and followed[: model.n] == [c.name for c in model.coordinates]:
-        x = max((np.asarray(motion(t)[0], float) for t in (0.0, duration)), key=lambda x: np.abs(x).max())
-        warn_of_angles(model, "reference", x.tolist(), 5)

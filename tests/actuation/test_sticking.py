@@ -9,9 +9,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dalembert as dl
-from dalembert.actuation.stiction import Balance, Sticking, _rules, start, sticking
 from dalembert.describe.description import Description, Drive, Inertial, Joint, Link, Origin
 from dalembert.flow import Flow
+from dalembert.flows.sticking import Balance, Sticking, _rules, start, sticking
 from dalembert.friction import friction
 from dalembert.simulation import integrate
 from trees import random_tree
@@ -405,7 +405,6 @@ def test_not_a_number_is_told_not_hidden():
     [
         (lambda r: sticking(dl.load("planar-2r")), "no joint of 'planar-2r' has dry friction, so that none can stick"),
         (lambda r: sticking(block(Drive(friction=(SOFT,)))), "law that is not smoothed"),
-        (lambda r: sticking("block"), "sticking takes a Robot, got str"),
         (lambda r: sticking(r, rounds=0), "rounds must be a whole number, at least 1; got 0"),
         (lambda r: sticking(r, f_tip=1), "f_tip is a switch"),
         (lambda r: sticking(r, frame="blok", f_tip=True), "unknown frame 'blok'"),

@@ -10,7 +10,7 @@ import pytest
 import dalembert as dl
 from dalembert.constrained import Constrained, hold
 from dalembert.lagrange import examples
-from dalembert.simulation.fixed import integrate
+from dalembert.simulation.fixed_step import integrate
 
 MECHANISMS = ["four-bar", "five-bar", "parallelogram-arm", "delta", "stewart"]
 FREEDOMS = {"four-bar": 1, "five-bar": 2, "parallelogram-arm": 4, "delta": 3, "stewart": 6}

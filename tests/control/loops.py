@@ -6,8 +6,8 @@ import numpy as np
 
 from dalembert import scalar
 from dalembert.reference import Reference
-from dalembert.simulation.closed import closed, with_states_of
-from dalembert.simulation.fixed import integrate
+from dalembert.simulation.fixed_step import integrate
+from dalembert.simulation.loop import add_law_states, close_loop
 
 
 class Sine(Reference):
@@ -36,10 +36,10 @@ class Sine(Reference):
 def run(flow, controller, reference, x0, dt, steps, every=1, method="rk4", **inputs):
     """The closed loop from the flow's state x0; the law starts where it says."""
     law = controller.law()
-    loop = closed(flow, law, reference)
+    loop = close_loop(flow, law, reference)
     return integrate(
         loop,
-        with_states_of(law, x0, flow.states),
+        add_law_states(law, x0, flow.states),
         dt,
         steps,
         every=every,

@@ -10,7 +10,6 @@ import dalembert as dl
 from dalembert import control
 from dalembert.control import AdaptiveControl
 from dalembert.control.adaptive import base_columns, reference_regressor
-from dalembert.simulation.flows import robot_flow
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +59,7 @@ def test_adaptive_control_learns_a_payload(two, motion):
     """e → 0, V never rises, parameters bounded by V(0); the truth itself is not promised."""
     heavy = two.with_payload(1.5)
     c = AdaptiveControl(two, kd=15.0, rate=6.0, adaptation=3.0)
-    r = run(robot_flow(heavy), c, motion, start_on(motion) + 0.05, 2e-3, 60000, every=100)
+    r = run(heavy.flow(), c, motion, start_on(motion) + 0.05, 2e-3, 60000, every=100)
     q, qd, z = r.x[:, :2], r.x[:, 2:4], r.x[:, 4:]
     V = c.lyapunov(r.t, q, qd, motion, z, heavy)
     assert V[0] > 1.0
@@ -71,7 +70,7 @@ def test_adaptive_control_learns_a_payload(two, motion):
     wrong = z - c.true_estimates(heavy)
     assert (0.5 * (wrong**2).sum(-1) / 3.0 <= V[0] * (1 + 1e-9)).all()
     # not having been told, computed torque stays wrong by a hundred times as much
-    other = run(robot_flow(heavy), control.ComputedTorque(two, 6.0), motion, start_on(motion), 1e-3, 10000, every=100)
+    other = run(heavy.flow(), control.ComputedTorque(two, 6.0), motion, start_on(motion), 1e-3, 10000, every=100)
     assert np.abs(motion(other.t)[0] - other.x[:, :2])[-20:].max() > 100 * peaks[-1]
 
 
@@ -79,7 +78,7 @@ def test_lyapunov_falls_at_the_rate_of_the_proof(two, motion):
     """V(0) − V(T) = ∫ sᵀK_D s dt."""
     heavy = two.with_payload(1.0)
     c = AdaptiveControl(two, kd=[[12.0, 2.0], [2.0, 8.0]], rate=[5.0, 7.0], adaptation=2.0)
-    r = run(robot_flow(heavy), c, motion, start_on(motion) + 0.1, 5e-4, 2000)
+    r = run(heavy.flow(), c, motion, start_on(motion) + 0.1, 5e-4, 2000)
     V = c.lyapunov(r.t, r.x[:, :2], r.x[:, 2:4], motion, r.x[:, 4:], heavy)
     q_d, qd_d, _ = motion(r.t)
     s = (qd_d - r.x[:, 2:4]) + np.array([5.0, 7.0]) * (q_d - r.x[:, :2])
@@ -98,7 +97,7 @@ def test_some_parameters_suffice_for_a_payload(two, motion):
     difference = heavy.parameters(rotor=True) - two.parameters(rotor=True)
     assert {n for n, d in zip(every, difference, strict=True) if abs(d) > 1e-12} == {*names, "link2:Iyy"}
     assert np.allclose(c.true_estimates(heavy), [heavy.parameters(rotor=True)[every.index(n)] for n in names])
-    r = run(robot_flow(heavy), c, motion, start_on(motion), 2e-3, 60000, every=200)
+    r = run(heavy.flow(), c, motion, start_on(motion), 2e-3, 60000, every=200)
     assert np.abs(motion(r.t)[0] - r.x[:, :2])[-30:].max() < 2e-4
     assert c.conditions().items[3].verdict == "cannot be checked"
     assert np.abs(r.x[-1, 4:] - c.true_estimates(heavy)).max() < 0.05  # two sines excite three parameters
@@ -127,7 +126,7 @@ def test_adapted_friction(two, motion):
     assert np.allclose(rough.friction_torque([0, 0], [1.0, -1.0]), [2.0, -2.0])
     names = ["joint1:viscous", "joint2:viscous"]
     c = AdaptiveControl(two, 10.0, 5.0, 5.0, parameters=names, friction=True)
-    r = run(robot_flow(rough, friction=True), c, motion, start_on(motion), 1e-3, 30000, every=100)
+    r = run(rough.flow(friction=True), c, motion, start_on(motion), 1e-3, 30000, every=100)
     assert np.allclose(r.x[-1, 4:], 2.0, atol=1e-2)
     assert np.abs(motion(r.t)[0] - r.x[:, :2])[-20:].max() < 1e-3
 
@@ -147,7 +146,7 @@ def test_robust_control_stays_within_its_ball(two, motion, model):
     u = control.Uncertainty.sample(two, plants, model=model)
     c = control.RobustControl(two, u, kd=20.0, rate=5.0, layer=0.1, model=model)
     for plant in plants:
-        r = run(robot_flow(plant), c, motion, start_on(motion) + 0.1, 1e-4, 30000, every=50)
+        r = run(plant.flow(), c, motion, start_on(motion) + 0.1, 1e-4, 30000, every=50)
         q_d, qd_d, qdd_d = motion(r.t)
         q, qd = r.x[:, :2], r.x[:, 2:]
         late = r.t > 1.5
@@ -157,7 +156,7 @@ def test_robust_control_stays_within_its_ball(two, motion, model):
         assert np.linalg.norm(s[late], axis=-1).max() < s_ball
         assert np.linalg.norm((q_d - q)[late], axis=-1).max() < e_ball
     plain = control.RobustControl(two, control.Uncertainty(0, 0, 0, (0.05, 5.0)), kd=20.0, rate=5.0)
-    worse = run(robot_flow(plants[-1]), plain, motion, start_on(motion), 1e-3, 3000, every=50)
+    worse = run(plants[-1].flow(), plain, motion, start_on(motion), 1e-3, 3000, every=50)
     assert np.abs(motion(worse.t)[0] - worse.x[:, :2])[-20:].max() > 3 * np.abs(q_d - q)[late].max()
 
 

@@ -31,7 +31,7 @@ from dalembert.control import (
 )
 from dalembert.errors import InputError, MissingExtraError, UnknownNameError
 from dalembert.lagrange.examples import mass_spring_damper
-from dalembert.simulation import closed, integrate, robot_flow
+from dalembert.simulation import close_loop, integrate
 from tolerances import DIFFERENCE, ROUNDING, error
 
 matplotlib.use("Agg")
@@ -109,7 +109,7 @@ def numeric(rate, x, u, h=1e-6):
 def systems():
     arm = dl.load("planar-2r")
     motor = dl.DCMotor(resistance=1.0, torque_constant=0.5, inertia=1e-3, damping=1e-3, inductance=0.01)
-    yield "robot", arm, np.array([-1.2, 0.3]), robot_flow(arm)
+    yield "robot", arm, np.array([-1.2, 0.3]), arm.flow()
     driven = dl.DrivenRobot(arm, [motor, motor], [dl.Gear(50), dl.Gear(30)])
     yield "driven", driven, np.array([-1.2, 0.3]), driven.flow()
     flexible = dl.FlexibleRobot(arm, stiffness=800.0, rotor_inertia=1e-4, gear_ratio=50)
@@ -380,7 +380,7 @@ def test_lqr_holds_an_arm_upright():
     assert system.poles.real.max() > 1  # it falls
     regulator = lqr(system, [100, 100, 1, 1], 0.01)
     assert isinstance(regulator, LQR) and regulator.stable
-    loop = closed(robot_flow(arm), regulator.law())
+    loop = close_loop(arm.flow(), regulator.law())
     run = integrate(loop, [q[0] + 0.2, -0.1, 0, 0], 1e-3, 5000, every=5000)
     assert np.abs(run.x[-1] - [*q, 0, 0]).max() < 1e-6
 
@@ -390,13 +390,13 @@ def test_a_sampled_regulator_runs_at_its_sample_time_only():
     q = np.array([math.pi / 2, 0.0])
     law = lqr(linearize(arm, q).discretize(0.02), [100, 100, 1, 1], 0.01)
     given = {"q0": q + np.array([0.05, -0.02]), "duration": 4.0, "dt": 0.001}
-    assert np.abs(dl.simulate(arm, law, **given, sample_time=0.02).q[-1] - q).max() < 1e-4
+    assert np.abs(dl.simulate(arm, law, **given, sensors=dl.Sensors(sample_time=0.02)).q[-1] - q).max() < 1e-4
     with pytest.raises(InputError, match="made for a sample time of 0.02 s, and is run every 0.01 s"):
-        dl.simulate(arm, law, **given, sample_time=0.01)
+        dl.simulate(arm, law, **given, sensors=dl.Sensors(sample_time=0.01))
     with pytest.raises(InputError, match="'LQR' has no rate, only an update .* give sample_time="):
         dl.simulate(arm, law, **given)
-    with pytest.raises(InputError, match="only says how its states change from sample to sample"):
-        closed(robot_flow(arm), law.law())
+    with pytest.raises(InputError, match="'LQR' has no rate, only an update"):
+        close_loop(arm.flow(), law.law())
 
 
 # --------------------------------------------------------------------------------------------------------- bad input

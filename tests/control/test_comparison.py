@@ -14,7 +14,6 @@ from dalembert.control import Scenario, compare
 from dalembert.control.comparison import judge
 from dalembert.control.scenarios import scenario_flow
 from dalembert.simulation import rollouts
-from dalembert.simulation.flows import robot_flow
 from dalembert.trajectories import minimum_jerk
 
 
@@ -90,7 +89,7 @@ def test_figures_are_those_of_a_single_run(two, motion, result):
     q, qd, _ = motion(0.0)
     c = control.ComputedTorque(two, 10.0)
     row = result.of("computed torque", "payload")
-    r = run(robot_flow(two.with_payload(1.0)), c, motion, np.r_[q, qd], row["dt"], round(6 / row["dt"]))
+    r = run(two.with_payload(1.0).flow(), c, motion, np.r_[q, qd], row["dt"], round(6 / row["dt"]))
     e = motion(r.t)[0] - r.x[:, :2]
     tau = r.y[:, :2]
 
@@ -230,7 +229,7 @@ BAD = [
     (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], 0.0), "duration must be a positive number"),
     (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], scenarios={}), "there are no scenarios"),
     (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], scenarios={"s": 1}), "scenario 's' must be a Scenario, got"),
-    (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0, 0]), r"has 3, 6 or 9|set point"),
+    (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0, 0]), r"has 3, 6 or 9|this reference is one of 3"),
     (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], q0=[0.0]), r"q0 has shape \(1,\)"),
     (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], gears=(1,)), "gears and rotor_inertia belong together"),
     (lambda a: compare([control.PD(a, 1, 1)], dl.load("planar-3r"), [0, 0, 0]), "is not one of the joint torques"),

@@ -14,7 +14,7 @@ from dalembert.control import PID, Parallel, Series, Standard, TransferFunction
 from dalembert.control.pid import ANTI_WINDUP, to_parallel, to_series, to_standard
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.flow import Flow
-from dalembert.simulation import closed, integrate
+from dalembert.simulation import close_loop, integrate
 from tolerances import error
 
 sizes = st.floats(1e-3, 1e3)
@@ -53,7 +53,7 @@ MASS = Flow("mass", ("y", "y_rate"), ("u", "d"), lambda t, x, u: [x[1], u[0] + u
 
 
 def run(flow, law, r, x0, dt, steps, d=()):
-    loop = closed(flow, law)
+    loop = close_loop(flow, law)
     u = [*d, *law.parameters.values(), r]
     return integrate(loop, [*x0, *law.initial], dt, steps, u)
 

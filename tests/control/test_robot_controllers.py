@@ -14,9 +14,8 @@ from dalembert.control.conditions import find_magnitudes
 from dalembert.control.scenarios import add_gears
 from dalembert.control.task_space import WRENCH
 from dalembert.kinematics.tasks import task as motion_task
-from dalembert.simulation.closed import closed, with_states_of
-from dalembert.simulation.fixed import integrate
-from dalembert.simulation.flows import robot_flow
+from dalembert.simulation.fixed_step import integrate
+from dalembert.simulation.loop import add_law_states, close_loop
 
 SERIAL = [name for name in robots.names() if not dl.load(name).loops]
 # A closed loop of rk4 at 1e-3 s with poles near 10/s leaves (10 · 1e-3)⁴ ≈ 1e-8 of an error; dormand-prince of order 5
@@ -100,10 +99,10 @@ def test_a_batch_varies_gains(two):
     assert np.allclose(full(0.0, [0, 0], [0, 0], [1.0, 0.0]), [100.0, 10.0])
     x0 = np.tile([0.1, 0.2, 0, 0], (4, 1))
     runs = integrate(
-        closed(robot_flow(two), c.law(), [0.5, 0.5]), x0, 1e-3, 100, parameters={**c.law().parameters, **c.vary(kp=kp)}
+        close_loop(two.flow(), c.law(), [0.5, 0.5]), x0, 1e-3, 100, parameters={**c.law().parameters, **c.vary(kp=kp)}
     )
     alone = integrate(
-        closed(robot_flow(two), control.PD(two, kp[2], 20.0).law(), [0.5, 0.5]),
+        close_loop(two.flow(), control.PD(two, kp[2], 20.0).law(), [0.5, 0.5]),
         x0[2],
         1e-3,
         100,
@@ -119,7 +118,7 @@ def test_the_plant_may_be_another_robot(two):
     u = c(0.0, [0.1, 0.2], [0.3, 0.4], ([0.1, 0.2], [0.3, 0.4], [1.0, 2.0]))
     assert np.allclose(u, two.inverse_dynamics([0.1, 0.2], [0.3, 0.4], [1.0, 2.0]))
     assert not np.allclose(u, heavy.inverse_dynamics([0.1, 0.2], [0.3, 0.4], [1.0, 2.0]))
-    run(robot_flow(heavy), c, [0.5, 0.5], [0, 0, 0, 0], 1e-3, 10)
+    run(heavy.flow(), c, [0.5, 0.5], [0, 0, 0, 0], 1e-3, 10)
 
 
 # ------------------------------------------------------------------------------------------------------- bounds
@@ -153,7 +152,7 @@ def test_independent_joints_have_their_poles_where_joints_are_independent():
     for integral in (0.0, 1.5):
         c = control.IndependentJoint(arm, [4.0, 6.0], [0.5, 1.0], integral=integral)
         assert np.allclose(c.effective.values, np.diag(arm.mass_matrix([0.1, 0.2])))
-        r = run(robot_flow(arm), c, [0.3, -0.2], [0, 0, 0, 0], 2e-4, 5000, every=250, method="dormand-prince")
+        r = run(arm.flow(), c, [0.3, -0.2], [0, 0, 0, 0], 2e-4, 5000, every=250, method="dormand-prince")
         e = np.array([0.3, -0.2]) - r.x[:, :2]
         if not integral:
             for j, (w, z) in enumerate(((4.0, 0.5), (6.0, 1.0))):
@@ -183,7 +182,7 @@ def test_where_independent_joints_are_not_enough(two):
 def test_pd_rests_where_the_spring_holds_gravity(two):
     c = control.PD(two, 150.0, 40.0)
     q_d = np.array([0.4, 0.5])
-    r = run(robot_flow(two), c, q_d, [0, 0, 0, 0], 1e-3, 12000, every=12000)
+    r = run(two.flow(), c, q_d, [0, 0, 0, 0], 1e-3, 12000, every=12000)
     q = r.x[-1, :2]
     assert np.abs(150.0 * (q_d - q) - two.gravity_torque(q)).max() < 1e-6
     claim = c.conditions()
@@ -194,12 +193,12 @@ def test_pd_rests_where_the_spring_holds_gravity(two):
 def test_pid_removes_what_pd_leaves_and_does_not_wind_up(two):
     q_d = np.array([0.9, 0.5])
     c = control.JointPID(two, 150.0, 150.0, 50.0)
-    r = run(robot_flow(two), c, q_d, [0, 0, 0, 0], 1e-3, 20000, every=100)
+    r = run(two.flow(), c, q_d, [0, 0, 0, 0], 1e-3, 20000, every=100)
     assert np.abs(q_d - r.x[-1, :2]).max() < 1e-6
     assert np.allclose(150.0 * r.x[-1, 4:], two.gravity_torque(q_d), rtol=1e-5)
     limit = 30.0
     held = control.JointPID(two, 150.0, 150.0, 50.0, limit=limit)
-    r2 = run(robot_flow(two), held, q_d, [-1.5, 0, 0, 0], 1e-3, 20000, every=100)
+    r2 = run(two.flow(), held, q_d, [-1.5, 0, 0, 0], 1e-3, 20000, every=100)
     tau = r2.y[:, :2]
     assert np.abs(tau).max() <= limit
     assert (np.abs(tau) == limit).any()
@@ -216,8 +215,8 @@ def test_pid_removes_what_pd_leaves_and_does_not_wind_up(two):
     from dataclasses import replace
 
     winding = replace(law, act=clipped)
-    loop = closed(robot_flow(two), winding, q_d)
-    r3 = integrate(loop, with_states_of(winding, [-1.5, 0, 0, 0]), 1e-3, 20000, every=100, parameters=law.parameters)
+    loop = close_loop(two.flow(), winding, q_d)
+    r3 = integrate(loop, add_law_states(winding, [-1.5, 0, 0, 0]), 1e-3, 20000, every=100, parameters=law.parameters)
     assert r3.x[:, 0].max() > r2.x[:, 0].max() + 0.05
 
 
@@ -251,7 +250,7 @@ def test_pd_with_gravity_converges_from_everywhere(name, gravity):
     fastest = np.abs(np.linalg.eigvals(np.linalg.solve(arm.mass_matrix(q), c.kd.matrix))).max()
     dt = min(0.01, 1.5 / fastest)
     steps = int(np.ceil(5.0 / dt))
-    r = run(robot_flow(arm), c, q_d, np.concatenate((q, qd), -1), dt, steps, every=max(1, steps // 20))
+    r = run(arm.flow(), c, q_d, np.concatenate((q, qd), -1), dt, steps, every=max(1, steps // 20))
     assert (r.diverged_at == -1).all()
     V = c.lyapunov(r.x[..., : arm.n], r.x[..., arm.n :], q_d)
     assert (np.diff(V, axis=-1) <= 1e-9 * V[:, :1]).all()  # steps of rk4 near a fast pole are only so exact
@@ -265,7 +264,7 @@ def test_energy_falls_as_the_proof_says(two):
     for gravity in ("actual", "desired"):
         c = control.PDGravity(two, 60.0, 4.0, gravity)
         q_d = np.array([0.4, -0.8])
-        r = run(robot_flow(two), c, q_d, [-1.0, 1.2, 0.5, -2.0], 1e-3, 2000)
+        r = run(two.flow(), c, q_d, [-1.0, 1.2, 0.5, -2.0], 1e-3, 2000)
         V = c.lyapunov(r.x[:, :2], r.x[:, 2:], q_d)
         power = 4.0 * (r.x[:, 2:] ** 2).sum(-1)
         # Simpson's rule at 1e-3 s is exact to far below 1e-8
@@ -280,7 +279,7 @@ def test_desired_gravity_needs_stiffness(two):
     assert control.PDGravity(two, 1.0, 5.0).conditions().failed == ()
     # and indeed there are other places to rest: hanging the other way
     c = control.PDGravity(two, 1.0, 5.0, "desired")
-    r = run(robot_flow(two), c, [2.0, 0.0], [-2.0, 0, 0, 0], 1e-3, 20000, every=20000)
+    r = run(two.flow(), c, [2.0, 0.0], [-2.0, 0, 0, 0], 1e-3, 20000, every=20000)
     assert np.abs(r.x[-1, 2:]).max() < 1e-5 and abs(r.x[-1, 0] - 2.0) > 1.0
 
 
@@ -294,7 +293,7 @@ def test_computed_torque_decays_at_the_designed_poles(zeta):
     q, qd, _ = motion(0.0)
     e0, v0 = np.linspace(-0.2, 0.2, 7), np.linspace(0.5, -0.5, 7)
     x0 = np.concatenate((q - e0, qd - v0))
-    r = run(robot_flow(arm), c, motion, x0, 1e-3, 1500, every=50, method="dormand-prince")
+    r = run(arm.flow(), c, motion, x0, 1e-3, 1500, every=50, method="dormand-prince")
     e = motion(r.t)[0] - r.x[:, :7]
     for j in range(7):
         assert np.abs(e[:, j] - second_order(r.t, e0[j], v0[j], omega[j], zeta)).max() < EXACT
@@ -308,7 +307,7 @@ def test_computed_torque_with_matrices(two):
 
     K_p, K_d = np.array([[30.0, 5.0], [5.0, 20.0]]), np.array([[8.0, -1.0], [-1.0, 6.0]])
     c = control.ComputedTorque(two, kp=K_p, kd=K_d)
-    r = run(robot_flow(two), c, [0.2, 0.3], [0, 0, 0.1, 0], 5e-4, 2000, every=500, method="dormand-prince")
+    r = run(two.flow(), c, [0.2, 0.3], [0, 0, 0.1, 0], 5e-4, 2000, every=500, method="dormand-prince")
     A = np.block([[np.zeros((2, 2)), np.eye(2)], [-K_p, -K_d]])
     start = np.r_[0.2, 0.3, -0.1, 0.0]
     for t, x in zip(r.t, r.x, strict=True):
@@ -320,7 +319,7 @@ def test_a_payload_leaves_the_error_that_was_predicted():
     heavy = arm.with_payload(3.0)
     c = control.ComputedTorque(arm, 8.0)
     q_d = np.array([0.3, -1.0, 0.9, 0.4, 0.8, 0.1])
-    r = run(robot_flow(heavy), c, q_d, np.r_[q_d, np.zeros(6)], 1e-3, 9000, every=9000)
+    r = run(heavy.flow(), c, q_d, np.r_[q_d, np.zeros(6)], 1e-3, 9000, every=9000)
     q = r.x[-1, :6]
     assert np.abs(r.x[-1, 6:]).max() < 1e-6
     assert np.abs(q_d - q - c.steady_error(q, heavy)).max() < 1e-7
@@ -356,7 +355,7 @@ def test_feedforward_and_computed_torque_agree_on_the_motion(two, motion):
 def test_pure_feedforward_drifts(two, motion):
     q, qd, _ = motion(0.0)
     start = np.r_[q, qd]
-    flow = robot_flow(two)
+    flow = two.flow()
     exact = run(flow, control.Feedforward(two), motion, start, 5e-4, 2000, every=100)
     assert np.abs(motion(exact.t)[0] - exact.x[:, :2]).max() < 1e-7
     off = run(flow, control.Feedforward(two), motion, start + 1e-3, 5e-4, 8000, every=100)
@@ -384,7 +383,7 @@ def test_task_errors_decay_at_the_designed_poles(rows):
     x0 = np.array([*arm.fk(q0)[:2, 3], q0.sum()])[: 2 if rows != "planar" else 3]
     x_d = x0 + np.array([0.1, -0.05, 0.3])[: len(x0)]
     c = control.TaskComputedTorque(arm, 5.0, 0.6, rows=rows)
-    r = run(robot_flow(arm), c, x_d, np.r_[q0, 0, 0, 0], 5e-4, 2000, every=100, method="dormand-prince")
+    r = run(arm.flow(), c, x_d, np.r_[q0, 0, 0, 0], 5e-4, 2000, every=100, method="dormand-prince")
     x = np.column_stack((arm.fk(r.x[:, :3])[:, :2, 3], r.x[:, :3].sum(-1)))[:, : len(x0)]
     for j in range(len(x0)):
         e = x_d[j] - x[:, j]
@@ -402,7 +401,7 @@ def test_free_joints_come_to_rest_in_their_posture():
     T = arm.fk(q0)
     alpha = [np.arctan2(T[1, 0], T[0, 0]), -np.arcsin(T[2, 0]), np.arctan2(T[2, 1], T[2, 2])]
     x_d = np.r_[T[:3, 3], alpha]
-    r = run(robot_flow(arm), c, x_d, np.r_[q0, 0.2 * np.ones(7)], 1e-3, 5000, every=500)
+    r = run(arm.flow(), c, x_d, np.r_[q0, 0.2 * np.ones(7)], 1e-3, 5000, every=500)
     assert np.abs(arm.fk(r.x[-1, :7]) - T).max() < 1e-6
     assert np.abs(r.x[-1, 7:]).max() < 1e-4
     N = np.eye(7) - np.linalg.pinv(arm.jacobian(r.x[-1, :7])) @ arm.jacobian(r.x[-1, :7])
@@ -420,7 +419,7 @@ def test_impedance_gives_way_as_a_spring(inertia):
     x_d = arm.fk(q0)[:2, 3]
     K = np.array([[300.0, 50.0], [50.0, 200.0]])
     c = control.Impedance(arm, K, 60.0, inertia, rows=("x", "y"))
-    flow = robot_flow(arm, f_tip=True)
+    flow = arm.flow(f_tip=True)
     if inertia is not None:
         flow = control.add_sensors(flow, WRENCH, 0.005)
     push = np.array([-6.0, 4.0])
@@ -454,7 +453,7 @@ def test_natural_impedance_is_passive():
     q0, qd0 = np.array([0.3, 0.6, -0.9]), np.array([2.0, -3.0, 4.0])
     x_d = arm.fk(q0)[:2, 3] + [0.1, -0.2]
     c = control.Impedance(arm, [200.0, 300.0], [15.0, 25.0], rows=("x", "y"))
-    r = run(robot_flow(arm), c, x_d, np.r_[q0, qd0], 5e-4, 1000)
+    r = run(arm.flow(), c, x_d, np.r_[q0, qd0], 5e-4, 1000)
     q, qd = r.x[:, :3], r.x[:, 3:]
     J = arm.jacobian(q)[:, :2]
     M_C = np.linalg.inv(J @ np.linalg.solve(arm.mass_matrix(q), np.swapaxes(J, -1, -2)))
@@ -472,7 +471,7 @@ def test_impedance_with_angles_feels_moments():
     q0 = np.array([0.3, 0.6, -0.9])
     x_d = np.r_[arm.fk(q0)[:2, 3], q0.sum()]
     c = control.Impedance(arm, [200.0, 200.0, 30.0], [40.0, 40.0, 8.0], [2.0, 2.0, 0.2], rows="planar")
-    flow = control.add_sensors(robot_flow(arm, f_tip=True), WRENCH, 0.005)
+    flow = control.add_sensors(arm.flow(f_tip=True), WRENCH, 0.005)
     start = np.zeros(len(flow.states))
     start[:3] = q0
     r = run(flow, c, x_d, start, 1e-3, 6000, every=6000, n_z=-1.5)
@@ -520,12 +519,12 @@ def test_momentum_observer_follows_with_its_lag():
     c = observer.with_controller(control.PDGravity.for_bandwidth(arm, 6.0))
     q0 = np.array([0.3, 0.6, -0.9])
     push = np.r_[4.0, -7.0, np.zeros(4)]
-    flow = robot_flow(arm, f_tip=True)
+    flow = arm.flow(f_tip=True)
     law = c.law()
     qd0 = np.array([0.4, -0.3, 0.2])
     x0 = np.r_[q0, qd0, observer.start(q0, qd0)]
     inputs = {**law.parameters, **dict(zip(WRENCH, -push, strict=True))}
-    r = integrate(closed(flow, law, q0), x0, 1e-4, 4000, parameters=inputs, method="dormand-prince")
+    r = integrate(close_loop(flow, law, q0), x0, 1e-4, 4000, parameters=inputs, method="dormand-prince")
     seen = observer.estimate(r.x[:, :3], r.x[:, 3:6], r.x[:, 6:])
     true = np.einsum("tij,i->tj", arm.jacobian(r.x[:, :3]), push)
     # ṙ = K (τ_ext − r), integrated from the truth by the trapezium rule, order two at 1e-4 s
@@ -536,7 +535,7 @@ def test_momentum_observer_follows_with_its_lag():
         lagged = middle + (lagged - middle) * np.exp(-k * 1e-4)
     assert np.abs(seen[-1] - lagged).max() < 1e-6
     assert np.abs(seen[0]).max() < 1e-12
-    rest = integrate(closed(flow, law, q0), x0, 1e-3, 6000, every=6000, parameters=inputs)
+    rest = integrate(close_loop(flow, law, q0), x0, 1e-3, 6000, every=6000, parameters=inputs)
     q, qd, z = np.split(rest.x[-1], 3)
     wrench = observer.wrench(q, observer.estimate(q, qd, z))
     J = arm.jacobian(q)
@@ -547,7 +546,7 @@ def test_observer_takes_a_disturbance_off():
     arm = dl.load("planar-2r")
     q_d = np.array([0.4, 0.5])
     inputs = dict(zip(WRENCH, [0.0, 10.0, 0, 0, 0, 0], strict=True))
-    flow = robot_flow(arm, f_tip=True)
+    flow = arm.flow(f_tip=True)
     plain = control.PDGravity.for_bandwidth(arm, 8.0)
     without = run(flow, plain, q_d, np.r_[q_d, 0, 0], 1e-3, 5000, every=5000, **inputs)
     observer = control.MomentumObserver(arm, 30.0)
@@ -602,7 +601,7 @@ def test_a_missing_force_sensor_is_named():
     soft = control.Impedance(three, 200.0, 40.0, inertia=2.0, rows=("x", "y"))
     with pytest.raises(dl.UnknownNameError, match="'sensed_f_x'.*dalembert.control.add_sensors"):
         dl.simulate(three, soft, q0=[0.3, 0.6, -0.9], reference=[1.0, 0.5], duration=0.1)
-    flow = control.add_sensors(robot_flow(three, f_tip=True), WRENCH, 0.01)  # what the words say works
+    flow = control.add_sensors(three.flow(f_tip=True), WRENCH, 0.01)  # what the words say works
     found = dl.simulate(
         flow, soft, x0=[0.3, 0.6, -0.9, *[0.0] * 9], reference=three.fk([0.3, 0.6, -0.9])[:2, 3], duration=0.1
     )
@@ -748,8 +747,8 @@ BAD = [
     (lambda a: control.MomentumObserver(a, 0.0), "gain of 'joint1' is 0"),
     (lambda a: control.VoltageControl(a, control.PD(a, 1.0, 1.0)), "VoltageControl drives a DrivenRobot, got Robot"),
     (lambda a: control.FlexiblePD(a, 1.0, 1.0), "FlexiblePD drives a FlexibleRobot, got Robot"),
-    (lambda a: control.add_sensors(robot_flow(a), ["f_x"], 0.1), "unknown input or output of 'planar-2r' 'f_x'"),
-    (lambda a: control.add_sensors(robot_flow(a), ["joint1_torque"], 0.0), "time_constant must be a positive number"),
+    (lambda a: control.add_sensors(a.flow(), ["f_x"], 0.1), "unknown input or output of 'planar-2r' 'f_x'"),
+    (lambda a: control.add_sensors(a.flow(), ["joint1_torque"], 0.0), "time_constant must be a positive number"),
     (lambda a: control.PD(dl.load("four-bar"), 1.0, 1.0), "has 1 loop"),
     (lambda a: control.PD(a, 1.0, 1.0)(0.0, [0, 0], [0, 0]), "PD needs a reference"),
     (lambda a: control.PD(a, 1.0, 1.0)(0.0, [0, 0, 0], [0, 0], [0, 0]), "PD measures 4 numbers .* and got 5"),

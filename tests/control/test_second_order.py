@@ -24,7 +24,7 @@ from dalembert.control.second_order import REGIMES, find_response
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.friction import equivalent_damping, friction
 from dalembert.reference import Reference
-from dalembert.simulation import closed, integrate
+from dalembert.simulation import close_loop, integrate
 from tolerances import ROUNDING, error
 
 # (m, b, k): every regime, and both sides of every border between them.
@@ -192,7 +192,7 @@ def test_gains_for_stiffness_and_critical_damping():
 def test_pd_law_in_simulation_is_the_closed_loop():
     system = MassSpringDamper(2, 1, 3)
     law = SpringServo(*system.gains_for(20)).law()
-    run = integrate(closed(system.flow(), law), [0.5, -1.0], 1e-3, 2000, list(law.parameters.values()))
+    run = integrate(close_loop(system.flow(), law), [0.5, -1.0], 1e-3, 2000, list(law.parameters.values()))
     wanted = system.closed_loop(*system.gains_for(20)).response(run.t, 0.5, -1.0)
     assert error(run.x, np.stack(wanted, -1)) < 1e-10  # RK4 with 1 ms
 
@@ -206,7 +206,7 @@ def test_partition_leaves_a_unit_mass():
     (f,) = law.act(0.0, [x, v], [], [], [9.0, 6.0])
     assert (f - 0.7 * v - 11 * x) / 3 == pytest.approx(-9 * x - 6 * v, rel=1e-14)
     assert f == pytest.approx(3 * (-9 * x - 6 * v) + 0.7 * v + 11 * x, rel=1e-14)
-    run = integrate(closed(model.flow(), law), [x, v], 1e-3, 3000, [9.0, 6.0])
+    run = integrate(close_loop(model.flow(), law), [x, v], 1e-3, 3000, [9.0, 6.0])
     assert error(run.x, np.stack(unit_mass(9.0).response(run.t, x, v), -1)) < 1e-10
 
 
@@ -231,7 +231,7 @@ def test_error_along_a_trajectory_is_its_closed_form(k_i):
     model, a_dist = MassSpringDamper(2, 0.5, 3), 0.8
     servo = PartitionedServo(model, 16.0, 6.0, k_i)
     law = servo.law()
-    flow = closed(model.flow(load=True), law, Wave())
+    flow = close_loop(model.flow(load=True), law, Wave())
     gains = list(law.parameters.values())
     x0 = [-0.3, 2.5, *law.initial]
     run = integrate(flow, x0, 1e-3, 4000, [2 * a_dist, *gains])
@@ -249,7 +249,7 @@ def test_steady_state_error_and_its_removal():
     assert plain.error(50.0, 0.0, 0.0, 0.8).x == pytest.approx(0.05, rel=1e-12)
     late = integral.error([0.5, 30.0], 0.0, 0.0, 0.8).x
     assert late[0] > 0.01 and abs(late[1]) < 1e-12
-    held = closed(model.flow(load=True), plain.law(), [0.0])  # the force: f_dist = m a_dist = 1.6
+    held = close_loop(model.flow(load=True), plain.law(), [0.0])  # the force: f_dist = m a_dist = 1.6
     run = integrate(held, [0.0, 0.0], 1e-3, 20_000, [1.6, 16.0, 8.0], every=20_000)
     assert run.x[-1, 0] == pytest.approx(-1.6 / (2 * 16), rel=1e-9)  # e = −x, with the load
 

@@ -22,22 +22,21 @@ from dalembert.law import Law
 from dalembert.simulation import (
     MEASURES,
     Noise,
+    add_law_states,
     choice,
-    closed,
+    close_loop,
     integrate,
     log_uniform,
     monte_carlo,
     normal,
-    robot_flow,
     rollouts,
     sweep,
     uniform,
 )
-from dalembert.simulation.closed import with_states_of
 from dalembert.simulation.draws import pairs, philox
 from dalembert.simulation.measures import Measure
-from dalembert.simulation.moments import Tree
 from dalembert.simulation.plan import Packed
+from dalembert.simulation.results import Tree
 from trees import random_tree
 
 MASS = Flow("mass", ("x", "v"), ("force", "m"), lambda t, x, u: [x[1], u[0] / u[1]], positions=1)
@@ -199,13 +198,13 @@ def test_rollouts_are_integrate():
     batch = rollouts(
         arm, law, q0, reference=goal, duration=0.1, dt=1e-3, payload=(0, 0, 0.05), parameters={"payload_mass": mass}
     )
-    flow = closed(robot_flow(arm, payload=(0, 0, 0.05)), law, goal)
+    flow = close_loop(arm.flow(payload=(0, 0, 0.05)), law, goal)
     given = {"payload_mass": mass, "kp": 100.0, "kd": 20.0}
     run = integrate(flow, np.concatenate((q0, 0 * q0), 1), 1e-3, 100, parameters=given, every=100)
     assert np.array_equal(batch.last[:, :14], run.x[:, -1])
     assert np.array_equal(batch.q, run.x[:, -1, :7]) and np.array_equal(batch["panda_joint3_rate"], run.x[:, -1, 9])
     alone = integrate(
-        closed(robot_flow(arm.with_payload(mass[3], (0, 0, 0.05))), law, goal),
+        close_loop(arm.with_payload(mass[3], (0, 0, 0.05)).flow(), law, goal),
         [*q0[3], *[0.0] * 7],
         1e-3,
         100,
@@ -220,11 +219,11 @@ def test_a_load_by_its_numbers_is_a_robot_with_that_load(seed):
     rng = np.random.default_rng(seed)
     arm = dl.Robot(random_tree(seed, 5, mimic=seed > 3, rotors=True)) if seed else dl.load("ur5e")
     n, com, mass, frame = arm.n, rng.uniform(-0.2, 0.2, 3), 1.7, arm.model.bodies[-1].name if seed else None
-    wanted = robot_flow(arm.with_payload(mass, com, frame=frame), energies=True)
+    wanted = arm.with_payload(mass, com, frame=frame).flow(energies=True)
     x, tau = rng.normal(size=2 * n).tolist(), rng.normal(size=n).tolist()
     for flow, load in (
-        (robot_flow(arm, energies=True, payload=com, frame=frame), [mass]),
-        (robot_flow(arm, energies=True, payload=True, frame=frame), [mass, *com]),
+        (arm.flow(energies=True, payload=com, frame=frame), [mass]),
+        (arm.flow(energies=True, payload=True, frame=frame), [mass, *com]),
     ):
         assert flow.inputs[n:] == ("payload_mass", "payload_x", "payload_y", "payload_z")[: len(load)]
         scale = 1 + max(abs(a) for a in wanted.rate(0.0, x, tau))
@@ -353,8 +352,9 @@ def test_limits_clip_what_a_controller_puts_out():
             disturbances={"joint1_torque": 1.0},
             **options,
         )
+        push = dl.Inputs(disturbance=[1.0, 0.0])
         run = dl.simulate(
-            arm, computed_torque(arm), q0=[0.1, 0.2], torque_limits=limits, disturbance=[1.0, 0.0], **options
+            arm, computed_torque(arm), q0=[0.1, 0.2], limits=dl.JointLimits(limits), inputs=push, **options
         )
         assert np.abs(batch.q[0] - run.q).max() < 1e-12
         assert batch["peak_torque"][0] <= np.abs(np.hstack(list(limits) if np.ndim(limits) else [limits])).max()
@@ -404,9 +404,9 @@ def test_a_law_starts_its_states_by_what_it_measures():
         method="implicit-midpoint",
     )
     assert np.abs(drawn["z"] - 6.0 - drawn.parameters()["q0"][:, 0]).max() < 1e-15 and np.ptp(drawn["z"]) > 0
-    assert (with_states_of(law, x0, MASS.states)[:, 2] == [7.0, -2.5]).all()
+    assert (add_law_states(law, x0, MASS.states)[:, 2] == [7.0, -2.5]).all()
     with pytest.raises(UnknownNameError, match="state that 'memory' measures at its start"):
-        with_states_of(law, x0)
+        add_law_states(law, x0)
     with pytest.raises(InputError, match="'memory' starts with 2 numbers for its 1 states"):
         rollouts(MASS, replace(law, start=lambda y: y), x0=x0, duration=0.1, dt=0.01)
 
@@ -583,7 +583,7 @@ def test_pictures():
     ("change", "words"),
     [
         ({"q0": np.zeros((3, 2))}, "q0 has shape (3, 2); it must be (B, 1) or (1,)"),
-        ({"q0": [np.nan]}, "q0 is not finite: q0[0] is nan"),
+        ({"q0": [np.nan]}, "q0[0] is nan; it must be a finite number"),
         ({"q0": None}, "give q0, where the rollouts begin"),
         ({"q0": np.zeros((0, 1))}, "q0 is empty: there is no rollout"),
         ({"x0": [0.0, 0.0]}, "give x0, the whole state, or q0 and qd0, not both"),
@@ -597,10 +597,10 @@ def test_pictures():
         ({"disturbances": {"m": 1.0}, "parameters": {}}, None),
         ({"disturbances": {"torque": 1.0}}, "unknown input of 'mass under PD' to disturb 'torque'"),
         ({"reference": None}, "'PD' follows x_d, …: give a reference, or parameters of these names"),
-        ({"controller": "PD"}, "a controller is a Law, or has one; got str"),
+        ({"controller": "PD"}, "a controller is a Law, or has law(); got str"),
         ({"controller": None}, "a reference is what a controller follows, and there is none"),
-        ({"duration": 0.0}, "duration must be a positive number of seconds, got 0.0"),
-        ({"dt": math.inf}, "dt must be a positive number of seconds, got inf"),
+        ({"duration": 0.0}, "duration is 0.0; it must be greater than 0 [s]"),
+        ({"dt": math.inf}, "dt is inf; it must be a finite number [s]"),
         ({"dt": 0.3}, "is not a whole number of steps of 0.3 s"),
         ({"method": "rk5"}, "unknown method 'rk5'"),
         ({"every": 0, "keep": "all"}, "every must be a whole number, at least 1; got 0"),
@@ -615,18 +615,18 @@ def test_pictures():
         ({"error": {"x": [1.0]}, "measures": "ise"}, "error of 'x' must be against an output or a number, got [1.0]"),
         ({"error": {"x": "x_e"}, "measures": "ise"}, "unknown output of 'mass under PD' 'x_e'; did you mean 'x_d'"),
         ({"reference": [[1.0]]}, "a set point is a list of numbers, got shape (1, 1)"),
-        ({"reference": "home"}, "reference must be a rectangular array of real numbers"),
+        ({"reference": "home"}, "reference must be a Reference, a function of t, or finite numbers to rest at"),
         ({"controller": None, "reference": None, "measures": "ise"}, "ise measures errors, and of 'mass' it is"),
         ({"controller": None, "reference": None, "measures": "effort"}, "a controller puts out, and there is none"),
         ({"seed": -1}, "seed must be a whole number from 0"),
-        ({"number": 0}, "number must be a positive number of rollouts, got 0"),
-        ({"chunk": 0}, "chunk must be a positive number of rollouts, got 0"),
+        ({"number": 0}, "number must be a whole number, at least 1; got 0"),
+        ({"chunk": 0}, "chunk must be a whole number, at least 1; got 0"),
         ({"threads": 0}, "threads must be a positive number or 'all', got 0"),
         ({"file": "x.npy"}, "file= is for what is kept of all times, and keep='final' keeps none"),
         ({"file": "x.csv", "keep": "all"}, "file must be a .npy, got 'x.csv'"),
         ({"file": "nowhere/x.npy", "keep": "all"}, "the folder 'nowhere' of file does not exist"),
         ({"scheduler": "here"}, "scheduler is 'local', an address like 'tcp://host:8786', or a client; got 'here'"),
-        ({"payload": (0, 0, 0)}, "payload= is for a Robot without sticking joints, and not to be had with a Flow"),
+        ({"payload": (0, 0, 0)}, "payload= is for a Robot without sticking joints, not for a Flow"),
     ],
 )
 def test_bad_input(change, words, tmp_path, monkeypatch):
@@ -647,12 +647,15 @@ def test_bad_input(change, words, tmp_path, monkeypatch):
         (lambda: uniform(2, 1), "low of uniform must not be above high"),
         (lambda: uniform([1, 2], [1, 2, 3]), "low and high of uniform have 2 and 3 numbers"),
         (lambda: normal(0, -1), "std of normal must not be negative"),
-        (lambda: normal("a", 1), "mean of normal must be numbers, got 'a'"),
+        (lambda: normal("a", 1), "mean of normal must be a finite number or any finite numbers, got 'a'"),
         (lambda: log_uniform(0, 1), "log_uniform needs 0 < low ≤ high"),
         (lambda: choice([]), "values of choice must be a finite number or a list of them"),
-        (lambda: Noise(-1.0), "std of Noise must be a finite number ≥ 0"),
+        (lambda: Noise(-1.0), "std of Noise is -1.0; it must not be less than 0"),
         (lambda: sweep(MASS, PD, [0.0], grid={}, **STEP), "grid is a dictionary of parameters"),
-        (lambda: sweep(MASS, PD, [0.0], grid={"kp": [[1.0]]}, **STEP), "values of 'kp' must be a list of finite"),
+        (
+            lambda: sweep(MASS, PD, [0.0], grid={"kp": [[1.0]]}, **STEP),
+            "the grid of 'kp' must be any finite numbers, got shape",
+        ),
         (lambda: sweep(MASS, PD, [0.0], grid={"m": [1.0]}, **STEP), "'m' is a parameter and an axis of the grid"),
         (lambda: sweep(MASS, PD, uniform([0], [1]), grid={"kp": [1.0]}, **STEP), "q0 is drawn: say how often"),
         (lambda: monte_carlo(MASS, PD, [0.0], number=2, seed=0, limits={"ise": 1}, **STEP), "measure to limit 'ise'"),

@@ -11,8 +11,7 @@ from dalembert.errors import InputError, UnknownNameError
 from dalembert.flow import Flow
 from dalembert.law import Law
 from dalembert.reference import Reference
-from dalembert.simulation import closed, integrate, lagrangian_flow, robot_flow
-from dalembert.simulation.closed import with_states_of
+from dalembert.simulation import add_law_states, close_loop, integrate
 
 MASS = Flow("mass", ("x", "v"), ("force", "push", "m"), lambda t, x, u: [x[1], (u[0] + u[1]) / u[2]], positions=1)
 PID = Law(
@@ -54,19 +53,19 @@ class Sine(Reference):
 
 
 def test_names():
-    flow = closed(MASS, PID, [1.0], disturbed=["force"])
+    flow = close_loop(MASS, PID, [1.0], disturbed=["force"])
     assert flow.states == ("x", "v", "integral") and flow.positions == 1
     assert flow.inputs == ("push", "m", "kp", "kd", "ki", "force_disturbance")
     assert flow.outputs == ("force", "x_d", "v_d")
-    assert closed(MASS, PID).inputs == ("push", "m", "kp", "kd", "ki", "x_d", "v_d")
-    assert closed(MASS, PID, Sine(False)).inputs == closed(MASS, PID).inputs
-    assert closed(MASS, PID, Sine(True)).inputs == ("push", "m", "kp", "kd", "ki")
-    assert np.array_equal(with_states_of(PID, np.ones((3, 2))), [[1, 1, 0.5]] * 3)
+    assert close_loop(MASS, PID).inputs == ("push", "m", "kp", "kd", "ki", "x_d", "v_d")
+    assert close_loop(MASS, PID, Sine(False)).inputs == close_loop(MASS, PID).inputs
+    assert close_loop(MASS, PID, Sine(True)).inputs == ("push", "m", "kp", "kd", "ki")
+    assert np.array_equal(add_law_states(PID, np.ones((3, 2))), [[1, 1, 0.5]] * 3)
 
 
 def test_critically_damped_response_and_steady_error():
     """ẍ = −4 e − 4 ẋ: x = 1 − (1 + 2t) e^(−2t); a disturbance d leaves d/kp."""
-    flow = closed(MASS, PD, [1.0], disturbed="force")
+    flow = close_loop(MASS, PD, [1.0], disturbed="force")
     p = {"m": 1.0, "kp": 4.0, "kd": 4.0, "push": 0.0, "force_disturbance": np.array([0.0, 0.8])}
     run = integrate(flow, [0.0, 0.0], 1e-2, 2000, parameters=p, every=10)
     exact = 1 - (1 + 2 * run.t) * np.exp(-2 * run.t)
@@ -78,9 +77,9 @@ def test_critically_damped_response_and_steady_error():
 
 
 def test_integral_action_removes_the_error():
-    flow = closed(MASS, PID, [1.0], disturbed="force")
+    flow = close_loop(MASS, PID, [1.0], disturbed="force")
     p = {"m": 1.0, "kp": 4.0, "kd": 4.0, "ki": 2.0, "push": 0.3, "force_disturbance": 0.5}
-    run = integrate(flow, with_states_of(PID, [0.0, 0.0]), 0.02, 4000, parameters=p, every=4000)
+    run = integrate(flow, add_law_states(PID, [0.0, 0.0]), 0.02, 4000, parameters=p, every=4000)
     assert run.x[-1] == pytest.approx([1, 0, -0.8 / 2], abs=1e-12)
 
 
@@ -88,19 +87,19 @@ def test_a_reference_over_time_by_formula_and_by_samples():
     """With feedforward missing e obeys ë + 4ė + 4e = ẍ_d: the amplitude is |−4/(−4 + 8i + 4)| = 1/2."""
     p = {"m": 1.0, "kp": 4.0, "kd": 4.0, "push": 0.0}
     dt, steps = 1e-3, 20_000
-    traced = integrate(closed(MASS, PD, Sine(True)), [0, 0], dt, steps, parameters=p, every=10)
+    traced = integrate(close_loop(MASS, PD, Sine(True)), [0, 0], dt, steps, parameters=p, every=10)
     e = traced.y[-400:, 1] - traced.x[-400:, 0]
     assert np.abs(e).max() == pytest.approx(0.5, abs=1e-4)
     x, v, _ = Sine(False)(dt * np.arange(steps))
     r = np.concatenate((x, v), 1)
-    sampled = integrate(closed(MASS, PD, Sine(False)), [0, 0], dt, steps, r, parameters=p, every=10)
+    sampled = integrate(close_loop(MASS, PD, Sine(False)), [0, 0], dt, steps, r, parameters=p, every=10)
     assert np.abs(sampled.x - traced.x).max() < 2 * dt * 2  # held over a step: half a step late, ẋ_d = 2
 
 
 def test_the_law_sees_what_it_measures_and_drives_what_it_names():
     """Measures and outputs in any order; the other inputs stay."""
     arm = dl.load("planar-2r")
-    flow = robot_flow(arm, f_tip=True)
+    flow = arm.flow(f_tip=True)
     a, b = arm.joint_names
     law = Law(
         "crossed",
@@ -110,7 +109,7 @@ def test_the_law_sees_what_it_measures_and_drives_what_it_names():
         lambda t, y, r, z, p: [-p[0] * y[0] - 2.0 * y[1]],
         parameters={"k": 3.0},
     )
-    whole = closed(flow, law)
+    whole = close_loop(flow, law)
     rng = np.random.default_rng(0)
     x, u = rng.normal(size=4).tolist(), rng.normal(size=8).tolist()
     rate = whole.rate(0.0, x, u)
@@ -139,7 +138,7 @@ def test_what_settles_is_kept():
         (0.0,),
         lambda t, y, r, z, p: [1.0],
     )
-    run = integrate(closed(ball, law), [1.0, 0.0, 0.0], 1e-2, 200)
+    run = integrate(close_loop(ball, law), [1.0, 0.0, 0.0], 1e-2, 200)
     assert run.x[:, 0].min() == 0.0 and run.x[-1].tolist() == pytest.approx([0, 0, 2.0])
 
 
@@ -147,9 +146,9 @@ def test_a_lagrangian_system():
     x = dl.coordinates("x")
     (x1,) = x if isinstance(x, (list, tuple)) else (x,)
     system = dl.LagrangianSystem([x1], dl.rate(x1) ** 2 / 2, 2 * x1**2)
-    flow = lagrangian_flow(system)
+    flow = system.flow()
     law = Law("damper", flow.states, (), flow.inputs, lambda t, y, r, z, p: [-p[0] * y[1]], parameters={"d": 4.0})
-    run = integrate(closed(flow, law), [1.0, 0.0], 1e-2, 300, parameters={"d": 4.0})
+    run = integrate(close_loop(flow, law), [1.0, 0.0], 1e-2, 300, parameters={"d": 4.0})
     assert np.abs(run.x[:, 0] - (1 + 2 * run.t) * np.exp(-2 * run.t)).max() < 1e-8
 
 
@@ -168,7 +167,7 @@ def test_a_lagrangian_system():
         ({"parameters": {"kp": float("nan")}}, "parameter 'kp' of 'PD' must be a finite number, got nan"),
         (
             {"states": ("i",), "initial": (0.0,), "update": lambda h: lambda *a: [0.0]},
-            "only says how its states change from sample to sample",
+            "has no rate, only an update from sample to sample: give sample_time=",
         ),
     ],
 )
@@ -176,30 +175,32 @@ def test_laws_that_do_not_fit(change, words):
     from dataclasses import replace
 
     with pytest.raises((InputError, UnknownNameError)) as error:
-        closed(MASS, replace(PD, **change), [0.0])
+        close_loop(MASS, replace(PD, **change), [0.0])
     assert words in str(error.value)
 
 
 @pytest.mark.parametrize(
     ("reference", "words"),
     [
-        ([1.0, 2.0, 3.0], "follows 2 numbers (x_d, v_d), and a set point of 3 has 3, 6 or 9"),
+        ([1.0, 2.0, 3.0], "follows 2 numbers (x_d, v_d), and a reference of 3 has 3, 6 or 9"),
         ([[1.0]], "a set point is a list of numbers, got shape (1, 1); one for each run"),
-        ([np.nan], "must be finite"),
-        ("home", "a reference is a Reference or a set point of numbers, got 'home'"),
+        ([np.nan], "or finite numbers to rest at, one per entry; got [nan]"),
+        ("home", "must be a Reference, a function of t, or finite numbers to rest at, one per entry; got 'home'"),
     ],
 )
 def test_references_that_do_not_fit(reference, words):
     with pytest.raises(InputError) as error:
-        closed(MASS, PD, reference)
+        close_loop(MASS, PD, reference)
     assert words in str(error.value)
 
 
 def test_a_set_point_with_too_many_numbers_is_refused():
     law = Law("PD", ("x", "v"), ("x_wanted", "x_wanted_rate"), ("force",), PD.act, parameters=PD.parameters)
     assert law.coordinates == 1 and PD.coordinates is None
-    with pytest.raises(InputError, match="'PD' follows a motion of 1 and its rates, and a set point of 2 is not one"):
-        closed(MASS, law, [1.0, 0.5])
+    with pytest.raises(
+        InputError, match=r"'PD' follows a motion of 1 \(x_wanted, x_wanted_rate\), and this reference is one of 2"
+    ):
+        close_loop(MASS, law, [1.0, 0.5])
 
 
 def test_wrong_lengths_are_told():
@@ -207,18 +208,18 @@ def test_wrong_lengths_are_told():
 
     wrong = replace(PD, act=lambda t, y, r, z, p: [0.0, 1.0])
     with pytest.raises(InputError, match=r"'PD' gives 2 numbers for 1 outputs: force"):
-        integrate(closed(MASS, wrong, [0.0]), [0, 0], 0.1, 1)
+        integrate(close_loop(MASS, wrong, [0.0]), [0, 0], 0.1, 1)
     with pytest.raises(InputError, match=r"'PD' gives a float, not 1 outputs"):
-        integrate(closed(MASS, replace(PD, act=lambda t, y, r, z, p: 0.0), [0.0]), [0, 0], 0.1, 1)
+        integrate(close_loop(MASS, replace(PD, act=lambda t, y, r, z, p: 0.0), [0.0]), [0, 0], 0.1, 1)
     wrong = replace(PID, rate=lambda t, y, r, z, p: [])
     with pytest.raises(InputError, match=r"the rate of 'PID' gives 0 numbers for 1 states: integral"):
-        integrate(closed(MASS, wrong, [0.0]), [0, 0, 0], 0.1, 1)
+        integrate(close_loop(MASS, wrong, [0.0]), [0, 0, 0], 0.1, 1)
     with pytest.raises(InputError, match="a Flow is closed by a law, not a Robot"):
-        closed(dl.load("planar-2r"), PD)
+        close_loop(dl.load("planar-2r"), PD)
     with pytest.raises(InputError, match="a Law closes the loop of 'mass', not a int"):
-        closed(MASS, 3)
+        close_loop(MASS, 3)
     with pytest.raises(UnknownNameError, match="output of 'PD' to disturb 'v'"):
-        closed(MASS, PD, [0.0], disturbed=["v"])
+        close_loop(MASS, PD, [0.0], disturbed=["v"])
     free = replace(PD, follows=(), act=lambda t, y, r, z, p: [0.0])
     with pytest.raises(InputError, match="'PD' follows nothing: give no reference"):
-        closed(MASS, free, [0.0])
+        close_loop(MASS, free, [0.0])

@@ -17,10 +17,9 @@ from dalembert.compile.interpret import replay
 from dalembert.compile.rollout import run
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.flow import Flow
-from dalembert.simulation import METHODS, integrate, lagrangian_flow, robot_flow
-from dalembert.simulation import fixed as module
-from dalembert.simulation.steps import System
-from dalembert.simulation.tableaux import TABLEAUX
+from dalembert.simulation import METHODS, integrate
+from dalembert.simulation import fixed_step as module
+from dalembert.simulation.steps import TABLEAUX, Rates
 from oracles.test_mujoco import in_mujoco
 
 # ---------------------------------------------------------------------------------------------- order conditions
@@ -66,12 +65,12 @@ def defect(tableau, n: int) -> float:
 
 def test_pieces_between_rows_change_nothing(monkeypatch):
     """Rows far apart are reached in pieces short enough to be interrupted between."""
-    flow = robot_flow(dl.load("planar-2r"))
+    flow = dl.load("planar-2r").flow()
     x0 = np.array([[0.1, 0.2, 0.0, 0.0], [0.5, -0.2, 0.3, 0.0]])
     u = np.random.default_rng(0).normal(size=(40, 2))
     whole = integrate(flow, x0, 1e-3, 40, u, every=15)
     for piece in (1, 4, 7, 16, 40):
-        rollout = module.rollout_of(flow)
+        rollout = module.compile_loop(flow)
         monkeypatch.setattr(module, "PIECE", piece * rollout.operations * 2)
         parts = integrate(flow, x0, 1e-3, 40, u, every=15)
         assert np.array_equal(parts.x, whole.x) and np.array_equal(parts.t, whole.t)
@@ -146,7 +145,7 @@ def test_agrees_with_an_adaptive_solver(name):
 @pytest.mark.parametrize("name", METHODS)
 def test_the_compiled_loop_is_the_step_over_floats(name):
     """The calls of the step, run on plain floats: other sines, no fused products, so to rounding."""
-    system = System(2, 1, lambda t, x, u, p: damped(t, x, u))
+    system = Rates(2, 1, lambda t, x, u, p: damped(t, x, u))
     calls = METHODS[name].make(system).calls
     x = [*START.tolist(), *([0.0] if METHODS[name].iterated else [])]
     for k in range(100):
@@ -157,7 +156,7 @@ def test_the_compiled_loop_is_the_step_over_floats(name):
 
 # ---------------------------------------------------------------------------------------------------------- energy
 def double_pendulum(**options):
-    return robot_flow(dl.load("planar-2r"), energies=True, **options)
+    return dl.load("planar-2r").flow(energies=True, **options)
 
 
 def audit(flow, x0, dt, steps, method, energy=lambda made: made.y[..., -2:].sum(-1)):
@@ -250,7 +249,7 @@ def test_panda_against_mujoco(method):
     rng = np.random.default_rng(0)
     q, qd = rng.uniform(-1, 1, (2, 7))
     tau = rng.normal(size=(100, 7)).cumsum(0)
-    made = integrate(robot_flow(robot), np.r_[q, qd], 1e-3, 100, tau, method=method)
+    made = integrate(robot.flow(), np.r_[q, qd], 1e-3, 100, tau, method=method)
     data.qpos[:], data.qvel[:] = q, qd
     for k in range(100):
         data.qfrc_applied[:] = tau[k]
@@ -263,7 +262,7 @@ def test_a_controller_in_the_step_is_the_controller_beside_it():
     """PD + gravity of the arm without its payload, traced into the rate, against kernels called one after another."""
     arm = dl.load("panda")
     plant = arm.with_payload(1.0, com=(0.0, 0.0, 0.05))
-    free, gravity = robot_flow(plant), arm.kernel("gravity_torque").program
+    free, gravity = plant.flow(), arm.kernel("gravity_torque").program
 
     def torque(x, u):
         (g,) = replay(gravity, [x[:7]])
@@ -287,7 +286,7 @@ def test_robots_with_friction_and_a_wrench_at_the_tip():
     rng = np.random.default_rng(2)
     q, qd, tau = rng.uniform(-1, 1, (3, 6))
     f = rng.normal(size=6)
-    flow = robot_flow(robot, friction=True, f_tip=True, expressed_in="local")
+    flow = robot.flow(friction=True, f_tip=True, expressed_in="local")
     rate = flow.rate(0.0, [*q, *qd], [*tau, *f])
     wanted = robot.forward_dynamics(q, qd, tau, f, friction=True, expressed_in="local")
     assert np.abs(np.array(rate) - np.r_[qd, wanted]).max() < 1e-9 * np.abs(wanted).max()
@@ -319,7 +318,7 @@ def cart_pole() -> dl.LagrangianSystem:
 def test_a_lagrangian_system_with_inputs_and_parameters():
     system = cart_pole()
     parameter = next(s for s in system.parameters if s.name == "l")
-    flow = lagrangian_flow(system, energies=True, parameters=[parameter])
+    flow = system.flow(energies=True, parameters=[parameter])
     rng = np.random.default_rng(1)
     q, qd = rng.uniform(-1, 1, (2, system.n))
     m = len(system.inputs) or system.n
@@ -333,7 +332,7 @@ def test_a_lagrangian_system_with_inputs_and_parameters():
         made = integrate(flow, np.r_[q, qd], 1e-3, 50, u, parameters={str(parameter): value})
         energy = other.kinetic_energy(q, qd), other.potential_energy(q)
         assert np.abs(made.y[0] - energy).max() < 1e-12
-        plain = integrate(lagrangian_flow(other), np.r_[q, qd], 1e-3, 50, u)
+        plain = integrate(other.flow(), np.r_[q, qd], 1e-3, 50, u)
         assert np.abs(plain.x - made.x).max() < 1e-12
 
 
@@ -411,21 +410,24 @@ def test_no_steps_and_no_rollouts():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"dt": 0.0}, "dt must be positive, got 0.0"),
-        ({"dt": -1e-3}, "dt must be positive, got -0.001"),
-        ({"dt": float("nan")}, "dt must be a finite number of seconds, got nan"),
-        ({"dt": "fast"}, "dt must be a number of seconds, got 'fast'"),
-        ({"t0": float("inf")}, "t0 must be a finite number of seconds, got inf"),
+        ({"dt": 0.0}, r"dt is 0.0; it must be greater than 0 \[s\]"),
+        ({"dt": -1e-3}, "dt is -0.001; it must be greater than 0"),
+        ({"dt": float("nan")}, "dt is nan; it must be a finite number"),
+        ({"dt": "fast"}, r"dt must be a finite number \[s\], got 'fast'"),
+        ({"t0": float("inf")}, "t0 is inf; it must be a finite number"),
         ({"steps": -1}, "steps must be a whole number, at least 0; got -1"),
         ({"steps": 2.5}, "steps must be a whole number, at least 0; got 2.5"),
         ({"every": 0}, "every must be a whole number, at least 1; got 0"),
         ({"every": True}, "every must be a whole number, at least 1; got True"),
-        ({"x0": [1.0, np.nan]}, r"x0 is nan at \(1,\): it must be finite"),
-        ({"x0": [1.0]}, r"x0 has shape \(1,\); it must end in 2: the states of 'driven pendulum', q, qd"),
-        ({"x0": "upright"}, "x0 must be an array of numbers, got 'upright'"),
-        ({"u": [[0.0], [np.inf]]}, r"u is inf at \(1, 0\): it must be finite"),
+        ({"x0": [1.0, np.nan]}, r"x0\[1\] is nan; it must be a finite number"),
+        ({"x0": [1.0]}, r"x0 has shape \(1,\); its last dimension must be 2, the states of 'driven pendulum': q, qd"),
+        ({"x0": "upright"}, "x0 must be a rectangular array of real numbers, got 'upright'"),
+        ({"u": [[0.0], [np.inf]]}, r"u\[1, 0\] is inf; it must be a finite number"),
         ({"u": np.zeros((4, 1))}, r"u has 4 rows for 5 steps; it must be \(…, steps, 1\)"),
-        ({"u": [0.0, 1.0]}, r"u has shape \(2,\); it must end in 1: the inputs of 'driven pendulum', torque"),
+        (
+            {"u": [0.0, 1.0]},
+            r"u has shape \(2,\); its last dimension must be 1, the inputs of 'driven pendulum': torque",
+        ),
         ({"x0": np.zeros((3, 2)), "u": np.zeros((2, 5, 1))}, r"do not broadcast: x0 \(3,\), u \(2,\)"),
         ({"iterations": 4}, "rk4 does not iterate"),
         ({"method": "implicit-midpoint", "iterations": 0}, "iterations must be a whole number, at least 1; got 0"),
@@ -453,13 +455,11 @@ def test_unknown_names_and_flows_that_do_not_fit():
     short = Flow("short", ("a", "b"), (), lambda t, x, u: [x[1]])
     with pytest.raises(InputError, match="the rate of 'short' gives 1 numbers for 2 states"):
         integrate(short, [1.0, 0.0], 0.1, 5)
-    with pytest.raises(InputError, match="a Flow is integrated, not a Robot; robot_flow makes one"):
+    with pytest.raises(InputError, match=r"a Flow is integrated, not a Robot; flow\(\) makes one"):
         integrate(dl.load("rp"), [1.0, 0.0], 0.1, 5)
-    with pytest.raises(InputError, match="robot_flow takes a Robot, got str"):
-        robot_flow("panda")
     with pytest.raises(InputError, match="would let its joints move freely"):
-        robot_flow(dl.load("four-bar"))
+        dl.load("four-bar").flow()
     with pytest.raises(InputError, match="no friction and no f_tip"):
-        robot_flow(dl.load("rp"), momenta=True, friction=True)
+        dl.load("rp").flow(momenta=True, friction=True)
     with pytest.raises(UnknownNameError, match="unknown frame 'tol'"):
-        robot_flow(dl.load("rp"), f_tip=True, frame="tol")
+        dl.load("rp").flow(f_tip=True, frame="tol")

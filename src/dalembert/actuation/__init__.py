@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from dalembert.actuation.motors import TorqueSource as TorqueSource
     from dalembert.actuation.rotors import Rotor as Rotor
     from dalembert.actuation.rotors import with_rotors as with_rotors
-    from dalembert.actuation.stiction import start as start
-    from dalembert.actuation.stiction import sticking as sticking
     from dalembert.actuation.transmission import Gear as Gear
     from dalembert.actuation.transmission import Transmission as Transmission
     from dalembert.actuation.transmission import differential as differential
@@ -30,7 +28,6 @@ _NAMES = {
     "gear_effects": ("gear_report",),
     "motors": ("DCMotor", "FluidDrive", "TorqueSource"),
     "rotors": ("Rotor", "with_rotors"),
-    "stiction": ("start", "sticking"),
     "transmission": ("Gear", "Transmission", "differential", "remote"),
 }
 

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.actuation.books import friction_loss, own_friction, spring_energy
 from dalembert.actuation.equilibrium import Equilibrium, balance
 from dalembert.actuation.motors import DCMotor, Motor, Scalars
 from dalembert.actuation.rotors import Rotor, has_rotors, with_rotors, without_rotors
@@ -29,6 +28,7 @@ from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
 from dalembert.flow import WRENCH, Flow
+from dalembert.flows.books import friction_loss, joints_of, own_friction, spring_energy
 from dalembert.kernels import TABLE, need_mass, singular_mass, wrench_on_body
 from dalembert.model import Model
 from dalembert.model.lean import lean
@@ -80,6 +80,11 @@ class DrivenRobot:
     says; where none has, the description's N² J_m stays, on the joints' side. rotors="exact" makes the motors' rotors
     bodies on the links before their joints (`with_rotors`), with gyroscopic effects; it needs one motor per joint and
     gears without losses."""
+
+    # What `flow` takes nothing for, and why.
+    flow_refuses: ClassVar[dict[str, str]] = {
+        "friction": "whether friction counts is said where a DrivenRobot is made: DrivenRobot(…, friction=True)"
+    }
 
     def __init__(
         self,
@@ -297,6 +302,8 @@ class DrivenRobot:
             settle=self.settle if limited else None,
             outputs=OUTPUTS,
             observe=observe,
+            drives=m,
+            joints=joints_of(self.robot, self.states[self.n : 2 * self.n]),
         )
 
     # ------------------------------------------------------------------------------------------------ on arrays

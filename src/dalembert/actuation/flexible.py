@@ -11,12 +11,11 @@ the motion of the links that carry them: see `rotors` for that, with stiff joint
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.actuation.books import friction_loss, own_friction, spring_energy
 from dalembert.actuation.equilibrium import Equilibrium, balance
 from dalembert.actuation.motors import Scalars
 from dalembert.actuation.rotors import has_rotors, without_rotors
@@ -27,6 +26,7 @@ from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError
 from dalembert.flow import Flow
+from dalembert.flows.books import friction_loss, joints_of, own_friction, spring_energy
 from dalembert.kernels import need_mass, singular_mass, wrench_on_body
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
@@ -89,6 +89,13 @@ class FlexibleRobot:
     per joint. Rotors and ratios not given are the description's.
     `reflected_inertia` is B = N² J_m. `friction`: the links' own friction and springs count. Inputs τ are on the
     joints' side, N times the motors' torques."""
+
+    # What `flow` takes nothing for, and why.
+    flow_refuses: ClassVar[dict[str, str]] = {
+        "friction": "whether friction counts is said where a FlexibleRobot is made: FlexibleRobot(…, friction=True)",
+        "f_tip": "f_tip does not apply to a FlexibleRobot: its inputs act on the motors, a wrench on the links: "
+        "simulate the robot itself",
+    }
 
     def __init__(
         self,
@@ -191,7 +198,14 @@ class FlexibleRobot:
             positions=2 * self.n,
             outputs=OUTPUTS,
             observe=self.observe,
+            start=self._begin,
+            joints=joints_of(self.robot, self.states[2 * self.n : 3 * self.n]),
         )
+
+    def _begin(self, q: Array, qd: Array) -> Array:
+        """(q, θ) as given, or the motors where the springs carry gravity."""
+        place = q if q.shape[-1] == 2 * self.n else np.concatenate((q, self.motor_positions(q)), -1)
+        return np.concatenate((place, qd if qd.shape[-1] == 2 * self.n else np.concatenate((qd, qd), -1)), -1)
 
     # ------------------------------------------------------------------------------------------------ on arrays
     @cached_property

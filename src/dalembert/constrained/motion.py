@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from dalembert import scalar
 from dalembert.algorithms import constrained_dynamics, energy, linear
 from dalembert.errors import unknown
-from dalembert.flow import Flow, Scalar, Scalars
+from dalembert.flow import MULTIPLIER, Flow, Scalar, Scalars
+from dalembert.flows.books import Tip, friction_loss, joints_of, spring_energy
 
 if TYPE_CHECKING:
     from dalembert.constrained.system import Constrained
@@ -23,7 +24,9 @@ def _largest(values: Scalars) -> Scalar:
     return worst
 
 
-def flow(system: Constrained, stabilize: str | None, friction: bool, alpha: float, beta: float) -> Flow:
+def flow(
+    system: Constrained, stabilize: str | None, friction: bool, alpha: float, beta: float, tip: Tip, books: bool
+) -> Flow:
     """See `Constrained.flow`."""
     if stabilize is not None and stabilize not in WAYS:
         raise unknown("stabilize", stabilize, WAYS)
@@ -33,7 +36,7 @@ def flow(system: Constrained, stabilize: str | None, friction: bool, alpha: floa
         options |= {"alpha": alpha, "beta": beta}
 
     def accelerations(x: Scalars, u: Scalars) -> constrained_dynamics.Constrained:
-        return bound.accelerations({"q": x[:n], "qd": x[n:], "tau": u}, options)[0]
+        return bound.accelerations({"q": x[:n], "qd": x[n:], "tau": tip.torque(x[:n], u)}, options)[0]
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         return [*x[n:], *accelerations(x, u).qdd]
@@ -49,17 +52,26 @@ def flow(system: Constrained, stabilize: str | None, friction: bool, alpha: floa
         terms = bound.still(x[:n])
         errors = [_largest(terms.phi), _largest(linear.apply(terms.A, x[n:]))]
         energies = energy.kinetic_energy(robot.model, x[:n], x[n:]), energy.potential_energy(robot.model, x[:n])
-        return [*accelerations(x, u).force, *errors, *energies]
+        seen = [*accelerations(x, u).force, *errors, *energies]
+        if not books:
+            return seen
+        supplied = tip.supply(x[:n], x[n:], u)
+        if not friction:
+            return [*seen, supplied]
+        return [*seen, spring_energy(robot.model, x[:n]), supplied, friction_loss(robot.model, x[:n], x[n:])]
 
     joints = robot.joint_names
+    booked = (("spring_energy", "supply_power", "friction_loss") if friction else ("supply_power",)) if books else ()
     return Flow(
         robot.name,
         (*joints, *(f"{j}_rate" for j in joints)),
-        tuple(f"{j}_torque" for j in joints),
+        (*(f"{j}_torque" for j in joints), *tip.inputs),
         rate,
         positions=n,
         settle=settle if stabilize == "projection" else None,
-        outputs=(*(f"multiplier of {row}" for row in system.rows), *OBSERVED),
+        outputs=(*(f"{MULTIPLIER}{row}" for row in system.rows), *OBSERVED, *booked),
         observe=observe,
         check=lambda x: system.require(x[..., :n], x[..., n:]),
+        drives=n,
+        joints=joints_of(robot),
     )

@@ -19,6 +19,7 @@ from dalembert.constrained import kernels
 from dalembert.constrained.constraint import Constraint, OwnLoop
 from dalembert.errors import DalembertError, InputError, SingularityError, choose
 from dalembert.flow import Flow
+from dalembert.flows.books import Tip
 from dalembert.kernels import singular_mass
 from dalembert.kinematics.tasks import task
 from dalembert.model.lean import lean
@@ -480,17 +481,31 @@ class Constrained:
 
     # ---------------------------------------------------------------------------------------------------- simulation
     def flow(
-        self, *, stabilize: str | None = "projection", friction: bool = False, alpha: float = 10.0, beta: float = 10.0
+        self,
+        *,
+        stabilize: str | None = "projection",
+        friction: bool = False,
+        alpha: float = 10.0,
+        beta: float = 10.0,
+        f_tip: bool = False,
+        frame: str | None = None,
+        expressed_in: str = "world",
+        books: bool = False,
     ) -> Flow:
         """How it moves: x = (q, q̇), u = τ; the multipliers, the largest closure error |φ| and the energy are observed.
 
         `stabilize`: "projection" brings each step back onto the constraints, "baumgarte" lets errors decay with
-        `alpha`, `beta`, None lets them drift."""
+        `alpha`, `beta`, None lets them drift. With `f_tip` the wrench that the tip (or `frame`) applies to the
+        environment is an input too. `books`: what is supplied and lost is observed too [W]."""
         from dalembert.constrained.motion import flow
 
         self._refuse_load(switch("friction", friction))
+        model = self.robot.model
+        if switch("f_tip", f_tip):
+            model.frame(frame)  # refused here, not in the middle of a trace
+        tip = Tip(model, f_tip, frame, expressed_in)
         decay = number("alpha", alpha, "1/s", least=0.0), number("beta", beta, "1/s", least=0.0)
-        return flow(self, stabilize, friction, *decay)
+        return flow(self, stabilize, friction, *decay, tip, switch("books", books))
 
 
 def _tolerance(value: float | None) -> float | None:

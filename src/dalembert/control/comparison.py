@@ -24,13 +24,12 @@ from dalembert.errors import InputError, choose
 from dalembert.flow import Flow
 from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
-from dalembert.reference import Reference
+from dalembert.reference import Reference, read_reference
 from dalembert.robot import Robot
-from dalembert.simulation.closed import closed, with_states_of
-from dalembert.simulation.fixed import integrate, refine, whole_steps
-from dalembert.simulation.signals import reference_of
-from dalembert.simulation.storage import SHARE, free_memory, written
-from dalembert.units import warn_of_motion
+from dalembert.simulation.fixed_step import integrate, refine, whole_steps
+from dalembert.simulation.loop import add_law_states, close_loop
+from dalembert.simulation.plant import warn_of_reference
+from dalembert.simulation.results import SHARE, free_memory, size_in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -221,7 +220,7 @@ def compare(
         names = [f"{prefix}{name}" if gears is None or len(given) > 1 else prefix for name in given]
         made = {name: _make(name, c, robot, gears is not None) for name, c in named.items()}
         if not parts:
-            warn_of_motion(robot.model, next(iter(made.values())).law(), reference_of(reference), duration)
+            warn_of_reference(robot.flow(), next(iter(made.values())).law(), read_reference(reference), duration)
         runs = [_refine(c, robot, list(given.values()), task, ratio, tolerance) for c in made.values()]
         parts.append((names, runs))
     return _measure(plant, tuple(named), parts, tolerance)
@@ -376,7 +375,7 @@ def _run(
     """All scenarios of a controller, as one batch, in steps `finer` times shorter than asked."""
     law = add_noise(controller.law())
     reference = task.reference
-    loop = closed(scenario_flow(robot), law, reference)
+    loop = close_loop(scenario_flow(robot), law, reference)
     q, qd = _start(task, robot)
     off = np.array([s.start for s in scenarios])[:, None]
     x0 = np.concatenate((q + off, np.broadcast_to(qd, (len(scenarios), robot.n))), axis=-1)
@@ -385,8 +384,8 @@ def _run(
     needed, free = 8 * MOST_COPIES * task.steps * finer * len(scenarios) * len(varying), free_memory()
     if free is not None and needed > SHARE * free:
         raise InputError(
-            f"noise for {task.steps * finer:.3g} steps of {len(scenarios)} scenarios needs {written(needed)}, and "
-            f"{written(free)} of memory are free: a shorter duration, or a longer dt"
+            f"noise for {task.steps * finer:.3g} steps of {len(scenarios)} scenarios needs {size_in_words(needed)}, "
+            f"and {size_in_words(free)} of memory are free: a shorter duration, or a longer dt"
         )
     held: dict[str, ArrayLike] = {name: [getattr(s, name) for s in scenarios] for name in PLANT}
     held.update((name, value) for name, value in law.parameters.items() if name not in varying)
@@ -394,7 +393,7 @@ def _run(
     every = _every(task.steps * finer, FINE)
     run = integrate(
         loop,
-        with_states_of(law, x0, loop.states),
+        add_law_states(law, x0, loop.states),
         task.dt / finer,
         task.steps * finer,
         u,

@@ -97,7 +97,7 @@ class Controller(ABC):
         return self.make()
 
     def law(self) -> Law:
-        """The law that `simulate`, `closed` and batches take; the same object each time."""
+        """The law that `simulate`, `close_loop` and batches take; the same object each time."""
         return self._law
 
     def vary(self, **gains: ArrayLike) -> dict[str, Array]:
@@ -329,7 +329,7 @@ def believed(robot: object, who: str) -> Robot:
 
 
 def measures(robot: Robot) -> tuple[str, ...]:
-    """Names of (q, q̇), as `robot_flow` calls them."""
+    """Names of (q, q̇), as `Robot.flow` calls them."""
     joints = robot.joint_names
     return (*joints, *(f"{j}_rate" for j in joints))
 

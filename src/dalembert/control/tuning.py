@@ -29,7 +29,7 @@ from dalembert.control.transfer import TransferFunction, read_plant
 from dalembert.errors import InputError, choose
 from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.scalar import where
-from dalembert.simulation.fixed import integrate
+from dalembert.simulation.fixed_step import integrate
 
 Array = NDArray[np.float64]
 LONGEST = 4_000_000  # steps

@@ -17,9 +17,9 @@ from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow
 from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
-from dalembert.simulation.closed import closed
-from dalembert.simulation.fixed import Trajectory, integrate, refine
-from dalembert.simulation.systems import Options, plant_of
+from dalembert.simulation.fixed_step import Integration, integrate, refine
+from dalembert.simulation.loop import close_loop
+from dalembert.simulation.plant import read_system
 
 Array = NDArray[np.float64]
 GRID = 25  # arrows along each axis
@@ -53,8 +53,8 @@ def phase_portrait(
     the whole state whose other entries are held while the field is drawn, and where trajectories begin in them; zero if
     not given. `u`: the inputs, held; zero, and the law's own parameters, if not given. Of a system of more than two
     states the field is that slice, and trajectories leave it."""
-    plant = plant_of(system, Options(friction=friction))
-    flow, gains = _closed(replace(plant.flow, outputs=(), observe=None), controller, reference)
+    plant = read_system(system, {} if friction is None else {"friction": friction}, {})
+    flow, gains = _closed(replace(plant, outputs=(), observe=None), controller, reference)
     first, second = _pair(flow, states)
     x_at = np.zeros(len(flow.states)) if at is None else finite("at", at)
     usual = np.array([float(gains.get(name, 0.0)) for name in flow.inputs])
@@ -64,7 +64,7 @@ def phase_portrait(
             raise InputError(f"{name} has shape {value.shape}; {flow.name!r} needs ({wanted},)")
     box = _window(window)
     until = number("the duration of the portrait", duration, "s", above=0.0)
-    names = _named(flow, (first, second), units, plant.units)
+    names = _named(flow, (first, second), units, plant.joints.units if plant.joints else ())
     plt = pyplot()
     if ax is None:
         _, ax = plt.subplots(figsize=(6.0, 4.6), layout="constrained")
@@ -87,7 +87,7 @@ def _closed(flow: Flow, controller: Any, reference: Any) -> tuple[Flow, Mapping[
     made = controller if isinstance(controller, Law) else getattr(controller, "law", lambda: None)()
     if not isinstance(made, Law):
         raise InputError(f"controller must be a Law or what has one, got {type(controller).__name__}")
-    whole = closed(flow, made, reference)
+    whole = close_loop(flow, made, reference)
     return replace(whole, outputs=(), observe=None), made.parameters
 
 
@@ -159,7 +159,7 @@ def _trajectories(
     x0[:, i], x0[:, j] = starts.T
     middle, half = box.mean(1), 0.5 * np.ptp(box, axis=1)
 
-    def run(finer: int) -> Trajectory:
+    def run(finer: int) -> Integration:
         steps = STEPS * finer
         return integrate(flow, x0, until / steps, steps, u if len(u) else None, every=finer)
 
@@ -167,7 +167,7 @@ def _trajectories(
         """(k,): rows before the first that is marked."""
         return np.where(marked.any(-1), marked.argmax(-1), marked.shape[-1])
 
-    def compared(coarse: Trajectory, fine: Trajectory) -> tuple[Array, Array]:
+    def compared(coarse: Integration, fine: Integration) -> tuple[Array, Array]:
         """(k,) each: rows until a path has left the window; rows for which half the step gives the same."""
         a, b = coarse.x[..., [i, j]], fine.x[..., [i, j]]
         with np.errstate(invalid="ignore"):
@@ -177,7 +177,7 @@ def _trajectories(
 
     shown = np.zeros(len(starts), int)
 
-    def agree(coarse: Trajectory, fine: Trajectory) -> Any:
+    def agree(coarse: Integration, fine: Integration) -> Any:
         left, same = compared(coarse, fine)
         shown[:] = np.minimum(left, same)
         return same > np.minimum(left, STEPS)  # also where it leaves: an unstable integrator leaves anyhow

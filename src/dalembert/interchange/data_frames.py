@@ -16,9 +16,8 @@ from dalembert.identification.log.samples import Log
 from dalembert.interchange.extras import library
 from dalembert.kinematics.workspace import Workspace
 from dalembert.simulation.batch import Batch
-from dalembert.simulation.monte_carlo import MonteCarlo
 from dalembert.simulation.run import Run
-from dalembert.simulation.sweep import Sweep
+from dalembert.simulation.studies import MonteCarlo, Sweep
 
 Columns = dict[str, NDArray[Any]]
 # Which library makes a frame of columns, and how.

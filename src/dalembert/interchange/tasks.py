@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from dalembert.arguments import number
 from dalembert.errors import InputError
 from dalembert.kinematics.jacobian import length_of
-from dalembert.reference import Reference
+from dalembert.reference import Reference, read_reference
 from dalembert.robot import Robot
-from dalembert.simulation.signals import reference_of
 
 Array = NDArray[np.float64]
 CLOSE = 5.0  # tolerances from the goal within which a reward and an observation of Reach look closer
@@ -144,7 +143,7 @@ class Track(Task):
 
     def prepared(self, robot: Robot) -> None:
         number("the tolerance of Track", self.tolerance, "rad, m", above=0.0)
-        motion = reference_of(self.reference)
+        motion = read_reference(self.reference)
         if motion is None or motion.m != robot.n:
             got = "none" if motion is None else f"one of {motion.m} numbers"
             raise InputError(f"Track follows a motion of the {robot.n} joints of {robot.name!r}; got {got}")

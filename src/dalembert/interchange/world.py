@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 
 from dalembert.arguments import number, switch
 from dalembert.errors import InputError, unknown
-from dalembert.flow import Flow
 from dalembert.interchange.tasks import Reach, Situation, Task, around_the_middle, middle_of
 from dalembert.loading import load
 from dalembert.robot import Robot
-from dalembert.simulation.fixed import integrate
-from dalembert.simulation.flows import robot_flow
-from dalembert.simulation.limits import torque_limits_of
+from dalembert.simulation.fixed_step import integrate
+from dalembert.simulation.limits import read_torque_limits
 
 Array = NDArray[np.float64]
 Reward = Callable[[Situation], Any]
@@ -26,15 +24,6 @@ AT_LIMITS = ("rest", "end", "pass")
 LAG = 0.1  # [s] in which a joint takes up 63 % of a change of the velocity that actions ask for
 UNLIMITED = np.pi  # [rad/s, m/s] an action of 1 asks of a joint that has no largest velocity
 TO_TOP_SPEED = 0.2  # [s] that a compensated action of 1 takes from rest to a joint's largest velocity, at the least
-
-
-def _flow(robot: Robot, friction: bool) -> Flow:
-    """One flow for all environments of a robot: its loop is compiled once."""
-    key = ("environment", friction)
-    if key not in robot.made:
-        robot.made[key] = robot_flow(robot, friction=friction)
-    flow: Flow = robot.made[key]
-    return flow
 
 
 class World:
@@ -66,7 +55,7 @@ class World:
         if isinstance(number_of, bool) or not isinstance(number_of, int) or number_of < 1:
             raise InputError(f"the number of environments must be a whole number, at least 1; got {number_of!r}")
         self.task.prepared(self.robot)
-        self.flow = _flow(self.robot, switch("friction", friction))
+        self.flow = self.robot.flow(switch("friction", friction))
         owner = "the environment"
         self.step = number(f"the step of {owner}", step, "s", above=0.0)
         self.dt = number(f"the dt of {owner}", dt, "s", above=0.0)
@@ -103,8 +92,8 @@ class World:
 
     def _torques(self, given: Any) -> Array:
         """(lower, upper) of each joint, (2, n); finite, for an action of 1 means the largest."""
-        limits = torque_limits_of(given, self.flow.inputs, self.robot.name, self.robot)
-        torque = np.array([(-np.inf, np.inf)] * self.robot.n if limits is None else limits).T
+        limits = read_torque_limits(given, self.flow.inputs, self.flow)
+        torque = np.array([limits.get(name, (-np.inf, np.inf)) for name in self.flow.inputs]).T
         if not np.isfinite(torque).all():
             unlimited = [
                 joint for joint, ok in zip(self.robot.joint_names, np.isfinite(torque).all(0), strict=True) if not ok

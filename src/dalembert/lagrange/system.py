@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,13 +13,13 @@ from dalembert.arguments import array, number
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel
 from dalembert.errors import InputError, unknown
+from dalembert.flow import Flow, Limits
 from dalembert.lagrange import kernels
 from dalembert.lagrange.bodies import energies
 from dalembert.lagrange.check import check
 from dalembert.lagrange.derive import Row, Rows, derive, energies_of, null_space, shortened, solve
 from dalembert.lagrange.symbols import Alphabet, Expression, as_list, sympy
 from dalembert.lagrange.symbols import coordinates as make_coordinates
-from dalembert.robot import Limits
 from dalembert.system import Kernels, Linearization, read_state, second_order
 
 Array = NDArray[np.float64]
@@ -62,6 +62,12 @@ class LagrangianSystem:
 
     Never changed: `with_parameters` returns another system.  [Fakhari 3], [Lagrange notes], [Lee].
     """
+
+    # What `flow` takes nothing for, and why.
+    flow_refuses: ClassVar[dict[str, str]] = {
+        "f_tip": "f_tip does not apply to a LagrangianSystem: it has no tip; name an input for the force, or write it "
+        "into forces"
+    }
 
     def __init__(
         self,
@@ -179,6 +185,16 @@ class LagrangianSystem:
     def free_parameters(self) -> tuple[Any, ...]:
         """Parameters that have none yet."""
         return tuple(s for s, x in self._numbers.items() if x is None)
+
+    @property
+    def flow_parameters(self) -> tuple[str, ...]:
+        """Names of all parameters, which `flow` may take as inputs."""
+        return tuple(str(s) for s in self._numbers)
+
+    @property
+    def holonomic(self) -> int:
+        """How many of the constraints are holonomic."""
+        return len(self._energies.holonomic)
 
     # ----------------------------------------------------------------------------------------------- in symbols
     @cached_property
@@ -449,6 +465,19 @@ class LagrangianSystem:
     ) -> tuple[Array, Array, Array]:
         """(∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ), constraints included.  (..., n, n) each."""
         return self._run("forward_dynamics_derivatives", None, q, qd, tau, friction=friction)
+
+    def flow(
+        self, friction: bool = True, *, energies: bool = False, books: bool = False, parameters: Sequence[Any] = ()
+    ) -> Flow:
+        """How it moves under its inputs u (generalized forces τ if it names none), x = (q, q̇), as `simulate` takes it.
+
+        `parameters` named here, symbols or their names, are inputs of the flow after u: one compiled loop for many
+        designs. `energies`: kinetic and potential energy are observed [J]; `books`: the multipliers too, and what is
+        supplied and lost [W]. Constraints enter by their multipliers, so that A q̈ + Ȧ q̇ = 0; what drifts off them is
+        not put back."""
+        from dalembert.lagrange.motion import lagrangian_flow
+
+        return lagrangian_flow(self, friction, energies, books, parameters)
 
     def linearize(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = True) -> tuple[Array, Array]:
         """(A, B) of ẋ ≈ f + A δx + B δτ about a state, x = (q, q̇).  (..., 2n, 2n) and (..., 2n, n)."""

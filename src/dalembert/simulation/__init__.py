@@ -1,46 +1,52 @@
 """From a `Flow` and a state to what happens next.
 
-tableaux   Runge–Kutta methods as data
-steps      one step of any fixed-step method, over any scalar
-fixed      `integrate`: a batch of runs in one compiled loop
-flows      robots and Lagrangian systems as flows
-closed     a flow under a law as one flow
-simulate   `simulate`: one run of one system, fixed-step or adaptive; `Run`, what it gives
-batch      `rollouts`: thousands of runs at once; `monte_carlo`, `sweep`
-draws      random numbers that belong to a rollout
-measures   how well a controller did, as one number a run
+plant       what is simulated: a system's flow, a controller's law, how they begin
+loop        `ClosedLoop`: a flow under a law, its sensors, samples, limits and measures, as one flow
+tableaux    Runge–Kutta methods as data
+steps       one step of any fixed-step method, over any scalar
+feed        what a loop is fed, and how it lies in blocks
+fixed_step  `integrate`: a batch of runs in one compiled loop
+simulate    `simulate`: one run with conveniences, fixed-step or adaptive; `Run`, what it gives
+options     `Sensors`, `Solver`, `Inputs`, `JointLimits`: how a simulation is asked for
+batch       `rollouts`: thousands of runs at once; `monte_carlo`, `sweep`
+draws       random numbers that belong to a rollout
+measures    how well a controller did, as one number a run
 """
 
 from dalembert.simulation.batch import Batch, rollouts
-from dalembert.simulation.closed import closed
 from dalembert.simulation.draws import Noise, choice, log_uniform, normal, uniform
-from dalembert.simulation.fixed import Trajectory, integrate
-from dalembert.simulation.flows import lagrangian_flow, robot_flow
-from dalembert.simulation.measures import MEASURES
-from dalembert.simulation.monte_carlo import MonteCarlo, monte_carlo
+from dalembert.simulation.fixed_step import Integration, integrate
+from dalembert.simulation.loop import add_law_states, close_loop
+from dalembert.simulation.measures import MEASURES, Measure, Measures
+from dalembert.simulation.options import Inputs, JointLimits, Sensors, Solver
 from dalembert.simulation.run import Audit, Run
 from dalembert.simulation.simulate import simulate
 from dalembert.simulation.steps import METHODS
-from dalembert.simulation.sweep import Sweep, sweep
+from dalembert.simulation.studies import MonteCarlo, Sweep, monte_carlo, sweep
 
 __all__ = [
     "MEASURES",
     "METHODS",
     "Audit",
     "Batch",
+    "Inputs",
+    "Integration",
+    "JointLimits",
+    "Measure",
+    "Measures",
     "MonteCarlo",
     "Noise",
     "Run",
+    "Sensors",
+    "Solver",
     "Sweep",
-    "Trajectory",
+    "add_law_states",
     "choice",
-    "closed",
+    "close_loop",
     "integrate",
-    "lagrangian_flow",
     "log_uniform",
     "monte_carlo",
     "normal",
-    "robot_flow",
     "rollouts",
     "simulate",
     "sweep",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,21 @@ from dalembert.compile import Kernel, compile_function
 from dalembert.errors import unknown
 from dalembert.flow import Scalar, Scalars
 from dalembert.simulation.feed import Feed
-from dalembert.simulation.loop import Loop
-from dalembert.simulation.record import DIVERGED, EVENT, INTERRUPTED, Fences, Record, bad_input, blown, said_by
-from dalembert.simulation.systems import Plant
+from dalembert.simulation.loop import ClosedLoop
+from dalembert.simulation.record import (
+    DIVERGED,
+    EVENT,
+    INTERRUPTED,
+    Fences,
+    Record,
+    tell_bad_command,
+    tell_bad_input,
+    tell_divergence,
+)
+from dalembert.simulation.stepping import Ask
+
+if TYPE_CHECKING:
+    from scipy.integrate import OdeSolver
 
 Array = NDArray[np.float64]
 
@@ -30,51 +42,54 @@ STIFF = ("Radau", "BDF")  # those that want ∂f/∂x
 LOOKS = 8  # times within a solver's step at which limits are looked at
 
 
-def solver_of(method: str) -> Any:
+class _Options(TypedDict, total=False):
+    rtol: float
+    atol: float | Array
+    first_step: float
+    jac: Callable[[float, Array], Array]
+
+
+def solver_class(method: str) -> type[OdeSolver]:
     import scipy.integrate
 
     if method not in ADAPTIVE:
         raise unknown("method", method, ADAPTIVE)
-    return getattr(scipy.integrate, ADAPTIVE[method])
+    found: type[OdeSolver] = getattr(scipy.integrate, ADAPTIVE[method])
+    return found
 
 
 @dataclass(eq=False)
-class Adaptive:
+class AdaptiveSolver:
     """One run until `duration`; rows at the `times` wanted. `breaks`: instants at which something jumps, a sample or a
     row of an input, so that the solver begins anew. `ask` asks the law in Python, at samples, or with
     `always` whenever a rate is wanted."""
 
-    plant: Plant
-    loop: Loop
+    loop: ClosedLoop
     feed: Feed
-    parameters: Array
     times: Array
     breaks: Array
     method: str
     rtol: float
-    atol: Any
-    ask: Callable[[float, Array, Array, Array], Array] | None = None
+    atol: float | Array
+    ask: Ask | None = None
     always: bool = False
     fences: Fences | None = None
     fault: str | None = None  # the last thing seen that was not finite
 
     # ----------------------------------------------------------------------------------------------- compiled parts
     def _compiled(self, function: Callable[..., list[Scalar]], size: int, name: str) -> Kernel:
-        """function(t, X, s, noise, p) of one row (t, X, s, noise, p), or of many."""
-        n, w = self.loop.size, self.feed.width
-        noise = len(self.feed.noise.deviations) if self.feed.noise else 0
-        ends = np.cumsum([1, n, w, noise, len(self.parameters)]).tolist()
+        """function(t, X, U) of one row (t, X, U), or of many."""
+        n, m = self.loop.ends[-1], len(self.loop.inputs)
 
         def of_row(v: Scalars) -> list[Scalar]:
-            a, b, c, d, e = ends
-            return function(v[0], v[a:b], v[b:c], v[c:d], v[d:e])
+            return function(v[0], v[1 : 1 + n], v[1 + n :])
 
-        title = f"{self.plant.flow.name} {name}"
-        return compile_function(of_row, [(ends[-1],)], [(size,)], title, arguments=("v",))
+        title = f"{self.loop.plant.name} {name}"
+        return compile_function(of_row, [(1 + n + m,)], [(size,)], title, arguments=("v",))
 
     @cached_property
     def _rate(self) -> Kernel:
-        return self._compiled(self.loop.rate, self.loop.size, "rate")
+        return self._compiled(self.loop.rate, self.loop.ends[-1], "rate")
 
     @cached_property
     def _slope(self) -> Kernel:
@@ -82,45 +97,31 @@ class Adaptive:
 
     @cached_property
     def _take(self) -> Kernel:
-        return self._compiled(self.loop.take, self.loop.size, "sample")
+        return self._compiled(self.loop.take, self.loop.ends[-1], "sample")
 
     @cached_property
     def _observe(self) -> Kernel:
-        return self._compiled(self.loop.observe, self.loop.observed, "observation")
+        return self._compiled(self.loop.observe, len(self.loop.outputs), "observation")
 
-    def _signals(self, t: float) -> Array:
-        if not self.feed.signals:
-            return np.empty(0)
+    def _inputs(self, t: float) -> Array:
         # Held rows belong to the interval being integrated, also at its end.
-        row = np.array([self.row])
-        return np.concatenate([s.at(np.array([t]), row)[0] for s in self.feed.signals])
-
-    def _noise(self) -> Array:
-        return np.empty(0) if self.feed.noise is None else self.feed.noise.rows(self.sample, 1)[0]
+        return self.feed.inputs_at(t, self.row, self.sample)
 
     def _rates(self, t: float, X: Array) -> Array:
-        s = self._signals(t)
+        U = self._inputs(t)
         if self.ask is not None and self.always:
-            X = self.ask(t, X, s, np.empty(0))
+            X = self.ask(t, X, U)
             self._finite(t, X)
         self.record.evaluations += 1
-        if not np.isfinite(s).all():
-            k = int(np.argmin(np.isfinite(s)))
-            self.fault = self.feed.sentence(k, float(s[k]), t)
+        if not np.isfinite(U).all():
+            k = int(np.argmin(np.isfinite(U)))
+            self.fault = self.feed.sentence(self.loop.inputs[k], float(U[k]), t)
         with np.errstate(all="ignore"):
-            return np.asarray(self._rate(np.concatenate(([t], X, s, self._noise(), self.parameters))))
+            return np.asarray(self._rate(np.concatenate(([t], X, U))))
 
-    def _jacobian(self) -> Any:
-        """∂f/∂x for implicit methods, unless a law in Python is part of it."""
-        if self.method not in STIFF or self.always:
-            return None
-        slope, n = self._slope, self.loop.size
-
-        def jacobian(t: float, X: Array) -> Array:
-            v = np.concatenate(([t], X, self._signals(t), self._noise(), self.parameters))
-            return np.asarray(slope(v))[:, 1 : 1 + n]
-
-        return jacobian
+    def _jacobian(self, t: float, X: Array) -> Array:
+        """∂f/∂x for implicit methods."""
+        return np.asarray(self._slope(np.concatenate(([t], X, self._inputs(t)))))[:, 1 : 1 + self.loop.ends[-1]]
 
     # ------------------------------------------------------------------------------------------------------- a run
     def run(self, X0: Array, record: Record, progress: Callable[[float], None]) -> None:
@@ -155,12 +156,12 @@ class Adaptive:
         if abs(t - k * self.loop.sample) > 1e-9 * max(t, self.loop.sample):
             return True
         self.sample = k
-        s = self._signals(t)
+        U = self._inputs(t)
         if self.ask is not None:
-            X = self.ask(t, self.X, s, self._noise())
+            X = self.ask(t, self.X, U)
         else:
             with np.errstate(all="ignore"):
-                X = np.asarray(self._take(np.concatenate(([t], self.X, s, self._noise(), self.parameters))))
+                X = np.asarray(self._take(np.concatenate(([t], self.X, U))))
         if not self._finite(t, X):
             assert self.fault is not None
             self.record.end(DIVERGED, self.fault)
@@ -171,13 +172,12 @@ class Adaptive:
     def _finite(self, t: float, X: Array) -> bool:
         """Whether the law's answer is finite; else the sentence is kept."""
         if np.isfinite(X[: self.loop.nx]).all() and not np.isfinite(X).all():
-            self.fault = said_by(self.loop, t, X)
+            self.fault = tell_bad_command(self.loop, t, X)
             return False
         return True
 
     def _keep(self, t: float, X: Array) -> None:
-        s = self._signals(t)
-        self.kept.append((t, X, np.concatenate((s, self._noise()))))
+        self.kept.append((t, X, self._inputs(t)))
 
     def _keep_at(self, t: float) -> None:
         """The state at a break, if that is a wanted time."""
@@ -186,14 +186,13 @@ class Adaptive:
             self.next += 1
 
     def _between(self, a: float, b: float, end: float, progress: Callable[[float], None]) -> None:
-        options: dict[str, Any] = {"rtol": self.rtol, "atol": self.atol}
+        options: _Options = {"rtol": self.rtol, "atol": self.atol}
         if self.h is not None:
             options["first_step"] = min(self.h, b - a)
-        jacobian = self._jacobian()
-        if jacobian is not None:
-            options["jac"] = jacobian
+        if self.method in STIFF and not self.always:  # a law in Python has no slope
+            options["jac"] = self._jacobian
         with np.errstate(all="ignore"):
-            solver = solver_of(self.method)(self._rates, a, self.X, b, **options)
+            solver = solver_class(self.method)(self._rates, a, self.X, b, **options)
         while solver.status == "running":
             with np.errstate(all="ignore"):  # what is not finite ends the run, in words
                 said = solver.step()
@@ -225,13 +224,14 @@ class Adaptive:
         """The sentence of a step that could not be made: an input that is no number there or just after, or else."""
         found, Y = self.fault, np.empty(0)
         after = self.t + 100 * np.spacing(max(self.t, float(self.times[-1]) * 1e-6))
+        first, m = len(self.loop.plant.outputs), len(self.loop.plant.inputs)
         for t in (after, self.t):
-            row = np.concatenate(([t], self.X, self._signals(t), self._noise(), self.parameters))
-            with np.errstate(all="ignore"):
-                Y = np.asarray(self._observe(row)) if self.loop.observed else np.empty(0)
-            found = found or bad_input(self.loop, t, Y)
+            if self.loop.outputs:
+                with np.errstate(all="ignore"):
+                    Y = np.asarray(self._observe(np.concatenate(([t], self.X, self._inputs(t)))))
+            found = found or tell_bad_input(self.loop, t, Y[first : first + m])
         remedy = f"{self.method} gave up: {said}"
-        self.record.end(DIVERGED, found or blown(self.plant, self.loop, self.t, self.X, Y, remedy))
+        self.record.end(DIVERGED, found or tell_divergence(self.loop.plant, self.t, self.X, Y, remedy))
 
     def _limits(self, a: float, b: float, dense: Callable[[float], Array]) -> bool:
         """Limits reached between a and b; True where that ends the run, with the state there."""
@@ -239,7 +239,7 @@ class Adaptive:
             return False
         import scipy.optimize
 
-        n, looks = self.plant.n, np.linspace(a, b, LOOKS + 1)
+        n, looks = self.loop.plant.n, np.linspace(a, b, LOOKS + 1)
         margins = np.array([self.fences.margin(np.asarray(dense(t))[:n]) for t in looks])
         found = []
         for k, joint in np.argwhere((margins[:-1] >= 0) & (margins[1:] < 0)):
@@ -264,14 +264,11 @@ class Adaptive:
 
     def _observed(self) -> None:
         """All rows, observed at once."""
-        t = np.array([row[0] for row in self.kept])
-        X = np.array([row[1] for row in self.kept])
-        given = np.array([row[2] for row in self.kept])
+        t, X, U = (np.array([row[k] for row in self.kept]) for k in range(3))
         if self.ask is not None and self.always:
-            X = np.array([self.ask(at, x, s[: self.feed.width], np.empty(0)) for at, x, s in self.kept])
-        p = np.broadcast_to(self.parameters, (len(t), len(self.parameters)))
+            X = np.array([self.ask(*row) for row in self.kept])
         Y = np.empty((len(t), 0))
-        if self.loop.observed:
+        if self.loop.outputs:
             with np.errstate(all="ignore"):
-                Y = np.asarray(self._observe(np.concatenate((t[:, None], X, given, p), axis=1)))
+                Y = np.asarray(self._observe(np.concatenate((t[:, None], X, U), axis=1)))
         self.record.keep(t, X, Y)

@@ -4,24 +4,81 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import array, count
 from dalembert.caching import cached_property
+from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
-from dalembert.simulation.moments import Moments, Tree
-from dalembert.simulation.plan import Plan
-from dalembert.simulation.request import Request, request
-from dalembert.simulation.storage import SHARE, free_memory, new_file, written
-from dalembert.simulation.workers import how_many, pieces
+from dalembert.flow import Flow, Scalar, Scalars
+from dalembert.law import Law, read_law
+from dalembert.reference import Reference, SetPoint, read_reference
+from dalembert.simulation.draws import Distribution, Noise, read_seed
+from dalembert.simulation.feed import Wiring, wire
+from dalembert.simulation.fixed_step import check_flow, check_method, compile_loop, read_seconds, whole_steps
+from dalembert.simulation.limits import read_torque_limits
+from dalembert.simulation.loop import DISTURBANCE, START, ClosedLoop, follow_reference
+from dalembert.simulation.measures import Measure, Measures, finish_measures, read_errors, read_measures
+from dalembert.simulation.options import Sampling, Sensors, read_noun
+from dalembert.simulation.plan import Column, Plan, Same
+from dalembert.simulation.plant import read_system, start_state, warn_of_reference, words_for_names
+from dalembert.simulation.results import SHARE, Moments, Tree, free_memory, new_file, size_in_words
+from dalembert.simulation.steps import METHODS
+from dalembert.simulation.workers import Scheduler, Threads, compute_pieces, count_workers
 
 Array = NDArray[np.float64]
+Value: TypeAlias = ArrayLike | Distribution | Noise  # what a quantity of all rollouts may be given as
 WORKING = 64 * 2**20  # bytes that one chunk may take while it is computed
 WORK = 2_000_000_000  # operations of a chunk: a second or so, the time that is lost with a worker
+KEEP = ("final", "all", "statistics")
+
+
+@dataclass(frozen=True, eq=False)
+class BatchRequest:
+    """A plan, the arrays it is cut from, and the names of what it is about."""
+
+    plan: Plan
+    number: int
+    arrays: dict[str, Array]  # (B, size), or (B, steps), by the name of the column
+    states: tuple[str, ...]
+    outputs: tuple[str, ...]
+    positions: int
+    measures: dict[str, Measure]
+
+    @property
+    def dt(self) -> float:
+        return self.plan.dt
+
+    def cut(self, first: int, count: int) -> dict[str, Array]:
+        return {name: array[first : first + count] for name, array in self.arrays.items()}
+
+    def drawn(self, first: int, count: int) -> dict[str, Array]:
+        """What differs between rollouts first, …: (count, …) by name; noise and what moves left out."""
+        cut = self.cut(first, count)
+        found = {}
+        for column in (*self.plan.initial, *self.plan.held):
+            if column.value is None or isinstance(column.value, Distribution):
+                value = self.plan.values(column, first, count, cut)
+                found[column.name] = value[:, 0] if column.size == 1 and column in self.plan.held else value
+        return found
+
+    def largest_state(self, index: int, steps: int) -> str:
+        """The state of rollout `index` that is largest after so many steps."""
+        cut = self.cut(index, 1)
+        moving = tuple(
+            Column(c.name, c.size, self.plan.values(c, index, 1, cut)[:, : max(steps, 1)]) for c in self.plan.moving
+        )
+        shared = None if self.plan.shared is None else self.plan.shared[: steps + 1]
+        shorter = replace(self.plan, steps=steps, every=max(steps, 1), rows="final", moving=moving, shared=shared)
+        last = np.abs(shorter.run(index, 1, cut).last[0, : len(self.states) - len(self.measures)])
+        return self.states[int(np.argmax(np.where(np.isfinite(last), last, -1.0)))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +100,7 @@ class Batch:
     diverged_at: NDArray[np.int64]
     residual: Array
     measures: dict[str, Array]
-    request: Request
+    request: BatchRequest
 
     def __len__(self) -> int:
         return len(self.last)
@@ -89,7 +146,7 @@ class Failure:
 
     index: int
     time: float
-    request: Request
+    request: BatchRequest
 
     @property
     def parameters(self) -> dict[str, Array]:
@@ -106,29 +163,30 @@ class Failure:
 
 
 def rollouts(
-    system: Any,
-    controller: Any = None,
-    q0: Any = None,
-    qd0: Any = None,
+    system: object,
+    controller: object = None,
+    q0: Value | None = None,
+    qd0: Value | None = None,
     *,
     duration: float,
     dt: float,
     method: str = "rk4",
-    x0: Any = None,
-    reference: Any = None,
-    parameters: Mapping[str, Any] | None = None,
-    disturbances: Mapping[str, Any] | None = None,
+    x0: Value | None = None,
+    reference: object = None,
+    parameters: Mapping[str, Value] | None = None,
+    disturbances: Mapping[str, Value] | None = None,
     payload: Sequence[float] | bool | None = None,
     friction: bool | str | None = None,
-    torque_limits: Any = None,
-    measures: Any = (),
-    error: Mapping[str, Any] | None = None,
+    sensors: Sensors | None = None,
+    torque_limits: object = None,
+    measures: Measures | Sequence[str] | str | Mapping[str, Measure] = (),
+    error: Mapping[str, object] | None = None,
     every: int | None = None,
     keep: str | Sequence[str] = "final",
     number: int | None = None,
     seed: int | None = None,
-    threads: int | str | None = None,
-    scheduler: Any = None,
+    threads: Threads = None,
+    scheduler: Scheduler = None,
     chunk: int | None = None,
     file: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -137,60 +195,89 @@ def rollouts(
 
     system: a Robot, a LagrangianSystem, anything with a flow, or a Flow. controller: a Law, a Controller, or None.
     q0, qd0: (B, n), (n,) for all, or a distribution (`uniform`, `normal`, …); x0: the whole state instead.
+    reference: a Reference, numbers to rest at, or a function of t giving x or (x, ẋ, ẍ).
     parameters: inputs of the closed loop by name (gains, set points, payload_mass, parameters of a LagrangianSystem):
     one number, (B,), (B or 1, steps) for one that moves and is held over each step, a distribution, or `Noise`.
     disturbances: the same, added to what the controller puts out, by the name of the input. payload: where payload_mass
-    hangs at the tip [m]; True: payload_x, _y, _z are parameters too. torque_limits clip what the controller puts out,
-    before disturbances: "robot" for its efforts, a number, one per output, or (lower, upper).
+    hangs at the tip [m]; True: payload_x, _y, _z are parameters too. sensors: the controller's sample time, delay,
+    noise and quantization (`Sensors`). torque_limits clip what the controller puts out, before disturbances: "robot"
+    for its efforts, a number, one per output, or (lower, upper).
     keep: "final"; "all" states and outputs before steps 0, every, 2 every, … and the last; names of them; or
     "statistics", of all of them over the rollouts. measures: rows of `measures.MEASURES`, computed in the loop.
     number: how many rollouts, where no array says it. The numbers of a rollout depend on seed, name and index alone:
     neither `chunk` nor `threads` nor the cluster changes a bit.
     threads: of this process (one); scheduler: "local" (processes, all), a Dask address or client. file: the kept rows
     go to this .npy, in which they can be larger than memory. progress(done, B) is called after each chunk."""
-    asked = request(
-        system,
-        controller,
-        q0,
-        qd0,
-        x0,
-        duration,
-        dt,
-        method,
-        reference,
-        parameters,
-        disturbances,
-        payload,
-        friction,
-        measures,
-        error,
-        every,
-        keep,
-        number,
-        seed,
-        torque_limits,
+    law, eyes = read_law(controller), read_noun("sensors", sensors, Sensors)
+    given, added = _read_names("parameters", parameters), _read_names("disturbances", disturbances)
+    words: dict[str, object] = {} if friction is None else {"friction": friction}
+    names = (*given, *added)
+    plant = read_system(system, {**words, **words_for_names(system, names, payload)}, {"energies": True})
+    step = read_seconds("dt", dt)
+    steps = _whole_steps(read_seconds("duration", duration), step)
+    sampling = eyes.sampling(law, False, step, False)
+    noise = eyes.deviations(law, plant, sampling.period)
+    wanted = measures if isinstance(measures, Measures) else Measures(measures, error)
+    loop, motion = _close(plant, law, reference, given, added, wanted, torque_limits, eyes, sampling)
+    flow = loop.flow
+    check_flow(flow)
+    check_method(flow, method)
+    warn_of_reference(plant, law, motion, step * steps)
+    if every is not None and keep == "final":
+        raise InputError("every= says which rows are kept, and keep='final' keeps the ends alone: give keep='all'")
+    many = count("every", 1 if every is None else every, 1)
+    inputs = _by_input(loop, given, added, motion is not None) | noise
+    own_seed = _read_seed(seed, eyes, (q0, qd0, x0, *inputs.values()))
+    rows = [name for name in loop.inputs if _is_row(inputs.get(name))]
+    moving = loop.followed if motion is not None and not any(name in inputs for name in loop.followed) else ()
+    wiring = wire(flow, METHODS[method].nodes, rows, moving, sampling.period is not None)
+    arrays: dict[str, Array] = {}
+    columns = _initial(loop, _starts(plant, q0, qd0, x0, number, own_seed), arrays)
+    usual = law.parameters if law is not None else {}
+    held = tuple(name for name in wiring.held if not name.endswith(START))
+    of_p = [_column(name, 1, inputs.get(name, usual.get(name, 0.0)), arrays) for name in held]
+    of_u = [_row_column(name, inputs[name], steps, arrays) for name in wiring.rows]
+    total = _total(arrays, number, (*columns, *of_p, *of_u))
+    kept, how = _kept(loop, keep)
+    every_name = (*flow.states, *flow.outputs)
+    plan = Plan(
+        compile_loop(flow, method, wiring),
+        tuple(columns),
+        tuple(of_p),
+        tuple(flow.states.index(name) for name in loop.errors),
+        tuple(of_u),
+        _shared(wiring, motion, steps, step, sampling.hold),
+        METHODS[method].iterated,
+        steps,
+        step,
+        max(steps, 1) if how == "final" else many,
+        own_seed,
+        how,
+        tuple(sorted(every_name.index(name) for name in kept)),
+        _begin_kernel(loop, wiring) if loop.begins else None,
     )
-    return run(asked, threads, scheduler, chunk, file, progress)
+    asked = BatchRequest(plan, total, arrays, flow.states, flow.outputs, plant.positions, dict(loop.measures))
+    return carry_out(asked, threads, scheduler, chunk, file, progress)
 
 
-def run(
-    asked: Request,
-    threads: int | str | None = None,
-    scheduler: Any = None,
-    chunk: int | None = None,
-    file: str | Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+def carry_out(
+    asked: BatchRequest,
+    threads: Threads,
+    scheduler: Scheduler,
+    chunk: int | None,
+    file: str | Path | None,
+    progress: Callable[[int, int], None] | None,
 ) -> Batch:
     """A request carried out, chunk by chunk."""
     plan, total = asked.plan, asked.number
-    size = _chunk(plan, total, chunk, how_many(threads, scheduler))
+    size = _chunk(plan, total, chunk, count_workers(threads, scheduler))
     shape = (total, plan.kept, len(plan.columns))
     _fits(plan, total, shape, file)
     last = np.empty((total, plan.n + plan.loop.size["y"]))
     diverged, residual = np.empty(total, np.int64), np.empty(total)
     tree, done = Tree(), 0
     with _rows(plan, shape, file) as rows:
-        for piece in pieces(plan, total, size, asked.cut, threads, scheduler):
+        for piece in compute_pieces(plan, total, size, asked.cut, threads, scheduler):
             at = slice(piece.first, piece.first + len(piece.last))
             last[at], diverged[at], residual[at] = piece.last, piece.diverged, piece.residual
             if rows is not None:
@@ -205,43 +292,25 @@ def run(
     t = plan.dt * np.append(np.arange(plan.kept - 1) * plan.every, plan.steps)
     moments = tree.total() if plan.rows == "statistics" else None
     own = len(asked.states) - len(asked.measures)
-    found = {
-        name: row.finish(last[:, own + k], plan.steps * plan.dt) if row.finish is not None else last[:, own + k].copy()
-        for k, (name, row) in enumerate(asked.measures.items())
-    }
+    found = finish_measures(asked.measures, last[:, own : len(asked.states)], plan.steps * plan.dt)
     columns = (*asked.states, *asked.outputs)
     names = tuple(columns[k] for k in plan.columns)
     return Batch(t, names, rows, moments, columns, last, diverged, residual, found, asked)
 
 
-def _rows(plan: Plan, shape: tuple[int, ...], file: str | Path | None) -> Any:
+def _rows(plan: Plan, shape: tuple[int, ...], file: str | Path | None) -> AbstractContextManager[Array | None]:
     if plan.rows != "all":
         if file is not None:
             raise InputError(f"file= is for what is kept of all times, and keep={plan.rows!r} keeps none")
-        return _nothing()
-    return new_file(file, shape) if file is not None else _nothing(np.empty(shape))
-
-
-class _nothing:
-    """An array, or none, with nothing to be done at the end."""
-
-    def __init__(self, array: Array | None = None) -> None:
-        self.array = array
-
-    def __enter__(self) -> Array | None:
-        return self.array
-
-    def __exit__(self, *_: Any) -> None:
-        pass
+        return nullcontext()
+    return new_file(file, shape) if file is not None else nullcontext(np.empty(shape))
 
 
 def _chunk(plan: Plan, total: int, chunk: int | None, workers: int) -> int:
     """Rollouts in a chunk: as asked, or what fits into WORKING bytes and takes about a second, but several for each
     worker; a multiple of the vector's width."""
     if chunk is not None:
-        if isinstance(chunk, bool) or not isinstance(chunk, (int, np.integer)) or chunk < 1:
-            raise InputError(f"chunk must be a positive number of rollouts, got {chunk!r}")
-        return int(chunk)
+        return count("chunk", chunk, 1)
     width = plan.loop.width
     size = min(WORKING // plan.needed(), WORK // max(plan.loop.operations * plan.steps, 1))
     if workers > 1:
@@ -256,13 +325,259 @@ def _fits(plan: Plan, total: int, shape: tuple[int, ...], file: str | Path | Non
     free = free_memory()
     if free is not None and ends + rows > SHARE * free:
         hint = "keep fewer names, every=… larger, keep='statistics', or a file=" if rows else "fewer rollouts at a time"
+        needs = f"{shape[1]} rows × {shape[2]} numbers needs {size_in_words(ends + rows)}"
         raise InputError(
-            f"the result of {total} rollouts × {shape[1]} rows × {shape[2]} numbers needs {written(ends + rows)}, and "
-            f"{written(free)} of memory are free: {hint}"
+            f"the result of {total} rollouts × {needs}, and {size_in_words(free)} of memory are free: {hint}"
         )
     needed = plan.needed() * plan.loop.width
     if free is not None and needed > max(SHARE * free, WORKING):
         raise InputError(
-            f"{plan.steps} steps of a few rollouts need {written(needed)} while they run, and {written(free)} of "
-            "memory are free: a shorter duration, a longer dt, or every= larger"
+            f"{plan.steps} steps of a few rollouts need {size_in_words(needed)} while they run, and "
+            f"{size_in_words(free)} of memory are free: a shorter duration, a longer dt, or every= larger"
         )
+
+
+# ----------------------------------------------------------------------------------------------------- what is given
+def _read_names(what: str, value: object) -> dict[str, Value]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise InputError(f"{what} is a dictionary of names and values, got {type(value).__name__}")
+    return dict(value)
+
+
+def _whole_steps(duration: float, dt: float) -> int:
+    whole, steps = whole_steps(duration, dt), duration / dt
+    if abs(steps - whole) > 1e-6 * whole:
+        raise InputError(f"duration {duration!r} s is not a whole number of steps of {dt!r} s: {steps:.6g}")
+    return whole
+
+
+def _close(
+    plant: Flow,
+    law: Law | None,
+    reference: object,
+    given: Mapping[str, Value],
+    added: Mapping[str, Value],
+    measures: Measures,
+    torque_limits: object,
+    eyes: Sensors,
+    sampling: Sampling,
+) -> tuple[ClosedLoop, Reference | None]:
+    """The loop, made once for the same of everything, and the reference."""
+    if law is None and reference is not None:
+        raise InputError("a reference is what a controller follows, and there is none")
+    if law is None and torque_limits is not None:
+        raise InputError("torque_limits clip what a controller puts out, and there is none")
+    rows, motion = read_measures(measures.names), read_reference(reference)
+    if measures.error is not None and not any("e" in row.needs for row in rows.values()):
+        raise InputError("error= says what measures of errors compare, and none is asked for: give measures=")
+    if law is not None:
+        if motion is not None and not law.follows:
+            raise InputError(f"{law.name!r} follows nothing: give no reference")
+        missing = [name for name in law.follows if name not in given]
+        if motion is None and missing and len(missing) == len(law.follows):
+            raise InputError(f"{law.name!r} follows {missing[0]}, …: give a reference, or parameters of these names")
+    words = {
+        "disturbed": tuple(name for name in added if law is not None and name in law.outputs),
+        "limits": tuple(read_torque_limits(torque_limits, law.outputs, plant).items()) if law is not None else (),
+        "sample": sampling.period,
+        "delay": sampling.delay,
+        "quantization": eyes.steps(law, plant),
+        "noisy": eyes.noise is not None,
+        "measures": tuple(rows.items()),
+    }
+    if measures.error is not None:
+        bare = _make_loop(plant, Same(law), None, tuple({**words, "measures": ()}.items()))
+        words["error"] = tuple(read_errors(bare.base, plant.positions, law, measures.error).items())
+    key = tuple(motion.point.tolist()) if isinstance(motion, SetPoint) else motion and Same(motion)
+    return _make_loop(plant, Same(law), key, tuple(words.items())), motion
+
+
+@lru_cache(maxsize=32)
+def _make_loop(
+    plant: Flow, law: Same, motion: Same | tuple[float, ...] | None, words: tuple[tuple[str, object], ...]
+) -> ClosedLoop:
+    own = cast("Law | None", law.it)
+    followed = (
+        SetPoint(np.array(motion)) if isinstance(motion, tuple) else cast("Reference | None", motion and motion.it)
+    )
+    follow = follow_reference(own, followed) if own is not None and followed is not None else None
+    named: dict[str, object] = {
+        name: dict(value) if name in ("limits", "measures", "error") else value  # type: ignore[call-overload]
+        for name, value in words
+    }
+    return ClosedLoop(plant, own, follow, **named)  # type: ignore[arg-type]
+
+
+def _by_input(
+    loop: ClosedLoop, given: Mapping[str, Value], added: Mapping[str, Value], followed: bool
+) -> dict[str, Value]:
+    """Everything given, by the names of the loop's inputs."""
+    result, known = dict(given), loop.inputs
+    for name, value in added.items():
+        key = f"{name}{DISTURBANCE}" if name in loop.disturbed else name
+        if key not in known or key in given:
+            raise unknown(f"input of {loop.flow_name!r} to disturb", name, loop.commands or known)
+        result[key] = value
+    own = tuple(name for name in known if not name.endswith(START))
+    for name in given:
+        if name not in own:
+            raise unknown(f"parameter of {loop.flow_name!r}", name, own)
+    return result
+
+
+def _read_seed(seed: object, eyes: Sensors, values: Sequence[Value | None]) -> int:
+    if eyes.seed is not None:
+        raise InputError("the seed of a batch is that of all that is drawn: give seed= to rollouts, not to its sensors")
+    number = read_seed(0 if seed is None else seed)
+    if seed is not None and not any(isinstance(value, (Distribution, Noise)) for value in values):
+        raise InputError("seed is that of what is drawn, and nothing is: give a distribution, or leave seed out")
+    return number
+
+
+def _is_row(value: Value | None) -> bool:
+    """Whether a value changes from step to step."""
+    return isinstance(value, Noise) or (
+        value is not None and not isinstance(value, Distribution) and np.ndim(cast("ArrayLike", value)) == 2
+    )
+
+
+def _shared(wiring: Wiring, motion: Reference | None, steps: int, dt: float, hold: int) -> Array | None:
+    """What follows the rows in u, the same for all rollouts, (steps + 1, k); the last row is for the end, where no
+    sample is due."""
+    if not wiring.moving and not wiring.flagged:
+        return None
+    places = np.arange(steps + 1)
+    parts = wiring.tail(places, dt, hold)
+    if wiring.flagged:
+        parts[-1][-1] = 0.0
+    if wiring.moving and motion is not None:
+        r = np.concatenate(motion(wiring.times(places, dt)), -1)[..., : len(wiring.moving)]
+        parts.insert(0, r.reshape(len(places), -1))
+    return np.concatenate(parts, -1)
+
+
+@lru_cache(maxsize=32)
+def _begin_kernel(loop: ClosedLoop, wiring: Wiring) -> Kernel:
+    """How a rollout begins, of one row (x, p, u)."""
+    n, l, read = len(loop.flow.states), len(wiring.held), wiring.reader(loop.flow)
+
+    def of_row(v: Scalars) -> list[Scalar]:
+        return loop.begin(v[:n], read(0.0, v[n + l :], v[n : n + l]))
+
+    return compile_function(of_row, [(n + l + wiring.size,)], [(n,)], f"{loop.flow_name} start", arguments=("v",))
+
+
+def _column(name: str, size: int, value: Value, arrays: dict[str, Array], one: str = "") -> Column:
+    """`size` numbers a rollout; an array of all rollouts goes into `arrays`."""
+    if isinstance(value, Distribution):
+        if value.shape not in ((size,), ()):
+            raise InputError(f"{name} is drawn as {value.shape[0]} numbers, and it has {size}{one}")
+        if value.shape == () and size > 1:
+            spread = (np.full(size, value.a), np.full(size, value.b))
+            if value.kind == "choice":
+                raise InputError(f"a choice gives one number, and {name} has {size}{one}")
+            value = Distribution(value.kind, *spread, (size,))
+        return Column(name, size, value)
+    x = array(name, value)
+    core = (size,) if size != 1 or one else ()
+    if x.shape == core:
+        return Column(name, size, x.reshape(1, size))
+    if x.ndim == len(core) + 1 and x.shape[1:] == core:
+        if len(x) == 0:
+            raise InputError(f"{name} is empty: there is no rollout")
+        arrays[name] = x.reshape(len(x), size)
+        return Column(name, size, None)
+    wanted = f"(B, {size}) or ({size},){one}" if core else "one number, (B,), or (B or 1, steps) for one that moves"
+    raise InputError(f"{name} has shape {x.shape}; it must be {wanted}")
+
+
+def _row_column(name: str, value: Value, steps: int, arrays: dict[str, Array]) -> Column:
+    if isinstance(value, Noise):
+        return Column(name, 1, value)
+    x = array(name, value)
+    if x.shape[1] != steps:
+        raise InputError(f"{name} has shape {x.shape}; what moves must be (B or 1, {steps}), one number per step")
+    if len(x) > 1:
+        arrays[name] = x
+    return Column(name, 1, x if len(x) == 1 else None)
+
+
+def _starts(
+    plant: Flow, q0: Value | None, qd0: Value | None, x0: Value | None, number: object, seed: int
+) -> list[tuple[str, int, Value]]:
+    """(name, size, value) of the parts of the plant's state."""
+    n, size = plant.n, len(plant.states)
+    if x0 is not None:
+        if q0 is not None or qd0 is not None:
+            raise InputError("give x0, the whole state, or q0 and qd0, not both")
+        return [("x0", size, x0)]
+    if q0 is None:
+        raise InputError("give q0, where the rollouts begin" if n else f"give x0: {plant.name!r} names no positions")
+    if n == 0:
+        raise InputError(f"{plant.name!r} names no positions: give x0")
+    rest = np.zeros(plant.nv if plant.start is None else n) if qd0 is None else qd0
+    if plant.start is not None or plant.check is not None:
+        return [("x0", size, _started(plant, q0, rest, number, seed))]
+    nq, nv = plant.nq, plant.nv
+    return [("q0", nq, q0), ("qd0", nv, rest), ("rest", size - nq - nv, np.zeros(size - nq - nv))]
+
+
+def _started(plant: Flow, q0: Value, qd0: Value, number: object, seed: int) -> Array:
+    """(B, states) of a plant that makes its state of (q, q̇) by itself, or looks at it: constrained, flexible, with
+    joints that stick."""
+    arrays: dict[str, Array] = {}
+    drawn = any(isinstance(value, Distribution) for value in (q0, qd0))
+    shown = f": the positions of {plant.name!r}"
+    parts = [_column(name, plant.n, value, arrays, shown) for name, value in (("q0", q0), ("qd0", qd0))]
+    total = _total(arrays, number if drawn else None, parts)
+    q, qd = (
+        c.value.draw(seed, c.name, 0, total)
+        if isinstance(c.value, Distribution)
+        else np.broadcast_to(arrays[c.name] if c.value is None else np.asarray(c.value), (total, plant.n))
+        for c in parts
+    )
+    made = start_state(plant, np.asarray(q), np.asarray(qd))
+    if plant.check is not None:
+        plant.check(made)
+    return made[0] if total == 1 and not arrays and not drawn else made
+
+
+def _initial(loop: ClosedLoop, parts: Sequence[tuple[str, int, Value]], arrays: dict[str, Array]) -> list[Column]:
+    shown = f": the states of {loop.plant.name!r}, {', '.join(loop.plant.states[:3])}, …"
+    columns = [_column(name, size, value, arrays, shown) for name, size, value in parts]
+    own = np.array(loop.initial, float)
+    return [*columns, Column("z", len(own), own[None])]
+
+
+def _total(arrays: Mapping[str, Array], number: object, columns: Sequence[Column]) -> int:
+    if number is not None:
+        total = count("number", number, 1)
+        for name, x in arrays.items():
+            if len(x) != total:
+                raise InputError(f"{name} is given for {len(x)} rollouts, and others for {total}")
+        return total
+    if arrays:
+        sizes = {len(x): name for name, x in reversed(arrays.items())}
+        for size in sizes:
+            if size != max(sizes):
+                most = f"{sizes[max(sizes)]} for {max(sizes)}"
+                raise InputError(f"{sizes[size]} is given for {size} rollouts, and {most}")
+        return max(sizes)
+    if any(isinstance(column.value, (Distribution, Noise)) for column in columns):
+        raise InputError("everything is drawn or the same for all: say how many rollouts, number=…")
+    return 1
+
+
+def _kept(loop: ClosedLoop, keep: str | Sequence[str]) -> tuple[tuple[str, ...], str]:
+    every_name = (*loop.base.states, *loop.outputs)
+    if isinstance(keep, str) and keep in KEEP:
+        return (() if keep == "final" else every_name), keep
+    names = (keep,) if isinstance(keep, str) else tuple(keep)
+    for name in names:
+        if name not in every_name:
+            raise unknown("state or output to keep", name, (*KEEP, *every_name))
+    if not names:
+        raise InputError("keep names nothing: 'final', 'all', 'statistics', or names of states and outputs")
+    return tuple(dict.fromkeys(names)), "all"

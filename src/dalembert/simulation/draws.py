@@ -12,14 +12,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert import scalar
+from dalembert.arguments import array, number
 from dalembert.compile.kernel import Kernel, compile_function
 from dalembert.errors import InputError
+from dalembert.flow import Scalar
 
 Array = NDArray[np.float64]
 Words = NDArray[np.uint64]
@@ -54,20 +55,22 @@ def philox(counter: tuple[Words, Words, Words, Words], key: tuple[int, int]) -> 
     return a, b, c, d
 
 
-def key_of(seed: Any) -> tuple[int, int]:
+def read_seed(seed: object) -> int:
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 1 << 128:
         raise InputError(f"seed must be a whole number from 0 to 2¹²⁸ − 1, got {seed!r}")
-    return int(seed) & MASK, int(seed) >> 64
+    return int(seed)
 
 
-def pairs(seed: int, name: str, first: int, count: int, numbers: int) -> tuple[Array, Array]:
+def pairs(seed: int, name: str, first: int, count: int, numbers: int, block: int = 0) -> tuple[Array, Array]:
     """Two uniform numbers inside (0, 1) for each of so many `numbers` of rollouts first, first + 1, …: (count, numbers)
-    each."""
+    each, from the 2 `block`-th number on."""
     stream = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
     shape = (count, (numbers + 1) // 2)
-    block = np.broadcast_to(np.arange(shape[1], dtype=np.uint64), shape)
+    blocks = np.broadcast_to(np.arange(block, block + shape[1], dtype=np.uint64), shape)
     index = np.broadcast_to(np.arange(first, first + count, dtype=np.uint64)[:, None], shape)
-    words = philox((block, index, np.full(shape, stream, np.uint64), np.zeros(shape, np.uint64)), key_of(seed))
+    words = philox(
+        (blocks, index, np.full(shape, stream, np.uint64), np.zeros(shape, np.uint64)), (seed & MASK, seed >> 64)
+    )
     u = [((w >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53 for w in words]
     a, b = (np.stack(two, -1).reshape(count, 2 * shape[1])[:, :numbers] for two in ((u[0], u[2]), (u[1], u[3])))
     return np.ascontiguousarray(a), np.ascontiguousarray(b)
@@ -75,12 +78,12 @@ def pairs(seed: int, name: str, first: int, count: int, numbers: int) -> tuple[A
 
 # --------------------------------------------------------------------------------------------------- distributions
 @cache
-def _kernel(name: str, function: Callable[..., Any], arguments: int) -> Kernel:
+def _kernel(name: str, function: Callable[..., Scalar], arguments: int) -> Kernel:
     """Compiled, because NumPy's own exp and log give other bits on other processors."""
     return compile_function(function, [()] * arguments, [()], name)
 
 
-def _standard_normal(u: Any, v: Any) -> Any:
+def _standard_normal(u: Scalar, v: Scalar) -> Scalar:
     """√(−2 ln u) cos 2πv (Box and Muller 1958)."""
     return scalar.sqrt(-2.0 * scalar.log(u)) * scalar.cos((2.0 * math.pi) * v)
 
@@ -93,7 +96,7 @@ def _uniform(u: Array, v: Array, a: Array, b: Array) -> Array:
     return a + (b - a) * u
 
 
-def _between_logs(w: Any, low: Any, high: Any) -> Any:
+def _between_logs(w: Scalar, low: Scalar, high: Scalar) -> Scalar:
     return scalar.exp((1.0 - w) * scalar.log(low) + w * scalar.log(high))
 
 
@@ -135,20 +138,14 @@ class Distribution:
 
 
 def _two(kind: str, names: tuple[str, str], a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
-    found = []
-    for name, value in zip(names, (a, b), strict=True):
-        try:
-            x = np.asarray(value, float)
-        except (TypeError, ValueError):
-            raise InputError(f"{name} of {kind} must be numbers, got {value!r:.60}") from None
-        if x.ndim > 1 or x.size == 0 or not np.isfinite(x).all():
-            raise InputError(f"{name} of {kind} must be a finite number or a list of them, got {value!r:.60}")
-        found.append(x)
+    found = [array(f"{name} of {kind}", value, (), (None,)) for name, value in zip(names, (a, b), strict=True)]
     try:
         first, second = np.broadcast_arrays(*found)
     except ValueError:
         sizes = f"{found[0].size} and {found[1].size}"
         raise InputError(f"{names[0]} and {names[1]} of {kind} have {sizes} numbers") from None
+    if not first.size:
+        raise InputError(f"{names[0]} of {kind} must be a finite number or a list of them, got none")
     return np.array(first), np.array(second)
 
 
@@ -192,12 +189,16 @@ class Noise:
 
     def __post_init__(self) -> None:
         for name, value in (("std", self.std), ("hold", 0.0 if self.hold is None else self.hold)):
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
-                raise InputError(f"{name} of Noise must be a finite number ≥ 0, got {value!r}")
+            number(f"{name} of Noise", value, least=0.0)
 
     def draw(self, seed: int, name: str, first: int, count: int, steps: int, dt: float) -> Array:
         """(count, steps)."""
         held = max(round(self.hold / dt), 1) if self.hold else 1
-        rows = -(-steps // held)
-        u, v = pairs(seed, name, first, count, rows)
+        u, v = pairs(seed, name, first, count, -(-steps // held))
         return np.repeat(_normal(u, v, np.zeros(()), np.asarray(self.std)), held, 1)[:, :steps]
+
+    def samples(self, seed: int, name: str, first: int, count: int) -> Array:
+        """(count,): the numbers first, … that rollout 0 meets one after the other."""
+        skipped = first % 2
+        u, v = pairs(seed, name, 0, 1, count + skipped, first // 2)
+        return _normal(u, v, np.zeros(()), np.asarray(self.std))[0, skipped:]

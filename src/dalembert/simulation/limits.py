@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError, unknown
-from dalembert.flow import Scalar
-from dalembert.robot import Robot
+from dalembert.flow import Flow, Scalar
 from dalembert.scalar import where
 
-Limits = tuple[tuple[float, float], ...]
+Array = NDArray[np.float64]
+TorqueLimits = dict[str, tuple[float, float]]  # lower and upper, by the name of an input
 ROUNDING = 1e-9  # of a limit: what is beyond it by less is not
 
 
@@ -34,52 +33,51 @@ class Excess:
         return f"{self.joint!r} is beyond its {what} from t = {self.t:.4g} s on, {by}"
 
 
-def excesses(
-    t: NDArray[np.float64], values: Mapping[str, NDArray[np.float64]], robot: Robot, units: tuple[str, ...]
-) -> tuple[Excess, ...]:
-    """The limits of a robot that are passed in rows at times t; `values`: "position", "velocity", "effort", each
-    (rows, n), where they are known."""
-    own = robot.limits
-    low = {"position": own.lower, "velocity": -own.velocity, "effort": -own.effort}
-    high = {"position": own.upper, "velocity": own.velocity, "effort": own.effort}
-    of = {"position": "", "velocity": "/s"}
+def find_excesses(t: Array, values: Mapping[str, Array], flow: Flow) -> tuple[Excess, ...]:
+    """The limits of a flow's joints that are passed in rows at times t; `values`: "position", "velocity", "effort",
+    each (rows, n), where they are known."""
+    if flow.joints is None:
+        return ()
+    own, units = flow.joints.limits, flow.joints.units
+    ranges = {
+        "position": (own.lower, own.upper, units),
+        "velocity": (-own.velocity, own.velocity, tuple(f"{unit}/s" for unit in units)),
+        "effort": (-own.effort, own.effort, tuple("N" if unit == "m" else "N m" for unit in units)),
+    }
     found = []
     for kind, x in values.items():
-        for k, joint in enumerate(robot.joint_names):
-            torque = "N" if units[k] == "m" else "N m"
-            unit = torque if kind == "effort" else f"{units[k]}{of[kind]}"
-            for limit, side in ((low[kind][k], -1.0), (high[kind][k], 1.0)):
-                if not np.isfinite(limit):
-                    continue
-                over = side * (x[:, k] - limit)
+        low, high, unit = ranges[kind]
+        for k, joint in enumerate(flow.states[: flow.n]):
+            for limit, side in ((low[k], -1.0), (high[k], 1.0)):
+                over = side * (x[:, k] - limit) if np.isfinite(limit) else np.zeros(1)
                 out = over > ROUNDING * max(1.0, abs(limit))
                 if out.any():
                     first = float(t[int(np.argmax(out))])
-                    found.append(Excess(joint, kind, float(limit), first, float(np.nanmax(over)), unit))
+                    found.append(Excess(joint, kind, float(limit), first, float(np.nanmax(over)), unit[k]))
     return tuple(found)
 
 
-def clipped(x: Scalar, lower: float, upper: float) -> Scalar:
+def clip(x: Scalar, lower: float, upper: float) -> Scalar:
     """NaN stays NaN, so that it is noticed."""
     return where(x > upper, upper, where(x < lower, lower, x))
 
 
-def torque_limits_of(value: Any, drives: tuple[str, ...], name: str, robot: Robot | None) -> Limits | None:
+def read_torque_limits(value: object, drives: tuple[str, ...], flow: Flow) -> TorqueLimits:
     """(lower, upper) of each drive: from "robot" for its efforts, a number, one per drive, or (lower, upper). Two
     numbers for two drives are one each, unless the first is negative."""
     if value is None:
-        return None
+        return {}
+    n = len(drives)
     if isinstance(value, str):
         if value != "robot":
             raise unknown("torque_limits", value, ("robot",))
-        joints = () if robot is None else zip(robot.joint_names, robot.limits.effort, strict=True)
-        efforts = {f"{joint}_torque": effort for joint, effort in joints}
+        own = () if flow.joints is None else flow.joints.limits.effort
+        efforts = {f"{joint}_torque": effort for joint, effort in zip(flow.states, own, strict=False)}
         if not all(drive in efforts for drive in drives):
-            raise InputError(f"the inputs of {name!r} are not the torques of a robot's joints: give numbers")
+            raise InputError(f"the inputs of {flow.name!r} are not the torques of a robot's joints: give numbers")
         value = [efforts[drive] for drive in drives]
-    n = len(drives)
     try:
-        if isinstance(value, (tuple, list, np.ndarray)) and len(value) == 2 and _a_pair(value, n):
+        if isinstance(value, (tuple, list, np.ndarray)) and len(value) == 2 and _is_pair(value, n):
             lower, upper = (np.broadcast_to(np.asarray(part, float), (n,)) for part in value)
         else:
             upper = np.broadcast_to(np.asarray(value, float), (n,))
@@ -90,8 +88,8 @@ def torque_limits_of(value: Any, drives: tuple[str, ...], name: str, robot: Robo
         ) from None
     if np.isnan(lower).any() or np.isnan(upper).any() or not (lower <= upper).all():
         raise InputError(f"torque_limits must not be negative, nor lower above upper; got {value!r:.60}")
-    return tuple((float(a), float(b)) for a, b in zip(lower, upper, strict=True))
+    return dict(zip(drives, zip(lower.tolist(), upper.tolist(), strict=True), strict=True))
 
 
-def _a_pair(value: Any, n: int) -> bool:
-    return any(np.ndim(part) for part in value) or n != 2 or bool(value[0] < 0)
+def _is_pair(value: Sequence[object] | Array, n: int) -> bool:
+    return any(np.ndim(part) for part in value) or n != 2 or bool(value[0] < 0)  # type: ignore[operator]

@@ -1,301 +1,512 @@
-"""One system, one law and what lies between them, over any scalar: the closed loop that `simulate` runs.
+"""The closed loop: one system, one law and what lies between them, over any scalar, as one flow for one run or many.
 
     y = quantized(measured x + noise)      sensors, once per sample
     u = act(t, y, r, z, p)                 the law
-    w = clip(u held and delayed + τ(t), limits) + d(t)      what reaches the system
+    w = clip(u held and delayed + τ, limits) + d      what reaches the system
     ẋ = f(t, x, w)
 
-The state of the loop is X = (x, z, held, waiting, books): the system's and the law's states; the command that is held
-between samples; those that are on their way (a delay of d samples is a shift register of d commands); work done on the
-system and lost in it [J], integrated with the rest, so that the energy audit is a quadrature of the method itself.
-A law without sample time is continuous: it is evaluated wherever the method wants a rate, and `held` is empty.
+The state of the loop is X = (x, z, held, waiting, books, measures): the system's and the law's states; the command that
+is held between samples; those that are on their way (a delay of d samples is a shift register of d commands); work done
+on the system and lost in it [J], integrated with the rest, so that the energy audit is a quadrature of the method
+itself; what is measured of the run. A law without sample time is continuous: it is evaluated wherever the method wants
+a rate, and `held` is empty.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.caching import cached_property
+from dalembert.compile import compile_function
 from dalembert.errors import InputError, unknown
-from dalembert.flow import Flow, Scalar, Scalars
-from dalembert.law import Law
+from dalembert.flow import LOSS, SUPPLY, Flow, Scalar, Scalars
+from dalembert.law import Law, check_distinct, check_law, followed_orders
+from dalembert.reference import Reference, read_reference
 from dalembert.scalar import where
-from dalembert.simulation.limits import Limits, clipped
-from dalembert.simulation.systems import LOSS, SUPPLY
+from dalembert.simulation.limits import TorqueLimits, clip, read_torque_limits
+from dalembert.simulation.measures import Measure, read_errors
 
+Array = NDArray[np.float64]
+Given = tuple[Scalar, Scalars, Scalars, Scalars, Scalars]  # what a law is given: (t, y, r, z, p)
+
+DISTURBANCE, FEEDFORWARD, NOISE, START = "_disturbance", "_feedforward", "noise of ", "_start"
 # x + ROUND − ROUND is x rounded to a whole number, for |x| < 2⁵¹: beyond the point no bits are left.
 ROUND = 1.5 * 2.0**52
 
 
-@dataclass(frozen=True)
-class Signals:
-    """What the loop is given of the world at one instant, as one block: (τ, wrench, disturbance, reference), each there
-    or not."""
-
-    tau: int = 0
-    f_tip: int = 0
-    disturbance: int = 0
-    reference: int = 0
-
-    @property
-    def size(self) -> int:
-        return self.tau + self.f_tip + self.disturbance + self.reference
-
-    def split(self, s: Scalars) -> tuple[Scalars, Scalars, Scalars, Scalars]:
-        a, b = self.tau, self.tau + self.f_tip
-        c = b + self.disturbance
-        return s[:a], s[a:b], s[b:c], s[c : c + self.reference]
-
-
 @dataclass(frozen=True, eq=False)
-class Loop:
-    """See above. `follow(t)` is the reference over scalars, None where it is among the signals. `sample` is the law's
-    sample time [s], None for a continuous law; `delay` counts samples. `limits` are (lower, upper) per drive;
-    `quantization` per measured state, 0 for none; `noisy`: the sensors are given noise."""
+class ClosedLoop:
+    """See above; `flow` is it as one flow.
 
-    flow: Flow
-    drives: int
-    signals: Signals = Signals()
+    `follow(t)` is the reference over scalars, None where its entries are inputs. `fed` and `disturbed` name driven
+    inputs of the plant to which something is added, before the limits and after them. `sample` is the law's sample time
+    [s], None for a continuous law; `delay` counts samples. `quantization` per measured number, 0 for none; `noisy`: the
+    sensors are given noise. `books`: work and loss are kept. `shows_inputs`: what reaches the plant is observed, not
+    what the law puts out. `error`: which state should be what, for measures of errors."""
+
+    plant: Flow
     law: Law | None = None
-    follow: Callable[[Scalar], Sequence[Scalar]] | None = None
+    follow: Callable[[Scalar], list[Scalar]] | None = None
+    fed: tuple[str, ...] = ()
+    disturbed: tuple[str, ...] = ()
+    limits: TorqueLimits = field(default_factory=dict)
     sample: float | None = None
     delay: int = 0
-    limits: Limits | None = None
     quantization: tuple[float, ...] | None = None
     noisy: bool = False
+    books: bool = False
+    shows_inputs: bool = False
+    measures: Mapping[str, Measure] = field(default_factory=dict)
+    error: Mapping[str, object] | None = None
+    name: str = ""
 
-    # ------------------------------------------------------------------------------------------------ what X holds
+    def __post_init__(self) -> None:
+        if self.law is not None:
+            check_law(self.law, self.plant, self.sample is not None)
+            self._check_outputs()
+        check_distinct(f"inputs of {self.title}", self.inputs)
+        check_distinct(f"outputs of {self.title}", self.outputs)
+        for name, row in self.measures.items():
+            if "e" in row.needs and not self.errors:
+                raise InputError(
+                    f"{name} measures errors, and of {self.flow_name!r} it is not known which state follows what: "
+                    "give error={state: output or number}"
+                )
+            if "u" in row.needs and self.law is None:
+                raise InputError(f"{name} measures what a controller puts out, and there is none")
+            if name in self.plant.states or name in self.own:
+                raise InputError(f"a measure and a state are both called {name!r}")
+
+    def _check_outputs(self) -> None:
+        """An output that depends on the inputs would have to be known before the law that gives them."""
+        if self.sample is not None or not self.measured_outputs:
+            return
+        assert self.law is not None and self.plant.observe is not None
+        rng, m = np.random.default_rng(0), len(self.plant.inputs)
+        x, u = (rng.uniform(0.1, 0.9, size).tolist() for size in (self.nx, m))
+        still, driven = (self.plant.observe(0.0, x, w) for w in ([0.0] * m, u))
+        for k in self.measured_outputs:
+            if still[k] != driven[k]:
+                raise InputError(
+                    f"{self.law.name!r} measures {self.plant.outputs[k]!r}, which depends on what the law gives: run "
+                    "it sampled, with sample_time="
+                )
+
+    # --------------------------------------------------------------------------------------------- names and places
+    @property
+    def title(self) -> str:
+        return repr(self.plant.name) if self.law is None else f"{self.plant.name!r} under {self.law.name!r}"
+
+    @property
+    def flow_name(self) -> str:
+        return self.name or (self.plant.name if self.law is None else f"{self.plant.name} under {self.law.name}")
+
     @cached_property
     def nx(self) -> int:
-        return len(self.flow.states)
+        return len(self.plant.states)
 
     @cached_property
-    def nz(self) -> int:
-        return len(self.law.states) if self.law else 0
+    def own(self) -> tuple[str, ...]:
+        return self.law.states if self.law else ()
 
     @cached_property
-    def commands(self) -> int:
-        return len(self.law.outputs) if self.law else 0
+    def commands(self) -> tuple[str, ...]:
+        return self.law.outputs if self.law else ()
+
+    @cached_property
+    def free(self) -> tuple[str, ...]:
+        """The plant's inputs that stay the user's."""
+        return tuple(name for name in self.plant.inputs if name not in self.commands)
+
+    @cached_property
+    def gains(self) -> tuple[str, ...]:
+        return tuple(self.law.parameters) if self.law else ()
+
+    @cached_property
+    def followed(self) -> tuple[str, ...]:
+        """Entries of the reference that are inputs."""
+        return self.law.follows if self.law and self.follow is None else ()
+
+    @cached_property
+    def errors(self) -> dict[str, str | float]:
+        wanted = any("e" in row.needs for row in self.measures.values())
+        return read_errors(self.base, self.plant.positions, self.law, self.error) if wanted else {}
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """Of the loop: what is left to the user, gains, the reference where it is not known as a formula, disturbances,
+        what is fed forward, noise, and where the states began whose errors are measured."""
+        noise = self.law.measures if self.law and self.noisy else ()
+        return (
+            *self.free,
+            *self.gains,
+            *self.followed,
+            *(f"{name}{DISTURBANCE}" for name in self.disturbed),
+            *(f"{name}{FEEDFORWARD}" for name in self.fed),
+            *(f"{NOISE}{name}" for name in noise),
+            *(f"{name}{START}" for name in self.errors),
+        )
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.inputs)}
+
+    def _pick(self, U: Scalars, names: Sequence[str], prefix: str = "", suffix: str = "") -> list[Scalar]:
+        return [U[self._places[f"{prefix}{name}{suffix}"]] for name in names]
 
     @cached_property
     def held(self) -> int:
-        return self.commands if self.sample is not None else 0
+        return len(self.commands) if self.sample is not None else 0
 
     @cached_property
     def supply(self) -> int | None:
-        """Which output of the flow is the power that comes in."""
-        return next((k for k, name in enumerate(self.flow.outputs) if name in SUPPLY), None)
+        """Which output of the plant is the power that comes in, where books are kept."""
+        found = (k for k, name in enumerate(self.plant.outputs) if name in SUPPLY)
+        return next(found, None) if self.books else None
 
     @cached_property
     def losses(self) -> tuple[int, ...]:
-        return tuple(k for k, name in enumerate(self.flow.outputs) if name.endswith(LOSS))
+        return tuple(k for k, name in enumerate(self.plant.outputs) if name.endswith(LOSS))
 
     @cached_property
-    def books(self) -> int:
-        return 0 if self.supply is None else 2
+    def ends(self) -> tuple[int, ...]:
+        """Where in X the parts x, z, held, waiting, books, measures end."""
+        sizes = (self.nx, len(self.own), self.held, self.held * self.delay, 0 if self.supply is None else 2)
+        return tuple(np.cumsum((*sizes, len(self.measures))).tolist())
 
-    @cached_property
-    def size(self) -> int:
-        return self.nx + self.nz + self.held * (1 + self.delay) + self.books
-
-    def split(self, X: Scalars) -> tuple[Scalars, Scalars, Scalars, Scalars, Scalars]:
-        a, b = self.nx, self.nx + self.nz
-        c = b + self.held
-        d = c + self.held * self.delay
-        return X[:a], X[a:b], X[b:c], X[c:d], X[d : self.size]
-
-    def start(self, x0: Sequence[float], z: Sequence[float]) -> list[float]:
-        """X at the beginning: nothing is held yet, and nothing on its way."""
-        return [*x0, *z, *([0.0] * (self.held * (1 + self.delay) + self.books))]
-
-    def begun(self, x0: Sequence[float], s: Scalars) -> list[float]:
-        """The law's states at t = 0: as it says, of what its sensors see without noise, or as they always are."""
-        if self.law is None or self.law.start is None:
-            return list(self.law.initial) if self.law else []
-        X, still = self.start(x0, self.law.initial), [0.0] * len(self.law.measures)
-        z = self._called("states", self.law.start, (self.measure(0.0, X, s, still),), self.nz)
-        for name, value in zip(self.law.states, z, strict=True):
-            if not math.isfinite(value):
-                raise InputError(f"{self.law.name!r} begins with {name!r} = {value}: it must be finite")
-        return z
+    def split(self, X: Scalars) -> list[Scalars]:
+        return [X[a:b] for a, b in zip((0, *self.ends[:-1]), self.ends, strict=True)]
 
     # ------------------------------------------------------------------------------------------------------ the law
     @cached_property
     def _measured(self) -> list[tuple[bool, int]]:
-        """Where each measured number is found: among the states, or the outputs, of the flow."""
-        assert self.law is not None
-        found = []
-        for name in self.law.measures:
-            if name in self.flow.states:
-                found.append((True, self.flow.states.index(name)))
-            elif name in self.flow.outputs:
-                found.append((False, self.flow.outputs.index(name)))
-            else:
-                raise unknown(f"state of {self.flow.name!r} that {self.law.name!r} measures", name, self.flow.states)
-        return found
+        """Where each measured number is found: among the states, or the outputs, of the plant."""
+        states, outputs = self.plant.states, self.plant.outputs
+        names = self.law.measures if self.law else ()
+        return [(True, states.index(name)) if name in states else (False, outputs.index(name)) for name in names]
 
-    @property
-    def measures_outputs(self) -> list[int]:
-        return [k for of_state, k in self._measured if not of_state] if self.law else []
+    @cached_property
+    def measured_outputs(self) -> list[int]:
+        return [k for of_state, k in self._measured if not of_state]
 
-    def measure(self, t: Scalar, X: Scalars, s: Scalars, noise: Scalars) -> list[Scalar]:
+    def measure(self, t: Scalar, X: Scalars, U: Scalars, noisy: bool = True) -> list[Scalar]:
         """y: states, and outputs under the command that is held, with noise, then rounded to what a sensor resolves."""
-        x, _, held, _, _ = self.split(X)
+        x, _, held, *_ = self.split(X)
         seen: Sequence[Scalar] = ()
-        if self.measures_outputs:
-            assert self.flow.observe is not None
-            before = held if held else [0.0] * self.commands
-            seen = self.flow.observe(t, x, self.inputs(before, s))
+        if self.measured_outputs:
+            assert self.plant.observe is not None
+            seen = self.plant.observe(t, x, self._inputs(held or [0.0] * len(self.commands), U))
         y = [x[k] if of_state else seen[k] for of_state, k in self._measured]
-        if self.noisy:
-            y = [a + b for a, b in zip(y, noise, strict=True)]
+        if self.noisy and noisy:
+            assert self.law is not None
+            y = [a + b for a, b in zip(y, self._pick(U, self.law.measures, NOISE), strict=True)]
         if self.quantization is not None:
-            y = [_rounded(a, step) if step else a for a, step in zip(y, self.quantization, strict=True)]
+            y = [_round_to(a, step) if step else a for a, step in zip(y, self.quantization, strict=True)]
         return y
 
-    def reference(self, t: Scalar, s: Scalars) -> list[Scalar]:
-        """r(t) as far as the law follows it, or all that is known of it where there is no law."""
-        if self.follow is not None:
-            return list(self.follow(t))
-        r = list(self.signals.split(s)[3])
-        return r[: len(self.law.follows)] if self.law else r
+    def _given(self, t: Scalar, X: Scalars, U: Scalars) -> Given:
+        return t, self.measure(t, X, U), self._reference(t, U), self.split(X)[1], self._pick(U, self.gains)
 
-    def _arguments(self, t: Scalar, X: Scalars, s: Scalars, noise: Scalars, p: Scalars) -> tuple[Scalar, ...]:
-        _, z, _, _, _ = self.split(X)
-        r = self.reference(t, s) if self.law and self.law.follows else []
-        return t, self.measure(t, X, s, noise), r, z, p
+    def _reference(self, t: Scalar, U: Scalars) -> list[Scalar]:
+        return self._pick(U, self.followed) if self.follow is None else self.follow(t)
 
-    def _called(
-        self, what: str, function: Callable[..., list[Scalar]], arguments: tuple[Scalar, ...], count: int
-    ) -> list[Scalar]:
+    def _act(self, given: Given) -> list[Scalar]:
         assert self.law is not None
-        made = function(*arguments)
-        try:
-            listed = list(made)
-        except TypeError:
-            listed = [made]
-        if len(listed) != count:
-            raise InputError(f"{self.law.name!r} gives {len(listed)} numbers where its {what} are {count}")
-        return listed
+        return _all_of(f"{self.law.name!r} gives", self.law.act(*given), self.commands, "outputs")
 
-    def act(self, arguments: tuple[Scalar, ...]) -> list[Scalar]:
-        assert self.law is not None
-        return self._called(f"outputs ({', '.join(self.law.outputs[:4])})", self.law.act, arguments, self.commands)
+    def _rates(self, given: Given) -> list[Scalar]:
+        assert self.law is not None and self.law.rate is not None
+        return _all_of(f"the rate of {self.law.name!r} gives", self.law.rate(*given), self.own, "states")
 
-    def take(self, t: Scalar, X: Scalars, s: Scalars, noise: Scalars, p: Scalars, now: Scalar = None) -> list[Scalar]:
-        """X after a sample (where `now` is 1): the law asked, its state advanced, its command on its way."""
+    def take(self, t: Scalar, X: Scalars, U: Scalars) -> list[Scalar]:
+        """X after a sample: the law asked, its state advanced, its command on its way."""
         assert self.law is not None and self.sample is not None
-        x, z, held, waiting, books = self.split(X)
-        given = self._arguments(t, X, s, noise, p)
-        u = self.act(given)
-        queue = [*u, *waiting]
-        m = self.held
-        new = [*self._advance(given, z), *queue[len(queue) - m :], *queue[: len(queue) - m]]
-        old = [*z, *held, *waiting]
-        if now is not None:
-            new = [where(now > 0.5, a, b) for a, b in zip(new, old, strict=True)]
-        return [*x, *new, *books]
+        x, z, _, waiting, books, measures = self.split(X)
+        given = self._given(t, X, U)
+        queue = [*self._act(given), *waiting]
+        last = len(queue) - self.held
+        return [*x, *self._advance(given, z), *queue[last:], *queue[:last], *books, *measures]
 
-    def _advance(self, given: tuple[Scalar, ...], z: Scalars) -> list[Scalar]:
-        law, h = self.law, self.sample
-        assert law is not None and h is not None
-        if law.update is not None:
-            return self._called("states", law.update(h), given, self.nz)
-        if law.rate is None:
+    def _advance(self, given: Given, z: Scalars) -> list[Scalar]:
+        assert self.law is not None and self.sample is not None
+        if self.law.update is not None:
+            new = self.law.update(self.sample)(*given)
+            return _all_of(f"the update of {self.law.name!r} gives", new, self.own, "states")
+        if self.law.rate is None:
             return list(z)
-        rates = self._called("states", law.rate, given, self.nz)
-        return [a + h * b for a, b in zip(z, rates, strict=True)]
+        return [a + self.sample * b for a, b in zip(z, self._rates(given), strict=True)]
 
-    # --------------------------------------------------------------------------------------------------- the system
-    def asked(self, u: Scalars, s: Scalars) -> list[Scalar]:
-        """Commands and given torques, before they are limited."""
-        tau = self.signals.split(s)[0]
-        w: list[Scalar] = list(tau) if tau else [0.0] * self.drives
-        if self.law is not None:
-            for name, command in zip(self.law.outputs, u, strict=True):
-                k = self.flow.inputs.index(name)
-                w[k] = w[k] + command
-        return w
-
-    def inputs(self, u: Scalars, s: Scalars) -> list[Scalar]:
-        """What reaches the flow: commands and given torques, limited, then disturbances; the wrench."""
-        _, f_tip, disturbance, _ = self.signals.split(s)
-        w = self.asked(u, s)
-        if self.limits is not None:
-            w = [clipped(a, *pair) for a, pair in zip(w, self.limits, strict=True)]
-        if disturbance:
-            w = [a + b for a, b in zip(w, disturbance, strict=True)]
-        return [*w, *f_tip]
-
-    def command(self, t: Scalar, X: Scalars, s: Scalars, noise: Scalars, p: Scalars) -> Scalars:
+    # ---------------------------------------------------------------------------------------------------- the plant
+    def _command(self, t: Scalar, X: Scalars, U: Scalars) -> Scalars:
         """What the law says at X: the command held, or that of a continuous law."""
         if self.law is None:
             return ()
-        return self.split(X)[2] if self.sample is not None else self.act(self._arguments(t, X, s, noise, p))
+        return self.split(X)[2] if self.sample is not None else self._act(self._given(t, X, U))
 
-    def applied(self, t: Scalar, X: Scalars, s: Scalars, noise: Scalars, p: Scalars) -> list[Scalar]:
-        """The flow's inputs at X."""
-        return self.inputs(self.command(t, X, s, noise, p), s)
+    def _asked(self, u: Scalars, U: Scalars) -> dict[str, Scalar]:
+        """What is wanted of each driven input, before it is limited."""
+        w = dict(zip(self.free, self._pick(U, self.free), strict=True)) | dict(zip(self.commands, u, strict=True))
+        for name, value in zip(self.fed, self._pick(U, self.fed, suffix=FEEDFORWARD), strict=True):
+            w[name] = value + w[name]
+        return w
 
-    def rate(self, t: Scalar, X: Scalars, s: Scalars, noise: Scalars, p: Scalars) -> list[Scalar]:
+    def _limited(self, u: Scalars, U: Scalars) -> dict[str, Scalar]:
+        w = self._asked(u, U)
+        return {name: clip(a, *self.limits[name]) if name in self.limits else a for name, a in w.items()}
+
+    def _inputs(self, u: Scalars, U: Scalars) -> list[Scalar]:
+        """What reaches the plant: commands and given torques, limited, then disturbances."""
+        w = self._limited(u, U)
+        for name, value in zip(self.disturbed, self._pick(U, self.disturbed, suffix=DISTURBANCE), strict=True):
+            w[name] = w[name] + value
+        return [w[name] for name in self.plant.inputs]
+
+    def applied(self, t: Scalar, X: Scalars, U: Scalars) -> list[Scalar]:
+        """The plant's inputs at X."""
+        return self._inputs(self._command(t, X, U), U)
+
+    def _observed(self, t: Scalar, x: Scalars, w: Scalars) -> list[Scalar]:
+        if self.plant.observe is None:
+            return []
+        seen = self.plant.observe(t, x, w)
+        return _all_of(f"what observes {self.plant.name!r} gives", seen, self.plant.outputs, "outputs")
+
+    def rate(self, t: Scalar, X: Scalars, U: Scalars) -> list[Scalar]:
         """Ẋ; nothing moves in what is held."""
-        x, z, held, waiting, books = self.split(X)
-        w = self.applied(t, X, s, noise, p)
-        xd = self.flow.rate(t, x, w)
-        if len(xd) != self.nx:
-            raise InputError(f"the rate of {self.flow.name!r} gives {len(xd)} numbers for {self.nx} states")
+        x, z, held, waiting, *_ = self.split(X)
+        rows = [row.integrand for row in self.measures.values()]
+        judged = self._judged(t, X, U) if any(rows) else ()  # first: what is fused depends on the order of the trace
+        w = self.applied(t, X, U)
+        xd = list(self.plant.rate(t, x, w))
+        if len(xd) != self.nx - self.plant.nq + self.plant.nv:
+            raise InputError(f"the rate of {self.plant.name!r} gives {len(xd)} numbers for {self.nx} states")
         zd: Sequence[Scalar] = [0.0] * len(z)
         if self.sample is None and self.law is not None and self.law.rate is not None:
-            zd = self._called("states", self.law.rate, self._arguments(t, X, s, noise, p), self.nz)
+            zd = self._rates(self._given(t, X, U))
         flows: list[Scalar] = []
-        if books:
-            assert self.flow.observe is not None and self.supply is not None
-            seen = self.flow.observe(t, x, w)
+        if self.supply is not None:
+            seen = self._observed(t, x, w)
             lost: Scalar = 0.0
             for k in self.losses:
                 lost = lost + seen[k]
             flows = [seen[self.supply], lost]
-        return [*xd, *zd, *([0.0] * (len(held) + len(waiting))), *flows]
+        counted = [0.0 if row is None else row(*judged) for row in rows]
+        return [*xd, *zd, *([0.0] * (len(held) + len(waiting))), *flows, *counted]
 
-    def settle(self, t: Scalar, before: Scalars, X: Scalars, s: Scalars, noise: Scalars, p: Scalars) -> list[Scalar]:
-        """What the flow does to its state after a step."""
-        assert self.flow.settle is not None
-        w = self.applied(t, X, s, noise, p)
-        return [*self.flow.settle(t, before[: self.nx], X[: self.nx], w), *X[self.nx :]]
+    def settle(self, t: Scalar, before: Scalars, X: Scalars, U: Scalars) -> list[Scalar]:
+        """What the plant does to its state after a step, and what is measured then."""
+        now = list(X)
+        if self.plant.settle is not None:
+            now[: self.nx] = self.plant.settle(t, before[: self.nx], X[: self.nx], self.applied(t, X, U))
+        return self._counted(t, now, U)
 
-    @cached_property
-    def shown(self) -> int:
-        """How many numbers of the reference are observed."""
-        if self.law is not None and self.law.follows:
-            return len(self.law.follows)
-        return self.signals.reference
+    def _counted(self, t: Scalar, X: list[Scalar], U: Scalars) -> list[Scalar]:
+        """X with the measures that are looked at now."""
+        rows = [row.update for row in self.measures.values()]
+        if not any(rows):
+            return X
+        judged, end = self._judged(t, X, U), self.ends[-2]
+        values = [v if row is None else row(*judged, v) for row, v in zip(rows, X[end:], strict=True)]
+        return [*X[:end], *values]
 
-    def observe(self, t: Scalar, X: Scalars, s: Scalars, noise: Scalars, p: Scalars) -> list[Scalar]:
-        """(outputs of the flow, its inputs, the reference, and where it is told: 1 while limits clip) at X."""
-        u = self.command(t, X, s, noise, p)
-        w = self.inputs(u, s)
-        seen = self.flow.observe(t, X[: self.nx], w) if self.flow.observe is not None else []
-        r = self.reference(t, s) if self.shown else []
-        if not self.tells_clipping:
-            return [*seen, *w, *r]
-        assert self.limits is not None
-        cut: Scalar = 0.0
-        for a, (lower, upper) in zip(self.asked(u, s), self.limits, strict=True):
-            cut = where(a > upper, 1.0, where(a < lower, 1.0, cut))
-        return [*seen, *w, *r, cut]
+    def _judged(self, t: Scalar, X: Scalars, U: Scalars) -> tuple[Scalar, list[Scalar], list[Scalar], list[Scalar]]:
+        """(t, errors, those the run began with, what the law puts out)."""
+        y: dict[str, Scalar] = {}
+        if any(isinstance(wanted, str) for wanted in self.errors.values()):
+            y = dict(zip(self.base.outputs, self._seen(t, X, U), strict=True))
+        wanted = [y[w] if isinstance(w, str) else w for w in self.errors.values()]
+        places = [self.base.states.index(name) for name in self.errors]
+        e = [w - X[k] for w, k in zip(wanted, places, strict=True)]
+        e0 = [w - s for w, s in zip(wanted, self._pick(U, tuple(self.errors), suffix=START), strict=True)]
+        if self.law is None:
+            return t, e, e0, []
+        w = self._limited(self._command(t, X, U), U)
+        return t, e, e0, [w[name] for name in self.commands]
 
-    @cached_property
-    def observed(self) -> int:
-        return len(self.flow.outputs) + len(self.flow.inputs) + self.shown + self.tells_clipping
-
+    # ----------------------------------------------------------------------------------------------- what is observed
     @property
     def tells_clipping(self) -> bool:
-        """Whether limits stand between a law with states and the system: these are not told what was applied."""
-        return self.limits is not None and self.nz > 0
+        """Whether limits stand between a law with states and the plant: these are not told what was applied."""
+        return self.shows_inputs and bool(self.limits) and bool(self.own)
+
+    @cached_property
+    def _shown(self) -> tuple[str, ...]:
+        """Commands that are observed: those that the plant does not observe itself."""
+        return tuple(name for name in self.commands if name not in self.plant.outputs)
+
+    @cached_property
+    def base(self) -> Flow:
+        """The names of the loop without its measures."""
+        outputs = (*self.plant.outputs, *self._shown, *(self.law.follows if self.law else ()))
+        states = (*self.plant.states, *self.own)
+        return Flow(self.flow_name, states, (), self.plant.rate, self.plant.positions, outputs=outputs)
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        if not self.shows_inputs:
+            return self.base.outputs
+        inputs = tuple(f"{name} applied" for name in self.plant.inputs)
+        follows = tuple(f"{name} followed" for name in (self.law.follows if self.law else ()))
+        return (*self.plant.outputs, *inputs, *follows, *(("clipped",) if self.tells_clipping else ()))
+
+    def _seen(self, t: Scalar, X: Scalars, U: Scalars) -> list[Scalar]:
+        """The outputs of the plant, what the law puts out, and its reference."""
+        u = self._command(t, X, U)
+        w = self._limited(u, U)
+        r = () if self.law is None else self._reference(t, U)
+        seen = self._observed(t, X[: self.nx], self._inputs(u, U))
+        return [*seen, *(w[name] for name in self._shown), *r]
+
+    def observe(self, t: Scalar, X: Scalars, U: Scalars) -> list[Scalar]:
+        """As `outputs` names it."""
+        if not self.shows_inputs:
+            return self._seen(t, X, U)
+        u = self._command(t, X, U)
+        w = self._inputs(u, U)
+        r = () if self.law is None else self._reference(t, U)
+        found = [*self._observed(t, X[: self.nx], w), *w, *r]
+        if self.tells_clipping:
+            cut: Scalar = 0.0
+            for name, a in self._asked(u, U).items():
+                if name in self.limits:
+                    lower, upper = self.limits[name]
+                    cut = where(a > upper, 1.0, where(a < lower, 1.0, cut))
+            found.append(cut)
+        return found
+
+    # ---------------------------------------------------------------------------------------------- how it begins
+    @property
+    def begins(self) -> bool:
+        """Whether a run begins otherwise than with what it is given: where a law starts its own states by what it
+        measures, or measures count from the start."""
+        started = self.law is not None and self.law.start is not None
+        return started or any(row.update is not None for row in self.measures.values())
+
+    def begin(self, X: Scalars, U: Scalars) -> list[Scalar]:
+        """X at t = 0: the law's states as it says, of what its sensors see without noise; measures as they are then."""
+        now = list(X)
+        if self.law is not None and self.law.start is not None:
+            z = list(self.law.start(self.measure(0.0, X, U, noisy=False)))
+            if len(z) != len(self.own):
+                raise InputError(f"{self.law.name!r} starts with {len(z)} numbers for its {len(self.own)} states")
+            now[self.nx : self.nx + len(z)] = z
+        return self._counted(0.0, now, U)
+
+    @property
+    def initial(self) -> list[float]:
+        """What follows the plant's states in X, where nobody says otherwise: nothing is held yet, or on its way."""
+        return [*(self.law.initial if self.law else ()), *([0.0] * (self.ends[-1] - self.nx - len(self.own)))]
+
+    # ------------------------------------------------------------------------------------------------------ as a flow
+    @cached_property
+    def flow(self) -> Flow:
+        held = [f"{name} held" for name in self.commands[: self.held]]
+        waiting = [f"{name} in {k + 1}" for k in range(self.delay) for name in held]
+        books = ("work", "loss") if self.supply is not None else ()
+        settles = self.plant.settle is not None or any(row.update is not None for row in self.measures.values())
+        return replace(
+            self.plant,
+            name=self.flow_name,
+            states=(*self.plant.states, *self.own, *held, *waiting, *books, *self.measures),
+            inputs=self.inputs,
+            rate=self.rate,
+            settle=self.settle if settles else None,
+            outputs=self.outputs,
+            observe=self.observe if self.outputs else None,
+            check=None,
+            drives=None,
+            start=None,
+            sample=self.take if self.sample is not None else None,
+            period=self.sample,
+        )
 
 
-def _rounded(x: Scalar, step: float) -> Scalar:
+def _round_to(x: Scalar, step: float) -> Scalar:
     """The nearest multiple of the step."""
     return ((x * (1.0 / step) + ROUND) - ROUND) * step
+
+
+def _all_of(what: str, given: object, names: Sequence[str], kind: str) -> list[Scalar]:
+    try:
+        result = list(given)  # type: ignore[call-overload]
+    except TypeError:
+        raise InputError(f"{what} a {type(given).__name__}, not {len(names)} {kind}") from None
+    if len(result) != len(names):
+        raise InputError(f"{what} {len(result)} numbers for {len(names)} {kind}: {', '.join(names)}")
+    return result
+
+
+def follow_reference(law: Law, motion: Reference) -> Callable[[Scalar], list[Scalar]] | None:
+    """r(t) as a function over scalars, as far as the law follows it; None where the motion is no formula."""
+    orders = followed_orders(law, motion)
+    if motion.trace(0.0) is None:
+        return None
+    names = [f"x{k}" for k in range(motion.m)]
+
+    def follow(t: Scalar) -> list[Scalar]:
+        traced = motion.trace(t)
+        assert traced is not None
+        return [v for part in traced[:orders] for v in _all_of("the reference gives", part, names, "numbers")]
+
+    return follow
+
+
+def close_loop(
+    flow: Flow,
+    law: Law,
+    reference: Reference | ArrayLike | None = None,
+    *,
+    disturbed: Sequence[str] = (),
+    torque_limits: object = None,
+    sample_time: float | None = None,
+    delay: int = 0,
+    name: str = "",
+) -> Flow:
+    """The closed loop (x, z)˙ = (f(t, x, u), g(t, y, r, z, p)), u = act(t, y, r, z, p) + d, as a flow of its own.
+
+    States: those of the flow, then the law's. Inputs, in this order: those of the flow that the law does not drive; the
+    law's parameters, by name; the reference's entries (`law.follows`) where the reference is not known beforehand: none
+    given, or one that cannot be traced; for each driven input named in `disturbed` a disturbance d that is added to it,
+    "<input>_disturbance". Outputs: the flow's, what the law puts out (without d), and r.
+
+    r is (x, ẋ, ẍ) of the reference, or as much of it as the law follows: m, 2 m or 3 m numbers for a motion of m. A
+    reference that is m numbers is a set point: at rest there. What settles the flow is given u of that instant.
+    torque_limits (a number, one per output of the law, or (lower, upper)) clip what the law puts out, before d; its
+    states are not told. With `sample_time` [s] the law is asked at samples, its command held, and reaches the flow
+    `delay` samples later."""
+    if not isinstance(flow, Flow):
+        raise InputError(f"a Flow is closed by a law, not a {type(flow).__name__}; flow() makes one of a system")
+    if not isinstance(law, Law):
+        raise InputError(f"a Law closes the loop of {flow.name!r}, not a {type(law).__name__}")
+    check_law(law, flow, sample_time is not None)
+    motion = read_reference(reference)
+    if motion is not None and not law.follows:
+        raise InputError(f"{law.name!r} follows nothing: give no reference")
+    follow = None if motion is None else follow_reference(law, motion)
+    names = (disturbed,) if isinstance(disturbed, str) else tuple(disturbed)
+    for d in names:
+        if d not in law.outputs:
+            raise unknown(f"output of {law.name!r} to disturb", d, law.outputs)
+    limits = read_torque_limits(torque_limits, law.outputs, flow)
+    loop = ClosedLoop(flow, law, follow, disturbed=names, limits=limits, sample=sample_time, delay=delay, name=name)
+    return loop.flow
+
+
+def add_law_states(law: Law, x0: ArrayLike, states: Sequence[str] = ()) -> Array:
+    """(..., n) → (..., n + z): the states of a flow and, after them, the law's own at their start; `states` names the
+    flow's, for a law that starts where it measures."""
+    x = np.asarray(x0, float)
+    if law.start is None:
+        z = np.broadcast_to(np.asarray(law.initial, float), (*x.shape[:-1], len(law.initial)))
+    else:
+        for name in law.measures:
+            if name not in states:
+                raise unknown(f"state that {law.name!r} measures at its start", name, states)
+        y, size = x[..., [states.index(name) for name in law.measures]], len(law.states)
+        begin = compile_function(law.start, [y.shape[-1:]], [(size,)], f"start of {law.name}", arguments=("y",))
+        z = np.asarray(begin(y))
+    return np.concatenate((x, z), -1)

@@ -6,9 +6,8 @@ at at the start and after each step. So nothing of a run needs to be kept to jud
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,17 +22,16 @@ Judge = Callable[..., Scalar]
 
 BAND = 0.02  # of the step: within it a response has settled
 FLOOR = 1e-9  # [rad, m] the least band, where there is no step at all
-START = "_start"
 
 
-def _total(values: Any) -> Scalar:
+def _total(values: Iterable[Scalar]) -> Scalar:
     result: Scalar = 0.0
     for value in values:
         result = result + value
     return result
 
 
-def _largest(values: Any) -> Scalar:
+def _largest(values: Iterable[Scalar]) -> Scalar:
     result: Scalar = 0.0
     for value in values:
         result = scalar.maximum(value, result)
@@ -100,13 +98,24 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-def chosen(measures: Any) -> dict[str, Measure]:
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """What is measured of a run: `names` of MEASURES, or Measures of one's own by name; `error` says which state should
+    be what, {state: output or number}, if not positions what the law follows."""
+
+    names: Sequence[str] | str | Mapping[str, Measure] = ()
+    error: Mapping[str, object] | None = None
+
+
+def read_measures(measures: object) -> dict[str, Measure]:
     """Measures by name, or a user's own in a dictionary."""
     if isinstance(measures, Mapping):
         for name, row in measures.items():
             if not isinstance(row, Measure):
                 raise InputError(f"measure {name!r} must be a Measure, got {type(row).__name__}")
         return dict(measures)
+    if not isinstance(measures, (str, Iterable)):
+        raise InputError(f"measures are names, or Measures by name; got {type(measures).__name__}")
     listed = (measures,) if isinstance(measures, str) else tuple(measures)
     for name in listed:
         if name not in MEASURES:
@@ -114,106 +123,31 @@ def chosen(measures: Any) -> dict[str, Measure]:
     return {name: MEASURES[name] for name in listed}
 
 
-def errors_of(flow: Flow, law: Law | None, error: Mapping[str, Any] | None) -> dict[str, Any]:
+def read_errors(
+    flow: Flow, positions: int, law: Law | None, error: Mapping[str, object] | None
+) -> dict[str, str | float]:
     """{state: what it should be, an output's name or a number}: as given, or positions against what the law follows."""
-    if error is not None:
-        if not isinstance(error, Mapping) or not error:
-            raise InputError("error says which state should be what: {'joint1': 'joint1_d'}, or {'joint1': 0.5}")
-        for state, wanted in error.items():
-            if state not in flow.states:
-                raise unknown(f"state of {flow.name!r}", state, flow.states)
-            if isinstance(wanted, str) and wanted not in flow.outputs:
-                raise unknown(f"output of {flow.name!r}", wanted, flow.outputs)
-            if not isinstance(wanted, (str, int, float)):
-                raise InputError(f"error of {state!r} must be against an output or a number, got {wanted!r}")
-        return dict(error)
-    n = flow.positions
-    if law is not None and n and len(law.follows) in (n, 2 * n, 3 * n):
-        return dict(zip(flow.states[:n], law.follows[:n], strict=True))
-    return {}
+    if error is None:
+        follows = law.follows if law is not None else ()
+        fits = positions and len(follows) in (positions, 2 * positions, 3 * positions)
+        return dict(zip(flow.states[:positions], follows[:positions], strict=True)) if fits else {}
+    if not isinstance(error, Mapping) or not error:
+        raise InputError("error says which state should be what: {'joint1': 'joint1_d'}, or {'joint1': 0.5}")
+    found: dict[str, str | float] = {}
+    for state, wanted in error.items():
+        if state not in flow.states:
+            raise unknown(f"state of {flow.name!r}", state, flow.states)
+        if isinstance(wanted, str) and wanted not in flow.outputs:
+            raise unknown(f"output of {flow.name!r}", wanted, flow.outputs)
+        if not isinstance(wanted, (str, int, float)):
+            raise InputError(f"error of {state!r} must be against an output or a number, got {wanted!r}")
+        found[state] = wanted
+    return found
 
 
-def _judge(flow: Flow, pairs: Mapping[str, Any], efforts: Sequence[str]) -> Callable[..., tuple[Any, ...]]:
-    """(t, x, u) → (t, e, e0, what the controller puts out)."""
-    n, m = len(flow.states), len(flow.inputs)
-    states = [flow.states.index(s) for s in pairs]
-
-    def judged(t: Scalar, x: Scalars, u: Scalars) -> tuple[Scalar, list[Scalar], list[Scalar], list[Scalar]]:
-        y = {} if flow.observe is None else dict(zip(flow.outputs, flow.observe(t, x[:n], u[:m]), strict=True))
-        wanted = [y[w] if isinstance(w, str) else w for w in pairs.values()]
-        e = [w - x[k] for w, k in zip(wanted, states, strict=True)]
-        e0 = [w - s for w, s in zip(wanted, u[m:], strict=True)]
-        return t, e, e0, [y[o] for o in efforts]
-
-    return judged
-
-
-def begun(
-    flow: Flow, law: Law | None, measures: Mapping[str, Measure], error: Mapping[str, Any] | None
-) -> Callable[[Scalars, Scalars], list[Scalar]] | None:
-    """(x, u) of a closed loop with its measures at t = 0 → x as it begins: the law's states where it starts them, the
-    measures as they are then. None where there is nothing to be done."""
-    rows = list(measures.values())
-    start = law.start if law is not None else None
-    if start is None and all(row.update is None for row in rows):
-        return None
-    judged = _judge(flow, errors_of(flow, law, error), law.outputs if law is not None else ())
-    n = len(flow.states)
-
-    def begin(x: Scalars, u: Scalars) -> list[Scalar]:
-        now = list(x[:n])
-        if law is not None and start is not None:
-            z = list(start([now[flow.states.index(y)] for y in law.measures]))
-            if len(z) != len(law.states):
-                raise InputError(f"{law.name!r} starts with {len(z)} numbers for its {len(law.states)} states")
-            now[n - len(z) :] = z
-        seen = judged(0.0, now, u)
-        return [*now, *(v if r.update is None else r.update(*seen, v) for r, v in zip(rows, x[n:], strict=True))]
-
-    return begin
-
-
-def measured(flow: Flow, law: Law | None, measures: Mapping[str, Measure], error: Mapping[str, Any] | None) -> Flow:
-    """A closed loop with measures as its last states; where errors are measured, what the states were at the start is
-    an input, "<state>_start", its last."""
-    if not measures:
-        return flow
-    pairs = errors_of(flow, law, error)
-    efforts: Sequence[str] = law.outputs if law is not None else ()
-    for name, row in measures.items():
-        if "e" in row.needs and not pairs:
-            raise InputError(
-                f"{name} measures errors, and of {flow.name!r} it is not known which state follows what: "
-                "give error={state: output or number}"
-            )
-        if "u" in row.needs and not efforts:
-            raise InputError(f"{name} measures what a controller puts out, and there is none")
-        if name in flow.states:
-            raise InputError(f"a measure and a state are both called {name!r}")
-    n, m = len(flow.states), len(flow.inputs)
-    rows, judged = list(measures.values()), _judge(flow, pairs, efforts)
-
-    def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-        seen = judged(t, x, u)
-        return [*flow.rate(t, x[:n], u[:m]), *(0.0 if r.integrand is None else r.integrand(*seen) for r in rows)]
-
-    def settle(t: Scalar, before: Scalars, x: Scalars, u: Scalars) -> list[Scalar]:
-        now = list(x[:n]) if flow.settle is None else list(flow.settle(t, before[:n], x[:n], u[:m]))
-        seen = judged(t, now, u)
-        return [*now, *(v if r.update is None else r.update(*seen, v) for r, v in zip(rows, x[n:], strict=True))]
-
-    def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-        assert flow.observe is not None
-        return flow.observe(t, x[:n], u[:m])
-
-    updated = any(r.update is not None for r in rows)
-    return Flow(
-        flow.name,
-        (*flow.states, *measures),
-        (*flow.inputs, *(f"{s}{START}" for s in pairs)),
-        rate,
-        positions=flow.positions,
-        settle=settle if updated or flow.settle is not None else None,
-        outputs=flow.outputs,
-        observe=None if flow.observe is None else observe,
-    )
+def finish_measures(rows: Mapping[str, Measure], values: Array, duration: float) -> dict[str, Array]:
+    """What is reported, (...) each, of the last values (..., measures)."""
+    return {
+        name: values[..., k].copy() if row.finish is None else row.finish(values[..., k], duration)
+        for k, (name, row) in enumerate(rows.items())
+    }

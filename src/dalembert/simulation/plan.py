@@ -11,7 +11,6 @@ import hashlib
 import pickle
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,8 @@ from numpy.typing import NDArray
 from dalembert.compile import Kernel
 from dalembert.compile.rollout import Rollout
 from dalembert.simulation.draws import Distribution, Noise
-from dalembert.simulation.fixed import fill
-from dalembert.simulation.moments import Tree
+from dalembert.simulation.fixed_step import fill
+from dalembert.simulation.results import Tree
 
 Array = NDArray[np.float64]
 
@@ -37,7 +36,8 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """`initial`, `held`, `moving`: the columns of x0 (count, n), of p (count, l) and of u (count, steps, m), in order.
+    """`initial`, `held`, `moving`: the columns of x0 (count, n), of p (count, l) and of u (count, steps, m), in order;
+    `shared` (steps + 1, k) is what follows in u, the same for all, its last row for the end.
     `started`: the states whose first values follow in p. `judged`: the method leaves a residual beside the state.
     `rows`: whether states are kept at all times, as they are ("all"), as moments ("statistics"), or only the last
     ("final"); of x and y together the `columns`. `begin`: (x, p, u) at t = 0 → x, where a law starts its own states by
@@ -48,6 +48,7 @@ class Plan:
     held: tuple[Column, ...]
     started: tuple[int, ...]
     moving: tuple[Column, ...]
+    shared: Array | None
     judged: bool
     steps: int
     dt: float
@@ -72,6 +73,7 @@ class Plan:
         moments = 7 * self.kept * len(self.columns) if self.rows == "statistics" else 0
         noise = 12 if any(isinstance(c.value, Noise) for c in self.moving) else 2
         moving = noise * self.steps * sum(c.size for c in self.moving)
+        moving += 0 if self.shared is None or not self.moving else self.shared.size
         return 8 * (width * (self.kept + 4) + len(self.columns) * self.kept + moments + moving + 64)
 
     def sent(self, count: int) -> int:
@@ -92,16 +94,23 @@ class Plan:
         parts = [self.values(c, first, count, cut) for c in columns]
         return np.concatenate([np.zeros((count, 0)), *(np.broadcast_to(x, (count, x.shape[-1])) for x in parts)], -1)
 
+    def inputs(self, first: int, count: int, cut: dict[str, Array]) -> tuple[Array, Array | None]:
+        """u (count or 1, steps or 1, m), and with what is shared at the end, (count or 1, 1, m)."""
+        moving = [self.values(c, first, count, cut) for c in self.moving]
+        many = 1 if all(len(x) == 1 for x in moving) else count
+        parts = [np.broadcast_to(x, (many, self.steps))[..., None] for x in moving]
+        if self.shared is None:
+            return (np.concatenate(parts, -1) if parts else np.zeros((1, 1, 0))), None
+        k = self.shared.shape[1]
+        u = np.concatenate([*parts, np.broadcast_to(self.shared[:-1], (many, self.steps, k))], -1)
+        end = [part[:, -1:] for part in parts]
+        return u, np.concatenate([*end, np.broadcast_to(self.shared[-1:], (many, 1, k))], -1)
+
     def run(self, first: int, count: int, cut: dict[str, Array]) -> Piece:
         """Rollouts first, …, first + count − 1; `cut` holds their rows of the arrays that are not in the plan."""
         x0 = self.together(self.initial, first, count, cut)
         p = np.concatenate((self.together(self.held, first, count, cut), x0[:, list(self.started)]), -1)
-        moving = [self.values(c, first, count, cut) for c in self.moving]
-        if moving:
-            shared = 1 if all(len(x) == 1 for x in moving) else count
-            u = np.stack([np.broadcast_to(x, (shared, self.steps)) for x in moving], -1)
-        else:
-            u = np.zeros((1, 1, 0))
+        u, u_end = self.inputs(first, count, cut)
         if self.begin is not None:
             with np.errstate(all="ignore"):  # what is not finite is told as a rollout that diverged
                 x0 = self.begin(np.concatenate((x0, p, np.broadcast_to(u[:, 0], (count, u.shape[-1]))), -1))
@@ -109,7 +118,7 @@ class Plan:
             x0 = np.concatenate((x0, np.zeros((count, 1))), -1)
         X = np.empty((count, self.kept, x0.shape[-1]))
         Y = np.empty((count, self.kept, self.loop.size["y"]))
-        diverged = fill(self.loop, x0, u, p, self.steps, self.dt, 0.0, self.every, X, Y)
+        diverged = fill(self.loop, x0, u, p, self.steps, self.dt, 0.0, self.every, X, Y, u_end)
         residual = X[:, -1, -1].copy() if self.judged else np.zeros(count)
         last = np.concatenate((X[:, -1, : self.n], Y[:, -1]), -1)
         rows, tree = None, None
@@ -142,7 +151,7 @@ class Same:
     """Something known by what it is, not by what it is like: the key of memos, so that a batch asked for again is
     neither traced nor packed again."""
 
-    it: Any
+    it: object
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Same) and self.it is other.it

@@ -1,19 +1,27 @@
-"""What a run leaves behind while it runs, and what may end it early."""
+"""What a run leaves behind while it runs, what may end it early, and how far it has got."""
 
 from __future__ import annotations
 
 import math
+import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.simulation.loop import Loop
-from dalembert.simulation.systems import Plant
+from dalembert.errors import InputError
+from dalembert.flow import Flow
+from dalembert.simulation.loop import ClosedLoop
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 Array = NDArray[np.float64]
 
+PATIENCE = 1.0  # [s] before a bar appears
 RESTITUTION = 0.5  # of the speed against a limit comes back
 FINISHED, EVENT, DIVERGED, INTERRUPTED = "finished", "event", "diverged", "interrupted"
 
@@ -95,57 +103,84 @@ class Fences:
         return Event(t, name, f"joint {name!r} reached its {side} limit {value:.6g} at t = {t:.6g} s")
 
 
-def positions(plant: Plant, X: Array) -> Array:
-    return X[..., : plant.n]
+# ---------------------------------------------------------------------------------------- how a run ended, in words
+def rates_in(flow: Flow, X: Array, Y: Array) -> Array:
+    """q̇ of rows (X, Y) of a loop around this flow, (..., n)."""
+    n, names = len(flow.states), (*flow.states, *flow.outputs)
+    places = [names.index(name) for name in flow.rates]
+    found = [X[..., k] if k < n else Y[..., k - n] for k in places]
+    return np.stack(found, -1) if found else np.empty((*X.shape[:-1], 0))
 
 
-def rates_of(plant: Plant) -> Callable[[Array, Array], Array]:
-    """A function of rows (X, Y) that gives q̇."""
-    flow = plant.flow
-    names = (*flow.states, *flow.outputs)
-    columns = [names.index(name) for name in plant.rates]
-    n = len(flow.states)
-
-    def rates(X: Array, Y: Array) -> Array:
-        found = [X[..., k] if k < n else Y[..., k - n] for k in columns]
-        return np.stack(found, -1) if found else np.empty((*X.shape[:-1], 0))
-
-    return rates
-
-
-def blown(plant: Plant, loop: Loop, t: float, X: Array, Y: Array, remedy: str) -> str:
+def tell_divergence(flow: Flow, t: float, X: Array, Y: Array, remedy: str) -> str:
     """The sentence of a run that diverged: the joint whose rate is largest there."""
-    flow = plant.flow
-    if plant.rates:
-        rates = np.abs(rates_of(plant)(X, Y))
+    if flow.rates:
+        rates = np.abs(rates_in(flow, X, Y))
         rates = np.where(np.isfinite(rates), rates, math.inf)
         k = int(np.argmax(rates))
-        name, what = flow.states[k], f"its rate is {rates[k]:.3g}"
-        return f"diverged at t = {t:.6g} s in joint {name!r}: {what} there; {remedy}"
-    k = int(np.argmax(np.abs(X[: loop.nx])))
+        what = f"its rate is {rates[k]:.3g}"
+        return f"diverged at t = {t:.6g} s in joint {flow.states[k]!r}: {what} there; {remedy}"
+    k = int(np.argmax(np.abs(X[: len(flow.states)])))
     return f"diverged at t = {t:.6g} s in {flow.states[k]!r}, which is {X[k]:.3g} there; {remedy}"
 
 
-def bad_input(loop: Loop, t: float, Y: Array) -> str | None:
-    """The sentence of an input of the flow that is not a finite number."""
-    first = len(loop.flow.outputs)
-    w = Y[first : first + len(loop.flow.inputs)]
+def tell_bad_input(loop: ClosedLoop, t: float, w: Array) -> str | None:
+    """The sentence of an input of the plant, of those w, that is not a finite number."""
     bad = np.flatnonzero(~np.isfinite(w))
     if not len(bad):
         return None
-    k = int(bad[0])
-    said = f"{loop.flow.inputs[k]!r} is {w[k]} at t = {t:.6g} s"
-    if loop.law is not None and loop.flow.inputs[k] in loop.law.outputs:
+    name = loop.plant.inputs[int(bad[0])]
+    said = f"{name!r} is {w[bad[0]]} at t = {t:.6g} s"
+    if loop.law is not None and name in loop.commands:
         said += f": so says {loop.law.name!r}, or what it was given; is the position there singular?"
     return said
 
 
-def said_by(loop: Loop, t: float, X: Array) -> str:
+def tell_bad_command(loop: ClosedLoop, t: float, X: Array) -> str:
     """The sentence of a law whose command in X is not a finite number."""
     assert loop.law is not None
-    held = X[loop.nx + loop.nz :]
-    bad = np.flatnonzero(~np.isfinite(held[: loop.held * (1 + loop.delay)]))
+    held = X[loop.ends[1] : loop.ends[3]]
+    bad = np.flatnonzero(~np.isfinite(held))
     if not len(bad):
         return f"a state of {loop.law.name!r} is not finite at t = {t:.6g} s"
-    name = loop.law.outputs[int(bad[0]) % loop.commands]
+    name = loop.commands[int(bad[0]) % len(loop.commands)]
     return f"{name!r} is {held[bad[0]]} at t = {t:.6g} s: so says {loop.law.name!r}"
+
+
+class Progress:
+    """Called with the part of a run that is done. `show`: None draws a bar on a terminal once a run takes longer than a
+    second, True at once, False never, a function is called with the part done."""
+
+    def __init__(self, show: bool | Callable[[float], object] | None, title: str) -> None:
+        if not (show is None or isinstance(show, bool) or callable(show)):
+            raise InputError(f"progress is None, True, False or a function of the part done; got {type(show).__name__}")
+        self.title, self.began = title, time.monotonic()
+        self.hook = show if callable(show) else None
+        self.wanted = show is not False and self.hook is None and sys.stderr.isatty()
+        self.patience = 0.0 if show is True else PATIENCE
+        self.bar: Bar | None = None
+
+    def __call__(self, part: float) -> None:
+        if self.hook is not None:
+            self.hook(part)
+        elif self.wanted and self.bar is None and time.monotonic() - self.began > self.patience and part < 1:
+            self._open()
+        if self.bar is not None:
+            self.bar.update(self.task, completed=part)
+
+    def _open(self) -> None:
+        try:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        except ImportError:
+            self.wanted = False
+            return
+        words = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
+        self.bar = Progress(*words, TimeRemainingColumn(), console=Console(file=sys.stderr), transient=True)
+        self.task = self.bar.add_task(self.title, total=1.0)
+        self.bar.start()
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+            self.bar = None

@@ -1,28 +1,48 @@
-"""What a simulation gives: labeled columns over time, with a sentence on how it ended."""
+"""What a simulation gives: labeled columns over time, with a sentence on how it ended; as a picture and as files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.errors import InputError, unknown
+from dalembert.draw.pyplot import pyplot, styled
+from dalembert.errors import InputError, MissingExtraError, unknown
+from dalembert.files import whole, whole_table
+from dalembert.flow import ENERGY, LOSS, SUPPLY
 from dalembert.simulation.limits import Excess
 from dalembert.simulation.record import FINISHED, Event
-from dalembert.simulation.systems import ENERGY, LOSS, MULTIPLIER, SUPPLY
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 VERDICTS = {True: "yes", False: "no", None: "cannot be told: the gap is as large; a shorter dt would tell"}
+AT_ONCE = 10_000  # rows turned into text at a time
 OPEN = 0.1  # a relative gap beyond this is not one of the steps: energy comes from where the books do not look
+TITLES = {
+    "q": "position",
+    "qd": "rate",
+    "tau": "input",
+    "u": "input",
+    "energies": "energy",
+    "multipliers": "multiplier",
+    "x": "state",
+    "reference": "reference",
+    "controller": "state of the law",
+}
+MOST_LINES = 8  # lines that a legend inside a panel can name
 
 
 @dataclass(frozen=True)
 class Audit:
-    """The energy books of a run [J]: H(T) − H(0) = ∫ supplied power dt − ∫ losses dt, seed 002's passivity.
+    """The energy books of a run [J]: H(T) − H(0) = ∫ supplied power dt − ∫ losses dt, passivity.
 
     `work` and `loss` were integrated with the motion by its own method, `change` is H(T) − H(0); `gap` is what they
     disagree by at the end, `largest` the most at any kept time, `relative` that as part of the largest energy in play.
@@ -51,7 +71,7 @@ class Run:
     each as `run.name` or `run["name"]`: a group gives (rows, m), a column (rows,). Where a column bears the name of a
     group, `run["x"]` is the column.
     `ok`: it ran to its end. `message`: how it ended. `events`: limits reached. `beyond`: limits of position, velocity
-    and effort that the kept rows pass, by how much."""
+    and effort that the kept rows pass, by how much. `measures`: what was measured of the run, by name."""
 
     name: str
     columns: Mapping[str, Array]
@@ -66,6 +86,7 @@ class Run:
     residual: float = 0.0
     drive: str = field(default="torque")
     beyond: tuple[Excess, ...] = ()
+    measures: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -185,31 +206,96 @@ class Run:
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """One line per row, every digit kept; the file appears whole or not at all."""
-        from dalembert.simulation.write import write_csv
-
-        write_csv(path, self.columns)
+        table = np.stack(list(self.columns.values()), -1)
+        pieces = (table[first : first + AT_ONCE].tolist() for first in range(0, len(table), AT_ONCE))
+        whole_table(path, self.columns, (row for piece in pieces for row in piece))
 
     def to_parquet(self, path: str | PathLike[str]) -> None:
         """The columns as a Parquet file (extra `parquet`); it appears whole or not at all."""
-        from dalembert.simulation.write import write_parquet
+        pyarrow = import_arrow()
+        table = pyarrow.table({name: np.ascontiguousarray(values) for name, values in self.columns.items()})
+        whole(path, lambda file: pyarrow.parquet.write_table(table, file))
 
-        write_parquet(path, self.columns)
-
-    def plot(self, *what: str, axes: Any = None) -> Any:
+    def plot(self, *what: str, axes: Axes | Sequence[Axes] | None = None) -> Figure:
         """A matplotlib figure (extra `plot`) of groups or columns by name, one panel each; of q with its reference, qd,
         tau and the energies if not given."""
-        from dalembert.simulation.panels import draw
-
-        return draw(self, what, axes)
+        return _draw(self, what, axes)
 
     def __repr__(self) -> str:
         span = f"{len(self)} rows, t = 0 … {self.t[-1]:.6g} s"
         return f"<Run of {self.name!r} by {self.method}: {span}; {self.message}>"
 
 
-def energies_of(outputs: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in outputs if name.endswith(ENERGY))
+def import_arrow() -> ModuleType:
+    """pyarrow with its Parquet files, or what would add it."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("pyarrow is not installed: pip install 'dalembert[parquet]', or use to_csv") from None
+    found: ModuleType = pyarrow
+    return found
 
 
-def multipliers_of(outputs: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in outputs if name.startswith(MULTIPLIER))
+# ---------------------------------------------------------------------------------------------------------- a picture
+@styled
+def _draw(run: Run, what: tuple[str, ...], axes: Axes | Sequence[Axes] | None) -> Figure:
+    """One panel for each group or column, time along the bottom."""
+    wanted = what or tuple(name for name in ("q", "qd", "tau", "energies") if run.groups[name] and _told(run, name))
+    if not wanted:
+        wanted = ("x",)
+    plt = pyplot()
+    if axes is None:
+        height = 1.2 + 2.1 * len(wanted)
+        figure, grid = plt.subplots(
+            len(wanted), 1, sharex=True, squeeze=False, figsize=(8.0, height), layout="constrained"
+        )
+        panels = list(grid[:, 0])
+        figure.suptitle(run.name if run.ok else f"{run.name}: {run.message}", fontsize="medium", wrap=True)
+    else:
+        panels = list(np.atleast_1d(axes))
+        figure = panels[0].figure
+        if len(panels) != len(wanted):
+            raise InputError(f"{len(panels)} axes for {len(wanted)} panels: {', '.join(wanted)}")
+    for panel, name in zip(panels, wanted, strict=True):
+        _panel(panel, run, name)
+    panels[-1].set_xlabel("time [s]")
+    figure.align_ylabels(panels)
+    return figure
+
+
+def _told(run: Run, name: str) -> bool:
+    """Inputs that are zero all along say nothing."""
+    return name != "tau" or bool(run.group("tau").any())
+
+
+def _panel(panel: Axes, run: Run, name: str) -> None:
+    run[name]  # refused in words if it is not there
+    names = (name,) if name in run.columns else run.groups[name]
+    lines = []
+    for column in names:
+        (line,) = panel.plot(run.t, run[column], label=_short(column, name))
+        lines.append(line)
+    if name == "q" and run.groups["reference"]:
+        for line, column in zip(lines, run.groups["reference"], strict=False):
+            panel.plot(run.t, run[column], ls=":", lw=1.1, color=line.get_color())
+        panel.plot([], [], ls=":", lw=1.1, color="0.4", label="reference")
+    if name == "energies" and len(names) > 1:
+        panel.plot(run.t, run.energy, color="0.2", lw=1.0, label="total")
+    units = sorted({run.units.get(column, "") for column in names} - {""})
+    title = TITLES.get(name, name.replace("_", " "))
+    panel.set_ylabel(f"{title} [{', '.join(units)}]" if units else title)
+    panel.margins(x=0)
+    if len(names) > 1 or (name == "q" and run.groups["reference"]):
+        outside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+        panel.legend(fontsize="small", frameon=False, ncols=1 + (len(names) > MOST_LINES), **outside)
+    for event in run.events:
+        panel.axvline(event.t, color="tab:red", lw=0.8, ls=":")
+
+
+def _short(column: str, group: str) -> str:
+    """A column's name without what the panel says already."""
+    endings = {"qd": ("_rate",), "energies": ("_energy",), "tau": ("_torque", "_voltage"), "u": ("_torque",)}
+    for ending in endings.get(group, ()):
+        column = column.removesuffix(ending)
+    return column.removeprefix("multiplier of ")

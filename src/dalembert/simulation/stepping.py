@@ -5,31 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.compile.rollout import Call, Rollout, compile_rollout
-from dalembert.errors import InputError
-from dalembert.flow import Scalar, Scalars
+from dalembert.compile.rollout import Rollout
 from dalembert.simulation.feed import Feed
-from dalembert.simulation.loop import Loop
+from dalembert.simulation.loop import ClosedLoop
 from dalembert.simulation.record import (
     DIVERGED,
     EVENT,
     INTERRUPTED,
     Fences,
     Record,
-    bad_input,
-    blown,
-    rates_of,
-    said_by,
+    rates_in,
+    tell_bad_command,
+    tell_bad_input,
+    tell_divergence,
 )
-from dalembert.simulation.steps import METHODS, System
-from dalembert.simulation.systems import Plant
 
 Array = NDArray[np.float64]
+Ask = Callable[[float, Array, Array], Array]  # (t, X, inputs) → X after a sample
 
 PIECE = 100_000_000  # operations in one call of the loop, a twentieth of a second: an interrupt waits no longer
 ROWS = 20_000  # steps whose inputs are worked out at once
@@ -38,57 +34,18 @@ STABLE = 2.0  # |λ| dt up to which every method here keeps a decaying pole deca
 TURN = math.pi  # [rad] a revolute joint that turns further in one step is not resolved by it
 
 
-def rollout_of(loop: Loop, feed: Feed, method: str, iterations: int | None, asked: bool) -> Rollout:
-    """The compiled loop. `asked`: the law is asked between pieces, in Python, and not in the loop."""
-    sampled = loop.sample is not None and not asked
-
-    def rate(t: Scalar, X: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
-        return loop.rate(t, X, feed.pick(t, u), feed.noise_of(u), p)
-
-    def settle(t: Scalar, before: Scalars, X: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
-        return loop.settle(t, before, X, feed.pick(t, u), feed.noise_of(u), p)
-
-    def take(t: Scalar, X: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
-        n = loop.size
-        return [*loop.take(t, X[:n], feed.pick(t, u), feed.noise_of(u), p, feed.due(u)), *X[n:]]
-
-    def observe(t: Scalar, X: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
-        at = take(t, X, u, p) if sampled else X
-        return loop.observe(t, at[: loop.size], feed.pick(t, u), feed.noise_of(u), p)
-
-    system = System(loop.size, loop.flow.positions, rate, settle if loop.flow.settle is not None else None)
-    step = METHODS[method].make(system, **({"iterations": iterations} if iterations is not None else {}))
-    sizes = {
-        "x": loop.size + step.judged,
-        "u": feed.size,
-        "p": len(loop.law.parameters) if loop.law else 0,
-        "y": loop.observed,
-        **step.sizes,
-    }
-    calls = list(step.calls)
-    if sampled:
-        sizes["begun"] = sizes["x"]
-        calls = [Call(c.function, tuple("begun" if r == "x" else r for r in c.reads), c.writes) for c in calls]
-        calls.insert(0, Call(take, ("t", "x", "u", "p"), "begun"))
-    watched = Call(observe, ("t", "x", "u", "p"), "y") if loop.observed else None
-    return compile_rollout(calls, sizes, f"{loop.flow.name} {method}", watched)
-
-
 @dataclass(eq=False)
 class Stepper:
     """One run: `steps` steps of dt from X0, of which every `every`-th state is kept, and the last. `ask` asks a law in
-    Python: (t, X, signals, noise) → X after the sample."""
+    Python: (t, X, inputs) → X after the sample."""
 
-    plant: Plant
-    loop: Loop
+    loop: ClosedLoop
     feed: Feed
     rollout: Rollout
-    parameters: Array
-    dt: float
     steps: int
     every: int
     judged: bool
-    ask: Callable[[float, Array, Array, Array], Array] | None = None
+    ask: Ask | None = None
     fences: Fences | None = None
 
     def _remedy(self) -> str:
@@ -104,17 +61,16 @@ class Stepper:
 
     def _fastest_pole(self) -> float:
         """The largest |λ| of ∂ẋ/∂x at the start, of those that decay [1/s], by differences."""
-        block, p = self.feed.blocks(0, 1)[0].tolist(), self.parameters.tolist()
-        s, noise = self.feed.pick(0.0, block), self.feed.noise_of(block)
+        U = self.feed.pick(0.0, self.feed.blocks(0, 1)[0])
         columns = []
         try:
-            for k in range(self.loop.nx + self.loop.nz):
+            for k in range(self.loop.ends[1]):
                 h = 1e-6 * max(1.0, abs(self.begun[k]))
                 sides = []
                 for way in (h, -h):
                     X = list(self.begun)
                     X[k] += way
-                    sides.append(np.array(self.loop.rate(0.0, X, s, noise, p), float))
+                    sides.append(np.array(self.loop.rate(0.0, X, U), float))
                 columns.append((sides[0] - sides[1]) / (2 * h))
             J = np.array(columns).T[: len(columns)]
             poles = np.linalg.eigvals(J)
@@ -122,11 +78,23 @@ class Stepper:
             return 0.0
         return float(np.abs(poles[poles.real < 0]).max(initial=0.0))
 
+    @property
+    def dt(self) -> float:
+        return self.feed.dt
+
+    @property
+    def n(self) -> int:
+        return self.loop.plant.n
+
+    def _run(self, X: Array, blocks: Array, count: int, every: int, first: int) -> tuple[Array, ...]:
+        with np.errstate(all="ignore"):  # what is not finite ends the run, in words
+            return self.rollout(X, blocks, self.feed.p, count, self.dt, 0.0, every, first)
+
     def run(self, X0: Array, record: Record, progress: Callable[[float], None]) -> None:
         """Fill the record."""
         self.X, self.step, self.record = np.append(X0, 0.0) if self.judged else X0, 0, record
         self.most = ROWS  # steps of a piece, few where a joint lies at its limit
-        self.begun, self.outside = X0.tolist(), np.zeros(self.plant.n, bool)
+        self.begun, self.outside = X0.tolist(), np.zeros(self.n, bool)
         try:
             while self.step < self.steps and not record.message:
                 self._piece()
@@ -137,10 +105,14 @@ class Stepper:
         record.keep(np.array([t]), X[None], Y[None])
         if self.judged:
             record.residual = float(self.X[-1])
-        if not record.message and not np.isfinite(Y[len(self.loop.flow.outputs) :]).all():
-            fault = bad_input(self.loop, t, Y)
-            if fault:
-                record.end(DIVERGED, fault)
+        fault = None if record.message else tell_bad_input(self.loop, t, self._applied(Y))
+        if fault:
+            record.end(DIVERGED, fault)
+
+    def _applied(self, Y: Array) -> Array:
+        """The plant's inputs among what was observed."""
+        first = len(self.loop.plant.outputs)
+        return Y[..., first : first + len(self.loop.plant.inputs)]
 
     # --------------------------------------------------------------------------------------------------- one piece
     def _count(self) -> int:
@@ -157,25 +129,25 @@ class Stepper:
 
     def _piece(self) -> None:
         count = self._count()
-        blocks = self.feed.blocks(self.step, 1 if self.feed.constant else count)
+        constant = self.feed.wiring.size == 0
+        blocks = self.feed.blocks(self.step, 1 if constant else count)
         fault = self.feed.fault(blocks, self.step)
         if fault is not None:  # up to there, and no further
             count = fault[0]
         if count and self.ask is not None and self.step % self.feed.hold == 0 and not self._asked(blocks[0]):
             return
         if count:
-            self._advance(blocks if self.feed.constant else blocks[:count], count)
+            self._advance(blocks if constant else blocks[:count], count)
         if fault is not None and not self.record.message:
             self.record.end(DIVERGED, fault[1])
 
     def _asked(self, block: Array) -> bool:
         """The law asked in Python; False if what it says is not finite."""
         assert self.ask is not None
-        n, t = self.loop.size, self.step * self.dt
-        s, noise = block[: self.feed.width], np.asarray(self.feed.noise_of(block.tolist()))
-        X = self.ask(t, self.X[:n], s, noise)
+        n, t = self.loop.ends[-1], self.step * self.dt
+        X = self.ask(t, self.X[:n], np.array(self.feed.pick(t, block)))
         if not np.isfinite(X).all():
-            self.record.end(DIVERGED, said_by(self.loop, t, X))
+            self.record.end(DIVERGED, tell_bad_command(self.loop, t, X))
             return False
         self.X = np.concatenate((X, self.X[n:]))
         return True
@@ -183,8 +155,7 @@ class Stepper:
     def _advance(self, blocks: Array, count: int) -> None:
         """`count` steps, and the rows they keep; limits are looked for after each step."""
         every = 1 if self.fences is not None else min(self.every, count)
-        with np.errstate(all="ignore"):
-            X, Y, last, _, mark = self.rollout(self.X, blocks, self.parameters, count, self.dt, 0.0, every, self.step)
+        X, Y, last, _, mark = self._run(self.X, blocks, count, every, self.step)
         t = np.asarray((self.step + np.arange(len(X)) * every) * self.dt, float)
         piece = _Piece(t, X, Y, last, blocks, count, every)
         if mark >= 0:
@@ -195,25 +166,23 @@ class Stepper:
 
     def _keep(self, piece: _Piece, rows: int) -> None:
         kept = (self.step + np.arange(rows) * piece.every) % self.every == 0
-        self.record.keep(piece.t[:rows][kept], piece.X[:rows, : self.loop.size][kept], piece.Y[:rows][kept])
+        self.record.keep(piece.t[:rows][kept], piece.X[:rows, : self.loop.ends[-1]][kept], piece.Y[:rows][kept])
 
     def _again(self, X: Array, blocks: Array, first: int, count: int) -> Array:
         """The state `count` steps after X at step `first`."""
         if count == 0:
             return X
         part = blocks if len(blocks) == 1 else blocks[first - self.step : first - self.step + count]
-        with np.errstate(all="ignore"):
-            return self.rollout(X, part, self.parameters, count, self.dt, 0.0, count, first)[2]
+        return self._run(X, part, count, count, first)[2]
 
     def _row(self, sample: bool = True) -> tuple[float, Array, Array]:
         """The row of the state reached, observed with the inputs of the step that would begin there, or, without a
         `sample`, with the command still held."""
-        blocks = self.feed.blocks(self.step, 1)
+        blocks = self.feed.end(self.step) if self.step == self.steps else self.feed.blocks(self.step, 1)
         if self.feed.flagged and not sample:
             blocks[:, -1] = 0.0
-        with np.errstate(all="ignore"):
-            X, Y, *_ = self.rollout(self.X, blocks, self.parameters, 1, self.dt, 0.0, 1, self.step)
-        return self.step * self.dt, X[0, : self.loop.size], Y[0]
+        X, Y, *_ = self._run(self.X, blocks, 1, 1, self.step)
+        return self.step * self.dt, X[0, : self.loop.ends[-1]], Y[0]
 
     # ----------------------------------------------------------------------------------------------- what ends a run
     def _diverged(self, piece: _Piece, mark: int) -> None:
@@ -224,34 +193,32 @@ class Stepper:
         self._keep(piece, row + (at < mark))  # the row at the very step is made by `run`
         self.X, self.step = state, mark
         time, last, seen = self._row()
-        said = bad_input(self.loop, time, seen) or self._next_input(last, mark)
-        self.record.end(DIVERGED, said or blown(self.plant, self.loop, time, last, seen, self._remedy()))
+        said = tell_bad_input(self.loop, time, self._applied(seen)) or self._next_input(last, mark)
+        self.record.end(DIVERGED, said or tell_divergence(self.loop.plant, time, last, seen, self._remedy()))
 
     def _next_input(self, X: Array, step: int) -> str | None:
         """An input that is no number by the end of the step, though it was one at its beginning."""
-        block = self.feed.blocks(step, 1)[0].tolist()
         t = (step + 1) * self.dt
-        p = self.parameters.tolist()
         try:
-            w = self.loop.applied(t, X.tolist(), self.feed.pick(t, block), self.feed.noise_of(block), p)
+            w = self.loop.applied(t, X.tolist(), self.feed.pick(t, self.feed.blocks(step, 1)[0]))
         except (ArithmeticError, ValueError):
             return None
-        row = np.concatenate((np.zeros(len(self.loop.flow.outputs)), np.asarray(w, float)))
-        return bad_input(self.loop, t, row)
+        return tell_bad_input(self.loop, t, np.asarray(w, float))
 
     def _too_fast(self, piece: _Piece) -> bool:
         """Whether a joint turns further in one step than a step can resolve: then the run ends."""
-        turning = np.array([unit == "rad" for unit in self.plant.units], bool)
+        plant = self.loop.plant
+        turning = np.array([unit == "rad" for unit in plant.joints.units] if plant.joints else [], bool)
         if not turning.any():
             return False
-        rates = np.abs(rates_of(self.plant)(piece.X, piece.Y))
+        rates = np.abs(rates_in(plant, piece.X, piece.Y))
         fast = np.argwhere((rates * self.dt > TURN) & turning)
         if not len(fast):
             return False
         row, joint = (int(k) for k in fast[0])
         self._keep(piece, row)
         self.X, self.step = piece.X[row], self.step + row * piece.every
-        name = self.plant.flow.states[joint]
+        name = plant.states[joint]
         self.record.end(
             DIVERGED,
             f"diverged at t = {piece.t[row]:.6g} s in joint {name!r}: at {rates[row, joint]:.3g} rad/s it turns more "
@@ -264,11 +231,11 @@ class Stepper:
         if self.fences is None:
             return False
         states = np.concatenate((piece.X, piece.last[None]))
-        out = self.fences.margin(states[:, : self.plant.n]) < 0
+        out = self.fences.margin(states[:, : self.n]) < 0
         new = out & ~np.concatenate((self.outside[None], out[:-1]))
         for row, joint in np.argwhere(new).tolist():
-            event = self.fences.event((self.step + row) * self.dt, states[row, : self.plant.n], joint)
-            n = self.plant.n
+            event = self.fences.event((self.step + row) * self.dt, states[row, : self.n], joint)
+            n = self.n
             gained = np.abs(states[row] - states[max(row - 1, 0)])[n : 2 * n]
             if self.fences.inertia is None or abs(states[row, n + joint]) > 2.0 * gained[joint]:
                 self.record.events.append(event)
@@ -286,11 +253,11 @@ class Stepper:
     def _bounce(self, gained: Array) -> None:
         """The state at a limit after the impact, its lost energy in the books."""
         assert self.fences is not None
-        n = self.plant.n
+        n = self.n
         q, qd, lost = self.fences.bounced(self.X[:n], self.X[n : 2 * n], gained)
         self.X = np.concatenate((q, qd, self.X[2 * n :]))
-        if self.loop.books:
-            self.X[self.loop.size - 1] += lost
+        if self.loop.supply is not None:
+            self.X[self.loop.ends[4] - 1] += lost
         self.most = BOUNCING
 
 
@@ -305,11 +272,3 @@ class _Piece:
     blocks: Array
     count: int
     every: int
-
-
-def check_method(plant: Plant, method: str, iterations: Any) -> None:
-    row = METHODS[method]
-    if row.mechanical and not 0 < 2 * plant.flow.positions <= len(plant.flow.states):
-        raise InputError(f"{method} needs positions and their rates, and {plant.flow.name!r} names none; take rk4")
-    if iterations is not None and not row.iterated:
-        raise InputError(f"{method} does not iterate: iterations= is for implicit methods")

@@ -7,7 +7,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import Any
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +18,12 @@ from dalembert.compile.threads import checked
 from dalembert.errors import InputError, MissingExtraError, WorkerError
 from dalembert.simulation.plan import Packed, Piece, Plan, work
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 Array = NDArray[np.float64]
 Threads = int | str | None
+Scheduler = Union[str, "Client", None]
 Cut = Callable[[int, int], dict[str, Array]]
 AHEAD = 2  # chunks that wait beside each one at work: results do not pile up
 # Of a cluster of our own: it is not looked into, and what looking costs is time of the same processors.
@@ -25,13 +31,15 @@ QUIET = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.in
 WAITING = 256 * 2**20  # bytes of results that may be on their way from a cluster
 
 
-def pieces(plan: Plan, total: int, chunk: int, cut: Cut, threads: Threads, scheduler: Any) -> Iterator[Piece]:
+def compute_pieces(
+    plan: Plan, total: int, chunk: int, cut: Cut, threads: Threads, scheduler: Scheduler
+) -> Iterator[Piece]:
     """The chunks of rollouts 0 … total − 1 as they come, in any order."""
     ranges = [(first, min(chunk, total - first)) for first in range(0, total, chunk)]
     if scheduler is not None:
         yield from _clustered(plan, ranges, cut, scheduler, threads)
         return
-    many = min(how_many(threads, scheduler), len(ranges))
+    many = min(count_workers(threads, scheduler), len(ranges))
     if many <= 1:
         for first, count in ranges:
             yield plan.run(first, count, cut(first, count))
@@ -52,29 +60,24 @@ def pieces(plan: Plan, total: int, chunk: int, cut: Cut, threads: Threads, sched
                 future.cancel()
 
 
-def how_many(threads: Threads, scheduler: Any) -> int:
+def count_workers(threads: Threads, scheduler: Scheduler) -> int:
     """Workers at once, as far as it is known before they are asked: one thread, or all processors as processes, unless
     it is said."""
     return checked(("all" if scheduler is not None else 1) if threads is None else threads)
 
 
 # ------------------------------------------------------------------------------------------------------------ Dask
-def _settings(changed: dict[str, Any]) -> Any:
-    import dask
-
-    return dask.config.set(changed)
-
-
-def _distributed() -> Any:
+def _distributed() -> ModuleType:
     try:
         import distributed
     except ImportError:
         raise MissingExtraError("Dask's distributed is not installed: pip install 'dalembert[dask]'") from None
-    return distributed
+    found: ModuleType = distributed
+    return found
 
 
 @contextmanager
-def client_of(scheduler: Any, workers: Threads = None) -> Iterator[Any]:
+def client_of(scheduler: Scheduler, workers: Threads = None) -> Iterator[Client]:
     """A client of the cluster that is meant: an address, "local" for processes of this machine that end with the batch,
     or a client, which stays the user's."""
     dask = _distributed()
@@ -83,9 +86,9 @@ def client_of(scheduler: Any, workers: Threads = None) -> Iterator[Any]:
             raise InputError("threads= is for this machine: the client's cluster has the workers it has")
         yield scheduler
     elif scheduler == "local":
-        options = {"n_workers": how_many(workers, scheduler), "threads_per_worker": 1, "processes": True}
+        options = {"n_workers": count_workers(workers, scheduler), "threads_per_worker": 1, "processes": True}
         with (
-            _settings(QUIET),
+            import_module("dask").config.set(QUIET),
             dask.LocalCluster(**options, host="127.0.0.1", dashboard_address=None) as cluster,
             dask.Client(cluster) as client,
         ):
@@ -106,7 +109,7 @@ def client_of(scheduler: Any, workers: Threads = None) -> Iterator[Any]:
 
 
 def _clustered(
-    plan: Plan, ranges: list[tuple[int, int]], cut: Cut, scheduler: Any, threads: Threads
+    plan: Plan, ranges: list[tuple[int, int]], cut: Cut, scheduler: Scheduler, threads: Threads
 ) -> Iterator[Piece]:
     """As tasks. The plan is a task of its own, so that the cluster can make it again if the worker that has it is
     lost; so is every chunk."""

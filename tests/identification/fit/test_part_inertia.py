@@ -26,8 +26,7 @@ from dalembert.identification.fit.part_inertia import (
     with_parts,
 )
 from dalembert.scalar import cos, sin, sqrt
-from dalembert.simulation.fixed import integrate
-from dalembert.simulation.flows import robot_flow
+from dalembert.simulation.fixed_step import integrate
 from tolerances import ROUNDING, error
 
 # Crossings of zero found between steps of 1e-3 s by a cubic: RK4 is at 1e-12, the cubic at dt⁴.
@@ -60,7 +59,7 @@ def test_a_swing_that_was_simulated_gives_the_moment_back(amplitude):
     robot = dl.Robot.from_dh([{"a": d}], gravity=(0, -9.81, 0), name="pendulum")
     robot = with_parts(robot, {"link1": dl.Inertial(m, (0.01, 0, 0, 0.01, 0, I_c), dl.Origin((d, 0, 0)))})
     rest = -0.5 * math.pi
-    run = integrate(robot_flow(robot), [rest + amplitude, 0.0], 1e-3, 4000)
+    run = integrate(robot.flow(), [rest + amplitude, 0.0], 1e-3, 4000)
     T = period_of(run.t, run.x[:, 0] - rest, run.x[:, 1])
     found = pendulum(m, d, T, amplitude=amplitude)
     assert abs(found.value / I_c - 1) < SIMULATED * 10  # I − m d² loses a digit

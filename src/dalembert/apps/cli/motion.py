@@ -71,8 +71,9 @@ def simulate(
               dalembert simulate panda --to 0.5,0.5,0,-1.2,0,2,0 --payload 2 -o run.csv
               dalembert simulate puma560 --controller pd-gravity --omega 8 --plot run.svg
     """
+    from dalembert.simulation import JointLimits, Solver
     from dalembert.simulation import simulate as simulate_robot
-    from dalembert.simulation.write import arrow
+    from dalembert.simulation.run import import_arrow
 
     name = controller or (FREE if to is None else "computed-torque")
     if name == FREE and to is not None:
@@ -86,7 +87,7 @@ def simulate(
     if not payload:
         output.refuse_idle("it says where --payload hangs", "tip")
     if out is not None and out.lower().endswith(".parquet"):
-        arrow()  # missed now, not after the run
+        import_arrow()  # missed now, not after the run
     arm = output.load(robot, tip)
     start = output.positions("q0", q0, arm) or arm.home.tolist()
     rates = output.numbers("qd0", qd0, arm.n)
@@ -100,12 +101,10 @@ def simulate(
             qd0=rates,
             duration=duration,
             dt=dt,
-            method=method,
+            solver=Solver(method, progress=lambda part: say(f"simulating: {part:.0%}")),
             reference=None if law is None else _reference(start, goal, duration / 2 if move is None else move),
             friction=True if friction else None,
-            torque_limits="robot" if torque_limits else None,
-            limits=limits,
-            progress=lambda part: say(f"simulating: {part:.0%}"),
+            limits=JointLimits("robot" if torque_limits else None, limits),
         )
     if out is not None:
         (run.to_csv if Path(out).suffix.lower() == ".csv" else run.to_parquet)(out)

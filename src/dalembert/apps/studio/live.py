@@ -14,11 +14,11 @@ from dalembert.apps.studio.controllers import choices, no_law, wanted_at
 from dalembert.apps.studio.loads import Payload
 from dalembert.constrained.system import Constrained
 from dalembert.errors import InputError, choose
+from dalembert.flows.robot import PAYLOAD
 from dalembert.reference import Reference
 from dalembert.robot import Robot
-from dalembert.simulation.closed import DISTURBANCE, closed, with_states_of
-from dalembert.simulation.fixed import integrate
-from dalembert.simulation.flows import PAYLOAD, robot_flow
+from dalembert.simulation.fixed_step import integrate
+from dalembert.simulation.loop import DISTURBANCE, add_law_states, close_loop
 
 Array = NDArray[np.float64]
 STEP = 1e-3  # [s], of Runge–Kutta's fourth order
@@ -61,14 +61,13 @@ class Live:
         if robot.loops:
             flow = Constrained(loaded).flow(friction=friction)
         else:
-            flow = robot_flow(
-                robot, friction=friction, energies=True, frame=frame, payload=robot.model.frame(frame).body >= 0
-            )
+            carried = robot.model.frame(frame).body >= 0
+            flow = robot.flow(friction, frame=frame, energies=True, payload=carried)
         effort = robot.limits.effort
         clip = np.where(np.isfinite(effort), effort, 1e12) if limited else None
         self.law = law
-        self.loop = closed(flow, law, disturbed=law.outputs, torque_limits=clip)
-        self.x = with_states_of(law, np.concatenate([q, np.zeros(robot.n)]), flow.states)
+        self.loop = close_loop(flow, law, disturbed=law.outputs, torque_limits=clip)
+        self.x = add_law_states(law, np.concatenate([q, np.zeros(robot.n)]), flow.states)
         self.t = 0.0
         self.wanted = wanted_at(self.controller, robot, q, frame)
         self.motion: Reference | None = None

@@ -370,12 +370,14 @@ def interconnection(
     """The arm and a PD law as two passive systems in a loop, simulated from (q0, qd0), the home if not given: neither
     makes energy, so that the sum of what they store can only fall."""
     from dalembert.control.joint_space import PD
-    from dalembert.simulation.simulate import simulate
+    from dalembert.simulation import Solver, simulate
 
     m = mechanism_of(robot)
     Kp, Kd = (_gain(name, K, m.n) for name, K in (("kp", kp), ("kd", kd)))
     start = {"q0": robot.home if q0 is None else q0, "qd0": np.zeros(m.n) if qd0 is None else qd0}
-    run = simulate(robot, PD(robot, Kp, Kd), **start, reference=q_d, duration=duration, dt=dt, progress=False)
+    run = simulate(
+        robot, PD(robot, Kp, Kd), **start, reference=q_d, duration=duration, dt=dt, solver=Solver(progress=False)
+    )
     if not run.ok:
         raise InputError(f"this loop cannot be judged: its simulation {run.message}")
     error = np.asarray(q_d, float) - run.q

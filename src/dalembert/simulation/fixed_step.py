@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import plain_array
+from dalembert.arguments import array, count, number
 from dalembert.compile.rollout import Call, Rollout, compile_rollout
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow, Scalar, Scalars
-from dalembert.simulation.steps import METHODS, System
+from dalembert.scalar import where
+from dalembert.simulation.feed import Wiring
+from dalembert.simulation.steps import METHODS, Method, Rates
 
 Array = NDArray[np.float64]
 PIECE = 300_000_000  # operations in one call of the loop, a fifth of a second: an interrupt waits no longer
 MOST_STEPS = 10**12  # of a run: a week and a half at a microsecond each
 HALVINGS = 7  # of a step, at most, until half of it gives the same
+WHOLE = 1e-9  # of a step: times that differ by less are the same
 R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Trajectory:
+class Integration:
     """What was kept of a run.
 
     t (rows,) [s];  x (..., rows, n), the states at those times;  y (..., rows, outputs), what the flow observes there.
@@ -52,7 +54,7 @@ def integrate(
     t0: float = 0.0,
     parameters: Mapping[str, ArrayLike] | None = None,
     iterations: int | None = None,
-) -> Trajectory:
+) -> Integration:
     """`steps` steps of length dt [s] from x0 (..., n) at t0, by a method of `steps.METHODS`.
 
     u is the input of each step, held over it: (..., steps, m), or (..., 1, m) for inputs that never change, or (m,) for
@@ -61,17 +63,24 @@ def integrate(
     Kept are the states before steps 0, every, 2 every, … and the last one: memory is needed for these only. y of a
     kept state is observed with the input of the step that begins there (that ends there, for the last).
     `iterations`: evaluations per step of an implicit method. A run gives the same bits alone and in any batch."""
-    dt, steps, every, t0, iterations = checked(flow, dt, steps, every, t0, method, iterations)
+    check_flow(flow)
+    check_method(flow, method, iterations)
+    dt, t0 = read_seconds("dt", dt), number("t0", t0, "s")
+    steps, every = count("steps", steps), count("every", every, 1)
     held = tuple(parameters or ())
     for name in held:
         if name not in flow.inputs:
             raise unknown(f"input of {flow.name!r}", name, flow.inputs)
-    rollout = rollout_of(flow, method, held, iterations)
-    x = _numbers("x0", x0, (len(flow.states),), f"the states of {flow.name!r}, {_listed(flow.states)}")
+    free = tuple(name for name in flow.inputs if name not in held)
+    wiring = Wiring(held, free, flagged=flow.sample is not None)
+    rollout = compile_loop(flow, method, wiring, iterations)
+    x = array("x0", x0, (..., len(flow.states)), meaning=f"the states of {flow.name!r}: {list_names(flow.states)}")
     if flow.check is not None:
         flow.check(x)
-    free = [name for name in flow.inputs if name not in held]
-    inputs = _inputs(flow, free, u, steps)
+    inputs, end = _inputs(flow, free, u, steps), None
+    if flow.sample is not None:
+        inputs = _with_flags(inputs, wiring, steps, dt, whole_ratio("sample_time", flow.period or dt, "dt", dt))
+        end = inputs[..., -1:, :] * np.append(np.ones(len(free)), 0.0)  # no sample is due there
     p = _parameters(parameters or {})
     try:
         batch = np.broadcast_shapes(x.shape[:-1], inputs.shape[:-2], p.shape[:-1])
@@ -84,16 +93,27 @@ def integrate(
         x = np.concatenate((x, np.zeros((*x.shape[:-1], 1))), -1)
     X = np.empty((*batch, kept + 1, n + judged))
     Y = np.empty((*batch, kept + 1, len(flow.outputs)))
-    diverged = fill(rollout, x, inputs, p, steps, dt, t0, every, X, Y)
+    diverged = fill(rollout, x, inputs, p, steps, dt, t0, every, X, Y, end)
     lost = X[..., -1, -1] if judged else np.zeros(batch)
     t = t0 + dt * np.append(np.arange(kept) * every, steps)
-    return Trajectory(t, X[..., :n], Y, diverged, np.array(lost))
+    return Integration(t, X[..., :n], Y, diverged, np.array(lost))
 
 
 def fill(
-    rollout: Rollout, x: Array, u: Array, p: Array, steps: int, dt: float, t0: float, every: int, X: Array, Y: Array
+    rollout: Rollout,
+    x: Array,
+    u: Array,
+    p: Array,
+    steps: int,
+    dt: float,
+    t0: float,
+    every: int,
+    X: Array,
+    Y: Array,
+    u_end: Array | None = None,
 ) -> NDArray[np.int64]:
-    """Fill X and Y, in pieces short enough to be interrupted between; the steps that diverged."""
+    """Fill X and Y, in pieces short enough to be interrupted between; the steps that diverged. `u_end` (..., 1, m): the
+    inputs with which the end is observed, if not those of the last step."""
     batch = X.shape[:-2]
     work = max(rollout.operations, 1) * max(math.prod(batch), 1)
     piece = max(PIECE // work, 1)
@@ -103,17 +123,18 @@ def fill(
     last_x, last_y = np.empty((*batch, X.shape[-1])), np.empty((*batch, Y.shape[-1]))
     varying = u.shape[-2] > 1
     first = 0
-    while first < max(steps, 1):
-        count = min(piece, steps - first) if piece >= every else min(piece, steps - first, every - first % every)
-        rows = slice(first // every, -(-(first + count) // every))
-        kept = (X[..., rows, :], Y[..., rows, :]) if first % every == 0 else between
-        out = (*kept, last_x, last_y, mark)
-        part = u[..., first : first + count, :] if varying else u
-        with np.errstate(all="ignore"):  # what is not finite is told by `diverged_at`
-            rollout(x, part, p, count, dt, t0, min(every, max(count, 1)), first, out)
-        found = np.where((found < 0) & (mark >= 0), mark.astype(np.int64), found)
-        x = last_x.copy()
-        first += max(count, 1)
+    with np.errstate(all="ignore"):  # what is not finite is told by `diverged_at`
+        while first < max(steps, 1):
+            many = min(piece, steps - first) if piece >= every else min(piece, steps - first, every - first % every)
+            rows = slice(first // every, -(-(first + many) // every))
+            kept = (X[..., rows, :], Y[..., rows, :]) if first % every == 0 else between
+            part = u[..., first : first + many, :] if varying else u
+            rollout(x, part, p, many, dt, t0, min(every, max(many, 1)), first, (*kept, last_x, last_y, mark))
+            found = np.where((found < 0) & (mark >= 0), mark.astype(np.int64), found)
+            x = last_x.copy()
+            first += max(many, 1)
+        if u_end is not None and steps:
+            rollout(x, u_end, p, 0, dt, t0, 1, steps, (X[..., :0, :], Y[..., :0, :], last_x, last_y, mark))
     X[..., -1, :], Y[..., -1, :] = last_x, last_y
     return found
 
@@ -133,51 +154,49 @@ def refine(run: Callable[[int], R], agree: Callable[[R, R], NDArray[np.bool_]]) 
 
 # ------------------------------------------------------------------------------------------------------ the loop
 @lru_cache(maxsize=64)
-def rollout_of(flow: Flow, method: str = "rk4", held: tuple[str, ...] = (), iterations: int | None = None) -> Rollout:
-    """The compiled loop of a flow and a method; inputs named in `held` are parameters of a run."""
-    row = METHODS[method]
-    system, observe = _system(flow, held)
-    options = {"iterations": iterations} if iterations is not None else {}
-    step = row.make(system, **options)
-    n = system.n
-    sizes = {
-        "x": n + step.judged,
-        "u": len(flow.inputs) - len(held),
-        "p": len(held),
-        "y": len(flow.outputs),
-        **step.sizes,
-    }
-    call = None if observe is None else Call(observe, ("t", "x", "u", "p"), "y")
-    return compile_rollout(step.calls, sizes, f"{flow.name} {method}", call)
+def compile_loop(
+    flow: Flow, method: str = "rk4", wiring: Wiring | None = None, iterations: int | None = None, asked: bool = False
+) -> Rollout:
+    """The compiled loop of a flow and a method. `asked`: samples are taken between pieces, in Python, and not in the
+    loop."""
+    wires = Wiring(rows=flow.inputs) if wiring is None else wiring
+    read, n, sample = wires.reader(flow), len(flow.states), None if asked else flow.sample
 
-
-def _system(flow: Flow, held: tuple[str, ...]) -> tuple[System, Callable[..., list[Scalar]] | None]:
-    """The flow with its inputs in two groups: those of a step and those of a run."""
-    free = [name for name in flow.inputs if name not in held]
-    place = [(name in held, (held if name in held else free).index(name)) for name in flow.inputs]
-    n = len(flow.states)
-
-    def together(u: Scalars, p: Scalars) -> list[Scalar]:
-        return [(p if constant else u)[k] for constant, k in place]
-
-    def whole(what: str, given: Sequence[Scalar], wanted: int, of: str) -> list[Scalar]:
+    def all_of(what: str, given: Sequence[Scalar], wanted: int, of: str) -> list[Scalar]:
         if len(given) != wanted:
             raise InputError(f"{what} of {flow.name!r} gives {len(given)} numbers for {wanted} {of}")
         return list(given)
 
     def rate(t: Scalar, x: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
-        return whole("the rate", flow.rate(t, x, together(u, p)), n, "states")
+        return all_of("the rate", flow.rate(t, x, read(t, u, p)), rates.size, "states")
 
     def settle(t: Scalar, before: Scalars, x: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
         assert flow.settle is not None
-        return whole("what settles the state", flow.settle(t, before, x, together(u, p)), n, "states")
+        return all_of("what settles the state", flow.settle(t, before, x, read(t, u, p)), n, "states")
+
+    def take(t: Scalar, x: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
+        """The state after a sample, where one is due; entries that a sample does not touch stay as they are."""
+        assert sample is not None
+        new = all_of("the sample", sample(t, x[:n], read(t, u, p)), n, "states")
+        due = u[wires.size - 1] > 0.5
+        return [*(a if a is b else where(due, a, b) for a, b in zip(new, x[:n], strict=True)), *x[n:]]
 
     def observe(t: Scalar, x: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
         assert flow.observe is not None
-        return whole("what observes", flow.observe(t, x[:n], together(u, p)), len(flow.outputs), "outputs")
+        at = take(t, x, u, p) if sample is not None else x
+        return all_of("what observes", flow.observe(t, at[:n], read(t, u, p)), len(flow.outputs), "outputs")
 
-    system = System(n, flow.positions, rate, None if flow.settle is None else settle)
-    return system, observe if flow.observe is not None and flow.outputs else None
+    rates = Rates(n, flow.nq, rate, None if flow.settle is None else settle, flow.nv, flow.advance)
+    row = METHODS[method]
+    step = row.make(rates, **({"iterations": iterations} if iterations is not None else {}))
+    sizes = {"x": n + step.judged, "u": wires.size, "p": len(wires.held), "y": len(flow.outputs), **step.sizes}
+    calls = list(step.calls)
+    if sample is not None:
+        sizes["begun"] = sizes["x"]
+        calls = [Call(c.function, tuple("begun" if r == "x" else r for r in c.reads), c.writes) for c in calls]
+        calls.insert(0, Call(take, ("t", "x", "u", "p"), "begun"))
+    seen = Call(observe, ("t", "x", "u", "p"), "y") if flow.observe is not None and flow.outputs else None
+    return compile_rollout(calls, sizes, f"{flow.name} {method}", seen)
 
 
 # ------------------------------------------------------------------------------------------------------- the input
@@ -191,88 +210,73 @@ def whole_steps(duration: float, dt: float) -> int:
     return max(round(duration / dt), 1)
 
 
-def checked(
-    flow: Flow, dt: Any, steps: Any, every: Any, t0: Any, method: str, iterations: Any
-) -> tuple[float, int, int, float, int | None]:
+def whole_ratio(name: str, value: float, unit_name: str, unit: float) -> int:
+    """How often a unit of time goes into another; refused where it is no whole number."""
+    whole = round(value / unit)
+    if whole < 1 or abs(whole * unit - value) > WHOLE * value:
+        raise InputError(f"{name} must be a whole multiple of {unit_name} = {unit:g} s, got {value:g} s")
+    return whole
+
+
+def check_flow(flow: Flow) -> None:
     if not isinstance(flow, Flow):
-        raise InputError(f"a Flow is integrated, not a {type(flow).__name__}; robot_flow makes one of a Robot")
+        raise InputError(f"a Flow is integrated, not a {type(flow).__name__}; flow() makes one of a system")
     if not all(isinstance(names, tuple) for names in (flow.states, flow.inputs, flow.outputs)):
         raise InputError(f"the states, inputs and outputs of {flow.name!r} must be tuples of names")
     if (flow.observe is None) != (not flow.outputs):
         raise InputError(f"{flow.name!r} must have outputs and what observes them, or neither")
+
+
+def check_method(flow: Flow, method: str, iterations: object = None) -> Method:
+    """A row of METHODS that can run a flow."""
     if method not in METHODS:
         raise unknown("method", method, METHODS)
-    if METHODS[method].mechanical and not 0 < 2 * flow.positions <= len(flow.states):
+    row = METHODS[method]
+    if row.mechanical and not 0 < flow.nq + flow.nv <= len(flow.states):
         raise InputError(f"{method} needs positions and their rates, and {flow.name!r} names none; take rk4")
     if iterations is not None:
-        if not METHODS[method].iterated:
+        if not row.iterated:
             raise InputError(f"{method} does not iterate: iterations= is for implicit methods")
-        iterations = _count("iterations", iterations, 1)
-    seconds = []
-    for name, value in (("dt", dt), ("t0", t0)):
-        try:
-            seconds.append(float(value))
-        except (TypeError, ValueError):
-            raise InputError(f"{name} must be a number of seconds, got {value!r}") from None
-        if not math.isfinite(seconds[-1]):
-            raise InputError(f"{name} must be a finite number of seconds, got {value!r}")
-    if seconds[0] <= 0:
-        raise InputError(f"dt must be positive, got {dt!r}")
-    return seconds[0], _count("steps", steps, 0), _count("every", every, 1), seconds[1], iterations
+        count("iterations", iterations, 1)
+    return row
 
 
-def _count(name: str, value: Any, least: int) -> int:
-    try:
-        number = -1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = -1
-    if number < least:
-        raise InputError(f"{name} must be a whole number, at least {least}; got {value!r}")
-    return number
+def read_seconds(name: str, value: object) -> float:
+    return number(name, value, "s", above=0.0)
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:4]) + (", …" if len(names) > 4 else "") if names else "of which there are none"
-
-
-def _numbers(name: str, value: ArrayLike, core: tuple[int, ...], meaning: str) -> Array:
-    """An array of finite numbers whose last dimensions are `core` (None in it: any)."""
-    array = plain_array(value, name)
-    if not np.can_cast(array.dtype, np.float64, "same_kind"):
-        raise InputError(f"{name} must be an array of numbers, got {value!r:.60}")
-    array = np.asarray(array, float)
-    if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
-        wanted = ", ".join(str(d) for d in core)
-        raise InputError(f"{name} has shape {array.shape}; it must end in {wanted}: {meaning}")
-    if array.size and not (math.isfinite(array.min()) and math.isfinite(array.max())):
-        where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
-        raise InputError(f"{name} is {array[where]} at {where}: it must be finite")
-    return array
-
-
-def _inputs(flow: Flow, free: list[str], u: ArrayLike | None, steps: int) -> Array:
+def _inputs(flow: Flow, free: tuple[str, ...], u: ArrayLike | None, steps: int) -> Array:
     """u as (..., steps or 1, m)."""
     m = len(free)
     if u is None:
         return np.zeros((1, m))
-    array = _numbers("u", u, (m,), f"the inputs of {flow.name!r}, {_listed(free)}")
-    if array.ndim == 1:
-        return array[None]
-    if array.shape[-2] not in (1, steps):
+    x = array("u", u, (..., m), meaning=f"the inputs of {flow.name!r}: {list_names(free)}")
+    if x.ndim == 1:
+        return x[None]
+    if x.shape[-2] not in (1, steps):
         raise InputError(
-            f"u has {array.shape[-2]} rows for {steps} steps; it must be (…, steps, {m}), or (…, 1, {m}) or ({m},) for "
+            f"u has {x.shape[-2]} rows for {steps} steps; it must be (…, steps, {m}), or (…, 1, {m}) or ({m},) for "
             "inputs that never change"
         )
-    return array
+    return x
+
+
+def _with_flags(u: Array, wiring: Wiring, steps: int, dt: float, hold: int) -> Array:
+    """u (..., steps, m + 1): whether a sample is due after the inputs of each step."""
+    flags = wiring.tail(np.arange(max(steps, 1)), dt, hold)[-1]
+    shape = (*u.shape[:-2], len(flags))
+    return np.concatenate((np.broadcast_to(u, (*shape, u.shape[-1])), np.broadcast_to(flags, (*shape, 1))), -1)
 
 
 def _parameters(parameters: Mapping[str, ArrayLike]) -> Array:
     """(..., l), one column each."""
-    columns = [_numbers(f"parameter {name!r}", value, (), "") for name, value in parameters.items()]
-    if not columns:
-        return np.zeros(0)
+    columns = [array(f"parameter {name!r}", value) for name, value in parameters.items()]
     try:
-        return np.stack(np.broadcast_arrays(*columns), -1)
+        return np.stack(np.broadcast_arrays(*columns), -1) if columns else np.zeros(0)
     except ValueError:
         shapes = ", ".join(f"{name} {c.shape}" for name, c in zip(parameters, columns, strict=True))
         raise InputError(f"the parameters do not broadcast: {shapes}") from None
+
+
+def list_names(names: Sequence[str]) -> str:
+    return ", ".join(names[:6]) + (", …" if len(names) > 6 else "")

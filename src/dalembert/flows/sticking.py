@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,18 +29,21 @@ from dalembert.algorithms import composite, joints, linear, newton_euler
 from dalembert.algorithms import friction as model_friction
 from dalembert.arguments import switch
 from dalembert.errors import InputError
-from dalembert.flow import WRENCH, Flow, Scalar, Scalars
+from dalembert.flow import Flow, Scalar, Scalars
+from dalembert.flows.books import Tip, joints_of
 from dalembert.friction import laws
-from dalembert.kernels import need_tree
 from dalembert.model import Model
 from dalembert.model.lean import lean
-from dalembert.robot import Robot
 from dalembert.scalar import absolute, maximum, sign, where
 from dalembert.spatial import Force
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
 
 # A crossing is put where the rate was zero, by the acceleration a there, unless a is this small against what friction
 # could cause: then the time since the crossing, v/a, is not known.
 SLOW = 1e-2
+NEEDS_STEPS = "whether a joint sticks is decided between steps, so friction='sticking' needs fixed steps, such as rk4's"
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,9 @@ class Sticking:
             worst = maximum(worst, excess[i])
         return excess, worst
 
-    def settle(self, q: Scalars, qd: Scalars, modes: Scalars, tau: Scalars, wrenches: Any) -> list[Scalar]:
+    def settle(
+        self, q: Scalars, qd: Scalars, modes: Scalars, tau: Scalars, wrenches: Mapping[int, Force]
+    ) -> list[Scalar]:
         """The state after a step, with its modes: crossings caught, joints released.
 
         A joint that crossed zero did so before the step ended: v/a ago, a its acceleration while it slid. It is put
@@ -239,9 +244,7 @@ def _masked(
 
 
 def _rules(robot: Robot, rounds: int | None) -> Sticking:
-    if not isinstance(robot, Robot):
-        raise InputError(f"sticking takes a Robot, got {type(robot).__name__}")
-    need_tree(robot.model)
+    kernels.need_tree(robot.model)
     if robot.n == 0:
         raise InputError(f"{robot.name!r} has no joints: there is nothing to simulate")
     kernels.need_mass(robot.model)
@@ -270,19 +273,17 @@ def sticking(
 
     With `f_tip` the wrench that the tip (or `frame`) applies to the environment follows τ. `rounds`: how often modes
     are reconsidered after a step, enough to release every joint and hold all but one again if not given. Observed: the
-    torque
-    that friction takes from each joint, and the power it turns into heat [W]. `start` gives the state to begin with."""
+    torque that friction takes from each joint, and the power it turns into heat [W]. `start` gives the state to begin
+    with."""
     rules = _rules(robot, rounds)
-    model, n, wrench = rules.model, robot.n, switch("f_tip", f_tip)
+    n, tip = robot.n, Tip(rules.model, switch("f_tip", f_tip), frame, expressed_in)
     kernels.TABLE.read_options("inverse_dynamics", {"frame": frame, "expressed_in": expressed_in})
-    place = model.frame(frame) if wrench else None
-
-    def forces(q: Scalars, u: Scalars) -> dict[int, Force]:
-        return {} if place is None else kernels.wrench_on_body(model, q, u[n:], place, expressed_in)
+    if f_tip:
+        rules.model.frame(frame)  # refused here, not in the middle of a trace
 
     def answer(x: Scalars, u: Scalars) -> Answer:
         q, qd = x[:n], x[n : 2 * n]
-        return rules.solve(rules.balance(q, qd, u[:n], forces(q, u)), qd, rules.modes(x[2 * n :]))
+        return rules.solve(rules.balance(q, qd, u[:n], tip.wrenches(q, u)), qd, rules.modes(x[2 * n :]))
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         modes = rules.modes(x[2 * n :])
@@ -290,7 +291,7 @@ def sticking(
         return [*rates, *answer(x, u).qdd, *([0.0] * len(rules.dry))]
 
     def settle(t: Scalar, before: Scalars, x: Scalars, u: Scalars) -> list[Scalar]:
-        return rules.settle(x[:n], x[n : 2 * n], x[2 * n :], u[:n], forces(x[:n], u))
+        return rules.settle(x[:n], x[n : 2 * n], x[2 * n :], u[:n], tip.wrenches(x[:n], u))
 
     def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         taken = answer(x, u).friction
@@ -300,12 +301,16 @@ def sticking(
     return Flow(
         f"{robot.name} with sticking",
         (*names, *(f"{name}_rate" for name in names), *(f"{names[i]}_mode" for i in rules.dry)),
-        (*(f"{name}_torque" for name in names), *(WRENCH if wrench else ())),
+        (*(f"{name}_torque" for name in names), *tip.inputs),
         rate,
         positions=n,
         settle=settle,
         outputs=(*(f"{name}_friction" for name in names), "friction_loss"),
         observe=observe,
+        drives=n,
+        start=lambda q, qd: start(robot, q, qd),
+        joints=joints_of(robot),
+        needs_steps=NEEDS_STEPS,
     )
 
 

@@ -1,63 +1,60 @@
-"""What exists as a `Flow`: robots and Lagrangian systems under torques."""
+"""A robot as a `Flow`: under torques, with friction, a wrench at its tip, a load that a run may vary, or in momenta."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dalembert import kernels
 from dalembert.algorithms import composite, energy, linear
 from dalembert.arguments import switch, three
-from dalembert.compile.interpret import replay
 from dalembert.errors import InputError
-from dalembert.flow import Flow, Scalar, Scalars
-from dalembert.kernels import need_tree
-from dalembert.lagrange.system import LagrangianSystem
+from dalembert.flow import WRENCH, Array, Flow, Scalar, Scalars
+from dalembert.flows.books import ENERGIES, Tip, joints_of, spring_energy
 from dalembert.model import Model
 from dalembert.model.lean import lean
-from dalembert.robot import Robot
 from dalembert.spatial import Inertia
 
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
+
 PAYLOAD = ("payload_mass", "payload_x", "payload_y", "payload_z")
-WRENCH = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
-ENERGIES = ("kinetic_energy", "potential_energy")
 
 
 def robot_flow(
     robot: Robot,
-    friction: bool = False,
-    f_tip: bool = False,
-    frame: str | None = None,
-    expressed_in: str = "world",
-    energies: bool = False,
-    momenta: bool = False,
-    payload: bool | Sequence[float] = False,
+    friction: bool | str,
+    f_tip: bool,
+    frame: str | None,
+    expressed_in: str,
+    energies: bool,
+    books: bool,
+    momenta: bool,
+    payload: bool | Sequence[float],
 ) -> Flow:
-    """A robot under joint torques: q̈ = M⁻¹ (τ − c − g [− friction] [− Jᵀ f_tip]), x = (q, q̇), u = (τ [, f_tip]
-    [, payload]).
-
-    `friction` adds the model's friction, damping and springs. With `f_tip` the wrench that the tip (or `frame`) applies
-    to the environment is an input too, 6 numbers after τ. `energies`: kinetic and potential energy are observed [J].
-    With `payload`, a point in the tip's frame (or `frame`'s) [m], the mass of a load there is an input, payload_mass
-    [kg]; with True the point too: payload_x, payload_y, payload_z. Runs of one batch then carry different loads.
-    With `momenta` the state is (q, p), p = M q̇, the coordinates in which implicit midpoint is symplectic:
-    q̇ = M⁻¹ p, ṗ = Cᵀ q̇ − g + τ; friction and f_tip are then not to be had, and q̇ is observed first."""
-    for name, value in (("friction", friction), ("f_tip", f_tip), ("energies", energies), ("momenta", momenta)):
+    """See `Robot.flow`."""
+    for name, value in (("f_tip", f_tip), ("energies", energies), ("books", books), ("momenta", momenta)):
         switch(name, value)
-    if not isinstance(robot, Robot):
-        raise InputError(f"robot_flow takes a Robot, got {type(robot).__name__}")
-    need_tree(robot.model)
+    kernels.need_tree(robot.model)
     if robot.n == 0:
         raise InputError(f"{robot.name!r} has no joints: there is nothing to simulate")
+    if friction == "sticking":
+        return _with_modes(robot, f_tip, frame, expressed_in, books, momenta, payload)
+    if isinstance(friction, str):
+        raise InputError(f"friction is True, False, or for a Robot 'sticking'; got {friction!r}")
+    rough = switch("friction", friction)
     if momenta:
-        if friction or f_tip or payload is not False:
+        if rough or f_tip or payload is not False:
             raise InputError(
                 "with momenta=True there is no friction and no f_tip, nor a payload: that form is for the energy's sake"
             )
-        return _in_momenta(robot, energies)
+        flow = _in_momenta(robot, energies or books)
+        return _with_books(robot, flow, Tip(robot.model), False, True) if books else flow
     options = kernels.TABLE.read_options(
-        "forward_dynamics", {"friction": friction, "frame": frame, "expressed_in": expressed_in}
+        "forward_dynamics", {"friction": rough, "frame": frame, "expressed_in": expressed_in}
     )
     if f_tip:
         robot.model.frame(frame)  # refused here, not in the middle of a trace
@@ -75,15 +72,68 @@ def robot_flow(
         return _energies(full(u[end:]), x[:n], x[n:])
 
     joints = robot.joint_names
-    return Flow(
+    flow = Flow(
         robot.name,
         (*joints, *(f"{joint}_rate" for joint in joints)),
         (*(f"{joint}_torque" for joint in joints), *(WRENCH if f_tip else ()), *carried),
         rate,
         positions=n,
-        outputs=ENERGIES if energies else (),
-        observe=observe if energies else None,
+        outputs=ENERGIES if energies or books else (),
+        observe=observe if energies or books else None,
+        drives=n,
+        joints=replace(joints_of(robot), inertia=robot.mass_matrix),
     )
+    return _with_books(robot, flow, Tip(robot.model, f_tip, frame, expressed_in), rough, False) if books else flow
+
+
+def _with_books(robot: Robot, flow: Flow, tip: Tip, rough: bool, momenta: bool) -> Flow:
+    """The flow with what is supplied and lost observed too, and what springs store."""
+    n, model, inner = robot.n, robot.model, flow.observe
+    assert inner is not None
+    springs = rough and any(body.stiffness for body in model.bodies)
+
+    def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+        seen = inner(t, x, u)
+        q, qd = x[:n], seen[:n] if momenta else x[n:]
+        more: list[Scalar] = [spring_energy(model, q)] if springs else []
+        more.append(tip.supply(q, qd, u))
+        if rough:
+            qdd = flow.rate(t, x, u)[n:] if model.friction_by_load else []
+            more.append(tip.loss(q, qd, qdd, u))
+        return [*seen, *more]
+
+    names = ("spring_energy",) * springs + ("supply_power",) + ("friction_loss",) * rough
+    return replace(flow, outputs=(*flow.outputs, *names), observe=observe)
+
+
+def _with_modes(
+    robot: Robot,
+    f_tip: bool,
+    frame: str | None,
+    expressed_in: str,
+    books: bool,
+    momenta: bool,
+    payload: bool | Sequence[float],
+) -> Flow:
+    """Joints that stick, and what is stored and supplied observed besides the friction."""
+    from dalembert.flows.sticking import sticking
+
+    if momenta:
+        raise InputError("method='symplectic' is for a Robot without friction, not for joints that stick")
+    if payload is not False:
+        raise InputError("payload= is for a Robot without sticking joints, not for friction='sticking'")
+    flow = sticking(robot, f_tip=f_tip, frame=frame, expressed_in=expressed_in)
+    n, model, inner = robot.n, robot.model, flow.observe
+    tip = Tip(model, f_tip, frame, expressed_in)
+    if not books:
+        return flow
+
+    def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+        assert inner is not None
+        q, qd = x[:n], x[n : 2 * n]
+        return [*inner(t, x, u), *_energies(model, q, qd), spring_energy(model, q), tip.supply(q, qd, u)]
+
+    return replace(flow, outputs=(*flow.outputs, *ENERGIES, "spring_energy", "supply_power"), observe=observe)
 
 
 def _loaded(
@@ -145,7 +195,7 @@ def _loaded(
 def _sum(own: Inertia, given: Scalars, parts: Sequence[Inertia]) -> Inertia:
     """own + Σ given · part, where a part is not zero."""
 
-    def entry(pick: Callable[[Inertia], Any]) -> Scalar:
+    def entry(pick: Callable[[Inertia], Scalar]) -> Scalar:
         total = pick(own)
         for x, part in zip(given, parts, strict=True):
             total = total + x * pick(part) if pick(part) else total
@@ -178,6 +228,9 @@ def _in_momenta(robot: Robot, energies: bool) -> Flow:
         qd = velocity(x[:n], x[n:])
         return [*qd, *(_energies(full, x[:n], qd) if energies else ())]
 
+    def start(q: Array, qd: Array) -> Array:
+        return np.concatenate((q, np.einsum("...ij,...j->...i", robot.mass_matrix(q), qd)), -1)
+
     joints = robot.joint_names
     rates = tuple(f"{joint}_rate" for joint in joints)
     return Flow(
@@ -187,47 +240,6 @@ def _in_momenta(robot: Robot, energies: bool) -> Flow:
         rate,
         outputs=(*rates, *(ENERGIES if energies else ())),
         observe=observe,
-    )
-
-
-def lagrangian_flow(
-    system: LagrangianSystem, friction: bool = True, energies: bool = False, parameters: Sequence[Any] = ()
-) -> Flow:
-    """A Lagrangian system under its inputs u (generalized forces τ if it names none), x = (q, q̇).
-
-    `parameters` named here, symbols or their names, are inputs of the flow after u: one compiled loop for many designs.
-    Constraints enter by their multipliers, so that A q̈ + Ȧ q̇ = 0; what drifts off them is not put back."""
-    if not isinstance(system, LagrangianSystem):
-        raise InputError(f"lagrangian_flow takes a LagrangianSystem, got {type(system).__name__}")
-    n, m = system.n, len(system.inputs) or system.n
-    options: dict[str, Any] = {"parameters": parameters}
-    dynamics = system.kernel("forward_dynamics", friction=friction, **options).program
-    input_matrix = system.kernel("input_matrix", **options).program if system.inputs else None
-    rows = [system.kernel(name, **options) for name in ENERGIES] if switch("energies", energies) else []
-
-    def given(u: Scalars) -> list[Scalars]:
-        return [u[m:]] if parameters else []
-
-    def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-        q, tau = x[:n], u[:m]
-        if input_matrix is not None:
-            (flat,) = replay(input_matrix, [q, *given(u)])
-            tau = [linear.inner(flat[i * m : (i + 1) * m], tau) for i in range(n)]
-        (qdd,) = replay(dynamics, [q, x[n:], tau, *given(u)])
-        return [*x[n:], *qdd]
-
-    def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-        state = {"q": x[:n], "qd": x[n:], "parameters": u[m:]}
-        return [replay(row.program, [state[name] for name in row.arguments])[0][0] for row in rows]
-
-    names = tuple(str(s) for s in system.joint_names)
-    inputs = tuple(str(s) for s in (system.inputs or system.tau))
-    return Flow(
-        system.name,
-        (*names, *(f"{name}_rate" for name in names)),
-        (*inputs, *(str(s) for s in parameters)),
-        rate,
-        positions=n,
-        outputs=ENERGIES if rows else (),
-        observe=observe if rows else None,
+        start=start,
+        joints=joints_of(robot),
     )

@@ -1,0 +1,99 @@
+"""A robot's own friction and springs, and what they, its torques and a wrench at its tip do to its energy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dalembert import kernels
+from dalembert.algorithms import friction, joints, linear, newton_euler
+from dalembert.algorithms.joints import Coordinates
+from dalembert.arguments import switch
+from dalembert.errors import InputError
+from dalembert.flow import WRENCH, Joints, Scalar, Scalars
+from dalembert.model import Model
+from dalembert.spatial import Force
+from dalembert.units import position_units
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
+
+ENERGIES = ("kinetic_energy", "potential_energy")
+
+
+def own_friction(robot: Robot, wanted: object) -> bool:
+    """The switch `friction`, refused where the friction depends on the load, which depends on the acceleration
+    sought."""
+    if switch("friction", wanted) and robot.model.friction_by_load:
+        raise InputError(
+            f"some friction of {robot.name!r} depends on the load of its joint, which is not known behind drives "
+            "or springs: leave friction=False, or state those losses as the efficiency of a gear"
+        )
+    return bool(wanted)
+
+
+def joints_of(robot: Robot, rates: tuple[str, ...] = ()) -> Joints:
+    """What a flow says of a robot's joints."""
+    named = rates or tuple(f"{joint}_rate" for joint in robot.joint_names)
+    return Joints(named, position_units(robot.model), robot.limits)
+
+
+def spring_energy(model: Model, q: Coordinates) -> Scalar:
+    """Σ ½ k (q − q_rest)² of the joints' springs [J]."""
+    total: Scalar = 0.0
+    for body, x in zip(model.bodies, joints.positions(model, q), strict=True):
+        if body.stiffness:
+            total = total + 0.5 * body.stiffness * ((x - body.rest) * (x - body.rest))
+    return total
+
+
+def without_springs(model: Model) -> Model:
+    return replace(model, bodies=tuple(replace(body, stiffness=0.0) for body in model.bodies))
+
+
+def friction_loss(model: Model, q: Coordinates, qd: Coordinates) -> Scalar:
+    """The power that damping and Coulomb friction turn into heat [W]; springs give theirs back."""
+    return linear.inner(friction.friction_torque(without_springs(model), q, qd), qd)
+
+
+@dataclass(frozen=True)
+class Tip:
+    """The wrench that a frame of the model applies to the environment, as inputs after the torques; none without
+    `acts`."""
+
+    model: Model
+    acts: bool = False
+    frame: str | None = None
+    expressed_in: str = "world"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return WRENCH if self.acts else ()
+
+    def wrenches(self, q: Scalars, u: Scalars) -> dict[int, Force]:
+        """By body, of the flow's inputs u = (τ, f_tip, …)."""
+        if not self.acts:
+            return {}
+        f = u[self.model.n : self.model.n + len(WRENCH)]
+        return kernels.wrench_on_body(self.model, q, f, self.model.frame(self.frame), self.expressed_in)
+
+    def torque(self, q: Scalars, u: Scalars) -> list[Scalar]:
+        """τ − Jᵀ f_tip: what is left of the torques for the arm."""
+        tau = list(u[: self.model.n])
+        if not self.acts:
+            return tau
+        applied, nothing = self.wrenches(q, u), Force((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        F = [applied.get(k, nothing) for k in range(len(self.model.bodies))]
+        tip = joints.gather(self.model, newton_euler.project(self.model, q, F))
+        return [a - b for a, b in zip(tau, tip, strict=True)]
+
+    def supply(self, q: Scalars, qd: Scalars, u: Scalars) -> Scalar:
+        """q̇ᵀ (τ − Jᵀ f_tip) [W]."""
+        return linear.inner(self.torque(q, u), qd)
+
+    def loss(self, q: Scalars, qd: Scalars, qdd: Scalars, u: Scalars) -> Scalar:
+        """What damping and dry friction turn into heat [W]; where it depends on the load, at the load of the motion."""
+        if not self.model.friction_by_load:
+            return friction_loss(self.model, q, qd)
+        loads = newton_euler.joint_loads(self.model, q, qd, qdd, self.wrenches(q, u))
+        return linear.inner(friction.friction_torque(without_springs(self.model), q, qd, loads), qd)
