@@ -146,8 +146,18 @@ def _joint(joint: Joint, warnings: list[str]) -> Joint:
         plain = Joint(joint.name, "fixed", joint.parent, joint.child)
         return replace(plain, origin=joint.origin, place=joint.place)
     _limit(joint)
+    _pitch(joint)
     axis = unit_axis(joint.axis, joint.place, f"joint {joint.name!r}", warnings)
     return replace(joint, drive=_drive(joint), axis=axis)
+
+
+def _pitch(joint: Joint) -> None:
+    finite((joint.pitch,), joint.place, f"the pitch of joint {joint.name!r}")
+    if joint.kind == "helical" and joint.pitch == 0:
+        remedy = "give the way along its axis per angle [m/rad], or make it revolute"
+        raise refuse(joint.place, f"joint {joint.name!r} is helical and has no pitch; {remedy}")
+    if joint.kind != "helical" and joint.pitch:
+        raise refuse(joint.place, f"joint {joint.name!r} is {joint.kind} and has a pitch; make it helical or remove it")
 
 
 def _limit(joint: Joint) -> None:

@@ -216,6 +216,7 @@ class Joint:
     mimic: Mimic | None = None
     drive: Drive = Drive()
     place: Place = field(default=Place(), compare=False)
+    pitch: float = 0.0  # of a helical joint, the way along the axis per angle [m/rad]
 
     @property
     def turns(self) -> bool:
@@ -229,7 +230,7 @@ class Joint:
 
     def __post_init__(self) -> None:
         settle(self, name=text, kind=text, parent=text, child=text, origin=a(Origin), axis=three)
-        settle(self, limit=maybe(a(Limit)), mimic=maybe(a(Mimic)), drive=a(Drive))
+        settle(self, limit=maybe(a(Limit)), mimic=maybe(a(Mimic)), drive=a(Drive), pitch=number)
 
 
 @dataclass(frozen=True)

@@ -73,12 +73,14 @@ def from_screws(
     homes = _each(link_homes, [None] * n, "link_homes")
     links, joints, before, parent = [Link(root)], [], IDENTITY_POSE, root
     for i, S in enumerate(motions):
-        kind, axis, point = _joint_line(S, i)
+        kind, axis, point, pitch = _joint_line(S)
         T = Pose(p=point)
         given = T if homes[i] is None else as_pose(np.asarray(homes[i], dtype=float), f"link_homes[{i}]")
         links.append(Link(link_names[i], moved_inertial(T.inverse() @ given, bodies[i])))
         origin = to_origin(before.inverse() @ T)
-        joints.append(Joint(joint_names[i], kind, parent, link_names[i], origin, axis, ranges[i], drive=motors[i]))
+        joints.append(
+            Joint(joint_names[i], kind, parent, link_names[i], origin, axis, ranges[i], drive=motors[i], pitch=pitch)
+        )
         before, parent = T, link_names[i]
     joints.append(Joint(f"{tip}_fixed", "fixed", parent, tip, to_origin(before.inverse() @ M)))
     return check(Description(name, (*links, Link(tip)), tuple(joints), gravity, tip, notes))
@@ -150,18 +152,14 @@ def _motion(row: Array, i: int, order: str) -> Motion:
     return Motion((float(v[0]), float(v[1]), float(v[2])), (float(w[0]), float(w[1]), float(w[2])))
 
 
-def _joint_line(S: Motion, i: int) -> tuple[Literal["revolute", "prismatic"], Vector, Vector]:
-    """Kind, direction, and the point of the axis nearest the root's origin."""
+def _joint_line(S: Motion) -> tuple[str, Vector, Vector, float]:
+    """Kind, direction, the point of the axis nearest the root's origin, and the pitch v·ω [m/rad]."""
     v, w = np.array(S.v), np.array(S.w)
     if not np.any(w):
-        return "prismatic", _vector(S.v), (0.0, 0.0, 0.0)
+        return "prismatic", _vector(S.v), (0.0, 0.0, 0.0), 0.0
     pitch = float(v @ w)
-    if abs(pitch) > UNIT * max(1.0, float(np.linalg.norm(v))):
-        raise DescriptionError(
-            f"screw axis {i} has pitch {pitch:.6g} m/rad (v·ω): it turns and slides at once, which no joint "
-            "here does; a revolute joint has v·ω = 0, a prismatic one ω = 0"
-        )
-    return "revolute", _vector(S.w), _vector(cross(S.w, S.v))
+    helical = abs(pitch) > UNIT * max(1.0, float(np.linalg.norm(v)))
+    return "helical" if helical else "revolute", _vector(S.w), _vector(cross(S.w, S.v)), pitch if helical else 0.0
 
 
 def _vector(a: Sequence[float]) -> Vector:

@@ -104,6 +104,7 @@ class Parts:
             self.mimic(joint.mimic, straight, (*path, "mimic")),
             self.drive(joint.drive, straight, (*path, "drive")),
             self.source.place(*path),
+            joint.pitch,
         )
 
     def frame(self, frame: TomlFrame, path: Path) -> tuple[Link, Joint]:

@@ -122,6 +122,7 @@ class TomlJoint(Placed, frozen=True, kw_only=True):
     parent: str
     child: str
     axis: Three | None = None
+    pitch: float = 0.0
     limit: TomlLimit | None = None
     mimic: TomlMimic | None = None
     drive: TomlDrive = TomlDrive()

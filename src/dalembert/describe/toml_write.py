@@ -139,6 +139,7 @@ def _joint(joint: Joint) -> Fields:
     fields |= _origin(joint.origin)
     if joint.kind != "fixed":
         fields["axis"] = joint.axis
+    fields |= _without({"pitch": joint.pitch}, {"pitch": 0.0})
     if joint.limit is not None:
         fields["limit"] = _limit(joint.limit)
     if joint.mimic is not None:

@@ -1,8 +1,9 @@
 """A Pinocchio model → Robot.
 
-Carried: joints with one axis (revolute, unbounded, prismatic, along any direction, mimicking others), their placements,
-limits, damping, dry friction and armature; bodies' inertias, with what Pinocchio lumped into them already; body and
-operational frames; gravity. Refused: joints that move in several ways. Not carried, for a model has none: shapes.
+Carried: joints with one axis (revolute, unbounded, prismatic, helical, along any direction, mimicking others), their
+placements, limits, damping, dry friction and armature; bodies' inertias, with what Pinocchio lumped into them already;
+body and operational frames; gravity. Refused: joints that move in several ways. Not carried, for a model has none:
+shapes.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class _Reader:
             raise DescriptionError(
                 f"Pinocchio model {self.name!r}: {who} is a {shape}, which moves in {joint.nv} ways; {remedy}"
             )
-        kind, axis = self._axis(k, who, shape, 1.0 if mimic is None else mimic.multiplier)
+        kind, axis, pitch = self._axis(k, who, shape, 1.0 if mimic is None else mimic.multiplier)
         limit = None if mimic is not None else self._limit(joint)
         if kind == "revolute" and (joint.nq == 2 or (limit is not None and limit.lower is limit.upper is None)):
             kind = "continuous"
@@ -116,22 +117,27 @@ class _Reader:
             limit,
             mimic,
             Drive() if mimic is not None else self._drive(joint, who),
+            pitch=pitch,
         )
 
-    def _axis(self, k: int, who: str, shape: str, scaling: float) -> tuple[str, Vector]:
-        """The joint's motion subspace S, (linear, angular), at zero: one of its halves is the axis."""
+    def _axis(self, k: int, who: str, shape: str, scaling: float) -> tuple[str, Vector, float]:
+        """Kind, axis and pitch of the joint's motion subspace S, (linear, angular), at zero: one of its halves is the
+        axis, or the linear half is the pitch times the angular one."""
         joint = self.model.joints[k]
         data = joint.createData()
         joint.calc(data, library("pinocchio").neutral(self.model))
         S = np.asarray(data.S, float).ravel()[:6] / scaling
         linear, angular = np.linalg.norm(S[:3]), np.linalg.norm(S[3:])
-        if min(linear, angular) > ROUNDING or abs(max(linear, angular) - 1.0) > ROUNDING:
+        turns = angular > ROUNDING
+        x, y, z = (float(a) for a in (S[3:] if turns else S[:3]))
+        pitch = float(S[:3] @ S[3:]) if linear > ROUNDING else 0.0
+        oblique = turns and np.abs(S[:3] - pitch * S[3:]).max() > ROUNDING
+        if oblique or abs((angular if turns else linear) - 1.0) > ROUNDING:
             raise DescriptionError(
-                f"Pinocchio model {self.name!r}: {who} is a {shape}, which turns and slides at once; joints here turn "
-                "or slide"
+                f"Pinocchio model {self.name!r}: {who} is a {shape}, which is no turn, slide or screw about an axis "
+                "through its frame"
             )
-        x, y, z = (float(a) for a in (S[3:] if angular > linear else S[:3]))
-        return ("revolute" if angular > linear else "prismatic"), (x, y, z)
+        return ("prismatic" if not turns else "helical" if pitch else "revolute"), (x, y, z), pitch
 
     def _mimic(self, k: int) -> Mimic:
         model = self.model

@@ -17,7 +17,7 @@ from dalembert.arguments import switch
 from dalembert.describe import xml
 from dalembert.describe.check import check as check_description
 from dalembert.describe.description import Description
-from dalembert.describe.urdf_read import read_urdf
+from dalembert.describe.urdf_read import URDF_KINDS, read_urdf
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.errors import DalembertError, DescriptionError, InputError
 from dalembert.files import DESCRIPTION, contents, whole
@@ -205,9 +205,9 @@ def _read(source: _Source) -> Document:
     if description is not None:
         try:
             description = check_description(description, strict=source.strict)
+            data = write_urdf(_for_urdf(description)).encode()
         except DalembertError as error:
             return _unreadable(source.file, str(error), "D001")
-        data = write_urdf(description).encode()
     assert data is not None
     try:
         root = xml.parse(data, source.file)
@@ -232,6 +232,15 @@ def _read(source: _Source) -> Document:
         return _unreadable(source.file, document.refusal, "D102")
     shapes.measure(document)
     return document
+
+
+def _for_urdf(description: Description) -> Description:
+    """Joints that URDF has no type for as revolute ones: what rules look at, limits and masses, is the same."""
+    written = [
+        j if j.kind in URDF_KINDS else replace(j, kind="revolute", **dict.fromkeys(j.motion().numbers, 0.0))
+        for j in description.joints
+    ]
+    return replace(description, joints=tuple(written))
 
 
 def _unreadable(file: str, refusal: str, identifier: str) -> Document:

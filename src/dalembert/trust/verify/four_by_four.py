@@ -17,7 +17,7 @@ import numpy as np
 
 from dalembert.caching import cached_property
 from dalembert.trust.verify import friction_formulas
-from dalembert.trust.verify.mechanism import Array, Mechanism, placed, second_moments, turn
+from dalembert.trust.verify.mechanism import Array, Mechanism, Part, placed, second_moments, turn
 from dalembert.trust.verify.states import States
 
 STEP = 1e-30  # of the complex step: its square is nothing, and nothing is subtracted
@@ -253,7 +253,7 @@ class Motion:
                 self.coordinate[i] = (k, m)
                 x, v, a = m * q[:, k] + offset, (m * qd[:, k])[:, None, None], (m * qdd[:, k])[:, None, None]
                 self.x[i] = x
-                E0, E1, E2 = (before @ e @ after for e in _joint(part.kind, part.axis, x, self.dtype))
+                E0, E1, E2 = (before @ e @ after for e in _joint(part, x, self.dtype))
                 D = [*(d @ E0 for d in D), T @ E1]
                 factor = mechanism.coriolis if part.kind == "prismatic" else 2.0
                 carried = factor * (V @ (E1 * v)) + T @ (E2 * v**2)
@@ -267,16 +267,16 @@ class Motion:
             self.drift.append(B)
 
 
-def _joint(kind: str, axis: tuple[float, float, float], x: Array, dtype: np.dtype[np.generic]) -> tuple[Array, ...]:
+def _joint(part: Part, x: Array, dtype: np.dtype[np.generic]) -> tuple[Array, ...]:
     """E(x), E′(x), E″(x) of a joint, (S, 4, 4) each."""
+    axis, along = part.axis, 1.0 if part.kind == "prismatic" else part.pitch
     E = np.zeros((3, len(x), 4, 4), dtype=dtype)
     E[0] = np.eye(4)
-    if kind == "revolute":
+    if part.kind != "prismatic":
         s, c, zero = np.sin(x), np.cos(x), np.zeros(len(x))
         E[0, :, :3, :3] = turn(axis, s, c)
         E[1, :, :3, :3] = turn(axis, c, -s) - turn(axis, zero, zero)
         E[2, :, :3, :3] = turn(axis, -s, -c) - turn(axis, zero, zero)
-    else:
-        E[0, :, :3, 3] = x[:, None] * np.array(axis)
-        E[1, :, :3, 3] = axis
+    E[0, :, :3, 3] = along * x[:, None] * np.array(axis)
+    E[1, :, :3, 3] = along * np.array(axis)
     return E[0], E[1], E[2]

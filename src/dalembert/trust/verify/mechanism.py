@@ -37,11 +37,12 @@ class Part:
 
     link: str
     joint: str = ""
-    kind: str = "fixed"  # "revolute", "prismatic", "fixed"
+    kind: str = "fixed"  # "revolute", "prismatic", "helical", "fixed"
     parent: int = -1
     before: tuple[tuple[Three, Three], ...] = ()  # (xyz, rpy), multiplied in this order
     after: tuple[tuple[Three, Three], ...] = ()
     axis: Three = (1.0, 0.0, 0.0)
+    pitch: float = 0.0  # of a helical joint
     mass: float = 0.0
     com: Three = ZERO
     inertia: Six = (0.0,) * 6
@@ -162,6 +163,7 @@ def of_description(description: Description) -> Mechanism:
                 kind={"continuous": "revolute"}.get(joint.kind, joint.kind),
                 before=((_three(joint.origin.xyz), _three(joint.origin.rpy)),),
                 axis=_three(joint.axis),
+                pitch=joint.pitch,
                 rotor=drive.rotor_inertia,
                 gear=drive.gear_ratio,
                 damping=drive.damping,

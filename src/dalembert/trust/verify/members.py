@@ -207,8 +207,8 @@ def _point(e: Any, s: States) -> Array:
     """The numbers of the ring's names, (names, S)."""
     out = np.zeros((len(e.ring.names), len(s)))
     for k, names in enumerate(e.ring.joints):
-        values = (np.sin(s.q[:, k]), np.cos(s.q[:, k])) if len(names) == 2 else (s.q[:, k],)
-        for name, value in zip(names, values, strict=True):
+        values = (np.sin(s.q[:, k]), np.cos(s.q[:, k]), s.q[:, k]) if len(names) > 1 else (s.q[:, k],)
+        for name, value in zip(names, values, strict=False):
             out[e.ring.index[name]] = value
         out[e.ring.index[f"qd{k + 1}"]] = s.qd[:, k]
     return out

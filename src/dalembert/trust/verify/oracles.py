@@ -42,6 +42,8 @@ class Oracle:
 
 def bare(urdf: str) -> str:
     """The links and joints alone: no shapes, no extensions of anybody, no mimics (they are folded here)."""
+    if not urdf:
+        raise Unavailable("it reads URDF, which has no type for some of the joints")
     try:
         root = ElementTree.fromstring(urdf.encode())
     except ElementTree.ParseError as error:

@@ -112,7 +112,7 @@ def of_dh_table(table: DHTable) -> Mechanism:
 
 
 def _kind(kind: str) -> str:
-    if kind not in ("revolute", "continuous", "prismatic", "fixed"):
+    if kind not in ("revolute", "continuous", "prismatic", "helical", "fixed"):
         raise Unread(f"a joint of type {kind!r}")
     return "revolute" if kind == "continuous" else kind
 
@@ -291,7 +291,12 @@ def _toml_tree(data: Mapping[str, Any]) -> Mechanism:
         moving: dict[str, Any] = {}
         if kind != "fixed":
             x, y, z = (float(v) for v in e.get("axis", (1.0, 0.0, 0.0)))
-            moving = {"axis": _unit((x, y, z)), **_toml_drive(e.get("drive", {})), **_toml_limit(e.get("limit", {}))}
+            moving = {
+                "axis": _unit((x, y, z)),
+                "pitch": float(e.get("pitch", 0.0)),
+                **_toml_drive(e.get("drive", {})),
+                **_toml_limit(e.get("limit", {})),
+            }
             if "mimic" in e:
                 m = e["mimic"]
                 moving |= {"follows": m["joint"], "multiplier": float(m.get("multiplier", 1.0))}

@@ -13,6 +13,7 @@ from dalembert import robots
 from dalembert.describe.description import Description
 from dalembert.describe.dh import DHTable
 from dalembert.describe.named import is_named, path_of
+from dalembert.describe.urdf_read import URDF_KINDS
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.describe.xml import parse
 from dalembert.errors import DalembertError, InputError, ModelWarning
@@ -78,6 +79,9 @@ def _of_robot(robot: Robot) -> Source:
 
 
 def _written(robot: Robot) -> str:
+    """The tree as URDF; empty if it has joints that URDF has no type for."""
+    if any(joint.kind not in URDF_KINDS for joint in robot.description.joints):
+        return ""
     return write_urdf(replace(robot.description, loops=()))
 
 

@@ -81,7 +81,7 @@ def _range(lower: float, upper: float, kind: str) -> tuple[float, float]:
     if not _roomy(lower, upper):
         middle = lower if np.isfinite(lower) and abs(lower) < 1e6 else 0.0
         return middle - 1.0, middle + 1.0
-    free = np.pi if kind == "revolute" else 1.0
+    free = 1.0 if kind == "prismatic" else np.pi
     low = lower if np.isfinite(lower) else min(-free, upper - 2.0 * free)
     return low, upper if np.isfinite(upper) else max(free, low + 2.0 * free)
 
