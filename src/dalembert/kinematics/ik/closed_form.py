@@ -24,7 +24,7 @@ from dalembert.kinematics.ik import targets
 from dalembert.kinematics.ik.families import Plan, plan_of
 from dalembert.kinematics.ik.geometry import chain_of
 from dalembert.kinematics.ik.judge import difference, improved, miss, settled, target
-from dalembert.kinematics.ik.solutions import FOUND, MISSED, OUTSIDE, REPEATED, Array, Solutions
+from dalembert.kinematics.ik.solutions import FOUND, HUGE, MISSED, OUTSIDE, REPEATED, Array, Solutions
 from dalembert.kinematics.ik.subproblems import Angle
 from dalembert.model import Frame, Model
 from dalembert.scalar import Scalar, cos, maximum, sin, where
@@ -38,7 +38,6 @@ ROUGH = 1e-14  # what lies above this, though near, is improved
 NEAR = 1e-3  # excess up to which a branch may yet be brought to its target
 SAME = 1e-7  # branches nearer than this to each other are one: √ε, what a double root can tell apart
 STEPS = 12  # of Newton's method, at most; a few, but near a singularity
-HUGE = 1e100  # no sum of a pose's entries: beyond it a target counts as not finite
 TURNS = 16  # other free angles that are tried at a singularity if the first one gives nothing
 
 
@@ -52,12 +51,16 @@ def closed_form(
     angle is free (a wrist with two axes in line), it is that of `q0` (..., n), zero if not given; where that leaves
     branches without a solution, others are tried. Chains without a closed form are refused with the reason (`reason`
     tells it without a refusal)."""
-    need_tree(robot.model)
-    solver = solver_of(robot, frame, switch("limits", limits))
+    solver = robot.made.get(("closed form", frame, limits)) if type(limits) is bool else None
+    if solver is None:
+        need_tree(robot.model)
+        solver = solver_of(robot, frame, switch("limits", limits))
     if isinstance(solver, str):
         raise InputError(f"no closed form for {robot.name!r}: {solver}")
-    start = np.zeros(robot.n) if q0 is None else targets.as_start(q0, robot.n)
-    return solver.solve(targets.as_targets(T), start, robot.threads)
+    start = solver.zero if q0 is None else targets.as_start(q0, robot.n)
+    if not (type(T) is np.ndarray and T.dtype == np.float64 and T.shape[-2:] == (4, 4)):
+        T = targets.as_targets(T)
+    return solver.solve(T, start, robot.threads)
 
 
 def reason(robot: Robot, frame: str | None = None) -> str | None:
@@ -68,10 +71,10 @@ def reason(robot: Robot, frame: str | None = None) -> str | None:
 
 def solver_of(robot: Robot, frame: str | None, limits: bool) -> Solver | str:
     """The kernels of a robot, made once; or why there are none."""
-    key = ("closed form", robot.model.frame(frame).name, limits)
-    if key not in robot.made:
-        robot.made[key] = _make(robot.model, robot.model.frame(frame), limits)
-    found: Solver | str = robot.made[key]
+    at = robot.model.frame(frame)
+    keys = [("closed form", name, limits) for name in (at.name, frame)]
+    found: Solver | str = robot.made.get(keys[0]) or _make(robot.model, at, limits)
+    robot.made.update(dict.fromkeys(keys, found))
     return found
 
 
@@ -89,6 +92,7 @@ class Solver:
     def __init__(self, model: Model, frame: Frame, limits: bool, plan: Plan, size: float) -> None:
         self.model, self.frame, self.limits, self.plan, self.size = model, frame, limits, plan, size
         self.periodic = [c.joint.periodic for c in model.coordinates]
+        self.zero = np.zeros(model.n)
         self.order = [model.bodies[i].coordinate for i in model.path(frame.body)]
 
     # The functions that are traced.
@@ -182,8 +186,7 @@ class Solver:
         kernel = self.kernel
         with np.errstate(all="ignore"):  # NaN in, no solution out
             *out, about = kernel.direct(T, q0) if threads == 1 else kernel(T, q0, threads=threads)
-            finite = np.isfinite(about[..., 1])
-            if about[..., 3].any():
+            if about.item(3) if about.ndim == 1 else about[..., 3].any():
                 finite = about[..., 1] < HUGE
                 targets.refuse(T, finite & ~(about[..., 0] <= targets.NO_POSE), HUGE)
                 rough = finite & (about[..., 0] > targets.ROUNDED)
@@ -191,10 +194,7 @@ class Solver:
                     poses = np.broadcast_to(T, (*rough.shape, 4, 4))
                     return self.solve(targets.with_rotations(poses, rough), q0, threads)
                 self._second_look(T, q0, (about[..., 2] > 0) & finite, finite, out)
-        q, residual, verdict, free = out
-        codes = verdict.astype(np.int8)
-        found = codes == FOUND
-        return Solutions(q, found, residual, codes, (free > 0) & found, finite, self.plan.family, self.plan.task)
+        return Solutions(*out, about[..., 1], self.plan.family, self.plan.task)
 
     def _second_look(
         self, T: Array, q0: Array, doubtful: NDArray[np.bool_], finite: NDArray[np.bool_], out: Sequence[Array]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,29 +11,42 @@ from dalembert.errors import InputError
 Array = NDArray[np.float64]
 
 FOUND, MISSED, OUTSIDE, REPEATED = range(4)
+HUGE = 1e100  # no sum of a pose's entries: beyond it a target counts as not finite
 
 
-@dataclass(frozen=True, repr=False)
 class Solutions:
     """Every solution of every pose, by branch. k branches, n joints, any leading dimensions.
 
     q: (..., k, n) joint positions; NaN in a branch without a solution
-    found: (..., k) whether the branch has one
     residual: (..., k) distance of its pose from the target, recomputed from q: the larger of meters and radians
-    verdict: (..., k) 0 found, 1 does not reach the target, 2 reaches it outside the joint limits, 3 repeats another
-    singular: (..., k) whether an angle of the solution is free, so that it stands for infinitely many
-    finite: (...) False for a target that is not a number
     family: the kind of chain, in words;  task: "pose", or "position" for arms that cannot do more
     """
 
-    q: Array
-    found: NDArray[np.bool_]
-    residual: Array
-    verdict: NDArray[np.int8]
-    singular: NDArray[np.bool_]
-    finite: NDArray[np.bool_]
-    family: str
-    task: str
+    def __init__(
+        self, q: Array, residual: Array, verdict: Array, free: Array, extent: Array, family: str, task: str
+    ) -> None:
+        self.q, self.residual, self.family, self.task = q, residual, family, task
+        self._kernel = verdict, free, extent  # as the kernel gives them; what follows of them is made when asked for
+
+    @cached_property
+    def verdict(self) -> NDArray[np.int8]:
+        """0 found, 1 does not reach the target, 2 reaches it outside the joint limits, 3 repeats another.  (..., k)."""
+        return self._kernel[0].astype(np.int8)
+
+    @cached_property
+    def found(self) -> NDArray[np.bool_]:
+        """Whether the branch has a solution.  (..., k)."""
+        return np.asarray(self._kernel[0] == FOUND)
+
+    @cached_property
+    def singular(self) -> NDArray[np.bool_]:
+        """Whether an angle of the solution is free, so that it stands for infinitely many.  (..., k)."""
+        return (self._kernel[1] > 0) & self.found
+
+    @cached_property
+    def finite(self) -> NDArray[np.bool_]:
+        """False for a target that is not a number.  (...)."""
+        return np.asarray(self._kernel[2] < HUGE)
 
     @cached_property
     def count(self) -> NDArray[np.int64]:
