@@ -44,7 +44,7 @@ def test_a_screw_that_does_not_turn_is_a_line():
 @pytest.mark.parametrize("degree", [2, 5])
 def test_blends(degree):
     points, times, b = np.array([[0.0, 0.0], [1.0, 0.5], [0.0, 1.0], [2.0, 1.0]]), np.array([0, 1.0, 2.0, 4.0]), 0.3
-    made = tr.blended(points, times, b, degree=degree)
+    made = tr.blends(points, times, b, degree=degree)
     assert made.duration == pytest.approx(times[-1] + b)
     for t, x in ((0.0, points[0]), (made.duration, points[-1])):  # from rest to rest
         assert np.allclose(made(t)[0], x) and np.allclose(made(t)[1], 0)
@@ -60,9 +60,9 @@ def test_blends(degree):
     if degree == 2:
         assert np.allclose(made(1.0 + b / 2)[2], (v[1] - v[0]) / b)
     with pytest.raises(InputError, match="less than a blend of 1.5 s"):
-        tr.blended(points, times, 1.5)
+        tr.blends(points, times, 1.5)
     with pytest.raises(InputError, match="needs acceleration"):
-        tr.blended(points, times, b, degree=degree, acceleration=1.0)
+        tr.blends(points, times, b, degree=degree, acceleration=1.0)
 
 
 def test_limits_given_beside_the_times_of_a_spline_are_kept():

@@ -8,7 +8,7 @@ from motions import all_motions, inner
 
 from dalembert import trajectories as tr
 from dalembert.compile import compile_function
-from dalembert.trajectories.trajectory import inside, sampled_extremes
+from dalembert.trajectories.trajectory import inside, sample_extremes
 
 MOTIONS = all_motions()
 every = pytest.mark.parametrize("motion", MOTIONS.values(), ids=MOTIONS)
@@ -44,7 +44,7 @@ def test_extremes_are_never_exceeded_and_nearly_reached(motion):
 
 @pytest.mark.parametrize("name", ["cubic", "quintic", "septic", "s-curve", "natural quintic", "cubic table"])
 def test_exact_extremes_are_those_of_many_samples(name):
-    exact, sampled = MOTIONS[name].limits(), sampled_extremes(MOTIONS[name])
+    exact, sampled = MOTIONS[name].limits(), sample_extremes(MOTIONS[name])
     assert (exact.how, sampled.how) == ("exact", "sampled")
     for field in ("lower", "upper", "velocity", "acceleration", "jerk"):
         a, b = getattr(exact, field), getattr(sampled, field)

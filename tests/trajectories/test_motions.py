@@ -186,7 +186,7 @@ def test_without_ruckig_a_sentence_says_what_to_install(monkeypatch):
 @pytest.mark.parametrize(
     "make, words",
     [
-        (lambda: tr.cubic(0, 1, 0.0), "duration is 0; it must be greater than 0 [s]"),
+        (lambda: tr.cubic(0, 1, 0.0), "duration is 0.0; it must be greater than 0 [s]"),
         (lambda: tr.cubic(0, 1, -1), "duration is -1"),
         (lambda: tr.cubic(0, 1, math.nan), "duration is nan; it must be a finite number"),
         (lambda: tr.cubic([0, math.nan], [1, 1], 1), "start[1] is nan"),

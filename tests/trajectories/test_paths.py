@@ -10,7 +10,7 @@ import pytest
 import dalembert as dl
 from dalembert import trajectories as tr
 from dalembert.errors import InputError, SingularityError
-from dalembert.trajectories.along import Along
+from dalembert.trajectories import Along
 
 RNG = np.random.default_rng(4)
 A = dl.pose((0.1, 0.2, 0.3), (0.3, -0.2, 1.0))

@@ -89,7 +89,7 @@ def test_random_series_keep_the_limits(name):
         (lambda: tr.sines(np.nan, 1), "amplitude is nan"),
         (lambda: tr.sines(1, 1, duration=0), "duration is 0"),
         (lambda: tr.fourier(A, B[:3], 1), "a has shape (5, 3) and b (3, 3)"),
-        (lambda: tr.fourier(A, B, 0), "frequency is 0; it must be greater than 0 [Hz]"),
+        (lambda: tr.fourier(A, B, 0), "frequency is 0.0; it must be greater than 0 [Hz]"),
         (lambda: tr.fourier(A, B, 1, start="slow"), "start must be one of 'free', 'rest'"),
         (lambda: tr.fourier(A[:1], B[:1], 1, start="rest"), "two or more harmonics"),
         (

@@ -100,21 +100,21 @@ def test_a_long_spline_is_no_burden():
 def test_tables():
     x, v, a = RNG.normal(size=(3, 6, 2))
     assert np.allclose(
-        tr.sampled(T, x, interpolation="linear")(DENSE)[0],
+        tr.table(T, x, interpolation="linear")(DENSE)[0],
         np.stack([np.interp(DENSE, T, x[:, j]) for j in range(2)], axis=1),
     )
-    cubic, quintic = tr.sampled(T, x, v), tr.sampled(T, x, v, a, interpolation="quintic")
+    cubic, quintic = tr.table(T, x, v), tr.table(T, x, v, a, interpolation="quintic")
     assert np.allclose(cubic(T)[:2], [x, v]) and np.allclose(quintic(T), [x, v, a])
-    assert np.allclose(tr.sampled(T, x)(DENSE)[0], CubicSpline(T, x, bc_type="natural")(DENSE))
-    held = tr.sampled(T, x, interpolation="hold")
+    assert np.allclose(tr.table(T, x)(DENSE)[0], CubicSpline(T, x, bc_type="natural")(DENSE))
+    held = tr.table(T, x, interpolation="hold")
     assert np.array_equal(held([0.0, 0.29, 0.3, 3.0, 3.1, 9.0])[0], x[[0, 0, 1, 4, 5, 5]])
     assert np.isinf(held.limits().velocity).all()
-    assert np.isinf(tr.sampled(T, x, interpolation="linear").limits().acceleration).all()
+    assert np.isinf(tr.table(T, x, interpolation="linear").limits().acceleration).all()
 
 
 def test_samples_of_a_motion_give_it_back():
     motion = tr.quintic([0, 1], [1, 0], 1.0, start_velocity=[1, 2])
-    back = tr.sampled(*motion.sample(0.1), interpolation="quintic")
+    back = tr.table(*motion.sample(0.1), interpolation="quintic")
     t = np.linspace(0, 1, 77)
     assert np.allclose(back(t), motion(t), atol=1e-10)
 
@@ -156,11 +156,11 @@ def test_sequences():
         (lambda: tr.spline(X, T, start_velocity=1), "give ends='clamped'"),
         (lambda: tr.spline(X, T, ends="clamped", end_acceleration=1), "give degree=5"),
         (lambda: tr.spline(X, duration=1, spacing="time"), "spacing must be one of"),
-        (lambda: tr.sampled(T, X[:5]), "times has shape (6,); there are 5 points"),
-        (lambda: tr.sampled(T, X, X[:, :2]), "xd has shape (6, 2); it must be that of x, (6, 3)"),
-        (lambda: tr.sampled(T, X, xdd=X), "needs its velocities xd too"),
-        (lambda: tr.sampled(T, X, X, interpolation="linear"), "does not go with 1 given rates"),
-        (lambda: tr.sampled(T, X, interpolation="spline"), "interpolation must be one of"),
+        (lambda: tr.table(T, X[:5]), "times has shape (6,); there are 5 points"),
+        (lambda: tr.table(T, X, X[:, :2]), "xd has shape (6, 2); it must be that of x, (6, 3)"),
+        (lambda: tr.table(T, X, xdd=X), "needs its velocities xd too"),
+        (lambda: tr.table(T, X, X, interpolation="linear"), "does not go with 1 given rates"),
+        (lambda: tr.table(T, X, interpolation="spline"), "interpolation must be one of"),
         (lambda: tr.sequence(), "at least one motion"),
         (lambda: tr.sequence(3), "part 0 of a sequence must be a trajectory, got int"),
         (lambda: tr.sequence(tr.set_point(1), tr.set_point(1)), "part 0 goes on for ever"),

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 import dalembert as dl
 from dalembert import trajectories as tr
 from dalembert.errors import InputError
-from dalembert.trajectories.reachability import Infeasible, Rows, controllable, fastest, span
+from dalembert.trajectories.time_optimal import Infeasible, Rows, controllable, fastest, span
 
 LINE = tr.line([0, 0, 0], [1, 0, 0])
 
@@ -241,7 +241,7 @@ def test_no_sets_are_told():
         (lambda arm: tr.time_optimal(LINE, velocity=1), "there is no fastest motion: give one of them"),
         (lambda arm: tr.time_optimal(LINE, torque=1), "torques and friction are a robot's: give robot="),
         (lambda arm: tr.time_optimal(LINE, arm), "the motion has 3 coordinates and 'panda' has 7 joints"),
-        (lambda arm: tr.time_optimal(LINE, acceleration=1, grid=1), "grid must be a whole number of intervals ≥ 2"),
+        (lambda arm: tr.time_optimal(LINE, acceleration=1, grid=1), "grid must be a whole number, at least 2"),
         (lambda arm: tr.time_optimal(LINE, acceleration=1, start_speed=-1), "a path is followed forwards"),
         (lambda arm: tr.time_optimal(LINE, acceleration=1, start_speed=5), "no motion that keeps the limits"),
         (lambda arm: tr.time_optimal(LINE, acceleration=1, velocity=1, end_speed=2), "is beyond the velocity limits"),

@@ -69,7 +69,7 @@ def test_plot(tmp_path):
     circle = tr.circle([0, 0, 0], [0, 0, 1], [1, 0, 0]).plot()
     assert circle.axes[1].get_ylabel() == "dx/ds [m/m]" and circle.axes[-1].get_xlabel() == "s [m]"
     tr.fourier(np.ones((3, 1)), np.ones((3, 1)), 0.5).plot().savefig(tmp_path / "fourier.png")
-    with pytest.raises(InputError, match="points must be a whole number ≥ 2"):
+    with pytest.raises(InputError, match="points must be a whole number, at least 2"):
         tr.cubic(0, 1, 1).plot(points=1)
     plt.close("all")
 

@@ -3,18 +3,14 @@
 Each is a `Reference` that can also be drawn, sampled, written and asked for its extremes.
 """
 
-from dalembert.trajectories.along import Along, Certified, along
-from dalembert.trajectories.blends import blended
-from dalembert.trajectories.composite import sequence
-from dalembert.trajectories.following import to_joints
-from dalembert.trajectories.jerk_limited import jerk_limited
+from dalembert.trajectories.combined import Along, Certified, along, sequence
+from dalembert.trajectories.joint_path import to_joints
 from dalembert.trajectories.paths import PosePath, arc, circle, line, poses, screw, via
 from dalembert.trajectories.piecewise import Piecewise
-from dalembert.trajectories.polynomials import cubic, minimum_jerk, quintic, septic
-from dalembert.trajectories.ramps import s_curve, trapezoid
+from dalembert.trajectories.polynomials import blends, cubic, minimum_jerk, quintic, septic
+from dalembert.trajectories.ramps import jerk_limited, s_curve, trapezoid
 from dalembert.trajectories.sines import Sines, fourier, random_fourier, sines
-from dalembert.trajectories.splines import spline
-from dalembert.trajectories.tables import sampled, set_point
+from dalembert.trajectories.splines import set_point, spline, table
 from dalembert.trajectories.time_optimal import time_optimal
 from dalembert.trajectories.trajectory import Extremes, Samples, Trajectory
 
@@ -29,7 +25,7 @@ __all__ = [
     "Trajectory",
     "along",
     "arc",
-    "blended",
+    "blends",
     "circle",
     "cubic",
     "fourier",
@@ -40,13 +36,13 @@ __all__ = [
     "quintic",
     "random_fourier",
     "s_curve",
-    "sampled",
     "screw",
     "septic",
     "sequence",
     "set_point",
     "sines",
     "spline",
+    "table",
     "time_optimal",
     "to_joints",
     "trapezoid",

@@ -10,21 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.errors import InputError
+from dalembert.flow import Scalar
 from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
 from dalembert.scalar.jet import Jet, jet
 from dalembert.spatial import rotation
 from dalembert.spatial.vector import matmul
-from dalembert.trajectories.checks import EQUAL, Array, array, choice, number
+from dalembert.trajectories.limits import EQUAL, Array, array, choice, number
 from dalembert.trajectories.piecewise import Piecewise
 from dalembert.trajectories.sines import Sines
-from dalembert.trajectories.splines import ENDS, coefficients, spaced
-from dalembert.trajectories.trajectory import Trajectory
+from dalembert.trajectories.splines import ENDS, coefficients, space
+from dalembert.trajectories.trajectory import Traced, Trajectory
 
 XYZ = ("x", "y", "z")
 ENTRIES = tuple(f"r{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3))
@@ -42,17 +42,8 @@ class Helix(Trajectory):
     names: tuple[str, ...] = XYZ
     units: tuple[str, ...] = ("m",) * 3
 
-    @property
-    def m(self) -> int:  # type: ignore[override]
-        return POINT
-
-    @property
-    def duration(self) -> float:  # type: ignore[override]
-        return self.rise.duration
-
-    @property
-    def parameter(self) -> str:  # type: ignore[override]
-        return self.rise.parameter
+    def __post_init__(self) -> None:
+        self._take(self.rise, "m", "duration", "parameter")
 
     @property
     def knots(self) -> Array:
@@ -62,7 +53,7 @@ class Helix(Trajectory):
         both = self.round.derivatives(t, order), self.rise.derivatives(t, order)
         return [a + b for a, b in zip(*both, strict=True)]
 
-    def trace(self, t: Any) -> tuple[list[Any], list[Any], list[Any]] | None:
+    def trace(self, t: Scalar) -> Traced:
         a, b = self.round.trace(t), self.rise.trace(t)
         if a is None or b is None:
             return None
@@ -80,17 +71,9 @@ class PosePath(Trajectory):
     names: tuple[str, ...] = XYZ + ENTRIES
     units: tuple[str, ...] = ("m",) * 3 + ("",) * 9
 
-    @property
-    def m(self) -> int:  # type: ignore[override]
-        return POSE
-
-    @property
-    def duration(self) -> float:  # type: ignore[override]
-        return self.position.duration
-
-    @property
-    def parameter(self) -> str:  # type: ignore[override]
-        return self.position.parameter
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "m", POSE)
+        self._take(self.position, "duration", "parameter")
 
     @property
     def knots(self) -> Array:
@@ -120,7 +103,7 @@ class PosePath(Trajectory):
             R.append(np.stack([np.broadcast_to(x, t.shape) for x in parts], axis=1))
         return [np.concatenate(pair, axis=1) for pair in zip(p, R, strict=True)]
 
-    def trace(self, t: Any) -> tuple[list[Any], list[Any], list[Any]] | None:
+    def trace(self, t: Scalar) -> Traced:
         position, turn = self.position.trace(t), self.turn.trace(t)
         if position is None or turn is None:
             return None
@@ -136,7 +119,7 @@ class PosePath(Trajectory):
         )
 
 
-def _part(x: Any, order: int, nested: bool) -> Any:
+def _part(x: Scalar, order: int, nested: bool) -> Scalar:
     """A derivative of a jet, or of a jet of jets."""
     if not isinstance(x, Jet):
         return x if order == 0 else 0.0
@@ -167,7 +150,7 @@ def _unskew(S: Array) -> Array:
 
 
 # ------------------------------------------------------------------------------------------- what users give
-def _place(name: str, value: Any) -> tuple[Array, Array | None]:
+def _read_place(name: str, value: ArrayLike) -> tuple[Array, Array | None]:
     """A point (3,), or a pose (4, 4): position, and orientation if there is one."""
     x = array(name, value)
     if x.shape == (3,):
@@ -180,9 +163,9 @@ def _place(name: str, value: Any) -> tuple[Array, Array | None]:
     return x[:3, 3], R
 
 
-def _places(values: Sequence[tuple[str, Any]]) -> tuple[list[Array], list[Array] | None]:
+def _read_places(values: Sequence[tuple[str, ArrayLike]]) -> tuple[list[Array], list[Array] | None]:
     """Positions, and orientations if all have one."""
-    found = [_place(name, value) for name, value in values]
+    found = [_read_place(name, value) for name, value in values]
     turned = [R for _, R in found if R is not None]
     if turned and len(turned) < len(found):
         raise InputError("give points or poses, not both: an orientation is wanted everywhere or nowhere")
@@ -205,10 +188,10 @@ def _turning(position: Piecewise | Sines | Helix, angle: Array, R: Array) -> Pos
 
 
 # ------------------------------------------------------------------------------------------------------ the paths
-def line(start: Any, end: Any) -> Piecewise | PosePath:
+def line(start: ArrayLike, end: ArrayLike) -> Piecewise | PosePath:
     """A straight line between two points or poses, the orientation turning evenly about one axis (SLERP). s is the way
     gone [m]; the angle turned [rad] where only the orientation changes."""
-    (a, b), R = _places((("start", start), ("end", end)))
+    (a, b), R = _read_places((("start", start), ("end", end)))
     length = float(np.linalg.norm(b - a))
     still = length <= EQUAL * max(float(np.abs(a).max()), float(np.abs(b).max()), 1e-300)
     angle = np.zeros(3) if R is None else _log(R[1] @ R[0].T)
@@ -219,11 +202,11 @@ def line(start: Any, end: Any) -> Piecewise | PosePath:
     return position if R is None else _turning(position, angle, R[0])
 
 
-def screw(start: Any, end: Any) -> PosePath:
+def screw(start: ArrayLike, end: ArrayLike) -> PosePath:
     """The screw motion from one pose to another, T(s) = T₀ exp(s log(T₀⁻¹ T₁)), s from 0 to 1: a turn about one axis in
     space at even speed and a slide along it. Lynch & Park 2017, §9.2.1; with `along(path, quintic(0, 1, T))` it is
     their ScrewTrajectory."""
-    (a, b), R = _places((("start", start), ("end", end)))
+    (a, b), R = _read_places((("start", start), ("end", end)))
     if R is None:
         raise InputError("a screw goes from pose to pose, (4, 4) each; between points take line")
     phi, whole = _log(R[1] @ R[0].T), "s [1]"
@@ -241,7 +224,7 @@ def screw(start: Any, end: Any) -> PosePath:
 
 
 def circle(
-    center: Any, normal: Any, start: Any, *, angle: float = 2 * math.pi, orientation: str = "fixed"
+    center: ArrayLike, normal: ArrayLike, start: ArrayLike, *, angle: float = 2 * math.pi, orientation: str = "fixed"
 ) -> Sines | PosePath:
     """A circle about an axis through the center along the normal, from a point or pose on it through an angle [rad]
     (negative: the other way round). The start's offset along the normal is kept: the circle lies in its plane. Of a
@@ -253,7 +236,7 @@ def circle(
     size = float(np.linalg.norm(n))
     if size == 0:
         raise InputError("the normal is zero: it must say which way the circle's axis points")
-    p, R = _place("start", start)
+    p, R = _read_place("start", start)
     turn = number("angle", angle)
     if turn == 0:
         raise InputError("angle is 0: there is no circle to follow")
@@ -278,11 +261,11 @@ def _round(c: Array, u: Array, v: Array, radius: float, length: float) -> Sines:
     return Sines(c, amplitude, np.full(2, 1 / radius), phase, XYZ, ("m",) * 3, length, math.tau * radius, "s [m]")
 
 
-def arc(start: Any, via: Any, end: Any) -> Sines | PosePath:
+def arc(start: ArrayLike, via: ArrayLike, end: ArrayLike) -> Sines | PosePath:
     """The arc of the circle through three points; between poses the orientation turns evenly from start to end (`via`
     is a point, or a pose whose orientation does not matter)."""
-    middle = _place("via", via)[0]
-    (a, b), R = _places((("start", start), ("end", end)))
+    middle = _read_place("via", via)[0]
+    (a, b), R = _read_places((("start", start), ("end", end)))
     x, y = middle - a, b - a
     n = np.cross(x, y)
     size = float(np.linalg.norm(n))
@@ -298,7 +281,7 @@ def arc(start: Any, via: Any, end: Any) -> Sines | PosePath:
     return position if R is None else _turning(position, _log(R[1] @ R[0].T), R[0])
 
 
-def via(places: Sequence[Any], *, ends: str = "natural", degree: int = 3) -> Piecewise | PosePath:
+def via(places: Sequence[ArrayLike], *, ends: str = "natural", degree: int = 3) -> Piecewise | PosePath:
     """A smooth path through points or poses: a spline (C², or C⁴ for degree 5) over the length of the chords [m]. The
     orientation is exp(φ(s)) R₀ with a spline φ through the rotation vectors from the first orientation, each taken
     nearest to the one before."""
@@ -306,9 +289,9 @@ def via(places: Sequence[Any], *, ends: str = "natural", degree: int = 3) -> Pie
     choice("degree", degree, (3, 5))
     if len(places) < 2:
         raise InputError(f"a path needs two or more places, got {len(places)}")
-    points, R = _places([(f"places[{k}]", x) for k, x in enumerate(places)])
+    points, R = _read_places([(f"places[{k}]", x) for k, x in enumerate(places)])
     p = np.stack(points)
-    s = spaced(p, 1.0)
+    s = space(p, 1.0)
     rest = [np.zeros((2, 3))] * ((degree - 1) // 2)
     position = Piecewise(s, coefficients(s, p, degree, ends, rest), XYZ, ("m",) * 3, "s [m]")
     if R is None:

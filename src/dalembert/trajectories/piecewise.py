@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import factorial, perm
-from typing import Any
 
 import numpy as np
 
 from dalembert import scalar
 from dalembert.errors import InputError
-from dalembert.trajectories.checks import BEYOND, Array, Bounds
-from dalembert.trajectories.trajectory import JERK, JUMP, Extremes, Trajectory
+from dalembert.flow import Scalar, Scalars
+from dalembert.trajectories.limits import BEYOND, Array, MotionLimits
+from dalembert.trajectories.trajectory import JERK, JUMP, Extremes, Traced, Trajectory
 
 TRACED = 16  # pieces that are still a formula
+RATES = ("velocity", "acceleration", "jerk")
 ROUNDER = 1.5 * 2.0**52  # adding and subtracting it rounds to a whole number
 
 
@@ -31,13 +32,9 @@ class Piecewise(Trajectory):
     parameter: str = "t [s]"
     repeats: bool = False
 
-    @property
-    def m(self) -> int:  # type: ignore[override]
-        return self.coefficients.shape[2]
-
-    @property
-    def duration(self) -> float:  # type: ignore[override]
-        return np.inf if self.repeats else float(self.breaks[-1])
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "m", self.coefficients.shape[2])
+        object.__setattr__(self, "duration", np.inf if self.repeats else float(self.breaks[-1]))
 
     @property
     def period(self) -> float | None:
@@ -62,18 +59,18 @@ class Piecewise(Trajectory):
             C = slope(C)
         return found
 
-    def trace(self, t: Any) -> tuple[list[Any], list[Any], list[Any]] | None:
+    def trace(self, t: Scalar) -> Traced:
         """Pieces chosen by `where`, for up to 16 of them."""
         if len(self.coefficients) > TRACED:
             return None
-        C: list[list[Any]] = self.coefficients[0].T.tolist()  # by coordinate, then power
+        C: list[list[Scalar]] = self.coefficients[0].T.tolist()  # by coordinate, then power
         if self.coefficients.shape[:2] == (1, 1):
             return [c[0] for c in C], [0.0] * self.m, [0.0] * self.m
         last = float(self.breaks[-1])
         if self.repeats:
             t = t - last * (((t / last - 0.5) + ROUNDER) - ROUNDER)
         at = scalar.minimum(scalar.maximum(t, 0.0), last)
-        begin: Any = 0.0
+        begin: Scalar = 0.0
         for after, row in zip(self.breaks[1:-1].tolist(), self.coefficients[1:], strict=True):
             later = at >= after
             begin = scalar.where(later, after, begin)
@@ -82,7 +79,7 @@ class Piecewise(Trajectory):
                 for c, r in zip(C, row.T.tolist(), strict=True)
             ]
         tau = at - begin
-        x, xd, xdd = ([_horner([perm(k, d) * c[k] for k in range(d, len(c))], tau) for c in C] for d in range(3))
+        x, xd, xdd = ([horner([perm(k, d) * c[k] for k in range(d, len(c))], tau) for c in C] for d in range(3))
         if not self.repeats:
             still = scalar.where(t < 0.0, 0.0, scalar.where(t > last, 0.0, 1.0))
             xd, xdd = [still * v for v in xd], [still * a for a in xdd]
@@ -108,17 +105,13 @@ class Piecewise(Trajectory):
             C = slope(C)
         return Extremes(lower, upper, sizes[1], sizes[2], sizes[3], "exact")
 
-    def stretched(self, factor: float) -> Piecewise:
+    def stretch(self, factor: float) -> Piecewise:
         """The same path, `factor` times as slow: x(t/factor)."""
         powers = float(factor) ** -np.arange(self.coefficients.shape[1])
         return replace(self, breaks=self.breaks * factor, coefficients=self.coefficients * powers[:, None])
 
-    def shifted(self, t: float) -> tuple[Array, Array]:
-        """Breaks and coefficients as they stand from t on."""
-        return self.breaks + t, self.coefficients
 
-
-def _same(a: Any, b: Any) -> bool:
+def _same(a: Scalar, b: Scalar) -> bool:
     return isinstance(a, float) and isinstance(b, float) and a == b
 
 
@@ -129,20 +122,13 @@ def slope(C: Array) -> Array:
     return np.asarray(C[..., 1:, :] * np.arange(1, C.shape[-2])[:, None])
 
 
-def horner(C: Array, tau: Array) -> Array:
-    """Σ C_k τ^k, powers first."""
+def horner(C: Scalars, tau: Scalar) -> Scalar:
+    """Σ C_k τ^k, over any scalar, arrays too; zero without coefficients."""
+    if len(C) == 0:
+        return 0.0
     x = C[-1]
     for c in C[-2::-1]:
         x = x * tau + c
-    return np.asarray(x)
-
-
-def _horner(c: Sequence[Any], tau: Any) -> Any:
-    if not c:
-        return 0.0
-    x = c[-1]
-    for a in c[-2::-1]:
-        x = x * tau + a
     return x
 
 
@@ -216,7 +202,7 @@ def phases(durations: Sequence[float], top: Sequence[float], order: int, start: 
     return np.array(breaks), np.array(rows)[:, :, None]
 
 
-def stacked(parts: Sequence[tuple[Array, Array]], names: tuple[str, ...], units: tuple[str, ...]) -> Piecewise:
+def stack(parts: Sequence[tuple[Array, Array]], names: tuple[str, ...], units: tuple[str, ...]) -> Piecewise:
     """Motions of one coordinate each, side by side on the union of their breaks; one that ends first then rests."""
     breaks = np.unique(np.concatenate([b for b, _ in parts]))
     near = np.diff(breaks) > 1e-13 * breaks[-1]  # breaks that rounding tells apart
@@ -235,8 +221,18 @@ def stacked(parts: Sequence[tuple[Array, Array]], names: tuple[str, ...], units:
     return Piecewise(breaks, table, names, units)
 
 
-def within(trajectory: Piecewise, limits: Bounds) -> Piecewise:
-    """The motion itself, if its positions keep to the limits; else a sentence that says which one leaves them, when."""
+def keep_limits(trajectory: Piecewise, limits: MotionLimits, fit: bool = False) -> Piecewise:
+    """The motion, if it keeps to the limits that were asked for and to those of position; with `fit`, the same path as
+    fast as the limits of velocity, acceleration and jerk allow."""
+    if fit:
+        trajectory = _fit(trajectory, limits)
+    elif any(np.isfinite(x).any() for x in limits.asked):
+        _refuse_beyond(trajectory, limits)
+    return keep_positions(trajectory, limits)
+
+
+def keep_positions(trajectory: Piecewise, limits: MotionLimits) -> Piecewise:
+    """The motion, if its positions keep to the limits; else a sentence that says which one leaves them, when."""
     if not (np.isfinite(limits.lower) | np.isfinite(limits.upper)).any():
         return trajectory
     found = trajectory.limits()
@@ -255,19 +251,31 @@ def within(trajectory: Piecewise, limits: Bounds) -> Piecewise:
     return trajectory
 
 
-def fitted(trajectory: Piecewise, limits: Bounds) -> Piecewise:
-    """The same path as fast as the limits of velocity, acceleration and jerk allow: stretched by the least factor."""
+def _refuse_beyond(trajectory: Piecewise, limits: MotionLimits) -> None:
+    """Refuse a duration that breaks limits given with it."""
     found = trajectory.limits()
+    for word, asked in zip(RATES, limits.asked, strict=True):
+        ratio = getattr(found, word) / asked
+        j = int(ratio.argmax())
+        if ratio[j] > 1 + 1e-9:
+            raise InputError(
+                f"in {trajectory.duration:g} s {limits.names[j]!r} needs {word} {getattr(found, word)[j]:g}, beyond "
+                f"its limit {asked[j]:g}: give a longer duration, or none"
+            )
+
+
+def _fit(trajectory: Piecewise, limits: MotionLimits) -> Piecewise:
+    """The motion stretched by the least factor that keeps its limits."""
+    found = trajectory.limits()
+    ratios = []
     with np.errstate(invalid="ignore"):
-        ratios = [
-            np.nan_to_num(found.velocity / limits.velocity, nan=0.0, posinf=np.inf),
-            np.sqrt(np.nan_to_num(found.acceleration / limits.acceleration, nan=0.0, posinf=np.inf)),
-            np.cbrt(np.nan_to_num(found.jerk / limits.jerk, nan=0.0, posinf=np.inf)),
-        ]
-    for ratio, what, before in zip(ratios[1:], ("acceleration", "jerk"), ("velocity", "acceleration"), strict=True):
+        for word, root in zip(RATES, (np.asarray, np.sqrt, np.cbrt), strict=True):
+            ratio = getattr(found, word) / getattr(limits, word)
+            ratios.append(root(np.nan_to_num(ratio, nan=0.0, posinf=np.inf)))
+    for ratio, what, before in zip(ratios[1:], RATES[1:], RATES, strict=False):
         if np.isinf(ratio).any():
             raise InputError(f"a limit of {what} cannot be kept: the {before} of this kind of motion jumps")
     factor = max(float(r.max()) for r in ratios)
     if not factor > 0:
         raise InputError("there is nothing to move, or no limit that says how fast: give a duration")
-    return trajectory.stretched(factor)
+    return trajectory.stretch(factor)

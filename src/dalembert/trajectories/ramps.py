@@ -3,6 +3,10 @@
 One coordinate over the distance 1 in closed form; several coordinates are synchronized in one of two ways. "path": all
 share one law σ(t), x = a + (b − a) σ, so the motion is a straight line and the tightest limits of all set σ̇, σ̈, σ⃛.
 "time": each moves by its own limits, the fast ones slowed down to end with the slowest; the line is not straight.
+
+Jerk-limited motions between any two states are ruckig's (extra `traj`), read back as the piecewise cubics they are.
+Only its motion from one state to another is used, which is computed here. Its motions through waypoints are not: they
+are computed by a service elsewhere.
 """
 
 from __future__ import annotations
@@ -11,22 +15,31 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dalembert.trajectories.checks import EQUAL, Array, Bounds, bounds, choice, distinct, ends
-from dalembert.trajectories.piecewise import Piecewise, phases, stacked, within
+from dalembert.errors import InputError, MissingExtraError
+from dalembert.trajectories.limits import EQUAL, Array, MotionLimits, choice, distinct, ends, read_limits, vector
+from dalembert.trajectories.piecewise import Piecewise, keep_positions, phases, stack
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
 
 WAYS = ("path", "time")
 Profile = tuple[Array, Array]  # breaks and coefficients of σ
+SYNCHRONIZED = {"time": "Time", "path": "Phase", "none": "No"}
+REASONS = {
+    "ErrorInvalidInput": "the states at the ends do not keep the limits themselves",
+    "ErrorZeroLimits": "a limit is zero",
+    "ErrorTrajectoryDuration": "the motion would take too long",
+    "ErrorPositionalLimits": "a limit of position is in the way",
+}
 
 
 def trapezoid(
-    start: Any,
-    end: Any,
-    velocity: Any = None,
-    acceleration: Any = None,
+    start: ArrayLike,
+    end: ArrayLike,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
     *,
     robot: Robot | None = None,
     synchronize: str = "path",
@@ -34,17 +47,17 @@ def trapezoid(
     """Full acceleration, full speed, full deceleration: the fastest from rest to rest under limits of velocity v and
     acceleration a. Over a distance d in T = d/v + v/a, or 2√(d/a) where d < v²/a and full speed is never reached."""
     a, b = ends(start, end)
-    known = bounds(len(a), robot, velocity, acceleration)
-    known.needed("velocity", "acceleration")
+    known = read_limits(len(a), robot, velocity, acceleration)
+    known.need("velocity", "acceleration")
     return _ramp(a, b, known, synchronize, lambda v, a, _: unit_trapezoid(v, a))
 
 
 def s_curve(
-    start: Any,
-    end: Any,
-    velocity: Any = None,
-    acceleration: Any = None,
-    jerk: Any = None,
+    start: ArrayLike,
+    end: ArrayLike,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    jerk: ArrayLike | None = None,
     *,
     robot: Robot | None = None,
     synchronize: str = "path",
@@ -52,13 +65,13 @@ def s_curve(
     """The fastest from rest to rest under limits of velocity, acceleration and jerk, up to seven phases of constant
     jerk. `jerk_limited` begins and ends with any velocity and acceleration."""
     a, b = ends(start, end)
-    known = bounds(len(a), robot, velocity, acceleration, jerk)
-    known.needed("velocity", "acceleration", "jerk")
+    known = read_limits(len(a), robot, velocity, acceleration, jerk)
+    known.need("velocity", "acceleration", "jerk")
     return _ramp(a, b, known, synchronize, unit_s_curve)
 
 
 def _ramp(
-    a: Array, b: Array, known: Bounds, synchronize: str, unit: Callable[[float, float, float], Profile]
+    a: Array, b: Array, known: MotionLimits, synchronize: str, unit: Callable[[float, float, float], Profile]
 ) -> Piecewise:
     choice("synchronize", synchronize, WAYS)
     distinct(a, b)
@@ -70,18 +83,18 @@ def _ramp(
         breaks, sigma = unit(*(float(x.min()) for x in rates))
         C = sigma * d
         C[:, 0] += a
-        return within(Piecewise(breaks, C, known.names, known.units), known)
+        return keep_positions(Piecewise(breaks, C, known.names, known.units), known)
     own = iter([unit(*(float(x) for x in row)) for row in zip(*rates, strict=True)])
     profiles = [next(own) if moves else None for moves in moving]
     T = max(float(p[0][-1]) for p in profiles if p is not None)
     parts = [
-        _placed(p, T, float(x), float(y)) if p is not None else (np.array([0.0, T]), np.full((1, 1, 1), x))
+        _place(p, T, float(x), float(y)) if p is not None else (np.array([0.0, T]), np.full((1, 1, 1), x))
         for p, x, y in zip(profiles, a, d, strict=True)
     ]
-    return within(stacked(parts, known.names, known.units), known)
+    return keep_positions(stack(parts, known.names, known.units), known)
 
 
-def _placed(profile: Profile, T: float, start: float, distance: float) -> Profile:
+def _place(profile: Profile, T: float, start: float, distance: float) -> Profile:
     """a + d σ, slowed down to last T."""
     breaks, sigma = profile
     factor = T / float(breaks[-1])
@@ -120,3 +133,79 @@ def unit_s_curve(v: float, a: float, j: float) -> Profile:
     flat, cruise = (x if x > 1e-12 * rise else 0.0 for x in (flat, cruise))
     durations = (ramp, flat, ramp, cruise, ramp, flat, ramp)
     return phases(durations, (j, 0.0, -j, 0.0, -j, 0.0, j), 3, (0.0, 0.0, 0.0))
+
+
+# ------------------------------------------------------------------------------------------------ between any states
+def jerk_limited(
+    start: ArrayLike,
+    end: ArrayLike,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    jerk: ArrayLike | None = None,
+    *,
+    start_velocity: ArrayLike = 0.0,
+    start_acceleration: ArrayLike = 0.0,
+    end_velocity: ArrayLike = 0.0,
+    end_acceleration: ArrayLike = 0.0,
+    robot: Robot | None = None,
+    synchronize: str = "time",
+) -> Piecewise:
+    """The fastest motion from one state to another under limits of velocity, acceleration and jerk.  Berscheid and
+    Kröger 2021.
+
+    A start beyond a limit is braked first. `synchronize`: "time" (all end together), "path" (on a straight line, where
+    the states allow it), "none"."""
+    a, b = ends(start, end)
+    m = len(a)
+    known = read_limits(m, robot, velocity, acceleration, jerk)
+    known.need("velocity", "acceleration", "jerk")
+    choice("synchronize", synchronize, tuple(SYNCHRONIZED))
+    rates = {
+        "current_velocity": vector("start_velocity", start_velocity, m),
+        "current_acceleration": vector("start_acceleration", start_acceleration, m),
+        "target_velocity": vector("end_velocity", end_velocity, m),
+        "target_acceleration": vector("end_acceleration", end_acceleration, m),
+    }
+    made = _calculate(a, b, rates, (known.velocity, known.acceleration, known.jerk), SYNCHRONIZED[synchronize])
+    if made.duration <= 0:
+        raise InputError("start and end are the same state: there is nothing to move; set_point(x) stays there")
+    parts = [_read_profile(profiles, made.duration) for profiles in made.profiles[0]]
+    return keep_positions(stack(parts, known.names, known.units), known)
+
+
+def _read_profile(profile: Any, duration: float) -> tuple[Array, Array]:
+    """The phases of one coordinate: what brakes it first, then seven of constant jerk, then rest or the last speed."""
+    brake = profile.brake.duration > 0
+    first = profile.brake if brake else profile
+    state = first.p[0], first.v[0], first.a[0]
+    lengths = [*(profile.brake.t if brake else ()), *profile.t]
+    jerks = [*(profile.brake.j if brake else ()), *profile.j]
+    lengths.append(max(duration - sum(lengths), 0.0))
+    jerks.append(0.0)
+    lengths = [h if h > 1e-13 * duration else 0.0 for h in lengths]
+    breaks, C = phases(lengths, jerks, 3, state)
+    breaks[-1] = duration
+    return breaks, C
+
+
+def _calculate(a: Array, b: Array, rates: dict[str, Array], limits: tuple[Array, ...], synchronize: str) -> Any:
+    try:
+        import ruckig  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        raise MissingExtraError("ruckig is not installed: pip install 'dalembert[traj]'") from None
+    m = len(a)
+    asked = ruckig.InputParameter(m)
+    asked.current_position, asked.target_position = a.tolist(), b.tolist()
+    for name, value in rates.items():
+        setattr(asked, name, value.tolist())
+    asked.max_velocity, asked.max_acceleration, asked.max_jerk = (x.tolist() for x in limits)
+    asked.synchronization = getattr(ruckig.Synchronization, synchronize)
+    made = ruckig.Trajectory(m)
+    try:
+        result = ruckig.Ruckig(m).calculate(asked, made)
+    except Exception as error:
+        raise InputError(f"no jerk-limited motion between these states: {error}") from None
+    word = str(result).rsplit(".", 1)[-1]
+    if word not in ("Working", "Finished"):
+        raise InputError(f"no jerk-limited motion between these states: {REASONS.get(word, word)}")
+    return made

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert import scalar
+from dalembert.arguments import count
 from dalembert.errors import InputError
-from dalembert.trajectories.checks import Array, array, bounds, choice, magnitude, number, positive, vector
-from dalembert.trajectories.trajectory import Extremes, Trajectory
+from dalembert.flow import Scalar
+from dalembert.trajectories.limits import Array, array, choice, duration_of, number, positive, read_limits, vector
+from dalembert.trajectories.trajectory import Extremes, Traced, Trajectory
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -37,9 +40,8 @@ class Sines(Trajectory):
     period: float | None = None
     parameter: str = "t [s]"
 
-    @property
-    def m(self) -> int:  # type: ignore[override]
-        return len(self.offset)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "m", len(self.offset))
 
     @property
     def knots(self) -> Array:
@@ -58,12 +60,12 @@ class Sines(Trajectory):
             found.append(np.where(within, x, 0.0) if d else x + self.offset)
         return found
 
-    def trace(self, t: Any) -> tuple[list[Any], list[Any], list[Any]] | None:
+    def trace(self, t: Scalar) -> Traced:
         forever = not math.isfinite(self.duration)
         at = t if forever else scalar.minimum(scalar.maximum(t, 0.0), self.duration)
-        x: list[Any] = self.offset.tolist()
-        xd: list[Any] = [0.0] * self.m
-        xdd: list[Any] = [0.0] * self.m
+        x: list[Scalar] = self.offset.tolist()
+        xd: list[Scalar] = [0.0] * self.m
+        xdd: list[Scalar] = [0.0] * self.m
         for w, amplitudes, phases in zip(self.omega.tolist(), self.amplitude, self.phase, strict=True):
             s, c = scalar.sin(w * at), scalar.cos(w * at)
             for j, (A, phi) in enumerate(zip(amplitudes.tolist(), phases.tolist(), strict=True)):
@@ -86,8 +88,8 @@ class Sines(Trajectory):
         tops = [self._top(d) for d in range(6)]
         if not math.isfinite(T):
             return Extremes(self.offset - tops[0], self.offset + tops[0], tops[1], tops[2], tops[3], "bound")
-        count = int(min(max(math.ceil(T * float(self.omega.max(initial=0.0)) / math.sqrt(8 * TIGHT)), 2), MOST)) + 1
-        t = np.linspace(0, T, count)
+        samples = int(min(max(math.ceil(T * float(self.omega.max(initial=0.0)) / math.sqrt(8 * TIGHT)), 2), MOST)) + 1
+        t = np.linspace(0, T, samples)
         spare = (t[1] - t[0]) ** 2 / 8
         values = self.derivatives(t, 3)
         sizes = [np.abs(x).max(axis=0) + spare * tops[d + 2] for d, x in enumerate(values)]
@@ -100,7 +102,7 @@ class Sines(Trajectory):
         return np.asarray((np.abs(self.amplitude) * np.abs(self.omega[:, None]) ** d).sum(axis=0))
 
 
-def _table(name: str, value: Any) -> Array:
+def _read_rows(name: str, value: ArrayLike) -> Array:
     """(k, m): a number is 1×1, a list one sine for each coordinate."""
     x = np.atleast_2d(array(name, value))
     if x.ndim != 2 or x.size == 0:
@@ -109,36 +111,32 @@ def _table(name: str, value: Any) -> Array:
 
 
 def sines(
-    amplitude: Any,
-    frequency: Any,
-    phase: Any = 0.0,
-    offset: Any = 0.0,
+    amplitude: ArrayLike,
+    frequency: ArrayLike,
+    phase: ArrayLike = 0.0,
+    offset: ArrayLike = 0.0,
     *,
     duration: float = math.inf,
     robot: Robot | None = None,
 ) -> Sines:
     """x = x₀ + Σ_k A_k sin(2π f_k t + φ_k): amplitudes (k, m), or (m,) for one sine; frequencies [Hz], one per row;
     phases [rad] as the amplitudes, or one for all; offset (m,)."""
-    A = _table("amplitude", amplitude)
+    A = _read_rows("amplitude", amplitude)
     f = np.atleast_1d(array("frequency", frequency))
     if f.shape != (len(A),) or not (f > 0).all():
         raise InputError(f"frequency must be {len(A)} numbers > 0 [Hz], one for each row of amplitudes")
     phi = array("phase", phase)
     if phi.shape not in ((), A.shape, A.shape[1:]):
         raise InputError(f"phase has shape {phi.shape}; it must be that of the amplitudes, {A.shape}, or one number")
-    T = math.inf if duration == math.inf else positive("duration", duration)
-    known = bounds(A.shape[1], robot)
-    x0 = vector("offset", offset, A.shape[1])
     period = 1.0 / float(f[0]) if len(f) == 1 else None
-    made = Sines(x0, A, TURN * f, np.broadcast_to(phi, A.shape).copy(), known.names, known.units, T, period)
-    return _inside(made, known.lower, known.upper)
+    return _make(A, TURN * f, np.broadcast_to(phi, A.shape).copy(), offset, duration, period, robot)
 
 
 def fourier(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     frequency: float,
-    offset: Any = 0.0,
+    offset: ArrayLike = 0.0,
     *,
     start: str = "free",
     duration: float = math.inf,
@@ -149,7 +147,7 @@ def fourier(
 
     a, b (harmonics, m) are velocities; `frequency` [Hz] the base frequency. With start="rest" the coefficients nearest
     to the given ones are taken with which velocity and acceleration vanish at t = 0: Σ a_k = 0, Σ k b_k = 0."""
-    a, b = _table("a", a), _table("b", b)
+    a, b = _read_rows("a", a), _read_rows("b", b)
     if a.shape != b.shape:
         raise InputError(f"a has shape {a.shape} and b {b.shape}; both are (harmonics, coordinates)")
     choice("start", start, ("free", "rest"))
@@ -161,16 +159,23 @@ def fourier(
         b = b - k[:, None] * (k @ b) / (k @ k)
     f = positive("frequency", frequency, "Hz")
     w = np.asarray(TURN * f * k)
-    T = math.inf if duration == math.inf else positive("duration", duration)
-    known = bounds(a.shape[1], robot)
-    x0 = vector("offset", offset, a.shape[1])
-    A, phi = np.hypot(a, b) / w[:, None], np.arctan2(-b, a)
-    made = Sines(x0, A, w, phi, known.names, known.units, T, 1.0 / f)
-    return _inside(made, known.lower, known.upper)
+    return _make(np.hypot(a, b) / w[:, None], w, np.arctan2(-b, a), offset, duration, 1.0 / f, robot)
 
 
-def _inside(made: Sines, lower: Array, upper: Array) -> Sines:
-    """The motion, if the bounds of its positions are within the limits."""
+def _make(
+    amplitude: Array,
+    omega: Array,
+    phase: Array,
+    offset: ArrayLike,
+    duration: float,
+    period: float | None,
+    robot: Robot | None,
+) -> Sines:
+    """The motion, if the bounds of its positions are within the robot's limits."""
+    m, T = amplitude.shape[1], duration_of(duration)
+    known = read_limits(m, robot)
+    lower, upper = known.lower, known.upper
+    made = Sines(vector("offset", offset, m), amplitude, omega, phase, known.names, known.units, T, period)
     if not (np.isfinite(lower) | np.isfinite(upper)).any():
         return made
     found = made.limits()
@@ -188,19 +193,18 @@ def random_fourier(
     harmonics: int = 5,
     frequency: float = 0.1,
     *,
-    acceleration: Any = None,
+    acceleration: ArrayLike | None = None,
     share: float = 0.9,
     start: str = "rest",
     seed: int = 0,
 ) -> Sines:
     """A random Fourier series about the middle of the joints' ranges, each joint scaled until it uses a `share` of its
     tightest limit: position, velocity, or acceleration if that is given. Bounds, not samples, are compared."""
-    if not isinstance(harmonics, int) or harmonics < 1:
-        raise InputError(f"harmonics must be a whole number ≥ 1, got {harmonics!r}")
+    count("harmonics", harmonics, 1)
     part = number("share", share)
     if not 0 < part <= 1:
         raise InputError(f"share is a part of the limits, 0 < share ≤ 1; got {share!r}")
-    known = bounds(robot.n, robot, None, acceleration)
+    known = read_limits(robot.n, robot, None, acceleration)
     rng = np.random.default_rng(seed)
     a, b = rng.standard_normal((2, harmonics, robot.n))
     limited = np.isfinite(known.lower) & np.isfinite(known.upper)
@@ -211,12 +215,6 @@ def random_fourier(
     room = np.minimum(known.upper - middle, middle - known.lower)
     room = np.where(np.isfinite(room), room, np.pi)  # a joint without limits moves half a turn
     reach = np.maximum(found.upper, -found.lower)
-    factor = np.min(
-        [
-            room / reach,
-            known.velocity / found.velocity,
-            magnitude("acceleration", acceleration, robot.n) / found.acceleration,
-        ],
-        axis=0,
-    )
+    rates = [known.velocity / found.velocity, known.acceleration / found.acceleration]
+    factor = np.min([room / reach, *rates], axis=0)
     return replace(raw, offset=middle, amplitude=raw.amplitude * factor * part, names=known.names, units=known.units)

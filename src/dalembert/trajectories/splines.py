@@ -1,22 +1,29 @@
-"""Splines through points: cubic (C²) and quintic (C⁴), natural, clamped or periodic.
-
-The unknowns are the derivatives at the points, first for cubics, first and second for quintics. The higher derivatives
-agree from piece to piece: a block tridiagonal system, solved once for the data and for whatever the ends will be.
-"""
+"""Splines through points: cubic (C²) and quintic (C⁴), natural, clamped or periodic; motions from tables, and motions
+that stay."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from math import factorial, perm
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from math import factorial, inf
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.errors import InputError
-from dalembert.trajectories import checks
-from dalembert.trajectories.checks import Array, Bounds, bounds, choice, positive, vector
-from dalembert.trajectories.piecewise import Piecewise, fitted, hermite, within
-from dalembert.trajectories.polynomials import refuse_beyond
+from dalembert.trajectories.limits import (
+    EQUAL,
+    Array,
+    MotionLimits,
+    choice,
+    duration_of,
+    points_of,
+    positive,
+    read_limits,
+    times_of,
+    vector,
+)
+from dalembert.trajectories.piecewise import Piecewise, hermite, keep_limits, keep_positions
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -26,20 +33,20 @@ SPACINGS = {"chord": 1.0, "centripetal": 0.5, "uniform": 0.0}
 
 
 def spline(
-    points: Any,
-    times: Any = None,
+    points: ArrayLike,
+    times: ArrayLike | None = None,
     *,
     ends: str = "natural",
     degree: int = 3,
     duration: float | None = None,
     spacing: str | None = None,
-    start_velocity: Any = 0.0,
-    end_velocity: Any = 0.0,
-    start_acceleration: Any = 0.0,
-    end_acceleration: Any = 0.0,
-    velocity: Any = None,
-    acceleration: Any = None,
-    jerk: Any = None,
+    start_velocity: ArrayLike = 0.0,
+    end_velocity: ArrayLike = 0.0,
+    start_acceleration: ArrayLike = 0.0,
+    end_acceleration: ArrayLike = 0.0,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    jerk: ArrayLike | None = None,
     robot: Robot | None = None,
 ) -> Piecewise:
     """A spline through points (k, m), of degree 3 (C²) or 5 (C⁴).
@@ -49,44 +56,38 @@ def spline(
     the first, and the motion goes on). `times` (k,) from 0 on; if not given they grow with the distance between points
     to the power 1 ("chord"), ½ ("centripetal") or 0 ("uniform"), over the `duration`; if that is not given either, as
     fast as the limits allow."""
-    x = checks.points(points)
+    x = points_of(points)
     choice("ends", ends, ENDS)
     choice("degree", degree, (3, 5))
-    known = bounds(x.shape[1], robot, velocity, acceleration, jerk)
+    m = x.shape[1]
+    known = read_limits(m, robot, velocity, acceleration, jerk)
     rates = [
-        (vector("start_velocity", start_velocity, x.shape[1]), vector("end_velocity", end_velocity, x.shape[1])),
-        (
-            vector("start_acceleration", start_acceleration, x.shape[1]),
-            vector("end_acceleration", end_acceleration, x.shape[1]),
+        np.stack([vector("start_velocity", start_velocity, m), vector("end_velocity", end_velocity, m)]),
+        np.stack(
+            [vector("start_acceleration", start_acceleration, m), vector("end_acceleration", end_acceleration, m)]
         ),
     ]
-    given = any(r.any() for pair in rates for r in pair)
+    given = any(r.any() for r in rates)
     if given and ends != "clamped":
         raise InputError(f"a {ends} spline has no rates of its own at the ends; give ends='clamped'")
-    if degree == 3 and any(r.any() for r in rates[1]):
+    if degree == 3 and rates[1].any():
         raise InputError("a cubic spline has no accelerations of its own at the ends; give degree=5")
     if times is not None and duration is not None:
         raise InputError("give times or a duration, not both")
     t, free = _times(x, times, duration, spacing, known, given)
-    pairs = [(np.stack([a, b])) for a, b in rates[: (degree - 1) // 2]]
-    made = Piecewise(t, coefficients(t, x, degree, ends, pairs), known.names, known.units, repeats=ends == "periodic")
-    if not free and any(x is not None for x in (velocity, acceleration, jerk)):
-        refuse_beyond(made, (velocity, acceleration, jerk), known.names)
-    return within(fitted(made, known) if free else made, known)
+    C = coefficients(t, x, degree, ends, rates[: (degree - 1) // 2])
+    return keep_limits(Piecewise(t, C, known.names, known.units, repeats=ends == "periodic"), known, fit=free)
 
 
 def _times(
-    x: Array, times: Any, duration: float | None, spacing: str | None, known: Bounds, given: bool
+    x: Array, times: ArrayLike | None, duration: float | None, spacing: str | None, known: MotionLimits, given: bool
 ) -> tuple[Array, bool]:
     """The times of the points, and whether they are still to be scaled to the limits."""
     if times is not None:
         if spacing is not None:
             raise InputError(f"spacing={spacing!r} finds times, and they are given: leave out one of the two")
-        return checks.times(times, len(x)), False
-    spacing = "chord" if spacing is None else spacing
-    if spacing not in SPACINGS:
-        choice("spacing", spacing, tuple(SPACINGS))
-    t = spaced(x, SPACINGS[spacing])
+        return times_of(times, len(x)), False
+    t = space(x, SPACINGS[choice("spacing", spacing or "chord", tuple(SPACINGS))])
     if duration is not None:
         return t * (positive("duration", duration) / t[-1]), False
     if not known.finite:
@@ -96,94 +97,88 @@ def _times(
     return t, True
 
 
-def spaced(x: Array, power: float) -> Array:
+def space(x: Array, power: float) -> Array:
     """Parameters of points (k, m) from 0 on, growing with the distances between them to this power."""
     d = np.linalg.norm(np.diff(x, axis=0), axis=1)
-    same = d <= checks.EQUAL * max(float(np.abs(x).max()), 1e-300)
+    same = d <= EQUAL * max(float(np.abs(x).max()), 1e-300)
     if same.any():
         k = int(same.argmax())
         raise InputError(f"points[{k}] and points[{k + 1}] are the same point; leave one out, or give times")
     return np.concatenate([[0.0], np.cumsum(d**power)])
 
 
-@lru_cache
-def _unit(r: int) -> tuple[Array, Array]:
-    """Of a piece of length 1: the derivatives r … 2r−2 at its left and right end from (x, ẋ, …) at both, (r − 1, 2r)
-    each."""
-    C = hermite(np.ones(1), list(np.eye(2 * r)[:r, None]), list(np.eye(2 * r)[r:, None]))[0]  # (2r powers, 2r)
-    left = np.stack([factorial(d) * C[d] for d in range(r, 2 * r - 1)])
-    right = np.stack([sum(perm(j, d) * C[j] for j in range(d, 2 * r)) for d in range(r, 2 * r - 1)])
-    return left, right
+def coefficients(t: Array, x: Array, degree: int, ends: str, rates: Sequence[Array]) -> Array:
+    """Coefficients (p, degree + 1, m) of the spline of this degree through x at t; `rates`, per derivative, (2, m) at
+    the ends."""
+    from scipy.interpolate import make_interp_spline
 
-
-def _scaled(unit: Array, h: float) -> Array:
-    """The same of a piece of length h."""
-    k, r = unit.shape[0], unit.shape[1] // 2
-    powers = np.tile(h ** np.arange(r), 2)
-    return np.asarray(unit * powers / (h ** np.arange(r, r + k))[:, None])
-
-
-def coefficients(t: Array, x: Array, degree: int, ends: str, rates: list[Array]) -> Array:
-    """Coefficients of the spline of this degree through x at t; `rates`, per derivative, (2, m) at the ends."""
-    r = (degree + 1) // 2
-    k, m = r - 1, x.shape[1]
-    h = np.diff(t)
-    p = len(h)
-    if p == 1 and ends == "natural":  # of all quadratics with x‴ = 0, the line
-        return np.stack([x[:1], np.diff(x, axis=0) / h[:, None], *[np.zeros((1, m))] * (degree - 1)], axis=1)
-    left = [_scaled(_unit(r)[0], float(s)) for s in h]
-    right = [_scaled(_unit(r)[1], float(s)) for s in h]
-    own, other = slice(1, r), slice(r + 1, 2 * r)  # derivatives at the left and at the right end of a piece
-
-    def positions(block: Array, i: int) -> Array:
-        return np.asarray(block[:, [0, r]] @ x[i : i + 2])
-
-    # inside: right[i−1] (U_{i−1}, U_i) − left[i] (U_i, U_{i+1}) = 0, the ends' unknowns as columns beside the data
-    rows = [np.zeros((k, m + 2 * k)) for _ in range(p + 1)]
-    rows[0][:, m : m + k] = np.eye(k)
-    rows[p][:, m + k :] = np.eye(k)
-    factor: list[Array] = [np.zeros((k, k))]
-    for i in range(1, p):
-        D = right[i - 1][:, other] - left[i][:, own]
-        F = np.zeros((k, m + 2 * k))
-        F[:, :m] = positions(left[i], i) - positions(right[i - 1], i - 1)
-        L = right[i - 1][:, own]
-        D = D - L @ factor[i - 1]
-        solved = np.linalg.solve(D, np.hstack([F - L @ rows[i - 1], -left[i][:, other]]))
-        rows[i] = np.asarray(solved[:, :-k])
-        factor.append(np.asarray(solved[:, -k:]))
-    for i in range(p - 1, 0, -1):
-        rows[i] = rows[i] - factor[i] @ rows[i + 1]
-    U = _closed(np.stack(rows), x, left, right, ends, rates, r)
-    derivatives = [x, *(U[:, d] for d in range(k))]
-    return hermite(h, [d[:-1] for d in derivatives], [d[1:] for d in derivatives])
-
-
-def _closed(
-    rows: Array, x: Array, left: list[Array], right: list[Array], ends: str, rates: list[Array], r: int
-) -> Array:
-    """Derivatives at all points, (p + 1, r − 1, m), once the ends are known."""
-    k, m = r - 1, x.shape[1]
-    data, to_ends = rows[:, :, :m], rows[:, :, m:]
-    if ends == "clamped":
-        W = np.concatenate([np.stack([rate[e] for rate in rates]) for e in (0, 1)])
+    m, half = x.shape[1], (degree + 1) // 2
+    if len(x) == 2 and ends == "natural":  # of all quadratics with x‴ = 0, the line
+        return np.stack([x[:1], np.diff(x, axis=0) / t[1], *[np.zeros((1, m))] * (degree - 1)], axis=1)
+    if ends == "periodic":
+        if len(x) < 3:
+            raise InputError("a periodic spline needs three or more points, the last of them the first")
+        if np.abs(x[0] - x[-1]).max() > 1e-9 * (float(np.abs(x).max()) or 1.0):
+            raise InputError("a periodic spline ends where it begins: the last point must be the first")
+        x, known = np.concatenate([x[:-1], x[:1]]), "periodic"
+    elif ends == "natural":
+        known = ([(d, np.zeros(m)) for d in range(half, degree)],) * 2
     else:
+        known = tuple([(d, rate[end]) for d, rate in enumerate(rates, 1)] for end in (0, 1))
+    found = make_interp_spline(t, x, degree, bc_type=known)
+    return np.stack([found(t[:-1], nu=d) / factorial(d) for d in range(degree + 1)], axis=1)
 
-        def end(block: Array, i: int) -> tuple[Array, Array]:
-            """The higher derivatives at an end of piece i: (of the data, of the ends' unknowns)."""
-            known = block[:, [0, r]] @ x[i : i + 2] + block[:, 1:r] @ data[i] + block[:, r + 1 :] @ data[i + 1]
-            return known, block[:, 1:r] @ to_ends[i] + block[:, r + 1 :] @ to_ends[i + 1]
 
-        first, last = end(left[0], 0), end(right[-1], len(left) - 1)
-        if ends == "natural":
-            A, b = np.vstack([first[1], last[1]]), -np.vstack([first[0], last[0]])
-        else:
-            size = float(np.abs(x).max()) or 1.0
-            if len(x) < 3:
-                raise InputError("a periodic spline needs three or more points, the last of them the first")
-            if np.abs(x[0] - x[-1]).max() > 1e-9 * size:
-                raise InputError("a periodic spline ends where it begins: the last point must be the first")
-            same = np.hstack([np.eye(k), -np.eye(k)])
-            A, b = np.vstack([same, first[1] - last[1]]), np.vstack([np.zeros((k, m)), last[0] - first[0]])
-        W = np.linalg.solve(A, b)
-    return np.asarray(data + np.einsum("pkw,wm->pkm", to_ends, W))
+INTERPOLATIONS = ("hold", "linear", "cubic", "quintic")
+
+
+def table(
+    times: ArrayLike,
+    x: ArrayLike,
+    xd: ArrayLike | None = None,
+    xdd: ArrayLike | None = None,
+    *,
+    interpolation: str = "cubic",
+    robot: Robot | None = None,
+) -> Piecewise:
+    """A motion through the rows of a table, x (k, m) at times (k,) from 0 on.
+
+    `interpolation`: "hold" (each value until the next), "linear", "cubic" (C¹ with the velocities xd if they are given,
+    else the natural spline, C²), "quintic" (C² with xd and xdd, else the natural spline, C⁴)."""
+    rows = points_of(x)
+    t = times_of(times, len(rows))
+    choice("interpolation", interpolation, INTERPOLATIONS)
+    rates = [_read_like(name, value, rows) for name, value in (("xd", xd), ("xdd", xdd)) if value is not None]
+    if xdd is not None and xd is None:
+        raise InputError("a table with accelerations xdd needs its velocities xd too")
+    known = read_limits(rows.shape[1], robot)
+    wanted = INTERPOLATIONS.index(interpolation) - 1  # 0: linear, 1: cubic, 2: quintic
+    if rates and len(rates) != wanted:
+        raise InputError(
+            f"{interpolation!r} interpolation does not go with {len(rates)} given rates: "
+            "cubic takes xd, quintic xd and xdd, the others none"
+        )
+    if interpolation == "hold":
+        C = rows[:-1, None, :]
+        t, C = np.append(t, t[-1] + (t[-1] - t[-2])), np.concatenate([C, rows[-1:, None, :]])
+    elif rates or wanted == 0:
+        parts = [rows, *rates]
+        C = hermite(np.diff(t), [p[:-1] for p in parts], [p[1:] for p in parts])
+    else:
+        C = coefficients(t, rows, 2 * wanted + 1, "natural", [])
+    return keep_positions(Piecewise(t, C, known.names, known.units), known)
+
+
+def _read_like(name: str, value: ArrayLike, rows: Array) -> Array:
+    x = points_of(value)
+    if x.shape != rows.shape:
+        raise InputError(f"{name} has shape {x.shape}; it must be that of x, {rows.shape}")
+    return x
+
+
+def set_point(x: ArrayLike, duration: float = inf, *, robot: Robot | None = None) -> Piecewise:
+    """A motion that stays at x (m,): for ever, or for a time [s] as part of a sequence."""
+    at = vector("x", x)
+    T = duration_of(duration)
+    known = read_limits(len(at), robot)
+    return keep_positions(Piecewise(np.array([0.0, T]), at[None, None, :], known.names, known.units), known)

@@ -3,22 +3,29 @@
 Along a path q(s) the equation of motion is τ = a(s) s̈ + b(s) ṡ² + c(s) with a = M q′, b = M q″ + c(q, q′), c = g:
 three calls of inverse dynamics for the whole grid. Limits are kept at both ends of every interval; what is exceeded in
 between is measured, and the limits there tightened by as much, until nothing is.
+
+The fastest speed is found by reachability on the grid (TOPP-RA). With x = ṡ² and u = s̈ = x′/2, limits of torque,
+velocity and acceleration are rows α u + β x ≤ γ. On each interval of the grid u is constant, so that x at its end is
+x + 2hu. Backwards from the end: which x can still reach the next set, a linear program of two unknowns. Forwards from
+the start: the largest u that stays in those sets, a program of one. Both are solved in closed form. Points where a
+row's α vanishes need no care. Taking the largest u each time is best as the grid gets finer; on a coarse one a smaller
+x now may allow a larger one later, by a little.  Pham and Pham 2018.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import switch
+from dalembert.arguments import count, switch
 from dalembert.errors import InputError
 from dalembert.kernels import need_tree
-from dalembert.trajectories.along import BISECTIONS, Along, Certified
-from dalembert.trajectories.checks import BEYOND, Array, Bounds, bounds, magnitude, number
+from dalembert.trajectories.combined import Along, Certified, bisect
+from dalembert.trajectories.limits import BEYOND, Array, MotionLimits, magnitude, number, read_limits
 from dalembert.trajectories.piecewise import Piecewise
-from dalembert.trajectories.reachability import Infeasible, Rows, controllable, fastest
 from dalembert.trajectories.trajectory import Trajectory, inside
 
 if TYPE_CHECKING:
@@ -33,6 +40,9 @@ ACTIVE = 0.99  # of a limit: it is reached
 VANISHES = 1e-12  # of the largest coefficient of a row along the path: zero
 RESTS = 1e-12  # of the largest ṡ²
 STILL = 1e-9  # of the largest |q′|: the path stands still
+ZERO = 1e-12  # of what it is made of: a coefficient below that is rounding
+SLACK = 1e-9  # of a row's right side, and of x
+SMALL = 1e-3  # [1/s²] x below that counts as this much where rounding is judged
 
 
 @dataclass(frozen=True)
@@ -56,9 +66,9 @@ def time_optimal(
     path: Trajectory,
     robot: Robot | None = None,
     *,
-    velocity: Any = None,
-    acceleration: Any = None,
-    torque: Any = None,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    torque: ArrayLike | None = None,
     friction: bool = False,
     grid: int = 1000,
     start_speed: float = 0.0,
@@ -75,14 +85,13 @@ def time_optimal(
         raise InputError(f"path must be a trajectory, read as a function of s; got {type(path).__name__}")
     if not np.isfinite(path.duration):
         raise InputError("the path has no end: a periodic motion is no path from one place to another")
-    if not isinstance(grid, int) or isinstance(grid, bool) or grid < 2:
-        raise InputError(f"grid must be a whole number of intervals ≥ 2, got {grid!r}")
+    count("grid", grid, 2)
     if robot is None and (torque is not None or friction):
         raise InputError("torques and friction are a robot's: give robot=")
     if robot is not None:
         need_tree(robot.model)
         torque = robot.limits.effort if torque is None else torque
-    known = bounds(path.m, robot, velocity, acceleration)
+    known = read_limits(path.m, robot, velocity, acceleration)
     tau = magnitude("torque", torque, path.m)
     if not (np.isfinite(known.acceleration).any() or np.isfinite(tau).any()):
         raise InputError("without limits of torque or acceleration there is no fastest motion: give one of them")
@@ -95,7 +104,7 @@ def time_optimal(
     )
     if switch("limits", limits):
         problem.within(known)
-    return problem.solved(_speed("start_speed", start_speed), _speed("end_speed", end_speed))
+    return problem.solve(_read_speed("start_speed", start_speed), _read_speed("end_speed", end_speed))
 
 
 def _apart(s: Array, grid: int) -> Array:
@@ -107,7 +116,7 @@ def _apart(s: Array, grid: int) -> Array:
     return np.asarray(end)
 
 
-def _speed(name: str, value: Any) -> float:
+def _read_speed(name: str, value: float) -> float:
     x = number(name, value)
     if x < 0:
         raise InputError(f"{name} is {x:g}; a path is followed forwards, so that it must not be negative")
@@ -152,12 +161,8 @@ class _Problem:
         """Where a joint turns round, by bisection between the points of the grid."""
         first = self.path.derivatives(self.s, 1)[1]
         i, j = np.nonzero(first[1:] * first[:-1] < 0)
-        low, high, sign = self.s[i], self.s[i + 1], np.sign(first[i, j])
-        for _ in range(BISECTIONS):
-            middle = 0.5 * (low + high)
-            same = self.path.derivatives(middle, 1)[1][np.arange(len(j)), j] * sign > 0
-            low, high = np.where(same, middle, low), np.where(same, high, middle)
-        return high
+        sign, each = np.sign(first[i, j]), np.arange(len(j))
+        return bisect(self.s[i], self.s[i + 1], lambda s: ~(self.path.derivatives(s, 1)[1][each, j] * sign > 0))
 
     def moving(self) -> None:
         size = np.abs(self.first).max(axis=-1)
@@ -168,7 +173,7 @@ class _Problem:
                 "vanish, as that of a motion from rest to rest does; give a line or a spline"
             )
 
-    def within(self, known: Bounds) -> None:
+    def within(self, known: MotionLimits) -> None:
         over = np.maximum(self.q - known.upper, known.lower - self.q).max(axis=1)
         i, j = np.unravel_index(int(over.argmax()), over.shape)
         if over[i, j] > BEYOND:
@@ -211,7 +216,7 @@ class _Problem:
         return np.minimum(np.append(least[:, 0], np.inf), np.insert(least[:, 1], 0, np.inf))
 
     # --------------------------------------------------------------------------------------------- the solution
-    def solved(self, start: float, end: float) -> Certified:
+    def solve(self, start: float, end: float) -> Certified:
         n = self.q.shape[-1]
         factors = {word: np.ones((len(self.step), n)) for word in ("velocity", "acceleration", "torque")}
         held, before = np.zeros_like(self.q), np.inf
@@ -333,3 +338,81 @@ class _Problem:
         share = self.durations(x) / self.durations(x).sum()
         active = float(share @ reached.mean(axis=1))
         return Optimality(worst["velocity"], worst["acceleration"], worst.get("torque", -1.0), active, passes)
+
+
+# --------------------------------------------------------------------------------------------------- reachability
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """α u + β x ≤ γ on each interval, (intervals, rows) each; `ceiling` (intervals + 1,) of x; `step` (intervals,)
+    h."""
+
+    alpha: Array
+    beta: Array
+    gamma: Array
+    ceiling: Array
+    step: Array
+
+
+class Infeasible(Exception):
+    """No x on this interval, counted from the start."""
+
+    def __init__(self, interval: int) -> None:
+        self.interval = interval
+
+
+def span(alpha: Array, beta: Array, gamma: Array, top: float) -> tuple[float, float] | None:
+    """The x of [0, top] for which some u satisfies all rows; None if none does.
+
+    Each row with α > 0 bounds u from above and each with α < 0 from below; u exists where no lower bound exceeds an
+    upper one. So every such pair, with u eliminated, is a row in x alone (Fourier and Motzkin)."""
+    above, below = alpha > 0, alpha < 0
+    free = ~(above | below)
+    ap, bp, gp = alpha[above, None], beta[above, None], gamma[above, None]
+    al, bl, gl = -alpha[None, below], beta[None, below], gamma[None, below]
+    slope = np.concatenate([beta[free], (al * bp + ap * bl).reshape(-1)])
+    right = np.concatenate([gamma[free], (al * gp + ap * gl).reshape(-1)])
+    size = np.concatenate([np.abs(beta[free]), (al * np.abs(bp) + ap * np.abs(bl)).reshape(-1)])
+    weight = np.concatenate([np.abs(gamma[free]), (al * np.abs(gp) + ap * np.abs(gl)).reshape(-1)])
+    up, down = slope > ZERO * size, slope < -ZERO * size
+    if (right[~(up | down)] < -SLACK * weight[~(up | down)]).any():
+        return None
+    high = min(float((right[up] / slope[up]).min(initial=np.inf)), top)
+    low = max(float((right[down] / slope[down]).max(initial=-np.inf)), 0.0)
+    if low > high + SLACK * max(low, SMALL):
+        return None
+    high = max(high, 0.0)
+    return min(low, high), high
+
+
+def controllable(rows: Rows, end: tuple[float, float]) -> tuple[Array, Array]:
+    """The smallest and the largest x at each point of the grid from which the end can be reached."""
+    count = len(rows.step)
+    low, high = np.zeros(count + 1), np.zeros(count + 1)
+    low[count], high[count] = end
+    for i in range(count - 1, -1, -1):
+        h = 2.0 * rows.step[i]
+        finite = np.isfinite(high[i + 1])
+        more = ([h, -h], [1.0, -1.0], [high[i + 1], -low[i + 1]]) if finite else ([-h], [-1.0], [-low[i + 1]])
+        alpha, beta, gamma = (
+            np.concatenate([own[i], extra])
+            for own, extra in zip((rows.alpha, rows.beta, rows.gamma), more, strict=True)
+        )
+        found = span(alpha, beta, gamma, float(rows.ceiling[i]))
+        if found is None:
+            raise Infeasible(i)
+        low[i], high[i] = found
+    return low, high
+
+
+def fastest(rows: Rows, low: Array, high: Array, start: float) -> Array:
+    """The largest x at each point of the grid, from the start on, within the controllable sets."""
+    count = len(rows.step)
+    x = np.zeros(count + 1)
+    x[0] = start
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for i in range(count):
+            above = rows.alpha[i] > 0
+            bound = (rows.gamma[i, above] - rows.beta[i, above] * x[i]) / rows.alpha[i, above]
+            u = float(bound.min(initial=np.inf))
+            x[i + 1] = min(max(x[i] + 2 * rows.step[i] * u, low[i + 1]), high[i + 1])
+    return x

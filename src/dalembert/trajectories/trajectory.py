@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dalembert.arguments import count
+from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
 from dalembert.files import whole_table
+from dalembert.flow import Scalar
 from dalembert.reference import Reference
-from dalembert.trajectories.checks import Array, array, positive
+from dalembert.trajectories.limits import Array, array, positive
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# (x, ẋ, ẍ) over any scalar; None where a motion is no formula.
+Traced = tuple[list[Scalar], list[Scalar], list[Scalar]] | None
 
 JERK = 3  # the highest derivative that is asked for
 NUDGE = 1e-9  # of an interval: how far inside it the values at its ends are taken
 JUMP = 1e-6  # of a derivative's largest value: what differs by more on the two sides of a knot jumps there
+SHOWN = 10.0  # [s] that are drawn of a motion that goes on and has no period
 SAMPLES, ZOOM = 2000, 3  # of sampled extremes: at least so many points, then closer and closer around the largest
 
 
@@ -74,7 +85,7 @@ class Trajectory(Reference):
 
     def limits(self) -> Extremes:
         """The extremes of the motion: its range, and the largest speed, acceleration and jerk."""
-        return sampled_extremes(self)
+        return sample_extremes(self)
 
     def sample(self, dt: float, until: float | None = None) -> Samples:
         """(t, x, ẋ, ẍ) at 0, dt, 2 dt, … and at the end; `until` [s] is needed for a motion that goes on."""
@@ -96,11 +107,14 @@ class Trajectory(Reference):
         head += [f"{name}{suffix}" for suffix in ("", "_d", "_dd") for name in self.names]
         return whole_table(file, head, np.column_stack(rows).tolist())
 
-    def plot(self, *, until: float | None = None, points: int = 1000) -> Any:
+    def plot(self, *, until: float | None = None, points: int = 1000) -> Figure:
         """A matplotlib figure of x, ẋ and ẍ over time; needs the extra `plot`."""
-        from dalembert.trajectories.drawing import drawn
+        return _draw(self, until, points)
 
-        return drawn(self, until, points)
+    def _take(self, other: Trajectory, *names: str) -> None:
+        """What another motion says of itself, of a frozen one that is made of it."""
+        for name in names:
+            object.__setattr__(self, name, getattr(other, name))
 
     def __repr__(self) -> str:
         coordinates = "1 coordinate" if self.m == 1 else f"{self.m} coordinates"
@@ -117,7 +131,7 @@ def inside(knots: Array, fractions: Array) -> Array:
     return np.asarray(knots[:-1, None] + np.diff(knots)[:, None] * f)
 
 
-def sampled_extremes(trajectory: Trajectory) -> Extremes:
+def sample_extremes(trajectory: Trajectory) -> Extremes:
     """Extremes at many points between the knots, then closer around the largest: right to rounding for motions that are
     smooth between their knots, but no proof."""
     knots = trajectory.knots
@@ -137,7 +151,7 @@ def sampled_extremes(trajectory: Trajectory) -> Extremes:
     return Extremes(lower, upper, sizes[1], sizes[2], sizes[3], "sampled")
 
 
-def _largest(trajectory: Trajectory, t: Array, values: Array, order: int, measure: Any) -> Array:
+def _largest(trajectory: Trajectory, t: Array, values: Array, order: int, measure: Callable[[Array], Array]) -> Array:
     """The largest measure of a derivative, per coordinate, zoomed in on."""
     found = values.max(axis=(0, 1))
     step = (t[:, -1] - t[:, 0]) / (t.shape[1] - 1)
@@ -150,3 +164,36 @@ def _largest(trajectory: Trajectory, t: Array, values: Array, order: int, measur
             center, width = near[int(y.argmax())], width / 20
             found[j] = max(found[j], float(y.max()))
     return np.asarray(found)
+
+
+# -------------------------------------------------------------------------------------------------------------- drawn
+@styled
+def _draw(trajectory: Trajectory, until: float | None, points: int) -> Figure:
+    """Three panels, one line per coordinate; jumps at knots are drawn as such."""
+    count("points", points, 2)
+    end = trajectory.duration if until is None else positive("until", until)
+    period = getattr(trajectory, "period", None)
+    end = end if np.isfinite(end) else (SHOWN if period is None else period)
+    knots = trajectory.knots
+    knots = knots[(knots > 0) & (knots < end)] if len(knots) <= points else knots[:0]
+    t = np.unique(np.concatenate([np.linspace(0, end, points), knots, np.nextafter(knots, 0)]))
+    figure, panels = pyplot().subplots(3, 1, figsize=(7.5, 7.5), sharex=True, layout="constrained")
+    letter, _, unit = trajectory.parameter.partition(" ")
+    per = unit.strip("[]")
+    rows = ("position", "velocity", "acceleration") if letter == "t" else ("x", f"dx/d{letter}", f"d²x/d{letter}²")
+    for order, (panel, word, values) in enumerate(zip(panels, rows, trajectory(t), strict=True)):
+        for j, name in enumerate(trajectory.names):
+            panel.plot(t, values[:, j], label=name)
+        panel.set_ylabel(f"{word}{_units(trajectory.units, per, order)}")
+    panels[-1].set_xlabel(trajectory.parameter)
+    panels[-1].set_xlim(0, end)
+    if trajectory.m > 1:
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper")
+    return cast("Figure", figure)
+
+
+def _units(units: tuple[str, ...], per: str, order: int) -> str:
+    """[rad/s²], all that occur; nothing where units are not known."""
+    below = "" if order == 0 or not per else f"/{per}{'²' if order == 2 else ''}"
+    kinds = list(dict.fromkeys(u for u in units if u))
+    return f" [{', '.join(f'{u}{below}' for u in kinds)}]" if kinds else ""

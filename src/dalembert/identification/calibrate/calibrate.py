@@ -24,7 +24,7 @@ from dalembert.kernels import need_tree
 from dalembert.poses import _pose as checked_pose
 from dalembert.robot import Robot
 from dalembert.spatial import Pose
-from dalembert.trajectories.checks import number
+from dalembert.trajectories.limits import number
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

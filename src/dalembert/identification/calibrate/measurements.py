@@ -17,7 +17,7 @@ from dalembert.errors import InputError
 from dalembert.poses import _pose as checked_pose
 from dalembert.robot import Robot
 from dalembert.spatial import rotation
-from dalembert.trajectories.checks import array, positive
+from dalembert.trajectories.limits import array, positive
 
 Array = NDArray[np.float64]
 

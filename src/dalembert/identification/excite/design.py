@@ -26,7 +26,7 @@ from dalembert.identification.fit.base import base
 from dalembert.identification.fit.regressor import FRICTION, Columns
 from dalembert.kernels import need_tree
 from dalembert.robot import Limits, Robot
-from dalembert.trajectories.checks import joint_units, magnitude, number, positive
+from dalembert.trajectories.limits import joint_units, magnitude, number, positive
 
 Array = NDArray[np.float64]
 PER_HARMONIC = 30  # samples per period and harmonic: products of several joints' sines are resolved

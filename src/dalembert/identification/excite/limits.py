@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import InputError
 from dalembert.robot import Limits, Robot
-from dalembert.trajectories.checks import array, magnitude, vector
+from dalembert.trajectories.limits import array, magnitude, vector
 
 Array = NDArray[np.float64]
 KINDS = ("position", "velocity", "acceleration", "torque")

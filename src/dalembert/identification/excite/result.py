@@ -15,7 +15,7 @@ from dalembert.errors import InputError
 from dalembert.files import whole_table
 from dalembert.identification.excite.limits import KINDS, HalfSpace, MotionLimits
 from dalembert.robot import Robot
-from dalembert.trajectories.checks import positive
+from dalembert.trajectories.limits import positive
 from dalembert.trajectories.sines import Sines
 
 Array = NDArray[np.float64]

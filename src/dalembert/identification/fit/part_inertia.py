@@ -23,7 +23,7 @@ from dalembert.errors import InputError, unknown
 from dalembert.identification.fit.materials import material
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia
-from dalembert.trajectories.checks import array, number, positive
+from dalembert.trajectories.limits import array, number, positive
 
 Array = NDArray[np.float64]
 GRAVITY = 9.81

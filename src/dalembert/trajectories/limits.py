@@ -4,59 +4,52 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import plain_array
+from dalembert import arguments
 from dalembert.errors import InputError
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
+Choice = TypeVar("Choice", str, int)
 EQUAL = 1e-12  # points nearer than this part of their size are the same point
 LARGEST = 1e30  # coefficients go with the seventh power of a duration
 BEYOND = 1e-9  # [rad or m] beyond a limit that rounding explains
 
 
-def array(name: str, value: Any) -> Array:
-    """An array of finite doubles of any shape."""
-    given = plain_array(value, name)
-    if given.dtype.kind not in "fiub":
-        raise InputError(f"{name} must be a rectangular array of real numbers, got {value!r}")
-    x: Array = given.astype(np.float64)
-    bad = np.argwhere(~np.isfinite(x))
-    if len(bad):
-        where = ", ".join(str(int(i)) for i in bad[0])
-        raise InputError(f"{name}{f'[{where}]' if where else ''} is {x[tuple(bad[0])]}; it must be a finite number")
+def array(name: str, value: object) -> Array:
+    """An array of finite doubles of any shape, none of them too large to move by."""
+    x = arguments.array(name, value)
     if np.abs(x).max(initial=0.0) > LARGEST:
         raise InputError(f"{name} has {np.abs(x).max():g} in it; numbers beyond {LARGEST:g} are too large to move by")
     return np.where(np.abs(x) < 1 / LARGEST, 0.0, x)  # what rounding left of a zero, whose powers would be none
 
 
-def number(name: str, value: Any) -> float:
-    x = array(name, value)
-    if x.ndim:
-        raise InputError(f"{name} must be one number, got shape {x.shape}")
-    return float(x)
+def number(name: str, value: object) -> float:
+    return arguments.number(name, array(name, value))
 
 
-def positive(name: str, value: Any, unit: str = "s") -> float:
-    x = number(name, value)
-    if not x > 0:
-        raise InputError(f"{name} is {x:g}; it must be greater than 0 [{unit}]")
-    return x
+def positive(name: str, value: object, unit: str = "s") -> float:
+    return arguments.number(name, array(name, value), unit, above=0.0)
 
 
-def choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
+def duration_of(value: object) -> float:
+    """A duration, which may be infinite."""
+    return math.inf if value == math.inf else positive("duration", value)
+
+
+def choice(name: str, value: Choice, choices: tuple[Choice, ...]) -> Choice:
     if value not in choices:
         raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
     return value
 
 
-def vector(name: str, value: Any, m: int | None = None) -> Array:
+def vector(name: str, value: object, m: int | None = None) -> Array:
     """m finite numbers; a plain number is one, or the same for all if m is known."""
     x = array(name, value)
     if x.ndim == 0:
@@ -68,10 +61,9 @@ def vector(name: str, value: Any, m: int | None = None) -> Array:
     return x
 
 
-def ends(start: Any, end: Any) -> tuple[Array, Array]:
-    """Two points of as many numbers that are not the same point."""
-    a = vector("start", start)
-    b = vector("end", end)
+def ends(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array]:
+    """Two points of as many numbers."""
+    a, b = vector("start", start), vector("end", end)
     if len(a) != len(b):
         raise InputError(f"start has {len(a)} numbers and end {len(b)}; both need one per coordinate")
     return a, b
@@ -82,12 +74,12 @@ def distinct(start: Array, end: Array) -> None:
         raise InputError("start and end are the same point: there is nothing to move; set_point(x) stays there")
 
 
-def magnitude(name: str, value: Any, m: int) -> Array:
+def magnitude(name: str, value: ArrayLike | None, m: int) -> Array:
     """Limits, one per coordinate or one for all: greater than zero, infinite where there is none."""
     if value is None:
         return np.full(m, math.inf)
     try:
-        x = np.asarray(plain_array(value, name), float)
+        x = np.asarray(arguments.plain_array(value, name), float)
     except (TypeError, ValueError):
         raise InputError(f"the limit of {name} must be numbers, got {value!r}") from None
     x = np.where(x > LARGEST, math.inf, x)
@@ -101,7 +93,7 @@ def magnitude(name: str, value: Any, m: int) -> Array:
     return x
 
 
-def times(value: Any, count: int) -> Array:
+def times_of(value: ArrayLike, count: int) -> Array:
     """As many times as points, from 0 on, each later than the one before."""
     t = array("times", value)
     if t.shape != (count,):
@@ -115,7 +107,7 @@ def times(value: Any, count: int) -> Array:
     return t
 
 
-def points(value: Any) -> Array:
+def points_of(value: ArrayLike) -> Array:
     """(k, m) points, k ≥ 2; a list of numbers is k points of one coordinate."""
     x = array("points", value)
     x = x[:, None] if x.ndim == 1 else x
@@ -125,8 +117,9 @@ def points(value: Any) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds:
-    """Limits per coordinate, infinite where there are none, and what the coordinates are called."""
+class MotionLimits:
+    """Limits per coordinate, infinite where there are none, and what the coordinates are called. `asked` are those of
+    velocity, acceleration and jerk that were given, without the robot's own."""
 
     velocity: Array
     acceleration: Array
@@ -135,12 +128,13 @@ class Bounds:
     upper: Array
     names: tuple[str, ...]
     units: tuple[str, ...]
+    asked: tuple[Array, Array, Array]
 
     @property
     def finite(self) -> bool:
         return bool(any(np.isfinite(x).any() for x in (self.velocity, self.acceleration, self.jerk)))
 
-    def needed(self, *names: str) -> None:
+    def need(self, *names: str) -> None:
         """Refuse if a limit that must be there is not."""
         for name in names:
             missing = np.flatnonzero(~np.isfinite(getattr(self, name)))
@@ -148,30 +142,26 @@ class Bounds:
                 raise InputError(f"{self.names[missing[0]]!r} has no limit of {name}: give {name}=…")
 
 
-def bounds(
-    m: int, robot: Robot | None = None, velocity: Any = None, acceleration: Any = None, jerk: Any = None
-) -> Bounds:
+def read_limits(
+    m: int,
+    robot: Robot | None = None,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    jerk: ArrayLike | None = None,
+) -> MotionLimits:
     """The limits given, and the robot's own of position and, where none are given, of velocity."""
     if robot is None:
         free = np.full(m, math.inf)
         lower, upper, names, units = -free, free, tuple(f"x{k + 1}" for k in range(m)), ("",) * m
     else:
-        joints(robot, m)
-        lower, upper = robot.limits.lower, robot.limits.upper
-        names, units = robot.joint_names, joint_units(robot)
-        velocity = robot.limits.velocity if velocity is None else velocity
-    return Bounds(
-        magnitude("velocity", velocity, m),
-        magnitude("acceleration", acceleration, m),
-        magnitude("jerk", jerk, m),
-        lower,
-        upper,
-        names,
-        units,
-    )
+        _check_joints(robot, m)
+        lower, upper, names, units = robot.limits.lower, robot.limits.upper, robot.joint_names, joint_units(robot)
+    asked = (magnitude("velocity", velocity, m), magnitude("acceleration", acceleration, m), magnitude("jerk", jerk, m))
+    own = magnitude("velocity", robot.limits.velocity, m) if robot is not None and velocity is None else asked[0]
+    return MotionLimits(own, asked[1], asked[2], lower, upper, names, units, asked)
 
 
-def joints(robot: Any, m: int) -> None:
+def _check_joints(robot: object, m: int) -> None:
     from dalembert.robot import Robot
 
     if not isinstance(robot, Robot):

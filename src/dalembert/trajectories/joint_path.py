@@ -11,21 +11,23 @@ until it is within the tolerance.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.errors import InputError, SingularityError
 from dalembert.kinematics.ik.tracking import pose_error
 from dalembert.kinematics.jacobian import moving_rows, need_joints, scale_of, unitless
 from dalembert.kinematics.tasks import picked, task
-from dalembert.trajectories.along import Along, Certified
-from dalembert.trajectories.checks import BEYOND, Array, joint_units, positive, vector
+from dalembert.trajectories.combined import Along, Certified
+from dalembert.trajectories.limits import BEYOND, Array, joint_units, positive, vector
 from dalembert.trajectories.paths import POINT, POSE, poses
 from dalembert.trajectories.piecewise import Piecewise, hermite
 from dalembert.trajectories.trajectory import Trajectory
 
 if TYPE_CHECKING:
+    from dalembert.kinematics.ik.solution import Solution
     from dalembert.robot import Robot
 
 NODES, MOST = 64, 4096  # intervals to begin with, and where to stop
@@ -58,10 +60,10 @@ class _Lost(Exception):
 def to_joints(
     robot: Robot,
     path: Trajectory,
-    q0: Any = None,
+    q0: ArrayLike | None = None,
     *,
     frame: str | None = None,
-    rows: Any = None,
+    rows: object = None,
     tolerance: float = 1e-6,
     limits: bool = True,
 ) -> Certified:
@@ -102,7 +104,7 @@ class _Follower:
         path: Trajectory,
         law: Trajectory | None,
         frame: str | None,
-        rows: Any,
+        rows: object,
         tolerance: float,
         limits: bool,
     ) -> None:
@@ -152,33 +154,33 @@ class _Follower:
             when = f" (t = {t[int(passed.argmax())]:.3g} s)" if passed.any() else ""
         return f"at {name} = {s:.4g}{when}, at the point ({', '.join(f'{x:.4g}' for x in T[:3, 3])})"
 
-    def solved(self, T: Array, q0: Array | None, limits: bool) -> Any:
+    def solve(self, T: Array, q0: Array | None, limits: bool) -> Solution:
         mask = np.zeros(6)
         mask[self.rows] = 1.0
         return self.robot.ik(T, self.frame, q0, rows=mask.tolist(), limits=limits)
 
     # ------------------------------------------------------------------------------------------------ following
     def best(self, q0: Array | None) -> tuple[Piecewise, Following]:
-        self.reachable()
+        self.check_reach()
         start = self.target(np.zeros(1))[0][0]
         seeds = [q0] if q0 is not None else [None, *self.robot.random_configuration(POSTURES - 1, seed=0)]
         lost: _Lost | None = None
         for seed in seeds:
-            first = self.solved(start, seed, self.limits)
+            first = self.solve(start, seed, self.limits)
             if not first.converged:
                 continue
             try:
-                return self.followed(np.asarray(first.q))
+                return self.follow(np.asarray(first.q))
             except _Lost as error:
                 lost = error if lost is None or error.s > lost.s else lost
-        assert lost is not None  # `reachable` saw to the first point
+        assert lost is not None  # `check_reach` saw to the first point
         raise lost.error
 
-    def reachable(self) -> None:
+    def check_reach(self) -> None:
         """Refuse a path some point of which no posture reaches."""
         s = np.unique(np.concatenate([np.linspace(0, self.path.duration, NODES + 1), self.path.knots]))
         T = self.target(s)[0]
-        found = self.solved(T, None, self.limits)
+        found = self.solve(T, None, self.limits)
         ok = np.asarray(found.converged)
         if ok.all():
             off = np.abs(pose_error(self.robot.fk(found.q, self.frame), T)[:, self.judged]).max(axis=1) > self.tolerance
@@ -189,11 +191,11 @@ class _Follower:
                 raise InputError(f"{words} {self.at(float(s[k]), T[k])}; rows= says what it shall follow")
             return
         k = int(np.argmin(ok))
-        free = self.limits and bool(self.solved(T[k], None, False).converged)
+        free = self.limits and bool(self.solve(T[k], None, False).converged)
         why = "leaves the joint limits" if free else f"leaves the reach of {self.robot.name!r}"
         raise InputError(f"the path {why} {self.at(float(s[k]), T[k])}")
 
-    def followed(self, q: Array) -> tuple[Piecewise, Following]:
+    def follow(self, q: Array) -> tuple[Piecewise, Following]:
         count = NODES
         while True:
             nodes = np.unique(np.concatenate([np.linspace(0, self.path.duration, count + 1), self.path.knots]))
@@ -203,7 +205,7 @@ class _Follower:
             made = Piecewise(nodes, C, names, units, self.path.parameter)
             apart, turned = self.errors(made)
             if max(apart, turned) <= self.tolerance:
-                self.inside(made)
+                self.check_limits(made)
                 return made, Following(apart, turned, closeness, len(nodes))
             if count >= MOST:
                 raise InputError(
@@ -220,7 +222,7 @@ class _Follower:
         apart, turned = (float(np.linalg.norm(e * (counts & part), axis=1).max()) for part in (LINEAR, ~LINEAR))
         return apart, turned
 
-    def inside(self, made: Piecewise) -> None:
+    def check_limits(self, made: Piecewise) -> None:
         if not self.limits:
             return
         found, own = made.limits(), self.robot.limits
@@ -256,7 +258,7 @@ class _Follower:
         wanted = at.second[self.rows] - Jd @ qd - J @ free
         return qd, np.asarray(free + J.T @ np.linalg.solve(gram, wanted)), float(closeness)
 
-    def corrected(self, q: Array, at: _Place) -> Array:
+    def correct(self, q: Array, at: _Place) -> Array:
         """The nearest posture that is on the path, by Newton's steps of least length."""
         for _ in range(CORRECTIONS):
             pose, full = self.robot.fk_jacobian(q, self.frame)
@@ -273,7 +275,7 @@ class _Follower:
     def march(self, nodes: Array, q: Array) -> tuple[Array, Array, Array, float]:
         """q, q′, q″ at all nodes and the smallest closeness."""
         here = self.places(nodes[:1])[0]
-        q = self.corrected(q, here)
+        q = self.correct(q, here)
         qd, qdd, least = self.rates(q, here, second=True)
         Q, D, A = [q], [qd], [qdd]
         for a, b in zip(nodes[:-1].tolist(), nodes[1:].tolist(), strict=True):
@@ -296,5 +298,5 @@ class _Follower:
             k2 = self.rates(q + 0.5 * h * k1, middle)[0]
             k3 = self.rates(q + 0.5 * h * k2, middle)[0]
             k4 = self.rates(q + h * k3, end)[0]
-            q = self.corrected(q + (h / 6) * (k1 + 2 * k2 + 2 * k3 + k4), end)
+            q = self.correct(q + (h / 6) * (k1 + 2 * k2 + 2 * k3 + k4), end)
         return q, on[-1]
