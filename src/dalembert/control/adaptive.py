@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import friction, linear, newton_euler, regressor
+from dalembert.arguments import array
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.conditions import HOLDS, Condition, Conditions, assumed, positive, unclipped
@@ -31,7 +32,6 @@ from dalembert.draw.blocks import Diagram, Signal, block, terminal
 from dalembert.draw.blocks import total as summed
 from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
-from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.model import Model
 from dalembert.model.lean import lean
@@ -245,10 +245,10 @@ class AdaptiveControl(Controller):
         """V = ½ sᵀMs + ½ π̃ᵀΓ⁻¹π̃ with the true robot's M and parameters: never rises.  (...).
 
         Where only some parameters are adapted, `truth` must agree in the torques that the others make."""
-        x, v = finite("q", q), finite("qd", qd)
-        r = read_wanted(self.law(), reference, finite("t", t))
+        x, v = array("q", q), array("qd", qd)
+        r = read_wanted(self.law(), reference, array("t", t))
         s = np.asarray(self._sliding(side_by_side([x, v]), r, np.array(list(self.gains.parameters.values()))))
-        wrong = finite("z", z) - self.true_estimates(truth)
+        wrong = array("z", z) - self.true_estimates(truth)
         kinetic = 0.5 * np.einsum("...i,...ij,...j->...", s, truth.mass_matrix(x), s)
         return np.asarray(
             kinetic + 0.5 * np.einsum("...i,ij,...j->...", wrong, np.linalg.inv(self.adaptation.matrix), wrong)

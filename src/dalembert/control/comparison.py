@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import array
 from dalembert.caching import cached_property
 from dalembert.control.controller import Controller, Wanted, believed, measures, read_wanted, torques
 from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, add_gears, add_noise, scenario_flow
 from dalembert.draw.pyplot import pyplot, save, styled
 from dalembert.errors import InputError, choose
 from dalembert.flow import Flow
-from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.reference import Reference, read_reference
 from dalembert.robot import Robot
@@ -325,17 +325,10 @@ def _start(task: _Task, robot: Robot) -> tuple[Array, Array]:
             raise InputError(f"the reference has {task.reference.m} numbers, and {robot.name!r} {n} joints")
         q, qd, _ = (np.asarray(x, float) for x in task.reference(0.0))
     else:
-        q = finite("reference", task.reference)
-        if q.shape != (n,):
-            raise InputError(f"the set point has shape {q.shape}; it must be {(n,)}, one per joint")
-        qd = np.zeros(n)
-    out = []
-    for name, own, value in (("q0", task.q0, q), ("qd0", task.qd0, qd)):
-        x = value if own is None else finite(name, own)
-        if x.shape != (n,):
-            raise InputError(f"{name} has shape {x.shape}; it must be {(n,)}, one per joint")
-        out.append(x)
-    return out[0], out[1]
+        q, qd = array("the set point", task.reference, (n,), meaning="one per joint"), np.zeros(n)
+    if task.q0 is not None:
+        q = array("q0", task.q0, (n,), meaning="one per joint")
+    return q, qd if task.qd0 is None else array("qd0", task.qd0, (n,), meaning="one per joint")
 
 
 def _refine(

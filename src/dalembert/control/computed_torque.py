@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import friction, newton_euler
+from dalembert.arguments import array
 from dalembert.bounds.result import Bounds
 from dalembert.control.conditions import (
     FAILS,
@@ -48,7 +49,6 @@ from dalembert.control.joint_space import DAMPING, STIFFNESS, torque_gains
 from dalembert.draw.blocks import Diagram, Signal, block, terminal
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
-from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
@@ -153,7 +153,7 @@ class ComputedTorque(Controller):
 
     def steady_error(self, q: ArrayLike, plant: Robot) -> Array:
         """e = q_d − q with which another robot than the one believed in rests at q: K_p⁻¹ M̂⁻¹ (g − ĝ).  (..., n)."""
-        x = finite("q", q)
+        x = array("q", q)
         if self.ki is not None:
             return np.zeros_like(x)
         wrong = believed(plant, "steady_error").gravity_torque(x) - self.robot.gravity_torque(x)

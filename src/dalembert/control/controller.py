@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import switch
+from dalembert.arguments import array, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.conditions import Condition, Conditions
@@ -24,7 +24,6 @@ from dalembert.draw.blocks import Diagram
 from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
 from dalembert.kernels import need_tree
-from dalembert.kinematics.tasks import finite
 from dalembert.law import Act, Law
 from dalembert.reference import Reference
 from dalembert.robot import Robot
@@ -203,9 +202,9 @@ class Controller(ABC):
 
 
 def _join(law: Law, q: ArrayLike, qd: ArrayLike, more: ArrayLike | None) -> Array:
-    parts = [finite("q", q), finite("qd", qd)]
+    parts = [array("q", q), array("qd", qd)]
     if more is not None:
-        parts.append(finite("measured", more))
+        parts.append(array("measured", more))
     wanted = len(law.measures)
     given = sum(x.shape[-1] if x.ndim else 0 for x in parts)
     if given != wanted or parts[0].shape[-1:] != parts[1].shape[-1:]:
@@ -250,7 +249,7 @@ class Evaluator:
         """z where the law starts it, (..., states)."""
         law = self.law
         if law.start is None:
-            return finite("z", law.initial)
+            return array("z", law.initial)
         kernel = compile_function(law.start, [(len(law.measures),)], [(len(law.states),)], law.name, arguments=("y",))
         return np.asarray(kernel(y))
 
@@ -258,14 +257,14 @@ class Evaluator:
         self, t: ArrayLike, y: Array, reference: Wanted, z: ArrayLike | None, parameters: dict[str, ArrayLike]
     ) -> tuple[Array, Array]:
         law = self.law
-        time = finite("t", t)
+        time = array("t", t)
         groups = {"t": time[..., None], "y": y}
         if law.follows:
             groups["r"] = read_wanted(law, reference, time)
         elif reference is not None:
             raise InputError(f"{law.name} follows nothing: give no reference")
         if law.states:
-            groups["z"] = self.start(y) if z is None else finite("z", z)
+            groups["z"] = self.start(y) if z is None else array("z", z)
             if groups["z"].shape[-1:] != (len(law.states),):
                 raise InputError(
                     f"z has shape {groups['z'].shape}; its last dimension must be {len(law.states)}: "
@@ -289,7 +288,7 @@ class Evaluator:
 def _stack_parameters(law: Law, given: dict[str, ArrayLike]) -> Array:
     for name in given:
         choose(f"parameter of {law.name}", name, law.parameters)
-    each = [finite(name, given.get(name, value)) for name, value in law.parameters.items()]
+    each = [array(name, given.get(name, value)) for name, value in law.parameters.items()]
     try:
         return np.stack(np.broadcast_arrays(*each), axis=-1)
     except ValueError:
@@ -304,9 +303,9 @@ def read_wanted(law: Law, reference: Wanted, t: Array) -> Array:
     if isinstance(reference, Reference):
         parts = [np.asarray(x, float) for x in reference(t)]
     elif isinstance(reference, tuple):
-        parts = [finite(f"reference[{k}]", x) for k, x in enumerate(reference)]
+        parts = [array(f"reference[{k}]", x) for k, x in enumerate(reference)]
     else:
-        parts = [finite("reference", reference)]
+        parts = [array("reference", reference)]
     m = parts[0].shape[-1] if parts[0].ndim else 0
     if m == 0 or wanted % m or not 1 <= wanted // m <= 3 or any(x.shape[-1:] != (m,) for x in parts):
         shapes = ", ".join(str(x.shape) for x in parts)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.actuation.flexible import FlexibleRobot
 from dalembert.algorithms import composite, linear, newton_euler
+from dalembert.arguments import array
 from dalembert.control.conditions import (
     Conditions,
     above,
@@ -33,7 +34,6 @@ from dalembert.control.gains import GainRule, Gains, must
 from dalembert.control.joint_space import DAMPING, STIFFNESS
 from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
-from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.model import Model
 from dalembert.model.lean import lean
@@ -120,7 +120,7 @@ class FlexiblePD(FlexibleController):
 
     def motor_set_point(self, q_d: ArrayLike) -> Array:
         """θ_d = q_d + K⁻¹ g(q_d).  (..., n)."""
-        x = finite("q_d", q_d)
+        x = array("q_d", q_d)
         return np.asarray(x + self.robot.gravity_torque(x) / np.array(self.flexible.stiffness))
 
 
@@ -153,9 +153,7 @@ class FlexibleLinearizing(FlexibleController):
         if self.omega is not None:
             each = [tuple(math.comb(4, i) * x ** (4 - i) for x in self.omega.values) for i in range(4)]
         else:
-            k = finite("coefficients", self.coefficients)
-            if k.shape != (4,):
-                raise InputError(f"coefficients are four numbers, (k0, k1, k2, k3); got shape {k.shape}")
+            k = array("coefficients", self.coefficients, (4,), meaning="(k0, k1, k2, k3)")
             each = [(float(x),) * self.flexible.n for x in k]
         read, names = GainRule().read, self.robot.joint_names
         object.__setattr__(self, "coefficients", tuple(read(f"k{i}", x, names) for i, x in enumerate(each)))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import number
-from dalembert.control.linear import finite_array, read_single
+from dalembert.arguments import array, count, number
+from dalembert.control.linear import read_single
 from dalembert.control.transfer import TransferFunction, python_control, read_plant
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
@@ -64,9 +64,7 @@ def _stable(made: Any) -> bool:
 
 def frequency_response(system: object, omega: ArrayLike | None = None) -> FrequencyResponse:
     """|G(jω)| and ∠G(jω); at frequencies that show its features if none are given."""
-    given = None if omega is None else finite_array("omega", omega)
-    if given is not None and (given.ndim != 1 or (given <= 0).any()):
-        raise InputError("omega is a list of positive frequencies [rad/s]")
+    given = None if omega is None else array("omega", omega, (None,), unit="rad/s", above=0.0)
     found = python_control().frequency_response(read_single(system).to_control(), given)
     value = np.asarray(found.frdata)[0, 0]
     return FrequencyResponse(np.asarray(found.omega), np.abs(value), np.unwrap(np.angle(value)))
@@ -137,7 +135,7 @@ def lead_for_margin(plant: object, phase_margin: float, crossover: float, stages
             f"the phase margin of the loop is {margin:g} rad; it must be less than π (in degrees? "
             f"math.radians({margin:g}) = {math.radians(margin):.4g})"
         )
-    n = _read_stages(stages)
+    n = count("stages", stages, 1)
     value = complex(G(1j * w))
     if value == 0 or not cmath.isfinite(value):
         raise InputError(f"the plant has a zero or a pole at the crossover {w:g} rad/s: choose another")
@@ -187,7 +185,7 @@ def lead_for_pole(plant: object, s: complex, zero: float | None = None, stages: 
     With its `zero` at −z given, the pole follows from the angle; without, both by the bisector, which keeps them
     closest together. Look at the closed loop's other poles, too."""
     G = read_plant(plant)
-    target, n = complex(s), _read_stages(stages)
+    target, n = complex(s), count("stages", stages, 1)
     if not (cmath.isfinite(target) and target.imag > 0):
         raise InputError(f"s must be a complex number with a positive imaginary part, got {s!r}")
     lacking = math.remainder(math.pi - cmath.phase(complex(G(target))), 2 * math.pi)
@@ -222,9 +220,3 @@ def lag_for_accuracy(plant: object, factor: float, crossover: float, distance: f
     value = complex(C.transfer(1j * w))
     before = complex(G(1j * w))
     return replace(C, phase=cmath.phase(value), residual=abs(abs(value * before) - abs(before)))
-
-
-def _read_stages(stages: object) -> int:
-    if not isinstance(stages, (int, np.integer)) or isinstance(stages, bool) or stages < 1:
-        raise InputError(f"stages is a whole number, at least 1; got {stages!r}")
-    return int(stages)

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import linear
+from dalembert.arguments import array
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
-from dalembert.kinematics.tasks import finite
 
 Array = NDArray[np.float64]
 
@@ -100,7 +100,7 @@ class GainRule:
                 raise InputError(f"{symbol} is a gain of {', '.join(value.names)}, not of {', '.join(names)}")
             made = value
         else:
-            made = self._read_numbers(symbol, finite(symbol, value), names if self.of else WHOLE)
+            made = self._read_numbers(symbol, array(symbol, value), names if self.of else WHOLE)
         if made.full and self.no_matrix:
             raise InputError(self.no_matrix)
         return made
@@ -167,7 +167,7 @@ class Gains:
         known = {g.symbol: g for g in self.each}
         out: dict[str, Array] = {}
         for symbol, value in given.items():
-            g, K = known[choose("gain", symbol, known)], finite(symbol, value)
+            g, K = known[choose("gain", symbol, known)], array(symbol, value)
             core = (g.n, g.n) if g.full else (g.n,)
             if K.ndim == 0:
                 K = np.broadcast_to(K, core) if not g.full else K * np.eye(g.n)

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalembert.algorithms import constrained_dynamics, linear, newton_euler
+from dalembert.arguments import array
 from dalembert.constrained.system import Constrained
 from dalembert.control.computed_torque import set_acceleration_gains
 from dalembert.control.conditions import Conditions, assumed, exact_model, positive, unclipped
@@ -25,7 +26,6 @@ from dalembert.control.gains import Gain, Gains, must
 from dalembert.control.sensors import SENSED
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
-from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.robot import Robot
 
@@ -58,13 +58,9 @@ class HybridForce(Controller):
 
     def finish(self) -> None:
         set_acceleration_gains(self, self.robot.joint_names)
-        force = finite("force", self.force)
-        if force.shape not in ((), (self.system.k,)):
-            raise InputError(
-                f"force has shape {force.shape}; give one multiplier per row ({self.system.k}): "
-                f"{', '.join(self.system.rows)}"
-            )
-        object.__setattr__(self, "force", tuple(np.broadcast_to(force, (self.system.k,)).tolist()))
+        k = self.system.k
+        force = array("force", self.force, (), (k,), meaning=f"one per row: {', '.join(self.system.rows)}")
+        object.__setattr__(self, "force", tuple(np.broadcast_to(force, (k,)).tolist()))
 
     @property
     def robot(self) -> Robot:  # type: ignore[override]

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import scalar
 from dalembert.algorithms import newton_euler
-from dalembert.arguments import number
+from dalembert.arguments import array, number
 from dalembert.bounds.result import Bounds
 from dalembert.control.conditions import (
     FAILS,
@@ -46,7 +46,6 @@ from dalembert.control.gains import Applied, Gain, must
 from dalembert.draw.blocks import Diagram
 from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
-from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
@@ -157,7 +156,7 @@ class PDGravity(Controller):
 
     def lyapunov(self, q: ArrayLike, qd: ArrayLike, q_d: ArrayLike) -> Array:
         """V(q, q̇) [J], of the model: falls at the rate q̇ᵀK_d q̇.  (...)."""
-        x, v, wanted = finite("q", q), finite("qd", qd), finite("q_d", q_d)
+        x, v, wanted = array("q", q), array("qd", qd), array("q_d", q_d)
         e = wanted - x
         V = self.robot.kinetic_energy(x, v) + 0.5 * np.einsum("...i,ij,...j->...", e, self.kp.matrix, e)
         if self.gravity == "desired":

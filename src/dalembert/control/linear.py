@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -11,30 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.actuation.driven import DrivenRobot
-from dalembert.actuation.flexible import FlexibleRobot
 from dalembert.algorithms import linear as small
-from dalembert.arguments import plain_array
+from dalembert.arguments import array, number
 from dalembert.compile import Kernel
 from dalembert.compile.kernel import compile_function
 from dalembert.control.transfer import TransferFunction, python_control
 from dalembert.errors import InputError, choose
 from dalembert.flow import Flow, Scalar, Scalars
-from dalembert.lagrange.system import LagrangianSystem
-from dalembert.robot import Robot
+from dalembert.system import read_state
 
 Array = NDArray[np.float64]
-
-
-def finite_array(name: str, value: object) -> Array:
-    """An array of finite real numbers."""
-    array = plain_array(value, name)
-    if not np.can_cast(array.dtype, np.float64, "same_kind"):
-        raise InputError(f"{name} must be an array of numbers, got {value!r:.60}")
-    x = np.asarray(array, float)
-    if not np.isfinite(x).all():
-        raise InputError(f"{name} has an entry that is not finite")
-    return x
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,20 +53,14 @@ class StateSpace:
         x_at: ArrayLike | None = None,
         u_at: ArrayLike | None = None,
     ) -> None:
-        A_, B_ = finite_array("A", A), finite_array("B", B)
-        if A_.ndim != 2 or A_.shape[0] != A_.shape[1]:
-            raise InputError(f"A has shape {A_.shape}; it must be square")
+        A_ = array("A", A, (None, None))
         n = len(A_)
-        if B_.ndim != 2 or B_.shape[0] != n:
-            raise InputError(f"B has shape {B_.shape}; it must have {n} rows, one per state")
-        m = B_.shape[1]
-        C_ = np.eye(n) if C is None else finite_array("C", C)
-        if C_.ndim != 2 or C_.shape[1] != n:
-            raise InputError(f"C has shape {C_.shape}; it must have {n} columns, one per state")
-        p = C_.shape[0]
-        D_ = np.zeros((p, m)) if D is None else finite_array("D", D)
-        if D_.shape != (p, m):
-            raise InputError(f"D has shape {D_.shape}; it must be {(p, m)}, outputs by inputs")
+        if A_.shape != (n, n):
+            raise InputError(f"A has shape {A_.shape}; it must be square")
+        B_ = array("B", B, (n, None), meaning="a row per state")
+        C_ = np.eye(n) if C is None else array("C", C, (None, n), meaning="a column per state")
+        m, p = B_.shape[1], C_.shape[0]
+        D_ = np.zeros((p, m)) if D is None else array("D", D, (p, m), meaning="outputs by inputs")
         own = tuple(states) or tuple(f"x{i + 1}" for i in range(n))
         default_outputs = own if C is None else tuple(f"y{i + 1}" for i in range(p))
         values: dict[str, Any] = {
@@ -92,13 +71,12 @@ class StateSpace:
             "states": _names("states", own, n),
             "inputs": _names("inputs", tuple(inputs) or tuple(f"u{i + 1}" for i in range(m)), m),
             "outputs": _names("outputs", tuple(outputs) or default_outputs, p),
-            "dt": None if dt is None else _sample_time(dt),
+            "dt": None if dt is None else number("the sample time", dt, "s", above=0.0),
             "x_at": _vector("x_at", x_at, n),
             "u_at": _vector("u_at", u_at, m),
         }
         for name, value in values.items():
             if isinstance(value, np.ndarray):
-                value = value.copy()
                 value.setflags(write=False)
             object.__setattr__(self, name, value)
 
@@ -165,14 +143,13 @@ class StateSpace:
         n, m = self.B.shape
         block = np.zeros((n + m, n + m))
         block[:n, :n], block[:n, n:] = self.A, self.B
-        E = expm(block * _sample_time(dt))
-        return replace(self, A=E[:n, :n], B=E[:n, n:], dt=dt)
+        h = number("the sample time", dt, "s", above=0.0)
+        E = expm(block * h)
+        return replace(self, A=E[:n, :n], B=E[:n, n:], dt=h)
 
     def closed_loop(self, K: ArrayLike) -> StateSpace:
         """Under u = v − K x: ẋ = (A − B K) x + B v, y = (C − D K) x + D v."""
-        gain = finite_array("K", K)
-        if gain.shape != (self.B.shape[1], len(self.A)):
-            raise InputError(f"K has shape {gain.shape}; it must be {(self.B.shape[1], len(self.A))}, inputs by states")
+        gain = array("K", K, (self.B.shape[1], len(self.A)), meaning="inputs by states")
         return replace(self, A=self.A - self.B @ gain, C=self.C - self.D @ gain)
 
     def of(self, inputs: str | Sequence[str] | None = None, outputs: str | Sequence[str] | None = None) -> StateSpace:
@@ -197,9 +174,9 @@ class StateSpace:
         """(x, y) at times t (T,), equally spaced from t[0], with u held from each time to the next, exactly.
 
         u: (m,) or (T, m), zero if not given; x0 (n,) is the state at t[0]. x (T, n), y (T, p)."""
-        times = finite_array("t", t)
+        times = array("t", t, (None,))
         n, m = self.B.shape
-        if times.ndim != 1 or times.size < 2:
+        if times.size < 2:
             raise InputError(f"t has shape {times.shape}; it must be a list of at least two times")
         h = float(times[-1] - times[0]) / (times.size - 1)
         if not (h > 0 and np.abs(np.diff(times) - h).max() <= 1e-6 * h):
@@ -207,9 +184,7 @@ class StateSpace:
         if self.dt is not None and abs(h - self.dt) > 1e-6 * h:
             raise InputError(f"this system is sampled every {self.dt:g} s, and t steps by {h:g} s")
         step = self if self.dt is not None else self.discretize(h)
-        given = np.zeros(m) if u is None else finite_array("u", u)
-        if given.shape not in ((m,), (times.size, m)):
-            raise InputError(f"u has shape {given.shape}; it must be {(m,)} or {(times.size, m)}")
+        given = np.zeros(m) if u is None else array("u", u, (m,), (times.size, m))
         held = np.broadcast_to(given, (times.size, m))
         x = np.empty((times.size, n))
         x[0] = _vector("x0", x0, n)
@@ -274,17 +249,8 @@ def _names(kind: str, names: tuple[str, ...], count: int) -> tuple[str, ...]:
     return names
 
 
-def _sample_time(dt: float) -> float:
-    if not (isinstance(dt, (int, float, np.number)) and math.isfinite(dt) and dt > 0):
-        raise InputError(f"the sample time must be a positive number of seconds, got {dt!r}")
-    return float(dt)
-
-
 def _vector(name: str, value: ArrayLike | None, n: int) -> Array:
-    x = np.zeros(n) if value is None else finite_array(name, value)
-    if x.shape != (n,):
-        raise InputError(f"{name} has shape {x.shape}; it must be {(n,)}")
-    return x
+    return np.zeros(n) if value is None else array(name, value, (n,))
 
 
 def _place(kind: str, name: str | int, names: tuple[str, ...]) -> int:
@@ -327,24 +293,18 @@ def linearize(
     not given). What has `.state_space()` gives its own. `outputs` are states by name, all of them if not given. A and B
     tell what happens for long only where the system rests at (x, u), which is not asked for.
     `friction` (of a robot) counts its damping and springs."""
-    if friction and not isinstance(system, (Robot, LagrangianSystem)):
-        raise InputError(f"friction= is a robot's; a {type(system).__name__} has its own, or none")
-    if isinstance(system, StateSpace):
-        found = system
-        _about_any(system, x, u)
-    elif isinstance(system, Flow):
-        found = _of_flow(system, x, u)
-    elif isinstance(system, (Robot, LagrangianSystem)):
-        found = _of_robot(system, x, u, friction)
-    elif isinstance(system, DrivenRobot):
-        found = _of_driven(system, x, u)
-    elif isinstance(system, FlexibleRobot):
-        found = _of_flexible(system, x, u)
-    elif callable(getattr(system, "state_space", None)):
-        found = system.state_space()
-        _about_any(system, x, u)
-    elif callable(getattr(system, "flow", None)):
-        found = _of_flow(system.flow(), x, u)
+    own = getattr(system, "state_space", None)
+    if isinstance(system, StateSpace) or (callable(own) and not isinstance(system, Flow)):
+        if x is not None or u is not None:
+            raise InputError(f"a {type(system).__name__} is linear, the same about any state: leave out x and u")
+        found = system if isinstance(system, StateSpace) else own()
+    elif callable(at := getattr(system, "linearize_at", None)):
+        A, B, x_at, u_at = at(x, u, friction=True) if friction else at(x, u)
+        found = StateSpace(A, B, **_names_of(system), x_at=x_at, u_at=u_at)
+    elif isinstance(system, Flow) or callable(getattr(system, "flow", None)):
+        if friction:
+            raise InputError(f"friction= is a robot's; a {type(system).__name__} has its own, or none")
+        found = _linearize_flow(system if isinstance(system, Flow) else system.flow(), x, u)
     else:
         raise InputError(
             "what is linearized is a Robot, LagrangianSystem, DrivenRobot, FlexibleRobot, Flow or what has .flow(); "
@@ -353,78 +313,15 @@ def linearize(
     return found if outputs is None else found.of(outputs=outputs)
 
 
-def _about_any(system: object, x: ArrayLike | None, u: ArrayLike | None) -> None:
-    if x is not None or u is not None:
-        raise InputError(f"a {type(system).__name__} is linear, the same about any state: leave out x and u")
-
-
-def _need(name: str, x: ArrayLike | None, sizes: dict[int, str]) -> Array:
-    if x is None:
-        wanted = " or ".join(f"{k} numbers ({w})" for k, w in sizes.items())
-        raise InputError(f"say about which state: {name}, {wanted}")
-    state = finite_array(name, x)
-    if state.ndim != 1 or state.size not in sizes:
-        wanted = " or ".join(f"({k},), {w}" for k, w in sizes.items())
-        raise InputError(f"{name} has shape {state.shape}; it must be {wanted}")
-    return state
-
-
-def _of_robot(system: Robot | LagrangianSystem, x: ArrayLike | None, u: ArrayLike | None, friction: bool) -> StateSpace:
-    n = system.n
-    state = _need("x", x, {n: "q, at rest", 2 * n: "(q, q̇)"})
-    q, qd = state[:n], state[n:] if state.size == 2 * n else np.zeros(n)
-    zero = np.zeros(n)
-    names = tuple(str(name) for name in system.joint_names)
-    if isinstance(system, Robot):
-        tau = system.inverse_dynamics(q, qd, zero, friction=friction) if u is None else _vector("u", u, n)
-        A, B = system.linearize(q, qd, tau, friction)
-        inputs = tuple(f"{name}_torque" for name in names)
-        given = np.asarray(tau)
-    else:
-        chosen = tuple(str(s) for s in (system.inputs or system.tau))
-        S = np.asarray(system.input_matrix(q)) if system.inputs else np.eye(n)
-        if u is None:
-            needed = np.asarray(system.inverse_dynamics(q, qd, zero, friction=True))
-            given = np.asarray(np.linalg.lstsq(S, needed, rcond=None)[0], float)
-        else:
-            given = _vector("u", u, len(chosen))
-        A, B_tau = system.linearize(q, qd, S @ given, True)
-        A, B = np.asarray(A), np.asarray(B_tau) @ S
-        inputs = chosen
-    rates = tuple(f"{name}_rate" for name in names)
-    return StateSpace(A, B, states=names + rates, inputs=inputs, x_at=np.concatenate((q, qd)), u_at=given)
-
-
-def _of_driven(system: DrivenRobot, x: ArrayLike | None, u: ArrayLike | None) -> StateSpace:
-    n, N = system.n, len(system.states)
-    state = _need("x", x, {n: "q, held at rest", N: "the whole state"})
-    if state.size == n != N:
-        held = system.holding(state)
-        state = np.concatenate((state, np.zeros(n), held.state))
-        given = held.input if u is None else finite_array("u", u)
-    elif u is None:
-        given = system.holding(state[:n]).input
-    else:
-        given = finite_array("u", u)
-    A, B = system.linearize(state, given)
-    return StateSpace(A, B, states=system.states, inputs=system.inputs, x_at=state, u_at=given)
-
-
-def _of_flexible(system: FlexibleRobot, x: ArrayLike | None, u: ArrayLike | None) -> StateSpace:
-    n = system.n
-    state = _need("x", x, {n: "q of the links, at rest", 4 * n: "(q, θ, q̇, θ̇)"})
-    if state.size == n:
-        state = np.concatenate((state, system.motor_positions(state), np.zeros(2 * n)))
-    if u is None:
-        given = np.array(system.stiffness) * (state[n : 2 * n] - state[:n])
-    else:
-        given = _vector("u", u, n)
-    A, B = system.linearize(state, given)
-    return StateSpace(A, B, states=system.states, inputs=system.inputs, x_at=state, u_at=given)
+def _names_of(system: Any) -> dict[str, tuple[str, ...]]:
+    """What a system calls its states and inputs; of a Lagrangian one they are symbols."""
+    joints = () if hasattr(system, "states") else tuple(map(str, system.joint_names))
+    states = system.states if hasattr(system, "states") else (*joints, *(f"{joint}_rate" for joint in joints))
+    return {"states": states, "inputs": tuple(map(str, system.inputs or system.tau))}
 
 
 @lru_cache(maxsize=32)
-def _derivatives(flow: Flow) -> Kernel:
+def _differentiate(flow: Flow) -> Kernel:
     n, m = len(flow.states), len(flow.inputs)
     if m == 0:
         whole = compile_function(lambda x: flow.rate(0.0, x, []), [(n,)], [(n,)], "flow", arguments=("x",))
@@ -433,12 +330,12 @@ def _derivatives(flow: Flow) -> Kernel:
     return whole.derivative("x", "u")
 
 
-def _of_flow(flow: Flow, x: ArrayLike | None, u: ArrayLike | None) -> StateSpace:
+def _linearize_flow(flow: Flow, x: ArrayLike | None, u: ArrayLike | None) -> StateSpace:
     n, m = len(flow.states), len(flow.inputs)
-    state = _need("x", x, {n: "the states " + ", ".join(flow.states[:4])})
+    state = read_state(x, {n: "the states " + ", ".join(flow.states[:4])})
     given = _vector("u", u, m)
     if m == 0:
-        A, B = np.asarray(_derivatives(flow)(state)), np.zeros((n, 0))
+        A, B = np.asarray(_differentiate(flow)(state)), np.zeros((n, 0))
     else:
-        A, B = (np.asarray(M) for M in _derivatives(flow)(state, given))
+        A, B = (np.asarray(M) for M in _differentiate(flow)(state, given))
     return StateSpace(A, B, states=flow.states, inputs=flow.inputs, x_at=state, u_at=given)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import composite, friction, linear, newton_euler
-from dalembert.arguments import switch
+from dalembert.arguments import array, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.conditions import Conditions, assumed, exact_model, positive, unclipped
@@ -24,7 +24,6 @@ from dalembert.control.controller import Controller, believed, measures, sub, to
 from dalembert.control.gains import Gain, GainRule, Gains
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
-from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
@@ -85,17 +84,17 @@ class MomentumObserver:
 
     def estimate(self, q: ArrayLike, qd: ArrayLike, z: ArrayLike) -> Array:
         """τ_ext at the joints as the observer sees it [N m], from its state z.  (..., n)."""
-        return np.asarray(self._kernel(finite("q", q), finite("qd", qd), finite("z", z)))
+        return np.asarray(self._kernel(array("q", q), array("qd", qd), array("z", z)))
 
     def start(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """z that begins without an error: M q̇.  (..., n)."""
-        M, v = self.robot.mass_matrix(q), finite("qd", qd)
+        M, v = self.robot.mass_matrix(q), array("qd", qd)
         return np.asarray(np.einsum("...ij,...j->...i", M, v))
 
     def wrench(self, q: ArrayLike, estimate: ArrayLike, frame: str | None = None) -> Array:
         """f_tip that explains an estimate, as what a frame applies to the environment: −(Jᵀ)⁺ τ_ext.  (..., 6)."""
         J = self.robot.jacobian(q, frame)
-        return np.asarray(-np.einsum("...in,...n->...i", np.linalg.pinv(np.swapaxes(J, -1, -2)), finite("r", estimate)))
+        return np.asarray(-np.einsum("...in,...n->...i", np.linalg.pinv(np.swapaxes(J, -1, -2)), array("r", estimate)))
 
     def with_controller(self, controller: Controller, compensate: bool = False) -> Observed:
         """The controller with this observer beside it; with `compensate` what is seen is taken off its torques."""

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms import linear as small
-from dalembert.control.linear import StateSpace, finite_array
+from dalembert.arguments import array
+from dalembert.control.linear import StateSpace
 from dalembert.draw.blocks import Diagram, Signal, block, terminal, total
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
@@ -84,9 +85,7 @@ def lqr(system: StateSpace, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None = No
         raise InputError(f"lqr takes a StateSpace (linearize(system, x) makes one), not {type(system).__name__}")
     n, m = system.B.shape
     q, r = _read_weight("Q", Q, n, "state"), _read_weight("R", R, m, "input")
-    cross = np.zeros((n, m)) if N is None else finite_array("N", N)
-    if cross.shape != (n, m):
-        raise InputError(f"N has shape {cross.shape}; it must be {(n, m)}, states by inputs")
+    cross = np.zeros((n, m)) if N is None else array("N", N, (n, m), meaning="states by inputs")
     if np.linalg.eigvalsh(r)[0] <= 0:
         raise InputError("R is not positive definite: an input that costs nothing would be infinite")
     reduced = np.linalg.eigvalsh(q - cross @ np.linalg.solve(r, cross.T))[0]
@@ -123,7 +122,7 @@ def _solve_riccati(system: StateSpace, q: Array, r: Array, cross: Array) -> Arra
 
 
 def _read_weight(name: str, value: ArrayLike, n: int, what: str) -> Array:
-    W = finite_array(name, value)
+    W = array(name, value)
     if W.shape == ():
         W = float(W) * np.eye(n)
     elif W.shape == (n,):

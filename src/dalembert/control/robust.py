@@ -31,7 +31,6 @@ from dalembert.control.diagrams import MOTION
 from dalembert.control.gains import Applied, must
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
-from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
@@ -159,7 +158,7 @@ class RobustControl(Controller):
 
     def rho(self, q: ArrayLike, qd: ArrayLike, reference: tuple[ArrayLike, ArrayLike, ArrayLike]) -> Array:
         """ρ in a state [N m], (...): the torque that outweighs the uncertainty there."""
-        x, v, q_d, qd_d, qdd_d = (finite("a state", a) for a in (q, qd, *reference))
+        x, v, q_d, qd_d, qdd_d = (array("a state", a) for a in (q, qd, *reference))
         rate, u = np.array(self.rate.values), self.uncertainty
         qd_r, qdd_r = qd_d + rate * (q_d - x), qdd_d + rate * (qd_d - v)
         speeds = np.linalg.norm(v, axis=-1) * np.linalg.norm(qd_r, axis=-1)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.control.linear import finite_array
+from dalembert.arguments import array
 from dalembert.control.transfer import TransferFunction, read_plant
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
@@ -73,7 +73,7 @@ class RootLocus:
     # ------------------------------------------------------------------------------------------------ points of it
     def poles(self, K: ArrayLike) -> Complex:
         """The closed-loop poles at gains K (...), the roots of D + K N.  (..., n)."""
-        gains = finite_array("K", K)
+        gains = array("K", K)
         N, D = self.plant.num, self.plant.den
         rows = D + gains.reshape(-1, 1) * np.concatenate((np.zeros(len(D) - len(N)), N))
         if not rows[:, 0].all():
@@ -196,7 +196,7 @@ class RootLocus:
         plt = pyplot()
         if ax is None:
             ax = plt.subplots(figsize=(6, 5), layout="constrained")[1]
-        gains = self._gains() if K is None else finite_array("K", K)
+        gains = self._gains() if K is None else array("K", K, (None,))
         for branch in self.branches(gains).T:
             ax.plot(branch.real, branch.imag, lw=1.4)
         for points, mark in ((self.plant.poles, "x"), (self.plant.zeros, "o")):

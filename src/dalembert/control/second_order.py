@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import number
-from dalembert.control.linear import StateSpace, finite_array
+from dalembert.arguments import array, number
+from dalembert.control.linear import StateSpace
 from dalembert.control.transfer import TransferFunction
 from dalembert.errors import InputError, choose
 from dalembert.flow import Flow, Scalar, Scalars
@@ -143,9 +143,7 @@ class MassSpringDamper:
 
         A unit step is force=1, an impulse p is v0 = p/m. Accurate to rounding for every damping."""
         named = {"t": t, "x0": x0, "v0": v0, "force": force, "ramp": ramp}
-        arrays = [finite_array(name, value) for name, value in named.items()]
-        if (arrays[0] < 0).any():
-            raise InputError(f"a response begins at t = 0; t must not be negative, got {arrays[0].min():g} s")
+        arrays = [array(name, value, least=0.0 if name == "t" else None) for name, value in named.items()]
         try:
             shaped = np.broadcast_arrays(*arrays)
         except ValueError:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import number
+from dalembert.arguments import array, number
 from dalembert.control.diagrams import tracking
-from dalembert.control.linear import StateSpace, finite_array
+from dalembert.control.linear import StateSpace
 from dalembert.control.second_order import MassSpringDamper, TimeResponse, unit_mass
 from dalembert.draw.blocks import Diagram, Signal, block, total
 from dalembert.errors import InputError
@@ -195,7 +195,7 @@ class PartitionedServo:
             return unit_mass(self.k_p, self.k_v).response(t, e0, e0_rate, a_dist)
         from scipy.linalg import expm
 
-        times = finite_array("t", t)
+        times = array("t", t)
         system = self.error_dynamics()
         whole = np.zeros((4, 4))
         whole[:3, :3], whole[:3, 3:] = system.A, system.B

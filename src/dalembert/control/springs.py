@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.actuation.motors import Motor
-from dalembert.arguments import number
-from dalembert.control.linear import finite_array
+from dalembert.arguments import array, number
 from dalembert.control.second_order import MassSpringDamper
 from dalembert.errors import InputError, choose
 from dalembert.friction.equivalent import equivalent_damping, slope, structural_damping
@@ -56,7 +55,7 @@ def gravity_stiffness(robot: Robot, q: ArrayLike) -> Array:
     if not isinstance(robot, Robot):
         raise InputError(f"gravity_stiffness takes a Robot, got {type(robot).__name__}")
     robot.gravity_torque(q)  # refused in words what is no q
-    return np.asarray(robot.kernel("gravity_torque").derivative("q")(finite_array("q", q)))
+    return np.asarray(robot.kernel("gravity_torque").derivative("q")(array("q", q)))
 
 
 def air_stiffness(pressure: float, area: float, volume: float, exponent: float = 1.4) -> float:
@@ -103,9 +102,7 @@ def joint_system(robot: Robot, q: ArrayLike, joint: str | int, damping: float = 
     `damping` is added: that of a motor (`back_emf_damping`), or what dry friction amounts to (`equivalent_damping`);
     dry friction itself is not counted."""
     stiffness = gravity_stiffness(robot, q)
-    x = finite_array("q", q)
-    if x.ndim != 1:
-        raise InputError(f"q has shape {x.shape}; give one state")
+    x = array("q", q, (robot.n,), meaning="one state")
     if isinstance(joint, str):
         j = robot.joint_names.index(choose("joint", joint, robot.joint_names))
     elif not 0 <= joint < robot.n:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.control.linear import StateSpace, finite_array, read_single
+from dalembert.arguments import array
+from dalembert.control.linear import StateSpace, read_single
 from dalembert.control.transfer import TransferFunction, python_control
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
@@ -182,7 +183,7 @@ def step_plot(system: object, t: ArrayLike | None = None, ax: Axes | None = None
     """The answer to a unit step, drawn."""
     if ax is None:
         ax = pyplot().subplots(figsize=(6, 3.5), layout="constrained")[1]
-    times = None if t is None else finite_array("t", t)
+    times = None if t is None else array("t", t)
     found = python_control().step_response(read_single(system).to_control(), times)
     ax.plot(found.time, np.squeeze(found.outputs), lw=1.4)
     ax.set_xlabel("t [s]")

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert import scalar
 from dalembert.algorithms import composite, jacobians, kinematics, linear, newton_euler
 from dalembert.algorithms import task_space as terms
+from dalembert.arguments import array
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.computed_torque import set_acceleration_gains
@@ -35,7 +36,6 @@ from dalembert.errors import InputError, SingularityError, choose
 from dalembert.flow import WRENCH as WRENCH
 from dalembert.flow import Scalar, Scalars
 from dalembert.kinematics.jacobian import moving_part
-from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.model import Frame, Model
 from dalembert.robot import Robot
@@ -150,9 +150,8 @@ class TaskController(Controller):
     def check_system(self) -> None:
         """Looks at what was given of the free joints; sets `posture` to n numbers."""
         super().check_system()
-        posture = np.zeros(self.robot.n) if self.posture is None else finite("posture", self.posture)
-        if posture.shape != (self.robot.n,):
-            raise InputError(f"posture has shape {posture.shape}; it must be {(self.robot.n,)}, one per joint")
+        given = np.zeros(self.robot.n) if self.posture is None else self.posture
+        posture = array("posture", given, (self.robot.n,), meaning="one per joint")
         object.__setattr__(self, "posture", tuple(posture.tolist()))
 
     def names_for(self, of: str) -> Sequence[str]:
@@ -197,7 +196,7 @@ class TaskController(Controller):
         """As of every controller; refused where the task is singular, and no torque does what is asked."""
         with np.errstate(divide="ignore", invalid="ignore"):
             u = super().__call__(t, q, qd, reference, z=z, measured=measured, **parameters)
-            J = np.asarray(self._jacobian(finite("q", q)))
+            J = np.asarray(self._jacobian(array("q", q)))
         known = np.isfinite(J).all(axis=(-2, -1))
         sizes = np.linalg.svd(np.where(known[..., None, None], J, 0.0), compute_uv=False)
         lost = ~known | (sizes[..., -1] <= SINGULAR * sizes[..., 0])
@@ -306,7 +305,7 @@ class Impedance(TaskController):
     ) -> Impedance:
         """The stiffness and damping of a frame's position that give a bandwidth ω [rad/s] and damping ζ with the mass
         that is felt at q, where free joints are held; at home, if it is not given."""
-        x = robot.home if q is None else finite("q", q)
+        x = robot.home if q is None else array("q", q)
         rows = moving_part(robot, "position", frame, "world").names
         masses = np.asarray(robot.effective_mass(x, frame, rows).masses)
         felt = float(np.median(masses[np.isfinite(masses)])) if np.isfinite(masses).any() else robot.mass

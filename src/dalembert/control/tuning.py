@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import number
-from dalembert.control.linear import StateSpace, finite_array, linearize
+from dalembert.arguments import array, number
+from dalembert.control.linear import StateSpace, linearize
 from dalembert.control.pid import PID, Standard
 from dalembert.control.root_locus import find_crossings
 from dalembert.control.step_response import StepResponse
@@ -158,8 +158,8 @@ class Reaction(NamedTuple):
 def reaction_curve(t: ArrayLike, y: ArrayLike, step: float = 1.0) -> Reaction:
     """Delay and rise of a measured answer to a step of the input at t[0], that settles: the steepest tangent meets the
     start at L and the end at L + T."""
-    times, values = finite_array("t", t), finite_array("y", y)
-    if times.ndim != 1 or times.shape != values.shape or times.size < 10:
+    times, values = array("t", t, (None,)), array("y", y, (None,))
+    if times.shape != values.shape or times.size < 10:
         shapes = f"{times.shape} and {values.shape}"
         raise InputError(f"t and y are lists of the same length, at least 10; got shapes {shapes}")
     if not (np.diff(times) > 0).all():
