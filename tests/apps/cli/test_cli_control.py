@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from dalembert.apps.cli.controllers import CONTROLLERS
 from invoking import data, run, words
 
 import dalembert as dl
 from dalembert import control
+from dalembert.apps.cli.control import CONTROLLERS
 
 QUICK = ("--duration", "0.2", "--dt", "0.002")
 
