@@ -20,8 +20,8 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.identification.fit.base import base
-from dalembert.identification.fit.compress import compress
 from dalembert.identification.fit.estimate import least_squares
+from dalembert.identification.fit.regression import compress
 from dalembert.identification.fit.regressor import Columns
 from dalembert.identification.log.samples import Samples
 

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from dalembert.identification.excite.limits import HalfSpace as HalfSpace
     from dalembert.identification.excite.limits import box as box
     from dalembert.identification.fit.base import base as base
-    from dalembert.identification.fit.compress import compress as compress
     from dalembert.identification.fit.drive_gains import drive_gains as drive_gains
+    from dalembert.identification.fit.estimate import instrumental_variables as instrumental_variables
     from dalembert.identification.fit.estimate import least_squares as least_squares
+    from dalembert.identification.fit.estimate import robust_least_squares as robust_least_squares
     from dalembert.identification.fit.friction import nonlinear_friction as nonlinear_friction
     from dalembert.identification.fit.groupings import groupings as groupings
     from dalembert.identification.fit.identify import Identification as Identification
     from dalembert.identification.fit.identify import identify as identify
-    from dalembert.identification.fit.instruments import instrumental_variables as instrumental_variables
     from dalembert.identification.fit.lock import locked as locked
     from dalembert.identification.fit.materials import MATERIALS as MATERIALS
     from dalembert.identification.fit.part_inertia import Balance as Balance
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from dalembert.identification.fit.part_inertia import tensor as tensor
     from dalembert.identification.fit.part_inertia import with_parts as with_parts
     from dalembert.identification.fit.payload import identify_payload as identify_payload
+    from dalembert.identification.fit.regression import compress as compress
     from dalembert.identification.fit.regressor import Columns as Columns
-    from dalembert.identification.fit.robust import robust_least_squares as robust_least_squares
     from dalembert.identification.log.inspect import inspect_log as inspect_log
     from dalembert.identification.log.prepare import preparation as preparation
     from dalembert.identification.log.prepare import prepare as prepare
@@ -56,13 +56,12 @@ _NAMES = {
     "excite.design": ("excite",),
     "excite.limits": ("HalfSpace", "box"),
     "fit.base": ("base",),
-    "fit.compress": ("compress",),
+    "fit.regression": ("compress",),
     "fit.drive_gains": ("drive_gains",),
-    "fit.estimate": ("least_squares",),
+    "fit.estimate": ("instrumental_variables", "least_squares", "robust_least_squares"),
     "fit.friction": ("nonlinear_friction",),
     "fit.groupings": ("groupings",),
     "fit.identify": ("Identification", "identify"),
-    "fit.instruments": ("instrumental_variables",),
     "fit.lock": ("locked",),
     "fit.materials": ("MATERIALS",),
     "fit.part_inertia": (
@@ -71,7 +70,6 @@ _NAMES = {
     ),
     "fit.payload": ("identify_payload",),
     "fit.regressor": ("Columns",),
-    "fit.robust": ("robust_least_squares",),
     "log.inspect": ("inspect_log",),
     "log.prepare": ("preparation", "prepare"),
     "log.read": ("read_log",),

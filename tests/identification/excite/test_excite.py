@@ -155,7 +155,7 @@ def test_the_matrix_is_the_base_regressor():
     z = 0.5 * np.random.default_rng(0).normal(size=(p.series.numbers, robot.n))
     v = p.values(z)
     kept = p.columns.free[p.base.kept]
-    Y = p.columns._all(*v.motion, np.zeros(robot.n))[..., kept] * p.weights[:, None] / np.sqrt(p.samples)
+    Y = p.columns.matrices(*v.motion, np.zeros(robot.n))[..., kept] * p.weights[:, None] / np.sqrt(p.samples)
     A = p.matrix(v)
     dry = [k for k, at in enumerate(kept) if p.columns.all_names[at].endswith("coulomb")]
     smooth = [k for k in range(len(kept)) if k not in dry]
@@ -241,7 +241,7 @@ def test_better_than_chance():
     found = []
     for _ in range(300):
         v = p.values(random_start(p, p.limits, rng, p.maps))
-        Y = p.columns._all(*v.motion, np.zeros(7))[..., kept] * e.weights[:, None]
+        Y = p.columns.matrices(*v.motion, np.zeros(7))[..., kept] * e.weights[:, None]
         found.append(condition_number(Y.reshape(-1, Y.shape[-1])))
     assert e.condition < 0.5 * min(found) and e.condition < 0.2 * np.median(found)
     assert e.certificate.feasible
@@ -323,7 +323,7 @@ def test_an_identification_from_the_motion_is_as_good_as_promised():
     columns = Columns(e.robot)
     b = base(columns)
     rest = np.zeros(3)
-    Y = columns._all(table["q"], table["qd"], table["qdd"], rest)[..., b.kept].reshape(-1, b.rank)
+    Y = columns.matrices(table["q"], table["qd"], table["qdd"], rest)[..., b.kept].reshape(-1, b.rank)
     assert Y.shape[1] == len(e.names)
     assert abs(condition_number(Y * np.tile(e.weights, len(Y) // 3)[:, None]) / e.condition - 1) < 0.05
 

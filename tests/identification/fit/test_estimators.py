@@ -10,14 +10,18 @@ import pytest
 import dalembert as dl
 from dalembert import friction as frictions
 from dalembert.identification.fit.base import base
-from dalembert.identification.fit.compress import compress
 from dalembert.identification.fit.consistent import consistent
 from dalembert.identification.fit.drive_gains import drive_gains
-from dalembert.identification.fit.estimate import least_squares
+from dalembert.identification.fit.estimate import (
+    LOSSES,
+    instrumental_variables,
+    least_squares,
+    reference_instruments,
+    robust_least_squares,
+)
 from dalembert.identification.fit.friction import SOUGHT, nonlinear_friction
-from dalembert.identification.fit.instruments import instrumental_variables, reference_instruments
+from dalembert.identification.fit.regression import compress
 from dalembert.identification.fit.regressor import Columns
-from dalembert.identification.fit.robust import LOSSES, robust_least_squares
 from dalembert.identification.log.samples import Samples
 from dalembert.reference import Reference
 

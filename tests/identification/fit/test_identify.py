@@ -11,11 +11,11 @@ import pytest
 import dalembert as dl
 import dalembert.scalar.arrays  # arrays as scalars
 from dalembert.identification.fit.base import base
-from dalembert.identification.fit.compress import compress, compress_many, joined
 from dalembert.identification.fit.consistent import consistent, from_pseudo_inertia, pseudo_inertia
 from dalembert.identification.fit.estimate import inflation, least_squares
 from dalembert.identification.fit.identify import identify
 from dalembert.identification.fit.payload import identify_payload
+from dalembert.identification.fit.regression import compress, compress_many, join
 from dalembert.identification.fit.regressor import Columns, coupling_of, direction
 from dalembert.identification.log.samples import Samples
 from trees import random_tree
@@ -108,7 +108,7 @@ def test_direction_is_unknown_at_rest():
 
 # --------------------------------------------------------------------------------------------------- compression
 def test_triangles_hold_what_least_squares_needs():
-    """The same β, residual and weights as from the whole regressor; two logs joined are one."""
+    """The same β, residual and weights as from the whole regressor; two logs join are one."""
     robot = dl.load("ur5e")
     run = true_samples(robot, noise=0.5)
     columns = Columns(robot)
@@ -120,7 +120,7 @@ def test_triangles_hold_what_least_squares_needs():
     np.testing.assert_allclose(found.beta, beta, rtol=0, atol=1e-10 * np.abs(beta).max())
     np.testing.assert_allclose(data.squares(beta).sum(), squares[0], rtol=1e-10)
     halves = [compress(columns, b, run.part(slice(a, z))) for a, z in ((0, 300), (300, None))]
-    both = joined(halves)
+    both = join(halves)
     np.testing.assert_allclose(both.squares(beta), data.squares(beta), rtol=1e-10)
     assert both.rows == data.rows == len(run)
 

@@ -303,7 +303,7 @@ def _result(
         clearance=v.heights.min(axis=0),
     )
     kept = problem.columns.free[problem.base.kept]
-    Y = problem.columns._all(*v.motion, np.zeros(robot.n))[..., kept] * problem.weights[:, None]
+    Y = problem.columns.matrices(*v.motion, np.zeros(robot.n))[..., kept] * problem.weights[:, None]
     flat = Y.reshape(-1, Y.shape[-1])
     _, logarithm = np.linalg.slogdet(np.linalg.qr(flat / math.sqrt(points), mode="r"))
     return Excitation(

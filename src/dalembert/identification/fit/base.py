@@ -16,7 +16,6 @@ from dalembert.identification.fit.regressor import Columns
 
 Array = NDArray[np.float64]
 DEPENDENT = 1e-8  # of a unit column's distance from those before it: random motions tell columns apart at 1e-3 and more
-STATES = 40  # random states per column: far more equations than columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +61,7 @@ def base(columns: Columns, seed: int = 0) -> Base:
     names = columns.names
     if not names:
         raise InputError("every parameter is fixed: there is nothing to identify")
-    rng = np.random.default_rng(seed)
-    n, count = columns.robot.n, STATES * len(names) // columns.robot.n + 10
-    q = rng.uniform(-np.pi, np.pi, (count, n))
-    qd, qdd = rng.uniform(-3, 3, (2, count, n))
-    Y = columns._all(q, qd, qdd, np.zeros(n))[..., columns.free].reshape(-1, len(names))
-    return from_matrix(Y, names)
+    return from_matrix(columns.random_rows(seed), names)
 
 
 def from_matrix(Y: Array, names: tuple[str, ...]) -> Base:

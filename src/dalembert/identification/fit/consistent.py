@@ -13,20 +13,18 @@ from the answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError, MissingExtraError, unknown
 from dalembert.identification.fit.base import Base
-from dalembert.identification.fit.compress import Compressed
+from dalembert.identification.fit.regression import Compressed
 from dalembert.identification.fit.regressor import Columns
 
 Array = NDArray[np.float64]
-METHODS = ("sdp", "log-cholesky")
 MARGIN = 1e-6  # of a body's own size: how far inside the cone the answer is asked to be
 NEAR = 1e-8  # in the first fit, the price of being one size off, against the residual of one sample
 SLACK = 1e-3  # of the sum of squares, what nearness may cost
@@ -45,21 +43,7 @@ def from_pseudo_inertia(J: Array) -> Array:
     S = J[..., :3, :3]
     trace = np.trace(S, axis1=-2, axis2=-1)
     I = trace[..., None, None] * np.eye(3) - S
-    return np.stack(
-        [
-            J[..., 3, 3],
-            J[..., 0, 3],
-            J[..., 1, 3],
-            J[..., 2, 3],
-            I[..., 0, 0],
-            I[..., 0, 1],
-            I[..., 0, 2],
-            I[..., 1, 1],
-            I[..., 1, 2],
-            I[..., 2, 2],
-        ],
-        axis=-1,
-    )
+    return np.concatenate([J[..., 3, 3:], J[..., :3, 3], I[..., *np.triu_indices(3)]], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,12 +80,8 @@ def consistent(
     if not columns.inertial:
         raise InputError("the inertial parameters are not among the columns: there is nothing to be consistent")
     problem = _Problem(columns, base, data, weights, near, tuple(positive))
-    if method == "sdp":
-        free, iterations, message = _sdp(problem)
-    else:
-        free, iterations, message = _log_cholesky(problem)
-    values = columns.known.copy()
-    values[columns.free] = free
+    free, iterations, message = METHODS[method](problem)
+    values = columns.with_values(free)
     bodies = values[: 10 * columns.bodies].reshape(-1, 10)
     lowest = np.asarray(np.linalg.eigvalsh(pseudo_inertia(bodies))[:, 0], np.float64)
     R = problem.R
@@ -124,37 +104,26 @@ class _Problem:
         self.b = self.R[:p, -1] / scale
         self.floor = float(self.R[-1, -1] ** 2) / scale**2 if len(self.R) == p + 1 else 0.0  # what no β explains
         self.near = np.asarray(near, float)[columns.free]
-        size = np.maximum(np.abs(self.near), self._typical())
-        self.size = size
-        self.D = NEAR**0.5 / size
-        names = columns.names
-        self.positive = [k for k, name in enumerate(names) if name.rsplit(":", 1)[-1] in positive]
-        self.places = self._body_places()
-
-    def _typical(self) -> Array:
-        """A size for every free column: what a body of a kilogram and ten centimeters has."""
-        of = {"m": 1.0, "mx": 0.1, "my": 0.1, "mz": 0.1}
-        kinds = [name.rsplit(":", 1)[-1] for name in self.columns.names]
-        return np.array([of.get(kind, 0.01 if kind.startswith("I") else 0.1) for kind in kinds])
-
-    def _body_places(self) -> list[list[int | None]]:
-        """Of each body's ten parameters, where they stand among the free columns (None: fixed)."""
-        where = {int(k): i for i, k in enumerate(self.columns.free)}
-        return [[where.get(10 * body + j) for j in range(10)] for body in range(self.columns.bodies)]
-
-    def body(self, free: Array, body: int) -> Array:
-        known = self.columns.known[10 * body : 10 * body + 10]
-        return np.array([known[j] if k is None else free[k] for j, k in enumerate(self.places[body])])
+        kinds = [name.rsplit(":", 1)[-1] for name in columns.names]
+        # A size for every free column: at least what a body of a kilogram and ten centimeters has.
+        typical = {"m": 1.0, "mx": 0.1, "my": 0.1, "mz": 0.1}
+        sizes = np.array([typical.get(kind, 0.01 if kind.startswith("I") else 0.1) for kind in kinds])
+        self.size = np.maximum(np.abs(self.near), sizes)
+        self.D = NEAR**0.5 / self.size
+        self.positive = [k for k, kind in enumerate(kinds) if kind in positive]
+        # Of each body's ten parameters, where they stand among the free columns (None: fixed).
+        where = {int(k): i for i, k in enumerate(columns.free)}
+        self.places = [[where.get(10 * body + j) for j in range(10)] for body in range(columns.bodies)]
 
     def possible(self, free: Array) -> bool:
         """Whether every body is one that could be."""
-        bodies = np.stack([self.body(free, body) for body in range(self.columns.bodies)])
+        bodies = self.columns.with_values(free)[: 10 * self.columns.bodies].reshape(-1, 10)
         return bool(np.isfinite(free).all() and (np.linalg.eigvalsh(pseudo_inertia(bodies)) > 0).all())
 
-    def margin(self, body: int) -> Array:
-        """What is asked of the smallest eigenvalue: a part of what a typical body of this size has."""
-        m = max(float(self.size[k]) if (k := self.places[body][0]) is not None else 1.0, 1e-3)
-        return MARGIN * m * np.diag([0.01, 0.01, 0.01, 1.0])
+    def mass(self, body: int) -> float:
+        """The size of a body's mass."""
+        k = self.places[body][0]
+        return max(float(self.size[k]) if k is not None else 1.0, 1e-3)
 
 
 def _sdp(problem: _Problem) -> tuple[Array, int, str]:
@@ -163,17 +132,17 @@ def _sdp(problem: _Problem) -> tuple[Array, int, str]:
     F, b = problem.F * problem.size, problem.b
     near = problem.near / problem.size
     pull = np.sqrt(NEAR) * np.eye(len(near))
-    best, first, said = _solved(problem, np.vstack([F, pull]), np.concatenate([b, pull @ near]), None)
+    best, first, said = _solve(problem, np.vstack([F, pull]), np.concatenate([b, pull @ near]), None)
     error = F @ best - b
     limit = float(np.sqrt((error @ error + problem.floor) * (1 + SLACK) - problem.floor))
-    nearest, second, word = _solved(problem, np.eye(len(near)), near, (F, b, limit))
+    nearest, second, word = _solve(problem, np.eye(len(near)), near, (F, b, limit))
     missed = F @ nearest - b
     if not problem.possible(nearest * problem.size) or missed @ missed > (1 + SLACK) * (limit**2 + 1e-300):
         nearest, word = best, said
     return nearest * problem.size, first + second, word
 
 
-def _solved(
+def _solve(
     problem: _Problem, whole: Array, target: Array, ball: tuple[Array, Array, float] | None
 ) -> tuple[Array, int, str]:
     """min ‖whole x − target‖² with bodies in their cones, some columns ≥ 0 and, if asked, ‖F x − b‖ ≤ limit."""
@@ -183,7 +152,7 @@ def _solved(
     except ImportError:
         raise MissingExtraError("clarabel is not installed: pip install 'dalembert[opt]'") from None
     p = whole.shape[1]
-    rows, right, cones = _cones(problem, p, clarabel)
+    rows, right, cones = _cones(problem, p)
     if ball is not None:
         F, b, limit = ball
         rows.append(np.vstack([np.zeros(p), -F]))
@@ -198,22 +167,25 @@ def _solved(
     return np.asarray(solution.x), int(solution.iterations), str(solution.status)
 
 
-def _cones(problem: _Problem, p: int, clarabel: Any) -> tuple[list[Array], list[Array], list[Any]]:
+def _cones(problem: _Problem, p: int) -> tuple[list[Array], list[Array], list[object]]:
     """Rows G, right sides h and cones of h − G x ∈ K: what must be positive, and each body's pseudo-inertia."""
+    import clarabel
+
     rows: list[Array] = []
     right: list[Array] = []
-    cones: list[Any] = []
+    cones: list[object] = []
     if problem.positive:
-        G = np.zeros((len(problem.positive), p))
-        G[range(len(problem.positive)), problem.positive] = -1.0
-        rows.append(G)
+        rows.append(-np.eye(p)[problem.positive])
         right.append(np.zeros(len(problem.positive)))
         cones.append(clarabel.NonnegativeConeT(len(problem.positive)))
     for body, places in enumerate(problem.places):
-        scale = _body_scale(problem, body)
+        # Bodies of grams and of tons look alike to the solver; the smallest eigenvalue is asked to be a part of what a
+        # typical body of this size has.
+        m = problem.mass(body)
+        scale = np.diag([10.0, 10.0, 10.0, 1.0]) / np.sqrt(m)
         basis = np.stack([_svec(scale @ pseudo_inertia(np.eye(10)[j]) @ scale) for j in range(10)], axis=1)
         G = np.zeros((10, p))
-        constant = _svec(scale @ (-problem.margin(body)) @ scale)
+        constant = _svec(scale @ (-MARGIN * m * np.diag([0.01, 0.01, 0.01, 1.0])) @ scale)
         for j, k in enumerate(places):
             if k is None:
                 constant = constant + basis[:, j] * problem.columns.known[10 * body + j]
@@ -223,13 +195,6 @@ def _cones(problem: _Problem, p: int, clarabel: Any) -> tuple[list[Array], list[
         right.append(constant)
         cones.append(clarabel.PSDTriangleConeT(4))
     return rows, right, cones
-
-
-def _body_scale(problem: _Problem, body: int) -> Array:
-    """diag(1/length, …, 1)/√mass: bodies of grams and of tons look alike to the solver."""
-    k = problem.places[body][0]
-    m = max(float(problem.size[k]) if k is not None else 1.0, 1e-3)
-    return np.diag([10.0, 10.0, 10.0, 1.0]) / np.sqrt(m)
 
 
 def _svec(S: Array) -> Array:
@@ -242,25 +207,25 @@ STEPS = 200
 
 
 def _log_cholesky(problem: _Problem) -> tuple[Array, int, str]:
-    """Levenberg–Marquardt over log-Cholesky coordinates of every body and logarithms of what must be positive."""
+    """Levenberg–Marquardt over log-Cholesky coordinates of every body and logarithms of what must be positive. (By hand:
+    a step of a logarithm by more than two is none to be believed; SciPy's, which do not know that, need five times as
+    many evaluations.)"""
     if any(k is None for places in problem.places for k in places):
         raise InputError("log-Cholesky needs all ten parameters of every body free; use method='sdp'")
     x = _start(problem)
-    value, error, slope = _evaluated(problem, x)
+    value, error, slope = _evaluate(problem, x)
     damping = 1e-3
     for done in range(1, STEPS + 1):
         H, g = slope.T @ slope, slope.T @ error
-        improved = False
-        while damping < 1e12:
+        while True:
             step = -np.linalg.solve(H + damping * np.diag(np.diag(H) + 1e-12), g)
             tried = x + np.clip(step, -2.0, 2.0)
-            new_value, new_error, new_slope = _evaluated(problem, tried)
+            new_value, new_error, new_slope = _evaluate(problem, tried)
             if new_error @ new_error < error @ error:
-                improved = True
                 break
             damping *= 4.0
-        if not improved:
-            return value, done, "no further improvement"
+            if damping >= 1e12:
+                return value, done, "no further improvement"
         drop = 1.0 - (new_error @ new_error) / (error @ error)
         x, value, error, slope = tried, new_value, new_error, new_slope
         damping = max(damping / 5.0, 1e-12)
@@ -288,7 +253,7 @@ def _start(problem: _Problem) -> Array:
     return x
 
 
-def _evaluated(problem: _Problem, x: Array) -> tuple[Array, Array, Array]:
+def _evaluate(problem: _Problem, x: Array) -> tuple[Array, Array, Array]:
     """(π, residuals, their derivatives by x)."""
     pi = x.copy()
     T = np.eye(len(x))  # dπ/dx
@@ -297,14 +262,14 @@ def _evaluated(problem: _Problem, x: Array) -> tuple[Array, Array, Array]:
     T[positive, positive] = pi[positive]
     for places in problem.places:
         where = np.array(places)
-        values, slope = _body(x[where])
+        values, slope = _body_of(x[where])
         pi[where] = values
         T[np.ix_(where, where)] = slope
     error = np.concatenate([problem.F @ pi - problem.b, problem.D * (pi - problem.near)])
     return pi, error, np.vstack([problem.F @ T, problem.D[:, None] * T])
 
 
-def _body(x: Array) -> tuple[Array, Array]:
+def _body_of(x: Array) -> tuple[Array, Array]:
     """The ten parameters of J = L Lᵀ and their derivatives by (log of the diagonal, what is below it)."""
     L = np.diag(np.exp(x[:4]))
     below = np.tril_indices(4, -1)
@@ -318,3 +283,6 @@ def _body(x: Array) -> tuple[Array, Array]:
             dL[below[0][j - 4], below[1][j - 4]] = 1.0
         slope[:, j] = from_pseudo_inertia(dL @ L.T + L @ dL.T)
     return from_pseudo_inertia(L @ L.T), slope
+
+
+METHODS: dict[str, Callable[[_Problem], tuple[Array, int, str]]] = {"sdp": _sdp, "log-cholesky": _log_cholesky}

@@ -8,24 +8,24 @@ noise is in the currents, which stand in its columns, that answer is too small, 
 
     i_j = g_j (Y_j β + y_j) + noise,      g = 1/k,
 
-by Gauss–Newton on the compressed log, each joint weighted by its own residual.
+by Gauss–Newton on the compressed log, each joint weighted by its own residual, which is why the loop is written out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, SingularityError, unknown
-from dalembert.identification.fit.base import STATES, Base, from_matrix
-from dalembert.identification.fit.compress import Compressed, joined, triangle
-from dalembert.identification.fit.compress_blocks import compress_blocks
-from dalembert.identification.fit.estimate import solved
-from dalembert.identification.fit.payload import TEN, _Held
+from dalembert.identification.fit.base import Base, from_matrix
+from dalembert.identification.fit.estimate import solve
+from dalembert.identification.fit.payload import TEN, Held
+from dalembert.identification.fit.regression import Compressed, Regression, join, triangle, unit_columns
 from dalembert.identification.fit.regressor import Columns
 from dalembert.identification.log.samples import Samples, list_runs
 
@@ -62,10 +62,11 @@ class _Driven(Columns):
     payload: Mapping[str, float] | None = None
     frame: str | None = None
     loaded: bool = False
+    compiled: ClassVar[bool] = False
 
     @cached_property
     def held(self) -> Columns:
-        return _Held(self.robot, (), False, False, True, None, {}, self.robot.model.frame(self.frame).name)
+        return Held(self.robot, (), False, frame=self.robot.model.frame(self.frame).name)
 
     @cached_property
     def all_names(self) -> tuple[str, ...]:
@@ -73,12 +74,12 @@ class _Driven(Columns):
         held = [f"payload:{x}" for x in TEN if x not in self.payload] if self.payload is not None else []
         return (*self.arm.names, *held, KNOWN)
 
-    def _all(self, q: Array, qd: Array, qdd: Array, rest: Array) -> Array:
+    def matrices(self, q: Array, qd: Array, qdd: Array, rest: Array) -> Array:
         assert self.arm is not None
-        own = self.arm._all(q, qd, qdd, rest)
+        own = self.arm.matrices(q, qd, qdd, rest)
         parts, known = [own[..., self.arm.free]], own @ self.arm.known
         if self.payload is not None:
-            Y = self.held._all(q, qd, qdd, rest)[..., : len(TEN)] * float(self.loaded)
+            Y = self.held.matrices(q, qd, qdd, rest)[..., : len(TEN)] * float(self.loaded)
             parts.append(Y[..., [k for k, x in enumerate(TEN) if x not in self.payload]])
             known = known + Y @ np.array([self.payload.get(x, 0.0) for x in TEN])
         return np.concatenate([*parts, known[..., None]], axis=-1)
@@ -98,35 +99,28 @@ def drive_gains(
     `payload`: what is known of the load at `frame` in the runs `loaded`, by names of its ten parameters there ("m",
     "mx", …, "Izz", about the frame's origin); the others are fitted. `columns.fixed`: parameters that are known."""
     robot = columns.robot
-    runs = [(run, False) for run in list_runs(unloaded, robot.n)]
+    runs = {False: list_runs(unloaded, robot.n)}
     if loaded is not None:
-        runs += [(run, True) for run in list_runs(loaded, robot.n)]
+        runs[True] = list_runs(loaded, robot.n)
     _check(columns, loaded is not None, payload)
     if payload is not None and robot.model.frame(frame).body < 0:
         raise InputError(f"frame {robot.model.frame(frame).name!r} is fixed to the base: nothing held there is felt")
+    given = {f.name: getattr(columns, f.name) for f in fields(Columns)} | {"fixed": {}}
     held = None if payload is None else dict(payload)
-    kinds = {
-        on: _Driven(
-            robot,
-            columns.friction,
-            columns.rotor,
-            columns.springs,
-            columns.inertial,
-            columns.coupling,
-            {},
-            columns,
-            held,
-            frame,
-            on,
+    kinds = {on: _Driven(**given, arm=columns, payload=held, frame=frame, loaded=on) for on in runs}
+    # Base parameters that the runs tell apart together, the known torque last, which none of them may make up for.
+    names = kinds[False].names
+    b = from_matrix(np.vstack([kind.random_rows() for kind in kinds.values()]), names)
+    if names.index(KNOWN) not in b.kept:
+        raise InputError(
+            "what is known cannot be told from what is looked for (its torques are those of other parameters), so the "
+            f"gains stay unknown up to a common factor; {REMEDY}"
         )
-        for on in (False, True)
-    }
-    b = _base([kinds[on] for on in sorted({on for _, on in runs})])
-    data = joined(compress_blocks(kinds[on], b, run, parallel) for run, on in runs)
+    data = join(Regression(kinds[on], b, some, parallel).compress() for on, some in runs.items())
     if (data.power == 0).any():
         silent = [name for name, x in zip(robot.joint_names, data.power, strict=True) if x == 0]
         raise InputError(f"nothing but zeros was recorded for {', '.join(silent)}")
-    return _found(data, b, robot.joint_names)
+    return _find_gains(data, b, robot.joint_names)
 
 
 def _check(columns: Columns, loaded: bool, payload: Mapping[str, float] | None) -> None:
@@ -143,24 +137,7 @@ def _check(columns: Columns, loaded: bool, payload: Mapping[str, float] | None) 
         raise InputError(f"nothing is known in newtons: currents alone tell gains only up to a common factor; {REMEDY}")
 
 
-def _base(kinds: Sequence[_Driven]) -> Base:
-    """Base parameters that the runs tell apart together, the known torque last, which none of them may make up for."""
-    names, n = kinds[0].names, kinds[0].robot.n
-    rng = np.random.default_rng(0)
-    count = STATES * len(names) // n + 10
-    q = rng.uniform(-np.pi, np.pi, (count, n))
-    qd, qdd = rng.uniform(-3, 3, (2, count, n))
-    Y = np.vstack([kind._all(q, qd, qdd, np.zeros(n)).reshape(-1, len(names)) for kind in kinds])
-    b = from_matrix(Y, names)
-    if names.index(KNOWN) not in b.kept:
-        raise InputError(
-            "what is known cannot be told from what is looked for (its torques are those of other parameters), so the "
-            f"gains stay unknown up to a common factor; {REMEDY}"
-        )
-    return b
-
-
-def _found(data: Compressed, b: Base, joints: tuple[str, ...]) -> DriveGains:
+def _find_gains(data: Compressed, b: Base, joints: tuple[str, ...]) -> DriveGains:
     n, p = len(joints), data.p - 1  # the last column is the known torque
     if data.rows * n <= p + n:
         raise InputError(f"{data.rows} samples of {n} joints are fewer equations than the {p + n} unknowns")
@@ -177,7 +154,7 @@ def _found(data: Compressed, b: Base, joints: tuple[str, ...]) -> DriveGains:
         for j in range(n):
             J[j, :, p + j] = T[j, :, : p + 1] @ np.append(beta, 1.0)
         J[..., -1] = -errors
-        step, inverse, condition = _solved((J * weights[:, None, None]).reshape(-1, p + n + 1), joints, p)
+        step, inverse, condition = _solve((J * weights[:, None, None]).reshape(-1, p + n + 1), joints, p)
         size = 1.0
         cost = float(np.sum((weights[:, None] * errors) ** 2))
         while size > 1e-4:
@@ -197,8 +174,7 @@ def _found(data: Compressed, b: Base, joints: tuple[str, ...]) -> DriveGains:
 
 def _errors(T: Array, beta: Array, g: Array) -> Array:
     """g (Y β + y) − i of each joint, reduced to its triangle (n, p + 2)."""
-    x = np.concatenate([beta, [1.0]])
-    return np.asarray(g[:, None] * (T[..., :-1] @ x) - T[..., -1])
+    return np.asarray(g[:, None] * (T[..., :-1] @ np.append(beta, 1.0)) - T[..., -1])
 
 
 def _augmented(T: Array, p: int) -> tuple[Array, Array]:
@@ -209,22 +185,18 @@ def _augmented(T: Array, p: int) -> tuple[Array, Array]:
     for j in range(n):
         rows[j, :, p + j] = -T[j, :, -1]
     rows[..., -1] = -T[..., p]
-    A = rows.reshape(-1, p + n + 1)
-    size = np.linalg.norm(A[:, :-1], axis=0)
-    size = np.where(size > 0, size, 1.0)
-    x = np.linalg.lstsq(A[:, :-1] / size, A[:, -1], rcond=None)[0] / size
+    A, size = unit_columns(rows[..., :-1].reshape(-1, p + n))
+    x = np.linalg.lstsq(A, rows[..., -1].reshape(-1), rcond=None)[0] / size
     k = x[p:]
     return x[:p], np.where(k == 0, 1.0, k)
 
 
-def _solved(rows: Array, joints: tuple[str, ...], p: int) -> tuple[Array, Array, float]:
+def _solve(rows: Array, joints: tuple[str, ...], p: int) -> tuple[Array, Array, float]:
     R = triangle(rows)
     try:
-        return solved(R)
+        return solve(R)
     except SingularityError as error:
-        A = R[:, :-1]
-        size = np.linalg.norm(A, axis=0)
-        direction = np.abs(np.linalg.svd(A / np.where(size > 0, size, 1.0))[2][-1])
+        direction = np.abs(np.linalg.svd(unit_columns(R[:, :-1])[0])[2][-1])
         worst = joints[int(np.argmax(direction[p:]))]
         raise SingularityError(
             f"the runs do not tell the gain of {worst!r} from the parameters: move it where what is known loads it, or "

@@ -4,21 +4,48 @@
 
 A is the stacked triangle of all joints with their weights. S holds each joint's residual variance times its inflation:
 residuals of filtered data are alike from one sample to the next, and count for fewer samples than there are.
+
+Robust: single bad samples do not spoil it. Huber's and Tukey's losses, by reweighting sample after sample:
+
+    β = argmin Σ_k Σ_i ρ(e_ki / σ_k),    e = τ − Y_b β,    σ_k = median |e_k| / 0.6745
+
+Each round is one pass over the log: a sample counts w(u) = ρ'(u)/u, u = e/σ of its joint. Huber's ρ grows linearly
+beyond its constant and has one minimum; Tukey's is flat there, forgets gross errors wholly, and starts from Huber's
+answer. The covariance is that of an M-estimator (Huber 1981, §7.6): per joint the variance is σ² mean ψ² / (mean ψ')².
+
+Instrumental variables: without the bias of a regressor that is noisy itself. Measured positions, rates and
+accelerations are noisy, and in a closed loop their noise comes back in the torque: least squares is then wrong however
+long the log. Instruments Z are regressors of a motion that knows nothing of that noise: the reference that was
+followed, or a simulation of the model found so far (Janot, Vandanjon & Gautier 2014):
+
+    ZᵀW (τ − Y β) = 0,      β = (ZᵀW Y)⁻¹ ZᵀW τ,      cov β = (ZᵀWY)⁻¹ S (ZᵀWY)⁻ᵀ
+
+S is the covariance of ZᵀW e, from the residuals themselves: joints alike in time, and over as many samples as residuals
+remember (Newey & West 1987).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dalembert.errors import InputError, SingularityError
-from dalembert.identification.fit.compress import Compressed, triangle
+from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.identification.fit.base import Base
+from dalembert.identification.fit.regression import Compressed, Regression, regression, triangle, unit_columns
+from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.log.samples import Samples
+from dalembert.reference import Reference
 
 Array = NDArray[np.float64]
-ROUNDS = 50  # of reweighting; five are usual
+Solution = tuple[Array, Array, float]  # β, (AᵀA)⁻¹, condition of the columns scaled to unit length
+ROUNDS = 60  # of reweighting; five are usual, of robust fits ten to twenty
 SINGULAR = 1e-12  # of the smallest singular value of scaled columns against the largest
+SETTLED = 1e-3  # of its standard deviation: a step of a robust β that is none
+NORMAL = 0.6744897501960817  # the median of |e| for σ = 1
+LAGS = 20  # at which residuals are compared with white noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +72,13 @@ class Estimate:
             return np.asarray(np.where(self.beta != 0, self.deviation / np.abs(self.beta), np.inf))
 
 
-def solved(R: Array, what: str = "the log") -> tuple[Array, Array, float]:
+def solve(R: Array, what: str = "the log") -> Solution:
     """(β, (AᵀA)⁻¹, condition) of a triangle [A b]."""
     A, b = R[: R.shape[1] - 1, :-1], R[: R.shape[1] - 1, -1]
-    size = np.linalg.norm(A, axis=0)
-    if A.shape[0] < A.shape[1] or (size == 0).any():
+    scaled, size = unit_columns(A)
+    if A.shape[0] < A.shape[1] or not A.any(axis=0).all():
         raise SingularityError(f"{what} has fewer independent equations than there are parameters to find")
-    U, s, Vt = np.linalg.svd(A / size)
+    U, s, Vt = np.linalg.svd(scaled)
     if s[-1] < SINGULAR * s[0]:
         raise SingularityError(f"{what} does not tell all parameters apart: its motions are too poor")
     beta = (Vt.T @ ((U.T @ b)[: len(s)] / s)) / size
@@ -64,7 +91,7 @@ def least_squares(
     weighted: bool = True,
     *,
     prior: Array | None = None,
-    strength: Array | float = 0.0,
+    strength: ArrayLike = 0.0,
     inflation: Array | None = None,
 ) -> Estimate:
     """β by ordinary least squares, or `weighted` by each joint's own residual, found by turns (a joint of 3 N m and
@@ -73,28 +100,40 @@ def least_squares(
     `prior` β₀ and `strength`, its inverse standard deviation: pulled toward CAD values where the log says little.
     `inflation` (n,) ≥ 1: by how much each joint's residual variance counts more."""
     n = len(data.triangles)
-    if data.rows * n <= data.p:
-        raise InputError(f"{data.rows} samples of {n} joints are fewer equations than the {data.p} parameters")
     more = np.ones(n) if inflation is None else np.asarray(inflation, float)
     pull = np.broadcast_to(np.asarray(strength, float), (data.p,))
     target = np.zeros(data.p) if prior is None else np.asarray(prior, float)
-    weights = np.ones(n)
-    beta = np.zeros(data.p)
-    share = data.rows - data.p / n  # degrees of freedom left to each joint
-    for done in range(1, ROUNDS + 1):
-        extra = np.column_stack([np.diag(pull), pull * target])[pull > 0]
-        R = triangle(np.vstack([data.stacked(weights), extra]))
-        before = beta
-        beta, inverse, condition = solved(R)
-        sigma = np.sqrt(data.squares(beta) / share)
-        floor = 1e-9 * np.sqrt(np.maximum(data.power, 1e-300) / data.rows)  # torques explained to the last digit
-        if not weighted:
-            break
-        weights = 1.0 / np.maximum(sigma, floor)
-        if done > 1 and np.abs(beta - before).max() <= 1e-10 * np.abs(beta).max():
-            break
-    spread = sandwich(data, weights, inverse, np.maximum(sigma, floor) * np.sqrt(more))
+    extra = np.column_stack([np.diag(pull), pull * target])[pull > 0]
+
+    def solve_weighted(weights: Array) -> Solution:
+        return solve(triangle(np.vstack([data.stacked(weights), extra])))
+
+    found, sigma, used, after, done = _reweigh(data, np.ones(n), solve_weighted, weighted)
+    beta, inverse, condition = found
+    weights = after if weighted else used
+    spread = sandwich(data, weights, inverse, np.maximum(sigma, data.smallest) * np.sqrt(more))
     return Estimate(beta, spread, sigma, weights, condition, done)
+
+
+def _reweigh(
+    data: Compressed, weights: Array, solve_weighted: Callable[[Array], Solution], weighted: bool = True
+) -> tuple[Solution, Array, Array, Array, int]:
+    """Solutions (β, …) with one over each joint's residual as its weight, until β no longer moves: the last solution,
+    its residuals σ, the weights it had, those that follow from it, and how many rounds it took."""
+    n, p = len(data.triangles), data.p
+    if data.rows * n <= p:
+        raise InputError(f"{data.rows} samples of {n} joints are fewer equations than the {p} parameters")
+    before = np.zeros(p)
+    share = data.rows - p / n  # degrees of freedom left to each joint
+    for done in range(1, ROUNDS + 1):
+        used, found = weights, solve_weighted(weights)
+        sigma = np.sqrt(data.squares(found[0]) / share)
+        weights = 1.0 / np.maximum(sigma, data.smallest)
+        settled = done > 1 and np.abs(found[0] - before).max() <= 1e-10 * np.abs(found[0]).max()
+        if settled or not weighted:
+            break
+        before = found[0]
+    return found, sigma, used, weights, done
 
 
 def sandwich(data: Compressed, weights: Array, inverse: Array, sigma: Array) -> Array:
@@ -119,3 +158,230 @@ def inflation(residuals: Array) -> Array:
     pairs = rho[0 : len(rho) // 2 * 2 : 2] + rho[1 : len(rho) // 2 * 2 : 2]
     alive = np.cumprod(pairs > 0, axis=0)
     return np.maximum(2.0 * np.sum(pairs * alive, axis=0) - 1.0, 1.0)
+
+
+# ------------------------------------------------------------------------------------------------ robust
+@dataclass(frozen=True)
+class Loss:
+    """The constant at which 95 % of the efficiency is kept for normal errors, the weight ψ(u)/u and the slope ψ'(u)."""
+
+    constant: float
+    weight: Callable[[Array, float], Array]
+    slope: Callable[[Array, float], Array]
+    start: str | None = None  # the loss whose answer it starts from
+
+
+def _tukey_slope(u: Array, c: float) -> Array:
+    x = (u / c) ** 2
+    return np.where(x < 1, (1 - x) * (1 - 5 * x), 0.0)
+
+
+LOSSES: dict[str, Loss] = {
+    "huber": Loss(1.345, lambda u, c: c / np.maximum(np.abs(u), c), lambda u, c: np.where(np.abs(u) <= c, 1.0, 0.0)),
+    "tukey": Loss(4.685, lambda u, c: np.maximum(1 - (u / c) ** 2, 0.0) ** 2, _tukey_slope, "huber"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Robust:
+    """`estimate` of β; `doubted` (n,): the part of each joint's samples that counted for less than half; `data`: the
+    log compressed with the last weights, for a physically consistent fit of it; the loss and its constant."""
+
+    estimate: Estimate
+    doubted: Array
+    data: Compressed
+    loss: str
+    constant: float
+    converged: bool
+
+
+def robust_least_squares(
+    columns: Columns,
+    base: Base,
+    samples: Samples | Sequence[Samples],
+    loss: str = "huber",
+    *,
+    constant: float | None = None,
+    parallel: int = 1,
+) -> Robust:
+    """β by least squares with bounded influence of single samples; `loss` "huber" or "tukey", `constant` in standard
+    deviations (None: 95 % efficient for normal errors), `parallel` as in `Columns.blocks`."""
+    if loss not in LOSSES:
+        raise unknown("loss", loss, LOSSES)
+    if constant is not None and not (np.isfinite(constant) and constant > 0):
+        raise InputError(f"constant must be a number of standard deviations above zero, got {constant!r}")
+    problem = regression(columns, base, samples, parallel)
+    plain = problem.compress()
+    beta = least_squares(plain).beta
+    first = LOSSES[loss].start
+    if first is not None:
+        beta = _robust(problem, plain, beta, first, LOSSES[first].constant).estimate.beta
+    return _robust(problem, plain, beta, loss, constant or LOSSES[loss].constant)
+
+
+def _robust(problem: Regression, plain: Compressed, beta: Array, loss: str, c: float) -> Robust:
+    row = LOSSES[loss]
+    share = np.sqrt(plain.rows / max(plain.rows - plain.p / problem.n, 1.0))
+    e = problem.residuals(beta)
+    converged = False
+    for done in range(1, ROUNDS + 1):
+        sigma = np.maximum(share * np.median(np.abs(e), axis=0) / NORMAL, plain.smallest)
+        seen: list[Array] = []
+
+        def weigh(Y: Array, tau: Array, beta: Array = beta, sigma: Array = sigma, seen: list[Array] = seen) -> Array:
+            seen.append(tau - Y @ beta)
+            return np.sqrt(row.weight(seen[-1] / sigma, c))
+
+        data = problem.compress(weigh)
+        e = np.concatenate(seen)
+        before = beta
+        beta, inverse, condition = solve(data.stacked(1.0 / sigma), "the log, without the samples that do not fit,")
+        small = SETTLED * np.sqrt(np.diag(inverse)) + 1e-12 * np.abs(beta).max()
+        converged = done > 1 and bool((np.abs(beta - before) <= small).all())
+        if converged:
+            break
+    u = e / sigma
+    weight = row.weight(u, c)
+    psi = weight * u
+    # The covariance of an M-estimator, each joint with its own means.
+    steep = np.maximum(row.slope(u, c).mean(0), 1e-3)
+    _, inverse, _ = solve(plain.stacked(np.sqrt(steep) / sigma))
+    own = sigma * np.sqrt(np.mean(psi**2, axis=0) * inflation(psi)) / steep
+    spread = sandwich(plain, np.sqrt(steep) / sigma, inverse, own)
+    estimate = Estimate(beta, spread, sigma, 1.0 / sigma, condition, done)
+    return Robust(estimate, np.mean(weight < 0.5, axis=0), data, loss, c, converged)
+
+
+# ------------------------------------------------------------------------------------------------ instruments
+def reference_instruments(reference: Reference, samples: Samples) -> Samples:
+    """The motion that was asked for, at the times of the samples: what instruments are made of."""
+    if reference.m != samples.n:
+        raise InputError(f"the reference moves {reference.m} joints, the samples have {samples.n}")
+    q, qd, qdd = (np.asarray(x, float) for x in reference(samples.t))
+    note = "positions, rates and accelerations are the reference's"
+    return replace(samples, q=q, qd=qd, qdd=qdd, notes=(*samples.notes, note))
+
+
+def instrumental_variables(
+    columns: Columns,
+    base: Base,
+    samples: Samples | Sequence[Samples],
+    instruments: Samples | Sequence[Samples],
+    *,
+    parallel: int = 1,
+) -> Estimate:
+    """β with the regressors of `instruments` as instruments, run by run at the same times as `samples`; joints weighted
+    by their residuals. `parallel` as in `Columns.blocks`."""
+    problem = regression(columns, base, samples, parallel)
+    tools = regression(columns, base, instruments, parallel, "instruments")
+    if [len(run) for run in problem.runs] != [len(tool) for tool in tools.runs]:
+        raise InputError("samples and instruments must have the same times: their lengths differ")
+    n, p = problem.n, base.rank
+    measured = problem.compress()
+    weights = least_squares(measured).weights
+    still = replace(tools, runs=tuple(tool.without_torques() for tool in tools.runs)).compress()
+    # T with Z T orthonormal: any combinations of instruments are as good, these keep all digits.
+    R = still.stacked(weights)[:p, :-1]
+    if len(R) < p or not R.any(axis=0).all() or np.linalg.cond(unit_columns(R)[0]) > 1 / SINGULAR:
+        raise SingularityError("the instruments do not tell all parameters apart: their motion is too poor")
+    combined = np.asarray(np.linalg.inv(R))
+    cross = np.zeros((n, p, p + 1))  # per joint (Z T)ᵀ [Y τ]: weights can still be chosen
+    for (Z, _), (Y, tau) in zip(tools.blocks(), problem.blocks(), strict=True):
+        for k in range(n):
+            cross[k] += (Z[:, k] @ combined).T @ np.column_stack([Y[:, k], tau[:, k]])
+
+    def solve_weighted(weights: Array) -> Solution:
+        system = np.einsum("k,kij->ij", weights**2, cross)
+        A, size = unit_columns(system[:, :-1])
+        condition = float(np.linalg.cond(A))
+        if not A.any(axis=0).all() or condition > 1 / SINGULAR:
+            raise SingularityError("the instruments have nothing to do with the motion: are they of the same log?")
+        return np.linalg.solve(A, system[:, -1]) / size, np.linalg.inv(system[:, :-1]), condition
+
+    found, sigma, used, _, done = _reweigh(measured, weights, solve_weighted)
+    beta, back, condition = found
+    S = _score_spread(tools, problem.residuals(beta), combined, used)
+    spread = np.asarray(back @ S @ back.T) * measured.rows / (measured.rows - p / n)
+    return Estimate(beta, spread, sigma, used, condition, done)
+
+
+def _score_spread(tools: Regression, errors: Array, combined: Array, weights: Array) -> Array:
+    """The covariance of Σ_t s_t, s_t = Σ_k w_k² z_tk e_tk, with s_t alike up to `memory` samples apart."""
+    N, p = len(errors), len(combined)
+    usual = int(4 * (N / 100) ** (2 / 9))  # Newey & West 1994
+    memory = min(max(usual, int(2 * inflation(errors).max())), max(N // 10, 1))
+    S = np.zeros((p, p))
+    tail = np.zeros((memory, p))
+    at = 0
+    for Z, _ in tools.blocks():
+        e = errors[at : at + len(Z)]
+        at += len(Z)
+        rows = np.vstack([tail, np.einsum("tkp,tk->tp", Z, weights**2 * e) @ combined])
+        new = rows[memory:]
+        S += new.T @ new
+        for lag in range(1, memory + 1):
+            G = new.T @ rows[memory - lag : len(rows) - lag]
+            S += (1 - lag / (memory + 1)) * (G + G.T)
+        tail = rows[len(rows) - memory :]
+    return S
+
+
+# ------------------------------------------------------------------------------------------------ what it is worth
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """How well torques are predicted. `rms` [N m] and `relative` ‖τ − τ̂‖/‖τ‖ per joint (n,); `r2` per joint;
+    `total` ‖τ − τ̂‖/‖τ‖ over all joints; `whiteness` (n,): the largest |autocorrelation| of the residuals at lags 1…20,
+    which for white noise stays below `white`."""
+
+    rms: Array
+    relative: Array
+    r2: Array
+    total: float
+    whiteness: Array
+    white: float
+    samples: int
+
+
+def judge_fit(measured: Array, predicted: Array) -> Fit:
+    """The residuals of a prediction, (N, n) both."""
+    e = measured - predicted
+    N = len(e)
+    size = np.sqrt(np.sum(measured**2, axis=0))
+    spread = np.sum((measured - measured.mean(0)) ** 2, axis=0)
+    squares = np.sum(e**2, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.where(size > 0, np.sqrt(squares) / size, np.inf)
+        r2 = np.where(spread > 0, 1.0 - squares / spread, -np.inf)
+    total = float(np.sqrt(squares.sum()) / max(np.sqrt(np.sum(size**2)), 1e-300))
+    return Fit(np.sqrt(squares / N), relative, r2, total, _whiteness(e), float(2.6 / np.sqrt(N)), N)
+
+
+def _whiteness(e: Array) -> Array:
+    """The largest |ρ| at lags 1 to 20 (n,)."""
+    c = e - e.mean(0)
+    power = np.maximum(np.sum(c * c, axis=0), 1e-300)
+    lags = [np.abs(np.sum(c[k:] * c[:-k], axis=0)) / power for k in range(1, min(LAGS, len(c) - 1) + 1)]
+    return np.max(lags, axis=0) if lags else np.zeros(e.shape[1])
+
+
+def find_essential(data: Compressed, estimate: Estimate, worse: float = 0.02) -> tuple[NDArray[np.int64], list[float]]:
+    """The base parameters that are needed: stepwise, the one with the largest relative deviation is left out, as
+    long as the weighted residual grows by no more than `worse` of itself (Pham & Gautier).
+
+    Returns their places, and the residual (‖·‖ relative to the full fit) after each removal."""
+    kept = np.arange(data.p)
+    R = data.stacked(estimate.weights)
+    floor = float(np.sum(data.squares(estimate.beta) * estimate.weights**2))
+    grown: list[float] = []
+    while len(kept) > 1:
+        beta, inverse, _ = solve(triangle(R[:, np.append(kept, data.p)]))
+        deviation = np.sqrt(np.diag(inverse)) / np.maximum(np.abs(beta), 1e-300)
+        tried = np.delete(kept, int(np.argmax(deviation)))
+        shorter = R[:, np.append(tried, data.p)]
+        residual = shorter @ np.append(solve(triangle(shorter))[0], -1.0)
+        ratio = float(np.sqrt(residual @ residual / max(floor, 1e-300)))
+        if ratio > 1.0 + worse:
+            break
+        kept = tried
+        grown.append(ratio)
+    return kept, grown

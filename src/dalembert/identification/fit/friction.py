@@ -7,14 +7,16 @@ projection; Golub & Pereyra 1973, Kaufman 1975):
     r(θ) = min_β ‖τ − Y β − Σ_k c_k φ(q̇_k; θ_k)‖²
 
 A dictionary of shapes on a coarse grid, one pass over the log, gives the start; Gauss–Newton over log θ does the rest,
-with the columns φ and ∂φ/∂log θ, one pass each step. The last step's matrix gives the deviations.
+with the columns φ and ∂φ/∂log θ, one pass each step. The last step's matrix gives the deviations. (By hand: the joints'
+weights follow their residuals at every step, and the linear parameters are solved for in each, which SciPy's solvers do
+not offer.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +25,10 @@ from dalembert.caching import cached_property
 from dalembert.errors import InputError, unknown
 from dalembert.friction import LAWS, Friction, friction
 from dalembert.identification.fit.base import Base, base
-from dalembert.identification.fit.compress import Compressed, compress, joined, triangle
-from dalembert.identification.fit.compress_blocks import compress_blocks
-from dalembert.identification.fit.estimate import Estimate, inflation, least_squares, sandwich, solved
+from dalembert.identification.fit.estimate import Estimate, inflation, least_squares, sandwich, solve
+from dalembert.identification.fit.regression import Compressed, Regression, regression, triangle
 from dalembert.identification.fit.regressor import Columns
-from dalembert.identification.log.samples import Samples, list_runs
+from dalembert.identification.log.samples import Samples
 
 Array = NDArray[np.float64]
 Theta = dict[str, Array]  # values of each joint (n,)
@@ -95,7 +96,7 @@ class NonlinearFriction:
         return tuple(self._term(k) for k in range(len(self.rms)))
 
     def _term(self, k: int) -> Friction:
-        values: dict[str, Any] = {name: float(x[k]) for name, x in self.values.items()}
+        values = {name: float(x[k]) for name, x in self.values.items()}
         for name in LAWS[self.law].linear:
             if name in values:
                 least = values["coulomb"] if name == "breakaway" else 0.0
@@ -129,21 +130,16 @@ def nonlinear_friction(
     for kind in row.needs:
         if kind not in columns.friction:
             raise InputError(f"the law {law!r} needs the column {kind!r} beside it; add it to friction")
-    runs = list_runs(samples, columns.robot.n)
-    still = [joint for k, joint in enumerate(columns.robot.joint_names) if not any(run.qd[:, k].any() for run in runs)]
-    if still:
-        raise InputError(f"{', '.join(still)} never moves: its friction does not show")
     usual = tuple(dict.fromkeys((*columns.friction, "coulomb", "viscous")))
     plain = replace(columns, friction=usual)
-    rms = _rms(joined(compress(plain, base(plain), run, parallel) for run in runs))
-    kinds = tuple(kind for kind in columns.friction if kind not in row.instead)
-    linear = replace(columns, friction=kinds)
-    start = _start(linear, runs, parallel, row)
-    return _Search(linear, runs, parallel, law, wanted, rms).run(start)
-
-
-def _rms(data: Compressed) -> Array:
-    return np.asarray(least_squares(data).sigma)
+    problem = regression(plain, base(plain), samples, parallel)
+    fastest = np.max([np.abs(run.qd).max(0) for run in problem.runs], axis=0)
+    still = [joint for joint, speed in zip(columns.robot.joint_names, fastest, strict=True) if speed == 0]
+    if still:
+        raise InputError(f"{', '.join(still)} never moves: its friction does not show")
+    rms = least_squares(problem.compress()).sigma
+    linear = replace(columns, friction=tuple(kind for kind in columns.friction if kind not in row.instead))
+    return _Search(linear, problem.runs, parallel, law, wanted, rms).run(fastest)
 
 
 @dataclass(frozen=True)
@@ -151,8 +147,9 @@ class _Shaped(Columns):
     """The columns, and beside them shapes φ of every joint: for several θ, and their slopes along log θ."""
 
     row: Sought | None = None
-    thetas: tuple[tuple[tuple[str, tuple[float, ...]], ...], ...] = ()
+    thetas: tuple[Theta, ...] = ()
     slopes: tuple[str, ...] = ()
+    compiled: ClassVar[bool] = False  # θ changes from pass to pass
 
     @cached_property
     def own(self) -> Columns:
@@ -165,174 +162,133 @@ class _Shaped(Columns):
         kinds = [f"shape{g}" for g in range(len(self.thetas))] + [f"slope of {name}" for name in self.slopes]
         return (*own, *(f"{joint}:{kind}" for kind in kinds for joint in self.robot.joint_names))
 
-    def _all(self, q: Array, qd: Array, qdd: Array, rest: Array) -> Array:
+    def matrices(self, q: Array, qd: Array, qdd: Array, rest: Array) -> Array:
         assert self.row is not None
-        s = _direction(qd, rest)
-        parts = [self.own._all(q, qd, qdd, rest)]
-        grid = [{name: np.array(x) for name, x in theta} for theta in self.thetas]
-        parts += [_diagonal(self.row.shape(qd, s, theta)) for theta in grid]
+        # sgn v, in proportion where v may be none, as the columns have it.
+        s = np.where(np.abs(qd) >= rest, np.sign(qd), qd / np.where(rest > 0, rest, 1.0))
+        shapes = [self.row.shape(qd, s, theta) for theta in self.thetas]
         h = 1e-4
         for name in self.slopes:
-            up, down = (self.row.shape(qd, s, grid[0] | {name: grid[0][name] * np.exp(x)}) for x in (h, -h))
-            parts.append(_diagonal((up - down) / (2 * h)))
-        return np.concatenate(parts, axis=-1)
+            at = self.thetas[0]
+            up, down = (self.row.shape(qd, s, at | {name: at[name] * np.exp(x)}) for x in (h, -h))
+            shapes.append((up - down) / (2 * h))
+        diagonal = [x[..., None] * np.eye(self.robot.n) for x in shapes]
+        return np.concatenate([self.own.matrices(q, qd, qdd, rest), *diagonal], axis=-1)
 
 
-def _direction(v: Array, rest: Array) -> Array:
-    """sgn v, in proportion where v may be none, as the columns have it."""
-    return np.asarray(np.where(np.abs(v) >= rest, np.sign(v), v / np.where(rest > 0, rest, 1.0)))
-
-
-def _diagonal(values: Array) -> Array:
-    """(N, n) as diagonal matrices (N, n, n)."""
-    return np.asarray(values[..., None] * np.eye(values.shape[-1]))
-
-
-def _shaped(
-    linear: Columns, row: Sought, thetas: Sequence[Theta], slopes: tuple[str, ...] = ()
-) -> tuple[_Shaped, Base]:
-    """Columns with shapes, and base parameters of the linear ones with every shape kept."""
-    c = linear
-    frozen = tuple(tuple((name, tuple(x.tolist())) for name, x in theta.items()) for theta in thetas)
-    shaped = _Shaped(
-        c.robot, c.friction, c.rotor, c.springs, c.inertial, c.coupling, dict(c.fixed), row, frozen, slopes
-    )
-    b = base(linear)
-    p, more = len(linear.names), len(shaped.names) - len(linear.names)
-    kept = np.concatenate([b.kept, np.arange(p, p + more)])
-    return shaped, Base(shaped.names, kept, b.rest, np.vstack([b.K, np.zeros((more, b.K.shape[1]))]))
-
-
-def _start(linear: Columns, runs: Sequence[Samples], parallel: int, row: Sought) -> Theta:
-    """The best of the grid, joint by joint in turns."""
-    n = linear.robot.n
-    fastest = np.max([np.abs(run.qd).max(0) for run in runs], axis=0)
-    names = list(row.grids)
-    mesh = np.stack(np.meshgrid(*row.grids.values(), indexing="ij"), axis=-1).reshape(-1, len(names))
-    thetas: list[Theta] = [
-        {name: x * (fastest if name == "speed" else np.ones(n)) for name, x in zip(names, point, strict=True)}
-        for point in mesh.tolist()
-    ]
-    columns, b = _shaped(linear, row, thetas)
-    data = joined(compress_blocks(columns, b, run, parallel) for run in runs)
-    p = data.p - n * len(thetas)
-    weights = least_squares(_picked(data, np.arange(p))).weights
-    choice = np.full(n, len(thetas) // 2)
-    for _ in range(2):
-        for k in range(n):
-            costs = []
-            for g in range(len(thetas)):
-                tried = choice.copy()
-                tried[k] = g
-                picked = np.concatenate([np.arange(p), p + n * tried + np.arange(n)])
-                R = data.stacked(weights, picked)
-                costs.append(float(R[-1, -1] ** 2) if len(R) == len(picked) + 1 else 0.0)
-            choice[k] = int(np.argmin(costs))
-    return {name: np.array([thetas[g][name][k] for k, g in enumerate(choice)]) for name in names}
-
-
-def _picked(data: Compressed, places: NDArray[np.int64]) -> Compressed:
-    wanted = np.append(places, data.p)
-    rows = [triangle(T[:, wanted]) for T in data.triangles]
-    whole = np.zeros((len(rows), len(wanted), len(wanted)))
-    for k, R in enumerate(rows):
-        whole[k, : len(R)] = R
-    return Compressed(whole, data.rows, data.power)
-
-
+@dataclass(frozen=True, eq=False)
 class _Search:
     """Gauss–Newton over log θ of all joints, everything linear solved in each step."""
 
-    def __init__(
-        self, linear: Columns, runs: Sequence[Samples], parallel: int, law: str, wanted: tuple[str, ...], plain: Array
-    ) -> None:
-        self.linear, self.runs, self.parallel, self.law = linear, runs, parallel, law
-        self.wanted, self.plain, self.n = wanted, plain, linear.robot.n
+    linear: Columns
+    runs: tuple[Samples, ...]
+    parallel: int
+    law: str
+    wanted: tuple[str, ...]
+    plain: Array
+
+    @property
+    def n(self) -> int:
+        return self.linear.robot.n
+
+    def _shaped(self, thetas: Sequence[Theta], slopes: tuple[str, ...] = ()) -> Regression:
+        """Columns with shapes, and base parameters of the linear ones with every shape kept."""
+        given = {f.name: getattr(self.linear, f.name) for f in fields(Columns)}
+        shaped = _Shaped(**given, row=SOUGHT[self.law], thetas=tuple(thetas), slopes=slopes)
+        b = base(self.linear)
+        p, more = len(self.linear.names), len(shaped.names) - len(self.linear.names)
+        kept = np.concatenate([b.kept, np.arange(p, p + more)])
+        whole = Base(shaped.names, kept, b.rest, np.vstack([b.K, np.zeros((more, b.K.shape[1]))]))
+        return Regression(shaped, whole, self.runs, self.parallel)
+
+    def _start(self, fastest: Array) -> Theta:
+        """The best of the grid, joint by joint in turns."""
+        n, grids = self.n, SOUGHT[self.law].grids
+        mesh = np.stack(np.meshgrid(*grids.values(), indexing="ij"), axis=-1).reshape(-1, len(grids))
+        thetas: list[Theta] = [
+            {name: x * (fastest if name == "speed" else np.ones(n)) for name, x in zip(grids, point, strict=True)}
+            for point in mesh.tolist()
+        ]
+        data = self._shaped(thetas).compress()
+        p = data.p - n * len(thetas)
+        weights = least_squares(data.only(np.arange(p))).weights
+        choice = np.full(n, len(thetas) // 2)
+        for k in (*range(n), *range(n)):
+            costs = []
+            for g in range(len(thetas)):
+                choice[k] = g
+                picked = np.concatenate([np.arange(p), p + n * choice + np.arange(n)])
+                R = data.stacked(weights, picked)
+                costs.append(float(R[-1, -1] ** 2) if len(R) == len(picked) + 1 else 0.0)
+            choice[k] = int(np.argmin(costs))
+        return {name: np.array([thetas[g][name][k] for k, g in enumerate(choice)]) for name in grids}
 
     def _at(self, theta: Theta) -> tuple[Compressed, Estimate, int]:
         """(all columns compressed, the linear ones solved, how many they are)."""
-        columns, b = _shaped(self.linear, SOUGHT[self.law], [theta], self.wanted)
-        data = joined(compress_blocks(columns, b, run, self.parallel) for run in self.runs)
+        data = self._shaped([theta], self.wanted).compress()
         p = data.p - self.n * len(self.wanted)
-        return data, least_squares(_picked(data, np.arange(p))), p
+        return data, least_squares(data.only(np.arange(p))), p
 
-    def _tangent(self, data: Compressed, found: Estimate, p: int) -> Compressed:
-        """Slope columns times their coefficients: those of log θ."""
-        c = np.tile(found.beta[p - self.n : p], len(self.wanted))
-        scale = np.concatenate([np.ones(p), c, np.ones(1)])
-        return Compressed(data.triangles * scale, data.rows, data.power)
+    def _step(self, data: Compressed, found: Estimate, p: int) -> tuple[Array, Array, float, Compressed]:
+        """A step of (β, log θ), (AᵀA)⁻¹, the condition, and the data with slope columns times their coefficients: those
+        of log θ."""
+        joints = np.tile(np.arange(self.n), len(self.wanted))
+        level = found.beta[p - self.n : p][joints]
+        tangent = replace(data, triangles=data.triangles * np.concatenate([np.ones(p), level, np.ones(1)]))
+        # What a change of log θ by one would do if the bump were as large as the joint's noise, in weighted units.
+        slopes = np.linalg.norm(data.triangles[..., p:-1], axis=1).max(0)
+        sizes = slopes * np.maximum(np.abs(level), found.sigma[joints]) * found.weights[joints]
+        extra = np.zeros((len(sizes), data.p + 1))
+        extra[:, p:-1] = np.diag(LOOSE * np.maximum(sizes, 1e-9))
+        return *solve(triangle(np.vstack([tangent.stacked(found.weights), extra]))), tangent
 
-    def run(self, theta: Theta) -> NonlinearFriction:
+    def run(self, fastest: Array) -> NonlinearFriction:
+        def cost(found: Estimate, unit: Array) -> float:
+            """The sum of squares in units of `unit`."""
+            return float(np.sum((found.sigma / np.maximum(unit, 1e-300)) ** 2))
+
+        theta = self._start(fastest)
         data, found, p = self._at(theta)
-        cost = self._cost(found, found.sigma)
         done, converged = 0, False
         while done < STEPS and not converged:
             done += 1
-            tangent = self._tangent(data, found, p)
-            pull = LOOSE * self._sizes(data, found, p)
-            extra = np.zeros((len(pull), data.p + 1))
-            extra[:, p : data.p] = np.diag(pull)
-            R = triangle(np.vstack([tangent.stacked(found.weights), extra]))
-            answer, inverse, _ = solved(R)
+            answer, inverse, _, _ = self._step(data, found, p)
             step = np.clip(answer[p:], -WIDEST, WIDEST)
             if (np.abs(step) <= SETTLED * np.sqrt(np.diag(inverse)[p:]) + 1e-9).all():
                 converged = True
                 break
+            least = cost(found, found.sigma)
             for _ in range(6):
-                tried = self._moved(theta, step)
+                parts = zip(self.wanted, step.reshape(-1, self.n), strict=True)
+                tried = theta | {name: theta[name] * np.exp(x) for name, x in parts}
                 new_data, new_found, _ = self._at(tried)
-                new_cost = self._cost(new_found, found.sigma)
-                if new_cost < cost:
+                if cost(new_found, found.sigma) < least:
+                    theta, data, found = tried, new_data, new_found
                     break
                 step = step / 3
             else:
                 converged = True  # no step along the slope is better: the bottom, to rounding
-                break
-            theta, data, found = tried, new_data, new_found
-            cost = self._cost(found, found.sigma)
         return self._result(theta, data, found, p, done, converged)
-
-    def _cost(self, found: Estimate, unit: Array) -> float:
-        """The sum of squares in units of `unit`."""
-        return float(np.sum((found.sigma / np.maximum(unit, 1e-300)) ** 2))
-
-    def _sizes(self, data: Compressed, found: Estimate, p: int) -> Array:
-        """What a change of log θ by one would do if the bump were as large as the joint's noise, in weighted units."""
-        slopes = np.linalg.norm(data.triangles[..., p:-1], axis=1).max(0)
-        joints = np.tile(np.arange(self.n), len(self.wanted))
-        level = np.maximum(np.abs(found.beta[p - self.n : p]), found.sigma)[joints]
-        return np.asarray(np.maximum(slopes * level * found.weights[joints], 1e-9))
-
-    def _moved(self, theta: Theta, step: Array) -> Theta:
-        parts = step.reshape(len(self.wanted), self.n)
-        return theta | {name: theta[name] * np.exp(x) for name, x in zip(self.wanted, parts, strict=True)}
 
     def _result(
         self, theta: Theta, data: Compressed, found: Estimate, p: int, done: int, converged: bool
     ) -> NonlinearFriction:
-        tangent = self._tangent(data, found, p)
-        extra = np.zeros((data.p - p, data.p + 1))
-        extra[:, p:-1] = np.diag(LOOSE * self._sizes(data, found, p))
-        R = triangle(np.vstack([tangent.stacked(found.weights), extra]))
-        _, inverse, condition = solved(R)
-        columns, b = _shaped(self.linear, SOUGHT[self.law], [theta], self.wanted)
-        full = np.concatenate([found.beta, np.zeros(data.p - p)])
-        errors = [tau - Y[..., b.kept] @ full for run in self.runs for Y, tau in columns.blocks(run, self.parallel)]
-        more = inflation(np.concatenate(errors))
+        _, inverse, condition, tangent = self._step(data, found, p)
+        problem = self._shaped([theta], self.wanted)
+        more = inflation(problem.residuals(np.concatenate([found.beta, np.zeros(data.p - p)])))
         sigma = np.maximum(found.sigma, 1.0 / found.weights)
         spread = sandwich(tangent, found.weights, inverse, sigma * np.sqrt(more))
-        logs = np.log(np.concatenate([theta[name] for name in self.wanted]))
-        beta = np.concatenate([found.beta, logs])
+        beta = np.concatenate([found.beta, *(np.log(theta[name]) for name in self.wanted)])
         estimate = Estimate(beta, spread, found.sigma, found.weights, condition, done)
-        names = tuple(columns.names[k] for k in b.kept)
-        values, deviations = self._spoken(theta, estimate, names, p)
+        names = tuple(problem.columns.names[k] for k in problem.base.kept)
+        values, deviations = self._name_values(theta, estimate, names, p)
         bump = slice(p - self.n, p)
         present = np.abs(beta[bump]) > 3 * estimate.deviation[bump]
         return NonlinearFriction(
             self.law, values, deviations, present, found.sigma, self.plain, estimate, names, done, converged
         )
 
-    def _spoken(self, theta: Theta, estimate: Estimate, names: tuple[str, ...], p: int) -> tuple[Theta, Theta]:
+    def _name_values(self, theta: Theta, estimate: Estimate, names: tuple[str, ...], p: int) -> tuple[Theta, Theta]:
         """Values and deviations by the law's own names; a sum of two columns has the deviation of the sum."""
         row, joints, n = SOUGHT[self.law], self.linear.robot.joint_names, self.n
         bump = list(range(p - n, p))

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, SingularityError, unknown
-from dalembert.identification.fit import quality
 from dalembert.identification.fit.base import Base, base
-from dalembert.identification.fit.compress import Compressed, compress, joined
 from dalembert.identification.fit.consistent import Consistent, consistent
-from dalembert.identification.fit.estimate import Estimate, inflation, least_squares
-from dalembert.identification.fit.quality import Fit
+from dalembert.identification.fit.estimate import Estimate, Fit, find_essential, inflation, judge_fit, least_squares
+from dalembert.identification.fit.regression import Compressed, Regression, unit_columns
 from dalembert.identification.fit.regressor import FRICTION, Columns, coupling_of
 from dalembert.identification.fit.robot import identified
+from dalembert.identification.log.prepare import Options, prepare
 from dalembert.identification.log.samples import Log, Samples
 from dalembert.robot import Robot
 
@@ -26,6 +25,16 @@ Array = NDArray[np.float64]
 WAYS = ("ordinary", "weighted")
 LEAST = 4.0  # of the motion's bandwidth: above it, torques of noisy logs are fitted to noise by bodies that cannot be
 CONFIDENCE = 1.959963984540054  # standard deviations on either side of 95 %
+
+
+class Comparison(TypedDict):
+    """A base parameter beside another value: `apart` is how many standard deviations lie between."""
+
+    name: str
+    value: float
+    deviation: float
+    other: float
+    apart: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +58,7 @@ class Identification:
     held_out_consistent: Fit | None
     samples: tuple[Samples, ...]
     held: tuple[Samples, ...]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @property
     def base(self) -> Array:
@@ -74,7 +83,7 @@ class Identification:
 
     def essential(self, worse: float = 0.02) -> tuple[str, ...]:
         """The base parameters that the residual needs: without the others it grows by no more than `worse`."""
-        places, _ = quality.essential(self.data, self.estimate, worse)
+        places, _ = find_essential(self.data, self.estimate, worse)
         return tuple(self.names[k] for k in places)
 
     def predict(self, samples: Samples) -> Array:
@@ -86,35 +95,21 @@ class Identification:
         """τ − τ̂ of the training part, (N, n)."""
         return np.concatenate([part.tau - self.predict(part) for part in self.samples])
 
-    def compare(self, other: Mapping[str, float] | Robot | None = None) -> list[dict[str, Any]]:
+    def compare(self, other: Mapping[str, float] | Robot | None = None) -> list[Comparison]:
         """Base parameters beside those of other values: a robot's description (its own, if none is given) or parameters
-        by name. Each row: name, value, deviation, other, and how many standard deviations lie between."""
-        values = self._values(other)
-        theirs = self.base_parameters.of(values[self.columns.free])
-        rows = []
-        for name, mine, sigma, x in zip(self.names, self.base, self.estimate.deviation, theirs, strict=True):
-            rows.append(
-                {
-                    "name": name,
-                    "value": float(mine),
-                    "deviation": float(sigma),
-                    "other": float(x),
-                    "apart": float(abs(mine - x) / max(sigma, 1e-300)),
-                }
+        by name."""
+        theirs = self.base_parameters.of(self.columns.near(other)[self.columns.free])
+        rows = zip(self.names, self.base, self.estimate.deviation, theirs, strict=True)
+        return [
+            Comparison(
+                name=name,
+                value=float(mine),
+                deviation=float(sigma),
+                other=float(x),
+                apart=float(abs(mine - x) / max(sigma, 1e-300)),
             )
-        return rows
-
-    def _values(self, other: Mapping[str, float] | Robot | None) -> Array:
-        if other is None or isinstance(other, Robot):
-            robot = self.columns.robot if other is None else other
-            columns = Columns(
-                robot, self.columns.friction, self.columns.rotor, self.columns.springs, True, self.columns.coupling
-            )
-            return columns.model_values()
-        for name in other:
-            if name not in self.columns.all_names:
-                raise unknown("parameter", name, self.columns.all_names)
-        return np.array([float(other.get(name, 0.0)) for name in self.columns.all_names])
+            for name, mine, sigma, x in rows
+        ]
 
     def table(self) -> str:
         """Base parameters with deviations, and residuals joint by joint, as text."""
@@ -158,7 +153,7 @@ def identify(
     parallel: int | str = 1,
     prior: float = 0.0,
     presliding: float = 0.01,
-    **preparation: Any,
+    **preparation: Unpack[Options],
 ) -> Identification:
     """Base parameters of τ = Y π by least squares, and the physically consistent parameters nearest to the
     description's.
@@ -175,10 +170,10 @@ def identify(
         raise unknown("method", method, WAYS)
     if not 0 <= holdout < 0.9:
         raise InputError(f"holdout must be a part between 0 and 0.9, got {holdout!r}")
-    G = None if coupling is None else coupling_of(np.asarray(coupling, float))
-    columns = Columns(robot, tuple(friction), rotor, springs, True, G, dict(fixed or {}))
     if not 0 <= presliding < 1:
         raise InputError(f"presliding must be a part between 0 and 1, got {presliding!r}")
+    G = None if coupling is None else coupling_of(np.asarray(coupling, float))
+    columns = Columns(robot, tuple(friction), rotor, springs, True, G, dict(fixed or {}))
     runs = tuple(
         replace(run, rest=np.maximum(run.rest, presliding * np.abs(run.qd).max(0)))
         for run in _runs(robot, data, preparation)
@@ -186,47 +181,49 @@ def identify(
     cut = [round(len(run) * (1 - holdout)) for run in runs]
     training = tuple(run.part(slice(0, k)) for run, k in zip(runs, cut, strict=True))
     held = tuple(run.part(slice(k, None)) for run, k in zip(runs, cut, strict=True) if k < len(run))
-    b = base(columns)
-    factor = _factor(parallel, training)
-    compressed = joined(compress(columns, b, part, factor) for part in training)
-    target = _near(columns, near)
-    estimate = _estimated(columns, b, compressed, training, factor, method, target, prior)
-    values, solution = _all_values(columns, b, compressed, estimate, target, physical)
+    problem = Regression(columns, base(columns), training, _factor(parallel, training))
+    compressed = problem.compress()
+    target = columns.near(near, columns.model_values())
+    estimate = _estimate(problem, compressed, method == "weighted", target, prior)
+    b, B = problem.base, problem.base.matrix()
+    solution = None
+    if physical is not None:
+        solution = consistent(columns, b, compressed, estimate.weights, target, method=physical)
+        values = solution.parameters
+    else:  # what the log says, added in the least way
+        free = target[columns.free]
+        values = columns.with_values(free + np.linalg.pinv(B) @ (estimate.beta - B @ free))
+
+    def judge(parts: Sequence[Samples], predict: Callable[[Samples], Array]) -> Fit:
+        return judge_fit(np.concatenate([p.tau for p in parts]), np.concatenate([predict(p) for p in parts]))
 
     def by_base(part: Samples) -> Array:
-        pieces = [Y[..., b.kept] @ estimate.beta - t for Y, t in columns.blocks(_still(part))]
-        return np.concatenate(pieces)
+        return -replace(problem, runs=(part.without_torques(),), parallel=1).residuals(estimate.beta)
 
     def by_all(part: Samples) -> Array:
         return columns.predict(values, part)
 
-    fits = [_judged(parts, how) for parts in (training, held) for how in (by_base, by_all)]
-    first, first_all, second, second_all = fits
-    assert first is not None and first_all is not None
     return Identification(
         columns,
         b,
         compressed,
         estimate,
         values,
-        first,
-        second,
+        judge(training, by_base),
+        judge(held, by_base) if held else None,
         solution,
-        first_all,
-        second_all,
+        judge(training, by_all),
+        judge(held, by_all) if held else None,
         training,
         held,
-        _notes(columns, b, compressed, estimate),
+        _notes(b, estimate),
     )
 
 
-def _runs(robot: Robot, data: Any, preparation: dict[str, Any]) -> tuple[Samples, ...]:
-    given = list(data) if isinstance(data, (list, tuple)) else [data]
+def _runs(robot: Robot, data: object, preparation: Options) -> list[Samples]:
     runs = []
-    for run in given:
+    for run in data if isinstance(data, (list, tuple)) else [data]:
         if isinstance(run, Log):
-            from dalembert.identification.log.prepare import prepare
-
             run = prepare(run, **{"least": LEAST, **preparation})
         elif preparation:
             raise InputError(f"these options prepare a log, and samples were given: {', '.join(preparation)}")
@@ -237,101 +234,48 @@ def _runs(robot: Robot, data: Any, preparation: dict[str, Any]) -> tuple[Samples
         runs.append(run)
     if not runs:
         raise InputError("there are no samples")
-    return tuple(runs)
+    return runs
 
 
 def _factor(parallel: int | str, runs: Sequence[Samples]) -> int:
     if parallel == "auto":
-        run = runs[0]
-        wanted = int(1.0 / (run.dt * run.cutoff)) if np.isfinite(run.cutoff) else 1
-        shortest = min(len(r) for r in runs)
-        return max(min(wanted, shortest // 50), 1)
+        wanted = int(1.0 / (runs[0].dt * runs[0].cutoff)) if np.isfinite(runs[0].cutoff) else 1
+        return max(min(wanted, min(map(len, runs)) // 50), 1)
     if not isinstance(parallel, int) or parallel < 1:
         raise InputError(f"parallel must be 'auto' or a whole number ≥ 1, got {parallel!r}")
     return parallel
 
 
-def _near(columns: Columns, near: Mapping[str, float] | Robot | None) -> Array:
-    """The values to stay by, of all columns."""
-    if near is None:
-        return columns.model_values()
-    if isinstance(near, Robot):
-        other = Columns(near, columns.friction, columns.rotor, columns.springs, True, columns.coupling)
-        return other.model_values()
-    for name in near:
-        if name not in columns.all_names:
-            raise unknown("parameter", name, columns.all_names)
-    own = columns.model_values()
-    return np.array([near.get(name, x) for name, x in zip(columns.all_names, own, strict=True)])
-
-
-def _estimated(
-    columns: Columns,
-    b: Base,
-    data: Compressed,
-    runs: Sequence[Samples],
-    factor: int,
-    method: str,
-    near: Array,
-    prior: float,
-) -> Estimate:
-    beta = b.of(near[columns.free])
+def _estimate(problem: Regression, data: Compressed, weighted: bool, near: Array, prior: float) -> Estimate:
+    beta = problem.base.of(near[problem.columns.free])
     size = np.maximum(np.abs(beta), 1e-3 * np.max(np.abs(beta), initial=1e-3))
-    options: dict[str, Any] = {"prior": beta, "strength": np.sqrt(prior) / size} if prior else {}
+    strength = np.sqrt(prior) / size
     try:
-        first = least_squares(data, method == "weighted", **options)
+        first = least_squares(data, weighted, prior=beta, strength=strength)
     except SingularityError as error:
-        raise _poor(columns, b, data) from error
-    residuals = []
-    for run in runs:
-        for Y, tau in columns.blocks(run, factor):
-            residuals.append(tau - Y[..., b.kept] @ first.beta)
-    more = inflation(np.concatenate(residuals))
-    return least_squares(data, method == "weighted", inflation=more, **options)
+        raise _too_poor(problem, data) from error
+    more = inflation(problem.residuals(first.beta))
+    return least_squares(data, weighted, prior=beta, strength=strength, inflation=more)
 
 
-def _poor(columns: Columns, b: Base, data: Compressed) -> SingularityError:
+def _too_poor(problem: Regression, data: Compressed) -> SingularityError:
     """Which parameters a poor log leaves open."""
+    names = [problem.base.names[k] for k in problem.base.kept]
     R = data.stacked()[:, :-1]
     size = np.linalg.norm(R, axis=0)
-    still = [b.names[k] for k, x in zip(b.kept, size, strict=True) if x <= 1e-9 * size.max(initial=0.0)]
+    still = [name for name, x in zip(names, size, strict=True) if x <= 1e-9 * size.max(initial=0.0)]
     if still:
         what = f"{', '.join(still[:4])}{', …' if len(still) > 4 else ''} do not show in it at all"
     else:
-        _, _, Vt = np.linalg.svd(R / np.where(size > 0, size, 1.0))
-        worst = [b.names[b.kept[k]] for k in np.argsort(-np.abs(Vt[-1]))[:4]]
-        what = f"{', '.join(worst)} cannot be told apart"
+        _, _, Vt = np.linalg.svd(unit_columns(R)[0])
+        what = f"{', '.join(names[k] for k in np.argsort(-np.abs(Vt[-1]))[:4])} cannot be told apart"
     return SingularityError(
-        f"the log does not excite {columns.robot.name!r} enough: {what}; record a richer motion (`excite` designs "
-        "one), fix what is known, or leave columns out"
+        f"the log does not excite {problem.columns.robot.name!r} enough: {what}; record a richer motion (`excite` "
+        "designs one), fix what is known, or leave columns out"
     )
 
 
-def _all_values(
-    columns: Columns, b: Base, data: Compressed, estimate: Estimate, near: Array, physical: str | None
-) -> tuple[Array, Consistent | None]:
-    if physical is not None:
-        found = consistent(columns, b, data, estimate.weights, near, method=physical)
-        return found.parameters, found
-    B = b.matrix()
-    values = near.copy()
-    values[[columns.all_names.index(name) for name in columns.fixed]] = list(columns.fixed.values())
-    free = values[columns.free]
-    values[columns.free] = free + np.linalg.pinv(B) @ (estimate.beta - B @ free)
-    return values, None
-
-
-def _still(run: Samples) -> Samples:
-    return replace(run, tau=np.zeros_like(run.tau))
-
-
-def _judged(parts: Sequence[Samples], how: Any) -> Fit | None:
-    if not parts:
-        return None
-    return quality.fit(np.concatenate([p.tau for p in parts]), np.concatenate([how(p) for p in parts]))
-
-
-def _notes(columns: Columns, b: Base, data: Compressed, estimate: Estimate) -> tuple[str, ...]:
+def _notes(b: Base, estimate: Estimate) -> tuple[str, ...]:
     notes = []
     weak = int(np.sum(estimate.relative > 0.3))
     if weak:

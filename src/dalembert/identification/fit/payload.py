@@ -16,9 +16,9 @@ from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.identification.fit.base import from_matrix
-from dalembert.identification.fit.compress import compress
 from dalembert.identification.fit.consistent import Consistent, consistent
 from dalembert.identification.fit.estimate import Estimate, least_squares
+from dalembert.identification.fit.regression import compress
 from dalembert.identification.fit.regressor import Columns
 from dalembert.identification.log.samples import Samples
 from dalembert.robot import Robot
@@ -54,7 +54,7 @@ class Payload:
 
 
 @dataclass(frozen=True)
-class _Held(Columns):
+class Held(Columns):
     """The ten columns of a body at a frame, and offsets of the joints; what the arm makes by itself is known."""
 
     frame: str | None = None
@@ -103,7 +103,7 @@ def identify_payload(
     own = robot.inverse_dynamics(samples.q, samples.qd, samples.qdd, friction=True)
     left = replace(samples, tau=samples.tau - own)
     fixed = {} if offsets else {f"{joint}:offset": 0.0 for joint in robot.joint_names}
-    columns = _Held(robot, (), False, False, True, None, fixed, place.name)
+    columns = Held(robot, (), False, fixed=fixed, frame=place.name)
     Y = columns.matrix(left).reshape(-1, len(columns.free))
     b = from_matrix(Y[:: max(len(Y) // 20_000, 1)], columns.names)
     data = compress(columns, b, left, parallel)
@@ -112,7 +112,7 @@ def identify_payload(
     return _payload(columns, b.kept, found, estimate, place.name)
 
 
-def _payload(columns: _Held, kept: NDArray[np.int64], found: Consistent, estimate: Estimate, frame: str) -> Payload:
+def _payload(columns: Held, kept: NDArray[np.int64], found: Consistent, estimate: Estimate, frame: str) -> Payload:
     values = found.parameters
     m = float(values[0])
     deviation = np.full(len(columns.all_names), np.inf)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,10 +24,11 @@ from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
 FRICTION = ("viscous", "coulomb", "offset")
+STATES = 40  # random states per column: far more equations than columns
 BLOCK = 1_000  # rows of τ in one piece: a few megabytes of regressor, which stay in the cache
 
 
-def direction(v: Any, rest: Any) -> Any:
+def direction(v: Scalar, rest: Scalar) -> Scalar:
     """sgn v where the rate is known to be different from zero; in proportion below that: at rest the direction of
     friction is unknown, and the sign of noise is none. Over any scalar."""
     slope = v / scalar.where(rest > 0.0, rest, 1.0)
@@ -35,7 +36,7 @@ def direction(v: Any, rest: Any) -> Any:
 
 
 # What a friction coefficient is multiplied by, of the rate and the rate below which it may be standing still.
-FRICTION_COLUMNS: dict[str, Callable[[Any, Any], Any]] = {
+FRICTION_COLUMNS: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
     "viscous": lambda v, rest: v,
     "coulomb": direction,
     "coulomb+": lambda v, rest: scalar.maximum(direction(v, rest), 0.0),
@@ -61,6 +62,7 @@ class Columns:
     inertial: bool = True
     coupling: tuple[tuple[float, ...], ...] | None = None
     fixed: Mapping[str, float] = field(default_factory=dict)
+    compiled: ClassVar[bool] = True  # whether `rows` has every column, so that kernels are made of them
 
     def __post_init__(self) -> None:
         for name in self.friction:
@@ -125,7 +127,7 @@ class Columns:
         rng = np.random.default_rng(0)
         n = self.robot.n
         q, qd, qdd = rng.uniform(-2, 2, (3, 20, n))
-        return np.asarray((np.abs(self._all(q, qd, qdd, np.zeros(n))) > 0).any(0))
+        return np.asarray((np.abs(self.matrices(q, qd, qdd, np.zeros(n))) > 0).any(0))
 
     # ------------------------------------------------------------------------------------------------ values
     def rows(self, q: Scalars, qd: Scalars, qdd: Scalars, rest: Scalars) -> list[list[Scalar]]:
@@ -167,7 +169,9 @@ class Columns:
         felt = [np.flatnonzero(row) for row in self.reach[:, wanted]]
         known = [(int(k), float(self.known[k])) for k in np.flatnonzero(self.known)]
 
-        def function(q: Scalars, qd: Scalars, qdd: Scalars, rest: Scalars, tau: Scalars) -> Any:
+        def function(
+            q: Scalars, qd: Scalars, qdd: Scalars, rest: Scalars, tau: Scalars
+        ) -> tuple[list[Scalar], ...] | list[Scalar]:
             results = []
             for row, places, torque in zip(self.rows(q, qd, qdd, rest), felt, tau, strict=True):
                 for k, value in known:
@@ -179,36 +183,68 @@ class Columns:
         names = ("q", "qd", "qdd", "rest", "tau")
         return compile_function(function, [(n,)] * 5, shapes, "joint columns", arguments=names), felt
 
-    def _all(self, q: Array, qd: Array, qdd: Array, rest: Array) -> Array:
+    def matrices(self, q: Array, qd: Array, qdd: Array, rest: Array) -> Array:
         """Every column, (N, n, p)."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.kernel(q, qd, qdd, rest))
 
     def matrix(self, samples: Samples) -> Array:
         """Y of the free columns, (N, n, p)."""
-        return self._all(samples.q, samples.qd, samples.qdd, samples.rest)[..., self.free]
+        return self.matrices(samples.q, samples.qd, samples.qdd, samples.rest)[..., self.free]
+
+    def random_rows(self, seed: int = 0) -> Array:
+        """Y of the free columns at random states, more of them than there are columns: (rows, p)."""
+        rng = np.random.default_rng(seed)
+        n, p = self.robot.n, len(self.free)
+        count = STATES * p // n + 10
+        q = rng.uniform(-np.pi, np.pi, (count, n))
+        qd, qdd = rng.uniform(-3, 3, (2, count, n))
+        return self.matrices(q, qd, qdd, np.zeros(n))[..., self.free].reshape(-1, p)
+
+    def with_values(self, free: Array) -> Array:
+        """All parameters, with these for the free ones."""
+        values = self.known.copy()
+        values[self.free] = free
+        return values
+
+    def near(self, other: Mapping[str, float] | Robot | None, missing: Array | None = None) -> Array:
+        """π of all columns of another source: a robot's description (one's own, if None), or by name; what is not
+        named is `missing`, or zero."""
+        if other is None or isinstance(other, Robot):
+            return (self if other is None else replace(self, robot=other, fixed={})).model_values()
+        for name in other:
+            if name not in self.all_names:
+                raise unknown("parameter", name, self.all_names)
+        rest = np.zeros(len(self.all_names)) if missing is None else missing
+        return np.array([float(other.get(name, x)) for name, x in zip(self.all_names, rest, strict=True)])
 
     def blocks(self, samples: Samples, parallel: int = 1) -> Iterator[tuple[Array, Array]]:
         """(Y, τ − what is known) piece by piece; with `parallel` D > 1 both low-pass filtered alike and one row
         kept of D (the jumps of dry friction are then as smooth on the one side as on the other).  Gautier 1997."""
-        h = _low_pass(parallel)
-        margin = len(h) // 2
+        margin = 4 * parallel if parallel > 1 else 0
+        k = np.arange(-margin, margin + 1)
+        h = np.sinc(0.8 * k / parallel) * np.hamming(len(k))  # passes below half the new rate
+        h = h / h.sum()
+
+        def low_pass(x: Array) -> Array:
+            if parallel == 1:
+                return x
+            return np.asarray(np.lib.stride_tricks.sliding_window_view(x, len(h), axis=0)[::parallel] @ h)
+
         size = max(BLOCK // parallel, 1) * parallel
         for first in range(0, max(len(samples) - 2 * margin, 0), size):
             last = min(first + size, len(samples) - 2 * margin)
             part = samples.part(slice(first, last + 2 * margin))
-            Y = self._all(part.q, part.qd, part.qdd, part.rest)
+            Y = self.matrices(part.q, part.qd, part.qdd, part.rest)
             tau = part.tau - (Y @ self.known if self.fixed else 0.0)
-            Y = Y[..., self.free]
-            yield (Y, tau) if parallel == 1 else (_filtered(Y, h, parallel), _filtered(tau, h, parallel))
+            yield low_pass(Y[..., self.free]), low_pass(tau)
 
     def predict(self, parameters: ArrayLike, samples: Samples) -> Array:
         """Y π, with π of all columns, (N, n)."""
         pi = np.asarray(parameters, float)
         if pi.shape != (len(self.all_names),):
             raise InputError(f"parameters has shape {pi.shape}; there are {len(self.all_names)} columns")
-        still = replace(samples, tau=np.zeros_like(samples.tau))
-        parts = [Y @ pi[self.free] - t for Y, t in self.blocks(still)]
+        parts = [Y @ pi[self.free] - t for Y, t in self.blocks(samples.without_torques())]
         return np.concatenate(parts) if parts else np.zeros_like(samples.tau)
 
     def model_values(self) -> Array:
@@ -225,21 +261,6 @@ class Columns:
     def bodies(self) -> int:
         """How many bodies' parameters come first."""
         return len(self.robot.model.bodies) if self.inertial else 0
-
-
-def _low_pass(factor: int) -> Array:
-    """A symmetric window filter that passes below half the new rate; [1] for a factor of one."""
-    if factor == 1:
-        return np.ones(1)
-    k = np.arange(-4 * factor, 4 * factor + 1)
-    h = np.sinc(0.8 * k / factor) * np.hamming(len(k))
-    return np.asarray(h / h.sum())
-
-
-def _filtered(x: Array, h: Array, factor: int) -> Array:
-    """x (N, …) filtered along its first axis where the whole window fits, one row kept of `factor`."""
-    windows = np.lib.stride_tricks.sliding_window_view(x, len(h), axis=0)[::factor]
-    return np.asarray(windows @ h)
 
 
 def coupling_of(matrix: Sequence[Sequence[float]] | Array) -> tuple[tuple[float, ...], ...]:
