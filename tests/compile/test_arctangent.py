@@ -10,7 +10,7 @@ import pytest
 from mpmath import mp, mpf
 
 from dalembert import scalar
-from dalembert.compile import arctangent, compile_function
+from dalembert.compile import compile_function, functions
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_accuracy_at_all_ratios(kernel):
 def test_accuracy_where_the_octants_meet(kernel):
     """Beside lo = hi tan π/8, lo = hi, and the axes."""
     steps = np.arange(-200, 201) * 2.0**-52
-    ratios = np.concatenate([base * (1 + steps) for base in (arctangent.TAN_PI_8, 1.0)] + [steps])
+    ratios = np.concatenate([base * (1 + steps) for base in (functions.TAN_PI_8, 1.0)] + [steps])
     for sign, swap in itertools.product((1.0, -1.0), (False, True)):
         y, x = ratios, np.full_like(ratios, sign)
         y, x = (x, y) if swap else (y, x)

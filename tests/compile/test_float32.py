@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dl
 from dalembert import scalar
-from dalembert.compile import compile_function, trigonometry
+from dalembert.compile import compile_function, kinds
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_out(arm, states):
 
 def test_sine_and_cosine():
     kernel = compile_function(lambda x: [scalar.sin(x), scalar.cos(x)], [()], [(2,)])
-    limit = trigonometry.SINGLE.limit
+    limit = kinds.SINGLE.largest_angle
     x = np.random.default_rng(0).uniform(-limit, limit, 200_000).astype(np.float32)
     exact = np.stack([np.sin(x.astype(float)), np.cos(x.astype(float))], axis=-1)
     # in units of the last place of a number of size one: what a rotation matrix feels

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dalembert import scalar
 from dalembert.compile import compile_function
-from dalembert.compile.exact import fma
+from dalembert.compile.functions import fma
 from dalembert.compile.graph import Graph, Node
 from dalembert.compile.lower import lower
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.compile import threads, turns
+from dalembert.compile import threads
 
 
 @pytest.fixture(autouse=True)
 def four_processors(monkeypatch):
     """So that the cutting is tested on a machine with one."""
     monkeypatch.setattr(threads, "available", lambda: 4)
-    monkeypatch.setattr(turns, "WORK", 1)  # the smallest pieces
+    monkeypatch.setattr(threads, "WORK", 1)  # the smallest pieces
     monkeypatch.setattr(threads, "FEWEST", 1)
     threads._jobs.cache_clear()
     yield

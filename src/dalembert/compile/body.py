@@ -116,17 +116,13 @@ def _before(program: Program, wanted: Iterable[int]) -> list[int]:
 def sin_cos_function(width: int, kind: Kind) -> str:
     """sin and cos of an array of vectors, interleaved."""
     w = Writer(width, kind)
-    w.lines = ["entry:", "  br label %head", "head:", "  %k = phi i64 [0, %entry], [%next, %head]"]
-    at = w.let(f"getelementptr {w.V}, ptr %angles, i64 %k")
-    pair = w.sin_cos(w.let(f"load {w.V}, ptr {at}, align {w.kind.bytes}"))
-    place = w.let("shl i64 %k, 1")
-    to = w.let(f"getelementptr {w.V}, ptr %trig, i64 {place}")
-    for k, value in enumerate(pair):
-        w.store(value, to, k)
-    w.do("%next = add i64 %k, 1")
-    w.do("%more = icmp slt i64 %next, %count")
-    w.do("br i1 %more, label %head, label %done")
-    w.lines += ["done:", "  ret void"]
+    w.label("entry")
+    with w.loop("%count") as k:
+        pair = w.sin_cos(w.load("%angles", k))
+        to = w.let(f"getelementptr {w.V}, ptr %trig, i64 {w.let(f'shl i64 {k}, 1')}")
+        for place, value in enumerate(pair):
+            w.store(value, to, place)
+    w.do("ret void")
     return function(f"sin_cos_{width}", "ptr noalias %angles, ptr noalias %trig, i64 %count", w.lines)
 
 
@@ -138,6 +134,10 @@ def _places(program: Program) -> dict[int, list[int]]:
     return places
 
 
+def has_constants(program: Program) -> bool:
+    return any(program.steps[k].operation == "constant" for group in program.outputs for k in group)
+
+
 def constants(program: Program, width: int, kind: Kind, name: str) -> str:
     """Fills the output buffer with the outputs that do not depend on the state, once per call: a loop over a table,
     in which the others are zero."""
@@ -147,21 +147,14 @@ def constants(program: Program, width: int, kind: Kind, name: str) -> str:
             for place in places:
                 values[place] = program.steps[k].value
     w = Writer(width, kind)
-    if not any(program.steps[k].operation == "constant" for group in program.outputs for k in group):
+    if not has_constants(program):
         return function(name, "ptr noalias %out", ["  ret void"])
     table = ", ".join(f"{w.E} {kind.constant(x)}" for x in values)
-    w.lines = ["entry:", "  br label %head", "head:", "  %k = phi i64 [0, %entry], [%next, %head]"]
-    at = w.let(f"getelementptr {w.E}, ptr @{name}_table, i64 %k")
-    value = w.let(f"load {w.E}, ptr {at}")
-    if width > 1:
-        one = w.let(f"insertelement {w.V} poison, {w.E} {value}, i32 0")
-        value = w.let(f"shufflevector {w.V} {one}, {w.V} poison, <{width} x i32> zeroinitializer")
-    to = w.let(f"getelementptr {w.V}, ptr %out, i64 %k")
-    w.do(f"store {w.V} {value}, ptr {to}, align {kind.bytes}")
-    w.do("%next = add i64 %k, 1")
-    w.do(f"%more = icmp slt i64 %next, {len(values)}")
-    w.do("br i1 %more, label %head, label %done")
-    w.lines += ["done:", "  ret void"]
+    w.label("entry")
+    with w.loop(len(values)) as k:
+        at = w.let(f"getelementptr {w.E}, ptr @{name}_table, i64 {k}")
+        w.store(w.wide(w.let(f"load {w.E}, ptr {at}")), "%out", k)
+    w.do("ret void")
     head = f"@{name}_table = internal constant [{len(values)} x {w.E}] [{table}]\n"
     return head + function(name, "ptr noalias %out", w.lines)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from dalembert.compile import exponential, trigonometry
+from dalembert.compile.functions import LOG2_E, TWO_OVER_PI
 from dalembert.compile.kinds import DOUBLE
-from dalembert.compile.lower import Program
+from dalembert.compile.lower import Program, Step, walk
 from dalembert.compile.operations import OPERATIONS
 from dalembert.names import identifier
 
@@ -94,37 +94,30 @@ def _number(x: float) -> str:
 
 def _function(program: Program, function: str, arguments: Sequence[str], results: Sequence[str]) -> str:
     lines = [f"void {function}({_parameters(arguments, results)})", "{"]
-    names: list[str] = []
     pairs: dict[int, str] = {}
     used = {k for step in program.steps for k in step.operands} | {k for g in program.outputs for k in g}
-    for k, step in enumerate(program.steps):
-        if step.operation == "constant":
-            names.append(_number(step.value))
-        elif step.operation == "input":
-            argument, position = step.value
-            names.append(f"{identifier(arguments[argument])}[{position}]")
-        elif step.operation in ("sin", "cos"):
+
+    def given(k: int, position: int) -> str:
+        return f"{identifier(arguments[k])}[{position}]"
+
+    def compute(k: int, step: Step, operands: list[str]) -> str:
+        operation = OPERATIONS[step.operation]
+        if step.operation in ("sin", "cos"):
             (x,) = step.operands
             if x not in pairs:
                 pairs[x] = f"t{k}"
-                lines.append(f"    double t{k}[2];")
-                lines.append(f"    dalembert_sin_cos({names[x]}, t{k});")
-            names.append(f"{pairs[x]}[{int(step.operation == 'cos')}]")
-        else:
-            operands = [names[x] for x in step.operands]
-            for i, flipped in enumerate(step.flip):
-                operands[i] = f"-{operands[i]}" if flipped else operands[i]
-            operation = OPERATIONS[step.operation]
-            call = f"dalembert_{step.operation}({{0}})" if step.operation in _FUNCTIONS else operation.c
-            assert call is not None
-            kind = "int" if operation.truth else "double"
-            if k in used:
-                lines.append(f"    const {kind} v{k} = {call.format(*operands)};")
-            names.append(f"v{k}")
+                lines.extend([f"    double t{k}[2];", f"    dalembert_sin_cos({operands[0]}, t{k});"])
+            return f"{pairs[x]}[{int(step.operation == 'cos')}]"
+        call = f"dalembert_{step.operation}({{0}})" if step.operation in _FUNCTIONS else operation.c
+        if k in used:
+            lines.append(f"    const {'int' if operation.truth else 'double'} v{k} = {call.format(*operands)};")
+        return f"v{k}"
+
+    outputs = walk(program, _number, given, "-{}".format, compute)
     for argument in arguments:
         lines.append(f"    (void){identifier(argument)};")
-    for result, group in zip(results, program.outputs, strict=True):
-        lines += [f"    {result}[{j}] = {names[k]};" for j, k in enumerate(group)]
+    for result, group in zip(results, outputs, strict=True):
+        lines += [f"    {result}[{j}] = {x};" for j, x in enumerate(group)]
     return "\n".join([*lines, "}", ""])
 
 
@@ -141,115 +134,102 @@ def _batch(
     )
 
 
-def _horner(coefficients: Sequence[float], target: str, x: str = "z") -> list[str]:
-    lines = [f"    {target} = {_number(coefficients[0])};"]
-    return lines + [f"    {target} = fma({target}, {x}, {_number(c)});" for c in coefficients[1:]]
+def _horner(coefficients: Sequence[float], target: str, x: str = "z") -> str:
+    first, *others = map(_number, coefficients)
+    return "\n".join([f"    {target} = {first};", *(f"    {target} = fma({target}, {x}, {c});" for c in others)])
 
 
-_T = trigonometry.DOUBLE
-_SIN_COS = "\n".join(
-    [
-        "/* sin and cos, the same steps as everywhere in Dalembert; NaN past a thousand million radians. */",
-        "static void dalembert_sin_cos(double x, double *pair)",
-        "{",
-        "    union { double d; unsigned long long u; } shifted;",
-        "    double turns, r, z, s, c, swap;",
-        "    unsigned long long k;",
-        f"    if (!(fabs(x) <= {_number(_T.limit)})) {{",
-        "        pair[0] = pair[1] = NAN;",
-        "        return;",
-        "    }",
-        f"    shifted.d = x * {_number(trigonometry.TWO_OVER_PI)};",
-        f"    shifted.d = shifted.d + {_number(_T.magic)};",
-        "    k = shifted.u;",
-        f"    turns = shifted.d - {_number(_T.magic)};",
-        *[f"    r = fma(turns, {_number(-part)}, {'x' if i == 0 else 'r'});" for i, part in enumerate(_T.half_pi)],
-        "    z = r * r;",
-        *_horner(_T.sin, "s"),
-        "    s = fma(s * z, r, r);",
-        *_horner(_T.cos, "c"),
-        "    c = fma(c * z, z, fma(z, -0.5, 1.0));",
-        "    if (k & 1u) { swap = s; s = c; c = swap; }",
-        "    pair[0] = (k & 2u) ? -s : s;",
-        "    pair[1] = ((k + 1u) & 2u) ? -c : c;",
-        "}",
-        "",
-    ]
-)
-
-_E = exponential.DOUBLE
-_MASK = (1 << 64) - 1
-_UNION = "    union { double d; unsigned long long u; }"
+_D = DOUBLE
 
 
 def _bits(x: float) -> str:
-    return f"{DOUBLE.as_integer(x) & _MASK:#x}ull"
+    return f"{DOUBLE.as_integer(x) & ((1 << 64) - 1):#x}ull"
 
+
+_SIN_COS = f"""/* sin and cos, the same steps as everywhere in Dalembert; NaN past a thousand million radians. */
+static void dalembert_sin_cos(double x, double *pair)
+{{
+    union {{ double d; unsigned long long u; }} shifted;
+    double turns, r, z, s, c, swap;
+    unsigned long long k;
+    if (!(fabs(x) <= {_number(_D.largest_angle)})) {{
+        pair[0] = pair[1] = NAN;
+        return;
+    }}
+    shifted.d = x * {_number(TWO_OVER_PI)};
+    shifted.d = shifted.d + {_number(_D.magic)};
+    k = shifted.u;
+    turns = shifted.d - {_number(_D.magic)};
+    r = fma(turns, {_number(-_D.half_pi[0])}, x);
+    r = fma(turns, {_number(-_D.half_pi[1])}, r);
+    r = fma(turns, {_number(-_D.half_pi[2])}, r);
+    z = r * r;
+{_horner(_D.sin, "s")}
+    s = fma(s * z, r, r);
+{_horner(_D.cos, "c")}
+    c = fma(c * z, z, fma(z, -0.5, 1.0));
+    if (k & 1u) {{ swap = s; s = c; c = swap; }}
+    pair[0] = (k & 2u) ? -s : s;
+    pair[1] = ((k + 1u) & 2u) ? -c : c;
+}}
+"""
 
 # exp and log, the same steps as everywhere in Dalembert, on unsigned integers, which wrap as those of a kernel do.
 _FUNCTIONS = {
-    "exp": "\n".join(
-        [
-            "static double dalembert_exp(double x)",
-            "{",
-            f"{_UNION} shifted, first, second;",
-            "    double turns, r, q, p;",
-            "    long long k, half;",
-            "    if (x != x)",
-            "        return x;",
-            f"    if (!(fabs(x) <= {_number(_E.limit)}))",
-            f"        x = x < 0 ? {_number(-_E.limit)} : {_number(_E.limit)};",
-            f"    shifted.d = fma(x, {_number(exponential.LOG2_E)}, {_number(_E.magic)});",
-            f"    k = (long long)shifted.u - (long long){_bits(_E.magic)};",
-            f"    turns = shifted.d - {_number(_E.magic)};",
-            f"    r = fma(turns, {_number(-_E.ln2[1])}, fma(turns, {_number(-_E.ln2[0])}, x));",
-            *_horner(_E.exp, "q", "r"),
-            "    p = r * r;",
-            "    p = fma(p, q, r);",
-            "    p = p + 1.0;",
-            "    half = k >= 0 ? k / 2 : -((1 - k) / 2);",
-            f"    first.u = (unsigned long long)(half + {_E.bias}) << {_E.mantissa};",
-            f"    second.u = (unsigned long long)(k - half + {_E.bias}) << {_E.mantissa};",
-            "    p = p * first.d;",
-            "    return p * second.d;",
-            "}",
-            "",
-        ]
-    ),
-    "log": "\n".join(
-        [
-            "static double dalembert_log(double x)",
-            "{",
-            f"{_UNION} m;",
-            "    double f, s, z, h, r, rest, exponent = 0.0;",
-            "    long long above, e;",
-            "    if (!(x > 0.0))",
-            "        return x == 0.0 ? -INFINITY : NAN;",
-            "    if (x == INFINITY)",
-            "        return x;",
-            f"    if (x < {_number(_E.smallest)}) {{",
-            f"        x = x * {_number(2.0**_E.lift)};",
-            f"        exponent = -{_E.lift}.0;",
-            "    }",
-            "    m.d = x;",
-            f"    above = (long long)m.u - (long long){_bits(_E.half_root)};",
-            f"    e = above >= 0 ? above >> {_E.mantissa} : -((-above + {(1 << _E.mantissa) - 1}) >> {_E.mantissa});",
-            f"    m.u = m.u - ((unsigned long long)e << {_E.mantissa});",
-            "    f = m.d - 1.0;",
-            "    exponent = (double)e + exponent;",
-            "    s = f / (f + 2.0);",
-            "    z = s * s;",
-            *_horner(_E.log, "r"),
-            "    h = 0.5 * f;",
-            "    h = h * f;",
-            "    r = fma(r, z, h);",
-            f"    rest = exponent * {_number(_E.ln2[1])};",
-            "    rest = fma(s, r, rest);",
-            "    rest = h - rest;",
-            "    rest = f - rest;",
-            f"    return fma(exponent, {_number(_E.ln2[0])}, rest);",
-            "}",
-            "",
-        ]
-    ),
+    "exp": f"""static double dalembert_exp(double x)
+{{
+    union {{ double d; unsigned long long u; }} shifted, first, second;
+    double turns, r, q, p;
+    long long k, half;
+    if (x != x)
+        return x;
+    if (!(fabs(x) <= {_number(_D.largest_exponent)}))
+        x = x < 0 ? {_number(-_D.largest_exponent)} : {_number(_D.largest_exponent)};
+    shifted.d = fma(x, {_number(LOG2_E)}, {_number(_D.magic)});
+    k = (long long)shifted.u - (long long){_bits(_D.magic)};
+    turns = shifted.d - {_number(_D.magic)};
+    r = fma(turns, {_number(-_D.ln2[1])}, fma(turns, {_number(-_D.ln2[0])}, x));
+{_horner(_D.exp, "q", "r")}
+    p = r * r;
+    p = fma(p, q, r);
+    p = p + 1.0;
+    half = k >= 0 ? k / 2 : -((1 - k) / 2);
+    first.u = (unsigned long long)(half + {_D.bias}) << {_D.mantissa};
+    second.u = (unsigned long long)(k - half + {_D.bias}) << {_D.mantissa};
+    p = p * first.d;
+    return p * second.d;
+}}
+""",
+    "log": f"""static double dalembert_log(double x)
+{{
+    union {{ double d; unsigned long long u; }} m;
+    double f, s, z, h, r, rest, exponent = 0.0;
+    long long above, e;
+    if (!(x > 0.0))
+        return x == 0.0 ? -INFINITY : NAN;
+    if (x == INFINITY)
+        return x;
+    if (x < {_number(_D.smallest)}) {{
+        x = x * {_number(2.0**_D.lift)};
+        exponent = -{_D.lift}.0;
+    }}
+    m.d = x;
+    above = (long long)m.u - (long long){_bits(_D.half_root)};
+    e = above >= 0 ? above >> {_D.mantissa} : -((-above + {(1 << _D.mantissa) - 1}) >> {_D.mantissa});
+    m.u = m.u - ((unsigned long long)e << {_D.mantissa});
+    f = m.d - 1.0;
+    exponent = (double)e + exponent;
+    s = f / (f + 2.0);
+    z = s * s;
+{_horner(_D.log, "r")}
+    h = 0.5 * f;
+    h = h * f;
+    r = fma(r, z, h);
+    rest = exponent * {_number(_D.ln2[1])};
+    rest = fma(s, r, rest);
+    rest = h - rest;
+    rest = f - rest;
+    return fma(exponent, {_number(_D.ln2[0])}, rest);
+}}
+""",
 }

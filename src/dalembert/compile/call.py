@@ -13,13 +13,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache, partial, reduce
-from importlib import import_module
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from dalembert.arguments import is_lazy, plain_array
+from dalembert.compile.ufunc import table_of
 from dalembert.compile.writer import Lines
 from dalembert.errors import InputError
 
@@ -214,13 +214,9 @@ def layout_is_known() -> bool:
 @cache
 def _functions() -> tuple[int, int, int, int]:
     """Addresses of PyArray_New, PyObject_Vectorcall, PyTuple_New and PyTuple_SetItem."""
-    umath: Any = import_module("numpy._core._multiarray_umath")
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    api = ctypes.cast(pointer(umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
     names = ("PyObject_Vectorcall", "PyTuple_New", "PyTuple_SetItem")
     vectorcall, new, put = (ctypes.cast(getattr(ctypes.pythonapi, n), ctypes.c_void_p).value or 0 for n in names)
-    return int(api[_PYARRAY_NEW] or 0), vectorcall, new, put
+    return int(table_of("_ARRAY_API")[_PYARRAY_NEW] or 0), vectorcall, new, put
 
 
 class _MethodDefinition(ctypes.Structure):

@@ -8,14 +8,13 @@ graph, so that what they share with the function, and with each other, is comput
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
 from dalembert import scalar
 from dalembert.compile.graph import Graph, Node
 from dalembert.compile.operations import OPERATIONS
+from dalembert.scalar import Scalar
 
 
-def jacobian(graph: Graph, outputs: Sequence[Any], inputs: Sequence[Node]) -> list[list[Any]]:
+def jacobian(graph: Graph, outputs: Sequence[Scalar], inputs: Sequence[Node]) -> list[list[Scalar]]:
     """∂outputs/∂inputs as scalars (nodes or numbers): one row per output, one column per input."""
     chooses = any(graph.operation[k] == "where" for k in _order(graph, outputs))
     # Reverse, the branch that is not taken gets a zero times its derivative, which may be infinite or NaN.
@@ -23,7 +22,7 @@ def jacobian(graph: Graph, outputs: Sequence[Any], inputs: Sequence[Node]) -> li
     return way(graph, outputs, inputs)
 
 
-def _partials(graph: Graph, index: int) -> tuple[Any, ...]:
+def _partials(graph: Graph, index: int) -> tuple[Scalar, ...]:
     """The derivatives of a node with respect to its operands."""
     operation = OPERATIONS.get(graph.operation[index])
     if operation is None or operation.partials is None:
@@ -32,12 +31,12 @@ def _partials(graph: Graph, index: int) -> tuple[Any, ...]:
     return operation.partials(Node(graph, index), *operands)
 
 
-def _scalar(graph: Graph, index: int) -> Any:
+def _scalar(graph: Graph, index: int) -> Scalar:
     """A constant as the number it is, so that it folds."""
     return graph.value[index] if graph.operation[index] == "constant" else Node(graph, index)
 
 
-def _order(graph: Graph, outputs: Sequence[Any]) -> list[int]:
+def _order(graph: Graph, outputs: Sequence[Scalar]) -> list[int]:
     """The nodes that the outputs need, operands first."""
     needed: set[int] = set()
     stack = [x.index for x in outputs if isinstance(x, Node)]
@@ -49,10 +48,10 @@ def _order(graph: Graph, outputs: Sequence[Any]) -> list[int]:
     return sorted(needed)
 
 
-def forward(graph: Graph, outputs: Sequence[Any], inputs: Sequence[Node]) -> list[list[Any]]:
+def forward(graph: Graph, outputs: Sequence[Scalar], inputs: Sequence[Node]) -> list[list[Scalar]]:
     """One sweep that carries, per node, a sparse row of derivatives."""
     column = {x.index: j for j, x in enumerate(inputs)}
-    rows: dict[int, dict[int, Any]] = {}
+    rows: dict[int, dict[int, Scalar]] = {}
     for k in _order(graph, outputs):
         if k in column:
             rows[k] = {column[k]: 1.0}
@@ -64,30 +63,30 @@ def forward(graph: Graph, outputs: Sequence[Any], inputs: Sequence[Node]) -> lis
             rows[k] = _chosen(graph, k, rows)
             continue
         partials = _partials(graph, k)
-        row: dict[int, Any] = {}
+        row: dict[int, Scalar] = {}
         for i, x in active:
             if partials and partials[i] is not None:
                 for j, derivative in rows[x].items():
                     term = partials[i] * derivative
                     row[j] = row[j] + term if j in row else term
         rows[k] = {j: d for j, d in row.items() if isinstance(d, Node) or d != 0.0}
-    zero: dict[int, Any] = {}
+    zero: dict[int, Scalar] = {}
     found = [rows.get(x.index, zero) if isinstance(x, Node) else zero for x in outputs]
     return [[row.get(j, 0.0) for j in range(len(inputs))] for row in found]
 
 
-def _chosen(graph: Graph, k: int, rows: dict[int, dict[int, Any]]) -> dict[int, Any]:
+def _chosen(graph: Graph, k: int, rows: dict[int, dict[int, Scalar]]) -> dict[int, Scalar]:
     """The derivatives of the branch taken; those of the other, whatever they are, do not touch it."""
     condition, *branches = graph.operands[k]
     a, b = (rows.get(x, {}) for x in branches)
     return {j: scalar.where(Node(graph, condition), a.get(j, 0.0), b.get(j, 0.0)) for j in {**a, **b}}
 
 
-def reverse(graph: Graph, outputs: Sequence[Any], inputs: Sequence[Node]) -> list[list[Any]]:
+def reverse(graph: Graph, outputs: Sequence[Scalar], inputs: Sequence[Node]) -> list[list[Scalar]]:
     """One sweep per output, from it to the inputs."""
     jacobian = []
     for output in outputs:
-        adjoint: dict[int, Any] = {output.index: 1.0} if isinstance(output, Node) else {}
+        adjoint: dict[int, Scalar] = {output.index: 1.0} if isinstance(output, Node) else {}
         for k in reversed(_order(graph, [output])):
             own = adjoint.get(k)
             if own is None or not graph.operands[k]:

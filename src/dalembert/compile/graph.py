@@ -13,9 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from dalembert import scalar
-from dalembert.compile import arctangent, exponential
+from dalembert.compile import functions
 from dalembert.compile.operations import OPERATIONS
 from dalembert.errors import InputError
+from dalembert.scalar import Scalar
 
 Number = (int, float)
 
@@ -49,7 +50,7 @@ class Graph:
             known = self._append(key, operation, operands, None)
         return known
 
-    def _append(self, key: Any, operation: str, operands: tuple[int, ...], value: Any) -> int:
+    def _append(self, key: tuple[Any, ...], operation: str, operands: tuple[int, ...], value: object) -> int:
         index = self._known[key] = len(self.operation)
         if index >= self.most:
             raise InputError(
@@ -74,7 +75,7 @@ class Graph:
             known = self._append(key, "input", (), (argument, position))
         return Node(self, known)
 
-    def index(self, x: Any) -> int:
+    def index(self, x: Scalar) -> int:
         """The index of a node of this graph, or of a number as a constant."""
         if isinstance(x, Node):
             if x.graph is not self:
@@ -92,42 +93,42 @@ class Node:
         self.graph = graph
         self.index = index
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Scalar) -> Scalar:
         return _add(self, other)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Scalar) -> Scalar:
         return _add(self, _negate(other)) if isinstance(other, (Node, *Number)) else NotImplemented
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Scalar) -> Scalar:
         return _add(_negate(self), other)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Scalar) -> Scalar:
         return _multiply(self, other)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Scalar) -> Scalar:
         if isinstance(other, Number):
             return _divide_by_number(self, other)
         return _divide(self, other) if isinstance(other, Node) else NotImplemented
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: Scalar) -> Scalar:
         if not isinstance(other, Number):
             return NotImplemented
         return _divide(other, self) if other else 0.0
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Scalar:
         return _negate(self)
 
     def __pos__(self) -> Node:
         return self
 
-    def __pow__(self, exponent: Any) -> Any:
+    def __pow__(self, exponent: Scalar) -> Scalar:
         if not isinstance(exponent, int) or exponent < 0:
             return NotImplemented
-        result: Any = 1.0
+        result: Scalar = 1.0
         for _ in range(exponent):
             result = result * self
         return result
@@ -137,16 +138,16 @@ class Node:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Scalar) -> Scalar:
         return _binary("less", self, other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Scalar) -> Scalar:
         return _binary("less", other, self) if isinstance(other, (Node, *Number)) else NotImplemented
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Scalar) -> Scalar:
         return _binary("less_equal", self, other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Scalar) -> Scalar:
         swapped = isinstance(other, (Node, *Number))
         return _binary("less_equal", other, self) if swapped else NotImplemented
 
@@ -168,28 +169,28 @@ def _operand(x: Node, k: int) -> Node:
     return Node(x.graph, x.graph.operands[x.index][k])
 
 
-def _constant_of(x: Any) -> float | None:
+def _constant_of(x: Scalar) -> float | None:
     """The number that x is, if it is one."""
     if not isinstance(x, Node):
         return float(x)
     return x.graph.value[x.index] if _operation(x) == "constant" else None
 
 
-def _stripped(x: Any) -> tuple[bool, Any]:
+def _stripped(x: Scalar) -> tuple[bool, Scalar]:
     """(negative, rest) with x = ± rest."""
     if isinstance(x, Node) and _operation(x) == "negate":
         return True, _operand(x, 0)
     return False, x
 
 
-def _negate(x: Any) -> Any:
+def _negate(x: Scalar) -> Scalar:
     if not isinstance(x, Node):
         return -x
     negative, rest = _stripped(x)
     return rest if negative else Node(x.graph, x.graph.make("negate", x.index))
 
 
-def _add(a: Node, b: Any) -> Any:
+def _add(a: Node, b: Scalar) -> Scalar:
     """a + b with signs pulled out: −a − b = −(a + b), a + (−b) = a − b."""
     if not isinstance(b, Node):
         if not isinstance(b, Number):
@@ -208,7 +209,7 @@ def _add(a: Node, b: Any) -> Any:
     return Node(g, g.make("subtract", j, i) if minus_a else g.make("subtract", i, j))
 
 
-def _multiply(a: Node, b: Any) -> Any:
+def _multiply(a: Node, b: Scalar) -> Scalar:
     """a · b with signs pulled out and constants gathered: c (d x) = (c d) x."""
     g = a.graph
     minus_a, a = _stripped(a)
@@ -236,7 +237,7 @@ def _ordered_product(g: Graph, i: int, j: int) -> Node:
     return Node(g, g.make("multiply", i, j))
 
 
-def _divide_by_number(a: Node, b: float) -> Any:
+def _divide_by_number(a: Node, b: float) -> Scalar:
     """Division by a power of two is exact as a product; any other stays a division."""
     mantissa_is_one = (
         abs(b) > 0 and struct.pack("<d", float(b))[:6] == b"\0" * 6 and (struct.pack("<d", float(b))[6] & 0x0F) == 0
@@ -244,7 +245,7 @@ def _divide_by_number(a: Node, b: float) -> Any:
     return a * (1.0 / b) if mantissa_is_one else _divide(a, b)
 
 
-def _divide(a: Any, b: Any) -> Any:
+def _divide(a: Scalar, b: Scalar) -> Scalar:
     g = (a if isinstance(a, Node) else b).graph
     minus_a, x = _stripped(a)
     minus_b, y = _stripped(b)
@@ -252,17 +253,17 @@ def _divide(a: Any, b: Any) -> Any:
     return _negate(quotient) if minus_a != minus_b else quotient
 
 
-def _binary(operation: str, a: Any, b: Any) -> Any:
+def _binary(operation: str, a: Scalar, b: Scalar) -> Scalar:
     if not isinstance(a, (Node, *Number)) or not isinstance(b, (Node, *Number)):
         return NotImplemented
     g: Graph = (a if isinstance(a, Node) else b).graph  # type: ignore[union-attr]
     return Node(g, g.make(operation, g.index(a), g.index(b)))
 
 
-def _unary(operation: str, parity: str) -> Callable[[Node], Any]:
+def _unary(operation: str, parity: str) -> Callable[[Node], Scalar]:
     """A function of one scalar; odd and even ones pull a sign out."""
 
-    def apply(x: Node) -> Any:
+    def apply(x: Node) -> Scalar:
         negative, rest = _stripped(x) if parity != "none" else (False, x)
         y = Node(x.graph, x.graph.make(operation, rest.index))
         return _negate(y) if negative and parity == "odd" else y
@@ -270,7 +271,7 @@ def _unary(operation: str, parity: str) -> Callable[[Node], Any]:
     return apply
 
 
-def _where(condition: Node, a: Any, b: Any) -> Any:
+def _where(condition: Node, a: Scalar, b: Scalar) -> Scalar:
     g = condition.graph
     i, j = g.index(a), g.index(b)
     return a if i == j else Node(g, g.make("where", condition.index, i, j))
@@ -280,5 +281,5 @@ for _name, _row in OPERATIONS.items():
     if _row.parity is not None:
         getattr(scalar, _name).register(Node)(_unary(_name, _row.parity))
 scalar.where.register(Node)(_where)
-scalar.arctan2.register(Node)(arctangent.arctan2)
-scalar.tanh.register(Node)(exponential.tanh)
+scalar.arctan2.register(Node)(functions.arctan2)
+scalar.tanh.register(Node)(functions.tanh)

@@ -4,57 +4,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import operator
+from collections.abc import Sequence
 
-from dalembert import scalar
-from dalembert.compile.lower import Program
+from dalembert.compile.lower import Program, Step, walk
 from dalembert.compile.operations import OPERATIONS
+from dalembert.scalar import Scalar
 
 
 def interpret(program: Program, arguments: Sequence[Sequence[float]]) -> list[list[float]]:
     """The outputs, flat, for flat arguments of one state."""
-    values: list[float] = []
-    for step in program.steps:
-        if step.operation == "constant":
-            values.append(step.value)
-        elif step.operation == "input":
-            argument, position = step.value
-            values.append(float(arguments[argument][position]))
-        else:
-            operands = [values[k] for k in step.operands]
-            if step.flip:
-                operands = [-x if f else x for x, f in zip(operands, step.flip, strict=True)]
-            values.append(OPERATIONS[step.operation].value(*operands))
-    return [[values[k] for k in group] for group in program.outputs]
+
+    def compute(k: int, step: Step, operands: Sequence[float]) -> float:
+        return OPERATIONS[step.operation].value(*operands)
+
+    return walk(program, float, lambda k, j: float(arguments[k][j]), operator.neg, compute)
 
 
-def replay(program: Program, arguments: Sequence[Sequence[Any]]) -> list[list[Any]]:
+def replay(program: Program, arguments: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
     """The outputs, flat, as scalars of the arguments' kind; a fused step is a product and a sum again."""
-    values: list[Any] = []
-    for step in program.steps:
-        if step.operation == "constant":
-            values.append(step.value)
-        elif step.operation == "input":
-            argument, position = step.value
-            values.append(arguments[argument][position])
-        else:
-            operands = [values[k] for k in step.operands]
-            if step.flip:
-                operands = [-x if f else x for x, f in zip(operands, step.flip, strict=True)]
-            values.append(_GENERIC[step.operation](*operands))
-    return [[values[k] for k in group] for group in program.outputs]
 
+    def compute(k: int, step: Step, operands: Sequence[Scalar]) -> Scalar:
+        return OPERATIONS[step.operation].on_scalars(*operands)
 
-# The operations on scalars of any kind: operators, and the functions that `scalar` dispatches.
-_GENERIC: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b,
-    "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
-    "divide": lambda a, b: a / b,
-    "negate": lambda a: -a,
-    "fma": lambda a, b, c: a * b + c,
-    "less": lambda a, b: a < b,
-    "less_equal": lambda a, b: a <= b,
-    **{name: getattr(scalar, name) for name in ("sqrt", "absolute", "sin", "cos", "exp", "log", "where")},
-}
+    return walk(program, float, lambda k, j: arguments[k][j], operator.neg, compute)

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.arguments import is_lazy, plain_array
 from dalembert.caching import cached_property
-from dalembert.compile import cache, call, gradient, lazy, llvm, loop, turns, ufunc
+from dalembert.compile import cache, call, gradient, llvm, loop, ufunc
 from dalembert.compile import threads as threading
 from dalembert.compile.graph import Graph
 from dalembert.compile.interpret import interpret, replay
@@ -74,7 +74,7 @@ class Kernel:
     def turns(self) -> np.ufunc:
         """The ufunc that several threads call at once, with their counter as last argument."""
         core = sum(len(shape) for shape in (*self.inputs, *self.outputs))
-        return turns.make(self.ufunc, self.signature, core, turns.piece(self.operations))
+        return threading.share(self.ufunc, self.signature, core, threading.piece(self.operations))
 
     @cached_property
     def _compiled(self) -> tuple[np.ufunc, Callable[..., Any]]:
@@ -105,15 +105,14 @@ class Kernel:
         return f"<Kernel {self.name} {self.signature}: {self.operations} operations>"
 
     def _text(self) -> str:
-        steps = ((s.operation, s.operands, s.value, s.flip) for s in self.program.steps)
-        return repr((self.inputs, self.outputs, self.program.outputs, *steps))
+        return repr((self.inputs, self.outputs, self.program.text))
 
     def __call__(self, *arguments: Any, out: Any = None, threads: int | str = 1) -> Any:
         """The results for arrays of states; large batches by several threads, if asked."""
         if out is None and len(arguments) == len(self.inputs) + 1:  # as with any ufunc
             arguments, out = arguments[:-1], arguments[-1]
         if is_lazy(arguments):
-            return lazy.run(self, self.inputs, self.outputs, arguments)
+            return self._lazily(arguments)
         count = threading.checked(threads)
         try:
             return threading.run(self, arguments, out, count)
@@ -121,6 +120,28 @@ class Kernel:
             error = caught
         self._explain(arguments)
         raise error
+
+    def _lazily(self, arguments: Sequence[object]) -> object:
+        """The kernel over the leading dimensions of Dask arrays: nothing is computed until it is asked for, chunk by
+        chunk, here or on a cluster. What travels is the kernel, which pickles by what it is made from. Dask wants its
+        core dimensions named: by their size."""
+        import dask.array as da
+
+        def side(shapes: Sequence[tuple[int, ...]]) -> str:
+            return ",".join("(" + ",".join(f"n{d}" for d in shape) + ")" for shape in shapes)
+
+        arrays = [a if is_lazy((a,)) else plain_array(a) for a in arguments]
+        single = all(a.dtype == np.float32 for a in arrays)
+        sizes = {f"n{d}": d for shape in self.outputs for d in shape}
+        known = {f"n{d}" for shape in self.inputs for d in shape}
+        return da.apply_gufunc(  # type: ignore[no-untyped-call]
+            self,
+            f"{side(self.inputs)}->{side(self.outputs)}",
+            *arrays,
+            output_dtypes=[np.float32 if single else np.float64] * len(self.outputs),
+            output_sizes={name: size for name, size in sizes.items() if name not in known},
+            allow_rechunk=True,
+        )
 
     def _explain(self, arguments: tuple[Any, ...]) -> None:
         """Raise an InputError if number or shapes of the arguments are wrong; NumPy would speak of operands."""
@@ -222,14 +243,9 @@ def _code(
     symbols: tuple[str, ...] = (),
 ) -> llvm.Code:
     """Machine code of a program for one kind of number, from the cache or from LLVM. `text` identifies it."""
-    target = llvm.host()
-    name = cache.key(cache.emitter(), kind.name, text, repr(target), _versions())
-    code = cache.load(name)
-    if code is None:
-        width = llvm.width_for(target, kind)
-        code = llvm.object_code(llvm.module(program, inputs, outputs, width, kind), target)
-        cache.store(name, code)
-    return llvm.Code(code, target, (loop.SYMBOL, *symbols))
+    width = llvm.width_for(llvm.host(), kind)
+    make = partial(llvm.module, program, inputs, outputs, width, kind)
+    return llvm.linked(make, (loop.SYMBOL, *symbols), kind.name, text)
 
 
 def _single_loop(
@@ -238,12 +254,6 @@ def _single_loop(
     """The loop over floats, compiled when the first float32 array comes."""
     linked = _code(program, inputs, outputs, text, SINGLE)
     return linked.addresses[loop.SYMBOL], linked
-
-
-def _versions() -> str:
-    import llvmlite
-
-    return f"llvmlite {llvmlite.__version__}"
 
 
 def compile_function(

@@ -14,13 +14,13 @@ same at every width.
 from __future__ import annotations
 
 import atexit
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache as once
 from math import prod
 from typing import Any
 
-from dalembert.compile import call, loop
+from dalembert.compile import cache, call, loop
 from dalembert.compile.body import body, constants, sin_cos_function
 from dalembert.compile.copies import copy_functions
 from dalembert.compile.kinds import DOUBLE, Kind
@@ -51,7 +51,7 @@ class Target:
 atexit.register(wait_for_compilers)
 
 
-@cache
+@once
 def _binding() -> Any:
     with COMPILING:
         import llvmlite.binding as llvm
@@ -61,14 +61,14 @@ def _binding() -> Any:
         return llvm
 
 
-@cache
+@once
 def _every_target() -> None:
     """Code for other machines is asked for rarely: their part of LLVM is set up then."""
     _binding().initialize_all_targets()
     _binding().initialize_all_asmprinters()
 
 
-@cache
+@once
 def host() -> Target:
     """This machine: vectors as wide as its registers allow."""
     llvm = _binding()
@@ -114,10 +114,7 @@ def module(
     parts = []
     lone = 1 if scalar_body(program) else width
     for w in sorted({lone, width}):
-        writer = Writer(w, kind)
-        V, v = writer.V, writer.v
-        parts.append(f"declare {V} @llvm.fma.{v}({V}, {V}, {V})")
-        parts += [f"declare {V} @llvm.{name}.{v}({V})" for name in ("sqrt", "fabs")]
+        parts += Writer(w, kind).declarations()
         parts.append(body(program, positions, w, kind, f"body_{w}"))
         parts.append(constants(program, w, kind, f"constants_{w}"))
         parts += [copy_functions(w, kind, loop.core_dimensions(inputs, outputs)), sin_cos_function(w, kind)]
@@ -147,6 +144,20 @@ def object_code(text: str, target: Target) -> bytes:
         parsed.verify()
         code: bytes = _machine(target).emit_object(parsed)
         return code
+
+
+def linked(make: Callable[[], str], symbols: Sequence[str], *key: str) -> Code:
+    """The code of the IR that `make` writes, from the cache or from LLVM; `key` determines it, with the emitter and the
+    machine."""
+    import llvmlite
+
+    target = host()
+    name = cache.key(cache.emitter(), *key, repr(target), f"llvmlite {llvmlite.__version__}")
+    code = cache.load(name)
+    if code is None:
+        code = object_code(make(), target)
+        cache.store(name, code)
+    return Code(code, target, symbols)
 
 
 class Code:

@@ -22,18 +22,13 @@ def core_dimensions(*shapes: Sequence[tuple[int, ...]]) -> int:
 def fetch_function(width: int) -> str:
     """Prefetch for writing `bytes` bytes of each of W states. Prefetching what is not there is harmless."""
     w = Writer(width)
-    w.lines.append("entry:")
+    w.label("entry")
     rows = [w.let(f"getelementptr i8, ptr %base, i64 {w.let(f'mul i64 %step, {lane}')}") for lane in range(width)]
-    w.do("br label %head")
-    w.lines.append("head:")
-    w.do("%at = phi i64 [0, %entry], [%next, %head]")
-    for row in rows:
-        p = w.let(f"getelementptr i8, ptr {row}, i64 %at")
-        w.do(f"call void @llvm.prefetch.p0(ptr {p}, i32 1, i32 3, i32 1)")
-    w.do(f"%next = add i64 %at, {LINE}")
-    w.do("%more = icmp slt i64 %next, %bytes")
-    w.do("br i1 %more, label %head, label %done")
-    w.lines += ["done:", "  ret void"]
+    with w.loop("%bytes", LINE) as at:
+        for row in rows:
+            p = w.let(f"getelementptr i8, ptr {row}, i64 {at}")
+            w.do(f"call void @llvm.prefetch.p0(ptr {p}, i32 1, i32 3, i32 1)")
+    w.do("ret void")
     return function(f"fetch_{width}", "ptr %base, i64 %step, i64 %bytes", w.lines)
 
 
@@ -47,10 +42,6 @@ class Loop(Lines):
         self.shapes = [*inputs, *outputs]
         self.inputs = len(inputs)
         self.heap: list[str] = []
-
-    def item(self, array: str, k: int, kind: str) -> str:
-        at = self.let(f"getelementptr i64, ptr {array}, i64 {k}")
-        return self.let(f"load {kind}, ptr {at}")
 
     def write(self, width: int, lone: int) -> str:
         """The loop by tiles of `width` states; a lone state goes through the body of width `lone`."""

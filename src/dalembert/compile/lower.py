@@ -7,9 +7,9 @@ computed alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from dalembert.caching import cached_property
 from dalembert.compile.graph import Graph
@@ -37,10 +37,41 @@ class Program:
         """How many steps compute something."""
         return sum(step.operation not in ("constant", "input") for step in self.steps)
 
+    @property
+    def text(self) -> str:
+        """What determines the program."""
+        return repr((self.outputs, *((s.operation, s.operands, s.value, s.flip) for s in self.steps)))
+
     @cached_property
     def divisors(self) -> frozenset[int]:
         """The steps that others divide by."""
         return frozenset(step.operands[1] for step in self.steps if step.operation == "divide")
+
+
+T = TypeVar("T")
+
+
+def walk(
+    program: Program,
+    number: Callable[[float], T],
+    given: Callable[[int, int], T],
+    negated: Callable[[T], T],
+    compute: Callable[[int, Step, list[T]], T],
+) -> list[list[T]]:
+    """The outputs of a program in any terms, numbers or names in a source: what a constant is there, what element j of
+    argument k, a flipped operand, and step k of its operands."""
+    values: list[T] = []
+    for k, step in enumerate(program.steps):
+        if step.operation == "constant":
+            values.append(number(step.value))
+        elif step.operation == "input":
+            values.append(given(*step.value))
+        else:
+            operands = [values[x] for x in step.operands]
+            for i, flipped in enumerate(step.flip):
+                operands[i] = negated(operands[i]) if flipped else operands[i]
+            values.append(compute(k, step, operands))
+    return [[values[k] for k in group] for group in program.outputs]
 
 
 def lower(graph: Graph, outputs: Sequence[Sequence[Any]]) -> Program:

@@ -9,26 +9,9 @@ import math
 from collections.abc import Sequence
 from math import prod
 
-from dalembert.compile.lower import Program
+from dalembert.compile.lower import Program, Step, walk
+from dalembert.compile.operations import OPERATIONS
 from dalembert.names import identifier
-
-_TEXT = {
-    "add": "{0} + {1}",
-    "subtract": "{0} - {1}",
-    "multiply": "{0} * {1}",
-    "divide": "{0} / {1}",
-    "negate": "-{0}",
-    "fma": "{0} * {1} + {2}",
-    "sqrt": "np.sqrt({0})",
-    "absolute": "np.abs({0})",
-    "sin": "np.sin({0})",
-    "cos": "np.cos({0})",
-    "exp": "np.exp({0})",
-    "log": "np.log({0})",
-    "less": "{0} < {1}",
-    "less_equal": "{0} <= {1}",
-    "where": "np.where({0}, {1}, {2})",
-}
 
 
 def _number(x: float) -> str:
@@ -53,25 +36,21 @@ def numpy_source(
         lines.append(f"    {argument} = np.asarray({argument}, dtype=float)")
         if len(shape) > 1:
             lines.append(f"    {argument} = {argument}.reshape({argument}.shape[:-{len(shape)}] + ({prod(shape)},))")
-    names: list[str] = []
-    for k, step in enumerate(program.steps):
-        if step.operation == "constant":
-            names.append(_number(step.value))
-        elif step.operation == "input":
-            argument, position = step.value
-            names.append(f"{arguments[argument]}[..., {position}]" if inputs[argument] else arguments[argument])
-        else:
-            operands = [names[x] for x in step.operands]
-            for i, flipped in enumerate(step.flip):
-                operands[i] = f"(-{operands[i]})" if flipped else operands[i]
-            lines.append(f"    v{k} = {_TEXT[step.operation].format(*operands)}")
-            names.append(f"v{k}")
+
+    def given(k: int, position: int) -> str:
+        return f"{arguments[k]}[..., {position}]" if inputs[k] else arguments[k]
+
+    def compute(k: int, step: Step, operands: list[str]) -> str:
+        lines.append(f"    v{k} = {OPERATIONS[step.operation].numpy.format(*operands)}")
+        return f"v{k}"
+
+    results = walk(program, _number, given, "(-{})".format, compute)
     batch = [f"{a}.shape[:-1]" if s else f"{a}.shape" for a, s in zip(arguments, inputs, strict=True)]
     lines.append(f"    batch = np.broadcast_shapes({', '.join(batch)})")
     returned = []
-    for k, (group, shape) in enumerate(zip(program.outputs, outputs, strict=True)):
+    for k, (group, shape) in enumerate(zip(results, outputs, strict=True)):
         lines.append(f"    out{k} = np.empty(batch + ({prod(shape)},))")
-        lines += [f"    out{k}[..., {j}] = {names[x]}" for j, x in enumerate(group)]
+        lines += [f"    out{k}[..., {j}] = {x}" for j, x in enumerate(group)]
         returned.append(f"out{k}.reshape(batch + {shape!r})")
     lines.append(f"    return {', '.join(returned)}")
     return "\n".join(lines) + "\n"

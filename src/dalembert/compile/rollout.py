@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.caching import cached_property
-from dalembert.compile import cache, llvm, ufunc
-from dalembert.compile.body import body, constants, sin_cos_function
+from dalembert.compile import llvm, ufunc
+from dalembert.compile.body import body, constants, has_constants, sin_cos_function
 from dalembert.compile.copies import copy_functions
-from dalembert.compile.exact import fma
+from dalembert.compile.functions import fma
 from dalembert.compile.interpret import interpret
 from dalembert.compile.kernel import compile_function
 from dalembert.compile.kinds import DOUBLE
@@ -92,8 +92,7 @@ class Rollout:
         """What determines the step."""
         seen: dict[Program, int] = {}
         listed = [(seen.setdefault(program, len(seen)), reads, writes) for program, reads, writes in self.calls]
-        steps = [[(s.operation, s.operands, s.value, s.flip) for s in program.steps] for program in seen]
-        return repr((self.sizes, self.observed, listed, steps, [program.outputs for program in seen]))
+        return repr((self.sizes, self.observed, listed, [program.text for program in seen]))
 
     @cached_property
     def width(self) -> int:
@@ -103,13 +102,8 @@ class Rollout:
 
     @cached_property
     def ufunc(self) -> np.ufunc:
-        target = llvm.host()
-        key = cache.key(cache.emitter(), str(LONGEST), _Loop(self, self.width).text(), self.text, repr(target))
-        code = cache.load(key)
-        if code is None:
-            code = llvm.object_code(module(self, self.width), target)
-            cache.store(key, code)
-        linked = llvm.Code(code, target, (SYMBOL,))
+        key = (str(LONGEST), str(self.width), self.text)
+        linked = llvm.linked(lambda: module(self, self.width), (SYMBOL,), *key)
         kinds = [ufunc.types(self.signature.count("("))[0]]
         return ufunc.assemble([linked.addresses[SYMBOL]], [None], kinds, self.signature, self.name, "", linked)
 
@@ -199,19 +193,13 @@ def module(rollout: Rollout, width: int) -> str:
     """The IR: the functions on vectors, and the loop around them."""
     w = Writer(width, DOUBLE)
     loop = _Loop(rollout, width)
-    parts = [f"declare {w.V} @llvm.fma.{w.v}({w.V}, {w.V}, {w.V})"]
-    parts += [f"declare {w.V} @llvm.{name}.{w.v}({w.V})" for name in ("sqrt", "fabs")]
-    parts.append("declare ptr @malloc(i64)\ndeclare void @free(ptr)")
+    parts = [*w.declarations(), "declare ptr @malloc(i64)\ndeclare void @free(ptr)"]
     parts += [copy_functions(width, DOUBLE, 1), sin_cos_function(width, DOUBLE)]
     for (program, reads), name in loop.functions.items():
         parts.append(body(program, [loop.at[block] for block in reads], width, DOUBLE, name, LONGEST))
-        if _has_constants(program):
+        if has_constants(program):
             parts.append(constants(program, width, DOUBLE, f"{name}_constants"))
     return "\n".join([*parts, loop.text()]) + "\n"
-
-
-def _has_constants(program: Program) -> bool:
-    return any(program.steps[k].operation == "constant" for group in program.outputs for k in group)
 
 
 # The arrays of the ufunc, in the order of its signature: how many dimensions each has of its own.
@@ -253,7 +241,7 @@ class _Loop(Writer):
         self._cleared()
         self.do("br label %tiles")
         self.label("tiles")
-        self.do("%i = phi i64 [0, %cleared], [%i_next, %tile_end]")
+        self.do("%i = phi i64 [0, %clear_end], [%i_next, %tile_end]")
         more = self.let("icmp slt i64 %i, %problems")
         self.do(f"br i1 {more}, label %tile, label %done")
         self.label("tile")
@@ -272,9 +260,6 @@ class _Loop(Writer):
         return "\n".join([*self.lines, "}"])
 
     # ------------------------------------------------------------------------------------------------ NumPy's arrays
-    def _item(self, array: str, k: int, kind: str) -> str:
-        return self.let(f"load {kind}, ptr {self.let(f'getelementptr i64, ptr {array}, i64 {k}')}")
-
     def _arguments(self) -> None:
         """Where each array begins, its stride over rollouts and those of its own dimensions; the settings."""
         self.base: dict[str, str] = {}
@@ -283,9 +268,9 @@ class _Loop(Writer):
         at = len(_DIMENSIONS)
         self.do("%problems = load i64, ptr %dims")
         for k, (name, dimensions) in enumerate(_DIMENSIONS.items()):
-            self.base[name] = self._item("%args", k, "ptr")
-            self.over[name] = self._item("%strides", k, "i64")
-            self.own[name] = [self._item("%strides", at + d, "i64") for d in range(dimensions)]
+            self.base[name] = self.item("%args", k, "ptr")
+            self.over[name] = self.item("%strides", k, "i64")
+            self.own[name] = [self.item("%strides", at + d, "i64") for d in range(dimensions)]
             at += dimensions
         settings = []
         for k in range(SETTINGS):
@@ -296,14 +281,8 @@ class _Loop(Writer):
 
     def _cleared(self) -> None:
         """Zeros everywhere: what no function writes is a number too."""
-        self.do("br label %clear")
-        self.label("clear")
-        self.do("%z = phi i64 [0, %entry], [%z_next, %clear]")
-        at = self.let(f"getelementptr {self.V}, ptr %c, i64 %z")
-        self.do(f"store {self.V} {self.number(0.0)}, ptr {at}, align {DOUBLE.bytes}")
-        self.do("%z_next = add i64 %z, 1")
-        self.do(f"br i1 {self.let(f'icmp slt i64 %z_next, {self.total}')}, label %clear, label %cleared")
-        self.label("cleared")
+        with self.loop(self.total, name="clear") as k:
+            self.store(self.number(0.0), "%c", k)
 
     def _copy(self, direction: str, array: str, block: str, count: int, row: str | None = None) -> None:
         """A block of the record from, or to, `count` numbers of each rollout's part of an array (of one row of it).
@@ -337,10 +316,6 @@ class _Loop(Writer):
     # ------------------------------------------------------------------------------------------------- one tile
     def _block(self, name: str, k: int = 0) -> str:
         return self.let(f"getelementptr {self.V}, ptr %c, i64 {self.at[name] + k}")
-
-    def _wide(self, x: str) -> str:
-        one = self.let(f"insertelement {self.V} poison, double {x}, i32 0")
-        return self.let(f"shufflevector {self.V} {one}, {self.V} poison, <{self.width} x i32> zeroinitializer")
 
     def _tile(self) -> None:
         n, y = self.size["x"], self.size["y"]
@@ -389,7 +364,7 @@ class _Loop(Writer):
     def _time(self) -> None:
         """t = t0 + k dt, rounded once: no error adds up."""
         self.do(f"%now = add i64 %k, {self.first}")
-        k = self._wide(self.let("sitofp i64 %now to double"))
+        k = self.wide(self.let("sitofp i64 %now to double"))
         t = self.operation("fma", k, self.load("%c", self.at["dt"]), self.load("%c", self.at["t0"]))
         self.store(t, "%c", self.at["t"])
 
@@ -409,7 +384,7 @@ class _Loop(Writer):
 
     def _call(self, program: Program, reads: tuple[str, ...], writes: str) -> None:
         name, target = self.functions[program, reads], self._block(writes)
-        if _has_constants(program):
+        if has_constants(program):
             self.do(f"call void @{name}_constants(ptr {target})")
         self.do(f"call void @{name}(ptr %c, ptr {target})")
 
@@ -433,7 +408,7 @@ class _Loop(Writer):
         self.label(f"{label}_ill")
         mark = self.load("%c", self.at["mark"])
         free = self.let(f"fcmp olt {V} {mark}, {self.number(0.0)}")
-        now = self._wide(self.let(f"sitofp i64 {step} to double"))
+        now = self.wide(self.let(f"sitofp i64 {step} to double"))
         mark = self.let(f"select {B} {self.let(f'and {B} {bad}, {free}')}, {V} {now}, {V} {mark}")
         self.store(mark, "%c", self.at["mark"])
         stuck = self.let(f"fcmp oge {V} {mark}, {self.number(0.0)}")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.caching import cached_property
-from dalembert.compile import cache, llvm, ufunc
+from dalembert.compile import llvm, ufunc
 from dalembert.compile.body import body, constants, sin_cos_function
 from dalembert.compile.kernel import compile_function
 from dalembert.compile.kinds import DOUBLE
@@ -51,21 +51,14 @@ class Search:
     @cached_property
     def text(self) -> str:
         """What determines the step."""
-        steps = ((s.operation, s.operands, s.value, s.flip) for s in self.program.steps)
-        return repr((self.n, self.m, self.program.outputs, *steps))
+        return repr((self.n, self.m, self.program.text))
 
     @cached_property
     def ufunc(self) -> np.ufunc:
-        target = llvm.host()
-        width = target.width * (2 if self.program.operations < SHORT else 1)
-        key = cache.key(cache.emitter(), _loop(self.n, self.m, width), self.text, repr(target))
-        code = cache.load(key)
-        if code is None:
-            code = llvm.object_code(module(self.program, self.n, self.m, width), target)
-            cache.store(key, code)
-        linked = llvm.Code(code, target, (SYMBOL,))
-        arrays = self.signature.count("(")
-        kinds = [ufunc.types(arrays)[0]]
+        width = llvm.host().width * (2 if self.program.operations < SHORT else 1)
+        key = (str(width), self.text)
+        linked = llvm.linked(lambda: module(self.program, self.n, self.m, width), (SYMBOL,), *key)
+        kinds = [ufunc.types(self.signature.count("("))[0]]
         return ufunc.assemble([linked.addresses[SYMBOL]], [None], kinds, self.signature, self.name, "", linked)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -83,11 +76,8 @@ def compile_search(step: Callable[..., Any], n: int, m: int, name: str) -> Searc
 
 def module(program: Program, n: int, m: int, width: int) -> str:
     """The IR: the step on vectors, and the loop around it."""
-    w = Writer(width, DOUBLE)
-    declared = [f"declare {w.V} @llvm.fma.{w.v}({w.V}, {w.V}, {w.V})"]
-    declared += [f"declare {w.V} @llvm.{name}.{w.v}({w.V})" for name in ("sqrt", "fabs")]
     parts = [
-        *declared,
+        *Writer(width, DOUBLE).declarations(),
         body(program, [0, n, n + m], width, DOUBLE, f"body_{width}"),
         constants(program, width, DOUBLE, f"constants_{width}"),
         sin_cos_function(width, DOUBLE),
@@ -142,10 +132,10 @@ class _Lines(Lines):
         self.do(f"store {kind} {value}, ptr {self.word(name, lane, row)}")
 
     def argument(self, k: int) -> str:
-        return self.let(f"load ptr, ptr {self.let(f'getelementptr ptr, ptr %args, i64 {k}')}")
+        return self.item("%args", k, "ptr")
 
     def stride(self, k: int) -> str:
-        return self.let(f"load i64, ptr {self.let(f'getelementptr i64, ptr %strides, i64 {k}')}")
+        return self.item("%strides", k, "i64")
 
     def cell(self, base: str, *offsets: tuple[str, str]) -> str:
         for stride, index in offsets:
@@ -159,7 +149,6 @@ class _Lines(Lines):
 # The arrays of the ufunc: state, data, starts, settings, new state, info; their strides over problems come first,
 # then those of their own dimensions: state 6, data 7, starts 8 and 9, settings 10, new state 11, info 12.
 _SHARED = "ptr %c, ptr %args, ptr %strides"
-_PASSED = "ptr %c, ptr %args, ptr %strides"
 
 
 def _assign(r: _Record) -> str:
@@ -246,11 +235,11 @@ def _serve(r: _Record) -> str:
     again = f.let(f"and i1 {more}, {f.let('xor i1 %converged, true')}")
     f.do(f"br i1 {again}, label %next, label %end")
     f.label("next")
-    f.do(f"call void @begin({_PASSED}, i64 %lane, i64 {start})")
+    f.do(f"call void @begin({_SHARED}, i64 %lane, i64 {start})")
     f.do("ret void")
     f.label("end")
-    f.do(f"call void @finish({_PASSED}, i64 %lane, double {f.let('uitofp i1 %converged to double')})")
-    f.do(f"call void @assign({_PASSED}, i64 %lane, i64 %problems)")
+    f.do(f"call void @finish({_SHARED}, i64 %lane, double {f.let('uitofp i1 %converged to double')})")
+    f.do(f"call void @assign({_SHARED}, i64 %lane, i64 %problems)")
     f.do("ret void")
     return f.text()
 
@@ -262,7 +251,8 @@ def _main(r: _Record) -> str:
     head = f"define void @{SYMBOL}(ptr %args, ptr %dims, ptr %strides, ptr %data)"
     f.lines[0] = head + ' nounwind "no-stack-arg-probe" {'
     f.do(f"%c = alloca [{r.words} x i64], align 64")
-    _cleared(f, r.words)
+    with f.loop(r.words, name="clear") as k:
+        f.do(f"store i64 0, ptr {f.let(f'getelementptr i64, ptr %c, i64 {k}')}")
     problems = f.let("load i64, ptr %dims")
     f.do(f"br i1 {f.let(f'icmp sgt i64 {problems}, 0')}, label %some, label %done")
     f.label("some")
@@ -273,7 +263,7 @@ def _main(r: _Record) -> str:
     halt, tall = _splat(f, I, "i64", halfway, W), _splat(f, V, "double", limit[5], W)
     f.store(str(W), "active")
     for lane in range(W):
-        f.do(f"call void @assign({_PASSED}, i64 {lane}, i64 {problems})")
+        f.do(f"call void @assign({_SHARED}, i64 {lane}, i64 {problems})")
     source, target = f.word("in"), f.word("out")
     f.do(f"call void @constants_{W}(ptr {target})")
     f.do("br label %check")
@@ -305,23 +295,11 @@ def _main(r: _Record) -> str:
         f.do(f"br i1 {this}, label %serve{lane}, label %{after}")
         f.label(f"serve{lane}")
         good = f.let(f"extractelement {B} {converged}, i64 {lane}")
-        f.do(f"call void @serve({_PASSED}, i64 {lane}, i64 {problems}, i64 {starts}, i1 {good})")
+        f.do(f"call void @serve({_SHARED}, i64 {lane}, i64 {problems}, i64 {starts}, i1 {good})")
         f.do(f"br label %{after}")
     f.label("done")
     f.do("ret void")
     return f.text()
-
-
-def _cleared(f: _Lines, words: int) -> None:
-    f.do("br label %clear")
-    f.label("clear")
-    f.do("%k = phi i64 [0, %entry], [%k1, %clear]")
-    f.do("%z = getelementptr i64, ptr %c, i64 %k")
-    f.do("store i64 0, ptr %z")
-    f.do("%k1 = add i64 %k, 1")
-    f.do(f"%zm = icmp slt i64 %k1, {words}")
-    f.do("br i1 %zm, label %clear, label %ready")
-    f.label("ready")
 
 
 def _splat(f: _Lines, vector: str, kind: str, value: str, width: int) -> str:

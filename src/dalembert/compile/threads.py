@@ -1,11 +1,16 @@
 """A large batch by several threads: each calls the kernel once, and they take pieces of the batch by turns.
 
+A thread runs `dalembert_turns`, the kernel's own loop with one more argument, a counter, after the others: NumPy hands
+it the whole batch, and it calls the kernel's loop on the next piece until none is left. So a thread that got a slow
+core takes fewer pieces, and Python is out of it.
+
 One pool for the process, never larger than the processors it may use, whoever calls and however often: two callers
 share it. The default everywhere is one thread, so that programs which run a process per core are not surprised.
 """
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 from collections.abc import Callable
@@ -17,11 +22,79 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dalembert.compile import turns
+from dalembert.compile import llvm, ufunc
 from dalembert.errors import InputError
 
+SYMBOL = "dalembert_turns"
+WORK = 1_000_000  # operations per piece: some 50 microseconds, the longest that one thread waits for another
 TURNS_WAITED = 200
 FEWEST = 4  # pieces: below, waking a thread costs more than it saves
+_COUNTER = np.dtype(np.int64).num
+
+# An item that follows the counter moves one place down; the counter itself is overwritten by it (an output follows).
+IR = f"""
+define void @{SYMBOL}(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind "no-stack-arg-probe" {{
+entry:
+  %place = getelementptr i64, ptr %data, i64 1
+  %counter_at = load i64, ptr %place
+  %all = getelementptr i64, ptr %data, i64 2
+  %arrays = load i64, ptr %all
+  %every = getelementptr i64, ptr %data, i64 3
+  %strides = load i64, ptr %every
+  %size = getelementptr i64, ptr %data, i64 4
+  %piece = load i64, ptr %size
+  %loop_at = load ptr, ptr %data
+  %n = load i64, ptr %dims
+  %slot = getelementptr ptr, ptr %args, i64 %counter_at
+  %counter = load ptr, ptr %slot
+  %here = alloca ptr, i64 %arrays
+  %own = alloca i64, i64 %strides
+  %count = alloca i64
+  br label %copy
+copy:
+  %s = phi i64 [0, %entry], [%s_next, %copy]
+  %s_from = getelementptr i64, ptr %steps, i64 %s
+  %stride = load i64, ptr %s_from
+  %s_after = icmp sgt i64 %s, %counter_at
+  %s_down = zext i1 %s_after to i64
+  %s_place = sub i64 %s, %s_down
+  %s_to = getelementptr i64, ptr %own, i64 %s_place
+  store i64 %stride, ptr %s_to
+  %s_next = add i64 %s, 1
+  %s_more = icmp slt i64 %s_next, %strides
+  br i1 %s_more, label %copy, label %take
+take:
+  %first = atomicrmw add ptr %counter, i64 %piece monotonic
+  %some = icmp slt i64 %first, %n
+  br i1 %some, label %move, label %done
+move:
+  %a = phi i64 [0, %take], [%a_next, %move]
+  %a_from = getelementptr ptr, ptr %args, i64 %a
+  %base = load ptr, ptr %a_from
+  %step_at = getelementptr i64, ptr %steps, i64 %a
+  %step = load i64, ptr %step_at
+  %offset = mul i64 %first, %step
+  %a_here = getelementptr i8, ptr %base, i64 %offset
+  %a_after = icmp sgt i64 %a, %counter_at
+  %a_down = zext i1 %a_after to i64
+  %a_place = sub i64 %a, %a_down
+  %a_to = getelementptr ptr, ptr %here, i64 %a_place
+  store ptr %a_here, ptr %a_to
+  %a_next = add i64 %a, 1
+  %a_more = icmp slt i64 %a_next, %arrays
+  br i1 %a_more, label %move, label %run
+run:
+  %left = sub i64 %n, %first
+  %short = icmp slt i64 %left, %piece
+  %states = select i1 %short, i64 %left, i64 %piece
+  store i64 %states, ptr %count
+  %loop = load ptr, ptr %loop_at
+  call void %loop(ptr %here, ptr %count, ptr %own, ptr null)
+  br label %take
+done:
+  ret void
+}}
+"""
 
 
 def available() -> int:
@@ -67,7 +140,7 @@ def run(kernel: Shared, arguments: Any, out: Any, threads: int) -> Any:
         return kernel.direct(*arguments) if out is None else kernel.direct(*arguments, out)
     wide, results, flat = plan
     state = np.geterr()
-    function, counter = kernel.turns, turns.counter()
+    function, counter = kernel.turns, np.zeros((), np.int64)
     ended: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def work() -> None:
@@ -134,7 +207,7 @@ def _plain(kernel: Shared, arguments: Any, out: Any) -> tuple[Arrays, Arrays, Ar
         if type(a) is not np.ndarray or a.dtype is not _DOUBLE or a.shape != (states, *core):
             return None
     shape = (states, *outputs[0])
-    if 0 in shape or states <= FEWEST * turns.piece(kernel.operations):
+    if 0 in shape or states <= FEWEST * piece(kernel.operations):
         return None
     if out is None:
         out = np.empty(shape)
@@ -160,7 +233,7 @@ def _plan(kernel: Shared, arguments: Any, out: Any) -> tuple[Arrays, Arrays, Arr
     states = math.prod(batch)
     fitting = all(a.ndim >= len(c) and a.shape[a.ndim - len(c) :] == c for a, c in zip(arrays, cores, strict=True))
     castable = all(np.can_cast(a.dtype, kind) for a in arrays)
-    if not (fitting and castable and states > FEWEST * turns.piece(kernel.operations)):
+    if not (fitting and castable and states > FEWEST * piece(kernel.operations)):
         return None
     wanted = [(*batch, *core) for core in kernel.outputs]
     if out is None:
@@ -188,4 +261,32 @@ def _writable(results: Any, wanted: list[tuple[int, ...]], kind: np.dtype[Any]) 
     """Whether NumPy will write the results where they are, not into a copy (of which each thread would have one)."""
     return [getattr(r, "shape", None) for r in results] == wanted and all(
         type(r) is np.ndarray and r.dtype == kind and r.flags.aligned and r.flags.writeable for r in results
+    )
+
+
+# the loop that threads share
+
+
+def piece(operations: int) -> int:
+    """States that a thread takes at a time."""
+    return max(WORK // max(operations, 1), 16)
+
+
+def share(function: np.ufunc, signature: str, core: int, states: int) -> np.ufunc:
+    """`function` for several threads, with the counter (an int64 zero) as its last argument. `core` counts the core
+    dimensions of all its arrays together; `states` make a piece."""
+    code = llvm.linked(lambda: IR, (SYMBOL,), IR)
+    inputs, arrays = function.nin, function.nargs + 1
+    loops = ufunc.loops(function)
+    size = ctypes.sizeof(ctypes.c_void_p)
+    data = [(ctypes.c_int64 * 5)(loops + k * size, inputs, arrays, arrays + core, states) for k in range(2)]
+    left, right = signature.split("->")
+    return ufunc.assemble(
+        [code.addresses[SYMBOL]] * 2,
+        [ctypes.addressof(d) for d in data],
+        [[*kinds[:inputs], _COUNTER, *kinds[inputs:]] for kinds in ufunc.types(function.nargs)],
+        f"{left},()->{right}",
+        function.__name__,
+        "",
+        (code, data, function),
     )

@@ -56,17 +56,20 @@ class _UFuncHead(ctypes.Structure):
     ]
 
 
-@cache
-def _maker() -> Any:
-    umath: Any = import_module("numpy._core._multiarray_umath")
-
+def table_of(name: str) -> Sequence[int | None]:
+    """One of NumPy's two tables of C functions, _ARRAY_API or _UFUNC_API: their addresses."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = ctypes.cast(pointer(umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
+    capsule = getattr(import_module("numpy._core._multiarray_umath"), name)
+    return ctypes.cast(pointer(capsule, None), ctypes.POINTER(ctypes.c_void_p))  # type: ignore[return-value]
+
+
+@cache
+def _maker() -> Callable[..., np.ufunc]:
     text, integer, address = ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p
     return ctypes.PYFUNCTYPE(
         ctypes.py_object, address, address, address, integer, integer, integer, integer, address, address, integer, text
-    )(table[_FROM_FUNC_AND_SIGNATURE])
+    )(table_of("_UFUNC_API")[_FROM_FUNC_AND_SIGNATURE])
 
 
 def signature(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> str:

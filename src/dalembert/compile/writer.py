@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from dalembert.compile.exponential import LOG2_E
+from dalembert.compile.functions import LOG2_E, TWO_OVER_PI
 from dalembert.compile.kinds import DOUBLE, Kind
 from dalembert.compile.operations import OPERATIONS
-from dalembert.compile.trigonometry import TWO_OVER_PI
 
 
 class Lines:
@@ -29,6 +29,24 @@ class Lines:
     def label(self, name: str) -> None:
         self.lines.append(f"{name}:")
 
+    def item(self, array: str, k: int, kind: str) -> str:
+        """Word k of an array of pointers or whole numbers."""
+        return self.let(f"load {kind}, ptr {self.let(f'getelementptr i64, ptr {array}, i64 {k}')}")
+
+    @contextmanager
+    def loop(self, count: int | str, step: int = 1, name: str = "head", before: str = "entry") -> Iterator[str]:
+        """Do what follows for 0, step, 2 step, … below `count`, the first whatever it is, after the block `before`;
+        then go on after the label `name`_end."""
+        k = f"%{name}_k"
+        self.do(f"br label %{name}")
+        self.label(name)
+        self.do(f"{k} = phi i64 [0, %{before}], [{k}_next, %{name}]")
+        yield k
+        self.do(f"{k}_next = add i64 {k}, {step}")
+        more = self.let(f"icmp slt i64 {k}_next, {count}")
+        self.do(f"br i1 {more}, label %{name}, label %{name}_end")
+        self.label(f"{name}_end")
+
 
 class Writer(Lines):
     """Collects the IR of one function over vectors of `width` numbers of a kind."""
@@ -41,6 +59,12 @@ class Writer(Lines):
         self.I = self._vector(f"i{kind.bits}")
         self.B = self._vector("i1")
         self.v = f"v{width}f{kind.bits}" if width > 1 else f"f{kind.bits}"
+
+    def declarations(self) -> list[str]:
+        """The intrinsics that operations call."""
+        V, v = self.V, self.v
+        unary = [f"declare {V} @llvm.{name}.{v}({V})" for name in ("sqrt", "fabs")]
+        return [f"declare {V} @llvm.fma.{v}({V}, {V}, {V})", *unary]
 
     def _vector(self, element: str) -> str:
         return f"<{self.width} x {element}>" if self.width > 1 else element
@@ -55,15 +79,20 @@ class Writer(Lines):
         return self._splat(f"i{self.kind.bits}", str(x))
 
     def operation(self, name: str, *operands: str) -> str:
-        template = OPERATIONS[name].llvm
-        assert template is not None
-        return self.let(template.format(*operands, V=self.V, B=self.B, v=self.v))
+        return self.let(OPERATIONS[name].llvm.format(*operands, V=self.V, B=self.B, v=self.v))
 
-    def load(self, array: str, index: int) -> str:
+    def wide(self, x: str) -> str:
+        """One number in all lanes."""
+        if self.width == 1:
+            return x
+        one = self.let(f"insertelement {self.V} poison, {self.E} {x}, i32 0")
+        return self.let(f"shufflevector {self.V} {one}, {self.V} poison, <{self.width} x i32> zeroinitializer")
+
+    def load(self, array: str, index: int | str) -> str:
         at = self.let(f"getelementptr {self.V}, ptr {array}, i64 {index}")
         return self.let(f"load {self.V}, ptr {at}, align {self.kind.bytes}")
 
-    def store(self, value: str, array: str, index: int) -> None:
+    def store(self, value: str, array: str, index: int | str) -> None:
         at = self.let(f"getelementptr {self.V}, ptr {array}, i64 {index}")
         self.do(f"store {self.V} {value}, ptr {at}, align {self.kind.bytes}")
 
@@ -74,24 +103,20 @@ class Writer(Lines):
         def fma(a: str, b: str, c: str) -> str:
             return self.operation("fma", a, b, c)
 
-        n, trig = self.number, self.kind.trigonometry
+        n, trig = self.number, self.kind
         product = self.operation("multiply", x, n(TWO_OVER_PI))
         shifted = self.operation("add", product, n(trig.magic))
         k = self.let(f"bitcast {V} {shifted} to {I}")
         turns = self.operation("subtract", shifted, n(trig.magic))
         # |x| ≤ limit on the bits: a comparison of numbers would raise the "invalid" flag for NaN, and NumPy warn.
         bits = self.let(f"bitcast {V} {self.operation('absolute', x)} to {I}")
-        inside = self.let(f"icmp sle {I} {bits}, {self.integer(self.kind.as_integer(trig.limit))}")
+        inside = self.let(f"icmp sle {I} {bits}, {self.integer(self.kind.as_integer(trig.largest_angle))}")
         r = self.let(f"select {B} {inside}, {V} {x}, {V} {n(float('nan'))}")
         for part in trig.half_pi:
             r = fma(turns, n(-part), r)
         z = self.operation("multiply", r, r)
-        s, c = n(trig.sin[0]), n(trig.cos[0])
-        for a in trig.sin[1:]:
-            s = fma(s, z, n(a))
-        s = fma(self.operation("multiply", s, z), r, r)
-        for a in trig.cos[1:]:
-            c = fma(c, z, n(a))
+        s = fma(self.operation("multiply", self._horner(trig.sin, z), z), r, r)
+        c = self._horner(trig.cos, z)
         c = fma(self.operation("multiply", c, z), z, fma(z, n(-0.5), n(1.0)))
         bit = self.let(f"and {I} {k}, {self.integer(1)}")
         odd = self.let(f"icmp ne {I} {bit}, {self.integer(0)}")
@@ -129,19 +154,19 @@ class Writer(Lines):
 
     def _two_to(self, k: str) -> str:
         """2ᵏ of a whole k, made of its bits."""
-        t = self.kind.exponential
+        t = self.kind
         biased = self.let(f"add {self.I} {k}, {self.integer(t.bias)}")
         return self._as_number(self.let(f"shl {self.I} {biased}, {self.integer(t.mantissa)}"))
 
     def exp(self, x: str) -> str:
         """The steps of `exponential.exponential`, without a branch; comparisons on the bits, as for the sine."""
-        I, n, i, t = self.I, self.number, self.integer, self.kind.exponential
+        I, n, i, t = self.I, self.number, self.integer, self.kind
         as_bits, op = self.kind.as_integer, self.operation
         bits = self._as_integer(op("absolute", x))
         sign = self.let(f"xor {I} {self._as_integer(x)}, {bits}")
-        ends = self._as_number(self.let(f"or {I} {sign}, {i(as_bits(t.limit))}"))
+        ends = self._as_number(self.let(f"or {I} {sign}, {i(as_bits(t.largest_exponent))}"))
         number = self.let(f"icmp sle {I} {bits}, {i(as_bits(float('inf')))}")
-        beyond = self.let(f"icmp sgt {I} {bits}, {i(as_bits(t.limit))}")
+        beyond = self.let(f"icmp sgt {I} {bits}, {i(as_bits(t.largest_exponent))}")
         y = self._select(number, self._select(beyond, ends, x), x)
         shifted = op("fma", y, n(LOG2_E), n(t.magic))
         k = self.let(f"sub {I} {self._as_integer(shifted)}, {i(as_bits(t.magic))}")
@@ -155,7 +180,7 @@ class Writer(Lines):
 
     def log(self, x: str) -> str:
         """The steps of `exponential.logarithm`, without a branch."""
-        I, n, i, t = self.I, self.number, self.integer, self.kind.exponential
+        I, n, i, t = self.I, self.number, self.integer, self.kind
         as_bits, op = self.kind.as_integer, self.operation
         written = self._as_integer(x)
         low = self.let(f"icmp ult {I} {written}, {i(as_bits(t.smallest))}")

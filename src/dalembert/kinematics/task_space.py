@@ -15,7 +15,7 @@ import numpy as np
 from dalembert import kernels
 from dalembert.algorithms.task_space import GEOMETRIC
 from dalembert.arguments import switch
-from dalembert.compile.trigonometry import LIMIT
+from dalembert.compile.functions import LARGEST_ANGLE
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.kernels import need_tree
 from dalembert.kinematics.jacobian import (
@@ -274,7 +274,7 @@ def _refuse_singular(robot: Robot, q: Any, asked: _Asked, J: Any, J_bar: Any, re
     chosen = asked.chosen
     units, columns = remembered(robot, ("units", asked.frame), lambda: _units(robot, asked.frame))
     scale = scale_of(robot, asked.frame, chosen, asked.expressed_in, free_of_units=True)
-    doubtful = known = np.isfinite(J).all(axis=(-2, -1)) & (np.abs(np.asarray(q, float)) <= LIMIT).all(axis=-1)
+    doubtful = known = np.isfinite(J).all(axis=(-2, -1)) & (np.abs(np.asarray(q, float)) <= LARGEST_ANGLE).all(axis=-1)
     if chosen.picked is not None:  # else rows may mix meters and radians, and J̄ cannot be freed of units
         inverse = J_bar / (columns[:, None] * units[list(chosen.picked)])
         with np.errstate(over="ignore", invalid="ignore"):

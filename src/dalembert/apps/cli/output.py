@@ -246,7 +246,7 @@ def angles(name: str, text: str | None, n: int, each: str) -> list[float] | None
 def positions(name: str, text: str | None, arm: Robot, *, within: bool = False) -> list[float] | None:
     """Joint positions from the command line, with a word if they look like degrees; too large to compute with is
     refused, and so are degrees of a joint that slides, and with `within` what is outside the limits."""
-    from dalembert.compile.trigonometry import LIMIT
+    from dalembert.compile.functions import LARGEST_ANGLE
     from dalembert.units import find_degrees
 
     values = numbers(name, text, arm.n)
@@ -256,7 +256,7 @@ def positions(name: str, text: str | None, arm: Robot, *, within: bool = False) 
     for c, x, part in zip(arm.model.coordinates, values, _parts(text or ""), strict=True):
         if not c.joint.turns and part.endswith(("deg", "°")):
             raise click.BadParameter(f"joint {c.name!r} slides: {part!r} is no length in m", param_hint=f"--{name}")
-        if abs(x) > LIMIT:
+        if abs(x) > LARGEST_ANGLE:
             why = f"{part!r} of joint {c.name!r} is too large: sines are computed up to 2³⁰"
             raise click.BadParameter(why, param_hint=f"--{name}")
     own = [x if given else 0.0 for x, given in zip(values, plain, strict=True)]
