@@ -69,13 +69,13 @@ def test_a_run_that_ends_early_is_exit_code_one():
 
 def test_a_run_that_is_interrupted_is_kept(monkeypatch, tmp_path):
     @contextmanager
-    def interrupted(words):
+    def interrupted(words, heavy):
         def say(text):
             raise KeyboardInterrupt
 
         yield say
 
-    monkeypatch.setattr("dalembert.apps.cli.simulate.waiting", interrupted)
+    monkeypatch.setattr("dalembert.apps.cli.motion.waiting", interrupted)
     got = data("simulate", "planar-1r", "--duration", "1000", "-o", tmp_path / "run.csv", code=130)
     assert got["status"] == "interrupted" and 0 < got["end"] < 1000 and (tmp_path / "run.csv").exists()
 

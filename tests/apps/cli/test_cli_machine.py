@@ -12,7 +12,7 @@ from invoking import data, program, run
 
 import dalembert as dl
 from dalembert.apps.cli import COMMANDS, main
-from dalembert.apps.cli.completion import SHELLS
+from dalembert.apps.cli.installation import SHELLS
 
 
 def test_bench():

@@ -18,21 +18,21 @@ from click.testing import CliRunner
 from invoking import program, run, words
 
 import dalembert as dl
-from dalembert.apps.cli import COMMANDS, main, progress, refused
+from dalembert.apps.cli import COMMANDS, MODULES, main, terminal
 
 FOLDER = Path(dl.__file__).parent / "apps" / "cli"
-SHARED = {"__init__", "completing", "controllers", "output", "progress", "refused"}
+SHARED = {"__init__", "options", "output", "terminal"}
 
 
 def test_help_names_every_command_without_importing_any():
     out = run("--help").output
     assert all(name in out for name in COMMANDS)
-    assert {file.stem for file in FOLDER.glob("*.py")} - SHARED == set(COMMANDS)
+    assert {file.stem for file in FOLDER.glob("*.py")} - SHARED == set(MODULES.values())
     ran = program("--help", env={"PYTHONPROFILEIMPORTTIME": "1"})
     _, told = ran.communicate(timeout=60)
     imported = {line.split("|")[-1].strip() for line in told.splitlines() if line.startswith("import time")}
-    assert "dalembert.apps.cli.refused" in imported and ran.returncode == 0
-    assert not {"numpy", "rich", "json", *(f"dalembert.apps.cli.{name}" for name in COMMANDS)} & imported
+    assert "dalembert.apps.cli.terminal" in imported and ran.returncode == 0
+    assert not {"numpy", "rich", "json", *(f"dalembert.apps.cli.{name}" for name in MODULES.values())} & imported
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -86,7 +86,7 @@ class Fails(click.Command):
     ],
 )
 def test_what_stops_a_command_is_one_line(monkeypatch, error, code, says):
-    monkeypatch.setattr(refused, "_silence", lambda: None)
+    monkeypatch.setattr(terminal, "_silence", lambda: None)
     monkeypatch.setattr(type(main), "get_command", lambda self, ctx, name: Fails(error))
     result = CliRunner().invoke(main, ["info"])
     assert result.exit_code == code and not result.stdout
@@ -99,7 +99,7 @@ def test_a_mistake_of_ours_is_not_hidden(monkeypatch):
 
 
 def test_warnings_are_lines_for_people(monkeypatch, capsys):
-    refused.warn(UserWarning("look out"), UserWarning, "file.py", 3)
+    terminal.show_warning(UserWarning("look out"), UserWarning, "file.py", 3)
     assert capsys.readouterr().err == "warning: look out\n"
 
 
@@ -120,34 +120,47 @@ class Terminal(io.StringIO):
         return True
 
 
-def until(terminal: Terminal, what: str) -> None:
+def until(screen: Terminal, what: str) -> None:
     """A thread writes it: it comes when it comes."""
     end = time.monotonic() + 30
-    while what not in terminal.getvalue():
-        assert time.monotonic() < end, terminal.getvalue()
+    while what not in screen.getvalue():
+        assert time.monotonic() < end, screen.getvalue()
         time.sleep(0.01)
 
 
 def test_progress_on_a_terminal(monkeypatch):
-    terminal = Terminal()
+    screen = Terminal()
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(sys, "stderr", terminal)
-    with progress.waiting("quick"):
+    monkeypatch.setattr(sys, "stderr", screen)
+    with terminal.waiting("quick"):
         pass
-    assert terminal.getvalue() == ""  # what is done within a second shows nothing
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    with progress.waiting("reading [the log]") as say:
-        until(terminal, "reading [the log] …")
+    assert screen.getvalue() == ""  # what is done within a second shows nothing
+    monkeypatch.setattr(terminal, "PATIENCE", 0.0)
+    with terminal.waiting("reading [the log]") as say:
+        until(screen, "reading [the log] …")
         say("fitting")
-        until(terminal, "fitting …")
+        until(screen, "fitting …")
 
 
 def test_no_progress_in_a_file(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    with progress.waiting("reading") as say:
+    monkeypatch.setattr(terminal, "PATIENCE", 0.0)
+    with terminal.waiting("reading") as say:
         say("fitting")
     assert sys.stderr.getvalue() == ""
+
+
+def test_a_model_of_very_many_joints_is_told_at_once(tmp_path):
+    links = "".join(f'<link name="l{k}"/>' for k in range(terminal.MANY_JOINTS + 2))
+    joints = "".join(
+        f'<joint name="j{k}" type="continuous"><parent link="l{k}"/><child link="l{k + 1}"/></joint>'
+        for k in range(terminal.MANY_JOINTS + 1)
+    )
+    (tmp_path / "chain.urdf").write_text(f'<robot name="chain">{links}{joints}</robot>')
+    told = f"report: {terminal.MANY_JOINTS + 1} joints may take many minutes, and much memory (Ctrl-C ends it)\n"
+    where = ("report", tmp_path / "chain.urdf", "-o", tmp_path / "chain.html", "--sections", "findings")
+    assert told in run(*where).stderr
+    assert told not in run("report", "planar-2r", *where[2:]).stderr
 
 
 # --------------------------------------------------------------------------------------------- broken descriptions

@@ -106,7 +106,7 @@ WRONG: dict[str, list[tuple[tuple[str, ...], int, str]]] = {
     "compare": [
         (("planar-2r", "--controllers", "pd,pdd"), 2, "unknown controller 'pdd'; did you mean 'pd'"),
         (("planar-2r", "--scenarios", "storm"), 2, "unknown scenario 'storm'"),
-        (("planar-2r", "--controllers", ","), 2, "name at least one controller: computed-torque"),
+        (("planar-2r", "--controllers", ","), 2, "name at least one controller: pd, pd-gravity"),
         (("planar-2r", "--omega", "-1"), 2, "-1.0 is not in the range"),
         (("four-bar",), 1, "'four-bar' has 1 loop"),
     ],

@@ -193,7 +193,7 @@ def run(monkeypatch, *arguments: str, code: int = 0):
     def interrupted():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dalembert.apps.cli.studio.wait", interrupted)
+    monkeypatch.setattr("dalembert.apps.cli.export.wait", interrupted)
     result = CliRunner().invoke(main, ["studio", *arguments])
     assert result.exit_code == code, result.output
     assert result.exception is None or isinstance(result.exception, SystemExit)

@@ -7,14 +7,16 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from dalembert.apps.cli import output
 from dalembert.apps.cli.options import JSON, argument, command, option
+from dalembert.findings import SEVERITIES
 
 if TYPE_CHECKING:
+    from dalembert.findings import Finding
     from dalembert.trust.doctor import CheckUp, Repair
 
 FORMATS = ("table", "json", "sarif", "junit")
@@ -24,6 +26,12 @@ IDLE = ("fix", "out", "in-place", "details", "fail-on", "no-meshes", "strict", "
 ROWS = 60  # files that a summary lists one by one; of more, only those with errors
 PROGRESS = 2.0  # seconds between two words of it
 FINDING = ("severity", "rule", "line", "finding, and what to do")
+
+
+class How(output.Reading):
+    """How a file is to be examined."""
+
+    meshes: bool
 
 
 @command
@@ -61,7 +69,7 @@ def check(
         return
     if not paths:
         raise click.UsageError("name a file, a bundled robot or a folder")
-    how = {"meshes": not no_meshes, **output.reading(*folders)}
+    how: How = {"meshes": not no_meshes, **output.reading(*folders)}
     _usable(paths, fix, out, in_place, how["package_dirs"])
     if fix:
         ups = [_repair(paths[0], out or paths[0], how, style)]
@@ -94,7 +102,7 @@ def _usable(paths: Sequence[str], fix: bool, out: str | None, in_place: bool, fo
         raise click.UsageError(f"{out} is the file itself; to overwrite it, say --in-place")
 
 
-def _examine(paths: Sequence[str], how: dict[str, Any]) -> list[CheckUp]:
+def _examine(paths: Sequence[str], how: How) -> list[CheckUp]:
     from dalembert.trust.doctor import check as examine
     from dalembert.trust.doctor import check_all
 
@@ -125,14 +133,14 @@ def _visible(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
 
-def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     cells = [[_visible(x) if isinstance(x, str) else x for x in row] for row in rows]
     output.print_table(_visible(title), columns, cells)
 
 
 def _show(ups: Sequence[CheckUp], paths: Sequence[str], style: str, details: bool) -> None:
     if style != "table":
-        from dalembert.trust.doctor.check import FORMATS as WRITERS
+        from dalembert.trust.doctor.checkup import FORMATS as WRITERS
 
         click.echo(WRITERS[style](ups))
     elif len(ups) == 1:
@@ -147,26 +155,17 @@ def _show(ups: Sequence[CheckUp], paths: Sequence[str], style: str, details: boo
 
 def _one(up: CheckUp) -> None:
     if up.findings:
-        rows = [
-            (f.severity, f.rule, "–" if f.line is None else str(f.line), _told(f.message, f.fix, f.fixable))
-            for f in up.findings
-        ]
-        _table(up.file, ("severity", "rule", "line", "finding, and what to do"), rows)
+        _table(up.file, FINDING, [_row(f, " *" if f.fixable else "") for f in up.findings])
         why = {f.rule: f.why for f in up.findings}
         _table("Why it matters", ("rule", "why"), sorted(why.items()))
-    click.echo(_verdict(up))
+    loads = "it loads" if up.loads else "it does not load"
+    click.echo(_visible(f"{up.file}: {up.verdict}; {loads} ({up.seconds:.2f} s)"))
     if any(f.fixable for f in up.findings):
         click.echo("* dalembert check --fix -o FILE repairs these")
 
 
-def _told(message: str, fix: str, fixable: bool) -> str:
-    return f"{message}\n→ {fix}{' *' if fixable else ''}"
-
-
-def _verdict(up: CheckUp) -> str:
-    counts = ", ".join(f"{up.count(s)} {s}{'' if up.count(s) == 1 else 's'}" for s in ("error", "warning", "note"))
-    loads = "it loads" if up.loads else "it does not load"
-    return _visible(f"{up.file}: {counts}; {loads} ({up.seconds:.2f} s)")
+def _row(f: Finding, mark: str = "") -> tuple[str, ...]:
+    return f.severity, f.rule, "–" if f.line is None else str(f.line), f"{f.message}\n→ {f.fix}{mark}"
 
 
 def _summary(ups: Sequence[CheckUp], paths: Sequence[str]) -> None:
@@ -191,48 +190,39 @@ def _rows(ups: Sequence[CheckUp], paths: Sequence[str]) -> list[tuple[str, list[
     rows: dict[tuple[str, str], list[CheckUp]] = {}
     for up in ups:
         folder = next((path for path in paths if _below(up.file, path)), "")
-        name = _short(up.file, folder)
+        name = Path(up.file).relative_to(folder).as_posix() if folder and Path(folder).is_dir() else up.file
         if len(ups) > ROWS and not up.errors:
             name = f"{name.split('/')[0]}/…" if "/" in name else "…"
         rows.setdefault((folder, name), []).append(up)
     return [(f"{name} ({len(g)} files)" if len(g) > 1 else name, g) for (_, name), g in rows.items()]
 
 
-def _totals(ups: Sequence[CheckUp]) -> tuple[Any, ...]:
-    counts = (sum(up.count(s) for up in ups) for s in ("error", "warning", "note"))
-    return (*counts, _loads(ups), round(sum(up.seconds for up in ups), 2))
-
-
-def _loads(ups: Sequence[CheckUp]) -> str:
+def _totals(ups: Sequence[CheckUp]) -> tuple[object, ...]:
+    counts = (sum(up.count(severity) for up in ups) for severity in SEVERITIES)
     good = sum(up.loads for up in ups)
-    return ("yes" if good else "no") if len(ups) == 1 else f"{good} of {len(ups)}"
+    loads = ("yes" if good else "no") if len(ups) == 1 else f"{good} of {len(ups)}"
+    return (*counts, loads, round(sum(up.seconds for up in ups), 2))
 
 
 def _below(file: str, path: str) -> bool:
     return file == path or Path(file).is_relative_to(path)
 
 
-def _short(file: str, folder: str) -> str:
-    """The file as seen from the folder that was named."""
-    return Path(file).relative_to(folder).as_posix() if folder and Path(folder).is_dir() else file
-
-
 def _show_rules(style: str) -> None:
     from dalembert.trust.doctor import RULES
 
     rows = [RULES[name] for name in sorted(RULES)]
+    data = [{"rule": r.identifier, "severity": r.severity, "title": r.title, "why": r.why} for r in rows]
     if style == "table":
-        table = [(r.identifier, r.severity, r.title, r.why) for r in rows]
-        _table("Rules", ("rule", "severity", "title", "why it matters"), table)
+        _table("Rules", ("rule", "severity", "title", "why it matters"), [tuple(row.values()) for row in data])
     else:
-        data = [{"rule": r.identifier, "severity": r.severity, "title": r.title, "why": r.why} for r in rows]
         output.print_json(data)
 
 
 # repairs
 
 
-def _repair(path: str, out: str, how: dict[str, Any], style: str) -> CheckUp:
+def _repair(path: str, out: str, how: How, style: str) -> CheckUp:
     """The check-up of what was written."""
     from dalembert.trust.doctor import check as examine
 
@@ -257,7 +247,6 @@ def _show_repair(repair: Repair, path: str, out: str) -> None:
     click.echo(f"written to {_visible(out)}")
     left = [f for f in repair.after.findings if f.severity != "note"]
     if left:
-        rows = [(f.severity, f.rule, "–" if f.line is None else str(f.line), f"{f.message}\n→ {f.fix}") for f in left]
-        _table("Left for you", ("severity", "rule", "line", "finding, and what to do"), rows)
+        _table("Left for you", FINDING, map(_row, left))
     if Path(out).resolve().parent != Path(path).resolve().parent:
         click.echo("the copy is in another folder: meshes with relative paths are looked for from there")

@@ -110,7 +110,7 @@ def waiting(words: str, *, heavy: bool = False) -> Iterator[Callable[[str], None
     context = click.get_current_context(silent=True)
     joints = context.meta.get(JOINTS, 0) if context is not None else 0
     if heavy and joints > MANY_JOINTS:
-        click.echo(f"{words}: {joints} joints take minutes, and gigabytes of memory (Ctrl-C ends it)", err=True)
+        click.echo(f"{words}: {joints} joints may take many minutes, and much memory (Ctrl-C ends it)", err=True)
     if not sys.stderr.isatty():
         yield lambda text: None
         return

@@ -31,7 +31,7 @@ def properties(
     only: tuple[str, ...] = option("This property alone, in full; may be repeated.", metavar="NAME"),
     choices: bool = option("The table of the choices of C instead."),
     symbols: bool | None = option(
-        "Always or never in symbols; where it is cheap if not said.", "--symbols/--no-symbols"
+        "Always or never in symbols; where it is cheap if not said.", "--symbols/--no-symbols", default=None
     ),
     tree: bool = option("Of a closed chain, the tree without its loops."),
     plot: str | None = picture("Draw the energy books along a motion"),
@@ -190,7 +190,7 @@ def verify(
               dalembert verify robot.urdf --without mujoco -o certificate.json
               dalembert verify robot.urdf --against other.urdf
     """
-    from dalembert.trust import verify as verify_robot
+    from dalembert.trust.verify.verify import verify as verify_robot
 
     quiet = as_json or not sys.stderr.isatty()
     certificate = verify_robot(
