@@ -281,8 +281,9 @@ class Impedance(TaskController):
 
     `stiffness` [N/m, N m/rad], `damping` [N s/m, N m s/rad]: one number, one per row, or a symmetric matrix. `inertia`
     [kg, kg m²]: the wanted mass, which needs the force on the tip to be measured: the law then measures `sensed_f_x` …
-    `sensed_n_z`, what the tip applies to the environment (`control.add_sensors(robot.flow(f_tip=True), WRENCH, T)`). Without it the arm keeps the inertia it has, and no force is measured. `rows`, `frame`, `angles` and what
-    concerns free joints as in `TaskComputedTorque`."""
+    `sensed_n_z`, what the tip applies to the environment (`control.add_sensors(robot.flow(f_tip=True), WRENCH, T)`).
+    Without it the arm keeps the inertia it has, and no force is measured. `rows`, `frame`, `angles` and what concerns
+    free joints as in `TaskComputedTorque`."""
 
     robot: Robot
     stiffness: Any = field(metadata=ROW)
