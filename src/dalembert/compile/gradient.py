@@ -8,6 +8,7 @@ graph, so that what they share with the function, and with each other, is comput
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 from dalembert import scalar
 from dalembert.compile.graph import Graph, Node
 from dalembert.compile.operations import OPERATIONS
