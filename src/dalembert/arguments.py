@@ -6,7 +6,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from types import EllipsisType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from dalembert.errors import InputError
 
 Array = NDArray[np.float64]
 Shape = tuple[int | EllipsisType | None, ...]
+T = TypeVar("T")
 
 _WORDS: dict[Shape, str] = {(): "a finite number", (3,): "three finite numbers", (3, 3): "a 3×3 matrix"}
 _KINDS = {"O": "Python objects", "U": "text", "S": "bytes", "c": "complex numbers", "M": "dates"}
@@ -128,13 +129,12 @@ def settle_numbers(
     """Check fields of a frozen dataclass and make them floats: those of `above` are greater than zero, those of `least`
     not less, and those of `most` are magnitudes, infinite where None, which means no limit; each with its unit. `who`
     they belong to is said in messages: "the time constant of a FluidDrive"."""
-    for bound, rows in (("above", above), ("least", least), ("most", most)):
-        for field, unit in rows.items():
-            value = getattr(owner, field)
-            value = np.inf if bound == "most" and value is None else value
-            name = f"the {field.replace('max_', 'largest ').replace('_', ' ')} of {who}"
-            zero = {"least": 0.0} if bound == "least" else {"above": 0.0}
-            object.__setattr__(owner, field, number(name, value, unit, finite=bound != "most", **zero))
+    for field, unit in {**above, **least, **most}.items():
+        given = getattr(owner, field)
+        value = np.inf if given is None and field in most else given
+        name = f"the {field.replace('max_', 'largest ').replace('_', ' ')} of {who}"
+        below = None if field in least else 0.0
+        object.__setattr__(owner, field, number(name, value, unit, finite=field not in most, above=below, least=0.0))
 
 
 def three(name: str, value: object) -> tuple[float, float, float]:
@@ -191,7 +191,14 @@ def _need(name: str, x: Array, right: NDArray[np.bool_], words: str, unit: str) 
         raise InputError(f"{name}{first} is {float(x[where])!r}{then}; it must {words}{unit and f' [{unit}]'}")
 
 
-# ---------------------------------------------------------------------------------------------------- words, switches
+# ------------------------------------------------------------------------------------------ objects, words, switches
+def need(value: object, kind: type[T], what: str, hint: str = "") -> T:
+    """The object of this kind that a function or a class takes, or a sentence that says so."""
+    if not isinstance(value, kind):
+        raise InputError(f"{what} takes a {kind.__name__}{hint and f' ({hint})'}, got {type(value).__name__}")
+    return value
+
+
 def switch(name: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise InputError(f"{name} is a switch, True or False; got {type(value).__name__}")
@@ -263,7 +270,7 @@ def _shape_of(name: str, value: object, core: tuple[int, ...], owner: str, joint
     if value is None:
         raise InputError(f"{name} is None; {wanted}")
     try:
-        given = value if is_lazy((value,)) else plain_array(value, name)
+        given: Any = value if is_lazy((value,)) else plain_array(value, name)
     except InputError as error:
         raise InputError(f"{error}; {wanted}") from None
     shape, dtype = tuple(given.shape), np.dtype(given.dtype)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from dalembert.algorithms import (
     articulated,
@@ -33,6 +33,7 @@ from dalembert.system import Arguments, KernelTable, Options, Row, Shape
 
 Shapes = tuple[Shape, ...]
 Scalars = Sequence[Scalar]
+T = TypeVar("T")
 
 
 def sizes(model: Model, options: Options) -> dict[str, Shape]:
@@ -50,11 +51,15 @@ def _vector(m: Model, o: Options) -> Shapes:
     return ((m.n,),)
 
 
+def _twists(m: Model, o: Options) -> Shapes:
+    return ((6, m.n),)
+
+
 def _fixed(*shapes: Shape) -> Callable[[Model, dict[str, Any]], Shapes]:
     return lambda m, o: shapes
 
 
-def wrench_on_body(model: Model, q: Any, wrench: Any, frame: Frame, expressed_in: str) -> dict[int, Force]:
+def wrench_on_body(model: Model, q: Scalars, wrench: Scalars, frame: Frame, expressed_in: str) -> dict[int, Force]:
     """A wrench given at a frame, as the wrench on the body that carries it, in that body's frame."""
     if frame.body < 0:
         return {}
@@ -186,7 +191,7 @@ def _analytic(model: Model, a: Arguments, o: Options) -> tuple[Any, Any]:
     return jacobians.analytic_jacobian(model, a["q"], frame, o["angles"]), det
 
 
-def _determinant(model: Model, q: Any, frame: Frame, angles: str) -> Any:
+def _determinant(model: Model, q: Scalars, frame: Frame, angles: str) -> Scalar:
     det = rotation.euler_determinant(kinematics.frame_pose(model, q, frame).R, angles)
     if isinstance(det, float) and det < SINGULAR_ANGLES:  # a planar arm's zyz angles, say
         raise singular_angles(angles, frame.name, " in every state")
@@ -232,14 +237,6 @@ def _three_squares(model: Model, o: Options) -> Shapes:
     return ((model.n, model.n),) * 3
 
 
-def _inverse_derivatives(model: Model, a: Arguments, o: Options) -> tuple[Any, ...]:
-    return derivatives.inverse_dynamics_derivatives(model, a["q"], a["qd"], a["qdd"], o["friction"])
-
-
-def _forward_derivatives(model: Model, a: Arguments, o: Options) -> tuple[Any, ...]:
-    return derivatives.forward_dynamics_derivatives(model, a["q"], a["qd"], a["tau"], o["friction"])
-
-
 def _task_jacobian(model: Model, a: Arguments, o: Options) -> tuple[Any, Any, Any]:
     """J and J̇ in the rows of a task, and |det B(α)| of its Euler angles (1 if it has none)."""
     frame, kind = model.frame(o["frame"]), o["jacobian"]
@@ -251,7 +248,7 @@ def _task_jacobian(model: Model, a: Arguments, o: Options) -> tuple[Any, Any, An
     return [J[k] for k in o["rows"]], [J_dot[k] for k in o["rows"]], det
 
 
-def _regular(model: Model, q: Any, o: Options, compute: Callable[[], Any]) -> Any:
+def _regular(model: Model, q: Scalars, o: Options, compute: Callable[[], T]) -> T:
     """What `compute` gives; a pivot that is zero whatever the state is met while tracing, and told."""
     try:
         linear.factor_ldl(composite.mass_matrix(model, q))
@@ -323,75 +320,64 @@ def _massive(model: Model, names: tuple[str, ...], o: Options) -> Model:
     return model
 
 
-_FRAME = {"frame": None}
 _EXPRESSED = {"frame": None, "expressed_in": "world"}
 # `rows` are those of the twist, by place; with the argument `selection` (m, 6) only their number counts.
 _TASK = {**_EXPRESSED, "jacobian": task_space.GEOMETRIC, "rows": (0, 1, 2, 3, 4, 5)}
+_TASK_ARGUMENTS = ("selection", "damping")
+
+
+def _runs(
+    arguments: str, trace: Callable[..., object], shapes: Callable[[Model, Options], Shapes], **more: Any
+) -> Row[Model]:
+    """A row whose algorithm takes the model and the kernel's arguments one by one, "q qd", and no options."""
+    return Row(tuple(arguments.split()), lambda m, a, o: trace(m, *a.values()), shapes, **more)
+
+
+def _pose(m: Model, a: Arguments, o: Options) -> object:
+    return kinematics.forward_kinematics(m, a["q"], m.frame(o["frame"])).matrix()
+
+
+def _jacobian(m: Model, a: Arguments, o: Options) -> object:
+    return jacobians.jacobian(m, a["q"], m.frame(o["frame"]), o["expressed_in"])
+
+
+_LOADS = ("f_tip", "base_velocity", "base_acceleration")
+_DYNAMICS = {**_EXPRESSED, "friction": False}
+_COLUMNS = {"friction": (), "rotor": False}
 
 ROWS: dict[str, Row[Model]] = {
-    "fk": Row(
-        ("q",),
-        lambda m, a, o: kinematics.forward_kinematics(m, a["q"], m.frame(o["frame"])).matrix(),
-        _fixed((4, 4)),
-        _FRAME,
-    ),
+    "fk": Row(("q",), _pose, _fixed((4, 4)), {"frame": None}),
     "transform": Row(
         ("q",),
         lambda m, a, o: kinematics.transform(m, a["q"], m.frame(o["to"]), m.frame(o["of"])).matrix(),
         _fixed((4, 4)),
         {"to": None, "of": None},
     ),
-    "jacobian": Row(
-        ("q",),
-        lambda m, a, o: jacobians.jacobian(m, a["q"], m.frame(o["frame"]), o["expressed_in"]),
-        lambda m, o: ((6, m.n),),
-        _EXPRESSED,
-    ),
+    "jacobian": Row(("q",), _jacobian, _twists, _EXPRESSED),
     "jacobian_dot": Row(
         ("q", "qd"),
         lambda m, a, o: jacobians.jacobian_dot(m, a["q"], a["qd"], m.frame(o["frame"]), o["expressed_in"]),
-        lambda m, o: ((6, m.n),),
+        _twists,
         _EXPRESSED,
     ),
     "analytic_jacobian": Row(("q",), _analytic, lambda m, o: ((6, m.n), ()), {"frame": None, "angles": "zyz"}),
     "fk_jacobian": Row(
-        ("q",),
-        lambda m, a, o: (
-            kinematics.forward_kinematics(m, a["q"], m.frame(o["frame"])).matrix(),
-            jacobians.jacobian(m, a["q"], m.frame(o["frame"]), o["expressed_in"]),
-        ),
-        lambda m, o: ((4, 4), (6, m.n)),
-        _EXPRESSED,
+        ("q",), lambda m, a, o: (_pose(m, a, o), _jacobian(m, a, o)), lambda m, o: ((4, 4), (6, m.n)), _EXPRESSED
     ),
     "com_jacobian": Row(
-        ("q",),
-        lambda m, a, o: jacobians.com_jacobian(m, a["q"], _body_index(m, o["link"])),
-        lambda m, o: ((6, m.n),),
-        {"link": None},
+        ("q",), lambda m, a, o: jacobians.com_jacobian(m, a["q"], _body_index(m, o["link"])), _twists, {"link": None}
     ),
-    "center_of_mass_jacobian": Row(
-        ("q",), lambda m, a, o: jacobians.center_of_mass_jacobian(m, a["q"]), lambda m, o: ((3, m.n),), prepare=_massive
+    "center_of_mass_jacobian": _runs(
+        "q", lambda m, q: jacobians.center_of_mass_jacobian(m, q), lambda m, o: ((3, m.n),), prepare=_massive
     ),
     "inverse_dynamics": Row(
-        ("q", "qd", "qdd"),
-        _inverse_dynamics,
-        _vector,
-        {**_EXPRESSED, "friction": False, "wrenches": ()},
-        ("f_tip", "base_velocity", "base_acceleration"),
-        prepare=_lean,
+        ("q", "qd", "qdd"), _inverse_dynamics, _vector, {**_DYNAMICS, "wrenches": ()}, _LOADS, _lean
     ),
     "forward_dynamics": Row(
-        ("q", "qd", "tau"),
-        _forward_dynamics,
-        _vector,
-        {**_EXPRESSED, "friction": False, "method": None, "wrenches": ()},
-        ("f_tip", "base_velocity", "base_acceleration"),
-        prepare=_movable,
+        ("q", "qd", "tau"), _forward_dynamics, _vector, {**_DYNAMICS, "method": None, "wrenches": ()}, _LOADS, _movable
     ),
-    "mass_matrix": Row(("q",), lambda m, a, o: composite.mass_matrix(m, a["q"]), _square, prepare=_lean),
-    "mass_matrix_dot": Row(
-        ("q", "qd"), lambda m, a, o: composite.mass_matrix_dot(m, a["q"], a["qd"]), _square, prepare=_lean
-    ),
+    "mass_matrix": _runs("q", lambda m, q: composite.mass_matrix(m, q), _square, prepare=_lean),
+    "mass_matrix_dot": _runs("q qd", lambda m, q, qd: composite.mass_matrix_dot(m, q, qd), _square, prepare=_lean),
     "coriolis_matrix": Row(
         ("q", "qd"),
         lambda m, a, o: composite.CHOICES[o["choice"]](m, a["q"], a["qd"]),
@@ -399,22 +385,16 @@ ROWS: dict[str, Row[Model]] = {
         {"choice": "christoffel"},
         prepare=_lean,
     ),
-    "christoffel": Row(
-        ("q",), lambda m, a, o: composite.christoffel(m, a["q"]), lambda m, o: ((m.n, m.n, m.n),), prepare=_lean
-    ),
-    "gravity_torque": Row(("q",), lambda m, a, o: newton_euler.gravity_torque(m, a["q"]), _vector, prepare=_lean),
-    "coriolis_torque": Row(
-        ("q", "qd"), lambda m, a, o: newton_euler.coriolis_torque(m, a["q"], a["qd"]), _vector, prepare=_lean
-    ),
-    "bias_torque": Row(
-        ("q", "qd"), lambda m, a, o: newton_euler.bias_torque(m, a["q"], a["qd"]), _vector, prepare=_lean
-    ),
+    "christoffel": _runs("q", lambda m, q: composite.christoffel(m, q), lambda m, o: ((m.n,) * 3,), prepare=_lean),
+    "gravity_torque": _runs("q", lambda m, q: newton_euler.gravity_torque(m, q), _vector, prepare=_lean),
+    "coriolis_torque": _runs("q qd", lambda m, q, qd: newton_euler.coriolis_torque(m, q, qd), _vector, prepare=_lean),
+    "bias_torque": _runs("q qd", lambda m, q, qd: newton_euler.bias_torque(m, q, qd), _vector, prepare=_lean),
     "friction_torque": Row(
         ("q", "qd"), lambda m, a, o: _friction(m, a, {"friction": True, "wrenches": ()}), _vector, optional=("qdd",)
     ),
-    "kinetic_energy": Row(("q", "qd"), lambda m, a, o: energy.kinetic_energy(m, a["q"], a["qd"]), _fixed(())),
-    "potential_energy": Row(("q",), lambda m, a, o: energy.potential_energy(m, a["q"]), _fixed(())),
-    "center_of_mass": Row(("q",), lambda m, a, o: energy.center_of_mass(m, a["q"]), _fixed((3,)), prepare=_massive),
+    "kinetic_energy": _runs("q qd", lambda m, q, qd: energy.kinetic_energy(m, q, qd), _fixed(())),
+    "potential_energy": _runs("q", lambda m, q: energy.potential_energy(m, q), _fixed(())),
+    "center_of_mass": _runs("q", lambda m, q: energy.center_of_mass(m, q), _fixed((3,)), prepare=_massive),
     "momentum": Row(
         ("q", "qd"),
         lambda m, a, o: energy.momentum(m, a["q"], a["qd"], o["about"]).flat(),
@@ -426,23 +406,26 @@ ROWS: dict[str, Row[Model]] = {
         ("q", "qd", "qdd"),
         lambda m, a, o: regressor.regressor(m, a["q"], a["qd"], a["qdd"], o["friction"], o["rotor"]),
         _columns,
-        {"friction": (), "rotor": False},
+        _COLUMNS,
     ),
-    "task_space": Row(("q", "qd"), _task_space, _task_shapes, _TASK, ("selection", "damping"), prepare=_movable),
+    "task_space": Row(("q", "qd"), _task_space, _task_shapes, _TASK, _TASK_ARGUMENTS, _movable),
     "task_regressor": Row(
-        ("q", "qd", "qdd"),
-        _task_regressor,
-        _task_columns,
-        {**_TASK, "friction": (), "rotor": False},
-        ("selection", "damping"),
-        prepare=_free,
+        ("q", "qd", "qdd"), _task_regressor, _task_columns, {**_TASK, **_COLUMNS}, _TASK_ARGUMENTS, _free
     ),
     "matrix_form": Row(("q",), _matrix_form, _matrix_shapes),
     "inverse_dynamics_derivatives": Row(
-        ("q", "qd", "qdd"), _inverse_derivatives, _three_squares, {"friction": False}, prepare=_lean
+        ("q", "qd", "qdd"),
+        lambda m, a, o: derivatives.inverse_dynamics_derivatives(m, *a.values(), o["friction"]),
+        _three_squares,
+        {"friction": False},
+        prepare=_lean,
     ),
     "forward_dynamics_derivatives": Row(
-        ("q", "qd", "tau"), _forward_derivatives, _three_squares, {"friction": False}, prepare=_movable
+        ("q", "qd", "tau"),
+        lambda m, a, o: derivatives.forward_dynamics_derivatives(m, *a.values(), o["friction"]),
+        _three_squares,
+        {"friction": False},
+        prepare=_movable,
     ),
 }
 
@@ -457,9 +440,9 @@ WORDS: dict[str, tuple[str, ...]] = {
 }
 
 
-def _read_wrenches(value: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+def _read_wrenches(value: object) -> tuple[tuple[str, str], ...]:
     try:
-        places = tuple((frame, expressed_in) for frame, expressed_in in value)
+        places = tuple((frame, expressed_in) for frame, expressed_in in value)  # type: ignore[attr-defined]
     except (TypeError, ValueError):
         raise InputError(f"the wrenches of a kernel are pairs (frame, expressed_in), got {value!r}") from None
     for _, expressed_in in places:
@@ -468,9 +451,9 @@ def _read_wrenches(value: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], .
     return places
 
 
-def _read_rows(value: Iterable[int]) -> tuple[int, ...]:
+def _read_rows(value: object) -> tuple[int, ...]:
     try:
-        rows = tuple(operator.index(k) for k in value)
+        rows = tuple(operator.index(k) for k in value)  # type: ignore[attr-defined]
     except TypeError:
         rows = ()
     if not rows or not all(0 <= k < 6 for k in rows):
@@ -486,7 +469,7 @@ LISTS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
 }
 
 
-def _read(row: Row[Model], option: str, value: Any) -> object:
+def _read(row: Row[Model], option: str, value: object) -> object:
     """An option's value, checked: several things, a switch, a word, or a name."""
     usual = row.options[option]
     if isinstance(usual, tuple):

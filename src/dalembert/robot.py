@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import kernels
 from dalembert.algorithms import regressor
-from dalembert.arguments import array, number, six_of_inertia, switch, three, wrenches_of
+from dalembert.arguments import array, need, number, six_of_inertia, switch, three, wrenches_of
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Origin
 from dalembert.describe.loops import counted
@@ -33,7 +33,7 @@ from dalembert.system import REFUSED, Kernels, Key, Linearization, read_state, s
 from dalembert.units import state_units
 
 if TYPE_CHECKING:
-    from dalembert.bounds import bounds as bounds_
+    from dalembert.bounds.bounds import bounds as bounds_
     from dalembert.compile import Kernel
     from dalembert.describe.description import Drive, Limit
     from dalembert.describe.dh import DHRow, DHTable
@@ -692,7 +692,8 @@ class Robot:
         state = read_state(x, {n: "q, at rest", 2 * n: "(q, q̇)"})
         q, qd = state[:n], state[n:] if len(state) == 2 * n else np.zeros(n)
         tau = self.inverse_dynamics(q, qd, np.zeros(n), friction=friction) if u is None else array("u", u, (n,))
-        return Linearization(*self.linearize(q, qd, tau, friction), np.concatenate((q, qd)), np.asarray(tau))
+        A, B = self.linearize(q, qd, tau, friction)
+        return Linearization(A, B, np.concatenate((q, qd)), np.asarray(tau), self.states, self.inputs)
 
     def matrix_form(self, q: ArrayLike) -> tuple[Array, ...]:
         """(A, L, W, G, V̇_base) of the closed matrix form M = AᵀLᵀGLA, twists linear first.  [Fakhari 2]."""
@@ -768,9 +769,7 @@ class Robot:
 
 def need_robot(value: object, what: str) -> Robot:
     """The robot that a function or a class takes, or a sentence that says so."""
-    if not isinstance(value, Robot):
-        raise InputError(f"{what} takes a Robot (dalembert.load gives one), got {type(value).__name__}")
-    return value
+    return need(value, Robot, what, "dalembert.load gives one")
 
 
 def _threads(threads: int | str) -> int:

@@ -63,13 +63,15 @@ class System(Protocol):
 
 
 class Linearization(NamedTuple):
-    """ẋ ≈ f + A (x − x_at) + B (u − u_at): `A` (N, N), `B` (N, m), and the state `x` (N,) and input `u` (m,) it is
-    about."""
+    """ẋ ≈ f + A (x − x_at) + B (u − u_at): `A` (N, N), `B` (N, m), the state `x` (N,) and input `u` (m,) it is about,
+    and the names of their entries."""
 
     A: Array
     B: Array
     x: Array
     u: Array
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
 
 
 class Linearizable(System, Protocol):
@@ -125,7 +127,7 @@ class KernelTable(Generic[S]):
 
     rows: dict[str, Row[S]]
     sizes: Callable[[S, Options], dict[str, Shape]]
-    read: Callable[[Row[S], str, Any], Any]
+    read: Callable[[Row[S], str, object], object]
     singular: Callable[[S, str], Exception]
     added: Callable[[Options], dict[str, str]] = lambda options: {}
 

@@ -17,7 +17,7 @@ def position_units(model: Model) -> tuple[str, ...]:
 
 def state_units(model: Model) -> dict[str, str]:
     """The units of a robot's positions, rates and torques by their names: joint, joint_rate, joint_torque."""
-    found = {}
+    found: dict[str, str] = {}
     for c, unit in zip(model.coordinates, position_units(model), strict=True):
         found |= {c.name: unit, f"{c.name}_rate": f"{unit}/s", f"{c.name}_torque": "N" if unit == "m" else "N m"}
     return found

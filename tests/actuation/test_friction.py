@@ -193,23 +193,23 @@ def test_structural_damping_loses_the_same_per_cycle_at_every_frequency():
         (lambda: friction("coulom", coulomb=1), "unknown friction law 'coulom'; did you mean 'coulomb'"),
         (lambda: friction("viscous", coulomb=1), "unknown parameter of the friction law 'viscous' 'coulomb'"),
         (lambda: friction("viscous"), "friction law 'viscous': viscous is missing; give it in N m s/rad"),
-        (lambda: friction("viscous", viscous=-1), "viscous is -1; it is a magnitude and must not be negative"),
-        (lambda: friction("viscous", viscous=math.nan), "viscous is nan; write a finite number"),
-        (lambda: friction("viscous", viscous="1"), "viscous is '1'; write a finite number"),
+        (lambda: friction("viscous", viscous=-1), "viscous is -1.0; it must not be less than 0 [a magnitude]"),
+        (lambda: friction("viscous", viscous=math.nan), "viscous is nan; it must be a finite number"),
+        (lambda: friction("viscous", viscous="1"), "viscous must be a finite number [a magnitude], got '1'"),
         (lambda: friction("viscous", viscous=(1, 2, 3)), "one number, or two for positive and negative velocity"),
-        (lambda: friction("stribeck", coulomb=1, breakaway=2, speed=0), "speed is 0; it must be greater than zero"),
+        (lambda: friction("stribeck", coulomb=1, breakaway=2, speed=0), "speed is 0.0; it must be greater than 0"),
         (lambda: friction("stribeck", coulomb=1, breakaway=2, speed=(1, 2)), "speed must be one number, got"),
         (lambda: friction("static", coulomb=(1, 2), breakaway=1.5), "breakaway 1.5 is below coulomb 2.0 for negative"),
-        (lambda: friction("power", coefficient=1, exponent=0), "exponent is 0; it must be greater than zero"),
-        (lambda: friction("coulomb", coulomb=1, load=1), "load is 1; it is the part of the transmitted torque"),
+        (lambda: friction("power", coefficient=1, exponent=0), "exponent is 0.0; it must be greater than 0"),
+        (lambda: friction("coulomb", coulomb=1, load=1), "load is 1.0; it must not be greater than 1 [the lost part"),
         (lambda: friction("coulomb", coulomb=1, smooth="tan", width=1), "unknown smooth sign 'tan'; did you mean"),
         (lambda: friction("coulomb", coulomb=1, smooth="tanh"), "smooth 'tanh' needs its width"),
-        (lambda: friction("coulomb", coulomb=1, smooth="tanh", width=0), "width is 0; it must be greater than zero"),
+        (lambda: friction("coulomb", coulomb=1, smooth="tanh", width=0), "width is 0.0; it must be greater than 0"),
         (lambda: friction("coulomb", coulomb=1, width=0.1), "a width of 0.1 smooths nothing"),
         (lambda: friction("viscous", viscous=1, smooth="tanh", width=1), "'viscous' has no sign to smooth"),
-        (lambda: equivalent_damping(TERMS["coulomb"][0], 0, 1), "amplitude must be a positive number, got 0"),
-        (lambda: equivalent_damping(TERMS["coulomb"][0], 1, math.inf), "frequency must be a positive number"),
-        (lambda: structural_damping(1, 0.1, 0), "frequency must be a positive number"),
+        (lambda: equivalent_damping(TERMS["coulomb"][0], 0, 1), "amplitude is 0.0; it must be greater than 0 [rad"),
+        (lambda: equivalent_damping(TERMS["coulomb"][0], 1, math.inf), "frequency is inf; it must be a finite number"),
+        (lambda: structural_damping(1, 0.1, 0), "frequency is 0.0; it must be greater than 0"),
     ],
 )
 def test_bad_parameters_get_a_sentence(make, sentence):
@@ -502,7 +502,7 @@ def test_urdf_in_its_own_element_and_errors_with_lines():
     assert '<dynamics damping="0.5" friction="0"/>' in text
     assert '<dalembert:friction law="stribeck" coulomb="1 0.5" breakaway="1.6 2" speed="0.2" exponent="0.7"' in text
     for wrong, sentence in (
-        ('speed="-1"', "speed is -1.0; it must be greater than zero"),
+        ('speed="-1"', "speed is -1.0; it must be greater than 0"),
         ('velocity="1"', "unknown parameter"),
     ):
         with pytest.raises(

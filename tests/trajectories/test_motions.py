@@ -207,7 +207,10 @@ def test_without_ruckig_a_sentence_says_what_to_install(monkeypatch):
         (lambda: tr.trapezoid(0, 1, 1, 1, synchronize="phase"), "synchronize must be one of 'path', 'time'"),
         (lambda: tr.s_curve(0, 1, 1, 1), "no limit of jerk"),
         (lambda: tr.trapezoid(0, 1, acceleration=1, robot=dl.load("panda")), "has 1 coordinates and 'panda'"),
-        (lambda: tr.trapezoid(0, 1, acceleration=1, robot="panda"), "robot must be a Robot, not str"),
+        (
+            lambda: tr.trapezoid(0, 1, acceleration=1, robot="panda"),
+            "takes a Robot (dalembert.load gives one), got str",
+        ),
     ],
 )
 def test_bad_input(make, words):

@@ -10,9 +10,9 @@ rounds, each with the signs of the last motion, from those without losses: at on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,7 @@ from dalembert.system import Linearization, read_state
 
 Array = NDArray[np.float64]
 Scalar = Any
+T = TypeVar("T")
 Wrenches = Mapping[int, Force]  # what bodies apply to their surroundings, in the frames of the lean model
 
 # How a driven robot's power flows [W], and where its energy is [J]: supply = losses + d(energies)/dt.
@@ -182,7 +183,7 @@ class DrivenRobot:
         return self._with_losses(M, h, net, w, qdd)
 
     def _with_losses(
-        self, M: Any, h: Scalars, net: Scalars, w: Scalars, free: list[Scalar]
+        self, M: Sequence[Scalars], h: Scalars, net: Scalars, w: Scalars, free: list[Scalar]
     ) -> tuple[list[Scalar], list[Scalar]]:
         """The same with losses, from the accelerations without them: the last round whose gears lose no less than
         nothing, which is the one that agrees with itself."""
@@ -209,7 +210,7 @@ class DrivenRobot:
         """What the gears take from the motors, τ_load = net − J_m θ̈_m."""
         return [t - I * a for t, I, a in zip(net, self.inertias, self.transmission.to_motors(qdd), strict=True)]
 
-    def _solve(self, M: Any, h: Scalars, net: Scalars, E: Scalars) -> list[Scalar]:
+    def _solve(self, M: Sequence[Scalars], h: Scalars, net: Scalars, E: Scalars) -> list[Scalar]:
         """q̈ of (M + Gᵀ E J_m G) q̈ = Gᵀ E net − h."""
         G = self.transmission
         added = G.reflected([e * J for e, J in zip(E, self.inertias, strict=True)])
@@ -336,7 +337,7 @@ class DrivenRobot:
         if held is not None and len(state) == n:
             state = np.concatenate((state, np.zeros(n), held.state))
         given = held.input if held is not None and u is None else array("u", u, (len(self.inputs),))
-        return Linearization(*self.linearize(state, given), state, given)
+        return Linearization(*self.linearize(state, given), state, given, self.states, self.inputs)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q) + Gᵀ J_m G: links and rotors, on the joints' side.  (..., n, n)."""
@@ -388,7 +389,7 @@ class DrivenRobot:
         return balance(lambda q: np.asarray(load(q)) - wanted, lambda q: np.asarray(stiffness(q)), start, 1e-11 * size)
 
 
-def _total(terms: Any) -> Scalar:
+def _total(terms: Iterable[Scalar]) -> Scalar:
     total: Scalar = 0.0
     for term in terms:
         total = total + term
@@ -407,7 +408,7 @@ def _transmission(robot: Robot, given: Transmission | Sequence[float] | None) ->
     return found
 
 
-def _listed(given: Any) -> list[Any]:
+def _listed(given: Iterable[T]) -> list[T]:
     try:
         return list(given)
     except TypeError:

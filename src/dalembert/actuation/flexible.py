@@ -234,7 +234,7 @@ class FlexibleRobot:
         """θ, θ̇, θ̈, τ from the links' motion: the springs' torque M q̈ + h and its first two rates, run on jets."""
         n = self.n
 
-        def function(q: Scalars, qd: Scalars, qdd: Scalars, jerk: Scalars, snap: Scalars) -> Any:
+        def function(q: Scalars, qd: Scalars, qdd: Scalars, jerk: Scalars, snap: Scalars) -> tuple[list[Scalar], ...]:
             position = [Jet(*row) for row in zip(q, qd, qdd, strict=True)]
             rate = [Jet(*row) for row in zip(qd, qdd, jerk, strict=True)]
             second = [Jet(*row) for row in zip(qdd, jerk, snap, strict=True)]
@@ -282,7 +282,7 @@ class FlexibleRobot:
             state = np.concatenate((state, self.motor_positions(state), np.zeros(2 * n)))
         balancing = np.array(self.stiffness) * (state[n : 2 * n] - state[:n])
         given = balancing if u is None else array("u", u, (n,))
-        return Linearization(*self.linearize(state, given), state, given)
+        return Linearization(*self.linearize(state, given), state, given, self.states, self.inputs)
 
     # -------------------------------------------------------------------------------------------------- statics
     @cached_property

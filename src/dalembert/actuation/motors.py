@@ -375,7 +375,7 @@ MEDIA = {"hydraulic": 0.01, "pneumatic": 0.1}
 KINDS: dict[str, type[Motor]] = {"dc": DCMotor, "fluid": FluidDrive, "torque": TorqueSource}
 
 
-def motor(kind: str, **values: Any) -> Motor:
+def motor(kind: str, **values: float | str | None) -> Motor:
     """A drive from a row of data: its kind ("dc", "fluid", "torque") and the values by name."""
     if kind not in KINDS:
         raise unknown("kind of drive", kind, KINDS)

@@ -15,10 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from dalembert.actuation.values import plain_tree
-from dalembert.arguments import number
+from dalembert.arguments import number, three
 from dalembert.describe.chain import lump, moved_inertial, to_pose
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Drive, Inertial, Joint, Link, Mimic, Origin, Vector
@@ -137,28 +136,19 @@ def _placed(joint: Joint, rotor: Rotor, links: Mapping[str, Link]) -> tuple[str,
             "say its axis and position there"
         )
     axis = _unit(matvec(T.R, joint.axis) if rotor.axis is None else rotor.axis, joint.name)
-    position = tuple(number(f"the position of the rotor of {joint.name!r}", x, "m") for x in rotor.position or T.p)
+    position = three(f"the position of the rotor of {joint.name!r}", rotor.position or T.p)
     name = f"{joint.name}{ROTOR}"
     body = Link(name, Inertial(float(rotor.mass), _symmetric(axis, rotor)))
     follower = Joint(
-        name,
-        "continuous",
-        carrier,
-        name,
-        Origin((position[0], position[1], position[2])),
-        axis,
-        mimic=Mimic(joint.name, float(rotor.ratio)),
+        name, "continuous", carrier, name, Origin(position), axis, mimic=Mimic(joint.name, float(rotor.ratio))
     )
     return carrier, body, follower
 
 
-def _unit(axis: Any, name: str) -> Vector:
-    try:
-        x, y, z = (float(a) for a in axis)
-    except (TypeError, ValueError):
-        raise InputError(f"the axis of the rotor of joint {name!r} must be three numbers, got {axis!r}") from None
+def _unit(axis: object, name: str) -> Vector:
+    x, y, z = three(f"the axis of the rotor of joint {name!r}", axis)
     size = (x * x + y * y + z * z) ** 0.5
-    if not 1e-9 < size < float("inf"):
+    if not size > 1e-9:
         raise InputError(f"the axis of the rotor of joint {name!r} is {axis!r}, which has no direction")
     return (x / size, y / size, z / size)
 

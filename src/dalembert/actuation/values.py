@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.arguments import array, number
 from dalembert.errors import InputError
@@ -14,16 +13,25 @@ from dalembert.robot import Robot, need_robot
 RATIO = ("motor turns per joint turn", "rad/m")  # at a hinge, at a slide
 
 
-def per_joint(name: str, value: Any, robot: Robot, units: tuple[str, str], **bounds: Any) -> tuple[float, ...]:
-    """One number for each joint, or one for all of them, within the `bounds` of a `number`; `units` are those at a
+def per_joint(
+    name: str,
+    value: ArrayLike,
+    robot: Robot,
+    units: tuple[str, str],
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    nonzero: bool = False,
+) -> tuple[float, ...]:
+    """One number for each joint, or one for all of them, within these bounds of a `number`; `units` are those at a
     hinge and at a slide."""
     n = robot.n
     own = [units[not c.joint.turns] for c in robot.model.coordinates]
     shown = " or ".join(sorted(set(own), key=own.index))
-    x = array(f"the {name}", value, (), (n,), unit=shown, meaning=f"one for all, or one per joint ({n})", finite=False)
+    x = array(f"the {name}", value, (), (n,), unit=shown, meaning="one for all, or one per joint", finite=False)
     given = np.broadcast_to(x, (n,)).tolist()
     return tuple(
-        number(f"the {name} of joint {joint!r}", v, unit, **bounds)
+        number(f"the {name} of joint {joint!r}", v, unit, above=above, least=least, nonzero=nonzero)
         for joint, v, unit in zip(robot.joint_names, given, own, strict=True)
     )
 

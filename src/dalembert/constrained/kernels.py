@@ -140,7 +140,7 @@ def _sizes(s: Bound, options: Options) -> dict[str, Shape]:
     return {**sizes(s.model, options), "multipliers": (s.k,)}
 
 
-def _read(row: Row[Bound], option: str, value: Any) -> object:
+def _read(row: Row[Bound], option: str, value: object) -> object:
     """Options are checked where the methods take them; a kernel's name and place in `wrenches` may be anything."""
     return value
 

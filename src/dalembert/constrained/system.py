@@ -112,7 +112,7 @@ class Constrained:
         """The compiled object behind a method, as `Robot.kernel`."""
         return self._kernels.get(name, given, options)
 
-    def _run(self, name: str, *arguments: Any, given: tuple[str, ...] = (), **options: Any) -> Any:
+    def _run(self, name: str, *arguments: object, given: tuple[str, ...] = (), **options: object) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):  # NaN compared with anything: it shows in the result
             return self._kernels.run((name, given, *options.values()), None, *arguments)
 
@@ -137,7 +137,7 @@ class Constrained:
         """Ȧ q̇ [m/s², rad/s²]: A q̈ + Ȧ q̇ = 0.  (..., k)."""
         return self._run("drift", q, qd)
 
-    def rank(self, q: ArrayLike) -> Any:
+    def rank(self, q: ArrayLike) -> int | NDArray[np.int64]:
         """How many rows of A are independent at q, those that count in the dynamics: the freedoms of force."""
         count = np.sum(self._run("kept", q), axis=-1).astype(int)
         return int(count) if count.ndim == 0 else count
@@ -156,7 +156,7 @@ class Constrained:
                 found = max(found, int(self.rank(q)))
         return found
 
-    def freedoms(self, q: ArrayLike) -> Any:
+    def freedoms(self, q: ArrayLike) -> int | NDArray[np.int64]:
         """n − rank A(q): the freedoms of velocity."""
         return self.n - self.rank(q)
 
@@ -203,8 +203,13 @@ class Constrained:
         return ConstrainedAcceleration(qdd, force)
 
     def _loaded(
-        self, f_tip: Any, frame: str | None, expressed_in: str, friction: bool, wrenches: Mapping[str, Any] | None
-    ) -> tuple[tuple[str, ...], tuple[ArrayLike, ...], dict[str, Any]]:
+        self,
+        f_tip: ArrayLike | None,
+        frame: str | None,
+        expressed_in: str,
+        friction: bool,
+        wrenches: Mapping[str, Any] | None,
+    ) -> tuple[tuple[str, ...], tuple[object, ...], dict[str, Any]]:
         """The optional arguments of the dynamics: their names, their values, and the options that go with them."""
         places, values = wrenches_of(wrenches or {}, expressed_in)
         for place, axes in ((frame, expressed_in), *places):

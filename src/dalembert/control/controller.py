@@ -26,7 +26,7 @@ from dalembert.flow import Scalar, Scalars
 from dalembert.kernels import need_tree
 from dalembert.law import Act, Law
 from dalembert.reference import Reference
-from dalembert.robot import Robot
+from dalembert.robot import Robot, need_robot
 
 Array = NDArray[np.float64]
 # A motion, (x, ẋ, ẍ) or less of it, or the numbers of a set point.
@@ -319,8 +319,7 @@ def read_wanted(law: Law, reference: Wanted, t: Array) -> Array:
 # ------------------------------------------------------------------------------------------- what laws are made of
 def believed(robot: object, who: str) -> Robot:
     """The robot that a controller believes in: one that moves by its joints alone."""
-    if not isinstance(robot, Robot):
-        raise InputError(f"{who} takes the Robot that it believes in, got {type(robot).__name__}")
+    robot = need_robot(robot, who)
     if robot.n == 0:
         raise InputError(f"{robot.name!r} has no joints: there is nothing to control")
     need_tree(robot.model)

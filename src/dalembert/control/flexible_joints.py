@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.actuation.flexible import FlexibleRobot
 from dalembert.algorithms import composite, linear, newton_euler
-from dalembert.arguments import array
+from dalembert.arguments import array, need
 from dalembert.control.conditions import (
     Conditions,
     above,
@@ -50,8 +50,7 @@ class FlexibleController(Controller):
     flexible: FlexibleRobot
 
     def check_system(self) -> None:
-        if not isinstance(self.flexible, FlexibleRobot):
-            raise InputError(f"{type(self).__name__} drives a FlexibleRobot, got {type(self.flexible).__name__}")
+        need(self.flexible, FlexibleRobot, type(self).__name__)
 
     @property
     def robot(self) -> Robot:  # type: ignore[override]

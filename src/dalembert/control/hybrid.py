@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalembert.algorithms import constrained_dynamics, linear, newton_euler
-from dalembert.arguments import array
+from dalembert.arguments import array, need
 from dalembert.constrained.system import Constrained
 from dalembert.control.computed_torque import set_acceleration_gains
 from dalembert.control.conditions import Conditions, assumed, exact_model, positive, unclipped
@@ -24,7 +24,6 @@ from dalembert.control.controller import Controller, split, sub, total
 from dalembert.control.diagrams import MOTION
 from dalembert.control.gains import Gain, Gains, must
 from dalembert.control.sensors import SENSED
-from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Law
 from dalembert.robot import Robot
@@ -53,8 +52,7 @@ class HybridForce(Controller):
     drawn = ("Hybrid force and motion control", f"{MOTION}, λ_d", "τ", "constrained robot", "q, q̇, λ")
 
     def check_system(self) -> None:
-        if not isinstance(self.system, Constrained):
-            raise InputError(f"HybridForce takes a Constrained system, got {type(self.system).__name__}")
+        need(self.system, Constrained, "HybridForce")
 
     def finish(self) -> None:
         set_acceleration_gains(self, self.robot.joint_names)

@@ -299,8 +299,8 @@ def linearize(
             raise InputError(f"a {type(system).__name__} is linear, the same about any state: leave out x and u")
         found = system if isinstance(system, StateSpace) else own()
     elif callable(at := getattr(system, "linearize_at", None)):
-        A, B, x_at, u_at = at(x, u, friction=True) if friction else at(x, u)
-        found = StateSpace(A, B, **_names_of(system), x_at=x_at, u_at=u_at)
+        near = at(x, u, friction=True) if friction else at(x, u)
+        found = StateSpace(near.A, near.B, states=near.states, inputs=near.inputs, x_at=near.x, u_at=near.u)
     elif isinstance(system, Flow) or callable(getattr(system, "flow", None)):
         if friction:
             raise InputError(f"friction= is a robot's; a {type(system).__name__} has its own, or none")
@@ -310,14 +310,9 @@ def linearize(
             "what is linearized is a Robot, LagrangianSystem, DrivenRobot, FlexibleRobot, Flow or what has .flow(); "
             f"got {type(system).__name__}"
         )
+    if friction:
+        raise InputError(f"friction= is a robot's; a {type(system).__name__} has its own, or none")
     return found if outputs is None else found.of(outputs=outputs)
-
-
-def _names_of(system: Any) -> dict[str, tuple[str, ...]]:
-    """What a system calls its states and inputs; of a Lagrangian one they are symbols."""
-    joints = () if hasattr(system, "states") else tuple(map(str, system.joint_names))
-    states = system.states if hasattr(system, "states") else (*joints, *(f"{joint}_rate" for joint in joints))
-    return {"states": states, "inputs": tuple(map(str, system.inputs or system.tau))}
 
 
 @lru_cache(maxsize=32)

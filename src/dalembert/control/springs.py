@@ -12,7 +12,7 @@ from dalembert.arguments import array, number
 from dalembert.control.second_order import MassSpringDamper
 from dalembert.errors import InputError, choose
 from dalembert.friction.equivalent import equivalent_damping, slope, structural_damping
-from dalembert.robot import Robot
+from dalembert.robot import Robot, need_robot
 
 __all__ = [
     "air_stiffness",
@@ -52,9 +52,7 @@ def gravity_stiffness(robot: Robot, q: ArrayLike) -> Array:
     """∂g/∂q at q: gravity near a state of balance as springs [N m/rad].  (..., n, n), symmetric.
 
     A negative eigenvalue is a spring that pushes away: an arm that stands upright."""
-    if not isinstance(robot, Robot):
-        raise InputError(f"gravity_stiffness takes a Robot, got {type(robot).__name__}")
-    robot.gravity_torque(q)  # refused in words what is no q
+    need_robot(robot, "gravity_stiffness").gravity_torque(q)  # refused in words what is no q
     return np.asarray(robot.kernel("gravity_torque").derivative("q")(array("q", q)))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from dalembert.actuation.driven import DrivenRobot
 from dalembert.actuation.motors import DCMotor
 from dalembert.algorithms import linear
+from dalembert.arguments import need
 from dalembert.control.conditions import FAILS, HOLDS, SAMPLES, UNKNOWN, Condition, Conditions, assumed, exact_model
 from dalembert.control.controller import Controller, measures, torques
 from dalembert.control.diagrams import MOTION
@@ -65,8 +66,7 @@ class VoltageControl(Controller):
     drawn = ("Voltage control", MOTION, "v", "driven robot", "q, q̇")
 
     def check_system(self) -> None:
-        if not isinstance(self.driven, DrivenRobot):
-            raise InputError(f"VoltageControl drives a DrivenRobot, got {type(self.driven).__name__}")
+        need(self.driven, DrivenRobot, "VoltageControl")
         law = self.controller.law()
         if law.outputs != torques(self.driven.robot) or law.measures != measures(self.driven.robot):
             raise InputError(

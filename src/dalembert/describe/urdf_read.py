@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from dalembert.caching import cached_property
 from dalembert.describe.check import check
@@ -529,7 +529,9 @@ def _limit(written: dict[str, float] | None, kind: str, unlimited: frozenset[str
 
 
 def _friction(e: Element, who: str) -> Friction:
-    written = {key: e.word(key, who) if key in ("law", "smooth") else _levels(e, key, who) for key in e.attributes}
+    written: dict[str, Any] = {
+        key: e.word(key, who) if key in ("law", "smooth") else _levels(e, key, who) for key in e.attributes
+    }
     try:
         return friction(**{"law": "", **written})
     except (InputError, UnknownNameError) as error:

@@ -1,8 +1,7 @@
 """Friction of a joint: a table of laws, and what follows from each."""
 
 from dalembert.friction.equivalent import equivalent_damping, slope, structural_damping
-from dalembert.friction.laws import LAWS, Friction, Law, breakaway, checked, friction, torque
-from dalembert.friction.signs import SIGNS
+from dalembert.friction.laws import LAWS, SIGNS, Friction, Law, breakaway, checked, friction, torque
 
 __all__ = [
     "LAWS",

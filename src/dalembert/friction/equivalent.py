@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import scalar
-from dalembert.errors import InputError
+from dalembert.arguments import number
 from dalembert.friction import laws
 from dalembert.friction.laws import Friction
 from dalembert.scalar import Scalar
@@ -50,11 +50,8 @@ def equivalent_damping(term: Friction, amplitude: float, frequency: float, load:
 
     which is also the describing function of f. Coulomb friction: 4 F_c/(π ω X). `amplitude` X [rad or m], `frequency`
     ω [rad/s]."""
-    for name, x in (("amplitude", amplitude), ("frequency", frequency)):
-        if not (isinstance(x, (int, float, np.number)) and math.isfinite(x) and x > 0):
-            raise InputError(f"{name} must be a positive number, got {x!r}")
     theta, weight = _nodes()
-    V = float(amplitude) * float(frequency)
+    V = number("amplitude", amplitude, "rad or m", above=0.0) * number("frequency", frequency, "rad/s", above=0.0)
     cosine = np.cos(theta)
     both = [laws.torque(term, v, load) - laws.torque(term, -v, load) for v in (V * cosine).tolist()]
     return float(2.0 * np.sum(weight * np.array(both) * cosine) / (math.pi * V))
@@ -63,9 +60,5 @@ def equivalent_damping(term: Friction, amplitude: float, frequency: float, load:
 def structural_damping(stiffness: float, loss_factor: float, frequency: float) -> float:
     """The viscous damping b = η k/ω of a material that loses the part η of its stiffness k as heat, at frequency ω
     [rad/s]: per cycle π η k X², whatever the frequency."""
-    for name, x, least in (("stiffness", stiffness, 0.0), ("loss_factor", loss_factor, 0.0)):
-        if not (math.isfinite(x) and x >= least):
-            raise InputError(f"{name} must be a number that is not negative, got {x!r}")
-    if not (math.isfinite(frequency) and frequency > 0):
-        raise InputError(f"frequency must be a positive number, got {frequency!r}")
-    return loss_factor * stiffness / frequency
+    eta, k = number("loss_factor", loss_factor, least=0.0), number("stiffness", stiffness, "N m/rad or N/m", least=0.0)
+    return eta * k / number("frequency", frequency, "rad/s", above=0.0)

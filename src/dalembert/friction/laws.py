@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert import scalar
+from dalembert.arguments import number
 from dalembert.errors import InputError, unknown
-from dalembert.friction.signs import SIGNS
 from dalembert.scalar import Scalar
 
 Sides = tuple[float, float]  # for positive and for negative velocity
@@ -231,10 +231,47 @@ LAWS: dict[str, Law] = {
 }
 
 
+# The sign of a velocity made smooth, one row per way. A smooth sign rises from −1 to 1 over a stated width v₀. It has a
+# derivative everywhere, and nothing holds at rest: under any load the joint creeps, at the speed at which the smooth
+# sign balances it.
+
+
+@dataclass(frozen=True)
+class Sign:
+    """σ(x) of x = v/v₀, and dσ/dx."""
+
+    sentence: str
+    value: Callable[[Scalar], Scalar]
+    slope: Callable[[Scalar], Scalar]
+
+
+def _tanh_slope(x: Scalar) -> Scalar:
+    t = scalar.tanh(x)
+    return 1.0 - t * t
+
+
+def _root_slope(x: Scalar) -> Scalar:
+    r = x * x + 1.0
+    return 1.0 / (r * scalar.sqrt(r))
+
+
+SIGNS: dict[str, Sign] = {
+    "tanh": Sign("tanh(v/v₀): 0.76 at v₀, 0.9999 at 5 v₀", scalar.tanh, _tanh_slope),
+    "arctan": Sign(
+        "(2/π) arctan(v/v₀): 0.5 at v₀, and slow to reach 1",
+        lambda x: (2.0 / math.pi) * scalar.arctan2(x, 1.0),
+        lambda x: (2.0 / math.pi) / (x * x + 1.0),
+    ),
+    "root": Sign("v/√(v² + v₀²): 0.71 at v₀, algebraic", lambda x: x / scalar.sqrt(x * x + 1.0), _root_slope),
+}
+
+
 # making and checking
 
 
-def friction(law: str, *, smooth: str | None = None, width: float | None = None, **parameters: Any) -> Friction:
+def friction(
+    law: str, *, smooth: str | None = None, width: float | None = None, **parameters: float | Sides
+) -> Friction:
     """A friction term: `friction("stribeck", coulomb=0.3, breakaway=0.5, speed=0.02)`. A level is one number, or two,
     for positive and negative velocity. `smooth` ("tanh", "arctan", "root") replaces the sign of the velocity by a
     smooth one of that `width`."""
@@ -258,7 +295,7 @@ def checked(term: Friction) -> Friction:
     return Friction(term.law, tuple(values.items()), *_smoothing(term, law))
 
 
-def _value(law: str, name: str, p: Parameter, value: Any) -> float | Sides:
+def _value(law: str, name: str, p: Parameter, value: object) -> float | Sides:
     what = f"friction law {law!r}: {name}"
     if value is None:
         raise InputError(f"{what} is missing; give it in {p.units[0]} ({p.units[1]} for a sliding joint)")
@@ -270,23 +307,18 @@ def _value(law: str, name: str, p: Parameter, value: Any) -> float | Sides:
     return (numbers[0], numbers[-1]) if p.sided else numbers[0]
 
 
-def _number(what: str, p: Parameter, value: Any) -> float:
-    try:
-        x = float(value) if not isinstance(value, (str, bool)) else math.nan
-    except (TypeError, ValueError):
-        x = math.nan
-    if not math.isfinite(x):
-        raise InputError(f"{what} is {value!r}; write a finite number")
-    if p.must == "positive" and not x > 0.0:
-        raise InputError(f"{what} is {value!r}; it must be greater than zero")
-    if p.must == "part" and not 0.0 <= x < 1.0:
-        raise InputError(
-            f"{what} is {value!r}; it is the part of the transmitted torque that is lost, from 0 to below 1 (at 1 the "
-            "joint locks itself)"
-        )
-    if p.must == "magnitude" and x < 0.0:
-        raise InputError(f"{what} is {value!r}; it is a magnitude and must not be negative")
-    return x
+# What a parameter must be: greater than the first, not less than the second, not greater than the third; and a word.
+MUST: dict[str, tuple[float | None, float | None, float | None, str]] = {
+    "any": (None, None, None, ""),
+    "magnitude": (None, 0.0, None, "a magnitude"),
+    "positive": (0.0, None, None, ""),
+    "part": (None, 0.0, math.nextafter(1.0, 0.0), "the lost part of the transmitted torque, below 1"),
+}
+
+
+def _number(what: str, p: Parameter, value: object) -> float:
+    above, least, most, word = MUST[p.must]
+    return number(what, value, word, above=above, least=least, most=most)
 
 
 def _smoothing(term: Friction, law: Law) -> tuple[str | None, float | None]:

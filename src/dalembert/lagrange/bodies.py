@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import InputError
 from dalembert.lagrange.fourier import tidy
 from dalembert.lagrange.symbols import Expression, is_function_of_time, rate, sympy
 
+if TYPE_CHECKING:
+    from sympy import Matrix
 
-def vector(x: Any, what: str) -> tuple[Expression, Expression, Expression]:
+
+def vector(x: object, what: str) -> tuple[Expression, Expression, Expression]:
     """Three components of a list, tuple or SymPy matrix of one to three."""
     sp = sympy()
     if not isinstance(x, (list, tuple, sp.MatrixBase, sp.Tuple)) or not 1 <= len(x) <= 3:
@@ -48,7 +51,7 @@ class Particle:
         r = vector(self.position, "the position of a body")
         return _expression(self.mass, "the mass of a body") * _square([_velocity(x, coordinates) for x in r]) / 2
 
-    def potential_energy(self, gravity: Any) -> Expression:
+    def potential_energy(self, gravity: object) -> Expression:
         """P = −m gᵀ r [J], zero at the origin."""
         return _weight(self.mass, self.position, gravity)
 
@@ -86,17 +89,17 @@ class RigidBody:
         omega = sp.Matrix([S[2, 1], S[0, 2], S[1, 0]]).applyfunc(tidy)
         return moving + (omega.T * I * omega)[0] / 2
 
-    def potential_energy(self, gravity: Any) -> Expression:
+    def potential_energy(self, gravity: object) -> Expression:
         """P = −m gᵀ r [J], zero at the origin."""
         return _weight(self.mass, self.position, gravity)
 
 
-def _weight(mass: Any, position: Any, gravity: Any) -> Expression:
+def _weight(mass: object, position: object, gravity: object) -> Expression:
     r, g = vector(position, "the position of a body"), vector(gravity, "gravity")
     return -_expression(mass, "the mass of a body") * sympy().Add(*(a * b for a, b in zip(g, r, strict=True)))
 
 
-def _expression(x: Any, what: str) -> Expression:
+def _expression(x: object, what: str) -> Expression:
     sp = sympy()
     try:
         return sp.sympify(x, strict=True)
@@ -104,7 +107,7 @@ def _expression(x: Any, what: str) -> Expression:
         raise InputError(f"{what} must be a SymPy expression or a number, got {x!r}") from None
 
 
-def _matrix(x: Any, what: str) -> Any:
+def _matrix(x: object, what: str) -> Matrix:
     sp = sympy()
     try:
         matrix = sp.Matrix(x)
@@ -115,7 +118,9 @@ def _matrix(x: Any, what: str) -> Any:
     return matrix
 
 
-def energies(bodies: Any, coordinates: Sequence[Any], gravity: Any) -> tuple[Expression, Expression]:
+def energies(
+    bodies: Particle | RigidBody | Sequence[Particle | RigidBody], coordinates: Sequence[Any], gravity: object
+) -> tuple[Expression, Expression]:
     """(K, P) of several bodies."""
     sp = sympy()
     if not isinstance(bodies, (list, tuple)):

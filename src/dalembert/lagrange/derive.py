@@ -8,14 +8,17 @@ so Ṁ − 2C is skew with it or without.  [Lagrange notes].
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import InputError
 from dalembert.lagrange.bodies import vector
 from dalembert.lagrange.fourier import tidy
 from dalembert.lagrange.symbols import Alphabet, Expression, sympy
+
+if TYPE_CHECKING:
+    from sympy import Matrix
 
 Row = tuple[Expression, ...]
 Rows = tuple[Row, ...]
@@ -156,7 +159,7 @@ def pfaffian_row(x: Expression, alphabet: Alphabet, what: str) -> Row:
     return row
 
 
-def null_space(A: Rows, n: int, columns: Sequence[int]) -> Any:
+def null_space(A: Rows, n: int, columns: Sequence[int]) -> Matrix:
     """Virtual displacements: an (n, n − k) matrix Z with A Z = 0. `columns` are k independent columns of A, which are
     solved for; the other coordinates move freely, one per column of Z."""
     sp = sympy()
@@ -177,7 +180,7 @@ def null_space(A: Rows, n: int, columns: Sequence[int]) -> Any:
 CANCEL = 200
 
 
-def solve(A: Any, B: Any) -> Any:
+def solve(A: Matrix, B: Matrix) -> Matrix:
     """A⁻¹ B of SymPy matrices: by the adjugate up to 3 × 3, where it stays legible."""
     sp = sympy()
     if A.rows > 3:
@@ -206,13 +209,13 @@ _NOT_HOLONOMIC = "use pfaffian= for constraints on velocities"
 
 def energies_of(
     alphabet: Alphabet,
-    kinetic: Any,
-    potential: Any,
-    dissipation: Any,
-    constraints: Any,
-    pfaffian: Any,
-    forces: Any,
-    inputs: Any,
+    kinetic: object,
+    potential: object,
+    dissipation: object,
+    constraints: object,
+    pfaffian: object,
+    forces: object,
+    inputs: object,
 ) -> Energies:
     """Everything that was given, read into one alphabet, each part looked at."""
     read = alphabet.read
@@ -229,7 +232,7 @@ def energies_of(
     return found
 
 
-def _pfaffian(alphabet: Alphabet, row: Any, k: int) -> Row:
+def _pfaffian(alphabet: Alphabet, row: object, k: int) -> Row:
     what = f"pfaffian constraint {k}"
     if not isinstance(row, (list, tuple)):
         return pfaffian_row(alphabet.read(row, what), alphabet, what)
@@ -238,7 +241,7 @@ def _pfaffian(alphabet: Alphabet, row: Any, k: int) -> Row:
     return tuple(alphabet.read(x, what) for x in row)
 
 
-def _forces(alphabet: Alphabet, forces: Any) -> Row:
+def _forces(alphabet: Alphabet, forces: object) -> Row:
     sp, read = sympy(), alphabet.read
     items = _listed(forces)
     if not items:
@@ -259,7 +262,7 @@ def _forces(alphabet: Alphabet, forces: Any) -> Row:
     return tuple(read(x, f"force {k}") for k, x in enumerate(items, 1))
 
 
-def _inputs(alphabet: Alphabet, inputs: Any) -> Row:
+def _inputs(alphabet: Alphabet, inputs: object) -> Row:
     sp = sympy()
     found: list[Any] = []
     for u in sp.symbols(inputs, seq=True) if isinstance(inputs, str) and inputs else _listed(inputs or ()):
@@ -293,7 +296,7 @@ def _check_places(alphabet: Alphabet, e: Energies) -> None:
         raise InputError(f"the input {idle[0]} does nothing: no force in forces= contains it")
 
 
-def _listed(x: Any) -> list[Any]:
+def _listed(x: Expression | Iterable[Expression]) -> list[Any]:
     """A list of a sequence or a SymPy matrix; an expression alone is a list of one."""
     sp = sympy()
     if isinstance(x, sp.MatrixBase):
@@ -306,7 +309,7 @@ def _listed(x: Any) -> list[Any]:
         raise InputError(f"a sequence of SymPy expressions is wanted, got {x!r}") from None
 
 
-def _rows(x: Any) -> list[Any]:
+def _rows(x: Expression | Iterable[Expression]) -> list[Any]:
     """Pfaffian constraints: a matrix as its rows, a row as a list, anything else as an expression."""
     sp = sympy()
     if isinstance(x, sp.MatrixBase):
@@ -314,7 +317,7 @@ def _rows(x: Any) -> list[Any]:
     return [list(row) if isinstance(row, (sp.MatrixBase, sp.Tuple)) else row for row in _listed(x)]
 
 
-def _is_pair(item: Any) -> bool:
+def _is_pair(item: object) -> bool:
     sp = sympy()
     vectors = (list, tuple, sp.MatrixBase, sp.Tuple)
     return isinstance(item, (list, tuple)) and len(item) == 2 and all(isinstance(part, vectors) for part in item)

@@ -1,18 +1,21 @@
-"""The seeds' own systems, and two classics, each a function that returns a `LagrangianSystem` with numbers in it."""
+"""Systems of the course notes, and two classics, each a function that makes a `LagrangianSystem` with numbers in it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dalembert.lagrange.bodies import Particle, RigidBody
-from dalembert.lagrange.symbols import coordinates, rate, sympy
+from dalembert.lagrange.symbols import Expression, coordinates, rate, sympy
 from dalembert.lagrange.system import LagrangianSystem
+
+if TYPE_CHECKING:
+    from sympy import Matrix
 
 GRAVITY = 9.81
 
 
-def _parameters(names: str) -> Any:
+def _parameters(names: str) -> Expression:
     return sympy().symbols(names, positive=True)
 
 
@@ -102,7 +105,7 @@ def cartesian_pp() -> LagrangianSystem:
     return LagrangianSystem.from_bodies((q1, q2), bodies, (0, 0, -g), parameters=numbers, name="cartesian-pp")
 
 
-def _unit(angle: Any) -> Any:
+def _unit(angle: Expression) -> Matrix:
     sp = sympy()
     return sp.Matrix([sp.cos(angle), sp.sin(angle)])
 

@@ -202,7 +202,7 @@ def _sizes(s: Bound, o: Options) -> dict[str, Shape]:
     return {**vectors, "multipliers": (s.k,), "parameters": (len(o["parameters"]),)}
 
 
-def _read(row: Row[Bound], option: str, value: Any) -> object:
+def _read(row: Row[Bound], option: str, value: object) -> object:
     return switch(option, value) if option == "friction" else value
 
 

@@ -8,15 +8,19 @@ what went in.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from sympy import Symbol
 
 Expression = Any  # a SymPy expression: the library is imported late, so its types are not named
 TIME = "t"
 
 
-def sympy() -> Any:
+def sympy() -> ModuleType:
     """The module sympy, or the sentence that says how to get it."""
     try:
         import sympy as module
@@ -27,7 +31,7 @@ def sympy() -> Any:
     return module
 
 
-def coordinates(names: str) -> Any:
+def coordinates(names: str) -> Symbol | tuple[Symbol, ...]:
     """Generalized coordinates by their names, `q1, q2 = coordinates("q1 q2")`: real SymPy symbols, a single one alone.
 
     `rate` gives their velocities."""
@@ -37,7 +41,7 @@ def coordinates(names: str) -> Any:
     return sp.symbols(names, real=True)
 
 
-def rate(x: Any, coordinates: Sequence[Any] | None = None) -> Any:
+def rate(x: Expression, coordinates: Sequence[Symbol] | None = None) -> Expression:
     """Time derivative ẋ. Of a coordinate `q1`: its velocity, the symbol `q1d` (and of that, `q1dd`). Of an expression
     or a vector: ẋ = Σ ∂x/∂qᵢ q̇ᵢ over the `coordinates` named. Of functions of time (`dynamicsymbols`): dx/dt."""
     sp = sympy()
@@ -69,7 +73,7 @@ def _time_of(x: Expression) -> Expression | None:
     return functions[0].args[0] if functions else None
 
 
-def is_function_of_time(x: Any) -> bool:
+def is_function_of_time(x: object) -> bool:
     sp = sympy()
     return isinstance(x, sp.core.function.AppliedUndef) and len(x.args) == 1 and str(x.args[0]) == TIME
 
@@ -80,7 +84,7 @@ class Alphabet:
     `read` turns what a user wrote into real symbols q, q̇ (so that derivatives of |q| exist, and no function of time
     slows SymPy down); `write` turns results back."""
 
-    def __init__(self, coordinates: Any) -> None:
+    def __init__(self, coordinates: str | Expression | Iterable[Expression]) -> None:
         sp = sympy()
         given = as_list(coordinates)
         self.names = tuple(_name(q) for q in given)
@@ -110,7 +114,7 @@ class Alphabet:
                     )
                 taken[name + end] = f"{what} {name!r}"
 
-    def read(self, x: Any, what: str) -> Expression:
+    def read(self, x: Expression, what: str) -> Expression:
         """An expression in the system's own symbols. `what` names it in messages."""
         sp = sympy()
         if isinstance(x, str):
@@ -169,7 +173,7 @@ class Alphabet:
                 result[s] = self._inner[s.name]
         return result
 
-    def known(self, s: Any) -> Any:
+    def known(self, s: Symbol) -> Symbol:
         """The symbol of this name that was read, if one was, else s itself."""
         return self._seen.get(s.name, s)
 
@@ -194,7 +198,7 @@ class Alphabet:
         return x, xd, rate(xd)
 
 
-def as_list(coordinates: Any) -> list[Any]:
+def as_list(coordinates: str | Expression | Iterable[Expression]) -> list[Any]:
     """Coordinates as a list: from text, one symbol, or any sequence or SymPy matrix of them."""
     sp = sympy()
     if isinstance(coordinates, str):
@@ -208,7 +212,7 @@ def as_list(coordinates: Any) -> list[Any]:
         raise InputError(f"coordinates must be a sequence of SymPy symbols, got {coordinates!r}") from None
 
 
-def _name(q: Any) -> str:
+def _name(q: str | Expression) -> str:
     if isinstance(q, str):
         return q
     if is_function_of_time(q):
@@ -220,6 +224,6 @@ def _name(q: Any) -> str:
     )
 
 
-def _assumed(s: Any) -> str:
+def _assumed(s: Symbol) -> str:
     words = ("integer", "positive", "negative", "nonnegative", "nonpositive", "real", "complex")
     return next((word for word in words if s.assumptions0.get(word)), "no assumptions")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +15,15 @@ from dalembert.compile import Kernel
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow, Limits
 from dalembert.lagrange import kernels
-from dalembert.lagrange.bodies import energies
+from dalembert.lagrange.bodies import Particle, RigidBody, energies
 from dalembert.lagrange.check import check
 from dalembert.lagrange.derive import Row, Rows, derive, energies_of, null_space, shortened, solve
 from dalembert.lagrange.symbols import Alphabet, Expression, as_list, sympy
 from dalembert.lagrange.symbols import coordinates as make_coordinates
 from dalembert.system import Kernels, Linearization, read_state, second_order
+
+if TYPE_CHECKING:
+    from sympy import Matrix, NDimArray, Symbol
 
 Array = NDArray[np.float64]
 
@@ -28,16 +31,16 @@ Array = NDArray[np.float64]
 class FirstOrderForm(NamedTuple):
     """ẋ = f(x, u): f and x = (q, q̇) are columns of 2n, u a column of the inputs (or of τ where none are named)."""
 
-    f: Any
-    x: Any
-    u: Any
+    f: Matrix
+    x: Matrix
+    u: Matrix
 
-    def jacobians(self) -> tuple[Any, Any]:
+    def jacobians(self) -> tuple[Matrix, Matrix]:
         """(∂f/∂x, ∂f/∂u) as SymPy matrices: the linearization about any state."""
         return _jacobian(self.f, self.x), _jacobian(self.f, self.u)
 
 
-def _jacobian(f: Any, by: Any) -> Any:
+def _jacobian(f: Matrix, by: Matrix) -> Matrix:
     """∂f/∂by, also by functions of time and their derivatives, which SymPy would take as dependent."""
     sp = sympy()
     plain = {s: sp.Dummy(str(s)) for s in by}
@@ -71,25 +74,24 @@ class LagrangianSystem:
 
     def __init__(
         self,
-        coordinates: Any,
-        kinetic: Any,
-        potential: Any = 0,
+        coordinates: object,
+        kinetic: object,
+        potential: object = 0,
         *,
         parameters: Mapping[Any, Any] | None = None,
-        constraints: Any = (),
-        pfaffian: Any = (),
-        forces: Any = (),
-        dissipation: Any = 0,
-        inputs: Any = (),
+        constraints: object = (),
+        pfaffian: object = (),
+        forces: object = (),
+        dissipation: object = 0,
+        inputs: object = (),
         name: str = "system",
     ) -> None:
         self.name = str(name)
         if parameters is not None and not isinstance(parameters, Mapping):
             raise InputError(f"parameters map symbols to numbers; got {type(parameters).__name__}")
-        acting = {"constraints": constraints, "pfaffian": pfaffian, "forces": forces, "dissipation": dissipation}
-        self._remake = partial(
-            LagrangianSystem, coordinates, kinetic, potential, **acting, inputs=inputs, name=name
-        )  # with other parameters
+        acting: dict[str, Any] = {"constraints": constraints, "pfaffian": pfaffian, "forces": forces, "inputs": inputs}
+        more: dict[str, Any] = {"dissipation": dissipation, "name": name}
+        self._remake = partial(LagrangianSystem, coordinates, kinetic, potential, **acting, **more)
         self._alphabet = Alphabet(coordinates)
         self._energies = energies_of(
             self._alphabet, kinetic, potential, dissipation, constraints, pfaffian, forces, inputs
@@ -104,16 +106,29 @@ class LagrangianSystem:
 
     @classmethod
     def from_bodies(
-        cls, coordinates: Any, bodies: Any, gravity: Any = (0, 0, 0), potential: Any = 0, **options: Any
+        cls,
+        coordinates: object,
+        bodies: Particle | RigidBody | Sequence[Particle | RigidBody],
+        gravity: object = (0, 0, 0),
+        potential: Expression = 0,
+        *,
+        parameters: Mapping[Any, Any] | None = None,
+        constraints: object = (),
+        pfaffian: object = (),
+        forces: object = (),
+        dissipation: object = 0,
+        inputs: object = (),
+        name: str = "system",
     ) -> LagrangianSystem:
         """From particles and rigid bodies, under a gravity [m/s²]; `potential` adds springs and the like. The other
-        options are those of the class."""
-        given = make_coordinates(coordinates) if isinstance(coordinates, str) else coordinates
-        listed = as_list(given)
+        arguments are those of the class."""
+        listed = as_list(make_coordinates(coordinates) if isinstance(coordinates, str) else coordinates)
         kinetic, weight = energies(bodies, listed, gravity)
-        return cls(listed, kinetic, weight + potential, **options)
+        acting: dict[str, Any] = {"constraints": constraints, "pfaffian": pfaffian, "forces": forces, "inputs": inputs}
+        more: dict[str, Any] = {"dissipation": dissipation, "parameters": parameters, "name": name}
+        return cls(listed, kinetic, weight + potential, **acting, **more)
 
-    def with_parameters(self, values: Mapping[Any, Any] | None = None, **named: Any) -> LagrangianSystem:
+    def with_parameters(self, values: Mapping[Any, Any] | None = None, **named: float) -> LagrangianSystem:
         """The same system with numbers for parameters, `with_parameters(l1=0.5)` or by a dictionary."""
         known = {str(s): x for s, x in self._numbers.items() if x is not None}
         new = {str(key): value for key, value in {**(values or {}), **named}.items()}
@@ -166,6 +181,11 @@ class LagrangianSystem:
         return self._alphabet.names
 
     @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the state x = (q, q̇): each coordinate, then its rate."""
+        return (*self.joint_names, *(f"{name}_rate" for name in self.joint_names))
+
+    @property
     def limits(self) -> Limits:
         """None: ±inf for every coordinate."""
         endless = np.full(self.n, np.inf)
@@ -207,13 +227,13 @@ class LagrangianSystem:
         pairs = zip((*a.q, *a.qd, *a.qdd), (s for group in self._outside for s in group), strict=True)
         return dict(pairs)
 
-    def _write(self, x: Any) -> Any:
+    def _write(self, x: Expression) -> Expression:
         return x.xreplace(self._to_outside)
 
-    def _matrix(self, rows: Rows, columns: int) -> Any:
+    def _matrix(self, rows: Rows, columns: int) -> Matrix:
         return self._write(sympy().ImmutableMatrix(len(rows), columns, [x for row in rows for x in row]))
 
-    def _column(self, row: Row) -> Any:
+    def _column(self, row: Row) -> Matrix:
         return self._matrix(tuple((x,) for x in row), 1)
 
     @property
@@ -260,53 +280,53 @@ class LagrangianSystem:
         return self.kinetic - self.potential
 
     @property
-    def M(self) -> Any:
+    def M(self) -> Matrix:
         """Mass matrix ∂²K/∂q̇∂q̇.  (n, n)."""
         return self._matrix(self._terms.M, self.n)
 
     @property
-    def Gamma(self) -> Any:
+    def Gamma(self) -> NDimArray:
         """Christoffel symbols, [i, j, k] = ½ (∂ᵢM_kj + ∂ⱼM_ki − ∂ₖM_ij), the equation's index last.  (n, n, n)."""
         return self._write(sympy().ImmutableDenseNDimArray(self._terms.Gamma))
 
     @property
-    def C(self) -> Any:
+    def C(self) -> Matrix:
         """Coriolis matrix C_kj = Σᵢ Γ_ijk q̇ᵢ, plus the skew ∂ⱼb_k − ∂ₖb_j if K has terms bᵀq̇.  (n, n)."""
         return self._matrix(self._terms.C, self.n)
 
     @property
-    def g(self) -> Any:
+    def g(self) -> Matrix:
         """∂(P − K₀)/∂q, K₀ being what K has without velocities.  (n, 1)."""
         return self._column(self._terms.g)
 
     @property
-    def friction(self) -> Any:
+    def friction(self) -> Matrix:
         """∂R/∂q̇ of Rayleigh's dissipation function R.  (n, 1)."""
         return self._column(self._terms.friction)
 
     @property
-    def forces(self) -> Any:
+    def forces(self) -> Matrix:
         """Generalized forces ψ = ψ₀ + B u.  (n, 1)."""
         return self._column(self._energies.forces)
 
     @property
-    def B(self) -> Any:
+    def B(self) -> Matrix:
         """∂ψ/∂u: what the inputs do to each coordinate; the identity if none are named.  (n, m)."""
         return self._matrix(self._terms.B, len(self.inputs)) if self.inputs else sympy().eye(self.n).as_immutable()
 
     @property
-    def A(self) -> Any:
+    def A(self) -> Matrix:
         """Constraints on velocities, A q̇ = 0: ∂φ/∂q, then the Pfaffian rows.  (k, n)."""
         return self._matrix(self._terms.A, self.n)
 
     @property
-    def A_dot(self) -> Any:
+    def A_dot(self) -> Matrix:
         """Rate of A along the motion, so that A q̈ + Ȧ q̇ = 0.  (k, n)."""
         return self._matrix(self._terms.A_dot, self.n)
 
     @property
-    def virtual_displacements(self) -> Any:
-        """Z with A Z = 0: its columns are directions δq that the constraints allow.  (n, freedoms).."""
+    def virtual_displacements(self) -> Matrix:
+        """Z with A Z = 0: its columns are directions δq that the constraints allow.  (n, freedoms)."""
         return self._write(null_space(self._terms.A, self.n, self._dependent).as_immutable())
 
     @property
@@ -343,7 +363,7 @@ class LagrangianSystem:
         f = sp.Matrix([*v, *(shortened(x) for x in solve(M, right))])
         return FirstOrderForm(self._write(f.as_immutable()), sp.ImmutableMatrix(self.coordinates + self.velocities), u)
 
-    def latex(self, x: Any = None) -> str:
+    def latex(self, x: object = None) -> str:
         """LaTeX of an expression, matrix or equation of this system, with dots for rates; of all its equations, one per
         line, if none is given."""
         sp, a = sympy(), self._alphabet
@@ -497,15 +517,18 @@ class LagrangianSystem:
         else:
             given = array("u", u, (S.shape[1],))
         A, B = self.linearize(q, qd, S @ given, friction)
-        return Linearization(A, B @ S, np.concatenate((q, qd)), given)
+        inputs = tuple(str(s) for s in self.inputs or self.tau)
+        return Linearization(A, B @ S, np.concatenate((q, qd)), given, self.states, inputs)
 
-    def kernel(self, name: str, given: Sequence[str] = (), *, parameters: Sequence[Any] = (), **options: Any) -> Kernel:
+    def kernel(
+        self, name: str, given: Sequence[str] = (), *, parameters: Sequence[object] = (), **options: object
+    ) -> Kernel:
         """The compiled object behind a method. `given` names optional arguments that will be passed ("multipliers");
         `options` are the method's. `parameters` named here, symbols or their names, are no numbers in the kernel but
         its last argument, a vector: one kernel for many designs, and `derivative("parameters")`."""
         return self._kernels.get(name, given, {"parameters": self._named(parameters), **options})
 
-    def _named(self, parameters: Sequence[Any]) -> tuple[Any, ...]:
+    def _named(self, parameters: Sequence[object]) -> tuple[Symbol, ...]:
         """The symbols of parameters given by name."""
         known = {s.name: s for s in self._parameters}
         names = [str(s) for s in parameters]

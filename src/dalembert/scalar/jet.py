@@ -26,17 +26,17 @@ class Jet:
     def __repr__(self) -> str:
         return f"Jet({self.value!r}, {self.rate!r}, {self.acceleration!r})"
 
-    def __add__(self, other: Any) -> Jet:
+    def __add__(self, other: Scalar) -> Jet:
         o = jet(other)
         return Jet(self.value + o.value, self.rate + o.rate, self.acceleration + o.acceleration)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Jet:
+    def __sub__(self, other: Scalar) -> Jet:
         o = jet(other)
         return Jet(self.value - o.value, self.rate - o.rate, self.acceleration - o.acceleration)
 
-    def __rsub__(self, other: Any) -> Jet:
+    def __rsub__(self, other: Scalar) -> Jet:
         return jet(other) - self
 
     def __neg__(self) -> Jet:
@@ -45,7 +45,7 @@ class Jet:
     def __pos__(self) -> Jet:
         return self
 
-    def __mul__(self, other: Any) -> Jet:
+    def __mul__(self, other: Scalar) -> Jet:
         o = jet(other)
         return Jet(
             self.value * o.value,
@@ -57,11 +57,11 @@ class Jet:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Jet:
+    def __truediv__(self, other: Scalar) -> Jet:
         o = jet(other)
         return self * _composed(o, 1.0 / o.value, lambda y: (-(y * y), 2.0 * y * y * y))
 
-    def __rtruediv__(self, other: Any) -> Jet:
+    def __rtruediv__(self, other: Scalar) -> Jet:
         return jet(other) / self
 
     def __pow__(self, power: int) -> Jet:
@@ -73,16 +73,16 @@ class Jet:
         return result
 
     # A value may choose only through `where`, which takes all three together.
-    def __lt__(self, other: Any) -> Condition:
+    def __lt__(self, other: Scalar) -> Condition:
         return Condition(self.value < jet(other).value)
 
-    def __le__(self, other: Any) -> Condition:
+    def __le__(self, other: Scalar) -> Condition:
         return Condition(self.value <= jet(other).value)
 
-    def __gt__(self, other: Any) -> Condition:
+    def __gt__(self, other: Scalar) -> Condition:
         return Condition(self.value > jet(other).value)
 
-    def __ge__(self, other: Any) -> Condition:
+    def __ge__(self, other: Scalar) -> Condition:
         return Condition(self.value >= jet(other).value)
 
 
@@ -91,14 +91,14 @@ class Condition:
 
     __slots__ = ("holds",)
 
-    def __init__(self, holds: Any) -> None:
+    def __init__(self, holds: Scalar) -> None:
         self.holds = holds
 
     def __bool__(self) -> bool:
         return bool(self.holds)
 
 
-def jet(x: Any) -> Jet:
+def jet(x: Scalar) -> Jet:
     """Any scalar as a jet; one that is none stands still."""
     return x if isinstance(x, Jet) else Jet(x)
 
@@ -139,7 +139,7 @@ def _absolute(x: Jet) -> Jet:
     return Jet(scalar.absolute(x.value), _times(turned, x.rate), _times(turned, x.acceleration))
 
 
-def _arctan2(y: Any, x: Any) -> Jet:
+def _arctan2(y: Scalar, x: Scalar) -> Jet:
     """θ̇ = (x ẏ − y ẋ)/r², and its rate."""
     y, x = jet(y), jet(x)
     square = x * x + y * y
@@ -148,7 +148,7 @@ def _arctan2(y: Any, x: Any) -> Jet:
     return Jet(scalar.arctan2(y.value, x.value), rate.value, rate.rate)
 
 
-def _where(condition: Condition, a: Any, b: Any) -> Jet:
+def _where(condition: Condition, a: Scalar, b: Scalar) -> Jet:
     a, b = jet(a), jet(b)
     parts = ((a.value, b.value), (a.rate, b.rate), (a.acceleration, b.acceleration))
     return Jet(*(scalar.where(condition.holds, x, y) for x, y in parts))

@@ -161,12 +161,10 @@ def read_limits(
     return MotionLimits(own, asked[1], asked[2], lower, upper, names, units, asked)
 
 
-def _check_joints(robot: object, m: int) -> None:
-    from dalembert.robot import Robot
+def _check_joints(robot: Robot, m: int) -> None:
+    from dalembert.robot import need_robot
 
-    if not isinstance(robot, Robot):
-        raise InputError(f"robot must be a Robot, not {type(robot).__name__}")
-    if robot.n != m:
+    if need_robot(robot, "a motion within a robot's limits").n != m:
         raise InputError(f"the motion has {m} coordinates and {robot.name!r} has {robot.n} joints")
 
 

@@ -323,7 +323,7 @@ def test_a_large_arm_is_told_by_what_can_be_read(tmp_path):
 # ---------------------------------------------------------------------------------------------------------- wrong uses
 def test_wrong_uses_get_a_sentence(tmp_path):
     arm = dl.load("planar-2r")
-    with pytest.raises(dl.InputError, match="a report is of a Robot, not of str: dalembert.load takes names and files"):
+    with pytest.raises(dl.InputError, match=r"a report takes a Robot \(dalembert.load gives one\), got str"):
         write_report("planar-2r", tmp_path / "r.html")
     with pytest.raises(dl.UnknownNameError, match="unknown section 'equation'; did you mean 'equations'"):
         write_report(arm, tmp_path / "r.html", sections=["equation"])

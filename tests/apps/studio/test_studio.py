@@ -179,7 +179,7 @@ def test_a_robot_with_broken_meshes_is_shown(tmp_path):
 
 
 def test_wrong_uses():
-    with pytest.raises(dl.InputError, match="a studio shows a Robot"):
+    with pytest.raises(dl.InputError, match="a studio takes a Robot"):
         dl.studio.Studio("panda")
     arm = dl.load("planar-2r")
     with pytest.raises(dl.InputError, match="q must be 2 finite numbers"):

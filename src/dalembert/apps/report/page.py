@@ -27,7 +27,7 @@ from dalembert.arguments import switch
 from dalembert.errors import DalembertError, InputError, unknown
 from dalembert.files import place_of, whole
 from dalembert.names import file_name
-from dalembert.robot import Robot
+from dalembert.robot import Robot, need_robot
 
 SECONDS = 90.0
 SOON = 5.0  # s: a section that takes no longer is written whatever the clock says
@@ -94,8 +94,7 @@ def write_report(
     the certificate) gets its share, and what no time is left for is told in the page. `quick`: fewer samples, states,
     controllers. `date`: what the page says of its day; today. `progress(title, word)` hears of every section. A section
     that does not apply, or fails, says so in the page and does not end the report."""
-    if not isinstance(robot, Robot):
-        raise InputError(f"a report is of a Robot, not of {type(robot).__name__}: dalembert.load takes names and files")
+    need_robot(robot, "a report")
     chosen = _chosen(sections)
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < math.inf:
         raise InputError(f"seconds must be a positive number, got {seconds!r}")

@@ -26,8 +26,8 @@ from dalembert.apps.studio.run_panel import RunPanel
 from dalembert.apps.studio.scene import Scene
 from dalembert.apps.studio.worker import Worker
 from dalembert.arguments import array, switch
-from dalembert.errors import DalembertError, InputError
-from dalembert.robot import Robot
+from dalembert.errors import DalembertError
+from dalembert.robot import Robot, need_robot
 from dalembert.spatial.rotation import to_rpy
 
 Array = NDArray[np.float64]
@@ -56,8 +56,7 @@ class Studio:
         package_dirs: Sequence[str | PathLike[str]] = (),
         plain: bool = False,
     ) -> None:
-        if not isinstance(robot, Robot):
-            raise InputError(f"a studio shows a Robot (dalembert.load gives one), not a {type(robot).__name__}")
+        need_robot(robot, "a studio")
         server.viser()  # refused in words before anything else is done
         self.robot = self.loaded = robot
         self.plain = switch("plain", plain)

@@ -251,7 +251,7 @@ def ik(
 def _prepared(
     robot: Robot,
     frame: str | None,
-    rows: str | Sequence[float],
+    rows: str | Sequence[str] | Sequence[float],
     axis: str | None,
     tolerance: float,
     limits: bool,
