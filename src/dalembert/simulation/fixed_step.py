@@ -74,7 +74,7 @@ def integrate(
     free = tuple(name for name in flow.inputs if name not in held)
     wiring = Wiring(held, free, flagged=flow.sample is not None)
     rollout = compile_loop(flow, method, wiring, iterations)
-    x = array("x0", x0, (..., len(flow.states)), meaning=f"the states of {flow.name!r}: {list_names(flow.states)}")
+    x = array("x0", x0, (..., len(flow.states)), meaning=f"the states of {flow.name!r}, {list_names(flow.states)}")
     if flow.check is not None:
         flow.check(x)
     inputs, end = _inputs(flow, free, u, steps), None
@@ -250,7 +250,7 @@ def _inputs(flow: Flow, free: tuple[str, ...], u: ArrayLike | None, steps: int) 
     m = len(free)
     if u is None:
         return np.zeros((1, m))
-    x = array("u", u, (..., m), meaning=f"the inputs of {flow.name!r}: {list_names(free)}")
+    x = array("u", u, (..., m), meaning=f"the inputs of {flow.name!r}, {list_names(free)}")
     if x.ndim == 1:
         return x[None]
     if x.shape[-2] not in (1, steps):
