@@ -175,7 +175,10 @@ BAD = [
     (lambda a: AdaptiveControl(a, 1.0, 1.0, [1.0, 2.0]), r"adaptation has shape \(2,\); give one number, one per par"),
     (lambda a: AdaptiveControl(a, 1.0, 1.0, 1.0, leakage=-1.0), "leakage is -1; it must be at least 0"),
     (lambda a: AdaptiveControl(a, 1.0, [[1.0, 0.1], [0.1, 1.0]], 1.0), "rate is one number"),
-    (lambda a: control.Uncertainty(-1.0, 0, 0, (1.0, 2.0)), "mass of an Uncertainty is a bound, a finite number ≥ 0"),
+    (
+        lambda a: control.Uncertainty(-1.0, 0, 0, (1.0, 2.0)),
+        "mass of an Uncertainty is -1.0; it must not be less than 0",
+    ),
     (lambda a: control.Uncertainty(1.0, 0, 0, (0.0, 2.0)), "0 < smallest ≤ largest"),
     (lambda a: control.Uncertainty.sample(a, []), "plants is empty"),
     (lambda a: control.RobustControl(a, 1.0, 1.0, 1.0), "uncertainty is an Uncertainty, got float"),

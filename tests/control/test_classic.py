@@ -404,9 +404,9 @@ def test_a_sampled_regulator_runs_at_its_sample_time_only():
     ("call", "words"),
     [
         (lambda: TransferFunction([1], [0]), "the denominator of a transfer function is zero"),
-        (lambda: TransferFunction(["a"], [1]), "the numerator must be real coefficients"),
-        (lambda: TransferFunction([1], [1, math.inf]), "the denominator has a coefficient that is not finite"),
-        (lambda: TransferFunction([1], [1], delay=-1), "the dead time must be a number of seconds, not negative"),
+        (lambda: TransferFunction(["a"], [1]), "the numerator must be a finite number or any finite numbers"),
+        (lambda: TransferFunction([1], [1, math.inf]), "the denominator is inf at .1.; it must be a finite number"),
+        (lambda: TransferFunction([1], [1], delay=-1), "the dead time is -1.0; it must not be less than 0"),
         (lambda: TransferFunction([1], [1, 1], delay=1).feedback(), "approximate by pade"),
         (lambda: TransferFunction([1, 0, 0], [1, 1]).state_space(), "more zeros than poles"),
         (lambda: SERVO * "x", "goes with another or with a number, not with str"),

@@ -226,18 +226,18 @@ BAD = [
     (lambda a: compare({"x": 3}, a, [0, 0]), "controller 'x' must be a controller or a function that makes one, got"),
     (lambda a: compare(3, a, [0, 0]), "controllers is a dictionary by name, or a list"),
     (lambda a: compare([control.PD(a, 1, 1), control.PD(a, 2, 1)], a, [0, 0]), "two controllers are called 'PD'"),
-    (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], 0.0), "duration must be a positive number"),
+    (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], 0.0), "duration is 0.0; it must be greater than 0"),
     (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], scenarios={}), "there are no scenarios"),
     (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], scenarios={"s": 1}), "scenario 's' must be a Scenario, got"),
     (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0, 0]), r"has 3, 6 or 9|this reference is one of 3"),
     (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], q0=[0.0]), r"q0 has shape \(1,\)"),
     (lambda a: compare([control.PD(a, 1, 1)], a, [0, 0], gears=(1,)), "gears and rotor_inertia belong together"),
     (lambda a: compare([control.PD(a, 1, 1)], dl.load("planar-3r"), [0, 0, 0]), "is not one of the joint torques"),
-    (lambda a: Scenario(payload=-1.0), "payload of a Scenario must not be negative"),
+    (lambda a: Scenario(payload=-1.0), "payload of a Scenario is -1.0; it must not be less than 0"),
     (lambda a: Scenario(mass_error=-1.0), "nothing would be left"),
-    (lambda a: Scenario(noise=np.nan), "noise of a Scenario must be a finite number"),
-    (lambda a: control.add_gears(a, 1e-3, 0.0), "a gear ratio is a positive number"),
-    (lambda a: control.add_gears(a, [1e-3], 5.0), "rotor_inertia is one number"),
+    (lambda a: Scenario(noise=np.nan), "noise of a Scenario is nan; it must be a finite number"),
+    (lambda a: control.add_gears(a, 1e-3, 0.0), "the gear ratio is 0.0; it must be greater than 0"),
+    (lambda a: control.add_gears(a, [1e-3], 5.0), "rotor_inertia must be|rotor_inertia has shape"),
 ]
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array
+from dalembert.arguments import array, number
 from dalembert.caching import cached_property
 from dalembert.control.controller import Controller, Wanted, believed, measures, read_wanted, torques
 from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, add_gears, add_noise, scenario_flow
@@ -204,9 +203,8 @@ def compare(
             raise InputError(f"scenario {name!r} must be a Scenario, got {type(scenario).__name__}")
     if not given:
         raise InputError("there are no scenarios to compare in")
-    for name, value in (("duration", duration), ("dt", dt), ("tolerance", tolerance)):
-        if not isinstance(value, Real) or not 0 < value < math.inf:
-            raise InputError(f"{name} must be a positive number, got {value!r}")
+    duration, dt = number("duration", duration, "s", above=0.0), number("dt", dt, "s", above=0.0)
+    tolerance = number("tolerance", tolerance, above=0.0)
     if (gears is None) != (rotor_inertia is None):
         raise InputError("gears and rotor_inertia belong together: give both, or neither")
     if seed is not None and not any(s.noise or s.rate_noise for s in given.values()):

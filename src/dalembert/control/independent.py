@@ -11,12 +11,12 @@ one it is the arm. `limits` says by how much.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import number
 from dalembert.caching import cached_property
 from dalembert.control.conditions import FAILS, HOLDS, Condition, Conditions, assumed, find_magnitudes, unclipped
 from dalembert.control.controller import Controller, split, sub, total
@@ -90,8 +90,7 @@ class IndependentJoint(Controller):
         return cls(robot, omega, zeta)
 
     def finish(self) -> None:
-        if not isinstance(self.integral, Real) or not 0 <= self.integral < np.inf:
-            raise InputError(f"integral is a rate [1/s], at least 0; got {self.integral!r}")
+        object.__setattr__(self, "integral", number("integral", self.integral, "1/s", least=0.0))
 
     @cached_property
     def effective(self) -> Gain:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,9 +57,7 @@ STIFFNESS, DAMPING = must("N m/rad"), must("N m s/rad")
 def torque_gains(robot: Robot, omega: float, zeta: float, margin: float = 0.0) -> tuple[list[float], list[float]]:
     """(K_p, K_d) in torques: ω² and 2ζω times the largest M_ii that samples met, and K_p at least `margin` times what
     gravity's slope can be at all (its rows summed), so that with margin > 1 it is stiffer than gravity everywhere."""
-    for name, x in (("omega", omega), ("zeta", zeta)):
-        if not isinstance(x, Real) or not math.isfinite(x) or x <= 0:
-            raise InputError(f"{name} must be a positive number, got {x!r}")
+    omega, zeta = number("omega", omega, "rad/s", above=0.0), number("zeta", zeta, above=0.0)
     B = find_magnitudes(believed(robot, "a tuning"))
     inertia = B.seen_inertia.max(axis=0)
     floor = margin * B.slope.sum(axis=1) if margin else np.zeros(robot.n)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import scalar
 from dalembert.algorithms import linear
-from dalembert.arguments import array, switch
+from dalembert.arguments import array, number, switch
 from dalembert.control.adaptive import reference_torque
 from dalembert.control.conditions import HOLDS, SAMPLES, Condition, Conditions, assumed, positive
 from dalembert.control.controller import Controller, believed, sub, total
@@ -52,10 +51,7 @@ class Uncertainty:
 
     def __post_init__(self) -> None:
         for name in ("mass", "coriolis", "gravity"):
-            x = getattr(self, name)
-            if not isinstance(x, Real) or not math.isfinite(x) or x < 0:
-                raise InputError(f"{name} of an Uncertainty is a bound, a finite number ≥ 0; got {x!r}")
-            object.__setattr__(self, name, float(x))
+            object.__setattr__(self, name, number(f"{name} of an Uncertainty", getattr(self, name), least=0.0))
         low, high = array("inertia of an Uncertainty", self.inertia, (2,)).tolist()
         if not 0 < low <= high:
             raise InputError(

@@ -5,13 +5,14 @@ A scenario's numbers are inputs of one flow, so that all scenarios run in one co
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from numbers import Real
+
+import numpy as np
 
 from dalembert import scalar
 from dalembert.algorithms import composite, friction, linear, newton_euler
+from dalembert.arguments import array, number
 from dalembert.control.controller import sub, total
 from dalembert.errors import InputError
 from dalembert.flow import Flow, Scalar, Scalars
@@ -48,12 +49,9 @@ class Scenario:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            x = getattr(self, field.name)
-            if isinstance(x, bool) or not isinstance(x, Real) or not math.isfinite(x):
-                raise InputError(f"{field.name} of a Scenario must be a finite number, got {x!r}")
-            object.__setattr__(self, field.name, float(x))
-            if x < 0 and field.name not in ("mass_error", "start"):
-                raise InputError(f"{field.name} of a Scenario must not be negative, got {x!r}")
+            least = None if field.name in ("mass_error", "start") else 0.0
+            x = number(f"{field.name} of a Scenario", getattr(self, field.name), least=least)
+            object.__setattr__(self, field.name, x)
         if self.mass_error <= -1:
             raise InputError(f"mass_error of a Scenario is {self.mass_error!r}: nothing would be left of the arm")
 
@@ -130,17 +128,19 @@ def add_noise(law: Law) -> Law:
 
 def add_gears(robot: Robot, rotor_inertia: float | Sequence[float], ratio: float) -> Robot:
     """The robot with rotors of this inertia [kg m²] behind gears of this ratio in every joint: N² J_m in M."""
-    J = [rotor_inertia] * robot.n if isinstance(rotor_inertia, Real) else list(rotor_inertia)
-    if len(J) != robot.n or not all(isinstance(x, Real) and float(x) >= 0 for x in J):
-        raise InputError(f"rotor_inertia is one number [kg m²], or one per joint ({robot.n}); got {rotor_inertia!r}")
-    if not isinstance(ratio, Real) or not 0 < ratio < math.inf:
-        raise InputError(f"a gear ratio is a positive number, got {ratio!r}")
+    n, N = robot.n, number("the gear ratio", ratio, above=0.0)
+    J = array("rotor_inertia", rotor_inertia, (), (n,), meaning="one per joint", unit="kg m²", least=0.0)
+    each = zip(robot.joint_names, np.broadcast_to(J, n).tolist(), strict=True)
+    return replace_drives(robot, {name: (x, N) for name, x in each})
+
+
+def replace_drives(robot: Robot, drives: Mapping[str, tuple[float, float]]) -> Robot:
+    """The robot with another (rotor inertia [kg m²], gear ratio) in the drives of these joints."""
     d = robot.description
-    of = dict(zip(robot.joint_names, J, strict=True))
-    joints = tuple(
-        replace(j, drive=replace(j.drive, rotor_inertia=float(of[j.name]), gear_ratio=float(ratio)))
-        if j.name in of
+    joints = [
+        replace(j, drive=replace(j.drive, rotor_inertia=float(drives[j.name][0]), gear_ratio=drives[j.name][1]))
+        if j.name in drives
         else j
         for j in d.joints
-    )
-    return Robot(replace(d, joints=joints), threads=robot.threads, told=robot.warnings)
+    ]
+    return Robot(replace(d, joints=tuple(joints)), threads=robot.threads, told=robot.warnings)

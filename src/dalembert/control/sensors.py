@@ -7,11 +7,10 @@ anyway."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Real
 
+from dalembert.arguments import number
 from dalembert.errors import InputError, choose
 from dalembert.flow import Flow, Scalar, Scalars
 
@@ -22,8 +21,7 @@ def add_sensors(flow: Flow, names: Sequence[str], time_constant: float) -> Flow:
     """The flow with sensors: for each named input or output a state `sensed_<name>` that follows it, lag T [s]."""
     if not isinstance(flow, Flow):
         raise InputError(f"a Flow is given sensors, not a {type(flow).__name__}")
-    if not isinstance(time_constant, Real) or not 0 < time_constant < math.inf:
-        raise InputError(f"time_constant must be a positive number of seconds, got {time_constant!r}")
+    lag = number("time_constant", time_constant, "s", above=0.0)
     wanted = (names,) if isinstance(names, str) else tuple(names)
     for name in wanted:
         choose(f"input or output of {flow.name!r}", name, (*flow.inputs, *flow.outputs))
@@ -35,8 +33,7 @@ def add_sensors(flow: Flow, names: Sequence[str], time_constant: float) -> Flow:
         if looks:
             assert flow.observe is not None
             now |= dict(zip(flow.outputs, flow.observe(t, x[:n], u), strict=True))
-        lag = [(now[name] - y) * (1.0 / time_constant) for name, y in zip(wanted, x[n:], strict=True)]
-        return [*flow.rate(t, x[:n], u), *lag]
+        return [*flow.rate(t, x[:n], u), *((now[k] - y) * (1.0 / lag) for k, y in zip(wanted, x[n:], strict=True))]
 
     def settle(t: Scalar, before: Scalars, x: Scalars, u: Scalars) -> list[Scalar]:
         assert flow.settle is not None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import array, count, number
 from dalembert.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -30,14 +31,9 @@ def python_control() -> ModuleType:
 
 def read_coefficients(name: str, value: ArrayLike) -> Array:
     """A polynomial's coefficients, the highest power first, leading zeros dropped; zero is [0]."""
-    try:
-        p = np.atleast_1d(np.asarray(value, float))
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be real coefficients, the highest power first; got {value!r:.60}") from None
-    if p.ndim != 1 or p.size == 0:
-        raise InputError(f"{name} has shape {p.shape}; it must be a list of coefficients, the highest power first")
-    if not np.isfinite(p).all():
-        raise InputError(f"{name} has a coefficient that is not finite: {p.tolist()}")
+    p = np.atleast_1d(array(name, value, (), (None,), meaning="coefficients, the highest power first"))
+    if not p.size:
+        raise InputError(f"{name} has no coefficients")
     kept = np.flatnonzero(p)
     p = p[kept[0] :] if kept.size else np.zeros(1)
     p.setflags(write=False)
@@ -57,13 +53,7 @@ class TransferFunction:
         object.__setattr__(self, "den", read_coefficients("the denominator", den))
         if not self.den[0]:
             raise InputError("the denominator of a transfer function is zero")
-        try:
-            L = float(delay)
-        except (TypeError, ValueError):
-            L = math.nan
-        if not (math.isfinite(L) and L >= 0):
-            raise InputError(f"the dead time must be a number of seconds, not negative; got {delay!r}")
-        object.__setattr__(self, "delay", L)
+        object.__setattr__(self, "delay", number("the dead time", delay, "s", least=0.0))
 
     def __repr__(self) -> str:
         late = f", delay={self.delay:g}" if self.delay else ""
@@ -128,8 +118,7 @@ class TransferFunction:
 
     def pade(self, order: int = 3) -> TransferFunction:
         """The dead time replaced by a rational all-pass of this order (Padé): good for |s| L well below 2 · order."""
-        if not isinstance(order, int) or order < 1:
-            raise InputError(f"the order of a Padé approximation is a whole number, at least 1; got {order!r}")
+        count("the order of a Padé approximation", order, 1)
         if not self.delay:
             return self
         c = [1.0]

@@ -8,7 +8,7 @@ fed back, and the limits of the supply.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from dalembert.control.conditions import FAILS, HOLDS, SAMPLES, UNKNOWN, Conditi
 from dalembert.control.controller import Controller, measures, torques
 from dalembert.control.diagrams import MOTION
 from dalembert.control.gains import Gains, must
+from dalembert.control.scenarios import replace_drives
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Law
@@ -36,17 +37,11 @@ def reflect_motors(driven: DrivenRobot) -> Robot:
         raise InputError("with belts or differentials rotors couple the joints: there is no robot with N² J_m alone")
     if not any(driven.inertias):
         return driven.robot
-    d = driven.robot.description
-    names = driven.robot.joint_names
-    ratio = {name: driven.transmission.matrix[k][k] for k, name in enumerate(names)}
-    inertia = dict(zip(names, driven.inertias, strict=True))
-    joints = tuple(
-        replace(j, drive=replace(j.drive, rotor_inertia=inertia[j.name], gear_ratio=abs(ratio[j.name])))
-        if j.name in inertia
-        else replace(j, drive=replace(j.drive, rotor_inertia=0.0))
-        for j in d.joints
-    )
-    return Robot(replace(d, joints=joints), threads=driven.robot.threads, told=driven.robot.warnings)
+    robot = driven.robot
+    drives = {j.name: (0.0, j.drive.gear_ratio) for j in robot.description.joints}  # none elsewhere
+    for k, name in enumerate(robot.joint_names):
+        drives[name] = driven.inertias[k], abs(driven.transmission.matrix[k][k])
+    return replace_drives(robot, drives)
 
 
 @dataclass(frozen=True, eq=False)
