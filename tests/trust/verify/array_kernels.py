@@ -49,4 +49,4 @@ def _put_together(x: Any, shape: tuple[int, ...], batch: tuple[int, ...]) -> Any
 
 def on_arrays(patch: pytest.MonkeyPatch) -> None:
     """From here on kernels are not compiled."""
-    patch.setattr("dalembert.kernels.compile_function", ArrayKernel)
+    patch.setattr("dalembert.compile.compile_function", ArrayKernel)

@@ -7,21 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dalembert.trust.verify import consensus, diagnose, reread
+from dalembert.trust.verify import diagnose, explain, reread
 from dalembert.trust.verify.four_by_four import Reference
-from dalembert.trust.verify.states import confined, draw
+from dalembert.trust.verify.linkage import draw_states, find_confined
 from trust.verify.gripper_arm import GRIPPER_ARM
 
 
 @pytest.fixture(scope="module")
 def arm() -> Reference:
-    mechanism = reread.of_urdf(GRIPPER_ARM)
-    drawn = draw(mechanism, 8, seed=0)
-    return Reference(mechanism, drawn.changed(tau=Reference(mechanism, drawn).torque))
+    linkage = reread.of_urdf(GRIPPER_ARM)
+    drawn = draw_states(linkage, 8, seed=0)
+    return Reference(linkage, replace(drawn, tau=Reference(linkage, drawn).torque))
 
 
 def explained(arm: Reference, **values) -> list[str]:
-    return [e.cause for e in diagnose.combination(arm.mechanism, arm.states, values)]
+    return [e.cause for e in diagnose.combination(arm.linkage, arm.states, values)]
 
 
 def with_rotors(arm: Reference, factor: float) -> np.ndarray:
@@ -52,28 +52,28 @@ def test_one_cause_for_all_quantities_that_differ(arm):
 def test_all_masses_times_a_number(arm):
     """A gram for a kilogram is a cause, 1.1 is not."""
     for factor, causes in ((1e3, {"units"}), (1.1, set())):
-        heavier = {i: diagnose.heavier(p, factor, factor) for i, p in enumerate(arm.mechanism.parts)}
-        other = arm.with_inertias_of(arm.mechanism.with_parts(heavier))
+        heavier = {i: diagnose.heavier(p, factor, factor) for i, p in enumerate(arm.linkage.parts)}
+        other = arm.with_inertias_of(arm.linkage.with_parts(heavier))
         values = {"mass": other.mass, "gravity_torque": other.gravity_torque}
-        assert {e.cause for e in diagnose.explanations(arm.mechanism, arm.states, values)} == causes
+        assert {e.cause for e in diagnose.explanations(arm.linkage, arm.states, values)} == causes
 
 
 def test_a_cause_gives_all_states(arm):
     """What only the first states, by which causes are looked for, would bear out is not named."""
-    mechanism = arm.mechanism
-    states = draw(mechanism, 40, seed=0)
-    flipped = Reference(replace(mechanism, gravity=(0.0, 0.0, 9.81)), states)
+    linkage = arm.linkage
+    states = draw_states(linkage, 40, seed=0)
+    flipped = Reference(replace(linkage, gravity=(0.0, 0.0, 9.81)), states)
     g = flipped.gravity_torque.copy()
-    assert [e.cause for e in diagnose.explanations(mechanism, states, {"gravity_torque": g})] == ["gravity sign"]
+    assert [e.cause for e in diagnose.explanations(linkage, states, {"gravity_torque": g})] == ["gravity sign"]
     g[30] *= 1.5
-    assert diagnose.explanations(mechanism, states, {"gravity_torque": g}) == []
+    assert diagnose.explanations(linkage, states, {"gravity_torque": g}) == []
 
 
 def spring(arm: Reference, **changed) -> Reference:
     sprung = {
-        i: replace(p, stiffness=3.0, rest=0.4, **changed) for i, p in enumerate(arm.mechanism.parts) if p.joint == "j1"
+        i: replace(p, stiffness=3.0, rest=0.4, **changed) for i, p in enumerate(arm.linkage.parts) if p.joint == "j1"
     }
-    return arm.with_inertias_of(arm.mechanism.with_parts(sprung))
+    return arm.with_inertias_of(arm.linkage.with_parts(sprung))
 
 
 @pytest.mark.parametrize(
@@ -86,18 +86,18 @@ def spring(arm: Reference, **changed) -> Reference:
 )
 def test_springs_and_sides(arm, changed, says):
     base, other = spring(arm), spring(arm)
-    part = next(i for i, p in enumerate(base.mechanism.parts) if p.joint == "j1")
-    wrong = base.mechanism.with_parts({part: replace(base.mechanism.parts[part], **changed)})
+    part = next(i for i, p in enumerate(base.linkage.parts) if p.joint == "j1")
+    wrong = base.linkage.with_parts({part: replace(base.linkage.parts[part], **changed)})
     values = {"friction_torque": other.with_inertias_of(wrong).friction_torque}
-    assert says in [e.words for e in diagnose.explanations(base.mechanism, base.states, values)]
+    assert says in [e.words for e in diagnose.explanations(base.linkage, base.states, values)]
 
 
-def case(arm: Reference, **members) -> consensus.Case:
+def case(arm: Reference, **members) -> explain.Case:
     quantities = {"composite": ["mass_matrix"], "energies": ["kinetic_energy"], "factorized": ["acceleration"]}
     right = {"newton": {"gravity_torque": arm.gravity_torque, "coriolis_torque": arm.coriolis_torque}}
     failing = {"newton": set(), **{key: set(quantities[key]) for key in members}}
     values = {key: {quantities[key][0]: value} for key, value in members.items()}
-    return consensus.Case(arm, right | values, failing)
+    return explain.Ballot(arm, right | values, failing)
 
 
 def test_who_has_the_same_wrong_numbers(arm):
@@ -106,21 +106,21 @@ def test_who_has_the_same_wrong_numbers(arm):
     K = 0.5 * np.einsum("si,sij,sj->s", s.qd, M, s.qd)
     qdd = np.linalg.solve(M, (s.tau - arm.coriolis_torque - arm.gravity_torque)[..., None])[..., 0]
     keys = ["composite", "factorized", "energies"]
-    assert consensus.groups(case(arm, composite=M, factorized=qdd, energies=K), keys) == [keys]
-    parted = consensus.groups(case(arm, composite=M, factorized=1.01 * qdd, energies=K), keys)
+    assert explain.groups(case(arm, composite=M, factorized=qdd, energies=K), keys) == [keys]
+    parted = explain.groups(case(arm, composite=M, factorized=1.01 * qdd, energies=K), keys)
     assert parted == [["composite", "energies"], ["factorized"]]
-    parted = consensus.groups(case(arm, composite=M, factorized=qdd, energies=1.01 * K), keys)
+    parted = explain.groups(case(arm, composite=M, factorized=qdd, energies=1.01 * K), keys)
     assert parted == [["composite", "factorized"], ["energies"]]
 
 
 def test_states_where_limits_leave_no_room(arm):
-    m = arm.mechanism
+    m = arm.linkage
     stuck = m.with_parts(
         {i: replace(p, lower=0.2, upper=0.2) for i, p in enumerate(m.parts) if p.joint in ("j1", "j3")}
     )
-    assert confined(m) == () and confined(stuck) == ("j1", "j3")
-    q = draw(stuck, 40, seed=1).q
+    assert find_confined(m) == () and find_confined(stuck) == ("j1", "j3")
+    q = draw_states(stuck, 40, seed=1).q
     places = [m.coordinates.index(name) for name in ("j1", "j3")]
     assert (np.ptp(q[:, places], axis=0) > 1.5).all() and (np.abs(q[:, places] - 0.2) <= 1.0).all()
     vast = m.with_parts({i: replace(p, lower=-1e308, upper=1e308) for i, p in enumerate(m.parts) if p.joint == "j1"})
-    assert (np.abs(draw(vast, 8, seed=1).q[:, 0]) <= 1.0).all() and confined(vast) == ("j1",)
+    assert (np.abs(draw_states(vast, 8, seed=1).q[:, 0]) <= 1.0).all() and find_confined(vast) == ("j1",)

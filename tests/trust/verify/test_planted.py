@@ -207,7 +207,7 @@ def from_rpy(change) -> Callable[[Patch], None]:
     return lambda patch: patch.setattr(rotation, "from_rpy", lambda rpy: change(original, rpy))
 
 
-def in_order(f, rpy):
+def order_parts(f, rpy):
     """Rx(roll) Ry(pitch) Rz(yaw)."""
     r, p, y = rpy
     return matmul(matmul(f((r, 0.0, 0.0)), f((0.0, p, 0.0))), f((0.0, 0.0, y)))
@@ -437,7 +437,7 @@ PLANTS = [
         "",
         "it is in the model that they share",
     ),
-    Plant("angles in another order", from_rpy(lambda f, rpy: in_order(f, rpy)), "order of rpy"),
+    Plant("angles in another order", from_rpy(lambda f, rpy: order_parts(f, rpy)), "order of rpy"),
     # the reader
     Plant(
         "reader ignores inertial rotations",

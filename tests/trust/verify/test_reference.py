@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -10,11 +12,9 @@ import dalembert as dl
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.friction import laws
 from dalembert.trust.verify import reread
-from dalembert.trust.verify.four_by_four import Reference
-from dalembert.trust.verify.friction_formulas import terms
-from dalembert.trust.verify.mechanism import Part, angles, of_description, rotation
-from dalembert.trust.verify.states import States, draw
-from dalembert.trust.verify.written import differences
+from dalembert.trust.verify.against import differences
+from dalembert.trust.verify.four_by_four import Reference, friction_terms
+from dalembert.trust.verify.linkage import Part, States, angles, draw_states, linkage_of, rotation
 from oracles.pinocchio_model import PinocchioModel
 from tolerances import ORACLE, ROUNDING, error
 from trees import random_tree
@@ -31,8 +31,8 @@ def states(n: int, count: int = 6, seed: int = 0) -> States:
 @pytest.fixture(params=[3, 4, 5])
 def reference(request) -> Reference:
     tree = random_tree(seed=request.param, joints=7, mimic=True, rotors=True, friction=True)
-    mechanism = of_description(tree)
-    return Reference(mechanism, states(len(mechanism.coordinates)))
+    linkage = linkage_of(tree)
+    return Reference(linkage, states(len(linkage.coordinates)))
 
 
 def test_torque_is_the_sum_of_its_terms(reference):
@@ -46,18 +46,18 @@ def test_torque_is_the_sum_of_its_terms(reference):
 def test_energy_changes_by_the_work_done(reference):
     """d/dt (K + P) along q + q̇ t + q̈ t²/2, by a complex step in t, is τᵀ q̇."""
     s = reference.states
-    moved = s.changed(q=s.q + 1j * STEP * s.qd, qd=s.qd + 1j * STEP * s.qdd)
-    r = Reference(reference.mechanism, moved)
+    moved = replace(s, q=s.q + 1j * STEP * s.qd, qd=s.qd + 1j * STEP * s.qdd)
+    r = Reference(reference.linkage, moved)
     rate = (r.kinetic_energy + r.potential_energy).imag / STEP
     assert error(rate, (reference.torque * s.qd).sum(axis=-1)) < ROUNDING
 
 
 def test_lagranges_equations(reference):
     """τ = d/dt ∂K/∂q̇ − ∂K/∂q + ∂P/∂q, with K = ½ q̇ᵀ M q̇ and every derivative by a complex step."""
-    s, m, n = reference.states, reference.mechanism, reference.n
+    s, m, n = reference.states, reference.linkage, reference.n
 
     def along(q, qd):  # ∂K/∂q̇ = M q̇ along the motion
-        r = Reference(m, s.changed(q=q, qd=qd))
+        r = Reference(m, replace(s, q=q, qd=qd))
         return np.einsum("sij,sj->si", r.mass_matrix, qd)
 
     momentum_rate = along(s.q + 1j * STEP * s.qd, s.qd + 1j * STEP * s.qdd).imag / STEP
@@ -65,7 +65,7 @@ def test_lagranges_equations(reference):
     for k in range(n):
         q = s.q.astype(complex)
         q[:, k] += 1j * STEP
-        r = Reference(m, s.changed(q=q))
+        r = Reference(m, replace(s, q=q))
         by_q[:, k] = (r.kinetic_energy - r.potential_energy).imag / STEP
     assert error(reference.torque, momentum_rate - by_q) < ROUNDING
 
@@ -73,7 +73,7 @@ def test_lagranges_equations(reference):
 def test_jacobian_is_the_derivative_of_the_pose(reference):
     s = reference.states
     frame = reference.frames[-1]
-    r = Reference(reference.mechanism, s.changed(q=s.q + 1j * STEP * s.qd))
+    r = Reference(reference.linkage, replace(s, q=s.q + 1j * STEP * s.qd))
     T, rate = reference.pose(frame), r.pose(frame).imag / STEP
     W = rate[:, :3, :3] @ np.swapaxes(T[:, :3, :3], -1, -2)
     twist = np.concatenate([rate[:, :3, 3], np.stack([W[:, 2, 1], W[:, 0, 2], W[:, 1, 0]], axis=-1)], axis=-1)
@@ -83,7 +83,7 @@ def test_jacobian_is_the_derivative_of_the_pose(reference):
 def test_planar_2r_is_the_textbooks():
     """a + 2b cos q₂, d + b cos q₂, d and −b sin q₂ (2 q̇₁q̇₂ + q̇₂²), with the robot's own numbers."""
     arm = dl.load("planar-2r")
-    r = Reference(of_description(arm.description), states(2))
+    r = Reference(linkage_of(arm.description), states(2))
     M, s = r.mass_matrix, r.states
     c2, s2 = np.cos(s.q[:, 1]), np.sin(s.q[:, 1])
     b = (M[0, 0, 1] - M[1, 0, 1]) / (c2[0] - c2[1])
@@ -97,7 +97,7 @@ def test_planar_2r_is_the_textbooks():
 def test_pinocchio_agrees_with_it_directly():
     robot = dl.Robot(random_tree(seed=8, joints=8, rotors=True))
     oracle = PinocchioModel(robot)
-    r = Reference(of_description(robot.description), states(robot.n, 3))
+    r = Reference(linkage_of(robot.description), states(robot.n, 3))
     for k, (q, qd, qdd) in enumerate(zip(r.states.q, r.states.qd, r.states.qdd, strict=True)):
         assert error(r.torque[k], oracle.inverse_dynamics(q, qd, qdd)) < ORACLE
         assert error(r.mass_matrix[k], oracle.mass_matrix(q)) < ORACLE
@@ -133,7 +133,7 @@ LAWS = [
 def test_friction_written_out_again(term):
     v = np.array([-1.3, -0.2, -0.01, 0.0, 0.03, 0.4, 2.0])
     load = np.linspace(-3, 3, len(v))
-    again = terms(Part("link", friction=(term,)), 0 * v, v, load)["further friction"]
+    again = friction_terms(Part("link", friction=(term,)), 0 * v, v, load)["further friction"]
     wanted = [laws.torque(term, float(x), float(y)) for x, y in zip(v, load, strict=True)]
     assert error(again, wanted) < ROUNDING
 
@@ -144,7 +144,7 @@ def test_friction_written_out_again(term):
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_urdf_read_again(seed):
     description = dl.Robot(random_tree(seed=seed, joints=8, mimic=True, rotors=True, friction=True)).description
-    again, read = reread.of_urdf(write_urdf(description)), of_description(description)
+    again, read = reread.of_urdf(write_urdf(description)), linkage_of(description)
     assert again.coordinates == read.coordinates and [p.link for p in again.parts] == [p.link for p in read.parts]
     assert [p.friction for p in again.parts] == [p.friction for p in read.parts]
     assert differences(again, read) == []  # to the last digit but one: axes are made unit vectors twice
@@ -160,7 +160,7 @@ def test_dh_tables_of_both_conventions():
         base = dl.Origin((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
         arm = dl.Robot.from_dh(rows, convention, base=base)
         table = dl.Robot.from_dh(rows, convention, base=base).to_dh(convention)
-        a, b = of_description(arm.description), reread.of_dh_table(table)
+        a, b = linkage_of(arm.description), reread.of_dh_table(table)
         s = states(3)
         x, y = Reference(a, s), Reference(b, s)
         assert error(x.pose("tool"), y.pose("tool")) < ROUNDING
@@ -184,10 +184,10 @@ def test_what_the_second_reader_cannot_read_it_says(text, says):
 
 def test_states_are_within_the_limits_and_of_every_kind():
     arm = dl.load("panda")
-    m = of_description(arm.description)
-    s = draw(m, 40, seed=3)
+    m = linkage_of(arm.description)
+    s = draw_states(m, 40, seed=3)
     assert (s.q >= arm.limits.lower).all() and (s.q <= arm.limits.upper).all()
     assert (np.abs(s.qd) <= arm.limits.velocity).all()
     kinds = {(bool(a), bool(b)) for a, b in zip(s.moving, s.accelerated, strict=True)}
     assert len(kinds) == 4
-    assert (draw(m, 40, seed=3).q == s.q).all() and not (draw(m, 40, seed=4).q == s.q).all()
+    assert (draw_states(m, 40, seed=3).q == s.q).all() and not (draw_states(m, 40, seed=4).q == s.q).all()

@@ -370,11 +370,11 @@ def test_certificate(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"states": 3}, "states is 3; it must be a whole number, 4 or more"),
-        ({"states": 2.5}, "states is 2.5; it must be a whole number"),
+        ({"states": 3}, "states must be a whole number, at least 4; got 3"),
+        ({"states": 2.5}, "states must be a whole number, at least 4; got 2.5"),
         ({"states": 10**7}, "100000 is the most"),
         ({"states": float("nan")}, "states"),
-        ({"seed": -1}, "seed is -1; it must be a whole number, 0 or more"),
+        ({"seed": -1}, "seed must be a whole number, at least 0; got -1"),
         ({"without": ["pinochio"]}, "unknown member 'pinochio'; did you mean 'pinocchio'"),
         ({"without": 5}, "without is 5; it must be names of members, such as ['mujoco']"),
         ({"without": None}, "without is None; it must be names of members"),

@@ -28,6 +28,11 @@ class Row:
     entry: str = ""
     passed: bool = True
 
+    @classmethod
+    def of_answer(cls, quantity: str, left: str, right: str, wrong: str = "", states: int = 1) -> Row:
+        """A comparison that is answered by yes, or by what is wrong."""
+        return cls(quantity, left, right, float(bool(wrong)), 0.5, "rounding", states, None, wrong, not wrong)
+
 
 @dataclass(frozen=True)
 class Side:

@@ -1,51 +1,36 @@
 """Why two ways differ: plant one fault after the other in the reference, and see which gives the other side's numbers.
 
-A cause is named only if the mechanism with that fault planted gives every number of the other side, at all states, to
+A cause is named only if the linkage with that fault planted gives every number of the other side, at all states, to
 rounding. Where none does, what is known is said: in which terms the difference lies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from dalembert.trust.verify import hypotheses
+from dalembert.trust.properties.mechanism import times
+from dalembert.trust.verify import faults
+from dalembert.trust.verify.faults import FAULTS, Fault
 from dalembert.trust.verify.four_by_four import Reference
-from dalembert.trust.verify.hypotheses import HYPOTHESES, Hypothesis
-from dalembert.trust.verify.mechanism import Array, Mechanism, Three, angles, heavier
+from dalembert.trust.verify.linkage import Array, Linkage, States, Three, angles, heavier, three
 from dalembert.trust.verify.members import Values
-from dalembert.trust.verify.quantities import QUANTITIES
-from dalembert.trust.verify.states import States
+from dalembert.trust.verify.quantities import QUANTITIES, Value
 
 MARGIN = 100.0  # an explanation may leave this many tolerances: it is a name for a difference, not a verdict
 MOST_SINGLES = 40  # parts in which a fault of the geometry is tried one by one
 # Quantities in which masses, rotors and gravity are linear, the most telling first.
 LINEAR = (
-    "torque",
-    "mass_matrix",
-    "gravity_torque",
-    "coriolis_torque",
-    "acceleration",
-    "kinetic_energy",
-    "friction_torque",
-    "potential_energy",
-    "mass",
+    *("torque", "mass_matrix", "gravity_torque", "coriolis_torque", "acceleration"),
+    *("kinetic_energy", "friction_torque", "potential_energy", "mass"),
 )
 # By which a fault is ruled out before the others are computed, the cheapest first.
 SCREENS = (
-    "gravity_torque",
-    "mass_matrix",
-    "coriolis_torque",
-    "torque",
-    "kinetic_energy",
-    "acceleration",
-    "friction_torque",
-    "potential_energy",
-    "mass",
+    *("gravity_torque", "mass_matrix", "coriolis_torque", "torque"),
+    *("kinetic_energy", "acceleration", "friction_torque", "potential_energy", "mass"),
 )
 KINEMATIC = ("pose", "jacobian")
 # Factors that say what happened to a term: left out, turned round, counted twice, halved, in another unit.
@@ -61,11 +46,11 @@ class Explanation:
     cause: str
     words: str
     parts: tuple[str, ...] = ()
-    plant: Callable[[Mechanism], Mechanism] | None = field(default=None, compare=False, repr=False)
+    plant: Callable[[Linkage], Linkage] | None = field(default=None, compare=False, repr=False)
     row: str = field(default="", compare=False, repr=False)  # of the table
 
 
-def sliced(values: Values, count: int) -> Values:
+def take_first(values: Values, count: int) -> Values:
     """The values at the first states."""
     return {
         name: {frame: x[:count] for frame, x in value.items()} if isinstance(value, dict) else value[:count]
@@ -83,9 +68,17 @@ def agrees(reference: Reference, values: Values) -> bool:
     return True
 
 
-def common(value: Any, reference: Reference) -> Any:
+def common(value: Value, reference: Reference) -> Value:
     """Of values by frame, those whose frame the reference has too."""
-    return {f: x for f, x in value.items() if f in reference.frames} if isinstance(value, dict) else value
+    return of_frames({"": value}, reference.frames)[""]
+
+
+def of_frames(values: Values, frames: Collection[str]) -> Values:
+    """The values, of those by frame only these frames."""
+    return {
+        name: {f: x for f, x in value.items() if f in frames} if isinstance(value, dict) else value
+        for name, value in values.items()
+    }
 
 
 def telling(values: Values) -> Values:
@@ -94,15 +87,15 @@ def telling(values: Values) -> Values:
     return {k: v for k, v in values.items() if not k.startswith("acceleration_by")} or values
 
 
-def explanations(mechanism: Mechanism, states: States, values: Values, geometry: bool = True) -> list[Explanation]:
-    """The causes that turn this mechanism's numbers into these values; the simplest first, empty if none does.
+def explanations(linkage: Linkage, states: States, values: Values, geometry: bool = True) -> list[Explanation]:
+    """The causes that turn this linkage's numbers into these values; the simplest first, empty if none does.
     `geometry`: whether things may be elsewhere, where the values themselves do not tell."""
     few = states.few
-    wanted = sliced(telling(values), len(few))
-    base = Reference(mechanism, few)
+    wanted = take_first(telling(values), len(few))
+    base = Reference(linkage, few)
     plain = {k: v for k, v in wanted.items() if not QUANTITIES[k].few}
     if agrees(base, plain) if plain else agrees(base, wanted):
-        return []  # a fault of the mechanism does not show in derivatives alone
+        return []  # a fault of the linkage does not show in derivatives alone
     kinematic = {k: v for k, v in wanted.items() if k in KINEMATIC}
     moved = not agrees(base, kinematic)
     found = [] if moved else [*_gravity(base, wanted), *_weights(base, wanted)]
@@ -110,29 +103,25 @@ def explanations(mechanism: Mechanism, states: States, values: Values, geometry:
         found = _geometry(base, wanted)
     kept: dict[str, Explanation] = {}  # the first of every row of the table that gives all states too
     for e in found or _coriolis(base, wanted):
-        if (e.row or e.words) not in kept and gives(e, mechanism, states, telling(values)):
+        if (e.row or e.words) not in kept and gives(e, linkage, states, telling(values)):
             kept[e.row or e.words] = e
     return list(kept.values())
 
 
-def gives(e: Explanation, mechanism: Mechanism, states: States, values: Values) -> bool:
-    """Whether the mechanism with the fault planted gives these numbers, at all states."""
-    return e.plant is not None and agrees(Reference(e.plant(mechanism), states), values)
+def gives(e: Explanation, linkage: Linkage, states: States, values: Values) -> bool:
+    """Whether the linkage with the fault planted gives these numbers, at all states."""
+    return e.plant is not None and agrees(Reference(e.plant(linkage), states), values)
 
 
-def named(mechanism: Mechanism, places: Sequence[int], joints: bool) -> tuple[str, ...]:
-    parts = (mechanism.parts[i] for i in places)
-    return tuple(p.joint if joints and p.joint else p.link for p in parts)
-
-
-def listed(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     shown = ", ".join(repr(n) for n in names[:NAMED])
     return shown if len(names) <= NAMED else f"{shown} and {len(names) - NAMED} more"
 
 
-def _told(h: Hypothesis, m: Mechanism, places: tuple[int, ...]) -> Explanation:
-    names = named(m, places, "joint" in h.words or "axis" in h.words or "rotor" in h.words or h.cause in OF_JOINTS)
-    return Explanation(h.cause, h.words.format(listed(names)), names, lambda m: h.planted(m, places), h.words)
+def _told(h: Fault, m: Linkage, places: tuple[int, ...]) -> Explanation:
+    joints = h.cause in OF_JOINTS or any(word in h.words for word in ("joint", "axis", "rotor"))
+    names = tuple(m.parts[i].joint if joints and m.parts[i].joint else m.parts[i].link for i in places)
+    return Explanation(h.cause, h.words.format(list_names(names)), names, lambda m: h.plant(m, places), h.words)
 
 
 OF_JOINTS = ("friction semantics", "joint springs", "mimic", "base transform", "joint kind")
@@ -147,7 +136,7 @@ def _vector(base: Reference, r: Reference, values: Values) -> Array:
     for name in LINEAR:
         if name in values:
             q = QUANTITIES[name]
-            pieces.append((q.difference(r, values[name]) / q.scale(base, values[name])).reshape(-1))
+            pieces.append((q.difference(r, values[name]) / q.scale(base)).reshape(-1))
     return np.concatenate(pieces) if pieces else np.zeros(0)
 
 
@@ -155,8 +144,7 @@ def _gravity(base: Reference, values: Values) -> list[Explanation]:
     """Gravity as the three numbers that fit best."""
 
     def under(g: Array) -> Reference:
-        x, y, z = (float(v) for v in g)
-        return base.with_inertias_of(replace(base.mechanism, gravity=(x, y, z)))
+        return base.with_inertias_of(replace(base.linkage, gravity=three(g)))
 
     none = _vector(base, under(np.zeros(3)), values)
     if not none.size or not np.isfinite(none).all():
@@ -164,36 +152,36 @@ def _gravity(base: Reference, values: Values) -> list[Explanation]:
     columns = np.stack([_vector(base, under(e), values) - none for e in np.eye(3)], axis=-1)
     fitted = np.linalg.lstsq(columns, -none, rcond=None)[0]
     seen = np.abs(columns).max(axis=0) > 1e-9 * np.abs(columns).max(initial=0.0)
-    g = np.where(seen, fitted, base.mechanism.gravity)  # a component that nothing feels is taken as written
-    g = np.where(np.abs(g) < 1e-9 * (1.0 + np.linalg.norm(base.mechanism.gravity)), 0.0, g)
-    if np.abs(g - base.mechanism.gravity).max() < 1e-9 or not agrees(under(g), values):
+    g = np.where(seen, fitted, base.linkage.gravity)  # a component that nothing feels is taken as written
+    g = np.where(np.abs(g) < 1e-9 * (1.0 + np.linalg.norm(base.linkage.gravity)), 0.0, g)
+    if np.abs(g - base.linkage.gravity).max() < 1e-9 or not agrees(under(g), values):
         return []
-    told = hypotheses.gravity_words(base.mechanism.gravity, g)
-    return [Explanation(*told, plant=lambda m: replace(m, gravity=under(g).mechanism.gravity))]
+    told = faults.gravity_words(base.linkage.gravity, g)
+    return [Explanation(*told, plant=lambda m: replace(m, gravity=three(g)))]
 
 
 def _weights(base: Reference, values: Values) -> list[Explanation]:
-    m, found = base.mechanism, []
+    m, found = base.linkage, []
     start = _vector(base, base, values)
     if not start.size or not np.isfinite(start).all():
         return []
-    for h in HYPOTHESES:
+    for h in FAULTS:
         if h.moves:
             continue
         places = h.candidates(m)
         for chosen in _subsets(base, values, h, places, start):
-            if agrees(base.with_inertias_of(h.planted(m, chosen)), values):
+            if agrees(base.with_inertias_of(h.plant(m, chosen)), values):
                 found.append(_told(h, m, chosen))
     return found or _factor(base, values, start)
 
 
 def _subsets(
-    base: Reference, values: Values, h: Hypothesis, places: tuple[int, ...], start: Array
+    base: Reference, values: Values, h: Fault, places: tuple[int, ...], start: Array
 ) -> Iterator[tuple[int, ...]]:
     """The sets of parts that may have the fault: those of a least-squares fit of 0 or 1 for each, then all."""
     if not places:
         return
-    planted = [base.with_inertias_of(h.planted(base.mechanism, (i,))) for i in places]
+    planted = [base.with_inertias_of(h.plant(base.linkage, (i,))) for i in places]
     for some in (_screen(base, values), values):
         begin = start if some is values else _vector(base, base, some)
         columns = np.stack([_vector(base, r, some) - begin for r in planted], axis=-1)
@@ -222,16 +210,16 @@ def _screen(base: Reference, values: Values) -> Values:
 def _factor(base: Reference, values: Values, start: Array) -> list[Explanation]:
     """All masses and inertias times one number, of those that say why."""
 
-    def scaled(m: Mechanism, f: float) -> Mechanism:
+    def scaled(m: Linkage, f: float) -> Linkage:
         return m.with_parts({i: heavier(p, f, f) for i, p in enumerate(m.parts)})
 
-    column = _vector(base, base.with_inertias_of(scaled(base.mechanism, 2.0)), values) - start
+    column = _vector(base, base.with_inertias_of(scaled(base.linkage, 2.0)), values) - start
     square = float(column @ column)
     if not square:
         return []
     known = [f for f in (*TELLING, POUND, 1.0 / POUND) if f > 0.0]
     f = telling_factor(1.0 - float(column @ start) / square, known)
-    if f is None or not agrees(base.with_inertias_of(scaled(base.mechanism, f)), values):
+    if f is None or not agrees(base.with_inertias_of(scaled(base.linkage, f)), values):
         return []
     words = f"all masses and inertias were {f:.6g} times as large"
     return [Explanation("units", words, plant=lambda m: scaled(m, f))]
@@ -241,16 +229,16 @@ def _factor(base: Reference, values: Values, start: Array) -> list[Explanation]:
 
 
 def _geometry(base: Reference, values: Values) -> list[Explanation]:
-    m = base.mechanism
-    for cause, words, other in hypotheses.other_tables(m):
+    m = base.linkage
+    for cause, words, other in faults.other_tables(m):
         if agrees(Reference(other, base.states), values):
-            return [Explanation(cause, words, plant=partial(_replaced, by=other))]
+            return [Explanation(cause, words, plant=lambda _, other=other: other)]
     suspect, found = _first_moved(base, values), []
-    for h in HYPOTHESES:
+    for h in FAULTS:
         if not h.moves:
             continue
         for chosen in _tried(base, values, h, suspect):
-            if agrees(Reference(h.planted(m, chosen), base.states), values):
+            if agrees(Reference(h.plant(m, chosen), base.states), values):
                 found.append(_told(h, m, chosen))
                 break
     return found or _shifted(base, values) or _in_two_steps(base, values, suspect)
@@ -261,10 +249,10 @@ def _in_two_steps(base: Reference, values: Values, suspect: int | None) -> list[
     kinematic = {k: v for k, v in values.items() if k in KINEMATIC}
     if suspect is None:
         return []
-    m = base.mechanism
-    for h in HYPOTHESES:
+    m = base.linkage
+    for h in FAULTS:
         for chosen in _tried(base, values, h, suspect) if h.moves else ():
-            planted = Reference(h.planted(m, chosen), base.states)
+            planted = Reference(h.plant(m, chosen), base.states)
             if not agrees(planted, kinematic):
                 continue
             first = _told(h, m, chosen)
@@ -275,19 +263,15 @@ def _in_two_steps(base: Reference, values: Values, suspect: int | None) -> list[
     return []
 
 
-def _replaced(m: Mechanism, by: Mechanism) -> Mechanism:
-    return by
-
-
-def _both(first: Explanation, second: Explanation) -> Callable[[Mechanism], Mechanism] | None:
+def _both(first: Explanation, second: Explanation) -> Callable[[Linkage], Linkage] | None:
     one, two = first.plant, second.plant
     return None if one is None or two is None else lambda m: two(one(m))
 
 
-def _tried(base: Reference, values: Values, h: Hypothesis, suspect: int | None) -> Iterator[tuple[int, ...]]:
+def _tried(base: Reference, values: Values, h: Fault, suspect: int | None) -> Iterator[tuple[int, ...]]:
     """The sets of parts in which a fault of the geometry is tried: where the first frame is elsewhere, all, and, down
     the tree, every part that is elsewhere though those before it have been put right."""
-    places = h.candidates(base.mechanism)
+    places = h.candidates(base.linkage)
     if not places:
         return
     if h.whole:
@@ -300,7 +284,7 @@ def _tried(base: Reference, values: Values, h: Hypothesis, suspect: int | None) 
     last = suspect
     while last is not None and last in places and last not in chosen and len(chosen) < MOST_SINGLES:
         chosen = (*chosen, last)
-        last = _first_moved(Reference(h.planted(base.mechanism, chosen), base.states), values)
+        last = _first_moved(Reference(h.plant(base.linkage, chosen), base.states), values)
         if last is None and 1 < len(chosen) < len(places):
             yield chosen
     if suspect is None:
@@ -312,7 +296,7 @@ def _first_moved(base: Reference, values: Values) -> int | None:
     if "pose" not in values:
         return None
     quantity = QUANTITIES["pose"]
-    for i, part in enumerate(base.mechanism.parts):
+    for i, part in enumerate(base.linkage.parts):
         if part.link in values["pose"]:
             one = {part.link: values["pose"][part.link]}
             if np.max(quantity.relative(base, one), initial=0.0) > MARGIN * quantity.allowed:
@@ -322,7 +306,7 @@ def _first_moved(base: Reference, values: Values) -> int | None:
 
 def _shifted(base: Reference, values: Values) -> list[Explanation]:
     """Every frame displaced by one and the same pose B, which the robot stands on; gravity stays, or turns with it."""
-    m, poses = base.mechanism, values.get("pose", {})
+    m, poses = base.linkage, values.get("pose", {})
     moving = [f for f in poses if base.motion.paths[base.part(f)]]
     if not moving:
         return []
@@ -330,10 +314,8 @@ def _shifted(base: Reference, values: Values) -> list[Explanation]:
     B = shifts[0]
     if np.abs(shifts - B).max() > 1e-8 or np.abs(B - np.eye(4)).max() < 1e-8:
         return []
-    (x, y, z), rpy = B[:3, 3], angles(B[:3, :3])
-    stand = ((float(x), float(y), float(z)), rpy)
-    gx, gy, gz = B[:3, :3] @ np.array(m.gravity)
-    for gravity in (m.gravity, (float(gx), float(gy), float(gz))):
+    stand = three(B[:3, 3]), angles(B[:3, :3])
+    for gravity in (m.gravity, three(B[:3, :3] @ np.array(m.gravity))):
         if agrees(Reference(_standing(m, stand, gravity), base.states), values):
             shown = (", ".join(f"{v:.6g}" for v in three) for three in stand)
             words = "the robot stood on another base: displaced by xyz ({}), rpy ({})".format(*shown)
@@ -341,7 +323,7 @@ def _shifted(base: Reference, values: Values) -> list[Explanation]:
     return []
 
 
-def _standing(m: Mechanism, stand: tuple[Three, Three], gravity: Three) -> Mechanism:
+def _standing(m: Linkage, stand: tuple[Three, Three], gravity: Three) -> Linkage:
     first = {i: replace(p, before=(stand, *p.before)) for i, p in enumerate(m.parts) if p.parent == 0}
     return replace(m.with_parts(first), gravity=gravity)
 
@@ -349,26 +331,26 @@ def _standing(m: Mechanism, stand: tuple[Three, Three], gravity: Three) -> Mecha
 def _coriolis(base: Reference, values: Values) -> list[Explanation]:
     """Coriolis' acceleration 2 ω × v without its factor 2, or without all of it."""
     for factor, words in ((1.0, "Coriolis' acceleration 2 ω × v had the factor 1"), (0.0, "it had none at all")):
-        if agrees(Reference(replace(base.mechanism, coriolis=factor), base.states), values):
+        if agrees(Reference(replace(base.linkage, coriolis=factor), base.states), values):
             return [Explanation("Coriolis terms", words, plant=partial(replace, coriolis=factor))]
     return []
 
 
-# terms: what a member leaves out, counts twice or turns round, without a fault in the mechanism
+# terms: what a member leaves out, counts twice or turns round, without a fault in the linkage
 
 
-def combination(mechanism: Mechanism, states: States, values: Values, more: bool = False) -> list[Explanation]:
+def combination(linkage: Linkage, states: States, values: Values, more: bool = False) -> list[Explanation]:
     """For the quantities that differ: which of their terms enter with another factor than one, the same in all of them.
     `more`: there are others, that agree."""
     few = states.few
-    base = Reference(mechanism, few)
+    base = Reference(linkage, few)
     factors: dict[str, float] = {}
     told: list[Explanation] = []
-    for name, value in sliced({k: values[k] for k in QUANTITIES if k in values}, len(few)).items():
+    for name, value in take_first({k: values[k] for k in QUANTITIES if k in values}, len(few)).items():
         if name == "jacobian":
             told.append(_jacobian(base, value) or UNEXPLAINED)
             continue
-        scale = QUANTITIES[name].scale(base, value)
+        scale = QUANTITIES[name].scale(base)
         if name == "torque_by_q" and np.abs((np.swapaxes(value, -1, -2) - base.torque_by_q) / scale).max() < 1e-7:
             told.append(Explanation("derivative terms", "∂τ/∂q were transposed"))
             continue
@@ -388,7 +370,7 @@ UNEXPLAINED = Explanation("", "")
 
 def _jacobian(base: Reference, value: dict[str, Array]) -> Explanation | None:
     """A Jacobian that is expressed otherwise, the same way for all frames."""
-    ways = [hypotheses.other_jacobians(base.pose(f), base.jacobian(f)) for f in value]
+    ways = [faults.other_jacobians(base.pose(f), base.jacobian(f)) for f in value]
     size = max([1.0, *(float(np.abs(J).max(initial=0.0)) for J in value.values())])
     for words in ways[0] if ways else ():
         apart = [way[words] - J for way, J in zip(ways, value.values(), strict=True)]
@@ -402,15 +384,14 @@ def telling_factor(x: float, known: Sequence[float] = TELLING) -> float | None:
     return next((f for f in known if abs(x - f) < 1e-6 * (abs(f) or 1.0)), None)
 
 
-def _terms(base: Reference, name: str, value: Any) -> tuple[Array, dict[str, Array]]:
+def _terms(base: Reference, name: str, value: Array) -> tuple[Array, dict[str, Array]]:
     """What should be equal to the sum of which terms."""
     s = base.states
     links = base.mass_matrix - np.diag(base.rotors)
-    apply = "sij,sj->si"
     if name in ("torque", "acceleration"):
         a = s.qdd if name == "torque" else value
         return (value if name == "torque" else s.tau), {
-            "the inertia of the links": np.einsum(apply, links, a),
+            "the inertia of the links": times(links, a),
             "rotor inertia": base.rotors * a,
             **_velocity_terms(base),
             "gravity": base.gravity_torque,
@@ -423,26 +404,19 @@ def _terms(base: Reference, name: str, value: Any) -> tuple[Array, dict[str, Arr
         return value, base.frictions
     if name in ("torque_by_q", "acceleration_by_q"):
         rest, still = np.zeros_like(s.qd), np.zeros_like(s.qdd)
-        g = Reference(base.mechanism, s.changed(qd=rest, qdd=still)).torque_by_q
-        cg = Reference(base.mechanism, s.changed(qdd=still)).torque_by_q
+        g = Reference(base.linkage, replace(s, qd=rest, qdd=still)).torque_by_q
+        cg = Reference(base.linkage, replace(s, qdd=still)).torque_by_q
         target = value if name == "torque_by_q" else -(base.mass_matrix[: len(value)] @ value)
         return target, {
             "the derivative of M q̈": base.torque_by_q - cg,
             "the derivative of c": cg - g,
             "the derivative of gravity": g,
         }
-    if name == "acceleration_by_qd":
-        return -(base.mass_matrix[: len(value)] @ value), {"the derivative of c by q̇": base.torque_by_qd}
-    if name == "torque_by_qd":
-        return value, {"the derivative of c by q̇": base.torque_by_qd}
-    single = {
-        "mass": "mass",
-        "gravity_torque": "gravity",
-        "kinetic_energy": "kinetic energy",
-        "potential_energy": "potential energy",
-    }
-    if name in single:
-        return value, {single[name]: getattr(base, name)}
+    if name in ("torque_by_qd", "acceleration_by_qd"):
+        target = value if name == "torque_by_qd" else -(base.mass_matrix[: len(value)] @ value)
+        return target, {"the derivative of c by q̇": base.torque_by_qd}
+    if name in ("mass", "gravity_torque", "kinetic_energy", "potential_energy"):
+        return value, {"gravity" if name == "gravity_torque" else name.replace("_", " "): getattr(base, name)}
     return np.zeros(0), {}
 
 
@@ -453,7 +427,7 @@ def _velocity_terms(base: Reference) -> dict[str, Array]:
     for k in range(base.n):
         only = np.zeros_like(s.qd)
         only[:, k] = s.qd[:, k]
-        squares = squares + Reference(base.mechanism, s.changed(qd=only)).coriolis_torque
+        squares = squares + Reference(base.linkage, replace(s, qd=only)).coriolis_torque
     return {"centripetal terms": squares, "Coriolis terms": base.coriolis_torque - squares}
 
 

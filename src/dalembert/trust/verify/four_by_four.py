@@ -12,34 +12,35 @@ taken by a complex step, which is exact to rounding. Arrays over the states come
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from dalembert.caching import cached_property
-from dalembert.trust.verify import friction_formulas
-from dalembert.trust.verify.mechanism import Array, Mechanism, Part, placed, second_moments, turn
-from dalembert.trust.verify.states import States
+from dalembert.friction.laws import Friction
+from dalembert.trust.verify.linkage import Array, Linkage, Part, States, multiply_poses, second_moments, turn
 
 STEP = 1e-30  # of the complex step: its square is nothing, and nothing is subtracted
 
 
 class Reference:
-    """All quantities of a mechanism at some states, each computed when first asked for."""
+    """All quantities of a linkage at some states, each computed when first asked for."""
 
-    def __init__(self, mechanism: Mechanism, states: States, motion: Motion | None = None) -> None:
-        self.mechanism = mechanism
+    def __init__(self, linkage: Linkage, states: States, motion: LinkMotion | None = None) -> None:
+        self.linkage = linkage
         self.states = states
-        self.motion = motion or Motion(mechanism, states.q, states.qd, states.qdd)
-        self.n = len(mechanism.coordinates)
+        self.motion = motion or LinkMotion(linkage, states.q, states.qd, states.qdd)
+        self.n = len(linkage.coordinates)
 
-    def with_inertias_of(self, mechanism: Mechanism) -> Reference:
+    def with_inertias_of(self, linkage: Linkage) -> Reference:
         """The same motion of other masses: what moves is not computed again."""
-        return Reference(mechanism, self.states, self.motion)
+        return Reference(linkage, self.states, self.motion)
 
     # ------------------------------------------------------------------------------------------ kinematics
     @property
     def frames(self) -> tuple[str, ...]:
-        return tuple(p.link for p in self.mechanism.parts if p.frame)
+        return tuple(p.link for p in self.linkage.parts if p.frame)
 
     def pose(self, frame: str) -> Array:
         """T of a link, (S, 4, 4)."""
@@ -59,14 +60,14 @@ class Reference:
 
     def part(self, frame: str) -> int:
         """The place of a link among the parts."""
-        return next(i for i, p in enumerate(self.mechanism.parts) if p.link == frame)
+        return next(i for i, p in enumerate(self.linkage.parts) if p.link == frame)
 
     # ------------------------------------------------------------------------------------------ dynamics
     @cached_property
     def inertias(self) -> dict[int, Array]:
         """J of every part that moves and has any."""
         found = {}
-        for i, part in enumerate(self.mechanism.parts):
+        for i, part in enumerate(self.linkage.parts):
             J = second_moments(part)
             if self.motion.paths[i] and J.any():
                 found[i] = J
@@ -82,8 +83,8 @@ class Reference:
     def rotors(self) -> Array:
         """Σ multiplier² N² J_m per coordinate, (n,)."""
         total = np.zeros(self.n)
-        for j in self.mechanism.movers:
-            part, (k, m) = self.mechanism.parts[j], self.motion.coordinate[j]
+        for j in self.linkage.movers:
+            part, (k, m) = self.linkage.parts[j], self.motion.coordinate[j]
             total[k] += m * m * part.gear**2 * part.rotor
         return total
 
@@ -111,7 +112,7 @@ class Reference:
 
     def _generalized(self, A: list[Array], view: Callable[[Array], Array] = lambda x: x) -> Array:
         """Σ tr(D_j T J Aᵀ) per part that moves, for accelerations A of all parts.  (S, parts)."""
-        out = np.zeros((len(self.states.q), len(self.mechanism.parts)), dtype=self.motion.dtype)
+        out = np.zeros((len(self.states.q), len(self.linkage.parts)), dtype=self.motion.dtype)
         for i, J in self.inertias.items():
             JA = view(A[i]) @ view(J)
             for j, D in zip(self.motion.paths[i], self.motion.D[i], strict=True):
@@ -120,8 +121,8 @@ class Reference:
 
     def _weights(self, view: Callable[[Array], Array] = lambda x: x) -> Array:
         """∂P/∂x_j = −Σ m gᵀ D_jT c per part that moves.  (S, parts)."""
-        out = np.zeros((len(self.states.q), len(self.mechanism.parts)), dtype=self.motion.dtype)
-        g = np.array(self.mechanism.gravity)
+        out = np.zeros((len(self.states.q), len(self.linkage.parts)), dtype=self.motion.dtype)
+        g = np.array(self.linkage.gravity)
         for i, J in self.inertias.items():
             for j, D in zip(self.motion.paths[i], self.motion.D[i], strict=True):
                 moment = view(D[:, :3, :]) @ view(J[:, 3])
@@ -130,7 +131,7 @@ class Reference:
 
     def _gather(self, loads: Array, absolute: bool = False) -> Array:
         out = np.zeros((len(loads), self.n), dtype=loads.dtype)
-        for j in self.mechanism.movers:
+        for j in self.linkage.movers:
             k, m = self.motion.coordinate[j]
             out[:, k] += (abs(m) if absolute else m) * loads[:, j]
         return out
@@ -163,11 +164,9 @@ class Reference:
     def frictions(self) -> dict[str, Array]:
         """Torques of every kind of friction and of springs, on the coordinates."""
         out: dict[str, Array] = {}
-        for j in self.mechanism.movers:
+        for j in self.linkage.movers:
             k, m = self.motion.coordinate[j]
-            kinds = friction_formulas.terms(
-                self.mechanism.parts[j], self.motion.x[j], m * self.states.qd[:, k], self.loads[:, j]
-            )
+            kinds = friction_terms(self.linkage.parts[j], self.motion.x[j], m * self.states.qd[:, k], self.loads[:, j])
             for kind, value in kinds.items():
                 total = out.setdefault(kind, np.zeros((len(self.states.q), self.n), dtype=value.dtype))
                 total[:, k] += m * value
@@ -187,14 +186,14 @@ class Reference:
 
     @cached_property
     def potential_energy(self) -> Array:
-        total, g = np.zeros(len(self.states.q)), np.array(self.mechanism.gravity)
+        total, g = np.zeros(len(self.states.q)), np.array(self.linkage.gravity)
         for i, J in self.inertias.items():
             total = total - (self.motion.T[i][:, :3, :] @ J[:, 3]) @ g
         return total
 
     @cached_property
     def potential_scale(self) -> float:
-        g, sizes = np.abs(self.mechanism.gravity), [0.0]
+        g, sizes = np.abs(self.linkage.gravity), [0.0]
         for i, J in self.inertias.items():
             sizes.append(float(((np.abs(self.motion.T[i][:, :3, :]) @ np.abs(J[:, 3])) @ g).max(initial=0.0)))
         return sum(sizes)
@@ -215,17 +214,17 @@ class Reference:
         for k in range(self.n):
             moved = getattr(states, name).astype(complex)
             moved[:, k] += 1j * STEP
-            out[:, :, k] = of(Reference(self.mechanism, states.changed(**{name: moved}))).imag / STEP
+            out[:, :, k] = of(Reference(self.linkage, replace(states, **{name: moved}))).imag / STEP
         return out
 
 
-class Motion:
+class LinkMotion:
     """Poses of all parts along a motion, their first two rates, and their derivatives by every joint's position."""
 
-    def __init__(self, mechanism: Mechanism, q: Array, qd: Array, qdd: Array) -> None:
-        index = {name: k for k, name in enumerate(mechanism.coordinates)}
+    def __init__(self, linkage: Linkage, q: Array, qd: Array, qdd: Array) -> None:
+        index = {name: k for k, name in enumerate(linkage.coordinates)}
         self.dtype = np.result_type(q, qd, qdd, float)
-        self.paths = mechanism.paths
+        self.paths = linkage.paths
         self.coordinate: dict[int, tuple[int, float]] = {}
         self.x: dict[int, Array] = {}
         self.T: list[Array] = []
@@ -234,28 +233,28 @@ class Motion:
         self.acceleration: list[Array] = []
         self.drift: list[Array] = []  # the acceleration where q̈ = 0
         still = np.zeros((len(q), 4, 4), dtype=self.dtype)
-        for i, part in enumerate(mechanism.parts):
+        for i, part in enumerate(linkage.parts):
             p = part.parent
             T, V, A, B = (
                 (self.T[p], self.velocity[p], self.acceleration[p], self.drift[p])
                 if p >= 0
                 else (still + np.eye(4), still, still, still)
             )
-            before, after = placed(part.before), placed(part.after)
+            before, after = multiply_poses(part.before), multiply_poses(part.after)
             D = list(self.D[p]) if p >= 0 else []
             if part.kind == "fixed":
                 E = before @ after
                 D = [d @ E for d in D]
                 T, V, A, B = T @ E, V @ E, A @ E, B @ E
             else:
-                name, m, offset = mechanism.follow(part)
+                name, m, offset = linkage.follow(part)
                 k = index[name]
                 self.coordinate[i] = (k, m)
                 x, v, a = m * q[:, k] + offset, (m * qd[:, k])[:, None, None], (m * qdd[:, k])[:, None, None]
                 self.x[i] = x
                 E0, E1, E2 = (before @ e @ after for e in _joint(part, x, self.dtype))
                 D = [*(d @ E0 for d in D), T @ E1]
-                factor = mechanism.coriolis if part.kind == "prismatic" else 2.0
+                factor = linkage.coriolis if part.kind == "prismatic" else 2.0
                 carried = factor * (V @ (E1 * v)) + T @ (E2 * v**2)
                 A = A @ E0 + carried + T @ (E1 * a)
                 B = B @ E0 + carried
@@ -280,3 +279,56 @@ def _joint(part: Part, x: Array, dtype: np.dtype[np.generic]) -> tuple[Array, ..
     E[0, :, :3, 3] = along * x[:, None] * np.array(axis)
     E[1, :, :3, 3] = along * np.array(axis)
     return E[0], E[1], E[2]
+
+
+# the friction laws once more, as formulas on arrays
+
+
+def friction_terms(part: Part, x: Array, v: Array, load: Array) -> dict[str, Array]:
+    """The torque that each kind of resistance asks of the drive, at position x, rate v and transmitted load."""
+    sign = np.sign(v.real)
+    coulomb = np.where(sign < 0, part.coulomb[1], part.coulomb[0])
+    return {
+        "damping": part.damping * v,
+        "Coulomb friction": coulomb * sign + 0.0 * v,
+        "springs": part.stiffness * (x - part.rest),
+        "further friction": sum((_law(term, v, load) for term in part.friction), 0.0 * v),
+    }
+
+
+def _law(term: Friction, v: Array, load: Array) -> Array:
+    return FRICTION[term.law](term.values, v, np.abs(v.real), _sign(term, v), np.abs(load.real))
+
+
+def _sign(term: Friction, v: Array) -> Array:
+    smooth: dict[str | None, Callable[[Array], Array]] = {
+        None: lambda u: np.sign(u.real) + 0.0 * u,
+        "tanh": np.tanh,
+        "arctan": lambda u: 2.0 / np.pi * np.arctan(u),
+        "root": lambda u: u / np.sqrt(1.0 + u * u),
+    }
+    return smooth[term.smooth](v / (term.width or 1.0))
+
+
+def _side(sides: tuple[float, float], v: Array) -> Array:
+    return np.where(v.real < 0, sides[1], sides[0])
+
+
+def _dry(p: dict[str, Any], v: Array, speed: Array, sign: Array, load: Array) -> Array:
+    return np.asarray((_side(p["coulomb"], v) + p["load"] * load) * sign)
+
+
+def _stribeck(p: dict[str, Any], v: Array, speed: Array, sign: Array, load: Array) -> Array:
+    low, high = _side(p["coulomb"], v), _side(p["breakaway"], v)
+    level = low + (high - low) * np.exp(-((speed / p["speed"]) ** p["exponent"])) + p["load"] * load
+    return np.asarray(level * sign + _side(p["viscous"], v) * v)
+
+
+FRICTION: dict[str, Callable[..., Array]] = {
+    "viscous": lambda p, v, speed, sign, load: _side(p["viscous"], v) * v,
+    "coulomb": _dry,
+    "static": _dry,
+    "stribeck": _stribeck,
+    "power": lambda p, v, speed, sign, load: _side(p["coefficient"], v) * speed ** p["exponent"] * np.sign(v.real),
+    "offset": lambda p, v, speed, sign, load: p["offset"] + 0.0 * v,
+}

@@ -1,4 +1,4 @@
-"""The table of members: Dalembert's own ways to the same numbers, each computing what it can.
+"""The table of members, Dalembert's own ways to the same numbers, each computing what it can; and laws between them.
 
 A member is a function (robot, states) → {quantity: value}; poses and Jacobians are {frame: value}. What it cannot do it
 says by a DalembertError, whose sentence goes into the certificate.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,10 +17,17 @@ import dalembert.scalar.arrays  # noqa: F401 - arrays as scalars
 from dalembert.algorithms import energy, kinematics
 from dalembert.errors import InputError
 from dalembert.robot import Robot
-from dalembert.trust.verify.mechanism import Array
-from dalembert.trust.verify.states import States
+from dalembert.spatial.vector import Scalar
+from dalembert.trust.properties.coriolis import skew_violation
+from dalembert.trust.properties.energy import power_violation
+from dalembert.trust.properties.mechanism import Trial, mechanism_of, times
+from dalembert.trust.verify.linkage import Array, States
 
-Values = dict[str, Any]
+if TYPE_CHECKING:
+    from dalembert.symbolic.equations import Equations
+    from dalembert.symbolic.polynomial import Polynomial
+
+Values = dict[str, Any]  # arrays, states first; of poses and Jacobians by frame
 MOST_TIPS = 3  # frames whose compiled kernels are run; all others are computed on arrays
 # What grows too fast for large robots, and up to where it is worth its time (measured: about a second each).
 MOST_SYMBOLIC_PATH, MOST_SYMBOLIC_BODIES = 7, 14
@@ -29,14 +37,11 @@ MOST_DERIVED = 24
 
 @dataclass(frozen=True)
 class Member:
-    """`own`: one of Dalembert's algorithms, which share its model; other members are independent of it."""
-
     title: str
     compute: Callable[[Robot, States], Values]
-    own: bool = True
 
 
-def chosen_frames(robot: Robot) -> tuple[str, ...]:
+def choose_frames(robot: Robot) -> tuple[str, ...]:
     """The tip, or else the first tips: the frames whose compiled kernels are run."""
     return (robot.tip,) if robot.tip is not None else robot.model.tips[:MOST_TIPS]
 
@@ -47,12 +52,12 @@ def _kinematics(robot: Robot, s: States) -> Values:
     poses = {
         f.name: _matrix((T[f.body] @ f.pose if f.body >= 0 else f.pose).matrix(), len(s)) for f in robot.model.frames
     }
-    poses |= {frame: _many(robot.fk(s.q, frame), len(s)) for frame in chosen_frames(robot)}
-    jacobians = {frame: _many(robot.jacobian(s.q, frame), len(s)) for frame in chosen_frames(robot)}
+    poses |= {frame: _many(robot.fk(s.q, frame), len(s)) for frame in choose_frames(robot)}
+    jacobians = {frame: _many(robot.jacobian(s.q, frame), len(s)) for frame in choose_frames(robot)}
     return {"pose": poses, "jacobian": jacobians}
 
 
-def _matrix(rows: Sequence[Sequence[Any]], count: int) -> Array:
+def _matrix(rows: Sequence[Sequence[Scalar]], count: int) -> Array:
     out = np.empty((count, 4, 4))
     for i, row in enumerate(rows):
         for j, x in enumerate(row):
@@ -81,38 +86,32 @@ def _joints(robot: Robot, s: States) -> Values:
 
 def _composite(robot: Robot, s: States) -> Values:
     C = robot.coriolis_matrix(s.q, s.qd)
-    return {"mass_matrix": robot.mass_matrix(s.q), "coriolis_torque": np.einsum("sij,sj->si", C, s.qd)}
+    return {"mass_matrix": robot.mass_matrix(s.q), "coriolis_torque": times(C, s.qd)}
 
 
-def _articulated(robot: Robot, s: States) -> Values:
-    return {"acceleration": robot.forward_dynamics(s.q, s.qd, s.tau, method="articulated")}
-
-
-def _factorized(robot: Robot, s: States) -> Values:
-    return {"acceleration": robot.forward_dynamics(s.q, s.qd, s.tau, method="factorized")}
+def _forward(robot: Robot, s: States, method: str) -> Values:
+    return {"acceleration": robot.forward_dynamics(s.q, s.qd, s.tau, method=method)}
 
 
 def _matrix_form(robot: Robot, s: States) -> Values:
-    """Seed 004's matrices multiplied out; rotors, which they leave out, are added on the diagonal."""
+    """The matrices of [Fakhari 2] multiplied out; rotors, which they leave out, are added on the diagonal."""
     if len(robot.bodies) > MOST_MATRIX_BODIES:
         raise InputError(
             f"its matrices of 6N = {6 * len(robot.bodies)} rows are left out above {MOST_MATRIX_BODIES} bodies"
         )
     s = s.few
     A, L, W, G, base = robot.matrix_form(s.q)
-    LA = L @ A
-    own = np.einsum("sij,sj->si", A, s.qd)
-    V = np.einsum("sij,sj->si", L, own)
-    carried = _ad(own, np.einsum("sij,sj->si", W, V))
-    forces = np.einsum("sij,sj->si", G @ L, carried) + _ad_transposed(V, np.einsum("sij,sj->si", G, V))
+    LA, own = L @ A, times(A, s.qd)
+    V = times(L, own)
+    forces = times(G @ L, _ad(own, times(W, V))) + _ad_transposed(V, times(G, V))
     rotors = np.zeros(robot.n)
     for body in robot.model.bodies:
         rotors[body.coordinate] += body.multiplier**2 * body.rotor_inertia
     back = np.swapaxes(LA, -1, -2)
     return {
         "mass_matrix": back @ G @ LA + np.diag(rotors),
-        "coriolis_torque": -np.einsum("sij,sj->si", back, forces),
-        "gravity_torque": np.einsum("sij,sj->si", back @ G @ L, base),
+        "coriolis_torque": -times(back, forces),
+        "gravity_torque": times(back @ G @ L, base),
     }
 
 
@@ -138,31 +137,23 @@ def _regressor(robot: Robot, s: States) -> Values:
 
 
 def _energies(robot: Robot, s: States) -> Values:
-    return {
-        "mass": np.full(len(s), robot.mass),
-        "kinetic_energy": _each(robot.kinetic_energy(s.q, s.qd), len(s)),
-        "potential_energy": _each(robot.potential_energy(s.q), len(s)),
+    numbers = {
+        "mass": robot.mass,
+        "kinetic_energy": robot.kinetic_energy(s.q, s.qd),
+        "potential_energy": robot.potential_energy(s.q),
     }
+    return {name: np.broadcast_to(np.asarray(x, dtype=float), (len(s),)).copy() for name, x in numbers.items()}
 
 
-def _each(values: Any, count: int) -> Array:
-    return np.broadcast_to(np.asarray(values, dtype=float), (count,)).copy()
-
-
-def _derivatives(robot: Robot, s: States) -> Values:
+def _derivatives(robot: Robot, s: States, of: str) -> Values:
     if robot.n > MOST_DERIVED:
         raise InputError(f"derivatives of {robot.n} joints are left out above {MOST_DERIVED}")
     s = s.few
-    by_q, by_qd, _ = robot.inverse_dynamics_derivatives(s.q, s.qd, s.qdd)
-    return {"torque_by_q": by_q, "torque_by_qd": by_qd}
-
-
-def _solved_derivatives(robot: Robot, s: States) -> Values:
-    if robot.n > MOST_DERIVED:
-        raise InputError(f"derivatives of {robot.n} joints are left out above {MOST_DERIVED}")
-    s = s.few
-    by_q, by_qd, _ = robot.forward_dynamics_derivatives(s.q, s.qd, s.tau)
-    return {"acceleration_by_q": by_q, "acceleration_by_qd": by_qd}
+    if of == "torque":
+        by_q, by_qd, _ = robot.inverse_dynamics_derivatives(s.q, s.qd, s.qdd)
+    else:
+        by_q, by_qd, _ = robot.forward_dynamics_derivatives(s.q, s.qd, s.tau)
+    return {f"{of}_by_q": by_q, f"{of}_by_qd": by_qd}
 
 
 def _euler_lagrange(robot: Robot, s: States) -> Values:
@@ -180,18 +171,13 @@ def _euler_lagrange(robot: Robot, s: States) -> Values:
     K = e.ring.scalar(energy.kinetic_energy(e.model, e.q, e.qd))
     momentum = [K.derivative(name) for name in v]
     M = [[p.derivative(name) for name in v] for p in momentum]
-    c = []
-    for k in range(n):
-        total: Any = -K.by_coordinate(k)
-        for j in range(n):
-            total = total + momentum[k].by_coordinate(j) * e.qd[j]
-        c.append(total)
+    c = [sum((momentum[k].by_coordinate(j) * e.qd[j] for j in range(n)), -K.by_coordinate(k)) for k in range(n)]
     point = _point(e, s)
 
-    def at(p: Any) -> Array:
+    def at(p: Scalar) -> Array:
         return _polynomial(e.ring.scalar(p), point, len(s))
 
-    def rows(entries: Sequence[Any]) -> Array:
+    def rows(entries: Sequence[Scalar]) -> Array:
         return np.stack([at(p) for p in entries], axis=-1) if n else np.zeros((len(s), 0))
 
     return {
@@ -203,7 +189,7 @@ def _euler_lagrange(robot: Robot, s: States) -> Values:
     }
 
 
-def _point(e: Any, s: States) -> Array:
+def _point(e: Equations, s: States) -> Array:
     """The numbers of the ring's names, (names, S)."""
     out = np.zeros((len(e.ring.names), len(s)))
     for k, names in enumerate(e.ring.joints):
@@ -214,7 +200,7 @@ def _point(e: Any, s: States) -> Array:
     return out
 
 
-def _polynomial(p: Any, point: Array, count: int) -> Array:
+def _polynomial(p: Polynomial, point: Array, count: int) -> Array:
     """A polynomial's values, all its terms at once."""
     terms = p.terms()
     if not terms:
@@ -232,12 +218,61 @@ MEMBERS: dict[str, Member] = {
     "newton-euler": Member("Newton–Euler", _newton_euler),
     "friction": Member("friction and springs", _joints),
     "composite": Member("composite bodies", _composite),
-    "articulated": Member("articulated bodies", _articulated),
-    "factorized": Member("factorized mass matrix", _factorized),
+    "articulated": Member("articulated bodies", partial(_forward, method="articulated")),
+    "factorized": Member("factorized mass matrix", partial(_forward, method="factorized")),
     "matrix-form": Member("closed matrix form", _matrix_form),
     "regressor": Member("regressor Y π", _regressor),
     "energies": Member("energies", _energies),
     "euler-lagrange": Member("Euler–Lagrange (symbolic)", _euler_lagrange),
-    "derivatives": Member("derivatives of inverse dynamics", _derivatives),
-    "solved-derivatives": Member("derivatives of forward dynamics", _solved_derivatives),
+    "derivatives": Member("derivatives of inverse dynamics", partial(_derivatives, of="torque")),
+    "solved-derivatives": Member("derivatives of forward dynamics", partial(_derivatives, of="acceleration")),
+}
+
+
+# laws that the members must obey among themselves, whatever the robot: no reference is needed for them
+
+
+@dataclass(frozen=True)
+class Relation:
+    """`violation(robot, states)`: by how much it is broken, (S, …), over the size of what it is made of."""
+
+    title: str
+    left: str
+    right: str
+    tolerance: str
+    violation: Callable[[Robot, States], Array]
+
+
+def _trial(robot: Robot, s: States) -> Trial:
+    """A robot at the first of these states, as the properties are judged."""
+    if robot.n > MOST_DERIVED:
+        raise InputError(f"it differentiates kernels, which is left out above {MOST_DERIVED} joints")
+    s = s.few
+    return Trial(mechanism_of(robot), s.q, s.qd, s.qdd, s.qd, s.qdd, 0, False, 0)
+
+
+def _skew(robot: Robot, s: States) -> Array:
+    trial = _trial(robot, s)
+    return skew_violation(trial, trial.C)
+
+
+def _there_and_back(robot: Robot, s: States) -> Array:
+    """Inverse dynamics of the accelerations that forward dynamics gives is the torque they were asked for."""
+    qdd = robot.forward_dynamics(s.q, s.qd, s.tau)
+    back = robot.inverse_dynamics(s.q, s.qd, qdd)
+    return np.abs(back - s.tau) / (float(np.max(np.abs(s.tau), initial=0.0)) or 1.0)
+
+
+RELATIONS: dict[str, Relation] = {
+    "energy-balance": Relation(
+        "energy balance d(K + P)/dt = τᵀq̇",
+        "energies",
+        "Newton–Euler",
+        "rounding",
+        lambda robot, s: power_violation(_trial(robot, s))[1],
+    ),
+    "skew-symmetry": Relation(
+        "Ṁ − 2C is skew-symmetric", "mass matrix differentiated", "composite bodies", "rounding", _skew
+    ),
+    "there-and-back": Relation("ID(FD(τ)) = τ", "forward dynamics", "Newton–Euler", "solved", _there_and_back),
 }

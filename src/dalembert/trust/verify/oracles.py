@@ -14,10 +14,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from dalembert.errors import DalembertError
-from dalembert.trust.verify.mechanism import Array, Mechanism
+from dalembert.trust.verify.linkage import Array, Linkage, States
 from dalembert.trust.verify.members import Values
-from dalembert.trust.verify.states import States
 
 
 class Unavailable(Exception):
@@ -26,9 +24,9 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Subject:
-    """What an oracle is given: the mechanism as reference, its URDF, the frames whose Jacobians are compared."""
+    """What an oracle is given: the linkage as reference, its URDF, the frames whose Jacobians are compared."""
 
-    mechanism: Mechanism
+    linkage: Linkage
     urdf: str
     frames: tuple[str, ...]
 
@@ -59,28 +57,28 @@ def bare(urdf: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def fold(mechanism: Mechanism, places: dict[str, int], count: int) -> tuple[Array, Array]:
+def fold(linkage: Linkage, places: dict[str, int], count: int) -> tuple[Array, Array]:
     """(G, offsets): positions of the library's joints are G q + offsets, by the places of their names."""
-    names = {name: k for k, name in enumerate(mechanism.coordinates)}
+    names = {name: k for k, name in enumerate(linkage.coordinates)}
     G, offsets = np.zeros((count, len(names))), np.zeros(count)
-    for j in mechanism.movers:
-        part = mechanism.parts[j]
+    for j in linkage.movers:
+        part = linkage.parts[j]
         if part.joint not in places:
             raise Unavailable(f"it has no joint {part.joint!r}")
-        master, multiplier, offset = mechanism.follow(part)
+        master, multiplier, offset = linkage.follow(part)
         G[places[part.joint], names[master]] = multiplier
         offsets[places[part.joint]] = offset
     return G, offsets
 
 
-def plain_friction(mechanism: Mechanism) -> bool:
+def plain_friction(linkage: Linkage) -> bool:
     """Whether damping and one Coulomb level per joint, all that URDF's <dynamics> can say, is all there is."""
-    parts = [mechanism.parts[j] for j in mechanism.movers]
+    parts = [linkage.parts[j] for j in linkage.movers]
     return all(not p.stiffness and not p.friction and p.coulomb[0] == p.coulomb[1] for p in parts)
 
 
-def _rotors(mechanism: Mechanism, places: dict[str, int]) -> dict[int, float]:
-    parts = [mechanism.parts[j] for j in mechanism.movers]
+def _rotors(linkage: Linkage, places: dict[str, int]) -> dict[int, float]:
+    parts = [linkage.parts[j] for j in linkage.movers]
     return {places[p.joint]: p.gear**2 * p.rotor for p in parts if p.rotor}
 
 
@@ -121,7 +119,7 @@ def _pinocchio(subject: Subject, s: States) -> tuple[str, Values]:
     except ImportError:
         raise Unavailable("not installed") from None
 
-    m = subject.mechanism
+    m = subject.linkage
     try:
         model = pin.buildModelFromXML(bare(subject.urdf))
     except (ValueError, RuntimeError) as error:
@@ -215,7 +213,7 @@ def _mujoco(subject: Subject, s: States) -> tuple[str, Values]:
 
 
 def _mujoco_values(mujoco: Any, subject: Subject, s: States) -> Values:
-    m, text = subject.mechanism, bare(subject.urdf)
+    m, text = subject.linkage, bare(subject.urdf)
     model = _compiled(mujoco, text)
     model.opt.gravity[:] = m.gravity
     off = mujoco.mjtDisableBit
@@ -293,7 +291,7 @@ def _drake(subject: Subject, s: States) -> tuple[str, Values]:
     except ImportError:
         raise Unavailable("not installed") from None
 
-    m, plant = subject.mechanism, MultibodyPlant(time_step=0.0)
+    m, plant = subject.linkage, MultibodyPlant(time_step=0.0)
     try:
         Parser(plant).AddModelsFromString(bare(subject.urdf), "urdf")
         plant.WeldFrames(plant.world_frame(), plant.GetFrameByName(m.parts[0].link))
@@ -334,11 +332,3 @@ ORACLES: dict[str, Oracle] = {
     "mujoco": Oracle("MuJoCo", "mujoco", _mujoco),
     "drake": Oracle("Drake", "drake", _drake),
 }
-
-
-def consult(name: str, subject: Subject, states: States) -> tuple[str, Values]:
-    """(version, values) of a library at the states, or `Unavailable` in words."""
-    try:
-        return ORACLES[name].compute(subject, states)
-    except DalembertError as error:
-        raise Unavailable(str(error)) from None

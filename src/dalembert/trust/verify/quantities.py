@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.trust.properties.mechanism import times
 from dalembert.trust.verify.four_by_four import Reference
-from dalembert.trust.verify.mechanism import Array
+from dalembert.trust.verify.linkage import Array
 
 # What rounding may do, and why.
 TOLERANCES = {
@@ -28,6 +29,9 @@ TOLERANCES = {
     ),
     "differentiated": (1e-9, "derivatives in closed form against a complex step, each some ten times the operations"),
 }
+_AXES, _TWIST = ("x", "y", "z"), ("vx", "vy", "vz", "ωx", "ωy", "ωz")
+Frames = dict[str, Array]  # by the names of frames
+Value = Array | Frames
 FLOOR = 1e-9  # a joint whose terms are this much smaller than the largest of all joints is measured against these
 
 
@@ -39,8 +43,8 @@ class Quantity:
 
     title: str
     tolerance: str
-    difference: Callable[[Reference, Any], Array]
-    scale: Callable[[Reference, Any], Array | float]
+    difference: Callable[[Reference, Any], Array]  # of an array, or of arrays by frame
+    scale: Callable[[Reference], Array | float]
     entry: Callable[[Reference, Any, tuple[int, ...]], str]
     few: bool = False
 
@@ -48,148 +52,155 @@ class Quantity:
     def allowed(self) -> float:
         return TOLERANCES[self.tolerance][0]
 
-    def relative(self, reference: Reference, value: Any) -> Array:
+    def relative(self, reference: Reference, value: Value) -> Array:
         """|difference| over its scale, (S, …); NaN, which agrees with nothing, as infinity."""
-        found = np.abs(self.difference(reference, value)) / self.scale(reference, value)
+        found = np.abs(self.difference(reference, value)) / self.scale(reference)
         return np.where(np.isfinite(found), found, np.inf)
 
 
+# scales, without zeros
+
+
 def _floored(scale: Array) -> Array:
-    """Scales without zeros."""
     largest = float(np.max(scale, initial=0.0))
     return np.maximum(scale, FLOOR * largest) if largest > 0 else np.ones_like(scale)
 
 
-def _plain(name: str) -> Callable[[Reference, Any], Array]:
-    return lambda r, value: np.asarray(value - getattr(r, name)[: len(value)])
+def _largest(x: Array) -> Array:
+    """The largest of every joint, over the states."""
+    return np.asarray(np.abs(x).max(axis=0, initial=0.0))
 
 
-def _number(name: str) -> Callable[[Reference, Any], Array]:
-    return lambda r, value: np.asarray(value - getattr(r, name)[: len(value)])[:, None]
-
-
-def _largest(name: str) -> Callable[[Reference, Any], float]:
-    return lambda r, value: float(np.max(np.abs(getattr(r, name)), initial=0.0)) or 1.0
-
-
-def _torque_scale(r: Reference, value: Any) -> Array:
+def _torque_scale(r: Reference) -> Array:
     return _floored(r.torque_scale)
 
 
-def _friction_scale(r: Reference, value: Any) -> Array:
-    return _floored(np.maximum(np.abs(r.friction_torque).max(axis=0, initial=0.0), r.torque_scale))
+def _energy_scale(name: str) -> Callable[[Reference], float]:
+    return lambda r: float(np.max(np.abs(getattr(r, name)), initial=0.0)) or 1.0
 
 
-def _acceleration(r: Reference, value: Any) -> Array:
-    """M q̈ + c + g − τ: the torque by which an acceleration misses."""
-    k = len(value)
-    missed = np.einsum("sij,sj->si", r.mass_matrix[:k], value) + r.coriolis_torque[:k] + r.gravity_torque[:k]
-    return np.asarray(missed - r.states.tau[:k])
-
-
-def _given_scale(r: Reference, value: Any) -> Array:
-    return _floored(np.maximum(r.torque_scale, np.abs(r.states.tau).max(axis=0, initial=0.0)))
-
-
-def _potential(r: Reference, value: Any) -> Array:
-    """Up to a constant: where the energy is zero is a matter of taste."""
-    difference = value - r.potential_energy[: len(value)]
-    return np.asarray(difference - (difference[0] if len(difference) else 0.0))[:, None]
-
-
-def _stacked(value: dict[str, Array], of: Callable[[str], Array]) -> tuple[Array, Array]:
-    """(given, wanted), (S, frames, …)."""
-    given = np.stack(list(value.values()), axis=1)
-    return given, np.stack([of(frame) for frame in value], axis=1)[: len(given)]
-
-
-def _poses(r: Reference, value: Any) -> Array:
-    """Positions over the reach, rotations as they are.  (S, frames, 4, 4)."""
-    if not value:
-        return np.zeros((len(r.states), 0, 4, 4))
-    given, wanted = _stacked(value, r.pose)
-    difference = given - wanted
-    difference[..., :3, 3] /= float(np.abs(wanted[..., :3, 3]).max(initial=0.0)) or 1.0
-    return np.asarray(difference)
-
-
-def _jacobians(r: Reference, value: Any) -> Array:
-    if not value:
-        return np.zeros((len(r.states), 0, 6, r.n))
-    given, wanted = _stacked(value, r.jacobian)
-    difference = given - wanted
-    difference[..., :3, :] /= max(float(np.abs(wanted[..., :3, :]).max(initial=0.0)), 1.0)
-    return np.asarray(difference)
-
-
-def _solved_slope(name: str) -> Callable[[Reference, Any], Array]:
-    """M ∂q̈ + ∂τ = 0, with ∂τ at the accelerations that belong to τ."""
-    return lambda r, value: np.asarray(r.mass_matrix[: len(value)] @ value + getattr(r, name))
-
-
-def _slope_scale(name: str) -> Callable[[Reference, Any], Array]:
-    def scale(r: Reference, value: Any) -> Array:
+def _slope_scale(name: str) -> Callable[[Reference], Array]:
+    def scale(r: Reference) -> Array:
         rows = np.abs(getattr(r, name)).max(axis=(0, 2), initial=0.0)
         return _floored(np.maximum(rows, r.torque_scale))[None, :, None]
 
     return scale
 
 
-def _one(r: Reference, value: Any) -> float:
-    return 1.0
+# differences
 
 
-_AXES, _TWIST = ("x", "y", "z"), ("vx", "vy", "vz", "ωx", "ωy", "ωz")
+def _plain(name: str) -> Callable[[Reference, Array], Array]:
+    return lambda r, value: np.asarray(value - getattr(r, name)[: len(value)])
 
 
-def _joint_entry(r: Reference, value: Any, i: tuple[int, ...]) -> str:
-    return f"joint {r.mechanism.coordinates[i[0]]!r}"
+def _number(name: str) -> Callable[[Reference, Array], Array]:
+    return lambda r, value: np.asarray(value - getattr(r, name)[: len(value)])[:, None]
 
 
-def _pair_entry(r: Reference, value: Any, i: tuple[int, ...]) -> str:
-    names = r.mechanism.coordinates
+def _acceleration(r: Reference, value: Array) -> Array:
+    """M q̈ + c + g − τ: the torque by which an acceleration misses."""
+    k = len(value)
+    return times(r.mass_matrix[:k], value) + r.coriolis_torque[:k] + r.gravity_torque[:k] - r.states.tau[:k]
+
+
+def _potential(r: Reference, value: Array) -> Array:
+    """Up to a constant: where the energy is zero is a matter of taste."""
+    difference = value - r.potential_energy[: len(value)]
+    return np.asarray(difference - (difference[0] if len(difference) else 0.0))[:, None]
+
+
+def _poses(r: Reference, value: Frames) -> Array:
+    """Positions over the reach, rotations as they are.  (S, frames, 4, 4)."""
+    return _of_frames(r, value, r.pose, (4, 4), np.s_[..., :3, 3], 0.0)
+
+
+def _jacobians(r: Reference, value: Frames) -> Array:
+    return _of_frames(r, value, r.jacobian, (6, r.n), np.s_[..., :3, :], 1.0)
+
+
+def _of_frames(
+    r: Reference, value: Frames, of: Callable[[str], Array], shape: tuple[int, int], lengths: Any, least: float
+) -> Array:
+    """The difference of every frame, its lengths over the largest there is."""
+    if not value:
+        return np.zeros((len(r.states), 0, *shape))
+    given = np.stack(list(value.values()), axis=1)
+    wanted = np.stack([of(frame) for frame in value], axis=1)[: len(given)]
+    difference = given - wanted
+    difference[lengths] /= max(float(np.abs(wanted[lengths]).max(initial=0.0)), least) or 1.0
+    return np.asarray(difference)
+
+
+def _solved_slope(name: str) -> Callable[[Reference, Array], Array]:
+    """M ∂q̈ + ∂τ = 0, with ∂τ at the accelerations that belong to τ."""
+    return lambda r, value: np.asarray(r.mass_matrix[: len(value)] @ value + getattr(r, name))
+
+
+# places
+
+
+def _joint_entry(r: Reference, value: Array, i: tuple[int, ...]) -> str:
+    return f"joint {r.linkage.coordinates[i[0]]!r}"
+
+
+def _pair_entry(r: Reference, value: Array, i: tuple[int, ...]) -> str:
+    names = r.linkage.coordinates
     return f"joint {names[i[0]]!r}" if i[0] == i[1] else f"joints {names[i[0]]!r} and {names[i[1]]!r}"
 
 
-def _pose_entry(r: Reference, value: Any, i: tuple[int, ...]) -> str:
-    what = f"its {_AXES[i[1]]}" if i[2] == 3 else "its rotation"
-    return f"frame {list(value)[i[0]]!r}, {what}"
+def _pose_entry(r: Reference, value: Frames, i: tuple[int, ...]) -> str:
+    return f"frame {list(value)[i[0]]!r}, {f'its {_AXES[i[1]]}' if i[2] == 3 else 'its rotation'}"
 
 
-def _jacobian_entry(r: Reference, value: Any, i: tuple[int, ...]) -> str:
-    return f"frame {list(value)[i[0]]!r}, {_TWIST[i[1]]} per joint {r.mechanism.coordinates[i[2]]!r}"
+def _jacobian_entry(r: Reference, value: Frames, i: tuple[int, ...]) -> str:
+    return f"frame {list(value)[i[0]]!r}, {_TWIST[i[1]]} per joint {r.linkage.coordinates[i[2]]!r}"
 
 
-def _robot_entry(r: Reference, value: Any, i: tuple[int, ...]) -> str:
+def _robot_entry(r: Reference, value: Array, i: tuple[int, ...]) -> str:
     return "the whole robot"
 
 
-def _slopes(title: str, name: str, difference: Callable[[str], Callable[[Reference, Any], Array]]) -> Quantity:
+def _torque(title: str, name: str) -> Quantity:
+    return Quantity(title, "rounding", _plain(name), _torque_scale, _joint_entry)
+
+
+def _energy(title: str, name: str) -> Quantity:
+    return Quantity(title, "rounding", _number(name), _energy_scale(name), _robot_entry)
+
+
+def _slopes(title: str, name: str, difference: Callable[[str], Callable[[Reference, Array], Array]]) -> Quantity:
     return Quantity(title, "differentiated", difference(name), _slope_scale(name), _pair_entry, few=True)
 
 
 # In the order in which a first difference is looked for: what comes later is made of what comes before.
 QUANTITIES: dict[str, Quantity] = {
-    "pose": Quantity("poses of the links", "rounding", _poses, _one, _pose_entry),
-    "jacobian": Quantity("Jacobian", "rounding", _jacobians, _one, _jacobian_entry),
-    "mass": Quantity("mass that moves", "rounding", _number("mass"), _largest("mass"), _robot_entry),
+    "pose": Quantity("poses of the links", "rounding", _poses, lambda r: 1.0, _pose_entry),
+    "jacobian": Quantity("Jacobian", "rounding", _jacobians, lambda r: 1.0, _jacobian_entry),
+    "mass": _energy("mass that moves", "mass"),
     "mass_matrix": Quantity(
-        "mass matrix M", "rounding", _plain("mass_matrix"), lambda r, value: _floored(r.mass_matrix_scale), _pair_entry
+        "mass matrix M", "rounding", _plain("mass_matrix"), lambda r: _floored(r.mass_matrix_scale), _pair_entry
     ),
-    "gravity_torque": Quantity("gravity g", "rounding", _plain("gravity_torque"), _torque_scale, _joint_entry),
-    "coriolis_torque": Quantity(
-        "Coriolis and centripetal c", "rounding", _plain("coriolis_torque"), _torque_scale, _joint_entry
-    ),
-    "torque": Quantity("inverse dynamics τ", "rounding", _plain("torque"), _torque_scale, _joint_entry),
+    "gravity_torque": _torque("gravity g", "gravity_torque"),
+    "coriolis_torque": _torque("Coriolis and centripetal c", "coriolis_torque"),
+    "torque": _torque("inverse dynamics τ", "torque"),
     "friction_torque": Quantity(
-        "friction and springs", "rounding", _plain("friction_torque"), _friction_scale, _joint_entry
+        "friction and springs",
+        "rounding",
+        _plain("friction_torque"),
+        lambda r: _floored(np.maximum(_largest(r.friction_torque), r.torque_scale)),
+        _joint_entry,
     ),
-    "acceleration": Quantity("forward dynamics q̈", "solved", _acceleration, _given_scale, _joint_entry),
-    "kinetic_energy": Quantity(
-        "kinetic energy K", "rounding", _number("kinetic_energy"), _largest("kinetic_energy"), _robot_entry
+    "acceleration": Quantity(
+        "forward dynamics q̈",
+        "solved",
+        _acceleration,
+        lambda r: _floored(np.maximum(r.torque_scale, _largest(r.states.tau))),
+        _joint_entry,
     ),
+    "kinetic_energy": _energy("kinetic energy K", "kinetic_energy"),
     "potential_energy": Quantity(
-        "potential energy P", "rounding", _potential, lambda r, value: r.potential_scale or 1.0, _robot_entry
+        "potential energy P", "rounding", _potential, lambda r: r.potential_scale or 1.0, _robot_entry
     ),
     "torque_by_q": _slopes("∂τ/∂q", "torque_by_q", _plain),
     "torque_by_qd": _slopes("∂τ/∂q̇", "torque_by_qd", _plain),

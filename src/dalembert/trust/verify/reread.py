@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 from xml.etree import ElementTree
 
 import numpy as np
@@ -19,10 +19,21 @@ import numpy as np
 from dalembert.describe.dh import DHTable
 from dalembert.errors import DalembertError
 from dalembert.friction.laws import friction
-from dalembert.trust.verify.mechanism import ZERO, Mechanism, Part, Three, in_order, limited
+from dalembert.trust.verify.linkage import (
+    LIMITS,
+    ZERO,
+    Linkage,
+    Part,
+    Three,
+    drive_fields,
+    inertial_fields,
+    order_parts,
+    three,
+)
 
 OWN = "{https://dalembert.dev/urdf}"
 DOWN: Three = (0.0, 0.0, -9.81)
+T = TypeVar("T")
 Poses = tuple[tuple[Three, Three], ...]
 
 
@@ -31,7 +42,7 @@ class Unread(Exception):
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A DH row at q = 0, and what hangs on it."""
 
     theta: float
@@ -45,7 +56,7 @@ class Row:
 class Table:
     """A DH table as written; `extra` are parts fixed to the links of the table, with their parents' names."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     convention: str
     base: Poses
     tool: Poses
@@ -55,8 +66,8 @@ class Table:
     extra: tuple[tuple[Part, str], ...] = ()
 
 
-def of_table(table: Table, convention: str | None = None) -> Mechanism:
-    """The mechanism of a table in its convention, or in another.
+def of_table(table: Table, convention: str | None = None) -> Linkage:
+    """The linkage of a table in its convention, or in another.
 
     standard: T = base Π Rz Tz Tx Rx tool;  modified: T = base Π Rx Tx Rz Tz tool."""
     kind = convention or table.convention
@@ -77,38 +88,25 @@ def of_table(table: Table, convention: str | None = None) -> Mechanism:
         # A frame is given on Dalembert's link frame, which for a standard table is not the table's.
         parts.append(replace(extra, frame=kind != "standard" or carrier in (table.root.link, table.tip)))
         parents[extra.link] = carrier
-    return in_order(parts, parents, table.gravity, table)
+    return order_parts(parts, parents, table.gravity, table)
 
 
-def of_dh_table(table: DHTable) -> Mechanism:
-    """The mechanism of a `describe.dh.DHTable`."""
+def of_dh_table(table: DHTable) -> Linkage:
+    """The linkage of a `describe.dh.DHTable`."""
     rows = []
     for i, row in enumerate(table.rows):
-        theta, d = row.theta, row.d
-        theta, d = (theta, d + row.offset) if row.kind == "prismatic" else (theta + row.offset, d)
-        drive = row.drive
-        part = Part(
-            row.link or f"link{i + 1}",
-            row.name or f"joint{i + 1}",
-            _kind(row.kind),
-            axis=(0.0, 0.0, 1.0),
-            rotor=drive.rotor_inertia,
-            gear=drive.gear_ratio,
-            damping=drive.damping,
-            coulomb=drive.coulomb,
-            stiffness=drive.stiffness,
-            rest=drive.rest,
-            friction=drive.friction,
-            **limited(row.limit),
-        )
-        if row.inertial is not None:
-            o = row.inertial.origin
-            part = replace(part, mass=row.inertial.mass, com=o.xyz, inertia=row.inertial.inertia, inertial_rpy=o.rpy)
-        rows.append(Row(theta, d, row.a, row.alpha, part))
+        names = row.link or f"link{i + 1}", row.name or f"joint{i + 1}"
+        written = inertial_fields(row.inertial) | drive_fields(row.drive, row.limit)
+        part = Part(*names, _kind(row.kind), axis=(0.0, 0.0, 1.0), **written)
+        rows.append(_row(part, row.theta, row.d, row.a, row.alpha, row.offset))
     ends: list[Poses] = [((o.xyz, o.rpy),) for o in (table.base, table.tool)]
     root = Part(table.root.name)
-    x, y, z = table.gravity
-    return of_table(Table(tuple(rows), table.convention, ends[0], ends[1], root, table.tip, (x, y, z)))
+    return of_table(Table(tuple(rows), table.convention, ends[0], ends[1], root, table.tip, three(table.gravity)))
+
+
+def _row(part: Part, theta: float, d: float, a: float, alpha: float, offset: float) -> TableRow:
+    theta, d = (theta, d + offset) if part.kind == "prismatic" else (theta + offset, d)
+    return TableRow(theta, d, a, alpha, part)
 
 
 def _kind(kind: str) -> str:
@@ -120,32 +118,31 @@ def _kind(kind: str) -> str:
 # URDF
 
 
-def of_urdf(text: str | bytes) -> Mechanism:
-    """The mechanism in a URDF document."""
+def of_urdf(text: str | bytes) -> Linkage:
+    """The linkage in a URDF document."""
     try:
-        root = ElementTree.fromstring(text)
-        return _urdf(root)
+        return _try(lambda written: _urdf(ElementTree.fromstring(written)), text)
     except ElementTree.ParseError as error:
         raise Unread(f"the standard library's XML parser refuses the file ({error})") from None
+
+
+def _try(read: Callable[[T], Linkage], what: T) -> Linkage:
+    try:
+        return read(what)
     except (AttributeError, KeyError, TypeError, ValueError, DalembertError) as error:
         raise Unread(f"a second, shorter reader did not understand it ({type(error).__name__}: {error})") from None
 
 
-def _urdf(root: ElementTree.Element) -> Mechanism:
-    links = {}
-    for e in root.findall("link"):
-        links[e.attrib["name"]] = Part(e.attrib["name"], **_inertial(e.find("inertial")))
-    joints = root.findall("joint")
-    parents, held = {}, set()
-    parts = []
-    for e in joints:
+def _urdf(root: ElementTree.Element) -> Linkage:
+    links = {e.attrib["name"]: Part(e.attrib["name"], **_inertial(e.find("inertial"))) for e in root.findall("link")}
+    parts, parents = [], {}
+    for e in root.findall("joint"):
         child = _need(e, "child").attrib["link"]
         parents[child] = _need(e, "parent").attrib["link"]
-        held.add(child)
         parts.append(replace(links[child], **_joint(e)))
     own = root.find(f"{OWN}robot")
-    gravity = DOWN if own is None or "gravity" not in own.attrib else _floats(own.attrib["gravity"])
-    return in_order([*(p for name, p in links.items() if name not in held), *parts], parents, gravity)
+    gravity = DOWN if own is None or "gravity" not in own.attrib else _vector(own.attrib["gravity"])
+    return order_parts([*(p for name, p in links.items() if name not in parents), *parts], parents, gravity)
 
 
 def _need(e: ElementTree.Element, tag: str) -> ElementTree.Element:
@@ -155,15 +152,14 @@ def _need(e: ElementTree.Element, tag: str) -> ElementTree.Element:
     return found
 
 
-def _floats(text: str) -> Three:
-    x, y, z = (float(v) for v in text.split())
-    return x, y, z
+def _vector(text: str) -> Three:
+    return three(map(float, text.split()))
 
 
 def _origin(e: ElementTree.Element) -> tuple[Three, Three]:
     o = e.find("origin")
     attributes: Mapping[str, str] = {} if o is None else o.attrib
-    return _floats(attributes.get("xyz", "0 0 0")), _floats(attributes.get("rpy", "0 0 0"))
+    return _vector(attributes.get("xyz", "0 0 0")), _vector(attributes.get("rpy", "0 0 0"))
 
 
 def _inertial(e: ElementTree.Element | None) -> dict[str, Any]:
@@ -181,7 +177,7 @@ def _joint(e: ElementTree.Element) -> dict[str, Any]:
     if kind == "fixed":
         return out
     axis = e.find("axis")
-    out["axis"] = _unit((1.0, 0.0, 0.0) if axis is None else _floats(axis.attrib["xyz"]))
+    out["axis"] = _unit((1.0, 0.0, 0.0) if axis is None else _vector(axis.attrib["xyz"]))
     mimic = e.find("mimic")
     if mimic is not None:
         out["follows"] = mimic.attrib["joint"]
@@ -219,20 +215,20 @@ def _law(attributes: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _unit(axis: Three) -> Three:
-    x, y, z = np.array(axis) / math.hypot(*axis)
-    return float(x), float(y), float(z)
+    return three(np.array(axis) / math.hypot(*axis))
 
 
 # TOML
 
 
-def of_toml(text: str) -> Mechanism:
-    """The mechanism in one of Dalembert's own files."""
-    try:
-        data = tomllib.loads(text)
-        return _toml_table(data) if "dh" in data else _toml_tree(data)
-    except (AttributeError, KeyError, TypeError, ValueError, DalembertError) as error:
-        raise Unread(f"a second, shorter reader did not understand it ({type(error).__name__}: {error})") from None
+def of_toml(text: str) -> Linkage:
+    """The linkage in one of Dalembert's own files."""
+    return _try(_toml, text)
+
+
+def _toml(text: str) -> Linkage:
+    data = tomllib.loads(text)
+    return _toml_table(data) if "dh" in data else _toml_tree(data)
 
 
 def _angle(e: Mapping[str, Any], key: str) -> float:
@@ -241,14 +237,7 @@ def _angle(e: Mapping[str, Any], key: str) -> float:
 
 def _pose(e: Mapping[str, Any]) -> tuple[Three, Three]:
     rpy = np.deg2rad(e["rpy_deg"]) if "rpy_deg" in e else e.get("rpy", ZERO)
-    x, y, z = (float(v) for v in e.get("xyz", ZERO))
-    a, b, c = (float(v) for v in rpy)
-    return (x, y, z), (a, b, c)
-
-
-def _gravity(data: Mapping[str, Any]) -> Three:
-    x, y, z = (float(v) for v in data.get("gravity", DOWN))
-    return x, y, z
+    return three(e.get("xyz", ZERO)), three(rpy)
 
 
 def _toml_inertial(e: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -275,24 +264,23 @@ def _toml_drive(e: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _toml_limit(e: Mapping[str, Any]) -> dict[str, Any]:
-    keys = ("lower", "upper", "effort", "velocity")
-    return {key: _angle(e, key) for key in keys if key in e or f"{key}_deg" in e}
+    return {key: _angle(e, key) for key in LIMITS if key in e or f"{key}_deg" in e}
 
 
 def _frames(data: Mapping[str, Any]) -> list[tuple[Part, str]]:
     return [(Part(f["name"], f"{f['name']}_fixed", before=(_pose(f),)), f["link"]) for f in data.get("frames", ())]
 
 
-def _toml_tree(data: Mapping[str, Any]) -> Mechanism:
+def _toml_tree(data: Mapping[str, Any]) -> Linkage:
     links = {e["name"]: Part(e["name"], **_toml_inertial(e.get("inertial"))) for e in data["links"]}
-    parts, parents, held = [], {}, set()
+    parts, parents = [], {}
     for e in data.get("joints", ()):
         kind = _kind(e["kind"])
         moving: dict[str, Any] = {}
         if kind != "fixed":
-            x, y, z = (float(v) for v in e.get("axis", (1.0, 0.0, 0.0)))
+            axis = _unit(three(e.get("axis", (1.0, 0.0, 0.0))))
             moving = {
-                "axis": _unit((x, y, z)),
+                "axis": axis,
                 "pitch": float(e.get("pitch", 0.0)),
                 **_toml_drive(e.get("drive", {})),
                 **_toml_limit(e.get("limit", {})),
@@ -303,14 +291,14 @@ def _toml_tree(data: Mapping[str, Any]) -> Mechanism:
                 moving["offset"] = _angle(m, "offset")
         parts.append(replace(links[e["child"]], joint=e["name"], kind=kind, before=(_pose(e),), **moving))
         parents[e["child"]] = e["parent"]
-        held.add(e["child"])
+    roots = [part for name, part in links.items() if name not in parents]
     for part, carrier in _frames(data):
         parts.append(part)
         parents[part.link] = carrier
-    return in_order([*(p for n, p in links.items() if n not in held), *parts], parents, _gravity(data))
+    return order_parts([*roots, *parts], parents, three(data.get("gravity", DOWN)))
 
 
-def _toml_table(data: Mapping[str, Any]) -> Mechanism:
+def _toml_table(data: Mapping[str, Any]) -> Linkage:
     dh = data["dh"]
     rows, taken = [], set()
     for i, e in enumerate(dh["rows"]):
@@ -325,22 +313,14 @@ def _toml_table(data: Mapping[str, Any]) -> Mechanism:
             **_toml_limit(e.get("limit", {})),
         )
         taken.add(part.link)
-        theta, d, more = _angle(e, "theta"), float(e.get("d", 0.0)), _angle(e, "offset")
-        theta, d = (theta, d + more) if kind == "prismatic" else (theta + more, d)
-        rows.append(Row(theta, d, float(e.get("a", 0.0)), _angle(e, "alpha"), part))
+        angles = {key: _angle(e, key) for key in ("theta", "alpha", "offset")}
+        rows.append(_row(part, d=float(e.get("d", 0.0)), a=float(e.get("a", 0.0)), **angles))
     root = dh.get("root", {})
     frames = tuple(_frames(data))
     taken |= {root.get("name", "base"), *(part.link for part, _ in frames)}
     tip = data.get("tip")
-    return of_table(
-        Table(
-            tuple(rows),
-            dh.get("convention", "standard"),
-            (_pose(dh.get("base", {})),),
-            (_pose(dh.get("tool", {})),),
-            Part(root.get("name", "base"), **_toml_inertial(root.get("inertial"))),
-            tip if tip is not None and tip not in taken else "tool",
-            _gravity(data),
-            frames,
-        )
-    )
+    base, tool = ((_pose(dh.get(end, {})),) for end in ("base", "tool"))
+    first = Part(root.get("name", "base"), **_toml_inertial(root.get("inertial")))
+    tip = tip if tip is not None and tip not in taken else "tool"
+    kind, gravity = dh.get("convention", "standard"), three(data.get("gravity", DOWN))
+    return of_table(Table(tuple(rows), kind, base, tool, first, tip, gravity, frames))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 from dalembert import robots
 from dalembert.describe.description import Description
@@ -21,22 +21,33 @@ from dalembert.files import DESCRIPTION, contents
 from dalembert.loading import describe
 from dalembert.robot import Robot
 from dalembert.trust.verify import reread
-from dalembert.trust.verify.mechanism import Mechanism
+from dalembert.trust.verify.linkage import Linkage
 
 
 @dataclass(frozen=True)
 class Source:
-    """`again` is the mechanism of the file read by the standard library, or None and the reason why not; `urdf` is what
+    """`again` is the linkage of the file read by the standard library, or None and the reason why not; `urdf` is what
     other libraries are given."""
 
     robot: Robot
     title: str
-    again: Mechanism | None
+    again: Linkage | None
     reason: str
     urdf: str
 
 
-def source_of(what: Any, tip: str | None = None, **reading: Any) -> Source:
+class Reading(TypedDict, total=False):
+    """How files are read, as `load` takes it."""
+
+    package_dirs: Sequence[str | os.PathLike[str]]
+    strict: bool
+    allow: Collection[str]
+
+
+Model = str | os.PathLike[str] | Robot | Description | DHTable
+
+
+def source_of(what: Model, tip: str | None = None, **reading: Unpack[Reading]) -> Source:
     """From a bundled name, a path, a Robot, a Description or a DHTable."""
     if isinstance(what, Robot):
         return _of_robot(what if tip is None else what.with_tip(tip))
@@ -44,13 +55,13 @@ def source_of(what: Any, tip: str | None = None, **reading: Any) -> Source:
         return _of_robot(_quietly(what, tip))
     if isinstance(what, DHTable):
         robot = _quietly(what.description(), tip)
-        return Source(robot, "DH table", reread.of_dh_table(what), "", _written(robot))
+        return Source(robot, "DH table", reread.of_dh_table(what), "", _write(robot))
     if not isinstance(what, (str, os.PathLike)):
         raise InputError(f"verify takes a bundled name, a path, a Robot or a DHTable, got {type(what).__name__}")
     name = os.fspath(what)
     robot = _quietly(describe(name, **reading), tip)
     again, reason, urdf = _again(name, reading.get("package_dirs", ()))
-    return Source(robot, name, again, reason, urdf or _written(robot))
+    return Source(robot, name, again, reason, urdf or _write(robot))
 
 
 def _quietly(description: Description, tip: str | None) -> Robot:
@@ -73,20 +84,20 @@ def _of_robot(robot: Robot) -> Source:
             same = False
         if same:
             again, reason, urdf = _again(name)
-            return Source(robot, name, again, reason, urdf or _written(robot))
+            return Source(robot, name, again, reason, urdf or _write(robot))
         reason = f"the robot is not, or no longer, what {name} says"
-    return Source(robot, robot.name, None, reason, _written(robot))
+    return Source(robot, robot.name, None, reason, _write(robot))
 
 
-def _written(robot: Robot) -> str:
+def _write(robot: Robot) -> str:
     """The tree as URDF; empty if it has joints that URDF has no type for."""
     if any(joint.kind not in URDF_KINDS for joint in robot.description.joints):
         return ""
     return write_urdf(replace(robot.description, loops=()))
 
 
-def _again(name: str, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> tuple[Mechanism | None, str, str]:
-    """(mechanism, why there is none, URDF text if it is one)."""
+def _again(name: str, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> tuple[Linkage | None, str, str]:
+    """(linkage, why there is none, URDF text if it is one)."""
     urdf = ""
     try:
         if name in robots.names():

@@ -1,4 +1,4 @@
-"""A mechanism in plain numbers, link by link: what the independent reference is computed from.
+"""A linkage in plain numbers, link by link: what the independent reference is computed from.
 
 It shares no code with the model that the algorithms run on: fixed links stay links with their own mass, an inertia
 stays in the axes it was written in, rotations are made here. One part is one link and the joint that holds it:
@@ -11,23 +11,34 @@ stays in the axes it was written in, rotations are made here. One part is one li
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.caching import cached_property
-from dalembert.describe.description import Description, Limit
+from dalembert.describe.description import Description, Drive, Inertial, Limit
 from dalembert.friction.laws import Friction
 
 Array = NDArray[Any]  # float, or complex where a derivative is taken by a complex step
 Three = tuple[float, float, float]
 Six = tuple[float, float, float, float, float, float]
+if TYPE_CHECKING:
+    from dalembert.trust.verify.reread import Table
+
 ZERO: Three = (0.0, 0.0, 0.0)
 UNITS: tuple[Three, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+NARROW = 1e-6  # [rad or m] a joint that may move no further than this is moved by ±1 all the same
+LIMITS = ("lower", "upper", "effort", "velocity")
+LINK_FIELDS = ("mass", "com", "inertia", "inertial_rpy")
+JOINT_FIELDS = (
+    *("kind", "before", "axis", "multiplier", "offset", "rotor", "gear", "damping", "coulomb"),
+    *("stiffness", "rest", "friction", *LIMITS),
+)
+FEW = 8  # states for what costs much more than the rest: derivatives, symbols, faults
 
 
 @dataclass(frozen=True)
@@ -65,13 +76,13 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Mechanism:
+class Linkage:
     """Parts in an order in which parents come first, gravity in the root's frame; the DH table it came from, if any."""
 
     parts: tuple[Part, ...]
     gravity: Three = (0.0, 0.0, -9.81)
     coriolis: float = 2.0  # the factor of 2 ω × v of sliding joints: a fault may have another
-    table: Any = None  # a `reread.Table`
+    table: Table | None = None
 
     @cached_property
     def movers(self) -> tuple[int, ...]:
@@ -119,12 +130,14 @@ class Mechanism:
                     rows[master][:2] = low, high
         return np.array([rows[name] for name in self.coordinates]).reshape(-1, 4)
 
-    def with_parts(self, changed: Mapping[int, Part]) -> Mechanism:
+    def with_parts(self, changed: Mapping[int, Part]) -> Linkage:
         return replace(self, parts=tuple(changed.get(i, p) for i, p in enumerate(self.parts)))
 
 
-def in_order(parts: Sequence[Part], parents: Mapping[str, str], gravity: Three, table: Any = None) -> Mechanism:
-    """A mechanism of parts in any order, `parents` naming each link's parent: depth first, children in file order, so
+def order_parts(
+    parts: Sequence[Part], parents: Mapping[str, str], gravity: Three, table: Table | None = None
+) -> Linkage:
+    """A linkage of parts in any order, `parents` naming each link's parent: depth first, children in file order, so
     that the coordinates come in the order that Dalembert's model has them in."""
     children: dict[str | None, list[Part]] = {}
     for part in parts:
@@ -137,60 +150,55 @@ def in_order(parts: Sequence[Part], parents: Mapping[str, str], gravity: Three, 
         index[part.link] = len(ordered)
         ordered.append(replace(part, parent=index.get(parents.get(part.link, ""), -1)))
         stack.extend(reversed(children.get(part.link, [])))
-    return Mechanism(tuple(ordered), gravity, table=table)
+    return Linkage(tuple(ordered), gravity, table=table)
 
 
-def of_description(description: Description) -> Mechanism:
-    """The mechanism that a description writes down. Loops are left open: what is compared are the terms of the tree."""
+def linkage_of(description: Description) -> Linkage:
+    """The linkage that a description writes down. Loops are left open: what is compared are the terms of the tree."""
     joint_of = {joint.child: joint for joint in description.joints}
-    joints_first = {joint.child: k for k, joint in enumerate(description.joints)}
+    order = {child: k for k, child in enumerate(joint_of)}
     parts, parents = [], {}
-    # children in the order of the joints, as a tree is walked
-    for link in sorted(description.links, key=lambda link: joints_first.get(link.name, -1)):
-        part = Part(link.name)
-        if link.inertial is not None:
-            i = link.inertial
-            part = replace(
-                part, mass=i.mass, com=_three(i.origin.xyz), inertia=i.inertia, inertial_rpy=_three(i.origin.rpy)
-            )
+    for link in sorted(description.links, key=lambda link: order.get(link.name, -1)):  # as a tree is walked
+        part = Part(link.name, **inertial_fields(link.inertial))
         joint = joint_of.get(link.name)
         if joint is not None:
             parents[link.name] = joint.parent
-            drive, mimic = joint.drive, joint.mimic
+            mimic = joint.mimic
             part = replace(
                 part,
                 joint=joint.name,
                 kind={"continuous": "revolute"}.get(joint.kind, joint.kind),
-                before=((_three(joint.origin.xyz), _three(joint.origin.rpy)),),
-                axis=_three(joint.axis),
+                before=((three(joint.origin.xyz), three(joint.origin.rpy)),),
+                axis=three(joint.axis),
                 pitch=joint.pitch,
-                rotor=drive.rotor_inertia,
-                gear=drive.gear_ratio,
-                damping=drive.damping,
-                coulomb=drive.coulomb,
-                stiffness=drive.stiffness,
-                rest=drive.rest,
-                friction=drive.friction,
-                **limited(joint.limit),
-                **({} if mimic is None else _mimic(mimic.joint, mimic.multiplier, mimic.offset)),
+                **drive_fields(joint.drive, joint.limit),
             )
+            if mimic is not None:
+                part = replace(part, follows=mimic.joint, multiplier=mimic.multiplier, offset=mimic.offset)
         parts.append(part)
-    return in_order(parts, parents, _three(description.gravity))
+    return order_parts(parts, parents, three(description.gravity))
 
 
-def limited(limit: Limit | None) -> dict[str, Any]:
-    """The limits that are written, as fields of a part."""
-    if limit is None:
+def inertial_fields(inertial: Inertial | None) -> dict[str, Any]:
+    """What is written of a link's inertia, as fields of a part."""
+    if inertial is None:
         return {}
-    given = {name: getattr(limit, name) for name in ("lower", "upper", "effort", "velocity")}
-    return {name: float(value) for name, value in given.items() if value is not None}
+    com, rpy = three(inertial.origin.xyz), three(inertial.origin.rpy)
+    return {"mass": inertial.mass, "com": com, "inertia": inertial.inertia, "inertial_rpy": rpy}
 
 
-def _mimic(joint: str, multiplier: float, offset: float) -> dict[str, Any]:
-    return {"follows": joint, "multiplier": multiplier, "offset": offset}
+def drive_fields(drive: Drive, limit: Limit | None) -> dict[str, Any]:
+    """What is written of a joint's drive and limits, as fields of a part."""
+    given = {name: None if limit is None else getattr(limit, name) for name in LIMITS}
+    return {
+        "rotor": drive.rotor_inertia,
+        "gear": drive.gear_ratio,
+        **{name: getattr(drive, name) for name in ("damping", "coulomb", "stiffness", "rest", "friction")},
+        **{name: float(value) for name, value in given.items() if value is not None},
+    }
 
 
-def _three(x: Sequence[float]) -> Three:
+def three(x: Iterable[float]) -> Three:
     a, b, c = (float(v) for v in x)
     return a, b, c
 
@@ -222,7 +230,7 @@ def angles(R: Array) -> Three:
 
 
 @lru_cache(maxsize=4096)
-def placed(poses: tuple[tuple[Three, Three], ...]) -> Array:
+def multiply_poses(poses: tuple[tuple[Three, Three], ...]) -> Array:
     """4×4 of a string of (xyz, rpy). Not to be written to: it is kept."""
     T = np.eye(4)
     for xyz, rpy in poses:
@@ -254,3 +262,102 @@ def second_moments(part: Part) -> Array:
     J[:3, 3] = J[3, :3] = m * c
     J[3, 3] = m
     return J
+
+
+# the states at which everything is compared
+
+
+@dataclass(frozen=True)
+class States:
+    """q, q̇, q̈ (S, n); τ is what the reference needs for them. The first of every four states is at rest, the second
+    has no velocity, the third no acceleration: where two ways part only in some of them, that says which term it is."""
+
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    @cached_property
+    def few(self) -> States:
+        """The first states, at most FEW."""
+        return self if len(self) <= FEW else States(*(x[:FEW] for x in (self.q, self.qd, self.qdd, self.tau)))
+
+    @property
+    def moving(self) -> Array:
+        return np.asarray(self.qd.any(axis=-1))
+
+    @property
+    def accelerated(self) -> Array:
+        return np.asarray(self.qdd.any(axis=-1))
+
+
+def find_confined(m: Linkage) -> tuple[str, ...]:
+    """The coordinates whose limits leave them no room to move in."""
+    return tuple(name for name, x in zip(m.coordinates, m.limits, strict=True) if not _roomy(x[0], x[1]))
+
+
+def _roomy(lower: float, upper: float) -> bool:
+    room = float(upper) - float(lower)  # of what is written, which may be as large as a number can be
+    return room > NARROW and not (np.isinf(room) and np.isfinite([lower, upper]).all())
+
+
+def draw_states(m: Linkage, count: int, seed: int) -> States:
+    """Positions evenly within the limits as written (±π or ±1 m where there are none, ±1 about the middle where they
+    leave no room), rates within a third of the velocity limits (±1 where there are none), accelerations of order one;
+    τ is zero as yet."""
+    rng = np.random.default_rng(seed)
+    kinds = {p.joint: p.kind for p in m.parts}
+    ranges = [_range(x[0], x[1], kinds[name]) for name, x in zip(m.coordinates, m.limits, strict=True)]
+    lower, upper = np.array(ranges).reshape(-1, 2).T
+    q = rng.uniform(lower, upper, (count, len(ranges)))
+    velocity = m.limits[:, 3]
+    fastest = np.where(np.isfinite(velocity), velocity / 3.0, 1.0)
+    fastest = np.where(fastest > 0, np.minimum(fastest, 3.0), 1.0)
+    qd = rng.uniform(-1.0, 1.0, q.shape) * fastest
+    qdd = rng.uniform(-2.0, 2.0, q.shape)
+    turn = np.arange(count) % 4
+    qd[(turn == 0) | (turn == 1)] = 0.0
+    qdd[(turn == 0) | (turn == 2)] = 0.0
+    return States(q, qd, qdd, np.zeros_like(q))
+
+
+def _range(lower: float, upper: float, kind: str) -> tuple[float, float]:
+    if not _roomy(lower, upper):
+        middle = lower if np.isfinite(lower) and abs(lower) < 1e6 else 0.0
+        return middle - 1.0, middle + 1.0
+    free = 1.0 if kind == "prismatic" else np.pi
+    low = lower if np.isfinite(lower) else min(-free, upper - 2.0 * free)
+    return low, upper if np.isfinite(upper) else max(free, low + 2.0 * free)
+
+
+def reorder(states: States, names: tuple[str, ...], others: tuple[str, ...]) -> States:
+    """The same states of coordinates in another order."""
+    place = [names.index(name) for name in others]
+    return States(*(x[:, place] for x in (states.q, states.qd, states.qdd, states.tau)))
+
+
+# numbers of two linkages beside each other
+
+
+def same_value(x: object, y: object) -> bool:
+    """As numbers, or, of what is no number, as it is."""
+    if isinstance(x, str) or _has_laws(x) or _has_laws(y):
+        return bool(x == y)
+    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    return a.shape == b.shape and np.allclose(a, b, rtol=1e-12, atol=1e-15)
+
+
+def _has_laws(x: object) -> bool:
+    return isinstance(x, tuple) and any(isinstance(term, Friction) for term in x)
+
+
+def show_value(x: object) -> str:
+    if isinstance(x, str):
+        return x
+    if isinstance(x, tuple) and (not x or _has_laws(x)):
+        return ", ".join(term.law for term in x) or "none"
+    flat = [f"{v:.6g}" for v in np.ravel(np.asarray(x, dtype=float))]
+    return flat[0] if len(flat) == 1 else f"({', '.join(flat)})"
