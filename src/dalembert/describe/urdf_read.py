@@ -64,7 +64,7 @@ LOOP_TYPES = {
     "planar": "flush",
 }
 # What to do about each joint type of the standard that moves in more than one way.
-_UNSUPPORTED = {
+UNSUPPORTED = {
     "floating": "the base is fixed here: remove the joint and its parent link, or make it fixed",
     "planar": "describe it as two prismatic joints and a revolute one",
 }
@@ -445,8 +445,8 @@ class Reader:
 
     def _kind(self, e: Element, who: str) -> str:
         kind = self._word(e, "type", who) or ""
-        if kind in _UNSUPPORTED:
-            sentence = f"{who} is of type {kind!r}, which moves in several ways; {_UNSUPPORTED[kind]}"
+        if kind in UNSUPPORTED:
+            sentence = f"{who} is of type {kind!r}, which moves in several ways; {UNSUPPORTED[kind]}"
             self._note(Trouble("type", e, who, sentence, "type"))
         elif kind and kind not in URDF_KINDS:
             sentence = f"{who} is of the unknown type {_short(kind)!r}; choose from {', '.join(URDF_KINDS)}"

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 
 from dalembert.describe.description import INERTIA, LIMITS, LOOP_KINDS, SHAPES
-from dalembert.describe.urdf_read import LOOP_TYPES, JointPart, LinkPart
+from dalembert.describe.urdf_read import LOOP_TYPES, UNSUPPORTED, URDF_KINDS, JointPart, LinkPart
 from dalembert.describe.xml import Element
 from dalembert.errors import unknown
 from dalembert.trust.doctor.document import Document, walk
@@ -47,11 +47,6 @@ for _tag, (_, _children) in SCHEMA.items():
     for _child in _children - {"transmission", "gazebo", "verbose"}:
         _HOMES.setdefault(_child, []).append(_tag)
 NEAR = 0.8  # of difflib's likeness, from which on a strange name is a slip of the pen
-_JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed")
-_SEVERAL_WAYS = {
-    "floating": "the base is fixed here: remove the joint and its parent link, or make it fixed",
-    "planar": "describe it as two prismatic joints and a revolute one",
-}
 
 
 def near(name: str, known: frozenset[str]) -> str | None:
@@ -293,9 +288,9 @@ def joint_type(document: Document, joint: JointPart) -> Iterator[Found]:
     """A joint of an unknown type.
 
     How the child moves against its parent is not said."""
-    if joint.kind and joint.kind not in (*_JOINT_TYPES, *_SEVERAL_WAYS):
+    if joint.kind and joint.kind not in (*URDF_KINDS, *UNSUPPORTED):
         message = f"{joint.who} is of the unknown type {joint.kind[:40]!r}"
-        yield Found(joint.at, joint.who, message, f"choose from {', '.join(_JOINT_TYPES)}")
+        yield Found(joint.at, joint.who, message, f"choose from {', '.join(URDF_KINDS)}")
 
 
 @rule("D119", "error", joints)
@@ -303,8 +298,8 @@ def several_ways(document: Document, joint: JointPart) -> Iterator[Found]:
     """A joint that moves in several ways.
 
     Dalembert's joints have one coordinate each, so it refuses a floating or planar joint."""
-    if joint.kind in _SEVERAL_WAYS:
-        yield Found(joint.at, joint.who, f"{joint.who} is of type {joint.kind!r}", _SEVERAL_WAYS[joint.kind])
+    if joint.kind in UNSUPPORTED:
+        yield Found(joint.at, joint.who, f"{joint.who} is of type {joint.kind!r}", UNSUPPORTED[joint.kind])
 
 
 @rule("D120", "error", joints)

@@ -15,19 +15,19 @@ from typing import Any
 from dalembert.algorithms import composite, jacobians, kinematics, linear
 from dalembert.model.model import Frame, Model
 from dalembert.spatial import Pose
-from dalembert.spatial.vector import ZERO, add, congruence, matmul, matvec, skew
+from dalembert.spatial.vector import ZERO, Scalar, add, congruence, matmul, matvec, skew
 
-Scalar = Any
 Square = list[list[Scalar]]
+Cube = Sequence[Sequence[Sequence[Scalar]]]  # or an array of three indices
 
 
-def half_slopes(Gamma: Any, qd: Sequence[Scalar]) -> Square:
+def half_slopes(Gamma: Cube, qd: Sequence[Scalar]) -> Square:
     """C_kj = Σ_i Γ_ijk q̇_i, half the slope of c in q̇_j: the standard choice."""
     span = range(len(qd))
     return [[sum((Gamma[i][j][k] * qd[i] for i in span), 0.0) for j in span] for k in span]
 
 
-def later_columns(Gamma: Any, qd: Sequence[Scalar]) -> Square:
+def later_columns(Gamma: Cube, qd: Sequence[Scalar]) -> Square:
     """C_kj = Γ_jjk q̇_j + 2 Σ_{i<j} Γ_ijk q̇_i: centripetal and Coriolis terms as a textbook lists them, each product in
     the column of its later rate."""
     span = range(len(qd))

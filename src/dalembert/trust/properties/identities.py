@@ -6,13 +6,14 @@ bodies, energies body by body, Ṁ, g and Ḣ by differentiation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 from dalembert.algorithms import composite, energy, newton_euler, regressor
 from dalembert.caching import cached_property
+from dalembert.spatial.vector import Scalar
 from dalembert.symbolic.determinant import determinant
 from dalembert.symbolic.equations import Equations
 from dalembert.symbolic.lumps import legible
@@ -34,7 +35,7 @@ class Identities:
         self.equations = equations
         self.n = equations.n
 
-    def _row(self, values: Any) -> Row:
+    def _row(self, values: Iterable[Scalar]) -> Row:
         return [self.equations.ring.scalar(x) for x in values]
 
     @cached_property
@@ -161,11 +162,11 @@ class Identities:
     def quadratic(self) -> bool:
         """Σ q̇_i ∂c/∂q̇_i = 2 c: by Euler's theorem every term has two rates, and no more."""
         v, rates = self.equations.qd, [f"qd{k + 1}" for k in range(self.n)]
-        return all(_sum(x.derivative(rate) * y for rate, y in zip(rates, v, strict=True)) == 2 * x for x in self.c)
+        return all(sum(x.derivative(rate) * y for rate, y in zip(rates, v, strict=True)) == 2 * x for x in self.c)
 
     def same_torque(self, C: Square) -> bool:
         v = self.equations.qd
-        return all(_sum(x * y for x, y in zip(row, v, strict=True)) == c for row, c in zip(C, self.c, strict=True))
+        return all(sum(x * y for x, y in zip(row, v, strict=True)) == c for row, c in zip(C, self.c, strict=True))
 
     def skew(self, C: Square) -> bool:
         D, n = self.equations.M_dot, self.n
@@ -178,8 +179,8 @@ class Identities:
     def _balanced(self) -> bool:
         """q̇ᵀṀq̇ = 2 q̇ᵀc, whatever C is."""
         D, v, n = self.equations.M_dot, self.equations.qd, self.n
-        half = _sum(D[i][j] * v[i] * v[j] for i in range(n) for j in range(n))
-        return bool(half == _sum(2 * x * y for x, y in zip(self.c, v, strict=True)))
+        half = sum(D[i][j] * v[i] * v[j] for i in range(n) for j in range(n))
+        return bool(half == sum(2 * x * y for x, y in zip(self.c, v, strict=True)))
 
     def bilinear(self, C: Square) -> bool:
         """∂C_kj/∂q̇_i = ∂C_ki/∂q̇_j: C is the matrix of a symmetric bilinear form."""
@@ -195,8 +196,8 @@ class Identities:
         """Ḣ by the chain rule equals q̇ᵀτ."""
         e = self.equations
         H = e.ring.scalar(energy.kinetic_energy(e.model, e.q, e.qd)) + e.P
-        rate = _sum(H.by_coordinate(k) * e.qd[k] + H.derivative(f"qd{k + 1}") * e.qdd[k] for k in range(self.n))
-        return bool(rate == _sum(v * t for v, t in zip(e.qd, self.tau, strict=True)))
+        rate = sum(H.by_coordinate(k) * e.qd[k] + H.derivative(f"qd{k + 1}") * e.qdd[k] for k in range(self.n))
+        return bool(rate == sum(v * t for v, t in zip(e.qd, self.tau, strict=True)))
 
     def linear(self) -> bool:
         """Y π = τ, and no mass, center or inertia occurs in Y."""
@@ -206,9 +207,9 @@ class Identities:
         inertial = {p.name for p in e.parameters.values() if p.kind in ("mass", "center", "inertia", "rotor")}
         if any(y.uses() & inertial for row in Y for y in row):
             return False
-        return all(_sum(y * x for y, x in zip(row, pi, strict=True)) == t for row, t in zip(Y, self.tau, strict=True))
+        return all(sum(y * x for y, x in zip(row, pi, strict=True)) == t for row, t in zip(Y, self.tau, strict=True))
 
-    def depends_on(self, *what: Any) -> set[int]:
+    def depends_on(self, *what: Polynomial) -> set[int]:
         """The coordinates that occur in polynomials."""
         used = set().union(*(p.uses() for p in what)) if what else set()
         return {k for k, names in enumerate(self.equations.ring.joints) if used & set(names)}
@@ -240,10 +241,3 @@ def _expanded(m: int) -> Iterator[tuple[int, int]]:
     for k in range(m + 1):
         yield 2 * k, coefficient
         coefficient = -coefficient * (m - k) // (k + 1)
-
-
-def _sum(terms: Any) -> Any:
-    total: Any = 0.0
-    for t in terms:
-        total = total + t
-    return total

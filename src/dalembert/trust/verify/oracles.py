@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.trust.verify.linkage import Array, Linkage, States
 from dalembert.trust.verify.members import Values
@@ -90,27 +92,22 @@ class _Gathered:
         self.values: dict[str, list[Array]] = {}
         self.frames: dict[str, dict[str, list[Array]]] = {"pose": {}, "jacobian": {}}
 
-    def torque(self, name: str, tau: Any) -> None:
-        self.values.setdefault(name, []).append(self.G.T @ tau)
-
-    def square(self, name: str, A: Any) -> None:
-        self.values.setdefault(name, []).append(self.G.T @ A @ self.G)
-
-    def number(self, name: str, x: float) -> None:
+    def add(self, name: str, x: ArrayLike) -> None:
         self.values.setdefault(name, []).append(np.array(x))
 
-    def vector(self, name: str, x: Any) -> None:
-        self.values.setdefault(name, []).append(np.array(x))
+    def torque(self, name: str, tau: ArrayLike) -> None:
+        self.add(name, self.G.T @ np.asarray(tau))
 
-    def frame(self, kind: str, frame: str, x: Any) -> None:
+    def square(self, name: str, A: ArrayLike) -> None:
+        self.add(name, self.G.T @ np.asarray(A) @ self.G)
+
+    def frame(self, kind: str, frame: str, x: ArrayLike) -> None:
         self.frames[kind].setdefault(frame, []).append(np.array(x))
 
     def all(self) -> Values:
         out: Values = {name: np.stack(rows) for name, rows in self.values.items()}
-        for kind, frames in self.frames.items():
-            if frames:
-                out[kind] = {frame: np.stack(rows) for frame, rows in frames.items()}
-        return out
+        framed = {kind: frames for kind, frames in self.frames.items() if frames}
+        return out | {kind: {f: np.stack(x) for f, x in frames.items()} for kind, frames in framed.items()}
 
 
 def _pinocchio(subject: Subject, s: States) -> tuple[str, Values]:
@@ -138,27 +135,38 @@ def _pinocchio(subject: Subject, s: States) -> tuple[str, Values]:
     links = [p.link for p in m.parts if p.frame and p.link in frames]
     out = _Gathered(G)
     folds = any(m.parts[j].follows for j in m.movers)
-    singular = (
-        _singular(G.T @ _crba(pin, model, data, _pin_q(pin, model, at, G @ s.q[0] + offsets)) @ G) if len(s) else True
-    )
-    few = len(s.few)
+
+    def state(q: Array) -> Array:
+        x, positions = np.array(pin.neutral(model)), G @ q + offsets
+        for place, joint in at.items():
+            angle = positions[place]
+            turned = [np.cos(angle), np.sin(angle)] if joint.nq == 2 else [angle]
+            x[joint.idx_q : joint.idx_q + joint.nq] = turned
+        return x
+
+    def mass_matrix(x: Array) -> Array:
+        M = np.array(pin.crba(model, data, x)).reshape(model.nv, model.nv)
+        return np.triu(M) + np.triu(M, 1).T  # the upper half is what is promised
+
+    M = G.T @ mass_matrix(state(s.q[0])) @ G
+    singular = not M.size or float(np.linalg.cond(M)) > 1e13
     for k, (q, qd, qdd, tau) in enumerate(zip(s.q, s.qd, s.qdd, s.tau, strict=True)):
-        x, v, a = _pin_q(pin, model, at, G @ q + offsets), G @ qd, G @ qdd
+        x, v, a = state(q), G @ qd, G @ qdd
         rest = np.zeros(model.nv)
         gravity = np.array(pin.rnea(model, data, x, rest, rest))
         out.torque("gravity_torque", gravity)
         out.torque("coriolis_torque", np.array(pin.rnea(model, data, x, v, rest)) - gravity)
         out.torque("torque", pin.rnea(model, data, x, v, a))
-        out.square("mass_matrix", _crba(pin, model, data, x))
+        out.square("mass_matrix", mass_matrix(x))
         if not folds and not singular:
-            out.vector("acceleration", G.T @ pin.aba(model, data, x, v, G @ tau))
-        if not folds and k < few:
+            out.add("acceleration", G.T @ pin.aba(model, data, x, v, G @ tau))
+        if not folds and k < len(s.few):
             by_q, by_v, _ = pin.computeRNEADerivatives(model, data, x, v, a)
             out.square("torque_by_q", np.array(by_q))
             out.square("torque_by_qd", np.array(by_v))
         rotors = 0.5 * float((model.armature * v**2).sum())
-        out.number("kinetic_energy", pin.computeKineticEnergy(links_only, links_data, x, v) + rotors)
-        out.number("potential_energy", pin.computePotentialEnergy(model, data, x))
+        out.add("kinetic_energy", pin.computeKineticEnergy(links_only, links_data, x, v) + rotors)
+        out.add("potential_energy", pin.computePotentialEnergy(model, data, x))
         if plain_friction(m):
             dry = np.asarray(getattr(model, "upperDryFrictionLimit", model.friction)).reshape(-1)
             out.torque("friction_torque", np.asarray(model.damping) * v + dry * np.sign(v))
@@ -170,22 +178,6 @@ def _pinocchio(subject: Subject, s: States) -> tuple[str, Values]:
                 J = pin.computeFrameJacobian(model, data, x, frames[link], pin.LOCAL_WORLD_ALIGNED)
                 out.frame("jacobian", link, J.reshape(6, model.nv) @ G)
     return str(pin.__version__), out.all()
-
-
-def _pin_q(pin: Any, model: Any, at: dict[int, Any], x: Array) -> Array:
-    q = np.array(pin.neutral(model))
-    for place, joint in at.items():
-        q[joint.idx_q : joint.idx_q + joint.nq] = [np.cos(x[place]), np.sin(x[place])] if joint.nq == 2 else [x[place]]
-    return q
-
-
-def _crba(pin: Any, model: Any, data: Any, x: Array) -> Array:
-    M = np.array(pin.crba(model, data, x)).reshape(model.nv, model.nv)
-    return np.triu(M) + np.triu(M, 1).T  # the upper half is what is promised
-
-
-def _singular(M: Array) -> bool:
-    return not M.size or float(np.linalg.cond(M)) > 1e13
 
 
 def _first_line(error: Exception) -> str:
@@ -212,7 +204,7 @@ def _mujoco(subject: Subject, s: States) -> tuple[str, Values]:
         mujoco.set_mju_user_warning(before)
 
 
-def _mujoco_values(mujoco: Any, subject: Subject, s: States) -> Values:
+def _mujoco_values(mujoco: ModuleType, subject: Subject, s: States) -> Values:
     m, text = subject.linkage, bare(subject.urdf)
     model = _compiled(mujoco, text)
     model.opt.gravity[:] = m.gravity
@@ -237,9 +229,14 @@ def _mujoco_values(mujoco: Any, subject: Subject, s: States) -> Values:
         mujoco.mj_inverse(model, data)
         out.torque("torque", data.qfrc_inverse)
         bias = data.qfrc_bias.copy()
-        out.square("mass_matrix", _full(mujoco, model, data))
-        out.number("kinetic_energy", data.energy[1])
-        out.number("potential_energy", data.energy[0])
+        M = np.zeros((model.nv, model.nv))
+        try:
+            mujoco.mj_fullM(model, data, M)
+        except TypeError:  # before version 3.4 the third argument was the sparse matrix
+            mujoco.mj_fullM(model, M, data.qM)
+        out.square("mass_matrix", M)
+        out.add("kinetic_energy", data.energy[1])
+        out.add("potential_energy", data.energy[0])
         if plain_friction(m):
             out.torque("friction_torque", damping * data.qvel + dry * np.sign(data.qvel))
         for link in links:
@@ -258,12 +255,12 @@ def _mujoco_values(mujoco: Any, subject: Subject, s: States) -> Values:
         if not folds:
             data.qvel[:], data.qfrc_applied[:] = G @ qd, G @ tau
             mujoco.mj_forward(model, data)
-            out.vector("acceleration", G.T @ data.qacc)
+            out.add("acceleration", G.T @ data.qacc)
             data.qfrc_applied[:] = 0.0
     return out.all()
 
 
-def _compiled(mujoco: Any, text: str) -> Any:
+def _compiled(mujoco: ModuleType, text: str) -> Any:
     """With the fixed links as bodies of their own, or, where MuJoCo cannot, fused into the moving ones."""
     refused = ""
     for fuse in ("false", "true"):
@@ -272,15 +269,6 @@ def _compiled(mujoco: Any, text: str) -> Any:
         except ValueError as error:
             refused = _first_line(error)
     raise Unavailable(f"MuJoCo refuses the URDF: {refused}")
-
-
-def _full(mujoco: Any, model: Any, data: Any) -> Array:
-    M = np.zeros((model.nv, model.nv))
-    try:
-        mujoco.mj_fullM(model, data, M)
-    except TypeError:  # before version 3.4 the third argument was the sparse matrix
-        mujoco.mj_fullM(model, M, data.qM)
-    return M
 
 
 def _drake(subject: Subject, s: States) -> tuple[str, Values]:
