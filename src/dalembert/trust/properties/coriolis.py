@@ -183,7 +183,9 @@ class Choices:
         return tuple(row.name for row in self.rows if not row.skew)
 
     def table(self) -> str:
-        lines = [("choice", "C q̇ = c", "q̇ᵀ(Ṁ−2C)q̇ = 0", "Ṁ−2C skew", "standard", "shown", "formula")]
+        lines: list[tuple[str, ...]] = [
+            ("choice", "C q̇ = c", "q̇ᵀ(Ṁ−2C)q̇ = 0", "Ṁ−2C skew", "standard", "shown", "formula")
+        ]
         for r in self.rows:
             kept = ("yes" if x else "no" for x in (r.same_torque, r.workless, r.skew, r.standard))
             lines.append((r.name, *kept, "proved" if r.proved else "measured", r.formula))

@@ -300,7 +300,7 @@ def feedback(trial: Trial, kp: ArrayLike = 50.0, kd: ArrayLike = 5.0) -> Verdict
     error = trial.x - trial.q  # to set points drawn anywhere
     tau = error @ Kp - trial.qd @ Kd
     bias = trial.c + trial.g
-    qdd = np.linalg.solve(trial.M, (tau - bias)[..., None])[..., 0]
+    qdd: Array = np.linalg.solve(trial.M, (tau - bias)[..., None])[..., 0]
     v = trial.qd
     rate = form(v, trial.M, qdd) + 0.5 * form(v, trial.M_dot, v)
     rate = rate + dot(trial.dP - error @ Kp, v)
@@ -374,15 +374,14 @@ def interconnection(
 
     m = mechanism_of(robot)
     Kp, Kd = (_gain(name, K, m.n) for name, K in (("kp", kp), ("kd", kd)))
-    start = {"q0": robot.home if q0 is None else q0, "qd0": np.zeros(m.n) if qd0 is None else qd0}
-    run = simulate(
-        robot, PD(robot, Kp, Kd), **start, reference=q_d, duration=duration, dt=dt, solver=Solver(progress=False)
-    )
+    q0, qd0 = robot.home if q0 is None else q0, np.zeros(m.n) if qd0 is None else qd0
+    law, quiet = PD(robot, Kp, Kd), Solver(progress=False)
+    run = simulate(robot, law, q0=q0, qd0=qd0, reference=q_d, duration=duration, dt=dt, solver=quiet)
     if not run.ok:
         raise InputError(f"this loop cannot be judged: its simulation {run.message}")
     error = np.asarray(q_d, float) - run.q
     heat = accumulate(run.t, np.einsum("bi,ij,bj->b", run.qd, Kd, run.qd))
-    law = 0.5 * np.einsum("bi,ij,bj->b", error, Kp, error)
+    stored = 0.5 * np.einsum("bi,ij,bj->b", error, Kp, error)
     lowest = lowest_potential(robot)
     arm = m.H(run.q, run.qd) - (lowest if math.isfinite(lowest) else 0.0)
-    return Interconnection(m.name, run.t, arm, law, heat, run)
+    return Interconnection(m.name, run.t, arm, stored, heat, run)

@@ -219,7 +219,7 @@ def _sign(x: float) -> int:
     return (x > 0) - (x < 0)
 
 
-def _in_sines(p: Polynomial, pairs: list[tuple[str, str]]) -> dict[tuple[int, ...], Fraction]:
+def _in_sines(p: Polynomial, pairs: Iterable[tuple[str, ...]]) -> dict[tuple[int, ...], Fraction]:
     """The terms of p with c² → 1 − s² for some angles; its normal form has s² → 1 − c² for all."""
     terms = {tuple(map(int, powers)): Fraction(int(x.p), int(x.q)) for powers, x in p.terms().items()}
     for pair in pairs:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Protocol, TypedDict
@@ -18,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, count
 from dalembert.caching import cached_property
+from dalembert.compile import Kernel
 from dalembert.errors import DalembertError, InputError
 from dalembert.kernels import need_tree
 from dalembert.lagrange.system import LagrangianSystem
@@ -236,11 +236,15 @@ def _of_kernels(system: System) -> Mechanism:
         M, C, g = (system.kernel(name) for name in ("mass_matrix", "coriolis_matrix", "gravity_torque"))
     except DalembertError as error:
         raise InputError(f"the properties of {system.name!r} are not known: {error}") from None
-    energies = {}
-    for name in ("potential_energy", "inverse_dynamics"):
-        with suppress(DalembertError):  # it need not have them
-            energies[name] = system.kernel(name)
-    return Mechanism(system.name, n, M, C, g, **energies, partials=M.derivative("q"), batched=True)
+    P, tau = _optional_kernel(system, "potential_energy"), _optional_kernel(system, "inverse_dynamics")
+    return Mechanism(system.name, n, M, C, g, P, None, tau, M.derivative("q"), batched=True)
+
+
+def _optional_kernel(system: System, name: str) -> Kernel | None:
+    try:
+        return system.kernel(name)
+    except DalembertError:
+        return None
 
 
 # ------------------------------------------------------------------------------------------------------- at many states
@@ -391,12 +395,12 @@ def trial_of(
         raise InputError(f"symbols=True needs a Robot: {mechanism.name!r} has no polynomials")
     rng = np.random.default_rng(seed)
     own = _given(mechanism, q, qd, qdd)
-    drawn = (mechanism.draw(states, rng), *rng.uniform(-RATES, RATES, (4, states, mechanism.n)))
-    if not own:
-        return Trial(mechanism, *drawn, 0, symbols, seed)
-    more = [*own, *(rng.uniform(-RATES, RATES, own[0].shape) for _ in range(2))]
-    mixed = (np.concatenate((a, b)) for a, b in zip(more, drawn, strict=True))
-    return Trial(mechanism, *mixed, len(own[0]), symbols, seed)
+    drawn = [mechanism.draw(states, rng), *rng.uniform(-RATES, RATES, (4, states, mechanism.n))]
+    if own:
+        more = [*own, *(rng.uniform(-RATES, RATES, own[0].shape) for _ in range(2))]
+        drawn = [np.concatenate((a, b)) for a, b in zip(more, drawn, strict=True)]
+    q_, qd_, qdd_, x, y = drawn
+    return Trial(mechanism, q_, qd_, qdd_, x, y, len(own[0]) if own else 0, symbols, seed)
 
 
 def _given(mechanism: Mechanism, q: object, qd: object, qdd: object) -> list[Array]:

@@ -232,7 +232,7 @@ def _geometry(base: Reference, values: Values) -> list[Explanation]:
     m = base.linkage
     for cause, words, other in faults.other_tables(m):
         if agrees(Reference(other, base.states), values):
-            return [Explanation(cause, words, plant=lambda _, other=other: other)]
+            return [Explanation(cause, words, plant=partial(_swap, other))]
     suspect, found = _first_moved(base, values), []
     for h in FAULTS:
         if not h.moves:
@@ -242,6 +242,10 @@ def _geometry(base: Reference, values: Values) -> list[Explanation]:
                 found.append(_told(h, m, chosen))
                 break
     return found or _shifted(base, values) or _in_two_steps(base, values, suspect)
+
+
+def _swap(other: Linkage, _m: Linkage) -> Linkage:
+    return other
 
 
 def _in_two_steps(base: Reference, values: Values, suspect: int | None) -> list[Explanation]:
