@@ -20,7 +20,8 @@ from dalembert.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from dalembert.compile import Kernel
-    from dalembert.flow import Flow
+    from dalembert.flow import Flow, Limits
+    from dalembert.model import Model
 
 Array = NDArray[np.float64]
 Shape = tuple[int, ...]
@@ -60,6 +61,52 @@ class System(Protocol):
 
     @property
     def kernel(self) -> Callable[..., Kernel]: ...
+
+
+class Jointed(System, Protocol):
+    """A system that is a model of bodies and joints with its kernels: what kinematics and bounds take.
+
+    The methods are those of `Robot`, which it stands for below; `made` keeps what functions made once for it."""
+
+    made: dict[Any, Any]
+    model: Model
+    threads: int
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def joint_names(self) -> tuple[str, ...]: ...
+
+    @property
+    def limits(self) -> Limits: ...
+
+    @property
+    def gravity(self) -> Array: ...
+
+    def run(self, key: Key, *arguments: object) -> Any: ...
+
+    def random_configuration(
+        self, size: int | tuple[int, ...] = (), *, seed: int | np.random.Generator | None = None
+    ) -> Array: ...
+
+    def fk(self, q: ArrayLike, frame: str | None = None) -> Array: ...
+
+    def jacobian(self, q: ArrayLike, frame: str | None = None, expressed_in: str = "world") -> Array: ...
+
+    def jacobian_dot(
+        self, q: ArrayLike, qd: ArrayLike, frame: str | None = None, expressed_in: str = "world"
+    ) -> Array: ...
+
+    def analytic_jacobian(self, q: ArrayLike, frame: str | None = None, angles: str = "zyz") -> Array: ...
+
+    def mass_matrix(self, q: ArrayLike) -> Array: ...
+
+    def gravity_torque(self, q: ArrayLike) -> Array: ...
+
+    def bias_torque(self, q: ArrayLike, qd: ArrayLike) -> Array: ...
+
+    def coriolis_torque(self, q: ArrayLike, qd: ArrayLike) -> Array: ...
 
 
 class Linearization(NamedTuple):

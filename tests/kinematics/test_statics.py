@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from motion_arms import ARMS, arm, states
@@ -139,13 +137,6 @@ def test_programs_without_an_answer():
 def test_bad_input(call, message):
     with pytest.raises(dl.InputError, match=message):
         call(arm("puma560"))
-
-
-def test_without_scipy(monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
-    with pytest.raises(dl.MissingExtraError, match="dalembert\\[opt\\]"):
-        largest_wrench(arm("puma560"), np.zeros(6), np.ones(6))
-    assert arm("puma560").largest_force(np.zeros(6), [0, 0, 1]).feasible  # needs none
 
 
 def test_a_batch_is_a_loop():

@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,7 @@ from dalembert.bounds.taylor import Family, family
 from dalembert.errors import InputError, unknown
 from dalembert.model import Model
 from dalembert.model.lean import lean
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 Array = NDArray[np.float64]
 GIVEN = 1e-12  # relative: regrouping of the model's numbers
@@ -42,7 +40,7 @@ FAR = 1000.0  # m or rad: how far a joint without limits goes that nothing depen
 
 
 def bounds(
-    robot: Robot,
+    robot: Jointed,
     quantities: Sequence[str] | None = None,
     limits: tuple[Any, Any] | None = None,
     gap: float = 0.05,
@@ -81,7 +79,7 @@ def bounds(
     return Bounds(robot.name, box.lower, box.upper, gap, time.perf_counter() - start, tuple(out), tuple(notes))
 
 
-def _given(robot: Robot, bound: Bound, box: Box) -> Bound:
+def _given(robot: Jointed, bound: Bound, box: Box) -> Bound:
     """The certified value with a little given away, for the regrouping: a part of it, and of what cancels in it. A
     bound that a state contradicts is none."""
     sign = 1 if bound.side == "upper" else -1
@@ -111,7 +109,7 @@ def _chosen(names: Sequence[str] | None) -> list[Quantity]:
     return [known[x] for x in names]
 
 
-def _box(robot: Robot, limits: tuple[Any, Any] | None) -> Box:
+def _box(robot: Jointed, limits: tuple[Any, Any] | None) -> Box:
     if limits is None:
         return Box.of(robot.model)
     try:
@@ -134,7 +132,7 @@ def _box(robot: Robot, limits: tuple[Any, Any] | None) -> Box:
     return Box.of(robot.model, lower, upper)
 
 
-def _without_period(robot: Robot, box: Box) -> tuple[Box, list[str]]:
+def _without_period(robot: Jointed, box: Box) -> tuple[Box, list[str]]:
     """A joint that turns without limits, and that others follow at rates which never bring them back, within ±FAR; and
     what there is to say of joints without limits."""
     lower, upper, notes = box.lower.copy(), box.upper.copy(), []
@@ -165,7 +163,7 @@ def _families(model: Model, quantity: Quantity, box: Box) -> list[Family] | str:
 
 
 def _begin(
-    robot: Robot,
+    robot: Jointed,
     model: Model,
     quantity: Quantity,
     box: Box,
@@ -207,7 +205,7 @@ def _ended(climbs: list[Climb]) -> Bound:
     return replace(near, certified=worst.certified, boxes=sum(b.boxes for b in found), stopped=worst.stopped)
 
 
-def _depends_on_endless(robot: Robot, model: Model, quantity: Quantity, box: Box) -> list[str]:
+def _depends_on_endless(robot: Jointed, model: Model, quantity: Quantity, box: Box) -> list[str]:
     """The coordinates without limits on which the quantity's terms depend by more than rounding.
 
     In the position of a slide every term is a polynomial of second degree: equal at three places, and at a fourth for
@@ -234,7 +232,7 @@ def _depends_on_endless(robot: Robot, model: Model, quantity: Quantity, box: Box
     return names
 
 
-def _by_lengths(robot: Robot, quantity: Quantity, box: Box, seed: int, why: str) -> Bound:
+def _by_lengths(robot: Jointed, quantity: Quantity, box: Box, seed: int, why: str) -> Bound:
     """From the distances of joints and masses alone."""
     best, state = met(robot, quantity, box, seed)
     certified = lengths.bound(_limited(robot.model, box), quantity.name)

@@ -8,7 +8,7 @@ and acceleration are parallel along its principal axes only. Seeds 001 and 004.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,7 @@ from dalembert.kinematics.jacobian import (
 )
 from dalembert.kinematics.manipulability import Ellipsoid, listed, reciprocal
 from dalembert.kinematics.tasks import Array, finite, task, unit
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,7 +81,7 @@ class EffectiveMass:
 
 
 def effective_mass(
-    robot: Robot, q: Any, frame: str | None = None, rows: Any = None, expressed_in: str = "world"
+    robot: Jointed, q: Any, frame: str | None = None, rows: Any = None, expressed_in: str = "world"
 ) -> EffectiveMass:
     """(J M⁻¹ Jᵀ)⁻¹ of a frame's translations (those that move at all), or of the rows asked for.  Seed 004.
 
@@ -101,7 +99,7 @@ def effective_mass(
 
 
 def acceleration_ellipsoid(
-    robot: Robot,
+    robot: Jointed,
     q: Any,
     qd: Any = None,
     frame: str | None = None,

@@ -8,7 +8,7 @@ decision is the same for an arm written in millimeters.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,7 @@ from dalembert.arguments import check_call
 from dalembert.errors import InputError
 from dalembert.kernels import need_tree, singular_mass
 from dalembert.kinematics.tasks import ROTATION, TRANSLATION, Array, Task, finite, picked, task
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 # A singular value below this part of the arm's largest is rounding: kernels carry about 1e-15, an exactly singular
 # state typed to the last bit of its angles as much, and a few hundred operations lie between.
@@ -31,7 +29,7 @@ T = TypeVar("T")
 Integers = NDArray[np.int64]
 
 
-def remembered(robot: Robot, key: Any, make: Callable[[], T]) -> T:
+def remembered(robot: Jointed, key: Any, make: Callable[[], T]) -> T:
     """What `make` gives, made once for this robot."""
     place = ("motion", key)
     if place not in robot.made:
@@ -40,7 +38,7 @@ def remembered(robot: Robot, key: Any, make: Callable[[], T]) -> T:
     return found
 
 
-def need_joints(robot: Robot) -> None:
+def need_joints(robot: Jointed) -> None:
     """Joints there must be, and free ones: what a Jacobian tells of a tree does not hold once a loop closes it."""
     need_tree(robot.model)
     if robot.n == 0:
@@ -52,7 +50,7 @@ def doubles(q: Any) -> Any:
     return q.astype(np.float64) if isinstance(q, np.ndarray) and q.dtype == np.float32 else q
 
 
-def checked_jacobian(robot: Robot, q: Any, frame: str | None, expressed_in: str) -> Array:
+def checked_jacobian(robot: Jointed, q: Any, frame: str | None, expressed_in: str) -> Array:
     """J(q), (..., 6, n), of finite joint positions only."""
     need_joints(robot)
     J = robot.jacobian(doubles(q), frame, expressed_in)  # says what is wrong with shapes, names and types
@@ -62,14 +60,14 @@ def checked_jacobian(robot: Robot, q: Any, frame: str | None, expressed_in: str)
     return np.asarray(J)
 
 
-def task_jacobian(robot: Robot, q: Any, frame: str | None, rows: Any, expressed_in: str) -> tuple[Array, Task]:
+def task_jacobian(robot: Jointed, q: Any, frame: str | None, rows: Any, expressed_in: str) -> tuple[Array, Task]:
     """The Jacobian of the rows that were asked for, (..., m, n), and the task; without `rows`, the natural ones."""
     J = checked_jacobian(robot, q, frame, expressed_in)
     chosen = natural(robot, frame, expressed_in) if rows is None else task(rows)
     return chosen.jacobian(J), chosen
 
 
-def hessian(robot: Robot, q: Any, frame: str | None = None, expressed_in: str = "world") -> Array:
+def hessian(robot: Jointed, q: Any, frame: str | None = None, expressed_in: str = "world") -> Array:
     """∂J/∂q, (..., 6, n, n), [i, j, k] = ∂J_ij/∂q_k, exact: the compiled derivative of the Jacobian's kernel."""
     need_joints(robot)
     kernel = remembered(
@@ -81,7 +79,7 @@ def hessian(robot: Robot, q: Any, frame: str | None = None, expressed_in: str = 
     return np.asarray(kernel(finite("q", q)))
 
 
-def inverse_mass_times(robot: Robot, q: Any, B: Array) -> Array:
+def inverse_mass_times(robot: Jointed, q: Any, B: Array) -> Array:
     """M⁻¹ B by a Cholesky factorization, which refuses what is not positive definite."""
     M = np.asarray(robot.mass_matrix(doubles(q)))
     try:
@@ -93,7 +91,7 @@ def inverse_mass_times(robot: Robot, q: Any, B: Array) -> Array:
     return np.asarray(np.linalg.solve(M, B))
 
 
-def sampled(robot: Robot, frame: str | None, expressed_in: str) -> Array:
+def sampled(robot: Jointed, frame: str | None, expressed_in: str) -> Array:
     """J in `STATES` seeded states within the limits: what the arm can do at all."""
     need_joints(robot)
     return remembered(
@@ -103,21 +101,21 @@ def sampled(robot: Robot, frame: str | None, expressed_in: str) -> Array:
     )
 
 
-def moving_rows(robot: Robot, frame: str | None, expressed_in: str) -> tuple[int, ...]:
+def moving_rows(robot: Jointed, frame: str | None, expressed_in: str) -> tuple[int, ...]:
     """The rows of a frame's twist that are not zero in every state."""
     J = unitless(robot, frame, sampled(robot, frame, expressed_in))
     size = np.abs(J).max(axis=(0, 2))
     return tuple(int(k) for k in np.flatnonzero(size > ROUNDING * max(float(size.max()), 1e-300)))
 
 
-def natural(robot: Robot, frame: str | None = None, expressed_in: str = "world") -> Task:
+def natural(robot: Jointed, frame: str | None = None, expressed_in: str = "world") -> Task:
     """The rows that are meant when none are named: those that move at all, if the arm has a joint for each; else
     the translations among them (all that move, if none is a translation). A planar 2R arm: vx, vy; a SCARA: vx, vy,
     vz, ωz; a six-joint arm: all six."""
     return remembered(robot, ("natural", frame, expressed_in), lambda: _natural(robot, frame, expressed_in))
 
 
-def _natural(robot: Robot, frame: str | None, expressed_in: str) -> Task:
+def _natural(robot: Jointed, frame: str | None, expressed_in: str) -> Task:
     moving = moving_rows(robot, frame, expressed_in)
     if not moving:
         name = robot.model.frame(frame).name
@@ -128,20 +126,20 @@ def _natural(robot: Robot, frame: str | None, expressed_in: str) -> Task:
     return picked(moving)
 
 
-def moving_part(robot: Robot, kind: str, frame: str | None, expressed_in: str) -> Task:
+def moving_part(robot: Jointed, kind: str, frame: str | None, expressed_in: str) -> Task:
     """The translations ("position") or the turns ("orientation") that move at all."""
     wanted = TRANSLATION if kind == "position" else ROTATION
     kept = tuple(k for k in moving_rows(robot, frame, expressed_in) if k in wanted)
     return picked(kept) if kept else natural(robot, frame, expressed_in)
 
 
-def length_of(robot: Robot, frame: str | None = None) -> float:
+def length_of(robot: Jointed, frame: str | None = None) -> float:
     """The arm's length L [m]: the offsets from joint to joint up to the frame, added up, and the largest strokes of
     sliding joints. 1 if all are zero."""
     return remembered(robot, ("length", frame), lambda: _length(robot, frame))
 
 
-def _length(robot: Robot, frame: str | None) -> float:
+def _length(robot: Jointed, frame: str | None) -> float:
     model, at = robot.model, robot.model.frame(frame)
     bodies = [model.bodies[i] for i in model.path(at.body)]
     total = sum(float(np.linalg.norm(b.placement.p)) for b in bodies[1:]) + float(np.linalg.norm(at.pose.p))
@@ -152,13 +150,13 @@ def _length(robot: Robot, frame: str | None) -> float:
     return total or 1.0
 
 
-def joint_units(robot: Robot, frame: str | None = None) -> Array:
+def joint_units(robot: Jointed, frame: str | None = None) -> Array:
     """1 for a joint that turns, L for one that slides: what a joint's step is measured by.  (n,)."""
     L = length_of(robot, frame)
     return np.array([1.0 if c.joint.turns else L for c in robot.model.coordinates])
 
 
-def unitless(robot: Robot, frame: str | None, J: Array) -> Array:
+def unitless(robot: Jointed, frame: str | None, J: Array) -> Array:
     """J of all six rows, free of units: diag(1/L, 1/L, 1/L, 1, 1, 1) J diag(1 or L)."""
     L = length_of(robot, frame)
     return np.asarray(J * np.array([1 / L] * 3 + [1.0] * 3)[:, None] * joint_units(robot, frame))
@@ -170,7 +168,7 @@ def ranks(singular_values: Array, least: float) -> Integers:
 
 
 def scale_of(
-    robot: Robot, frame: str | None, chosen: Task, expressed_in: str, *, free_of_units: bool = False, root: Any = None
+    robot: Jointed, frame: str | None, chosen: Task, expressed_in: str, *, free_of_units: bool = False, root: Any = None
 ) -> float:
     """The largest singular value of the task's Jacobian (times a root of joint weights) over the seeded states: the
     one number that small singular values are compared with, in every state. 1 if the task never moves."""
@@ -185,7 +183,7 @@ def scale_of(
     return remembered(robot, ("scale", frame, chosen.picked, expressed_in, free_of_units), largest)
 
 
-def freedom(robot: Robot, frame: str | None, chosen: Task, expressed_in: str) -> int:
+def freedom(robot: Jointed, frame: str | None, chosen: Task, expressed_in: str) -> int:
     """In how many independent ways the task moves almost everywhere: the largest rank over the seeded states. Fewer
     than the rows or the joints for a planar arm of four joints, say."""
     if chosen.picked is None:
@@ -194,23 +192,23 @@ def freedom(robot: Robot, frame: str | None, chosen: Task, expressed_in: str) ->
     return remembered(robot, key, lambda: _freedom(robot, frame, chosen, expressed_in))
 
 
-def _freedom(robot: Robot, frame: str | None, chosen: Task, expressed_in: str) -> int:
+def _freedom(robot: Jointed, frame: str | None, chosen: Task, expressed_in: str) -> int:
     J = chosen.jacobian(unitless(robot, frame, sampled(robot, frame, expressed_in)))
     least = ROUNDING * scale_of(robot, frame, chosen, expressed_in, free_of_units=True)
     return int(ranks(np.asarray(np.linalg.svd(J, compute_uv=False)), least).max())
 
 
-def torque_limits(robot: Robot, given: Any, option: str = "torques") -> Array:
+def torque_limits(robot: Jointed, given: Any, option: str = "torques") -> Array:
     """Torque limits, positive, one per joint: those given as this option, or the robot's own, which must be finite."""
     return _limits(robot, given, robot.limits.effort, option, "effort")
 
 
-def velocity_limits(robot: Robot, given: Any) -> Array:
+def velocity_limits(robot: Jointed, given: Any) -> Array:
     """Velocity limits, likewise."""
     return _limits(robot, given, robot.limits.velocity, "joint_rates", "velocity")
 
 
-def _limits(robot: Robot, given: Any, own: Array, name: str, word: str) -> Array:
+def _limits(robot: Jointed, given: Any, own: Array, name: str, word: str) -> Array:
     if given is None:
         missing = [joint for joint, x in zip(robot.joint_names, own, strict=True) if not np.isfinite(x)]
         if missing:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,7 @@ from dalembert.kinematics.jacobian import (
     velocity_limits,
 )
 from dalembert.kinematics.tasks import Array
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 
 def listed(values: Array, rows: tuple[str, ...]) -> str:
@@ -77,7 +75,7 @@ def reciprocal(x: Array) -> Array:
 
 
 def velocity_ellipsoid(
-    robot: Robot,
+    robot: Jointed,
     q: Any,
     frame: str | None = None,
     rows: Any = None,
@@ -97,7 +95,7 @@ def velocity_ellipsoid(
 
 
 def force_ellipsoid(
-    robot: Robot,
+    robot: Jointed,
     q: Any,
     frame: str | None = None,
     rows: Any = None,
@@ -120,7 +118,7 @@ def force_ellipsoid(
     return Ellipsoid(np.asarray(U)[..., ::-1], lengths[..., ::-1], np.zeros_like(lengths), chosen.names)
 
 
-def _each(robot: Robot, given: Any, limits: Callable[[Robot, Any], Array]) -> Array:
+def _each(robot: Jointed, given: Any, limits: Callable[[Jointed, Any], Array]) -> Array:
     if given is None:
         return np.ones(robot.n)
     return limits(robot, None if isinstance(given, str) and given == "limits" else given)
@@ -149,7 +147,7 @@ MEASURES: dict[str, Callable[[Array], Array]] = {
 
 
 def manipulability(
-    robot: Robot,
+    robot: Jointed,
     q: Any,
     frame: str | None = None,
     rows: Any = None,
@@ -180,7 +178,7 @@ def manipulability(
 
 
 def manipulability_gradient(
-    robot: Robot, q: Any, frame: str | None = None, rows: Any = None, expressed_in: str = "world"
+    robot: Jointed, q: Any, frame: str | None = None, rows: Any = None, expressed_in: str = "world"
 ) -> Array:
     """∂μ/∂q, exact: ∂μ/∂q_k = Σᵢ (Π_{j≠i} σⱼ) uᵢᵀ (∂J/∂q_k) vᵢ.  (..., n).
 

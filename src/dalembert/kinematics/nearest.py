@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,9 +31,7 @@ from dalembert.kinematics.singular import TOLERANCE, singularities
 from dalembert.kinematics.tasks import Array, Task, finite, task
 from dalembert.model import Frame, Model
 from dalembert.spatial import Pose
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 ITERATIONS = 60
 LONGEST_STEP = 0.5  # rad, or arm lengths
@@ -95,7 +93,7 @@ def _row_matrix(chosen: Task, L: float) -> Array:
     return chosen.weights[:, None] * chosen.matrix * np.array([1 / L] * 3 + [1.0] * 3)
 
 
-def _box(robot: Robot) -> tuple[Array, Array]:
+def _box(robot: Jointed) -> tuple[Array, Array]:
     """The joint limits; ±π, or ±1 m, where there are none, as in `Robot.random_configuration`."""
     limits = robot.limits
     free = np.array([c.joint.half_range for c in robot.model.coordinates])
@@ -105,7 +103,7 @@ def _box(robot: Robot) -> tuple[Array, Array]:
     )
 
 
-def _search(robot: Robot, frame: str | None, chosen: Task, expressed_in: str, lower: Array, upper: Array) -> _Search:
+def _search(robot: Jointed, frame: str | None, chosen: Task, expressed_in: str, lower: Array, upper: Array) -> _Search:
     unit = joint_units(robot, frame)
     free = freedom(robot, frame, chosen, expressed_in)
     if not free:
@@ -139,7 +137,7 @@ class NearestSingularity:
 
 
 def nearest_singularity(
-    robot: Robot,
+    robot: Jointed,
     q: Any,
     frame: str | None = None,
     rows: Any = None,
@@ -194,7 +192,7 @@ class SingularSet:
 
 
 def singular_set(
-    robot: Robot,
+    robot: Jointed,
     samples: int = 200,
     frame: str | None = None,
     rows: Any = None,
@@ -227,7 +225,7 @@ class Perturbation:
 
 
 def perturbed_singularity(
-    robot: Robot,
+    robot: Jointed,
     q: Any,
     frame: str | None = None,
     rows: Any = None,
@@ -276,7 +274,7 @@ def _changed(
 
 
 def _changed_search(
-    robot: Robot, model: Model, at: Frame, frame: str | None, chosen: Task, expressed_in: str
+    robot: Jointed, model: Model, at: Frame, frame: str | None, chosen: Task, expressed_in: str
 ) -> _Search:
     import dalembert.scalar.arrays  # noqa: F401  (lets arrays in as scalars)
 

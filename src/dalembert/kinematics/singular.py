@@ -7,7 +7,7 @@ largest singular value is called zero.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +24,7 @@ from dalembert.kinematics.jacobian import (
     unitless,
 )
 from dalembert.kinematics.tasks import Array, Task, share, task
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 # A singular value below this part of the arm's largest counts as zero: angles written with seven digits are meant to
 # be what they nearly are.
@@ -102,7 +100,7 @@ class Singularities:
 class _About:
     """What words and kinds are told with."""
 
-    robot: Robot
+    robot: Jointed
     frame: str | None
     chosen: Task
     axes: str
@@ -111,7 +109,7 @@ class _About:
 
 
 def singularities(
-    robot: Robot,
+    robot: Jointed,
     q: Any,
     frame: str | None = None,
     rows: Any = None,

@@ -7,7 +7,7 @@ Wrenches are (f, n), what the tip applies **to** the environment, in world axes 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from dalembert.arguments import three
 from dalembert.errors import InputError
 from dalembert.kinematics.jacobian import Integers, checked_jacobian, need_joints, torque_limits
 from dalembert.kinematics.tasks import Array, finite, unit
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 # A torque below this part of the largest entry of J is rounding: that joint does not feel the force.
 UNFELT = 1e-12
@@ -31,7 +29,7 @@ def _six(name: str, value: Any) -> Array:
 
 
 def static_torque(
-    robot: Robot, q: Any, wrench: Any, frame: str | None = None, expressed_in: str = "world", *, gravity: bool = False
+    robot: Jointed, q: Any, wrench: Any, frame: str | None = None, expressed_in: str = "world", *, gravity: bool = False
 ) -> Array:
     """τ = Jᵀ F: the torques with which the arm at rest applies a wrench at a frame.  (..., n).  Seed 000 eq. 23.
 
@@ -48,7 +46,7 @@ def static_torque(
 
 
 def virtual_work(
-    robot: Robot,
+    robot: Jointed,
     q: Any,
     wrench: Any,
     torque: Any,
@@ -62,7 +60,7 @@ def virtual_work(
     return np.einsum("...i,...i->...", excess, finite("displacement", displacement))
 
 
-def holding_torque(robot: Robot, q: Any, mass: float, com: Any = (0.0, 0.0, 0.0), frame: str | None = None) -> Array:
+def holding_torque(robot: Jointed, q: Any, mass: float, com: Any = (0.0, 0.0, 0.0), frame: str | None = None) -> Array:
     """The torques that hold the arm and a payload at rest: g(q) + Jᵀ F with F = (−m g, c × (−m g)).  (..., n).
 
     `mass` [kg], `com` its center in the frame (the tip). The same as `with_payload(mass, com).gravity_torque(q)`,
@@ -93,7 +91,7 @@ class LargestForce:
 
 
 def largest_force(
-    robot: Robot,
+    robot: Jointed,
     q: Any,
     direction: Any,
     frame: str | None = None,
@@ -121,7 +119,7 @@ def largest_force(
     return _ratio_test(b, g, t)
 
 
-def _limits_of(robot: Robot, given: Any) -> Array:
+def _limits_of(robot: Jointed, given: Any) -> Array:
     return torque_limits(robot, given, "torque_limits")
 
 
@@ -154,7 +152,7 @@ class LargestWrench:
 
 
 def largest_wrench(
-    robot: Robot,
+    robot: Jointed,
     q: Any,
     objective: Any,
     frame: str | None = None,

@@ -8,7 +8,7 @@ singular states refused, and the answer wrapped.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +30,7 @@ from dalembert.kinematics.jacobian import (
 )
 from dalembert.kinematics.singular import TOLERANCE
 from dalembert.kinematics.tasks import ROTATION, Array, Task, finite, task
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 ANGLE_NAMES = {"rpy": ("roll", "pitch", "yaw")}  # of the other sequences: alpha1, alpha2, alpha3
 MARGIN = 10.0  # how much worse than the cheap bound on σ says a state may be, before it is looked at closely
@@ -170,7 +168,7 @@ class _Asked:
         return tuple(turns[k - 3] if k in ROTATION else self.chosen.names[i] for i, k in enumerate(self.rows))
 
 
-def _read(robot: Robot, frame: str | None, rows: Any, jacobian: str, expressed_in: str, damping: Any) -> _Asked:
+def _read(robot: Jointed, frame: str | None, rows: Any, jacobian: str, expressed_in: str, damping: Any) -> _Asked:
     need_joints(robot)
     need_tree(robot.model)
     if jacobian not in kernels.WORDS["jacobian"]:
@@ -194,7 +192,7 @@ def _read(robot: Robot, frame: str | None, rows: Any, jacobian: str, expressed_i
 
 
 def task_space(
-    robot: Robot,
+    robot: Jointed,
     q: Any,
     qd: Any = None,
     frame: str | None = None,
@@ -223,7 +221,7 @@ def task_space(
 
 
 def task_regressor(
-    robot: Robot,
+    robot: Jointed,
     q: Any,
     qd: Any,
     qdd: Any,
@@ -261,13 +259,13 @@ def _first(bad: Any) -> tuple[int, ...] | None:
     return tuple(int(i) for i in np.argwhere(bad)[0]) if np.any(bad) else None
 
 
-def _refuse_angles(robot: Robot, asked: _Asked, det: Any) -> None:
+def _refuse_angles(robot: Jointed, asked: _Asked, det: Any) -> None:
     index = _first(np.asarray(det) < kernels.SINGULAR_ANGLES)
     if index is not None:
         raise kernels.singular_angles(asked.jacobian, robot.model.frame(asked.frame).name, _where(index))
 
 
-def _refuse_singular(robot: Robot, q: Any, asked: _Asked, J: Any, J_bar: Any, result: Any) -> None:
+def _refuse_singular(robot: Jointed, q: Any, asked: _Asked, J: Any, J_bar: Any, result: Any) -> None:
     """Refuse states in which the smallest singular value, free of units, is rounding.
 
     J̄ is a right inverse of J, so σ_min ≥ 1/‖J̄‖: most states need no singular values at all."""
@@ -290,12 +288,12 @@ def _refuse_singular(robot: Robot, q: Any, asked: _Asked, J: Any, J_bar: Any, re
         raise kernels.singular_mass(robot.model)
 
 
-def _units(robot: Robot, frame: str | None) -> tuple[Array, Array]:
+def _units(robot: Jointed, frame: str | None) -> tuple[Array, Array]:
     """What frees a twist's rows (1/L or 1) and the joints' columns (1 or L) of units."""
     return np.array([1 / length_of(robot, frame)] * 3 + [1.0] * 3), joint_units(robot, frame)
 
 
-def _unit_free(robot: Robot, q: Any, asked: _Asked, J: Array, units: Array) -> Array:
+def _unit_free(robot: Jointed, q: Any, asked: _Asked, J: Array, units: Array) -> Array:
     """The task's Jacobian of rows of the twist free of units."""
     if asked.chosen.picked is not None:
         return np.asarray(J * units[list(asked.chosen.picked), None])
@@ -306,7 +304,7 @@ def _unit_free(robot: Robot, q: Any, asked: _Asked, J: Array, units: Array) -> A
     return np.broadcast_to(asked.chosen.jacobian(six * units[:, None]), J.shape)
 
 
-def _singular(robot: Robot, asked: _Asked, index: tuple[int, ...], part: float) -> SingularityError:
+def _singular(robot: Jointed, asked: _Asked, index: tuple[int, ...], part: float) -> SingularityError:
     chosen = asked.chosen
     if asked.jacobian == GEOMETRIC and freedom(robot, asked.frame, chosen, asked.expressed_in) < chosen.m:
         where, why = " in every state", f"its rows ({', '.join(chosen.names)}) never move all at once"

@@ -17,16 +17,14 @@ manipulability; Maciejewski and Klein 1988 on σ_min.)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.kinematics.jacobian import ROUNDING, Integers, checked_jacobian, natural, scale_of, task_jacobian
 from dalembert.kinematics.tasks import Array, finite, share, task
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 SIDES = ("either", "right", "left")
 
@@ -114,7 +112,7 @@ def _root(weights: Any, n: int) -> Array:
 
 
 def inverse_velocity(
-    robot: Robot,
+    robot: Jointed,
     q: Any,
     twist: Any,
     frame: str | None = None,
@@ -165,7 +163,7 @@ def _projector(R: Array, counts: Any, Vt: Array) -> Array:
 
 
 def null_space(
-    robot: Robot,
+    robot: Jointed,
     q: Any,
     frame: str | None = None,
     rows: Any = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from dalembert.errors import InputError, unknown
 from dalembert.kinematics.jacobian import need_joints
 from dalembert.kinematics.manipulability import manipulability
 from dalembert.kinematics.tasks import Array
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 COORDINATES = ("x", "y", "z", "phi")
 # A coordinate that varies by less than this part of the whole is constant: the arm is planar.
@@ -135,7 +133,7 @@ def _cells(panel: Any, x: Array, y: Array, values: Array, best: Any, horizontal:
 
 
 def workspace(
-    robot: Robot,
+    robot: Jointed,
     samples: int = 20_000,
     frame: str | None = None,
     rows: Any = None,

@@ -9,16 +9,14 @@ What meets and what is parallel is found from the axes in seeded states, not fro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dalembert.errors import InputError
 from dalembert.kinematics.jacobian import STATES, checked_jacobian, length_of, need_joints, remembered
 from dalembert.kinematics.tasks import Array, finite
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 # Two axes meet, or are parallel, if they miss by no more than this part of the arm's length (or this angle). Real
 # descriptions carry rounded decimals: an axis turned by 1.5708 misses by 4e-6.
@@ -33,7 +31,7 @@ class Axes:
     points: Array
 
 
-def axes(robot: Robot, q: Any, frame: str | None = None) -> Axes:
+def axes(robot: Jointed, q: Any, frame: str | None = None) -> Axes:
     """The axes from the spatial Jacobian: (v, ω) = (p × a, a) for a joint that turns, (a, 0) for one that slides."""
     J = checked_jacobian(robot, q, frame, "spatial")
     v, w = np.swapaxes(J[..., :3, :], -1, -2), np.swapaxes(J[..., 3:, :], -1, -2)
@@ -53,28 +51,28 @@ def meeting_point(directions: Array, points: Array) -> tuple[Array, Array]:
     return x, np.where(parallel, np.inf, miss)
 
 
-def _seeded_axes(robot: Robot, frame: str | None) -> Axes:
+def _seeded_axes(robot: Jointed, frame: str | None) -> Axes:
     return axes(robot, robot.random_configuration(STATES, seed=1), frame)
 
 
-def _serial(robot: Robot, frame: str | None) -> bool:
+def _serial(robot: Jointed, frame: str | None) -> bool:
     """Whether every coordinate is one joint on the way to the frame, in order."""
     model = robot.model
     path = model.path(model.frame(frame).body)
     return not model.mimics and path == tuple(range(model.n)) == tuple(range(len(model.bodies)))
 
 
-def spherical_wrist(robot: Robot, frame: str | None = None) -> bool:
+def spherical_wrist(robot: Jointed, frame: str | None = None) -> bool:
     """Whether the last three axes turn and meet in one point in every state, with at least three joints before."""
     return remembered(robot, ("spherical wrist", frame), lambda: _has_spherical(robot, frame, slice(-3, None)))
 
 
-def spherical_shoulder(robot: Robot, frame: str | None = None) -> bool:
+def spherical_shoulder(robot: Jointed, frame: str | None = None) -> bool:
     """Whether the first three axes turn and meet in one point in every state."""
     return remembered(robot, ("spherical shoulder", frame), lambda: _has_spherical(robot, frame, slice(0, 3)))
 
 
-def _has_spherical(robot: Robot, frame: str | None, three: slice) -> bool:
+def _has_spherical(robot: Jointed, frame: str | None, three: slice) -> bool:
     turns = [c.joint.periodic for c in robot.model.coordinates]
     if robot.n < 6 or not _serial(robot, frame) or not all(turns[three]):
         return False
@@ -85,12 +83,12 @@ def _has_spherical(robot: Robot, frame: str | None, three: slice) -> bool:
     return bool(miss.max() < MEETS * length_of(robot, frame) and neighbors.min() > 1e-3)
 
 
-def three_parallel(robot: Robot, frame: str | None = None) -> bool:
+def three_parallel(robot: Jointed, frame: str | None = None) -> bool:
     """Whether joints 2, 3, 4 of a six-joint arm are parallel in every state, as those of Universal Robots."""
     return remembered(robot, ("three parallel", frame), lambda: _parallel(robot, frame, (1, 2, 3)) and robot.n == 6)
 
 
-def _parallel(robot: Robot, frame: str | None, joints: tuple[int, ...]) -> bool:
+def _parallel(robot: Jointed, frame: str | None, joints: tuple[int, ...]) -> bool:
     turns = [c.joint.periodic for c in robot.model.coordinates]
     if not _serial(robot, frame) or robot.n <= joints[-1] or not all(turns[k] for k in joints):
         return False
@@ -126,7 +124,7 @@ class Decoupled:
         return self.det_arm * self.det_wrist
 
 
-def decouple(robot: Robot, q: Any, frame: str | None = None) -> Decoupled:
+def decouple(robot: Jointed, q: Any, frame: str | None = None) -> Decoupled:
     """The Jacobian taken apart at the wrist's center, for a frame behind a spherical wrist.  Seed 000 §2.4."""
     need_joints(robot)
     if not spherical_wrist(robot, frame):
@@ -138,7 +136,7 @@ def decouple(robot: Robot, q: Any, frame: str | None = None) -> Decoupled:
     return Decoupled(at_center[..., :k], J[..., 3:, :k], J[..., 3:, k:], c)
 
 
-def _center(robot: Robot, q: Any, frame: str | None) -> Array:
+def _center(robot: Jointed, q: Any, frame: str | None) -> Array:
     """The wrist's center: on the middle axis, a fixed distance from the last frame, so known even where the outer
     axes are parallel. Its place in the tip's frame is found once."""
     local = remembered(robot, ("wrist center", frame), lambda: _local_center(robot, frame))
@@ -146,7 +144,7 @@ def _center(robot: Robot, q: Any, frame: str | None) -> Array:
     return np.asarray(T[..., :3, :3] @ local + T[..., :3, 3])
 
 
-def _local_center(robot: Robot, frame: str | None) -> Array:
+def _local_center(robot: Jointed, frame: str | None) -> Array:
     q = robot.random_configuration(STATES, seed=1)
     lines = axes(robot, q, frame)
     c, _ = meeting_point(lines.directions[:, -3:], lines.points[:, -3:])
@@ -155,7 +153,7 @@ def _local_center(robot: Robot, frame: str | None) -> Array:
 
 
 # ---------------------------------------------------------------------------------------------- shoulder, elbow, wrist
-def factors(robot: Robot, q: Any, frame: str | None = None) -> dict[str, float]:
+def factors(robot: Jointed, q: Any, frame: str | None = None) -> dict[str, float]:
     """Numbers without units that vanish, each, at one kind of singularity; none if the geometry is not known.
 
     Spherical wrist: "wrist" det J₂₂, axes 4 and 6 parallel; "elbow" and "shoulder" of the arm. Three parallel axes:
@@ -173,7 +171,7 @@ def factors(robot: Robot, q: Any, frame: str | None = None) -> dict[str, float]:
     return _small_factors(robot, x, frame)
 
 
-def _wrist_factors(robot: Robot, q: Array, frame: str | None) -> dict[str, float]:
+def _wrist_factors(robot: Jointed, q: Array, frame: str | None) -> dict[str, float]:
     lines, L = axes(robot, q, frame), length_of(robot, frame)
     blocks = decouple(robot, q, frame)
     J11 = blocks.J11 / L
@@ -188,7 +186,7 @@ def _wrist_factors(robot: Robot, q: Array, frame: str | None) -> dict[str, float
     return {"arm": float(np.linalg.svd(J11)[1][-1]), **found}
 
 
-def _articulated(robot: Robot, lines: Axes, J11: Array, frame: str | None) -> dict[str, float]:
+def _articulated(robot: Jointed, lines: Axes, J11: Array, frame: str | None) -> dict[str, float]:
     """Joints 2 and 3 move the wrist's center within a surface. Elbow: they move it along one line only. Shoulder:
     joint 1 does not move it out of that surface."""
     c1, c2, c3 = J11.T
@@ -201,7 +199,7 @@ def _articulated(robot: Robot, lines: Axes, J11: Array, frame: str | None) -> di
     return {"shoulder": float(np.linalg.svd(J11)[1][1]), "elbow": elbow}
 
 
-def _parallel_factors(robot: Robot, q: Array, frame: str | None) -> dict[str, float]:
+def _parallel_factors(robot: Jointed, q: Array, frame: str | None) -> dict[str, float]:
     lines, L = axes(robot, q, frame), length_of(robot, frame)
     a, p = lines.directions, lines.points
     o2, o3, o4 = (x - (x @ a[1]) * a[1] for x in p[1:4])  # in a plane across the axes
@@ -213,7 +211,7 @@ def _parallel_factors(robot: Robot, q: Array, frame: str | None) -> dict[str, fl
     }
 
 
-def _small_factors(robot: Robot, q: Array, frame: str | None) -> dict[str, float]:
+def _small_factors(robot: Jointed, q: Array, frame: str | None) -> dict[str, float]:
     """Of an arm whose turning axes, two or three, are all parallel: how far they and the tip (or the third) are from
     lying in one plane. Of three joints that move a point in space: those of an articulated arm."""
     turning = [k for k, c in enumerate(robot.model.coordinates) if c.joint.periodic]
@@ -229,7 +227,7 @@ def _small_factors(robot: Robot, q: Array, frame: str | None) -> dict[str, float
     return {}
 
 
-def kinds(robot: Robot, q: Any, frame: str | None = None, tolerance: float = 1e-6) -> tuple[str, ...]:
+def kinds(robot: Jointed, q: Any, frame: str | None = None, tolerance: float = 1e-6) -> tuple[str, ...]:
     """The names of a singular state: the factors that vanish, or the smallest if none quite does; empty if the
     arm's geometry has no such parts."""
     found = factors(robot, q, frame)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,9 +29,7 @@ from dalembert.kinematics.ik.subproblems import Angle
 from dalembert.model import Frame, Model
 from dalembert.scalar import Scalar, cos, maximum, sin, where
 from dalembert.spatial import Pose
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 TOLERANCE = 1e-12  # [m, rad] a branch further from its target is not a solution; times the reach, if that is over 1 m
 ROUGH = 1e-14  # what lies above this, though near, is improved
@@ -42,7 +40,7 @@ TURNS = 16  # other free angles that are tried at a singularity if the first one
 
 
 def closed_form(
-    robot: Robot, T: ArrayLike, frame: str | None = None, limits: bool = True, *, q0: ArrayLike | None = None
+    robot: Jointed, T: ArrayLike, frame: str | None = None, limits: bool = True, *, q0: ArrayLike | None = None
 ) -> Solutions:
     """Every joint position that puts a frame (the tip) at the pose T (..., 4, 4), by the geometry of the arm: by branch
     `.q` (..., branches, n), `.found` (..., branches), `.residual`, and in words `.why()`.
@@ -63,13 +61,13 @@ def closed_form(
     return solver.solve(T, start, robot.threads)
 
 
-def reason(robot: Robot, frame: str | None = None) -> str | None:
+def reason(robot: Jointed, frame: str | None = None) -> str | None:
     """Why a robot has no closed-form inverse kinematics, in words; None if it has one."""
     solver = solver_of(robot, frame, True)
     return solver if isinstance(solver, str) else None
 
 
-def solver_of(robot: Robot, frame: str | None, limits: bool) -> Solver | str:
+def solver_of(robot: Jointed, frame: str | None, limits: bool) -> Solver | str:
     """The kernels of a robot, made once; or why there are none."""
     at = robot.model.frame(frame)
     keys = [("closed form", name, limits) for name in (at.name, frame)]
@@ -194,7 +192,8 @@ class Solver:
                     poses = np.broadcast_to(T, (*rough.shape, 4, 4))
                     return self.solve(targets.with_rotations(poses, rough), q0, threads)
                 self._second_look(T, q0, (about[..., 2] > 0) & finite, finite, out)
-        return Solutions(*out, about[..., 1], self.plan.family, self.plan.task)
+        q, residual, verdict, free = out
+        return Solutions(q, residual, verdict, free, about[..., 1], self.plan.family, self.plan.task)
 
     def _second_look(
         self, T: Array, q0: Array, doubtful: NDArray[np.bool_], finite: NDArray[np.bool_], out: Sequence[Array]

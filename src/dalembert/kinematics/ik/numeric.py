@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,9 +26,7 @@ from dalembert.kinematics import tasks
 from dalembert.kinematics.ik import starts, targets
 from dalembert.kinematics.ik import step as steps
 from dalembert.kinematics.ik.solution import Solution
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 Array = NDArray[np.float64]
 STEPS = 16  # per start: most starts that converge do so in ten
@@ -104,7 +102,7 @@ def goal(rows: str | Sequence[str] | Sequence[float], axis: str | None) -> steps
     return steps.Goal(weights, None if axis is None else AXES[axis], planar)
 
 
-def solver(robot: Robot, frame: str | None, wanted: steps.Goal, limited: bool) -> Solver:
+def solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool) -> Solver:
     """What `ik` runs, made once per robot, frame and goal."""
     key = ("ik", robot.model.frame(frame).name, wanted, limited)
     made = robot.made.get(key)
@@ -114,7 +112,7 @@ def solver(robot: Robot, frame: str | None, wanted: steps.Goal, limited: bool) -
     return solver_
 
 
-def _solver(robot: Robot, frame: str | None, wanted: steps.Goal, limited: bool) -> Solver:
+def _solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool) -> Solver:
     need_tree(robot.model)
     model, target = robot.model, robot.model.frame(frame)
     n = model.n
@@ -181,7 +179,7 @@ def _turned(q: Any, start: Any, lower: float, upper: float, middle: float) -> An
     return scalar.where(moved < lower, inside, scalar.where(moved > upper, inside, moved))
 
 
-def _reach(robot: Robot) -> float:
+def _reach(robot: Jointed) -> float:
     """The sum of the distances from joint to joint and to the farthest frame [m], and of the strokes: no point of the
     arm is farther from its base."""
     origin = (0.0, 0.0, 0.0)
@@ -195,7 +193,7 @@ def _reach(robot: Robot) -> float:
 
 
 def ik(
-    robot: Robot,
+    robot: Jointed,
     T: ArrayLike,
     frame: str | None = None,
     q0: ArrayLike | None = None,
@@ -249,7 +247,7 @@ def ik(
 
 
 def _prepared(
-    robot: Robot,
+    robot: Jointed,
     frame: str | None,
     rows: str | Sequence[str] | Sequence[float],
     axis: str | None,

@@ -9,7 +9,6 @@ if the pose is still reached and h has fallen.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +17,7 @@ from dalembert.compile.search import settings
 from dalembert.errors import InputError, unknown
 from dalembert.kinematics.ik.numeric import HALFWAY, STEPS, Solver
 from dalembert.kinematics.manipulability import manipulability, manipulability_gradient
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 Array = NDArray[np.float64]
 ROUNDS = 60
@@ -36,7 +33,7 @@ def _toward(target: Array) -> Goal:
     return lambda q: 0.5 * np.sum((q - target) ** 2, axis=-1), lambda q: target - q
 
 
-def _middle(robot: Robot, frame: str | None) -> Goal:
+def _middle(robot: Jointed, frame: str | None) -> Goal:
     """Away from the limits: toward the middle, each joint in units of its range."""
     low, high = robot.limits.lower, robot.limits.upper
     both = np.isfinite(low) & np.isfinite(high)
@@ -50,7 +47,7 @@ def _middle(robot: Robot, frame: str | None) -> Goal:
     )
 
 
-def _open(robot: Robot, frame: str | None) -> Goal:
+def _open(robot: Jointed, frame: str | None) -> Goal:
     """Away from singularities: up the manipulability."""
 
     def cost(q: Array) -> Array:
@@ -63,10 +60,10 @@ def _open(robot: Robot, frame: str | None) -> Goal:
     return cost, descent
 
 
-NAMED: dict[str, Callable[[Robot, str | None], Goal]] = {"limits": _middle, "singularities": _open}
+NAMED: dict[str, Callable[[Jointed, str | None], Goal]] = {"limits": _middle, "singularities": _open}
 
 
-def goal_of(robot: Robot, frame: str | None, secondary: str | ArrayLike) -> Goal:
+def goal_of(robot: Jointed, frame: str | None, secondary: str | ArrayLike) -> Goal:
     """By name, or a posture to stay near."""
     if isinstance(secondary, str):
         if secondary not in NAMED:
@@ -79,7 +76,7 @@ def goal_of(robot: Robot, frame: str | None, secondary: str | ArrayLike) -> Goal
 
 
 def improved(
-    robot: Robot,
+    robot: Jointed,
     frame: str | None,
     made: Solver,
     q: Array,

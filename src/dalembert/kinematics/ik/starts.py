@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +14,7 @@ from numpy.typing import NDArray
 from dalembert.compile import cache
 from dalembert.compile.search import Search
 from dalembert.joints import Joint
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 Array = NDArray[np.float64]
 COUNT = 128
@@ -25,7 +22,7 @@ CANDIDATES = 256
 PROBES = 1000
 
 
-def kept(robot: Robot, frame: str, search: Search, middle: Array, half: Array, probe: Array) -> Array:
+def kept(robot: Jointed, frame: str, search: Search, middle: Array, half: Array, probe: Array) -> Array:
     """The starts, from the cache beside the kernels if they were found before: that takes a fifth of a second."""
     name = cache.key(
         "starts", search.text, repr((middle.tolist(), half.tolist())), repr((CANDIDATES, PROBES, COUNT, probe.tolist()))
@@ -38,7 +35,7 @@ def kept(robot: Robot, frame: str, search: Search, middle: Array, half: Array, p
     return np.frombuffer(data).reshape(size).copy()
 
 
-def _ordered(robot: Robot, frame: str, search: Search, middle: Array, half: Array, probe: Array) -> Array:
+def _ordered(robot: Jointed, frame: str, search: Search, middle: Array, half: Array, probe: Array) -> Array:
     """Where to begin, and where next: COUNT rows.
 
     Of some candidates, each tried on some poses of the robot, the first is the one that solves most poses per step

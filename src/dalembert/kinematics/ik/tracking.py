@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,9 +21,7 @@ from dalembert.kinematics.ik.numeric import goal
 from dalembert.kinematics.ik.targets import as_targets
 from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
 from dalembert.spatial import rotation
-
-if TYPE_CHECKING:
-    from dalembert.robot import Robot
+from dalembert.system import Jointed
 
 Array = NDArray[np.float64]
 DAMPING = 0.05  # of "damped", in units of J
@@ -59,7 +57,7 @@ METHODS: dict[str, Callable[[Array], Array]] = {"inverse": _pseudo_inverse, "dam
 
 
 def tracking_velocity(
-    robot: Robot,
+    robot: Jointed,
     q: ArrayLike,
     T: ArrayLike,
     twist: ArrayLike | None = None,
@@ -121,7 +119,7 @@ class Task:
 
 
 def limited_velocity(
-    robot: Robot,
+    robot: Jointed,
     q: ArrayLike,
     tasks: Sequence[Task],
     dt: float,
