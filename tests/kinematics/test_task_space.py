@@ -470,7 +470,7 @@ def test_the_scalars_agree():
         (lambda r, q: r.task_space([q, q], [q, q, q]), "do not broadcast: q"),
         (lambda r, q: r.task_space(q, damping=0.0), "damping must be a number λ > 0"),
         (lambda r, q: r.task_space(q, damping=-1), "damping must be a number λ > 0"),
-        (lambda r, q: r.task_space(q, damping=np.nan), "damping is not finite"),
+        (lambda r, q: r.task_space(q, damping=np.nan), "damping is nan; it must be a finite number"),
         (lambda r, q: r.task_space(q, damping="much"), "damping must be a rectangular array of real numbers"),
         (lambda r, q: r.task_space(q, jacobian="zyz", expressed_in="local"), "it is not 'local'"),
         (lambda r, q: r.task_space(q, rows=[1, 2]), r"rows of shape \(2,\) mean nothing"),

@@ -186,12 +186,12 @@ def test_a_batch_is_a_loop(name):
     [
         ({"damping": -0.1}, "0 ≤ damping < 1"),
         ({"damping": 1}, "0 ≤ damping < 1"),
-        ({"damping": np.nan}, "not finite"),
+        ({"damping": np.nan}, "damping is nan"),
         ({"joint_weights": [1, 2]}, "7 numbers"),
         ({"joint_weights": np.zeros(7)}, "positive"),
         ({"joint_weights": np.triu(np.ones((7, 7)))}, "symmetric"),
         ({"null_term": [1.0, 2]}, "does not fit"),
-        ({"null_term": [np.nan] * 7}, "not finite"),
+        ({"null_term": [np.nan] * 7}, "null_term.0. is nan"),
         ({"expressed_in": "tool"}, "unknown expressed_in"),
     ],
 )

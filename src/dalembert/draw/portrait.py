@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import number
+from dalembert.arguments import array, number
 from dalembert.compile import Kernel, compile_function
 from dalembert.draw.pyplot import COLORS, QUIET, pyplot, styled
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow
-from dalembert.kinematics.tasks import finite
 from dalembert.law import Law
 from dalembert.simulation.fixed_step import Integration, integrate, refine
 from dalembert.simulation.loop import close_loop
@@ -56,9 +55,9 @@ def phase_portrait(
     plant = read_system(system, {} if friction is None else {"friction": friction}, {})
     flow, gains = _closed(replace(plant, outputs=(), observe=None), controller, reference)
     first, second = _pair(flow, states)
-    x_at = np.zeros(len(flow.states)) if at is None else finite("at", at)
+    x_at = np.zeros(len(flow.states)) if at is None else array("at", at)
     usual = np.array([float(gains.get(name, 0.0)) for name in flow.inputs])
-    given = usual if u is None else finite("u", u)
+    given = usual if u is None else array("u", u)
     for name, value, wanted in (("at", x_at, len(flow.states)), ("u", given, len(flow.inputs))):
         if value.shape != (wanted,):
             raise InputError(f"{name} has shape {value.shape}; {flow.name!r} needs ({wanted},)")
@@ -105,7 +104,7 @@ def _pair(flow: Flow, states: tuple[str, str] | None) -> tuple[int, int]:
 
 
 def _window(window: ArrayLike | None) -> Array:
-    box = np.array([[-np.pi, np.pi], [-2 * np.pi, 2 * np.pi]]) if window is None else finite("window", window)
+    box = np.array([[-np.pi, np.pi], [-2 * np.pi, 2 * np.pi]]) if window is None else array("window", window)
     if box.shape != (2, 2) or not (box[:, 0] < box[:, 1]).all():
         raise InputError("window must be ((x_low, x_high), (y_low, y_high)), each low below its high")
     return box
@@ -115,7 +114,7 @@ def _starts(starts: ArrayLike | None, box: Array) -> Array:
     if starts is None:
         angle = np.arange(8) * np.pi / 4 + 0.3
         return np.asarray(box.mean(1) + 0.36 * np.ptp(box, axis=1) * np.stack([np.cos(angle), np.sin(angle)], -1))
-    found = finite("starts", starts).reshape(-1, 2) if np.size(starts) else np.zeros((0, 2))
+    found = array("starts", starts).reshape(-1, 2) if np.size(starts) else np.zeros((0, 2))
     return np.asarray(found)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.algorithms.kinematics import world_poses
+from dalembert.arguments import array
 from dalembert.errors import InputError
-from dalembert.kinematics.tasks import finite
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
@@ -47,7 +47,7 @@ class Skeleton:
 
 def states(robot: Robot, q: Any) -> Array:
     """Joint positions as users give them, (k, n): one state, or several to be drawn into one picture."""
-    x = robot.home if q is None else finite("q", q)
+    x = robot.home if q is None else array("q", q)
     if x.ndim not in (1, 2) or x.shape[-1] != robot.n or (x.ndim == 2 and not len(x)):
         raise InputError(f"q has shape {x.shape}; it must be ({robot.n},), or (k, {robot.n}) for several states")
     return np.atleast_2d(x)

@@ -6,7 +6,7 @@ from dalembert.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dalembert.kinematics.ik.closed_form import reason as reason
-    from dalembert.kinematics.ik.tracking import Task as Task
+    from dalembert.kinematics.ik.tracking import VelocityGoal as VelocityGoal
     from dalembert.kinematics.ik.tracking import limited_velocity as limited_velocity
     from dalembert.kinematics.ik.tracking import pose_error as pose_error
     from dalembert.kinematics.ik.tracking import tracking_velocity as tracking_velocity
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "ik.closed_form": ("reason",),
-    "ik.tracking": ("Task", "limited_velocity", "pose_error", "tracking_velocity"),
+    "ik.tracking": ("VelocityGoal", "limited_velocity", "pose_error", "tracking_velocity"),
     "nearest": ("perturbed_singularity", "singular_set"),
     "statics": ("holding_torque", "virtual_work"),
     "wrist": ("decouple",),

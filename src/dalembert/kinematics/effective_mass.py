@@ -8,10 +8,11 @@ and acceleration are parallel along its principal axes only. Seeds 001 and 004.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dalembert.arguments import array
 from dalembert.errors import SingularityError
 from dalembert.kinematics.jacobian import (
     ROUNDING,
@@ -24,13 +25,13 @@ from dalembert.kinematics.jacobian import (
     torque_limits,
 )
 from dalembert.kinematics.manipulability import Ellipsoid, listed, reciprocal
-from dalembert.kinematics.tasks import Array, finite, task, unit
+from dalembert.kinematics.tasks import Array, Rows, task, unit
 from dalembert.system import Jointed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EffectiveMass:
-    """`mobility` (..., m, m), A = J M⁻¹ Jᵀ, finite in every state; `masses` (..., m), the principal effective masses
+    """`mobility` (..., m, m), A = J M⁻¹ Jᵀ in every state; `masses` (..., m), the principal effective masses
     [kg, kg m²], infinite along a direction in which the tip cannot move; `axes` (..., m, m), whose columns are the
     principal directions, along which force and acceleration are parallel; `rows` names the m rows."""
 
@@ -45,7 +46,7 @@ class EffectiveMass:
         if not np.isfinite(self.masses).all():
             raise SingularityError(
                 "the effective mass is infinite in some direction, because the arm is singular in these rows: "
-                ".mobility, its inverse, is finite, and .masses and .axes tell the directions"
+                ".mobility, its inverse, is and .masses and .axes tell the directions"
             )
         return np.asarray((self.axes * self.masses[..., None, :]) @ np.swapaxes(self.axes, -1, -2))
 
@@ -57,18 +58,18 @@ class EffectiveMass:
     def __repr__(self) -> str:
         return f"<EffectiveMass: principal masses {listed(self.masses, self.rows)}>"
 
-    def acceleration(self, force: Any) -> Array:
+    def acceleration(self, force: ArrayLike) -> Array:
         """a = A f, (..., m), of a force on the tip at rest without gravity."""
-        return np.asarray((self.mobility @ finite("force", force)[..., None])[..., 0])
+        return np.asarray((self.mobility @ array("force", force)[..., None])[..., 0])
 
-    def along(self, direction: Any) -> Array:
+    def along(self, direction: ArrayLike) -> Array:
         """The mass felt when pushing along a direction d, the tip free to move aside: 1/(dᵀ A d).  (...)."""
         d = unit("direction", direction)
         A = self.mobility
         felt = np.einsum("...i,...ij,...j->...", d, A, d)
         return reciprocal(np.where(felt > ROUNDING * np.abs(A).max(axis=(-2, -1)), felt, 0.0))
 
-    def angle(self, force: Any) -> Array:
+    def angle(self, force: ArrayLike) -> Array:
         """The angle between a force and the acceleration it causes [rad]; zero along the principal axes.  (...)."""
         f = unit("force", force)
         a = self.acceleration(f)
@@ -81,7 +82,7 @@ class EffectiveMass:
 
 
 def effective_mass(
-    robot: Jointed, q: Any, frame: str | None = None, rows: Any = None, expressed_in: str = "world"
+    robot: Jointed, q: ArrayLike, frame: str | None = None, rows: Rows | None = None, expressed_in: str = "world"
 ) -> EffectiveMass:
     """(J M⁻¹ Jᵀ)⁻¹ of a frame's translations (those that move at all), or of the rows asked for.  Seed 004.
 
@@ -100,13 +101,13 @@ def effective_mass(
 
 def acceleration_ellipsoid(
     robot: Jointed,
-    q: Any,
-    qd: Any = None,
+    q: ArrayLike,
+    qd: ArrayLike | None = None,
     frame: str | None = None,
-    rows: Any = None,
+    rows: Rows | None = None,
     expressed_in: str = "world",
     *,
-    torques: Any = None,
+    torques: ArrayLike | None = None,
 ) -> Ellipsoid:
     """Dynamic manipulability: the accelerations that torques with Σ (τᵢ/tᵢ)² ≤ 1 give.  Yoshikawa 1985.
 
@@ -115,7 +116,7 @@ def acceleration_ellipsoid(
     `torques`. `volume_measure` is the dynamic measure."""
     J6 = checked_jacobian(robot, q, frame, expressed_in)
     chosen = natural(robot, frame, expressed_in) if rows is None else task(rows)
-    rates = np.zeros(robot.n) if qd is None else finite("qd", qd)
+    rates = np.zeros(robot.n) if qd is None else array("qd", qd)
     h = robot.bias_torque(q, rates)
     J_dot = chosen.jacobian(np.asarray(robot.jacobian_dot(q, rates, frame, expressed_in)))
     J = chosen.jacobian(J6)

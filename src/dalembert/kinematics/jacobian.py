@@ -7,16 +7,16 @@ decision is the same for an arm written in millimeters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import check_call
+from dalembert.arguments import array, check_call
 from dalembert.errors import InputError
 from dalembert.kernels import need_tree, singular_mass
-from dalembert.kinematics.tasks import ROTATION, TRANSLATION, Array, Task, finite, picked, task
+from dalembert.kinematics.tasks import ROTATION, TRANSLATION, Array, Rows, Task, picked, task
 from dalembert.system import Jointed
 
 # A singular value below this part of the arm's largest is rounding: kernels carry about 1e-15, an exactly singular
@@ -29,7 +29,7 @@ T = TypeVar("T")
 Integers = NDArray[np.int64]
 
 
-def remembered(robot: Jointed, key: Any, make: Callable[[], T]) -> T:
+def remembered(robot: Jointed, key: Hashable, make: Callable[[], T]) -> T:
     """What `make` gives, made once for this robot."""
     place = ("motion", key)
     if place not in robot.made:
@@ -45,29 +45,31 @@ def need_joints(robot: Jointed) -> None:
         raise InputError(f"{robot.name!r} has no joints: nothing of it moves")
 
 
-def doubles(q: Any) -> Any:
+def doubles(q: ArrayLike) -> ArrayLike:
     """Joint positions in single precision as doubles: ranks are judged finer than that. What is no array stays."""
     return q.astype(np.float64) if isinstance(q, np.ndarray) and q.dtype == np.float32 else q
 
 
-def checked_jacobian(robot: Jointed, q: Any, frame: str | None, expressed_in: str) -> Array:
+def checked_jacobian(robot: Jointed, q: ArrayLike, frame: str | None, expressed_in: str) -> Array:
     """J(q), (..., 6, n), of finite joint positions only."""
     need_joints(robot)
     J = robot.jacobian(doubles(q), frame, expressed_in)  # says what is wrong with shapes, names and types
-    finite("q", q)
+    array("q", q)
     if not np.isfinite(J).all():
         raise InputError("q is too large: sine and cosine are defined here up to 2^30 rad")
     return np.asarray(J)
 
 
-def task_jacobian(robot: Jointed, q: Any, frame: str | None, rows: Any, expressed_in: str) -> tuple[Array, Task]:
+def task_jacobian(
+    robot: Jointed, q: ArrayLike, frame: str | None, rows: Rows | None, expressed_in: str
+) -> tuple[Array, Task]:
     """The Jacobian of the rows that were asked for, (..., m, n), and the task; without `rows`, the natural ones."""
     J = checked_jacobian(robot, q, frame, expressed_in)
     chosen = natural(robot, frame, expressed_in) if rows is None else task(rows)
     return chosen.jacobian(J), chosen
 
 
-def hessian(robot: Jointed, q: Any, frame: str | None = None, expressed_in: str = "world") -> Array:
+def hessian(robot: Jointed, q: ArrayLike, frame: str | None = None, expressed_in: str = "world") -> Array:
     """∂J/∂q, (..., 6, n, n), [i, j, k] = ∂J_ij/∂q_k, exact: the compiled derivative of the Jacobian's kernel."""
     need_joints(robot)
     kernel = remembered(
@@ -76,10 +78,10 @@ def hessian(robot: Jointed, q: Any, frame: str | None = None, expressed_in: str 
         lambda: robot.kernel("jacobian", frame=frame, expressed_in=expressed_in).derivative("q"),
     )
     check_call(robot.name, robot.joint_names, ("q",), (q,), kernel.inputs, kernel.outputs, None)
-    return np.asarray(kernel(finite("q", q)))
+    return np.asarray(kernel(array("q", q)))
 
 
-def inverse_mass_times(robot: Jointed, q: Any, B: Array) -> Array:
+def inverse_mass_times(robot: Jointed, q: ArrayLike, B: Array) -> Array:
     """M⁻¹ B by a Cholesky factorization, which refuses what is not positive definite."""
     M = np.asarray(robot.mass_matrix(doubles(q)))
     try:
@@ -168,7 +170,13 @@ def ranks(singular_values: Array, least: float) -> Integers:
 
 
 def scale_of(
-    robot: Jointed, frame: str | None, chosen: Task, expressed_in: str, *, free_of_units: bool = False, root: Any = None
+    robot: Jointed,
+    frame: str | None,
+    chosen: Task,
+    expressed_in: str,
+    *,
+    free_of_units: bool = False,
+    root: Array | None = None,
 ) -> float:
     """The largest singular value of the task's Jacobian (times a root of joint weights) over the seeded states: the
     one number that small singular values are compared with, in every state. 1 if the task never moves."""
@@ -198,23 +206,23 @@ def _freedom(robot: Jointed, frame: str | None, chosen: Task, expressed_in: str)
     return int(ranks(np.asarray(np.linalg.svd(J, compute_uv=False)), least).max())
 
 
-def torque_limits(robot: Jointed, given: Any, option: str = "torques") -> Array:
+def torque_limits(robot: Jointed, given: ArrayLike | None, option: str = "torques") -> Array:
     """Torque limits, positive, one per joint: those given as this option, or the robot's own, which must be finite."""
     return _limits(robot, given, robot.limits.effort, option, "effort")
 
 
-def velocity_limits(robot: Jointed, given: Any) -> Array:
+def velocity_limits(robot: Jointed, given: ArrayLike | None) -> Array:
     """Velocity limits, likewise."""
     return _limits(robot, given, robot.limits.velocity, "joint_rates", "velocity")
 
 
-def _limits(robot: Jointed, given: Any, own: Array, name: str, word: str) -> Array:
+def _limits(robot: Jointed, given: ArrayLike | None, own: Array, name: str, word: str) -> Array:
     if given is None:
         missing = [joint for joint, x in zip(robot.joint_names, own, strict=True) if not np.isfinite(x)]
         if missing:
             raise InputError(f"joint {missing[0]!r} of {robot.name!r} has no {word} limit: give {name}=…")
         given = own
-    x = finite(name, given)
+    x = array(name, given)
     x = np.full(robot.n, x) if x.ndim == 0 else x
     if x.shape != (robot.n,) or (x < 0).any():
         raise InputError(f"{name} must be {robot.n} numbers ≥ 0, one per joint, or one for all; got shape {x.shape}")

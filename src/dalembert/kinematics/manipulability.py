@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.errors import InputError, unknown
 from dalembert.kinematics.jacobian import (
@@ -24,7 +24,7 @@ from dalembert.kinematics.jacobian import (
     torque_limits,
     velocity_limits,
 )
-from dalembert.kinematics.tasks import Array
+from dalembert.kinematics.tasks import Array, Rows
 from dalembert.system import Jointed
 
 
@@ -76,12 +76,12 @@ def reciprocal(x: Array) -> Array:
 
 def velocity_ellipsoid(
     robot: Jointed,
-    q: Any,
+    q: ArrayLike,
     frame: str | None = None,
-    rows: Any = None,
+    rows: Rows | None = None,
     expressed_in: str = "world",
     *,
-    joint_rates: Any = None,
+    joint_rates: ArrayLike | str | None = None,
 ) -> Ellipsoid:
     """The twists J q̇ of all ‖q̇‖ ≤ 1: axes and lengths from the singular values of J.  Seed 000 eqs. 17–20.
 
@@ -96,12 +96,12 @@ def velocity_ellipsoid(
 
 def force_ellipsoid(
     robot: Jointed,
-    q: Any,
+    q: ArrayLike,
     frame: str | None = None,
-    rows: Any = None,
+    rows: Rows | None = None,
     expressed_in: str = "world",
     *,
-    torques: Any = None,
+    torques: ArrayLike | str | None = None,
 ) -> Ellipsoid:
     """The wrenches F on the task's rows with ‖Jᵀ F‖ ≤ 1: the velocity ellipsoid's axes, reciprocal lengths, longest
     first.  Seed 000 §3.2.
@@ -118,13 +118,13 @@ def force_ellipsoid(
     return Ellipsoid(np.asarray(U)[..., ::-1], lengths[..., ::-1], np.zeros_like(lengths), chosen.names)
 
 
-def _each(robot: Jointed, given: Any, limits: Callable[[Jointed, Any], Array]) -> Array:
+def _each(robot: Jointed, given: ArrayLike | str | None, limits: Callable[[Jointed, ArrayLike | None], Array]) -> Array:
     if given is None:
         return np.ones(robot.n)
     return limits(robot, None if isinstance(given, str) and given == "limits" else given)
 
 
-def _root(given: Any, each: Array) -> Array | None:
+def _root(given: object, each: Array) -> Array | None:
     return None if given is None else np.diag(each)
 
 
@@ -148,9 +148,9 @@ MEASURES: dict[str, Callable[[Array], Array]] = {
 
 def manipulability(
     robot: Jointed,
-    q: Any,
+    q: ArrayLike,
     frame: str | None = None,
-    rows: Any = None,
+    rows: Rows | None = None,
     expressed_in: str = "world",
     *,
     measure: str = "yoshikawa",
@@ -178,7 +178,7 @@ def manipulability(
 
 
 def manipulability_gradient(
-    robot: Jointed, q: Any, frame: str | None = None, rows: Any = None, expressed_in: str = "world"
+    robot: Jointed, q: ArrayLike, frame: str | None = None, rows: Rows | None = None, expressed_in: str = "world"
 ) -> Array:
     """∂μ/∂q, exact: ∂μ/∂q_k = Σᵢ (Π_{j≠i} σⱼ) uᵢᵀ (∂J/∂q_k) vᵢ.  (..., n).
 

@@ -9,13 +9,14 @@ for each joint to spare. ∂J/∂q is exact, the step the shortest. Steps are in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.algorithms import jacobians
+from dalembert.arguments import array
 from dalembert.errors import InputError
 from dalembert.kinematics.jacobian import (
     checked_jacobian,
@@ -28,7 +29,7 @@ from dalembert.kinematics.jacobian import (
     scale_of,
 )
 from dalembert.kinematics.singular import TOLERANCE, singularities
-from dalembert.kinematics.tasks import Array, Task, finite, task
+from dalembert.kinematics.tasks import Array, Rows, Task, task
 from dalembert.model import Frame, Model
 from dalembert.spatial import Pose
 from dalembert.system import Jointed
@@ -138,9 +139,9 @@ class NearestSingularity:
 
 def nearest_singularity(
     robot: Jointed,
-    q: Any,
+    q: ArrayLike,
     frame: str | None = None,
-    rows: Any = None,
+    rows: Rows | None = None,
     expressed_in: str = "world",
     *,
     within_limits: bool = True,
@@ -150,7 +151,7 @@ def nearest_singularity(
     """The distance to the nearest singularity: σ_min at q, and a local search over q from the state itself and
     `starts` seeded states around it. If none is found `converged` is False, and the best state met is returned."""
     checked_jacobian(robot, q, frame, expressed_in)
-    q0 = finite("q", q)
+    q0 = array("q", q)
     if q0.ndim != 1:
         raise InputError("nearest_singularity takes one state at a time")
     chosen = natural(robot, frame, expressed_in) if rows is None else task(rows)
@@ -195,7 +196,7 @@ def singular_set(
     robot: Jointed,
     samples: int = 200,
     frame: str | None = None,
-    rows: Any = None,
+    rows: Rows | None = None,
     expressed_in: str = "world",
     *,
     seed: int = 0,
@@ -226,9 +227,9 @@ class Perturbation:
 
 def perturbed_singularity(
     robot: Jointed,
-    q: Any,
+    q: ArrayLike,
     frame: str | None = None,
-    rows: Any = None,
+    rows: Rows | None = None,
     expressed_in: str = "world",
     *,
     size: float = 1e-4,
@@ -240,13 +241,13 @@ def perturbed_singularity(
     Every offset between joints, those that are zero too, is moved by up to ±size · L, and a singular state of the
     changed arm is sought within 10 √size of q: a simple zero of σ moves by about `size`, a double one by √size, or
     disappears. No kernel is compiled: all changed arms run through the algorithms at once, as arrays."""
-    if not 0 < float(finite("size", size)) < 0.1:
+    if not 0 < float(array("size", size)) < 0.1:
         raise InputError(f"size is a small part of the arm's length, 0 < size < 0.1; got {size!r}")
     state = singularities(robot, q, frame, rows, expressed_in)
     if not state._one() < state.freedom:
         raise InputError("q is not singular: there is nothing that a change of lengths could remove")
     chosen = state._about.chosen
-    x0 = finite("q", q) / joint_units(robot, frame)
+    x0 = array("q", q) / joint_units(robot, frame)
     L, radius = length_of(robot, frame), 10 * np.sqrt(size)
     rng = np.random.default_rng(seed)
     starts = x0 + np.vstack([np.zeros(robot.n), rng.uniform(-radius, radius, (12, robot.n))])
@@ -278,7 +279,7 @@ def _changed_search(
 ) -> _Search:
     import dalembert.scalar.arrays  # noqa: F401  (lets arrays in as scalars)
 
-    def stacked(matrix: Any, shape: tuple[int, ...]) -> Array:
+    def stacked(matrix: Sequence[Sequence[ArrayLike]], shape: tuple[int, ...]) -> Array:
         return np.stack([np.stack([np.broadcast_to(x, shape) for x in row], -1) for row in matrix], -2)
 
     def J(q: Array) -> Array:

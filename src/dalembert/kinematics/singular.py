@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.errors import InputError
 from dalembert.kinematics import wrist
@@ -23,7 +24,7 @@ from dalembert.kinematics.jacobian import (
     scale_of,
     unitless,
 )
-from dalembert.kinematics.tasks import Array, Task, share, task
+from dalembert.kinematics.tasks import Array, Rows, Task, share, task
 from dalembert.system import Jointed
 
 # A singular value below this part of the arm's largest counts as zero: angles written with seven digits are meant to
@@ -51,7 +52,7 @@ class Singularities:
     _about: _About = field(repr=False)
     _q: Array = field(repr=False)
 
-    def __getitem__(self, index: Any) -> Singularities:
+    def __getitem__(self, index: int | tuple[int, ...]) -> Singularities:
         parts = (self.singular_values, self.rank, self.singular, self.closeness, self.left, self.right, self._q)
         s, rank, singular, closeness, left, right, q = (np.asarray(x)[index] for x in parts)
         return Singularities(s, rank, self.freedom, singular, closeness, left, right, self._about, q)
@@ -110,9 +111,9 @@ class _About:
 
 def singularities(
     robot: Jointed,
-    q: Any,
+    q: ArrayLike,
     frame: str | None = None,
-    rows: Any = None,
+    rows: Rows | None = None,
     expressed_in: str = "world",
     *,
     tolerance: float = TOLERANCE,

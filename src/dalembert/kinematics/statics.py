@@ -7,34 +7,34 @@ Wrenches are (f, n), what the tip applies **to** the environment, in world axes 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dalembert.arguments import three
+from dalembert.arguments import array, number, three
 from dalembert.errors import InputError
-from dalembert.kinematics.jacobian import Integers, checked_jacobian, need_joints, torque_limits
-from dalembert.kinematics.tasks import Array, finite, unit
+from dalembert.kinematics.jacobian import Integers, checked_jacobian, need_joints
+from dalembert.kinematics.jacobian import torque_limits as limits_of_torque
+from dalembert.kinematics.tasks import Array, unit
 from dalembert.system import Jointed
 
 # A torque below this part of the largest entry of J is rounding: that joint does not feel the force.
 UNFELT = 1e-12
 
 
-def _six(name: str, value: Any) -> Array:
-    x = finite(name, value)
-    if x.ndim == 0 or x.shape[-1] != 6:
-        raise InputError(f"{name} has shape {x.shape}; its last dimension must be 6, (f, n)")
-    return x
-
-
 def static_torque(
-    robot: Jointed, q: Any, wrench: Any, frame: str | None = None, expressed_in: str = "world", *, gravity: bool = False
+    robot: Jointed,
+    q: ArrayLike,
+    wrench: ArrayLike,
+    frame: str | None = None,
+    expressed_in: str = "world",
+    *,
+    gravity: bool = False,
 ) -> Array:
     """τ = Jᵀ F: the torques with which the arm at rest applies a wrench at a frame.  (..., n).  Seed 000 eq. 23.
 
     With `gravity`, plus those that hold the arm itself, g(q)."""
-    F = _six("wrench", wrench)
+    F = array("wrench", wrench, (..., 6), meaning="(f, n)")
     if robot.n == 0:
         return np.zeros((*np.broadcast_shapes(np.shape(q)[:-1], F.shape[:-1]), 0))
     J = checked_jacobian(robot, q, frame, expressed_in)
@@ -47,30 +47,30 @@ def static_torque(
 
 def virtual_work(
     robot: Jointed,
-    q: Any,
-    wrench: Any,
-    torque: Any,
-    displacement: Any,
+    q: ArrayLike,
+    wrench: ArrayLike,
+    torque: ArrayLike,
+    displacement: ArrayLike,
     frame: str | None = None,
     expressed_in: str = "world",
 ) -> Array:
     """δw = Fᵀ J δq − τᵀ δq [J] of a wrench, torques and a virtual displacement δq.  (...).  Seed 000 eqs. 24–25.
     In balance it vanishes for every δq."""
-    excess = static_torque(robot, q, wrench, frame, expressed_in) - finite("torque", torque)
-    return np.einsum("...i,...i->...", excess, finite("displacement", displacement))
+    excess = static_torque(robot, q, wrench, frame, expressed_in) - array("torque", torque)
+    return np.einsum("...i,...i->...", excess, array("displacement", displacement))
 
 
-def holding_torque(robot: Jointed, q: Any, mass: float, com: Any = (0.0, 0.0, 0.0), frame: str | None = None) -> Array:
+def holding_torque(
+    robot: Jointed, q: ArrayLike, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), frame: str | None = None
+) -> Array:
     """The torques that hold the arm and a payload at rest: g(q) + Jᵀ F with F = (−m g, c × (−m g)).  (..., n).
 
     `mass` [kg], `com` its center in the frame (the tip). The same as `with_payload(mass, com).gravity_torque(q)`,
     without another robot."""
     center = np.array(three("com", com))
-    m = finite("mass", mass)
-    if m.ndim or m < 0:
-        raise InputError(f"mass must be one number ≥ 0, got {mass!r}")
+    m = number("mass", mass, "kg", least=0.0)
     need_joints(robot)
-    f = -float(m) * robot.gravity
+    f = -m * robot.gravity
     arm = np.asarray(robot.fk(q, frame))[..., :3, :3] @ center
     F = np.concatenate([np.broadcast_to(f, arm.shape), np.cross(arm, f)], axis=-1)
     return static_torque(robot, q, F, frame, gravity=True)
@@ -92,12 +92,12 @@ class LargestForce:
 
 def largest_force(
     robot: Jointed,
-    q: Any,
-    direction: Any,
+    q: ArrayLike,
+    direction: ArrayLike,
     frame: str | None = None,
     expressed_in: str = "world",
     *,
-    torque_limits: Any = None,
+    torque_limits: ArrayLike | None = None,
     gravity: bool = True,
 ) -> LargestForce:
     """The largest force along a direction under torque limits: max s with −t ≤ g(q) + s Jᵀd ≤ t, s ≥ 0.
@@ -105,22 +105,16 @@ def largest_force(
     `direction` (..., 3), a force, or (..., 6), a wrench, normalized. A linear program of one unknown, solved exactly
     by a ratio test: each joint bounds s from both sides, and the tightest bounds count. For programs with more
     unknowns see `largest_wrench`."""
-    d = finite("direction", direction)
-    if d.ndim == 0 or d.shape[-1] not in (3, 6):
-        raise InputError(f"direction has shape {d.shape}; its last dimension must be 3 (a force) or 6 (a wrench)")
+    d = array("direction", direction, (..., 3), (..., 6), meaning="a force or a wrench")
     if d.shape[-1] == 3:
         d = np.concatenate([d, np.zeros_like(d)], axis=-1)
     need_joints(robot)
-    t = _limits_of(robot, torque_limits)
+    t = limits_of_torque(robot, torque_limits, "torque_limits")
     b = static_torque(robot, q, unit("direction", d), frame, expressed_in)
     J = checked_jacobian(robot, q, frame, expressed_in)
     b = np.where(np.abs(b) > UNFELT * np.abs(J).max(axis=(-2, -1))[..., None], b, 0.0)
     g = np.broadcast_to(robot.gravity_torque(q), b.shape) if gravity else np.zeros(b.shape)
     return _ratio_test(b, g, t)
-
-
-def _limits_of(robot: Jointed, given: Any) -> Array:
-    return torque_limits(robot, given, "torque_limits")
 
 
 def _ratio_test(b: Array, g: Array, t: Array) -> LargestForce:
@@ -153,30 +147,30 @@ class LargestWrench:
 
 def largest_wrench(
     robot: Jointed,
-    q: Any,
-    objective: Any,
+    q: ArrayLike,
+    objective: ArrayLike,
     frame: str | None = None,
     expressed_in: str = "world",
     *,
-    torque_limits: Any = None,
+    torque_limits: ArrayLike | None = None,
     gravity: bool = True,
-    A_ub: Any = None,
-    b_ub: Any = None,
-    A_eq: Any = None,
-    b_eq: Any = None,
+    A_ub: ArrayLike | None = None,
+    b_ub: ArrayLike | None = None,
+    A_eq: ArrayLike | None = None,
+    b_eq: ArrayLike | None = None,
 ) -> LargestWrench:
     """The wrench F that maximizes objectiveᵀ F under −t ≤ g + Jᵀ F ≤ t, A_ub F ≤ b_ub and A_eq F = b_eq.
 
     One state q. The constraints say what a contact can bear: a friction pyramid, no moment (A_eq picks n, b_eq zero).
-    Six unknowns and inequalities need a solver: SciPy's HiGHS, which is why this function, and nothing else here,
-    needs the extra `opt`."""
-    linprog = _linprog()
+    Six unknowns and inequalities need a solver: SciPy's HiGHS."""
+    from scipy.optimize import linprog
+
     need_joints(robot)
-    c = _six("objective", objective)
+    c = array("objective", objective, (6,), meaning="(f, n)")
     J = checked_jacobian(robot, q, frame, expressed_in)
-    if J.ndim != 2 or c.ndim != 1:
-        raise InputError("largest_wrench takes one state and one objective")
-    t = _limits_of(robot, torque_limits)
+    if J.ndim != 2:
+        raise InputError("largest_wrench takes one state")
+    t = limits_of_torque(robot, torque_limits, "torque_limits")
     g = np.asarray(robot.gravity_torque(q)) if gravity else np.zeros(robot.n)
     upper = np.vstack([J.T, -J.T, *_block("A_ub", A_ub)])
     bound = np.concatenate([t - g, t + g, *_bound("b_ub", b_ub, A_ub)])
@@ -195,26 +189,12 @@ def largest_wrench(
     return LargestWrench(float(c @ F), F, tau, "optimal", float(np.maximum(np.abs(tau) - t, 0.0).max()))
 
 
-def _block(name: str, A: Any) -> list[Array]:
-    if A is None:
-        return []
-    matrix = np.atleast_2d(finite(name, A))
-    if matrix.ndim != 2 or matrix.shape[1] != 6:
-        raise InputError(f"{name} has shape {matrix.shape}; it must have six columns, (f, n)")
-    return [matrix]
+def _block(name: str, A: ArrayLike | None) -> list[Array]:
+    return [] if A is None else [array(name, np.atleast_2d(array(name, A)), (None, 6), meaning="(f, n)")]
 
 
-def _bound(name: str, b: Any, A: Any) -> list[Array]:
+def _bound(name: str, b: ArrayLike | None, A: ArrayLike | None) -> list[Array]:
     if A is None:
         return []
     count = len(np.atleast_2d(A))
-    x = np.zeros(count) if b is None else np.atleast_1d(finite(name, b))
-    if x.shape != (count,):
-        raise InputError(f"{name} has shape {x.shape}; it must have one number per row of A, {count}")
-    return [x]
-
-
-def _linprog() -> Any:
-    from scipy.optimize import linprog
-
-    return linprog
+    return [np.zeros(count) if b is None else array(name, np.atleast_1d(b), (count,), meaning="one per row of A")]

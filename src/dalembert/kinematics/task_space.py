@@ -8,13 +8,13 @@ singular states refused, and the answer wrapped.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert import kernels
 from dalembert.algorithms.task_space import GEOMETRIC
-from dalembert.arguments import switch
+from dalembert.arguments import array, switch
 from dalembert.compile.functions import LARGEST_ANGLE
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.kernels import need_tree
@@ -29,7 +29,7 @@ from dalembert.kinematics.jacobian import (
     scale_of,
 )
 from dalembert.kinematics.singular import TOLERANCE
-from dalembert.kinematics.tasks import ROTATION, Array, Task, finite, task
+from dalembert.kinematics.tasks import ROTATION, Array, Rows, Task, task
 from dalembert.system import Jointed
 
 ANGLE_NAMES = {"rpy": ("roll", "pitch", "yaw")}  # of the other sequences: alpha1, alpha2, alpha3
@@ -79,19 +79,19 @@ class TaskSpace:
         damped = "" if self.damping is None else ", damped"
         return f"<TaskSpace {', '.join(self.rows)}: {self.J.shape[-1]} joints{damped}>"
 
-    def force(self, acceleration: Any, F_tip: Any = None) -> Array:
+    def force(self, acceleration: ArrayLike, F_tip: ArrayLike | None = None) -> Array:
         """F = M ẍ + c + g + F_tip, (..., m): what gives this acceleration while the tip applies F_tip, in these
         rows."""
         F = self._times(self.M, "acceleration", acceleration) + self.h
         return F if F_tip is None else self._sum(F, "F_tip", F_tip)
 
-    def torque(self, F: Any, null: Any = None) -> Array:
+    def torque(self, F: ArrayLike, null: ArrayLike | None = None) -> Array:
         """τ = Jᵀ F + Nᵀ τ₀, (..., n): the joint torques of a force on the task; τ₀ = `null` (..., n) acts in the null
         space alone, without accelerating the task."""
         tau = self._times(np.swapaxes(self.J, -1, -2), "F", F)
         return tau if null is None else tau + self._times(self.N_torque, "null", null)
 
-    def acceleration(self, F: Any, F_tip: Any = None) -> Array:
+    def acceleration(self, F: ArrayLike, F_tip: ArrayLike | None = None) -> Array:
         """ẍ, (..., m), that torques Jᵀ F cause while the tip applies F_tip: M⁻¹ (F − c − g − F_tip).
 
         With damping it is still what happens, J M_q⁻¹ Jᵀ (F − F_tip) − M⁻¹ (c + g)."""
@@ -100,12 +100,12 @@ class TaskSpace:
         moved = self._times(self.mobility, "F", net - self.h)
         return moved if self.damping is None else moved - self.damping[..., None] ** 2 * self.h
 
-    def force_of(self, tau: Any) -> Array:
+    def force_of(self, tau: ArrayLike) -> Array:
         """F = J̄ᵀ τ, (..., m): what joint torques amount to in the task. So also a wrench at another frame, as the
         torque that it takes, and friction."""
         return self._times(np.swapaxes(self.J_bar, -1, -2), "tau", tau)
 
-    def _times(self, A: Array, name: str, vector: Any) -> Array:
+    def _times(self, A: Array, name: str, vector: ArrayLike) -> Array:
         x = _vector(name, vector, A.shape[-1], self.rows)
         try:
             return np.asarray((A @ x[..., None])[..., 0])
@@ -114,7 +114,7 @@ class TaskSpace:
                 f"the leading dimensions do not broadcast: {name} {x.shape[:-1]}, states {A.shape[:-2]}"
             ) from None
 
-    def _sum(self, vector: Array, name: str, other: Any) -> Array:
+    def _sum(self, vector: Array, name: str, other: ArrayLike) -> Array:
         x = _vector(name, other, len(self.rows), self.rows)
         try:
             return np.asarray(vector + x)
@@ -124,7 +124,7 @@ class TaskSpace:
             ) from None
 
 
-def _vector(name: str, value: Any, size: int, rows: tuple[str, ...]) -> Array:
+def _vector(name: str, value: ArrayLike, size: int, rows: tuple[str, ...]) -> Array:
     try:
         x = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -168,7 +168,9 @@ class _Asked:
         return tuple(turns[k - 3] if k in ROTATION else self.chosen.names[i] for i, k in enumerate(self.rows))
 
 
-def _read(robot: Jointed, frame: str | None, rows: Any, jacobian: str, expressed_in: str, damping: Any) -> _Asked:
+def _read(
+    robot: Jointed, frame: str | None, rows: Rows | None, jacobian: str, expressed_in: str, damping: ArrayLike | None
+) -> _Asked:
     need_joints(robot)
     need_tree(robot.model)
     if jacobian not in kernels.WORDS["jacobian"]:
@@ -180,7 +182,7 @@ def _read(robot: Jointed, frame: str | None, rows: Any, jacobian: str, expressed
             f"the {jacobian!r} Jacobian is that of a position and angles in the base frame: it is not {expressed_in!r}"
         )
     chosen = natural(robot, frame, expressed_in) if rows is None else task(rows)
-    strength = None if damping is None else finite("damping", damping)
+    strength = None if damping is None else array("damping", damping)
     if strength is not None and not (strength > 0).all():
         raise InputError(f"damping must be a number λ > 0 (λ² is added to J M⁻¹ Jᵀ, [kg⁻¹]), got {damping!r}")
     if strength is None and chosen.m > min(robot.n, 6):
@@ -193,14 +195,14 @@ def _read(robot: Jointed, frame: str | None, rows: Any, jacobian: str, expressed
 
 def task_space(
     robot: Jointed,
-    q: Any,
-    qd: Any = None,
+    q: ArrayLike,
+    qd: ArrayLike | None = None,
     frame: str | None = None,
-    rows: Any = None,
+    rows: Rows | None = None,
     expressed_in: str = "world",
     *,
     jacobian: str = GEOMETRIC,
-    damping: Any = None,
+    damping: ArrayLike | None = None,
 ) -> TaskSpace:
     """The terms of F = M_C ẍ + c_C + g_C + F_tip for a frame, at (q, q̇) (at rest, without `qd`).  Seed 001.
 
@@ -222,15 +224,15 @@ def task_space(
 
 def task_regressor(
     robot: Jointed,
-    q: Any,
-    qd: Any,
-    qdd: Any,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
     frame: str | None = None,
-    rows: Any = None,
+    rows: Rows | None = None,
     expressed_in: str = "world",
     *,
     jacobian: str = GEOMETRIC,
-    damping: Any = None,
+    damping: ArrayLike | None = None,
     friction: bool = False,
     rotor: bool = False,
 ) -> Array:
@@ -254,18 +256,18 @@ def _where(index: tuple[int, ...]) -> str:
     return f" in state {index}" if index else ""
 
 
-def _first(bad: Any) -> tuple[int, ...] | None:
+def _first(bad: ArrayLike) -> tuple[int, ...] | None:
     """The index of the first state of which it is true, if there is one."""
     return tuple(int(i) for i in np.argwhere(bad)[0]) if np.any(bad) else None
 
 
-def _refuse_angles(robot: Jointed, asked: _Asked, det: Any) -> None:
+def _refuse_angles(robot: Jointed, asked: _Asked, det: ArrayLike) -> None:
     index = _first(np.asarray(det) < kernels.SINGULAR_ANGLES)
     if index is not None:
         raise kernels.singular_angles(asked.jacobian, robot.model.frame(asked.frame).name, _where(index))
 
 
-def _refuse_singular(robot: Jointed, q: Any, asked: _Asked, J: Any, J_bar: Any, result: Any) -> None:
+def _refuse_singular(robot: Jointed, q: ArrayLike, asked: _Asked, J: Array, J_bar: Array, result: Array) -> None:
     """Refuse states in which the smallest singular value, free of units, is rounding.
 
     J̄ is a right inverse of J, so σ_min ≥ 1/‖J̄‖: most states need no singular values at all."""
@@ -293,7 +295,7 @@ def _units(robot: Jointed, frame: str | None) -> tuple[Array, Array]:
     return np.array([1 / length_of(robot, frame)] * 3 + [1.0] * 3), joint_units(robot, frame)
 
 
-def _unit_free(robot: Jointed, q: Any, asked: _Asked, J: Array, units: Array) -> Array:
+def _unit_free(robot: Jointed, q: ArrayLike, asked: _Asked, J: Array, units: Array) -> Array:
     """The task's Jacobian of rows of the twist free of units."""
     if asked.chosen.picked is not None:
         return np.asarray(J * units[list(asked.chosen.picked), None])

@@ -6,13 +6,13 @@ folder reads its `rows` argument here, so that a word means the same everywhere.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import plain_array
+from dalembert.arguments import array
 from dalembert.errors import InputError, unknown
 
 Array = NDArray[np.float64]
@@ -55,15 +55,11 @@ class Task:
         """The task's Jacobian: diag(w) S J.  (..., m, n) of (..., 6, n)."""
         return (self.weights[:, None] * self.matrix) @ J
 
-    def reduce(self, name: str, vector: Any) -> Array:
+    def reduce(self, name: str, vector: ArrayLike) -> Array:
         """A twist as the task sees it, (..., m): of all six components, or of the task's own rows in their order."""
-        x = finite(name, vector)
-        if x.ndim and x.shape[-1] == 6:
-            return np.asarray((x @ self.matrix.T) * self.weights)
-        if x.ndim and x.shape[-1] == self.m:
-            return np.asarray(x * self.weights)
-        own = "" if self.m == 6 else f", or {self.m} ({', '.join(self.names)})"
-        raise InputError(f"{name} has shape {x.shape}; its last dimension must be 6, (v, ω){own}")
+        own = "" if self.m == 6 else f", or ({', '.join(self.names)})"
+        x = array(name, vector, (..., 6), (..., self.m), meaning=f"(v, ω){own}")
+        return np.asarray((x @ self.matrix.T if x.shape[-1] == 6 else x) * self.weights)
 
     def twist_of(self, row_vector: Array) -> Array:
         """A vector on the task's rows as one on all six: Sᵀ diag(w) u.  (..., 6) of (..., m)."""
@@ -75,25 +71,15 @@ class Task:
         return f"<Task {', '.join(shown)}>"
 
 
-def finite(name: str, value: Any) -> Array:
-    """The value as an array of finite doubles, or a sentence that says where it is not finite."""
-    given = plain_array(value, name)
-    if given.dtype.kind not in "fiub":
-        raise InputError(f"{name} must be a rectangular array of real numbers")
-    x: Array = given.astype(np.float64)
-    bad = np.argwhere(~np.isfinite(x))
-    if len(bad):
-        where = tuple(int(i) for i in bad[0])
-        raise InputError(f"{name} is not finite: {name}[{', '.join(map(str, where))}] is {x[where]}")
-    return x
-
-
-def share(name: str, value: Any) -> float:
+def share(name: str, value: float) -> float:
     """A part of the largest singular value, 0 ≤ value < 1."""
-    x = finite(name, value)
+    x = array(name, value)
     if x.ndim or not 0 <= x < 1:
         raise InputError(f"{name} is a part of the largest singular value, 0 ≤ {name} < 1; got {value!r}")
     return float(x)
+
+
+Rows = Task | str | Sequence[str] | ArrayLike  # what `task` reads
 
 
 def picked(indices: tuple[int, ...]) -> Task:
@@ -101,7 +87,7 @@ def picked(indices: tuple[int, ...]) -> Task:
     return Task(tuple(ROWS[k] for k in indices), np.eye(6)[list(indices)], np.ones(len(indices)), indices)
 
 
-def task(rows: Any) -> Task:
+def task(rows: Rows) -> Task:
     """The task of a `rows` argument.
 
     A word ("position", "orientation", "pose", "planar" for (vx, vy, ωz), "z-axis", "vx" … "wz") or several of them; six
@@ -114,7 +100,7 @@ def task(rows: Any) -> Task:
         return picked(_word(rows))
     if isinstance(rows, (tuple, list)) and rows and all(isinstance(r, str) for r in rows):
         return picked(tuple(dict.fromkeys(k for r in rows for k in _word(r))))
-    x = finite("rows", rows)
+    x = array("rows", rows)
     if x.shape == (6,):
         return _weighed(x)
     if x.shape == (3,):
@@ -156,9 +142,9 @@ def _short(vector: Array) -> str:
     return f"({', '.join(f'{x:.3g}' for x in vector)})"
 
 
-def unit(name: str, direction: Any) -> Array:
+def unit(name: str, direction: ArrayLike) -> Array:
     """A direction as a unit vector along the last dimension; a zero one is refused."""
-    d = finite(name, direction)
+    d = array(name, direction)
     length = np.sqrt((d * d).sum(axis=-1, keepdims=True))
     if d.ndim == 0 or not (length > 0).all():
         raise InputError(f"{name} is a direction: it must not be zero")

@@ -17,13 +17,14 @@ manipulability; Maciejewski and Klein 1988 on σ_min.)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import array
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.kinematics.jacobian import ROUNDING, Integers, checked_jacobian, natural, scale_of, task_jacobian
-from dalembert.kinematics.tasks import Array, finite, share, task
+from dalembert.kinematics.tasks import Array, Rows, share, task
 from dalembert.system import Jointed
 
 SIDES = ("either", "right", "left")
@@ -39,7 +40,7 @@ class JointRates:
     twist: Array
     residual: Array
     rank: Integers
-    damped: Any
+    damped: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +62,9 @@ class NullSpace:
         return self.vectors[..., n - int(sizes[0]) :]
 
 
-def gain(s: Array, scale: Any, damping: float = 0.0) -> Array:
+def gain(s: Array, scale: ArrayLike, damping: float = 0.0) -> Array:
     """g(σ) of singular values (..., k): 1/σ, 0 where σ is rounding of `scale` σ̄, damped below ε = damping · σ̄."""
+    scale = np.asarray(scale)
     epsilon = damping * scale
     counts = s > ROUNDING * scale
     plain = np.where(counts, 1.0 / np.where(counts, s, 1.0), 0.0)
@@ -72,13 +74,15 @@ def gain(s: Array, scale: Any, damping: float = 0.0) -> Array:
     return np.asarray(np.where(s >= epsilon, plain, 2 * s / np.where(square > 0, square, 1.0)))
 
 
-def pseudo_inverse(J: Any, side: str = "either", *, joint_weights: Any = None, damping: float = 0.0) -> Array:
+def pseudo_inverse(
+    J: ArrayLike, side: str = "either", *, joint_weights: ArrayLike | None = None, damping: float = 0.0
+) -> Array:
     """J⁺, (..., n, m) of (..., m, n).
 
     `side`: "right" is W⁻¹Jᵀ(JW⁻¹Jᵀ)⁻¹, which needs full row rank; "left" is (JᵀJ)⁻¹Jᵀ, which needs full column rank;
     "either" is the one inverse that is both where they exist, and exists always. Weights W as in
     `inverse_velocity`."""
-    J = finite("J", J)
+    J = array("J", J)
     if J.ndim < 2 or 0 in J.shape[-2:]:
         raise InputError(f"J has shape {J.shape}; it must be a matrix, (..., m, n)")
     if side not in SIDES:
@@ -97,11 +101,11 @@ def _inverse(U: Array, g: Array, Vt: Array) -> Array:
     return np.asarray(np.swapaxes(Vt, -1, -2) * g[..., None, :] @ np.swapaxes(U, -1, -2))
 
 
-def _root(weights: Any, n: int) -> Array:
+def _root(weights: ArrayLike | None, n: int) -> Array:
     """R with RᵀWR = I, (n, n), of joint weights W: n positive numbers or a positive definite matrix."""
     if weights is None:
         return np.eye(n)
-    W = finite("joint_weights", weights)
+    W = array("joint_weights", weights)
     W = np.diag(W) if W.shape == (n,) else W
     if W.shape != (n, n) or not np.allclose(W, W.T, rtol=1e-9, atol=0):
         raise InputError(f"joint_weights must be {n} numbers or a symmetric {n}×{n} matrix, got shape {W.shape}")
@@ -113,15 +117,15 @@ def _root(weights: Any, n: int) -> Array:
 
 def inverse_velocity(
     robot: Jointed,
-    q: Any,
-    twist: Any,
+    q: ArrayLike,
+    twist: ArrayLike,
     frame: str | None = None,
-    rows: Any = None,
+    rows: Rows | None = None,
     expressed_in: str = "world",
     *,
-    joint_weights: Any = None,
+    joint_weights: ArrayLike | None = None,
     damping: float = 0.0,
-    null_term: Any = None,
+    null_term: ArrayLike | None = None,
 ) -> JointRates:
     """Joint rates for a twist: q̇ = J⁺ξ + (I − J⁺J) b.  Seed 000 §2.5, seed 003.
 
@@ -139,7 +143,7 @@ def inverse_velocity(
     counts = s > ROUNDING * scale
     qd = _times(R @ _inverse(U, gain(s, scale, part), Vt), xi, "twist")
     if null_term is not None:
-        qd = qd + _times(_projector(R, counts, Vt), finite("null_term", null_term), "null_term")
+        qd = qd + _times(_projector(R, counts, Vt), array("null_term", null_term), "null_term")
     given = np.asarray((J @ qd[..., None])[..., 0])
     missing = (xi - (JT @ qd[..., None])[..., 0]) / chosen.weights
     altered = np.asarray((counts & (s < part * scale)).any(axis=-1))
@@ -156,7 +160,7 @@ def _times(A: Array, x: Array, name: str) -> Array:
         ) from None
 
 
-def _projector(R: Array, counts: Any, Vt: Array) -> Array:
+def _projector(R: Array, counts: NDArray[np.bool_], Vt: Array) -> Array:
     """I − J⁺J of undamped J⁺: J (I − J⁺J) = 0 to rounding. With weights, R V_r V_rᵀ R⁻¹ is taken off."""
     kept = Vt * counts[..., None]
     return np.asarray(np.eye(R.shape[0]) - R @ np.swapaxes(kept, -1, -2) @ kept @ np.linalg.inv(R))
@@ -164,12 +168,12 @@ def _projector(R: Array, counts: Any, Vt: Array) -> Array:
 
 def null_space(
     robot: Jointed,
-    q: Any,
+    q: ArrayLike,
     frame: str | None = None,
-    rows: Any = None,
+    rows: Rows | None = None,
     expressed_in: str = "world",
     *,
-    joint_weights: Any = None,
+    joint_weights: ArrayLike | None = None,
 ) -> NullSpace:
     """The joint motions that leave the task at rest: projector I − J⁺J, dimension, basis.  Seed 000 §2.5."""
     J, chosen = task_jacobian(robot, q, frame, rows, expressed_in)

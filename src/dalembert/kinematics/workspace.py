@@ -11,7 +11,7 @@ from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError, unknown
 from dalembert.kinematics.jacobian import need_joints
 from dalembert.kinematics.manipulability import manipulability
-from dalembert.kinematics.tasks import Array
+from dalembert.kinematics.tasks import Array, Rows
 from dalembert.system import Jointed
 
 COORDINATES = ("x", "y", "z", "phi")
@@ -136,7 +136,7 @@ def workspace(
     robot: Jointed,
     samples: int = 20_000,
     frame: str | None = None,
-    rows: Any = None,
+    rows: Rows | None = None,
     expressed_in: str = "world",
     *,
     measure: str = "yoshikawa",

@@ -9,13 +9,14 @@ What meets and what is parallel is found from the axes in seeded states, not fro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dalembert.arguments import array
 from dalembert.errors import InputError
 from dalembert.kinematics.jacobian import STATES, checked_jacobian, length_of, need_joints, remembered
-from dalembert.kinematics.tasks import Array, finite
+from dalembert.kinematics.tasks import Array
 from dalembert.system import Jointed
 
 # Two axes meet, or are parallel, if they miss by no more than this part of the arm's length (or this angle). Real
@@ -31,7 +32,7 @@ class Axes:
     points: Array
 
 
-def axes(robot: Jointed, q: Any, frame: str | None = None) -> Axes:
+def axes(robot: Jointed, q: ArrayLike, frame: str | None = None) -> Axes:
     """The axes from the spatial Jacobian: (v, ω) = (p × a, a) for a joint that turns, (a, 0) for one that slides."""
     J = checked_jacobian(robot, q, frame, "spatial")
     v, w = np.swapaxes(J[..., :3, :], -1, -2), np.swapaxes(J[..., 3:, :], -1, -2)
@@ -124,7 +125,7 @@ class Decoupled:
         return self.det_arm * self.det_wrist
 
 
-def decouple(robot: Jointed, q: Any, frame: str | None = None) -> Decoupled:
+def decouple(robot: Jointed, q: ArrayLike, frame: str | None = None) -> Decoupled:
     """The Jacobian taken apart at the wrist's center, for a frame behind a spherical wrist.  Seed 000 §2.4."""
     need_joints(robot)
     if not spherical_wrist(robot, frame):
@@ -136,7 +137,7 @@ def decouple(robot: Jointed, q: Any, frame: str | None = None) -> Decoupled:
     return Decoupled(at_center[..., :k], J[..., 3:, :k], J[..., 3:, k:], c)
 
 
-def _center(robot: Jointed, q: Any, frame: str | None) -> Array:
+def _center(robot: Jointed, q: ArrayLike, frame: str | None) -> Array:
     """The wrist's center: on the middle axis, a fixed distance from the last frame, so known even where the outer
     axes are parallel. Its place in the tip's frame is found once."""
     local = remembered(robot, ("wrist center", frame), lambda: _local_center(robot, frame))
@@ -153,7 +154,7 @@ def _local_center(robot: Jointed, frame: str | None) -> Array:
 
 
 # ---------------------------------------------------------------------------------------------- shoulder, elbow, wrist
-def factors(robot: Jointed, q: Any, frame: str | None = None) -> dict[str, float]:
+def factors(robot: Jointed, q: ArrayLike, frame: str | None = None) -> dict[str, float]:
     """Numbers without units that vanish, each, at one kind of singularity; none if the geometry is not known.
 
     Spherical wrist: "wrist" det J₂₂, axes 4 and 6 parallel; "elbow" and "shoulder" of the arm. Three parallel axes:
@@ -161,7 +162,7 @@ def factors(robot: Jointed, q: Any, frame: str | None = None) -> dict[str, float
     through axis 1 parallel to axis 2. Two or three parallel axes in all: "elbow", the links in line. Three joints
     that place a point: "shoulder" and "elbow"."""
     need_joints(robot)
-    x = finite("q", q)
+    x = array("q", q)
     if x.ndim != 1:
         raise InputError("one state at a time")
     if spherical_wrist(robot, frame):
@@ -227,7 +228,7 @@ def _small_factors(robot: Jointed, q: Array, frame: str | None) -> dict[str, flo
     return {}
 
 
-def kinds(robot: Jointed, q: Any, frame: str | None = None, tolerance: float = 1e-6) -> tuple[str, ...]:
+def kinds(robot: Jointed, q: ArrayLike, frame: str | None = None, tolerance: float = 1e-6) -> tuple[str, ...]:
     """The names of a singular state: the factors that vanish, or the smallest if none quite does; empty if the
     arm's geometry has no such parts."""
     found = factors(robot, q, frame)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.kinematics.ik.tracking import METHODS, Task, limited_velocity, pose_error, tracking_velocity
+from dalembert.kinematics.ik.tracking import METHODS, VelocityGoal, limited_velocity, pose_error, tracking_velocity
 
 ARM = dl.load("panda")
 HOME = np.array([0.1, -0.4, 0.2, -2.0, 0.1, 1.7, 0.3])
@@ -103,20 +103,20 @@ def test_limits_are_kept():
     J = arm.jacobian(q)
     rng = np.random.default_rng(0)
     for _ in range(50):
-        rate = limited_velocity(arm, q, [Task(J, rng.normal(size=6) * 3)], dt=0.01)
+        rate = limited_velocity(arm, q, [VelocityGoal(J, rng.normal(size=6) * 3)], dt=0.01)
         assert (np.abs(rate) <= arm.limits.velocity + 1e-6).all()
         assert (q + 0.01 * rate <= arm.limits.upper + 1e-8).all()
-    free = limited_velocity(arm, HOME, [Task(arm.jacobian(HOME), np.full(6, 0.01))], dt=0.01, regular=1e-9)
+    free = limited_velocity(arm, HOME, [VelocityGoal(arm.jacobian(HOME), np.full(6, 0.01))], dt=0.01, regular=1e-9)
     assert np.allclose(arm.jacobian(HOME) @ free, 0.01, atol=1e-6)
 
 
 def test_the_first_priority_is_not_disturbed():
     J = ARM.jacobian(HOME)
     first, v = J[:3], np.array([0.1, 0.0, 0.05])
-    posture = Task(np.eye(7), np.ones(7), level=1)
-    rate = limited_velocity(ARM, HOME, [Task(first, v), posture], dt=0.01, regular=1e-9)
+    posture = VelocityGoal(np.eye(7), np.ones(7), level=1)
+    rate = limited_velocity(ARM, HOME, [VelocityGoal(first, v), posture], dt=0.01, regular=1e-9)
     assert np.allclose(first @ rate, v, atol=1e-7)
-    alone = limited_velocity(ARM, HOME, [Task(first, v)], dt=0.01, regular=1e-9)
+    alone = limited_velocity(ARM, HOME, [VelocityGoal(first, v)], dt=0.01, regular=1e-9)
     assert np.linalg.norm(rate - 1) < np.linalg.norm(alone - 1)
     N = np.eye(7) - np.linalg.pinv(first) @ first
     wanted = np.linalg.pinv(first) @ v + N @ (np.ones(7) - np.linalg.pinv(first) @ v)
@@ -127,9 +127,9 @@ def test_the_first_priority_is_not_disturbed():
 def test_wrong_input():
     J = ARM.jacobian(HOME)
     for arguments, words in (
-        ((HOME[:3], [Task(J, np.zeros(6))], 0.01), "last dimension must be 7"),
-        ((HOME, [], 0.01), "at least one task"),
-        ((HOME, [Task(J, np.zeros(6))], 0.0), "positive time"),
+        ((HOME[:3], [VelocityGoal(J, np.zeros(6))], 0.01), "q must be 7 finite numbers, got shape .3,."),
+        ((HOME, [], 0.01), "at least one goal"),
+        ((HOME, [VelocityGoal(J, np.zeros(6))], 0.0), "dt is 0.0; it must be greater than 0 .s."),
     ):
         with pytest.raises(dl.InputError, match=words):
             limited_velocity(ARM, *arguments)
@@ -141,9 +141,9 @@ def test_three_levels_are_never_refused():
         q = ARM.random_configuration(seed=k)
         J = ARM.jacobian(q)
         tasks = [
-            Task(J[:3], rng.normal(size=3) * 0.5),
-            Task(J[3:], rng.normal(size=3) * 0.5, level=1),
-            Task(np.eye(7), -q, level=2),
+            VelocityGoal(J[:3], rng.normal(size=3) * 0.5),
+            VelocityGoal(J[3:], rng.normal(size=3) * 0.5, level=1),
+            VelocityGoal(np.eye(7), -q, level=2),
         ]
         rate = limited_velocity(ARM, q, tasks, dt=0.01)
         alone = limited_velocity(ARM, q, tasks[:1], dt=0.01)
@@ -165,20 +165,32 @@ def test_more_wrong_input():
     T, J = ARM.fk(HOME), ARM.jacobian(HOME)
     nan = np.full(6, np.nan)
     for call, words in (
-        (lambda: tracking_velocity(ARM, HOME, T, nan), "twist has a value that is not finite"),
-        (lambda: tracking_velocity(ARM, HOME * np.nan, T), "q has a value that is not finite"),
-        (lambda: tracking_velocity(ARM, HOME, T * np.nan), "T has a value that is not finite"),
+        (lambda: tracking_velocity(ARM, HOME, T, nan), r"twist\[0\] is nan; it must be a finite number"),
+        (lambda: tracking_velocity(ARM, HOME * np.nan, T), r"q\[0\] is nan"),
+        (lambda: tracking_velocity(ARM, HOME, T * np.nan), r"T\[0, 0\] is nan"),
         (lambda: tracking_velocity(ARM, HOME, T, gain=[1, 2, 3]), "gain must be"),
         (lambda: tracking_velocity(ARM, HOME, T, gain="a"), "gain must be"),
         (lambda: tracking_velocity(ARM, HOME, T, [1, 2, 3]), "twist has shape"),
         (lambda: tracking_velocity(ARM, HOME, T, posture_rate=nan), "posture_rate has shape"),
-        (lambda: limited_velocity(ARM, HOME, [Task(J, nan)], 0.01), "v of task 0 has a value"),
-        (lambda: limited_velocity(ARM, HOME, [Task(J, np.zeros(6), weight=-1)], 0.01), "positive weight"),
-        (lambda: limited_velocity(ARM, HOME, [Task(J[:, :5], np.zeros(6))], 0.01), "J of task 0 has shape"),
-        (lambda: limited_velocity(ARM, HOME, [Task(J, np.zeros(5))], 0.01), "v of task 0 has shape"),
-        (lambda: limited_velocity(ARM, HOME, [Task(J, np.zeros(6))], "a"), "positive time"),
-        (lambda: limited_velocity(ARM, HOME, [Task(J, np.zeros(6))], 0.01, velocity=-1), "positive number"),
-        (lambda: limited_velocity(ARM, HOME, [Task(J, np.zeros(6))], 0.01, velocity=np.nan), "positive number"),
+        (lambda: limited_velocity(ARM, HOME, [VelocityGoal(J, nan)], 0.01), "v of goal 0 is nan"),
+        (
+            lambda: limited_velocity(ARM, HOME, [VelocityGoal(J, np.zeros(6), weight=-1)], 0.01),
+            "weight of goal 0 is -1.0; it must be greater than 0",
+        ),
+        (lambda: limited_velocity(ARM, HOME, [VelocityGoal(J[:, :5], np.zeros(6))], 0.01), "J of goal 0 must be"),
+        (lambda: limited_velocity(ARM, HOME, [VelocityGoal(J, np.zeros(5))], 0.01), "v of goal 0 must be"),
+        (
+            lambda: limited_velocity(ARM, HOME, [VelocityGoal(J, np.zeros(6))], "a"),
+            "dt must be a finite number .s., got",
+        ),
+        (
+            lambda: limited_velocity(ARM, HOME, [VelocityGoal(J, np.zeros(6))], 0.01, velocity=-1),
+            "velocity is -1.0; it must be greater than 0",
+        ),
+        (
+            lambda: limited_velocity(ARM, HOME, [VelocityGoal(J, np.zeros(6))], 0.01, velocity=np.nan),
+            "velocity is nan; it must be a finite number",
+        ),
     ):
         with pytest.raises(dl.InputError, match=words):
             call()

@@ -8,8 +8,7 @@ they coincide. Branches that fall short by rounding are improved by Newton's met
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +28,8 @@ from dalembert.kinematics.ik.subproblems import Angle
 from dalembert.model import Frame, Model
 from dalembert.scalar import Scalar, cos, maximum, sin, where
 from dalembert.spatial import Pose
-from dalembert.system import Jointed
+from dalembert.spatial.vector import Matrix, Vector
+from dalembert.system import Jointed, Shape
 
 TOLERANCE = 1e-12  # [m, rad] a branch further from its target is not a solution; times the reach, if that is over 1 m
 ROUGH = 1e-14  # what lies above this, though near, is improved
@@ -129,7 +129,7 @@ class Solver:
             verdicts.append(verdict)
         return [q for q, _ in done], residuals, verdicts
 
-    def traced(self, matrix: Any, q0: Any) -> Any:
+    def traced(self, matrix: Matrix, q0: Vector) -> tuple[object, ...]:
         """(T, q₀) → q (NaN where there is no solution), residuals, verdicts, whether an angle was free, and of the
         whole pose (defect, sum of sizes, doubtful, whether anything of this needs a second look)."""
         T, defect, total = target(matrix)
@@ -144,37 +144,39 @@ class Solver:
         return _shown(qs, verdicts), residuals, verdicts, free, [defect, total, doubtful, look]
 
     # The kernels.
-    def _compiled(self, function: Any, inputs: Any, outputs: Any, name: str) -> Kernel:
-        names = ("T", "q")[: len(inputs)]
-        return compile_function(function, inputs, outputs, name, arguments=names)
+    def _compiled(
+        self, function: Callable[[Matrix, Vector], object], q: Shape, outputs: Sequence[Shape], name: str
+    ) -> Kernel:
+        """A kernel of a pose and of joint positions of that shape."""
+        return compile_function(function, [(4, 4), q], outputs, name, arguments=("T", "q"))
 
     @cached_property
     def kernel(self) -> Kernel:
         k, n = self.plan.count, self.model.n
-        return self._compiled(self.traced, [(4, 4), (n,)], [(k, n), (k,), (k,), (k,), (4,)], "closed_form")
+        return self._compiled(self.traced, (n,), [(k, n), (k,), (k,), (k,), (4,)], "closed_form")
 
     @cached_property
     def start(self) -> Kernel:
         """The branches as the subproblems give them."""
         function = lambda matrix, q0: self.candidates(target(matrix)[0], q0)[0]  # noqa: E731
-        return self._compiled(function, [(4, 4), (self.model.n,)], [(self.plan.count, self.model.n)], "branches")
+        return self._compiled(function, (self.model.n,), [(self.plan.count, self.model.n)], "branches")
 
     @cached_property
     def newton(self) -> Kernel:
-        def function(matrix: Any, q: Any) -> Any:
+        def function(matrix: Matrix, q: Vector) -> list[Scalar]:
             return improved(self.model, self.frame, self.plan.task, target(matrix)[0], q)
 
-        return self._compiled(function, [(4, 4), (self.model.n,)], [(self.model.n,)], "newton")
+        return self._compiled(function, (self.model.n,), [(self.model.n,)], "newton")
 
     @cached_property
     def judge(self) -> Kernel:
         k, n = self.plan.count, self.model.n
 
-        def function(matrix: Any, qs: Any) -> Any:
+        def function(matrix: Matrix, qs: Matrix) -> tuple[object, ...]:
             q, residuals, verdicts = self.judged(target(matrix)[0], qs)
             return _shown(q, verdicts), residuals, verdicts
 
-        return self._compiled(function, [(4, 4), (k, n)], [(k, n), (k,), (k,)], "judge")
+        return self._compiled(function, (k, n), [(k, n), (k,), (k,)], "judge")
 
     # What runs.
     def solve(self, T: Array, q0: Array, threads: int) -> Solutions:

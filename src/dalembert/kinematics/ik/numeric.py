@@ -26,6 +26,8 @@ from dalembert.kinematics import tasks
 from dalembert.kinematics.ik import starts, targets
 from dalembert.kinematics.ik import step as steps
 from dalembert.kinematics.ik.solution import Solution
+from dalembert.scalar import Scalar
+from dalembert.spatial.vector import Matrix, Vector
 from dalembert.system import Jointed
 
 Array = NDArray[np.float64]
@@ -130,14 +132,14 @@ def _solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool
         for damping in (steps.quick, steps.careful(_reach(robot)))
     )
 
-    def finish(q: Any, start: Any, T: Any) -> tuple[list[Any], list[Any]]:
+    def finish(q: Vector, start: Vector, T: Matrix) -> tuple[list[Scalar], list[Scalar]]:
         moved = [
             _turned(x, x0, a, b, m) if f else x
             for x, x0, a, b, m, f in zip(q, start, lower.tolist(), upper.tolist(), middle.tolist(), free, strict=True)
         ]
         tip = kinematics.frame_pose(model, moved, target)
         _, position, turn = steps.errors(tip, steps.target_of([x for row in T for x in row]), wanted)
-        beyond: Any = 0.0
+        beyond: Scalar = 0.0
         for x, a, b in zip(moved, lower.tolist(), upper.tolist(), strict=True):
             beyond = scalar.maximum(beyond, a - x) if a > -math.inf else beyond
             beyond = scalar.maximum(beyond, x - b) if b < math.inf else beyond
@@ -147,7 +149,7 @@ def _solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool
 
     table = starts.kept(robot, target.name, search, middle, half, probe)
 
-    def inspect(T: Any) -> list[Any]:
+    def inspect(T: Matrix) -> list[Scalar]:
         return [targets.defect(T, rotated), targets.extent(T, rotated)]
 
     inspected = compile_function(inspect, [(4, 4)], [(2,)], "inspect", arguments=("T",))
@@ -164,11 +166,11 @@ def _clamps(lower: Array, upper: Array, free: NDArray[np.bool_]) -> tuple[Array,
 ROUNDER = 1.5 * 2.0**52  # adding and subtracting it rounds to a whole number
 
 
-def _turned(q: Any, start: Any, lower: float, upper: float, middle: float) -> Any:
+def _turned(q: Scalar, start: Scalar, lower: float, upper: float, middle: float) -> Scalar:
     """A turning joint moved by whole turns to where it is nearest the start; if that is beyond a limit, nearest the
     middle."""
 
-    def near(center: Any) -> Any:
+    def near(center: Scalar) -> Scalar:
         turns = ((q - center) * (0.5 / math.pi) + ROUNDER) - ROUNDER
         return q - (2 * math.pi) * turns
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -103,7 +102,7 @@ def _why(M: Array, farthest: float) -> str:
     return f"the upper left 3×3 is no rotation, {what}"
 
 
-def with_rotations(T: Array, rough: Any) -> Array:
+def with_rotations(T: Array, rough: NDArray[np.bool_]) -> Array:
     """The targets, with the nearest rotation in place of those that are marked as rough."""
     made = np.array(T)
     U, _, V = np.linalg.svd(made[rough][..., :3, :3])

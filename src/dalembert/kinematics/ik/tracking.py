@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, plain_array
+from dalembert.arguments import array, number
 from dalembert.errors import InputError, MissingExtraError, unknown
 from dalembert.kernels import need_tree
-from dalembert.kinematics.ik.numeric import goal
+from dalembert.kinematics.ik.numeric import goal as goal_of
 from dalembert.kinematics.ik.targets import as_targets
 from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
 from dalembert.spatial import rotation
@@ -75,41 +75,27 @@ def tracking_velocity(
     need_tree(robot.model)
     if method not in METHODS:
         raise unknown("method", method, METHODS)
-    weights = np.asarray(goal(rows, None).weights)
+    weights = np.asarray(goal_of(rows, None).weights)
     used = np.flatnonzero(weights)
     scale = np.ones(len(used)) if isinstance(rows, str) else weights[used]
-    at = _finite("q", q, robot.n)
+    at = array("q", q, (..., robot.n))
     targets = as_targets(T, points=isinstance(rows, str) and rows == "position")
-    if not np.isfinite(targets).all():
-        raise InputError("T has a value that is not finite")
+    array("T", targets)
     gains = array("gain", gain, (), (6,))
     wanted = gains * pose_error(robot.fk(at, frame), targets)
     if twist is not None:
-        wanted = wanted + _finite("twist", twist, 6)
+        wanted = wanted + array("twist", twist, (..., 6))
     J = scale[:, None] * robot.jacobian(at, frame)[..., used, :]
     inverse = METHODS[method](J)
     rate: Array = (inverse @ (scale * wanted[..., used])[..., None])[..., 0]
     if posture_rate is not None:
-        b = _finite("posture_rate", posture_rate, robot.n)[..., None]
+        b = array("posture_rate", posture_rate, (..., robot.n))[..., None]
         rate = rate + (b - _pseudo_inverse(J) @ (J @ b))[..., 0]
     return rate
 
 
-def _finite(name: str, value: Any, last: int) -> Array:
-    """An array of finite numbers whose last dimension is `last`."""
-    try:
-        array = np.asarray(plain_array(value, name), float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is not an array of numbers") from None
-    if array.shape[-1:] != (last,):
-        raise InputError(f"{name} has shape {array.shape}; its last dimension must be {last}")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} has a value that is not finite")
-    return array
-
-
 @dataclass(frozen=True)
-class Task:
+class VelocityGoal:
     """Rows J q̇ = v that are wanted, a level of priority (0 first), and their weight within the level."""
 
     J: Array
@@ -121,13 +107,13 @@ class Task:
 def limited_velocity(
     robot: Jointed,
     q: ArrayLike,
-    tasks: Sequence[Task],
+    goals: Sequence[VelocityGoal],
     dt: float,
     *,
     regular: float = 1e-8,
     velocity: ArrayLike | None = None,
 ) -> Array:
-    """q̇ (n,) of least squares of the tasks, level by level, within the joints' velocities and, after dt [s], within
+    """q̇ (n,) of least squares of the goals, level by level, within the joints' velocities and, after dt [s], within
     their positions: a quadratic program for each level, in which what the levels before achieved is kept.
 
     min Σ w ‖J q̇ − v‖² + ε ‖q̇‖²   subject to   |q̇| ≤ q̇_max,   q_min ≤ q + q̇ dt ≤ q_max,   J_k q̇ = J_k q̇*_k for k before.
@@ -136,30 +122,27 @@ def limited_velocity(
         import daqp  # type: ignore[import-not-found]
     except ImportError:
         raise MissingExtraError("tracking within limits needs a QP solver: pip install 'dalembert[opt]'") from None
-    at = _finite("q", q, robot.n)
-    if at.ndim != 1:
-        raise InputError(f"q must be {robot.n} finite numbers, got shape {at.shape}")
-    if not isinstance(dt, (int, float)) or not 0 < dt < np.inf:
-        raise InputError(f"dt must be a positive time, got {dt!r}")
-    if not tasks:
-        raise InputError("give at least one task")
-    for k, task in enumerate(tasks):
-        rows = np.atleast_2d(_finite(f"J of task {k}", task.J, robot.n))
-        if _finite(f"v of task {k}", np.atleast_1d(task.v), len(rows)).ndim != 1 or not 0 < task.weight < np.inf:
-            raise InputError(f"task {k} needs a v of {len(rows)} numbers and a positive weight")
-    fastest = robot.limits.velocity if velocity is None else np.asarray(velocity, float) + np.zeros(robot.n)
-    if fastest.shape != (robot.n,) or not (fastest > 0).all():
-        raise InputError("velocity must be one positive number, or one per joint")
+    at = array("q", q, (robot.n,))
+    dt = number("dt", dt, "s", above=0.0)
+    if not goals:
+        raise InputError("give at least one goal")
+    for k, goal in enumerate(goals):
+        rows = array(f"J of goal {k}", np.atleast_2d(goal.J), (None, robot.n))
+        array(f"v of goal {k}", np.atleast_1d(goal.v), (len(rows),))
+        number(f"the weight of goal {k}", goal.weight, above=0.0)
+    fastest = robot.limits.velocity
+    if velocity is not None:
+        fastest = array("velocity", velocity, (), (robot.n,), above=0.0) + np.zeros(robot.n)
     # A joint already beyond its limit may come back as fast as it can.
     low = np.clip((robot.limits.lower - at) / dt, -fastest, fastest)
     high = np.clip((robot.limits.upper - at) / dt, -fastest, fastest)
     kept = np.zeros((0, robot.n))
     values = np.zeros(0)
     rate = np.zeros(robot.n)
-    for level in sorted({task.level for task in tasks}):
-        here = [task for task in tasks if task.level == level]
-        J = np.concatenate([np.sqrt(task.weight) * np.atleast_2d(task.J) for task in here])
-        v = np.concatenate([np.sqrt(task.weight) * np.atleast_1d(task.v) for task in here])
+    for level in sorted({goal.level for goal in goals}):
+        here = [goal for goal in goals if goal.level == level]
+        J = np.concatenate([np.sqrt(goal.weight) * np.atleast_2d(goal.J) for goal in here])
+        v = np.concatenate([np.sqrt(goal.weight) * np.atleast_1d(goal.v) for goal in here])
         found = _program(daqp, J, v, regular, low, high, kept, values)
         if found is None and not len(kept):
             raise InputError("no joint velocity satisfies the limits: a bound is crossed")
