@@ -483,4 +483,4 @@ def _read(row: Row[Model], option: str, value: object) -> object:
     return value
 
 
-TABLE: KernelTable[Model] = KernelTable(ROWS, sizes, _read, lambda model, name: singular_mass(model), wrench_names)
+TABLE: KernelTable[Model] = KernelTable(ROWS, sizes, lambda model, name: singular_mass(model), _read, wrench_names)

@@ -153,7 +153,7 @@ class Row(Generic[S]):
     `trace(subject, arguments, options)` runs the algorithm; `shapes(subject, options)` announces its outputs.
     `options` are the accepted ones with their defaults; `optional` arguments are taken when given. `prepare(subject,
     arguments, options)` gives what is traced instead of the subject, or refuses it. With `derivative`, the kernel is
-    the derivative of what is traced by all its arguments."""
+    the derivative of what is traced by these arguments."""
 
     arguments: tuple[str, ...]
     trace: Callable[[S, Arguments, Options], Any]
@@ -161,7 +161,7 @@ class Row(Generic[S]):
     options: Options = field(default_factory=dict)
     optional: tuple[str, ...] = ()
     prepare: Callable[[S, tuple[str, ...], Options], S] | None = None
-    derivative: bool = False
+    derivative: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -174,8 +174,8 @@ class KernelTable(Generic[S]):
 
     rows: dict[str, Row[S]]
     sizes: Callable[[S, Options], dict[str, Shape]]
-    read: Callable[[Row[S], str, object], object]
     singular: Callable[[S, str], Exception]
+    read: Callable[[Row[S], str, object], object] = lambda row, option, value: value
     added: Callable[[Options], dict[str, str]] = lambda options: {}
 
     def row(self, name: str) -> Row[S]:
@@ -217,7 +217,7 @@ class KernelTable(Generic[S]):
             )
         except ZeroDivisionError:
             raise self.singular(subject, name) from None
-        return kernel.derivative(*row.arguments) if row.derivative else kernel
+        return kernel.derivative(*row.derivative) if row.derivative else kernel
 
 
 class Kernels(Generic[S]):

@@ -60,8 +60,8 @@ def test_traced_and_plain_flows_agree():
     u = [3.0, -1.0]
     assert error(compiled(flow)(0.0, STATE, u), flow.rate(0.0, STATE.tolist(), u)) < SOLVED
     A, B = SOFT.linearize(STATE, u)
-    assert error(A, central(lambda x: SOFT.kernel(x, u), STATE)) < DIFFERENCE
-    assert error(B, central(lambda v: SOFT.kernel(STATE, v), u)) < DIFFERENCE
+    assert error(A, central(lambda x: SOFT.kernel("rate")(x, u), STATE)) < DIFFERENCE
+    assert error(B, central(lambda v: SOFT.kernel("rate")(STATE, v), u)) < DIFFERENCE
 
 
 def test_energy_books():

@@ -57,7 +57,7 @@ def test_coupled_motors_move_the_arm_as_their_matrix_says():
         x, u = np.array([0.4, -0.3, 0.5, 0.2]), np.arange(1.0, 1.0 + G.motors) / 10
         tau = np.array(G.matrix).T @ u
         M = PLAIN.mass_matrix(x[:2]) + 1e-4 * np.array(G.matrix).T @ G.matrix
-        assert error(robot.kernel(x, u)[2:], np.linalg.solve(M, tau - PLAIN.bias_torque(x[:2], x[2:]))) < SOLVED
+        assert error(robot.kernel("rate")(x, u)[2:], np.linalg.solve(M, tau - PLAIN.bias_torque(x[:2], x[2:]))) < SOLVED
         assert error(robot.mass_matrix(x[:2]), M) < ROUNDING
     assert robot.inputs == ("motor1_torque", "motor2_torque", "motor3_torque")
 
@@ -79,7 +79,7 @@ def test_underactuated():
     acrobot = Transmission([[0.0, 10.0]])
     robot = DrivenRobot(PLAIN, TorqueSource(), acrobot)
     x = np.array([0.4, -0.3, 0.5, 0.2])
-    assert error(robot.kernel(x, [0.3])[2:], PLAIN.forward_dynamics(x[:2], x[2:], [0.0, 3.0])) < SOLVED
+    assert error(robot.kernel("rate")(x, [0.3])[2:], PLAIN.forward_dynamics(x[:2], x[2:], [0.0, 3.0])) < SOLVED
     with pytest.raises(dl.InputError, match="1 motors drive 1 of 2 independent joint motions"):
         robot.holding([0.0, 0.0])
 
@@ -140,7 +140,7 @@ def test_gears_never_make_power(name, efficiency):
     qd = rng.normal(size=(count, arm.n))
     # Torques at which gravity, the links' inertia and the rotors' all count.
     u = rng.normal(size=(count, len(G))) * np.abs(arm.gravity_torque(q)).max() / np.abs(G).max()
-    qdd = robot.kernel(np.concatenate((q, qd), -1), u)[:, arm.n :]
+    qdd = robot.kernel("rate")(np.concatenate((q, qd), -1), u)[:, arm.n :]
     load, w = u - J * qdd @ G.T, qd @ G.T
     e = np.where(load * w > 0, efficiency, 1 / efficiency)
     left = np.einsum("kij,kj->ki", arm.mass_matrix(q), qdd) + arm.bias_torque(q, qd) - (e * load) @ G
@@ -157,7 +157,7 @@ def test_gears_whose_directions_do_not_settle_lose_nothing(monkeypatch):
     monkeypatch.setattr(driven, "ROUNDS", 1)
     robot, full = lossy("2R", 0.5), DrivenRobot(PLAIN, TorqueSource(inertia=2e-4), [50.0, 50.0])
     x, u = np.split(np.random.default_rng(0).normal(size=(20_000, 6)), [4], axis=1)
-    found, free = robot.kernel(x, u), full.kernel(x, u)
+    found, free = robot.kernel("rate")(x, u), full.kernel("rate")(x, u)
     lost = observed(robot.flow())(0.0, x, u)[:, robot.flow().outputs.index("gear_loss")]
     unsettled = lost == 0
     assert 0 < unsettled.mean() < 0.2 and lost.min() == 0
@@ -264,7 +264,7 @@ def test_negative_ratios_turn_the_other_way():
     assert min(N) < 0
     x, u = np.random.default_rng(0).normal(size=(2, 12))
     own, given = DrivenRobot(puma, MOTOR.reduced()), DrivenRobot(puma, MOTOR.reduced(), N)
-    assert np.array_equal(own.kernel(x, u[:6]), given.kernel(x, u[:6]))
+    assert np.array_equal(own.kernel("rate")(x, u[:6]), given.kernel("rate")(x, u[:6]))
     report, other = (gear_report(puma, MOTOR, ratios, samples=20) for ratios in (N, np.abs(N)))
     assert np.array_equal(report.worst, other.worst) and report.ratios.min() < 0
     assert dl.FlexibleRobot(puma, 1e4, 0.0, 1e-4, N).reflected_inertia == pytest.approx(1e-4 * np.square(N))
@@ -317,7 +317,7 @@ def test_geared_robot_of_seed_003():
     system = geared_arm()
     for q, qd, v in np.random.default_rng(1).uniform(-1, 1, (4, 3, 2)):
         v = 10 * v
-        qdd = robot.kernel(np.r_[q, qd], v)[2:]
+        qdd = robot.kernel("rate")(np.r_[q, qd], v)[2:]
         m = geared_model(robot, q, qd)
         assert error(m.inertia @ qdd + m.velocity @ qd + m.gravity, m.gain * v) < SOLVED
         other = system.forward_dynamics(q, qd, system.input_matrix(q) @ v, friction=True)
@@ -335,7 +335,7 @@ def test_limit_of_high_ratios(gravity, order):
     drive = DCMotor(resistance=1.5, torque_constant=0.05, damping=1e-4, inertia=1e-4)
     w, v, errors = np.array([20.0, -10.0]), np.array([5.0, 3.0]), []
     for N in (2000.0, 4000.0, 8000.0):
-        qdd = DrivenRobot(arm, drive, [N, N]).kernel(np.r_[0.3, 0.5, w / N], v)[2:]
+        qdd = DrivenRobot(arm, drive, [N, N]).kernel("rate")(np.r_[0.3, 0.5, w / N], v)[2:]
         alone = (0.05 / 1.5 * v - drive.total_damping * w) / 1e-4
         errors.append(np.abs(N * qdd - alone).max())
     measured = np.log2(np.array(errors[:-1]) / errors[1:])

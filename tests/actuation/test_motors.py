@@ -238,7 +238,7 @@ def test_traced_and_plain_flows_agree(rotors):
         assert error(look(0.0, x, u), flow.observe(0.0, x.tolist(), u.tolist())) < SOLVED
         before, x[12] = np.where(np.arange(18) == 12, 7.9, x), 9.0
         assert flow.settle(0.0, before.tolist(), x.tolist(), u.tolist())[12] == 8.0
-    batch = robot.kernel(rng.normal(size=(7, 18)), rng.normal(size=(7, 6)))
+    batch = robot.kernel("rate")(rng.normal(size=(7, 18)), rng.normal(size=(7, 6)))
     assert batch.shape == (7, 18)
 
 
@@ -246,8 +246,8 @@ def test_linearization():
     robot = DrivenRobot(PLAIN, MOTOR, [30.0, 20.0])
     x, u = np.array([0.4, -0.3, 0.5, 0.2, 0.1, -0.2]), np.array([3.0, 1.0])
     A, B = robot.linearize(x, u)
-    assert error(A, central(lambda y: robot.kernel(y, u), x)) < DIFFERENCE
-    assert error(B, central(lambda v: robot.kernel(x, v), u)) < DIFFERENCE
+    assert error(A, central(lambda y: robot.kernel("rate")(y, u), x)) < DIFFERENCE
+    assert error(B, central(lambda v: robot.kernel("rate")(x, v), u)) < DIFFERENCE
     assert A.shape == (6, 6) and B.shape == (6, 2)
 
 
@@ -315,7 +315,7 @@ def test_books_with_a_wrench_at_the_tip():
 def test_torque_source_is_the_robot_itself():
     robot = DrivenRobot(PLAIN, TorqueSource(), [1.0, 1.0])
     x, u = np.array([0.4, -0.3, 0.5, 0.2]), [3.0, 1.0]
-    assert error(robot.kernel(x, u)[2:], PLAIN.forward_dynamics(x[:2], x[2:], u)) < SOLVED
+    assert error(robot.kernel("rate")(x, u)[2:], PLAIN.forward_dynamics(x[:2], x[2:], u)) < SOLVED
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -325,7 +325,7 @@ def test_trees_with_mimic_joints(seed):
     robot = DrivenRobot(tree, TorqueSource(), [1.0] * tree.n, friction=True)
     q, qd, tau = np.random.default_rng(seed).normal(size=(3, tree.n))
     wanted = tree.forward_dynamics(q, qd, tau, friction=True)
-    assert error(robot.kernel(np.r_[q, qd], tau)[tree.n :], wanted) < SOLVED
+    assert error(robot.kernel("rate")(np.r_[q, qd], tau)[tree.n :], wanted) < SOLVED
 
 
 # --------------------------------------------------------------------------------------------------- bad input

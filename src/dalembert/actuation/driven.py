@@ -11,12 +11,13 @@ rounds, each with the signs of the last motion, from those without losses: at on
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert import kernels
 from dalembert.actuation.equilibrium import Equilibrium, balance
 from dalembert.actuation.motors import DCMotor, Motor, Scalars
 from dalembert.actuation.rotors import Rotor, has_rotors, with_rotors, without_rotors
@@ -25,17 +26,17 @@ from dalembert.actuation.values import plain_tree, refuse_friction
 from dalembert.algorithms import composite, energy, friction, joints, linear, newton_euler
 from dalembert.arguments import array, switch
 from dalembert.caching import cached_property
-from dalembert.compile import Kernel, compile_function
+from dalembert.compile import Kernel
 from dalembert.errors import InputError, unknown
 from dalembert.flow import WRENCH, Flow
 from dalembert.flows.books import friction_loss, joints_of, own_friction, spring_energy
-from dalembert.kernels import TABLE, need_mass, singular_mass, wrench_on_body
+from dalembert.kernels import need_mass, singular_mass, wrench_on_body
 from dalembert.model import Model
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
 from dalembert.scalar import absolute, minimum, where
 from dalembert.spatial import Force
-from dalembert.system import Linearization, read_state
+from dalembert.system import Arguments, Kernels, KernelTable, Linearization, Options, Row, read_state
 
 Array = NDArray[np.float64]
 Scalar = Any
@@ -116,6 +117,7 @@ class DrivenRobot:
         self.inertias = inertias
         need_mass(self.model, self.transmission.reflected(inertias))
         self._lean = lean(self.model)
+        self._kernels = Kernels(TABLE, lambda: self, robot.name, robot.joint_names)
 
     def _exact(self, inertias: tuple[float, ...]) -> Model:
         G = self.transmission
@@ -280,7 +282,7 @@ class DrivenRobot:
 
         With `f_tip` the wrench that the tip (or `frame`) applies to the environment is an input too, 6 numbers after
         the motors' own; the supply_power of the books is then less by what it gives away."""
-        TABLE.read_options("inverse_dynamics", {"frame": frame, "expressed_in": expressed_in})
+        kernels.TABLE.read_options("inverse_dynamics", {"frame": frame, "expressed_in": expressed_in})
         place = self._lean.frame(frame) if switch("f_tip", f_tip) else None
         m = len(self.motors)
 
@@ -308,22 +310,17 @@ class DrivenRobot:
         )
 
     # ------------------------------------------------------------------------------------------------ on arrays
-    @cached_property
-    def kernel(self) -> Kernel:
-        """ẋ(x, u), compiled; it takes batches."""
-        shapes = [(len(self.states),), (len(self.inputs),)]
-        return compile_function(
-            lambda x, u: self.rate(0.0, x, u), shapes, [shapes[0]], "driven_robot", arguments=("x", "u")
-        )
-
-    @cached_property
-    def _derivatives(self) -> Kernel:
-        return self.kernel.derivative("x", "u")
+    def kernel(self, name: str = "rate", given: Sequence[str] = (), **options: object) -> Kernel:
+        """A compiled function, which takes batches: "rate" ẋ(x, u), "mass_matrix", "load" (what the robot at rest asks
+        of its drives), and the derivatives "rate_derivatives", "load_derivatives"."""
+        return self._kernels.get(name, given, options)
 
     def linearize(self, x: ArrayLike, u: ArrayLike) -> tuple[Array, Array]:
         """(A, B) of ẋ ≈ f + A δx + B δu about a state.  (..., N, N) and (..., N, m)."""
         state = array("x", x, (..., len(self.states)), meaning=", ".join(self.states))
-        A, B = self._derivatives(state, array("u", u, (..., len(self.inputs)), meaning=", ".join(self.inputs)))
+        A, B = self.kernel("rate_derivatives")(
+            state, array("u", u, (..., len(self.inputs)), meaning=", ".join(self.inputs))
+        )
         return np.asarray(A), np.asarray(B)
 
     def linearize_at(
@@ -341,19 +338,7 @@ class DrivenRobot:
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q) + Gᵀ J_m G: links and rotors, on the joints' side.  (..., n, n)."""
-        links = self._links_mass(array("q", q, (..., self.n), meaning="one per joint"))
-        return np.asarray(links + np.array(self.transmission.reflected(self.inertias), float))
-
-    @cached_property
-    def _links_mass(self) -> Kernel:
-        shape = (self.n,)
-        return compile_function(lambda q: composite.mass_matrix(self._lean, q), [shape], [shape * 2], "mass_matrix")
-
-    @cached_property
-    def _static(self) -> tuple[Kernel, Kernel]:
-        """What a robot at rest asks of its drives, and its derivative."""
-        load = compile_function(self._load, [(self.n,)], [(self.n,)], "load", arguments=("q",))
-        return load, load.derivative("q")
+        return np.asarray(self.kernel("mass_matrix")(array("q", q, (..., self.n), meaning="one per joint")))
 
     def holding(self, q: ArrayLike) -> Holding:
         """The inputs that hold the robot still at q against gravity and springs, gears taken without losses (at rest no
@@ -384,9 +369,30 @@ class DrivenRobot:
         start = array("q0", q0, (self.n,), meaning="one per joint")
         torque = [motor.resting_torque(v) for motor, v in zip(self.motors, command.tolist(), strict=True)]
         wanted = np.array(self.transmission.to_joints(torque), float)
-        load, stiffness = self._static
+        load, stiffness = self.kernel("load"), self.kernel("load_derivatives")
         size = max(float(np.abs(wanted).max()), float(np.abs(load(start)).max()), 1e-9)
         return balance(lambda q: np.asarray(load(q)) - wanted, lambda q: np.asarray(stiffness(q)), start, 1e-11 * size)
+
+
+def _mass(s: DrivenRobot, a: Arguments, o: Options) -> list[list[Scalar]]:
+    rotors = s.transmission.reflected(s.inertias)
+    links = composite.mass_matrix(s._lean, a["q"])
+    return [[x + y for x, y in zip(row, more, strict=True)] for row, more in zip(links, rotors, strict=True)]
+
+
+_RATE: Row[DrivenRobot] = Row(("x", "u"), lambda s, a, o: s.rate(0.0, a["x"], a["u"]), lambda s, o: ((len(s.states),),))
+_LOAD: Row[DrivenRobot] = Row(("q",), lambda s, a, o: s._load(a["q"]), lambda s, o: ((s.n,),))
+TABLE: KernelTable[DrivenRobot] = KernelTable(
+    {
+        "rate": _RATE,
+        "rate_derivatives": replace(_RATE, derivative=("x", "u")),
+        "mass_matrix": Row(("q",), _mass, lambda s, o: ((s.n, s.n),)),
+        "load": _LOAD,
+        "load_derivatives": replace(_LOAD, derivative=("q",)),
+    },
+    lambda s, o: {"x": (len(s.states),), "u": (len(s.inputs),), "q": (s.n,)},
+    lambda s, name: singular_mass(s.model),
+)
 
 
 def _total(terms: Iterable[Scalar]) -> Scalar:

@@ -10,7 +10,8 @@ the motion of the links that carry them: see `rotors` for that, with stiff joint
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,8 +23,7 @@ from dalembert.actuation.rotors import has_rotors, without_rotors
 from dalembert.actuation.values import RATIO, per_joint, plain_tree, refuse_friction
 from dalembert.algorithms import composite, energy, friction, joints, linear, newton_euler
 from dalembert.arguments import array, switch
-from dalembert.caching import cached_property
-from dalembert.compile import Kernel, compile_function
+from dalembert.compile import Kernel
 from dalembert.errors import InputError
 from dalembert.flow import Flow
 from dalembert.flows.books import friction_loss, joints_of, own_friction, spring_energy
@@ -31,7 +31,7 @@ from dalembert.kernels import need_mass, singular_mass, wrench_on_body
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
 from dalembert.scalar.jet import Jet
-from dalembert.system import Linearization, read_state
+from dalembert.system import Arguments, Kernels, KernelTable, Linearization, Options, Row, Shape, read_state
 
 Array = NDArray[np.float64]
 Scalar = Any
@@ -117,6 +117,7 @@ class FlexibleRobot:
         self.model = without_rotors(robot.model)
         need_mass(self.model)
         self._lean = lean(self.model)
+        self._kernels = Kernels(TABLE, lambda: self, robot.name, robot.joint_names)
 
     # --------------------------------------------------------------------------------------------- what it is
     @property
@@ -208,17 +209,10 @@ class FlexibleRobot:
         return np.concatenate((place, qd if qd.shape[-1] == 2 * self.n else np.concatenate((qd, qd), -1)), -1)
 
     # ------------------------------------------------------------------------------------------------ on arrays
-    @cached_property
-    def kernel(self) -> Kernel:
-        """ẋ(x, u), compiled; it takes batches."""
-        shapes = [(4 * self.n,), (self.n,)]
-        return compile_function(
-            lambda x, u: self.rate(0.0, x, u), shapes, [shapes[0]], "flexible_robot", arguments=("x", "u")
-        )
-
-    @cached_property
-    def _derivatives(self) -> Kernel:
-        return self.kernel.derivative("x", "u")
+    def kernel(self, name: str = "rate", given: Sequence[str] = (), **options: object) -> Kernel:
+        """A compiled function, which takes batches: "rate" ẋ(x, u) and "rate_derivatives", "inverse_dynamics",
+        "static_load" (what the springs carry at rest) and "static_load_derivatives", "rigid_acceleration"."""
+        return self._kernels.get(name, given, options)
 
     def forward_dynamics(
         self, q: ArrayLike, theta: ArrayLike, qd: ArrayLike, theta_d: ArrayLike, tau: ArrayLike
@@ -226,28 +220,8 @@ class FlexibleRobot:
         """(q̈, θ̈), each (..., n)."""
         named = {"q": q, "theta": theta, "qd": qd, "theta_d": theta_d, "tau": tau}
         arrays = np.broadcast_arrays(*(self._vector(name, x) for name, x in named.items()))
-        out = np.asarray(self.kernel(np.concatenate(arrays[:4], axis=-1), arrays[4]))
+        out = np.asarray(self.kernel("rate")(np.concatenate(arrays[:4], axis=-1), arrays[4]))
         return out[..., 2 * self.n : 3 * self.n], out[..., 3 * self.n :]
-
-    @cached_property
-    def _inverse(self) -> Kernel:
-        """θ, θ̇, θ̈, τ from the links' motion: the springs' torque M q̈ + h and its first two rates, run on jets."""
-        n = self.n
-
-        def function(q: Scalars, qd: Scalars, qdd: Scalars, jerk: Scalars, snap: Scalars) -> tuple[list[Scalar], ...]:
-            position = [Jet(*row) for row in zip(q, qd, qdd, strict=True)]
-            rate = [Jet(*row) for row in zip(qd, qdd, jerk, strict=True)]
-            second = [Jet(*row) for row in zip(qdd, jerk, snap, strict=True)]
-            torque = newton_euler.inverse_dynamics(self._lean, position, rate, second)
-            if self.friction:
-                rubbing = friction.friction_torque(self.model, position, rate)
-                torque = [a + b for a, b in zip(torque, rubbing, strict=True)]
-            theta = [x + t * (1.0 / k) for x, t, k in zip(position, torque, self.stiffness, strict=True)]
-            tau = [B * m.acceleration + t.value for B, m, t in zip(self.reflected_inertia, theta, torque, strict=True)]
-            return [m.value for m in theta], [m.rate for m in theta], [m.acceleration for m in theta], tau
-
-        names = ("q", "qd", "qdd", "qddd", "qdddd")
-        return compile_function(function, [(n,)] * 5, [(n,)] * 4, "flexible_inverse_dynamics", arguments=names)
 
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, qddd: ArrayLike, qdddd: ArrayLike
@@ -262,12 +236,13 @@ class FlexibleRobot:
                 "inverse dynamics needs damping=0"
             )
         named = {"q": q, "qd": qd, "qdd": qdd, "qddd": qddd, "qdddd": qdddd}
-        return FlexibleMotion(*(np.asarray(x) for x in self._inverse(*(self._vector(k, v) for k, v in named.items()))))
+        found = self.kernel("inverse_dynamics")(*(self._vector(name, value) for name, value in named.items()))
+        return FlexibleMotion(*(np.asarray(x) for x in found))
 
     def linearize(self, x: ArrayLike, u: ArrayLike) -> tuple[Array, Array]:
         """(A, B) of ẋ ≈ f + A δx + B δu about a state.  (..., 4n, 4n) and (..., 4n, n)."""
         state = array("x", x, (..., 4 * self.n), meaning="(q, θ, q̇, θ̇)")
-        A, B = self._derivatives(state, self._vector("u", u))
+        A, B = self.kernel("rate_derivatives")(state, self._vector("u", u))
         return np.asarray(A), np.asarray(B)
 
     def linearize_at(
@@ -285,26 +260,6 @@ class FlexibleRobot:
         return Linearization(*self.linearize(state, given), state, given, self.states, self.inputs)
 
     # -------------------------------------------------------------------------------------------------- statics
-    @cached_property
-    def _static_load(self) -> Kernel:
-        """What the springs carry at rest: g(q) + Jᵀ f_tip [+ the links' own springs]."""
-        n, model = self.n, self.model
-        frame = model.frame() if model.tip is not None else None
-
-        def function(q: Scalars, f_tip: Scalars) -> list[Scalar]:
-            wrenches = wrench_on_body(model, q, f_tip, frame, "world") if frame is not None else {}
-            zero = [0.0] * n
-            tau = newton_euler.inverse_dynamics(model, q, zero, zero, wrenches)
-            if self.friction:
-                tau = [a + b for a, b in zip(tau, friction.friction_torque(model, q, zero), strict=True)]
-            return tau
-
-        return compile_function(function, [(n,), (6,)], [(n,)], "static_load", arguments=("q", "f_tip"))
-
-    @cached_property
-    def _static_slope(self) -> Kernel:
-        return self._static_load.derivative("q")
-
     def _wrench(self, f_tip: ArrayLike | None) -> Array:
         if f_tip is None:
             return np.zeros(6)
@@ -314,7 +269,7 @@ class FlexibleRobot:
 
     def motor_positions(self, q: ArrayLike, f_tip: ArrayLike | None = None) -> Array:
         """θ = q + K⁻¹ (g(q) + Jᵀ f_tip): where the motors must stand for the links to rest at q.  (..., n)."""
-        load = np.asarray(self._static_load(self._vector("q", q), self._wrench(f_tip)))
+        load = np.asarray(self.kernel("static_load")(self._vector("q", q), self._wrench(f_tip)))
         return np.asarray(self._vector("q", q) + load / np.array(self.stiffness))
 
     def deflection(self, theta: ArrayLike, f_tip: ArrayLike | None = None) -> Equilibrium:
@@ -325,7 +280,7 @@ class FlexibleRobot:
         if start.ndim != 1 or F.ndim != 1:
             raise InputError(f"one position is searched at a time: theta has shape {start.shape}, f_tip {F.shape}")
         K = np.array(self.stiffness)
-        load, slope = self._static_load, self._static_slope
+        load, slope = self.kernel("static_load"), self.kernel("static_load_derivatives")
         size = max(float(np.abs(load(start, F)).max()), float(K.max()) * 1e-3)
         return balance(
             lambda q: K * (q - start) + np.asarray(load(q, F)),
@@ -346,7 +301,7 @@ class FlexibleRobot:
         K = np.diag(self.stiffness)
         stiff = K
         if switch("gravity", gravity):
-            slope = np.asarray(self._static_slope(x, np.zeros(6)))
+            slope = np.asarray(self.kernel("static_load_derivatives")(x, np.zeros(6)))
             stiff = K + (slope + slope.T) / 2
         inertia = np.zeros((2 * n, 2 * n))
         inertia[:n, :n], inertia[n:, n:] = M, np.diag(self.reflected_inertia)
@@ -359,31 +314,75 @@ class FlexibleRobot:
         K (θ − q) = τ − B q̈ with (M + B) q̈ = τ − h.  (..., n).  The slow manifold to first order in 1/K."""
         named = {"q": q, "qd": qd, "tau": tau}
         x, v, u = np.broadcast_arrays(*(self._vector(name, value) for name, value in named.items()))
-        qdd = np.asarray(self._rigid(x, v, u))
+        qdd = np.asarray(self.kernel("rigid_acceleration")(x, v, u))
         return np.asarray(x + (u - np.array(self.reflected_inertia) * qdd) / np.array(self.stiffness))
-
-    @cached_property
-    def _rigid(self) -> Kernel:
-        """q̈ of the limit K → ∞: (M + B) q̈ + h = τ."""
-        n = self.n
-
-        def function(q: Scalars, qd: Scalars, tau: Scalars) -> list[Scalar]:
-            M = composite.mass_matrix(self._lean, q)
-            M = [
-                [m + (self.reflected_inertia[i] if i == j else 0.0) for j, m in enumerate(row)]
-                for i, row in enumerate(M)
-            ]
-            return linear.solve_ldl(M, [t - h for t, h in zip(tau, self._load(q, qd), strict=True)])
-
-        return compile_function(function, [(n,)] * 3, [(n,)], "rigid_limit", arguments=("q", "qd", "tau"))
 
     def rigid_acceleration(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Array:
         """q̈ of the robot with stiff joints, (M + B) q̈ + c + g = τ: what K → ∞ tends to, as 1/K.  (..., n)."""
         named = {"q": q, "qd": qd, "tau": tau}
-        return np.asarray(self._rigid(*(self._vector(name, value) for name, value in named.items())))
+        return np.asarray(
+            self.kernel("rigid_acceleration")(*(self._vector(name, value) for name, value in named.items()))
+        )
 
     def _vector(self, name: str, value: ArrayLike) -> Array:
         return array(name, value, (..., self.n), meaning="one per joint")
+
+
+# ------------------------------------------------------------------------------------------------------- its kernels
+def _inverse(s: FlexibleRobot, a: Arguments, o: Options) -> tuple[list[Scalar], ...]:
+    """θ, θ̇, θ̈, τ from the links' motion: the springs' torque M q̈ + h and its first two rates, run on jets."""
+    q, qd, qdd, jerk, snap = a.values()
+    position = [Jet(*row) for row in zip(q, qd, qdd, strict=True)]
+    rate = [Jet(*row) for row in zip(qd, qdd, jerk, strict=True)]
+    second = [Jet(*row) for row in zip(qdd, jerk, snap, strict=True)]
+    torque = newton_euler.inverse_dynamics(s._lean, position, rate, second)
+    if s.friction:
+        rubbing = friction.friction_torque(s.model, position, rate)
+        torque = [a + b for a, b in zip(torque, rubbing, strict=True)]
+    theta = [x + t * (1.0 / k) for x, t, k in zip(position, torque, s.stiffness, strict=True)]
+    tau = [B * m.acceleration + t.value for B, m, t in zip(s.reflected_inertia, theta, torque, strict=True)]
+    return [m.value for m in theta], [m.rate for m in theta], [m.acceleration for m in theta], tau
+
+
+def _static_load(s: FlexibleRobot, a: Arguments, o: Options) -> list[Scalar]:
+    """What the springs carry at rest: g(q) + Jᵀ f_tip [+ the links' own springs]."""
+    model, q, zero = s.model, a["q"], [0.0] * s.n
+    wrenches = wrench_on_body(model, q, a["f_tip"], model.frame(), "world") if model.tip is not None else {}
+    tau = newton_euler.inverse_dynamics(model, q, zero, zero, wrenches)
+    if not s.friction:
+        return tau
+    return [a + b for a, b in zip(tau, friction.friction_torque(model, q, zero), strict=True)]
+
+
+def _rigid(s: FlexibleRobot, a: Arguments, o: Options) -> list[Scalar]:
+    """q̈ of the limit K → ∞: (M + B) q̈ + h = τ."""
+    M, B = composite.mass_matrix(s._lean, a["q"]), s.reflected_inertia
+    M = [[m + (B[i] if i == j else 0.0) for j, m in enumerate(row)] for i, row in enumerate(M)]
+    return linear.solve_ldl(M, [t - h for t, h in zip(a["tau"], s._load(a["q"], a["qd"]), strict=True)])
+
+
+def _vectors(count: int) -> Callable[[FlexibleRobot, Options], tuple[Shape, ...]]:
+    return lambda s, o: ((s.n,),) * count
+
+
+_RATE: Row[FlexibleRobot] = Row(("x", "u"), lambda s, a, o: s.rate(0.0, a["x"], a["u"]), lambda s, o: ((4 * s.n,),))
+_STATIC: Row[FlexibleRobot] = Row(("q", "f_tip"), _static_load, _vectors(1))
+TABLE: KernelTable[FlexibleRobot] = KernelTable(
+    {
+        "rate": _RATE,
+        "rate_derivatives": replace(_RATE, derivative=("x", "u")),
+        "inverse_dynamics": Row(("q", "qd", "qdd", "qddd", "qdddd"), _inverse, _vectors(4)),
+        "static_load": _STATIC,
+        "static_load_derivatives": replace(_STATIC, derivative=("q",)),
+        "rigid_acceleration": Row(("q", "qd", "tau"), _rigid, _vectors(1)),
+    },
+    lambda s, o: {
+        "x": (4 * s.n,),
+        "f_tip": (6,),
+        **dict.fromkeys(("u", "q", "qd", "qdd", "qddd", "qdddd", "tau"), (s.n,)),
+    },
+    lambda s, name: singular_mass(s.model),
+)
 
 
 def _pencil(K: Array, M: Array, owner: FlexibleRobot) -> tuple[Array, Array]:

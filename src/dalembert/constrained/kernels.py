@@ -140,9 +140,4 @@ def _sizes(s: Bound, options: Options) -> dict[str, Shape]:
     return {**sizes(s.model, options), "multipliers": (s.k,)}
 
 
-def _read(row: Row[Bound], option: str, value: object) -> object:
-    """Options are checked where the methods take them; a kernel's name and place in `wrenches` may be anything."""
-    return value
-
-
-TABLE: KernelTable[Bound] = KernelTable(ROWS, _sizes, _read, lambda s, name: singular_mass(s.model), wrench_names)
+TABLE: KernelTable[Bound] = KernelTable(ROWS, _sizes, lambda s, name: singular_mass(s.model), added=wrench_names)

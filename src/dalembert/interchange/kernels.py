@@ -11,8 +11,8 @@ from dalembert.names import identifier
 
 
 def kernel_of(system: Any, name: str | None, given: Sequence[str], options: dict[str, Any]) -> Kernel:
-    """`system.kernel(name, given, **options)` of a Robot, a LagrangianSystem or a Constrained; the one kernel ẋ(x, u)
-    of a DrivenRobot or FlexibleRobot; or a Kernel itself."""
+    """`system.kernel(name, given, **options)` of a System; if no name is given, ẋ(x, u) of one that has a `rate`; or a
+    Kernel itself."""
     found = system if isinstance(system, Kernel) else getattr(system, "kernel", None)
     if found is None:
         raise InputError(
@@ -23,6 +23,8 @@ def kernel_of(system: Any, name: str | None, given: Sequence[str], options: dict
         if name is not None or given or options:
             raise InputError(f"the kernel {found.name!r} is meant already: give no name, no arguments and no options")
         return found
+    if name is None and hasattr(system, "rate"):
+        name = "rate"
     if not isinstance(name, str):
         raise InputError("say which function: 'inverse_dynamics', 'fk', … as in robot.kernel(…)")
     kernel: Kernel = found(name, given, **options)

@@ -194,7 +194,7 @@ ROWS: dict[str, Row[Bound]] = dict(
     )
 )
 for _base in ("inverse_dynamics", "forward_dynamics"):
-    ROWS[f"{_base}_derivatives"] = replace(ROWS[_base], optional=(), derivative=True)
+    ROWS[f"{_base}_derivatives"] = replace(ROWS[_base], optional=(), derivative=ROWS[_base].arguments)
 
 
 def _sizes(s: Bound, o: Options) -> dict[str, Shape]:
@@ -213,7 +213,7 @@ def _singular(s: Bound, name: str) -> SingularityError:
 
 
 TABLE: KernelTable[Bound] = KernelTable(
-    ROWS, _sizes, _read, _singular, lambda o: {"parameters": "parameters"} if o["parameters"] else {}
+    ROWS, _sizes, _singular, _read, lambda o: {"parameters": "parameters"} if o["parameters"] else {}
 )
 
 
