@@ -378,7 +378,7 @@ def _close(
         missing = [name for name in law.follows if name not in given]
         if motion is None and missing and len(missing) == len(law.follows):
             raise InputError(f"{law.name!r} follows {missing[0]}, …: give a reference, or parameters of these names")
-    words = {
+    words: dict[str, object] = {
         "disturbed": tuple(name for name in added if law is not None and name in law.outputs),
         "limits": tuple(read_torque_limits(torque_limits, law.outputs, plant).items()) if law is not None else (),
         "sample": sampling.period,
@@ -439,7 +439,7 @@ def _read_seed(seed: object, eyes: Sensors, values: Sequence[Value | None]) -> i
 def _is_row(value: Value | None) -> bool:
     """Whether a value changes from step to step."""
     return isinstance(value, Noise) or (
-        value is not None and not isinstance(value, Distribution) and np.ndim(cast("ArrayLike", value)) == 2
+        value is not None and not isinstance(value, Distribution) and np.ndim(value) == 2
     )
 
 
@@ -559,7 +559,7 @@ def _total(arrays: Mapping[str, Array], number: object, columns: Sequence[Column
                 raise InputError(f"{name} is given for {len(x)} rollouts, and others for {total}")
         return total
     if arrays:
-        sizes = {len(x): name for name, x in reversed(arrays.items())}
+        sizes = {len(x): name for name, x in reversed(list(arrays.items()))}
         for size in sizes:
             if size != max(sizes):
                 most = f"{sizes[max(sizes)]} for {max(sizes)}"

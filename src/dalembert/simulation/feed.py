@@ -72,8 +72,8 @@ def wire(flow: Flow, nodes: Sequence[float], rows: Sequence[str], moving: Sequen
     for c in sorted(places):
         if not found or c - found[-1] > 1e-9:  # those that rounding alone tells apart are one
             found.append(c)
-    ordered = (tuple(name for name in flow.inputs if name in names) for names in (rows, moving))
-    return Wiring(held, *ordered, tuple(found), flagged)
+    in_order, within = (tuple(name for name in flow.inputs if name in names) for names in (rows, moving))
+    return Wiring(held, in_order, within, tuple(found), flagged)
 
 
 # ------------------------------------------------------------------------------------------------------------ signals

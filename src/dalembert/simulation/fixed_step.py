@@ -65,16 +65,10 @@ def integrate(
     `iterations`: evaluations per step of an implicit method. A run gives the same bits alone and in any batch."""
     check_flow(flow)
     check_method(flow, method, iterations)
-    dt, t0 = read_seconds("dt", dt), number("t0", t0, "s")
+    dt, t0 = read_seconds("dt", dt), 0.0 if t0 == 0.0 else number("t0", t0, "s")
     steps, every = count("steps", steps), count("every", every, 1)
-    held = tuple(parameters or ())
-    for name in held:
-        if name not in flow.inputs:
-            raise unknown(f"input of {flow.name!r}", name, flow.inputs)
-    free = tuple(name for name in flow.inputs if name not in held)
-    wiring = Wiring(held, free, flagged=flow.sample is not None)
-    rollout = compile_loop(flow, method, wiring, iterations)
-    x = array("x0", x0, (..., len(flow.states)), meaning=f"the states of {flow.name!r}, {list_names(flow.states)}")
+    wiring, rollout = _compile_inputs(flow, method, tuple(parameters or ()), iterations)
+    x, free = _read_rows("x0", x0, flow.states, f"the states of {flow.name!r}"), wiring.rows
     if flow.check is not None:
         flow.check(x)
     inputs, end = _inputs(flow, free, u, steps), None
@@ -153,6 +147,17 @@ def refine(run: Callable[[int], R], agree: Callable[[R, R], NDArray[np.bool_]]) 
 
 
 # ------------------------------------------------------------------------------------------------------ the loop
+@lru_cache(maxsize=64)
+def _compile_inputs(flow: Flow, method: str, held: tuple[str, ...], iterations: int | None) -> tuple[Wiring, Rollout]:
+    """The loop of a flow whose inputs are those of a run, if they are among the `held`, or else of a step."""
+    for name in held:
+        if name not in flow.inputs:
+            raise unknown(f"input of {flow.name!r}", name, flow.inputs)
+    rows = tuple(name for name in flow.inputs if name not in held)
+    wiring = Wiring(held, rows, flagged=flow.sample is not None)
+    return wiring, compile_loop(flow, method, wiring, iterations)
+
+
 @lru_cache(maxsize=64)
 def compile_loop(
     flow: Flow, method: str = "rk4", wiring: Wiring | None = None, iterations: int | None = None, asked: bool = False
@@ -242,7 +247,16 @@ def check_method(flow: Flow, method: str, iterations: object = None) -> Method:
 
 
 def read_seconds(name: str, value: object) -> float:
-    return number(name, value, "s", above=0.0)
+    """A positive number of seconds; a float, which it mostly is, without a detour."""
+    return value if type(value) is float and 0.0 < value < math.inf else number(name, value, "s", above=0.0)
+
+
+def _read_rows(name: str, value: ArrayLike, names: tuple[str, ...], meaning: str) -> Array:
+    """(..., m) finite numbers, one per name; of doubles, which may be many, no copy is made."""
+    plain = type(value) is np.ndarray and value.dtype == np.float64 and value.shape[-1:] == (len(names),)
+    if plain and (not value.size or (math.isfinite(value.min()) and math.isfinite(value.max()))):  # type: ignore[union-attr]
+        return value  # type: ignore[return-value]
+    return array(name, value, (..., len(names)), meaning=f"{meaning}, {list_names(names)}")
 
 
 def _inputs(flow: Flow, free: tuple[str, ...], u: ArrayLike | None, steps: int) -> Array:
@@ -250,7 +264,7 @@ def _inputs(flow: Flow, free: tuple[str, ...], u: ArrayLike | None, steps: int) 
     m = len(free)
     if u is None:
         return np.zeros((1, m))
-    x = array("u", u, (..., m), meaning=f"the inputs of {flow.name!r}, {list_names(free)}")
+    x = _read_rows("u", u, free, f"the inputs of {flow.name!r}")
     if x.ndim == 1:
         return x[None]
     if x.shape[-2] not in (1, steps):

@@ -91,5 +91,5 @@ def read_torque_limits(value: object, drives: tuple[str, ...], flow: Flow) -> To
     return dict(zip(drives, zip(lower.tolist(), upper.tolist(), strict=True), strict=True))
 
 
-def _is_pair(value: Sequence[object] | Array, n: int) -> bool:
-    return any(np.ndim(part) for part in value) or n != 2 or bool(value[0] < 0)  # type: ignore[operator]
+def _is_pair(value: Sequence[float] | Array, n: int) -> bool:
+    return any(np.ndim(part) for part in value) or n != 2 or bool(value[0] < 0)

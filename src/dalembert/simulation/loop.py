@@ -458,7 +458,7 @@ def follow_reference(law: Law, motion: Reference) -> Callable[[Scalar], list[Sca
 def close_loop(
     flow: Flow,
     law: Law,
-    reference: Reference | ArrayLike | None = None,
+    reference: object = None,
     *,
     disturbed: Sequence[str] = (),
     torque_limits: object = None,

@@ -203,7 +203,7 @@ def read_noun(name: str, value: object, kind: type[Noun], word: str = "") -> Nou
     if value is None:
         return kind()
     if word and isinstance(value, str):
-        return kind(**{word: value})
+        return kind(**{word: value})  # type: ignore[arg-type]
     if not isinstance(value, kind):
         raise InputError(f"{name} must be {kind.__name__}(…), got {type(value).__name__}")
     return value

@@ -176,7 +176,7 @@ def words_for_names(
             raise InputError(
                 f"payload says where a load hangs, and there is none: give parameters={{{PAYLOAD[0]!r}: …}}"
             )
-        words["payload"] = payload if isinstance(payload, bool) else three("payload", payload)  # type: ignore[arg-type]
+        words["payload"] = payload if isinstance(payload, bool) else three("payload", payload)
     elif any(name in PAYLOAD for name in names):
         words["payload"] = True if any(name in PAYLOAD[1:] for name in names) else (0.0, 0.0, 0.0)
     if any(name in WRENCH for name in names):

@@ -253,7 +253,7 @@ def _draw(run: Run, what: tuple[str, ...], axes: Axes | Sequence[Axes] | None) -
         panels = list(grid[:, 0])
         figure.suptitle(run.name if run.ok else f"{run.name}: {run.message}", fontsize="medium", wrap=True)
     else:
-        panels = list(np.atleast_1d(axes))
+        panels = list(axes) if isinstance(axes, (Sequence, np.ndarray)) else [axes]
         figure = panels[0].figure
         if len(panels) != len(wanted):
             raise InputError(f"{len(panels)} axes for {len(wanted)} panels: {', '.join(wanted)}")
@@ -287,8 +287,8 @@ def _panel(panel: Axes, run: Run, name: str) -> None:
     panel.set_ylabel(f"{title} [{', '.join(units)}]" if units else title)
     panel.margins(x=0)
     if len(names) > 1 or (name == "q" and run.groups["reference"]):
-        outside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-        panel.legend(fontsize="small", frameon=False, ncols=1 + (len(names) > MOST_LINES), **outside)
+        columns = 1 + (len(names) > MOST_LINES)
+        panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small", frameon=False, ncols=columns)
     for event in run.events:
         panel.axvline(event.t, color="tab:red", lw=0.8, ls=":")
 

@@ -15,7 +15,7 @@ from dalembert.law import Law
 from dalembert.reference import Reference, read_reference
 from dalembert.simulation.adaptive import AdaptiveSolver
 from dalembert.simulation.feed import Feed, Signal, read_signal
-from dalembert.simulation.fixed_step import check_flow, check_method, compile_loop
+from dalembert.simulation.fixed_step import check_flow, check_method, compile_loop, list_names
 from dalembert.simulation.limits import Excess, find_excesses, read_torque_limits
 from dalembert.simulation.loop import DISTURBANCE, FEEDFORWARD, START, ClosedLoop, follow_reference
 from dalembert.simulation.measures import Measures, finish_measures, read_measures
@@ -34,7 +34,6 @@ from dalembert.simulation.options import (
 )
 from dalembert.simulation.plant import (
     check_names,
-    list_names,
     read_controller,
     read_start,
     read_system,

@@ -19,7 +19,7 @@ from dalembert.simulation.options import Sensors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 Array = NDArray[np.float64]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -132,7 +132,7 @@ class MonteCarlo:
         return "\n".join([*_aligned(lines), f"{len(self)} rollouts, seed {self.seed}; {failed}", *self.failures()])
 
     @styled
-    def plot(self, name: str | None = None, ax: Axes | None = None, bins: int = 40) -> Figure:
+    def plot(self, name: str | None = None, ax: Axes | None = None, bins: int = 40) -> Figure | SubFigure:
         """A histogram of a measure (the first)."""
         name = next(iter(self.batch.measures), None) if name is None else name
         if name is None:
@@ -225,7 +225,7 @@ class Sweep:
         return "\n".join(_aligned(lines))
 
     @styled
-    def plot(self, measure: str | None = None, ax: Axes | None = None) -> Figure:
+    def plot(self, measure: str | None = None, ax: Axes | None = None) -> Figure | SubFigure:
         """A line over one parameter, or a heat map over two (of more: at the best point of the others)."""
         name = self._named(measure)
         mean = self.mean(name)
@@ -290,19 +290,19 @@ def sweep(
         if name not in axes:
             raise unknown("axis of the grid that is shared", name, axes)
 
-    def tiled(name: str, value: Value | None, core: int) -> Value | None:
+    def tiled(name: str, value: Value, core: int) -> Value:
         if isinstance(value, Noise):
             raise InputError(f"{name} is noise, and every point of a sweep must meet the same: give it as an array")
         if isinstance(value, Distribution):
             value = value.draw(seed or 0, name, 0, many)
-        elif value is None or np.ndim(value) == core or (np.ndim(value) == 2 > core + 1 and len(value) == 1):
-            return value
         x = np.asarray(value, float)
+        if x.ndim == core or (x.ndim == 2 > core + 1 and len(x) == 1):
+            return x
         if len(x) not in (1, many):
             raise InputError(f"{name} is given for {len(x)} starts, and there are {many}")
         return np.tile(np.broadcast_to(x, (many, *x.shape[1:])), (points, *[1] * (x.ndim - 1)))
 
-    starts = {name: tiled(name, value, 1) for name, value in given.items()}
+    starts = {name: None if value is None else tiled(name, value, 1) for name, value in given.items()}
     held = {name: tiled(name, value, 0) for name, value in (parameters or {}).items()}
     added = {name: tiled(name, value, 0) for name, value in (disturbances or {}).items()}
     for (name, _), flat in zip(axes.items(), np.meshgrid(*axes.values(), indexing="ij"), strict=True):

@@ -118,7 +118,7 @@ def _clustered(
     with client_of(scheduler, threads) as client:
         # The bytes go to the scheduler once; the digest makes the same plan the same task.
         head = client.submit(Packed, packed.loop, packed.rest, packed.digest, key=f"plan-{packed.digest}")
-        many = max(sum(client.nthreads().values()), 1)
+        many = max(sum(client.nthreads().values()), 1)  # type: ignore[no-untyped-call]
         most = max(many * (1 + AHEAD), WAITING // plan.sent(max(count for _, count in ranges)))
         left, turn = deque(ranges), dask.as_completed(with_results=True)
 
