@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, number
 from dalembert.caching import cached_property
-from dalembert.control.controller import Controller, Wanted, believed, measures, read_wanted, torques
+from dalembert.control.controller import Controller, believed, measures, read_wanted, torques
 from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, add_gears, add_noise, scenario_flow
 from dalembert.draw.pyplot import pyplot, save, styled
 from dalembert.errors import InputError, choose
@@ -226,7 +226,7 @@ def compare(
 
 @dataclass(frozen=True)
 class _Task:
-    reference: Wanted
+    reference: Reference | ArrayLike
     q0: ArrayLike | None
     qd0: ArrayLike | None
     dt: float

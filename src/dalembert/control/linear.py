@@ -224,19 +224,15 @@ class StateSpace:
 
 def read_single(system: object) -> StateSpace | TransferFunction:
     """What a user gives as a system of one input and one output: a linear system, or what has one."""
-    if not isinstance(system, (StateSpace, TransferFunction)):
-        made = next((f for name in ("transfer", "state_space") if callable(f := getattr(system, name, None))), None)
-        if made is None:
-            raise InputError(
-                f"a TransferFunction, a StateSpace or what has one is looked at here, not {type(system).__name__}"
-            )
-        system = made()
-    if isinstance(system, StateSpace) and (len(system.inputs), len(system.outputs)) != (1, 1):
+    made = [f for name in ("transfer", "state_space") if callable(f := getattr(system, name, None))]
+    found = system if isinstance(system, (StateSpace, TransferFunction)) or not made else made[0]()
+    if not isinstance(found, (StateSpace, TransferFunction)):
+        raise InputError(f"a TransferFunction, a StateSpace or what has one is looked at here, not {_kind(system)}")
+    if isinstance(found, StateSpace) and (len(found.inputs), len(found.outputs)) != (1, 1):
         raise InputError(
-            f"this system has {len(system.inputs)} inputs and {len(system.outputs)} outputs: choose one of each with "
+            f"this system has {len(found.inputs)} inputs and {len(found.outputs)} outputs: choose one of each with "
             ".of(inputs=…, outputs=…)"
         )
-    found: StateSpace | TransferFunction = system
     return found
 
 
@@ -293,26 +289,28 @@ def linearize(
     not given). What has `.state_space()` gives its own. `outputs` are states by name, all of them if not given. A and B
     tell what happens for long only where the system rests at (x, u), which is not asked for.
     `friction` (of a robot) counts its damping and springs."""
-    own = getattr(system, "state_space", None)
-    if isinstance(system, StateSpace) or (callable(own) and not isinstance(system, Flow)):
-        if x is not None or u is not None:
-            raise InputError(f"a {type(system).__name__} is linear, the same about any state: leave out x and u")
-        found = system if isinstance(system, StateSpace) else own()
-    elif callable(at := getattr(system, "linearize_at", None)):
+    own, at, flow = (getattr(system, name, None) for name in ("state_space", "linearize_at", "flow"))
+    if callable(at):
         near = at(x, u, friction=True) if friction else at(x, u)
         found = StateSpace(near.A, near.B, states=near.states, inputs=near.inputs, x_at=near.x, u_at=near.u)
-    elif isinstance(system, Flow) or callable(getattr(system, "flow", None)):
-        if friction:
-            raise InputError(f"friction= is a robot's; a {type(system).__name__} has its own, or none")
-        found = _linearize_flow(system if isinstance(system, Flow) else system.flow(), x, u)
+    elif friction:
+        raise InputError(f"friction= is a robot's; a {_kind(system)} has its own, or none")
+    elif isinstance(system, StateSpace) or callable(own):
+        if x is not None or u is not None:
+            raise InputError(f"a {_kind(system)} is linear, the same about any state: leave out x and u")
+        found = system if isinstance(system, StateSpace) else own()
+    elif isinstance(system, Flow) or callable(flow):
+        found = _linearize_flow(system if isinstance(system, Flow) else flow(), x, u)
     else:
         raise InputError(
             "what is linearized is a Robot, LagrangianSystem, DrivenRobot, FlexibleRobot, Flow or what has .flow(); "
-            f"got {type(system).__name__}"
+            f"got {_kind(system)}"
         )
-    if friction:
-        raise InputError(f"friction= is a robot's; a {type(system).__name__} has its own, or none")
     return found if outputs is None else found.of(outputs=outputs)
+
+
+def _kind(system: object) -> str:
+    return type(system).__name__
 
 
 @lru_cache(maxsize=32)

@@ -145,7 +145,7 @@ class RootLocus:
     def breakaways(self) -> list[Breakaway]:
         """Where branches leave or enter the real axis, or meet elsewhere: dK/ds = 0, N D′ − N′ D = 0, with K > 0."""
         N, D = self.plant.num, self.plant.den
-        p = np.polysub(np.polymul(N, np.polyder(D)), np.polymul(np.polyder(N), D))
+        p: NDArray[np.float64] = np.polysub(np.polymul(N, np.polyder(D)), np.polymul(np.polyder(N), D))
         out = []
         for s in np.roots(p):
             value = np.polyval(N, s)

@@ -59,7 +59,7 @@ class TransferFunction:
         late = f", delay={self.delay:g}" if self.delay else ""
         return f"TransferFunction({self.num.tolist()}, {self.den.tolist()}{late})"
 
-    def __call__(self, s: ArrayLike) -> Any:
+    def __call__(self, s: Any) -> Any:
         """G at any complex s, or an array of them; s = jω is the frequency response."""
         value = np.polyval(self.num, s) / np.polyval(self.den, s)
         return value * np.exp(-self.delay * np.asarray(s)) if self.delay else value

@@ -263,8 +263,8 @@ def _flow(plant: object) -> Flow:
         plant = plant.state_space()
     if isinstance(plant, StateSpace):
         return plant.flow()
-    if not isinstance(plant, Flow) and callable(getattr(plant, "flow", None)):
-        plant = plant.flow()
+    if not isinstance(plant, Flow) and callable(flow := getattr(plant, "flow", None)):
+        plant = flow()
     if not isinstance(plant, Flow):
         raise InputError(f"a relay drives a TransferFunction, a StateSpace or a Flow, not {type(plant).__name__}")
     if not plant.inputs:

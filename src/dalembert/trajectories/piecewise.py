@@ -122,7 +122,7 @@ def slope(C: Array) -> Array:
     return np.asarray(C[..., 1:, :] * np.arange(1, C.shape[-2])[:, None])
 
 
-def horner(C: Scalars, tau: Scalar) -> Scalar:
+def horner(C: Scalars | Array, tau: Scalar) -> Scalar:
     """Σ C_k τ^k, over any scalar, arrays too; zero without coefficients."""
     if len(C) == 0:
         return 0.0
@@ -269,9 +269,10 @@ def _fit(trajectory: Piecewise, limits: MotionLimits) -> Piecewise:
     found = trajectory.limits()
     ratios = []
     with np.errstate(invalid="ignore"):
-        for word, root in zip(RATES, (np.asarray, np.sqrt, np.cbrt), strict=True):
+        for word in RATES:
             ratio = getattr(found, word) / getattr(limits, word)
-            ratios.append(root(np.nan_to_num(ratio, nan=0.0, posinf=np.inf)))
+            ratios.append(np.nan_to_num(ratio, nan=0.0, posinf=np.inf))
+    ratios = [ratios[0], np.sqrt(ratios[1]), np.cbrt(ratios[2])]
     for ratio, what, before in zip(ratios[1:], RATES[1:], RATES, strict=False):
         if np.isinf(ratio).any():
             raise InputError(f"a limit of {what} cannot be kept: the {before} of this kind of motion jumps")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import factorial, inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -113,6 +113,7 @@ def coefficients(t: Array, x: Array, degree: int, ends: str, rates: Sequence[Arr
     from scipy.interpolate import make_interp_spline
 
     m, half = x.shape[1], (degree + 1) // 2
+    known: Any
     if len(x) == 2 and ends == "natural":  # of all quadratics with x‴ = 0, the line
         return np.stack([x[:1], np.diff(x, axis=0) / t[1], *[np.zeros((1, m))] * (degree - 1)], axis=1)
     if ends == "periodic":

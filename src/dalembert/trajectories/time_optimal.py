@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.arguments import count, switch
+from dalembert.arguments import count, number, switch
 from dalembert.errors import InputError
 from dalembert.kernels import need_tree
 from dalembert.trajectories.combined import Along, Certified, bisect
-from dalembert.trajectories.limits import BEYOND, Array, MotionLimits, magnitude, number, read_limits
+from dalembert.trajectories.limits import BEYOND, Array, MotionLimits, magnitude, read_limits
 from dalembert.trajectories.piecewise import Piecewise
 from dalembert.trajectories.trajectory import Trajectory, inside
 
@@ -99,12 +99,10 @@ def time_optimal(
         path = replace(path, names=known.names, units=known.units)
     if friction and not np.isfinite(tau).any():
         raise InputError("friction counts among torques, and no joint has a limit of torque: give torque=")
-    problem = _Problem(
-        path, robot, known.velocity, known.acceleration, tau, switch("friction", friction), grid, known.names
-    )
+    problem = _Problem(path, robot, known, tau, switch("friction", friction), grid)
     if switch("limits", limits):
-        problem.within(known)
-    return problem.solve(_read_speed("start_speed", start_speed), _read_speed("end_speed", end_speed))
+        problem.check_range()
+    return problem.solve(number("start_speed", start_speed, least=0.0), number("end_speed", end_speed, least=0.0))
 
 
 def _apart(s: Array, grid: int) -> Array:
@@ -116,35 +114,21 @@ def _apart(s: Array, grid: int) -> Array:
     return np.asarray(end)
 
 
-def _read_speed(name: str, value: float) -> float:
-    x = number(name, value)
-    if x < 0:
-        raise InputError(f"{name} is {x:g}; a path is followed forwards, so that it must not be negative")
-    return x
-
-
 class _Problem:
     """One path on one grid, and its limits."""
 
     def __init__(
-        self,
-        path: Trajectory,
-        robot: Robot | None,
-        velocity: Array,
-        acceleration: Array,
-        torque: Array,
-        friction: bool,
-        grid: int,
-        names: tuple[str, ...],
+        self, path: Trajectory, robot: Robot | None, known: MotionLimits, torque: Array, friction: bool, grid: int
     ) -> None:
-        self.path, self.robot, self.friction, self.names = path, robot, friction, names
-        self.velocity, self.acceleration, self.torque = velocity, acceleration, torque
+        self.path, self.robot, self.friction = path, robot, friction
+        self.known, self.names, self.torque = known, known.names, torque
+        self.velocity, self.acceleration = known.velocity, known.acceleration
         self.s = _apart(np.concatenate([np.linspace(0, path.duration, grid + 1), path.knots]), grid)
         if friction:  # a joint that turns round has another friction: not within an interval
             self.s = _apart(np.concatenate([self.s, self.reversals()]), grid)
         self.step = np.diff(self.s)
         self.q, self.first, self.second = self.along(np.array([0.0, 1.0]))  # both ends of every interval
-        self.moving()
+        self.check_moving()
         if robot is not None:
             still = np.zeros_like(self.q)
             self.c = np.asarray(robot.inverse_dynamics(self.q, still, still))
@@ -164,7 +148,7 @@ class _Problem:
         sign, each = np.sign(first[i, j]), np.arange(len(j))
         return bisect(self.s[i], self.s[i + 1], lambda s: ~(self.path.derivatives(s, 1)[1][each, j] * sign > 0))
 
-    def moving(self) -> None:
+    def check_moving(self) -> None:
         size = np.abs(self.first).max(axis=-1)
         if size.min() <= STILL * size.max():
             i, end = np.argwhere(size <= STILL * size.max())[0]
@@ -173,7 +157,8 @@ class _Problem:
                 "vanish, as that of a motion from rest to rest does; give a line or a spline"
             )
 
-    def within(self, known: MotionLimits) -> None:
+    def check_range(self) -> None:
+        known = self.known
         over = np.maximum(self.q - known.upper, known.lower - self.q).max(axis=1)
         i, j = np.unravel_index(int(over.argmax()), over.shape)
         if over[i, j] > BEYOND:
