@@ -140,7 +140,7 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]])
 
 def _show(ups: Sequence[CheckUp], paths: Sequence[str], style: str, details: bool) -> None:
     if style != "table":
-        from dalembert.trust.doctor.checkup import FORMATS as WRITERS
+        from dalembert.trust.doctor.check import FORMATS as WRITERS
 
         click.echo(WRITERS[style](ups))
     elif len(ups) == 1:
