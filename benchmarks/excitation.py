@@ -17,18 +17,16 @@ import warnings
 import numpy as np
 
 import dalembert as dl
-from dalembert.identification.excite.criteria import CRITERIA, condition_number
 from dalembert.identification.excite.design import PER_HARMONIC, excite, random_start
-from dalembert.identification.excite.fourier import Series
-from dalembert.identification.excite.limits import HalfSpace, motion_limits
-from dalembert.identification.excite.problem import Problem
+from dalembert.identification.excite.limits import HalfSpace, read_limits
+from dalembert.identification.excite.problem import CRITERIA, Problem, Series, condition_number
 from dalembert.identification.fit.base import base
 from dalembert.identification.fit.regressor import Columns
 
 
 def random_search(robot: dl.Robot, space: HalfSpace, weights: np.ndarray, seconds: float) -> tuple[float, int]:
     """(the best condition number, how many motions were tried)."""
-    limits = motion_limits(robot, None, None, None, 10.0, None, (space,)).within(0.05)
+    limits = read_limits(robot, None, None, None, 10.0, None, (space,)).within(0.05)
     columns = Columns(robot)
     problem = Problem(columns, base(columns), Series(5, 0.1), limits, CRITERIA["condition"], weights, PER_HARMONIC * 5)
     rng = np.random.default_rng(1)

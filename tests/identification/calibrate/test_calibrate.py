@@ -13,7 +13,7 @@ import dalembert as dl
 from dalembert.describe.chain import to_origin, to_pose
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.identification.calibrate.calibrate import GROUPS, calibrate
-from dalembert.identification.calibrate.corrections import applied, axes_of, corrected_pose, correction
+from dalembert.identification.calibrate.corrections import axes_of, correct_origin, corrected_pose, correction
 from dalembert.identification.calibrate.measurements import Distances, Points, Poses, SamePoint
 from dalembert.scalar.jet import Jet
 from dalembert.spatial import Pose
@@ -38,7 +38,7 @@ def planted(robot, corrections):
     """The robot with corrections {joint: six} of its geometry."""
     bodies = {body.joint_name: body for body in robot.model.bodies}
     joints = tuple(
-        replace(j, origin=to_origin(applied(to_pose(j.origin), bodies[j.name], corrections[j.name])))
+        replace(j, origin=to_origin(correct_origin(to_pose(j.origin), bodies[j.name], corrections[j.name])))
         if j.name in corrections
         else j
         for j in robot.description.joints
@@ -107,17 +107,15 @@ def test_residuals_have_their_derivatives():
     for kind in kinds:
         problem = _Problem(robot, (kind.checked(robot),), BASE)
         chosen = problem.parameters
-        X, extras = problem.start()
-        x = (X + 0.1 * rng.normal(size=X.shape), extras)
-        from dalembert.identification.calibrate.calibrate import _moved
-
-        _, J = problem.evaluated(x, chosen)
+        x = problem.start()
+        inner = slice(0, problem.unknowns[0].start)
+        x[inner] += 0.1 * rng.normal(size=len(x[inner]))
+        _, J = problem.evaluate(x, chosen)
         h = 1e-6
-        for k in range(len(chosen)):
-            step = np.zeros(len(chosen))
-            step[k] = h
-            ahead, _ = problem.evaluated(_moved(x, chosen, step), chosen)
-            behind, _ = problem.evaluated(_moved(x, chosen, -step), chosen)
+        for k, parameter in enumerate(chosen):
+            step = h * np.eye(len(x))[parameter.at]
+            ahead, _ = problem.evaluate(x + step, chosen)
+            behind, _ = problem.evaluate(x - step, chosen)
             assert error(J[:, k], (ahead - behind) / (2 * h), np.abs(J).max()) < DIFFERENCE, chosen[k]
 
 
@@ -349,7 +347,7 @@ I3 = np.broadcast_to(np.eye(4), (3, 4, 4))
         (lambda: Points(q=Q, p=np.full((3, 3), np.nan)), {}, "must be a finite number"),
         (lambda: Points(q=Q, p=np.zeros((3, 2))), {}, r"give \(3, 3\)"),
         (lambda: Distances(q=Q, distance=[1, 2, -1]), {}, "greater than 0"),
-        (lambda: Distances(q=Q, distance=[1, 2, 3], anchor=(0, 0)), {}, "three numbers"),
+        (lambda: Distances(q=Q, distance=[1, 2, 3], anchor=(0, 0)), {}, "three finite numbers"),
         (lambda: Points(q=Q, p=np.zeros((3, 3)), frame="panda_link0"), {}, "fixed to the base"),
         (lambda: Points(q=Q, p=np.zeros((3, 3))), {"held_out": 1.0}, "share of the states"),
         (lambda: Points(q=Q, p=np.zeros((3, 3))), {"weak": 0.0}, "share of a column"),

@@ -11,11 +11,9 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError, SingularityError, UnknownNameError
-from dalembert.identification.excite.criteria import CRITERIA, condition, condition_number, d_optimal
-from dalembert.identification.excite.design import SPARE, excite, fits, fitted, random_start
-from dalembert.identification.excite.fourier import Series
-from dalembert.identification.excite.limits import KINDS, HalfSpace, box, motion_limits
-from dalembert.identification.excite.problem import Problem
+from dalembert.identification.excite.design import SPARE, excite, fit_within, fits, random_start
+from dalembert.identification.excite.limits import KINDS, HalfSpace, box, read_limits
+from dalembert.identification.excite.problem import CRITERIA, Problem, Series, condition, condition_number, d_optimal
 from dalembert.identification.fit.base import base
 from dalembert.identification.fit.regressor import Columns, coupling_of
 from tolerances import DIFFERENCE, ROUNDING, error
@@ -33,7 +31,7 @@ def arm(name):
 
 def problem(robot, criterion="condition", harmonics=3, spaces=(), columns=None, **limits):
     given = {"position": None, "velocity": None, "acceleration": None, "torque": None, **limits}
-    bounds = motion_limits(robot, None, *given.values(), spaces).within(0.05)
+    bounds = read_limits(robot, None, *given.values(), spaces).within(0.05)
     wanted = columns or Columns(robot)
     weights = np.linspace(0.5, 2.0, robot.n)
     return Problem(wanted, base(wanted), Series(harmonics, 0.1), bounds, CRITERIA[criterion], weights, 30 * harmonics)
@@ -195,7 +193,7 @@ def test_a_motion_is_made_smaller_until_it_fits():
     assert fits(p, z, p.limits, fine)
     large = p.series.smaller(z, 4.0)
     assert not fits(p, large, p.limits, fine)
-    again = fitted(p, large, p.limits, fine)
+    again = fit_within(p, large, p.limits, fine)
     assert fits(p, again, p.limits, fine) and error(again[0], z[0]) == 0.0
     assert not fits(p, np.full_like(z, np.nan), p.limits, fine)
     assert SPARE < 0.05
@@ -203,7 +201,7 @@ def test_a_motion_is_made_smaller_until_it_fits():
 
 def test_one_sided_and_absent_limits():
     robot = arm("elbow-3r")
-    limits = motion_limits(robot, None, (-1.0, 2.0), None, 3.0, None, ())
+    limits = read_limits(robot, None, (-1.0, 2.0), None, 3.0, None, ())
     assert np.allclose(limits.scale("position"), 1.5)
     inner = limits.within(0.1)
     assert np.allclose(inner.lower["position"], -0.85) and np.allclose(inner.upper["position"], 1.85)
@@ -335,15 +333,15 @@ def test_an_identification_from_the_motion_is_as_good_as_promised():
         ({"duration": 3.0, "base_frequency": 0.5}, "must be whole periods"),
         ({"duration": -1.0}, "duration is -1"),
         ({"base_frequency": 0.0}, "base_frequency is 0"),
-        ({"harmonics": 1}, "whole number ≥ 2"),
-        ({"harmonics": 2.5}, "whole number ≥ 2"),
+        ({"harmonics": 1}, "whole number, at least 2"),
+        ({"harmonics": 2.5}, "whole number, at least 2"),
         ({"starts": 0}, "starts must be a whole number"),
         ({"seconds": 0.0}, "seconds is 0"),
         ({"margin": 0.9}, "share of every range"),
-        ({"noise": (1.0, 0.0, 1.0)}, "limit of noise"),
-        ({"noise": (1.0, 2.0)}, "one per coordinate"),
+        ({"noise": (1.0, 0.0, 1.0)}, r"noise\[1\] is 0.0; it must be greater than 0"),
+        ({"noise": (1.0, 2.0)}, "three finite numbers"),
         ({"velocity": -1.0}, "must be greater than 0"),
-        ({"acceleration": (1, 2)}, "one per coordinate"),
+        ({"acceleration": (1, 2)}, "one per joint"),
         ({"position": 2.0}, "a pair"),
         ({"position": (1.0, -1.0)}, "leave no range"),
         ({"workspace": [(0, 0, 1)]}, "HalfSpace"),

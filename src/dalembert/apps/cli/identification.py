@@ -14,7 +14,7 @@ from dalembert.apps.cli.terminal import waiting
 from dalembert.files import whole
 
 if TYPE_CHECKING:
-    from dalembert.identification.excite.result import Excitation
+    from dalembert.identification.excite.design import Excitation
     from dalembert.identification.fit.identify import Identification
 
 KINDS = ("position", "velocity", "acceleration", "torque")

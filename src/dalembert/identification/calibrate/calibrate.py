@@ -1,49 +1,40 @@
 """`calibrate`: corrections of an arm's geometry from measured tips, those that can be told apart and no others.
 
-Gauss–Newton with Levenberg's damping on the exact Jacobian of `corrections`. Which corrections are identifiable is
-decided by a rank-revealing factorization, in an order that prefers the mounting to the joints' zeros, and those to the
-rest of the geometry: what the measuring set-up explains is not taken for an error of the arm.
+Nonlinear least squares on the exact Jacobian of `corrections`. Which corrections are identifiable is decided by a
+rank-revealing factorization, in an order that prefers the mounting to the joints' zeros, and those to the rest of the
+geometry: what the measuring set-up explains is not taken for an error of the arm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import number
+from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.describe.chain import to_origin, to_pose
 from dalembert.errors import InputError, unknown
-from dalembert.identification.calibrate.corrections import applied, axes_of, corrected_pose, correction
+from dalembert.flow import Scalar, Scalars
+from dalembert.identification.calibrate.corrections import axes_of, correct_origin, corrected_pose, correction
 from dalembert.identification.calibrate.measurements import Measurement
-from dalembert.identification.calibrate.result import Calibration, Fit
+from dalembert.identification.fit.regression import unit_columns
 from dalembert.kernels import need_tree
 from dalembert.poses import _pose as checked_pose
 from dalembert.robot import Robot
 from dalembert.spatial import Pose
-from dalembert.trajectories.limits import number
 
 Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
+Integers = NDArray[np.int64]
+Errors = tuple[Array, Array]  # distances [m] and angles [rad]; empty where no angle was measured
 GROUPS = ("base", "tool", "offsets", "origins")  # in the order of preference
 DEPENDENT = 1e-9  # of a column's length: what is left of it when the others are taken away, up to rounding
 WEAK = 1e-3  # of a column's length, the default for what is left out as nearly dependent
-ITERATIONS = 60
-STILL = 1e-12  # [m, rad] of a step: smaller ones change nothing
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One number of the problem: its name, its group, and where it stands: row and column of X, or an unknown's
-    place."""
-
-    name: str
-    group: str
-    row: int = -1
-    column: int = -1
+ITERATIONS = 200
+FLAT = 1e-6  # cosine between the residual and a column at what counts as a minimum
 
 
 def calibrate(
@@ -69,68 +60,97 @@ def calibrate(
     named. A share `held_out` of the states is not used, but for the check.
     """
     need_tree(robot.model)
-    given = [measurements] if isinstance(measurements, Measurement) else list(measurements)
-    if not given or not all(isinstance(m, Measurement) for m in given):
+    given = [measurements] if isinstance(measurements, Measurement) else measurements
+    if not isinstance(given, Sequence) or not given or not all(isinstance(m, Measurement) for m in given):
         raise InputError("measurements are Poses, Points, Distances or SamePoint, one or a list of them")
     problem = _Problem(robot, tuple(m.checked(robot) for m in given))
     wanted = problem.wanted(free, fixed)
-    share = number("held_out", held_out)
+    share, tolerance = number("held_out", held_out), number("weak", weak)
     if not 0 <= share < 1:
         raise InputError(f"held_out is a share of the states, 0 ≤ held_out < 1; got {held_out!r}")
-    tolerance = number("weak", weak)
     if not 0 < tolerance < 1:
         raise InputError(f"weak is a share of a column's length, between 0 and 1; got {weak!r}")
     train, test = problem.split(share, np.random.default_rng(seed))
-    train = train.based(base, any(p.group == "base" for p in wanted))
+    train = train.placed(base, any(p.group == "base" for p in wanted))
     test = replace(test, base=train.base) if test is not None else None
 
     zero = train.start()
     mounting = [p for p in wanted if p.group in ("base", "tool", "unknown")]
     chosen, _ = train.identifiable(zero, mounting, tolerance)
-    before = train.solved(zero, chosen)  # the arm as described, in the place where it fits best
+    before = train.fit(zero, chosen)  # the arm as described, in the place where it fits best
     chosen, left = train.identifiable(before.x, wanted, tolerance)
     if len(before.r) < len(chosen):
         raise InputError(
             f"{len(before.r)} measured numbers cannot determine {len(chosen)} corrections: measure more states, "
             "or free fewer"
         )
-    after = train.solved(before.x, chosen)
+    after = train.fit(before.x, chosen)
     while True:  # an arm off by millimeters may tell apart what the arm that fits cannot
         kept, more = train.identifiable(after.x, chosen, tolerance)
         if len(kept) == len(chosen):
             break
         chosen, left = kept, {**left, **more}
-        after = train.solved(before.x, chosen)
+        after = train.fit(before.x, chosen)
     return _result(train, test, before, after, chosen, left)
 
 
 # ----------------------------------------------------------------------------------------------------- problem
+@dataclass(frozen=True)
+class Parameter:
+    """One number of the problem: its name, its group, and its place among the numbers."""
+
+    name: str
+    group: str
+    at: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Where a fit ended: the numbers, residuals by sigma and their derivative, whether it converged, why it stopped."""
+
+    x: Array
+    r: Array
+    J: Array
+    converged: bool
+    iterations: int
+    slope: float
+    message: str
+
+
 @dataclass(frozen=True, eq=False)
 class _Problem:
+    """Its numbers x: six for the base, six for every body on a way to a target, six for each measurement's tool, and
+    what else each measurement leaves unknown."""
+
     robot: Robot
     measurements: tuple[Measurement, ...]
-    base: Any = None
+    base: Array | None = None
 
-    # What X holds: a row for the base, one for every body on a way to a target, one for each measurement's tool.
-    @property
+    @cached_property
     def bodies(self) -> list[int]:
         model = self.robot.model
         return sorted({i for m in self.measurements for i in model.path(model.frame(m.frame).body)})
 
-    @property
+    @cached_property
+    def unknowns(self) -> list[slice]:
+        """Where each measurement's own unknown numbers stand."""
+        ends = 6 * (1 + len(self.bodies) + len(self.measurements)) + np.cumsum([m.unknowns for m in self.measurements])
+        return [slice(end - m.unknowns, end) for end, m in zip(ends.tolist(), self.measurements, strict=True)]
+
+    @cached_property
     def parameters(self) -> list[Parameter]:
         """Every number, in the order of preference."""
-        six = ("x", "y", "z", "rx", "ry", "rz")
+        six, several = ("x", "y", "z", "rx", "ry", "rz"), len(self.measurements) > 1
         out = [
-            Parameter(f"{_numbered('target', k, self.measurements)}:{'xyz'[i]}", "unknown", k, i)
-            for k, m in enumerate(self.measurements)
-            for i in range(m.unknowns)
+            Parameter(f"target{k + 1 if several else ''}:{letter}", "unknown", at)
+            for k, where in enumerate(self.unknowns)
+            for at, letter in zip(range(where.start, where.stop), "xyz", strict=False)
         ]
-        out += [Parameter(f"base:{name}", "base", 0, k) for k, name in enumerate(six)]
-        first = 1 + len(self.bodies)
+        out += [Parameter(f"base:{name}", "base", k) for k, name in enumerate(six)]
+        first = 6 * (1 + len(self.bodies))
         for j in range(len(self.measurements)):
-            tool = _numbered("tool", j, self.measurements)
-            out += [Parameter(f"{tool}:{name}", "tool", first + j, k) for k, name in enumerate(six)]
+            tool = f"tool{j + 1 if several else ''}"
+            out += [Parameter(f"{tool}:{name}", "tool", first + 6 * j + k) for k, name in enumerate(six)]
         offsets, origins = [], []
         for row, i in enumerate(self.bodies, start=1):
             body = self.robot.model.bodies[i]
@@ -138,38 +158,33 @@ class _Problem:
             place = own + (3 if body.joint.turns else 0)
             for k, name in enumerate((*letters, *(f"r{x}" for x in letters))):
                 if k == place:
-                    offsets.append(Parameter(f"{body.joint_name}:offset", "offsets", row, k))
+                    offsets.append(Parameter(f"{body.joint_name}:offset", "offsets", 6 * row + k))
                 else:
-                    origins.append(Parameter(f"{body.joint_name}:{name}", "origins", row, k))
+                    origins.append(Parameter(f"{body.joint_name}:{name}", "origins", 6 * row + k))
         return out + offsets + origins
 
-    def wanted(self, free: Sequence[str], fixed: Sequence[str]) -> list[Parameter]:
-        every = self.parameters
-        names = [p.name for p in every]
+    def wanted(self, free: str | Sequence[str], fixed: str | Sequence[str]) -> list[Parameter]:
+        names = [p.name for p in self.parameters]
         asked = (free,) if isinstance(free, str) else tuple(free)
         held = (fixed,) if isinstance(fixed, str) else tuple(fixed)
-        for name in asked:
-            if name not in GROUPS and name not in names:
-                raise unknown("correction", name, (*GROUPS, *names))
-        for name in held:
-            if name not in names:
-                raise unknown("correction", name, names)
-        return [
-            p for p in every if p.name not in held and (p.group == "unknown" or p.group in asked or p.name in asked)
-        ]
+        for given, choices in ((asked, (*GROUPS, *names)), (held, tuple(names))):
+            for name in given:
+                if name not in choices:
+                    raise unknown("correction", name, choices)
+        open_ = {"unknown", *asked}
+        return [p for p in self.parameters if p.name not in held and {p.group, p.name} & open_]
 
     def split(self, share: float, rng: np.random.Generator) -> tuple[_Problem, _Problem | None]:
         """States to fit and states to check with."""
         kept, out = [], []
         for m in self.measurements:
-            order = rng.permutation(len(m))
-            count = int(share * len(m))
+            order, count = rng.permutation(len(m)), int(share * len(m))
             kept.append(m.some(np.sort(order[count:])))
             out.append(m.some(np.sort(order[:count])))
         train = replace(self, measurements=tuple(kept))
         return train, replace(self, measurements=tuple(out)) if all(len(m) for m in out) else None
 
-    def based(self, base: ArrayLike | None, free: bool) -> _Problem:
+    def placed(self, base: ArrayLike | None, free: bool) -> _Problem:
         """With the base where it was said to be, or where measured positions put it."""
         if base is not None:
             T = checked_pose("base", base)
@@ -183,77 +198,63 @@ class _Problem:
         ]
         if not free or not pairs or sum(len(a) for a, _ in pairs) < 3:
             return replace(self, base=np.eye(4))
-        return replace(self, base=_placed(np.vstack([a for a, _ in pairs]), np.vstack([b for _, b in pairs])))
+        return replace(self, base=_align(np.vstack([a for a, _ in pairs]), np.vstack([b for _, b in pairs])))
 
     # ------------------------------------------------------------------------------------------------- values
-    @property
-    def kernels(self) -> list[Kernel]:
-        made: dict[str, Kernel] = {}
-        for m in self.measurements:
-            assert m.frame is not None
-            if m.frame not in made:
-                key = ("corrected_pose", m.frame)
-                if key not in self.robot.made:
-                    self.robot.made[key] = _kernel(self.robot, m.frame)
-                made[m.frame] = self.robot.made[key]
-        return [made[m.frame] for m in self.measurements if m.frame is not None]
+    def start(self) -> Array:
+        """No corrections, and first guesses of what is unknown."""
+        x = np.zeros(self.unknowns[-1].stop)
+        for where, m, (T, _) in zip(self.unknowns, self.measurements, self.poses(x), strict=True):
+            x[where] = m.start(T)
+        return x
 
-    def start(self) -> tuple[Array, list[Array]]:
-        """(X, unknowns): no corrections, and first guesses."""
-        X = np.zeros((1 + len(self.bodies) + len(self.measurements), 6))
-        poses = [T for T, _ in self.poses(X)]
-        return X, [m.start(T) for m, T in zip(self.measurements, poses, strict=True)]
-
-    def rows_of(self, k: int) -> Ints:
-        """The rows of X that the k-th measurement's kernel takes."""
+    def rows_of(self, k: int) -> Integers:
+        """The rows of six numbers that the k-th measurement's kernel takes."""
         model = self.robot.model
         path = model.path(model.frame(self.measurements[k].frame).body)
-        at = {i: row for row, i in enumerate(self.bodies, start=1)}
-        return np.array([0, *(at[i] for i in path), 1 + len(self.bodies) + k])
+        return np.array([0, *(1 + self.bodies.index(i) for i in path), 1 + len(self.bodies) + k])
 
-    def poses(self, X: Array) -> list[tuple[Array, Array]]:
-        return [
-            kernel(m.q, X[self.rows_of(k)], self.base, m.tool)
-            for k, (m, kernel) in enumerate(zip(self.measurements, self.kernels, strict=True))
-        ]
+    def poses(self, x: Array) -> list[tuple[Array, Array]]:
+        """(T, J) of every measurement's target at its states."""
+        found, made = [], self.robot.made
+        for k, m in enumerate(self.measurements):
+            key = ("corrected_pose", m.frame)
+            if key not in made:
+                made[key] = _kernel(self.robot, m.frame)
+            X = x[: 6 * (1 + len(self.bodies) + len(self.measurements))].reshape(-1, 6)
+            found.append(made[key](m.q, X[self.rows_of(k)], self.base, m.tool))
+        return found
 
-    def evaluated(self, x: tuple[Array, list[Array]], chosen: Sequence[Parameter]) -> tuple[Array, Array]:
+    def evaluate(self, x: Array, chosen: Sequence[Parameter]) -> tuple[Array, Array]:
         """(r, ∂r/∂chosen): residuals of all measurements by their sigma."""
-        X, extras = x
-        residuals, columns = [], []
-        for k, (T, J) in enumerate(self.poses(X)):
-            r, dX, dE = self.measurements[k].residual(T, J, extras[k])
-            place = {int(row): at for at, row in enumerate(self.rows_of(k))}
-            own = np.zeros((*r.shape, len(chosen)))
-            for c, p in enumerate(chosen):
-                if p.group == "unknown":
-                    if p.row == k:
-                        own[..., c] = dE[..., p.column]
-                elif p.row in place:
-                    own[..., c] = dX[..., 6 * place[p.row] + p.column]
+        residuals, columns, at = [], [], [p.at for p in chosen]
+        for k, (T, J) in enumerate(self.poses(x)):
+            r, dX, dE = self.measurements[k].residual(T, J, x[self.unknowns[k]])
+            whole = np.zeros((*r.shape, len(x)))
+            whole[..., (6 * self.rows_of(k)[:, None] + np.arange(6)).reshape(-1)] = dX
+            whole[..., self.unknowns[k]] = dE
             residuals.append(r.reshape(-1))
-            columns.append(own.reshape(r.size, len(chosen)))
+            columns.append(whole[..., at].reshape(r.size, len(chosen)))
         return np.concatenate(residuals), np.concatenate(columns)
 
-    def errors(self, x: tuple[Array, list[Array]]) -> tuple[Array, Array]:
+    def errors(self, x: Array) -> Errors:
         """Distances and angles of all states."""
-        found = [m.errors(T, extra) for m, (T, _), extra in zip(self.measurements, self.poses(x[0]), x[1], strict=True)]
+        rows = zip(self.measurements, self.poses(x), self.unknowns, strict=True)
+        found = [m.errors(T, x[where]) for m, (T, _), where in rows]
         angles = [a for _, a in found if a is not None]
         return np.concatenate([d for d, _ in found]), np.concatenate(angles) if angles else np.zeros(0)
 
     # ---------------------------------------------------------------------------------------------- decisions
     def identifiable(
-        self, x: tuple[Array, list[Array]], wanted: Sequence[Parameter], weak: float
+        self, x: Array, wanted: Sequence[Parameter], weak: float
     ) -> tuple[list[Parameter], dict[str, str]]:
         """(those that can be told apart, why each of the others cannot), group by group; inside a group the column that
         stands out most comes next."""
-        _, J = self.evaluated(x, wanted)
+        _, J = self.evaluate(x, wanted)
+        unit, _ = unit_columns(J)
         size = np.linalg.norm(J, axis=0)
-        largest = size.max(initial=0.0)
-        unit = J / np.where(size > 0, size, 1.0)
-        rest = unit.copy()
-        kept: list[int] = []
-        silent = size <= 1e-12 * largest
+        rest, kept = unit.copy(), []
+        silent = size <= 1e-12 * size.max(initial=0.0)
         for group in dict.fromkeys(p.group for p in wanted):
             open_ = [k for k, p in enumerate(wanted) if p.group == group and not silent[k]]
             while open_:
@@ -277,52 +278,42 @@ class _Problem:
         }
         return [wanted[k] for k in sorted(kept)], reasons
 
-    def solved(self, x: tuple[Array, list[Array]], chosen: Sequence[Parameter]) -> Fit:
-        """Gauss–Newton, damped where a step would not make the residual smaller."""
-        r, J = self.evaluated(x, chosen)
+    def fit(self, x: Array, chosen: Sequence[Parameter]) -> _Fit:
+        """Least squares over the chosen numbers, and a last step of Gauss and Newton to the bottom."""
+        from scipy.optimize import least_squares
+
         if not chosen:
-            return Fit(x, r, J, True, 0, 0.0, "nothing was free")
-        damping, message, done, iterations = 0.0, f"stopped after {ITERATIONS} iterations", False, 0
-        while iterations < ITERATIONS:
-            iterations += 1
-            size = np.linalg.norm(J, axis=0)
-            size = np.where(size > 0, size, 1.0)
-            A = np.vstack([J / size, np.sqrt(damping) * np.eye(len(chosen))])
-            step = np.linalg.lstsq(A, -np.concatenate([r, np.zeros(len(chosen))]), rcond=None)[0] / size
-            there = _moved(x, chosen, step)
-            new_r, new_J = self.evaluated(there, chosen)
-            small = float(np.abs(step).max()) < STILL
-            if float(new_r @ new_r) <= float(r @ r) or small:
-                x, r, J = there, new_r, new_J
-                damping = 0.0 if damping < 1e-8 else damping / 10.0
-                if small:
-                    message, done = "converged: the last step changed nothing", True
-                    break
-            else:
-                damping = max(10.0 * damping, 1e-6)
-                if damping > 1e10:
-                    message = "stopped: no step makes the residual smaller"
-                    done = _slope(r, J) < 1e-6
-                    break
-        return Fit(x, r, J, done, iterations, _slope(r, J), message)
+            return _Fit(x, *self.evaluate(x, chosen), True, 0, 0.0, "nothing was free")
+        at = [p.at for p in chosen]
 
+        def moved(values: Array) -> Array:
+            y = x.copy()
+            y[at] = values
+            return y
 
-def _slope(r: Array, J: Array) -> float:
-    """The largest cosine between the residual and a column: zero at a minimum. A residual of a millionth of sigma is
-    rounding, whose direction means nothing."""
-    length = float(np.linalg.norm(r)) + 1e-6 * np.sqrt(len(r))
-    size = np.linalg.norm(J, axis=0)
-    return float(np.max(np.abs(J.T @ r) / np.where(size > 0, size, 1.0), initial=0.0) / length)
-
-
-def _moved(x: tuple[Array, list[Array]], chosen: Sequence[Parameter], step: Array) -> tuple[Array, list[Array]]:
-    X, extras = x[0].copy(), [e.copy() for e in x[1]]
-    for p, s in zip(chosen, step, strict=True):
-        if p.group == "unknown":
-            extras[p.row][p.column] += s
-        else:
-            X[p.row, p.column] += s
-    return X, extras
+        found = least_squares(
+            lambda values: self.evaluate(moved(values), chosen)[0],
+            x[at],
+            lambda values: self.evaluate(moved(values), chosen)[1],
+            method="lm",
+            x_scale="jac",
+            ftol=1e-15,
+            xtol=1e-15,
+            gtol=1e-15,
+            max_nfev=ITERATIONS,
+        )
+        unit, size = unit_columns(found.jac)
+        values = found.x - np.linalg.lstsq(unit, found.fun, rcond=None)[0] / size
+        r, J = self.evaluate(moved(values), chosen)
+        if not r @ r <= found.fun @ found.fun:
+            values, r, J = found.x, found.fun, found.jac
+        # The largest cosine between the residual and a column: zero at a minimum. A residual of a millionth of sigma is
+        # rounding, whose direction means nothing.
+        length = float(np.linalg.norm(r)) + 1e-6 * np.sqrt(len(r))
+        slope = float(np.abs(unit_columns(J)[0].T @ r).max() / length)
+        done = found.status > 0 or slope < FLAT
+        message = "converged: no step makes the residual smaller" if done else f"stopped after {found.nfev} evaluations"
+        return _Fit(moved(values), r, J, done, int(found.nfev), slope, message)
 
 
 def _reason(silent: bool, shares: Array, names: list[str], left: float) -> str:
@@ -336,18 +327,19 @@ def _reason(silent: bool, shares: Array, names: list[str], left: float) -> str:
     return f"can hardly be told from {others}: {100 * left:.2g} % of its effect is its own"
 
 
-def _numbered(word: str, k: int, all_of_them: Sequence[Any]) -> str:
-    return word if len(all_of_them) == 1 else f"{word}{k + 1}"
-
-
-def _kernel(robot: Robot, frame: str) -> Kernel:
+def _kernel(robot: Robot, frame: str | None) -> Kernel:
     """(T (4, 4), J (6, 6·rows)) of q, X, base and tool."""
     model = robot.model
     target = model.frame(frame)
     rows = len(model.path(target.body)) + 2
 
-    def function(q: Any, X: Any, base: Any, tool: Any) -> Any:
-        T, J = corrected_pose(model, q, target, X, _as_pose(base), _as_pose(tool))
+    def as_pose(T: list[Scalars]) -> Pose:
+        return Pose(tuple(tuple(row[:3]) for row in T[:3]), tuple(row[3] for row in T[:3]))
+
+    def function(
+        q: Scalars, X: list[Scalars], base: list[Scalars], tool: list[Scalars]
+    ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
+        T, J = corrected_pose(model, q, target, X, as_pose(base), as_pose(tool))
         return T.matrix(), J
 
     shapes = [(model.n,), (rows, 6), (4, 4), (4, 4)]
@@ -355,11 +347,7 @@ def _kernel(robot: Robot, frame: str) -> Kernel:
     return compile_function(function, shapes, [(4, 4), (6, 6 * rows)], "corrected_pose", arguments=names)
 
 
-def _as_pose(T: Any) -> Pose:
-    return Pose(tuple(tuple(row[:3]) for row in T[:3]), tuple(row[3] for row in T[:3]))
-
-
-def _placed(a: Array, b: Array) -> Array:
+def _align(a: Array, b: Array) -> Array:
     """The pose that carries points a (N, 3) nearest to b: rotation by singular values (Kabsch 1976)."""
     ca, cb = a.mean(axis=0), b.mean(axis=0)
     U, _, Vt = np.linalg.svd((b - cb).T @ (a - ca))
@@ -370,51 +358,130 @@ def _placed(a: Array, b: Array) -> Array:
 
 
 # ------------------------------------------------------------------------------------------------------ result
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What a calibration found: measured ≈ base · robot.fk(q) · tool.
+
+    `robot`: corrected; `names`, `values` [m, rad] and `covariance` of the corrections, in the axes of each joint's
+    frame, at its origin; `unidentifiable`: the others, left at zero, each with the reason. `base` (4, 4): the robot's
+    base in the measuring system; `tools`: each measurement's target in its frame; `targets`: anchors and touched
+    points found. `before`: errors of the arm as described, mounted where it fits best; `after`; and the same for
+    states held out. `noise_ratio`: the residual by what sigma promises, 1 if the model and sigma are right.
+    `condition`: of the Jacobian, columns of equal length. `slope`: the largest cosine between residual and a column, 0
+    at the minimum."""
+
+    robot: Robot
+    nominal: Robot
+    names: tuple[str, ...]
+    values: Array
+    covariance: Array
+    unidentifiable: dict[str, str]
+    base: Array
+    tools: tuple[Array, ...]
+    targets: tuple[Array, ...]
+    before: Errors
+    after: Errors
+    held_out_before: Errors | None
+    held_out_after: Errors | None
+    noise_ratio: float
+    condition: float
+    converged: bool
+    iterations: int
+    slope: float
+    message: str
+
+    @property
+    def tool(self) -> Array:
+        """The target in its frame, of the first measurement."""
+        return self.tools[0]
+
+    @property
+    def sigma(self) -> Array:
+        """Standard deviations of the values [m, rad]."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def corrections(self) -> dict[str, float]:
+        """Values by name."""
+        return dict(zip(self.names, self.values.tolist(), strict=True))
+
+    def table(self) -> str:
+        """Corrections with standard deviations, in mm and mrad, and what was left out."""
+        width = max((len(name) for name in (*self.names, *self.unidentifiable)), default=4)
+        prismatic = {b.joint_name for b in self.nominal.model.bodies if not b.joint.turns}
+        lines = []
+        for name, x, s in zip(self.names, self.values, self.sigma, strict=True):
+            where, _, what = name.rpartition(":")
+            turn = what.startswith("r") or (what == "offset" and where not in prismatic)
+            lines.append(f"{name:{width}}  {1e3 * x:10.4f} ± {1e3 * s:.4f} {'mrad' if turn else 'mm'}")
+        lines += [f"{name:{width}}  {why}" for name, why in self.unidentifiable.items()]
+        return "\n".join(lines)
+
+    def summary(self) -> str:
+        """In sentences: errors before and after, fitted and held out."""
+        lines = [f"{len(self.names)} corrections identified, {len(self.unidentifiable)} left at zero; {self.message}."]
+        rows = (("fitted", self.before, self.after), ("held out", self.held_out_before, self.held_out_after))
+        for word, before, after in rows:
+            if before is None or after is None:
+                continue
+            text = f"{word} ({len(after[0])} states): {_words(before[0], 1e3, 'mm')} → {_words(after[0], 1e3, 'mm')}"
+            if len(after[1]):
+                text += f"; {_words(before[1], 1e3, 'mrad')} → {_words(after[1], 1e3, 'mrad')}"
+            lines.append(text)
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Calibration of {self.nominal.name!r}: {self.summary().splitlines()[-1]}>"
+
+
+def rms(x: Array) -> float:
+    return float(np.sqrt(np.mean(x**2))) if len(x) else 0.0
+
+
+def _words(x: Array, factor: float, unit: str) -> str:
+    return f"{factor * rms(x):.4g} {unit} rms ({factor * float(x.max(initial=0.0)):.4g} {unit} at most)"
+
+
 def _result(
-    train: _Problem, test: _Problem | None, before: Fit, after: Fit, chosen: list[Parameter], left: dict[str, str]
+    train: _Problem, test: _Problem | None, before: _Fit, after: _Fit, chosen: list[Parameter], left: dict[str, str]
 ) -> Calibration:
-    robot = train.robot
-    X, extras = after.x
-    joints = {body.joint_name: body for body in robot.model.bodies}
-    rows = {robot.model.bodies[i].joint_name: row for row, i in enumerate(train.bodies, start=1)}
-    changed = tuple(
-        replace(j, origin=to_origin(applied(to_pose(j.origin), joints[j.name], X[rows[j.name]].tolist())))
-        if j.name in rows and X[rows[j.name]].any()
-        else j
-        for j in robot.description.joints
-    )
-    corrected = Robot(replace(robot.description, joints=changed), threads=robot.threads, told=robot.warnings)
+    robot, x = train.robot, after.x
+
+    def pose_of(row: int) -> Array:
+        return np.array(correction(x[6 * row : 6 * row + 6].tolist()).matrix())
+
+    bodies = {robot.model.bodies[i].joint_name: (row, i) for row, i in enumerate(train.bodies, start=1)}
+    changed = []
+    for joint in robot.description.joints:
+        row, i = bodies.get(joint.name, (0, 0))
+        six = x[6 * row : 6 * row + 6]
+        if row and six.any():
+            origin = correct_origin(to_pose(joint.origin), robot.model.bodies[i], six.tolist())
+            joint = replace(joint, origin=to_origin(origin))
+        changed.append(joint)
+    corrected = Robot(replace(robot.description, joints=tuple(changed)), threads=robot.threads, told=robot.warnings)
     freedom = len(after.r) - len(chosen)
     s2 = float(after.r @ after.r) / freedom if freedom else 0.0
-    _, R = np.linalg.qr(after.J) if chosen else (None, np.zeros((0, 0)))
-    inverse = np.linalg.inv(R)
-    covariance = s2 * inverse @ inverse.T
-    tools = [train.measurements[k].tool @ _matrix(X[1 + len(train.bodies) + k]) for k in range(len(extras))]
-    values = [extras[p.row][p.column] if p.group == "unknown" else X[p.row, p.column] for p in chosen]
-    size = np.linalg.norm(after.J, axis=0)
-    scaled = after.J / np.where(size > 0, size, 1.0)
+    inverse = np.linalg.inv(np.linalg.qr(after.J)[1]) if chosen else np.zeros((0, 0))
+    tools = [m.tool @ pose_of(1 + len(train.bodies) + k) for k, m in enumerate(train.measurements)]
     return Calibration(
         robot=corrected,
         nominal=robot,
         names=tuple(p.name for p in chosen),
-        values=np.array(values),
-        covariance=covariance,
+        values=x[[p.at for p in chosen]],
+        covariance=s2 * inverse @ inverse.T,
         unidentifiable=left,
-        base=train.base @ _matrix(X[0]),
+        base=train.base @ pose_of(0),
         tools=tuple(tools),
-        targets=tuple(extras),
+        targets=tuple(x[where] for where in train.unknowns),
         before=train.errors(before.x),
-        after=train.errors(after.x),
+        after=train.errors(x),
         held_out_before=None if test is None else test.errors(before.x),
-        held_out_after=None if test is None else test.errors(after.x),
+        held_out_after=None if test is None else test.errors(x),
         noise_ratio=float(np.sqrt(s2)),
-        condition=float(np.linalg.cond(scaled)) if chosen else 1.0,
+        condition=float(np.linalg.cond(unit_columns(after.J)[0])) if chosen else 1.0,
         converged=after.converged,
         iterations=after.iterations,
         slope=after.slope,
         message=after.message,
     )
-
-
-def _matrix(x: Array) -> Array:
-    return np.array(correction(x.tolist()).matrix())

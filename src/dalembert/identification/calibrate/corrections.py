@@ -49,12 +49,6 @@ def correction(x: Six) -> Pose:
     return Pose(exp3(tuple(x[3:])), tuple(x[:3]))
 
 
-def corrected_joint(body: Body, x: Six) -> Pose:
-    """A correction given in the axes of `axes_of`, in those of the joint's frame."""
-    R, _, _ = axes_of(body)
-    return Pose(R) @ correction(x) @ Pose(transpose(R))
-
-
 def left_jacobian(w: Vector) -> Matrix:
     """J_l(w) with ω = J_l(w) ẇ for the rotation exp S(w), in the axes that it starts from: 1 + b S + c S²."""
     _, b, c = even_series(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
@@ -101,6 +95,7 @@ def corrected_pose(
     return T, J
 
 
-def applied(origin: Pose, body: Body, x: Six) -> Pose:
-    """A joint's origin with its correction."""
-    return origin @ corrected_joint(body, x)
+def correct_origin(origin: Pose, body: Body, x: Six) -> Pose:
+    """A joint's origin with its correction, which is given in the axes of `axes_of`."""
+    R, _, _ = axes_of(body)
+    return origin @ Pose(R) @ correction(x) @ Pose(transpose(R))

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from dalembert.arguments import array, number
 from dalembert.errors import InputError
 from dalembert.poses import _pose as checked_pose
 from dalembert.robot import Robot
 from dalembert.spatial import rotation
-from dalembert.trajectories.limits import array, positive
 
 Array = NDArray[np.float64]
 
@@ -30,6 +30,7 @@ class Measurement(ABC):
     frame: str | None = None
     tool: Any = None
     sigma: float = 1e-4
+    measured: ClassVar[str] = "q"  # what has a row for every state
 
     @property
     def unknowns(self) -> int:
@@ -50,38 +51,35 @@ class Measurement(ABC):
         """Distances [m] and, where they are measured, angles [rad] between model and measurement, (N,)."""
 
     @abstractmethod
-    def checked(self, robot: Robot) -> Measurement:
+    def _check(self, count: int) -> dict[str, Any]:
+        """What was measured at so many states, as arrays that were looked at."""
+
+    def checked(self, robot: Robot) -> Self:
         """The same with arrays that were looked at."""
+        q = array("q", self.q)
+        if q.ndim != 2 or q.shape[1] != robot.n or len(q) == 0:
+            wanted = f"(N, {robot.n}), one row per measured state of {robot.name!r}"
+            raise InputError(f"q has shape {q.shape}; give {wanted}")
+        frame = robot.model.frame(self.frame)
+        if frame.body < 0:
+            raise InputError(f"frame {self.frame!r} is fixed to the base: no joint moves it")
+        tool = np.eye(4) if self.tool is None else self.tool
+        if np.shape(tool) == (3,):
+            tool = np.eye(4)
+            tool[:3, 3] = array("tool", self.tool)
+        sigma = number("sigma", self.sigma, "m", above=0)
+        return replace(self, q=q, frame=frame.name, tool=checked_pose("tool", tool), sigma=sigma, **self._check(len(q)))
 
     def start(self, T: Array) -> Array:
         """Where the unknown numbers begin, given poses of the uncorrected model."""
         return np.zeros(0)
 
-    def some(self, rows: NDArray[np.int64]) -> Measurement:
+    def some(self, rows: NDArray[np.int64]) -> Self:
         """Some of the states."""
-        return replace(self, q=self.q[rows])
+        return replace(self, **{name: getattr(self, name)[rows] for name in {"q", self.measured}})
 
     def __len__(self) -> int:
         return len(self.q)
-
-    def _common(self, robot: Robot) -> dict[str, Any]:
-        q = array("q", self.q)
-        if q.ndim != 2 or q.shape[1] != robot.n or len(q) == 0:
-            wanted = f"(N, {robot.n}), one row per measured state of {robot.name!r}"
-            raise InputError(f"q has shape {q.shape}; give {wanted}")
-        if robot.model.frame(self.frame).body < 0:
-            raise InputError(f"frame {self.frame!r} is fixed to the base: no joint moves it")
-        tool = np.eye(4) if self.tool is None else self.tool
-        if np.shape(tool) == (3,):
-            shifted = np.eye(4)
-            shifted[:3, 3] = array("tool", tool)
-            tool = shifted
-        return {
-            "q": q,
-            "frame": robot.model.frame(self.frame).name,
-            "tool": checked_pose("tool", tool),
-            "sigma": positive("sigma", self.sigma, "m"),
-        }
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,29 +88,26 @@ class Poses(Measurement):
 
     T: Any
     angle_sigma: float = 1e-4
+    measured: ClassVar[str] = "T"
 
     @property
-    def places(self) -> Array | None:
+    def places(self) -> Array:
         return np.asarray(self.T[:, :3, 3])
 
-    def checked(self, robot: Robot) -> Poses:
-        common = self._common(robot)
+    def _check(self, count: int) -> dict[str, Any]:
         T = checked_pose("T", array("T", self.T))
-        _same("T", T, common["q"], 3)
-        return replace(self, **common, T=T, angle_sigma=positive("angle_sigma", self.angle_sigma, "rad"))
-
-    def some(self, rows: NDArray[np.int64]) -> Poses:
-        return replace(self, q=self.q[rows], T=self.T[rows])
+        if T.ndim != 3 or len(T) != count:
+            raise InputError(f"T has shape {T.shape}; there are {count} states in q, one T each")
+        return {"T": T, "angle_sigma": number("angle_sigma", self.angle_sigma, "rad", above=0)}
 
     def residual(self, T: Array, J: Array, extra: Array) -> tuple[Array, Array, Array]:
         e = self._turn(T)
-        D = _left_inverse(e)
-        r = np.concatenate([(T[:, :3, 3] - self.T[:, :3, 3]) / self.sigma, e / self.angle_sigma], axis=1)
-        dr = np.concatenate([J[:, :3] / self.sigma, D @ J[:, 3:] / self.angle_sigma], axis=1)
+        r = np.concatenate([(T[:, :3, 3] - self.places) / self.sigma, e / self.angle_sigma], axis=1)
+        dr = np.concatenate([J[:, :3] / self.sigma, _left_inverse(e) @ J[:, 3:] / self.angle_sigma], axis=1)
         return r, dr, np.zeros((len(T), 6, 0))
 
     def errors(self, T: Array, extra: Array) -> tuple[Array, Array | None]:
-        return np.linalg.norm(T[:, :3, 3] - self.T[:, :3, 3], axis=1), np.linalg.norm(self._turn(T), axis=1)
+        return np.linalg.norm(T[:, :3, 3] - self.places, axis=1), np.linalg.norm(self._turn(T), axis=1)
 
     def _turn(self, T: Array) -> Array:
         """The rotation vector from what was measured to the model, in the measuring system's axes."""
@@ -125,20 +120,17 @@ class Points(Measurement):
     """Positions p (N, 3) of the target in the measuring system: a laser tracker's reflector."""
 
     p: Any
+    measured: ClassVar[str] = "p"
 
     @property
-    def places(self) -> Array | None:
+    def places(self) -> Array:
         return np.asarray(self.p)
 
-    def checked(self, robot: Robot) -> Points:
-        common = self._common(robot)
-        p, count = array("p", self.p), len(common["q"])
+    def _check(self, count: int) -> dict[str, Any]:
+        p = array("p", self.p)
         if p.shape != (count, 3):
             raise InputError(f"p has shape {p.shape}; there are {count} states: give ({count}, 3)")
-        return replace(self, **common, p=p)
-
-    def some(self, rows: NDArray[np.int64]) -> Points:
-        return replace(self, q=self.q[rows], p=self.p[rows])
+        return {"p": p}
 
     def residual(self, T: Array, J: Array, extra: Array) -> tuple[Array, Array, Array]:
         return (T[:, :3, 3] - self.p) / self.sigma, J[:, :3] / self.sigma, np.zeros((len(T), 3, 0))
@@ -155,26 +147,20 @@ class Distances(Measurement):
     distance: Any
     anchor: Any = (0.0, 0.0, 0.0)
     known: bool = True
+    measured: ClassVar[str] = "distance"
 
     @property
     def unknowns(self) -> int:
         return 0 if self.known else 3
 
-    def checked(self, robot: Robot) -> Distances:
-        common = self._common(robot)
-        length = array("distance", self.distance)
-        if length.shape != (len(common["q"]),):
-            raise InputError(f"distance has shape {length.shape}; there are {len(common['q'])} states, one number each")
-        if not (length > 0).all():
-            k = int(np.argmin(length > 0))
-            raise InputError(f"distance[{k}] is {length[k]:g} m; a distance is greater than 0")
-        return replace(self, **common, distance=length, anchor=_three("anchor", self.anchor))
-
-    def some(self, rows: NDArray[np.int64]) -> Distances:
-        return replace(self, q=self.q[rows], distance=self.distance[rows])
+    def _check(self, count: int) -> dict[str, Any]:
+        length = array("distance", self.distance, unit="m", above=0)
+        if length.shape != (count,):
+            raise InputError(f"distance has shape {length.shape}; there are {count} states, one number each")
+        return {"distance": length, "anchor": array("anchor", self.anchor, (3,), unit="m")}
 
     def start(self, T: Array) -> Array:
-        return np.zeros(0) if self.known else np.array(self.anchor, float)
+        return np.array(self.anchor[: self.unknowns], float)
 
     def _ray(self, T: Array, extra: Array) -> tuple[Array, Array]:
         d = T[:, :3, 3] - (self.anchor if self.known else extra)
@@ -204,34 +190,21 @@ class SamePoint(Measurement):
     def unknowns(self) -> int:
         return 3 if self.at is None else 0
 
-    def checked(self, robot: Robot) -> SamePoint:
-        return replace(self, **self._common(robot), at=None if self.at is None else _three("at", self.at))
+    def _check(self, count: int) -> dict[str, Any]:
+        return {"at": None if self.at is None else array("at", self.at, (3,), unit="m")}
 
     def start(self, T: Array) -> Array:
-        return T[:, :3, 3].mean(axis=0) if self.at is None else np.zeros(0)
+        return np.asarray(T[:, : self.unknowns, 3].mean(axis=0))
 
-    def _place(self, extra: Array) -> Array:
-        return extra if self.at is None else np.asarray(self.at)
+    def _off(self, T: Array, extra: Array) -> Array:
+        return np.asarray(T[:, :3, 3] - (extra if self.at is None else self.at))
 
     def residual(self, T: Array, J: Array, extra: Array) -> tuple[Array, Array, Array]:
-        r = (T[:, :3, 3] - self._place(extra)) / self.sigma
         d_extra = -np.broadcast_to(np.eye(3)[:, : self.unknowns], (len(T), 3, self.unknowns)) / self.sigma
-        return r, J[:, :3] / self.sigma, d_extra
+        return self._off(T, extra) / self.sigma, J[:, :3] / self.sigma, d_extra
 
     def errors(self, T: Array, extra: Array) -> tuple[Array, Array | None]:
-        return np.linalg.norm(T[:, :3, 3] - self._place(extra), axis=1), None
-
-
-def _same(name: str, value: Array, q: Array, dimensions: int) -> None:
-    if value.ndim != dimensions or len(value) != len(q):
-        raise InputError(f"{name} has shape {value.shape}; there are {len(q)} states in q, one {name} each")
-
-
-def _three(name: str, value: ArrayLike) -> Array:
-    x = array(name, value)
-    if x.shape != (3,):
-        raise InputError(f"{name} must be three numbers [m], got shape {x.shape}")
-    return x
+        return np.linalg.norm(self._off(T, extra), axis=1), None
 
 
 def _left_inverse(e: Array) -> Array:

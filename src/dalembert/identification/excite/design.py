@@ -2,31 +2,40 @@
 
 Fourier series (Swevers et al. 1997), many starts, an augmented Lagrangian over exact gradients, and a certificate: what
 is returned has been checked on a grid ten times finer, and made smaller where a limit was touched between the samples.
+
+    L(z) = f(z) + Σ (max(0, λ + μ g(z))² − λ²)/2μ for g ≤ 0;  λ ← max(0, λ + μ g)      [Nocedal & Wright 2006, §17.4]
 """
 
 from __future__ import annotations
 
 import math
+import os
+import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import switch
+from dalembert.arguments import array, count, number, switch
+from dalembert.caching import cached_property
+from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError, SingularityError, unknown
-from dalembert.identification.excite.augmented_lagrangian import Clock, State, TimeUp, minimize_round
-from dalembert.identification.excite.criteria import CRITERIA, condition_number
-from dalembert.identification.excite.fourier import Series
-from dalembert.identification.excite.limits import KINDS, HalfSpace, MotionLimits, motion_limits
-from dalembert.identification.excite.problem import SHAPES, Problem
-from dalembert.identification.excite.result import Certificate, Excitation
+from dalembert.files import whole_table
+from dalembert.identification.excite.limits import KINDS, HalfSpace, MotionLimits, read_limits
+from dalembert.identification.excite.problem import CRITERIA, SHAPES, Problem, Series, condition_number
 from dalembert.identification.fit.base import base
 from dalembert.identification.fit.regressor import FRICTION, Columns
 from dalembert.kernels import need_tree
 from dalembert.robot import Limits, Robot
-from dalembert.trajectories.limits import joint_units, magnitude, number, positive
+from dalembert.trajectories.limits import joint_units
+from dalembert.trajectories.sines import Sines
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 PER_HARMONIC = 30  # samples per period and harmonic: products of several joints' sines are resolved
@@ -41,15 +50,12 @@ BISECTIONS = 12
 STARTING = 0.7  # of the time is for starts, the rest for polishing the best
 CLOSING = 0.01  # of the time is for the certificate
 CENTRAL = 0.3  # of the range about its middle, where mean positions are drawn first
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """A motion within the limits, how good it is (less is better), and where its search stood."""
-
-    z: Array
-    merit: float
-    state: State
+GROWTH = 3.0  # of the weight of the inequalities per round in which violations did not shrink enough
+HEAVIEST = 1e5
+SHRINK = 0.25  # of violations per round: less is enough
+Maps = tuple[Array, Array, Array]  # of a series on a grid: q, q̇, q̈ of its numbers
+# z → (f, g) and what is needed to pull weights of f and of g back to z.
+Evaluate = Callable[[Array], tuple[float, Array, Callable[[Array], Array]]]
 
 
 def excite(
@@ -59,14 +65,14 @@ def excite(
     base_frequency: float | None = None,
     harmonics: int = 5,
     limits: Limits | None = None,
-    position: Any = None,
-    velocity: Any = None,
-    acceleration: Any = None,
-    torque: Any = None,
+    position: tuple[ArrayLike, ArrayLike] | None = None,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    torque: ArrayLike | None = None,
     workspace: Sequence[HalfSpace] = (),
     margin: float = 0.05,
     criterion: str = "condition",
-    friction: bool | Sequence[str] = True,
+    friction: bool | str | Sequence[str] = True,
     rotor: bool = True,
     columns: Columns | None = None,
     noise: ArrayLike | None = None,
@@ -74,7 +80,7 @@ def excite(
     starts: int = 8,
     seconds: float = 60.0,
     seed: int = 0,
-    progress: Callable[[str], Any] | None = None,
+    progress: Callable[[str], object] | None = None,
 ) -> Excitation:
     """A Fourier series with `harmonics` of `base_frequency` [Hz] per joint, optimal for identifying the robot.
 
@@ -87,12 +93,10 @@ def excite(
     `at_rest`: rates and accelerations vanish at the start, so that a controller can begin there.
     The search ends after so many `starts`, or `seconds`: with the same seed, and seconds enough, it gives the same
     motion."""
-    clock = Clock((1.0 - CLOSING) * positive("seconds", seconds))
-    say = progress or (lambda sentence: None)
-    _whole("starts", starts, 1)
+    clock = Clock((1.0 - CLOSING) * number("seconds", seconds, "s", above=0))
     need_tree(robot.model)
-    series = _series(duration, base_frequency, _whole("harmonics", harmonics, 2), switch("at_rest", at_rest))
-    length = series.period if duration is None else positive("duration", duration)
+    series = _series(duration, base_frequency, count("harmonics", harmonics, 2), switch("at_rest", at_rest))
+    length = series.period if duration is None else float(duration)
     share = number("margin", margin)
     if not 0 <= share <= 0.5:
         raise InputError(f"margin is the share of every range that is kept free, 0 to 0.5; got {margin!r}")
@@ -100,135 +104,194 @@ def excite(
         raise unknown("criterion", criterion, CRITERIA)
     if columns is not None and (friction is not True or rotor is not True):
         raise InputError("columns say which friction and rotors are identified: leave out friction= and rotor=")
-    bounds = motion_limits(robot, limits, position, velocity, acceleration, torque, workspace)
+    bounds = read_limits(robot, limits, position, velocity, acceleration, torque, workspace)
     wanted = columns if columns is not None else Columns(robot, _friction(friction), switch("rotor", rotor))
-    weights = _weights(robot, noise, bounds)
-    tight = bounds.within(share)
-    problem = Problem(
-        wanted, base(wanted), series, tight, CRITERIA[criterion], weights, PER_HARMONIC * series.harmonics
-    )
-    rng = np.random.default_rng(seed)
-    best, first, made, message = _search(problem, tight, rng, starts, clock, criterion, say)
+    weights, tight = _weights(robot, noise, bounds), bounds.within(share)
+    samples = PER_HARMONIC * series.harmonics
+    problem = Problem(wanted, base(wanted), series, tight, CRITERIA[criterion], weights, samples)
+    search = _Search(problem, tight, criterion, clock, progress or (lambda sentence: None))
+    best, first, made, message = search.run(np.random.default_rng(seed), count("starts", starts, 1))
     return _result(problem, bounds, share, best, first, criterion, length, made, clock, message)
 
 
 # ------------------------------------------------------------------------------------------------------ search
-def _search(
-    problem: Problem,
-    limits: MotionLimits,
-    rng: np.random.Generator,
-    starts: int,
-    clock: Clock,
-    criterion: str,
-    say: Callable[[str], Any],
-) -> tuple[_Found, float, int, str]:
-    """(the best motion, the best merit among the starts, starts made, why it stopped)."""
-    fine = problem.series.maps(problem.series.times(FINER * problem.samples))
-    inner = limits.within(SPARE)
-    found: list[_Found] = []
-    ends: list[_Found] = []  # the best of every start
-    first, made, message = math.inf, 0, ""
-    try:
-        for made in range(1, starts + 1):
-            z = random_start(problem, limits, rng, fine)
-            merit = _merit(problem, z, criterion)
-            first = min(first, merit)
-            found.append(_Found(z, merit, State(z, np.zeros(_rows(problem)))))
-            state = State(z.copy(), np.zeros(_rows(problem)))
-            before = len(found)
-            _rounds(problem, inner, state, SHARPNESS, clock, found, fine, limits, criterion)
-            ends += sorted(found[before:], key=lambda x: x.merit)[:1]
-            say(_sentence(f"start {made} of {starts}", found, criterion, clock))
-            if clock.spent > STARTING * clock.seconds:
-                break
-        for end in sorted(ends, key=lambda x: x.merit)[:POLISHED]:
-            _rounds(problem, inner, end.state, POLISH, clock, found, fine, limits, criterion)
-        say(_sentence("polished", found, criterion, clock))
-        why = f"{made} of {starts} starts by the clock" if made < starts else f"{starts} start{'s' * (starts != 1)}"
-        message = f"stopped after {why} and polishing the best"
-    except TimeUp:
-        message = f"stopped by the clock after {clock.spent:.3g} s, in start {made} of {starts} or polishing the best"
-    if not found:
-        raise InputError(
-            f"{clock.spent:.3g} s were over before the first motion was found (kernels are compiled once and then "
-            "kept): give more seconds"
-        )
-    return min(found, key=lambda x: x.merit), first, made, message
+@dataclass
+class Clock:
+    """The time there is [s]; evaluations are counted."""
+
+    seconds: float
+    began: float = field(default_factory=time.perf_counter)
+    evaluations: int = 0
+
+    @property
+    def spent(self) -> float:
+        return time.perf_counter() - self.began
+
+    @property
+    def over(self) -> bool:
+        return self.spent >= self.seconds
 
 
-def _rounds(
-    problem: Problem,
-    inner: MotionLimits,
-    state: State,
-    sharpness: Iterable[float],
-    clock: Clock,
-    found: list[_Found],
-    fine: tuple[Array, Array, Array],
-    limits: MotionLimits,
-    criterion: str,
-) -> None:
-    """Rounds of the augmented Lagrangian; what each ends with, made feasible, is kept if it is any good."""
-    for sharp in sharpness:
+class TimeUp(Exception):
+    """Raised inside an evaluation to leave the minimizer; holds no message for users."""
+
+
+@dataclass
+class State:
+    """Where the augmented Lagrangian stands: the point, the multipliers and the weight of the inequalities."""
+
+    z: Array
+    multipliers: Array
+    weight: float = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A motion within the limits, how good it is (less is better), and where its search stood."""
+
+    z: Array
+    merit: float
+    state: State
+
+
+@dataclass(eq=False)
+class _Search:
+    """Many starts and the best of them polished, until they are done or the time is up."""
+
+    problem: Problem
+    limits: MotionLimits
+    criterion: str
+    clock: Clock
+    say: Callable[[str], object]
+    found: list[_Found] = field(default_factory=list)
+
+    @cached_property
+    def fine(self) -> Maps:
+        return self.problem.series.maps(self.problem.series.times(FINER * self.problem.samples))
+
+    @cached_property
+    def inner(self) -> MotionLimits:
+        return self.limits.within(SPARE)
+
+    def run(self, rng: np.random.Generator, starts: int) -> tuple[_Found, float, int, str]:
+        """(the best motion, the best merit among the starts, starts made, why it stopped)."""
+        problem, clock, found = self.problem, self.clock, self.found
+        rows = problem.samples * (2 * problem.columns.robot.n * len(KINDS) + len(problem.limits.spaces))
+        ends: list[_Found] = []  # the best of every start
+        first, made, message = math.inf, 0, ""
         try:
-            minimize_round(lambda z, s=sharp: _evaluated(problem, inner, z, s), state, clock, ITERATIONS)  # type: ignore[misc]
-        finally:
-            z = fitted(problem, state.z, limits, fine)
-            if z is not None:
-                kept = State(state.z.copy(), state.multipliers.copy(), state.weight)
-                found.append(_Found(z, _merit(problem, z, criterion), kept))
+            for made in range(1, starts + 1):
+                z = random_start(problem, self.limits, rng, self.fine)
+                merit = self._merit(z)
+                first = min(first, merit)
+                found.append(_Found(z, merit, State(z, np.zeros(rows))))
+                before = len(found)
+                self._rounds(State(z.copy(), np.zeros(rows)), SHARPNESS)
+                ends += sorted(found[before:], key=lambda x: x.merit)[:1]
+                self._report(f"start {made} of {starts}")
+                if clock.spent > STARTING * clock.seconds:
+                    break
+            for end in sorted(ends, key=lambda x: x.merit)[:POLISHED]:
+                self._rounds(end.state, POLISH)
+            self._report("polished")
+            why = f"{made} of {starts} starts by the clock" if made < starts else f"{starts} start{'s' * (starts != 1)}"
+            message = f"stopped after {why} and polishing the best"
+        except TimeUp:
+            message = (
+                f"stopped by the clock after {clock.spent:.3g} s, in start {made} of {starts} or polishing the best"
+            )
+        if not found:
+            raise InputError(
+                f"{clock.spent:.3g} s were over before the first motion was found (kernels are compiled once and then "
+                "kept): give more seconds"
+            )
+        return min(found, key=lambda x: x.merit), first, made, message
 
+    def _rounds(self, state: State, sharpness: Iterable[float]) -> None:
+        """Rounds of the augmented Lagrangian; what each ends with, made feasible, is kept if it is any good."""
+        for sharp in sharpness:
+            try:
+                minimize_round(partial(self._evaluate, sharp), state, self.clock, ITERATIONS)
+            finally:
+                z = fit_within(self.problem, state.z, self.limits, self.fine)
+                if z is not None:
+                    kept = State(state.z.copy(), state.multipliers.copy(), state.weight)
+                    self.found.append(_Found(z, self._merit(z), kept))
 
-def _evaluated(
-    problem: Problem, limits: MotionLimits, z: Array, sharpness: float
-) -> tuple[float, Array, Callable[[Array], Array]]:
-    """f, all g ≤ 0 in a row, and how weights of g are pulled back."""
-    v = problem.values(z)
-    f, V = problem.merit(v, sharpness)
-    excess = problem.excess(v, limits)
-    order = (*KINDS, "workspace")
-    shapes = [excess[kind].shape for kind in order]
-    flat = np.concatenate([excess[kind].reshape(-1) for kind in order])
-
-    def pull(push: Array) -> Array:
-        parts = np.split(push, np.cumsum([math.prod(shape) for shape in shapes])[:-1])
-        by = {kind: part.reshape(shape) for kind, part, shape in zip(order, parts, shapes, strict=True)}
-        n = v.tau.shape[1]
-        sides = {kind: (by[kind][:, :n] - by[kind][:, n:]) / limits.scale(kind) for kind in KINDS}
-        return problem.gradient(v, V, sides, -by["workspace"])
-
-    return f, flat, pull
-
-
-def _rows(problem: Problem) -> int:
-    return problem.samples * (2 * problem.columns.robot.n * len(KINDS) + len(problem.limits.spaces))
-
-
-def _merit(problem: Problem, z: Array, criterion: str) -> float:
-    """What motions are compared by: the condition number itself, or −log det."""
-    try:
+    def _evaluate(self, sharpness: float, z: Array) -> tuple[float, Array, Callable[[Array], Array]]:
+        """f, all g ≤ 0 in a row, and how weights of g are pulled back."""
+        problem, limits = self.problem, self.inner
         v = problem.values(z)
-        if criterion == "condition":
-            A = problem.matrix(v)
-            return condition_number(A.reshape(-1, A.shape[-1]))
-        return problem.merit(v, 1.0)[0]
-    except SingularityError:
-        return math.inf
+        f, V = problem.merit(v, sharpness)
+        excess = problem.excess(v, limits)
+        flat = np.concatenate([x.reshape(-1) for x in excess.values()])
+
+        def pull(push: Array) -> Array:
+            parts = np.split(push, np.cumsum([x.size for x in excess.values()])[:-1])
+            by = {kind: part.reshape(x.shape) for (kind, x), part in zip(excess.items(), parts, strict=True)}
+            n = v.tau.shape[1]
+            sides = {kind: (by[kind][:, :n] - by[kind][:, n:]) / limits.scale(kind) for kind in KINDS}
+            return problem.gradient(v, V, sides, -by["workspace"])
+
+        return f, flat, pull
+
+    def _merit(self, z: Array) -> float:
+        """What motions are compared by: the condition number itself, or −log det."""
+        try:
+            v = self.problem.values(z)
+            if self.criterion == "condition":
+                A = self.problem.matrix(v)
+                return condition_number(A.reshape(-1, A.shape[-1]))
+            return self.problem.merit(v, 1.0)[0]
+        except SingularityError:
+            return math.inf
+
+    def _report(self, where: str) -> None:
+        best = min(x.merit for x in self.found)
+        word = f"condition number {best:.4g}" if self.criterion == "condition" else f"mean log length {-best:.4g}"
+        self.say(f"{where}: best {word}, {self.clock.spent:.1f} s, {self.clock.evaluations} evaluations")
 
 
-def _sentence(where: str, found: list[_Found], criterion: str, clock: Clock) -> str:
-    best = min(x.merit for x in found)
-    word = f"condition number {best:.4g}" if criterion == "condition" else f"mean log length {-best:.4g}"
-    return f"{where}: best {word}, {clock.spent:.1f} s, {clock.evaluations} evaluations"
+def minimize_round(evaluate: Evaluate, state: State, clock: Clock, iterations: int) -> float:
+    """One round: minimize L from the state's point, then update multipliers and weight. The largest violation is
+    returned. Time that runs out leaves the best point of the round in the state and raises `TimeUp`."""
+    from scipy.optimize import minimize
+
+    start, lowest = state.z, math.inf
+    # What the round began with: a violation that does not shrink calls for more weight.
+    before = float(np.maximum(evaluate(start)[1], 0.0).max(initial=0.0))
+
+    def lagrangian(flat: Array) -> tuple[float, Array]:
+        nonlocal lowest
+        if clock.over:
+            raise TimeUp
+        clock.evaluations += 1
+        z = flat.reshape(start.shape)
+        f, g, pull = evaluate(z)
+        push = np.maximum(0.0, state.multipliers + state.weight * g)
+        value = f + float((push**2).sum() - (state.multipliers**2).sum()) / (2.0 * state.weight)
+        if value < lowest:
+            lowest, state.z = value, z.copy()
+        return value, pull(push).reshape(-1)
+
+    options = {"maxiter": iterations, "maxcor": 30, "ftol": 1e-10, "gtol": 1e-7}
+    minimize(lagrangian, start.reshape(-1), jac=True, method="L-BFGS-B", options=options)
+    _, g, _ = evaluate(state.z)
+    state.multipliers = np.maximum(0.0, state.multipliers + state.weight * g)
+    worst = float(np.maximum(g, 0.0).max(initial=0.0))
+    if worst > SHRINK * before:
+        state.weight = min(GROWTH * state.weight, HEAVIEST)
+    return worst
 
 
 # ------------------------------------------------------------------------------------------------- feasibility
-def fits(problem: Problem, z: Array, limits: MotionLimits, maps: tuple[Array, Array, Array]) -> bool:
+def fits(problem: Problem, z: Array, limits: MotionLimits, maps: Maps) -> bool:
     """Whether a motion keeps to all limits on a grid."""
     excess = problem.excess(problem.values(z, maps), limits)
     return all(bool((x <= 0.0).all()) for x in excess.values())  # NaN does not fit
 
 
-def fitted(problem: Problem, z: Array, limits: MotionLimits, maps: tuple[Array, Array, Array]) -> Array | None:
+def fit_within(problem: Problem, z: Array, limits: MotionLimits, maps: Maps) -> Array | None:
     """The motion made smaller about its mean position until it fits; None if nothing is left of it."""
     if fits(problem, z, limits, maps):
         return z
@@ -242,9 +305,7 @@ def fitted(problem: Problem, z: Array, limits: MotionLimits, maps: tuple[Array, 
     return problem.series.smaller(z, low) if low > 0.0 else None
 
 
-def random_start(
-    problem: Problem, limits: MotionLimits, rng: np.random.Generator, maps: tuple[Array, Array, Array]
-) -> Array:
+def random_start(problem: Problem, limits: MotionLimits, rng: np.random.Generator, maps: Maps) -> Array:
     """A random series about a mean position within the limits, as large as they allow."""
     lower, upper = limits.lower["position"], limits.upper["position"]
     half = np.where(np.isfinite(upper - lower), limits.scale("position"), 0.5 * math.pi)
@@ -260,13 +321,10 @@ def random_start(
             continue
         # Each joint by itself to its own limits of position, rate and acceleration; then all together to the rest.
         for kind, B in zip(KINDS[:3], maps, strict=True):
-            moved = B[:, 1:] @ z[1:]
-            room = np.minimum(
-                limits.upper[kind] - (z[0] if kind == "position" else 0.0),
-                (z[0] if kind == "position" else 0.0) - limits.lower[kind],
-            )
-            z[1:] *= np.minimum(1.0, room / np.abs(moved).max(axis=0))
-        kept = fitted(problem, z, limits, maps)
+            mean = z[0] if kind == "position" else 0.0
+            room = np.minimum(limits.upper[kind] - mean, mean - limits.lower[kind])
+            z[1:] *= np.minimum(1.0, room / np.abs(B[:, 1:] @ z[1:]).max(axis=0))
+        kept = fit_within(problem, z, limits, maps)
         if kept is not None:
             return kept
     where = f" or half spaces ({', '.join(map(str, limits.spaces))})" if limits.spaces else ""
@@ -277,6 +335,119 @@ def random_start(
 
 
 # ------------------------------------------------------------------------------------------------------ result
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """The limits, recomputed on a grid of `points` over one period, ten times finer than the one that was optimized on.
+
+    position, velocity, acceleration, torque (n,): the largest share of each joint's range that is used, 0 where there
+    is no limit; `clearance` [m]: how far each half space is kept away from. `feasible`: all shares ≤ 1 − margin, all
+    clearances ≥ 0."""
+
+    feasible: bool
+    margin: float
+    points: int
+    position: Array
+    velocity: Array
+    acceleration: Array
+    torque: Array
+    spaces: tuple[HalfSpace, ...]
+    clearance: Array
+
+    def text(self, joints: tuple[str, ...]) -> str:
+        """The certificate as a table."""
+        width = max((len(j) for j in joints), default=5)
+        lines = [f"{'joint':{width}}  " + "  ".join(f"{kind:>12}" for kind in KINDS)]
+        for k, joint in enumerate(joints):
+            shares = (float(getattr(self, kind)[k]) for kind in KINDS)
+            lines.append(f"{joint:{width}}  " + "  ".join(f"{100 * x:10.1f} %" for x in shares))
+        lines += [f"{space}: {1e3 * x:.1f} mm away" for space, x in zip(self.spaces, self.clearance, strict=True)]
+        held = "all limits hold" if self.feasible else "LIMITS DO NOT HOLD"
+        lines.append(f"{held} at {self.points} points of the period, {100 * self.margin:g} % kept free")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """A periodic motion and what it is good for.
+
+    `motion`: the trajectory, to follow or to sample; `condition`: the condition number of the base regressor with
+    columns of equal length and rows weighted by `weights`; `log_det`: log det of its YᵀY per sample, columns as they
+    are; `names` of the base columns. `random_condition`: that of the best motion the search started from. `message`:
+    why it stopped."""
+
+    robot: Robot
+    motion: Sines
+    limits: MotionLimits
+    certificate: Certificate
+    criterion: str
+    condition: float
+    log_det: float
+    random_condition: float
+    names: tuple[str, ...]
+    weights: Array
+    duration: float
+    starts: int
+    evaluations: int
+    seconds: float
+    message: str
+
+    @property
+    def period(self) -> float:
+        assert self.motion.period is not None
+        return self.motion.period
+
+    def table(self, rate: float) -> dict[str, Array]:
+        """t (N,), q, qd, qdd and tau (N, n) at a rate [Hz] from 0 to the duration, both included. tau is the model's,
+        with its friction: what the drives are expected to do."""
+        f = number("rate", rate, "Hz", above=0)
+        steps = round(self.duration * f)
+        if steps < 1 or abs(steps - self.duration * f) > 1e-6 * steps:
+            raise InputError(
+                f"a duration of {self.duration:g} s is no whole number of steps at {f:g} Hz; take another rate"
+            )
+        t = np.arange(steps + 1) / f
+        q, qd, qdd = self.motion(t)
+        return {"t": t, "q": q, "qd": qd, "qdd": qdd, "tau": self.robot.inverse_dynamics(q, qd, qdd, friction=True)}
+
+    def to_csv(self, path: str | os.PathLike[str], rate: float) -> Path:
+        """The table as a file that a controller can play: a header, then t, q_…, qd_…, qdd_…, tau_… per row, SI units.
+        Written whole or not at all."""
+        rows = self.table(rate)
+        head = ["t"] + [f"{kind}_{joint}" for kind in ("q", "qd", "qdd", "tau") for joint in self.robot.joint_names]
+        return whole_table(path, head, np.column_stack(list(rows.values())).tolist())
+
+    @styled
+    def plot(self) -> Figure:
+        """A matplotlib figure over one period: positions, rates, accelerations and torques, each as a share of its
+        limit where there is one, with the margin drawn."""
+        plt = pyplot()
+        t = np.linspace(0.0, self.period, 1000)
+        q, qd, qdd = self.motion(t)
+        tau = self.robot.inverse_dynamics(q, qd, qdd, friction=True)
+        figure, panels = plt.subplots(4, 1, figsize=(8, 9), sharex=True, layout="constrained")
+        for panel, kind, x in zip(panels, KINDS, (q, qd, qdd, tau), strict=True):
+            lower, upper = self.limits.lower[kind], self.limits.upper[kind]
+            shown = np.isfinite(upper - lower)
+            middle = 0.5 * (np.where(shown, lower, 0.0) + np.where(shown, upper, 0.0))
+            y = np.where(shown, (x - middle) / self.limits.scale(kind), x)
+            for k, joint in enumerate(self.robot.joint_names):
+                panel.plot(t, y[:, k], label=joint, linewidth=1.3)
+            if shown.all():
+                edge = 1.0 - self.certificate.margin
+                for level in (-edge, edge):
+                    panel.axhline(level, color="0.4", linestyle=":", linewidth=1.0)
+            panel.set_ylabel(f"{kind}\n[share of limit]" if shown.all() else f"{kind}\n[SI]")
+        panels[-1].set_xlabel("t [s]")
+        panels[-1].set_xlim(0.0, self.period)
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper")
+        figure.suptitle(f"{self.robot.name}: condition number {self.condition:.3g}")
+        return figure
+
+    def __repr__(self) -> str:
+        held = "feasible" if self.certificate.feasible else "NOT feasible"
+        return f"<Excitation of {self.robot.name!r}: {self.period:g} s, condition {self.condition:.4g}, {held}>"
+
+
 def _result(
     problem: Problem,
     bounds: MotionLimits,
@@ -327,20 +498,18 @@ def _result(
 
 # ------------------------------------------------------------------------------------------------------- input
 def _series(duration: float | None, frequency: float | None, harmonics: int, at_rest: bool) -> Series:
-    if frequency is not None:
-        f = positive("base_frequency", frequency, "Hz")
-    else:
-        f = 0.1 if duration is None else 1.0 / positive("duration", duration)
-    if duration is not None:
-        periods = positive("duration", duration) * f
+    long = None if duration is None else number("duration", duration, "s", above=0)
+    f = 1.0 / (long or 10.0) if frequency is None else number("base_frequency", frequency, "Hz", above=0)
+    if long is not None:
+        periods = long * f
         if round(periods) < 1 or abs(periods - round(periods)) > 1e-6 * periods:
             raise InputError(
-                f"a duration of {duration:g} s is {periods:g} periods of {1 / f:g} s; it must be whole periods"
+                f"a duration of {long:g} s is {periods:g} periods of {1 / f:g} s; it must be whole periods"
             )
     return Series(harmonics, f, at_rest)
 
 
-def _friction(friction: Any) -> tuple[str, ...]:
+def _friction(friction: bool | str | Sequence[str]) -> tuple[str, ...]:
     if isinstance(friction, (bool, np.bool_)):
         return FRICTION if friction else ()
     names = (friction,) if isinstance(friction, str) else tuple(friction)
@@ -352,15 +521,6 @@ def _friction(friction: Any) -> tuple[str, ...]:
 
 def _weights(robot: Robot, noise: ArrayLike | None, limits: MotionLimits) -> Array:
     if noise is not None:
-        sigma = magnitude("noise", noise, robot.n)
-        if not np.isfinite(sigma).all():
-            raise InputError("the noise of every joint's torque must be finite")
-        return 1.0 / sigma
+        return np.asarray(1.0 / np.broadcast_to(array("noise", noise, (), (robot.n,), unit="N m", above=0), (robot.n,)))
     top = limits.upper["torque"]
     return 1.0 / np.where(np.isfinite(top), top, 1.0) if np.isfinite(top).all() else np.ones(robot.n)
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name} must be a whole number ≥ {least}, got {value!r}")
-    return int(value)

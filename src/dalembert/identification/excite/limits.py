@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import array, number
 from dalembert.errors import InputError
 from dalembert.robot import Limits, Robot
-from dalembert.trajectories.limits import array, magnitude, vector
 
 Array = NDArray[np.float64]
 KINDS = ("position", "velocity", "acceleration", "torque")
@@ -31,17 +30,14 @@ class HalfSpace:
 
 def box(frame: str, lower: ArrayLike, upper: ArrayLike) -> tuple[HalfSpace, ...]:
     """A frame's origin stays in a box: lower ≤ p ≤ upper [m] in the base frame; ±inf where a side is open."""
-    sides = []
-    for sign, corner, name in ((1.0, lower, "lower"), (-1.0, upper, "upper")):
-        x = np.asarray(corner, float)
-        if x.shape != (3,) or np.isnan(x).any():
-            raise InputError(f"{name} of a box must be three numbers [m], got {corner!r}")
-        for k in range(3):
-            if np.isfinite(x[k]):
-                a, b, c = (sign if i == k else 0.0 for i in range(3))
-                sides.append(HalfSpace(frame, (a, b, c), sign * float(x[k])))
-    if not (np.asarray(lower, float) < np.asarray(upper, float)).all():
+    low, high = (array(f"{name} of a box", x, (3,), finite=False) for name, x in (("lower", lower), ("upper", upper)))
+    if not (low < high).all():
         raise InputError(f"the box of {frame!r} is empty: lower {lower!r} must be less than upper {upper!r}")
+    sides = []
+    for sign, corner in ((1.0, low), (-1.0, high)):
+        for k in np.flatnonzero(np.isfinite(corner)):
+            a, b, c = (sign if i == k else 0.0 for i in range(3))
+            sides.append(HalfSpace(frame, (a, b, c), sign * float(corner[k])))
     return tuple(sides)
 
 
@@ -83,26 +79,33 @@ class MotionLimits:
         return np.where(both, share, np.where(np.isfinite(over), np.maximum(1.0 + over, 0.0), 0.0))
 
 
-def motion_limits(
+def read_limits(
     robot: Robot,
     limits: Limits | None,
-    position: Any,
-    velocity: Any,
-    acceleration: Any,
-    torque: Any,
+    position: object,
+    velocity: ArrayLike | None,
+    acceleration: ArrayLike | None,
+    torque: ArrayLike | None,
     workspace: Sequence[HalfSpace],
 ) -> MotionLimits:
     """The limits given, and the robot's own of position, velocity and torque where none are given."""
     own = robot.limits if limits is None else limits
     if not isinstance(own, Limits):
         raise InputError(f"limits must be those of a robot (robot.limits), got {type(own).__name__}")
-    lower, upper = own.lower, own.upper
+    lower, upper, n = own.lower, own.upper, robot.n
     if position is not None:
-        lower, upper = _range(position, robot)
+        try:
+            low, high = position  # type: ignore[misc]
+        except (TypeError, ValueError):
+            raise InputError("position limits are a pair (lower, upper), one number or one per joint each") from None
+        lower, upper = _per_joint("position lower", low, n), _per_joint("position upper", high, n)
     sizes = {
-        "velocity": magnitude("velocity", own.velocity if velocity is None else velocity, robot.n),
-        "acceleration": magnitude("acceleration", acceleration, robot.n),
-        "torque": magnitude("torque", own.effort if torque is None else torque, robot.n),
+        kind: np.full(n, np.inf) if x is None else _per_joint(kind, x, n, finite=False, above=0.0)
+        for kind, x in (
+            ("velocity", own.velocity if velocity is None else velocity),
+            ("acceleration", acceleration),
+            ("torque", own.effort if torque is None else torque),
+        )
     }
     bounded = np.isfinite(upper - lower) | np.isfinite(sizes["velocity"]) | np.isfinite(sizes["acceleration"])
     if not bounded.all():
@@ -111,21 +114,18 @@ def motion_limits(
     if (lower >= upper).any():
         joint = robot.joint_names[int(np.argmax(lower >= upper))]
         raise InputError(f"{joint!r} cannot move: its position limits leave no range")
-    spaces = tuple(_checked(robot, space) for space in workspace)
+    spaces = tuple(_check_space(robot, space) for space in workspace)
     return MotionLimits(
         {"position": lower, **{kind: -x for kind, x in sizes.items()}}, {"position": upper, **sizes}, spaces
     )
 
 
-def _range(position: Any, robot: Robot) -> tuple[Array, Array]:
-    try:
-        low, high = position
-    except (TypeError, ValueError):
-        raise InputError("position limits are a pair (lower, upper), one number or one per joint each") from None
-    return vector("position lower", low, robot.n), vector("position upper", high, robot.n)
+def _per_joint(name: str, value: object, n: int, finite: bool = True, above: float | None = None) -> Array:
+    x = array(name, value, (), (n,), meaning="one per joint", finite=finite, above=above)
+    return np.broadcast_to(x, (n,)).copy()
 
 
-def _checked(robot: Robot, space: Any) -> HalfSpace:
+def _check_space(robot: Robot, space: object) -> HalfSpace:
     if not isinstance(space, HalfSpace):
         raise InputError(
             f"workspace is a list of HalfSpace(frame, normal, offset), box(…) makes six; got {type(space).__name__}"
@@ -133,8 +133,9 @@ def _checked(robot: Robot, space: Any) -> HalfSpace:
     frame = robot.model.frame(space.frame)
     if frame.body < 0:
         raise InputError(f"frame {space.frame!r} is fixed to the base: no motion takes it anywhere")
-    x = array("normal", space.normal)
-    if x.shape != (3,) or not np.linalg.norm(x) > 0:
+    x = array("normal", space.normal, (3,))
+    size = float(np.linalg.norm(x))
+    if not size > 0:
         raise InputError(f"the normal of a half space must be three numbers, not all zero; got {space.normal!r}")
-    a, b, c = (x / np.linalg.norm(x)).tolist()
-    return HalfSpace(space.frame, (a, b, c), float(array("offset", space.offset)) / float(np.linalg.norm(x)))
+    a, b, c = (x / size).tolist()
+    return HalfSpace(space.frame, (a, b, c), number("offset", space.offset, "m") / size)

@@ -1,16 +1,18 @@
 """The best motion for identification as a problem of optimization: criterion and limits of the coefficients of a
 Fourier series, with exact gradients.
 
+The criterion is a function of the information matrix W = YᵀY, columns compared at equal size: C = D⁻¹ W D⁻¹ with
+D² = diag W, so that units of parameters do not matter.
+
 The gradient goes backwards. With A the weighted regressor of all samples and F = ∂f/∂W, df = 2 tr(F Aᵀ dA), so that
-V = 2 A F is what every entry of the regressor weighs; then one compiled kernel gives ∂(V·Y + w·τ + u·h)/∂(q, q̇, q̈)
-per sample (reverse mode: one sweep, whatever the number of columns), and the series' linear map gives the rest.
+V = 2 A F is what every entry of the regressor weighs; then one compiled kernel gives ∂(V·Y + w·τ + u·h)/∂(q, q̇, q̈) per
+sample (reverse mode: one sweep, whatever the number of columns), and the series' linear map gives the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +21,139 @@ from dalembert.algorithms import kinematics, newton_euler, regressor
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.compile.interpret import replay
-from dalembert.errors import InputError
-from dalembert.identification.excite.criteria import Criterion
-from dalembert.identification.excite.fourier import Series
+from dalembert.errors import InputError, SingularityError
+from dalembert.flow import Scalar, Scalars
 from dalembert.identification.excite.limits import KINDS, MotionLimits
 from dalembert.identification.fit.base import Base
 from dalembert.identification.fit.regressor import Columns
 from dalembert.model.lean import lean
 from dalembert.spatial.vector import dot
+from dalembert.trajectories.sines import Sines, fourier
 
 Array = NDArray[np.float64]
+Criterion = Callable[[Array, float], tuple[float, Array]]
 Shape = Callable[[Array, Array], tuple[Array, Array]]
+FLOOR = 1e-14  # of the largest eigenvalue: what is smaller is rounding
 CREEP = 0.01  # of a joint's largest rate: below it the direction of friction counts in proportion
 
 
+# ------------------------------------------------------------------------------------------------ criteria
+def condition_number(Y: Array) -> float:
+    """σ_max/σ_min of the columns at equal length, (N, p); infinite if they are dependent."""
+    size = np.linalg.norm(Y, axis=0)
+    if not (size > 0).all():
+        return float("inf")
+    s = np.linalg.svd(Y / size, compute_uv=False)
+    return float(s[0] / s[-1]) if len(s) == Y.shape[1] and s[-1] > 1e-15 * s[0] else float("inf")
+
+
+def _spectrum(W: Array) -> tuple[Array, Array, Array, Array]:
+    """(C, d, eigenvalues, eigenvectors) of C = W / d dᵀ, which has ones on its diagonal."""
+    d = np.sqrt(np.diag(W))
+    if not (d > 0).all():
+        raise SingularityError("a column of the regressor is zero all along the motion: some joint does not move")
+    C = W / np.outer(d, d)
+    values, vectors = np.linalg.eigh(C)
+    return C, d, np.maximum(values, FLOOR * values[-1]), vectors
+
+
+def condition(W: Array, sharpness: float = 8.0) -> tuple[float, Array]:
+    """(log κ_s, ∂/∂W): log κ_s = (log Σ λᵢˢ + log Σ λᵢ⁻ˢ)/2s over the eigenvalues λ of C.
+
+    It is smooth where eigenvalues meet, above the logarithm of the condition number √(λ_max/λ_min), and comes to it
+    as s grows: by at most (log p)/s."""
+    C, d, values, vectors = _spectrum(W)
+    up, down = np.log(values) * sharpness, -np.log(values) * sharpness
+    large, small = _log_sum(up), _log_sum(down)
+    slope = 0.5 * (np.exp(up - large) - np.exp(down - small)) / values  # ∂/∂λ
+    G = (vectors * slope) @ vectors.T
+    F = G / np.outer(d, d)  # C_ij = W_ij/(d_i d_j), dᵢ² = W_ii
+    F[np.diag_indices(len(d))] -= np.einsum("ij,ij->i", G, C) / (d * d)
+    return (large + small) / (2.0 * sharpness), F
+
+
+def d_optimal(W: Array, sharpness: float = 8.0) -> tuple[float, Array]:
+    """(−log det W / 2p, ∂/∂W): minus the mean logarithm of the lengths of independent columns; the volume of the
+    confidence ellipsoid is least where this is. d(log det W) = tr(W⁻¹ dW)."""
+    _, d, values, vectors = _spectrum(W)
+    p = len(d)
+    inverse = (vectors / values) @ vectors.T / np.outer(d, d)
+    return -float(np.log(values).sum() + 2.0 * np.log(d).sum()) / (2 * p), -inverse / (2 * p)
+
+
+def _log_sum(x: Array) -> float:
+    top = float(x.max())
+    return top + float(np.log(np.exp(x - top).sum()))
+
+
+CRITERIA: dict[str, Criterion] = {"condition": condition, "d-optimal": d_optimal}
+
+
+# ------------------------------------------------------------------------------------------------ motions
+@dataclass(frozen=True)
+class Series:
+    """Fourier series as a linear map: a few numbers per joint → positions, rates and accelerations on a grid.
+
+    Swevers et al. 1997: q̇ = Σ_k a_k cos kωt + b_k sin kωt, q = q₀ + Σ_k (a_k sin kωt − b_k cos kωt)/kω. A motion that
+    starts at rest has Σ a_k = 0 and Σ k b_k = 0; the numbers left over are free.
+
+    `harmonics` K of the base `frequency` [Hz]. Coefficients z (p, n): q₀ first, p = 2K + 1 or, at rest, 2K − 1."""
+
+    harmonics: int
+    frequency: float
+    at_rest: bool = True
+
+    @cached_property
+    def free(self) -> Array:
+        """(2K + 1, p): (q₀, a₁ … a_K, b₁ … b_K) of the free numbers, which are amplitudes of position rather than of
+        velocity, so that all are of one size."""
+        k = np.arange(1, self.harmonics + 1)
+        w = 2 * np.pi * self.frequency * k
+        sizes = np.concatenate([[1.0], w, w])
+        if not self.at_rest:
+            return np.diag(sizes)
+        rows = np.zeros((2, 2 * self.harmonics + 1))
+        rows[0, 1 : self.harmonics + 1] = w
+        rows[1, self.harmonics + 1 :] = k * w
+        null = np.linalg.svd(rows[:, 1:])[2][2:].T  # orthonormal: no free number is larger than another
+        out = np.zeros((2 * self.harmonics + 1, 1 + null.shape[1]))
+        out[0, 0] = 1.0
+        out[1:, 1:] = sizes[1:, None] * null
+        return out
+
+    @property
+    def numbers(self) -> int:
+        return int(self.free.shape[1])
+
+    @property
+    def period(self) -> float:
+        return 1.0 / self.frequency
+
+    def times(self, count: int) -> Array:
+        """`count` times over one period, the end not repeated."""
+        return np.asarray(np.arange(count) * (self.period / count), float)
+
+    def maps(self, t: Array) -> tuple[Array, Array, Array]:
+        """(B, B', B''), (len(t), p) each: q = B z, q̇ = B' z, q̈ = B'' z."""
+        w = 2 * np.pi * self.frequency * np.arange(1, self.harmonics + 1)
+        s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
+        one, zero = np.ones((len(t), 1)), np.zeros((len(t), 1))
+        B, Bd, Bdd = np.hstack([one, s / w, -c / w]), np.hstack([zero, c, s]), np.hstack([zero, -s * w, c * w])
+        return B @ self.free, Bd @ self.free, Bdd @ self.free
+
+    def smaller(self, z: Array, share: float) -> Array:
+        """The same motion made smaller about its mean position."""
+        return np.vstack([z[:1], share * z[1:]])
+
+    def motion(self, z: Array, names: tuple[str, ...], units: tuple[str, ...]) -> Sines:
+        """The motion as a trajectory, which goes on for ever."""
+        x = self.free @ z
+        K = self.harmonics
+        made = fourier(x[1 : K + 1], x[K + 1 :], self.frequency, x[0], start="rest" if self.at_rest else "free")
+        return replace(made, names=names, units=units)
+
+
+# ------------------------------------------------------------------------------------------------ problem
 def _sign(v: Array, width: Array) -> tuple[Array, Array]:
     """A smooth sign and its slope: with a jump, the samples' sum would have no gradient that sees zero crossings."""
     t = np.tanh(v / width)
@@ -56,22 +177,12 @@ SHAPES: dict[str, Shape] = {
     "cubic": lambda v, width: (v**3, 3.0 * v**2),
     "offset": lambda v, width: (np.ones_like(v), np.zeros_like(v)),
 }
-LINEAR = "viscous"  # of rotors and springs too
-
-
-@dataclass(frozen=True, eq=False)
-class Extra:
-    """A column beside the inertial ones: e f(eᵀx), x the positions (0), rates (1) or accelerations (2)."""
-
-    e: Array
-    of: int
-    kind: str
-    width: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Columns of one kind: E (k, n), one row for each, their widths (k,), and their places in the matrix."""
+    """Columns beside the inertial ones, of one kind: e f(eᵀx) for every row e of E (k, n), x the positions (0), rates
+    (1) or accelerations (2); their widths (k,), and their places in the matrix."""
 
     places: NDArray[np.int64]
     E: Array
@@ -115,40 +226,26 @@ class Problem:
     @cached_property
     def _split(self) -> tuple[list[int], list[Group]]:
         """The base columns: places of inertial ones in the regressor, and the others in groups."""
-        places = [int(k) for k in self.columns.free[self.base.kept]]
-        inertial = 10 * self.columns.bodies
-        every = self._extras()
-        members: dict[tuple[int, str], list[tuple[int, Extra]]] = {}
+        c, unit = self.columns, np.eye(self.columns.robot.n)
+        # (of, kind, row) of all columns beside the inertial ones, in the order of `columns.all_names`.
+        extras = [(2, "viscous", e) for e in unit] if c.rotor else []
+        extras += [(1, kind, e) for kind in c.friction for e in unit]
+        extras += [(0, "viscous", e) for e in unit] if c.springs else []
+        for row in c.coupled.values():
+            extras += [(2, "viscous", row)] if c.rotor else []
+            extras += [(1, kind, row) for kind in c.friction if kind != "offset"]
+        inertial = 10 * c.bodies
+        places = [int(k) for k in c.free[self.base.kept]]
+        members: dict[tuple[int, str], list[tuple[int, Array]]] = {}
         for at, k in enumerate(places):
             if k >= inertial:
-                extra = every[k - inertial]
-                members.setdefault((extra.of, extra.kind), []).append((at, extra))
-        groups = [
-            Group(
-                np.array([at for at, _ in m], np.int64),
-                np.array([x.e for _, x in m]),
-                of,
-                kind,
-                np.array([x.width for _, x in m]),
-            )
-            for (of, kind), m in members.items()
-        ]
+                of, kind, row = extras[k - inertial]
+                members.setdefault((of, kind), []).append((at, row))
+        groups = []
+        for (of, kind), m in members.items():
+            E = np.array([row for _, row in m])
+            groups.append(Group(np.array([at for at, _ in m], np.int64), E, of, kind, CREEP * np.abs(E) @ self.speeds))
         return [k for k in places if k < inertial], groups
-
-    def _extras(self) -> list[Extra]:
-        """All columns beside the inertial ones, in the order of `columns.all_names`."""
-        c = self.columns
-        speed = self.speeds
-        unit = np.eye(c.robot.n)
-        out = [Extra(e, 2, LINEAR) for e in unit] if c.rotor else []
-        out += [Extra(e, 1, kind, CREEP * float(e @ speed)) for kind in c.friction for e in unit]
-        if c.springs:
-            out += [Extra(e, 0, LINEAR) for e in unit]
-        for row in c.coupled.values():
-            out += [Extra(row, 2, LINEAR)] if c.rotor else []
-            width = CREEP * float(np.abs(row) @ speed)
-            out += [Extra(row, 1, kind, width) for kind in c.friction if kind != "offset"]
-        return out
 
     @cached_property
     def speeds(self) -> Array:
@@ -164,7 +261,7 @@ class Problem:
         n, spaces = model.n, self.limits.spaces
         slim = lean(model)
 
-        def values(q: Any, qd: Any, qdd: Any) -> Any:
+        def values(q: Scalars, qd: Scalars, qdd: Scalars) -> tuple[object, ...]:
             Y = regressor.regressor(model, q, qd, qdd)
             picked = [[row[k] for k in places] or [0.0] for row in Y]
             tau = newton_euler.inverse_dynamics(slim, q, qd, qdd)
@@ -183,11 +280,11 @@ class Problem:
         n = self.columns.robot.n
         names = ("q", "qd", "qdd", "V", "w", "u")
 
-        def weighed(q: Any, qd: Any, qdd: Any, V: Any, w: Any, u: Any) -> Any:
+        def weighed(q: Scalars, qd: Scalars, qdd: Scalars, V: list[Scalars], w: Scalars, u: Scalars) -> Scalar:
             parts = replay(forward.program, [q, qd, qdd])
             flat = [x for group in parts for x in group]
             weights = [x for row in V for x in row] + list(w) + list(u)
-            total: Any = 0.0
+            total: Scalar = 0.0
             for x, weight in zip(flat, weights, strict=True):
                 total = total + weight * x
             return total
@@ -249,10 +346,7 @@ class Problem:
                 out[order] += (w[:, None, :] @ D)[:, 0]
         for order, kind in enumerate(KINDS[:3]):
             out[order] += pull[kind]
-        total = np.zeros((self.series.numbers, v.tau.shape[1]))
-        for B, x in zip(self.maps, out, strict=True):
-            total += B.T @ x
-        return total
+        return np.asarray(sum(B.T @ x for B, x in zip(self.maps, out, strict=True)))
 
     def merit(self, v: Values, sharpness: float) -> tuple[float, Array]:
         """(f, V) of the criterion, V = ∂f/∂A."""

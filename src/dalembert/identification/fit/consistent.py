@@ -208,8 +208,8 @@ STEPS = 200
 
 def _log_cholesky(problem: _Problem) -> tuple[Array, int, str]:
     """Levenberg–Marquardt over log-Cholesky coordinates of every body and logarithms of what must be positive. (By
-    hand: a step of a logarithm by more than two is none to be believed; SciPy's, which do not know that, need five
-    times as many evaluations.)"""
+    hand: a step of a logarithm by more than two is none to be believed; SciPy's solvers, which do not know that, need
+    five times as many evaluations.)"""
     if any(k is None for places in problem.places for k in places):
         raise InputError("log-Cholesky needs all ten parameters of every body free; use method='sdp'")
     x = _start(problem)
