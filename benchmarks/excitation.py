@@ -20,8 +20,7 @@ import dalembert as dl
 from dalembert.identification.excite.design import PER_HARMONIC, excite, random_start
 from dalembert.identification.excite.limits import HalfSpace, read_limits
 from dalembert.identification.excite.problem import CRITERIA, Problem, Series, condition_number
-from dalembert.identification.fit.base import base
-from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.fit.regressor import Columns, base
 
 
 def random_search(robot: dl.Robot, space: HalfSpace, weights: np.ndarray, seconds: float) -> tuple[float, int]:

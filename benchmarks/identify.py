@@ -19,10 +19,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import dalembert as dl
-from dalembert.identification.fit.base import base
 from dalembert.identification.fit.estimate import least_squares
 from dalembert.identification.fit.regression import compress
-from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.fit.regressor import Columns, base
 from dalembert.identification.log.samples import Samples
 
 

@@ -8,7 +8,7 @@ from real_logs import real
 
 import dalembert as dl
 from dalembert.identification.fit.identify import identify
-from dalembert.identification.fit.lock import locked
+from dalembert.identification.fit.robot import locked
 from dalembert.identification.log.prepare import prepare
 from dalembert.identification.log.read import read_log
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dalembert.identification.calibrate.measurements import SamePoint as SamePoint
     from dalembert.identification.excite.limits import HalfSpace as HalfSpace
     from dalembert.identification.excite.limits import box as box
-    from dalembert.identification.fit.base import base as base
     from dalembert.identification.fit.drive_gains import drive_gains as drive_gains
     from dalembert.identification.fit.estimate import instrumental_variables as instrumental_variables
     from dalembert.identification.fit.estimate import least_squares as least_squares
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from dalembert.identification.fit.groupings import groupings as groupings
     from dalembert.identification.fit.identify import Identification as Identification
     from dalembert.identification.fit.identify import identify as identify
-    from dalembert.identification.fit.lock import locked as locked
-    from dalembert.identification.fit.materials import MATERIALS as MATERIALS
+    from dalembert.identification.fit.part_inertia import MATERIALS as MATERIALS
     from dalembert.identification.fit.part_inertia import Balance as Balance
     from dalembert.identification.fit.part_inertia import Solid as Solid
     from dalembert.identification.fit.part_inertia import Weighing as Weighing
@@ -43,6 +41,8 @@ if TYPE_CHECKING:
     from dalembert.identification.fit.payload import identify_payload as identify_payload
     from dalembert.identification.fit.regression import compress as compress
     from dalembert.identification.fit.regressor import Columns as Columns
+    from dalembert.identification.fit.regressor import base as base
+    from dalembert.identification.fit.robot import locked as locked
     from dalembert.identification.log.inspect import inspect_log as inspect_log
     from dalembert.identification.log.prepare import preparation as preparation
     from dalembert.identification.log.prepare import prepare as prepare
@@ -55,21 +55,19 @@ _NAMES = {
     "calibrate.measurements": ("Distances", "Points", "Poses", "SamePoint"),
     "excite.design": ("excite",),
     "excite.limits": ("HalfSpace", "box"),
-    "fit.base": ("base",),
     "fit.regression": ("compress",),
     "fit.drive_gains": ("drive_gains",),
     "fit.estimate": ("instrumental_variables", "least_squares", "robust_least_squares"),
     "fit.friction": ("nonlinear_friction",),
     "fit.groupings": ("groupings",),
     "fit.identify": ("Identification", "identify"),
-    "fit.lock": ("locked",),
-    "fit.materials": ("MATERIALS",),
     "fit.part_inertia": (
-        *("Balance", "Solid", "Weighing"),
+        *("MATERIALS", "Balance", "Solid", "Weighing"),
         *("cad", "center_of_mass", "pendulum", "suspension", "tensor", "with_parts"),
     ),
     "fit.payload": ("identify_payload",),
-    "fit.regressor": ("Columns",),
+    "fit.regressor": ("Columns", "base"),
+    "fit.robot": ("locked",),
     "log.inspect": ("inspect_log",),
     "log.prepare": ("preparation", "prepare"),
     "log.read": ("read_log",),

@@ -14,8 +14,7 @@ from dalembert.errors import InputError, SingularityError, UnknownNameError
 from dalembert.identification.excite.design import SPARE, excite, fit_within, fits, random_start
 from dalembert.identification.excite.limits import KINDS, HalfSpace, box, read_limits
 from dalembert.identification.excite.problem import CRITERIA, Problem, Series, condition, condition_number, d_optimal
-from dalembert.identification.fit.base import base
-from dalembert.identification.fit.regressor import Columns, coupling_of
+from dalembert.identification.fit.regressor import Columns, base, coupling_of
 from tolerances import DIFFERENCE, ROUNDING, error
 
 LIMITS = {"position": (-2.5, 2.5), "velocity": 2.0, "acceleration": 10.0, "torque": 200.0}

@@ -9,7 +9,6 @@ import pytest
 
 import dalembert as dl
 from dalembert import friction as frictions
-from dalembert.identification.fit.base import base
 from dalembert.identification.fit.consistent import consistent
 from dalembert.identification.fit.drive_gains import drive_gains
 from dalembert.identification.fit.estimate import (
@@ -21,7 +20,7 @@ from dalembert.identification.fit.estimate import (
 )
 from dalembert.identification.fit.friction import SOUGHT, nonlinear_friction
 from dalembert.identification.fit.regression import compress
-from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.fit.regressor import Columns, base
 from dalembert.identification.log.samples import Samples
 from dalembert.reference import Reference
 

@@ -10,9 +10,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.describe.description import Description, Joint, Link, Origin
-from dalembert.identification.fit.base import base
 from dalembert.identification.fit.groupings import Groupings, _not_spanned, groupings
-from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.fit.regressor import Columns, base
 from dalembert.symbolic.equations import Equations
 
 RIGHT = math.pi / 2

@@ -10,13 +10,12 @@ import pytest
 
 import dalembert as dl
 import dalembert.scalar.arrays  # arrays as scalars
-from dalembert.identification.fit.base import base
 from dalembert.identification.fit.consistent import consistent, from_pseudo_inertia, pseudo_inertia
 from dalembert.identification.fit.estimate import inflation, least_squares
 from dalembert.identification.fit.identify import identify
 from dalembert.identification.fit.payload import identify_payload
 from dalembert.identification.fit.regression import compress, compress_many, join
-from dalembert.identification.fit.regressor import Columns, coupling_of, direction
+from dalembert.identification.fit.regressor import Columns, base, coupling_of, direction
 from dalembert.identification.log.samples import Samples
 from trees import random_tree
 

@@ -12,14 +12,15 @@ from dalembert.describe import mass
 from dalembert.describe.description import Box, Cylinder, Mesh, Sphere
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.flow import Flow
-from dalembert.identification.fit.materials import MATERIALS, material
 from dalembert.identification.fit.part_inertia import (
+    MATERIALS,
     Balance,
     Moment,
     Solid,
     Weighing,
     cad,
     center_of_mass,
+    material,
     pendulum,
     suspension,
     tensor,
@@ -275,7 +276,7 @@ def test_the_table_of_materials():
     [
         (lambda: pendulum(1.0, 0.2, 0.5), "shorter than that of a point mass"),
         (lambda: pendulum(-1.0, 0.2, 0.5), "mass is -1"),
-        (lambda: pendulum(1.0, 0.2, (1.0, -0.1)), "cannot be negative"),
+        (lambda: pendulum(1.0, 0.2, (1.0, -0.1)), "must not be less than 0"),
         (lambda: pendulum(1.0, 0.2, (1.0, 0.1, 0.2)), "a pair"),
         (lambda: pendulum(1.0, 0.2, 1.0, amplitude=3.2), "0 ≤ amplitude < π"),
         (lambda: pendulum(1.0, float("nan"), 1.0), "finite"),

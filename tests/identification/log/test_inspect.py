@@ -11,7 +11,7 @@ from real_logs import real
 
 import dalembert as dl
 from dalembert.errors import InputError
-from dalembert.identification.fit.lock import locked
+from dalembert.identification.fit.robot import locked
 from dalembert.identification.log.inspect import best_lag, inspect_log
 from dalembert.identification.log.read import read_log
 from dalembert.identification.log.samples import Log

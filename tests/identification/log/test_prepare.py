@@ -11,7 +11,7 @@ from real_logs import real
 
 import dalembert as dl
 from dalembert.errors import InputError, MissingExtraError, UnknownNameError
-from dalembert.identification.fit.lock import locked
+from dalembert.identification.fit.robot import locked
 from dalembert.identification.log import filters
 from dalembert.identification.log.filters import density, floor_of, meeting
 from dalembert.identification.log.prepare import preparation, prepare

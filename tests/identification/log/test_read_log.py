@@ -13,7 +13,7 @@ from real_logs import real
 
 import dalembert as dl
 from dalembert.errors import InputError, MissingExtraError, UnknownNameError
-from dalembert.identification.fit.lock import locked
+from dalembert.identification.fit.robot import locked
 from dalembert.identification.log.columns import tokens, without_unit
 from dalembert.identification.log.prepare import prepare
 from dalembert.identification.log.read import read_log

@@ -61,18 +61,17 @@ def excite(
     if out is not None and abs(rows - round(rows)) > 1e-6 * rows:  # told now, not after the search
         raise click.UsageError(f"at {rate:g} rows per second the motion has {rows:g}: choose a --rate for a whole")
     arm = output.load(robot, tip)
-    position = output.positions("lower", lower, arm), output.positions("upper", upper, arm)
-    limits = {
-        name: output.one_or_each(name, text, arm.n)
-        for name, text in (("velocity", velocity), ("acceleration", acceleration), ("torque", torque))
-    }
+    low, high = output.positions("lower", lower, arm), output.positions("upper", upper, arm)
     with waiting(f"searching for {seconds:g} s") as say:
         found = find_excitation(
             arm,
             duration=duration,
             base_frequency=base_frequency,
             harmonics=harmonics,
-            position=None if lower is None else position,
+            position=None if low is None or high is None else (low, high),
+            velocity=output.one_or_each("velocity", velocity, arm.n),
+            acceleration=output.one_or_each("acceleration", acceleration, arm.n),
+            torque=output.one_or_each("torque", torque, arm.n),
             margin=margin,
             criterion=criterion,
             friction=not no_friction,
@@ -81,7 +80,6 @@ def excite(
             seconds=seconds,
             seed=seed,
             progress=say,
-            **limits,
         )
     if out is not None:
         found.to_csv(out, rate)

@@ -8,7 +8,7 @@ geometry: what the measuring set-up explains is not taken for an error of the ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -124,7 +124,7 @@ class _Problem:
 
     robot: Robot
     measurements: tuple[Measurement, ...]
-    base: Array | None = None
+    base: Array = field(default_factory=lambda: np.eye(4))
 
     @cached_property
     def bodies(self) -> list[int]:
@@ -338,7 +338,7 @@ def _kernel(robot: Robot, frame: str | None) -> Kernel:
 
     def function(
         q: Scalars, X: list[Scalars], base: list[Scalars], tool: list[Scalars]
-    ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
+    ) -> tuple[Sequence[Sequence[Scalar]], Sequence[Sequence[Scalar]]]:
         T, J = corrected_pose(model, q, target, X, as_pose(base), as_pose(tool))
         return T.matrix(), J
 

@@ -27,8 +27,7 @@ from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.files import whole_table
 from dalembert.identification.excite.limits import KINDS, HalfSpace, MotionLimits, read_limits
 from dalembert.identification.excite.problem import CRITERIA, SHAPES, Problem, Series, condition_number
-from dalembert.identification.fit.base import base
-from dalembert.identification.fit.regressor import FRICTION, Columns
+from dalembert.identification.fit.regressor import FRICTION, Columns, base
 from dalembert.kernels import need_tree
 from dalembert.robot import Limits, Robot
 from dalembert.trajectories.limits import joint_units

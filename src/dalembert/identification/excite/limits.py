@@ -95,7 +95,7 @@ def read_limits(
     lower, upper, n = own.lower, own.upper, robot.n
     if position is not None:
         try:
-            low, high = position  # type: ignore[misc]
+            low, high = tuple(position)  # type: ignore[arg-type, var-annotated]
         except (TypeError, ValueError):
             raise InputError("position limits are a pair (lower, upper), one number or one per joint each") from None
         lower, upper = _per_joint("position lower", low, n), _per_joint("position upper", high, n)

@@ -24,8 +24,7 @@ from dalembert.compile.interpret import replay
 from dalembert.errors import InputError, SingularityError
 from dalembert.flow import Scalar, Scalars
 from dalembert.identification.excite.limits import KINDS, MotionLimits
-from dalembert.identification.fit.base import Base
-from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.fit.regressor import Base, Columns
 from dalembert.model.lean import lean
 from dalembert.spatial.vector import dot
 from dalembert.trajectories.sines import Sines, fourier

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError, MissingExtraError, unknown
-from dalembert.identification.fit.base import Base
 from dalembert.identification.fit.regression import Compressed
-from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.fit.regressor import Base, Columns
 
 Array = NDArray[np.float64]
 MARGIN = 1e-6  # of a body's own size: how far inside the cone the answer is asked to be

@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, SingularityError, unknown
-from dalembert.identification.fit.base import Base, from_matrix
 from dalembert.identification.fit.estimate import solve
 from dalembert.identification.fit.payload import TEN, Held
 from dalembert.identification.fit.regression import Compressed, Regression, join, triangle, unit_columns
-from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.fit.regressor import Base, Columns, from_matrix
 from dalembert.identification.log.samples import Samples, list_runs
 
 Array = NDArray[np.float64]

@@ -33,9 +33,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import InputError, SingularityError, unknown
-from dalembert.identification.fit.base import Base
 from dalembert.identification.fit.regression import Compressed, Regression, regression, triangle, unit_columns
-from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.fit.regressor import Base, Columns
 from dalembert.identification.log.samples import Samples
 from dalembert.reference import Reference
 

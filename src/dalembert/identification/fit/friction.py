@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, unknown
 from dalembert.friction import LAWS, Friction, friction
-from dalembert.identification.fit.base import Base, base
 from dalembert.identification.fit.estimate import Estimate, inflation, least_squares, sandwich, solve
 from dalembert.identification.fit.regression import Compressed, Regression, regression, triangle
-from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.fit.regressor import Base, Columns, base
 from dalembert.identification.log.samples import Samples
 
 Array = NDArray[np.float64]
@@ -102,7 +101,7 @@ class NonlinearFriction:
                 least = values["coulomb"] if name == "breakaway" else 0.0
                 if least - 3 * self.deviations[name][k] < values[name] < least:
                     values[name] = least
-        return friction(self.law, **values)
+        return friction(self.law, **values)  # type: ignore[arg-type]
 
 
 def nonlinear_friction(

@@ -22,7 +22,7 @@ from flint import fmpq, fmpq_mat, nmod_mat
 from dalembert.algorithms.regressor import PER_BODY, regressor
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, unknown
-from dalembert.identification.fit.base import Base
+from dalembert.identification.fit.regressor import Base
 from dalembert.kernels import need_tree
 from dalembert.robot import Robot
 from dalembert.symbolic import exact

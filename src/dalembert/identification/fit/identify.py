@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, SingularityError, unknown
-from dalembert.identification.fit.base import Base, base
 from dalembert.identification.fit.consistent import Consistent, consistent
 from dalembert.identification.fit.estimate import Estimate, Fit, find_essential, inflation, judge_fit, least_squares
 from dalembert.identification.fit.regression import Compressed, Regression, unit_columns
-from dalembert.identification.fit.regressor import FRICTION, Columns, coupling_of
+from dalembert.identification.fit.regressor import FRICTION, Base, Columns, base, coupling_of
 from dalembert.identification.fit.robot import identified
-from dalembert.identification.log.prepare import Options, prepare
+from dalembert.identification.log.prepare import Choices, prepare
 from dalembert.identification.log.samples import Log, Samples
 from dalembert.robot import Robot
 
@@ -153,7 +152,7 @@ def identify(
     parallel: int | str = 1,
     prior: float = 0.0,
     presliding: float = 0.01,
-    **preparation: Unpack[Options],
+    **preparation: Unpack[Choices],
 ) -> Identification:
     """Base parameters of τ = Y π by least squares, and the physically consistent parameters nearest to the
     description's.
@@ -220,11 +219,11 @@ def identify(
     )
 
 
-def _runs(robot: Robot, data: object, preparation: Options) -> list[Samples]:
+def _runs(robot: Robot, data: object, preparation: Choices) -> list[Samples]:
     runs = []
     for run in data if isinstance(data, (list, tuple)) else [data]:
         if isinstance(run, Log):
-            run = prepare(run, **{"least": LEAST, **preparation})
+            run = prepare(run, **(Choices(least=LEAST) | preparation))
         elif preparation:
             raise InputError(f"these options prepare a log, and samples were given: {', '.join(preparation)}")
         if not isinstance(run, Samples):

@@ -14,42 +14,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import array, number
 from dalembert.describe import mass as mass_of
 from dalembert.describe import mesh as mesh_file
 from dalembert.describe.chain import to_pose
 from dalembert.describe.description import Geometry, Inertial, Mesh, Origin
 from dalembert.describe.feasible import verdict
 from dalembert.errors import InputError, unknown
-from dalembert.identification.fit.materials import material
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia
-from dalembert.trajectories.limits import array, number, positive
 
 Array = NDArray[np.float64]
+Measured = float | tuple[float, float]  # a number alone, or with its standard deviation
 GRAVITY = 9.81
 NODES = 64  # of the quadrature over a quarter of a swing
 HERE = Origin()
 
 
-def _measured(name: str, value: Any, unit: str) -> tuple[float, float]:
+def _measured(name: str, value: object, unit: str) -> tuple[float, float]:
     """(value, sigma) of a number given alone or with its standard deviation; greater than zero."""
     pair = value if isinstance(value, tuple) else (value, 0.0)
     if len(pair) != 2:
         raise InputError(f"{name} is a number or a pair (value, standard deviation), got {value!r}")
-    x, sigma = positive(name, pair[0], unit), number(f"the standard deviation of {name}", pair[1])
-    if sigma < 0:
-        raise InputError(f"the standard deviation of {name} is {sigma:g}; it cannot be negative")
-    return x, sigma
+    return number(name, pair[0], unit, above=0), number(f"the standard deviation of {name}", pair[1], least=0)
 
 
 def _direction(name: str, value: ArrayLike) -> Array:
-    x = array(name, value)
-    if x.shape != (3,) or not np.linalg.norm(x) > 0:
+    x = array(name, value, (3,))
+    if not x.any():
         raise InputError(f"{name} must be three numbers, not all zero; got {value!r}")
     return np.asarray(x / np.linalg.norm(x))
 
 
-def _amplitude(value: Any) -> float:
+def _amplitude(value: object) -> float:
     x = number("amplitude", value)
     if not 0 <= x < math.pi:
         raise InputError(f"the amplitude of a swing is an angle from its middle, 0 ≤ amplitude < π rad; got {x:g}")
@@ -69,9 +66,9 @@ class Moment:
 
 
 def pendulum(
-    mass: Any,
-    distance: Any,
-    period: Any,
+    mass: Measured,
+    distance: Measured,
+    period: Measured,
     *,
     direction: ArrayLike = (0.0, 0.0, 1.0),
     amplitude: float = 0.0,
@@ -82,17 +79,19 @@ def pendulum(
     I = m g d (T/2π)² a², with a = agm(1, cos ½θ₀) for an amplitude θ₀ [rad]: T = 2π √(I/mgd)/a exactly. About the
     parallel axis through the center of mass I − m d². Short distances lose fewer digits in that difference; the
     period is least, and d then matters least, at d = √(I_c/m)."""
-    (m, sm), (d, sd), (T, sT) = (
-        _measured("mass", mass, "kg"),
-        _measured("distance", distance, "m"),
-        _measured("period", period, "s"),
-    )
-    g = positive("gravity", gravity, "m/s²")
-    k = g * (T * _agm(1.0, math.cos(0.5 * _amplitude(amplitude))) / (2 * math.pi)) ** 2  # I = m d k
+    from scipy.special import ellipk
+
+    m, sm = _measured("mass", mass, "kg")
+    d, sd = _measured("distance", distance, "m")
+    T, sT = _measured("period", period, "s")
+    g = number("gravity", gravity, "m/s²", above=0)
+    agm = math.pi / (2 * float(ellipk(math.sin(0.5 * _amplitude(amplitude)) ** 2)))
+    k = g * (T * agm / (2 * math.pi)) ** 2  # I = m d k
     value = m * d * (k - d)
     if value < 0:
+        point = 2 * math.pi * math.sqrt(d / g)
         raise InputError(
-            f"a period of {T:g} s is shorter than that of a point mass at {d:g} m ({_point(d, g):.4g} s): "
+            f"a period of {T:g} s is shorter than that of a point mass at {d:g} m ({point:.4g} s): "
             "check distance, period and amplitude"
         )
     sigma = math.hypot(d * (k - d) * sm, m * (k - 2 * d) * sd, 2 * m * d * k / T * sT)
@@ -100,23 +99,12 @@ def pendulum(
     return Moment((x, y, z), value, sigma, m * d * k)
 
 
-def _point(d: float, g: float) -> float:
-    return 2 * math.pi * math.sqrt(d / g)
-
-
-def _agm(a: float, b: float) -> float:
-    """The arithmetic–geometric mean: K(k) = π/2 agm(1, √(1 − k²))."""
-    while abs(a - b) > 1e-15 * a:
-        a, b = 0.5 * (a + b), math.sqrt(a * b)
-    return a
-
-
 def suspension(
-    mass: Any,
-    length: Any,
-    top: Any,
-    bottom: Any,
-    period: Any,
+    mass: Measured,
+    length: Measured,
+    top: Measured,
+    bottom: Measured,
+    period: Measured,
     *,
     direction: ArrayLike = (0.0, 0.0, 1.0),
     amplitude: float = 0.0,
@@ -129,17 +117,11 @@ def suspension(
     Wires of `length` L are fixed at radii `top` R and `bottom` r from that vertical: I = m g R r T²/(4π² h) with
     h = √(L² − (R − r)²). For an amplitude θ₀ [rad] the period's exact integral over the swing is solved for I: the part
     rises by h − √(h² − 2 R r (1 − cos θ)). `platform`: (mass, moment) of what carries the part, which is taken off."""
-    (m, sm), (L, sL), (R, sR), (r, sr), (T, sT) = (
-        _measured("mass", mass, "kg"),
-        _measured("length", length, "m"),
-        _measured("top", top, "m"),
-        _measured("bottom", bottom, "m"),
-        _measured("period", period, "s"),
-    )
-    g = positive("gravity", gravity, "m/s²")
-    under, own = (0.0, 0.0) if platform is None else (float(x) for x in array("platform", platform))
-    if under < 0 or own < 0:
-        raise InputError("a platform has a mass and a moment of inertia, neither negative")
+    (m, sm), (T, sT) = _measured("mass", mass, "kg"), _measured("period", period, "s")
+    given = (("length", length), ("top", top), ("bottom", bottom))
+    (L, sL), (R, sR), (r, sr) = (_measured(name, value, "m") for name, value in given)
+    g = number("gravity", gravity, "m/s²", above=0)
+    under, own = array("platform", platform or (0.0, 0.0), (2,), meaning="a mass and a moment of inertia", least=0)
     if abs(R - r) >= L:
         raise InputError(f"wires of {L:g} m do not reach from a radius of {R:g} m to one of {r:g} m")
     h = math.sqrt(L * L - (R - r) ** 2)
@@ -160,6 +142,8 @@ def suspension(
 
 def _suspended(I: float, M: float, Rr: float, h: float, theta: float, T: float, g: float) -> float:
     """I with T(I) = T, where ½ (I + M z'²) θ̇² = M g (z₀ − z): the quarter period as an integral over θ = θ₀ sin u."""
+    from scipy.optimize import newton
+
     if 2 * Rr * (1 - math.cos(theta)) >= h * h:
         raise InputError(f"an amplitude of {theta:g} rad lifts the part to where its wires are fixed")
     x, w = np.polynomial.legendre.leggauss(NODES)
@@ -170,20 +154,17 @@ def _suspended(I: float, M: float, Rr: float, h: float, theta: float, T: float, 
     slope = Rr * np.sin(angle) / drop
     # z₀ − z = drop − least, written without cancellation: (drop² − least²)/(drop + least)
     fall = 2 * Rr * (np.cos(angle) - math.cos(theta)) / (drop + least)
-    for _ in range(50):
+
+    def period(I: float) -> float:
         root = np.sqrt((I + M * slope**2) / (2 * M * g * fall))
-        time = 4.0 * float(weight @ (theta * np.cos(u) * root))
-        rate = 4.0 * float(weight @ (theta * np.cos(u) / (4 * M * g * fall * root)))
-        step = (T - time) / rate
-        I += step
-        if abs(step) <= 1e-14 * I:
-            break
-    return I
+        return 4.0 * float(weight @ (theta * np.cos(u) * root))
+
+    return float(newton(lambda I: period(I) - T, I, tol=1e-14 * I))
 
 
 # ------------------------------------------------------------------------------------------------- full tensor
 @dataclass(frozen=True, eq=False)
-class Part:
+class MeasuredPart:
     """A part's `inertial`, in the part's axes; `covariance` (6, 6) of its (ixx, ixy, ixz, iyy, iyz, izz) about the
     center of mass; `residuals` of the moments [kg m²]; `verdict`: "feasible", or why no body has such an inertia."""
 
@@ -198,13 +179,10 @@ class Part:
         return np.sqrt(np.diag(self.covariance))
 
 
-def tensor(mass: float, com: ArrayLike, moments: Sequence[Moment]) -> Part:
+def tensor(mass: float, com: ArrayLike, moments: Sequence[Moment]) -> MeasuredPart:
     """The inertia tensor of a part from moments about six or more directions: uᵀ I u = I_u, by least squares, weighted
     by the moments' standard deviations if all have one."""
-    kilograms = positive("mass", mass, "kg")
-    center = array("com", com)
-    if center.shape != (3,):
-        raise InputError(f"com must be three numbers [m], got shape {center.shape}")
+    kilograms, center = number("mass", mass, "kg", above=0), array("com", com, (3,), unit="m")
     if not moments or not all(isinstance(x, Moment) for x in moments):
         raise InputError("moments are a list of Moment, as pendulum(…) and suspension(…) give them")
     u = np.array([_direction("direction", x.direction) for x in moments])
@@ -231,7 +209,7 @@ def tensor(mass: float, com: ArrayLike, moments: Sequence[Moment]) -> Part:
         "indefinite": "no body has it: a principal moment is negative",
         "triangle": "no body has it: the largest principal moment exceeds the sum of the others",
     }
-    return Part(
+    return MeasuredPart(
         Inertial(kilograms, (xx, xy, xz, yy, yz, zz), Origin((x, y, z))),
         np.asarray(scale * inverse, float),
         residuals,
@@ -278,6 +256,8 @@ def center_of_mass(tests: Sequence[Weighing | Balance]) -> Center:
     On scales the reactions' center p̄ = Σ Fᵢ pᵢ/Σ Fᵢ is below the center of mass, (c − p̄) × down = 0; on an edge
     (c − p) · (edge × down) = 0. Every test counts the same. The covariance is that of the scales, or of the residuals
     where those are larger."""
+    from scipy.linalg import block_diag
+
     rows: list[Array] = []
     sides: list[float] = []
     blocks: list[Array] = []
@@ -291,7 +271,7 @@ def center_of_mass(tests: Sequence[Weighing | Balance]) -> Center:
             sides += (across @ p).tolist()
             blocks.append(across @ spread @ across.T)
         elif isinstance(test, Balance):
-            point = array("point", test.point)
+            point = array("point", test.point, (3,))
             normal = np.cross(_direction("edge", test.edge), _direction("down", test.down))
             if np.linalg.norm(normal) < 1e-6:
                 raise InputError("an edge along gravity balances nothing: edge and down must differ in direction")
@@ -313,11 +293,7 @@ def center_of_mass(tests: Sequence[Weighing | Balance]) -> Center:
     residuals = b - A @ com
     P = np.linalg.pinv(A)
     spare = len(A) - 3
-    V = np.zeros((len(A), len(A)))
-    at = 0
-    for block in blocks:
-        V[at : at + len(block), at : at + len(block)] = block
-        at += len(block)
+    V = block_diag(*blocks)
     seen = float(residuals @ residuals) / spare if spare else 0.0
     if seen > np.trace(V) / len(A):  # the part says more of the noise than the scales do
         V = seen * np.eye(len(A))
@@ -328,7 +304,7 @@ def center_of_mass(tests: Sequence[Weighing | Balance]) -> Center:
 def _weighed(test: Weighing) -> tuple[Array, float, Array, Array]:
     """(center of the reactions, total, its covariance from the scales' sigma, down)."""
     p, F = np.atleast_2d(array("points", test.points)), np.atleast_1d(array("readings", test.readings))
-    if p.ndim != 2 or p.shape[1] != 3 or F.shape != (len(p),):
+    if p.shape[1:] != (3,) or F.shape != (len(p),):
         raise InputError(
             f"points has shape {p.shape} and readings {F.shape}; give (k, 3) and (k,), one reading per point"
         )
@@ -336,9 +312,70 @@ def _weighed(test: Weighing) -> tuple[Array, float, Array, Array]:
     if not total > 0 or (F < 0).any():
         raise InputError(f"the readings are {F.tolist()} kg; a part presses on its scales, and weighs something")
     middle = F @ p / total
-    s = number("sigma", test.sigma)
     arms = (p - middle) / total
-    return middle, total, s * s * arms.T @ arms, _direction("down", test.down)
+    return middle, total, number("sigma", test.sigma) ** 2 * arms.T @ arms, _direction("down", test.down)
+
+
+# --------------------------------------------------------------------------------------------------- materials
+@dataclass(frozen=True)
+class Material:
+    """Density [kg/m³], what it is, its relative spread, and where the number comes from.
+
+    Typical values. Alloys are those of the usual grades, wrought and fully dense; plastics are solid, so that a printed
+    part needs its share of infill; composites depend on how they were laid. `spread` is what the density of another
+    batch or grade may differ by; where it matters, weigh the part (`cad` takes its mass)."""
+
+    density: float
+    what: str
+    spread: float
+    source: str
+
+
+_ASM = "typical handbook value, as in ASM Handbook vol. 1 and 2"
+_CDA = "Copper Development Association, alloys.copper.org"
+_CRC = "density of the element, as in the CRC Handbook of Chemistry and Physics"
+
+MATERIALS: dict[str, Material] = {
+    "steel": Material(7850.0, "carbon and low-alloy steel (AISI 1045, 4140)", 0.005, _ASM),
+    "stainless steel": Material(8000.0, "austenitic stainless steel (AISI 304, 316)", 0.01, _ASM),
+    "cast iron": Material(7150.0, "gray cast iron", 0.02, _ASM),
+    "aluminum 6061": Material(2700.0, "AA 6061-T6, wrought", 0.003, _ASM),
+    "aluminum 7075": Material(2810.0, "AA 7075-T6, wrought", 0.003, _ASM),
+    "cast aluminum": Material(2680.0, "A356.0, castings of robot links", 0.01, _ASM),
+    "magnesium": Material(1770.0, "AZ31B", 0.01, _ASM),
+    "titanium": Material(4430.0, "Ti-6Al-4V, grade 5", 0.005, _ASM),
+    "brass": Material(8500.0, "free-cutting brass C36000", 0.005, _CDA),
+    "bronze": Material(8890.0, "phosphor bronze C54400", 0.01, _CDA),
+    "copper": Material(8940.0, "electrolytic tough pitch copper C11000", 0.005, _CDA),
+    "lead": Material(11340.0, "pure lead, counterweights", 0.005, _CRC),
+    "tungsten": Material(19250.0, "pure tungsten; heavy alloys are 17000 to 18500", 0.005, _CRC),
+    "neodymium magnet": Material(7500.0, "sintered NdFeB", 0.02, "typical value"),
+    "carbon fiber laminate": Material(
+        1570.0,
+        "epoxy with 60 % of its volume standard carbon fiber: 0.6 · 1780 + 0.4 · 1250",
+        0.04,
+        "rule of mixtures with the fiber's and resin's data sheets",
+    ),
+    "glass fiber laminate": Material(1850.0, "FR-4 circuit boards", 0.03, "typical value"),
+    "pla": Material(1240.0, "polylactide, solid", 0.01, "NatureWorks Ingeo 4043D data sheet"),
+    "abs": Material(1040.0, "acrylonitrile butadiene styrene, solid", 0.02, "typical value, as of Stratasys ABS-M30"),
+    "petg": Material(1270.0, "glycol-modified polyester, solid", 0.01, "typical value, as of Eastman Eastar 6763"),
+    "pom": Material(1420.0, "polyoxymethylene homopolymer; copolymer 1410", 0.01, "typical value, as of Delrin 500P"),
+    "nylon": Material(1140.0, "polyamide 6.6, dry", 0.01, "typical value, as of Zytel 101"),
+    "sintered nylon": Material(930.0, "polyamide 12, laser sintered", 0.03, "typical value, as of EOS PA 2200"),
+    "peek": Material(1300.0, "polyether ether ketone", 0.01, "typical value, as of Victrex 450G"),
+    "polycarbonate": Material(1200.0, "polycarbonate", 0.01, "typical value, as of Makrolon 2407"),
+    "acrylic": Material(1190.0, "polymethyl methacrylate", 0.01, "typical value, as of Plexiglas GS"),
+    "polyethylene": Material(950.0, "high-density polyethylene", 0.02, "typical value"),
+    "ptfe": Material(2160.0, "polytetrafluoroethylene", 0.02, "typical value"),
+}
+
+
+def material(name: str) -> Material:
+    """The material of that name."""
+    if name not in MATERIALS:
+        raise unknown("material", name, MATERIALS)
+    return MATERIALS[name]
 
 
 # --------------------------------------------------------------------------------------------------------- CAD
@@ -360,7 +397,7 @@ class Solid:
         share = number("filled", self.filled)
         if not 0 < share <= 1:
             raise InputError(f"filled is the share of a solid that is material, 0 < filled ≤ 1; got {share:g}")
-        return positive("density", rho, "kg/m³") * share
+        return number("density", rho, "kg/m³", above=0) * share
 
     def inertia(self) -> Inertia:
         """In the part's frame."""
@@ -387,7 +424,7 @@ def cad(solids: Sequence[Solid], *, mass: float | None = None) -> Inertial:
     if not whole.m > 0:
         raise InputError(f"the holes take away more than there is: {whole.m:g} kg are left")
     if mass is not None:
-        factor = positive("mass", mass, "kg") / whole.m
+        factor = number("mass", mass, "kg", above=0) / whole.m
         whole = Inertia(
             factor * whole.m,
             tuple(factor * x for x in whole.h),

@@ -15,11 +15,11 @@ from dalembert.algorithms import linear, regressor
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
-from dalembert.identification.fit.base import from_matrix
 from dalembert.identification.fit.consistent import Consistent, consistent
 from dalembert.identification.fit.estimate import Estimate, least_squares
 from dalembert.identification.fit.regression import compress
-from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.fit.regressor import Columns, from_matrix
+from dalembert.identification.fit.robot import about_center
 from dalembert.identification.log.samples import Samples
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia
@@ -117,10 +117,7 @@ def _payload(columns: Held, kept: NDArray[np.int64], found: Consistent, estimate
     m = float(values[0])
     deviation = np.full(len(columns.all_names), np.inf)
     deviation[columns.free[kept]] = estimate.deviation
-    c = values[1:4] / m if m > 1e-6 else np.zeros(3)
+    held = m > 1e-6  # less is no mass to speak of
+    _, c, about = about_center(values[:10]) if held else (m, np.zeros(3), np.zeros((3, 3)))
     spread = np.sqrt(deviation[1:4] ** 2 + (c * deviation[0]) ** 2) / max(m, 1e-6)
-    xx, xy, xz, yy, yz, zz = values[4:10]
-    about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - m * (c @ c * np.eye(3) - np.outer(c, c))
-    return Payload(
-        m, float(deviation[0]), c, spread, about if m > 1e-6 else np.zeros((3, 3)), values[10:], frame, found, estimate
-    )
+    return Payload(m, float(deviation[0]), c, spread, about, values[10:], frame, found, estimate)

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
-from dalembert.identification.fit.base import Base
-from dalembert.identification.fit.regressor import BLOCK, Columns
+from dalembert.identification.fit.regressor import BLOCK, Base, Columns
 from dalembert.identification.log.samples import Samples, list_runs
 
 if TYPE_CHECKING:
@@ -235,7 +234,7 @@ def compress_many(
     one = partial(_compress_run, columns, base)
     if client is None:
         return join(map(one, runs))
-    return join(client.gather(client.map(one, list(runs), pure=False)))
+    return join(client.gather(client.map(one, list(runs), pure=False)))  # type: ignore[no-untyped-call]
 
 
 def _compress_run(columns: Columns, base: Base, run: Samples | Callable[[], Samples]) -> Compressed:

@@ -1,4 +1,4 @@
-"""The robot with identified parameters: bodies, rotors and friction put back into its description."""
+"""Robots made of others: with identified bodies, rotors and friction; with joints that stand still."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.arguments import number
 from dalembert.describe.description import Drive, Inertial, Joint, Origin
+from dalembert.errors import InputError, unknown
 from dalembert.friction import friction as law
 from dalembert.identification.fit.regressor import Columns
 from dalembert.robot import Robot
+from dalembert.spatial import Pose
+from dalembert.spatial.rotation import to_rpy
 
 Array = NDArray[np.float64]
 
@@ -22,8 +26,12 @@ def identified(columns: Columns, parameters: Array) -> Robot:
     nothing."""
     robot = columns.robot
     values = dict(zip(columns.all_names, np.asarray(parameters, float).tolist(), strict=True))
-    links = _links(robot, parameters) if columns.inertial else {}
     d = robot.description
+    children = {joint.name: joint.child for joint in d.joints}
+    links = {
+        children[body.joint_name]: inertial(parameters[10 * k : 10 * k + 10])
+        for k, body in enumerate(robot.model.bodies if columns.inertial else ())
+    }
     carried = {frame.name for frame in robot.model.frames if frame.body >= 0}
     new_links = tuple(
         replace(link, inertial=links.get(link.name)) if columns.inertial and link.name in carried else link
@@ -34,25 +42,21 @@ def identified(columns: Columns, parameters: Array) -> Robot:
     return Robot(replace(d, links=new_links, joints=joints))
 
 
-def _links(robot: Robot, parameters: Array) -> dict[str, Inertial]:
-    """Each moving body's inertial, by the link that its joint moves."""
-    joints = {joint.name: joint for joint in robot.description.joints}
-    found = {}
-    for k, body in enumerate(robot.model.bodies):
-        found[joints[body.joint_name].child] = inertial(parameters[10 * k : 10 * k + 10])
-    return found
+def about_center(ten: Array) -> tuple[float, Array, Array]:
+    """(mass, center, inertia (3, 3) about the center) of (m, mc, I about the origin)."""
+    m = float(ten[0])
+    c = np.asarray(ten[1:4]) / m if m else np.zeros(3)
+    xx, xy, xz, yy, yz, zz = ten[4:10]
+    about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - m * (c @ c * np.eye(3) - np.outer(c, c))
+    return m, c, about
 
 
 def inertial(ten: Array) -> Inertial:
     """(m, mc, I about the origin) as mass, center, and inertia about the center."""
-    m, *h = (float(x) for x in ten[:4])
-    c = np.array(h) / m if m else np.zeros(3)
-    xx, xy, xz, yy, yz, zz = ten[4:]
-    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - m * (c @ c * np.eye(3) - np.outer(c, c))
-    x, y, z = c.tolist()
-    six = (I[0, 0], I[0, 1], I[0, 2], I[1, 1], I[1, 2], I[2, 2])
-    a, b, cc, d, e, f = (float(v) for v in six)
-    return Inertial(m, (a, b, cc, d, e, f), Origin((x, y, z)))
+    m, center, about = about_center(ten)
+    x, y, z = center.tolist()
+    a, b, c, d, e, f = about[np.triu_indices(3)].tolist()
+    return Inertial(m, (a, b, c, d, e, f), Origin((x, y, z)))
 
 
 def _joint(joint: Joint, values: Mapping[str, float], columns: Columns) -> Joint:
@@ -75,3 +79,38 @@ def _with_friction(drive: Drive, joint: str, values: Mapping[str, float]) -> Dri
     terms = (law("offset", offset=offset),) if offset else ()
     damping = max(values.get(f"{joint}:viscous", 0.0), 0.0)
     return replace(drive, damping=damping, coulomb=(max(plus, 0.0), max(minus, 0.0)), friction=terms)
+
+
+def locked(robot: Robot, positions: Mapping[str, float]) -> Robot:
+    """The same robot with these joints held at these positions [rad, m] for good: a gripper's fingers, a rail.
+
+    They and the joints that mimic them become fixed, and what they carry is lumped into the link before them. The other
+    joints, in their order, are those of the new robot."""
+    if not isinstance(positions, Mapping):
+        raise InputError(
+            f"positions must be a dictionary of joints and where they stand, got {type(positions).__name__}"
+        )
+    for name in positions:
+        if name not in robot.joint_names:
+            raise unknown("joint", name, robot.joint_names)
+    held = {name: number(f"the position of {name!r}", value) for name, value in positions.items()}
+    d = robot.description
+    leaders = {joint.name: joint.mimic for joint in d.joints if joint.mimic is not None}
+    for follower in leaders:
+        factor, shift, at = 1.0, 0.0, follower
+        while at in leaders:  # a joint may follow one that follows another
+            m = leaders[at]
+            factor, shift, at = factor * m.multiplier, factor * m.offset + shift, m.joint
+        if at in positions:
+            held[follower] = factor * held[at] + shift
+    joints = tuple(_fixed(joint, held[joint.name]) if joint.name in held else joint for joint in d.joints)
+    home = tuple((name, value) for name, value in d.home if name not in held)
+    tip = d.tip if d.tip is not None else robot.tip
+    return Robot(replace(d, joints=joints, home=home, tip=tip), threads=robot.threads, told=robot.warnings)
+
+
+def _fixed(joint: Joint, q: float) -> Joint:
+    """The joint at q, as a fixed one: T(origin) · motion(q)."""
+    pose = joint.motion().pose(Pose.from_origin(joint.origin.xyz, joint.origin.rpy), (q,))
+    origin = Origin(pose.p, to_rpy(pose.R))  # type: ignore[arg-type]
+    return replace(joint, kind="fixed", origin=origin, limit=None, mimic=None, drive=Drive())

@@ -83,7 +83,7 @@ def _found(
     return Finding(rule, severity, said, fix, element=joint, evidence=number)
 
 
-def _peak(x: Array, y: Array, k: int) -> float:
+def _peak(x: NDArray[np.int64], y: Array, k: int) -> float:
     """Where the parabola through three neighboring points of a curve has its top or bottom."""
     bend = y[k - 1] - 2 * y[k] + y[k + 1]
     return float(x[k] + (0.5 * (y[k - 1] - y[k + 1]) / bend if bend else 0.0))

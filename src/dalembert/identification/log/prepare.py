@@ -30,16 +30,21 @@ DEVIATIONS, SLOWEST = 4.0, 2e-3
 SHORTEST = 20  # samples of a piece that are worth keeping
 
 
-class Options(TypedDict, total=False):
-    """The options of `preparation`."""
+class Choices(TypedDict, total=False):
+    """The options of `preparation` but for its method."""
 
     cutoff: float | None
-    method: str
     order: int
     decimate: int | str
     derivatives: str
     period: float | None
     least: float
+
+
+class Options(Choices, total=False):
+    """The options of `preparation`."""
+
+    method: str
 
 
 @dataclass(frozen=True, eq=False)

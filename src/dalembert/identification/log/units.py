@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -93,7 +94,7 @@ def read_drives(
     )
 
 
-def _by_group(name: str, value: object, groups: Sequence[str]) -> dict[str, ArrayLike]:
+def _by_group(name: str, value: object, groups: Sequence[str]) -> dict[str, Any]:
     """{group: value}; a value that is no dictionary is a sign of all groups alike, an offset or ratio of positions."""
     if value is None:
         return {}
@@ -104,7 +105,7 @@ def _by_group(name: str, value: object, groups: Sequence[str]) -> dict[str, Arra
         return dict(value)
     if name == "units":
         raise InputError("units must be a dictionary, {'q': 'deg', 'tau': 'mNm', 't': 'ms'}")
-    return dict.fromkeys(groups if name == "sign" else ("q",), value)  # type: ignore[arg-type]
+    return dict.fromkeys(groups if name == "sign" else ("q",), value)
 
 
 def time_unit(units: Mapping[str, str | Sequence[str] | None] | None, told: Mapping[str, str]) -> str | None:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.algorithms import energy, newton_euler
-from dalembert.identification.fit.base import base
-from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.fit.regressor import Columns, base
 from dalembert.model import Model
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia
