@@ -273,15 +273,11 @@ def _body_of(x: Array) -> tuple[Array, Array]:
     L = np.diag(np.exp(x[:4]))
     below = np.tril_indices(4, -1)
     L[below] = x[4:]
-    slope = np.empty((10, 10))
-    for j in range(10):
-        dL = np.zeros((4, 4))
-        if j < 4:
-            dL[j, j] = L[j, j]
-        else:
-            dL[below[0][j - 4], below[1][j - 4]] = 1.0
-        slope[:, j] = from_pseudo_inertia(dL @ L.T + L @ dL.T)
-    return from_pseudo_inertia(L @ L.T), slope
+    rows, columns = np.concatenate([(range(4), range(4)), below], axis=1)
+    dL = np.zeros((10, 4, 4))
+    dL[range(10), rows, columns] = [*np.diag(L), *np.ones(6)]
+    half = dL @ L.T
+    return from_pseudo_inertia(L @ L.T), from_pseudo_inertia(half + np.swapaxes(half, -1, -2)).T
 
 
 METHODS: dict[str, Callable[[_Problem], tuple[Array, int, str]]] = {"sdp": _sdp, "log-cholesky": _log_cholesky}

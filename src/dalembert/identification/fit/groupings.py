@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
 from flint import fmpq, fmpq_mat, nmod_mat
@@ -163,24 +162,23 @@ def groupings(robot: Robot, *, rotor: bool = False, symbolic: str | Sequence[str
     columns = regressor(equations.model, equations.q, equations.qd, equations.qdd, rotor=rotor)
     Y = [[ring.scalar(y) for y in row] for row in columns]
     names = tuple(robot.parameter_names(rotor=rotor))
-    geometry = _geometry(ring, Y)
-    lines = _lines(ring, Y, geometry)
-    kept, chosen = _independent(ring, lines, geometry, len(names))
-    rest = tuple(j for j in range(len(names)) if j not in kept)
+    system = _System(ring, Y)
+    rest = tuple(j for j in range(len(names)) if j not in system.kept)
     left = ""
     for degree in ANGLE_DEGREES:
-        basis = _monomials(ring, geometry, degree)
+        basis = system.monomials(degree)
         if len(basis) > MOST_MONOMIALS:
             break
-        K = _interpolated(ring, [lines[k] for k in chosen], kept, rest, geometry, basis)
-        left = _not_spanned(Y, kept, rest, K, names)
+        K = system.interpolate(rest, basis)
+        left = _not_spanned(Y, system.kept, rest, K, names)
         if not left:
-            return Groupings(names, kept, rest, ring, equations.values, K, len(equations.model.bodies))
-        if not any(name in pair for name in geometry for pair in ring.angles):
+            return Groupings(names, system.kept, rest, ring, equations.values, K, len(equations.model.bodies))
+        if not system.angles:
             break
     raise InputError(
-        f"the groupings of {robot.name!r} are no polynomials of low degree in {', '.join(geometry) or 'its numbers'}"
-        f"{left and f' ({left} is not spanned)'}: `base` gives them as numbers"
+        f"the groupings of {robot.name!r} are no polynomials of low degree in "
+        f"{', '.join(system.geometry) or 'its numbers'}{left and f' ({left} is not spanned)'}: `base` gives them as "
+        "numbers"
     )
 
 
@@ -199,42 +197,104 @@ def _equations(robot: Robot, symbolic: str | Sequence[str]) -> Equations:
         ) from error
 
 
-def _geometry(ring: Ring, Y: Sequence[Sequence[Polynomial]]) -> tuple[str, ...]:
-    """The symbols of Y that are no motion; of a fixed angle both sine and cosine."""
-    used = set().union(*(y.uses() for row in Y for y in row))
-    used |= {name for pair in ring.angles if used & set(pair) for name in pair}
-    constant = (*(name for pair in ring.angles for name in pair), *ring.parameters)
-    return tuple(name for name in constant if name in used)
-
-
-def _lines(ring: Ring, Y: Sequence[Sequence[Polynomial]], geometry: Sequence[str]) -> list[Line]:
+class _System:
     """Y_rest = Y_kept K compared by monomials in the motion, which are independent functions: a linear equation in K
-    for each, simple ones first."""
-    places = [ring.index[name] for name in geometry]
-    lines: dict[Any, Line] = {}
-    for i, row in enumerate(Y):
-        for j, y in enumerate(row):
-            for powers, c in y.terms().items():
-                motion = list(powers)
-                for k in places:
-                    motion[k] = 0
-                entry = lines.setdefault((i, *motion), {}).setdefault(j, [])
-                entry.append((tuple(int(powers[k]) for k in places), c))
-    return sorted(lines.values(), key=lambda line: sum(map(len, line.values())))
+    for each line, simple ones first. `geometry`: the symbols of Y that are no motion; of a fixed angle both sine and
+    cosine. `kept`: columns of full rank, and as many lines: a minor that differs from zero at a point, modulo a prime,
+    is not zero. That the other columns depend on them is for the check to prove."""
 
+    def __init__(self, ring: Ring, Y: Sequence[Sequence[Polynomial]]) -> None:
+        self.ring = ring
+        used = set().union(*(y.uses() for row in Y for y in row))
+        self.angles = [pair for pair in ring.angles if used & set(pair)]
+        both = [name for pair in self.angles for name in pair]
+        self.geometry = (*both, *(name for name in ring.parameters if name in used))
+        self.places = [ring.index[name] for name in self.geometry]
+        lines: dict[Powers, Line] = {}
+        for i, row in enumerate(Y):
+            for j, y in enumerate(row):
+                for powers, c in y.terms().items():
+                    motion = tuple(0 if k in self.places else int(e) for k, e in enumerate(powers))
+                    entry = lines.setdefault((i, *motion), {}).setdefault(j, [])
+                    entry.append((tuple(int(powers[k]) for k in self.places), c))
+        simple = sorted(lines.values(), key=lambda line: sum(map(len, line.values())))
+        values = [_modulo(x) for x in self._point(random.Random(0), PRIME - 1)]
+        A = nmod_mat(len(simple), len(Y[0]), PRIME)
+        for i, line in enumerate(simple):
+            for j, entry in line.items():
+                A[i, j] = sum(_modulo(c) * prod(map(pow, values, powers)) for powers, c in entry) % PRIME
+        self.kept = _pivots(A)
+        self.lines = [simple[k] for k in _pivots(A.transpose())]
 
-def _independent(
-    ring: Ring, lines: Sequence[Line], geometry: Sequence[str], count: int
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """(columns, lines) of full rank: a minor that differs from zero at a point, modulo a prime, is not zero. That the
-    others depend on them is for the check to prove."""
-    point = {name: _modulo(x) for name, x in _point(ring, geometry, random.Random(0), PRIME - 1).items()}
-    values = [point[name] for name in geometry]
-    A = nmod_mat(len(lines), count, PRIME)
-    for i, line in enumerate(lines):
-        for j, entry in line.items():
-            A[i, j] = sum(_modulo(c) * prod(map(pow, values, powers)) for powers, c in entry) % PRIME
-    return _pivots(A), _pivots(A.transpose())
+    def _point(self, rng: random.Random, largest: int) -> list[fmpq]:
+        """Random numbers for the geometry: whole lengths, and sines and cosines that are rational."""
+        point = {name: fmpq(rng.randint(1, largest)) for name in self.geometry}
+        for s, c in self.ring.angles:
+            t = fmpq(rng.randint(1, largest), rng.randint(1, largest))
+            point |= {s: 2 * t / (1 + t * t), c: (1 - t * t) / (1 + t * t)}
+        return [point[name] for name in self.geometry]
+
+    def monomials(self, degree: int) -> list[Powers]:
+        """What a coefficient may consist of: at most two lengths, and of every fixed angle c^k and s c^k in normal
+        form."""
+        lengths = len(self.geometry) - 2 * len(self.angles)
+        trig = [(s, c) for s in (0, 1) for c in range(degree + 1 - s)]
+        if len(trig) ** len(self.angles) > MOST_MONOMIALS:
+            return [()] * (MOST_MONOMIALS + 1)
+        sized = [(0,) * lengths]
+        for _ in range(LENGTHS_DEGREE):
+            grown = (tuple(e + (k == n) for n, e in enumerate(p)) for p in sized for k in range(lengths))
+            sized = list(dict.fromkeys((*sized, *grown)))
+        turned = [sum(choice, ()) for choice in product(trig, repeat=len(self.angles))]
+        return [(*a, *b) for a in turned for b in sized]
+
+    def interpolate(self, rest: Sequence[int], basis: Sequence[Powers]) -> dict[tuple[int, int], Polynomial]:
+        """The polynomials in those monomials that agree with K at as many points: {(i, j): K_ij}, zeros left out."""
+        if not self.kept or not rest:
+            return {}
+        V, solutions = self._sample(rest, basis)
+        pairs = product(range(len(self.kept)), range(len(rest)))
+        nonzero = [(i, j) for i, j in pairs if any(K[i, j] != 0 for K in solutions)]
+        if not nonzero:
+            return {}
+        X = V.solve(fmpq_mat(len(basis), len(nonzero), [K[i, j] for K in solutions for i, j in nonzero]))
+        found: dict[tuple[int, int], Polynomial] = {}
+        for n, place in enumerate(nonzero):
+            terms = {}
+            for k, powers in enumerate(basis):
+                if X[k, n] != 0:
+                    full = dict(zip(self.places, powers, strict=True))
+                    terms[tuple(full.get(at, 0) for at in range(len(self.ring.names)))] = X[k, n]
+            found[place] = self.ring.normal(self.ring.ctx.from_dict(terms))
+        return found
+
+    def _sample(self, rest: Sequence[int], basis: Sequence[Powers]) -> tuple[fmpq_mat, list[fmpq_mat]]:
+        """(values of the monomials, K) at points that tell the monomials apart."""
+        rng, count = random.Random(1), len(self.lines)
+        for largest in (20, 100, 1000):
+            rows: list[fmpq] = []
+            solutions: list[fmpq_mat] = []
+            for _ in range(3 * len(basis)):
+                values = self._point(rng, largest)
+                A, B = (fmpq_mat(count, len(some), self._numbers(some, values)) for some in (self.kept, rest))
+                try:
+                    solutions.append(A.solve(B))
+                except ZeroDivisionError:  # special lengths
+                    continue
+                rows += [_product(values, powers) for powers in basis]
+                if len(solutions) == len(basis):
+                    break
+            V = fmpq_mat(len(solutions), len(basis), rows)
+            if V.rank() == len(basis):
+                return V, solutions
+        raise InputError("no points were found at which the base parameters can be told apart")
+
+    def _numbers(self, columns: Sequence[int], values: Sequence[fmpq]) -> list[fmpq]:
+        return [
+            sum((c * _product(values, powers) for powers, c in line.get(j, ())), fmpq(0))
+            for line in self.lines
+            for j in columns
+        ]
 
 
 def _modulo(x: fmpq) -> int:
@@ -250,99 +310,6 @@ def _pivots(A: nmod_mat) -> tuple[int, ...]:
             j += 1
         found.append(j)
     return tuple(found)
-
-
-def _point(ring: Ring, geometry: Sequence[str], rng: random.Random, largest: int) -> dict[str, fmpq]:
-    """Random numbers for the symbols: whole lengths, and sines and cosines that are rational."""
-    point = {name: fmpq(rng.randint(1, largest)) for name in geometry}
-    for s, c in ring.angles:
-        t = fmpq(rng.randint(1, largest), rng.randint(1, largest))
-        point |= {s: 2 * t / (1 + t * t), c: (1 - t * t) / (1 + t * t)}
-    return point
-
-
-def _monomials(ring: Ring, geometry: Sequence[str], degree: int) -> list[Powers]:
-    """What a coefficient may consist of: at most two lengths, and of every fixed angle c^k and s c^k in normal form."""
-    pairs = [pair for pair in ring.angles if pair[0] in geometry]
-    lengths = len(geometry) - 2 * len(pairs)
-    trig = [(s, c) for s in (0, 1) for c in range(degree + 1 - s)]
-    if len(trig) ** len(pairs) > MOST_MONOMIALS:
-        return [()] * (MOST_MONOMIALS + 1)
-    sized = [(0,) * lengths]
-    for _ in range(LENGTHS_DEGREE):
-        grown = (tuple(e + (k == n) for n, e in enumerate(p)) for p in sized for k in range(lengths))
-        sized = list(dict.fromkeys((*sized, *grown)))
-    turned = [sum(choice, ()) for choice in product(trig, repeat=len(pairs))]
-    return [(*a, *b) for a in turned for b in sized]
-
-
-def _interpolated(
-    ring: Ring,
-    lines: Sequence[Line],
-    kept: Sequence[int],
-    rest: Sequence[int],
-    geometry: Sequence[str],
-    basis: Sequence[Powers],
-) -> dict[tuple[int, int], Polynomial]:
-    """The polynomials in those monomials that agree with K at as many points: {(i, j): K_ij}, zeros left out."""
-    if not kept or not rest:
-        return {}
-    rng = random.Random(1)
-    V, solutions = _sampled(ring, lines, kept, rest, geometry, basis, rng)
-    places = [(i, j) for i in range(len(kept)) for j in range(len(rest)) if any(K[i, j] != 0 for K in solutions)]
-    if not places:
-        return {}
-    X = V.solve(fmpq_mat(len(basis), len(places), [K[i, j] for K in solutions for i, j in places]))
-    K: dict[tuple[int, int], Polynomial] = {}
-    index = [ring.index[name] for name in geometry]
-    for n, place in enumerate(places):
-        terms = {}
-        for k, powers in enumerate(basis):
-            if X[k, n] != 0:
-                full = [0] * len(ring.names)
-                for at, e in zip(index, powers, strict=True):
-                    full[at] = e
-                terms[tuple(full)] = X[k, n]
-        K[place] = ring.normal(ring.ctx.from_dict(terms))
-    return K
-
-
-def _sampled(
-    ring: Ring,
-    lines: Sequence[Line],
-    kept: Sequence[int],
-    rest: Sequence[int],
-    geometry: Sequence[str],
-    basis: Sequence[Powers],
-    rng: random.Random,
-) -> tuple[fmpq_mat, list[fmpq_mat]]:
-    """(values of the monomials, K) at points that tell the monomials apart."""
-    for largest in (20, 100, 1000):
-        rows: list[fmpq] = []
-        solutions: list[fmpq_mat] = []
-        for _ in range(3 * len(basis)):
-            point = _point(ring, geometry, rng, largest)
-            values = [point[name] for name in geometry]
-            A = fmpq_mat(len(lines), len(kept), _numbers(lines, kept, values))
-            B = fmpq_mat(len(lines), len(rest), _numbers(lines, rest, values))
-            try:
-                solutions.append(A.solve(B))
-            except ZeroDivisionError:  # special lengths
-                continue
-            rows += [_product(values, powers) for powers in basis]
-            if len(solutions) == len(basis):
-                break
-        V = fmpq_mat(len(solutions), len(basis), rows)
-        if V.rank() == len(basis):
-            return V, solutions
-    raise InputError("no points were found at which the base parameters can be told apart")
-
-
-def _numbers(lines: Sequence[Line], columns: Sequence[int], values: Sequence[fmpq]) -> list[fmpq]:
-    zero = fmpq(0)
-    return [
-        sum((c * _product(values, powers) for powers, c in line.get(j, ())), zero) for line in lines for j in columns
-    ]
 
 
 def _product(values: Sequence[fmpq], powers: Powers) -> fmpq:

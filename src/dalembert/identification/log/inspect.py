@@ -227,9 +227,9 @@ def friction_basis(qd: Array, rest: Array) -> Array:
 
 
 def _without(basis: Array, x: Array) -> Array:
-    """x (M, k) less its part in the span of basis (M, b)."""
+    """x (..., M, k) less its part in the span of basis (..., M, b)."""
     Q, _ = np.linalg.qr(basis)
-    return np.asarray(x - Q @ (Q.T @ x))
+    return np.asarray(x - Q @ (np.swapaxes(Q, -1, -2) @ x))
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,10 +250,9 @@ class View:
 def view(robot: Robot, samples: Samples) -> View:
     s = samples.part(slice(None, None, max(1, len(samples) // ROWS)))
     G, d = model_parts(robot, s.q, s.qd, s.qdd)
-    basis = friction_basis(s.qd, s.rest)
     together = np.concatenate([G, d[..., None], s.tau[..., None]], axis=-1)
-    free = np.stack([_without(basis[:, j], together[:, j]) for j in range(robot.n)], axis=1)
-    return View(robot, s, G, d, free)
+    free = _without(np.swapaxes(friction_basis(s.qd, s.rest), 0, 1), np.swapaxes(together, 0, 1))
+    return View(robot, s, G, d, np.swapaxes(free, 0, 1))
 
 
 # ------------------------------------------------------------------------------------------------ order
@@ -329,12 +328,9 @@ def _score_orders(v: View, orders: list[Order], torques_only: bool) -> Array:
             np.moveaxis(x[:, i], 0, 1) for x, i in ((s.q, moved), (s.qd, moved), (s.qdd, moved), (s.tau, index))
         )
         G, d = model_parts(v.robot, q, qd, qdd)  # (P, M, n, 3), (P, M, n)
-        model = np.moveaxis(np.concatenate([G, d[..., None]], axis=-1), 2, 1)
-        basis = np.moveaxis(friction_basis(qd, s.rest[moved][:, None, :]), 2, 1)
-        Q, _ = np.linalg.qr(basis)  # (P, n, M, 3)
-        model = model - Q @ (np.swapaxes(Q, -1, -2) @ model)
-        tau = np.moveaxis(tau, 2, 1)
-        tau = tau - (Q @ (np.swapaxes(Q, -1, -2) @ tau[..., None]))[..., 0]
+        basis = np.moveaxis(friction_basis(qd, s.rest[moved][:, None, :]), 2, 1)  # (P, n, M, 3)
+        model = _without(basis, np.moveaxis(np.concatenate([G, d[..., None]], axis=-1), 2, 1))
+        tau = _without(basis, np.moveaxis(tau, 2, 1)[..., None])[..., 0]
         found.append(_likeness(np.broadcast_to(model, (*tau.shape, 4)), tau, v.robot.gravity))
     return np.concatenate(found)
 
@@ -349,12 +345,12 @@ def _swap(order: Order, a: int, b: int) -> Order:
 def find_units(v: View) -> tuple[list[Finding], Array]:
     """Torques whose size is far from the model's, and what to divide each joint's by.  (n,)."""
     n, s = v.n, v.samples
-    said, tau = v.free[..., :3] @ v.robot.gravity + v.free[..., 3], v.free[..., 4]
+    said, tau = v.free[..., :3] @ v.robot.gravity + v.free[..., 3], v.free[..., 4].copy()
     unknown_rotor = [j for j in range(n) if not any(b.rotor_inertia for b in v.robot.model.bodies if b.coordinate == j)]
     for j in unknown_rotor:  # a rotor that the model lacks makes torques of its own, along q̈
         basis = np.column_stack([friction_basis(s.qd, s.rest)[:, j], s.qdd[:, j]])
         both = _without(basis, np.column_stack([said[:, j], tau[:, j]]))
-        said[:, j], tau = both[:, 0], np.column_stack([tau[:, :j], both[:, 1:], tau[:, j + 1 :]])
+        said[:, j], tau[:, j] = both.T
     norms = np.linalg.norm(said, axis=0), np.linalg.norm(tau, axis=0)
     like = np.abs(np.einsum("mj,mj->j", said, tau)) / (norms[0] * norms[1] + 1e-30)
     size = like * norms[1] / (norms[0] + 1e-12)

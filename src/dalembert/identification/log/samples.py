@@ -34,8 +34,22 @@ class Table:
         return f"{self.source}, {where}" + (f", column {column!r}" if column is not None else "")
 
 
+class _Motion:
+    """Times and positions, of so many joints."""
+
+    t: Array
+    q: Array
+
+    @property
+    def n(self) -> int:
+        return int(self.q.shape[-1])
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
 @dataclass(frozen=True, eq=False)
-class Log:
+class Log(_Motion):
     """A recorded motion on the joints' side: times t (N,) [s], increasing; positions q (N, n) [rad, m]; torques tau
     (N, n) [N m, N] as the drives applied them; rates qd (N, n) if they were recorded. `joints` are the robot's
     joints in the order of the columns, `source` where it came from, `notes` what was done to it while reading, in
@@ -52,16 +66,9 @@ class Log:
     def __post_init__(self) -> None:
         _settle(self, ("t", "q", "tau") if self.qd is None else ("t", "q", "tau", "qd"))
 
-    @property
-    def n(self) -> int:
-        return int(self.q.shape[-1])
-
-    def __len__(self) -> int:
-        return len(self.t)
-
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class Samples(_Motion):
     """Filtered and differentiated: t (N,), q, qd, qdd, tau (N, n) each, at equal steps `dt`.
 
     `cutoff` [Hz] of the zero-phase filter that q and tau both went through (inf: none): residuals above it are noise
@@ -82,13 +89,6 @@ class Samples:
 
     def __post_init__(self) -> None:
         _settle(self, ("t", "q", "qd", "qdd", "tau", "rest", "quiet"))
-
-    @property
-    def n(self) -> int:
-        return int(self.q.shape[-1])
-
-    def __len__(self) -> int:
-        return len(self.t)
 
     def part(self, rows: slice | Integers | NDArray[np.bool_]) -> Samples:
         """Some of the samples."""
