@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from dalembert.errors import DescriptionError
 from dalembert.names import in_markdown
 
 Severity = Literal["error", "warning", "note"]
@@ -38,6 +39,15 @@ class Place:
     def __str__(self) -> str:
         numbers = () if self.line is None else (self.line,) if self.column is None else (self.line, self.column)
         return ":".join([self.file or "<text>", *map(str, numbers)])
+
+    @property
+    def prefix(self) -> str:
+        """`file:line:column: `, or nothing for what was never in a file."""
+        return "" if self == Place() else f"{self}: "
+
+    def refuse(self, sentence: str) -> DescriptionError:
+        """The error that says where and what."""
+        return DescriptionError(self.prefix + sentence)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from dalembert.algorithms import (
     task_space,
 )
 from dalembert.arguments import switch
-from dalembert.describe.loops import counted
+from dalembert.describe.chain import counted
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.model import Frame, Model
 from dalembert.model.lean import lean

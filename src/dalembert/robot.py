@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert import kernels
 from dalembert.algorithms import regressor
 from dalembert.arguments import array, need, number, six_of_inertia, switch, three, wrenches_of
+from dalembert.describe.chain import counted
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Origin
-from dalembert.describe.loops import counted
 from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
 from dalembert.files import whole
 from dalembert.flow import Flow, Limits

@@ -27,7 +27,7 @@ from dalembert.describe.description import (
     Shape,
     Sphere,
 )
-from dalembert.describe.paths import depth_below, escape
+from dalembert.describe.mesh import depth_below, escape
 from dalembert.errors import DescriptionError
 from dalembert.findings import Place
 

@@ -472,7 +472,7 @@ def test_with_home(robot):
     assert moved.home.tolist() == [1.0, 2.0, -1.0] and moved.loops == robot.loops
     with pytest.raises(InputError, match="home must be three finite numbers"):
         robot.with_home([1, 2])
-    with pytest.raises(InputError, match="home must be three finite numbers"):
+    with pytest.raises(InputError, match="home.*nan.*must be.* finite number"):
         robot.with_home([1, 2, np.nan])
 
 

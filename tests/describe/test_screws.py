@@ -143,7 +143,6 @@ def test_frame_chooses_the_path():
         ([0, 0, 0, 0, 0, 0], "screw axis 0 is zero: it moves nothing"),
         ([0, 0, 0, 0, 0, 2], r"screw axis 0: \|ω\| is 2, where a unit vector is needed; is the order"),
         ([0.5, 0, 0, 0, 0, 0], r"screw axis 0: \|v\| is 0.5, where a unit vector is needed$"),
-        ([0, np.nan, 0, 0, 0, 1], "screw axis 0 holds a number that is not finite"),
     ],
 )
 def test_bad_screws_get_a_sentence(row, sentence):
@@ -153,9 +152,11 @@ def test_bad_screws_get_a_sentence(row, sentence):
 
 def test_bad_arguments_get_a_sentence():
     good = [[0, 0, 0, 0, 0, 1]]
-    with pytest.raises(InputError, match=r"must be an \(n, 6\) array with n at least 1; got \(1, 5\)"):
+    with pytest.raises(InputError, match=r"axes must be finite numbers of shape \(any, 6\), got shape \(1, 5\)"):
         from_screws([[0, 0, 0, 0, 1]], np.eye(4))
-    with pytest.raises(InputError, match=r"got \(0, 6\)"):
+    with pytest.raises(InputError, match=r"axes\[0, 0\] is nan; it must be a finite number"):
+        from_screws([[np.nan, 0, 0, 0, 0, 1]], np.eye(4))
+    with pytest.raises(InputError, match="axes has no row"):
         from_screws(np.zeros((0, 6)), np.eye(4))
     with pytest.raises(InputError, match="home must be a 4×4 homogeneous matrix"):
         from_screws(good, np.eye(3))

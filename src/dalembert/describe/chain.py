@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dalembert.describe.description import Description, Inertial, Joint, Link, Origin, Shape
-from dalembert.describe.loops import counted
 from dalembert.errors import DescriptionError, unknown
 from dalembert.spatial import rotation
 from dalembert.spatial.inertia import Inertia
@@ -124,6 +123,23 @@ class Chain:
         """The tip in the root's frame at q = 0."""
         homes = self.homes()
         return (homes[-1] if homes else IDENTITY_POSE) @ self.tip
+
+
+def counted(loops: int) -> str:
+    return "1 loop" if loops == 1 else f"{loops} loops"
+
+
+def carriers(joints: Sequence[Joint]) -> dict[str, str]:
+    """Of every link behind a fixed joint, the link that carries it: the child of a moving joint, or the root."""
+    above = {joint.child: joint.parent for joint in joints if joint.kind == "fixed"}
+    found: dict[str, str] = {}
+    for link in above:
+        path = [link]
+        while path[-1] in above and path[-1] not in found:
+            path.append(above[path[-1]])
+        end = found.get(path[-1], path[-1])
+        found.update(dict.fromkeys(path[:-1], end))
+    return found
 
 
 def root_name(description: Description) -> str:

@@ -6,37 +6,59 @@ physics does not is loaded, with a warning that names the link or joint and what
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 
 from dalembert.describe import feasible
+from dalembert.describe.chain import carriers
 from dalembert.describe.description import (
     JOINT_KINDS,
+    LIMITS,
+    LOOP_KINDS,
+    LOOPS_WITHOUT_AXIS,
     Box,
-    Capsule,
-    Cylinder,
     Description,
     Drive,
     Geometry,
     Inertial,
     Joint,
+    Limit,
     Link,
+    Loop,
     Mesh,
+    Origin,
     Place,
     Shape,
-    Sphere,
+    Vector,
 )
-from dalembert.describe.loops import checked_home, checked_loops
-from dalembert.describe.mimics import ranges
+from dalembert.describe.fields import RULES
+from dalembert.describe.mesh import LARGEST, escape
+from dalembert.describe.mimics import ends_of, ranges
 from dalembert.describe.motionless import motionless
-from dalembert.describe.paths import escape
-from dalembert.describe.refuse import at, finite, finite_origin, refuse, show, unit_axis
 from dalembert.errors import DescriptionError, InputError, UnknownNameError, unknown
 from dalembert.friction.laws import checked as checked_friction
+from dalembert.spatial.angles import look_like_degrees, sentence
 
-Color = tuple[float, float, float, float]
 HEAVIEST = 1e8  # kg; the largest machines that move weigh a tenth of it
+# An axis written with four digits, as 0.7071 0.7071 0, is meant to be a unit vector.
+AXIS_ROUNDING = 1e-3
+# A unit axis keeps its bits, so that reading what was written gives the same description.
+AXIS_EXACT = 4e-16
+AXIS_ZERO = 1e-9
+# What a verdict on an inertia says, and what follows.
+INFEASIBLE = {
+    "indefinite": (
+        "is not positive semidefinite",
+        "the mass matrix may lose its positive definiteness, and forward dynamics its meaning",
+    ),
+    "triangle": (
+        "violates the triangle inequality",
+        "no distribution of mass has it; dynamics are computed as written, and identification "
+        "with physical constraints cannot return it",
+    ),
+}
 
 
 def check(description: Description, *, strict: bool = False) -> Description:
@@ -50,10 +72,12 @@ def check(description: Description, *, strict: bool = False) -> Description:
     _names(description)
     check_tree(description)
     joints = tuple(_joint(joint, warnings) for joint in description.joints)
-    _mimics(joints)
+    _mimics(joints, warnings)
     links = tuple(_link(link, warnings, strict) for link in _painted(description.links))
-    _whole(description)
-    loops, home = checked_loops(description, warnings), checked_home(description, warnings)
+    _whole(description, warnings)
+    carrier = carriers(description.joints)
+    loops = tuple(_loop(loop, description, carrier, warnings) for loop in description.loops)
+    home = _home(description, warnings)
     x, y, z = (float(g) for g in description.gravity)
     checked = replace(description, links=links, joints=joints, gravity=(x, y, z), loops=loops, home=home)
     clashes = ranges([joint for joint in joints if joint.kind != "fixed"])[1]
@@ -62,12 +86,62 @@ def check(description: Description, *, strict: bool = False) -> Description:
     return replace(checked, warnings=(*description.warnings, *fresh))
 
 
+@dataclass(frozen=True)
+class Subject:
+    """What is looked at, where it stands, and where warnings of it go."""
+
+    who: str
+    place: Place
+    warnings: list[str]
+
+    def must(self, holds: bool, sentence: str) -> None:
+        if not holds:
+            raise self.place.refuse(sentence)
+
+    def warn(self, sentence: str) -> None:
+        self.warnings.append(self.place.prefix + sentence)
+
+    def finite(self, what: str, *values: float, largest: float = LARGEST) -> None:
+        for value in values:
+            self.must(math.isfinite(value), f"{what} is {value!r}; write a finite number")
+            why = "so large that its products overflow; check its exponent"
+            self.must(abs(value) <= largest, f"{what} is {value!r}, {why}")
+
+    def origin(self, origin: Origin, who: str, doubt: bool = True) -> None:
+        self.finite(f"the origin's xyz of {who}", *origin.xyz)
+        self.finite(f"the origin's rpy of {who}", *origin.rpy)
+        if doubt and look_like_degrees(origin.rpy):
+            remedy = f"write {show([math.radians(x) for x in origin.rpy])} (in TOML rpy_deg)"
+            self.warn(sentence(f"the origin's rpy of {who}", origin.rpy, remedy))
+
+    def unit_axis(self, axis: Vector) -> Vector:
+        """The axis with length 1, and a warning if it was clearly not; one without a direction is refused."""
+        what = f"the axis of {self.who}"
+        self.finite(what, *axis, largest=sys.float_info.max)
+        largest = max(abs(a) for a in axis)
+        why = "which has no direction; give a unit vector such as 0 0 1"
+        self.must(largest >= AXIS_ZERO, f"{what} is {show(axis)}, {why}")
+        ratio = tuple(a / largest for a in axis)
+        norm = math.hypot(*ratio)
+        if abs(math.hypot(*axis) - 1.0) <= AXIS_EXACT:
+            return axis
+        x, y, z = (r / norm for r in ratio)
+        if abs(norm * largest - 1.0) > AXIS_ROUNDING:
+            length, unit = f"{norm * largest:.6g}", show((x, y, z))
+            self.warn(f"{what} is {show(axis)}, of length {length}; it is taken as the unit vector {unit}")
+        return (x, y, z)
+
+
+def show(values: Sequence[float]) -> str:
+    return " ".join(f"{v:.6g}" for v in values)
+
+
 # names and tree
 
 
 def _names(d: Description) -> None:
     if not d.links:
-        raise refuse(d.place, f"robot {d.name!r} has no link; describe at least one")
+        raise d.place.refuse(f"robot {d.name!r} has no link; describe at least one")
     _unique("link", [(link.name, link.place) for link in d.links])
     _unique("joint", [(joint.name, joint.place) for joint in d.joints])
     _unique("loop", [(loop.name, loop.place) for loop in d.loops])
@@ -77,10 +151,10 @@ def _unique(kind: str, named: Iterable[tuple[str, Place]]) -> None:
     seen: dict[str, Place] = {}
     for name, place in named:
         if not name.strip():
-            raise refuse(place, f"a {kind} has no name; give it one")
+            raise place.refuse(f"a {kind} has no name; give it one")
         if name in seen:
             first = "" if seen[name].line is None else f" (first at line {seen[name].line})"
-            raise refuse(place, f"two {kind}s are named {name!r}{first}; rename one of them")
+            raise place.refuse(f"two {kind}s are named {name!r}{first}; rename one of them")
         seen[name] = place
 
 
@@ -93,24 +167,22 @@ def check_tree(d: Description) -> None:
         for role, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in known:
                 text = str(unknown("link", link, names))
-                raise refuse(joint.place, f"joint {joint.name!r} has as {role} the {text}")
+                raise joint.place.refuse(f"joint {joint.name!r} has as {role} the {text}")
         if joint.child in parent_joint:
             other = parent_joint[joint.child].name
-            raise refuse(
-                joint.place,
+            raise joint.place.refuse(
                 f"link {joint.child!r} is the child of two joints, {other!r} and {joint.name!r}; "
                 "a tree gives every link one parent, so remove one (and close the loop with a <loop_joint>, in TOML "
-                "with [[loops]])",
+                "with [[loops]])"
             )
         parent_joint[joint.child] = joint
     _no_cycle(d, parent_joint)
     roots = [name for name in names if name not in parent_joint]
     if len(roots) > 1:
         shown = ", ".join(repr(name) for name in roots[:6]) + (", …" if len(roots) > 6 else "")
-        raise refuse(
-            d.place,
+        raise d.place.refuse(
             f"robot {d.name!r} has {len(roots)} links without a parent: {shown}; "
-            "connect all but one of them by a joint (a fixed one will do)",
+            "connect all but one of them by a joint (a fixed one will do)"
         )
 
 
@@ -123,10 +195,9 @@ def _no_cycle(d: Description, parent_joint: dict[str, Joint]) -> None:
             if name in path:
                 ring = list(path)[list(path).index(name) :]
                 shown = " → ".join(repr(n) for n in [*ring[:8], *(["…"] if len(ring) > 8 else []), name])
-                raise refuse(
-                    parent_joint[name].place,
+                raise parent_joint[name].place.refuse(
                     f"the joints form a cycle, child to parent: {shown}; "
-                    f"remove one of its joints, for example {parent_joint[name].name!r}",
+                    f"remove one of its joints, for example {parent_joint[name].name!r}"
                 )
             path[name] = None
             name = parent_joint[name].parent
@@ -137,54 +208,35 @@ def _no_cycle(d: Description, parent_joint: dict[str, Joint]) -> None:
 
 
 def _joint(joint: Joint, warnings: list[str]) -> Joint:
-    if joint.kind not in JOINT_KINDS:
-        *most, last = JOINT_KINDS
-        kinds = f"{', '.join(most)} or {last}"
-        raise refuse(joint.place, f"joint {joint.name!r} is of type {joint.kind!r}; choose {kinds}")
-    finite_origin(joint.origin, joint.place, f"joint {joint.name!r}", warnings)
+    s = Subject(f"joint {joint.name!r}", joint.place, warnings)
+    *most, last = JOINT_KINDS
+    choice = f"{', '.join(most)} or {last}"
+    s.must(joint.kind in JOINT_KINDS, f"{s.who} is of type {joint.kind!r}; choose {choice}")
+    s.origin(joint.origin, s.who)
     if joint.kind == "fixed":
-        plain = Joint(joint.name, "fixed", joint.parent, joint.child)
-        return replace(plain, origin=joint.origin, place=joint.place)
-    _limit(joint)
-    _pitch(joint)
-    axis = unit_axis(joint.axis, joint.place, f"joint {joint.name!r}", warnings)
-    return replace(joint, drive=_drive(joint), axis=axis)
+        return Joint(joint.name, "fixed", joint.parent, joint.child, joint.origin, place=joint.place)
+    if joint.limit is not None:
+        _limit(s, joint.limit, joint.kind)
+    s.finite(f"the pitch of {s.who}", joint.pitch)
+    remedy = "give the way along its axis per angle [m/rad], or make it revolute"
+    s.must(joint.kind != "helical" or joint.pitch != 0, f"{s.who} is helical and has no pitch; {remedy}")
+    what = f"{s.who} is {joint.kind} and has a pitch"
+    s.must(joint.kind == "helical" or joint.pitch == 0, f"{what}; make it helical or remove it")
+    return replace(joint, axis=s.unit_axis(joint.axis), drive=_drive(s, joint.drive))
 
 
-def _pitch(joint: Joint) -> None:
-    finite((joint.pitch,), joint.place, f"the pitch of joint {joint.name!r}")
-    if joint.kind == "helical" and joint.pitch == 0:
-        remedy = "give the way along its axis per angle [m/rad], or make it revolute"
-        raise refuse(joint.place, f"joint {joint.name!r} is helical and has no pitch; {remedy}")
-    if joint.kind != "helical" and joint.pitch:
-        raise refuse(joint.place, f"joint {joint.name!r} is {joint.kind} and has a pitch; make it helical or remove it")
-
-
-def _limit(joint: Joint) -> None:
-    limit = joint.limit
-    if limit is None:
-        return
-    for name in ("lower", "upper", "effort", "velocity"):
-        value = getattr(limit, name)
-        if value is not None:
-            # 1e308 is how many files write "none".
-            finite((value,), joint.place, f"the {name} limit of joint {joint.name!r}", sys.float_info.max)
-    if joint.kind == "continuous" and (limit.lower is not None or limit.upper is not None):
-        raise refuse(
-            joint.place, f"joint {joint.name!r} is continuous and has position limits; make it revolute or remove them"
-        )
-    if limit.lower is not None and limit.upper is not None and limit.lower > limit.upper:
-        raise refuse(
-            joint.place,
-            f"joint {joint.name!r} has lower limit {limit.lower!r} above its upper limit {limit.upper!r}; "
-            "swap or correct them",
-        )
+def _limit(s: Subject, limit: Limit, kind: str) -> None:
+    given = {name: value for name in LIMITS if (value := getattr(limit, name)) is not None}
+    for name, value in given.items():  # 1e308 is how many files write "none"
+        s.finite(f"the {name} limit of {s.who}", value, largest=sys.float_info.max)
+    endless = kind == "continuous" and not given.keys().isdisjoint(("lower", "upper"))
+    s.must(not endless, f"{s.who} is continuous and has position limits; make it revolute or remove them")
+    swapped = given.get("lower", -math.inf) > given.get("upper", math.inf)
+    ends = f"has lower limit {limit.lower!r} above its upper limit {limit.upper!r}"
+    s.must(not swapped, f"{s.who} {ends}; swap or correct them")
     for name in ("effort", "velocity"):
-        value = getattr(limit, name)
-        if value is not None and value < 0:
-            raise refuse(
-                joint.place, f"joint {joint.name!r} has {name} limit {value!r}; it is a magnitude, so write it positive"
-            )
+        what = f"{s.who} has {name} limit {given.get(name)!r}"
+        s.must(given.get(name, 0.0) >= 0, f"{what}; it is a magnitude, so write it positive")
 
 
 def _locked(joints: Sequence[Joint]) -> list[str]:
@@ -200,49 +252,39 @@ def _locked(joints: Sequence[Joint]) -> list[str]:
     ]
 
 
-def _drive(joint: Joint) -> Drive:
-    drive: Drive = joint.drive
-    who = f"joint {joint.name!r}"
-    values = {
+def _drive(s: Subject, drive: Drive) -> Drive:
+    magnitudes = {
         "rotor inertia": drive.rotor_inertia,
         "damping": drive.damping,
         "Coulomb friction for positive velocity": drive.coulomb[0],
         "Coulomb friction for negative velocity": drive.coulomb[1],
         "spring stiffness": drive.stiffness,
     }
-    for name, value in values.items():
-        finite((value,), joint.place, f"the {name} of {who}")
-        if value < 0:
-            raise refuse(joint.place, f"the {name} of {who} is {value!r}; it is a magnitude and must not be negative")
-    finite((drive.gear_ratio,), joint.place, f"the gear ratio of {who}")
-    finite((drive.rest,), joint.place, f"the spring's rest position of {who}")
-    if drive.gear_ratio == 0:
-        raise refuse(joint.place, f"the gear ratio of {who} is 0; write 1 for a direct drive")
+    for name, value in magnitudes.items():
+        s.finite(f"the {name} of {s.who}", value)
+        s.must(value >= 0, f"the {name} of {s.who} is {value!r}; it is a magnitude and must not be negative")
+    s.finite(f"the gear ratio of {s.who}", drive.gear_ratio)
+    s.finite(f"the spring's rest position of {s.who}", drive.rest)
+    s.must(drive.gear_ratio != 0, f"the gear ratio of {s.who} is 0; write 1 for a direct drive")
     try:
         return replace(drive, friction=tuple(checked_friction(term) for term in drive.friction))
     except (InputError, UnknownNameError, TypeError) as error:
-        raise refuse(joint.place, f"the friction of {who}: {error}") from None
+        raise s.place.refuse(f"the friction of {s.who}: {error}") from None
 
 
-def _mimics(joints: Sequence[Joint]) -> None:
+def _mimics(joints: Sequence[Joint], warnings: list[str]) -> None:
     by_name = {joint.name: joint for joint in joints}
     for joint in joints:
         if joint.mimic is None:
             continue
-        master = joint.mimic.joint
-        if master == joint.name:
-            raise refuse(joint.place, f"joint {joint.name!r} mimics itself; name another joint")
+        s, master = Subject(f"joint {joint.name!r}", joint.place, warnings), joint.mimic.joint
+        s.must(master != joint.name, f"{s.who} mimics itself; name another joint")
         if master not in by_name:
-            text = str(unknown("joint", master, [n for n in by_name if n != joint.name]))
-            raise refuse(joint.place, f"joint {joint.name!r} mimics the {text}")
-        if by_name[master].kind == "fixed":
-            raise refuse(
-                joint.place,
-                f"joint {joint.name!r} mimics {master!r}, which is fixed; name a moving joint, or make "
-                f"{joint.name!r} fixed too",
-            )
-        numbers = (joint.mimic.multiplier, joint.mimic.offset)
-        finite(numbers, joint.place, f"the mimic of joint {joint.name!r}")
+            others = [name for name in by_name if name != joint.name]
+            raise s.place.refuse(f"{s.who} mimics the {unknown('joint', master, others)}")
+        why = f"which is fixed; name a moving joint, or make {joint.name!r} fixed too"
+        s.must(by_name[master].kind != "fixed", f"{s.who} mimics {master!r}, {why}")
+        s.finite(f"the mimic of {s.who}", joint.mimic.multiplier, joint.mimic.offset)
         _no_mimic_cycle(joint, by_name)
 
 
@@ -254,7 +296,7 @@ def _no_mimic_cycle(joint: Joint, by_name: dict[str, Joint]) -> None:
         if name in seen:
             names = list(seen)
             shown = " → ".join(repr(n) for n in [*names[names.index(name) :], name])
-            raise refuse(joint.place, f"joints mimic each other in a cycle: {shown}; one of them must move by itself")
+            raise joint.place.refuse(f"joints mimic each other in a cycle: {shown}; one of them must move by itself")
         seen[name] = None
         follower = by_name.get(name)
 
@@ -263,13 +305,14 @@ def _no_mimic_cycle(joint: Joint, by_name: dict[str, Joint]) -> None:
 
 
 def _link(link: Link, warnings: list[str], strict: bool) -> Link:
+    s = Subject(f"link {link.name!r}", link.place, warnings)
     if link.inertial is not None:
-        _inertial(link, link.inertial, warnings)
+        _inertial(s, link.inertial)
 
     def shapes(role: str, found: Iterable[Shape]) -> Iterator[Shape]:
         for shape in found:
             try:
-                yield _shape(shape, link.place, f"a {role} of link {link.name!r}", warnings, strict)
+                yield _shape(Subject(f"a {role} of {s.who}", link.place, warnings), shape, strict)
             except DescriptionError as error:
                 if strict:
                     raise
@@ -293,106 +336,120 @@ def _painted(links: Sequence[Link]) -> list[Link]:
     return [replace(k, visuals=paint(k.visuals), collisions=paint(k.collisions)) for k in links]
 
 
-def _inertial(link: Link, inertial: Inertial, warnings: list[str]) -> None:
-    who = f"link {link.name!r}"
-    finite((inertial.mass,), link.place, f"the mass of {who}")
-    finite(inertial.inertia, link.place, f"the inertia of {who}")
-    finite_origin(inertial.origin, link.place, f"the inertial of {who}", warnings)
-    if inertial.mass < 0:
-        raise refuse(
-            link.place,
-            f"the mass of {who} is {inertial.mass!r} kg; a mass must not be negative "
-            "(leave the inertial out for a massless link)",
-        )
-    if inertial.mass > HEAVIEST:
-        warnings.append(
-            f"{at(link.place)}the mass of {who} is {inertial.mass:g} kg, more than any machine has; check its unit"
-        )
-    if inertial.mass == 0 and any(inertial.inertia):
-        warnings.append(
-            f"{at(link.place)}{who} has inertia but no mass, which no body has; it resists rotation and weighs nothing"
-        )
-    _possible(link, inertial, warnings)
+def _inertial(s: Subject, inertial: Inertial) -> None:
+    mass = inertial.mass
+    s.finite(f"the mass of {s.who}", mass)
+    s.finite(f"the inertia of {s.who}", *inertial.inertia)
+    s.origin(inertial.origin, f"the inertial of {s.who}")
+    remedy = "a mass must not be negative (leave the inertial out for a massless link)"
+    s.must(mass >= 0, f"the mass of {s.who} is {mass!r} kg; {remedy}")
+    if mass > HEAVIEST:
+        s.warn(f"the mass of {s.who} is {mass:g} kg, more than any machine has; check its unit")
+    if mass == 0 and any(inertial.inertia):
+        s.warn(f"{s.who} has inertia but no mass, which no body has; it resists rotation and weighs nothing")
+    verdict = feasible.verdict(inertial.inertia, mass)
+    if verdict != "feasible":
+        moments = " ".join(f"{J:.4g}" for J in feasible.principal_moments(inertial.inertia))
+        what, follows = INFEASIBLE[verdict]
+        s.warn(f"the inertia of {s.who} {what} (principal moments {moments} kg m²): {follows}")
 
 
-def _possible(link: Link, inertial: Inertial, warnings: list[str]) -> None:
-    verdict = feasible.verdict(inertial.inertia, inertial.mass)
-    if verdict == "feasible":
-        return
-    moments = " ".join(f"{J:.4g}" for J in feasible.principal_moments(inertial.inertia))
-    if verdict == "indefinite":
-        what = "is not positive semidefinite"
-        follows = "the mass matrix may lose its positive definiteness, and forward dynamics its meaning"
-    else:
-        what = "violates the triangle inequality"
-        follows = (
-            "no distribution of mass has it; dynamics are computed as written, and identification "
-            "with physical constraints cannot return it"
-        )
-    warnings.append(
-        f"{at(link.place)}the inertia of link {link.name!r} {what} (principal moments {moments} kg m²): {follows}"
-    )
-
-
-def _shape(shape: Shape, place: Place, who: str, warnings: list[str], strict: bool) -> Shape:
-    finite_origin(shape.origin, place, who, warnings)
+def _shape(s: Subject, shape: Shape, strict: bool) -> Shape:
+    s.origin(shape.origin, s.who)
     if isinstance(shape.geometry, Mesh):
-        _mesh(shape.geometry, place, who, warnings, strict)
+        s.finite(f"the mesh scale of {s.who}", *shape.geometry.scale)
+        # A path that leads elsewhere is kept, for it may be right where the file comes from; no such file is opened.
+        reason = escape(shape.geometry.filename)
+        s.must(reason is None or not strict, f"the mesh of {s.who} is refused: {reason}")
+        if reason is not None:
+            s.warn(f"the mesh of {s.who} is not opened: {reason}")
     for name, value in sizes(shape.geometry):
-        finite((value,), place, f"the {name} of {who}")
-        if value < 0:
-            raise refuse(place, f"the {name} of {who} is {value!r} m; a size must not be negative")
-    return shape if shape.color is None else replace(shape, color=_color(shape.color, place, who, warnings))
-
-
-def _color(color: Color, place: Place, who: str, warnings: list[str]) -> Color:
-    finite(color, place, f"the color of {who}")
-    if all(0 <= c <= 1 for c in color):
-        return color
-    r, g, b, a = (min(max(c, 0.0), 1.0) for c in color)
-    warnings.append(
-        f"{at(place)}the color of {who} is {show(color)}, and r g b a lie in 0…1; it is drawn as {show((r, g, b, a))}"
-    )
-    return (r, g, b, a)
+        s.finite(f"the {name} of {s.who}", value)
+        s.must(value >= 0, f"the {name} of {s.who} is {value!r} m; a size must not be negative")
+    if shape.color is None:
+        return shape
+    s.finite(f"the color of {s.who}", *shape.color)
+    r, g, b, a = (min(max(c, 0.0), 1.0) for c in shape.color)
+    if (r, g, b, a) != shape.color:
+        drawn = f"r g b a lie in 0…1; it is drawn as {show((r, g, b, a))}"
+        s.warn(f"the color of {s.who} is {show(shape.color)}, and {drawn}")
+    return replace(shape, color=(r, g, b, a))
 
 
 def sizes(geometry: Geometry) -> list[tuple[str, float]]:
     """The named lengths [m] of a shape; a mesh has none."""
-    match geometry:
-        case Box(size):
-            return [("size", s) for s in size]
-        case Cylinder(radius, length) | Capsule(radius, length):
-            return [("radius", radius), ("length", length)]
-        case Sphere(radius):
-            return [("radius", radius)]
-        case _:
-            return []
+    if isinstance(geometry, Mesh):
+        return []
+    if isinstance(geometry, Box):
+        return [("size", s) for s in geometry.size]
+    return [(f.name, getattr(geometry, f.name)) for f in fields(geometry)]
 
 
-def _mesh(mesh: Mesh, place: Place, who: str, warnings: list[str], strict: bool) -> None:
-    """A path that leads elsewhere is kept, for it may be right where the file comes from; no such file is opened."""
-    finite(mesh.scale, place, f"the mesh scale of {who}")
-    reason = escape(mesh.filename)
-    if reason is not None and strict:
-        raise refuse(place, f"the mesh of {who} is refused: {reason}")
-    if reason is not None:
-        warnings.append(f"{at(place)}the mesh of {who} is not opened: {reason}")
+# loops and the whole
 
 
-# numbers
+def _loop(loop: Loop, d: Description, carrier: dict[str, str], warnings: list[str]) -> Loop:
+    """The loop with a unit axis, or a DescriptionError."""
+    s = Subject(f"loop {loop.name!r}", loop.place, warnings)
+    kind, links = loop.kind, [link.name for link in d.links]
+    if kind not in LOOP_KINDS:
+        raise s.place.refuse(f"{s.who} is of an {unknown('kind of loop', kind, LOOP_KINDS)}")
+    for role, link in (("first", loop.first), ("second", loop.second)):
+        if link not in links:
+            raise s.place.refuse(f"{s.who} has as its {role} link the {unknown('link', link, links)}")
+    s.must(loop.first != loop.second, f"{s.who} joins link {loop.first!r} to itself; name two links")
+    body = carrier.get(loop.first, loop.first)
+    s.must(
+        body != carrier.get(loop.second, loop.second),
+        f"{s.who} joins {loop.first!r} to {loop.second!r}, which are both fixed to {body!r} and never move against "
+        "each other; remove it, or name links with a moving joint between them",
+    )
+    s.origin(loop.first_origin, f"the first frame of {s.who}", doubt=False)
+    s.origin(loop.second_origin, f"the second frame of {s.who}", doubt=False)
+    axis, length = s.unit_axis(loop.axis), loop.length
+    idle = kind in LOOPS_WITHOUT_AXIS and axis != Loop.axis
+    s.must(not idle, f"{s.who} is of kind {kind!r}, which has no axis; remove it")
+    if kind != "distance":
+        s.must(length is None, f"{s.who} is of kind {kind!r}, which has no length; remove it")
+    elif length is None:
+        raise s.place.refuse(f"{s.who} keeps a distance and does not say which; give its length [m]")
+    else:
+        s.finite(f"the length of {s.who}", length)
+        what = f"the length of {s.who} is {length!r} m"
+        s.must(length > 0, f"{what}; a distance is positive (points that coincide are a 'ball')")
+    return replace(loop, axis=axis)
 
 
-def _three(value: object) -> bool:
+def _home(d: Description, warnings: list[str]) -> tuple[tuple[str, float], ...]:
+    """The home configuration: a position for each joint that is named, in the order written."""
+    s = Subject(f"the home of robot {d.name!r}", d.place, warnings)
+    written: Iterable[tuple[str, float]] = d.home.items() if isinstance(d.home, Mapping) else d.home
+    joints = {joint.name: joint for joint in d.joints}
+    moving = [joint.name for joint in d.joints if joint.kind != "fixed" and joint.mimic is None]
+    home: dict[str, float] = {}
+    for name, position in written:
+        s.must(name not in home, f"{s.who} names joint {name!r} twice; keep one")
+        joint = joints.get(name)
+        if joint is None:
+            raise s.place.refuse(f"{s.who} names the {unknown('joint', name, moving)}")
+        why = "is fixed" if joint.mimic is None else f"follows {joint.mimic.joint!r}"
+        s.must(name in moving, f"{s.who} names joint {name!r}, which {why}; remove it there")
+        s.finite(f"the home position of joint {name!r}", position)
+        home[name] = float(position)
+        lower, upper = ends_of(joint)
+        if not lower <= home[name] <= upper:
+            where = f"the home position of joint {name!r}, {home[name]:.6g}"
+            warnings.append(f"{joint.place.prefix}{where}, lies beyond its limits")
+    return tuple(home.items())
+
+
+def _whole(d: Description, warnings: list[str]) -> None:
+    s = Subject(f"the gravity of robot {d.name!r}", d.place, warnings)
     try:
-        return len(value) == 3 and all(isinstance(float(x), float) for x in value)  # type: ignore[arg-type,attr-defined]
-    except (TypeError, ValueError):
-        return False
-
-
-def _whole(d: Description) -> None:
-    if not _three(d.gravity):
-        raise refuse(d.place, f"the gravity of robot {d.name!r} is {d.gravity!r}; give three numbers [m/s²]")
-    finite(d.gravity, d.place, f"the gravity of robot {d.name!r}")
+        RULES[Vector]("", d.gravity)
+    except DescriptionError:
+        raise s.place.refuse(f"{s.who} is {d.gravity!r}; give three numbers [m/s²]") from None
+    s.finite(s.who, *d.gravity)
     names = [link.name for link in d.links]
     if d.tip is not None and d.tip not in names:
-        raise refuse(d.place, f"the tip of robot {d.name!r} is the {unknown('link', d.tip, names)}")
+        raise s.place.refuse(f"the tip of robot {d.name!r} is the {unknown('link', d.tip, names)}")

@@ -11,17 +11,14 @@ Units are SI and radians; `rpy` is URDF's: R = Rz(yaw) Ry(pitch) Rx(roll).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import ClassVar
 
 from dalembert import joints
-from dalembert.describe.fields import a, both_ways, inertia, maybe, number, numbers, settle, some, text, three
+from dalembert.describe.fields import Color, Part, Six, Vector
 from dalembert.findings import Place
 from dalembert.friction.laws import Friction
 from dalembert.joints import JOINTS
 
-Vector = tuple[float, float, float]
-Color = tuple[float, float, float, float]  # r, g, b, a in 0…1
-Six = tuple[float, float, float, float, float, float]
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 LIMITS = ("lower", "upper", "effort", "velocity")
 JOINT_KINDS = (*JOINTS, "fixed")
@@ -44,63 +41,45 @@ LOOPS_WITHOUT_AXIS = ("weld", "ball", "distance", "orientation")
 
 
 @dataclass(frozen=True)
-class Origin:
+class Origin(Part):
     """A fixed pose: translation `xyz` [m] and fixed-axis angles `rpy` [rad]."""
 
     xyz: Vector = ZERO
     rpy: Vector = ZERO
 
-    def __post_init__(self) -> None:
-        settle(self, xyz=three, rpy=three)
-
 
 @dataclass(frozen=True)
-class Box:
+class Box(Part):
     size: Vector
 
-    def __post_init__(self) -> None:
-        settle(self, size=three)
-
 
 @dataclass(frozen=True)
-class Cylinder:
+class Cylinder(Part):
     """Along z, centered at the origin."""
 
     radius: float
     length: float
 
-    def __post_init__(self) -> None:
-        settle(self, radius=number, length=number)
-
 
 @dataclass(frozen=True)
-class Sphere:
+class Sphere(Part):
     radius: float
 
-    def __post_init__(self) -> None:
-        settle(self, radius=number)
-
 
 @dataclass(frozen=True)
-class Capsule:
+class Capsule(Part):
     """A cylinder of `length` along z, closed by two half spheres."""
 
     radius: float
     length: float
 
-    def __post_init__(self) -> None:
-        settle(self, radius=number, length=number)
-
 
 @dataclass(frozen=True)
-class Mesh:
+class Mesh(Part):
     """A reference to a mesh file as written (`package://…`, relative or absolute)."""
 
     filename: str
     scale: Vector = (1.0, 1.0, 1.0)
-
-    def __post_init__(self) -> None:
-        settle(self, filename=text, scale=three)
 
 
 Geometry = Box | Cylinder | Sphere | Capsule | Mesh
@@ -114,7 +93,7 @@ SHAPES: dict[str, type[Geometry]] = {
 
 
 @dataclass(frozen=True)
-class Shape:
+class Shape(Part):
     """A visual or collision element of a link."""
 
     geometry: Geometry
@@ -123,13 +102,9 @@ class Shape:
     color: Color | None = None
     material: str | None = None
 
-    def __post_init__(self) -> None:
-        settle(self, geometry=a(*SHAPES.values()), origin=a(Origin), color=maybe(numbers(4)))
-        settle(self, name=maybe(text), material=maybe(text))
-
 
 @dataclass(frozen=True)
-class Inertial:
+class Inertial(Part):
     """Mass [kg], and (ixx, ixy, ixz, iyy, iyz, izz) [kg m²] about the center of mass, which is
     `origin.xyz` in the link's frame, in axes turned by `origin.rpy`. Tensor sign: ixy = −∫xy dm."""
 
@@ -137,24 +112,18 @@ class Inertial:
     inertia: Six
     origin: Origin = Origin()
 
-    def __post_init__(self) -> None:
-        settle(self, mass=number, inertia=inertia, origin=a(Origin))
-
 
 @dataclass(frozen=True)
-class Link:
+class Link(Part):
     name: str
     inertial: Inertial | None = None
     visuals: tuple[Shape, ...] = ()
     collisions: tuple[Shape, ...] = ()
     place: Place = field(default=Place(), compare=False)
 
-    def __post_init__(self) -> None:
-        settle(self, name=text, inertial=maybe(a(Inertial)), visuals=some(Shape), collisions=some(Shape))
-
 
 @dataclass(frozen=True)
-class Limit:
+class Limit(Part):
     """Position limits [rad or m] (None: unlimited), largest effort [N m or N] and velocity."""
 
     lower: float | None = None
@@ -162,24 +131,18 @@ class Limit:
     effort: float | None = None
     velocity: float | None = None
 
-    def __post_init__(self) -> None:
-        settle(self, lower=maybe(number), upper=maybe(number), effort=maybe(number), velocity=maybe(number))
-
 
 @dataclass(frozen=True)
-class Mimic:
+class Mimic(Part):
     """This joint follows another: q = multiplier · q(joint) + offset."""
 
     joint: str
     multiplier: float = 1.0
     offset: float = 0.0
 
-    def __post_init__(self) -> None:
-        settle(self, joint=text, multiplier=number, offset=number)
-
 
 @dataclass(frozen=True)
-class Drive:
+class Drive(Part):
     """Actuator and friction of a joint, all on the joint's side except the rotor.
 
     rotor_inertia J_m [kg m²] of the motor before the gear, gear_ratio N (reflected inertia N² J_m),
@@ -196,13 +159,9 @@ class Drive:
     rest: float = 0.0
     friction: tuple[Friction, ...] = ()
 
-    def __post_init__(self) -> None:
-        settle(self, rotor_inertia=number, gear_ratio=number, damping=number, coulomb=both_ways, stiffness=number)
-        settle(self, rest=number, friction=some(Friction))
-
 
 @dataclass(frozen=True)
-class Joint:
+class Joint(Part):
     """`origin` is the child link's frame in the parent link's frame at q = 0; `axis` is in the child's
     frame, of unit length once read."""
 
@@ -228,13 +187,9 @@ class Joint:
         kind = JOINTS[self.kind]
         return kind(self.axis, **{name: getattr(self, name) for name in kind.numbers})
 
-    def __post_init__(self) -> None:
-        settle(self, name=text, kind=text, parent=text, child=text, origin=a(Origin), axis=three)
-        settle(self, limit=maybe(a(Limit)), mimic=maybe(a(Mimic)), drive=a(Drive), pitch=number)
-
 
 @dataclass(frozen=True)
-class Loop:
+class Loop(Part):
     """What closes a loop of the tree: two links that a further joint, of one of the `LOOP_KINDS`, holds together.
 
     `first_origin` and `second_origin` are the frames of that joint on its two links, either of which may be the
@@ -251,14 +206,12 @@ class Loop:
     length: float | None = None
     place: Place = field(default=Place(), compare=False)
 
-    def __post_init__(self) -> None:
-        settle(self, name=text, kind=text, first=text, second=text, axis=three, length=maybe(number))
-        settle(self, first_origin=a(Origin), second_origin=a(Origin))
-
 
 @dataclass(frozen=True)
-class Description:
+class Description(Part):
     """A mechanism as written. The links and joints form a tree, and loops close it; `read` functions check that."""
+
+    checked_later: ClassVar[tuple[str, ...]] = ("gravity", "notes", "home")
 
     name: str
     links: tuple[Link, ...]
@@ -270,7 +223,4 @@ class Description:
     home: tuple[tuple[str, float], ...] = ()  # positions of joints by name, to start from; others 0 [rad or m]
     warnings: tuple[str, ...] = field(default=(), compare=False)
     place: Place = field(default=Place(), compare=False)
-    dh: Any = field(default=None, compare=False, repr=False)  # the DHTable it was written as, if it was
-
-    def __post_init__(self) -> None:
-        settle(self, name=text, links=some(Link), joints=some(Joint), loops=some(Loop), tip=maybe(text))
+    dh: object = field(default=None, compare=False, repr=False)  # the DHTable it was written as, if it was

@@ -13,7 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, cast
 
-from dalembert.describe.chain import Chain, moved_inertial, moved_shapes, serial_chain, to_origin, to_pose
+from numpy.typing import ArrayLike
+
+from dalembert.describe.chain import (
+    Chain,
+    moved_inertial,
+    moved_shapes,
+    serial_chain,
+    snap_angle,
+    snap_length,
+    to_origin,
+    to_pose,
+)
 from dalembert.describe.check import check
 from dalembert.describe.description import (
     Description,
@@ -27,35 +38,31 @@ from dalembert.describe.description import (
     Shape,
     Vector,
 )
-from dalembert.describe.dh_geometry import (
-    DHCheck,
-    check_dh_frames,
-    dh_parameters,
-    first_frame,
-    line,
-    next_frame,
-    screw_x,
-    screw_z,
-)
-from dalembert.describe.fields import a, finite, maybe, settle, some, text
-from dalembert.errors import DalembertError, DescriptionError, choose, unknown
+from dalembert.describe.fields import Part, finite
+from dalembert.errors import DalembertError, DescriptionError, InputError, choose, unknown
 from dalembert.joints import JOINTS
+from dalembert.spatial import rotation
 from dalembert.spatial.angles import warn_of_degrees
 from dalembert.spatial.pose import IDENTITY_POSE, Pose
-from dalembert.spatial.rotation import orthonormal_error
-
-__all__ = ["DHCheck", "DHRow", "DHTable", "check_dh_frames", "convert", "from_dh", "to_dh"]
+from dalembert.spatial.vector import add, cross, dot, matvec, scale, sub, transpose
 
 Convention = Literal["standard", "modified"]
 CONVENTIONS = ("standard", "modified")
 KINDS = ("revolute", "continuous", "prismatic")
 NUMBERS = ("theta", "d", "a", "alpha", "offset")
 HERE = Origin()
+X: Vector = (1.0, 0.0, 0.0)
+Z: Vector = (0.0, 0.0, 1.0)
+# Axes that differ by less than this angle [rad] count as parallel. Taking them so costs at most that angle;
+# a common normal 1/angle away would cost as much in rounding, 1e-16/angle, and print lengths of 1e8 m.
+PARALLEL = 1e-8
+# Parallel axes nearer than this [m] count as one line: no direction can be taken from their distance.
+COINCIDENT = 1e-12
 ROOT = Link("base")
 
 
 @dataclass(frozen=True)
-class DHRow:
+class DHRow(Part):
     """One joint and the link it moves. In the modified convention `a` and `alpha` are aᵢ₋₁ and αᵢ₋₁,
     which stand before the joint."""
 
@@ -76,9 +83,9 @@ class DHRow:
 
     def __post_init__(self) -> None:
         choose("joint kind", self.kind, KINDS)
-        settle(self, **dict.fromkeys(NUMBERS, finite), name=maybe(text), link=maybe(text))
-        settle(self, limit=maybe(a(Limit)), drive=a(Drive), inertial=maybe(a(Inertial)))
-        settle(self, visuals=some(Shape), collisions=some(Shape))
+        super().__post_init__()
+        for name in NUMBERS:
+            finite(f"{name} of DHRow", getattr(self, name))
 
     @property
     def turns(self) -> bool:
@@ -204,13 +211,7 @@ def _joint_and_link(row: DHRow, i: int, convention: str, T: Pose, parent: str) -
     else:
         rest = screw_z(0.0, d) @ x
         origin, link_frame = T @ screw_z(theta, 0.0), rest
-    link = Link(
-        row.link or f"link{i + 1}",
-        moved_inertial(link_frame, row.inertial),
-        moved_shapes(link_frame, row.visuals),
-        moved_shapes(link_frame, row.collisions),
-        place=row.place,
-    )
+    link = Link(row.link or f"link{i + 1}", **_moved(link_frame, row), place=row.place)
     joint = Joint(
         row.name or f"joint{i + 1}",
         row.kind,
@@ -229,20 +230,15 @@ def check_convention(convention: str) -> Convention:
     return cast(Convention, choose("DH convention", convention, CONVENTIONS))
 
 
-def _end(name: str, value: Any) -> Origin:
+def _end(name: str, value: object) -> Origin:
     """An Origin as it is, or one made of a homogeneous 4×4 matrix."""
     if isinstance(value, Origin):
         return value
     try:
-        rows = [[float(x) for x in row] for row in value]
-    except (TypeError, ValueError):
-        rows = []
-    if [len(row) for row in rows] != [4] * 4 or rows[3] != [0.0, 0.0, 0.0, 1.0]:
-        raise DescriptionError(f"{name} is {value!r}: give a 4×4 pose, or an Origin such as Origin(xyz=(0, 0, 0.1))")
-    R = tuple(tuple(row[:3]) for row in rows[:3])
-    if orthonormal_error(R) > 1e-6:
-        raise DescriptionError(f"{name} is not a pose: the columns of its rotation must be orthonormal, right-handed")
-    return to_origin(Pose(R, tuple(row[3] for row in rows[:3])))
+        return to_origin(as_pose(value, name))
+    except InputError:
+        why = "give a 4×4 pose, or an Origin such as Origin(xyz=(0, 0, 0.1))"
+        raise DescriptionError(f"{name} is {value!r}: {why}") from None
 
 
 def _checked_row(row: DHRow | Mapping[str, Any], i: int) -> DHRow:
@@ -284,8 +280,8 @@ def to_dh(description: Description, convention: str = "standard", *, tip: str | 
 def _as_written(description: Description, chain: Chain) -> DHTable | None:
     """The table that the description was made of, if its joints are still where that table puts them. It is one of many
     for the same geometry: d₁ = 0.4 says of parallel axes what d₄ = 0.4 says too."""
-    table: DHTable | None = description.dh
-    if table is None:
+    table = description.dh
+    if not isinstance(table, DHTable):
         return None
     first = serial_chain(tree_of(table))
 
@@ -352,27 +348,19 @@ def _fill(table: DHTable, chain: Chain) -> list[DHRow]:
     rows = []
     written = [b.link for b in serial_chain(tree_of(table)).bodies]  # whose parts are the rows' own, to the digit
     for k, (row, F, T, body) in enumerate(zip(table.rows, table.frames(), chain.homes(), chain.bodies, strict=True)):
-        X = F.inverse() @ T
-        link = body.link
-        if _parts(link) == _parts(written[k]):
-            rows.append(replace(row, limit=body.joint.limit, drive=body.joint.drive, place=body.joint.place))
-            continue
-        rows.append(
-            replace(
-                row,
-                limit=body.joint.limit,
-                drive=body.joint.drive,
-                inertial=moved_inertial(X, link.inertial),
-                visuals=moved_shapes(X, link.visuals),
-                collisions=moved_shapes(X, link.collisions),
-                place=body.joint.place,
-            )
-        )
+        same = replace(body.link, name="") == replace(written[k], name="")
+        moved = row if same else replace(row, **_moved(F.inverse() @ T, body.link))
+        rows.append(replace(moved, limit=body.joint.limit, drive=body.joint.drive, place=body.joint.place))
     return rows
 
 
-def _parts(link: Link) -> tuple[Any, ...]:
-    return link.inertial, link.visuals, link.collisions
+def _moved(X: Pose, body: Link | DHRow) -> dict[str, Any]:
+    """Its inertial and shapes, seen from where X is its frame."""
+    return {
+        "inertial": moved_inertial(X, body.inertial),
+        "visuals": moved_shapes(X, body.visuals),
+        "collisions": moved_shapes(X, body.collisions),
+    }
 
 
 def convert(table: DHTable, convention: str) -> DHTable:
@@ -410,11 +398,145 @@ def _x_screw(T: Pose, rest: Origin) -> tuple[tuple[float, float], Origin | None]
 
 def _shifted(row: DHRow, pair: tuple[float, float], X: Pose) -> DHRow:
     """The row with another (a, α), and X the pose of its old link frame in the new one."""
-    return replace(
-        row,
-        a=pair[0],
-        alpha=pair[1],
-        inertial=moved_inertial(X, row.inertial),
-        visuals=moved_shapes(X, row.visuals),
-        collisions=moved_shapes(X, row.collisions),
-    )
+    return replace(row, a=pair[0], alpha=pair[1], **_moved(X, row))
+
+
+# geometry, in the standard convention: A = Rz(θ) Tz(d) Tx(a) Rx(α), frame i on the axis of joint i + 1
+
+
+def screw_z(theta: float, d: float) -> Pose:
+    """Rz(θ) Tz(d)."""
+    return Pose(rotation.about(Z, *rotation.cos_sin(theta)), (0.0, 0.0, d))
+
+
+def screw_x(a: float, alpha: float) -> Pose:
+    """Tx(a) Rx(α)."""
+    return Pose(rotation.about(X, *rotation.cos_sin(alpha)), (a, 0.0, 0.0))
+
+
+@dataclass(frozen=True)
+class DHCheck:
+    """Whether two frames obey the two conditions of the convention.
+
+    dh1: x_i meets z_{i−1}; `distance` [m] is by how much it misses.
+    dh2: x_i is at right angles to z_{i−1}; `angle` [rad] is by how much it is not.
+    `parameters` are (θ, d, a, α) if both hold, else None. [Spong], section 3.2.
+    """
+
+    dh1: bool
+    dh2: bool
+    distance: float
+    angle: float
+    parameters: tuple[float, float, float, float] | None
+    message: str
+
+    def __bool__(self) -> bool:
+        return self.dh1 and self.dh2
+
+
+def as_pose(T: object, what: str = "the frame") -> Pose:
+    """A pose from a `Pose` or a 4×4 homogeneous matrix; refuses anything else with a sentence."""
+    if isinstance(T, Pose):
+        return T
+    try:
+        rows = [[float(x) for x in row] for row in T]  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        rows = []
+    if [len(row) for row in rows] != [4] * 4:
+        raise InputError(f"{what} must be a 4×4 homogeneous matrix")
+    if not all(math.isfinite(x) for row in rows for x in row):
+        raise InputError(f"{what} holds a number that is not finite")
+    R = tuple(tuple(row[:3]) for row in rows[:3])
+    error = rotation.orthonormal_error(R)
+    if rows[3] != [0.0, 0.0, 0.0, 1.0] or error > 1e-6:
+        raise InputError(
+            f"{what} is not a rigid transform: the rotation is off by {error:.2g} and the last row is "
+            f"{rows[3]} where [0, 0, 0, 1] is needed"
+        )
+    return Pose(R, (rows[0][3], rows[1][3], rows[2][3]))
+
+
+def check_dh_frames(T_prev: Pose | ArrayLike, T_next: Pose | ArrayLike, *, tolerance: float = 1e-9) -> DHCheck:
+    """Whether frame i (`T_next`) can follow frame i−1 (`T_prev`) in a standard DH table.
+
+    Both poses (4×4, or `Pose`) are in one common frame; `tolerance` is in meters and radians.
+    """
+    T = as_pose(T_prev, "the previous frame").inverse() @ as_pose(T_next, "the next frame")
+    x = tuple(row[0] for row in T.R)
+    angle = math.asin(min(1.0, abs(x[2])))
+    across = math.hypot(x[0], x[1])  # zero where x_i is parallel to z_{i−1}
+    if across > PARALLEL:
+        distance = abs(T.p[1] * x[0] - T.p[0] * x[1]) / across
+    else:
+        distance = math.hypot(T.p[0], T.p[1])
+    dh1, dh2 = bool(distance <= tolerance), bool(angle <= tolerance)
+    parameters = dh_parameters(T) if dh1 and dh2 else None
+    return DHCheck(dh1, dh2, distance, angle, parameters, _verdict(dh1, dh2, distance, angle))
+
+
+def _verdict(dh1: bool, dh2: bool, distance: float, angle: float) -> str:
+    faults = []
+    if not dh1:
+        faults.append(f"DH1 fails: x_i passes z_(i-1) at {distance:.6g} m")
+    if not dh2:
+        faults.append(f"DH2 fails: x_i is {math.degrees(angle):.6g} degrees off the right angle to z_(i-1)")
+    return "; ".join(faults) or "DH1 and DH2 hold"
+
+
+def dh_parameters(T: Pose) -> tuple[float, float, float, float]:
+    """(θ, d, a, α) of T = Rz(θ) Tz(d) Tx(a) Rx(α), which it must be."""
+    R, p = T.R, T.p
+    a = p[0] * R[0][0] + p[1] * R[1][0]
+    theta, alpha = math.atan2(R[1][0], R[0][0]), math.atan2(R[2][1], R[2][2])
+    return (snap_angle(theta), snap_length(p[2]), snap_length(a), snap_angle(alpha))
+
+
+def _frame(x: Vector, z: Vector, p: Vector) -> Pose:
+    """The frame with axis z, and x made exactly perpendicular to it."""
+    x = sub(x, scale(dot(x, z), z))
+    x = scale(1.0 / math.sqrt(dot(x, x)), x)
+    y = cross(z, x)
+    return Pose(tuple((x[i], y[i], z[i]) for i in range(3)), p)
+
+
+def first_frame(p: Vector, z: Vector) -> Pose:
+    """Frame 0 on the first joint's axis (through p, along z), as near to the root's frame as can be:
+    its origin is the axis' point nearest the root's origin, its x the root's x laid across the axis."""
+    foot = sub(p, scale(dot(p, z), z))
+    across = X if abs(z[0]) < 1.0 - 1e-9 else (0.0, 1.0, 0.0)
+    return _frame(across, z, foot)
+
+
+def next_frame(F: Pose, p: Vector, z: Vector, *, last: bool = False) -> Pose:
+    """Frame i after frame i−1 = F: z_i along the line through p, x_i along the common normal.
+
+    Choices where geometry leaves them open: x_i points so that θ_i at q = 0 lies in (−90°, 90°]
+    (so a_i may be negative); parallel axes take d_i = 0, or for the `last` frame the tip's own height;
+    one and the same axis takes θ_i = 0 and a_i = 0. Axes at a small angle δ put the common normal some
+    L/δ away, and the table's own rounding is multiplied by that length: the convention's, not ours.
+    """
+    (x0, _, z0), o = transpose(F.R), F.p
+    n = cross(z0, z)
+    s = math.sqrt(dot(n, n))
+    if s > PARALLEL:
+        m = cross(n, z0)
+        foot = add(p, scale(dot(sub(o, p), m) / (s * s), z))
+        return _frame(_forward(x0, z0, scale(1.0 / s, n)), z, foot)
+    r = sub(p, o)
+    height = dot(r, z0)
+    r = sub(r, scale(height, z0))
+    apart = math.sqrt(dot(r, r))
+    x = _forward(x0, z0, scale(1.0 / apart, r)) if apart > COINCIDENT else x0
+    origin = add(add(o, r), scale(height, z0)) if last else add(o, r)
+    return _frame(x, z0 if dot(z, z0) > 0 else scale(-1.0, z0), origin)
+
+
+def _forward(x0: Vector, z0: Vector, x: Vector) -> Vector:
+    """x or −x, whichever is at an angle in (−90°, 90°] from x0 about z0."""
+    c, s = dot(x, x0), dot(x, cross(z0, x0))
+    return scale(-1.0, x) if c < -PARALLEL or (c <= PARALLEL and s < 0) else x
+
+
+def line(T: Pose, axis: Vector) -> tuple[Vector, Vector]:
+    """Point and direction of a joint's axis, T the joint's frame."""
+    return T.p, matvec(T.R, axis)

@@ -8,26 +8,31 @@ any table of moments of inertia; each is tested against the density integral of 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.arguments import number, three
 from dalembert.describe.description import Box, Capsule, Cylinder, Geometry, Inertial, Mesh, Origin, Sphere
+from dalembert.describe.mesh import closed_mesh, hull
 from dalembert.errors import InputError, unknown
 from dalembert.spatial import Inertia, Pose
 from dalembert.spatial.inertia import second_moment
 from dalembert.spatial.vector import IDENTITY, ZERO, Matrix, Vector, dot, matadd, matscale, matvec, neg, scale
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from dalembert.describe.quadrature import Density
+Array = NDArray[np.float64]
+Density = Callable[[Array, Array, Array], ArrayLike]
+POINTS = (8, 16, 32, 64)  # in each direction
+SETTLED, UNSETTLED = 1e-12, 1e-6
+"""Relative change of the integrals from one rule to the next at which they are believed, and at the last, are not."""
 
 # shapes
 
 
 def point(mass: float, position: Vector = ZERO) -> Inertia:
     """A point mass at `position`: I = m r² about every axis at distance r."""
-    return Inertia.from_com(_amount("mass", mass), _finite3("position", position), matscale(0.0, IDENTITY))
+    return Inertia.from_com(_amount("mass", mass), three("the position", position), matscale(0.0, IDENTITY))
 
 
 def rod(mass: float, length: float) -> Inertia:
@@ -40,7 +45,7 @@ def rod(mass: float, length: float) -> Inertia:
 def box(mass: float, size: Vector) -> Inertia:
     """A block with edges `size` along x, y, z, its center at the origin: I_xx = m (y² + z²)/12."""
     m = _amount("mass", mass)
-    x, y, z = (_amount("size", s) for s in _three("size", size))
+    x, y, z = (_amount("size", s) for s in three("the size", size))
     return _diagonal(m, m * (y * y + z * z) / 12.0, m * (x * x + z * z) / 12.0, m * (x * x + y * y) / 12.0)
 
 
@@ -101,10 +106,8 @@ def of_geometry(geometry: Geometry, mass: float) -> Inertia:
 
 def from_density(geometry: Geometry, density: float | Density) -> Inertia:
     """The inertia of a description's shape, in the shape's frame: of one material [kg/m³], or with a density
-    ρ(x, y, z) that varies, a function of three arrays (`quadrature.integrated`)."""
+    ρ(x, y, z) that varies, a function of three arrays (`integrated`)."""
     if callable(density):
-        from dalembert.describe.quadrature import integrated
-
         return integrated(geometry, density)
     return of_geometry(geometry, _amount("density", density) * volume(geometry))
 
@@ -155,15 +158,11 @@ def mesh(
     the faces' centroid, then from the center of mass that this gives: right for what is closed and without hollows,
     and defined for any mesh. "convex" fills the convex hull. "shell" is a thin skin, its density in kg/m².
     """
-    import numpy as np
-
-    from dalembert.describe.closed_mesh import checked, hull
-
     if (density is None) == (mass is None):
         raise InputError("give either density= or mass= of the mesh, not both or neither")
     if rule not in MESH_RULES:
         raise unknown("rule for the mass of a mesh", rule, MESH_RULES)
-    x, f = checked(vertices, faces, closed=rule == "exact")
+    x, f = closed_mesh(vertices, faces, closed=rule == "exact")
     f = hull(x) if rule == "convex" else f
     # From the middle: far from the origin, sums from there would cancel badly.
     middle = x.mean(axis=0) if rule == "exact" else _centroid(x, f)
@@ -182,24 +181,18 @@ def mesh(
     return own.to_parent(Pose(IDENTITY, tuple(middle.tolist())))
 
 
-def _centroid(x: NDArray[Any], f: NDArray[Any]) -> NDArray[Any]:
+def _centroid(x: Array, f: Array) -> Array:
     """Of the faces, each weighing its area."""
-    import numpy as np
-
     a, b, c = (x[f[:, k]] for k in range(3))
     area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
     if not area.sum() > 0:
         raise InputError("the mesh has no face with an area")
-    middle: NDArray[Any] = (area @ (a + b + c)) / (3.0 * area.sum())
+    middle: Array = (area @ (a + b + c)) / (3.0 * area.sum())
     return middle
 
 
-def _moments(
-    x: NDArray[Any], f: NDArray[Any], middle: NDArray[Any], rule: str
-) -> tuple[float, NDArray[Any], NDArray[Any], float]:
+def _moments(x: Array, f: Array, middle: Array, rule: str) -> tuple[float, Array, Array, float]:
     """V, ∫x and ∫x xᵀ about a point (of a shell over its area), and the sum of the terms of V without their signs."""
-    import numpy as np
-
     a, b, c = (x[f[:, k]] - middle for k in range(3))
     if rule == "shell":
         d = np.linalg.norm(np.cross(b - a, c - a), axis=1)
@@ -211,6 +204,94 @@ def _moments(
     s = a + b + c
     C = sum(np.einsum("i,ij,ik->jk", d, v, v) for v in (s, a, b, c)) / second
     return float(d.sum()) / n, (d @ s) / first, C, float(np.abs(d).sum())
+
+
+# a density that varies: by Gauss's rule, refined until the integrals stand still
+
+
+def integrated(geometry: Geometry, density: Density) -> Inertia:
+    """m = ∫ρ dV, h = ∫r ρ dV, I = ∫(r·r 1 − r rᵀ) ρ dV over the shape, in its frame, for ρ(x, y, z) [kg/m³] that takes
+    and gives arrays. Exact for polynomials; a density that jumps inside the shape is refused."""
+    before = _density_moments(geometry, density, POINTS[0])
+    change = np.inf
+    for n in POINTS[1:]:
+        now = _density_moments(geometry, density, n)
+        change = float(np.abs(now - before).max() / max(float(now.max()), np.finfo(float).tiny))
+        before = now
+        if change <= SETTLED:
+            break
+    if change > UNSETTLED:
+        raise InputError(
+            f"the integrals of this density still change by {change:.1g} of themselves with {POINTS[-1]} points in "
+            "each direction: it is not smooth inside the shape. Where it jumps, cut the shape, and put the parts "
+            "together with mass.compose"
+        )
+    size = _size(geometry)
+    m, h, C = float(before[0, 0]), before[0, 1:] * size, before[1:, 1:] * size**2
+    I = np.trace(C) * np.eye(3) - C
+    return Inertia(m, tuple(h.tolist()), tuple(tuple(row) for row in I.tolist()))
+
+
+def _density_moments(geometry: Geometry, density: Density, n: int) -> Array:
+    """∫ (1, r)(1, r)ᵀ ρ dV, (4, 4), lengths in units of the shape's size so that all entries compare."""
+    points, weights = _rule(geometry, n)
+    try:
+        rho = np.broadcast_to(np.asarray(density(*points.T), float), weights.shape)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "the density is a function ρ(x, y, z) that takes three arrays and gives one, as NumPy's functions do: "
+            f"{error}"
+        ) from None
+    if not (np.isfinite(rho) & (rho >= 0)).all():
+        where = points[np.argmin(np.isfinite(rho) & (rho >= 0))]
+        raise InputError(f"the density at {where.round(4).tolist()} is not a number ≥ 0")
+    r = np.column_stack([np.ones(len(points)), points / _size(geometry)])
+    return np.asarray(r.T @ (r * (weights * rho)[:, None]))
+
+
+def _size(geometry: Geometry) -> float:
+    match geometry:
+        case Box(size):
+            return max(size) or 1.0
+        case Cylinder(radius, length) | Capsule(radius, length):
+            return max(radius, length) or 1.0
+        case Sphere(radius):
+            return radius or 1.0
+    raise AssertionError  # _rule has refused
+
+
+def _rule(geometry: Geometry, n: int) -> tuple[Array, Array]:
+    """(points (N, 3), weights (N,)) of the shape's volume."""
+    match geometry:
+        case Box((x, y, z)):
+            (a, u), (b, v), (c, w) = (_line(-s / 2, s / 2, n) for s in (x, y, z))
+            points = np.stack(np.meshgrid(a, b, c, indexing="ij"), axis=-1).reshape(-1, 3)
+            return points, np.einsum("i,j,k->ijk", u, v, w).ravel()
+        case Cylinder(radius, length):
+            return _turned(_line(0.0, radius, n), _line(-length / 2, length / 2, n), n, ball=False)
+        case Sphere(radius):
+            return _turned(_line(0.0, radius, n), _line(-1.0, 1.0, n), n, ball=True)
+        case Capsule(radius, length):
+            points, weights = _rule(Cylinder(radius, length), n)
+            up, half = _turned(_line(0.0, radius, n), _line(0.0, 1.0, n), n, ball=True)
+            up[:, 2] += length / 2
+            return np.concatenate([points, up, up * (1, 1, -1)]), np.concatenate([weights, half, half])
+    raise InputError("a density that varies needs a box, cylinder, sphere or capsule; a mesh takes one density")
+
+
+def _line(low: float, high: float, n: int) -> tuple[Array, Array]:
+    x, w = np.polynomial.legendre.leggauss(n)
+    return (low + high) / 2 + (high - low) / 2 * x, (high - low) / 2 * w
+
+
+def _turned(radii: tuple[Array, Array], across: tuple[Array, Array], n: int, ball: bool) -> tuple[Array, Array]:
+    """Around z: of a cylinder across is the height, dV = r dr dφ dz; of a ball the cosine u, dV = r² dr dφ du."""
+    phi = 2 * np.pi * np.arange(2 * n) / (2 * n)
+    r, f, u = np.meshgrid(radii[0], phi, across[0], indexing="ij")
+    weights = np.einsum("i,k->ik", radii[1] * radii[0] ** (2 if ball else 1), across[1]) * (np.pi / n)
+    rho, z = (r * np.sqrt(1 - u**2), r * u) if ball else (r, u)
+    points = np.stack([rho * np.cos(f), rho * np.sin(f), z], axis=-1).reshape(-1, 3)
+    return points, np.broadcast_to(weights[:, None, :], r.shape).ravel()
 
 
 # putting together and taking apart
@@ -244,11 +325,11 @@ def without(total: Inertia, part: Inertia) -> Inertia:
 
 def moment_about_axis(inertia: Inertia, point: Vector, axis: Vector) -> float:
     """uᵀ I_p u [kg m²]: the moment about the line through `point` along `axis`, of any length but zero."""
-    length = math.hypot(*_finite3("axis", axis))
+    length = math.hypot(*three("the axis", axis))
     if length == 0.0:
         raise InputError("the axis is 0 0 0, which has no direction")
     u = scale(1.0 / length, axis)
-    there = inertia.to_parent(Pose(IDENTITY, neg(_finite3("point", point))))
+    there = inertia.to_parent(Pose(IDENTITY, neg(three("the point", point))))
     return float(dot(u, matvec(there.I, u)))
 
 
@@ -278,27 +359,4 @@ def _diagonal(m: float, xx: float, yy: float, zz: float) -> Inertia:
 
 
 def _amount(name: str, value: float | None) -> float:
-    number = _real(name, value)
-    if not (math.isfinite(number) and number >= 0):
-        raise InputError(f"the {name} is {number!r}; it must be finite and not negative")
-    return number
-
-
-def _real(name: str, value: object) -> float:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise InputError(f"the {name} is {value!r}; it must be a number") from None
-
-
-def _three(name: str, values: Sequence[float]) -> Sequence[float]:
-    if len(values) != 3:
-        raise InputError(f"the {name} has {len(values)} numbers; it must have 3")
-    return values
-
-
-def _finite3(name: str, values: Vector) -> tuple[float, ...]:
-    numbers = tuple(_real(name, v) for v in _three(name, values))
-    if not all(math.isfinite(v) for v in numbers):
-        raise InputError(f"the {name} is {numbers}; it must be finite")
-    return numbers
+    return number(f"the {name}", value, least=0.0)

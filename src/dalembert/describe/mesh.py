@@ -1,6 +1,12 @@
-"""Mesh files → vertices and faces, and where a description's mesh is on disk.
+"""Mesh files → vertices and faces, whether these bound a solid, and where a description's mesh is on disk.
 
 STL and MuJoCo's MSH are read here; OBJ and COLLADA come through trimesh (the extra [mesh]).
+
+`package://name/meshes/a.stl` belongs to the package `name`: `..` must not leave it. A relative path
+belongs to the folder of its description or, because `urdf/robot.urdf` beside `meshes/a.stl` is how most
+packages are laid out, to the folders just above it: it may climb CLIMB levels, no more. An absolute path
+or `file://` belongs to no package; it is kept as written, and `resolve` opens it only below a folder
+that the caller names.
 """
 
 from __future__ import annotations
@@ -11,22 +17,25 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.arguments import array
 from dalembert.describe import xml
-from dalembert.describe.paths import climbed, escape, split
-from dalembert.errors import DescriptionError, MissingExtraError
+from dalembert.errors import DescriptionError, InputError, MissingExtraError
 from dalembert.files import MESH, contents
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Mesh = tuple[NDArray[np.float64], NDArray[np.int64]]
+Array = NDArray[np.float64]
+Mesh = tuple[Array, NDArray[np.int64]]
 
 _HEADER = 84  # 80 bytes of anything, then the number of triangles
 _TRIANGLE = 50  # normal, three vertices (12 floats), two bytes of attributes
 ANCESTORS = 6  # how far up from the description a package's folder is looked for
+# robots/<name>/urdf/x.urdf with meshes/ beside robots/ is the deepest layout seen.
+CLIMB = 3
+# Beyond it, products such as mass times length squared leave what a 64-bit number holds.
+LARGEST = 1e50
 
 
 def read(path: str | os.PathLike[str]) -> Mesh:
@@ -54,18 +63,14 @@ def read(path: str | os.PathLike[str]) -> Mesh:
 
 def read_stl(data: bytes) -> Mesh:
     """(vertices (n, 3), faces (k, 3)) of a binary or ASCII STL, equal vertices merged, unit as written."""
-    import numpy as np
-
     corners = _ascii_corners(data) if _is_ascii(data) else _binary_corners(data)
     if not np.isfinite(corners).all():
         raise DescriptionError("the STL file has a vertex that is not finite; export it again")
     return _merged(corners)
 
 
-def _merged(corners: NDArray[np.float64]) -> Mesh:
+def _merged(corners: Array) -> Mesh:
     """Vertices and faces of (3k, 3) corners, equal ones merged."""
-    import numpy as np
-
     # Equal corners are neighbors once sorted (np.unique with axis=0, but faster).
     order = np.lexsort(corners.T)
     rows = corners[order]
@@ -86,10 +91,8 @@ def _triangles(data: bytes) -> int:
     return int.from_bytes(data[80:84], "little")
 
 
-def _binary_corners(data: bytes) -> NDArray[np.float64]:
+def _binary_corners(data: bytes) -> Array:
     """(3k, 3) corners of the triangles."""
-    import numpy as np
-
     if len(data) < _HEADER:
         raise DescriptionError(f"{len(data)} bytes are too short for an STL file; export it again")
     count = _triangles(data)
@@ -106,10 +109,8 @@ def _binary_corners(data: bytes) -> NDArray[np.float64]:
     return floats.reshape(-1, 3).astype(np.float64)
 
 
-def _ascii_corners(data: bytes) -> NDArray[np.float64]:
+def _ascii_corners(data: bytes) -> Array:
     """(3k, 3) corners: three words after each `vertex`."""
-    import numpy as np
-
     words = data.lower().split()
     if b"endsolid" not in words:
         raise DescriptionError("the ASCII STL file has no 'endsolid': it is cut off; export it again")
@@ -133,8 +134,6 @@ def _ascii_corners(data: bytes) -> NDArray[np.float64]:
 def read_msh(data: bytes) -> Mesh:
     """(vertices (n, 3), faces (k, 3)) of MuJoCo's own format: four counts, then vertices, normals and texture
     coordinates as 32-bit floats, then faces, without which the convex hull is meant."""
-    import numpy as np
-
     if len(data) < 16:
         raise DescriptionError(f"{len(data)} bytes are too short for an MSH file; export it again")
     vertices, normals, texts, faces = (int(n) for n in np.frombuffer(data, "<i4", 4))
@@ -152,8 +151,6 @@ def read_msh(data: bytes) -> Mesh:
 
 
 def _through_trimesh(file: Path, data: bytes) -> Mesh:
-    import numpy as np
-
     needed = ["trimesh", "collada"] if file.suffix.lower() == ".dae" else ["trimesh"]
     for package in needed:
         if importlib.util.find_spec(package) is None:
@@ -184,6 +181,62 @@ def _collada_unit(file: Path, data: bytes) -> float:
     return 1.0
 
 
+# closed meshes
+
+
+def closed_mesh(vertices: ArrayLike, faces: ArrayLike, closed: bool = True) -> Mesh:
+    """(n, 3) floats and (k, 3) indices of a mesh, closed and consistently oriented if wanted, or an InputError.
+
+    Faces that repeat a vertex have no area and are left out: files made by programs are full of them.
+    """
+    x, f = array("vertices", vertices, (None, 3)), array("faces", faces, (None, 3))
+    if not len(x) or not len(f):
+        raise InputError(f"the mesh has {len(x)} vertices and {len(f)} faces; it needs some of both")
+    if not (np.abs(x) <= LARGEST).all():
+        raise InputError("a vertex of the mesh is so far away that its products overflow")
+    indices = f.astype(np.int64)
+    if (indices != f).any() or indices.min() < 0 or indices.max() >= len(x):
+        raise InputError(f"the faces must be indices from 0 to {len(x) - 1}, the vertices' numbers")
+    a, b, c = indices.T
+    solid = indices[(a != b) & (b != c) & (c != a)]
+    if closed:
+        _closed(solid)
+    return x, solid
+
+
+def hull(vertices: Array) -> NDArray[np.int64]:
+    """(k, 3) faces of the convex hull, in no common orientation."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        faces: NDArray[np.int64] = ConvexHull(vertices).simplices.astype(np.int64)
+    except (QhullError, ValueError):
+        raise InputError("the mesh is flat: its convex hull encloses nothing") from None
+    return faces
+
+
+def _closed(faces: NDArray[np.int64]) -> None:
+    """Every directed edge stands once in each direction: no hole, no flipped or doubled face."""
+    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+    count = int(edges.max(initial=0)) + 1
+    there, times = np.unique(edges[:, 0] * count + edges[:, 1], return_counts=True)
+    back = np.unique(edges[:, 1] * count + edges[:, 0])
+    if len(there) == 0:
+        raise InputError("the mesh has no face with an area")
+    alone = len(np.setdiff1d(there, back))
+    repeated = int((times > 1).sum())
+    if repeated:
+        raise InputError(
+            f"the mesh is not consistently oriented: {repeated} of its {len(edges)} edges run twice in one "
+            "direction (a flipped, doubled or touching face); repair it, or use a simple shape"
+        )
+    if alone:
+        raise InputError(
+            f"the mesh is not closed: {alone} of its {len(edges)} edges have a face on one side only; "
+            "close its holes, merge its equal vertices, or use a simple shape"
+        )
+
+
 # where a mesh is
 
 
@@ -194,7 +247,7 @@ def resolve(
 
     `package://name/…` is looked for in each of `package_dirs` (a folder that holds packages, or the
     package itself) and on the way up from base_dir. A relative path starts at base_dir and may climb
-    `paths.CLIMB` folders. An absolute path or file:// must lie below base_dir or one of package_dirs.
+    `CLIMB` folders. An absolute path or file:// must lie below base_dir or one of package_dirs.
     Links on disk are followed, and refused if they lead out of those folders.
     """
     reason = escape(filename)
@@ -241,3 +294,47 @@ def _existing(filename: str, candidates: list[tuple[Path, Path]], named: list[Pa
     package = "name the folder of its package with --package-dir (package_dirs=)"
     remedy = package if packaged else "correct the path, or put the file there"
     raise DescriptionError(f"the mesh {filename!r} was not found; {remedy}")
+
+
+def split(filename: str) -> tuple[str, str]:
+    """(scheme, rest): ("package", "name/a.stl"), ("file", "/a.stl"), ("", "../a.stl")."""
+    head, separator, tail = filename.partition("://")
+    return (head.lower(), tail) if separator else ("", filename)
+
+
+def depth_below(path: str) -> int:
+    """The lowest folder level that a path passes through: -1 for `a/../../b`, counted from its start."""
+    level = lowest = 0
+    for part in path.replace("\\", "/").split("/"):
+        if part == "..":
+            level -= 1
+        elif part not in ("", "."):
+            level += 1
+        lowest = min(lowest, level)
+    return lowest
+
+
+def climbed(base: Path, path: str) -> Path:
+    """The folder that a path written in `base` may not leave: as far above it as the path itself climbs."""
+    return [base, *base.parents][min(-depth_below(path), len(base.parents))]
+
+
+def escape(filename: str) -> str | None:
+    """Why the name of a file that a description names is refused, as a sentence, or None."""
+    scheme, rest = split(filename)
+    if not rest.strip():
+        return f"its file name is {filename!r}; name a file"
+    if "\0" in filename:
+        return f"its file name {filename!r} holds a NUL character"
+    if scheme in ("package", "model"):
+        # Three slashes, package:///name/…, are seen in real files and mean the same.
+        package, _, inside = rest.replace("\\", "/").lstrip("/").partition("/")
+        if package in ("", ".", ".."):
+            return f"{filename!r} names no package; write {scheme}://name/path"
+        if depth_below(inside) < 0:
+            return f"{filename!r} leaves its package {package!r}; keep meshes inside the package"
+    elif scheme == "" and depth_below(rest) < -CLIMB:
+        return f"{filename!r} climbs more than {CLIMB} folders above its description; keep it nearer"
+    elif scheme not in ("", "file"):
+        return f"{filename!r} has the scheme {scheme!r}; write package://, file:// or a path"
+    return None

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dalembert.describe.description import Joint
-from dalembert.describe.refuse import at
 
 Ends = tuple[float, float]  # lower, upper; infinite where there is no limit
 TOUCH = 1e-9  # of a range: what two ranges that only touch have in common, with rounding
@@ -24,8 +23,9 @@ class Clash:
 
     def __str__(self) -> str:
         made, ends = (f"{low:g} … {high:g}" for low, high in (self.made, self.ends))
+        joint = self.follower
         return (
-            f"{at(self.follower.place)}joint {self.follower.name!r} follows {self.master.name!r} within {made} and is "
+            f"{joint.place.prefix}joint {joint.name!r} follows {self.master.name!r} within {made} and is "
             f"limited to {ends}, which leaves no range; its own limits are not used, so correct them or the mimic"
         )
 

@@ -16,11 +16,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import array
 from dalembert.describe.chain import moved_inertial, serial_chain, to_origin
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Drive, Inertial, Joint, Limit, Link, Vector
-from dalembert.describe.dh_geometry import as_pose
-from dalembert.errors import DescriptionError, InputError, unknown
+from dalembert.describe.dh import as_pose
+from dalembert.errors import DescriptionError, InputError, choose
 from dalembert.spatial.motion import Motion
 from dalembert.spatial.pose import IDENTITY_POSE, Pose
 from dalembert.spatial.vector import cross
@@ -58,10 +59,13 @@ def from_screws(
     to the root's origin. `inertials[i]` is given in `link_homes[i]` (4, 4, in the root's frame at
     q = 0), or in the link's frame if there are none; it is moved into the link's frame.
     """
-    _choose("order of a screw", order, ORDERS)
-    _choose("kind of screw", screws, FRAMES)
-    M = as_pose(np.asarray(home, dtype=float), "home")
-    motions = [_motion(row, i, order) for i, row in enumerate(_rows(axes))]
+    choose("order of a screw", order, ORDERS)
+    choose("kind of screw", screws, FRAMES)
+    M = as_pose(home, "home")
+    rows = array("axes", axes, (None, 6))
+    if len(rows) == 0:
+        raise InputError("axes has no row; one screw per joint is needed")
+    motions = [_motion(row, i, order) for i, row in enumerate(rows)]
     if screws == "body":
         motions = [motion.to_parent(M) for motion in motions]
     n = len(motions)
@@ -75,7 +79,7 @@ def from_screws(
     for i, S in enumerate(motions):
         kind, axis, point, pitch = _joint_line(S)
         T = Pose(p=point)
-        given = T if homes[i] is None else as_pose(np.asarray(homes[i], dtype=float), f"link_homes[{i}]")
+        given = T if homes[i] is None else as_pose(homes[i], f"link_homes[{i}]")
         links.append(Link(link_names[i], moved_inertial(T.inverse() @ given, bodies[i])))
         origin = to_origin(before.inverse() @ T)
         joints.append(
@@ -91,8 +95,8 @@ def to_screws(
 ) -> tuple[Array, Array]:
     """The screw axes (n, 6) of the moving joints from the root to `frame` (the tip, if not given), and
     that frame's pose (4, 4) at q = 0."""
-    _choose("order of a screw", order, ORDERS)
-    _choose("kind of screw", screws, FRAMES)
+    choose("order of a screw", order, ORDERS)
+    choose("kind of screw", screws, FRAMES)
     chain = serial_chain(description, frame, only=False)
     M = chain.home()
     rows = []
@@ -112,11 +116,6 @@ def screw_bodies(description: Description, frame: str | None = None) -> tuple[Ar
     return homes, tuple(body.link.inertial for body in chain.bodies)
 
 
-def _choose(what: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise unknown(what, value, choices)
-
-
 def _each(given: Sequence[Any] | None, default: list[Any], what: str) -> Sequence[Any]:
     if given is None:
         return default
@@ -125,20 +124,8 @@ def _each(given: Sequence[Any] | None, default: list[Any], what: str) -> Sequenc
     return given
 
 
-def _rows(axes: ArrayLike) -> Array:
-    try:
-        rows = np.asarray(axes, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError("the screw axes must be an (n, 6) array of numbers") from None
-    if rows.ndim != 2 or rows.shape[1] != 6 or rows.shape[0] == 0:
-        raise InputError(f"the screw axes must be an (n, 6) array with n at least 1; got {rows.shape}")
-    return rows
-
-
 def _motion(row: Array, i: int, order: str) -> Motion:
     """The unit screw of a row, or a sentence that says what it lacks."""
-    if not np.all(np.isfinite(row)):
-        raise DescriptionError(f"screw axis {i} holds a number that is not finite: {row.tolist()}")
     first, second = row[:3], row[3:]
     v, w = (first, second) if order == "linear-first" else (second, first)
     turn, slide = float(np.linalg.norm(w)), float(np.linalg.norm(v))

@@ -10,7 +10,9 @@
     first = "link3"
     second = "base"
 
-`toml_schema` lists every key. Messages name the TOML path and the line.
+`toml_schema` lists every key. Messages name the TOML path and the line: `tomllib` forgets lines, so they are found
+again by a light scan of the text for headers, keys, and the path they stand for. It is only used to point at a place;
+what it cannot find, it leaves out.
 """
 
 from __future__ import annotations
@@ -18,23 +20,80 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
 
 import msgspec
 
 from dalembert.describe.check import check
-from dalembert.describe.description import Description
-from dalembert.describe.dh import CONVENTIONS, DHTable, tree_of, warn_of_rows
-from dalembert.describe.toml_errors import Path, Source, from_msgspec
-from dalembert.describe.toml_parts import Parts
-from dalembert.describe.toml_schema import TomlDH, TomlRobot
-from dalembert.errors import DescriptionError
+from dalembert.describe.description import (
+    JOINT_KINDS,
+    LOOP_KINDS,
+    SHAPES,
+    ZERO,
+    Box,
+    Capsule,
+    Color,
+    Cylinder,
+    Description,
+    Drive,
+    Inertial,
+    Joint,
+    Limit,
+    Link,
+    Loop,
+    Mesh,
+    Mimic,
+    Origin,
+    Shape,
+    Sphere,
+)
+from dalembert.describe.dh import CONVENTIONS, KINDS, NUMBERS, DHRow, DHTable, check_convention, tree_of, warn_of_rows
+from dalembert.describe.toml_schema import (
+    Strict,
+    TomlDH,
+    TomlDrive,
+    TomlFrame,
+    TomlFriction,
+    TomlInertial,
+    TomlJoint,
+    TomlLimit,
+    TomlLink,
+    TomlLoop,
+    TomlMimic,
+    TomlRobot,
+    TomlRoot,
+    TomlRound,
+    TomlRow,
+    TomlShape,
+)
+from dalembert.errors import DescriptionError, InputError, UnknownNameError, unknown
 from dalembert.findings import Place
+from dalembert.friction.laws import Friction, friction
+from dalembert.joints import JOINTS
+from dalembert.spatial.vector import add, scale
 
 # msgspec crashes where two threads convert to a type at once for the first time: what it must know, it learns here.
 msgspec.json.Decoder(TomlRobot)
 FORMAT = 1
 DEEPEST = 32  # far below what the schema needs, far above what recursion bears
+POSITIONS = ("lower", "upper", "velocity", "offset", "rest")  # what a joint that slides has in meters
+
+Path = tuple[str | int, ...]
+Said = dict[str, Any]
+
+_HEADER = re.compile(r"""^\s*(\[\[?)\s*([\w."'-]+(?:\s*\.\s*[\w"'-]+)*)\s*\]\]?""")
+_KEY = re.compile(r"""^\s*["']?([\w-]+)["']?\s*=""")
+_TYPES = {
+    "float": "a number",
+    "int": "a whole number",
+    "str": "a string",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "date": "a date",
+}
 
 
 def read_toml(text: str, *, file: str | None = None, strict: bool = False) -> Description:
@@ -53,7 +112,7 @@ def read_toml(text: str, *, file: str | None = None, strict: bool = False) -> De
         raise source.error(
             ("format",), f"this is format {robot.format}; this version of Dalembert reads format {FORMAT}"
         )
-    return check(_describe(robot, Parts(source)), strict=strict)
+    return check(_Reader(source).description(robot), strict=strict)
 
 
 def _parse(source: Source) -> dict[str, Any]:
@@ -69,7 +128,7 @@ def _parse(source: Source) -> dict[str, Any]:
         raise DescriptionError(f"{place}: not valid TOML: {message}") from None
 
 
-def _refuse_not_finite(source: Source, value: Any, path: Path) -> None:
+def _refuse_not_finite(source: Source, value: object, path: Path) -> None:
     """TOML has nan and inf, and tables without end; a robot does not."""
     if len(path) > DEEPEST:
         raise source.error(path[:1], "tables or lists are nested too deep")
@@ -80,49 +139,323 @@ def _refuse_not_finite(source: Source, value: Any, path: Path) -> None:
         _refuse_not_finite(source, inner, (*path, key))
 
 
-def _describe(robot: TomlRobot, parts: Parts) -> Description:
-    """The description of a file's tables, not checked yet."""
-    if (robot.dh is None) == (not robot.links):
-        raise parts.source.error((), "give either a DH table ([[dh.rows]]) or links and joints ([[links]], [[joints]])")
-    tree = _tree(robot, parts) if robot.dh is None else _table(robot, robot.dh, parts)
-    frames = [parts.frame(frame, ("frames", i)) for i, frame in enumerate(robot.frames)]
-    joints = (*tree.joints, *(joint for _, joint in frames))
-    return Description(
-        robot.name,
-        (*tree.links, *(link for link, _ in frames)),
-        joints,
-        robot.gravity,
-        robot.tip if robot.tip is not None else tree.tip,
-        robot.notes,
-        tuple(parts.loop(loop, ("loops", i)) for i, loop in enumerate(robot.loops)),
-        parts.home(robot, joints),
-        place=Place(parts.source.file),
-        dh=tree.dh,
-    )
+@dataclass(frozen=True)
+class _Reader:
+    """Turns tables of the schema into parts of a description; `path` says where each stood."""
+
+    source: Source
+
+    def description(self, robot: TomlRobot) -> Description:
+        """The description of a file's tables, not checked yet."""
+        if (robot.dh is None) == (not robot.links):
+            kinds = "either a DH table ([[dh.rows]]) or links and joints ([[links]], [[joints]])"
+            raise self.source.error((), f"give {kinds}")
+        tree = self._tree(robot) if robot.dh is None else self._table(robot, robot.dh)
+        frames = [self._frame(frame, ("frames", i)) for i, frame in enumerate(robot.frames)]
+        joints = (*tree.joints, *(joint for _, joint in frames))
+        return Description(
+            robot.name,
+            (*tree.links, *(link for link, _ in frames)),
+            joints,
+            robot.gravity,
+            robot.tip if robot.tip is not None else tree.tip,
+            robot.notes,
+            tuple(self._loop(loop, ("loops", i)) for i, loop in enumerate(robot.loops)),
+            self._home(robot, joints),
+            place=Place(self.source.file),
+            dh=tree.dh,
+        )
+
+    def _tree(self, robot: TomlRobot) -> Description:
+        links = [self._link(link, ("links", i)) for i, link in enumerate(robot.links)]
+        joints = [self._joint(joint, ("joints", i)) for i, joint in enumerate(robot.joints)]
+        return Description(robot.name, tuple(links), tuple(joints))
+
+    def _table(self, robot: TomlRobot, dh: TomlDH) -> Description:
+        """A tip that no link or frame has gives its name to the frame after the last row."""
+        if robot.joints:
+            raise self.source.error(("joints", 0), "a file with a DH table has its joints in [[dh.rows]]")
+        self._choose("DH convention", dh.convention, CONVENTIONS, ("dh", "convention"))
+        if not dh.rows:
+            raise self.source.error(("dh", "rows"), "the table has no rows; one row per joint is needed")
+        taken = {row.link or f"link{i + 1}" for i, row in enumerate(dh.rows)}
+        taken |= {dh.root.name, *(frame.name for frame in robot.frames)}
+        base, tool = (_origin(self._said(getattr(dh, end), ("dh", end))) for end in ("base", "tool"))
+        table = DHTable(
+            tuple(self._row(row, ("dh", "rows", i)) for i, row in enumerate(dh.rows)),
+            check_convention(dh.convention),
+            base,
+            tool,
+            self._link(dh.root, ("dh", "root")),
+            tip=robot.tip if robot.tip is not None and robot.tip not in taken else "tool",
+        )
+        warn_of_rows(table.rows)
+        return tree_of(table)
+
+    def _said(self, table: Strict, path: Path, slides: bool = False) -> Said:
+        """What a table says, its parts made: of `key` and `key_deg` at most one may be given, in degrees no position of
+        a joint that `slides`."""
+        said: Said = {}
+        for key in table.__struct_fields__:
+            value, plain = getattr(table, key), key.removesuffix("_deg")
+            if value is None:
+                continue
+            if plain in said and key != plain:
+                raise self.source.error((*path, plain), f"give {plain} or {key}, not both")
+            if plain != key and slides and plain in POSITIONS:
+                raise self.source.error((*path, key), f"a prismatic joint moves in meters; write {plain} instead")
+            said[plain] = value if plain == key else _radians(value)
+            if isinstance(value, tuple(self._MAKERS)):
+                said[key] = self._MAKERS[type(value)](self, value, (*path, key), slides)
+            elif key in ("shapes", "collisions"):
+                said[key] = tuple(self._shape(shape, (*path, key, i)) for i, shape in enumerate(value))
+        return said
+
+    def _row(self, row: TomlRow, path: Path) -> DHRow:
+        self._choose("joint kind", row.kind, KINDS, (*path, "kind"))
+        said = self._said(row, path, _slides(row.kind))
+        numbers = {key: said.pop(key) for key in NUMBERS if key in said}
+        name, visuals = said.pop("joint", None), said.pop("shapes")
+        return DHRow(**numbers, name=name, visuals=visuals, **said, place=self.source.place(*path))
+
+    def _link(self, link: TomlLink | TomlRoot, path: Path) -> Link:
+        said = self._said(link, path)
+        return Link(visuals=said.pop("shapes"), **said, place=self.source.place(*path))
+
+    def _joint(self, joint: TomlJoint, path: Path) -> Joint:
+        kind = self._choose("joint kind", joint.kind, JOINT_KINDS, (*path, "kind"))
+        if joint.axis is None and kind != "fixed":
+            raise self.source.error(path, f"the {kind} joint {joint.name!r} needs an axis, such as [0, 0, 1]")
+        said = self._said(joint, path, _slides(kind))
+        return Joint(origin=_origin(said), **said, place=self.source.place(*path))
+
+    def _frame(self, frame: TomlFrame, path: Path) -> tuple[Link, Joint]:
+        place, origin = self.source.place(*path), _origin(self._said(frame, path))
+        joint = Joint(f"{frame.name}_fixed", "fixed", frame.link, frame.name, origin, place=place)
+        return Link(frame.name, place=place), joint
+
+    def _loop(self, loop: TomlLoop, path: Path) -> Loop:
+        self._choose("kind of loop", loop.kind, LOOP_KINDS, (*path, "kind"))
+        said = {"name": f"loop{int(path[-1]) + 1}", **self._said(loop, path)}
+        first, second = (_origin(said, f"{side}_") for side in ("first", "second"))
+        return Loop(first_origin=first, second_origin=second, **said, place=self.source.place(*path))
+
+    def _home(self, robot: TomlRobot, joints: Sequence[Joint]) -> tuple[tuple[str, float], ...]:
+        """The positions in `home` (rad, m), then those in `home_deg`."""
+        moving = {joint.name: joint for joint in joints if joint.kind != "fixed"}
+        for key, written in (("home", robot.home), ("home_deg", robot.home_deg)):
+            for name in written:
+                self._choose("joint", name, list(moving), (key, name))
+        for name in robot.home_deg:
+            if name in robot.home:
+                raise self.source.error(("home_deg", name), f"joint {name!r} stands in home too; keep one")
+            if not moving[name].turns:
+                raise self.source.error(("home_deg", name), "a prismatic joint moves in meters; write home instead")
+        return (*robot.home.items(), *((name, math.radians(x)) for name, x in robot.home_deg.items()))
+
+    def _choose(self, what: str, value: str, choices: Sequence[str], path: Path) -> str:
+        if value not in choices:
+            raise self.source.error(path, str(unknown(what, value, choices)))
+        return value
+
+    # parts of links and joints
+
+    def _inertial(self, table: TomlInertial, path: Path, slides: bool) -> Inertial:
+        said = self._said(table, path)
+        values = said.get("inertia", ZERO)
+        if len(values) not in (3, 6):
+            wanted = "3 (diagonal) or 6 (ixx, ixy, ixz, iyy, iyz, izz) numbers"
+            raise self.source.error((*path, "inertia"), f"expected {wanted}, got {len(values)}")
+        xx, xy, xz, yy, yz, zz = values if len(values) == 6 else (values[0], 0.0, 0.0, values[1], 0.0, values[2])
+        return Inertial(said["mass"], (xx, xy, xz, yy, yz, zz), Origin(said["com"], said.get("rpy", ZERO)))
+
+    def _limit(self, table: TomlLimit, path: Path, slides: bool) -> Limit:
+        return Limit(**self._said(table, path, slides))
+
+    def _mimic(self, table: TomlMimic, path: Path, slides: bool) -> Mimic:
+        return Mimic(**self._said(table, path, slides))
+
+    def _drive(self, table: TomlDrive, path: Path, slides: bool) -> Drive:
+        terms = tuple(self._friction(term, (*path, "friction", i)) for i, term in enumerate(table.friction))
+        return Drive(**{**self._said(table, path, slides), "friction": terms})
+
+    def _friction(self, term: TomlFriction, path: Path) -> Friction:
+        try:
+            return friction(**self._said(term, path))
+        except (InputError, UnknownNameError) as error:
+            raise self.source.error(path, str(error)) from None
+
+    _MAKERS = {TomlInertial: _inertial, TomlLimit: _limit, TomlMimic: _mimic, TomlDrive: _drive}
+
+    def _shape(self, shape: TomlShape, path: Path) -> Shape:
+        said = self._said(shape, path)
+        given = [kind for kind in SHAPES if kind in said]
+        if len(given) != 1:
+            raise self.source.error(path, f"a shape is one of {', '.join(SHAPES)}; got {given or 'none'}")
+        origin, written = _origin(said), said[given[0]]
+        match given[0]:
+            case "box":
+                geometry: Box | Sphere | Mesh | Cylinder | Capsule = Box(written)
+            case "sphere":
+                geometry = Sphere(written.radius)
+            case "mesh":
+                geometry = Mesh(written.file, written.scale)
+            case kind:
+                length, origin = self._round(written, shape, origin, (*path, kind))
+                geometry = (Cylinder if kind == "cylinder" else Capsule)(written.radius, length)
+        return Shape(geometry, origin, shape.name, self._color(shape.color, path), shape.material)
+
+    def _round(self, written: TomlRound, shape: TomlShape, origin: Origin, path: Path) -> tuple[float, Origin]:
+        """Length and pose of a cylinder or capsule, which may be given from point to point."""
+        ends = (written.start, written.end)
+        if written.length is not None and ends == (None, None):
+            return written.length, origin
+        if written.length is not None or written.start is None or written.end is None:
+            raise self.source.error(path, "give its length, or from and to")
+        if origin != Origin() or shape.rpy is not None or shape.rpy_deg is not None:
+            raise self.source.error(path, "from and to place it already; leave out xyz and rpy")
+        length = math.dist(written.start, written.end)
+        if length == 0:
+            raise self.source.error(path, "from and to are the same point")
+        x, y, z = (b - a for a, b in zip(written.start, written.end, strict=True))
+        middle = scale(0.5, add(written.start, written.end))
+        # Rz(yaw) Ry(pitch) turns z into the direction with these spherical angles.
+        yaw, pitch = math.atan2(y, x), math.atan2(math.hypot(x, y), z)
+        return length, Origin((middle[0], middle[1], middle[2]), (0.0, pitch, yaw))
+
+    def _color(self, color: list[float] | str | None, path: Path) -> Color | None:
+        if color is None:
+            return None
+        if isinstance(color, str):
+            if not re.fullmatch(r"#[0-9a-fA-F]{6}([0-9a-fA-F]{2})?", color):
+                raise self.source.error((*path, "color"), f"{color!r} is not like '#ff8800' or '#ff8800cc'")
+            color = [int(color[i : i + 2], 16) / 255 for i in range(1, len(color), 2)]
+        if len(color) not in (3, 4):
+            raise self.source.error((*path, "color"), f"expected 3 or 4 numbers, got {len(color)}")
+        red, green, blue, alpha = (*color, 1.0)[:4]
+        return (red, green, blue, alpha)
 
 
-def _tree(robot: TomlRobot, parts: Parts) -> Description:
-    links = [parts.link(link, ("links", i)) for i, link in enumerate(robot.links)]
-    joints = [parts.joint(joint, ("joints", i)) for i, joint in enumerate(robot.joints)]
-    return Description(robot.name, tuple(links), tuple(joints))
+def _slides(kind: str) -> bool:
+    return kind in JOINTS and not JOINTS[kind].turns
 
 
-def _table(robot: TomlRobot, dh: TomlDH, parts: Parts) -> Description:
-    """A tip that no link or frame has gives its name to the frame after the last row."""
-    if robot.joints:
-        raise parts.source.error(("joints", 0), "a file with a DH table has its joints in [[dh.rows]]")
-    convention = parts.choose("DH convention", dh.convention, CONVENTIONS, ("dh", "convention"))
-    if not dh.rows:
-        raise parts.source.error(("dh", "rows"), "the table has no rows; one row per joint is needed")
-    taken = {row.link or f"link{i + 1}" for i, row in enumerate(dh.rows)}
-    taken |= {dh.root.name, *(frame.name for frame in robot.frames)}
-    table = DHTable(
-        tuple(parts.row(row, ("dh", "rows", i)) for i, row in enumerate(dh.rows)),
-        convention,
-        base=parts.origin(dh.base, ("dh", "base")),
-        tool=parts.origin(dh.tool, ("dh", "tool")),
-        root=parts.link(dh.root, ("dh", "root")),
-        tip=robot.tip if robot.tip is not None and robot.tip not in taken else "tool",
-    )
-    warn_of_rows(table.rows)
-    return tree_of(table)
+def _radians(degrees: float | Sequence[float]) -> float | tuple[float, ...]:
+    return math.radians(degrees) if isinstance(degrees, (int, float)) else tuple(math.radians(x) for x in degrees)
+
+
+def _origin(said: Said, prefix: str = "") -> Origin:
+    """The pose that a table says, taken out of it."""
+    return Origin(said.pop(f"{prefix}xyz"), said.pop(f"{prefix}rpy", ZERO))
+
+
+# where something stands, and what msgspec says of it
+
+
+@dataclass(frozen=True)
+class Source:
+    """A TOML text with the file it came from: makes errors that name the path and the line."""
+
+    text: str
+    file: str | None = None
+
+    def place(self, *path: str | int) -> Place:
+        return Place(self.file, line_of(self.text, path))
+
+    def error(self, path: Path, sentence: str) -> DescriptionError:
+        where = show_path(path)
+        return DescriptionError(f"{self.place(*path)}: {where + ': ' if where else ''}{sentence}")
+
+
+def show_path(path: Path) -> str:
+    """joints[2].limit.lower"""
+    out = ""
+    for part in path:
+        out += f"[{part}]" if isinstance(part, int) else f".{part}" if out else part
+    return out
+
+
+def line_of(text: str, path: Path) -> int | None:
+    """The line (from 1) on which the longest found part of the path was written."""
+    best, found = 0, None
+    here: Path = ()
+    counts: dict[tuple[str, ...], int] = {}
+    quote: str | None = None
+    for number, row in enumerate(text.splitlines(), 1):
+        inside = quote is not None
+        for mark in re.findall(r'"""|\'\'\'', row):
+            quote = mark if quote is None else None if mark == quote else quote
+        if inside:
+            continue
+        if match := _HEADER.match(row):
+            names = tuple(part.strip().strip("\"'") for part in match[2].split("."))
+            if match[1] == "[[":
+                counts[names] = counts.get(names, -1) + 1
+            here = _indexed(names, counts)
+            written = here
+        elif match := _KEY.match(row):
+            written = (*here, match[1])
+        else:
+            continue
+        if len(written) > best and written == path[: len(written)]:
+            best, found = len(written), number
+    return found
+
+
+def _indexed(names: tuple[str, ...], counts: dict[tuple[str, ...], int]) -> Path:
+    """dh.rows → ("dh", "rows", 3) while the fourth [[dh.rows]] is open."""
+    out: list[str | int] = []
+    for i, name in enumerate(names):
+        out.append(name)
+        if (count := counts.get(names[: i + 1])) is not None:
+            out.append(count)
+    return tuple(out)
+
+
+def from_msgspec(source: Source, error: msgspec.ValidationError) -> DescriptionError:
+    """msgspec's message as a sentence with our path, the line, and the keys that do exist."""
+    text, _, where = str(error).partition(" - at `$")
+    path = _parse_path(where.rstrip("`"))
+    if match := re.search(r"unknown field `(.*)`", text):
+        known = _keys_at(path)
+        return source.error((*path, match[1]), str(unknown("key", match[1], known)))
+    if match := re.search(r"missing required field `(.*)`", text):
+        return source.error(path, f"the key {match[1]!r} is missing")
+    if match := re.search(r"`array` of length (\d+), got (\d+)", text):
+        return source.error(path, f"expected {match[1]} numbers, got {match[2]}")
+    if match := re.search(r"Expected `([^`]*)`, got `([^`]*)`", text):
+        return source.error(path, f"expected {_words(match[1])}, got {_words(match[2])}")
+    return source.error(path, text)
+
+
+def _words(types: str) -> str:
+    names = [_TYPES.get(name.strip(), name.strip()) for name in types.split("|") if name.strip() != "null"]
+    return " or ".join(names)
+
+
+def _parse_path(text: str) -> Path:
+    """.joints[2].limit → ("joints", 2, "limit")"""
+    parts = re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", text)
+    return tuple(name or int(index) for name, index in parts)
+
+
+def _keys_at(path: Path) -> list[str]:
+    """The keys of the table at the path, from the schema."""
+    kind: Any = TomlRobot
+    for part in path:
+        if isinstance(part, int):
+            kind = _first_struct(kind)
+            continue
+        by_name = {f.encode_name: f.type for f in msgspec.structs.fields(_first_struct(kind))}
+        kind = by_name[part]
+    return [f.encode_name for f in msgspec.structs.fields(_first_struct(kind))]
+
+
+def _first_struct(kind: Any) -> Any:
+    """The struct in `list[Struct]`, `Struct | None` or `Struct`."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return kind
+    for part in get_args(kind):
+        if (inner := _first_struct(part)) is not None:
+            return inner
+    return None

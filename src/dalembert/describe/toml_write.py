@@ -10,26 +10,22 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import tomlkit
-from tomlkit.items import Array, InlineTable, Table
+from tomlkit.items import Array, InlineTable, Item, Table
 
 from dalembert.describe.description import (
     ZERO,
     Box,
-    Capsule,
-    Cylinder,
     Description,
     Drive,
     Geometry,
     Inertial,
     Joint,
-    Limit,
     Link,
     Loop,
     Mesh,
     Mimic,
     Origin,
     Shape,
-    Sphere,
 )
 from dalembert.describe.dh import NUMBERS, DHRow, DHTable
 from dalembert.describe.toml_read import FORMAT
@@ -86,7 +82,7 @@ def _add_tables(document: tomlkit.TOMLDocument | Table, key: str, rows: Iterable
         document.add(key, tables)
 
 
-def _text(text: str) -> Any:
+def _text(text: str) -> Item:
     """A string over several lines where it has several, if that reads back unchanged; else in quotes."""
     if "\n" in text:
         several = tomlkit.string(text, multiline=True)
@@ -95,7 +91,7 @@ def _text(text: str) -> Any:
     return tomlkit.item(text)
 
 
-def _item(value: Any) -> Any:
+def _item(value: object) -> Item:
     """Tables inside rows are written on one line; lists of tables one table per line."""
     if isinstance(value, Mapping):
         table: InlineTable = tomlkit.inline_table()
@@ -141,12 +137,10 @@ def _joint(joint: Joint) -> Fields:
         fields["axis"] = joint.axis
     fields |= _without({"pitch": joint.pitch}, {"pitch": 0.0})
     if joint.limit is not None:
-        fields["limit"] = _limit(joint.limit)
+        fields["limit"] = _without(vars(joint.limit), {})
     if joint.mimic is not None:
-        fields["mimic"] = _mimic(joint.mimic)
-    if joint.drive != Drive():
-        fields["drive"] = _drive(joint.drive)
-    return fields
+        fields["mimic"] = _without(vars(joint.mimic), {"multiplier": Mimic.multiplier, "offset": Mimic.offset})
+    return fields | _drive(joint.drive)
 
 
 def _row(row: DHRow) -> Fields:
@@ -154,9 +148,8 @@ def _row(row: DHRow) -> Fields:
     fields |= {key: getattr(row, key) for key in NUMBERS}
     fields = _without(fields, {"kind": "revolute", **dict.fromkeys(NUMBERS, 0.0)})
     if row.limit is not None:
-        fields["limit"] = _limit(row.limit)
-    if row.drive != Drive():
-        fields["drive"] = _drive(row.drive)
+        fields["limit"] = _without(vars(row.limit), {})
+    fields |= _drive(row.drive)
     body = _link(Link("", row.inertial, row.visuals, row.collisions))
     return fields | {key: value for key, value in body.items() if key != "name"}
 
@@ -168,22 +161,13 @@ def _loop(loop: Loop) -> Fields:
     return fields | _without({"axis": loop.axis, "length": loop.length}, {"axis": Loop.axis})
 
 
-def _limit(limit: Limit) -> Fields:
-    return _without(vars(limit), {})
-
-
-def _mimic(mimic: Mimic) -> Fields:
-    fields = {"multiplier": mimic.multiplier, "offset": mimic.offset}
-    return {"joint": mimic.joint} | _without(fields, {"multiplier": 1.0, "offset": 0.0})
-
-
 def _drive(drive: Drive) -> Fields:
     fields = _without(vars(drive), vars(Drive()))
     if "coulomb" in fields and drive.coulomb[0] == drive.coulomb[1]:
         fields["coulomb"] = drive.coulomb[0]
     if "friction" in fields:
         fields["friction"] = [spoken(term) for term in drive.friction]
-    return fields
+    return {"drive": fields} if drive != Drive() else {}
 
 
 def _shape(shape: Shape) -> Fields:
@@ -192,14 +176,7 @@ def _shape(shape: Shape) -> Fields:
 
 
 def _geometry(geometry: Geometry) -> Fields:
-    match geometry:
-        case Box(size):
-            return {"box": size}
-        case Cylinder(radius, length):
-            return {"cylinder": {"radius": radius, "length": length}}
-        case Capsule(radius, length):
-            return {"capsule": {"radius": radius, "length": length}}
-        case Sphere(radius):
-            return {"sphere": {"radius": radius}}
-        case Mesh(filename, scale):
-            return {"mesh": {"file": filename} | _without({"scale": scale}, {"scale": (1.0, 1.0, 1.0)})}
+    if isinstance(geometry, Mesh):
+        return {"mesh": {"file": geometry.filename} | _without({"scale": geometry.scale}, {"scale": Mesh.scale})}
+    form = type(geometry).__name__.lower()
+    return {form: geometry.size if isinstance(geometry, Box) else dict(vars(geometry))}

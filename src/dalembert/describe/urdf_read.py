@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from dalembert.caching import cached_property
-from dalembert.describe.check import check
+from dalembert.describe.check import check, show
 from dalembert.describe.description import (
     INERTIA,
     LIMITS,
@@ -41,7 +41,6 @@ from dalembert.describe.description import (
     Six,
     Vector,
 )
-from dalembert.describe.refuse import show
 from dalembert.describe.xml import Element, parse
 from dalembert.errors import DescriptionError, InputError, UnknownNameError
 from dalembert.friction.laws import Friction, friction

@@ -28,10 +28,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 
 from dalembert.describe.description import (
+    INERTIA,
+    LIMITS,
     LOOPS_WITHOUT_AXIS,
-    Box,
-    Capsule,
-    Cylinder,
     Description,
     Drive,
     Geometry,
@@ -43,16 +42,13 @@ from dalembert.describe.description import (
     Mesh,
     Origin,
     Shape,
-    Sphere,
 )
 from dalembert.describe.urdf_read import LOOP_TYPES, NAMESPACE, PREFIX, URDF_KINDS
 from dalembert.errors import DescriptionError
-from dalembert.friction.laws import Friction, spoken
+from dalembert.friction.laws import spoken
 
 UNLIMITED = 1e9
-_ENDS = ("lower", "upper", "effort", "velocity")
 _TYPE_OF_LOOP = {kind: name for name, kind in reversed(LOOP_TYPES.items())}  # the first of two names
-_INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 # What XML 1.0 cannot hold in any form.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -70,7 +66,11 @@ def write_urdf(description: Description) -> str:
         *(line for link in description.links for line in _link(link)),
         *(line for joint in description.joints for line in _joint(joint)),
         *(line for loop in description.loops for line in _loop(loop)),
-        *(line for name, x in description.home for line in _home(name, x)),
+        *(
+            line
+            for name, x in description.home
+            for line in _element(f"{PREFIX}:home", {"joint": name, "position": _number(x)})
+        ),
     ]
     own = any(f"<{PREFIX}:" in line for line in body)
     # Capsules came with version 1.2; a reader that goes by the version skips them in a file without one.
@@ -105,7 +105,7 @@ def _link(link: Link) -> list[str]:
 
 
 def _inertial(inertial: Inertial) -> list[str]:
-    tensor = {name: _number(value) for name, value in zip(_INERTIA, inertial.inertia, strict=True)}
+    tensor = {name: _number(value) for name, value in zip(INERTIA, inertial.inertia, strict=True)}
     return _element(
         "inertial",
         {},
@@ -122,18 +122,10 @@ def _shape(tag: str, shape: Shape) -> list[str]:
 
 
 def _geometry(geometry: Geometry) -> list[str]:
-    match geometry:
-        case Box(size):
-            return _element("box", {"size": _numbers(size)})
-        case Cylinder(radius, length):
-            return _element("cylinder", {"radius": _number(radius), "length": _number(length)})
-        case Capsule(radius, length):
-            return _element("capsule", {"radius": _number(radius), "length": _number(length)})
-        case Sphere(radius):
-            return _element("sphere", {"radius": _number(radius)})
-        case Mesh(filename, scale):
-            written = None if scale == Mesh.scale else _numbers(scale)
-            return _element("mesh", {"filename": filename, "scale": written})
+    if isinstance(geometry, Mesh):
+        scale = None if geometry.scale == Mesh.scale else _numbers(geometry.scale)
+        return _element("mesh", {"filename": geometry.filename, "scale": scale})
+    return _element(type(geometry).__name__.lower(), {name: _word(value) for name, value in vars(geometry).items()})
 
 
 def _origin(origin: Origin) -> list[str]:
@@ -155,7 +147,8 @@ def _joint(joint: Joint) -> list[str]:
     ]
     if joint.kind != "fixed":
         body += _element("axis", {"xyz": _numbers(joint.axis)})
-        body += [*_limit(joint), *_mimic(joint), *_drive(joint.drive)]
+        mimic = {} if joint.mimic is None else {name: _word(value) for name, value in vars(joint.mimic).items()}
+        body += [*_limit(joint), *(_element("mimic", mimic) if mimic else ()), *_drive(joint.drive)]
     return _element("joint", {"name": joint.name, "type": joint.kind}, body)
 
 
@@ -163,7 +156,7 @@ def _limit(joint: Joint) -> list[str]:
     limit = joint.limit
     if limit is None and joint.kind == "continuous":
         return []
-    ends = _ENDS[2:] if joint.kind == "continuous" else _ENDS
+    ends = LIMITS[2:] if joint.kind == "continuous" else LIMITS
     values = {end: getattr(limit or Limit(), end) for end in ends}
     missing = ["all"] if limit is None else [end for end in ends if values[end] is None]
     written = {
@@ -172,14 +165,6 @@ def _limit(joint: Joint) -> list[str]:
     }
     own = _element(f"{PREFIX}:limit", {"unlimited": " ".join(missing)}) if missing else []
     return [*_element("limit", written), *own]
-
-
-def _mimic(joint: Joint) -> list[str]:
-    mimic = joint.mimic
-    if mimic is None:
-        return []
-    numbers = {"multiplier": _number(mimic.multiplier), "offset": _number(mimic.offset)}
-    return _element("mimic", {"joint": mimic.joint, **numbers})
 
 
 def _drive(drive: Drive) -> list[str]:
@@ -198,11 +183,8 @@ def _drive(drive: Drive) -> list[str]:
     if two_sided:
         own |= {"coulomb_positive": _number(positive), "coulomb_negative": _number(negative)}
     lines += _element(f"{PREFIX}:drive", own) if own else []
-    return [*lines, *(line for term in drive.friction for line in _friction(term))]
-
-
-def _friction(term: Friction) -> list[str]:
-    return _element(f"{PREFIX}:friction", {key: _word(value) for key, value in spoken(term).items()})
+    terms = [{key: _word(value) for key, value in spoken(term).items()} for term in drive.friction]
+    return [*lines, *(line for term in terms for line in _element(f"{PREFIX}:friction", term))]
 
 
 def _word(value: str | float | tuple[float, ...]) -> str:
@@ -221,10 +203,6 @@ def _loop(loop: Loop) -> list[str]:
     if loop.length is not None:
         body += _element("length", {"value": _number(loop.length)})
     return _element("loop_joint", {"name": loop.name, "type": _TYPE_OF_LOOP.get(loop.kind, loop.kind)}, body)
-
-
-def _home(joint: str, position: float) -> list[str]:
-    return _element(f"{PREFIX}:home", {"joint": joint, "position": _number(position)})
 
 
 # XML

@@ -17,7 +17,7 @@ import pytest
 import dalembert as dl
 from dalembert import kernels
 from dalembert.algorithms import articulated, composite, derivatives, energy, matrix_form, newton_euler
-from dalembert.describe import chain, dh, toml_parts, urdf_read
+from dalembert.describe import chain, dh, toml_read, urdf_read
 from dalembert.describe.description import Inertial, Mimic, Origin
 from dalembert.friction.laws import friction
 from dalembert.model import build as model_build
@@ -130,7 +130,7 @@ def fixed_at_origin(description):
 
 def degrees_unread(patch: Patch) -> None:
     """A reader of TOML that takes degrees for radians."""
-    patch.setattr(toml_parts, "math", SimpleNamespace(**{**vars(math), "radians": lambda x: x}))
+    patch.setattr(toml_read, "math", SimpleNamespace(**{**vars(math), "radians": lambda x: x}))
 
 
 def one_side(patch: Patch) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from dalembert.describe.paths import climbed, escape
+from dalembert.describe.mesh import climbed, escape
 from dalembert.describe.xml import Element, parse
 from dalembert.errors import DescriptionError, unknown
 from dalembert.files import DESCRIPTION, contents

@@ -10,8 +10,8 @@ from collections.abc import Container
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dalembert.describe.chain import carriers
 from dalembert.describe.description import Loop, Mimic, Origin
-from dalembert.describe.loops import carriers
 from dalembert.describe.mjcf.document import reals
 from dalembert.describe.mjcf.joints import ReadJoint
 from dalembert.describe.mjcf.placement import PARALLEL, origin_of

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from dalembert.describe import mass
 from dalembert.describe.description import Box, Capsule, Cylinder, Geometry, Shape, Sphere, Vector
+from dalembert.describe.mesh import LARGEST
 from dalembert.describe.mjcf.document import reals, switch
 from dalembert.describe.mjcf.meshes import Asset
 from dalembert.describe.mjcf.placement import onto_z, origin_of, placement
 from dalembert.describe.mjcf.settings import Settings
-from dalembert.describe.refuse import LARGEST
 from dalembert.describe.xml import Element
 from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose

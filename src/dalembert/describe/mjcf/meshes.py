@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from dalembert.caching import cached_property
 from dalembert.describe import mass, mesh
-from dalembert.describe.closed_mesh import hull
 from dalembert.describe.description import Mesh
+from dalembert.describe.mesh import hull
 from dalembert.describe.mjcf.document import Document, choice
 from dalembert.describe.mjcf.placement import quaternion
 from dalembert.describe.mjcf.settings import Settings

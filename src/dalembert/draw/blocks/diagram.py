@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dalembert.caching import cached_property
-from dalembert.describe.fields import a as one
-from dalembert.describe.fields import maybe, number, settle, some
-from dalembert.describe.fields import text as words
+from dalembert.describe.fields import Part
 from dalembert.errors import InputError, choose
 from dalembert.files import whole
 
@@ -25,7 +23,7 @@ SIDES = ("left", "right", "top", "bottom")
 
 
 @dataclass(frozen=True)
-class Node:
+class Node(Part):
     """A block, a "sum" (a circle) or a "terminal" (a bare name), at (column, row); rows count downwards.
 
     `text` may have subscripts and superscripts, x_d, q_{12}, s^2, and several lines. A `flip`ped block is passed from
@@ -39,12 +37,9 @@ class Node:
     flip: bool = False
     tone: str = ""
 
-    def __post_init__(self) -> None:
-        settle(self, name=words, text=words, column=one(int), row=one(int), kind=words, flip=one(bool), tone=words)
-
 
 @dataclass(frozen=True)
-class Signal:
+class Signal(Part):
     """From one node to another. `label` names it; `sign` is written where it enters a sum.
 
     `leave` and `enter` are sides; `out` and `into` move it along that side, in steps (0 the middle). Without `lane` it
@@ -63,10 +58,6 @@ class Signal:
     drop: int | None = None
     rise: int | None = None
 
-    def __post_init__(self) -> None:
-        settle(self, source=words, target=words, label=words, sign=words, leave=words, enter=words)
-        settle(self, out=number, into=number, lane=maybe(one(int)), drop=maybe(one(int)), rise=maybe(one(int)))
-
 
 def block(name: str, text: str, column: int, row: int = 0, *, flip: bool = False, tone: str = "") -> Node:
     return Node(name, text, column, row, "block", flip, tone)
@@ -83,7 +74,7 @@ def terminal(name: str, text: str, column: int, row: int = 0) -> Node:
 
 
 @dataclass(frozen=True)
-class Diagram:
+class Diagram(Part):
     """Nodes and signals, with the equation that they draw."""
 
     title: str
@@ -92,7 +83,7 @@ class Diagram:
     equation: str = ""
 
     def __post_init__(self) -> None:
-        settle(self, title=words, nodes=some(Node), signals=some(Signal), equation=words)
+        super().__post_init__()
         names = [node.name for node in self.nodes]
         if not names:
             raise InputError(f"the diagram {self.title!r} has no nodes")

@@ -9,9 +9,7 @@ import numpy as np
 
 from dalembert.describe.check import sizes
 from dalembert.describe.description import Geometry, Mesh
-from dalembert.describe.mesh import resolve
-from dalembert.describe.paths import escape, split
-from dalembert.describe.refuse import LARGEST
+from dalembert.describe.mesh import LARGEST, escape, resolve, split
 from dalembert.describe.urdf_read import LinkPart, ShapePart
 from dalembert.describe.xml import Element
 from dalembert.errors import DescriptionError
