@@ -154,7 +154,7 @@ def test_bad_arguments_get_a_sentence():
     good = [[0, 0, 0, 0, 0, 1]]
     with pytest.raises(InputError, match=r"axes must be finite numbers of shape \(any, 6\), got shape \(1, 5\)"):
         from_screws([[0, 0, 0, 0, 1]], np.eye(4))
-    with pytest.raises(InputError, match=r"axes\[0, 0\] is nan; it must be a finite number"):
+    with pytest.raises(InputError, match=r"axes.* nan.*must be a finite number"):
         from_screws([[np.nan, 0, 0, 0, 0, 1]], np.eye(4))
     with pytest.raises(InputError, match="axes has no row"):
         from_screws(np.zeros((0, 6)), np.eye(4))
