@@ -9,23 +9,26 @@ import numpy as np
 import pytest
 
 from dalembert.symbolic import latex as tex
-from dalembert.symbolic.decimals import decimal, is_rounded
 from dalembert.symbolic.expression import (
     ONE,
     ZERO,
     Cosine,
     Name,
+    Number,
+    Power,
+    Product,
     Sign,
     Sine,
     Sum,
+    decimal,
     evaluate,
+    is_rounded,
     names_in,
     negative,
     number,
     power,
     size,
     times,
-    to_sympy,
     total,
 )
 from dalembert.symbolic.factor import factored
@@ -37,6 +40,31 @@ a, b, r1 = Name("a"), Name("b"), Name("r1")
 c2, c12 = Cosine(((2, 1),)), Cosine(((1, 1), (2, 1)))
 difference = Sine(((1, 1), (2, -1)))
 M11 = total([a, times(number(2), b, c2)])
+
+
+def to_sympy(expression):
+    """The same in SymPy: names become plain symbols, joint angles the symbols q1, q2, …."""
+    import sympy
+
+    def value(node):
+        match node:
+            case Number(x):
+                return sympy.Rational(x.numerator, x.denominator)
+            case Name(name):
+                return sympy.Symbol(name)
+            case Sum(terms):
+                return sympy.Add(*map(value, terms))
+            case Product(factors):
+                return sympy.Mul(*map(value, factors))
+            case Power(base, exponent):
+                return value(base) ** exponent
+            case Sign(argument):
+                return sympy.sign(value(argument))
+            case Cosine(angle) | Sine(angle):
+                head = sympy.cos if isinstance(node, Cosine) else sympy.sin
+                return head(sympy.Add(*(k * sympy.Symbol(f"q{joint}") for joint, k in angle)))
+
+    return value(expression)
 
 
 def test_constructors_tidy_and_keep_order():

@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 import dalembert as dl
-from dalembert.symbolic.determinant import determinant
+from dalembert.symbolic.factor import determinant
 
 PLANAR = {
     "T14": "l1*c1 + l2*c12",
@@ -120,7 +120,7 @@ def test_regressor_of_seed_004():
     e = dl.load("planar-2r-points").equations(friction=True)
     Y, rest = e.regressor_in(["m1", "m2", "Fs1", "Fv1", "Fs2", "Fv2"])
     assert not any(rest)
-    from dalembert.symbolic.parse import Reader
+    from dalembert.symbolic.compare import Reader
 
     read = Reader(e.ring).read
     wanted = [
@@ -143,7 +143,7 @@ def test_regressor_of_seed_004():
 def test_three_choices_of_c_of_seed_004():
     """For the planar arm with point masses: all give c, the last two are not skew."""
     e = dl.load("planar-2r-points").equations()
-    from dalembert.symbolic.parse import Reader
+    from dalembert.symbolic.compare import Reader
 
     read = Reader(e.ring).read
     b = "m2*l1*r2*s2"

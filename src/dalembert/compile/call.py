@@ -103,7 +103,7 @@ def _short_way(w: _Lines, inputs: Sequence[tuple[int, ...]], outputs: Sequence[t
     w.do("ret ptr null")
 
 
-def plainly(ufunc: np.ufunc, *arguments: Any) -> Any:
+def plainly(ufunc: np.ufunc, *arguments: object) -> Any:
     """The ufunc of plain arrays, whatever the arguments are. One more than it takes is `out`."""
     out = arguments[ufunc.nin] if len(arguments) == ufunc.nin + 1 else None
     arguments = arguments if out is None else arguments[:-1]
@@ -197,7 +197,7 @@ def layout_is_known() -> bool:
         return False
     probe = np.zeros((3, 5))
 
-    def at(offset: int, kind: Any) -> int:
+    def at(offset: int, kind: type[ctypes.c_void_p | ctypes.c_int]) -> int:
         return int(kind.from_address(id(probe) + offset).value or 0)
 
     dimensions = at(_DIMENSIONS_AT, ctypes.c_void_p)

@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.arguments import is_lazy, plain_array
 from dalembert.caching import cached_property
@@ -19,11 +20,12 @@ from dalembert.compile.interpret import interpret, replay
 from dalembert.compile.kinds import DOUBLE, SINGLE, Kind
 from dalembert.compile.lower import Program, lower
 from dalembert.errors import InputError, unknown
+from dalembert.scalar import Scalar
 
 Shape = tuple[int, ...]
 
 
-def _nested(flat: list[Any], shape: Shape) -> Any:
+def _nested(flat: list[Scalar], shape: Shape) -> Scalar:
     """A flat list as nested lists of the given shape."""
     if not shape:
         return flat[0]
@@ -31,7 +33,7 @@ def _nested(flat: list[Any], shape: Shape) -> Any:
     return [_nested(flat[k * step : (k + 1) * step], shape[1:]) for k in range(shape[0])]
 
 
-def _flat(nested: Any, shape: Shape) -> list[Any]:
+def _flat(nested: Scalar, shape: Shape) -> list[Scalar]:
     if not shape:
         return [nested]
     if len(nested) != shape[0]:
@@ -90,7 +92,7 @@ class Kernel:
         entry, table = linked.addresses[call.SYMBOL], linked.addresses[call.TABLE]
         return function, call.make(entry, table, function, self.name)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[Kernel], tuple[object, ...]]:
         """By what it is made from: code and addresses belong to a process, and are made again on arrival."""
         return (Kernel, (self.name, self.program, self.inputs, self.outputs, self.doc, self.arguments))
 
@@ -98,7 +100,7 @@ class Kernel:
     def __name__(self) -> str:  # Dask names its tasks by it
         return self.name
 
-    def __dask_tokenize__(self) -> Any:
+    def __dask_tokenize__(self) -> tuple[type[Kernel], str]:
         return (Kernel, cache.key(self.name, self._text()))
 
     def __repr__(self) -> str:
@@ -107,7 +109,7 @@ class Kernel:
     def _text(self) -> str:
         return repr((self.inputs, self.outputs, self.program.text))
 
-    def __call__(self, *arguments: Any, out: Any = None, threads: int | str = 1) -> Any:
+    def __call__(self, *arguments: object, out: object = None, threads: int | str = 1) -> Any:
         """The results for arrays of states; large batches by several threads, if asked."""
         if out is None and len(arguments) == len(self.inputs) + 1:  # as with any ufunc
             arguments, out = arguments[:-1], arguments[-1]
@@ -143,7 +145,7 @@ class Kernel:
             allow_rechunk=True,
         )
 
-    def _explain(self, arguments: tuple[Any, ...]) -> None:
+    def _explain(self, arguments: tuple[object, ...]) -> None:
         """Raise an InputError if number or shapes of the arguments are wrong; NumPy would speak of operands."""
         if len(arguments) != len(self.inputs):
             raise InputError(f"{self.name} takes {', '.join(self.arguments)}; got {len(arguments)} arguments")
@@ -152,7 +154,7 @@ class Kernel:
             if len(shape) < len(core) or shape[len(shape) - len(core) :] != core:
                 raise InputError(f"{name} of {self.name} has shape {shape}; it must end in {core}")
 
-    def interpret(self, *arguments: Any) -> Any:
+    def interpret(self, *arguments: ArrayLike) -> Any:
         """One state, evaluated step by step in Python: the same bits as the compiled code."""
         arrays = [np.asarray(a, float) for a in arguments]
         if [a.shape for a in arrays] != list(self.inputs):
@@ -174,7 +176,7 @@ class Kernel:
         if not 0 <= of < len(self.outputs):
             raise InputError(f"{self.name} has {len(self.outputs)} outputs; there is no output {of}")
 
-        def function(*arguments: Any) -> Any:
+        def function(*arguments: Scalar) -> Scalar:
             flat = [_flat(a, shape) for a, shape in zip(arguments, self.inputs, strict=True)]
             nodes = [x for group in flat for x in group]
             graph = nodes[0].graph if nodes else Graph()

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.caching import cached_property
 from dalembert.compile import llvm, ufunc
@@ -107,7 +107,7 @@ class Rollout:
         kinds = [ufunc.types(self.signature.count("("))[0]]
         return ufunc.assemble([linked.addresses[SYMBOL]], [None], kinds, self.signature, self.name, "", linked)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[Rollout], tuple[object, ...]]:
         return (Rollout, (self.name, self.sizes, self.calls, self.observed))
 
     def __repr__(self) -> str:
@@ -119,8 +119,8 @@ class Rollout:
         u: Array,
         p: Array,
         steps: int,
-        dt: Any,
-        t0: Any = 0.0,
+        dt: ArrayLike,
+        t0: ArrayLike = 0.0,
         every: int = 1,
         first: int = 0,
         out: tuple[Array, Array, Array, Array, Array] | None = None,
@@ -154,7 +154,9 @@ class Rollout:
         self.ufunc(x0, u, p, clock, settings, out=out)
         return out
 
-    def interpret(self, x0: Any, u: Any, p: Any, steps: int, dt: float, t0: float = 0.0) -> Array:
+    def interpret(
+        self, x0: Sequence[float], u: ArrayLike, p: Sequence[float], steps: int, dt: float, t0: float = 0.0
+    ) -> Array:
         """The states of one rollout, (steps + 1, n), evaluated step by step in Python: the same bits as the code."""
         u = np.broadcast_to(np.asarray(u, float), (steps, self.size["u"]))
         states = [[float(value) for value in x0]]

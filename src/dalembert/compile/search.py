@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.caching import cached_property
 from dalembert.compile import llvm, ufunc
@@ -61,10 +62,10 @@ class Search:
         kinds = [ufunc.types(self.signature.count("("))[0]]
         return ufunc.assemble([linked.addresses[SYMBOL]], [None], kinds, self.signature, self.name, "", linked)
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return self.ufunc(*arguments)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[Search], tuple[object, ...]]:
         return (Search, (self.name, self.program, self.n, self.m))
 
 
@@ -311,7 +312,7 @@ def _splat(f: _Lines, vector: str, kind: str, value: str, width: int) -> str:
 
 def settings(
     limits: Sequence[float], steps: int, starts: int, halfway: int = 0, cost: float = 0.0
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+) -> NDArray[np.float64]:
     """The settings as the array that `Search` takes. At the step `halfway` (0: never) a start whose cost is above
     `cost` is given up."""
     return np.array([*limits, steps, starts, halfway, cost], float)

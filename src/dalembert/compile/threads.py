@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -128,7 +128,7 @@ def _jobs(process: int) -> SimpleQueue[Callable[[], None]]:
     return queue
 
 
-def run(kernel: Shared, arguments: Any, out: Any, threads: int) -> Any:
+def run(kernel: Shared, arguments: Sequence[object], out: object, threads: int) -> Any:
     """The kernel over the whole batch.
 
     Whatever is out of the ordinary (shapes that do not fit, subclasses, results that overlap arguments) goes to one
@@ -196,7 +196,7 @@ class Shared(Protocol):
 _DOUBLE = np.dtype(np.float64)
 
 
-def _plain(kernel: Shared, arguments: Any, out: Any) -> tuple[Arrays, Arrays, Arrays] | None:
+def _plain(kernel: Shared, arguments: Sequence[object], out: object) -> tuple[Arrays, Arrays, Arrays] | None:
     """What `_plan` finds, sooner, for the common case: every argument an array of doubles (states, *core), and the
     result one too, or none given."""
     cores, outputs = kernel.inputs, kernel.outputs
@@ -216,7 +216,7 @@ def _plain(kernel: Shared, arguments: Any, out: Any) -> tuple[Arrays, Arrays, Ar
     return tuple(arguments), (out,), (out,)
 
 
-def _plan(kernel: Shared, arguments: Any, out: Any) -> tuple[Arrays, Arrays, Arrays] | None:
+def _plan(kernel: Shared, arguments: Sequence[object], out: object) -> tuple[Arrays, Arrays, Arrays] | None:
     """Arguments broadcast, results made, and the results again with one dimension of states; None if it should go
     to one thread."""
     cores = kernel.inputs
@@ -248,7 +248,9 @@ def _plan(kernel: Shared, arguments: Any, out: Any) -> tuple[Arrays, Arrays, Arr
     return tuple(_flat(a, batch, core, kind) for a, core in zip(arrays, cores, strict=True)), results, flat
 
 
-def _flat(a: np.ndarray[Any, Any], batch: tuple[int, ...], core: tuple[int, ...], kind: np.dtype[Any]) -> Any:
+def _flat(
+    a: np.ndarray[Any, Any], batch: tuple[int, ...], core: tuple[int, ...], kind: np.dtype[Any]
+) -> np.ndarray[Any, Any]:
     """An array broadcast over the batch, with one dimension of states and the wanted type; itself where it can be."""
     if a.shape != (*batch, *core):
         a = np.broadcast_to(a, (*batch, *core))
@@ -257,7 +259,7 @@ def _flat(a: np.ndarray[Any, Any], batch: tuple[int, ...], core: tuple[int, ...]
     return a if a.dtype == kind else a.astype(kind)
 
 
-def _writable(results: Any, wanted: list[tuple[int, ...]], kind: np.dtype[Any]) -> bool:
+def _writable(results: Sequence[object], wanted: list[tuple[int, ...]], kind: np.dtype[Any]) -> bool:
     """Whether NumPy will write the results where they are, not into a copy (of which each thread would have one)."""
     return [getattr(r, "shape", None) for r in results] == wanted and all(
         type(r) is np.ndarray and r.dtype == kind and r.flags.aligned and r.flags.writeable for r in results

@@ -100,7 +100,7 @@ LATER = 1.0  # seconds: longer than the loop that is still to run, at first call
 Prepare = Callable[[], tuple[int, object]]
 
 
-def _later(prepare: Prepare, table: Any, place: int) -> tuple[Any, list[object]]:
+def _later(prepare: Prepare, table: ctypes.Array[ctypes.c_void_p], place: int) -> tuple[Any, list[object]]:
     """A loop that is compiled when it is first called, and then takes its own place in the ufunc's table; and the
     list that keeps its code."""
     keep: list[object] = []
@@ -143,7 +143,13 @@ def make(address: int, single: Prepare, shape: str, name: str, doc: str, keep: o
 
 
 def assemble(
-    functions: Any, data: Sequence[int | None], kinds: list[list[int]], shape: str, name: str, doc: str, keep: object
+    functions: Sequence[int] | ctypes.Array[ctypes.c_void_p],
+    data: Sequence[int | None],
+    kinds: list[list[int]],
+    shape: str,
+    name: str,
+    doc: str,
+    keep: object,
 ) -> np.ufunc:
     """The ufunc of these loops, each with its data and its types. It owns `keep` (the code), and what it points at."""
     count = len(kinds)

@@ -12,9 +12,9 @@ from dalembert.algorithms import linear
 from dalembert.algorithms.constraints import Terms, stacked
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, MissingExtraError, SingularityError, unknown
+from dalembert.symbolic.code import converted, symbols
 from dalembert.symbolic.equations import Equations
 from dalembert.symbolic.polynomial import Polynomial
-from dalembert.symbolic.to_sympy import converted, symbols
 
 if TYPE_CHECKING:
     from dalembert.constrained.system import Constrained

@@ -10,16 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dalembert.algorithms import composite
 from dalembert.errors import unknown
 from dalembert.names import in_line, in_markdown
 from dalembert.spatial import Inertia
 from dalembert.symbolic import latex, text
-from dalembert.symbolic.decimals import DIGITS
 from dalembert.symbolic.entries import entries, named
-from dalembert.symbolic.expression import Expression
+from dalembert.symbolic.expression import DIGITS, Expression
 from dalembert.symbolic.factor import factored
 from dalembert.symbolic.lumps import Legible, TooLargeError, legible
 from dalembert.symbolic.polynomial import Polynomial
@@ -340,7 +339,7 @@ def _markdown(part: Part, first: bool) -> str:
     return "$$\n" + _math(part) + "\n$$"
 
 
-def _math(part: Any) -> str:
+def _math(part: Formulas | MatrixFormula) -> str:
     digits = _digits(part.decimals)
     if isinstance(part, MatrixFormula):
         return f"{formula_name(part.name)} = {latex.matrix(part.rows, digits=digits)}"

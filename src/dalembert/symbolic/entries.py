@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, unknown
 from dalembert.symbolic.polynomial import Polynomial
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
 
 Entries = dict[str, Polynomial]
+Nested = Polynomial | Sequence["Nested"]  # a polynomial, or lists of them
 
 # What can be asked for by name, how it is found, and what it is.
-TABLE: dict[str, tuple[Callable[[Equations], Any], str]] = {
+TABLE: dict[str, tuple[Callable[[Equations], Nested], str]] = {
     "M": (lambda e: e.M, "the mass matrix"),
     "C": (lambda e: e.C, "the Coriolis matrix of the Christoffel symbols"),
     "g": (lambda e: e.g, "the gravity torques"),
@@ -35,7 +36,7 @@ ALIASES = {"Γ": "Gamma", "τ": "tau", "D": "M", "G": "g", "detJ": "det"}
 NAME = re.compile(r"([A-Za-zΓτ]+?)_?\[?\{?(\d[\d, ]*)?\}?\]?")
 
 
-def quantity(e: Equations, what: str) -> Any:
+def quantity(e: Equations, what: str) -> Nested:
     """M, C, g, …: a polynomial, or nested lists of them."""
     what = ALIASES.get(what, what)
     if what not in TABLE:
@@ -52,7 +53,7 @@ def entries(e: Equations, what: str) -> Entries:
     return {named(what, index): p for index, p in _flat(quantity(e, what))}
 
 
-def _flat(A: Any, index: tuple[int, ...] = ()) -> list[tuple[tuple[int, ...], Polynomial]]:
+def _flat(A: Nested, index: tuple[int, ...] = ()) -> list[tuple[tuple[int, ...], Polynomial]]:
     if isinstance(A, Polynomial):
         return [(index, A)]
     return [pair for k, row in enumerate(A, 1) for pair in _flat(row, (*index, k))]
@@ -87,11 +88,11 @@ def entry(e: Equations, name: str) -> tuple[str, Polynomial]:
     return named(what, index), value
 
 
-def _depth(A: Any) -> int:
+def _depth(A: Nested) -> int:
     return 1 + _depth(A[0]) if isinstance(A, list) and A else 0
 
 
-def _shape(A: Any) -> str:
+def _shape(A: Nested) -> str:
     sizes = []
     while isinstance(A, list):
         sizes.append(str(len(A)))

@@ -9,7 +9,7 @@ numbers.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,9 @@ from dalembert.files import whole
 from dalembert.model.model import Model
 from dalembert.names import in_line
 from dalembert.spatial.vector import matvec
-from dalembert.symbolic import determinant, entries, exact, parameters
-from dalembert.symbolic.decimals import DIGITS
-from dalembert.symbolic.factor import factored
+from dalembert.symbolic import entries, exact, parameters
+from dalembert.symbolic.expression import DIGITS
+from dalembert.symbolic.factor import determinant, factored, jacobian_for_determinant
 from dalembert.symbolic.lumps import Legible, legible
 from dalembert.symbolic.polynomial import Polynomial, Ring
 
@@ -180,7 +180,7 @@ class Equations:
         return [[self._sum(G[i][j][k] * self.qd[i] for i in range(n)) for j in range(n)] for k in range(n)]
 
     def coriolis_matrix(self, choice: str = "christoffel") -> Square:
-        """One of the choices of seed 004: "christoffel", "kronecker" (equal), "mdot-u/2", "ut-u/2"."""
+        """One of the choices: "christoffel", "kronecker" (equal), "mdot-u/2", "ut-u/2"."""
         if choice == "christoffel":
             return self.C
         if choice not in composite.FROM_PARTIALS:
@@ -280,7 +280,7 @@ class Equations:
 
     def regressor_in(self, names: Sequence[str]) -> tuple[list[Row], Row]:
         """(Y, rest) with τ = Y π + rest for the parameters π of those names, in which τ must be linear; `rest` is
-        what does not depend on them.  Seed 004."""
+        what does not depend on them."""
         for name in names:
             if name not in self.ring.parameters:
                 raise unknown("parameter", name, self.ring.parameters)
@@ -301,7 +301,7 @@ class Equations:
         ]
         return Y, rest
 
-    def _sum(self, terms: Any) -> Polynomial:
+    def _sum(self, terms: Iterable[Polynomial]) -> Polynomial:
         total: Any = self.ring.zero
         for t in terms:
             total = total + t
@@ -321,7 +321,7 @@ class Equations:
 
     def velocity_accelerations(self, frame: str | None = None) -> tuple[Row, Row]:
         """(centripetal, Coriolis): the accelerations of a frame, (a, ω̇) in world axes, that squares and products of the
-        rates give when q̈ = 0, J̇ q̇ taken apart.  Seed 004."""
+        rates give when q̈ = 0, J̇ q̇ taken apart."""
         J, v, n = self.jacobian(frame), self.qd, self.n
         centripetal = [self._sum(row[i].by_coordinate(i) * v[i] * v[i] for i in range(n)) for row in J]
         coriolis = [
@@ -340,8 +340,8 @@ class Equations:
         """The determinant of n rows of J (0 … 5: vx, vy, vz, ωx, ωy, ωz): all six of a six-joint arm, else by default
         the first n that do not vanish. Where it is zero the arm is singular."""
         target = self.model.frame(frame)
-        J, _ = determinant.jacobian_for_determinant(self.model, self.ring, self.q, target, rows)
-        return determinant.determinant(self.ring, J)
+        J, _ = jacobian_for_determinant(self.model, self.ring, self.q, target, rows)
+        return determinant(self.ring, J)
 
     # ------------------------------------------------------------------ for people
 
@@ -440,14 +440,14 @@ class Equations:
 
     def sympy(self, what: str) -> Any:
         """A quantity ("M", "tau", …) or one entry ("M12") as SymPy expressions, in sin and cos of q1, q2, …"""
-        from dalembert.symbolic.to_sympy import to_sympy
+        from dalembert.symbolic.code import to_sympy
 
         return to_sympy(self, what)
 
     def kernel(self, what: str, parameters: Sequence[str] = ()) -> Kernel:
         """A quantity as a compiled kernel with the robot's numbers, of q, q̇ and q̈ as far as they occur, and of the
         named parameters: `.numpy_source()` and `.c_source()` print it."""
-        from dalembert.symbolic.source import kernel
+        from dalembert.symbolic.code import kernel
 
         return kernel(self, what, parameters)
 

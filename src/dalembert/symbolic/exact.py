@@ -16,6 +16,7 @@ from dalembert.describe.description import Description, Drive, Inertial, Joint, 
 from dalembert.joints import JOINTS
 from dalembert.model.build import build
 from dalembert.model.model import Model
+from dalembert.scalar import Scalar
 from dalembert.symbolic.polynomial import Angle, Polynomial, Ring, quarter_turns
 
 HALF_PI = Decimal("1.5707963267948966192313216916397514420985846996876")
@@ -89,7 +90,7 @@ def rational(x: float) -> Fraction:
     return simple if long and float(simple) == x else written
 
 
-def number(ring: Ring, x: float) -> Any:
+def number(ring: Ring, x: float) -> Scalar:
     """A number of the description; zeros and ones stay plain, since they fold."""
     return float(x) if x in (0.0, 1.0) else ring.constant(rational(x))
 
@@ -184,6 +185,6 @@ def snapped_description(description: Description) -> Description:
     return replace(description, joints=joints, links=links)
 
 
-def constant_value(p: Any, values: dict[str, float]) -> float:
+def constant_value(p: Scalar, values: dict[str, float]) -> float:
     """A polynomial in fixed angles alone, as a number."""
     return float(p.substituted(values)) if isinstance(p, Polynomial) else float(p)

@@ -6,12 +6,14 @@ flat, numbers meet at the front, zeros and ones go. The order of terms and facto
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import reduce
 
 from dalembert import scalar
+from dalembert.scalar import Scalar
 from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
 
 Angle = tuple[tuple[int, int], ...]
@@ -63,6 +65,7 @@ class Sign:
 
 Expression = Number | Name | Sum | Product | Power | Cosine | Sine | Sign
 
+DIGITS = 6  # significant ones that a decimal is rounded to, if it has more
 ZERO, ONE = Number(Fraction(0)), Number(Fraction(1))
 
 
@@ -163,34 +166,33 @@ def numbers_in(expression: Expression) -> set[Fraction]:
     return set().union(*map(numbers_in, children(expression)))
 
 
-def evaluate(expression: Expression, values: Mapping[str, Any], number: Callable[[Fraction], Any] = float) -> Any:
+def evaluate(
+    expression: Expression, values: Mapping[str, Scalar], number: Callable[[Fraction], Scalar] = float
+) -> Scalar:
     """The value with a scalar for every name; joint angles are named q1, q2, ….
 
     Any scalar will do that `dalembert.scalar` knows: floats, arrays, trace nodes, or the angles and polynomials of a
     ring (then with `number=Fraction`, so that nothing is rounded)."""
-    known: dict[Expression, Any] = {}
+    known: dict[Expression, Scalar] = {}
 
-    def angle(parts: Angle) -> Any:
-        summands = [values[f"q{joint}"] if k == 1 else k * values[f"q{joint}"] for joint, k in parts]
-        return _sum(summands)
-
-    def trigonometric(node: Cosine | Sine) -> Any:
+    def trigonometric(node: Cosine | Sine) -> Scalar:
         if node not in known:
-            known[node] = (scalar.cos if isinstance(node, Cosine) else scalar.sin)(angle(node.angle))
+            summands = [values[f"q{joint}"] if k == 1 else k * values[f"q{joint}"] for joint, k in node.angle]
+            known[node] = (scalar.cos if isinstance(node, Cosine) else scalar.sin)(reduce(operator.add, summands))
         return known[node]
 
-    def value(node: Expression) -> Any:
+    def value(node: Expression) -> Scalar:
         match node:
             case Number(x):
                 return number(x)
             case Name(name):
                 return scalar.position(values[name])
             case Sum(terms):
-                return _sum([value(term) for term in terms])
+                return reduce(operator.add, [value(term) for term in terms])
             case Product(factors):
-                return _product([value(factor) for factor in factors])
+                return reduce(operator.mul, [value(factor) for factor in factors])
             case Power(base, exponent):
-                return _product([value(base)] * exponent)
+                return reduce(operator.mul, [value(base)] * exponent)
             case Sign(argument):
                 return scalar.sign(value(argument))
         return trigonometric(node)
@@ -198,40 +200,16 @@ def evaluate(expression: Expression, values: Mapping[str, Any], number: Callable
     return value(expression)
 
 
-def _sum(parts: list[Any]) -> Any:
-    result = parts[0]
-    for part in parts[1:]:
-        result = result + part
-    return result
+# numbers as text
 
 
-def _product(parts: list[Any]) -> Any:
-    result = parts[0]
-    for part in parts[1:]:
-        result = result * part
-    return result
+def decimal(x: Fraction, digits: int = DIGITS) -> str:
+    """The decimal of x, rounded to `digits` significant ones: 0.25, 0.333333, -1e-07."""
+    if x.denominator == 1 and len(str(abs(x.numerator))) <= 2 * digits:
+        return str(x.numerator)
+    return f"{float(x):.{digits}g}"
 
 
-def to_sympy(expression: Expression) -> Any:
-    """The same in SymPy: names become plain symbols, joint angles the symbols q1, q2, …."""
-    import sympy  # type: ignore[import-untyped, unused-ignore]
-
-    def value(node: Expression) -> Any:
-        match node:
-            case Number(x):
-                return sympy.Rational(x.numerator, x.denominator)
-            case Name(name):
-                return sympy.Symbol(name)
-            case Sum(terms):
-                return sympy.Add(*map(value, terms))
-            case Product(factors):
-                return sympy.Mul(*map(value, factors))
-            case Power(base, exponent):
-                return value(base) ** exponent
-            case Sign(argument):
-                return sympy.sign(value(argument))
-            case Cosine(angle) | Sine(angle):
-                head = sympy.cos if isinstance(node, Cosine) else sympy.sin
-                return head(sympy.Add(*(k * sympy.Symbol(f"q{joint}") for joint, k in angle)))
-
-    return value(expression)
+def is_rounded(x: Fraction, digits: int = DIGITS) -> bool:
+    """Whether the decimal of x shows less than x."""
+    return Fraction(decimal(x, digits)) != x

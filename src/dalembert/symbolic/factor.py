@@ -1,4 +1,8 @@
-"""A determinant, or any polynomial of a ring, factored completely.
+"""det J, computed where the Jacobian is sparse; and any polynomial of a ring, factored completely.
+
+A determinant of all six rows does not depend on the frame that twists are expressed in, nor on their reference point:
+the frame of a body in the middle of the chain gives entries with few joints in them. One of the three linear rows
+does not depend on the axes.
 
 Sines and cosines have no unique factors: s² = (1 − c)(1 + c). In half angles they have. With t = sin(q/2) and
 u = cos(q/2), kept homogeneous so that no root at infinity is lost,
@@ -12,13 +16,21 @@ that are even, so that t · u comes back as s and (u − t)(u + t) as c.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import reduce
 from itertools import combinations
-from typing import Any
 
-from flint import fmpq, fmpq_mpoly_ctx
+from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
+from dalembert.algorithms import jacobians, joints, kinematics
+from dalembert.algorithms.joints import Coordinates
+from dalembert.errors import InputError
+from dalembert.model.model import Frame, Model
+from dalembert.scalar import Scalar
+from dalembert.spatial import Motion, Pose
+from dalembert.spatial.vector import matvec_t
 from dalembert.symbolic.collect import Terms, Writer, as_fraction, primitive
 from dalembert.symbolic.expression import ZERO, Expression, Number, power
 from dalembert.symbolic.fourier import Basis
@@ -27,6 +39,8 @@ from dalembert.symbolic.polynomial import Polynomial, Ring
 from dalembert.symbolic.shorten import shortener
 
 Parity = tuple[int, ...]
+Matrix = list[list[Scalar]]
+ROWS = ("vx", "vy", "vz", "wx", "wy", "wz")
 LARGE = 100
 """Whole coefficients above this come from measured numbers, and are written as decimals below one."""
 
@@ -49,16 +63,9 @@ def factors_of(p: Polynomial) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
     """(constant, [(factor, power)]) of a polynomial that is not zero; their product is p."""
     half = HalfAngles(p)
     found = [half.back(f) for f in half.even_factors()]
-    unique: list[tuple[Polynomial, int]] = []
-    for factor in found:
-        k = next((k for k, (f, _) in enumerate(unique) if f == factor), None)
-        if k is None:
-            unique.append((factor, 1))
-        else:
-            unique[k] = (factor, unique[k][1] + 1)
-    whole = p.ring.constant(1)
-    for factor in found:
-        whole = p.ring.scalar(whole * factor)
+    firsts = [factor for k, factor in enumerate(found) if factor not in found[:k]]
+    unique = [(factor, found.count(factor)) for factor in firsts]
+    whole: Polynomial = reduce(operator.mul, found, p.ring.constant(1))
     ratio = p.p.leading_coefficient() / whole.p.leading_coefficient()
     if whole.p * ratio != p.p:
         raise InexactError(f"the factors found are not those of {p!r}; please report this")
@@ -81,7 +88,7 @@ class HalfAngles:
         self.halves = [(gens[2 * k], gens[2 * k + 1]) for k in range(len(self.pairs))]
         self.polynomial = self._substituted(p)
 
-    def _substituted(self, p: Polynomial) -> Any:
+    def _substituted(self, p: Polynomial) -> fmpq_mpoly:
         index, first = self.ring.index, 2 * len(self.pairs)
         places = [(index[s], index[c]) for s, c in self.pairs]
         others = [index[name] for name in self.others]
@@ -100,28 +107,28 @@ class HalfAngles:
             total = total + part
         return total
 
-    def even_factors(self) -> list[Any]:
+    def even_factors(self) -> list[fmpq_mpoly]:
         """The factors, each as often as it counts; those of odd degree joined."""
         units = [t * t + u * u for t, u in self.halves]
-        even: list[Any] = []
-        odd: list[Any] = []
+        even: list[fmpq_mpoly] = []
+        odd: list[fmpq_mpoly] = []
         for factor, n in self.polynomial.factor()[1]:
             if factor not in units:
                 (odd if any(self.parity(factor)) else even).extend([factor] * n)
         return even + self._joined(odd)
 
-    def parity(self, factor: Any) -> Parity:
+    def parity(self, factor: fmpq_mpoly) -> Parity:
         powers = factor.monoms()[0]  # factors of what is homogeneous are homogeneous
         return tuple((powers[2 * k] + powers[2 * k + 1]) % 2 for k in range(len(self.pairs)))
 
-    def _joined(self, odd: list[Any]) -> list[Any]:
+    def _joined(self, odd: list[fmpq_mpoly]) -> list[fmpq_mpoly]:
         """Products of the smallest sets of factors that are even; of such sets, that with the fewest terms."""
         result = []
         parities = [self.parity(factor) for factor in odd]
         left = list(range(len(odd)))
         while left:
             sets = next(s for r in range(2, len(left) + 1) if (s := self._even_sets(left, parities, r)))
-            products = {chosen: self._product([odd[k] for k in chosen]) for chosen in sets}
+            products = {chosen: reduce(operator.mul, [odd[k] for k in chosen]) for chosen in sets}
             best = min(sets, key=lambda chosen: len(self.back(products[chosen])))
             result.append(products[best])
             left = [k for k in left if k not in best]
@@ -134,13 +141,7 @@ class HalfAngles:
             if not any(sum(column) % 2 for column in zip(*(parities[k] for k in chosen), strict=True))
         ]
 
-    def _product(self, factors: list[Any]) -> Any:
-        result = factors[0]
-        for factor in factors[1:]:
-            result = result * factor
-        return result
-
-    def back(self, factor: Any) -> Polynomial:
+    def back(self, factor: fmpq_mpoly) -> Polynomial:
         """A factor of even degrees as a polynomial of the ring."""
         ring, first = self.ring, 2 * len(self.pairs)
         parts: dict[tuple[int, ...], dict[tuple[int, ...], fmpq]] = {}
@@ -157,7 +158,7 @@ class HalfAngles:
             total = total + part
         return total
 
-    def _whole_angle(self, pair: tuple[str, ...], a: int, b: int) -> Any:
+    def _whole_angle(self, pair: tuple[str, ...], a: int, b: int) -> Scalar:
         """tᵃ uᵇ, a + b even."""
         s, c = (self.ring[name] for name in pair)
         both = min(a, b)
@@ -178,3 +179,76 @@ def written_factor(writer: Writer, factor: Polynomial) -> tuple[Fraction, Expres
     if len(terms) > 1 and 10**digits > 10 * LARGE:
         scale, terms = scale * 10**digits, {m: c / 10**digits for m, c in terms.items()}
     return scale, writer.by_motion(terms, writer.plain)
+
+
+# det J
+
+
+def jacobian_for_determinant(
+    model: Model, ring: Ring, q: Coordinates, frame: Frame, rows: Sequence[int] | None
+) -> tuple[Matrix, tuple[int, ...]]:
+    """A square matrix whose determinant is that of the chosen rows of J, and these rows. Without a choice: all six of
+    a six-joint arm, else the first n that do not vanish."""
+    n = model.n
+    if rows is None and n == 6 and not model.mimics and len(model.path(frame.body)) == 6:
+        return _sparsest(model, q), tuple(range(6))
+    J = [[ring.scalar(x) for x in row] for row in jacobians.jacobian(model, q, frame)]
+    if rows is None:
+        moving = [k for k in range(6) if any(J[k])]
+        if len(moving) < n:
+            raise InputError(
+                f"J of {model.name!r} is 6×{n} with {len(moving)} rows that do not vanish: no {n} of them make a "
+                "determinant; singularities of such an arm are those of J Jᵀ (Robot.singularities)"
+            )
+        rows = moving[:n]
+    chosen = tuple(rows)
+    if len(chosen) != n or len(set(chosen)) != n or not all(0 <= k < 6 for k in chosen):
+        raise InputError(f"rows must be {n} different numbers from 0 (vx) to 5 (wz), got {list(rows)}")
+    if chosen == (0, 1, 2):
+        T = kinematics.world_poses(model, q, [frame.body])
+        R = T[model.path(frame.body)[0]].R  # the first joint's angle drops out in its own axes
+        columns = [matvec_t(R, [J[k][j] for k in range(3)]) for j in range(n)]
+        return [[columns[j][k] for j in range(n)] for k in range(3)], chosen
+    return [J[k] for k in chosen], chosen
+
+
+def _sparsest(model: Model, q: Coordinates) -> Matrix:
+    """The twists of all joints of a chain, in the frame of the body where they have the fewest terms."""
+    T = joints.poses(model, q)
+    best: tuple[int, Matrix] | None = None
+    for middle in range(len(model.bodies)):
+        columns = [_seen_from(model, T, j, middle).flat() for j in range(len(model.bodies))]
+        size = sum(len(x) if isinstance(x, Polynomial) else x != 0 for column in columns for x in column)
+        if best is None or size < best[0]:
+            best = size, [list(row) for row in zip(*columns, strict=True)]
+    assert best is not None
+    return best[1]
+
+
+def _seen_from(model: Model, T: Sequence[Pose], j: int, middle: int) -> Motion:
+    """The twist of joint j in the frame of the body `middle` of the chain."""
+    motion = joints.subspace(model.bodies[j])
+    for k in range(j + 1, middle + 1):
+        motion = motion.to_child(T[k])
+    for k in range(j, middle, -1):
+        motion = motion.to_parent(T[k])
+    return motion
+
+
+def determinant(ring: Ring, A: Sequence[Sequence[Scalar]]) -> Polynomial:
+    """det A by expansion along the line with the fewest entries."""
+    n = len(A)
+    if n == 0:
+        return ring.constant(1)
+    rows = [(sum(1 for x in A[i] if x), 0, i) for i in range(n)]
+    columns = [(sum(1 for i in range(n) if A[i][j]), 1, j) for j in range(n)]
+    _, transposed, k = min(rows + columns)
+    B = [list(column) for column in zip(*A, strict=True)] if transposed else [list(row) for row in A]
+    total: Scalar = ring.zero
+    for j in range(n):
+        if not B[k][j]:
+            continue
+        minor = [[B[i][b] for b in range(n) if b != j] for i in range(n) if i != k]
+        term = B[k][j] * determinant(ring, minor)
+        total = total + term if (k + j) % 2 == 0 else total - term
+    return ring.scalar(total)

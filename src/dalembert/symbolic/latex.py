@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dalembert.symbolic.collect import split_name
-from dalembert.symbolic.decimals import decimal
 from dalembert.symbolic.expression import (
     Angle,
     Cosine,
@@ -22,14 +21,13 @@ from dalembert.symbolic.expression import (
     Sine,
     Sum,
     coefficient,
+    decimal,
     number,
     size,
     terms_of,
     times,
 )
-from dalembert.symbolic.greek import GREEK
-from dalembert.symbolic.printer import Printer
-from dalembert.symbolic.text import angle_sum
+from dalembert.symbolic.text import GREEK, Printer, angle_sum
 
 WIDTH = 90
 """Characters of a line as printed, roughly, after which a sum goes on in the next."""

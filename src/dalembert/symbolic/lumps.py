@@ -23,8 +23,7 @@ from flint import fmpq, fmpq_mat
 
 from dalembert.errors import DalembertError
 from dalembert.symbolic.collect import SIMPLE, Terms, Writer, as_fraction, split_name
-from dalembert.symbolic.decimals import is_rounded
-from dalembert.symbolic.expression import ZERO, Expression, Name, evaluate, numbers_in
+from dalembert.symbolic.expression import ZERO, Expression, Name, evaluate, is_rounded, numbers_in
 from dalembert.symbolic.fourier import Basis, Function, Key, Monomial, fourier
 from dalembert.symbolic.polynomial import Polynomial, Ring
 from dalembert.symbolic.shorten import Choice, Shortener, shortener

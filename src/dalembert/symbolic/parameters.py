@@ -21,6 +21,7 @@ from typing import Any
 from dalembert.errors import InputError, unknown
 from dalembert.joints import Joint
 from dalembert.model.model import Body, Frame, Model
+from dalembert.scalar import Scalar
 from dalembert.spatial import Inertia, Pose
 from dalembert.symbolic.polynomial import Polynomial, Ring
 
@@ -158,7 +159,7 @@ def chosen(found: dict[Place, Parameter], symbolic: str | Sequence[str]) -> dict
 def symbolic_model(model: Model, ring: Ring, symbols: dict[Place, Parameter]) -> Model:
     """The exact model with its chosen parameters replaced by the ring's symbols."""
 
-    def take(place: Place, value: Any) -> Any:
+    def take(place: Place, value: Scalar) -> Scalar:
         return ring[symbols[place].name] if place in symbols else ring.convert(value)
 
     def pose(what: str, i: int, T: Pose) -> Pose:
@@ -194,6 +195,6 @@ def symbolic_model(model: Model, ring: Ring, symbols: dict[Place, Parameter]) ->
     return replace(model, bodies=bodies, frames=frames, gravity=gravity)
 
 
-def _signed(symbol: Any, value: float) -> Any:
+def _signed(symbol: Scalar, value: float) -> Scalar:
     """g stands for a magnitude: its direction is the number's."""
     return -symbol if isinstance(symbol, Polynomial) and symbol.uses() == {"g"} and value < 0 else symbol

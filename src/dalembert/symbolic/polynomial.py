@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
-from flint import fmpq, fmpq_mpoly_ctx
+from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from dalembert import scalar
 from dalembert.caching import cached_property
 from dalembert.errors import DalembertError
+from dalembert.scalar import Scalar
 
 Number = int | float | Fraction
 
@@ -77,18 +78,18 @@ class Ring:
     def constant(self, x: Number | fmpq) -> Polynomial:
         return Polynomial(self, self.ctx.constant(exact(x)), 0)
 
-    def scalar(self, x: Any) -> Polynomial:
+    def scalar(self, x: Scalar) -> Polynomial:
         """Any scalar of an algorithm's result as a polynomial."""
         return x if isinstance(x, Polynomial) else self.constant(x)
 
-    def reduced(self, p: Any, squares: int) -> Any:
+    def reduced(self, p: fmpq_mpoly, squares: int) -> fmpq_mpoly:
         """p with s² → 1 − c² for the sines in the set `squares`."""
         for bit, relation in self._relations:
             if squares & bit:
                 p = divmod(p, relation)[1]
         return p
 
-    def normal(self, p: Any) -> Polynomial:
+    def normal(self, p: fmpq_mpoly) -> Polynomial:
         """A polynomial of FLINT's, of any degrees, in normal form."""
         degrees = p.degrees() if p != 0 else ()
         present = high = 0
@@ -98,7 +99,7 @@ class Ring:
             high |= (1 << k) if degree > 1 else 0
         return Polynomial(self, self.reduced(p, high), present)
 
-    def convert(self, other: Any) -> Any:
+    def convert(self, other: Scalar) -> Scalar:
         """A polynomial of a smaller ring, whose names this one has too."""
         if not isinstance(other, Polynomial) or other.ring is self:
             return other
@@ -117,24 +118,24 @@ class Polynomial:
 
     __slots__ = ("p", "ring", "sines")
 
-    def __init__(self, ring: Ring, p: Any, sines: int) -> None:
+    def __init__(self, ring: Ring, p: fmpq_mpoly, sines: int) -> None:
         self.ring, self.p, self.sines = ring, p, sines
 
     # Zeros and ones of the algorithms fold here, so that no polynomial is made of them.
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Scalar) -> Scalar:
         if isinstance(other, Polynomial):
             return Polynomial(self.ring, self.p + other.p, self.sines | other.sines)
         return Polynomial(self.ring, self.p + exact(other), self.sines) if other else self
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Scalar) -> Scalar:
         if isinstance(other, Polynomial):
             return Polynomial(self.ring, self.p - other.p, self.sines | other.sines)
         return Polynomial(self.ring, self.p - exact(other), self.sines) if other else self
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Scalar) -> Scalar:
         return -self + other
 
     def __neg__(self) -> Polynomial:
@@ -143,7 +144,7 @@ class Polynomial:
     def __pos__(self) -> Polynomial:
         return self
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Scalar) -> Scalar:
         if isinstance(other, Polynomial):
             p = self.p * other.p
             both = self.sines & other.sines
@@ -156,18 +157,18 @@ class Polynomial:
 
     __rmul__ = __mul__
 
-    def __pow__(self, power: int) -> Any:
-        result: Any = 1.0
+    def __pow__(self, power: int) -> Scalar:
+        result: Scalar = 1.0
         for _ in range(power):
             result = result * self
         return result
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Scalar) -> Scalar:
         if isinstance(other, Polynomial):
             return self * Reciprocal(other)
         return Polynomial(self.ring, self.p / exact(other), self.sines)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: Scalar) -> Scalar:
         if self.p.is_constant():
             return Reciprocal(self) * other
         return Reciprocal(self) if other == 1 else Reciprocal(self) * other
@@ -217,16 +218,16 @@ class Polynomial:
         value = self.p(*point)
         return Fraction(int(value.p), int(value.q))
 
-    def substituted(self, values: Mapping[str, Any]) -> Any:
+    def substituted(self, values: Mapping[str, Scalar]) -> Scalar:
         """The value with every name replaced by a scalar of any kind (floats, arrays, trace nodes, fractions)."""
-        total: Any = 0.0
+        total: Scalar = 0.0
         for powers, c in self.terms().items():
-            term: Any = None
+            term: Scalar = None
             for name, e in zip(self.ring.names, map(int, powers), strict=True):
                 for _ in range(e):
                     term = values[name] if term is None else term * values[name]
             number = Fraction(int(c.p), int(c.q))
-            factor: Any = number if term is None or isinstance(term, Fraction) else float(number)
+            factor: Scalar = number if term is None or isinstance(term, Fraction) else float(number)
             total = total + (factor if term is None else factor * term)
         return total
 
@@ -239,7 +240,7 @@ class Reciprocal:
     def __init__(self, p: Polynomial) -> None:
         self.p = p
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Scalar) -> Scalar:
         ring = self.p.ring
         if not isinstance(other, Polynomial):
             if other == 0:
@@ -270,7 +271,7 @@ class Angle:
     __slots__ = ("constants", "cosine", "ring", "sine", "whole")
 
     def __init__(
-        self, ring: Ring, cosine: Any, sine: Any, constants: Constants | None = None, whole: Any = None
+        self, ring: Ring, cosine: Scalar, sine: Scalar, constants: Constants | None = None, whole: Scalar = None
     ) -> None:
         self.ring, self.cosine, self.sine, self.constants, self.whole = ring, cosine, sine, constants, whole
 
@@ -280,7 +281,7 @@ class Angle:
             raise NotPolynomialError("an angle enters the equations by its sine and cosine only")
         return self.whole
 
-    def __add__(self, other: Any) -> Angle:
+    def __add__(self, other: Scalar) -> Angle:
         if isinstance(other, Angle):
             c, s, C, S = self.cosine, self.sine, other.cosine, other.sine
             whole = None if self.whole is None or other.whole is None else self.whole + other.whole
@@ -296,7 +297,7 @@ class Angle:
     def __neg__(self) -> Angle:
         return Angle(self.ring, self.cosine, -self.sine, self.constants, None if self.whole is None else -self.whole)
 
-    def __mul__(self, factor: Any) -> Angle:
+    def __mul__(self, factor: Scalar) -> Angle:
         """A whole multiple."""
         count = int(factor)
         if count != factor:

@@ -1,4 +1,5 @@
-"""Expressions as plain text: 2*b*c2, or 2*b*cos(q2) for Python and SymPy, or 2 b c₂.
+"""How an expression is taken apart to be written, in any style; and as plain text: 2*b*c2, or 2*b*cos(q2) for Python
+and SymPy, or 2 b c₂.
 
 The three styles:
 
@@ -9,18 +10,109 @@ The three styles:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from dalembert.symbolic.collect import split_name
-from dalembert.symbolic.decimals import DIGITS, decimal, is_rounded
-from dalembert.symbolic.expression import Angle, Expression, Name, Number, Product, Sum, numbers_in
-from dalembert.symbolic.greek import GREEK
-from dalembert.symbolic.printer import Printer
+from dalembert.symbolic.expression import (
+    DIGITS,
+    ONE,
+    Angle,
+    Cosine,
+    Expression,
+    Name,
+    Number,
+    Power,
+    Product,
+    Sign,
+    Sine,
+    Sum,
+    coefficient,
+    decimal,
+    is_rounded,
+    numbers_in,
+)
 
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 DOTS = {"qd": "q̇", "qdd": "q̈"}
+# Names of Greek letters: {name: (character, LaTeX)}.
+_SMALL = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega"
+_CHARACTERS = "αβγδεζηθικλμνξπρστφχψω"
+_CAPITAL = {"Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Pi": "Π", "Sigma": "Σ", "Phi": "Φ", "Omega": "Ω"}
+
+GREEK = {name: (letter, f"\\{name}") for name, letter in zip(_SMALL.split(), _CHARACTERS, strict=True)}
+GREEK |= {name: (letter, f"\\{name}") for name, letter in _CAPITAL.items()}
+
+
+@dataclass(frozen=True)
+class Printer(ABC):
+    """A style of writing; what differs between styles is left to them."""
+
+    long: bool
+    digits: int | None
+
+    brackets: ClassVar[tuple[str, str]] = ("(", ")")
+    heads: ClassVar[tuple[str, str, str]] = ("cos", "sin", "sign")
+
+    @abstractmethod
+    def number(self, x: Fraction) -> str:
+        """A number that is not negative."""
+
+    @abstractmethod
+    def name(self, word: str) -> str:
+        """A symbol."""
+
+    @abstractmethod
+    def power(self, base: Expression, exponent: int) -> str:
+        """A whole power."""
+
+    @abstractmethod
+    def function(self, short: str, head: str, angle: Angle) -> str:
+        """The cosine or sine of a sum of joint angles."""
+
+    @property
+    def times(self) -> str:
+        return " "
+
+    def bracketed(self, inside: str) -> str:
+        return inside.join(self.brackets)
+
+    def write(self, expression: Expression) -> str:
+        cos, sin, sign = self.heads
+        match expression:
+            case Number(x):
+                return ("-" if x < 0 else "") + self.number(abs(x))
+            case Name(word):
+                return self.name(word)
+            case Sum(terms):
+                return "".join(self.term(term, k == 0) for k, term in enumerate(terms))
+            case Product():
+                return self.term(expression, first=True)
+            case Power(base, exponent):
+                return self.power(base, exponent)
+            case Sign(argument):
+                return sign + self.bracketed(self.write(argument))
+            case Cosine(angle):
+                return self.function("c", cos, angle)
+            case Sine(angle):
+                return self.function("s", sin, angle)
+
+    def term(self, term: Expression, first: bool) -> str:
+        """A summand with its sign."""
+        c, rest = coefficient(term)
+        sign = ("-" if c < 0 else "") if first else (" - " if c < 0 else " + ")
+        factors = rest.factors if isinstance(rest, Product) else (rest,)
+        parts = [] if rest == ONE else [self.factor(factor) for factor in factors]
+        if abs(c) != 1 or not parts:
+            parts.insert(0, self.number(abs(c)))
+        return sign + self.times.join(parts)
+
+    def factor(self, factor: Expression) -> str:
+        written = self.write(factor)
+        return self.bracketed(written) if isinstance(factor, Sum | Product) else written
 
 
 def text(expression: Expression, long: bool = False, unicode: bool = False, digits: int | None = None) -> str:

@@ -10,10 +10,9 @@ from markupsafe import Markup
 from dalembert.apps.report import html
 from dalembert.apps.report.context import Context, Made
 from dalembert.symbolic import document, latex
-from dalembert.symbolic.decimals import DIGITS
 from dalembert.symbolic.entries import entries, named
 from dalembert.symbolic.equations import Equations
-from dalembert.symbolic.expression import Expression
+from dalembert.symbolic.expression import DIGITS, Expression
 from dalembert.symbolic.lumps import Legible, TooLargeError, legible
 
 WIDTH = 71  # letters of a line, about

@@ -26,9 +26,8 @@ from dalembert.kernels import need_tree
 from dalembert.robot import Robot
 from dalembert.symbolic import exact
 from dalembert.symbolic.collect import as_fraction
-from dalembert.symbolic.decimals import DIGITS
 from dalembert.symbolic.equations import MOST_ANGLES, Equations
-from dalembert.symbolic.expression import Expression, Name, Number, power, times, total
+from dalembert.symbolic.expression import DIGITS, Expression, Name, Number, power, times, total
 from dalembert.symbolic.factor import factored
 from dalembert.symbolic.latex import aligned
 from dalembert.symbolic.polynomial import Polynomial, Ring

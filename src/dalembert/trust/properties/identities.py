@@ -14,8 +14,8 @@ from typing import Any
 from dalembert.algorithms import composite, energy, newton_euler, regressor
 from dalembert.caching import cached_property
 from dalembert.spatial.vector import Scalar
-from dalembert.symbolic.determinant import determinant
 from dalembert.symbolic.equations import Equations
+from dalembert.symbolic.factor import determinant
 from dalembert.symbolic.lumps import legible
 from dalembert.symbolic.polynomial import Polynomial
 from dalembert.symbolic.text import text

@@ -1,4 +1,5 @@
-"""Equations as code: polynomials traced into kernels, which are NumPy and C source too."""
+"""Equations as code: polynomials traced into kernels, which are NumPy and C source too; and as SymPy expressions, in
+sin and cos of q1, q2, …"""
 
 from __future__ import annotations
 
@@ -7,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert import scalar
 from dalembert.compile import Kernel, compile_function
-from dalembert.errors import InputError, unknown
-from dalembert.symbolic.entries import quantity
+from dalembert.errors import InputError, MissingExtraError, unknown
+from dalembert.scalar import Scalar
+from dalembert.symbolic.entries import ALIASES, TABLE, Nested, entry, quantity
 from dalembert.symbolic.polynomial import Polynomial
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ def kernel(e: Equations, what: str, parameters: Sequence[str] = ()) -> Kernel:
         raise InputError(f"the robot's own friction is no F_v q̇ + F_s sgn(q̇): {e.friction_fits}; give parameters=…")
     values = {name: x for name, x in e.values.items() if name not in parameters}
 
-    def function(*given: Any) -> Any:
+    def function(*given: Sequence[Scalar]) -> object:
         names = _symbols(e, dict(zip(arguments, given, strict=True)), parameters)
         results = [evaluated(p, values, names) for p in flat]
         return _nested(results, shape)
@@ -41,9 +43,9 @@ def kernel(e: Equations, what: str, parameters: Sequence[str] = ()) -> Kernel:
     return compile_function(function, inputs, [shape], what, f"{what} of {e.name}", arguments)
 
 
-def _symbols(e: Equations, given: dict[str, Any], parameters: Sequence[str]) -> dict[str, Any]:
+def _symbols(e: Equations, given: dict[str, Scalar], parameters: Sequence[str]) -> dict[str, Scalar]:
     """What stands for each name of the ring."""
-    names: dict[str, Any] = {}
+    names: dict[str, Scalar] = {}
     for k, joint in enumerate(e.ring.joints):
         q = given["q"][k]
         names |= dict(zip(joint, (scalar.sin(q), scalar.cos(q), q) if k in e.ring.turning else (q,), strict=False))
@@ -55,7 +57,7 @@ def _symbols(e: Equations, given: dict[str, Any], parameters: Sequence[str]) -> 
     return names | dict(zip(parameters, given.get("parameters", ()), strict=True))
 
 
-def evaluated(p: Polynomial, values: dict[str, float], names: dict[str, Any]) -> Any:
+def evaluated(p: Polynomial, values: dict[str, float], names: dict[str, Scalar]) -> Scalar:
     """The polynomial with numbers for some names, gathered first, and any scalars for the others."""
     gathered: dict[tuple[tuple[str, int], ...], float] = {}
     ring = p.ring
@@ -71,9 +73,9 @@ def evaluated(p: Polynomial, values: dict[str, float], names: dict[str, Any]) ->
                     rest.append((name, e))
         key = tuple(rest)
         gathered[key] = gathered.get(key, 0.0) + number
-    total: Any = 0.0
+    total: Scalar = 0.0
     for key, number in gathered.items():
-        term: Any = number
+        term: Scalar = number
         for name, e in key:
             for _ in range(e):
                 term = term * names[name]
@@ -81,15 +83,61 @@ def evaluated(p: Polynomial, values: dict[str, float], names: dict[str, Any]) ->
     return total
 
 
-def _flat(A: Any) -> tuple[list[Polynomial], tuple[int, ...]]:
+def _flat(A: Nested) -> tuple[list[Polynomial], tuple[int, ...]]:
     if isinstance(A, Polynomial):
         return [A], ()
     parts = [_flat(a) for a in A]
     return [p for flat, _ in parts for p in flat], (len(A), *(parts[0][1] if parts else ()))
 
 
-def _nested(flat: list[Any], shape: tuple[int, ...]) -> Any:
+def _nested(flat: list[Scalar], shape: tuple[int, ...]) -> object:
     if not shape:
         return flat[0]
     step = len(flat) // shape[0] if shape[0] else 0
     return [_nested(flat[k * step : (k + 1) * step], shape[1:]) for k in range(shape[0])]
+
+
+# SymPy
+
+
+def to_sympy(e: Equations, what: str) -> Any:
+    """A whole quantity as a Matrix (an Array, if it has three indices), one entry as an expression."""
+    try:
+        import sympy
+    except ImportError:
+        raise MissingExtraError("SymPy is not installed: pip install 'dalembert[lagrange]'") from None
+    names = symbols(e)
+    whole = ALIASES.get(what, what) in TABLE
+    value = quantity(e, what) if whole else entry(e, what)[1]
+    made = converted(value, names)
+    if not isinstance(made, list):
+        return made
+    nested = made and isinstance(made[0], list) and made[0] and isinstance(made[0][0], list)
+    return sympy.Array(made) if nested else sympy.Matrix(made)
+
+
+def symbols(e: Equations) -> dict[str, Scalar]:
+    """What stands for each name of the ring."""
+    import sympy
+
+    names: dict[str, Scalar] = {name: sympy.Symbol(name, real=True) for name in e.ring.names}
+    for k, joint in enumerate(e.ring.joints, 1):
+        if len(joint) > 1:
+            q = sympy.Symbol(f"q{k}", real=True)
+            names |= {joint[0]: sympy.sin(q), joint[1]: sympy.cos(q)}
+        if e.friction:
+            names[f"sgn{k}"] = sympy.sign(names[f"qd{k}"])
+    return names
+
+
+def converted(A: Nested, names: dict[str, Scalar]) -> Any:
+    """A polynomial, or nested lists of them, with its names replaced."""
+    if not isinstance(A, Polynomial):
+        return [converted(a, names) for a in A]
+    import sympy
+
+    terms = []
+    for powers, c in A.terms().items():
+        factors = [names[name] ** k for name, k in zip(A.ring.names, powers, strict=True) if k]
+        terms.append(sympy.Mul(sympy.Rational(int(c.p), int(c.q)), *factors))
+    return sympy.Add(*terms)
