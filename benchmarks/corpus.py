@@ -34,7 +34,7 @@ import dalembert as dl
 from dalembert.algorithms.composite import mass_matrix
 from dalembert.algorithms.newton_euler import inverse_dynamics
 from dalembert.describe.mjcf.document import Document
-from dalembert.describe.mjcf.meshes import HOLLOW
+from dalembert.describe.mjcf.geoms import HOLLOW
 from dalembert.describe.mjcf.read import Reader
 
 KEPT = Path(__file__).parent.parent / ".venv" / "corpus"

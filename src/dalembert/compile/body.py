@@ -144,16 +144,16 @@ def constants(program: Program, width: int, kind: Kind, name: str) -> str:
     values = [0.0] * sum(len(group) for group in program.outputs)
     for k, places in _places(program).items():
         if program.steps[k].operation == "constant":
-            for place in places:
-                values[place] = program.steps[k].value
+            for p in places:
+                values[p] = program.steps[k].value
     w = Writer(width, kind)
     if not has_constants(program):
         return function(name, "ptr noalias %out", ["  ret void"])
     table = ", ".join(f"{w.E} {kind.constant(x)}" for x in values)
     w.label("entry")
-    with w.loop(len(values)) as k:
-        at = w.let(f"getelementptr {w.E}, ptr @{name}_table, i64 {k}")
-        w.store(w.wide(w.let(f"load {w.E}, ptr {at}")), "%out", k)
+    with w.loop(len(values)) as place:
+        at = w.let(f"getelementptr {w.E}, ptr @{name}_table, i64 {place}")
+        w.store(w.wide(w.let(f"load {w.E}, ptr {at}")), "%out", place)
     w.do("ret void")
     head = f"@{name}_table = internal constant [{len(values)} x {w.E}] [{table}]\n"
     return head + function(name, "ptr noalias %out", w.lines)

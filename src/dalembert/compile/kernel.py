@@ -132,7 +132,7 @@ class Kernel:
         def side(shapes: Sequence[tuple[int, ...]]) -> str:
             return ",".join("(" + ",".join(f"n{d}" for d in shape) + ")" for shape in shapes)
 
-        arrays = [a if is_lazy((a,)) else plain_array(a) for a in arguments]
+        arrays: list[Any] = [a if is_lazy((a,)) else plain_array(a) for a in arguments]
         single = all(a.dtype == np.float32 for a in arrays)
         sizes = {f"n{d}": d for shape in self.outputs for d in shape}
         known = {f"n{d}" for shape in self.inputs for d in shape}

@@ -196,7 +196,7 @@ class Shared(Protocol):
 _DOUBLE = np.dtype(np.float64)
 
 
-def _plain(kernel: Shared, arguments: Sequence[object], out: object) -> tuple[Arrays, Arrays, Arrays] | None:
+def _plain(kernel: Shared, arguments: Sequence[Any], out: Any) -> tuple[Arrays, Arrays, Arrays] | None:
     """What `_plan` finds, sooner, for the common case: every argument an array of doubles (states, *core), and the
     result one too, or none given."""
     cores, outputs = kernel.inputs, kernel.outputs

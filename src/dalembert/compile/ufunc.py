@@ -69,7 +69,7 @@ def _maker() -> Callable[..., np.ufunc]:
     text, integer, address = ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p
     return ctypes.PYFUNCTYPE(
         ctypes.py_object, address, address, address, integer, integer, integer, integer, address, address, integer, text
-    )(table_of("_UFUNC_API")[_FROM_FUNC_AND_SIGNATURE])
+    )(table_of("_UFUNC_API")[_FROM_FUNC_AND_SIGNATURE] or 0)
 
 
 def signature(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> str:

@@ -26,25 +26,14 @@ from dalembert.describe.chain import (
     to_pose,
 )
 from dalembert.describe.check import check
-from dalembert.describe.description import (
-    Description,
-    Drive,
-    Inertial,
-    Joint,
-    Limit,
-    Link,
-    Origin,
-    Place,
-    Shape,
-    Vector,
-)
+from dalembert.describe.description import Description, Drive, Inertial, Joint, Limit, Link, Origin, Place, Shape
 from dalembert.describe.fields import Part, finite
 from dalembert.errors import DalembertError, DescriptionError, InputError, choose, unknown
 from dalembert.joints import JOINTS
 from dalembert.spatial import rotation
 from dalembert.spatial.angles import warn_of_degrees
 from dalembert.spatial.pose import IDENTITY_POSE, Pose
-from dalembert.spatial.vector import add, cross, dot, matvec, scale, sub, transpose
+from dalembert.spatial.vector import Vector, add, cross, dot, matvec, scale, sub, transpose
 
 Convention = Literal["standard", "modified"]
 CONVENTIONS = ("standard", "modified")
@@ -109,7 +98,7 @@ class DHTable:
     root: Link = Link("base")
     tip: str = "tool"
     name: str = "robot"
-    gravity: Vector = (0.0, 0.0, -9.81)
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     notes: str = ""
 
     def frames(self) -> list[Pose]:
@@ -153,7 +142,7 @@ def from_dh(
     name: str = "robot",
     base: Origin = HERE,
     tool: Origin = HERE,
-    gravity: Vector = (0.0, 0.0, -9.81),
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81),
     tip: str = "tool",
     root: Link = ROOT,
     notes: str = "",

@@ -32,7 +32,7 @@ class Part:
     checked_later: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        for name, rule in _rules(type(self)):
+        for name, rule in _rules(type(self)):  # type: ignore[arg-type]
             value = getattr(self, name)
             made = rule(f"{name} of {type(self).__name__}", value)
             if made is not value:

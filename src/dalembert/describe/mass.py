@@ -181,7 +181,7 @@ def mesh(
     return own.to_parent(Pose(IDENTITY, tuple(middle.tolist())))
 
 
-def _centroid(x: Array, f: Array) -> Array:
+def _centroid(x: Array, f: NDArray[np.int64]) -> Array:
     """Of the faces, each weighing its area."""
     a, b, c = (x[f[:, k]] for k in range(3))
     area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
@@ -191,7 +191,7 @@ def _centroid(x: Array, f: Array) -> Array:
     return middle
 
 
-def _moments(x: Array, f: Array, middle: Array, rule: str) -> tuple[float, Array, Array, float]:
+def _moments(x: Array, f: NDArray[np.int64], middle: Array, rule: str) -> tuple[float, Array, Array, float]:
     """V, ∫x and ∫x xᵀ about a point (of a shell over its area), and the sum of the terms of V without their signs."""
     a, b, c = (x[f[:, k]] - middle for k in range(3))
     if rule == "shell":

@@ -20,9 +20,9 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import msgspec
 
@@ -205,8 +205,9 @@ class _Reader:
             if plain != key and slides and plain in POSITIONS:
                 raise self.source.error((*path, key), f"a prismatic joint moves in meters; write {plain} instead")
             said[plain] = value if plain == key else _radians(value)
-            if isinstance(value, tuple(self._MAKERS)):
-                said[key] = self._MAKERS[type(value)](self, value, (*path, key), slides)
+            make = self._MAKERS.get(type(value))
+            if make is not None:
+                said[key] = make(self, value, (*path, key), slides)
             elif key in ("shapes", "collisions"):
                 said[key] = tuple(self._shape(shape, (*path, key, i)) for i, shape in enumerate(value))
         return said
@@ -285,7 +286,12 @@ class _Reader:
         except (InputError, UnknownNameError) as error:
             raise self.source.error(path, str(error)) from None
 
-    _MAKERS = {TomlInertial: _inertial, TomlLimit: _limit, TomlMimic: _mimic, TomlDrive: _drive}
+    _MAKERS: ClassVar[Mapping[type, Callable[[_Reader, Any, Path, bool], object]]] = {
+        TomlInertial: _inertial,
+        TomlLimit: _limit,
+        TomlMimic: _mimic,
+        TomlDrive: _drive,
+    }
 
     def _shape(self, shape: TomlShape, path: Path) -> Shape:
         said = self._said(shape, path)

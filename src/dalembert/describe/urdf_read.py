@@ -352,7 +352,7 @@ class Reader:
         found = [self._numbers(tensor, name, 1, who) for name in INERTIA]
         known = [values[0] for values in found if values is not None]
         six = (known[0], known[1], known[2], known[3], known[4], known[5]) if len(known) == 6 else None
-        return InertialPart(e, mass and mass[0], six, self._origin(e, who))
+        return InertialPart(e, None if mass is None else mass[0], six, self._origin(e, who))
 
     @cached_property
     def _moved(self) -> set[str]:
@@ -404,13 +404,15 @@ class Reader:
     def _form(self, e: Element, who: str) -> Geometry | None:
         if e.tag == "mesh":
             taken = _likely_scale(e, who)
-            scale = self._or_else(lambda: self._vector(e, "scale", who, Mesh.scale), taken, f"{show(taken)} is taken")
+            read: Callable[[], Vector | None] = partial(self._vector, e, "scale", who, Mesh.scale)
+            scale = self._or_else(read, taken, f"{show(taken)} is taken")
             return _whole(Mesh, self._word(e, "filename", who), scale)
         if e.tag == "box":
             return _whole(Box, self._vector(e, "size", who))
         form = SHAPES[e.tag]
         sizes = [self._numbers(e, f.name, 1, who) for f in fields(form)]
-        return _whole(form, *(size and size[0] for size in sizes))
+        make: Callable[..., Geometry] = form
+        return _whole(make, *(size and size[0] for size in sizes))
 
     def _material(self, e: Element | None, who: str) -> tuple[str | None, Color | None]:
         """Name and color, which may be that of another material of this name."""

@@ -13,7 +13,7 @@ import math
 import operator
 import string
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 LONGEST = 1_000_000  # characters or elements of one value
@@ -83,6 +83,9 @@ _METHODS = {
 }
 
 
+Names = Mapping[str, object]
+
+
 class NotAllowed(Exception):
     """An expression that is more than an expression."""
 
@@ -90,7 +93,7 @@ class NotAllowed(Exception):
 class _Formatter(string.Formatter):
     """str.format without the attributes and entries that its fields can ask for."""
 
-    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
         if not (field_name.isidentifier() or field_name.isdigit()):
             raise NotAllowed(f"the field {field_name!r:.60} of a format asks for more than a value")
         return super().get_field(field_name, args, kwargs)
@@ -101,13 +104,13 @@ class Evaluator:
     dictionaries) are attributes; records have a dictionary's methods besides."""
 
     def __init__(
-        self, functions: Iterable[Any], namespaces: tuple[type, ...] = (), records: tuple[type, ...] = ()
+        self, functions: Iterable[ast.AST | None], namespaces: tuple[type, ...] = (), records: tuple[type, ...] = ()
     ) -> None:
         self.functions = {id(f): f for f in functions}
         self.namespaces = namespaces
         self.spaces = (*namespaces, *records)
 
-    def evaluate(self, text: str, names: Mapping[str, Any]) -> Any:
+    def evaluate(self, text: str, names: Names) -> object:
         """The value of an expression over these names."""
         try:
             tree = ast.parse(text.strip(), "<expression>", "eval")
@@ -115,8 +118,8 @@ class Evaluator:
             raise NotAllowed("the expression is nested too deeply") from None
         return self._value(tree.body, names)
 
-    def _value(self, node: Any, names: Any) -> Any:
-        row = self._rows.get(type(node))
+    def _value(self, node: ast.AST | None, names: Names) -> object:
+        row = None if node is None else self._rows.get(type(node))
         if row is None:
             raise NotAllowed(
                 f"an expression may hold numbers, text, properties, arithmetic, comparisons, lists, dictionaries and "
@@ -124,7 +127,7 @@ class Evaluator:
             )
         return self._known(row(self, node, names))
 
-    def _known(self, value: Any) -> Any:
+    def _known(self, value: object) -> object:
         """The value, if it is one that an expression may have."""
         if isinstance(value, int) and value.bit_length() > BITS:
             raise NotAllowed(f"an integer in an expression may have {BITS} bits, not {value.bit_length()}")
@@ -134,33 +137,33 @@ class Evaluator:
             return value
         raise NotAllowed(f"an expression may not have a value of type {type(value).__name__!r}")
 
-    def _values(self, nodes: Iterable[Any], names: Any) -> list[Any]:
+    def _values(self, nodes: Iterable[ast.AST | None], names: Names) -> list[object]:
         return [self._value(node, names) for node in nodes]
 
     # ---------------------------------------------------------------- rows
-    def _name(self, node: ast.Name, names: Any) -> Any:
+    def _name(self, node: ast.Name, names: Names) -> object:
         try:
             return names[_plain(node.id)]
         except KeyError:
             raise NameError(f"name {node.id!r} is not defined") from None
 
-    def _unary(self, node: ast.UnaryOp, names: Any) -> Any:
+    def _unary(self, node: ast.UnaryOp, names: Names) -> object:
         return _OPERATORS[type(node.op)](self._value(node.operand, names))
 
-    def _binary(self, node: ast.BinOp, names: Any) -> Any:
+    def _binary(self, node: ast.BinOp, names: Names) -> object:
         a, b = self._value(node.left, names), self._value(node.right, names)
         if isinstance(node.op, ast.Pow) and isinstance(a, int) and isinstance(b, int) and abs(a) > 1:
             _modest(b * a.bit_length(), BITS, f"the exponent {b}")
         return _OPERATORS[type(node.op)](a, b)
 
-    def _boolean(self, node: ast.BoolOp, names: Any) -> Any:
+    def _boolean(self, node: ast.BoolOp, names: Names) -> object:
         for part in node.values:
             value = self._value(part, names)
             if bool(value) is isinstance(node.op, ast.Or):
                 break
         return value
 
-    def _compare(self, node: ast.Compare, names: Any) -> Any:
+    def _compare(self, node: ast.Compare, names: Names) -> object:
         left = self._value(node.left, names)
         for kind, part in zip(node.ops, node.comparators, strict=True):
             right = self._value(part, names)
@@ -170,25 +173,26 @@ class Evaluator:
             left = right
         return result
 
-    def _choice(self, node: ast.IfExp, names: Any) -> Any:
+    def _choice(self, node: ast.IfExp, names: Names) -> object:
         return self._value(node.body if self._value(node.test, names) else node.orelse, names)
 
-    def _dictionary(self, node: ast.Dict, names: Any) -> Any:
+    def _dictionary(self, node: ast.Dict, names: Names) -> object:
         return dict(zip(self._values(node.keys, names), self._values(node.values, names), strict=True))
 
-    def _entry(self, node: ast.Subscript, names: Any) -> Any:
+    def _entry(self, node: ast.Subscript, names: Names) -> object:
         base = self._value(node.value, names)
         if not isinstance(base, (str, bytes, list, tuple, dict, range)):
             raise NotAllowed(f"a value of type {type(base).__name__!r} has no entries")
-        return base[self._value(node.slice, names)]
+        place: Any = self._value(node.slice, names)
+        return base[place]
 
-    def _slice(self, node: ast.Slice, names: Any) -> Any:
+    def _slice(self, node: ast.Slice, names: Names) -> object:
         return slice(*(part and self._value(part, names) for part in (node.lower, node.upper, node.step)))
 
-    def _attribute(self, node: ast.Attribute, names: Any) -> Any:
+    def _attribute(self, node: ast.Attribute, names: Names) -> object:
         return self._of(self._value(node.value, names), _plain(node.attr))
 
-    def _of(self, base: Any, name: str) -> Any:
+    def _of(self, base: object, name: str) -> object:
         if not isinstance(base, self.spaces) or not isinstance(base, dict):
             raise NotAllowed(f"{name!r} of a value of type {type(base).__name__!r} is not for expressions")
         try:
@@ -196,7 +200,7 @@ class Evaluator:
         except KeyError:
             raise NameError(f"name {name!r} is not defined") from None
 
-    def _call(self, node: ast.Call, names: Any) -> Any:
+    def _call(self, node: ast.Call, names: Names) -> object:
         if isinstance(node.func, ast.Attribute):
             function = self._method(self._value(node.func.value, names), _plain(node.func.attr))
         else:
@@ -211,25 +215,26 @@ class Evaluator:
             _modest(max((abs(x) for x in values if isinstance(x, int)), default=0), LARGEST, "an argument")
         return function(*values, **named)
 
-    def _function(self, value: Any) -> Any:
-        if id(value) not in self.functions:
+    def _function(self, value: object) -> Callable[..., object]:
+        if id(value) not in self.functions or not callable(value):
             raise NotAllowed(f"a value of type {type(value).__name__!r} is not for calling in an expression")
         return value
 
-    def _method(self, base: Any, name: str) -> Any:
+    def _method(self, base: object, name: str) -> Callable[..., object]:
         """A method of text, a list, a dictionary, …; else a function that is an entry."""
         for kind, methods in _METHODS.items():
             if isinstance(base, kind) and name in methods and not isinstance(base, self.namespaces):
                 if name == "format" and kind is str:
                     return lambda *values, **named: _Formatter().vformat(str(base), values, named)
-                return getattr(base, name)
+                method: Callable[..., object] = getattr(base, name)
+                return method
         return self._function(self._known(self._of(base, name)))
 
-    def _each(self, node: ast.ListComp | ast.GeneratorExp, names: Any) -> Any:
+    def _each(self, node: ast.ListComp | ast.GeneratorExp, names: Names) -> object:
         found = [self._value(node.elt, scope) for scope in self._scopes(node.generators, names)]
         return found if isinstance(node, ast.ListComp) else iter(found)
 
-    def _scopes(self, generators: list[ast.comprehension], names: Any) -> Iterator[Any]:
+    def _scopes(self, generators: list[ast.comprehension], names: Names) -> Iterator[Names]:
         """The names inside a comprehension, once for each of its elements."""
         if not generators:
             yield names
@@ -237,20 +242,22 @@ class Evaluator:
         first = generators[0]
         if first.is_async:
             raise NotAllowed("an expression waits for nothing: write for, not async for")
-        for value in self._value(first.iter, names):
-            scope = ChainMap(self._bound(first.target, value), names)
+        elements: Any = self._value(first.iter, names)
+        for value in elements:
+            scope: Names = ChainMap(self._bound(first.target, value), names)  # type: ignore[arg-type]
             if all(self._value(condition, scope) for condition in first.ifs):
                 yield from self._scopes(generators[1:], scope)
 
-    def _bound(self, target: Any, value: Any) -> dict[str, Any]:
+    def _bound(self, target: ast.AST, value: object) -> dict[str, object]:
         if isinstance(target, ast.Name):
             return {_plain(target.id): self._known(value)}
         if not isinstance(target, ast.Tuple):
             raise NotAllowed(f"a comprehension goes over names, not over {type(target).__name__}")
-        pairs = zip(target.elts, self._known(value), strict=True)
+        entries: Any = self._known(value)
+        pairs = zip(target.elts, entries, strict=True)
         return {name: x for part, entry in pairs for name, x in self._bound(part, entry).items()}
 
-    _rows: Mapping[type[ast.AST], Callable[[Evaluator, Any, Any], Any]] = {
+    _rows: Mapping[type[ast.AST], Callable[[Evaluator, Any, Names], object]] = {
         ast.Constant: lambda self, node, names: node.value,
         ast.Name: _name,
         ast.UnaryOp: _unary,

@@ -16,6 +16,7 @@ import re
 import stat
 import sys
 import types
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,35 +25,37 @@ ANCESTORS = 6  # how far up from the file $(find pkg) looks
 _SCATTERED = ("*.xacro", "*/*.xacro")  # a package without its package.xml has some of these
 _HOME = Path(os.path.expanduser("~"))
 # The first words of the events that sys.addaudithook hears and expanding has no use for.
-_UNNEEDED = {
-    "code",
-    "ctypes",
-    "exec",
-    "fcntl",
-    "ftplib",
-    "function",
-    "gc",
-    "http",
-    "import",
-    "marshal",
-    "mmap",
-    "msvcrt",
-    "os",
-    "pickle",
-    "pty",
-    "shutil",
-    "signal",
-    "smtplib",
-    "socket",
-    "sqlite3",
-    "subprocess",
-    "syslog",
-    "tempfile",
-    "urllib",
-    "webbrowser",
-    "winreg",
-    "_winapi",
-}
+_UNNEEDED = set(
+    [
+        "code",
+        "ctypes",
+        "exec",
+        "fcntl",
+        "ftplib",
+        "function",
+        "gc",
+        "http",
+        "import",
+        "marshal",
+        "mmap",
+        "msvcrt",
+        "os",
+        "pickle",
+        "pty",
+        "shutil",
+        "signal",
+        "smtplib",
+        "socket",
+        "sqlite3",
+        "subprocess",
+        "syslog",
+        "tempfile",
+        "urllib",
+        "webbrowser",
+        "winreg",
+        "_winapi",
+    ]
+)
 _LISTING = ("os.listdir", "os.scandir")  # includes may be patterns
 
 
@@ -114,7 +117,7 @@ def _expand(request: dict[str, Any]) -> str:
     return str(document.toprettyxml(indent="  "))
 
 
-def _evaluate_here(xacro: Any, arguments: Any) -> None:
+def _evaluate_here(xacro: types.ModuleType, arguments: types.ModuleType) -> None:
     """Give xacro our evaluator in place of its two calls of `eval`."""
     spec = importlib.util.spec_from_file_location("expressions", Path(__file__).with_name("xacro_expressions.py"))
     assert spec is not None and spec.loader is not None
@@ -127,7 +130,7 @@ def _evaluate_here(xacro: Any, arguments: Any) -> None:
     functions = [value for space in spaces for value in dict.values(space) if callable(value)]
     records = (xacro.YamlDictWrapper, xacro.YamlListWrapper)
     evaluator = expressions.Evaluator(functions, (xacro.Table,), records)
-    xacro.safe_eval = lambda text, names, _=None: evaluator.evaluate(text, names)
+    vars(xacro)["safe_eval"] = lambda text, names, _=None: evaluator.evaluate(text, names)
 
     def evaluate(text: str, context: dict[str, Any]) -> str:
         given = context.setdefault("arg", {})
@@ -138,15 +141,15 @@ def _evaluate_here(xacro: Any, arguments: Any) -> None:
         alone = expressions.Evaluator([value for value in known.values() if callable(value)])
         return str(alone.evaluate(text, arguments._DictWrapper(given, known)))
 
-    arguments._eval = evaluate
+    vars(arguments)["_eval"] = evaluate
 
 
-def _kind(value: Any) -> type:
+def _kind(value: object) -> type:
     """`type` of one value: with three it would make a class."""
     return type(value)
 
 
-def _guard(roots: list[str], installed: list[str], largest: int) -> Any:
+def _guard(roots: list[str], installed: list[str], largest: int) -> Callable[[str, tuple[Any, ...]], None]:
     """What hears of everything that touches the system, and refuses it."""
 
     def hear(event: str, given: tuple[Any, ...]) -> None:
@@ -158,7 +161,7 @@ def _guard(roots: list[str], installed: list[str], largest: int) -> Any:
     return hear
 
 
-def _look_at(path: Any, mode: Any, flags: int, roots: list[str], installed: list[str], largest: int) -> None:
+def _look_at(path: str, mode: str | None, flags: int, roots: list[str], installed: list[str], largest: int) -> None:
     if set(mode or "") & set("wax+") or flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND):
         raise Refused(f"a description may not write {str(path)!r:.200}")
     place = os.path.realpath(path)
@@ -178,7 +181,7 @@ def _look_at(path: Any, mode: Any, flags: int, roots: list[str], installed: list
         raise Refused(f"{str(path)!r:.200} is larger than {largest >> 20} MiB, which no robot needs")
 
 
-def _below(path: str, folders: Any) -> bool:
+def _below(path: str, folders: Iterable[str]) -> bool:
     return any(Path(path).is_relative_to(folder) for folder in folders)
 
 

@@ -68,16 +68,19 @@ class Element:
 
     def number(self, attribute: str, owner: str, default: float | None = None) -> float:
         """An attribute of one number; without a default it must be there."""
-        if default is not None and attribute not in self.attributes:
-            return default
-        return self.numbers(attribute, 1, owner)[0]
+        return self.numbers(attribute, 1, owner, None if default is None else (default,))[0]
 
     def optional(self, attribute: str, owner: str) -> float | None:
         """An attribute of one number, or None when it is not written."""
         return self.number(attribute, owner) if attribute in self.attributes else None
 
-    def numbers(self, attribute: str, count: int, owner: str) -> tuple[float, ...]:
-        """An attribute of exactly `count` finite decimal numbers between white space."""
+    def numbers(
+        self, attribute: str, count: int, owner: str, default: tuple[float, ...] | None = None
+    ) -> tuple[float, ...]:
+        """An attribute of exactly `count` finite decimal numbers between white space; without a default it must be
+        there."""
+        if default is not None and attribute not in self.attributes:
+            return default
         text = self.word(attribute, owner)
         what = f"<{self.tag}> of {owner}: {attribute}={_short(text)}"
         words = [w for w in re.split(f"[{_SPACE}]+", text) if w]

@@ -82,7 +82,7 @@ def entry(e: Equations, name: str) -> tuple[str, Polynomial]:
         if not isinstance(value, list) or not 1 <= k <= len(value):
             raise InputError(f"there is no {name}: {what} of {e.name!r} is {_shape(quantity(e, what))}")
         value = value[k - 1]
-    if isinstance(value, list):
+    if not isinstance(value, Polynomial):
         first = named(what, [*index, *[1] * _depth(value)])
         raise InputError(f"{name} has {_shape(value)} entries: say which, as in {first}")
     return named(what, index), value
@@ -96,5 +96,5 @@ def _shape(A: Nested) -> str:
     sizes = []
     while isinstance(A, list):
         sizes.append(str(len(A)))
-        A = A[0] if A else None
+        A = A[0] if A else ()
     return "×".join(sizes) or "a single expression"

@@ -91,7 +91,7 @@ class Ring:
 
     def normal(self, p: fmpq_mpoly) -> Polynomial:
         """A polynomial of FLINT's, of any degrees, in normal form."""
-        degrees = p.degrees() if p != 0 else ()
+        degrees = p.degrees() if not p.is_zero() else ()
         present = high = 0
         for k, (s, _) in enumerate(self.pairs):
             degree = degrees[self.index[s]] if degrees else 0
@@ -181,7 +181,7 @@ class Polynomial:
     __hash__ = None  # type: ignore[assignment]
 
     def __bool__(self) -> bool:
-        return bool(self.p != 0)
+        return not self.p.is_zero()
 
     def __len__(self) -> int:
         """How many terms it has."""

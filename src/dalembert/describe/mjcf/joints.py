@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from dalembert.describe.description import Drive, Limit
 from dalembert.describe.mjcf.document import choice, reals
-from dalembert.describe.mjcf.placement import turned, unit
-from dalembert.describe.mjcf.settings import Settings
+from dalembert.describe.mjcf.placement import Settings, turned, unit
 from dalembert.describe.xml import Element
 from dalembert.spatial import Pose
 from dalembert.spatial.vector import IDENTITY, ZERO, Vector, matvec, scale
@@ -55,8 +54,8 @@ def read_joint(e: Element, within: Pose, name: str, settings: Settings, warnings
         if lower >= upper:
             raise e.refuse(f"{who} has range={e.attributes['range']!r}; the first number must be the smaller")
     effort = _effort(e, settings, who, warnings)
-    axis = e.numbers("axis", 3, who) if "axis" in e.attributes else (0.0, 0.0, 1.0)
-    anchor = e.numbers("pos", 3, who) if "pos" in e.attributes else ZERO
+    axis = e.numbers("axis", 3, who, (0.0, 0.0, 1.0))
+    anchor = e.numbers("pos", 3, who, ZERO)
     revolute = "revolute" if limited else "continuous"
     return ReadJoint(
         name,

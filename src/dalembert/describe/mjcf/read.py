@@ -15,14 +15,11 @@ from dataclasses import replace
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Shape
 from dalembert.describe.mass import combine, to_inertial
+from dalembert.describe.mjcf.couplings import read_actuators, read_equalities, read_tendons
 from dalembert.describe.mjcf.document import SUFFIX, Document
-from dalembert.describe.mjcf.equalities import read_equalities
-from dalembert.describe.mjcf.forces import read_actuators, read_tendons
-from dalembert.describe.mjcf.geoms import Color, Geom, inertia, read_geom
+from dalembert.describe.mjcf.geoms import Asset, Color, Geom, inertia, read_geom
 from dalembert.describe.mjcf.joints import REMEDY, ReadJoint, read_joint
-from dalembert.describe.mjcf.meshes import Asset
-from dalembert.describe.mjcf.placement import euler, origin_of, placement
-from dalembert.describe.mjcf.settings import Settings, settings_of
+from dalembert.describe.mjcf.placement import Settings, euler, origin_of, placement, settings_of
 from dalembert.describe.xml import Element
 from dalembert.errors import DescriptionError, unknown
 from dalembert.spatial import Pose
@@ -131,7 +128,7 @@ class Reader:
         )
 
     def _step(self, e: Element) -> Pose:
-        offset = e.numbers("offset", 3, "a replicate") if "offset" in e.attributes else ZERO
+        offset = e.numbers("offset", 3, "a replicate", ZERO)
         return Pose(euler(e, self.settings, "a replicate") if "euler" in e.attributes else IDENTITY, offset)
 
     def called(self, name: str) -> str:
@@ -286,7 +283,7 @@ class Reader:
                 raise e.refuse(f"<inertial> of {who} has diaginertia and fullinertia; keep one")
             xx, yy, zz, xy, xz, yz = e.numbers("fullinertia", 6, who)
             return Inertial(m, (xx, xy, xz, yy, yz, zz), origin_of(T))
-        xx, yy, zz = e.numbers("diaginertia", 3, who) if "diaginertia" in e.attributes else ZERO
+        xx, yy, zz = e.numbers("diaginertia", 3, who, ZERO)
         return Inertial(m, (xx, 0.0, 0.0, yy, 0.0, zz), origin_of(T))
 
     def _bounded(self, inertial: Inertial | None) -> Inertial | None:

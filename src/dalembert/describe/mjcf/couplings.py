@@ -1,6 +1,9 @@
-"""<equality>: couplings of two joints become mimic joints, and <connect> and <weld> close loops.
+"""<equality>: couplings of two joints become mimic joints, and <connect> and <weld> close loops. MuJoCo measures what
+such a constraint holds together in the pose in which the model is written, and so is it here.
 
-MuJoCo measures what such a constraint holds together in the pose in which the model is written, and so is it here.
+<actuator> and <tendon>: what of them belongs to the equations of motion, whoever drives the joints. Armature and
+damping of an actuator go to its joint, times its gear squared. Tendons that are springs, that damp, rub or have
+armature couple joints in a way that no description can say.
 """
 
 from __future__ import annotations
@@ -124,7 +127,7 @@ def _close(reader: Reader, e: Element) -> None:
     if e.tag == "weld" and e.optional("torquescale", OWNER) == 0:
         kind = "ball"  # held at its point, free to turn
         if not sites:
-            other = Pose(IDENTITY, e.numbers("anchor", 3, OWNER) if "anchor" in e.attributes else ZERO)
+            other = Pose(IDENTITY, e.numbers("anchor", 3, OWNER, ZERO))
             at = _relative(e, between) @ other
     elif e.tag == "weld" and not sites:
         at = _relative(e, between)
@@ -162,3 +165,56 @@ def _link(reader: Reader, e: Element, attribute: str) -> str:
     if name not in known:
         raise e.refuse(f"an equality holds the {unknown(attribute[:4], name, known)}")
     return known[name]
+
+
+# Defaults of one kind are those of all others.
+_ACTUATORS = [
+    "general",
+    "motor",
+    "position",
+    "velocity",
+    "intvelocity",
+    "damper",
+    "cylinder",
+    "muscle",
+    "adhesion",
+    "dcmotor",
+]
+_RESISTS = ("armature", "damping", "stiffness", "frictionloss")
+
+
+def read_actuators(reader: Reader) -> None:
+    """Armature and damping of actuators, given to the joints that they drive."""
+    for e in reader.document.sections("actuator"):
+        e = reader.document.complete(e, None, *_ACTUATORS)
+        who = _called("actuator", e)
+        armature = e.number("armature", who, 0.0)
+        damping = reals(e, "damping", 1, 8, who) if "damping" in e.attributes else (0.0,)
+        if not (armature or any(damping)):
+            continue
+        name = e.attributes.get("joint", e.attributes.get("jointinparent"))
+        k = next((k for k, j in enumerate(reader.joints) if name is not None and j.name == reader.called(name)), None)
+        if k is None or any(damping[1:]):
+            reader.lose("actuators", e, f"{who} has armature or damping that is not its joint's alone, or not linear")
+            continue
+        gear = reals(e, "gear", 1, 6, who)[0] if "gear" in e.attributes else 1.0
+        drive = reader.joints[k].drive
+        more = replace(
+            drive,
+            rotor_inertia=drive.rotor_inertia + gear * gear * armature,
+            damping=drive.damping + gear * gear * damping[0],
+        )
+        reader.joints[k] = replace(reader.joints[k], drive=more)
+
+
+def read_tendons(reader: Reader) -> None:
+    """Tendons that resist motion are not carried, and said to be so."""
+    for e in reader.document.sections("tendon"):
+        e = reader.document.complete(e, None, "tendon")
+        found = [name for name in _RESISTS if name in e.attributes and any(reals(e, name, 1, 8, "a tendon"))]
+        if found and e.attributes.get("name") not in reader.held:
+            reader.lose("tendons", e, f"{_called('tendon', e)} has {' and '.join(found)}, which is not modeled")
+
+
+def _called(kind: str, e: Element) -> str:
+    return f"{kind} {e.attributes['name']!r}" if "name" in e.attributes else f"<{e.tag}>"
