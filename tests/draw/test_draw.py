@@ -322,7 +322,7 @@ def test_bad_input_is_told():
     arm, robot = dl.load("planar-2r"), dl.load("panda")
     for call, text in (
         (lambda: draw.robot(arm, [0.1]), "q has shape (1,); it must be (2,), or (k, 2) for several states"),
-        (lambda: draw.robot(arm, [0.1, np.nan]), "q is not finite: q[1] is nan"),
+        (lambda: draw.robot(arm, [0.1, np.nan]), "q[1] is nan; it must be a finite number"),
         (lambda: draw.robot(arm, [0.1, 0.2], "tol"), "unknown frame 'tol'; did you mean 'tool'?"),
         (lambda: draw.robot(arm, shapes=1), "shapes is a switch, True or False; got int"),
         (lambda: draw.robot(robot, ax=plt.subplots()[1]), "ax has not projection='3d', which this arm needs"),
