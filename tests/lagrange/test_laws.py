@@ -125,7 +125,7 @@ def test_state_space_is_forward_dynamics(system):
     f, x, u = system.first_order_form()
     q, qd, w = states(system, 1, seed=7)[:, 0]
     inputs = w[: len(u)]
-    tau = system.input_matrix(q) @ inputs if system.inputs else inputs
+    tau = system.input_matrix(q) @ inputs if system.input_symbols else inputs
     at = {**dict(zip(x, [*q, *qd], strict=True)), **dict(zip(u, inputs, strict=True)), **system.parameters}
     got = np.array(f.subs(at).evalf(20), float).ravel()
     assert error(got, np.concatenate([qd, system.forward_dynamics(q, qd, tau)])) < SOLVED

@@ -17,7 +17,7 @@ sin, cos = sp.sin, sp.cos
 
 def letters(system) -> dict[str, sp.Symbol]:
     """Every symbol of a system by its name."""
-    every = (*system.parameters, *system.coordinates, *system.velocities, *system.accelerations, *system.inputs)
+    every = (*system.parameters, *system.coordinates, *system.velocities, *system.accelerations, *system.input_symbols)
     return {s.name: s for s in (*every, *system.tau, *system.multiplier_symbols)}
 
 

@@ -321,12 +321,12 @@ def test_a_lagrangian_system_with_inputs_and_parameters():
     flow = system.flow(energies=True, parameters=[parameter])
     rng = np.random.default_rng(1)
     q, qd = rng.uniform(-1, 1, (2, system.n))
-    m = len(system.inputs) or system.n
+    m = len(system.inputs)
     u = rng.normal(size=m)
     for factor in (1.0, 1.7):
         value = factor * system.parameters[parameter]
         other = system.with_parameters({parameter: value})
-        tau = other.input_matrix(q) @ u if system.inputs else u
+        tau = other.input_matrix(q) @ u if system.input_symbols else u
         rate = np.array(flow.rate(0.0, [*q, *qd], [*u, value]))
         assert np.abs(rate - np.r_[qd, other.forward_dynamics(q, qd, tau)]).max() < 1e-12
         made = integrate(flow, np.r_[q, qd], 1e-3, 50, u, parameters={str(parameter): value})

@@ -49,6 +49,8 @@ ENERGIES = ("kinetic_energy", "rotor_energy", "potential_energy", "spring_energy
 OUTPUTS = ("supply_power", "mechanical_power", *LOSSES, *ENERGIES)
 
 ROTORS = ("reflected", "exact")
+# What motors remember and are told; a force is one at a slide, a torque at a hinge.
+UNITS = {"current": "A", "force": "N m", "voltage": "V", "command": "", "torque": "N m"}
 # Of a torque: a motor that reaches it up to rounding reaches it.
 WITHIN = 1e-9
 # Rounds in which the directions of power through the gears settle: four were the most that a million states of arms
@@ -133,6 +135,10 @@ class DrivenRobot:
 
     # --------------------------------------------------------------------------------------------- what it is
     @property
+    def name(self) -> str:
+        return f"{self.robot.name}, driven"
+
+    @property
     def n(self) -> int:
         """Number of joints."""
         return self.model.n
@@ -148,13 +154,23 @@ class DrivenRobot:
     def states(self) -> tuple[str, ...]:
         """Names of x: positions, rates, then what the motors remember."""
         joint = self.robot.joint_names
-        own = [f"{name}_{s}" for name, motor in zip(self.motor_names, self.motors, strict=True) for s in motor.states]
+        own = [f"{name}_{s}" for name, motor in self._named_motors for s in motor.states]
         return (*joint, *(f"{name}_rate" for name in joint), *own)
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
         """Names of u: …_voltage, …_command or …_torque."""
-        return tuple(f"{name}_{motor.input}" for name, motor in zip(self.motor_names, self.motors, strict=True))
+        return tuple(f"{name}_{motor.input}" for name, motor in self._named_motors)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each state and input by its name."""
+        own = {f"{name}_{s}": UNITS[s] for name, m in self._named_motors for s in (*m.states, m.input)}
+        return {**own, **{name: unit for name, unit in self.robot.units.items() if name in self.states}}
+
+    @property
+    def _named_motors(self) -> Iterable[tuple[str, Motor]]:
+        return zip(self.motor_names, self.motors, strict=True)
 
     def __repr__(self) -> str:
         return f"<DrivenRobot {self.robot.name!r}: {self.n} joints, {len(self.motors)} motors>"
@@ -297,7 +313,7 @@ class DrivenRobot:
 
         limited = any(motor.states for motor in self.motors)
         return Flow(
-            f"{self.robot.name}, driven",
+            self.name,
             self.states,
             (*self.inputs, *(() if place is None else WRENCH)),
             rate,

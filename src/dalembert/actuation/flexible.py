@@ -121,6 +121,10 @@ class FlexibleRobot:
 
     # --------------------------------------------------------------------------------------------- what it is
     @property
+    def name(self) -> str:
+        return f"{self.robot.name}, flexible joints"
+
+    @property
     def n(self) -> int:
         """Number of joints; there are 2n positions."""
         return self.model.n
@@ -135,6 +139,13 @@ class FlexibleRobot:
     def inputs(self) -> tuple[str, ...]:
         """Names of the torques on the motors, on the joints' side."""
         return tuple(f"{name}_torque" for name in self.robot.joint_names)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each state and input by its name; a motor's are its link's."""
+        own = self.robot.units
+        pairs = [(joint, end) for joint in self.robot.joint_names for end in ("", "_rate")]
+        return {**own, **{f"{joint}_motor{end}": own[f"{joint}{end}"] for joint, end in pairs}}
 
     def __repr__(self) -> str:
         return f"<FlexibleRobot {self.robot.name!r}: {self.n} joints, {4 * self.n} states>"
@@ -192,7 +203,7 @@ class FlexibleRobot:
     def flow(self) -> Flow:
         """The system as `simulate` takes it: positions (q, θ), their rates; inputs τ; outputs the energies."""
         return Flow(
-            f"{self.robot.name}, flexible joints",
+            self.name,
             self.states,
             self.inputs,
             self.rate,

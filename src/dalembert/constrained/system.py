@@ -88,9 +88,28 @@ class Constrained:
         return f"<Constrained {self.robot.name!r}: {self.n} joints, {rows}: {names}>"
 
     @property
+    def name(self) -> str:
+        return self.robot.name
+
+    @property
     def n(self) -> int:
         """Number of joints of the tree."""
         return self.robot.n
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of x = (q, q̇), those of the tree."""
+        return self.robot.states
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the torques, those of the tree."""
+        return self.robot.inputs
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each state and input by its name."""
+        return self.robot.units
 
     @property
     def k(self) -> int:

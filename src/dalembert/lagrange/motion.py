@@ -24,7 +24,7 @@ def lagrangian_flow(
     system: LagrangianSystem, friction: bool, energies: bool, books: bool, parameters: Sequence[Any]
 ) -> Flow:
     """See `LagrangianSystem.flow`."""
-    n, m, rough = system.n, len(system.inputs) or system.n, switch("friction", friction)
+    n, m, rough = system.n, len(system.inputs), switch("friction", friction)
     constraints = system.multiplier_symbols if books else ()
 
     def program(name: str) -> tuple[tuple[str, ...], Any]:
@@ -32,7 +32,7 @@ def lagrangian_flow(
         kernel = system.kernel(name, parameters=parameters, **options)
         return kernel.arguments, kernel.program
 
-    names = ["forward_dynamics", *(["input_matrix"] if system.inputs else [])]
+    names = ["forward_dynamics", *(["input_matrix"] if system.input_symbols else [])]
     stored = ENERGIES if switch("energies", energies) or switch("books", books) else ()
     names += [
         *stored,
@@ -48,7 +48,7 @@ def lagrangian_flow(
         return found
 
     def force(x: Scalars, u: Scalars) -> Scalars:
-        if not system.inputs:
+        if not system.input_symbols:
             return u[:m]
         flat = value("input_matrix", x, u)
         return [linear.inner(flat[i * m : (i + 1) * m], u[:m]) for i in range(n)]
@@ -67,11 +67,10 @@ def lagrangian_flow(
         return [*seen, *forces, supplied, *([linear.inner(rubbing, qd)] if rough else [])]
 
     added = (*(f"{MULTIPLIER}{s}" for s in constraints), "supply_power", *(("friction_loss",) if rough else ()))
-    inputs = tuple(str(s) for s in (system.inputs or system.tau))
     return Flow(
         system.name,
-        (*system.joint_names, *(f"{name}_rate" for name in system.joint_names)),
-        (*inputs, *(str(s) for s in parameters)),
+        system.states,
+        (*system.inputs, *(str(s) for s in parameters)),
         rate,
         positions=n,
         outputs=(*stored, *(added if books else ())),

@@ -249,7 +249,18 @@ class LagrangianSystem:
         return self._outside[2]
 
     @property
-    def inputs(self) -> tuple[Any, ...]:
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs u; of the generalized forces τ if none are named."""
+        return tuple(str(s) for s in self.input_symbols or self.tau)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each state and input: nobody knows."""
+        return dict.fromkeys((*self.states, *self.inputs), "")
+
+    @property
+    def input_symbols(self) -> tuple[Symbol, ...]:
+        """Symbols of the inputs; none if none are named."""
         return self._energies.inputs
 
     @property
@@ -312,7 +323,11 @@ class LagrangianSystem:
     @property
     def B(self) -> Matrix:
         """∂ψ/∂u: what the inputs do to each coordinate; the identity if none are named.  (n, m)."""
-        return self._matrix(self._terms.B, len(self.inputs)) if self.inputs else sympy().eye(self.n).as_immutable()
+        return (
+            self._matrix(self._terms.B, len(self.input_symbols))
+            if self.input_symbols
+            else sympy().eye(self.n).as_immutable()
+        )
 
     @property
     def A(self) -> Matrix:
@@ -339,7 +354,7 @@ class LagrangianSystem:
         left += self.g + self.friction - self._column(self._terms.forces)
         if self._terms.A:
             left += self.A.T * sp.Matrix(self.multiplier_symbols)
-        right = self.B * sp.Matrix(self.inputs or self.tau)
+        right = self.B * sp.Matrix(self.input_symbols or self.tau)
         held = [self._write(f) for f in self._energies.holonomic]
         rolling = self._matrix(self._energies.pfaffian, self.n) * qd if self._energies.pfaffian else []
         return [sp.Eq(a, b, evaluate=False) for a, b in zip(left, right, strict=True)] + [
@@ -351,8 +366,8 @@ class LagrangianSystem:
         sp = sympy()
         t = self._terms
         M, v = sp.Matrix(t.M), sp.Matrix(self._alphabet.qd)
-        u = sp.Matrix(self.inputs or self.tau)
-        B = sp.Matrix(self.n, len(self.inputs), lambda i, j: t.B[i][j]) if self.inputs else sp.eye(self.n)
+        u = sp.Matrix(self.input_symbols or self.tau)
+        B = sp.Matrix(self.n, len(self.inputs), lambda i, j: t.B[i][j]) if self.input_symbols else sp.eye(self.n)
         columns = (sp.Matrix(row) for row in (t.g, t.friction, t.forces))
         g, friction, forces = columns
         right = B * u - sp.Matrix(t.C) * v - g - friction + forces
@@ -510,15 +525,14 @@ class LagrangianSystem:
         hold it there if not given, or come nearest to it."""
         n, state = self.n, read_state(x, {self.n: "q, at rest", 2 * self.n: "(q, q̇)"})
         q, qd = state[:n], state[n:] if len(state) == 2 * n else np.zeros(n)
-        S = np.asarray(self.input_matrix(q)) if self.inputs else np.eye(n)
+        S = np.asarray(self.input_matrix(q)) if self.input_symbols else np.eye(n)
         if u is None:
             needed = self.inverse_dynamics(q, qd, np.zeros(n), friction=friction)
             given = np.asarray(np.linalg.lstsq(S, needed, rcond=None)[0], float)
         else:
             given = array("u", u, (S.shape[1],))
         A, B = self.linearize(q, qd, S @ given, friction)
-        inputs = tuple(str(s) for s in self.inputs or self.tau)
-        return Linearization(A, B @ S, np.concatenate((q, qd)), given, self.states, inputs)
+        return Linearization(A, B @ S, np.concatenate((q, qd)), given, self.states, self.inputs)
 
     def kernel(
         self, name: str, given: Sequence[str] = (), *, parameters: Sequence[object] = (), **options: object
