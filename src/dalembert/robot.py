@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 ORIGIN, BASE = Origin(), Link("base")
 NO_LOADS: tuple[tuple[str, ...], tuple[object, ...], tuple[tuple[str, str], ...]] = ((), (), ())
 PAYLOAD = ":payload"  # ends the name of the fixed joint that holds one
@@ -88,7 +89,7 @@ class Robot:
         model = self.model  # not held through self: nothing must keep a robot alive that nobody holds
         self._kernels = Kernels(TABLE, lambda: model, self.name, self.joint_names, self.threads)
         self._calls = self._kernels.calls
-        self.made: dict[Key | str, Any] = {}  # solvers and the like that methods made once
+        self._made: dict[Hashable, Any] = {}
 
     # ----------------------------------------------------------------------------------- other ways to make one
     @classmethod
@@ -235,10 +236,7 @@ class Robot:
         """The same robot without its loops: itself, if it has none."""
         if not self.loops:
             return self
-        if "tree" not in self.made:  # once, for its kernels are made with it
-            self.made["tree"] = self._remade(replace(self.description, loops=()))
-        tree: Robot = self.made["tree"]
-        return tree
+        return self.once("tree", lambda: self._remade(replace(self.description, loops=())))
 
     def with_home(self, q: ArrayLike) -> Robot:
         """The same robot that starts from these joint positions, (n,)."""
@@ -565,10 +563,7 @@ class Robot:
         where = payload if isinstance(payload, bool) else three("payload", payload)
         words = (friction, f_tip, frame, expressed_in, energies, books, momenta, where)
         key = ("flow", *words, type(friction))
-        if key not in self.made:
-            self.made[key] = robot_flow(self, *words)
-        flow: Flow = self.made[key]
-        return flow
+        return self.once(key, lambda: robot_flow(self, *words))
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """M(q), symmetric positive definite, rotor inertias included.  (..., n, n)."""
@@ -710,6 +705,13 @@ class Robot:
         """What the kernel of a key gives for these arguments, for functions that compute more with it. A key is (name,
         optional arguments given, *options in the order of the kernel's row)."""
         return self._run(key, None, *arguments)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, made once for this robot and kept under this key: a solver, a flow, a kernel."""
+        found: T | None = self._made.get(key)
+        if found is None:
+            found = self._made[key] = make()
+        return found
 
     def _run(self, key: Key, out: object, *arguments: object) -> Any:
         """`Kernels.run`, here once more: another call would cost a lone state 5 %."""

@@ -7,7 +7,7 @@ of them; `Kernels` holds those of one system.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
@@ -29,6 +29,7 @@ Options = dict[str, Any]
 Arguments = dict[str, Any]  # of a kernel while it is traced: arrays of scalars of any kind, by name
 Key = tuple[Any, ...]  # (name of a kernel, optional arguments given, *options in the order of its row)
 S = TypeVar("S")
+T = TypeVar("T")
 
 # What a compiled call raises where it is not there yet, or refuses its input; the long way then says what is wrong.
 REFUSED = (KeyError, TypeError, ValueError)
@@ -66,9 +67,8 @@ class System(Protocol):
 class Jointed(System, Protocol):
     """A system that is a model of bodies and joints with its kernels: what kinematics and bounds take.
 
-    The methods are those of `Robot`, which it stands for below; `made` keeps what functions made once for it."""
+    The methods are those of `Robot`, which it stands for below."""
 
-    made: dict[Any, Any]
     model: Model
     threads: int
 
@@ -85,6 +85,8 @@ class Jointed(System, Protocol):
     def gravity(self) -> Array: ...
 
     def run(self, key: Key, *arguments: object) -> Any: ...
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T: ...
 
     def random_configuration(
         self, size: int | tuple[int, ...] = (), *, seed: int | np.random.Generator | None = None

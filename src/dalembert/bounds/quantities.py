@@ -68,9 +68,7 @@ def _weight(norm: float, robot: Any, q: Array) -> Array:
 
 
 def _steepness(robot: Any, q: Array) -> Array:
-    if "gravity slope" not in robot.made:
-        robot.made["gravity slope"] = robot.kernel("gravity_torque").derivative("q")
-    S = robot.made["gravity slope"](q)
+    S = robot.once("gravity slope", lambda: robot.kernel("gravity_torque").derivative("q"))(q)
     return np.asarray(np.abs(np.linalg.eigvalsh(0.5 * (S + np.swapaxes(S, -1, -2)))).max(axis=-1))
 
 

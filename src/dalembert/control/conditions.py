@@ -110,11 +110,7 @@ class Magnitudes:
 
 def find_magnitudes(robot: Robot) -> Magnitudes:
     """The magnitudes of a robot's model, computed once."""
-    key = "magnitudes for controllers"
-    if key not in robot.made:
-        robot.made[key] = _find_magnitudes(robot)
-    found: Magnitudes = robot.made[key]
-    return found
+    return robot.once("magnitudes for controllers", lambda: _find_magnitudes(robot))
 
 
 def _find_magnitudes(robot: Robot) -> Magnitudes:

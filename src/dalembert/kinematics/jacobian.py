@@ -31,11 +31,7 @@ Integers = NDArray[np.int64]
 
 def remembered(robot: Jointed, key: Hashable, make: Callable[[], T]) -> T:
     """What `make` gives, made once for this robot."""
-    place = ("motion", key)
-    if place not in robot.made:
-        robot.made[place] = make()
-    found: T = robot.made[place]
-    return found
+    return robot.once(("motion", key), make)
 
 
 def need_joints(robot: Jointed) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -216,13 +217,11 @@ class _Problem:
 
     def poses(self, x: Array) -> list[tuple[Array, Array]]:
         """(T, J) of every measurement's target at its states."""
-        found, made = [], self.robot.made
+        found = []
         for k, m in enumerate(self.measurements):
-            key = ("corrected_pose", m.frame)
-            if key not in made:
-                made[key] = _kernel(self.robot, m.frame)
+            kernel = self.robot.once(("corrected_pose", m.frame), partial(_kernel, self.robot, m.frame))
             X = x[: 6 * (1 + len(self.bodies) + len(self.measurements))].reshape(-1, 6)
-            found.append(made[key](m.q, X[self.rows_of(k)], self.base, m.tool))
+            found.append(kernel(m.q, X[self.rows_of(k)], self.base, m.tool))
         return found
 
     def evaluate(self, x: Array, chosen: Sequence[Parameter]) -> tuple[Array, Array]:

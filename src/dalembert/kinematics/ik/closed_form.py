@@ -49,10 +49,9 @@ def closed_form(
     angle is free (a wrist with two axes in line), it is that of `q0` (..., n), zero if not given; where that leaves
     branches without a solution, others are tried. Chains without a closed form are refused with the reason (`reason`
     tells it without a refusal)."""
-    solver = robot.made.get(("closed form", frame, limits)) if type(limits) is bool else None
-    if solver is None:
-        need_tree(robot.model)
-        solver = solver_of(robot, frame, switch("limits", limits))
+    if type(limits) is not bool:
+        limits = switch("limits", limits)
+    solver = robot.once(("closed form of", frame, limits), lambda: solver_of(robot, frame, limits))
     if isinstance(solver, str):
         raise InputError(f"no closed form for {robot.name!r}: {solver}")
     start = solver.zero if q0 is None else targets.as_start(q0, robot.n)
@@ -69,11 +68,9 @@ def reason(robot: Jointed, frame: str | None = None) -> str | None:
 
 def solver_of(robot: Jointed, frame: str | None, limits: bool) -> Solver | str:
     """The kernels of a robot, made once; or why there are none."""
+    need_tree(robot.model)
     at = robot.model.frame(frame)
-    keys = [("closed form", name, limits) for name in (at.name, frame)]
-    found: Solver | str = robot.made.get(keys[0]) or _make(robot.model, at, limits)
-    robot.made.update(dict.fromkeys(keys, found))
-    return found
+    return robot.once(("closed form", at.name, limits), lambda: _make(robot.model, at, limits))
 
 
 def _make(model: Model, frame: Frame, limits: bool) -> Solver | str:

@@ -107,11 +107,7 @@ def goal(rows: str | Sequence[str] | Sequence[float], axis: str | None) -> steps
 def solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool) -> Solver:
     """What `ik` runs, made once per robot, frame and goal."""
     key = ("ik", robot.model.frame(frame).name, wanted, limited)
-    made = robot.made.get(key)
-    if made is None:
-        made = robot.made[key] = _solver(robot, frame, wanted, limited)
-    solver_: Solver = made
-    return solver_
+    return robot.once(key, lambda: _solver(robot, frame, wanted, limited))
 
 
 def _solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool) -> Solver:
@@ -258,11 +254,21 @@ def _prepared(
     restarts: int,
 ) -> tuple[Solver, Array]:
     """The solver and its settings, found again quickly when asked for the same."""
-    plain = isinstance(rows, str) and (axis is None or isinstance(axis, str)) and isinstance(limits, bool)
-    key = ("ik of", frame, rows if plain else None, axis if plain else None, tolerance, limits, restarts)
-    if plain and key in robot.made:
-        known: tuple[Solver, Array] = robot.made[key]
-        return known
+    make = partial(_prepare, robot, frame, rows, axis, tolerance, limits, restarts)
+    if isinstance(rows, str) and (axis is None or isinstance(axis, str)) and isinstance(limits, bool):
+        return robot.once(("ik of", frame, rows, axis, tolerance, limits, restarts), make)
+    return make()
+
+
+def _prepare(
+    robot: Jointed,
+    frame: str | None,
+    rows: str | Sequence[str] | Sequence[float],
+    axis: str | None,
+    tolerance: float,
+    limits: bool,
+    restarts: int,
+) -> tuple[Solver, Array]:
     real = isinstance(tolerance, (int, float, np.floating)) and not isinstance(tolerance, bool)
     if not real or not 0 < tolerance < math.inf:
         raise InputError(f"the tolerance must be a positive number, got {tolerance!r}")
@@ -270,10 +276,7 @@ def _prepared(
     if not whole or not 0 <= restarts <= RESTARTS:
         raise InputError(f"restarts must be a whole number from 0 to {RESTARTS}, got {restarts!r}")
     made = solver(robot, frame, goal(rows, axis), switch("limits", limits))
-    control = settings(_squared(tolerance), STEPS, restarts, HALFWAY, HOPELESS)
-    if plain:
-        robot.made[key] = made, control
-    return made, control
+    return made, settings(_squared(tolerance), STEPS, restarts, HALFWAY, HOPELESS)
 
 
 def _one(made: Solver, T: Array, control: Array, tolerance: float) -> Solution | None:

@@ -257,13 +257,11 @@ def _stack(C: choices.Square) -> Array:
 
 def _bodywise(robot: Robot) -> Kernel:
     """The kernel of C body by body, made once."""
-    key = "C body by body"
-    if key not in robot.made:
-        shape = (robot.n,)
-        function = partial(choices.bodywise, robot.model)
-        robot.made[key] = compile_function(function, [shape] * 2, [shape * 2], "bodywise", arguments=("q", "qd"))
-    kernel: Kernel = robot.made[key]
-    return kernel
+    shape, function = (robot.n,), partial(choices.bodywise, robot.model)
+    return robot.once(
+        "C body by body",
+        lambda: compile_function(function, [shape] * 2, [shape * 2], "bodywise", arguments=("q", "qd")),
+    )
 
 
 def coriolis_matrix(system: object, q: ArrayLike, qd: ArrayLike, choice: str = "christoffel") -> Array:
