@@ -337,7 +337,7 @@ def test_bad_input_is_told():
         (lambda: draw.residuals(3), "residuals are those of an Identification, got int"),
         (lambda: draw.trajectory(3), "a Trajectory of dalembert.trajectories is drawn here, got int"),
         (lambda: draw.run(3), "a Run is drawn here"),
-        (lambda: draw.workspace(3), "a Robot or a Workspace is drawn here, got int"),
+        (lambda: draw.workspace(3), "a drawing of a workspace takes a Robot (dalembert.load gives one), got int"),
         (lambda: draw.workspace(arm.workspace(100), samples=3), "samples= comes too late"),
         (lambda: draw.save(draw.robot(arm), "a.txt"), "'a.txt' must end in one of "),
         (lambda: draw.save(draw.robot(arm), "picture"), "'picture' must end in one of"),

@@ -14,7 +14,7 @@ from dalembert.draw.blocks.diagram import Diagram
 from dalembert.draw.blocks.figure import draw_diagram
 from dalembert.errors import InputError
 from dalembert.kinematics.workspace import Workspace
-from dalembert.robot import Robot
+from dalembert.robot import Robot, need_robot
 from dalembert.simulation.run import Run
 from dalembert.trajectories.trajectory import Trajectory
 
@@ -35,12 +35,10 @@ def trajectory(motion: Trajectory, *, until: float | None = None, points: int = 
 
 def workspace(of: Robot | Workspace, ax: Any = None, **options: Any) -> Any:
     """Where the tip gets to, and how well it moves there: of a robot (options of `Robot.workspace`), or as sampled."""
-    if isinstance(of, Robot):
-        of = of.workspace(**options)
+    if not isinstance(of, Workspace):
+        of = need_robot(of, "a drawing of a workspace").workspace(**options)
     elif options:
         raise InputError(f"this workspace is sampled already: {next(iter(options))}= comes too late")
-    if not isinstance(of, Workspace):
-        raise InputError(f"a Robot or a Workspace is drawn here, got {type(of).__name__}")
     return of.plot(ax)
 
 
