@@ -6,13 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert.arguments import plain_array
 from dalembert.errors import InputError
-from dalembert.flow import Scalar
-
-Array = NDArray[np.float64]
+from dalembert.flow import Array, Scalar
 
 
 class Reference(ABC):

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import unknown
-from dalembert.flow import Scalar, Scalars
+from dalembert.flow import Array, Scalar, Scalars
 from dalembert.simulation.feed import Feed
 from dalembert.simulation.loop import ClosedLoop
 from dalembert.simulation.record import (
@@ -34,7 +33,6 @@ from dalembert.simulation.stepping import Ask
 if TYPE_CHECKING:
     from scipy.integrate import OdeSolver
 
-Array = NDArray[np.float64]
 
 SOLVERS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 ADAPTIVE = {"adaptive": "DOP853", **{name: name for name in SOLVERS}}

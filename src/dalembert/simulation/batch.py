@@ -17,7 +17,7 @@ from dalembert.arguments import array, count
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
-from dalembert.flow import Flow, Scalar, Scalars
+from dalembert.flow import Array, Flow, Scalar, Scalars
 from dalembert.law import Law, read_law
 from dalembert.reference import Reference, SetPoint, read_reference
 from dalembert.simulation.draws import Distribution, Noise, read_seed
@@ -33,7 +33,6 @@ from dalembert.simulation.results import SHARE, Moments, Tree, free_memory, new_
 from dalembert.simulation.steps import METHODS
 from dalembert.simulation.workers import Scheduler, Threads, compute_pieces, count_workers
 
-Array = NDArray[np.float64]
 Value: TypeAlias = ArrayLike | Distribution | Noise  # what a quantity of all rollouts may be given as
 WORKING = 64 * 2**20  # bytes that one chunk may take while it is computed
 WORK = 2_000_000_000  # operations of a chunk: a second or so, the time that is lost with a worker
@@ -226,7 +225,7 @@ def rollouts(
     if every is not None and keep == "final":
         raise InputError("every= says which rows are kept, and keep='final' keeps the ends alone: give keep='all'")
     many = count("every", 1 if every is None else every, 1)
-    inputs = _by_input(loop, given, added, motion is not None) | noise
+    inputs = _by_input(loop, given, added) | noise
     own_seed = _read_seed(seed, eyes, (q0, qd0, x0, *inputs.values()))
     rows = [name for name in loop.inputs if _is_row(inputs.get(name))]
     moving = loop.followed if motion is not None and not any(name in inputs for name in loop.followed) else ()
@@ -410,9 +409,7 @@ def _make_loop(
     return ClosedLoop(plant, own, follow, **named)  # type: ignore[arg-type]
 
 
-def _by_input(
-    loop: ClosedLoop, given: Mapping[str, Value], added: Mapping[str, Value], followed: bool
-) -> dict[str, Value]:
+def _by_input(loop: ClosedLoop, given: Mapping[str, Value], added: Mapping[str, Value]) -> dict[str, Value]:
     """Everything given, by the names of the loop's inputs."""
     result, known = dict(given), loop.inputs
     for name, value in added.items():
@@ -438,9 +435,7 @@ def _read_seed(seed: object, eyes: Sensors, values: Sequence[Value | None]) -> i
 
 def _is_row(value: Value | None) -> bool:
     """Whether a value changes from step to step."""
-    return isinstance(value, Noise) or (
-        value is not None and not isinstance(value, Distribution) and np.ndim(value) == 2
-    )
+    return isinstance(value, Noise) or not (value is None or isinstance(value, Distribution) or np.ndim(value) != 2)
 
 
 def _shared(wiring: Wiring, motion: Reference | None, steps: int, dt: float, hold: int) -> Array | None:

@@ -20,9 +20,8 @@ from dalembert import scalar
 from dalembert.arguments import array, number
 from dalembert.compile.kernel import Kernel, compile_function
 from dalembert.errors import InputError
-from dalembert.flow import Scalar
+from dalembert.flow import Array, Scalar
 
-Array = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
 ROUNDS = 10

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from dalembert.arguments import plain_array
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
-from dalembert.flow import Flow, Scalar, Scalars
+from dalembert.flow import Array, Flow, Scalar, Scalars
 from dalembert.scalar import where
 from dalembert.simulation.draws import Noise
-
-Array = NDArray[np.float64]
 
 
 # ------------------------------------------------------------------------------------------------------- over scalars

@@ -14,12 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array, count, number
 from dalembert.compile.rollout import Call, Rollout, compile_rollout
 from dalembert.errors import InputError, unknown
-from dalembert.flow import Flow, Scalar, Scalars
+from dalembert.flow import Array, Flow, Scalar, Scalars
 from dalembert.scalar import where
 from dalembert.simulation.feed import Wiring
 from dalembert.simulation.steps import METHODS, Method, Rates
 
-Array = NDArray[np.float64]
 PIECE = 300_000_000  # operations in one call of the loop, a fifth of a second: an interrupt waits no longer
 MOST_STEPS = 10**12  # of a run: a week and a half at a microsecond each
 HALVINGS = 7  # of a step, at most, until half of it gives the same

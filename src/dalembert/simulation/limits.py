@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.errors import InputError, unknown
-from dalembert.flow import Flow, Scalar
+from dalembert.flow import Array, Flow, Scalar
 from dalembert.scalar import where
 
-Array = NDArray[np.float64]
 TorqueLimits = dict[str, tuple[float, float]]  # lower and upper, by the name of an input
 ROUNDING = 1e-9  # of a limit: what is beyond it by less is not
 

@@ -18,19 +18,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert.caching import cached_property
 from dalembert.compile import compile_function
 from dalembert.errors import InputError, unknown
-from dalembert.flow import LOSS, SUPPLY, Flow, Scalar, Scalars
+from dalembert.flow import LOSS, SUPPLY, Array, Flow, Scalar, Scalars
 from dalembert.law import Law, check_distinct, check_law, followed_orders
 from dalembert.reference import Reference, read_reference
 from dalembert.scalar import where
 from dalembert.simulation.limits import TorqueLimits, clip, read_torque_limits
 from dalembert.simulation.measures import Measure, read_errors
 
-Array = NDArray[np.float64]
 Given = tuple[Scalar, Scalars, Scalars, Scalars, Scalars]  # what a law is given: (t, y, r, z, p)
 
 DISTURBANCE, FEEDFORWARD, NOISE, START = "_disturbance", "_feedforward", "noise of ", "_start"

@@ -10,14 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert import scalar
 from dalembert.errors import InputError, unknown
-from dalembert.flow import Flow, Scalar, Scalars
+from dalembert.flow import Array, Flow, Scalar, Scalars
 from dalembert.law import Law
 
-Array = NDArray[np.float64]
 Judge = Callable[..., Scalar]
 
 BAND = 0.02  # of the step: within it a response has settled

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from dalembert.compile import Kernel
 from dalembert.compile.rollout import Rollout
+from dalembert.flow import Array
 from dalembert.simulation.draws import Distribution, Noise
 from dalembert.simulation.fixed_step import fill
 from dalembert.simulation.results import Tree
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,18 +6,16 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.arguments import array, three
 from dalembert.errors import InputError, unknown
-from dalembert.flow import WRENCH, Flow, Scalar, Scalars
+from dalembert.flow import WRENCH, Array, Flow, Scalar, Scalars
 from dalembert.flows.robot import PAYLOAD
 from dalembert.law import Law, read_law
 from dalembert.reference import Reference
 from dalembert.simulation.fixed_step import list_names
 from dalembert.units import warn_of_degrees
 
-Array = NDArray[np.float64]
 # What is said of a word that a Flow knows nothing of, and of one that a system's flow() knows nothing of.
 OF_FLOWS = {
     "friction": "whether friction counts is said where {name!r} is made: in its rate",

@@ -10,16 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.errors import InputError
-from dalembert.flow import Flow
+from dalembert.flow import Array, Flow
 from dalembert.simulation.loop import ClosedLoop
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-Array = NDArray[np.float64]
 
 PATIENCE = 1.0  # [s] before a bar appears
 RESTITUTION = 0.5  # of the speed against a limit comes back

@@ -17,12 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.errors import InputError
 from dalembert.files import place_of, replaced
+from dalembert.flow import Array
 
-Array = NDArray[np.float64]
 SHARE = 0.8  # of the free memory that a result may take
 
 

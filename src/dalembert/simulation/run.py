@@ -9,12 +9,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError, MissingExtraError, unknown
 from dalembert.files import whole, whole_table
-from dalembert.flow import ENERGY, LOSS, SUPPLY
+from dalembert.flow import ENERGY, LOSS, SUPPLY, Array
 from dalembert.simulation.limits import Excess
 from dalembert.simulation.record import FINISHED, Event
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 VERDICTS = {True: "yes", False: "no", None: "cannot be told: the gap is as large; a shorter dt would tell"}
 AT_ONCE = 10_000  # rows turned into text at a time
 OPEN = 0.1  # a relative gap beyond this is not one of the steps: energy comes from where the books do not look

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dalembert.errors import InputError
-from dalembert.flow import ENERGY, LOSS, MULTIPLIER, WRENCH, Flow
+from dalembert.flow import ENERGY, LOSS, MULTIPLIER, WRENCH, Array, Flow
 from dalembert.law import Law
 from dalembert.reference import Reference, read_reference
 from dalembert.simulation.adaptive import AdaptiveSolver
@@ -45,8 +45,6 @@ from dalembert.simulation.results import SHARE, free_memory, size_in_words
 from dalembert.simulation.run import Run
 from dalembert.simulation.stepping import Ask, Stepper
 from dalembert.simulation.steps import METHODS
-
-Array = NDArray[np.float64]
 
 SAID = 3  # limits passed that the message names
 MOST_BREAKS = 10**8  # instants at which an adaptive method begins anew
@@ -303,33 +301,26 @@ def _instants(clock: Clock, period: float | None, given: Sequence[Signal]) -> tu
 
 
 # --------------------------------------------------------------------------------------------------------- the result
-@dataclass
-class _Columns:
-    """Columns by name, made unlike by a prime."""
-
-    values: dict[str, Array]
-
-    def add(self, names: Sequence[str], values: Array) -> tuple[str, ...]:
-        made = []
-        for k, name in enumerate(names):
-            while name in self.values:
-                name = f"{name}'"
-            self.values[name] = np.ascontiguousarray(values[:, k])
-            made.append(name)
-        return tuple(made)
-
-
 def _assemble(loop: ClosedLoop, motion: Reference | None, record: Record, method: str, dt: float) -> Run:
     plant, (t, X, Y) = loop.plant, record.rows()
     a, b = len(plant.outputs), len(plant.outputs) + len(plant.inputs)
-    table = _Columns({"t": t})
-    states = table.add(plant.states, X)
-    inputs = table.add(plant.inputs, Y[:, a:b])
-    outputs = table.add(plant.outputs, Y[:, :a])
-    own = table.add(loop.own, X[:, loop.nx : loop.ends[1]])
-    shown = table.add(*_reference_rows(loop, motion, t, Y[:, b:]))
+    columns: dict[str, Array] = {"t": t}
+
+    def add(names: Sequence[str], values: Array) -> tuple[str, ...]:
+        made = []
+        for k, name in enumerate(names):
+            while name in columns:
+                name = f"{name}'"
+            columns[name] = np.ascontiguousarray(values[:, k])
+            made.append(name)
+        return tuple(made)
+
+    states = add(plant.states, X)
+    inputs, outputs = add(plant.inputs, Y[:, a:b]), add(plant.outputs, Y[:, :a])
+    own = add(loop.own, X[:, loop.nx : loop.ends[1]])
+    shown = add(*_reference_rows(loop, motion, t, Y[:, b:]))
     if loop.supply is not None:
-        table.add(("work", "loss"), X[:, loop.ends[3] : loop.ends[4]])
+        add(("work", "loss"), X[:, loop.ends[3] : loop.ends[4]])
     m = motion.m if motion else 0
     groups = {
         "q": states[: plant.n],
@@ -354,14 +345,14 @@ def _assemble(loop: ClosedLoop, motion: Reference | None, record: Record, method
             f"; torque limits clipped the command in {cut} of {len(t)} rows, which the states of {loop.law.name!r} are "
             "not told: integrals wind up, observers are misled"
         )
-    passed = _passed(plant, t, table.values, groups, record)
+    passed = _passed(plant, t, columns, groups, record)
     if passed and not record.message:
         rest = f"; and {len(passed) - SAID} more" if len(passed) > SAID else ""
         message += "; " + "; ".join(str(excess) for excess in passed[:SAID]) + rest
     found = finish_measures(loop.measures, X[-1, loop.ends[-2] :], float(t[-1]))
     return Run(
         plant.name,
-        table.values,
+        columns,
         groups,
         _units(plant, groups, outputs),
         record.status,

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.compile.rollout import Rollout
+from dalembert.flow import Array
 from dalembert.simulation.feed import Feed
 from dalembert.simulation.loop import ClosedLoop
 from dalembert.simulation.record import (
@@ -24,7 +24,6 @@ from dalembert.simulation.record import (
     tell_divergence,
 )
 
-Array = NDArray[np.float64]
 Ask = Callable[[float, Array, Array], Array]  # (t, X, inputs) → X after a sample
 
 PIECE = 100_000_000  # operations in one call of the loop, a twentieth of a second: an interrupt waits no longer
@@ -56,24 +55,19 @@ class Stepper:
         parts = next(n for n in (m * 10**k for k in range(300) for m in (1, 2, 5)) if n * STABLE >= self.dt * fastest)
         return (
             f"the fastest pole of the loop at the start is {-fastest:.3g} 1/s, and steps of {self.dt:g} s are too long "
-            f"for it: take dt={self.dt / parts:.12g}, or method='Radau'"
+            f"for it: take dt={self.dt / parts:.12g}, or solver='Radau'"
         )
 
     def _fastest_pole(self) -> float:
         """The largest |λ| of ∂ẋ/∂x at the start, of those that decay [1/s], by differences."""
-        U = self.feed.pick(0.0, self.feed.blocks(0, 1)[0])
-        columns = []
+        n, X, U = self.loop.ends[1], np.array(self.begun), self.feed.pick(0.0, self.feed.blocks(0, 1)[0])
+
+        def rate(at: Array) -> Array:
+            return np.array(self.loop.rate(0.0, at.tolist(), U), float)[:n]
+
+        moves = np.diag(1e-6 * np.maximum(1.0, np.abs(X)))[:n]
         try:
-            for k in range(self.loop.ends[1]):
-                h = 1e-6 * max(1.0, abs(self.begun[k]))
-                sides = []
-                for way in (h, -h):
-                    X = list(self.begun)
-                    X[k] += way
-                    sides.append(np.array(self.loop.rate(0.0, X, U), float))
-                columns.append((sides[0] - sides[1]) / (2 * h))
-            J = np.array(columns).T[: len(columns)]
-            poles = np.linalg.eigvals(J)
+            poles = np.linalg.eigvals(np.array([(rate(X + d) - rate(X - d)) / (2 * d.max()) for d in moves]).T)
         except (ArithmeticError, ValueError, np.linalg.LinAlgError):
             return 0.0
         return float(np.abs(poles[poles.real < 0]).max(initial=0.0))

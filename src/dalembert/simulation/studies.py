@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array, count
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError, unknown
+from dalembert.flow import Array
 from dalembert.simulation.batch import Batch, Value, rollouts
 from dalembert.simulation.draws import Distribution, Noise
 from dalembert.simulation.measures import Measure, read_measures
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-Array = NDArray[np.float64]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 

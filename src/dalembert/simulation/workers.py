@@ -11,17 +11,14 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Union
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dalembert.compile.threads import checked
 from dalembert.errors import InputError, MissingExtraError, WorkerError
+from dalembert.flow import Array
 from dalembert.simulation.plan import Packed, Piece, Plan, work
 
 if TYPE_CHECKING:
     from distributed import Client
 
-Array = NDArray[np.float64]
 Threads = int | str | None
 Scheduler = Union[str, "Client", None]
 Cut = Callable[[int, int], dict[str, Array]]
