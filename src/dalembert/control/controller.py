@@ -184,7 +184,11 @@ class Controller(ABC):
         `reference`: a `Reference`, or (x, ẋ, ẍ) or less of it, or the numbers of a set point. `z`: the law's own state
         (its start, if not given). `measured`: what the law measures beyond (q, q̇). Parameters by their names.
         Batches broadcast."""
+        self.check_state(q)
         return self.evaluator(t, _join(self.law(), q, qd, measured), reference, z, parameters)[0]
+
+    def check_state(self, q: ArrayLike) -> None:  # noqa: B027 - most laws act everywhere
+        """Refuse joint positions in which no torque does what the law asks for."""
 
     def rates(
         self,

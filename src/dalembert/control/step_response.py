@@ -133,25 +133,23 @@ class StepResponse:
         close = (np.maximum(gap[:-1], gap[1:]) > -NEAR * abs(self.end)) & (gap[:-1] < 0) & (gap[1:] < 0)
         return [int(k) for k in np.flatnonzero(turns & close)]
 
+    def _peak(self, values: Array, rate: Callable[[Array], Array]) -> list[tuple[float, Array]]:
+        """(t, x) of the largest value on the grid, and where its `rate` vanishes beside it."""
+        best = int(np.argmax(values))
+        found = [(float(self.t[best]), self.x[best])]
+        for k in (best - 1, best):
+            if 0 <= k < len(self.t) - 1 and (rate(self.x[k]) < 0) != (rate(self.x[k + 1]) < 0):
+                found.append(self.root(k, rate))
+        return found
+
     def highest(self) -> float:
         """The largest y/end at any time."""
-        way = 1.0 / self.end
-        best = int(np.argmax(way * self.y))
-        found = [way * float(self.y[best])]
-        for k in (best - 1, best):
-            if 0 <= k < len(self.t) - 1 and (self.slope(self.x[k]) < 0) != (self.slope(self.x[k + 1]) < 0):
-                found.append(way * float(self.value(self.root(k, self.slope)[1])))
-        return max(found)
+        return max(float(self.value(x)) / self.end for _, x in self._peak(self.y / self.end, self.slope))
 
     def steepest(self) -> tuple[float, float, float]:
         """(t, y, ẏ) where y moves fastest toward its end."""
         way = np.sign(self.end - self.y[0])
-        slopes = way * self.slope(self.x)
-        best = int(np.argmax(slopes))
-        found = [(float(self.t[best]), self.x[best])]
-        for k in (best - 1, best):
-            if 0 <= k < len(self.t) - 1 and (self.bend(self.x[k]) < 0) != (self.bend(self.x[k + 1]) < 0):
-                found.append(self.root(k, self.bend))
+        found = self._peak(way * self.slope(self.x), self.bend)
         t, x = max(found, key=lambda pair: way * float(self.slope(pair[1])))
         return t, float(self.value(x)), float(self.slope(x))
 

@@ -28,7 +28,7 @@ from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.computed_torque import set_acceleration_gains
 from dalembert.control.conditions import HOLDS, UNKNOWN, Condition, Conditions, above, assumed, exact_model, positive
-from dalembert.control.controller import Controller, Wanted, split, sub, total
+from dalembert.control.controller import Controller, split, sub, total
 from dalembert.control.diagrams import TASK
 from dalembert.control.gains import Applied, Gain, Gains, must
 from dalembert.control.sensors import SENSED
@@ -182,21 +182,10 @@ class TaskController(Controller):
         found = terms.consistent_inverse(composite.mass_matrix(model, q), J)
         return _Task(self.task.position(model, q), linear.apply(J, qd), J, J_dot, found.J_bar)
 
-    def __call__(
-        self,
-        t: ArrayLike,
-        q: ArrayLike,
-        qd: ArrayLike,
-        reference: Wanted = None,
-        *,
-        z: ArrayLike | None = None,
-        measured: ArrayLike | None = None,
-        **parameters: ArrayLike,
-    ) -> Array:
-        """As of every controller; refused where the task is singular, and no torque does what is asked."""
+    def check_state(self, q: ArrayLike) -> None:
+        """Refused where the task is singular, and no torque does what is asked."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            u = super().__call__(t, q, qd, reference, z=z, measured=measured, **parameters)
-            J = np.asarray(self._jacobian(array("q", q)))
+            J = np.asarray(self._jacobian(array("q", q, (..., self.robot.n), meaning="one per joint")))
         known = np.isfinite(J).all(axis=(-2, -1))
         sizes = np.linalg.svd(np.where(known[..., None, None], J, 0.0), compute_uv=False)
         lost = ~known | (sizes[..., -1] <= SINGULAR * sizes[..., 0])
@@ -207,7 +196,6 @@ class TaskController(Controller):
                 + (f" in state {k} of the batch" if k else " in this state")
                 + ": J has not full rank there, and no torque gives the tool every acceleration"
             )
-        return u
 
     def null_conditions(self) -> tuple[Condition, ...]:
         rank = assumed("J keeps full rank along the motion", "robot.singularities tells where it does not")
