@@ -138,6 +138,22 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
 # Old → new words of texts and fields that were changed on purpose, as the changelog lists them under "Renamed".
 RENAMED: dict[str, str] = {}
 
+# Old → new names of functions, classes, methods and modules.
+NAMES = {
+    "Adaptive": "AdaptiveControl",
+    "blended": "blends",
+    "discretized": "discretize",
+    "extrapolated": "extrapolate",
+    "geared": "add_gears",
+    "linearized": "linearize",
+    "proved": "prove",
+    "sampled": "table",
+    "seen_from_joints": "reflect_motors",
+    "sensed": "add_sensors",
+    "sources": "springs",
+    "tuned": "for_bandwidth",
+}
+
 # British → American, in words and in names.
 SPELLING = (
     (r"(?i)(cent)r(?=ed\b|ing\b)", r"\1er"),
@@ -170,8 +186,8 @@ def american(text: str) -> str:
 
 
 def _attribute(owner: Any, name: str) -> Any:
-    """An attribute by its name, or by its American one."""
-    for spelled in dict.fromkeys((name, american(name))):
+    """An attribute by its name, by its American one, or by the one it has now."""
+    for spelled in dict.fromkeys((name, american(name), NAMES.get(name, name))):
         with contextlib.suppress(AttributeError):
             return getattr(owner, spelled)
     raise AttributeError(f"{getattr(owner, '__name__', type(owner).__name__)} has no {name!r}")
@@ -260,6 +276,11 @@ def closed(*arguments: Any, **options: Any) -> Any:
     with contextlib.suppress(AttributeError, LookupError):
         return dl.simulation.close_loop(*arguments, **options)
     return dl.simulation.closed(*arguments, **options)
+
+
+def method(owner: Any, name: str) -> Any:
+    """A method by its name, or by the one it has now."""
+    return _attribute(owner, name)
 
 
 def worded(function: Callable[[str], Any], word: str) -> Any:
@@ -1821,9 +1842,11 @@ calls(
             dl.control.PDGravity(arm("planar-2r"), kp=80.0, kd=20.0), reference=[1, 1], torque_limits=[25, 8]
         ),
         "windup is told": lambda: two(
-            dl.control.JointPID.tuned(arm("planar-2r"), 6.0), reference=[1.0, 1.0], torque_limits=[21, 8]
+            method(dl.control.JointPID, "tuned")(arm("planar-2r"), 6.0), reference=[1.0, 1.0], torque_limits=[21, 8]
         ),
-        "z0": lambda: two(dl.control.JointPID.tuned(arm("planar-2r"), 6.0), reference=[1.0, 1.0], z0=[0.1, 0.2]),
+        "z0": lambda: two(
+            method(dl.control.JointPID, "tuned")(arm("planar-2r"), 6.0), reference=[1.0, 1.0], z0=[0.1, 0.2]
+        ),
         "x0": lambda: run_data(simulate(arm("planar-2r"), x0=[0.1, 0.2, 0.3, -0.4], duration=0.2, every=20)),
         "puma with friction": lambda: run_data(simulate(arm("puma560"), q0=X6, duration=0.2, friction=True, every=20)),
         "panda": lambda: run_data(simulate(arm("panda"), q0=Q7, duration=0.2, every=20)),
@@ -1898,7 +1921,7 @@ def integrated(flow: Any, *arguments: Any, **options: Any) -> dict[str, Any]:
 
 @cache
 def gain_loop() -> tuple[Any, Any]:
-    c = dl.control.PDGravity.tuned(arm("planar-2r"), omega=6.0)
+    c = method(dl.control.PDGravity, "tuned")(arm("planar-2r"), omega=6.0)
     return c, closed(flow_of(arm("planar-2r")), c.law(), [0.5, 0.3])
 
 
@@ -1948,7 +1971,7 @@ def _measures() -> Any:
 
 @call("batches/rollouts, kept rows")
 def _kept() -> Any:
-    c = dl.control.PDGravity.tuned(arm("planar-2r"), omega=6.0)
+    c = method(dl.control.PDGravity, "tuned")(arm("planar-2r"), omega=6.0)
     options = {"q0": states(2, 6)[0], "reference": sines(), "duration": 0.5, "dt": 1e-3, "torque_limits": 30.0}
     found = rollouts(arm("planar-2r"), c, **options, every=50, keep="all", friction=True)
     return {"t": found.t, "names": found.names, "rows": found.rows}
@@ -2089,7 +2112,10 @@ calls(
 # ---------------------------------------------------------------- control
 @cache
 def uncertainty() -> Any:
-    return dl.control.Uncertainty.sampled(arm("planar-2r"), [arm("planar-2r").with_payload(m) for m in (0.1, 1.0)])
+    kind = dl.control.Uncertainty
+    return (getattr(kind, "sampled", None) or kind.sample)(
+        arm("planar-2r"), [arm("planar-2r").with_payload(m) for m in (0.1, 1.0)]
+    )
 
 
 # Controllers of the planar arm with two joints: all of one signature (t, q, qd, reference).
@@ -2099,9 +2125,9 @@ CONTROLLERS: dict[str, Callable[[Any, Any], Any]] = {
     "JointPID": lambda c, a: c.JointPID(a, kp=100.0, ki=20.0, kd=20.0, limit=50.0),
     "JointPID with gravity": lambda c, a: c.JointPID(a, kp=100.0, ki=20.0, kd=20.0, gravity=True),
     "PDGravity": lambda c, a: c.PDGravity(a, kp=[100.0, 50.0], kd=[20.0, 10.0]),
-    "PDGravity, desired": lambda c, a: c.PDGravity.tuned(a, 6.0, gravity="desired"),
+    "PDGravity, desired": lambda c, a: method(c.PDGravity, "tuned")(a, 6.0, gravity="desired"),
     "Feedforward": lambda c, a: c.Feedforward(a),
-    "FeedforwardPD": lambda c, a: c.FeedforwardPD.tuned(a, 10.0),
+    "FeedforwardPD": lambda c, a: method(c.FeedforwardPD, "tuned")(a, 10.0),
     "ComputedTorque": lambda c, a: c.ComputedTorque(a, omega=8.0, zeta=0.7),
     "ComputedTorque by gains": lambda c, a: c.ComputedTorque(a, kp=[60.0, 40.0], kd=12.0, ki=5.0),
     "TaskComputedTorque": lambda c, a: c.TaskComputedTorque(a, omega=8.0, rows=("x", "y")),
@@ -2176,7 +2202,7 @@ def _compare() -> Any:
     c, a = dl.control, arm("planar-2r")
     found = c.compare(
         {
-            "PD + gravity": c.PDGravity.tuned(a, 10.0),
+            "PD + gravity": method(c.PDGravity, "tuned")(a, 10.0),
             "feedforward": c.Feedforward(a),
             "computed torque": c.ComputedTorque(a, 10.0),
         },
@@ -2267,7 +2293,7 @@ calls(
             arm("planar-2r"), uncertainty(), kd=20.0, rate=5.0, layer=0.1
         ).ball(rho=20.0),
         "uncertainty": lambda: uncertainty(),
-        "vary": lambda: dl.control.PDGravity.tuned(arm("planar-2r"), 6.0).vary(kd=np.ones((3, 2))),
+        "vary": lambda: method(dl.control.PDGravity, "tuned")(arm("planar-2r"), 6.0).vary(kd=np.ones((3, 2))),
         "observer": lambda: dl.control.MomentumObserver(arm("planar-2r"), 20.0).momentum(*one(2)[:2]),
         "mass spring damper": lambda: {
             **pick(second_order(), "regime damping_ratio natural_frequency damped_frequency overshoot poles"),
@@ -2341,7 +2367,7 @@ calls(
             upright().observability,
             upright().stable,
         ],
-        "discretized": lambda: [(d := upright().discretized(0.01)).A, d.B],
+        "discretized": lambda: [(d := method(upright(), "discretized")(0.01)).A, d.B],
         "state space response": lambda: list(upright().simulate(np.linspace(0, 0.1, 11), x0=[0.01, 0, 0, 0])),
         "transfer of one": lambda: str(
             upright().of(inputs=upright().inputs[0], outputs=upright().states[0]).transfer()
@@ -2775,7 +2801,7 @@ calls(
         ),
         "bounds as text": lambda: untimed(str(arm("planar-2r").bounds(["mu1", "mu2"]))),
         "symbolic bounds": lambda: str(at.symbolic_bounds(equations("planar-2r-points"), (-math.pi / 2, math.pi / 2))),
-        "proved uncertainty": lambda: dl.control.Uncertainty.proved(arm("planar-2r"), gap=0.1),
+        "proved uncertainty": lambda: method(dl.control.Uncertainty, "proved")(arm("planar-2r"), gap=0.1),
     },
 )
 

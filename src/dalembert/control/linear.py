@@ -289,7 +289,9 @@ def linearize(
     not given). What has `.state_space()` gives its own. `outputs` are states by name, all of them if not given. A and B
     tell what happens for long only where the system rests at (x, u), which is not asked for.
     `friction` (of a robot) counts its damping and springs."""
-    own, at, flow = (getattr(system, name, None) for name in ("state_space", "linearize_at", "flow"))
+    own: Any = getattr(system, "state_space", None)
+    at: Any = getattr(system, "linearize_at", None)
+    flow: Any = getattr(system, "flow", None)
     if callable(at):
         near = at(x, u, friction=True) if friction else at(x, u)
         found = StateSpace(near.A, near.B, states=near.states, inputs=near.inputs, x_at=near.x, u_at=near.u)

@@ -127,7 +127,7 @@ def coefficients(t: Array, x: Array, degree: int, ends: str, rates: Sequence[Arr
     else:
         known = tuple([(d, rate[end]) for d, rate in enumerate(rates, 1)] for end in (0, 1))
     found = make_interp_spline(t, x, degree, bc_type=known)
-    return np.stack([found(t[:-1], nu=d) / factorial(d) for d in range(degree + 1)], axis=1)
+    return np.stack([x[:-1], *(found(t[:-1], nu=d) / factorial(d) for d in range(1, degree + 1))], axis=1)
 
 
 INTERPOLATIONS = ("hold", "linear", "cubic", "quintic")
