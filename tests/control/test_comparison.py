@@ -1,4 +1,4 @@
-"""Comparison: seed 003's argument, measured."""
+"""Comparison: the textbooks' argument, measured."""
 
 from __future__ import annotations
 

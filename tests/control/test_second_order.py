@@ -1,4 +1,4 @@
-"""Mass, spring and damper: regimes, poles, responses near and far from critical; gains; errors; springs.  Seed 003."""
+"""Mass, spring and damper: regimes, poles, responses near and far from critical; gains; errors; springs."""
 
 from __future__ import annotations
 

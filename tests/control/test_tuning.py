@@ -26,7 +26,7 @@ from dalembert.errors import InputError, UnknownNameError
 from dalembert.flow import Flow
 from tolerances import error
 
-# What seed 003 prints, l. 236 to 242: K_p, T_i, T_d, K_i, K_d. A bar there is that of a repeating decimal, slipped.
+# What [Lee] prints: K_p, T_i, T_d, K_i, K_d. A bar there is that of a repeating decimal, slipped.
 SEED = {
     "P": ("0.5", None, None, None, None),
     "PI": ("0.45", "0.83", None, "0.54", None),

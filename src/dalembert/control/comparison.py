@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, number
 from dalembert.caching import cached_property
-from dalembert.control.controller import Controller, believed, measures, read_wanted, torques
+from dalembert.control.controller import Controller, check_robot, measures, read_wanted, torques
 from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, add_gears, add_noise, scenario_flow
 from dalembert.draw.pyplot import pyplot, save, styled
 from dalembert.errors import InputError, choose
@@ -195,7 +195,7 @@ def compare(
     given as it is believes in the geared robot too. Torques are then those at the motors, τ/N.
     All scenarios of a controller run as one batch, in steps of dt that are halved until half of them gives the same
     verdicts and figures. Noise is drawn every dt, from `seed`, and held."""
-    believed(plant, "compare")
+    check_robot(plant, "compare")
     named = _name_controllers(controllers)
     given = dict(DEFAULTS if scenarios is None else scenarios)
     for name, scenario in given.items():

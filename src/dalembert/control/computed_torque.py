@@ -42,7 +42,7 @@ from dalembert.control.conditions import (
     positive,
     stiffer_than_gravity,
 )
-from dalembert.control.controller import Controller, believed, split, sub, total
+from dalembert.control.controller import Controller, check_robot, split, sub, total
 from dalembert.control.diagrams import MOTION, joint_tracking
 from dalembert.control.gains import Gain, GainRule, bandwidth_gains, must
 from dalembert.control.joint_space import DAMPING, STIFFNESS, torque_gains
@@ -156,7 +156,7 @@ class ComputedTorque(Controller):
         x = array("q", q)
         if self.ki is not None:
             return np.zeros_like(x)
-        wrong = believed(plant, "steady_error").gravity_torque(x) - self.robot.gravity_torque(x)
+        wrong = check_robot(plant, "steady_error").gravity_torque(x) - self.robot.gravity_torque(x)
         a = np.linalg.solve(self.robot.mass_matrix(x), wrong[..., None])[..., 0]
         return np.asarray(np.linalg.solve(self.kp.matrix, a[..., None])[..., 0])
 

@@ -57,7 +57,7 @@ class Controller(ABC):
 
     def check_system(self) -> None:
         """Refuse what cannot be controlled; before anything else is looked at."""
-        believed(self.robot, type(self).__name__)
+        check_robot(self.robot, type(self).__name__)
 
     def finish(self) -> None:  # noqa: B027 - most have nothing more
         """What is checked and set beyond gains and switches."""
@@ -321,7 +321,7 @@ def read_wanted(law: Law, reference: Wanted, t: Array) -> Array:
 
 
 # ------------------------------------------------------------------------------------------- what laws are made of
-def believed(robot: object, who: str) -> Robot:
+def check_robot(robot: object, who: str) -> Robot:
     """The robot that a controller believes in: one that moves by its joints alone."""
     robot = need_robot(robot, who)
     if robot.n == 0:

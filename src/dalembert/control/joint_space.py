@@ -39,7 +39,7 @@ from dalembert.control.conditions import (
     strong_enough,
     unclipped,
 )
-from dalembert.control.controller import Controller, believed, split, sub, total
+from dalembert.control.controller import Controller, check_robot, split, sub, total
 from dalembert.control.diagrams import joint_tracking
 from dalembert.control.gains import Applied, Gain, must
 from dalembert.draw.blocks import Diagram
@@ -58,7 +58,7 @@ def torque_gains(robot: Robot, omega: float, zeta: float, margin: float = 0.0) -
     """(K_p, K_d) in torques: ω² and 2ζω times the largest M_ii that samples met, and K_p at least `margin` times what
     gravity's slope can be at all (its rows summed), so that with margin > 1 it is stiffer than gravity everywhere."""
     omega, zeta = number("omega", omega, "rad/s", above=0.0), number("zeta", zeta, above=0.0)
-    B = find_magnitudes(believed(robot, "a tuning"))
+    B = find_magnitudes(check_robot(robot, "a tuning"))
     inertia = B.seen_inertia.max(axis=0)
     floor = margin * B.slope.sum(axis=1) if margin else np.zeros(robot.n)
     if not np.isfinite(floor).all():

@@ -20,7 +20,7 @@ from dalembert.arguments import array, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.control.conditions import Conditions, assumed, exact_model, positive, unclipped
-from dalembert.control.controller import Controller, believed, measures, sub, torques, total
+from dalembert.control.controller import Controller, check_robot, measures, sub, torques, total
 from dalembert.control.gains import Gain, GainRule, Gains
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
@@ -44,7 +44,7 @@ class MomentumObserver:
     friction: bool = False
 
     def __post_init__(self) -> None:
-        names = believed(self.robot, "MomentumObserver").joint_names
+        names = check_robot(self.robot, "MomentumObserver").joint_names
         switch("friction", self.friction)
         rule = GainRule("1/s", no_matrix="the gain of an observer is one number or one per joint [1/s]")
         made = rule.read("gain", self.gain, names)

@@ -25,7 +25,7 @@ from dalembert.algorithms import linear
 from dalembert.arguments import array, number, switch
 from dalembert.control.adaptive import reference_torque
 from dalembert.control.conditions import HOLDS, SAMPLES, Condition, Conditions, assumed, positive
-from dalembert.control.controller import Controller, believed, sub, total
+from dalembert.control.controller import Controller, check_robot, sub, total
 from dalembert.control.diagrams import MOTION
 from dalembert.control.gains import Applied, must
 from dalembert.errors import InputError
@@ -65,7 +65,7 @@ class Uncertainty:
     def prove(robot: Robot, **options: Any) -> Uncertainty:
         """Of a robot against no model at all (RobustControl with model=False): δ_M = μ₂, δ_C = c_b, δ_g = g_b of the
         2-norm and μ₁, μ₂, certified within the joints' limits by `robot.bounds`, which takes the options."""
-        found = believed(robot, "Uncertainty.prove").bounds(["mu1", "mu2", "coriolis_2", "gravity_2"], **options)
+        found = check_robot(robot, "Uncertainty.prove").bounds(["mu1", "mu2", "coriolis_2", "gravity_2"], **options)
         missing = [b.symbol for b in found if not b.proved]
         if missing:
             raise InputError(

@@ -30,10 +30,6 @@ def array(name: str, value: object) -> Array:
     return np.where(np.abs(x) < 1 / LARGEST, 0.0, x)  # what rounding left of a zero, whose powers would be none
 
 
-def number(name: str, value: object) -> float:
-    return arguments.number(name, array(name, value))
-
-
 def positive(name: str, value: object, unit: str = "s") -> float:
     return arguments.number(name, array(name, value), unit, above=0.0)
 

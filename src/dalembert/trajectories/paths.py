@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dalembert.arguments import number
 from dalembert.errors import InputError
 from dalembert.flow import Scalar
 from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
 from dalembert.scalar.jet import Jet, jet
 from dalembert.spatial import rotation
 from dalembert.spatial.vector import matmul
-from dalembert.trajectories.limits import EQUAL, Array, array, choice, number
+from dalembert.trajectories.limits import EQUAL, Array, array, choice
 from dalembert.trajectories.piecewise import Piecewise
 from dalembert.trajectories.sines import Sines
 from dalembert.trajectories.splines import ENDS, coefficients, space
