@@ -16,6 +16,7 @@ from dalembert.apps.cli.terminal import waiting
 if TYPE_CHECKING:
     from dalembert.bounds import Bound, Bounds
     from dalembert.trust.properties import Choices, PropertyReport
+    from dalembert.trust.properties.mechanism import Options
     from dalembert.trust.verify.certificate import Certificate, Row
 
 
@@ -48,7 +49,7 @@ def properties(
     if choices and only:
         raise click.UsageError("--choices is a table of its own: leave out --only")
     arm = output.load(robot).tree() if tree else output.load(robot)
-    options = {
+    options: Options = {
         "states": states,
         "seed": seed,
         "symbols": symbols,
@@ -66,7 +67,7 @@ def properties(
         _answer_choices(table)
         return
     with waiting("properties", heavy=True) as say:
-        report = lab.lab(arm, only=only or None, progress=say, **options)  # type: ignore[arg-type]
+        report = lab.lab(arm, only=only or None, progress=say, **options)
     output.answer(report.data, lambda: _show_properties(report, bool(only)))
     if not report.ok:
         names = ", ".join(p.name for p in report.failed)

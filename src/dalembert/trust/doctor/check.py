@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -236,10 +236,11 @@ def _read(source: _Source) -> Document:
 
 def _for_urdf(description: Description) -> Description:
     """Joints that URDF has no type for as revolute ones: what rules look at, limits and masses, is the same."""
-    written = [
-        j if j.kind in URDF_KINDS else replace(j, kind="revolute", **dict.fromkeys(j.motion().numbers, 0.0))
-        for j in description.joints
-    ]
+    written = list(description.joints)
+    for k, joint in enumerate(written):
+        if joint.kind not in URDF_KINDS:
+            numbers: dict[str, Any] = dict.fromkeys(joint.motion().numbers, 0.0)
+            written[k] = replace(joint, kind="revolute", **numbers)
     return replace(description, joints=tuple(written))
 
 

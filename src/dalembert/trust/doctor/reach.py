@@ -55,7 +55,6 @@ class Reach:
 
     support: NDArray[np.float64]  # h(d) for each of DIRECTIONS
     volume: float
-    exact: bool  # no mesh among them: the volume is not only a bound
 
     @property
     def sides(self) -> NDArray[np.float64]:
@@ -79,7 +78,7 @@ class Reach:
 
 def reach_of(parts: Iterable[tuple[Geometry, Origin, Points | None]]) -> Reach | None:
     """The reach of shapes, each at its origin; a mesh comes with its vertices. None if there are none."""
-    supports, volumes, exact = [], [], True
+    supports, volumes = [], []
     for geometry, origin, points in parts:
         T = Pose.from_origin(origin.xyz, origin.rpy)
         R, p = np.array(T.R, dtype=float), np.array(T.p, dtype=float)
@@ -87,22 +86,19 @@ def reach_of(parts: Iterable[tuple[Geometry, Origin, Points | None]]) -> Reach |
         if isinstance(geometry, Mesh):
             assert points is not None
             volumes.append(_box_volume(points * np.abs(geometry.scale)))
-            exact = False
         else:
             volumes.append(volume(geometry))
     if not supports:
         return None
     support = np.max(supports, axis=0)
     whole = float(np.prod((support + support[OPPOSITE])[:3]))
-    return Reach(support, min(sum(volumes), whole), exact)
+    return Reach(support, min(sum(volumes), whole))
 
 
 def unite(reaches: Iterable[Reach | None]) -> Reach | None:
     """The reach of all, and the larger of their volumes: visual and collision shapes stand for the same body."""
     known = [e for e in reaches if e is not None]
-    if not known:
-        return None
-    return Reach(np.max([e.support for e in known], axis=0), max(e.volume for e in known), all(e.exact for e in known))
+    return Reach(np.max([e.support for e in known], axis=0), max(e.volume for e in known)) if known else None
 
 
 def _support(geometry: Geometry, points: Points | None, d: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -37,7 +37,7 @@ from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, Verdict, s
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import FigureBase
 
 Array = NDArray[np.float64]
 CLOSES = INTEGRATED
@@ -76,7 +76,7 @@ class Books:
         """At no time was more taken out than β."""
         return bool(self.supplied.min() >= -self.beta - self.tolerance * max(self.scale, 1e-300))
 
-    def plot(self, axes: Sequence[Axes] | None = None) -> Figure:
+    def plot(self, axes: Sequence[Axes] | None = None) -> FigureBase:
         """A matplotlib figure: energies over time above −β, and what the books disagree by."""
         from dalembert.trust.properties.figures import draw_books
 
@@ -300,7 +300,7 @@ def feedback(trial: Trial, kp: ArrayLike = 50.0, kd: ArrayLike = 5.0) -> Verdict
     error = trial.x - trial.q  # to set points drawn anywhere
     tau = error @ Kp - trial.qd @ Kd
     bias = trial.c + trial.g
-    qdd: Array = np.linalg.solve(trial.M, (tau - bias)[..., None])[..., 0]
+    qdd = np.asarray(np.linalg.solve(trial.M, (tau - bias)[..., None])[..., 0], float)
     v = trial.qd
     rate = form(v, trial.M, qdd) + 0.5 * form(v, trial.M_dot, v)
     rate = rate + dot(trial.dP - error @ Kp, v)
@@ -350,7 +350,7 @@ class Interconnection:
         """Whether V never rises."""
         return bool((np.diff(self.V) <= CLOSES * max(float(np.ptp(self.V)), 1e-300)).all())
 
-    def plot(self, axes: Sequence[Axes] | None = None) -> Figure:
+    def plot(self, axes: Sequence[Axes] | None = None) -> FigureBase:
         from dalembert.trust.properties.figures import draw_interconnection
 
         return draw_interconnection(self, axes)

@@ -7,8 +7,9 @@ problem; where it is in the geometry, the first frame that is elsewhere tells.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from dalembert.trust.verify.linkage import (
     tensor,
     three,
 )
-from dalembert.trust.verify.reread import of_table
+from dalembert.trust.verify.reread import TableRow, of_table
 
 Change = Callable[[Linkage, int], Part]
 IDENTITY = np.eye(3)
@@ -225,7 +226,8 @@ def _replace(**fields: object) -> Callable[[Part], Part]:
     """A part with these fields; of a function of the part, what it gives."""
 
     def change(p: Part) -> Part:
-        return replace(p, **{name: value(p) if callable(value) else value for name, value in fields.items()})
+        new: dict[str, Any] = {name: value(p) if callable(value) else value for name, value in fields.items()}
+        return replace(p, **new)
 
     return change
 
@@ -358,6 +360,11 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 
+def _in_unit(row: TableRow, fields: Sequence[str], unit: Callable[[float], float]) -> TableRow:
+    angles: dict[str, Any] = {field: float(unit(getattr(row, field))) for field in fields}
+    return replace(row, **angles)
+
+
 def other_tables(m: Linkage) -> Iterator[tuple[str, str, Linkage]]:
     """(cause, words, linkage) of the same DH table in the other convention, and with its angles in another unit."""
     if m.table is None:
@@ -367,7 +374,7 @@ def other_tables(m: Linkage) -> Iterator[tuple[str, str, Linkage]]:
     names = {"alpha": ("alpha",), "theta": ("theta",), "alpha and theta": ("alpha", "theta")}
     for words, unit in (("degrees taken for radians", np.rad2deg), ("radians taken for degrees", np.deg2rad)):
         for shown, fields in names.items():
-            rows = tuple(replace(r, **{f: float(unit(getattr(r, f))) for f in fields}) for r in m.table.rows)
+            rows = tuple(_in_unit(r, fields, unit) for r in m.table.rows)
             if rows != m.table.rows:
                 yield "units", f"{shown} of the DH rows were {words}", of_table(replace(m.table, rows=rows))
 

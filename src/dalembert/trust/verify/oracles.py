@@ -36,7 +36,6 @@ class Subject:
 @dataclass(frozen=True)
 class Oracle:
     title: str
-    package: str  # what one installs
     compute: Callable[[Subject, States], tuple[str, Values]]  # (version, values)
 
 
@@ -316,7 +315,7 @@ def _drake(subject: Subject, s: States) -> tuple[str, Values]:
 
 
 ORACLES: dict[str, Oracle] = {
-    "pinocchio": Oracle("Pinocchio", "pin", _pinocchio),
-    "mujoco": Oracle("MuJoCo", "mujoco", _mujoco),
-    "drake": Oracle("Drake", "drake", _drake),
+    "pinocchio": Oracle("Pinocchio", _pinocchio),
+    "mujoco": Oracle("MuJoCo", _mujoco),
+    "drake": Oracle("Drake", _drake),
 }
