@@ -333,7 +333,7 @@ def test_gains_without_anything_known_are_refused():
     ("call", "text"),
     [
         (lambda c, b, s: robust_least_squares(c, b, s, "hubert"), "did you mean 'huber'"),
-        (lambda c, b, s: robust_least_squares(c, b, s, constant=0.0), "constant must be"),
+        (lambda c, b, s: robust_least_squares(c, b, s, constant=0.0), "constant is 0.0; it must be greater than 0"),
         (lambda c, b, s: robust_least_squares(c, b, []), "there are no samples"),
         (lambda c, b, s: robust_least_squares(c, b, s.part(slice(0, 3))), "fewer equations"),
         (lambda c, b, s: robust_least_squares(c, b, replace(s, tau=s.tau * np.nan)), "tau of the samples has"),

@@ -32,6 +32,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import number
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.identification.fit.regression import Compressed, Regression, regression, triangle, unit_columns
 from dalembert.identification.fit.regressor import Base, Columns
@@ -207,8 +208,8 @@ def robust_least_squares(
     deviations (None: 95 % efficient for normal errors), `parallel` as in `Columns.blocks`."""
     if loss not in LOSSES:
         raise unknown("loss", loss, LOSSES)
-    if constant is not None and not (np.isfinite(constant) and constant > 0):
-        raise InputError(f"constant must be a number of standard deviations above zero, got {constant!r}")
+    if constant is not None:
+        number("constant", constant, "standard deviations", above=0)
     problem = regression(columns, base, samples, parallel)
     plain = problem.compress()
     beta = least_squares(plain).beta

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.arguments import count, number
 from dalembert.errors import InputError, unknown
 from dalembert.identification.log import filters, times
 from dalembert.identification.log.filters import LEAST, Spectra, density, find_spectra, floor_of
@@ -222,13 +223,13 @@ def _check(
         raise unknown("choice of derivatives", derivatives, DERIVATIVES)
     if derivatives == "velocity" and log.qd is None:
         raise InputError("derivatives='velocity' needs recorded rates, and this log has none")
-    if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or not 1 <= order <= 10:
+    if count("order", order, 1) > 10:
         raise InputError(f"order must be a whole number from 1 to 10, got {order!r}")
-    if method == "savgol" and order < 2:
+    if method == "savgol" and order == 1:
         raise InputError("method 'savgol' needs order ≥ 2: accelerations are second derivatives of its polynomials")
-    for name, value in (("cutoff", cutoff), ("period", period)):
-        if value is not None and not (isinstance(value, (int, float, np.number)) and value > 0):
-            raise InputError(f"{name} must be a positive number, got {value!r}")
+    for name, value, unit in (("cutoff", cutoff, "Hz"), ("period", period, "s")):
+        if value is not None:
+            number(name, value, unit, finite=False, above=0)
     whole = isinstance(decimate, (int, float, np.number)) and not isinstance(decimate, bool)
     if decimate != "auto" and not (whole and decimate == int(decimate) and decimate >= 1):  # type: ignore[call-overload, operator]
         raise InputError(f"decimate must be 'auto' or a whole number ≥ 1, got {decimate!r}")
@@ -300,29 +301,30 @@ def _fourier(
     turns = (len(t) * step) / period
     if turns < 0.999:
         raise InputError(f"a period of {period:g} s is longer than the log, {len(t) * step:.4g} s")
-    count = max(1, int(min(found.cutoff, 0.4 / step) * period))
-    if 2 * count + 1 > len(t) // 2:
+    harmonics = max(1, int(min(found.cutoff, 0.4 / step) * period))
+    if 2 * harmonics + 1 > len(t) // 2:
         raise InputError(
-            f"{count} harmonics of {1 / period:.3g} Hz are too many for {len(t)} samples: give a lower cutoff"
+            f"{harmonics} harmonics of {1 / period:.3g} Hz are too many for {len(t)} samples: give a lower cutoff"
         )
     cycles = int(turns + 1e-3)
     whole = min(len(t), round(cycles * period / step))
     both = np.concatenate([q[:whole], tau[:whole]], axis=1)
-    fitted = filters.fit_harmonics(t[:whole] - t[0], both, period, count)
+    fitted = filters.fit_harmonics(t[:whole] - t[0], both, period, harmonics)
     shown = slice(None, None, max(1, whole // 5000))  # enough to see how large what is left is
-    left = tau[:whole][shown] - filters.harmonics(t[:whole][shown] - t[0], period, count) @ fitted[:, log.n :]
+    left = tau[:whole][shown] - filters.harmonics(t[:whole][shown] - t[0], period, harmonics) @ fitted[:, log.n :]
     every = _decimation(decimate, found.cutoff, 1 / step)
     at = np.asarray(np.arange(0, max(round(period / step), 1), every) * step, float)
-    q1, qd1, qdd1 = (filters.harmonics(at, period, count, k) @ fitted[:, : log.n] for k in range(3))
-    tau1 = filters.harmonics(at, period, count) @ fitted[:, log.n :]
+    q1, qd1, qdd1 = (filters.harmonics(at, period, harmonics, k) @ fitted[:, : log.n] for k in range(3))
+    tau1 = filters.harmonics(at, period, harmonics) @ fitted[:, log.n :]
     notes.append(
-        f"period {how}: {period:.6g} s; {count} harmonics fitted over {max(1, cycles)} periods, of which one is kept"
+        f"period {how}: {period:.6g} s; {harmonics} harmonics fitted over {max(1, cycles)} periods, of which one is "
+        "kept"
     )
     # What the fit leaves is noise; a fitted curve has its share of it in as many parts as it has coefficients.
-    quiet = left.std(axis=0) * np.sqrt((2 * count + 1) / whole)
-    w2 = np.sum((2 * np.pi / period * np.arange(1, count + 1)) ** 2)
+    quiet = left.std(axis=0) * np.sqrt((2 * harmonics + 1) / whole)
+    w2 = np.sum((2 * np.pi / period * np.arange(1, harmonics + 1)) ** 2)
     sigma = np.sqrt(found.q_floor / (2 * step)) * np.sqrt(2 * w2 / whole)
     rest = np.maximum(DEVIATIONS * sigma, SLOWEST * np.abs(qd1).max(axis=0))
     told = (*log.notes, *notes)
-    samples = Samples(t[0] + at, q1, qd1, qdd1, tau1, log.joints, every * step, count / period, rest, quiet, told)
+    samples = Samples(t[0] + at, q1, qd1, qdd1, tau1, log.joints, every * step, harmonics / period, rest, quiet, told)
     return Preparation(samples, found, "fourier", period, every, 0)

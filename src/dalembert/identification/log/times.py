@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import number
 from dalembert.errors import InputError
 from dalembert.identification.log.samples import Integers, Table
 from dalembert.identification.log.units import UNITS
@@ -38,10 +39,9 @@ def read_times(
         if t.shape != (rows,):
             raise InputError(f"time has shape {t.shape}; {table.source} has {rows} rows")
         return t, []
-    if rate is not None and not (isinstance(rate, (int, float, np.number)) and np.isfinite(rate) and rate > 0):
-        raise InputError(f"rate must be a number of samples per second, got {rate!r}")
+    hertz = None if rate is None else number("rate", rate, "Hz", above=0)
     if not places:
-        return np.asarray(np.arange(rows) / float(rate)), []  # type: ignore[arg-type]
+        return np.asarray(np.arange(rows) / (hertz or 1.0)), []
     t = table.values[:, places[0]]
     if len(places) == 2:
         return (t - t[0]) + 1e-9 * table.values[:, places[1]], []
@@ -54,9 +54,9 @@ def read_times(
         t = t - t[0]
     t = t * UNITS["t"][unit]
     step = float(np.nanmedian(np.diff(t))) if rows > 1 else 0.0
-    if rate is not None and abs(step * rate - 1) > 0.01:
+    if hertz is not None and abs(step * hertz - 1) > 0.01:
         raise InputError(
-            f"{table.source}: rate={rate:g} Hz, but the times of its column {table.names[places[0]]!r} have steps of "
+            f"{table.source}: rate={hertz:g} Hz, but the times of its column {table.names[places[0]]!r} have steps of "
             f"{step:.4g} s ({1 / step if step else float('inf'):.4g} Hz); columns={{'t': None}} leaves them aside"
         )
     return t, notes

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import array
 from dalembert.errors import InputError, unknown
 from dalembert.robot import Robot
 
@@ -112,7 +113,7 @@ def time_unit(units: Mapping[str, str | Sequence[str] | None] | None, told: Mapp
     unit = (units or {}).get("t") or told.get("t")
     if unit is not None and unit not in UNITS["t"]:
         raise unknown("unit of time", unit, UNITS["t"])
-    return unit  # type: ignore[return-value]
+    return unit
 
 
 def _factors(robot: Robot, group: str, unit: ArrayLike | None, motor_side: bool) -> Array:
@@ -143,23 +144,14 @@ def _gears(ratio: ArrayLike | ByGroup | None, coupling: ArrayLike | None, n: int
 
 
 def _matrix(name: str, value: ArrayLike, n: int) -> Array:
-    try:
-        G = np.asarray(value, float)
-    except (TypeError, ValueError):
-        G = np.empty(0)
-    if G.shape != (n, n) or not np.isfinite(G).all():
-        raise InputError(f"{name} must be a matrix of {n}×{n} finite numbers, motors by joints")
-    return G
+    return array(name, value, (n, n), meaning="motors by joints")
 
 
 def _per_joint(name: str, value: ArrayLike | None, n: int) -> Array:
-    try:
-        x = np.broadcast_to(np.asarray(value, float), (n,)).copy()
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be one number, or {n}, one per joint; got {value!r}") from None
-    if not np.isfinite(x).all() or (name.startswith(("ratio", "torque_constant")) and (x == 0).any()):
-        raise InputError(f"{name} must be finite{'' if name.startswith('offset') else ' and not zero'}, got {value!r}")
-    return x
+    x = array(name, value, (), (n,), meaning="one per joint")
+    if name.startswith(("ratio", "torque_constant")) and not x.all():
+        raise InputError(f"{name} must be finite and not zero, got {value!r}")
+    return np.broadcast_to(x, (n,)).copy()
 
 
 def _signs(group: str, value: ArrayLike | None, n: int) -> Array:
