@@ -26,7 +26,7 @@ from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.files import whole_table
 from dalembert.identification.excite.limits import KINDS, HalfSpace, MotionLimits, read_limits
-from dalembert.identification.excite.problem import CRITERIA, SHAPES, Problem, Series, condition_number
+from dalembert.identification.excite.problem import CRITERIA, Problem, Series, condition_number
 from dalembert.identification.fit.regressor import FRICTION, Columns, base
 from dalembert.kernels import need_tree
 from dalembert.robot import Limits, Robot
@@ -109,8 +109,7 @@ def excite(
     samples = PER_HARMONIC * series.harmonics
     problem = Problem(wanted, base(wanted), series, tight, CRITERIA[criterion], weights, samples)
     search = _Search(problem, tight, criterion, clock, progress or (lambda sentence: None))
-    best, first, made, message = search.run(np.random.default_rng(seed), count("starts", starts, 1))
-    return _result(problem, bounds, share, best, first, criterion, length, made, clock, message)
+    return search.run(np.random.default_rng(seed), count("starts", starts, 1), bounds, share, length)
 
 
 # ------------------------------------------------------------------------------------------------------ search
@@ -172,8 +171,10 @@ class _Search:
     def inner(self) -> MotionLimits:
         return self.limits.within(SPARE)
 
-    def run(self, rng: np.random.Generator, starts: int) -> tuple[_Found, float, int, str]:
-        """(the best motion, the best merit among the starts, starts made, why it stopped)."""
+    def run(
+        self, rng: np.random.Generator, starts: int, bounds: MotionLimits, margin: float, duration: float
+    ) -> Excitation:
+        """The best motion, with what it uses of its bounds."""
         problem, clock, found = self.problem, self.clock, self.found
         rows = problem.samples * (2 * problem.columns.robot.n * len(KINDS) + len(problem.limits.spaces))
         ends: list[_Found] = []  # the best of every start
@@ -204,7 +205,38 @@ class _Search:
                 f"{clock.spent:.3g} s were over before the first motion was found (kernels are compiled once and then "
                 "kept): give more seconds"
             )
-        return min(found, key=lambda x: x.merit), first, made, message
+        best = min(found, key=lambda x: x.merit).z
+        robot, v = problem.columns.robot, problem.values(best, self.fine)
+        usage = {kind: bounds.usage(kind, v.of(kind)) for kind in KINDS}
+        points = FINER * problem.samples
+        kept = problem.columns.free[problem.base.kept]
+        Y = problem.columns.matrices(*v.motion, np.zeros(robot.n))[..., kept] * problem.weights[:, None]
+        flat = Y.reshape(-1, Y.shape[-1])
+        _, logarithm = np.linalg.slogdet(np.linalg.qr(flat / math.sqrt(points), mode="r"))
+        return Excitation(
+            robot=robot,
+            motion=problem.series.motion(best, robot.joint_names, joint_units(robot)),
+            limits=bounds,
+            certificate=Certificate(
+                feasible=fits(problem, best, problem.limits, self.fine),
+                margin=margin,
+                points=points,
+                **usage,
+                spaces=bounds.spaces,
+                clearance=v.heights.min(axis=0),
+            ),
+            criterion=self.criterion,
+            condition=condition_number(flat),
+            log_det=2.0 * float(logarithm),
+            random_condition=first if self.criterion == "condition" else math.nan,
+            names=tuple(problem.columns.all_names[k] for k in kept),
+            weights=problem.weights,
+            duration=duration,
+            starts=made,
+            evaluations=clock.evaluations,
+            seconds=clock.spent,
+            message=message,
+        )
 
     def _rounds(self, state: State, sharpness: Iterable[float]) -> None:
         """Rounds of the augmented Lagrangian; what each ends with, made feasible, is kept if it is any good."""
@@ -251,9 +283,9 @@ class _Search:
         self.say(f"{where}: best {word}, {self.clock.spent:.1f} s, {self.clock.evaluations} evaluations")
 
 
-def minimize_round(evaluate: Evaluate, state: State, clock: Clock, iterations: int) -> float:
-    """One round: minimize L from the state's point, then update multipliers and weight. The largest violation is
-    returned. Time that runs out leaves the best point of the round in the state and raises `TimeUp`."""
+def minimize_round(evaluate: Evaluate, state: State, clock: Clock, iterations: int) -> None:
+    """One round: minimize L from the state's point, then update multipliers and weight. Time that runs out
+    leaves the best point of the round in the state and raises `TimeUp`."""
     from scipy.optimize import minimize
 
     start, lowest = state.z, math.inf
@@ -277,10 +309,8 @@ def minimize_round(evaluate: Evaluate, state: State, clock: Clock, iterations: i
     minimize(lagrangian, start.reshape(-1), jac=True, method="L-BFGS-B", options=options)
     _, g, _ = evaluate(state.z)
     state.multipliers = np.maximum(0.0, state.multipliers + state.weight * g)
-    worst = float(np.maximum(g, 0.0).max(initial=0.0))
-    if worst > SHRINK * before:
+    if float(np.maximum(g, 0.0).max(initial=0.0)) > SHRINK * before:
         state.weight = min(GROWTH * state.weight, HEAVIEST)
-    return worst
 
 
 # ------------------------------------------------------------------------------------------------- feasibility
@@ -447,54 +477,6 @@ class Excitation:
         return f"<Excitation of {self.robot.name!r}: {self.period:g} s, condition {self.condition:.4g}, {held}>"
 
 
-def _result(
-    problem: Problem,
-    bounds: MotionLimits,
-    margin: float,
-    best: _Found,
-    first: float,
-    criterion: str,
-    duration: float,
-    starts: int,
-    clock: Clock,
-    message: str,
-) -> Excitation:
-    robot, series = problem.columns.robot, problem.series
-    points = FINER * problem.samples
-    maps = series.maps(series.times(points))
-    v = problem.values(best.z, maps)
-    usage = {kind: bounds.usage(kind, v.of(kind)) for kind in KINDS}
-    certificate = Certificate(
-        feasible=fits(problem, best.z, problem.limits, maps),
-        margin=margin,
-        points=points,
-        **usage,
-        spaces=bounds.spaces,
-        clearance=v.heights.min(axis=0),
-    )
-    kept = problem.columns.free[problem.base.kept]
-    Y = problem.columns.matrices(*v.motion, np.zeros(robot.n))[..., kept] * problem.weights[:, None]
-    flat = Y.reshape(-1, Y.shape[-1])
-    _, logarithm = np.linalg.slogdet(np.linalg.qr(flat / math.sqrt(points), mode="r"))
-    return Excitation(
-        robot=robot,
-        motion=series.motion(best.z, robot.joint_names, joint_units(robot)),
-        limits=bounds,
-        certificate=certificate,
-        criterion=criterion,
-        condition=condition_number(flat),
-        log_det=2.0 * float(logarithm),
-        random_condition=first if criterion == "condition" else math.nan,
-        names=tuple(problem.columns.all_names[k] for k in kept),
-        weights=problem.weights,
-        duration=duration,
-        starts=starts,
-        evaluations=clock.evaluations,
-        seconds=clock.spent,
-        message=message,
-    )
-
-
 # ------------------------------------------------------------------------------------------------------- input
 def _series(duration: float | None, frequency: float | None, harmonics: int, at_rest: bool) -> Series:
     long = None if duration is None else number("duration", duration, "s", above=0)
@@ -511,11 +493,7 @@ def _series(duration: float | None, frequency: float | None, harmonics: int, at_
 def _friction(friction: bool | str | Sequence[str]) -> tuple[str, ...]:
     if isinstance(friction, (bool, np.bool_)):
         return FRICTION if friction else ()
-    names = (friction,) if isinstance(friction, str) else tuple(friction)
-    for name in names:
-        if name not in SHAPES:
-            raise unknown("friction column", name, SHAPES)
-    return names
+    return (friction,) if isinstance(friction, str) else tuple(friction)
 
 
 def _weights(robot: Robot, noise: ArrayLike | None, limits: MotionLimits) -> Array:
