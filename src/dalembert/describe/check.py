@@ -103,9 +103,10 @@ class Subject:
 
     def finite(self, what: str, *values: float, largest: float = LARGEST) -> None:
         for value in values:
-            self.must(math.isfinite(value), f"{what} is {value!r}; write a finite number")
-            why = "so large that its products overflow; check its exponent"
-            self.must(abs(value) <= largest, f"{what} is {value!r}, {why}")
+            if not abs(value) <= largest:
+                large = ", so large that its products overflow; check its exponent"
+                why = large if math.isfinite(value) else "; write a finite number"
+                raise self.place.refuse(f"{what} is {value!r}{why}")
 
     def origin(self, origin: Origin, who: str, doubt: bool = True) -> None:
         self.finite(f"the origin's xyz of {who}", *origin.xyz)

@@ -32,18 +32,18 @@ class Part:
     checked_later: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        for name, rule in _rules(type(self)):  # type: ignore[arg-type]
+        for name, what, rule in _rules(type(self)):  # type: ignore[arg-type]
             value = getattr(self, name)
-            made = rule(f"{name} of {type(self).__name__}", value)
+            made = rule(what, value)
             if made is not value:
                 object.__setattr__(self, name, made)
 
 
 @cache
-def _rules(kind: type[Part]) -> list[tuple[str, Rule]]:
+def _rules(kind: type[Part]) -> list[tuple[str, str, Rule]]:
     hints = get_type_hints(kind)
     looked_at = [f.name for f in fields(kind) if f.compare and f.name not in kind.checked_later]  # type: ignore[arg-type]
-    return [(name, _rule(hints[name])) for name in looked_at]
+    return [(name, f"{name} of {kind.__name__}", _rule(hints[name])) for name in looked_at]
 
 
 def _rule(hint: object) -> Rule:
