@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from dalembert.compile import Kernel
     from dalembert.describe.description import Drive, Limit
     from dalembert.describe.dh import DHRow, DHTable
-    from dalembert.kinematics import effective_mass as mass_
     from dalembert.kinematics import jacobian as jacobian_
     from dalembert.kinematics import manipulability as manipulability_
     from dalembert.kinematics import nearest as nearest_
@@ -441,7 +440,7 @@ class Robot:
         manipulability_gradient = manipulability_.manipulability_gradient
         velocity_ellipsoid = manipulability_.velocity_ellipsoid
         force_ellipsoid = manipulability_.force_ellipsoid
-        acceleration_ellipsoid, effective_mass = mass_.acceleration_ellipsoid, mass_.effective_mass
+        acceleration_ellipsoid, effective_mass = manipulability_.acceleration_ellipsoid, manipulability_.effective_mass
         static_torque, largest_force = statics_.static_torque, statics_.largest_force
         task_space, task_regressor = task_.task_space, task_.task_regressor
         workspace = workspace_.workspace
@@ -457,8 +456,8 @@ class Robot:
         manipulability_gradient = LateMethod("dalembert.kinematics.manipulability:manipulability_gradient")
         velocity_ellipsoid = LateMethod("dalembert.kinematics.manipulability:velocity_ellipsoid")
         force_ellipsoid = LateMethod("dalembert.kinematics.manipulability:force_ellipsoid")
-        acceleration_ellipsoid = LateMethod("dalembert.kinematics.effective_mass:acceleration_ellipsoid")
-        effective_mass = LateMethod("dalembert.kinematics.effective_mass:effective_mass")
+        acceleration_ellipsoid = LateMethod("dalembert.kinematics.manipulability:acceleration_ellipsoid")
+        effective_mass = LateMethod("dalembert.kinematics.manipulability:effective_mass")
         static_torque = LateMethod("dalembert.kinematics.statics:static_torque")
         largest_force = LateMethod("dalembert.kinematics.statics:largest_force")
         task_space = LateMethod("dalembert.kinematics.task_space:task_space")

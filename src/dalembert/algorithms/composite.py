@@ -139,7 +139,7 @@ def christoffel(model: Model, q: Coordinates) -> list[Square]:
 
 
 def mass_matrix_partials(model: Model, q: Coordinates) -> list[Square]:
-    """∂M/∂q, n×n×n: [i] = ∂M/∂q_i = Γ_i + Γ_iᵀ, which seed 004 stacks as one tall matrix."""
+    """∂M/∂q, n×n×n: [i] = ∂M/∂q_i = Γ_i + Γ_iᵀ, which [Fakhari 2] stacks as one tall matrix."""
     G, n = christoffel(model, q), model.n
     return [[[G[i][j][k] + G[i][k][j] for k in range(n)] for j in range(n)] for i in range(n)]
 
@@ -151,7 +151,7 @@ def mass_matrix_dot(model: Model, q: Coordinates, qd: Coordinates) -> Square:
 
 
 def _mdot_and_u(D: Sequence[Square], qd: Coordinates) -> tuple[Square, Square]:
-    """Ṁ = (q̇ᵀ ⊗ 1) ∂M/∂q and U = (1 ⊗ q̇ᵀ) ∂M/∂q, U_kj = Σ_i q̇_i ∂_k M_ij.  Seed 004."""
+    """Ṁ = (q̇ᵀ ⊗ 1) ∂M/∂q and U = (1 ⊗ q̇ᵀ) ∂M/∂q, U_kj = Σ_i q̇_i ∂_k M_ij.  [Fakhari 2]."""
     span = range(len(qd))
     M_dot = [[sum((D[i][k][j] * qd[i] for i in span), 0.0) for j in span] for k in span]
     U = [[sum((D[k][i][j] * qd[i] for i in span), 0.0) for j in span] for k in span]
@@ -186,7 +186,7 @@ def _by_partials(formula: Callable[[Sequence[Square], Coordinates], Square]) -> 
 
 Choice = Callable[[Model, Coordinates, Coordinates], Square]
 
-# The choices of seed 004: all give the same c = C q̇; the first two, which are equal, keep Ṁ − 2C skew.
+# The choices of [Fakhari 2]: all give the same c = C q̇; the first two, which are equal, keep Ṁ − 2C skew.
 CHOICES: dict[str, Choice] = {
     "christoffel": coriolis_matrix,
     **{name: _by_partials(formula) for name, formula in FROM_PARTIALS.items()},

@@ -1,4 +1,4 @@
-"""Dynamics under constraints: τ = M q̈ + h + Aᵀλ with A q̈ + Ȧ q̇ = 0.  Seed 001, equations (1) to (5).
+"""Dynamics under constraints: τ = M q̈ + h + Aᵀλ with A q̈ + Ȧ q̇ = 0.  [Fakhari 3], equations (1) to (5).
 
 With M = Lᵀ D L, Z = L⁻ᵀ Aᵀ and z = L⁻ᵀ (τ − h), everything is made of Λ = A M⁻¹ Aᵀ = Zᵀ D⁻¹ Z:
 

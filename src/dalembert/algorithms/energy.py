@@ -10,7 +10,7 @@ from dalembert.spatial.vector import ZERO, Scalar, Vector, add, cross, dot, matv
 
 
 def kinetic_energy(model: Model, q: Coordinates, qd: Coordinates) -> Scalar:
-    """K = Σ ½ 𝒱ᵢᵀ 𝒢ᵢ 𝒱ᵢ + ½ N² J_m q̇², [J].  Seeds 000 §4.1, 002, 004."""
+    """K = Σ ½ 𝒱ᵢᵀ 𝒢ᵢ 𝒱ᵢ + ½ N² J_m q̇², [J].  [Poonawala] §4.1, [Fakhari 2]."""
     T = joints.poses(model, q)
     total: Scalar = 0.0
     for body, V, rate in zip(model.bodies, joints.twists(model, T, qd), joints.rates(model, qd), strict=True):

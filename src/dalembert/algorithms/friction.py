@@ -25,7 +25,7 @@ ROUNDS = 3
 def friction_torque(
     model: Model, q: Coordinates, qd: Coordinates, loads: Sequence[Scalar] | None = None
 ) -> list[Scalar]:
-    """Σ f(q̇) + k (q − q_rest), all friction terms of each joint and its spring.  Seed 004.
+    """Σ f(q̇) + k (q − q_rest), all friction terms of each joint and its spring.  [Fakhari 2].
 
     `loads`: the torque each joint transmits, for terms that depend on it; those of the motion without acceleration if
     not given."""

@@ -41,7 +41,7 @@ def _to_local(R: Sequence[Vector], motion: Motion) -> Motion:
 
 
 def jacobian(model: Model, q: Coordinates, frame: Frame, expressed_in: str = "world") -> Matrix:
-    """J(q), 6×n, with twist = J q̇.  Seed 000 eqs. 6–7, seed 003."""
+    """J(q), 6×n, with twist = J q̇.  [Poonawala] eqs. 6–7, [Lee]."""
     T = kinematics.world_poses(model, q, [frame.body])
     if expressed_in == "spatial":
         return _assemble(model, _columns(model, T, frame.body))
@@ -54,7 +54,7 @@ def jacobian(model: Model, q: Coordinates, frame: Frame, expressed_in: str = "wo
 
 def jacobian_dot(model: Model, q: Coordinates, qd: Coordinates, frame: Frame, expressed_in: str = "world") -> Matrix:
     """J̇(q, q̇), 6×n, column by column: the twist of a joint's column is carried by the body that the
-    joint sits on, J̇_i = Σ_j ad(J_j) J_i q̇_j over the joints j before i (seed 001); what the
+    joint sits on, J̇_i = Σ_j ad(J_j) J_i q̇_j over the joints j before i ([Fakhari 3]); what the
     reference point or axes add depends on `expressed_in`."""
     T = kinematics.world_poses(model, q, [frame.body])
     rates = joints.rates(model, qd)
@@ -78,7 +78,7 @@ def jacobian_dot(model: Model, q: Coordinates, qd: Coordinates, frame: Frame, ex
 
 def analytic_jacobian(model: Model, q: Coordinates, frame: Frame, angles: str = "zyz") -> Matrix:
     """J_a(q), 6×n, with (ḋ, α̇) = J_a q̇ and α the Euler angles of the frame: the rows of ω become
-    B(α)⁻¹ ω.  Seed 000 eq. 11. Where B is singular the result is not finite; `Robot` refuses there."""
+    B(α)⁻¹ ω.  [Poonawala] eq. 11. Where B is singular the result is not finite; `Robot` refuses there."""
     J = jacobian(model, q, frame, "world")
     return J[:3] + _product3(_inverse3(_euler_rates(model, q, frame, angles)), J[3:])
 
@@ -116,7 +116,7 @@ def _inverse3(B: Sequence[Vector]) -> Sequence[Vector]:
 
 def com_jacobian(model: Model, q: Coordinates, body: int) -> Matrix:
     """(J_vc; J_ω), 6×n: velocity of the body's own center of mass and its angular velocity, in world
-    axes.  Seed 002, seed 003. A massless body is taken at its joint's origin."""
+    axes.  [Lagrange notes], [Lee]. A massless body is taken at its joint's origin."""
     inertia = model.bodies[body].inertia
     center = inertia.com() if inertia.m else ZERO
     return jacobian(model, q, Frame("com", body, Pose(p=center)), "world")

@@ -63,7 +63,7 @@ def poses(model: Model, q: Coordinates) -> list[Pose]:
 
 
 def twists(model: Model, T: Sequence[Pose], qd: Coordinates) -> list[Motion]:
-    """Each body's twist in its own frame, over a resting base. Seed 002: ω from Ṙ Rᵀ."""
+    """Each body's twist in its own frame, over a resting base. [Lagrange notes]: ω from Ṙ Rᵀ."""
     V: list[Motion] = []
     for body, T_i, rate in zip(model.bodies, T, rates(model, qd), strict=True):
         own = subspace(body).scaled(rate)

@@ -31,13 +31,13 @@ def frame_pose(model: Model, q: Coordinates, frame: Frame) -> Pose:
 
 
 def forward_kinematics(model: Model, q: Coordinates, frame: Frame) -> Pose:
-    """T_0f(q) = A_1 A_2 ⋯ A_k T_kf.  Seed 000 §1, seed 003."""
+    """T_0f(q) = A_1 A_2 ⋯ A_k T_kf.  [Poonawala] §1, [Lee]."""
     return frame_pose(model, q, frame)
 
 
 def transform(model: Model, q: Coordinates, to: Frame, of: Frame) -> Pose:
     """T_ab: the frame b = `of` seen from the frame a = `to`, through their nearest common body only:
-    joints that carry both do not enter. Seed 000 eq. 2."""
+    joints that carry both do not enter. [Poonawala] eq. 2."""
     up, down = model.path(to.body), model.path(of.body)
     common = 0
     while common < min(len(up), len(down)) and up[common] == down[common]:

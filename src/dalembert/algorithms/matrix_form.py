@@ -1,4 +1,4 @@
-"""The closed matrix form of the Newton–Euler equations: 𝒜, ℒ, 𝒲, 𝒢 (seed 004).
+"""The closed matrix form of the Newton–Euler equations: 𝒜, ℒ, 𝒲, 𝒢 ([Fakhari 2]).
 
 Stacked over the bodies, with twists linear first and each in its body's frame:
 

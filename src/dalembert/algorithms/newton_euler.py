@@ -130,7 +130,7 @@ def _zeros(model: Model) -> list[Scalar]:
 
 
 def gravity_torque(model: Model, q: Coordinates) -> list[Scalar]:
-    """g(q): the recursion at rest. Seed 004, method 2."""
+    """g(q): the recursion at rest. [Fakhari 2], method 2."""
     return inverse_dynamics(model, q, _zeros(model), _zeros(model))
 
 

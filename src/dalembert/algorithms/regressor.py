@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from dalembert import scalar
 from dalembert.algorithms import joints, newton_euler
@@ -58,7 +57,7 @@ def regressor(
 
     π: per moving body (m, m c, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz) about the joint frame's origin; then,
     if asked, N² J_m per coordinate; then the friction columns, each for all coordinates: viscous and Coulomb, or those
-    named. Seeds 000 §5.3, 004.
+    named. [Poonawala] §5.3, [Fakhari 2].
     """
     A, K = newton_euler.accelerations(model, q, qd, qdd)
     T = joints.poses(model, q)
@@ -84,17 +83,14 @@ def regressor(
     return Y
 
 
-def friction_columns(friction: Any) -> tuple[str, ...]:
+def friction_columns(friction: object) -> tuple[str, ...]:
     """The names of the friction columns that were asked for: True means `FRICTION`."""
     if isinstance(friction, bool):
         return FRICTION if friction else ()
     names = (friction,) if isinstance(friction, str) else friction
-    try:
-        columns = tuple(names)
-    except TypeError:
-        columns = ()
     if not isinstance(names, (tuple, list)):
         raise InputError(f"friction is True, False or names of columns, got {type(friction).__name__}")
+    columns = tuple(names)
     for name in columns:
         if name not in COLUMNS:
             raise unknown("friction column", name, COLUMNS)
@@ -119,7 +115,7 @@ def _sources(model: Model, coordinate: int, name: str) -> list[tuple[Body, Frict
     ]
 
 
-def _key(body: Body, term: Friction, name: str) -> Any:
+def _key(body: Body, term: Friction, name: str) -> tuple[object, ...]:
     """What the shape of a column depends on, as the coordinate sees it."""
     ratio = abs(body.multiplier)
     smooth = (term.smooth, term.width and term.width / ratio)

@@ -1,4 +1,4 @@
-"""Dynamics in task space: what a frame's rows x feel of the arm, F = M_C ẍ + c_C + g_C + F_tip.  Seed 001.
+"""Dynamics in task space: what a frame's rows x feel of the arm, F = M_C ẍ + c_C + g_C + F_tip.  [Fakhari 3].
 
 With ẋ = J q̇ (J geometric or analytic, m rows of it, m ≤ n) and τ = M q̈ + C q̇ + g + Jᵀ F_tip, multiply by J M⁻¹ and
 put ẍ = J q̈ + J̇ q̇ in:

@@ -1,6 +1,6 @@
 """`bounds`: how large and how small M, c and g get over all joint positions, proved and met.
 
-    μ₁ 1 ⪯ M(q) ⪯ μ₂ 1,    ‖c(q, q̇)‖ ≤ c_b ‖q̇‖²,    ‖g(q)‖ ≤ g_b    (seed 004; in 1-, 2- and ∞-norm)
+    μ₁ 1 ⪯ M(q) ⪯ μ₂ 1,    ‖c(q, q̇)‖ ≤ c_b ‖q̇‖²,    ‖g(q)‖ ≤ g_b    ([Fakhari 2]; in 1-, 2- and ∞-norm)
 
 What is certified holds for the model's numbers as they are stored, for every q of the box, rounding included. (The
 regrouped model, `model.lean`, stands for the robot's: its numbers differ by rounding, for which a part in 10¹² is given

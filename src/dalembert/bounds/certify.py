@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.bounds.attained import attained
 from dalembert.bounds.box import Box
 from dalembert.bounds.branch import Boxes, prove
 from dalembert.bounds.quantities import Quantity, compiled
 from dalembert.bounds.result import Bound
 from dalembert.bounds.taylor import Family
+from dalembert.system import Jointed
 
 Array = NDArray[np.float64]
 GAPS = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
@@ -22,7 +22,7 @@ CHEAP = 0.3  # seconds: what may be spent on coming nearer than was asked
 Watch = Callable[[str], None]
 
 
-def met(robot: Any, quantity: Quantity, box: Box, seed: int) -> tuple[float, Array]:
+def met(robot: Jointed, quantity: Quantity, box: Box, seed: int) -> tuple[float, Array]:
     """The most extreme value met, and the state: q, or (q, q̇)."""
     n, sign = robot.n, quantity.sign
     inside = box.within(2.0)
@@ -57,7 +57,7 @@ class Climb:
 
     def __init__(
         self,
-        robot: Any,
+        robot: Jointed,
         quantity: Quantity,
         family: Family,
         gap: float,
@@ -156,3 +156,45 @@ def gap_of(quantity: Quantity, certified: float, met: float) -> float:
     if met <= 0:
         return float("inf")
     return certified / met - 1 if quantity.side == "upper" else 1 - certified / met
+
+
+# What is met, by samples and by local search. Nothing is proved here.
+SAMPLES = 20_000
+STARTS = 32
+PROPOSALS = 16
+STEPS = 150
+CORNERS = 4096
+
+
+def attained(
+    value: Callable[[Array], Array],
+    lower: Array,
+    upper: Array,
+    seed: int = 0,
+    repair: Callable[[Array], Array] | None = None,
+) -> tuple[float, Array]:
+    """The largest value met and where, (n,), lower ≤ x ≤ upper. `repair` puts a proposal back where it belongs."""
+    rng = np.random.default_rng(seed)
+    n = len(lower)
+    mend = repair or (lambda x: x)
+    x = rng.uniform(lower, upper, (SAMPLES, n))
+    moving = upper > lower
+    corners = np.where(rng.random((CORNERS, n)) < 0.5, lower, upper)
+    middles = np.where(rng.random((CORNERS, n)) < 0.5, corners, 0.5 * (lower + upper))
+    x = mend(np.concatenate([x, corners, middles]))
+    v = value(x)
+    best = np.argsort(-v)[:STARTS]
+    x, v = x[best], v[best]
+    width = np.full(len(x), 0.25)
+    for _ in range(STEPS):
+        some = rng.random((len(x), PROPOSALS, n)) < 0.5
+        step = rng.normal(size=(len(x), PROPOSALS, n)) * width[:, None, None] * (upper - lower) * (some & moving)
+        trial = mend(np.clip(x[:, None] + step, lower, upper))
+        w = value(trial.reshape(-1, n)).reshape(len(x), PROPOSALS)
+        k = w.argmax(axis=1)
+        rows = np.arange(len(x))
+        up = w[rows, k] > v
+        x[up], v[up] = trial[rows, k][up], w[rows, k][up]
+        width = np.where(up, 1.1 * width, 0.8 * width)
+    k = int(v.argmax())
+    return float(v[k]), x[k]

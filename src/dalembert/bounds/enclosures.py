@@ -15,25 +15,25 @@ import numpy as np
 
 from dalembert import scalar
 from dalembert.bounds.functions import pairs, symmetric
-from dalembert.bounds.jacobi import TINY, eigenvectors
 from dalembert.bounds.rounding import UNIT
 from dalembert.bounds.taylor import Expansion, Family
+from dalembert.scalar import Scalar
 
 Result = tuple[list[Any], list[Any], list[Any]]
-Square = list[list[Any]]
+Square = list[list[Scalar]]
 RELATIVE = 1 + 1e-12  # fewer than a thousand operations on positive numbers, each to 1.2e-16
 SWEEPS = 3
 Group = Sequence[tuple[int, float]]  # (function, weight)
 
 
-def _total(terms: Sequence[Any]) -> Any:
-    out: Any = 0.0
+def _total(terms: Sequence[Any]) -> Scalar:
+    out: Scalar = 0.0
     for x in terms:
         out = out + x
     return out
 
 
-def _largest(values: Sequence[Any]) -> Any:
+def _largest(values: Sequence[Any]) -> Scalar:
     out = values[0]
     for x in values[1:]:
         out = scalar.maximum(out, x)
@@ -50,7 +50,7 @@ def _spread(family: Family) -> float:
 # sums of absolute values
 
 
-def sums(family: Family, groups: Sequence[Group], m: list[Any], r: list[Any], t: Any) -> Result:
+def sums(family: Family, groups: Sequence[Group], m: list[Any], r: list[Any], t: Scalar) -> Result:
     """max over groups of Σ w |f| from above.
 
     With σ the sign of f(m), |f| ≤ σ f + 2 max(0, E − |f(m)|), where E bounds |f(q) − f(m)|; and Σ w σ f is smooth."""
@@ -80,7 +80,7 @@ def sums(family: Family, groups: Sequence[Group], m: list[Any], r: list[Any], t:
     return [top * RELATIVE + slip], [_largest(values)], share
 
 
-def least_sums(family: Family, groups: Sequence[Group], m: list[Any], r: list[Any], t: Any) -> Result:
+def least_sums(family: Family, groups: Sequence[Group], m: list[Any], r: list[Any], t: Scalar) -> Result:
     """−(max over groups of Σ w |f|) from above: |f| ≥ σ f whatever the sign σ."""
     x = family.expand(m, r)
     slip = 64 * UNIT * len(x.value) * _spread(family)
@@ -120,7 +120,7 @@ def _shares(family: Family, x: Expansion, group: Group, linear: list[Any], r: li
 # the length of a vector
 
 
-def length(family: Family, m: list[Any], r: list[Any], t: Any) -> Result:
+def length(family: Family, m: list[Any], r: list[Any], t: Scalar) -> Result:
     """‖f‖₂ ≤ √(‖f‖² + 2 Σ r_i |f·∂_i f| + (Σ r_i ‖∂_i f‖)²) + ‖remainder‖."""
     x = family.expand(m, r)
     n = family.n
@@ -147,7 +147,7 @@ def length(family: Family, m: list[Any], r: list[Any], t: Any) -> Result:
 # eigenvalues
 
 
-def definite(family: Family, sign: float, m: list[Any], r: list[Any], t: Any, even: bool = False) -> Result:
+def definite(family: Family, sign: float, m: list[Any], r: list[Any], t: Scalar, even: bool = False) -> Result:
     """λ_max(± A(q)) ≤ t, if t 1 ∓ A(q) is positive definite on the whole box: bound t if so, else infinity.
 
     With |A(q) − A(m)| ≤ E entry by entry, and any positive d, t 1 ∓ A(q) ⪰ t 1 ∓ A(m) − diag(Σ_b E_ab d_b / d_a), whose
@@ -198,7 +198,7 @@ def definite(family: Family, sign: float, m: list[Any], r: list[Any], t: Any, ev
     return [scalar.where(proved > 0.5, t, np.inf)], [_largest([A[a][a] for a in range(n)])], share
 
 
-def largest_eigenvalue(family: Family, sign: float, m: list[Any], r: list[Any], t: Any) -> Result:
+def largest_eigenvalue(family: Family, sign: float, m: list[Any], r: list[Any], t: Scalar) -> Result:
     """λ_max(± A(q)) from above, A symmetric of the family's entries."""
     x = family.expand(m, r)
     n = family.n
@@ -217,7 +217,7 @@ def worse(one: Result, other: Result) -> Result:
     return [scalar.maximum(a, b)], [scalar.maximum(one[1][0], other[1][0])], share
 
 
-def largest_form(family: Family, rows: Sequence[int], m: list[Any], r: list[Any], t: Any) -> Result:
+def largest_form(family: Family, rows: Sequence[int], m: list[Any], r: list[Any], t: Scalar) -> Result:
     """max over unit x of ‖c_rows(q, x)‖₂ from above, c_k = xᵀ Γ_k x, where it exceeds t.
 
     It is the largest λ_max of B = Σ y_k Γ_k over unit y; y = w/‖w‖ with w on the faces of a cube, so that ‖w‖ ≥ 1, and
@@ -338,3 +338,41 @@ def _congruent(A: Square, V: Square) -> Square:
     for a, b in pairs(n):
         out[a][b] = out[b][a] = _total([V[k][a] * AV[k][b] for k in range(n)])
     return out
+
+
+# Approximate eigenvectors over any scalar, by a fixed number of Jacobi's sweeps. Nothing is claimed of them: what is
+# proved with their help holds for any matrix V. (Golub & Van Loan 2013, §8.5.)
+TINY = 1e-290
+
+
+def eigenvectors(A: Square, sweeps: int) -> Square:
+    """V, columns nearly orthonormal, with Vᵀ A V nearly diagonal."""
+    n = len(A)
+    A = [list(row) for row in A]
+    V: Square = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
+    for _ in range(sweeps):
+        for p in range(n):
+            for q in range(p + 1, n):
+                _rotate(A, V, p, q)
+    return V
+
+
+def _rotate(A: Square, V: Square, p: int, q: int) -> None:
+    """One rotation in the plane of p and q that makes A_pq zero."""
+    a = A[p][q]
+    if isinstance(a, float) and a == 0.0:
+        return
+    half = 0.5 * (A[q][q] - A[p][p])
+    length = scalar.sqrt(half * half + a * a)
+    t = scalar.where(half < 0.0, -a, a) / (scalar.absolute(half) + length + TINY)
+    c = 1.0 / scalar.sqrt(1.0 + t * t)
+    s = t * c
+    A[p][p], A[q][q] = A[p][p] - t * a, A[q][q] + t * a
+    A[p][q] = A[q][p] = 0.0
+    for k in range(len(A)):
+        if k not in (p, q):
+            x, y = A[k][p], A[k][q]
+            A[k][p] = A[p][k] = c * x - s * y
+            A[k][q] = A[q][k] = s * x + c * y
+        x, y = V[k][p], V[k][q]
+        V[k][p], V[k][q] = c * x - s * y, s * x + c * y

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from dalembert.algorithms import composite, derivatives, newton_euler
 from dalembert.model import Model
 from dalembert.model.model import Coordinate
+from dalembert.scalar import Scalar
 
-Scalars = Sequence[Any]
+Scalars = Sequence[Scalar]
 Pair = tuple[int, int]
 
 
@@ -41,7 +42,7 @@ class Joints:
             tuple(not x.joint.turns for x in b),
         )
 
-    def positions(self, q: Scalars) -> list[Any]:
+    def positions(self, q: Scalars) -> list[Scalar]:
         rows = zip(self.coordinate, self.rate, self.offset, strict=True)
         return [q[i] * rate + offset if (rate, offset) != (1.0, 0.0) else q[i] for i, rate, offset in rows]
 
@@ -63,29 +64,29 @@ def pairs(n: int) -> list[Pair]:
     return list(combinations_with_replacement(range(n), 2))
 
 
-def symmetric(n: int, upper: Sequence[Any]) -> list[list[Any]]:
+def symmetric(n: int, upper: Sequence[Scalar]) -> list[list[Scalar]]:
     """The matrix of which `upper` is the upper triangle."""
-    A: list[list[Any]] = [[0.0] * n for _ in range(n)]
+    A: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     for (i, j), x in zip(pairs(n), upper, strict=True):
         A[i][j] = A[j][i] = x
     return A
 
 
-def _mass(model: Model, x: Scalars) -> Any:
+def _mass(model: Model, x: Scalars) -> NDArray[np.object_]:
     return np.array(composite.mass_matrix(model, x), object)
 
 
-def _gravity(model: Model, x: Scalars) -> Any:
+def _gravity(model: Model, x: Scalars) -> NDArray[np.object_]:
     return np.array(newton_euler.gravity_torque(model, x), object)
 
 
-def _slope(model: Model, x: Scalars) -> Any:
+def _slope(model: Model, x: Scalars) -> NDArray[np.object_]:
     """∂g/∂x."""
     rest = [0.0] * len(x)
     return np.array(derivatives.inverse_dynamics_derivatives(model, x, rest, rest)[0], object)
 
 
-def _christoffel(model: Model, x: Scalars) -> Any:
+def _christoffel(model: Model, x: Scalars) -> NDArray[np.object_]:
     return np.array(composite.christoffel(model, x), object)
 
 
@@ -98,7 +99,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Model, Scalars], Any], int]] = {
 }
 
 
-def entries(name: str, model: Model, x: Scalars) -> list[Any]:
+def entries(name: str, model: Model, x: Scalars) -> list[Scalar]:
     """The independent entries of a function of coordinates, for the joints' positions x: a vector; the upper triangle
     of a symmetric matrix; of Γ_ijk those with i ≤ j, k last."""
     algorithm, indices = FUNCTIONS[name]

@@ -25,6 +25,8 @@ from dalembert.bounds.branch import Test
 from dalembert.bounds.functions import pairs
 from dalembert.bounds.taylor import Family
 from dalembert.compile.kernel import compile_function
+from dalembert.scalar import Scalar
+from dalembert.system import Jointed
 
 Array = NDArray[np.float64]
 ROWS = 4  # equations whose combinations are searched: a sphere of three dimensions beside the joints'
@@ -54,25 +56,25 @@ class Quantity:
 # what is met
 
 
-def _eigen(sign: float, robot: Any, q: Array) -> Array:
+def _eigen(sign: float, robot: Jointed, q: Array) -> Array:
     w = np.linalg.eigvalsh(robot.mass_matrix(q))
     return np.asarray(w[..., -1] if sign > 0 else w[..., 0])
 
 
-def _column_sum(robot: Any, q: Array) -> Array:
+def _column_sum(robot: Jointed, q: Array) -> Array:
     return np.asarray(np.abs(robot.mass_matrix(q)).sum(axis=-1).max(axis=-1))
 
 
-def _weight(norm: float, robot: Any, q: Array) -> Array:
+def _weight(norm: float, robot: Jointed, q: Array) -> Array:
     return np.asarray(np.linalg.norm(robot.gravity_torque(q), norm, axis=-1))
 
 
-def _steepness(robot: Any, q: Array) -> Array:
+def _steepness(robot: Jointed, q: Array) -> Array:
     S = robot.once("gravity slope", lambda: robot.kernel("gravity_torque").derivative("q"))(q)
     return np.asarray(np.abs(np.linalg.eigvalsh(0.5 * (S + np.swapaxes(S, -1, -2)))).max(axis=-1))
 
 
-def _velocity_force(norm: float, robot: Any, z: Array) -> Array:
+def _velocity_force(norm: float, robot: Jointed, z: Array) -> Array:
     n = robot.n
     q, x = z[..., :n], z[..., n:]
     c = robot.coriolis_torque(q, x)
@@ -129,7 +131,7 @@ def _two_sided(family: Family, best: float) -> Tests:
     return [partial(_either_sign, family)], *_whole(family), 0.0
 
 
-def _either_sign(family: Family, m: list[Any], r: list[Any], t: Any) -> enclosures.Result:
+def _either_sign(family: Family, m: list[Any], r: list[Any], t: Scalar) -> enclosures.Result:
     up, down = (enclosures.definite(family, sign, m, r, t, even=True) for sign in (1.0, -1.0))
     return enclosures.worse(up, down)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import unknown
+from dalembert.system import Jointed
 
 Array = NDArray[np.float64]
 NOTHING = 1e-9  # of what lengths allow
@@ -38,7 +39,7 @@ class Bound:
 
     @staticmethod
     def of(
-        robot: Any,
+        robot: Jointed,
         quantity: Any,
         certified: float,
         attained: float,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from dalembert import scalar
 from dalembert.compile.interpret import replay
 from dalembert.compile.lower import Program
+from dalembert.scalar import Scalar
 
 UNIT = 2.0**-53  # half a unit in the last place of 1
 TRIGONOMETRIC = 4 * UNIT  # sin and cos are within two units in the last place: tests/compile/test_trigonometry.py
@@ -32,7 +32,7 @@ class Rounded:
     size: float
     error: float = 0.0
 
-    def __add__(self, other: Any) -> Rounded:
+    def __add__(self, other: Scalar) -> Rounded:
         other = _rounded(other)
         size, error = self.size + other.size, self.error + other.error
         return Rounded(size, error + UNIT * (size + error))
@@ -41,7 +41,7 @@ class Rounded:
     __sub__ = __add__
     __rsub__ = __add__
 
-    def __mul__(self, other: Any) -> Rounded:
+    def __mul__(self, other: Scalar) -> Rounded:
         other = _rounded(other)
         size = self.size * other.size
         error = self.size * other.error + other.size * self.error + self.error * other.error
@@ -61,7 +61,7 @@ scalar.sin.register(Rounded)(Rounded.circular)
 scalar.cos.register(Rounded)(Rounded.circular)
 
 
-def _rounded(x: Any) -> Rounded:
+def _rounded(x: Scalar) -> Rounded:
     return x if isinstance(x, Rounded) else Rounded(abs(float(x)))
 
 

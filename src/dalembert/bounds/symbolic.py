@@ -3,7 +3,8 @@
 An entry of M, Γ or g is Σ coefficient · cos or sin of sums of angles (`symbolic.fourier`). Groups of parallel joints do
 not share angles, so that the range of a product of such functions over the box is the product of their ranges, which at
 multiples of π/2 are −1, 0 or 1: exact. A coefficient all of whose terms have one sign has that sign, whatever the
-masses and lengths; one of unknown sign has no formula, which is said. Seed 004's planar 2R comes out as it is there.
+masses and lengths; one of unknown sign has no formula, which is said. The planar 2R arm of
+[Fakhari 2] comes out as it is there.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ WHOLE: Quarters = (-2, 2)
 class SymbolicBounds:
     """Polynomials in the parameters, all positive; of several candidates none of which is the largest for all values of
     the parameters, all. mass_norm: least ≤ ‖M‖₁ ≤ largest; coriolis_1: c_b in the 1-norm, max_ij Σ_k |Γ_ijk|;
-    coriolis_2: n² max |Γ|, seed 004's for the 2-norm (not the tightest); gravity_1: g_b in the 1-norm."""
+    coriolis_2: n² max |Γ|, that of [Fakhari 2] for the 2-norm (not the tightest); gravity_1: g_b in the 1-norm."""
 
     mass_norm_least: tuple[Polynomial, ...]
     mass_norm: tuple[Polynomial, ...]

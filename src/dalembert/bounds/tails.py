@@ -8,17 +8,18 @@ tail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from dalembert.bounds.box import Box
 from dalembert.bounds.functions import Joints, entries, pairs
 from dalembert.model import Model
+from dalembert.scalar import Scalar
 
+Entries = Callable[[Sequence[Scalar]], list[Scalar]]  # of M, at the joints' positions
 GROWS = 1e-9  # of the largest entry
 ROUNDED = 1e-12  # of the largest entry: what is nought but for rounding
 
@@ -32,7 +33,7 @@ def endless(model: Model, box: Box) -> list[int]:
     return [i for i in range(model.n) if not box.finite(i)]
 
 
-def parts(model: Model, box: Box) -> Iterator[tuple[Callable[[Any], list[Any]], Joints, Box]]:
+def parts(model: Model, box: Box) -> Iterator[tuple[Entries, Joints, Box]]:
     """M over the whole range of endless slides, as functions over finite boxes: each slide near (|x| ≤ 1) or far."""
     slides = endless(model, box)
     joints = Joints.of(model)
@@ -47,8 +48,8 @@ def parts(model: Model, box: Box) -> Iterator[tuple[Callable[[Any], list[Any]], 
         yield _far(model, joints, gone), joints, Box(lower, upper, box.sliding)
 
 
-def _far(model: Model, joints: Joints, gone: list[int]) -> Callable[[Any], list[Any]]:
-    function: Callable[[Any], list[Any]] = partial(entries, "mass", model)
+def _far(model: Model, joints: Joints, gone: list[int]) -> Entries:
+    function: Entries = partial(entries, "mass", model)
     for i in gone:
         carried = [b for b, c in enumerate(joints.coordinate) if c == i]
         if len(carried) > 1 or joints.rate[carried[0]] != 1.0 or joints.offset[carried[0]] != 0.0:
@@ -57,7 +58,7 @@ def _far(model: Model, joints: Joints, gone: list[int]) -> Callable[[Any], list[
     return function
 
 
-def _scaled(function: Callable[[Any], list[Any]], j: int, n: int) -> Callable[[Any], list[Any]]:
+def _scaled(function: Entries, j: int, n: int) -> Entries:
     """Entries of D M D as a function of the joints' positions, that of joint j replaced by s = 1/x.
 
     Which rows grow, and that no entry has a power it must not have, is seen at random positions."""
@@ -71,12 +72,12 @@ def _scaled(function: Callable[[Any], list[Any]], j: int, n: int) -> Callable[[A
     if max(odd) > ROUNDED * largest:
         raise NoTailError("M grows with a slide without limits otherwise than a rigid body's does")
 
-    def scaled(x: Any) -> list[Any]:
+    def scaled(x: Sequence[Scalar]) -> list[Scalar]:
         s = x[j]
         powers = [1.0, s, s * s]
         out = []
         for k, terms in zip(scaled_rows.tolist(), zip(*_powers(function, j, x), strict=True), strict=True):
-            total: Any = 0.0
+            total: Scalar = 0.0
             for power in range(k + 1):
                 total = total + terms[power] * powers[k - power]
             out.append(total)
@@ -85,7 +86,7 @@ def _scaled(function: Callable[[Any], list[Any]], j: int, n: int) -> Callable[[A
     return scaled
 
 
-def _powers(function: Callable[[Any], list[Any]], j: int, x: Any) -> tuple[list[Any], list[Any], list[Any]]:
+def _powers(function: Entries, j: int, x: Sequence[Scalar]) -> tuple[list[Scalar], ...]:
     """A, B, C of A + x_j B + x_j² C, from three positions."""
     f = [function([p if i == j else y for i, y in enumerate(x)]) for p in (-1.0, 0.0, 1.0)]
     odd = [0.5 * (c - a) for a, c in zip(f[0], f[2], strict=True)]

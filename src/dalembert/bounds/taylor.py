@@ -7,7 +7,7 @@ is bounded once too (`rounding`) and added to the remainder, as are second deriv
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from dalembert.compile.gradient import jacobian
 from dalembert.compile.graph import Graph
 from dalembert.compile.kernel import compile_function
 from dalembert.compile.lower import lower
+from dalembert.scalar import Scalar
 
 Array = NDArray[np.float64]
 MUTE = 2  # joints on which a function may well not depend: the first one, a last one
@@ -94,7 +95,7 @@ def family(of_joints: Callable[[Any], list[Any]], joints: Joints, box: Box) -> F
     if found is None:
         return None
 
-    def of_coordinates(q: Any) -> list[Any]:
+    def of_coordinates(q: Sequence[Scalar]) -> list[Any]:
         return of_joints(joints.positions(q))
 
     return Family(box.n, of_coordinates, box, found, _rounding(of_coordinates, box, found))

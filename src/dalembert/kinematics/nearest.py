@@ -236,7 +236,7 @@ def perturbed_singularity(
     trials: int = 16,
     seed: int = 0,
 ) -> Perturbation:
-    """Does a singular state become unreachable when the mechanical parameters change?  Seed 000 §2.3.
+    """Does a singular state become unreachable when the mechanical parameters change?  [Poonawala] §2.3.
 
     Every offset between joints, those that are zero too, is moved by up to ±size · L, and a singular state of the
     changed arm is sought within 10 √size of q: a simple zero of σ moves by about `size`, a double one by √size, or

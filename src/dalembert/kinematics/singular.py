@@ -118,7 +118,7 @@ def singularities(
     *,
     tolerance: float = TOLERANCE,
 ) -> Singularities:
-    """Rank, singular values and lost directions at q.  Seed 000 §2.3.
+    """Rank, singular values and lost directions at q.  [Poonawala] §2.3.
 
     Singular means that the rank is less than almost everywhere. `tolerance` is the part of the arm's largest singular
     value (free of units) below which one counts as zero."""

@@ -1,7 +1,7 @@
 """Statics: torques that balance a wrench, and wrenches that torques allow.
 
 Wrenches are (f, n), what the tip applies **to** the environment, in world axes at the frame's origin unless
-`expressed_in` says otherwise. By virtual work, Fᵀ J δq = τᵀ δq for every δq, so τ = Jᵀ F (seed 000 eqs. 23–25).
+`expressed_in` says otherwise. By virtual work, Fᵀ J δq = τᵀ δq for every δq, so τ = Jᵀ F ([Poonawala] eqs. 23–25).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def static_torque(
     *,
     gravity: bool = False,
 ) -> Array:
-    """τ = Jᵀ F: the torques with which the arm at rest applies a wrench at a frame.  (..., n).  Seed 000 eq. 23.
+    """τ = Jᵀ F: the torques with which the arm at rest applies a wrench at a frame.  (..., n).  [Poonawala] eq. 23.
 
     With `gravity`, plus those that hold the arm itself, g(q)."""
     F = array("wrench", wrench, (..., 6), meaning="(f, n)")
@@ -54,7 +54,7 @@ def virtual_work(
     frame: str | None = None,
     expressed_in: str = "world",
 ) -> Array:
-    """δw = Fᵀ J δq − τᵀ δq [J] of a wrench, torques and a virtual displacement δq.  (...).  Seed 000 eqs. 24–25.
+    """δw = Fᵀ J δq − τᵀ δq [J] of a wrench, torques and a virtual displacement δq.  (...).  [Poonawala] eqs. 24–25.
     In balance it vanishes for every δq."""
     excess = static_torque(robot, q, wrench, frame, expressed_in) - array("torque", torque)
     return np.einsum("...i,...i->...", excess, array("displacement", displacement))

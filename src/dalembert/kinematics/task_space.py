@@ -1,4 +1,4 @@
-"""Dynamics in task space: the arm as its tip feels it, F = M_C ẍ + c_C + g_C + F_tip.  Seed 001.
+"""Dynamics in task space: the arm as its tip feels it, F = M_C ẍ + c_C + g_C + F_tip.  [Fakhari 3].
 
 F = J̄ᵀ τ is the force on the task's rows that joint torques amount to, F_tip what the tip applies to its surroundings.
 The equations, what holds for redundant arms and what does not, are in `algorithms.task_space`; here the rows are read,
@@ -204,7 +204,7 @@ def task_space(
     jacobian: str = GEOMETRIC,
     damping: ArrayLike | None = None,
 ) -> TaskSpace:
-    """The terms of F = M_C ẍ + c_C + g_C + F_tip for a frame, at (q, q̇) (at rest, without `qd`).  Seed 001.
+    """The terms of F = M_C ẍ + c_C + g_C + F_tip for a frame, at (q, q̇) (at rest, without `qd`).  [Fakhari 3].
 
     `rows` as in `tasks.task`; without, the natural ones. `jacobian`: "geometric" (ẋ is the twist), or a sequence of
     Euler angles ("zyz", "rpy", …): ẋ are the rates of position and angles, the last three rows being the angles' in
@@ -237,7 +237,7 @@ def task_regressor(
     rotor: bool = False,
 ) -> Array:
     """Y_C = J̄ᵀ Y with Y_C π = M_C ẍ + c_C + g_C, (..., m, p); π is `robot.parameters(...)`, with rotor=True in both
-    where joints have rotors, which are in M_C.  Seed 001.
+    where joints have rotors, which are in M_C.  [Fakhari 3].
 
     For square J it is J⁻ᵀ Y, free of the inertial parameters. For redundant arms J̄ is made with this robot's mass
     matrix: Y_C π is J̄ᵀ τ for the torques of any π, but M_C itself is not linear in π there."""

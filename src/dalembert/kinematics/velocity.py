@@ -4,7 +4,7 @@ One formula covers the square, the redundant and the overdetermined case, weight
 A = diag(w) S J R, Rᵀ W R = I, and its singular values σ,
     q̇ = R A⁺ ξ + (I − R A⁺ J) b,   A⁺ = V diag(g(σ)) Uᵀ,   g(σ) = 1/σ, and 0 where σ is rounding.
 Where A has full row rank this is the right inverse W⁻¹Jᵀ(JW⁻¹Jᵀ)⁻¹, of all q̇ that give ξ the one with the smallest
-q̇ᵀWq̇ (seed 000 §2.5); with full column rank the left inverse, whose error is smallest.
+q̇ᵀWq̇ ([Poonawala] §2.5); with full column rank the left inverse, whose error is smallest.
 
 Damping law: with threshold ε = damping · σ̄, σ̄ the largest singular value of A over seeded states of the arm, a singular
 value below ε has
@@ -127,7 +127,7 @@ def inverse_velocity(
     damping: float = 0.0,
     null_term: ArrayLike | None = None,
 ) -> JointRates:
-    """Joint rates for a twist: q̇ = J⁺ξ + (I − J⁺J) b.  Seed 000 §2.5, seed 003.
+    """Joint rates for a twist: q̇ = J⁺ξ + (I − J⁺J) b.  [Poonawala] §2.5, [Lee].
 
     `twist` (..., 6), or only the task's rows; `rows` as in `tasks.task`, with weights that multiply the error's
     components; `joint_weights` W, n numbers or (n, n), of the norm q̇ᵀWq̇ that is smallest; `damping` as a part of the
@@ -175,7 +175,7 @@ def null_space(
     *,
     joint_weights: ArrayLike | None = None,
 ) -> NullSpace:
-    """The joint motions that leave the task at rest: projector I − J⁺J, dimension, basis.  Seed 000 §2.5."""
+    """The joint motions that leave the task at rest: projector I − J⁺J, dimension, basis.  [Poonawala] §2.5."""
     J, chosen = task_jacobian(robot, q, frame, rows, expressed_in)
     R = _root(joint_weights, robot.n)
     _, s, Vt = np.linalg.svd(J @ R, full_matrices=False)

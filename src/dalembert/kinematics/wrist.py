@@ -1,7 +1,7 @@
 """Arm and wrist: arms taken apart from their geometry, and the names of their singularities.
 
 If the last three axes meet in one point c, turning the wrist does not move c, and the Jacobian at c is
-    J = [J₁₁ 0; J₂₁ J₂₂],   det J = det J₁₁ det J₂₂                              (seed 000 eqs. 13, 14)
+    J = [J₁₁ 0; J₂₁ J₂₂],   det J = det J₁₁ det J₂₂                              ([Poonawala] eqs. 13, 14)
 so the arm (three joints that place c) and the wrist (three that turn the tool) are singular each by itself.
 What meets and what is parallel is found from the axes in seeded states, not from a table of robots.
 """
@@ -121,12 +121,12 @@ class Decoupled:
 
     @property
     def det(self) -> Array:
-        """det J = det J₁₁ det J₂₂, of the tip as of the wrist's center.  (...).  Seed 000 eq. 14."""
+        """det J = det J₁₁ det J₂₂, of the tip as of the wrist's center.  (...).  [Poonawala] eq. 14."""
         return self.det_arm * self.det_wrist
 
 
 def decouple(robot: Jointed, q: ArrayLike, frame: str | None = None) -> Decoupled:
-    """The Jacobian taken apart at the wrist's center, for a frame behind a spherical wrist.  Seed 000 §2.4."""
+    """The Jacobian taken apart at the wrist's center, for a frame behind a spherical wrist.  [Poonawala] §2.4."""
     need_joints(robot)
     if not spherical_wrist(robot, frame):
         raise InputError(f"the last three axes of {robot.name!r} do not meet in a point: no wrist to take off")

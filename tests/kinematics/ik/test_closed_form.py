@@ -10,8 +10,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.joints import Prismatic, Revolute
-from dalembert.kinematics.ik.closed_form import closed_form, reason
-from dalembert.kinematics.ik.judge import settled
+from dalembert.kinematics.ik.closed_form import closed_form, reason, settled
 from dalembert.model.model import Coordinate
 
 Z = (0.0, 0.0, 1.0)

@@ -12,8 +12,7 @@ from dalembert.apps.cli.options import POSITIVE, ROBOT, TIP, command, complete_f
 from dalembert.apps.cli.terminal import waiting
 
 if TYPE_CHECKING:
-    from dalembert.kinematics.ik.solution import Solution
-    from dalembert.kinematics.ik.solutions import Solutions
+    from dalembert.kinematics.ik.solution import Solution, Solutions
     from dalembert.robot import Robot
 
 

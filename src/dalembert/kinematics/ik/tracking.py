@@ -1,6 +1,6 @@
 """Following a moving pose: joint rates from an error, as error dynamics, and within limits as a quadratic program.
 
-    q̇ = J⁺ (ẋ_d + K e) + (1 − J⁺J) q̇_ref,    so that  ė + K e = 0                      (seed 003)
+    q̇ = J⁺ (ẋ_d + K e) + (1 − J⁺J) q̇_ref,    so that  ė + K e = 0                      ([Lee])
 
 e is the position error, and the rotation vector from the frame's orientation to the wanted one, both in base axes.
 """
@@ -71,7 +71,7 @@ def tracking_velocity(
     """q̇ (..., n) of the law above. `twist` is ẋ_d (..., 6), zero if not given; `gain` K [1/s], one number or six;
     `posture_rate` is q̇_ref, of which what does not move the frame is used. `method` replaces J⁺: "inverse", "damped"
     (Jᵀ(JJᵀ + λ²)⁻¹), "transpose" (Jᵀ/σ²), with which the error decays, but not at the rate K. Six weights as `rows`
-    weigh what cannot be had all at once. Seed 003."""
+    weigh what cannot be had all at once. [Lee]."""
     need_tree(robot.model)
     if method not in METHODS:
         raise unknown("method", method, METHODS)
