@@ -415,14 +415,14 @@ ROWS: dict[str, Row[Model]] = {
     "matrix_form": Row(("q",), _matrix_form, _matrix_shapes),
     "inverse_dynamics_derivatives": Row(
         ("q", "qd", "qdd"),
-        lambda m, a, o: derivatives.inverse_dynamics_derivatives(m, *a.values(), o["friction"]),
+        lambda m, a, o: derivatives.inverse_dynamics_derivatives(m, a["q"], a["qd"], a["qdd"], o["friction"]),
         _three_squares,
         {"friction": False},
         prepare=_lean,
     ),
     "forward_dynamics_derivatives": Row(
         ("q", "qd", "tau"),
-        lambda m, a, o: derivatives.forward_dynamics_derivatives(m, *a.values(), o["friction"]),
+        lambda m, a, o: derivatives.forward_dynamics_derivatives(m, a["q"], a["qd"], a["tau"], o["friction"]),
         _three_squares,
         {"friction": False},
         prepare=_movable,

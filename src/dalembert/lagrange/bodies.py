@@ -123,10 +123,9 @@ def energies(
 ) -> tuple[Expression, Expression]:
     """(K, P) of several bodies."""
     sp = sympy()
-    if not isinstance(bodies, (list, tuple)):
-        bodies = [bodies]
-    for body in bodies:
+    listed = list(bodies) if isinstance(bodies, (list, tuple)) else [bodies]
+    for body in listed:
         if not isinstance(body, (Particle, RigidBody)):
             raise InputError(f"bodies are Particle or RigidBody objects, not {type(body).__name__}")
-    kinetic = sp.Add(*(body.kinetic_energy(coordinates) for body in bodies))
-    return kinetic, sp.Add(*(body.potential_energy(gravity) for body in bodies))
+    kinetic = sp.Add(*(body.kinetic_energy(coordinates) for body in listed))
+    return kinetic, sp.Add(*(body.potential_energy(gravity) for body in listed))

@@ -31,7 +31,7 @@ def sympy() -> ModuleType:
     return module
 
 
-def coordinates(names: str) -> Symbol | tuple[Symbol, ...]:
+def coordinates(names: str) -> Expression:
     """Generalized coordinates by their names, `q1, q2 = coordinates("q1 q2")`: real SymPy symbols, a single one alone.
 
     `rate` gives their velocities."""
