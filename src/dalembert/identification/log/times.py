@@ -143,7 +143,7 @@ def make_even(
     """Times at even steps in each piece between gaps, the signals (N, k) there, and notes.
 
     A clock that jitters by more than a hundredth of its step is smoothed: if the motion is the smoother for it, the
-    times are taken for badly written and the samples for even; else the samples are interpolated by cubic splines."""
+    times are taken for badly written and the samples for even; else the samples are interpolated by cubics."""
     step, notes = common_step(t, table.source), []
     parts = pieces(t, step)
     if len(parts) > 1:
@@ -194,20 +194,26 @@ def _roughness(x: Array, t: Array | None) -> float:
         return 0.0
     k = np.arange(len(x), dtype=float) if t is None else t
     around = (0, 1, 3, 4)
-    nodes = [k[i : len(k) - 4 + i] - k[2 : len(k) - 2] for i in around]
-    predicted = np.zeros_like(x[2:-2])
-    for i, place in enumerate(around):  # Lagrange's polynomials at zero
-        others = [node for j, node in enumerate(nodes) if j != i]
-        weight = np.prod([other / (other - nodes[i]) for other in others], axis=0)
-        predicted += weight[:, None] * x[place : len(x) - 4 + place]
+    nodes = np.stack([k[i : len(k) - 4 + i] - k[2 : len(k) - 2] for i in around])
+    values = [x[i : len(x) - 4 + i] for i in around]
+    predicted = sum((_lagrange(nodes, i)[:, None] * value for i, value in enumerate(values)), np.zeros((1, 1)))
     spread = np.where(np.ptp(x, axis=0) > 0, np.ptp(x, axis=0), 1.0)
     return float(np.median(np.abs(x[2:-2] - predicted) / spread))
 
 
+def _lagrange(nodes: Array, i: int, at: float | Array = 0.0) -> Array:
+    """The i-th Lagrange polynomial over the nodes (4, N), at a place of each."""
+    w = np.ones_like(nodes[0])
+    for j in (j for j in range(len(nodes)) if j != i):
+        w = w * (at - nodes[j]) / (nodes[i] - nodes[j])
+    return w
+
+
 def interpolate(t: Array, x: Array, at: Array) -> Array:
-    """x (N, k), known at t, at other times: by cubic splines, of less than four samples by lines."""
+    """x (N, k), known at t, at other times: the cubic through the four nearest samples. (A spline through all of them
+    would carry a jump of the clock further, and real logs fit a little worse with it.)"""
     if len(t) < 4:
         return np.stack([np.interp(at, t, column) for column in x.T], axis=1)
-    from scipy.interpolate import CubicSpline
-
-    return np.asarray(CubicSpline(t, x)(at))
+    first = np.clip(np.searchsorted(t, at) - 2, 0, len(t) - 4)
+    nodes = np.stack([t[first + i] for i in range(4)])
+    return np.asarray(sum(_lagrange(nodes, i, at)[:, None] * x[first + i] for i in range(4)))
