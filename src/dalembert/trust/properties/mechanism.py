@@ -234,7 +234,7 @@ def _of_kernels(system: System) -> Mechanism:
     n = len(system.states) // 2
     try:
         M, C, g = (system.kernel(name) for name in ("mass_matrix", "coriolis_matrix", "gravity_torque"))
-    except DalembertError as error:
+    except (DalembertError, LookupError) as error:  # a stranger's table may raise a KeyError
         raise InputError(f"the properties of {system.name!r} are not known: {error}") from None
     P, tau = _optional_kernel(system, "potential_energy"), _optional_kernel(system, "inverse_dynamics")
     return Mechanism(system.name, n, M, C, g, P, None, tau, M.derivative("q"), batched=True)
@@ -243,7 +243,7 @@ def _of_kernels(system: System) -> Mechanism:
 def _optional_kernel(system: System, name: str) -> Kernel | None:
     try:
         return system.kernel(name)
-    except DalembertError:
+    except (DalembertError, LookupError):
         return None
 
 
