@@ -127,8 +127,8 @@ def test_an_archive_that_unpacks_to_more_than_there_is(tmp_path: Path) -> None:
     says = "log.npz: it unpacks to 1025 MiB; of a log at most 1024 MiB are read"
     assert told("dl.read_log('log.npz', dl.load('planar-2r'))", tmp_path) == says
     # The same, sent by a page.
-    sent = "uploaded('a.npz', open('log.npz', 'rb').read(), dl.load('rp'))"
-    sent = f"from dalembert.apps.studio.logs import uploaded; {sent}"
+    sent = "read_upload('a.npz', open('log.npz', 'rb').read(), dl.load('rp'))"
+    sent = f"from dalembert.apps.studio.log import read_upload; {sent}"
     assert told(sent, tmp_path) == says.replace("log.npz", "a.npz")
 
 

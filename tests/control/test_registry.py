@@ -92,7 +92,7 @@ def test_a_controller_from_outside_is_offered_everywhere(tmp_path):
     import dalembert as dl
     from dalembert.apps.cli import main
     from dalembert.apps.report.task import _controllers
-    from dalembert.apps.studio.controllers import choices
+    from dalembert.apps.studio.run import choices
 
     arm = dl.load("planar-2r")
     assert "damper" in CliRunner().invoke(main, ["simulate", "--help"]).output

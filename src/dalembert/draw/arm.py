@@ -87,7 +87,7 @@ def _stick(canvas: Canvas, bones: Skeleton, dark: float, named: bool) -> None:
 
 def _outlined(canvas: Canvas, bones: Skeleton, found: list[tuple[int, list[Array]]], dark: float) -> None:
     for body, lines in found:
-        T = np.eye(4) if body < 0 else bones.bodies[body]
+        T = bones.bodies[body]
         for line in lines:
             canvas.line(line @ T[:3, :3].T + T[:3, 3], color=QUIET, linestyle="-", lw=0.7, alpha=dark)
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.describe import mesh
-from dalembert.describe.description import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
-from dalembert.errors import DalembertError
+from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Sphere
+from dalembert.draw.scene import MOST_TRIANGLES, Part, look_of
 from dalembert.robot import Robot
-from dalembert.spatial import Pose
 
 Array = NDArray[np.float64]
 CIRCLE = np.linspace(0.0, 2.0 * np.pi, 49)
@@ -19,27 +15,17 @@ LINES = 4  # along a cylinder
 
 
 def outlines(robot: Robot) -> list[tuple[int, list[Array]]]:
-    """(body, lines (k, 3) in its frame) of every shape that can be drawn: visual ones, or where a link has none those
-    of its collisions. The body is −1 for the base. A mesh whose file is not found is left out."""
-    links = {link.name: link for link in robot.description.links}
-    folder = Path(robot.description.place.file).parent if robot.description.place.file else None
-    found = []
-    for frame in robot.model.frames:
-        link = links[frame.name]
-        for shape in link.visuals or link.collisions:
-            own = _lines(shape.geometry, folder)
-            if own:
-                T = np.array((frame.pose @ _pose(shape)).matrix(), float)
-                found.append((frame.body, [line @ T[:3, :3].T + T[:3, 3] for line in own]))
-    return found
+    """(body, lines (k, 3) in its frame) of every shape of the description that can be drawn. The body is −1 for the
+    base. A mesh whose file is not found is left out."""
+    return [
+        (part.body, [line @ part.pose[:3, :3].T + part.pose[:3, 3] for line in _lines(part)])
+        for part in look_of(robot, MOST_TRIANGLES).parts
+        if not part.stick
+    ]
 
 
-def _pose(shape: Shape) -> Pose:
-    return Pose.from_origin(shape.origin.xyz, shape.origin.rpy)
-
-
-def _lines(geometry: Geometry, folder: Path | None) -> list[Array]:
-    match geometry:
+def _lines(part: Part) -> list[Array]:
+    match part.geometry:
         case Box(size):
             half = np.array(size, float) / 2
             return _box(-half, half)
@@ -51,7 +37,8 @@ def _lines(geometry: Geometry, folder: Path | None) -> list[Array]:
             arcs = [_arc(radius, length / 2, k, side) for k in range(2) for side in (1.0, -1.0)]
             return [*_cylinder(radius, length), *arcs]
         case Mesh():
-            return _mesh(geometry, folder)
+            assert part.mesh is not None
+            return _box(part.mesh.vertices.min(axis=0), part.mesh.vertices.max(axis=0))
 
 
 def _circle(radius: float, normal: int, height: float = 0.0) -> Array:
@@ -82,14 +69,3 @@ def _arc(radius: float, half: float, plane: int, side: float) -> Array:
 def _box(low: Array, high: Array) -> list[Array]:
     corner = [np.where(np.array([(k >> j) & 1 for j in range(3)], bool), high, low) for k in range(8)]
     return [np.stack([corner[a], corner[a ^ bit]]) for a in range(8) for bit in (1, 2, 4) if not a & bit]
-
-
-def _mesh(geometry: Mesh, folder: Path | None) -> list[Array]:
-    if folder is None:
-        return []
-    try:
-        vertices, _ = mesh.read(mesh.resolve(geometry.filename, folder))
-    except (DalembertError, OSError):
-        return []
-    scaled = np.asarray(vertices) * np.array(geometry.scale)
-    return _box(scaled.min(axis=0), scaled.max(axis=0))

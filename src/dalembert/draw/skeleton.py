@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dalembert.algorithms.kinematics import world_poses
 from dalembert.arguments import array
+from dalembert.draw.scene import body_poses, joint_axes, matrix_of
 from dalembert.errors import InputError
 from dalembert.robot import Robot
 
@@ -21,7 +20,7 @@ PARALLEL = 1e-9  # of a unit vector: what is nearer than this is along an axis
 class Skeleton:
     """In the base frame [m]: `joints` (k, 3) with `slides` (k,); `links`, lines (m, 3) each, and `rails` (2, 3), the
     part of a line along which a joint has slid; `centers` (b, 3) of the bodies that have mass, `center` (3,) of all of
-    them, or None; `tips` by name (4, 4); `bodies` (k, 4, 4); `closures` (l, 3), where loops close."""
+    them, or None; `tips` by name (4, 4); `bodies` (k + 1, 4, 4), base last; `closures` (l, 3), where loops close."""
 
     joints: Array
     slides: NDArray[np.bool_]
@@ -45,7 +44,7 @@ class Skeleton:
         return max(float(np.ptp(self.points, axis=0).max()), 0.01)
 
 
-def states(robot: Robot, q: Any) -> Array:
+def states(robot: Robot, q: ArrayLike | None) -> Array:
     """Joint positions as users give them, (k, n): one state, or several to be drawn into one picture."""
     x = robot.home if q is None else array("q", q)
     if x.ndim not in (1, 2) or x.shape[-1] != robot.n or (x.ndim == 2 and not len(x)):
@@ -56,11 +55,10 @@ def states(robot: Robot, q: Any) -> Array:
 def skeleton(robot: Robot, q: Array, frame: str | None = None) -> Skeleton:
     """At one state (n,); the tips are those of the robot, or one frame."""
     model = robot.model
-    poses = world_poses(model, [float(x) for x in q])
-    T = np.array([poses[k].matrix() for k in range(len(model.bodies))], float).reshape(-1, 4, 4)
+    T = body_poses(robot, q)  # the base is the last, −1
     links, rails = [], []
     for k, body in enumerate(model.bodies):
-        carrier = np.eye(4) if body.parent < 0 else T[body.parent]
+        carrier = T[body.parent]
         at_zero = carrier[:3, :3] @ np.array(body.placement.p, float) + carrier[:3, 3]
         links.append(np.stack([carrier[:3, 3], at_zero]))
         if body.joint.travel:
@@ -69,14 +67,13 @@ def skeleton(robot: Robot, q: Array, frame: str | None = None) -> Skeleton:
     tips = {}
     for name in names:
         found = model.frame(name)
-        pose = np.array(found.pose.matrix(), float)
-        carrier = np.eye(4) if found.body < 0 else T[found.body]
-        tips[found.name] = carrier @ pose
+        carrier = T[found.body]
+        tips[found.name] = carrier @ matrix_of(found.pose)
         links.append(np.stack([carrier[:3, 3], tips[found.name][:3, 3]]))
     closures = []
     for loop in model.loops:
         for end in (loop.first, loop.second):
-            carrier = np.eye(4) if end.body < 0 else T[end.body]
+            carrier = T[end.body]
             point = carrier[:3, :3] @ np.array(end.pose.p, float) + carrier[:3, 3]
             links.append(np.stack([carrier[:3, 3], point]))
             closures.append(point)
@@ -85,7 +82,7 @@ def skeleton(robot: Robot, q: Array, frame: str | None = None) -> Skeleton:
     centers = np.array([c[:3] for c in own]).reshape(-1, 3)
     masses = np.array([float(model.bodies[k].inertia.m) for k in heavy])
     return Skeleton(
-        T[:, :3, 3],
+        T[:-1, :3, 3],
         np.array([not body.joint.turns for body in model.bodies], bool),
         tuple(link for link in links if np.ptp(link, axis=0).max() > 0),
         tuple(rails),
@@ -100,18 +97,7 @@ def skeleton(robot: Robot, q: Array, frame: str | None = None) -> Skeleton:
 def plane_of(robot: Robot) -> tuple[int, int] | None:
     """The coordinates (0, 1, 2 for x, y, z) of the plane that a planar arm moves in, or None: all turns about one axis
     of the base, all slides across it."""
-    model = robot.model
-    if not model.bodies:
-        return None
-    poses = world_poses(model, [0.0] * robot.n)
-    normals: list[Array] = []
-    across: list[Array] = []
-    for k, body in enumerate(model.bodies):
-        axis = np.array(poses[k].R, float) @ np.array(body.joint.axis, float)
-        if body.joint.turns:
-            normals.append(axis)
-        if body.joint.travel:
-            across.append(axis)
+    normals, across = joint_axes(robot)
     for normal in (2, 1, 0):
         turns = all(1 - abs(a[normal]) < PARALLEL for a in normals)
         if turns and all(abs(a[normal]) < PARALLEL for a in across) and (normals or across):

@@ -17,8 +17,8 @@ from dalembert.apps.report.posture import drawn_limits, posture
 from dalembert.apps.report.raster import png, rendered
 from dalembert.apps.report.scene import scene_of
 from dalembert.apps.report.skeleton import skeleton
-from dalembert.apps.report.solids import Solid, between, lighter, solid_of
 from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from dalembert.draw.scene import Part, Solid, place_along, triangulate
 from trees import random_tree
 
 
@@ -44,15 +44,15 @@ def closed(solid: Solid) -> bool:
     ],
 )
 def test_solids_are_closed_outward_and_of_the_right_size(shape, exact):
-    solid = solid_of(shape)
+    solid = triangulate(shape)
     assert closed(solid)
     assert volume(solid) == pytest.approx(exact, rel=0.05)  # 24 corners cut off 1.1 % of a disc
     mirror = np.diag([-1.0, 1.0, 1.0, 1.0])
-    assert volume(solid.moved(mirror)) == pytest.approx(volume(solid))
+    assert volume(solid.move(mirror)) == pytest.approx(volume(solid))
 
 
 def test_a_bar_reaches_from_point_to_point():
-    bar = between(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 5.0]), 0.1)
+    bar = Part(0, Capsule(0.1, 2.0), place_along(np.array([0.0, 0.0, 1.0]), (1.0, 2.0, 4.0)), "#000000").solid
     assert np.allclose([bar.vertices.min(0), bar.vertices.max(0)], [[0.9, 1.9, 2.9], [1.1, 2.1, 5.1]], atol=1e-9)
     assert closed(bar) and volume(bar) > 0
 
@@ -74,11 +74,11 @@ def test_a_lighter_mesh_is_as_large_and_has_few_triangles():
         )
     ]
     ball = Solid(vertices, np.array(faces))
-    small = lighter(ball, 1500)
+    small = ball.simplify(1500)
     assert 500 < len(small.faces) <= 1500
     assert np.abs(np.linalg.norm(small.vertices, axis=1) - 1).max() < 0.1
     assert volume(small) == pytest.approx(4 / 3 * np.pi, rel=0.1)
-    assert lighter(small, 1500) is small
+    assert small.simplify(1500) is small
 
 
 # ------------------------------------------------------------------------------------------ what the page's script does
@@ -128,14 +128,14 @@ def test_solids_survive_their_packing():
 
 def test_a_robot_without_shapes_is_drawn_as_bars():
     scene = scene_of(dl.Robot.from_dh([dict(a=0.5), dict(d=0.2, kind="prismatic"), dict(a=0.1, alpha=1.0)]))
-    assert scene.sticks and {part.body for part in scene.parts} >= {0, 1, 2}
+    assert all(part.stick for part in scene.parts) and {part.body for part in scene.parts} >= {0, 1, 2}
 
 
 def test_a_mesh_that_is_not_there_is_told_and_replaced():
     d = dl.load("planar-2r").description
     links = tuple(replace(link, visuals=(Shape(Mesh("package://a/b.stl")),), collisions=()) for link in d.links)
     scene = scene_of(dl.Robot(replace(d, links=links)))
-    assert scene.sticks and len(scene.notes) == 1 and "b.stl" in scene.notes[0]
+    assert all(part.stick for part in scene.parts) and len(scene.notes) == 1 and "b.stl" in scene.notes[0]
 
 
 def test_a_mesh_is_read_from_beside_its_description(tmp_path):

@@ -18,7 +18,8 @@ from click.testing import CliRunner
 
 import dalembert as dl
 from dalembert.apps.cli import main
-from dalembert.apps.studio.loads import Payload
+from dalembert.apps.studio.load import Payload
+from dalembert.draw.scene import corners_of
 
 pytest.importorskip("viser", reason="the extra [studio] is not installed")
 
@@ -71,7 +72,7 @@ def test_the_whole_robot_is_in_the_picture(name):
         forward /= np.linalg.norm(forward)
         right = np.cross(forward, camera.up)
         right /= np.linalg.norm(right)
-        x = np.concatenate(list(scene._corners(made.q))) - np.array(camera.position)
+        x = corners_of(scene.robot, scene.look.parts, made.q) - np.array(camera.position)
         edge = np.tan(camera.fov / 2) * (x @ forward)  # of the picture, above and below
         assert (np.abs(x @ np.cross(right, forward)) < edge).all()
         assert (np.abs(x @ right) < 0.8 * edge).all()  # also on a page as wide as 1280 less two columns

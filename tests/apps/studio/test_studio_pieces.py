@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.apps.studio import ellipsoids, logs, shapes, words
-from dalembert.apps.studio.controllers import choices
-from dalembert.apps.studio.live import PIECE, STEP, Live, Pull
-from dalembert.apps.studio.loads import Payload, holding
-from dalembert.apps.studio.posture import Posture
+from dalembert.apps.studio import messages
+from dalembert.apps.studio.load import THIN, Payload, find_ellipsoid, holding, scale_axes
+from dalembert.apps.studio.log import read_recording, read_upload
+from dalembert.apps.studio.pose import Posture
+from dalembert.apps.studio.run import PIECE, STEP, Live, Pull, choices
 from dalembert.apps.studio.worker import Worker
+from dalembert.describe.description import Mesh
+from dalembert.draw import scene
 
 CHAINS = ("four-bar", "five-bar", "delta", "stewart", "parallelogram-arm")
 
@@ -30,7 +32,7 @@ def test_every_bundled_robot_begins_inside_its_limits_and_closed(name):
     if arm.loops:
         assert np.abs(posture.system.residual(posture.q)).max() < 1e-9
     else:
-        assert words.singularity(arm, posture.q, posture.frame, None)[0] in ("good", "near")  # not singular
+        assert messages.singularity(arm, posture.q, posture.frame, None)[0] in ("good", "near")  # not singular
 
 
 def test_the_tip_is_put_where_it_is_dragged():
@@ -120,7 +122,7 @@ def test_torques_that_hold_a_payload():
     names, tau = holding(arm, q, load, "panda_link8")
     assert names == arm.joint_names
     assert np.allclose(tau, load.on(arm, "panda_link8").gravity_torque(q), atol=1e-12)
-    text, weak = words.torques(arm, names, 50 * tau)
+    text, weak = messages.torques(arm, names, 50 * tau)
     assert weak and "#c53030" in text
 
 
@@ -150,40 +152,40 @@ def test_few_states_are_near_a_singular_one(name):
     """Near is judged by what the arm reaches: σ_min/σ of many arms is small everywhere."""
     posture = Posture(dl.load(name))
     states = np.random.default_rng(1).uniform(*posture.span, (200, posture.robot.n))
-    kinds = [words.singularity(posture.robot, q, posture.frame, None)[0] for q in states]
+    kinds = [messages.singularity(posture.robot, q, posture.frame, None)[0] for q in states]
     assert 0 < kinds.count("near") < 0.2 * len(kinds) and kinds.count("bad") == 0
 
 
 def test_singular_states_are_told():
     arm = dl.load("planar-2r")
-    kind, text = words.singularity(arm, np.array([0.3, 0.0]), "tool", None)
+    kind, text = messages.singularity(arm, np.array([0.3, 0.0]), "tool", None)
     assert kind == "bad" and text.startswith("singular (elbow): no translation along")
-    assert words.singularity(arm, np.array([0.3, 0.03]), "tool", None)[0] == "near"
-    assert words.singularity(arm, np.array([0.3, 1.5]), "tool", None)[0] == "good"
+    assert messages.singularity(arm, np.array([0.3, 0.03]), "tool", None)[0] == "near"
+    assert messages.singularity(arm, np.array([0.3, 1.5]), "tool", None)[0] == "good"
     panda = dl.load("panda")
-    said = words.at_limits(panda, np.r_[panda.limits.upper[0], np.zeros(2), -1.5, 0, 1.5, 0])
+    said = messages.at_limits(panda, np.r_[panda.limits.upper[0], np.zeros(2), -1.5, 0, 1.5, 0])
     assert said == ["panda_joint1 stands at its upper limit"]
 
 
 def test_what_is_said_is_escaped():
     bad = "<img src=http://evil.example/x>"
-    assert "<img" not in words.line(bad) and "<img" not in words.table((bad,), [(bad, bad)])
+    assert "<img" not in messages.line(bad) and "<img" not in messages.table((bad,), [(bad, bad)])
 
 
 def test_ellipsoids_are_drawn_along_their_axes():
     arm, q = dl.load("planar-2r"), np.array([0.3, 0.8])
-    e = ellipsoids.found("velocity", arm, q, "tool")
-    R, lengths = ellipsoids.drawn(e, 0.5)
+    e = find_ellipsoid("velocity", arm, q, "tool")
+    R, lengths = scale_axes(e, 0.5)
     assert np.allclose(R.T @ R, np.eye(3)) and np.linalg.det(R) > 0
     assert lengths[0] == pytest.approx(0.5) and lengths[1] / lengths[0] == pytest.approx(e.lengths[1] / e.lengths[0])
-    assert np.allclose(np.abs(R[:2, 0]), np.abs(e.axes[:, 0])) and lengths[2] == pytest.approx(ellipsoids.THIN * 0.5)
+    assert np.allclose(np.abs(R[:2, 0]), np.abs(e.axes[:, 0])) and lengths[2] == pytest.approx(THIN * 0.5)
     # A singular arm bears any force along its length.
-    R, lengths = ellipsoids.drawn(ellipsoids.found("force", arm, np.array([0.0, 0.0]), "tool"), 1.0)
+    R, lengths = scale_axes(find_ellipsoid("force", arm, np.array([0.0, 0.0]), "tool"), 1.0)
     assert lengths.max() == 1.0 and np.isfinite(lengths).all()
-    masses = ellipsoids.found("inertia", arm, q, "tool").lengths
+    masses = find_ellipsoid("inertia", arm, q, "tool").lengths
     assert np.allclose(np.sort(masses), np.sort(np.linalg.eigvalsh(arm.effective_mass(q, rows=("vx", "vy")).matrix)))
     with pytest.raises(dl.InputError, match="has 1 loop"):
-        ellipsoids.found("velocity", dl.load("four-bar"), np.zeros(3), "tool")
+        find_ellipsoid("velocity", dl.load("four-bar"), np.zeros(3), "tool")
 
 
 # -------------------------------------------------------------------------------------------------------------- shapes
@@ -229,11 +231,11 @@ def broken(tmp_path):
 
 
 def test_broken_meshes_become_sticks_with_a_sentence_each(broken):
-    look = shapes.look_of(broken, 1.0)
+    look = scene.look_of(broken)
     drawn = {part.body for part in look.parts}
     assert drawn == {-1, 0, 1, 2, 3, 4, 5}
-    assert [p.kind for p in look.parts if p.body == 0] == ["mesh"]
-    assert all(p.kind != "mesh" for p in look.parts if p.body != 0)
+    assert [type(p.geometry) for p in look.parts if p.body == 0] == [Mesh]
+    assert all(p.stick for p in look.parts if p.body != 0)
     assert len(look.notes) == 5 and all(note.endswith("; a stick stands for it") for note in look.notes)
     expected = ("'missing.stl' was not found", "cut off", "not finite", ".xyz", "not found")
     assert all(said in note for note, said in zip(look.notes, expected, strict=True))
@@ -245,20 +247,21 @@ def test_dense_meshes_are_made_coarser_and_keep_their_shape():
     vertices = np.stack([r * np.cos(t), r * np.sin(t), z], axis=-1)
     k = np.arange(200 * 400) // 400 * 401 + np.arange(200 * 400) % 400
     faces = np.concatenate([np.stack([k, k + 1, k + 401], -1), np.stack([k + 1, k + 402, k + 401], -1)])
-    few_v, few = shapes.coarser(vertices, faces)
-    assert len(faces) == 160_000 and 2_000 < len(few) <= shapes.ENOUGH_TRIANGLES
+    small = scene.Solid(vertices, faces).simplify(scene.ENOUGH_TRIANGLES)
+    few_v, few = small.vertices, small.faces
+    assert len(faces) == 160_000 and 2_000 < len(few) <= scene.ENOUGH_TRIANGLES
     assert np.abs(np.linalg.norm(few_v, axis=-1) - 1).max() < 2 / 40
     assert few.max() < len(few_v) and (np.diff(np.sort(few, axis=1), axis=1) > 0).all()
-    same = shapes.coarser(vertices[:4], np.array(FACES))
-    assert np.array_equal(same[1], FACES)
+    same = scene.Solid(vertices[:4], np.array(FACES)).simplify(scene.ENOUGH_TRIANGLES)
+    assert np.array_equal(same.faces, FACES)
 
 
 @pytest.mark.parametrize("name", dl.robots.names())
 def test_every_bundled_robot_has_something_to_show_of_each_body(name):
     arm = dl.load(name)
-    look = shapes.look_of(arm, 1.0)
+    look = scene.look_of(arm)
     assert not look.notes and {p.body for p in look.parts} >= set(range(len(arm.bodies)))
-    assert all(x > 0 for part in look.parts for x in part.size)
+    assert all(np.ptp(part.solid.vertices, axis=0).min() > 0 for part in look.parts)
 
 
 # ---------------------------------------------------------------------------------------------------------- simulation
@@ -368,10 +371,10 @@ def recorded(tmp_path, arm):
 
 def test_a_log_beside_the_model(tmp_path):
     arm = dl.load("planar-2r").with_payload(0.4)
-    log = logs.recording(recorded(tmp_path, arm), arm)
+    log = read_recording(recorded(tmp_path, arm), arm)
     assert log.joints == arm.joint_names and log.t[0] == 0
     assert all(part > 0.9999 for *_, part in log.residuals())
-    blind = logs.recording(tmp_path / "log.csv", dl.load("planar-2r"))  # a model that knows nothing of the load
+    blind = read_recording(tmp_path / "log.csv", dl.load("planar-2r"))  # a model that knows nothing of the load
     assert all(part < 0.9 for *_, part in blind.residuals())
     middle = log.at(0.5 * (log.t[10] + log.t[11]))
     assert np.allclose(middle, 0.5 * (log.q[10] + log.q[11]))
@@ -380,10 +383,10 @@ def test_a_log_beside_the_model(tmp_path):
 def test_a_log_that_a_page_sends(tmp_path):
     arm = dl.load("planar-2r")
     content = recorded(tmp_path, arm).read_bytes()
-    log = logs.uploaded("../../etc/day 1.csv", content, arm)
+    log = read_upload("../../etc/day 1.csv", content, arm)
     assert log.source == "../../etc/day 1.csv" and len(log.t) > 100
     with pytest.raises(dl.DalembertError) as error:
-        logs.uploaded("noise.csv", b"\x00\x01 not a log", arm)
+        read_upload("noise.csv", b"\x00\x01 not a log", arm)
     assert "dalembert-" not in str(error.value)  # no folder of this machine
 
 

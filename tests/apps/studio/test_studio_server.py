@@ -146,7 +146,7 @@ def test_a_taken_port_is_said_aloud(studio):
 )
 def test_addresses_that_cannot_be(host, port, said):
     with pytest.raises(dl.InputError, match=said):
-        server.bound(host, port)
+        server.open_socket(host, port)
 
 
 def test_a_viser_that_starts_otherwise_is_not_trusted(monkeypatch):

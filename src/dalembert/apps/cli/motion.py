@@ -3,7 +3,6 @@ phase portrait of a joint."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from dalembert.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from dalembert.constrained.system import Constrained
     from dalembert.reference import Reference
@@ -168,7 +167,7 @@ def _show_run(arm: Robot, run: Run, controller: str, files: list[str]) -> None:
     from dalembert.simulation.simulate import SAID
 
     e, peak, effort = _errors(run), np.abs(run.tau).max(axis=0), arm.limits.effort
-    parts: dict[str, Sequence[object]] = {"joint": arm.joint_names, "q at start": run.q[0], "at the end": run.q[-1]}
+    parts: dict[str, ArrayLike] = {"joint": arm.joint_names, "q at start": run.q[0], "at the end": run.q[-1]}
     if e is not None:
         parts |= {"final error": e[-1], "largest error": np.abs(e).max(axis=0)}
     if controller != FREE:

@@ -37,7 +37,9 @@ class _Declared:
     def parameter(self, name: str, annotation: str) -> click.Parameter:
         if self.kind is click.Argument:
             return click.Argument([name], **self.settings)
-        more = {"is_flag": True} if annotation == "bool" else {"multiple": True} if annotation.endswith("...]") else {}
+        more: dict[str, Any] = (
+            {"is_flag": True} if annotation == "bool" else {"multiple": True} if annotation.endswith("...]") else {}
+        )
         return click.Option([*(self.names or (f"--{name.replace('_', '-')}",)), name], **more, **self.settings)
 
 

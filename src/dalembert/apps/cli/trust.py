@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -238,7 +238,7 @@ def _comparison_row(row: Row) -> tuple[object, ...]:
     return (row.quantity, row.left, row.right, f"{row.difference:.1e}", f"{row.allowed:.0e}", place if place else "ok")
 
 
-def _members(certificate: Certificate) -> list[tuple[object, ...]]:
+def _members(certificate: Certificate) -> list[tuple[str | int, ...]]:
     """One line per right-hand side: how many quantities, and the worst of them."""
     version = {side.title: side.version for side in certificate.members}
     lines = []

@@ -35,7 +35,7 @@ def card(context: Context) -> Made:
     notes = robot.description.notes.strip()
     if notes:
         parts += [html.paragraph(" ".join(p.split()), class_="notes") for p in notes.split("\n\n")]
-    if scene.sticks:
+    if all(part.stick for part in scene.parts):
         parts.append(
             html.paragraph("The description has no shapes: links are drawn as bars, joints as drums.", class_="aside")
         )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.apps.report.scene import Scene
-from dalembert.apps.report.solids import lighter
+from dalembert.draw.scene import corners_of
 from dalembert.draw.svg.elements import picture, short
 
 Array = NDArray[np.float64]
@@ -24,9 +24,7 @@ FILL = 0.9  # of the picture's smaller side
 
 def camera(scene: Scene, width: float = WIDTH, height: float = HEIGHT) -> tuple[Array, Array, float]:
     """(view (3, 3), center (3,), pixels per meter): the whole robot, seen from `scene.view`, fills the box."""
-    poses = scene.poses(scene.start)
-    points = [p.solid.vertices @ poses[p.body][:3, :3].T + poses[p.body][:3, 3] for p in scene.parts]
-    seen = np.concatenate([*points, poses[:, :3, 3]]) @ scene.view.T
+    seen = corners_of(scene.robot, scene.parts, scene.start) @ scene.view.T
     low, high = seen.min(axis=0), seen.max(axis=0)
     size = np.maximum(high - low, 1e-6)
     zoom = FILL * min(width / size[0], height / size[1])
@@ -55,7 +53,7 @@ def _pixels(scene: Scene, w: int, h: int, width: float, height: float) -> NDArra
     for part in scene.parts:
         T, solid = poses[part.body], part.solid
         if some < 1 and not solid.outward:
-            solid = lighter(solid, max(120, int(some * len(solid.faces))))
+            solid = solid.simplify(max(120, int(some * len(solid.faces))))
         seen = (solid.vertices @ T[:3, :3].T + T[:3, 3] - center) @ view.T
         x, y = w / 2 + zoom * seen[:, 0], h / 2 - zoom * seen[:, 1]
         corners = np.stack([x, y, seen[:, 2]], axis=-1)[solid.faces]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.apps.report.scene import Scene, matrix
+from dalembert.apps.report.scene import Scene
+from dalembert.draw.scene import matrix_of
 from dalembert.draw.svg.elements import FONT, INK, PAPER, SOFT, color, picture, short, width_of, words_at
 
 Array = NDArray[np.float64]
@@ -39,7 +40,7 @@ def skeleton(scene: Scene, q: Array) -> str:
     poses = scene.poses(q)
     origins = poses[:, :3, 3]
     names = [model.tip] if model.tip is not None else list(model.tips)
-    tips = [(model.frame(name), poses[model.frame(name).body] @ matrix(model.frame(name).pose)) for name in names]
+    tips = [(model.frame(name), poses[model.frame(name).body] @ matrix_of(model.frame(name).pose)) for name in names]
     seen = np.concatenate([origins, *(T[None, :3, 3] for _, T in tips)]) @ scene.view.T
     low, high = seen.min(axis=0), seen.max(axis=0)
     size = np.maximum(high - low, 1e-9)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms.energy import center_of_mass
-from dalembert.algorithms.kinematics import world_poses
-from dalembert.apps.studio.shapes import Look, Part, look_of, turned_to
-from dalembert.caching import cached_property
-from dalembert.kinematics.jacobian import moving_rows
+from dalembert.describe.description import Box, Cylinder, Sphere
+from dalembert.draw.scene import Part, body_poses, corners_of, look_of, place_along, up_of
+from dalembert.draw.skeleton import plane_of
 from dalembert.robot import Robot
-from dalembert.spatial import Pose
+
+if TYPE_CHECKING:
+    from viser import BoxHandle, CylinderHandle, FrameHandle, IcosphereHandle, LabelHandle, MeshHandle, ViserServer
+
+    Drawn: TypeAlias = BoxHandle | CylinderHandle | IcosphereHandle | MeshHandle
 
 Array = NDArray[np.float64]
 MASS_COLOR, TOTAL_COLOR = (214, 69, 65), (142, 68, 173)
@@ -24,19 +27,28 @@ VIEW = 0.7  # [rad] that the camera sees from the lowest to the highest
 ROOM = 1.25  # around the robot, of the least that shows all of it: plots may stand beside it
 
 
+class _Place(TypedDict):
+    wxyz: Array
+    position: Array
+
+
 class Scene:
     """What is seen of a robot; `show(q)` moves it."""
 
-    def __init__(self, server: Any, robot: Robot, q: Array, package_dirs: Sequence[str | PathLike[str]] = ()) -> None:
+    def __init__(
+        self, server: ViserServer, robot: Robot, q: Array, package_dirs: Sequence[str | PathLike[str]] = ()
+    ) -> None:
         self.server, self.robot = server, robot
         self.size = size_of(robot, q)
-        self.look: Look = look_of(robot, self.size, package_dirs)
+        self.look = look_of(robot, package_dirs=package_dirs)
+        self.up = up_of(robot)
+        self.flat = plane_of(robot) == (0, 1) and abs(self.up[2]) < 1e-6  # it is looked at from in front
         self.bodies = [self._frame(f"/robot/{k}") for k in range(len(robot.model.bodies))]
         self._frame("/robot/base")
         self.shapes = [self._shape(k, part) for k, part in enumerate(self.look.parts)]
         self.frames, self.names = self._frames()
-        self.masses: list[Any] = []
-        self.total: Any = None
+        self.masses: list[IcosphereHandle] = []
+        self.total: IcosphereHandle | None = None
         self.weigh(robot)
         self._ground()
         self._camera(q)
@@ -46,10 +58,9 @@ class Scene:
     # ------------------------------------------------------------------------------------------------------- what moves
     def show(self, q: Array) -> None:
         """Moves the bodies to the joint positions q."""
-        poses = world_poses(self.robot.model, q.tolist())
         with self.server.atomic():
-            for k, node in enumerate(self.bodies):
-                node.wxyz, node.position = quaternion(poses[k].R), np.array(poses[k].p, float)
+            for node, T in zip(self.bodies, body_poses(self.robot, q), strict=False):
+                node.wxyz, node.position = quaternion(T[:3, :3]), T[:3, 3]
             if self.total is not None:
                 self.total.position = np.array(center_of_mass(self.loaded.model, q.tolist()), float)
 
@@ -98,32 +109,34 @@ class Scene:
         self.server.scene.configure_environment_map("warehouse" if soft else None, environment_intensity=0.6)
         self.lamp.visible = not soft
 
-    def _frame(self, name: str) -> Any:
+    def _frame(self, name: str) -> FrameHandle:
         return self.server.scene.add_frame(name, show_axes=False)
 
-    def _shape(self, k: int, part: Part) -> Any:
+    def _shape(self, k: int, part: Part) -> Drawn:
         add = self.server.scene
         name = f"{owner(part.body)}/shape{k}"
-        place: dict[str, Any] = {
-            "color": part.color,
-            "opacity": part.opacity,
-            "wxyz": quaternion(part.pose.R),
-            "position": np.array(part.pose.p, float),
-        }
-        if part.kind == "box":
-            return add.add_box(name, dimensions=part.size, **place)
-        if part.kind == "sphere":
-            return add.add_icosphere(name, radius=part.size[0], **place)
-        if part.kind == "cylinder":
-            return add.add_cylinder(name, radius=part.size[0], height=part.size[1], **place)
-        return add.add_mesh_simple(name, part.vertices, part.faces, flat_shading=True, side="double", **place)
+        rgb = tuple(bytes.fromhex(part.color[1:]))
+        place: _Place = {"wxyz": quaternion(part.pose[:3, :3]), "position": part.pose[:3, 3]}
+        match part.geometry:
+            case Box(size):
+                return add.add_box(name, dimensions=size, color=rgb, opacity=part.opacity, **place)
+            case Sphere(radius):
+                return add.add_icosphere(name, radius=radius, color=rgb, opacity=part.opacity, **place)
+            case Cylinder(radius, length):
+                return add.add_cylinder(name, radius=radius, height=length, color=rgb, opacity=part.opacity, **place)
+        # Of a mesh it is not known which side is out, and its edges are to be seen.
+        own, rough = part.solid, part.mesh is not None
+        side = "double" if rough else "front"
+        return add.add_mesh_simple(
+            name, own.vertices, own.faces, color=rgb, opacity=part.opacity, flat_shading=rough, side=side
+        )
 
-    def _frames(self) -> tuple[list[Any], list[Any]]:
+    def _frames(self) -> tuple[list[FrameHandle], list[LabelHandle]]:
         axes, names = [], []
         length = 0.09 * self.size
         for k, frame in enumerate(self.robot.model.frames):
             where = f"{owner(frame.body)}/frame{k}"
-            place: dict[str, Any] = {"wxyz": quaternion(frame.pose.R), "position": np.array(frame.pose.p, float)}
+            place: _Place = {"wxyz": quaternion(frame.pose.R), "position": np.array(frame.pose.p, float)}
             axes.append(
                 self.server.scene.add_frame(
                     where, axes_length=length, axes_radius=0.035 * length, origin_radius=0.07 * length, **place
@@ -142,20 +155,6 @@ class Scene:
         return axes, names
 
     # ------------------------------------------------------------------------------------------------ ground and camera
-    @cached_property
-    def up(self) -> Array:
-        """Against gravity; z where there is none."""
-        g = np.linalg.norm(self.robot.gravity)
-        return -self.robot.gravity / g if g > 0 else np.array([0.0, 0.0, 1.0])
-
-    @cached_property
-    def flat(self) -> bool:
-        """Whether the robot moves in the x–y plane only, and is looked at from in front."""
-        robot = self.robot.tree()
-        frames = [name for name in robot.frames if robot.model.frame(name).body >= 0]
-        rows = {k for name in frames[-1:] for k in moving_rows(robot, name, "world")}
-        return bool(frames) and rows <= {0, 1, 5} and abs(self.up[2]) < 1e-6
-
     def _ground(self) -> None:
         cell = step_of(self.size)
         behind = -0.08 * self.size if self.flat else -0.002 * self.size
@@ -172,22 +171,15 @@ class Scene:
             cell_thickness=0.8,
             fade_distance=9 * self.size,
             shadow_opacity=0.12,
-            wxyz=_from_z(normal),
+            wxyz=quaternion(place_along(normal)[:3, :3]),
             position=behind * normal,
         )
         self.server.scene.add_frame(
             "/world", axes_length=0.16 * self.size, axes_radius=0.004 * self.size, origin_radius=0.008 * self.size
         )
 
-    def _corners(self, q: Array) -> Iterator[Array]:
-        """Of the boxes about all shapes, where they are."""
-        poses = world_poses(self.robot.model, q.tolist())
-        for part in self.look.parts:
-            T = poses[part.body] if part.body >= 0 else Pose()
-            yield part.corners @ np.array(T.R, float).T + np.array(T.p, float)
-
     def _camera(self, q: Array) -> None:
-        points = np.concatenate([origins(self.robot, q), *self._corners(q)])
+        points = np.concatenate([origins(self.robot, q), corners_of(self.robot, self.look.parts, q)])
         middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
         far = ROOM * float(np.linalg.norm(points - middle, axis=1).max()) / np.sin(0.5 * VIEW)
         if self.flat:  # with room for the arm on every side of its base
@@ -210,37 +202,29 @@ def owner(body: int) -> str:
     return f"/robot/{body}" if body >= 0 else "/robot/base"
 
 
-def quaternion(R: Any) -> Array:
+def quaternion(R: ArrayLike) -> Array:
     """(w, x, y, z) as viser wants it."""
     from viser import transforms
 
     return np.asarray(transforms.SO3.from_matrix(np.array(R, float)).wxyz)
 
 
-def rotation_of(wxyz: Any) -> Array:
+def rotation_of(wxyz: ArrayLike) -> Array:
     from viser import transforms
 
     return np.asarray(transforms.SO3(np.array(wxyz, float)).as_matrix())
 
 
-def _from_z(normal: Array) -> Array:
-    """The quaternion that carries z to a unit vector."""
-    return quaternion(turned_to(normal))
-
-
 def origins(robot: Robot, q: Array) -> Array:
     """Where the frames and joints are, (k, 3)."""
-    poses = world_poses(robot.model, q.tolist())
-    frames = [(poses[f.body] @ f.pose if f.body >= 0 else f.pose).p for f in robot.model.frames]
-    return np.array([*frames, (0.0, 0.0, 0.0), *(pose.p for pose in poses.values())], float)
+    poses = body_poses(robot, q)
+    frames = [poses[f.body] @ np.append(np.array(f.pose.p, float), 1.0) for f in robot.model.frames]
+    return np.concatenate([np.array(frames)[:, :3], poses[:, :3, 3]])
 
 
 def size_of(robot: Robot, q: Array) -> float:
-    """About how large it is [m]: the longest edge of the box about its frames, in three postures."""
-    found = 0.0
-    for x in (q, robot.home):
-        points = origins(robot, np.asarray(x, float))
-        found = max(found, float(np.max(points.max(axis=0) - points.min(axis=0))))
+    """About how large it is [m]: the longest edge of the box about its frames, in both postures."""
+    found = max(float(np.ptp(origins(robot, x), axis=0).max()) for x in (q, robot.home))
     return found if found > 1e-6 else 1.0
 
 

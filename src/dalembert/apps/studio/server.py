@@ -14,13 +14,23 @@ import ipaddress
 import logging
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from http import HTTPStatus
-from types import SimpleNamespace
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
 
 from dalembert.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from viser import ViserServer
+    from websockets.asyncio.server import ServerConnection
+    from websockets.asyncio.server import serve as serve_socket
+    from websockets.datastructures import Headers
+    from websockets.http11 import Request, Response
+
+    Handler: TypeAlias = Callable[[ServerConnection], Awaitable[None]]
+    Answer: TypeAlias = Callable[[ServerConnection, Request], Response | None]
 
 LOOPBACK = "127.0.0.1"
 PORT = 8080
@@ -37,7 +47,7 @@ _SAID.addHandler(logging.NullHandler())
 _SAID.propagate = False
 
 
-def viser() -> Any:
+def viser() -> ModuleType:
     """The library, imported when a studio is opened."""
     try:
         import viser
@@ -48,7 +58,7 @@ def viser() -> Any:
 
 
 # ----------------------------------------------------------------------------------------------------- the address
-def bound(host: str, port: int) -> socket.socket:
+def open_socket(host: str, port: int) -> socket.socket:
     """A socket at this address and no other; a sentence where it cannot be had. Port 0: one that is free."""
     if not isinstance(host, str) or not host.strip():
         raise InputError(f"host is an address or a name of this machine, such as {LOOPBACK!r}; got {host!r}")
@@ -109,7 +119,7 @@ class Guard:
         elsewhere = tuple(urlsplit(origin).hostname for origin in origins)
         self.names = {"localhost", host.lower(), socket.gethostname().lower(), *elsewhere}
 
-    def refusal(self, headers: Any, is_socket: bool) -> str | None:
+    def refusal(self, headers: Headers, is_socket: bool) -> str | None:
         """Why a request is refused, in a sentence; None where it is welcome."""
         host = _only(headers, "Host")
         if host is None or not self.known(host):
@@ -130,10 +140,10 @@ class Guard:
         except ValueError:
             return name in self.names
 
-    def before(self, answer: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def before(self, answer: Answer) -> Answer:
         """viser's own answer to a request, for those that are welcome."""
 
-        def answered(connection: Any, request: Any) -> Any:
+        def answered(connection: ServerConnection, request: Request) -> Response | None:
             is_socket = request.headers.get("Upgrade", "").lower() == "websocket"
             refused = self.refusal(request.headers, is_socket)
             if refused is not None:
@@ -149,18 +159,18 @@ class Guard:
         return answered
 
 
-def _only(headers: Any, name: str) -> str | None:
+def _only(headers: Headers, name: str) -> str | None:
     """The header's value; None where it is missing, or there twice."""
     values = headers.get_all(name)
     return str(values[0]) if len(values) == 1 else None
 
 
 # --------------------------------------------------------------------------------------------------------- the server
-def serve(host: str = LOOPBACK, port: int = PORT, label: str = "Dalembert", origins: Sequence[str] = ()) -> Any:
+def serve(host: str = LOOPBACK, port: int = PORT, label: str = "Dalembert", origins: Sequence[str] = ()) -> ViserServer:
     """A `viser.ViserServer` at this address, guarded, that opens no tunnel."""
     library = viser()
     guard = Guard(host, origins)
-    place = bound(host, port)
+    place = open_socket(host, port)
 
     class Server(library.ViserServer):  # type: ignore[misc, name-defined]
         def request_share_url(self, verbose: bool = True) -> None:
@@ -193,7 +203,7 @@ def _guarded(guard: Guard, place: socket.socket) -> Iterator[list[bool]]:
 
     used: list[bool] = []
 
-    def started(handler: Any, host: str, port: int, **options: Any) -> Any:
+    def started(handler: Handler, host: str, port: int, **options: Any) -> serve_socket:
         used.append(True)
         options["process_request"] = guard.before(options["process_request"])
         return open_server(_calm(handler), sock=place, logger=_SAID, **options)
@@ -210,12 +220,12 @@ def _guarded(guard: Guard, place: socket.socket) -> Iterator[list[bool]]:
         infra.websockets = own
 
 
-def _calm(handler: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _calm(handler: Handler) -> Handler:
     """What viser does with a page, until the page sends what is no message: then its line is closed, without a word on
     the terminal, which is not the page's to write on."""
     from websockets.exceptions import ConnectionClosed
 
-    async def handled(connection: Any) -> None:
+    async def handled(connection: ServerConnection) -> None:
         # Tasks of a page that fail later are heard of here.
         asyncio.get_running_loop().set_exception_handler(lambda _, context: _SAID.debug("%s", context))
         try:

@@ -10,19 +10,17 @@ import logging
 import time
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.apps.studio import server, words
-from dalembert.apps.studio.export_panel import ExportPanel
-from dalembert.apps.studio.load_panel import LoadPanel
-from dalembert.apps.studio.loads import Payload, holding
-from dalembert.apps.studio.log_panel import LogPanel
-from dalembert.apps.studio.pose_panel import PosePanel
-from dalembert.apps.studio.posture import Posture
-from dalembert.apps.studio.run_panel import RunPanel
+from dalembert.apps.studio import messages, server
+from dalembert.apps.studio.export import ExportPanel
+from dalembert.apps.studio.load import LoadPanel, Payload, holding
+from dalembert.apps.studio.log import LogPanel
+from dalembert.apps.studio.pose import PosePanel, Posture
+from dalembert.apps.studio.run import RunPanel
 from dalembert.apps.studio.scene import Scene
 from dalembert.apps.studio.worker import Worker
 from dalembert.arguments import array, switch
@@ -34,6 +32,18 @@ Array = NDArray[np.float64]
 TELL = 0.25  # [s] between two looks at numbers and words while the robot moves
 BRAND = (47, 111, 176)
 WIDTH = 320.0  # of the panel [px]
+
+
+class Options(TypedDict, total=False):
+    """What a `Studio` may be given."""
+
+    host: str
+    port: int
+    q: ArrayLike | None
+    log: str | PathLike[str] | None
+    origins: Sequence[str]
+    package_dirs: Sequence[str | PathLike[str]]
+    plain: bool
 
 
 class Studio:
@@ -114,7 +124,7 @@ class Studio:
         wanted = array("q", q, (self.robot.n,))
         self.worker.call(lambda: self._posed(self.posture.put(wanted)))
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """What is seen, as plain data: names, joint positions, the tip's pose, payload, torques that hold it."""
         q, frame = self.shown, self.posture.frame
         try:
@@ -223,23 +233,23 @@ class Studio:
         self._tell([*self._said, *weak])
 
     def _warnings(self, q: Array) -> list[str]:
-        kind, sentence = words.singularity(self.robot, q, self.posture.frame, self.posture.system)
-        return [*([sentence] if kind in ("bad", "near") else []), *words.at_limits(self.robot, q)]
+        kind, sentence = messages.singularity(self.robot, q, self.posture.frame, self.posture.system)
+        return [*([sentence] if kind in ("bad", "near") else []), *messages.at_limits(self.robot, q)]
 
     def _tell(self, more: list[str]) -> None:
-        kind, text = words.singularity(self.robot, self.shown, self.posture.frame, self.posture.system)
-        said = [words.line(text, kind)]
-        said += [words.line(text, "near") for text in (*more, *words.at_limits(self.robot, self.shown))]
-        said += [words.line(note, "near") for note in self.scene.look.notes[:3]]
+        kind, text = messages.singularity(self.robot, self.shown, self.posture.frame, self.posture.system)
+        said = [messages.line(text, kind)]
+        said += [messages.line(text, "near") for text in (*more, *messages.at_limits(self.robot, self.shown))]
+        said += [messages.line(note, "near") for note in self.scene.look.notes[:3]]
         if more_notes := self.scene.look.notes[3:]:
-            said.append(words.line(f"… and {len(more_notes)} more shapes that could not be drawn", "near"))
+            said.append(messages.line(f"… and {len(more_notes)} more shapes that could not be drawn", "near"))
         self.top.content = "".join(said)
 
     def tip_words(self, T: Array) -> str:
         """Where the tip is, in a line."""
-        xyz = ", ".join(words.short(float(x), 4) for x in T[:3, 3])
-        rpy = ", ".join(words.short(float(np.degrees(a)), 4) for a in to_rpy(T[:3, :3].tolist()))
-        return words.line(f"at ({xyz}) m, rpy ({rpy})°")
+        xyz = ", ".join(messages.short(float(x), 4) for x in T[:3, 3])
+        rpy = ", ".join(messages.short(float(np.degrees(a)), 4) for a in to_rpy(T[:3, :3].tolist()))
+        return messages.line(f"at ({xyz}) m, rpy ({rpy})°")
 
     # ------------------------------------------------------------------------------------------------------ the worker
     def _beat(self) -> bool:

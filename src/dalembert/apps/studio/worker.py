@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dalembert.errors import InputError
 
@@ -23,13 +23,13 @@ class Worker:
 
     def __init__(self, beat: Callable[[], bool], failed: Callable[[Exception], None], period: float = 1 / 25) -> None:
         self._beat, self._failed, self._period = beat, failed, period
-        self._jobs: dict[Any, Callable[[], Any]] = {}
+        self._jobs: dict[Hashable, Callable[[], object]] = {}
         self._there = threading.Condition()
         self._beating = self._stopped = False
         self._thread = threading.Thread(target=self._run, name="studio", daemon=True)
         self._thread.start()
 
-    def post(self, key: Any, job: Callable[[], Any]) -> None:
+    def post(self, key: Hashable, job: Callable[[], object]) -> None:
         """To be done soon, instead of an earlier job of that key that still waits."""
         with self._there:
             if not self._stopped:
@@ -87,7 +87,7 @@ class Worker:
                 due = time.monotonic() + self._period
                 self._beating = bool(self._safely(self._beat))
 
-    def _safely(self, job: Callable[[], Any]) -> Any:
+    def _safely(self, job: Callable[[], object]) -> object:
         try:
             return job()
         except Exception as error:
