@@ -64,7 +64,7 @@ def dotted(file: Path) -> str:
 
 
 def part_of(name: str) -> str | None:
-    """The part a module or a name in it belongs to: "draw.svg" of draw.svg.lines, "robot" of robot.Robot."""
+    """The part a module or a name in it belongs to: "draw.svg" of draw.svg.charts, "robot" of robot.Robot."""
     words = name.split(".")
     return next((part for k in (2, 1) if (part := ".".join(words[:k])) in RANK), None)
 
@@ -132,4 +132,4 @@ import scipy.linalg
         ("dalembert.robot.Robot", True, False),
         ("scipy.linalg", False, False),
     }
-    assert part_of("draw.svg.lines") == "draw.svg" and part_of("draw.arm") == "draw" and part_of("nowhere.x") is None
+    assert part_of("draw.svg.charts") == "draw.svg" and part_of("draw.arm") == "draw" and part_of("nowhere.x") is None

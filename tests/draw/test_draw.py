@@ -26,9 +26,8 @@ from dalembert.describe.description import (
 )
 from dalembert.draw.blocks.figure import mathtext
 from dalembert.draw.canvas import Canvas
-from dalembert.draw.outlines import outlines
 from dalembert.draw.pyplot import COLORS, style, styled
-from dalembert.draw.skeleton import plane_of, skeleton
+from dalembert.draw.skeleton import outlines, plane_of, skeleton
 from dalembert.identification.log.samples import Log
 from drawn import diagrams_by_name
 from tolerances import ROUNDING, error

@@ -309,7 +309,7 @@ def test_render_draws_the_goal(arm):
         env.reset(seed=0, options={"q": [0.4, -0.3], "goal": goal})
         pictures.append(env.render())
     assert not np.array_equal(pictures[0], pictures[1]) and np.array_equal(pictures[0], pictures[2])
-    from dalembert.draw.frames import rgb_array
+    from dalembert.draw.arm import rgb_array
 
     assert not np.array_equal(pictures[0], rgb_array(arm, [0.4, -0.3]))
     wanted = []

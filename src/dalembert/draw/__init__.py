@@ -17,30 +17,28 @@ from dalembert.lazy import lazy_names
 if TYPE_CHECKING:
     from dalembert.draw.arm import ellipsoids as ellipsoids
     from dalembert.draw.arm import robot as robot
-    from dalembert.draw.others import bode as bode
-    from dalembert.draw.others import diagram as diagram
-    from dalembert.draw.others import root_locus as root_locus
-    from dalembert.draw.others import run as run
-    from dalembert.draw.others import step as step
-    from dalembert.draw.others import trajectory as trajectory
-    from dalembert.draw.others import workspace as workspace
     from dalembert.draw.portrait import phase_portrait as phase_portrait
     from dalembert.draw.pyplot import save as save
-    from dalembert.draw.residual import residuals as residuals
-    from dalembert.draw.svg.bars import bars as bars
+    from dalembert.draw.results import bode as bode
+    from dalembert.draw.results import diagram as diagram
+    from dalembert.draw.results import residuals as residuals
+    from dalembert.draw.results import root_locus as root_locus
+    from dalembert.draw.results import run as run
+    from dalembert.draw.results import step as step
+    from dalembert.draw.results import trajectory as trajectory
+    from dalembert.draw.results import workspace as workspace
+    from dalembert.draw.svg.charts import Curve as Curve
+    from dalembert.draw.svg.charts import bars as bars
+    from dalembert.draw.svg.charts import lines as lines
     from dalembert.draw.svg.heat import heat as heat
-    from dalembert.draw.svg.lines import Curve as Curve
-    from dalembert.draw.svg.lines import lines as lines
 
 _NAMES = {
     "arm": ("ellipsoids", "robot"),
-    "others": ("bode", "diagram", "root_locus", "run", "step", "trajectory", "workspace"),
+    "results": ("bode", "diagram", "residuals", "root_locus", "run", "step", "trajectory", "workspace"),
     "portrait": ("phase_portrait",),
     "pyplot": ("save",),
-    "svg.bars": ("bars",),
     "svg.heat": ("heat",),
-    "svg.lines": ("Curve", "lines"),
-    "residual": ("residuals",),
+    "svg.charts": ("Curve", "bars", "lines"),
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -1,22 +1,26 @@
-"""Robots drawn: a stick figure with its shapes, frames and centers of mass; ellipsoids at its tip."""
+"""Robots drawn: a stick figure with its shapes, frames and centers of mass; ellipsoids at its tip; arrays of pixels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import switch, three
 from dalembert.draw.canvas import Canvas
-from dalembert.draw.outlines import outlines
-from dalembert.draw.pyplot import COLORS, DASHES, QUIET, styled
-from dalembert.draw.skeleton import Skeleton, plane_of, skeleton, states
+from dalembert.draw.pyplot import COLORS, DASHES, QUIET, pyplot, styled
+from dalembert.draw.skeleton import Skeleton, outlines, plane_of, skeleton, states
 from dalembert.errors import InputError, unknown
 from dalembert.kinematics.manipulability import Ellipsoid
 from dalembert.kinematics.tasks import ROWS
 from dalembert.robot import Robot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 Array = NDArray[np.float64]
 ARROW = 0.14  # of the robot's size: the axes of a frame
@@ -37,9 +41,9 @@ def robot(
     frames: bool = True,
     centers: bool = True,
     goal: Sequence[float] | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
-) -> Any:
+) -> Figure:
     """A matplotlib figure of a robot at q (n,), or at several states (k, n), the last one darkest; at its home if no q
     is given. Planar arms are drawn in their plane, others in space.
 
@@ -56,7 +60,7 @@ def robot(
         last = k == len(every) - 1
         dark = 1.0 if last else PALEST + (0.75 - PALEST) * k / max(len(every) - 2, 1)
         bones = skeleton(robot, state, frame)
-        _outlined(canvas, bones, found, dark)
+        _outline(canvas, bones, found, dark)
         _stick(canvas, bones, dark, last)
     if centers:
         _centers(canvas, bones)
@@ -85,7 +89,7 @@ def _stick(canvas: Canvas, bones: Skeleton, dark: float, named: bool) -> None:
     canvas.marks(np.zeros(3), "^", color="0.3", markersize=9.0, label="base" if named else None, zorder=3)
 
 
-def _outlined(canvas: Canvas, bones: Skeleton, found: list[tuple[int, list[Array]]], dark: float) -> None:
+def _outline(canvas: Canvas, bones: Skeleton, found: list[tuple[int, list[Array]]], dark: float) -> None:
     for body, lines in found:
         T = bones.bodies[body]
         for line in lines:
@@ -100,7 +104,7 @@ def _centers(canvas: Canvas, bones: Skeleton) -> None:
         canvas.marks(bones.center, "*", label="center of mass of all", zorder=7, **style)
 
 
-def _axes(canvas: Canvas, bones: Skeleton) -> list[Any]:
+def _axes(canvas: Canvas, bones: Skeleton) -> list[Text]:
     """Arrows of the base's and the tips' axes, with letters; the tips' letters first, for those stay."""
     letters = []
     length = ARROW * bones.size
@@ -122,9 +126,9 @@ def ellipsoids(
     frame: str | None = None,
     kinds: tuple[str, ...] | str = ("velocity", "force"),
     *,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
-) -> Any:
+) -> Figure:
     """A matplotlib figure of a robot with ellipsoids of its tip's translation: "velocity" (all ‖q̇‖ ≤ 1), "force" (all
     ‖τ‖ ≤ 1), "mass" (the effective mass along each direction); in the plane of a planar arm, else in space.
 
@@ -147,7 +151,7 @@ def ellipsoids(
     rows = [ROWS[k] for k in (plane or (0, 1, 2))]
     for k, kind in enumerate(wanted):
         found = _ellipsoid(robot, every[0], frame, kind, rows)
-        _drawn(canvas, found, center, BIGGEST * bones.size, k, kind)
+        _draw_ellipsoid(canvas, found, center, BIGGEST * bones.size, k, kind)
     return canvas.finish(f"{robot.name}: ellipsoids at {next(iter(bones.tips))}" if title is None else title)
 
 
@@ -157,7 +161,7 @@ def _ellipsoid(robot: Robot, q: Array, frame: str | None, kind: str, rows: list[
     return (robot.velocity_ellipsoid if kind == "velocity" else robot.force_ellipsoid)(q, frame, rows)
 
 
-def _drawn(canvas: Canvas, e: Ellipsoid, center: Array, size: float, k: int, kind: str) -> None:
+def _draw_ellipsoid(canvas: Canvas, e: Ellipsoid, center: Array, size: float, k: int, kind: str) -> None:
     """The boundary, or its three sections; half axes in words."""
     bounded = np.isfinite(e.lengths)
     largest = float(e.lengths[bounded].max(initial=0.0))
@@ -179,3 +183,20 @@ def _drawn(canvas: Canvas, e: Ellipsoid, center: Array, size: float, k: int, kin
         way = np.zeros(3)
         way[where] = e.axes[:, a] * 1.2 * size
         canvas.line(np.stack([center - way, center + way]), **style)
+
+
+def rgb_array(
+    arm: Robot, q: ArrayLike | None, dpi: float = 100.0, goal: Sequence[float] | None = None
+) -> NDArray[np.uint8]:
+    """The picture of a robot at q, and of a point that is its goal, (height, width, 3), 640 × 480 at 100 dots per
+    inch."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = robot(arm, q, centers=False, goal=goal)
+    figure.set_dpi(dpi)
+    # A canvas that only computes, whatever window system matplotlib would use.
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    pixels = np.array(canvas.buffer_rgba())[..., :3]
+    pyplot().close(figure)
+    return pixels

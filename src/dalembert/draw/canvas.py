@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.draw.pyplot import pyplot
 from dalembert.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 Array = NDArray[np.float64]
 WORDS = ("x [m]", "y [m]", "z [m]")
@@ -21,7 +26,7 @@ VIEW = (22.0, -58.0)  # elevation and azimuth [°]
 class Canvas:
     """Axes of two or three dimensions, and how points of space get onto them."""
 
-    def __init__(self, plane: tuple[int, int] | None, ax: Any = None) -> None:
+    def __init__(self, plane: tuple[int, int] | None, ax: Axes | None = None) -> None:
         self.plane = plane
         plt = pyplot()
         if ax is None:
@@ -30,7 +35,7 @@ class Canvas:
         elif (getattr(ax, "name", "") == "3d") == (plane is not None):
             wanted = "projection='3d', which this arm needs" if plane is None else "two dimensions: this arm is planar"
             raise InputError(f"ax has not {wanted}")
-        self.ax = ax
+        self.ax: Any = ax  # of two or three dimensions
         self._seen: list[Array] = []
 
     def on(self, points: Array) -> list[Array]:
@@ -38,22 +43,21 @@ class Canvas:
         p = np.asarray(points, float)
         return [p[..., k] for k in (self.plane or (0, 1, 2))]
 
-    def line(self, points: Array, seen: bool = True, **style: Any) -> Any:
+    def line(self, points: Array, **style: object) -> None:
         """A line through points (k, 3)."""
-        if seen:
-            self._seen.append(np.asarray(points, float).reshape(-1, 3))
-        return self.ax.plot(*self.on(points), **style)[0]
+        self._seen.append(np.asarray(points, float).reshape(-1, 3))
+        self.ax.plot(*self.on(points), **style)
 
-    def marks(self, points: Array, marker: str, **style: Any) -> None:
+    def marks(self, points: Array, marker: str, **style: object) -> None:
         p = np.asarray(points, float).reshape(-1, 3)
         if len(p):
             self._seen.append(p)
             self.ax.plot(*self.on(p), linestyle="none", marker=marker, **style)
 
-    def word(self, point: Array, text: str, **style: Any) -> Any:
+    def word(self, point: Array, text: str, **style: object) -> Text:
         return self.ax.text(*(float(x) for x in self.on(point)), text, **style)
 
-    def finish(self, title: str, legend: bool = True) -> Any:
+    def finish(self, title: str, legend: bool = True) -> Figure:
         """Equal scales, units, room around; the figure."""
         ax = self.ax
         p = np.concatenate(self._seen)
@@ -83,15 +87,15 @@ class Canvas:
             ax.figure.legend(*ax.get_legend_handles_labels(), loc="outside right upper")
         return ax.figure
 
-    def box(self, word: Any) -> tuple[float, float, float, float]:
+    def box(self, word: Text) -> tuple[float, float, float, float]:
         """Where a word is seen (left, bottom, right, top) [px]; it must be centered, and the figure drawn."""
         extent = word.get_window_extent()
-        x, y = word.get_position() if self.plane else self._projected(word.get_position_3d())
+        x, y = word.get_position() if self.plane else self._project(word.get_position_3d())
         x, y = self.ax.transData.transform((x, y))
         wide, high = extent.width / 2, extent.height / 2
         return x - wide, y - high, x + wide, y + high
 
-    def _projected(self, point: Any) -> tuple[float, float]:
+    def _project(self, point: ArrayLike) -> tuple[float, float]:
         """A point of space on the picture, as matplotlib's matrix of the view has it."""
         x, y, _, w = self.ax.get_proj() @ np.append(np.asarray(point, float), 1.0)
         return float(x / w), float(y / w)

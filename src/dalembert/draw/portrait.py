@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,10 @@ from dalembert.simulation.fixed_step import Integration, integrate, refine
 from dalembert.simulation.loop import close_loop
 from dalembert.simulation.plant import read_system
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 Array = NDArray[np.float64]
 GRID = 25  # arrows along each axis
 STEPS = 1200  # of a trajectory
@@ -29,21 +33,21 @@ NEAR = 0.005  # of the window: trajectories that stay so near to those in steps 
 
 @styled
 def phase_portrait(
-    system: Any,
-    controller: Any = None,
+    system: object,
+    controller: object = None,
     *,
     states: tuple[str, str] | None = None,
     window: ArrayLike | None = None,
     starts: ArrayLike | None = None,
     at: ArrayLike | None = None,
     u: ArrayLike | None = None,
-    reference: Any = None,
+    reference: object = None,
     duration: float = 5.0,
     friction: bool | None = None,
     units: tuple[str, str] | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
-) -> Any:
+) -> Figure:
     """A matplotlib figure of two states of a system against each other: the field as arrows, and trajectories.
 
     `system`: what `simulate` takes; `controller`, a law or a controller, with its `reference`, closes the loop.
@@ -74,10 +78,10 @@ def phase_portrait(
     ax.set_xlim(*box[0])
     ax.set_ylim(*box[1])
     ax.set_title(f"phase portrait of {flow.name}" if title is None else title)
-    return ax.figure
+    return cast("Figure", ax.figure)
 
 
-def _closed(flow: Flow, controller: Any, reference: Any) -> tuple[Flow, Mapping[str, Any]]:
+def _closed(flow: Flow, controller: object, reference: object) -> tuple[Flow, Mapping[str, Any]]:
     """The closed loop, and the law's parameters by name, which are inputs of it."""
     if controller is None:
         if reference is not None:
@@ -134,7 +138,7 @@ def _rate(flow: Flow) -> Kernel:
     return compile_function(lambda x, u: flow.rate(0.0, x, u), shapes, [(n,)], "field", arguments=("x", "u"))
 
 
-def _field(ax: Any, flow: Flow, i: int, j: int, x_at: Array, u: Array, box: Array) -> None:
+def _field(ax: Axes, flow: Flow, i: int, j: int, x_at: Array, u: Array, box: Array) -> None:
     """Arrows of equal length, as they are seen, along (ẋᵢ, ẋⱼ)."""
     a, b = np.meshgrid(*(np.linspace(low, high, GRID) for low, high in box))
     x = np.broadcast_to(x_at, (*a.shape, len(x_at))).copy()
@@ -150,7 +154,7 @@ def _field(ax: Any, flow: Flow, i: int, j: int, x_at: Array, u: Array, box: Arra
 
 
 def _trajectories(
-    ax: Any, flow: Flow, i: int, j: int, x_at: Array, u: Array, box: Array, starts: Array, until: float
+    ax: Axes, flow: Flow, i: int, j: int, x_at: Array, u: Array, box: Array, starts: Array, until: float
 ) -> None:
     if not len(starts):
         return
@@ -162,7 +166,7 @@ def _trajectories(
         steps = STEPS * finer
         return integrate(flow, x0, until / steps, steps, u if len(u) else None, every=finer)
 
-    def first(marked: Any) -> Array:
+    def first(marked: NDArray[np.bool_]) -> Array:
         """(k,): rows before the first that is marked."""
         return np.where(marked.any(-1), marked.argmax(-1), marked.shape[-1])
 
@@ -176,7 +180,7 @@ def _trajectories(
 
     shown = np.zeros(len(starts), int)
 
-    def agree(coarse: Integration, fine: Integration) -> Any:
+    def agree(coarse: Integration, fine: Integration) -> NDArray[np.bool_]:
         left, same = compared(coarse, fine)
         shown[:] = np.minimum(left, same)
         return same > np.minimum(left, STEPS)  # also where it leaves: an unstable integrator leaves anyhow

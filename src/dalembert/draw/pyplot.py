@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from dalembert.errors import InputError, MissingExtraError
 from dalembert.files import place_of, whole
 
-Drawing = TypeVar("Drawing", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Given = ParamSpec("Given")
+Picture = TypeVar("Picture")
 
 # From dark to light, L* = 17, 42, 60, 76: neighbors differ in gray as they do in color.
 COLORS = ("#12284c", "#b5402f", "#2aa198", "#e3b23c")
@@ -37,7 +43,7 @@ STYLE: dict[str, Any] = {
 }
 
 
-def pyplot() -> Any:
+def pyplot() -> ModuleType:
     """matplotlib.pyplot."""
     try:
         import matplotlib.pyplot
@@ -53,18 +59,18 @@ def style() -> dict[str, Any]:
     return {**STYLE, "axes.prop_cycle": cycler(linestyle=DASHES) * cycler(color=COLORS)}
 
 
-def styled(draw: Drawing) -> Drawing:
+def styled(draw: Callable[Given, Picture]) -> Callable[Given, Picture]:
     """The same function, drawing in the one look and leaving matplotlib's settings as they were."""
 
     @wraps(draw)
-    def drawn(*arguments: Any, **options: Any) -> Any:
+    def drawn(*arguments: Given.args, **options: Given.kwargs) -> Picture:
         with pyplot().rc_context(style()):
             return draw(*arguments, **options)
 
-    return drawn  # type: ignore[return-value]
+    return drawn
 
 
-def save(figure: Any, path: Any) -> Path:
+def save(figure: Figure, path: str | PathLike[str]) -> Path:
     """The picture as a file (.png, .svg, .pdf, by its ending): whole or not there, the same bytes in every run."""
     place_of(path)  # refused here if it is no path
     kind = Path(path).suffix.lstrip(".").lower()

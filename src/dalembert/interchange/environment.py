@@ -43,7 +43,7 @@ def _mode(render_mode: str | None) -> str | None:
 
 
 def _picture(world: World, k: int) -> NDArray[np.uint8]:
-    from dalembert.draw.frames import rgb_array
+    from dalembert.draw.arm import rgb_array
 
     states, goal = world.task.drawn(world.goal[k], world.t[k], world.x[k, : world.robot.n])
     return rgb_array(world.robot, states, goal=goal)

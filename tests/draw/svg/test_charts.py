@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import dalembert as dl
 from dalembert.draw.svg import Curve, bars, heat, lines
+from dalembert.draw.svg.axes import Scale, scale_of
+from dalembert.draw.svg.charts import extremes, straighten
 from dalembert.draw.svg.elements import label, width_of
 from dalembert.draw.svg.heat import LEVELS, shade
-from dalembert.draw.svg.thin import extremes, straightened
-from dalembert.draw.svg.ticks import Scale, scale_of
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 finite = st.floats(-1e12, 1e12, allow_nan=False)
@@ -101,7 +101,7 @@ def test_what_is_straightened_stays_within_the_bend(n, seed, bend):
     rng = np.random.default_rng(seed)
     x = np.sort(rng.uniform(0, 50, n))
     y = np.cumsum(rng.normal(size=n)) * 0.2
-    kept = straightened(x, y, bend)
+    kept = straighten(x, y, bend)
     assert kept[0] == 0 and kept[-1] == n - 1
     assert np.abs(np.interp(x, x[kept], y[kept]) - y).max() <= bend + 1e-9 or (np.diff(x) == 0).any()
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.draw.svg.axes import Axes, room_for
+from dalembert.draw.svg.axes import Axes, Scale, room_for
 from dalembert.draw.svg.elements import PAPER, SOFT, picture, short, width_of, words_at
-from dalembert.draw.svg.ticks import Scale
 from dalembert.errors import InputError
 
 Array = NDArray[np.float64]
@@ -74,7 +73,7 @@ def heat(
     level = np.where(np.isfinite(v), np.clip((np.nan_to_num(v) - low) / (high - low) * LEVELS, 0, LEVELS - 1), -1)
     parts = [words_at(12, 14, title, more=' style="font-weight:600"')] if title else []
     parts += _cells(axes, xe, ye, level.astype(int))
-    parts += axes.drawn(grid=False)
+    parts += axes.draw(grid=False)
     parts += _bar(axes, sv, name, width)
     for px, py in np.asarray(points, float).reshape(-1, 2):
         ring = f'cx="{short(axes.across(px))}" cy="{short(axes.up(py))}"'

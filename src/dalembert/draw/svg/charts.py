@@ -1,4 +1,4 @@
-"""Curves over one axis."""
+"""Curves over one axis, long series as few points that look the same; and numbers as bars, side by side."""
 
 from __future__ import annotations
 
@@ -9,13 +9,49 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.draw.svg.axes import Axes, Legend, room_for
-from dalembert.draw.svg.elements import SOFT, color, dash, picture, short, words_at
-from dalembert.draw.svg.thin import extremes, straightened
-from dalembert.draw.svg.ticks import Scale, scale_of
+from dalembert.draw.svg.axes import Axes, Legend, Scale, room_for, scale_of
+from dalembert.draw.svg.elements import FONT, SOFT, color, dash, picture, short, width_of, words_at
 from dalembert.errors import InputError
 
 Array = NDArray[np.float64]
+SEEN = 0.15  # a bend of so many pixels is not seen
+
+
+def extremes(column: NDArray[np.int64], y: Array) -> NDArray[np.int64]:
+    """Of points in order, sorted into the pixel columns that they fall in: the places of the first, lowest, highest and
+    last of each column, so that no peak is lost however long the series is."""
+    starts = np.flatnonzero(np.r_[True, column[1:] != column[:-1]])
+    ends = np.r_[starts[1:], len(column)]
+    order = np.lexsort((y, column))  # within a column from low to high, columns as they come
+    return np.unique(np.concatenate([starts, ends - 1, order[starts], order[ends - 1]]))
+
+
+def straighten(x: Array, y: Array, bend: float = SEEN) -> list[int]:
+    """The places of points between which a straight line passes all others by less than `bend` (a sleeve is pushed
+    along until it touches)."""
+    n = len(x)
+    if n <= 2:
+        return list(range(n))
+    xs, ys = x.tolist(), y.tolist()
+    kept, at = [0], 0
+    low, high = -np.inf, np.inf
+    for k in range(1, n):
+        dx = xs[k] - xs[at]
+        if dx <= 0:
+            slope_low, slope_high = np.inf, -np.inf
+        else:
+            slope_low, slope_high = (ys[k] - bend - ys[at]) / dx, (ys[k] + bend - ys[at]) / dx
+        slope = (ys[k] - ys[at]) / dx if dx > 0 else np.inf
+        if k > at + 1 and not low <= slope <= high:
+            at = k - 1
+            kept.append(at)
+            dx = xs[k] - xs[at]
+            low, high = ((ys[k] - bend - ys[at]) / dx, (ys[k] + bend - ys[at]) / dx) if dx > 0 else (np.inf, -np.inf)
+        else:
+            low, high = max(low, slope_low), min(high, slope_high)
+    return [*kept, n - 1]
+
+
 MARGIN = 12.0
 
 
@@ -65,8 +101,8 @@ def lines(
     box = height - head - foot
     axes = Axes(x_scale, y_scale, room_for(y_scale, box), width - MARGIN - 6, head, height - foot, x, y)
     parts = [words_at(MARGIN, 14, title, more=' style="font-weight:600"')] if title else []
-    parts += key.drawn(20 if title else 0)
-    parts += axes.drawn()
+    parts += key.draw(20 if title else 0)
+    parts += axes.draw()
     parts += [_rule(axes, v, None) for v in limits if y_scale.low <= v <= y_scale.high]
     parts += [_rule(axes, None, v) for v in marks if x_scale.low <= v <= x_scale.high]
     for c, (a, b), style in zip(curves, drawn, styles, strict=True):
@@ -126,5 +162,49 @@ def _path(axes: Axes, x: Array, y: Array) -> str:
     py = axes.bottom - (axes.bottom - axes.top) * part
     kept = extremes(np.floor(px).astype(np.int64), py)
     px, py = px[kept], py[kept]
-    points = [(short(px[k]), short(py[k])) for k in straightened(px, py)]
+    points = [(short(px[k]), short(py[k])) for k in straighten(px, py)]
     return "M" + " ".join(f"{a} {b}" for a, b in dict.fromkeys(points))
+
+
+def bars(
+    names: Sequence[str],
+    values: ArrayLike,
+    *,
+    series: Sequence[str] = (),
+    y: str = "",
+    title: str = "",
+    width: float = 720,
+    height: float = 230,
+) -> str:
+    """Bars of numbers (k,), or of several `series` (s, k) side by side, below each group its name."""
+    v = np.atleast_2d(np.asarray(values, float))
+    if v.shape != (max(len(series), 1), len(names)) or not names:
+        raise InputError(f"values have shape {v.shape}; {max(len(series), 1)} × {len(names)} are needed, with names")
+    some = v[np.isfinite(v)]
+    low, high = min(0.0, float(some.min(initial=0))), max(0.0, float(some.max(initial=0)))
+    scale = scale_of(low, high, 0.0)
+    scale = Scale(scale.low if low < 0 else 0.0, scale.high + 0.06 * (scale.high - scale.low))
+    legend = Legend([(s, f' style="stroke:{color(k)}"') for k, s in enumerate(series)], 12, width - 12)
+    head = (20 if title else 0) + legend.height + (26 if y else 8)
+    left = room_for(scale, height - head - 30)
+    axes = Axes(Scale(0, len(names)), scale, left, width - 18, head, height - 30, "", y, numbered=False)
+    each = (axes.right - axes.left) / len(names)
+    parts = [words_at(12, 14, title, more=' style="font-weight:600"')] if title else []
+    parts += legend.draw(20 if title else 0)
+    parts += axes.draw()
+    thick = each * 0.7 / len(v)
+    for k, row in enumerate(v):
+        for j, x in enumerate(row):
+            if not np.isfinite(x):
+                continue
+            left = axes.left + each * (j + 0.15) + thick * k
+            top, bottom = axes.up(max(x, 0.0)), axes.up(min(x, 0.0))
+            size = f'width="{short(thick)}" height="{short(max(bottom - top, 0.8))}"'
+            parts.append(f'<rect x="{short(left)}" y="{short(top)}" {size} style="fill:{color(k)}"/>')
+    for j, name in enumerate(names):
+        room = each * (1.8 if not any(names[j + 1 : j + 2]) and not any(names[max(j - 1, 0) : j]) else 0.96)
+        words = name
+        while len(words) > 2 and width_of(words) > room:
+            words = words.removesuffix("…")[:-1] + "…"
+        parts.append(words_at(axes.left + each * (j + 0.5), axes.bottom + FONT + 4, words, "middle"))
+    return picture(width, height, title or y, parts)
