@@ -64,7 +64,7 @@ def test_casadi_gives_the_kernels_numbers(tree, name):
 
 def test_the_algorithms_themselves_run_on_casadi():
     """A scalar registers itself: no kernel, no trace, the same function as on floats."""
-    from dalembert.interchange.casadi_functions import casadi as taught
+    from dalembert.interchange.functions import casadi as taught
 
     ca, model = taught(), dl.Robot(random_tree(3, 4)).model
     symbols = [ca.SX.sym(name, model.n) for name in ("q", "qd", "x")]
@@ -225,13 +225,13 @@ def test_export_to_casadi_and_jax(tmp_path):
 
 
 def test_export_without_casadi_is_one_sentence(monkeypatch):
-    from dalembert.interchange import casadi_functions
+    from dalembert.interchange import functions
 
-    casadi_functions.casadi.cache_clear()
+    functions.casadi.cache_clear()
     monkeypatch.setitem(sys.modules, "casadi", None)
     found = run("export", "rp", "--to", "casadi", code=1)
     assert found.output.strip() == "Error: casadi is not installed: pip install 'dalembert[casadi]'"
-    casadi_functions.casadi.cache_clear()
+    functions.casadi.cache_clear()
 
 
 def test_what_is_refused(tree, monkeypatch):

@@ -13,7 +13,7 @@ from dalembert.control.comparison import Comparison
 from dalembert.errors import InputError, unknown
 from dalembert.identification.fit.identify import Identification
 from dalembert.identification.log.samples import Log
-from dalembert.interchange.extras import library
+from dalembert.interchange.libraries import library
 from dalembert.kinematics.workspace import Workspace
 from dalembert.simulation.batch import Batch
 from dalembert.simulation.run import Run
@@ -28,7 +28,7 @@ _KINDS = {
 }
 
 
-def data_frame(result: Any, kind: str = "pandas") -> Any:
+def data_frame(result: object, kind: str = "pandas") -> Any:
     """A result as a data frame: kind="pandas", "polars" or "pyarrow" (an Arrow table), of `columns(result)`.
 
     Each needs the library of its name: extras `pandas`, `polars`, `parquet`."""
@@ -39,7 +39,7 @@ def data_frame(result: Any, kind: str = "pandas") -> Any:
 
 
 @singledispatch
-def columns(result: Any) -> Columns:
+def columns(result: object) -> Columns:
     """A result as columns by name, all of one length.
 
     A `Run`: its columns. A `Batch` or `MonteCarlo`: one row per rollout, what was drawn for it, its measures, the state

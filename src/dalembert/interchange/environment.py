@@ -9,14 +9,13 @@ every run, and the k-th of many robots under seed s does what a lone one does un
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import InputError, MissingExtraError, unknown
-from dalembert.interchange.tasks import Situation, Task
-from dalembert.interchange.world import World
+from dalembert.interchange.world import Options, Situation, Task, World
 from dalembert.robot import Robot
 
 try:
@@ -31,7 +30,7 @@ IDS = ("dalembert/Reach-v0",)
 
 
 def _spaces(world: World) -> tuple[Any, Any]:
-    size = world.observed(world.now()).shape[-1]
+    size = world.observe(world.now()).shape[-1]
     observation = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float32)
     return observation, gymnasium.spaces.Box(-1.0, 1.0, (world.robot.n,), np.float32)
 
@@ -45,7 +44,7 @@ def _mode(render_mode: str | None) -> str | None:
 def _picture(world: World, k: int) -> NDArray[np.uint8]:
     from dalembert.draw.arm import rgb_array
 
-    states, goal = world.task.drawn(world.goal[k], world.t[k], world.x[k, : world.robot.n])
+    states, goal = world.task.draw(world.goal[k], world.t[k], world.x[k, : world.robot.n])
     return rgb_array(world.robot, states, goal=goal)
 
 
@@ -60,12 +59,17 @@ class Environment(gymnasium.Env):
     `actions`: "velocity", shares of the joints' largest velocities (π rad/s or m/s where there is none), which the
     torques g(q) + M(q) (q̇_wanted − q̇)/0.1 s take up as far as the drives go; "compensated", where 0 is the torque g(q)
     and ±1 the largest that is left, or what brings the joint from rest to its largest velocity in 0.2 s if that is
-    less; or "torque", shares of the largest torques. `World.observed` says what an observation is."""
+    less; or "torque", shares of the largest torques. `World.observe` says what an observation is."""
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 25}
 
     def __init__(
-        self, robot: Robot | str, task: Task | None = None, *, render_mode: str | None = None, **options: Any
+        self,
+        robot: Robot | str,
+        task: Task | None = None,
+        *,
+        render_mode: str | None = None,
+        **options: Unpack[Options],
     ) -> None:
         """`options`: step, dt, duration, torque_limits, friction, method, actions, reward, penalty, at_limits."""
         self.world = World(robot, 1, task, **options)
@@ -77,12 +81,12 @@ class Environment(gymnasium.Env):
         super().reset(seed=seed)
         self.world.place(0, self.np_random, options or {})
         s = self.world.now()
-        return self.world.observed(s)[0], _info(s, 0)
+        return self.world.observe(s)[0], _info(s, 0)
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: ArrayLike) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         s, lost, over = self.world.advance(np.asarray(action, float)[None])
-        reward = self.world.rewarded(s, lost)
-        return self.world.observed(s)[0], float(reward[0]), bool(lost[0]), bool(over[0]), _info(s, 0)
+        reward = self.world.reward_of(s, lost)
+        return self.world.observe(s)[0], float(reward[0]), bool(lost[0]), bool(over[0]), _info(s, 0)
 
     def render(self) -> NDArray[np.uint8] | None:
         """The robot drawn with its goal, (height, width, 3), if render_mode is "rgb_array"."""
@@ -106,7 +110,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv):
         task: Task | None = None,
         *,
         render_mode: str | None = None,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> None:
         self.world = World(robot, num_envs, task, **options)
         self.num_envs = num_envs
@@ -136,12 +140,12 @@ class VectorEnvironment(gymnasium.vector.VectorEnv):
             self.world.place(int(k), self._rngs[k], options)
         self._ended &= ~mask
         s = self.world.now()
-        return self.world.observed(s), _infos(s)
+        return self.world.observe(s), _infos(s)
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, actions: ArrayLike) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         ended = self._ended
         s, lost, over = self.world.advance(np.where(ended[:, None], 0.0, np.asarray(actions, float)))
-        reward = np.where(ended, 0.0, self.world.rewarded(s, lost))
+        reward = np.where(ended, 0.0, self.world.reward_of(s, lost))
         lost, over = lost & ~ended, over & ~ended
         if ended.any():
             for k in np.flatnonzero(ended):
@@ -149,7 +153,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv):
             fresh = self.world.now()
             s = Situation(*(_chosen(ended, getattr(fresh, name), getattr(s, name)) for name in s.__dataclass_fields__))
         self._ended = lost | over
-        return self.world.observed(s), reward, lost, over, _infos(s)
+        return self.world.observe(s), reward, lost, over, _infos(s)
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
         if self.render_mode is None:
@@ -157,7 +161,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv):
         return tuple(_picture(self.world, k) for k in range(self.num_envs))
 
 
-def _chosen(which: NDArray[np.bool_], a: Any, b: Any) -> Any:
+def _chosen(which: NDArray[np.bool_], a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.where(which.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
 
 

@@ -9,15 +9,18 @@ shapes.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.describe.description import Description, Drive, Inertial, Joint, Limit, Link, Mimic, Origin, Vector
 from dalembert.errors import DescriptionError, InputError
-from dalembert.interchange.extras import library
+from dalembert.interchange.libraries import library
 from dalembert.robot import Robot
 from dalembert.spatial.rotation import to_rpy
+
+if TYPE_CHECKING:
+    from pinocchio import SE3, Frame, Inertia, JointModel, Model
 
 UNLIMITED = 1e30  # beyond it, a limit is none: Pinocchio writes infinity, or the largest number there is
 ROUNDING = 1e-12
@@ -32,7 +35,7 @@ _REMEDY = {
 }
 
 
-def from_pinocchio(model: Any, tip: str | None = None, name: str | None = None) -> Robot:
+def from_pinocchio(model: object, tip: str | None = None, name: str | None = None) -> Robot:
     """The robot of a `pinocchio.Model` (or of what has one as `.model`).
 
     Joints keep their names, and coordinates Pinocchio's order of joints; an unbounded joint's pair (cos q, sin q) is
@@ -47,7 +50,7 @@ def from_pinocchio(model: Any, tip: str | None = None, name: str | None = None) 
 class _Reader:
     """One model being read."""
 
-    def __init__(self, model: Any, name: str) -> None:
+    def __init__(self, model: Model, name: str) -> None:
         self.model, self.name, self.warnings = model, name, list[str]()
         self.bodies = {k: self._body_name(k) for k in range(model.njoints)}
 
@@ -151,7 +154,7 @@ class _Reader:
             )
         return Mimic(str(model.names[master]), float(own.scaling), float(own.offset))
 
-    def _limit(self, joint: Any) -> Limit:
+    def _limit(self, joint: JointModel) -> Limit:
         model, v = self.model, joint.idx_v
         lower = upper = None
         if joint.nq == 1:
@@ -159,7 +162,7 @@ class _Reader:
             upper = _bound(model.upperPositionLimit[joint.idx_q])
         return Limit(lower, upper, _bound(model.effortLimit[v]), _bound(model.velocityLimit[v]))
 
-    def _drive(self, joint: Any, who: str) -> Drive:
+    def _drive(self, joint: JointModel, who: str) -> Drive:
         """Armature is what Pinocchio adds to M; its rotorInertia is only kept, and so counts there for nothing."""
         model, v = self.model, joint.idx_v
         armature, rotor = float(model.armature[v]), float(model.rotorInertia[v])
@@ -170,22 +173,22 @@ class _Reader:
         return Drive(rotor_inertia=armature, damping=float(model.damping[v]), coulomb=(upper, lower))
 
 
-def _is_body(frame: Any) -> bool:
+def _is_body(frame: Frame) -> bool:
     return str(frame.type).rpartition(".")[2] == "BODY"
 
 
-def _is_identity(placement: Any) -> bool:
+def _is_identity(placement: SE3) -> bool:
     return bool(np.abs(placement.homogeneous - np.eye(4)).max() < ROUNDING)
 
 
-def _origin(placement: Any) -> Origin:
+def _origin(placement: SE3) -> Origin:
     R = tuple(tuple(float(x) for x in row) for row in placement.rotation)
     x, y, z = (float(p) for p in placement.translation)
     roll, pitch, yaw = to_rpy(R)
     return Origin((x, y, z), (roll, pitch, yaw))
 
 
-def _inertial(inertia: Any) -> Inertial | None:
+def _inertial(inertia: Inertia) -> Inertial | None:
     """Pinocchio's is about the center of mass, in the joint's axes, as ours."""
     if inertia.mass == 0 and not np.any(inertia.inertia):
         return None

@@ -1,22 +1,188 @@
-"""Many copies of a robot under torques, stepped together in one compiled loop: what environments stand on."""
+"""Many copies of a robot under torques, stepped together in one compiled loop, and what they are to learn: to reach a
+point, or to follow a motion. Every function takes many states at once."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import number, switch
 from dalembert.errors import InputError, unknown
-from dalembert.interchange.tasks import Reach, Situation, Task, around_the_middle, middle_of
+from dalembert.kinematics.jacobian import length_of
 from dalembert.loading import load
+from dalembert.reference import Reference, read_reference
 from dalembert.robot import Robot
 from dalembert.simulation.fixed_step import integrate
 from dalembert.simulation.limits import read_torque_limits
 
 Array = NDArray[np.float64]
+CLOSE = 5.0  # tolerances from the goal within which a reward and an observation of Reach look closer
+
+
+def middle_of(robot: Robot) -> tuple[Array, Array]:
+    """The middle of each joint's range and half its width; 0 and 1 where a joint has no limits."""
+    lower, upper = robot.limits.lower, robot.limits.upper
+    bounded = np.isfinite(lower) & np.isfinite(upper) & (lower < upper)
+    low, high = np.where(bounded, lower, -1.0), np.where(bounded, upper, 1.0)
+    return 0.5 * (low + high), 0.5 * (high - low)
+
+
+def around_the_middle(robot: Robot, rng: np.random.Generator) -> Array:
+    """A random posture within the middle half of the joints' ranges."""
+    middle, _ = middle_of(robot)
+    return np.asarray(middle + 0.5 * (robot.random_configuration(seed=rng) - middle))
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a reward is made of, (N, …) each: positions `q` and rates `qd`, the `torque` that acted [N m, N] and the
+    `action` (−1…1) that asked for it, time `t` [s], what the task wants and has (`goal`, `error`), and whether the task
+    counts that as `success`."""
+
+    t: Array
+    q: Array
+    qd: Array
+    torque: Array
+    action: Array
+    goal: Array
+    error: Array
+    success: NDArray[np.bool_]
+
+
+class Task(ABC):
+    """A goal for each environment, drawn at a reset, and the error by which a state misses it."""
+
+    @abstractmethod
+    def check(self, robot: Robot) -> None:
+        """Refuse what this robot cannot do."""
+
+    @abstractmethod
+    def goal(self, robot: Robot, rng: np.random.Generator) -> Array:
+        """What one environment is to do."""
+
+    @abstractmethod
+    def error(self, robot: Robot, goal: Array, t: Array, q: Array, qd: Array) -> Array:
+        """By how much states miss it, (N, m); observed by the agent."""
+
+    @abstractmethod
+    def success(self, error: Array) -> NDArray[np.bool_]:
+        """Whether that is near enough, (N,)."""
+
+    @abstractmethod
+    def reward(self, s: Situation) -> Array:
+        """(N,)."""
+
+    @abstractmethod
+    def worst(self, robot: Robot) -> float:
+        """A reward that no step within the limits falls below; what a robot that crashed gets for each that is left."""
+
+    def observe(self, error: Array) -> Array:
+        """What an agent sees of the errors (N, m): numbers around 1."""
+        return error
+
+    def draw(self, goal: Array, t: Array, q: Array) -> tuple[Array, Array | None]:
+        """What a picture of one environment shows: states (k, n), the robot's own q (n,) last, and a point (3,)."""
+        return q[None], None
+
+
+@dataclass(frozen=True)
+class Reach(Task):
+    """Bring a frame's origin (the tip's) to a point, and keep it there. The point is where some posture within the
+    middle half of the joints' ranges has it.
+
+    The error e is goal − position [m], success ‖e‖ < `tolerance`, and the reward −‖e‖ + exp(−‖e‖/c) − `effort` ‖a‖² for
+    an action a, with c = 5 `tolerance`: near the goal each millimeter counts. Observed are e and, for the same reason,
+    tanh(e/c)."""
+
+    frame: str | None = None
+    tolerance: float = 0.02
+    effort: float = 1e-3
+
+    def check(self, robot: Robot) -> None:
+        robot.model.frame(self.frame)
+        number("the tolerance of Reach", self.tolerance, "m", above=0.0)
+        number("the weight of the effort of Reach", self.effort, "1", least=0.0)
+
+    def goal(self, robot: Robot, rng: np.random.Generator) -> Array:
+        return np.array(robot.fk(around_the_middle(robot, rng), self.frame)[:3, 3])
+
+    def error(self, robot: Robot, goal: Array, t: Array, q: Array, qd: Array) -> Array:
+        return np.asarray(goal - np.asarray(robot.fk(q, self.frame))[..., :3, 3])
+
+    def success(self, error: Array) -> NDArray[np.bool_]:
+        return np.asarray(np.linalg.norm(error, axis=-1) < self.tolerance)
+
+    def reward(self, s: Situation) -> Array:
+        distance = np.linalg.norm(s.error, axis=-1)
+        near = np.exp(-distance / (CLOSE * self.tolerance))
+        return np.asarray(near - distance - self.effort * np.square(s.action).sum(-1))
+
+    def observe(self, error: Array) -> Array:
+        return np.concatenate((error, np.tanh(error / (CLOSE * self.tolerance))), -1)
+
+    def worst(self, robot: Robot) -> float:
+        return -2.0 * length_of(robot, self.frame) - self.effort * robot.n
+
+    def draw(self, goal: Array, t: Array, q: Array) -> tuple[Array, Array | None]:
+        return q[None], goal
+
+
+@dataclass(frozen=True)
+class Track(Task):
+    """Follow a motion of the joints: a `Reference`, joint positions to rest at, or a function of t that gives
+    (x, ẋ, ẍ).
+
+    The error is (q_d − q, q̇_d − q̇); the reward −‖q_d − q‖² − `damping` ‖q̇_d − q̇‖² − `effort` ‖action‖²; success is
+    an error of every joint below `tolerance` [rad, m]."""
+
+    reference: object
+    tolerance: float = 0.02
+    damping: float = 0.01
+    effort: float = 1e-3
+    _motion: list[Reference] = field(default_factory=list, repr=False, compare=False)
+
+    def check(self, robot: Robot) -> None:
+        number("the tolerance of Track", self.tolerance, "rad, m", above=0.0)
+        motion = read_reference(self.reference)
+        if motion is None or motion.m != robot.n:
+            got = "none" if motion is None else f"one of {motion.m} numbers"
+            raise InputError(f"Track follows a motion of the {robot.n} joints of {robot.name!r}; got {got}")
+        if not all(np.isfinite(x).all() for x in motion(np.zeros(1))[:2]):
+            raise InputError("Track needs the rates of its motion: a function of t must give (x, ẋ, ẍ), all finite")
+        self._motion[:] = [motion]
+
+    def goal(self, robot: Robot, rng: np.random.Generator) -> Array:
+        return np.zeros(0)
+
+    def error(self, robot: Robot, goal: Array, t: Array, q: Array, qd: Array) -> Array:
+        wanted, rate, _ = self._motion[0](t)
+        return np.concatenate((wanted - q, rate - qd), -1)
+
+    def success(self, error: Array) -> NDArray[np.bool_]:
+        n = error.shape[-1] // 2
+        return np.asarray(np.abs(error[..., :n]).max(-1) < self.tolerance)
+
+    def reward(self, s: Situation) -> Array:
+        square = np.square(s.error)
+        n = square.shape[-1] // 2
+        away = square[..., :n].sum(-1) + self.damping * square[..., n:].sum(-1)
+        return np.asarray(-away - self.effort * np.square(s.action).sum(-1))
+
+    def worst(self, robot: Robot) -> float:
+        """As far off as the limits allow, and as fast the other way; a turn, or a turn per second, where none is."""
+        span = robot.limits.upper - robot.limits.lower
+        away, rate = (np.where(np.isfinite(x), x, 2 * np.pi) for x in (span, 2 * robot.limits.velocity))
+        return float(-np.square(away).sum() - self.damping * np.square(rate).sum() - self.effort * robot.n)
+
+    def draw(self, goal: Array, t: Array, q: Array) -> tuple[Array, Array | None]:
+        return np.stack([self._motion[0](t[None])[0][0], q]), None
+
+
 Reward = Callable[[Situation], Any]
 FASTEST = 50.0  # times a joint's largest velocity (or 50 rad/s): beyond it, a state is lost
 ACTIONS = ("velocity", "compensated", "torque")
@@ -24,6 +190,21 @@ AT_LIMITS = ("rest", "end", "pass")
 LAG = 0.1  # [s] in which a joint takes up 63 % of a change of the velocity that actions ask for
 UNLIMITED = np.pi  # [rad/s, m/s] an action of 1 asks of a joint that has no largest velocity
 TO_TOP_SPEED = 0.2  # [s] that a compensated action of 1 takes from rest to a joint's largest velocity, at the least
+
+
+class Options(TypedDict, total=False):
+    """What a `World` may be given beside its robot, number and task."""
+
+    step: float
+    dt: float
+    duration: float
+    torque_limits: object
+    friction: bool
+    method: str
+    actions: str
+    reward: Reward | None
+    penalty: float | None
+    at_limits: str
 
 
 class World:
@@ -38,7 +219,7 @@ class World:
         step: float = 0.04,
         dt: float = 0.002,
         duration: float = 2.0,
-        torque_limits: Any = "robot",
+        torque_limits: object = "robot",
         friction: bool = True,
         method: str = "rk4",
         actions: str = "velocity",
@@ -54,7 +235,7 @@ class World:
             raise InputError("reward must be a function of a Situation that gives one number for each environment")
         if isinstance(number_of, bool) or not isinstance(number_of, int) or number_of < 1:
             raise InputError(f"the number of environments must be a whole number, at least 1; got {number_of!r}")
-        self.task.prepared(self.robot)
+        self.task.check(self.robot)
         self.flow = self.robot.flow(switch("friction", friction))
         owner = "the environment"
         self.step = number(f"the step of {owner}", step, "s", above=0.0)
@@ -90,7 +271,7 @@ class World:
         self._turns = np.array([c.joint.turns for c in self.robot.model.coordinates], bool)
         self._placed = ~self._turns | (np.isfinite(limits.lower) & np.isfinite(limits.upper))
 
-    def _torques(self, given: Any) -> Array:
+    def _torques(self, given: object) -> Array:
         """(lower, upper) of each joint, (2, n); finite, for an action of 1 means the largest."""
         limits = read_torque_limits(given, self.flow.inputs, self.flow)
         torque = np.array([limits.get(name, (-np.inf, np.inf)) for name in self.flow.inputs]).T
@@ -130,7 +311,7 @@ class World:
             raise InputError(f"option {name!r} of reset must be {otherwise.size} finite numbers, got {got}")
         return value
 
-    def advance(self, action: Any) -> tuple[Situation, NDArray[np.bool_], NDArray[np.bool_]]:
+    def advance(self, action: ArrayLike) -> tuple[Situation, NDArray[np.bool_], NDArray[np.bool_]]:
         """One step of all robots under actions (N, n): the situation then, who is lost, whose time is up."""
         asked = np.asarray(action, float)
         if asked.shape != (len(self.x), self.robot.n) or not np.isfinite(asked).all():
@@ -188,7 +369,7 @@ class World:
         error = self.task.error(self.robot, self.goal, self.t, q, qd)
         return Situation(self.t.copy(), q, qd, torque, action, self.goal.copy(), error, self.task.success(error))
 
-    def rewarded(self, s: Situation, lost: NDArray[np.bool_]) -> Array:
+    def reward_of(self, s: Situation, lost: NDArray[np.bool_]) -> Array:
         """The rewards, (N,). A joint that runs into its limit costs its share of the worst; who is lost pays the worst
         for every step that is left: to crash is never the way out."""
         reward = np.asarray(self.reward(s), float)
@@ -199,12 +380,12 @@ class World:
         left = round(self.duration / self.step) - self.steps
         return reward + self.worst * np.where(lost, np.maximum(left, 1), self.pressing)
 
-    def observed(self, s: Situation) -> NDArray[np.float32]:
+    def observe(self, s: Situation) -> NDArray[np.float32]:
         """What an agent sees, (N, m), all of it around 1: where joints with limits are in their range (−1…1) and where
         others slide, cos q and sin q of those that turn, q̇/q̇_max, and what the task shows of its error."""
         place = ((s.q - self._middle) / self._half)[:, self._placed]
         angle = s.q[:, self._turns]
-        seen = (place, np.cos(angle), np.sin(angle), s.qd / self._fastest, self.task.observed(s.error))
+        seen = (place, np.cos(angle), np.sin(angle), s.qd / self._fastest, self.task.observe(s.error))
         return np.concatenate(seen, -1).astype(np.float32)
 
     def now(self) -> Situation:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from dalembert.apps.cli import main
 from dalembert.apps.report import page
 from dalembert.apps.report.context import Section
-from dalembert.apps.report.sections import SECTIONS
+from dalembert.apps.report.page import SECTIONS
 
 SOME = ("--quick", "--sections", "robot,frames,findings")
 

@@ -17,7 +17,7 @@ import dalembert as dl
 from dalembert.apps.report import NAMES, page, write_report
 from dalembert.apps.report.context import Made, NotHereError, Section
 from dalembert.apps.report.judgments import source_of
-from dalembert.apps.report.sections import SECTIONS
+from dalembert.apps.report.page import SECTIONS
 from dalembert.describe.description import Description, Joint, Link, Origin
 
 DAY = "2026-01-01"

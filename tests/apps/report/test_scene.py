@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.apps.report.posture import drawn_limits, posture
 from dalembert.apps.report.raster import png, rendered
 from dalembert.apps.report.scene import scene_of
-from dalembert.apps.report.skeleton import skeleton
+from dalembert.apps.report.scheme import skeleton
 from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Shape, Sphere
-from dalembert.draw.scene import Part, Solid, place_along, triangulate
+from dalembert.draw.scene import Part, Solid, drawn_limits, place_along, posture, triangulate
 from trees import random_tree
 
 

@@ -75,7 +75,7 @@ def _write_source(lang: str, kernel: Kernel, function: str) -> str:
         return kernel.numpy_source(function)
     if lang == "jax":
         return kernel.jax_source(function)
-    from dalembert.interchange.casadi_functions import casadi_file
+    from dalembert.interchange.functions import casadi_file
 
     return casadi_file(kernel, function)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -11,7 +10,8 @@ from markupsafe import Markup
 from dalembert.apps.report import html
 from dalembert.apps.report.context import Context, Made
 from dalembert.apps.report.scene import frame_pose
-from dalembert.apps.report.skeleton import skeleton
+from dalembert.apps.report.scheme import skeleton
+from dalembert.describe.dh import DHRow, DHTable
 from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 
@@ -74,7 +74,7 @@ STANDARD = (r"A_i = R_z(\theta_i)\,", r"T_z(d_i)\,", r"T_x(a_i)\,", r"R_x(\alpha
 MODIFIED = (r"A_i = R_x(\alpha_{i-1})\,", r"T_x(a_{i-1})\,", r"R_z(\theta_i)\,", "T_z(d_i)")
 
 
-def _row(k: int, row: Any) -> tuple[Any, ...]:
+def _row(k: int, row: DHRow) -> tuple[object, ...]:
     theta, d = row.before()
     if not row.turns:
         return (k, row.name or "", _angle(theta), _moving(k, d, False), html.number(row.a), _angle(row.alpha))
@@ -104,7 +104,7 @@ def _angle(x: float) -> str:
     return f"{front}π" + (f"/{bottom}" if bottom > 1 else "")
 
 
-def _ends(table: Any) -> str:
+def _ends(table: DHTable) -> str:
     words = []
     for name, origin, where in (("base", table.base, "before the first row"), ("tool", table.tool, "after the last")):
         if any(abs(x) > 1e-12 for x in (*origin.xyz, *origin.rpy)):
@@ -112,7 +112,7 @@ def _ends(table: Any) -> str:
     return ("And " + "; ".join(words) + ".") if words else ""
 
 
-def _difference(robot: Robot, table: Any) -> float:
+def _difference(robot: Robot, table: DHTable) -> float:
     T = np.array([[float(x) for x in row] for row in table.home().matrix()])
     return float(np.abs(T - frame_pose(robot, np.zeros(robot.n), robot.tip)).max())
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
 from dalembert.draw.svg.elements import label
+
+if TYPE_CHECKING:
+    from math_core import LatexToMathML
 
 DEEPEST = 200  # braces within braces: our own printer stays far below
 LONGEST = 400_000  # characters of LaTeX in one formula
 KINDS = ("good", "doubt", "bad", "absent")
 
 
-def tag(name: str, *content: Any, **attributes: str) -> Markup:
+def tag(name: str, *content: object, **attributes: str) -> Markup:
     """An element; a trailing underscore of an attribute's name is dropped (class_)."""
     given = Markup("").join(
         Markup(' {}="{}"').format(Markup(k.rstrip("_").replace("_", "-")), v) for k, v in attributes.items() if v
@@ -23,15 +26,15 @@ def tag(name: str, *content: Any, **attributes: str) -> Markup:
     return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), given, joined(content))
 
 
-def joined(parts: Iterable[Any], by: str = "") -> Markup:
+def joined(parts: Iterable[object], by: str = "") -> Markup:
     return Markup(by).join(escape(part) for part in parts)
 
 
-def paragraph(*parts: Any, class_: str = "") -> Markup:
+def paragraph(*parts: object, class_: str = "") -> Markup:
     return tag("p", *parts, class_=class_)
 
 
-def heading(words: Any) -> Markup:
+def heading(words: object) -> Markup:
     return tag("h3", words)
 
 
@@ -44,7 +47,7 @@ def vector(values: Iterable[float], digits: int = 4) -> str:
     return "(" + ", ".join(number(x, digits, 5e-7) for x in values) + ")"
 
 
-def table(head: Sequence[Any], rows: Iterable[Sequence[Any]], *, class_: str = "") -> Markup:
+def table(head: Sequence[object], rows: Iterable[Sequence[object]], *, class_: str = "") -> Markup:
     """A table that scrolls by itself where the page is too narrow. Numbers stand to the right, words to the left."""
     lines = [list(row) for row in rows]
     right = [
@@ -56,47 +59,52 @@ def table(head: Sequence[Any], rows: Iterable[Sequence[Any]], *, class_: str = "
     return tag("div", tag("table", tag("thead", top), tag("tbody", body), class_=class_), class_="wide")
 
 
-def _is_number(x: Any) -> bool:
+def _is_number(x: object) -> bool:
     return isinstance(x, (int, float)) or (isinstance(x, str) and x in ("", "–", "∞", "−∞"))
 
 
-def _cell(x: Any, right: bool) -> Markup:
+def _cell(x: object, right: bool) -> Markup:
     words = number(x) if isinstance(x, float) else x
     return tag("td", words, class_="n" if right else "")
 
 
-def figure(picture: Any, caption: Any = "", class_: str = "", width: float | None = None) -> Markup:
+def figure(picture: str, caption: object = "", class_: str = "", width: float | None = None) -> Markup:
     """A picture (SVG text of our own charts, which escape their words) with its caption, as wide as `width` [px]."""
     drawn = picture if isinstance(picture, Markup) else Markup(picture)
     style = "" if width is None else f"width:{width:g}px"
     return tag("figure", drawn, tag("figcaption", caption) if caption else "", class_=class_, style=style)
 
 
-def row(*figures: Any) -> Markup:
+def row(*figures: object) -> Markup:
     """Pictures beside each other where there is room."""
     return tag("div", *figures, class_="row")
 
 
-def details(summary: Any, *content: Any) -> Markup:
+def details(summary: object, *content: object) -> Markup:
     """What opens by a click; a printed page shows it closed."""
     return tag("details", tag("summary", summary), *content)
 
 
-def listed(items: Iterable[Any]) -> Markup:
+def listed(items: Iterable[object]) -> Markup:
     return tag("ul", *(tag("li", item) for item in items))
 
 
-def verdict(kind: str, words: Any) -> Markup:
+def verdict(kind: str, words: object) -> Markup:
     """A judgment: good, doubt, bad, or absent (what could not be judged)."""
     return tag("span", words, class_=f"verdict {kind if kind in KINDS else 'absent'}")
 
 
-def code(words: Any) -> Markup:
+def right(words: object) -> Markup:
+    """What stands to the right of its cell, as numbers do."""
+    return tag("div", words, class_="n")
+
+
+def code(words: object) -> Markup:
     return tag("code", words)
 
 
 @cache
-def _converter() -> Any:
+def _converter() -> LatexToMathML:
     from math_core import LatexToMathML
 
     return LatexToMathML()

@@ -1,18 +1,19 @@
-"""Judgments by other parts of Dalembert: the model's properties, a verification, a check-up of the description."""
+"""Judgments by other parts of Dalembert: the model's properties, certified bounds, a verification, a check-up."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
 from dalembert import robots
 from dalembert.apps.report import html
 from dalembert.apps.report.context import Context, Made, NotHereError
+from dalembert.bounds.result import Bound
 from dalembert.errors import DalembertError
+from dalembert.findings import Finding
 from dalembert.loading import load
 from dalembert.robot import Robot
 from dalembert.trust.doctor.check import CheckUp, check
@@ -21,6 +22,14 @@ from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, SILENT, Pr
 from dalembert.trust.verify.certificate import Certificate, Row
 from dalembert.trust.verify.verify import verify
 
+GAP = 0.05
+LEAST, QUICK = 1.0, 8.0  # s
+STATEMENTS = (
+    r"\mu_1 I \preceq M(q) \preceq \mu_2 I",
+    r"\|c(q, \dot{q})\| \le c_b\, \|\dot{q}\|^2",
+    r"\|g(q)\| \le g_b",
+)
+BOUND_KINDS = {"certified": "good", "no bound": "absent", "not certified": "absent"}
 STATES, QUICK_STATES = 200, 40
 LARGE = 16  # joints
 TERMS, QUICK_TERMS = 15_000, 3_000  # of M: identities of more take longer than a report should
@@ -29,7 +38,55 @@ SEVERITY = {"error": "bad", "warning": "doubt", "note": "absent"}
 OPEN_FINDINGS = 12  # that stand open
 
 
-def source_of(robot: Robot) -> Any:
+def bounds(context: Context) -> Made:
+    context.need(mass=True)
+    seconds = max(LEAST, min(context.seconds, QUICK) if context.quick else context.seconds)
+    found = context.robot.bounds(quantities(context.quick), gap=GAP, seconds=seconds)
+    words = [b.verdict(GAP) for b in found]
+    within = sum(w == "certified" for w in words)
+    proved = sum(b.proved for b in found)
+    parts = [
+        html.paragraph(html.joined(map(html.math, STATEMENTS), "; ")),
+        html.paragraph(
+            "What is proved holds for every posture within the joints' limits, rounding included; what was met is "
+            f"attained by a posture. A bound counts as certified when the two are within {100 * GAP:g} %."
+        ),
+        html.table(
+            ("", "proved", "met", "gap", "unit", ""), (_bound_row(b, w) for b, w in zip(found, words, strict=True))
+        ),
+        html.details(
+            "By which method, and where the extreme was met",
+            html.table(("", "method", "met at q", "why it stopped"), map(_method, found)),
+        ),
+    ]
+    if found.notes:
+        parts.append(html.listed(found.notes))
+    kind = "good" if within == len(words) else "doubt"
+    more = f", {proved - within} more with a wider gap" if proved > within else ""
+    return Made(html.joined(parts), f"{within} of {len(words)} within {100 * GAP:g} %{more}", kind)
+
+
+def quantities(quick: bool) -> list[str] | None:
+    """All, or in a quick report those that are soon proved."""
+    from dalembert.bounds.quantities import QUANTITIES
+
+    return [x.name for x in QUANTITIES if x.function in ("mass", "gravity") and x.norm == 2] if quick else None
+
+
+def _bound_row(b: Bound, word: str) -> tuple[object, ...]:
+    sign = "≤" if b.side == "upper" else "≥"
+    proved = f"{sign} {html.number(b.certified, 5)}" if b.proved else "–"
+    gap = f"{html.number(100 * b.gap, 2, 1e-9)} %" if math.isfinite(b.gap) else "–"
+    met = html.number(b.attained, 5) if math.isfinite(b.attained) else "∞"
+    cells = map(html.right, (proved, met, gap))
+    return (b.symbol, *cells, b.unit, html.verdict(BOUND_KINDS.get(word, "doubt"), word))
+
+
+def _method(b: Bound) -> tuple[object, ...]:
+    return (b.symbol, b.method, html.vector(b.q, 3), b.stopped)
+
+
+def source_of(robot: Robot) -> Robot | str:
     """What the robot was read from, a file or a bundled name, if it is still the same robot; else the robot itself."""
     file = robot.description.place.file
     if not file:
@@ -86,7 +143,7 @@ def _mark(p: Property) -> Markup:
     return html.verdict(KINDS[p.verdict], p.verdict)
 
 
-def _shown(p: Property) -> tuple[Any, ...]:
+def _shown(p: Property) -> tuple[object, ...]:
     numbers = "; ".join(f"{name} = {html.number(float(x), 3)}" for name, x in p.numbers.items())
     formulas = [html.tag("div", f"{name} = {x}") for name, x in p.formulas.items()]
     note = [html.tag("div", p.note, class_="aside")] if p.note else []
@@ -98,12 +155,7 @@ def certificate(context: Context) -> Made:
     found = verify(source_of(context.robot), states=QUICK_STATES if context.quick else STATES, tip=context.robot.tip)
     present = [s for s in found.members if s.present]
     parts = [
-        html.paragraph(
-            html.verdict("good" if found.passed else "bad", "agrees" if found.passed else "differs"),
-            " ",
-            found.verdict,
-            ".",
-        ),
+        html.paragraph(_agreement(found.passed), " ", found.verdict, "."),
         html.paragraph(
             "The reference is Lagrange's equations in 4×4 matrices, link by link, straight from the description; "
             f"{len(present) - 1} other ways to the same numbers took part. Differences are relative to the largest of "
@@ -131,23 +183,26 @@ def certificate(context: Context) -> Made:
 ROW = ("quantity", "one way", "other way", "difference", "allowed", "")
 
 
-def _row(row: Row) -> tuple[Any, ...]:
-    mark = html.verdict("good" if row.passed else "bad", "agrees" if row.passed else "differs")
-    return (row.quantity, row.left, row.right, _small(row.difference), _small(row.allowed), mark)
+def _row(row: Row) -> tuple[object, ...]:
+    numbers = _small(row.difference), _small(row.allowed)
+    return (row.quantity, row.left, row.right, *numbers, _agreement(row.passed))
+
+
+def _agreement(passed: bool) -> Markup:
+    return html.verdict("good" if passed else "bad", "agrees" if passed else "differs")
 
 
 def _small(x: float) -> Markup:
-    return html.tag("div", html.number(x, 2, 0.0), class_="n")
+    return html.right(html.number(x, 2, 0.0))
 
 
-def _quantities(found: Certificate) -> Iterator[tuple[Any, ...]]:
+def _quantities(found: Certificate) -> Iterator[tuple[object, ...]]:
     """One line for each quantity: how many ways, the largest difference between them."""
     for name in dict.fromkeys(row.quantity for row in found.rows):
         rows = [row for row in found.rows if row.quantity == name]
         passed = all(row.passed for row in rows)
         worst = max(rows, key=lambda row: row.difference / row.allowed if row.allowed else row.difference)
-        mark = html.verdict("good" if passed else "bad", "agrees" if passed else "differs")
-        yield (name, len(rows), _small(worst.difference), _small(worst.allowed), mark)
+        yield (name, len(rows), _small(worst.difference), _small(worst.allowed), _agreement(passed))
 
 
 def _members(found: Certificate) -> Iterator[Markup]:
@@ -161,8 +216,7 @@ def _members(found: Certificate) -> Iterator[Markup]:
 # --------------------------------------------------------------------------------------------------------- check-up
 def findings(context: Context) -> Made:
     found: CheckUp = check(source_of(context.robot))
-    counts = [f"{found.count(s)} {s}{'' if found.count(s) == 1 else 's'}" for s in ("error", "warning", "note")]
-    words = ", ".join(c for c in counts if not c.startswith("0 ")) or "nothing to object to"
+    words = ", ".join(c for c in found.verdict.split(", ") if not c.startswith("0 ")) or "nothing to object to"
     kind = "bad" if found.errors else "doubt" if found.warnings else "good"
     if not found.findings:
         return Made(html.paragraph("The check-up found nothing to object to."), words, kind)
@@ -175,7 +229,7 @@ def findings(context: Context) -> Made:
     return Made(html.joined(parts), words, kind)
 
 
-def _finding(f: Any) -> tuple[Any, ...]:
+def _finding(f: Finding) -> tuple[object, ...]:
     what = html.joined(
         [html.tag("div", html.tag("b", f.message)), html.tag("div", f.why, class_="aside"), html.tag("div", f.fix)]
     )

@@ -13,25 +13,46 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from dalembert import __version__
 from dalembert.apps.report import html
-from dalembert.apps.report.card import summary
+from dalembert.apps.report.card import card, summary
 from dalembert.apps.report.context import Context, Made, NotHereError, Section
-from dalembert.apps.report.sections import NAMES, SECTIONS
+from dalembert.apps.report.equations import equations
+from dalembert.apps.report.frames import frames
+from dalembert.apps.report.judgments import bounds, certificate, findings, properties
+from dalembert.apps.report.task import task
+from dalembert.apps.report.workspace import singular, workspace
 from dalembert.arguments import switch
 from dalembert.errors import DalembertError, InputError, unknown
 from dalembert.files import place_of, whole
 from dalembert.names import file_name
 from dalembert.robot import Robot, need_robot
 
+if TYPE_CHECKING:
+    from jinja2 import Template
+
 SECONDS = 90.0
-SOON = 5.0  # s: a section that takes no longer is written whatever the clock says
+ALWAYS = 5.0  # s: a section that takes no longer is written whatever the clock says
 OK, ABSENT, FAILED = "ok", "absent", "failed"
+SECTIONS = (
+    Section("robot", "The robot", card),
+    Section("frames", "Frames and Denavit–Hartenberg table", frames),
+    Section("equations", "Equations of motion", equations, 15.0),
+    Section("workspace", "Workspace and manipulability", workspace),
+    Section("singularities", "Singularities", singular),
+    Section("properties", "Properties of the dynamics", properties, 10.0),
+    Section("bounds", "Certified bounds", bounds, 20.0),
+    Section("verification", "Verification certificate", certificate, 20.0),
+    Section("task", "A simulated task", task, 20.0),
+    Section("findings", "What a check-up of the model found", findings),
+)
+NAMES = tuple(section.name for section in SECTIONS)
 Progress = Callable[[str, str], None]  # (title, "begun" or how it ended)
 
 
@@ -63,7 +84,7 @@ class Report:
         """Names of the sections that failed: an error in Dalembert, told in the page."""
         return tuple(s.name for s in self.sections if s.state == FAILED)
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """The report as plain data."""
         own = {"path": str(self.path), "robot": self.robot, "size": self.size, "seconds": self.seconds}
         return {**own, "sections": [asdict(s) for s in self.sections]}
@@ -79,7 +100,7 @@ class Report:
 
 def write_report(
     robot: Robot,
-    path: Any = None,
+    path: str | PathLike[str] | None = None,
     *,
     sections: Iterable[str] | None = None,
     seconds: float = SECONDS,
@@ -95,7 +116,7 @@ def write_report(
     controllers. `date`: what the page says of its day; today. `progress(title, word)` hears of every section. A section
     that does not apply, or fails, says so in the page and does not end the report."""
     need_robot(robot, "a report")
-    chosen = _chosen(sections)
+    chosen = _choose_sections(sections)
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < math.inf:
         raise InputError(f"seconds must be a positive number, got {seconds!r}")
     place = Path(f"{file_name(robot.name)}.html" if path is None else path)
@@ -111,7 +132,7 @@ def write_report(
         rest = sum(s.seconds for s in chosen[k:])
         context.seconds = max(0.0, min(section.seconds, left * section.seconds / rest))
         tell(section.title, "begun")
-        made.append(_one(section, context, left))
+        made.append(_write_section(section, context, left))
         tell(section.title, made[-1][0].verdict or made[-1][0].state)
     text = _page(context, made, date or datetime.now(UTC).strftime("%Y-%m-%d"))
     whole(place, lambda file: file.write(text.encode()))
@@ -119,7 +140,7 @@ def write_report(
     return Report(place, robot.name, len(text.encode()), time.perf_counter() - begun, rows)
 
 
-def _chosen(names: Iterable[str] | None) -> list[Section]:
+def _choose_sections(names: Iterable[str] | None) -> list[Section]:
     if names is None:
         return list(SECTIONS)
     if isinstance(names, str):
@@ -141,18 +162,18 @@ def _with_tip(robot: Robot) -> Robot:
     return robot.with_tip(max(model.tips, key=lambda name: len(model.path(model.frame(name).body))))
 
 
-def _one(section: Section, context: Context, left: float) -> tuple[Written, Made]:
+def _write_section(section: Section, context: Context, left: float) -> tuple[Written, Made]:
     """A section, or a sentence in its place."""
     begun = time.perf_counter()
     state = OK
     try:
-        if left <= 0 and section.seconds > SOON:
+        if left <= 0 and section.seconds > ALWAYS:
             raise NotHereError("No time was left for this section: give more with --seconds.")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = section.make(context)
     except NotHereError as reason:
-        late = left <= 0 and section.seconds > SOON
+        late = left <= 0 and section.seconds > ALWAYS
         words, kind = ("no time was left", "doubt") if late else ("does not apply", "")
         state, made = ABSENT, Made(html.tag("p", str(reason), class_="missing"), words, kind)
     except DalembertError as error:
@@ -191,7 +212,7 @@ def _source(robot: Robot) -> str:
     return Path(file).name if file else ""
 
 
-def _scene(context: Context) -> dict[str, Any]:
+def _scene(context: Context) -> dict[str, object]:
     data = context.scene.data()
     if context.motion is not None:
         t, q = context.motion
@@ -200,7 +221,7 @@ def _scene(context: Context) -> dict[str, Any]:
     return data
 
 
-def _json(data: Any) -> Markup:
+def _json(data: object) -> Markup:
     """Data inside a page: what could end its element, or begin another, is written as an escape."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
@@ -212,7 +233,7 @@ def _asset(name: str) -> str:
 
 
 @cache
-def _template() -> Any:
+def _template() -> Template:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

@@ -11,10 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.algorithms import kinematics
-from dalembert.apps.report.posture import drawn_limits, posture
 from dalembert.caching import cached_property
 from dalembert.describe.description import Mesh
-from dalembert.draw.scene import Part, body_poses, corners_of, joint_axes, look_of, matrix_of, shapes_of, up_of
+from dalembert.draw.scene import (
+    Part,
+    body_poses,
+    corners_of,
+    drawn_limits,
+    joint_axes,
+    look_of,
+    matrix_of,
+    posture,
+    shapes_of,
+    up_of,
+)
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]

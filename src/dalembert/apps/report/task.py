@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -11,15 +10,16 @@ from numpy.typing import NDArray
 
 from dalembert.apps.report import html
 from dalembert.apps.report.context import Context, Made, NotHereError
-from dalembert.apps.report.posture import drawn_limits
 from dalembert.control.comparison import Comparison, compare
 from dalembert.control.controller import Controller
 from dalembert.control.registry import CONTROLLERS
 from dalembert.control.scenarios import Scenario
+from dalembert.draw.scene import drawn_limits
 from dalembert.draw.svg import Curve, lines
 from dalembert.draw.svg.elements import color
 from dalembert.robot import Robot
 from dalembert.trajectories.polynomials import minimum_jerk
+from dalembert.trajectories.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 BANDWIDTH = 10.0  # rad/s
@@ -42,7 +42,13 @@ def task(context: Context) -> Made:
     duration = _duration(robot, context.start, goal)
     motion = minimum_jerk(context.start, goal, duration)
     scenarios = _scenarios(robot, motion, context.quick)
-    found = compare(_controllers(robot, context.quick), robot, motion, duration + HOLD, scenarios=scenarios)
+    found = compare(
+        _controllers(robot, context.quick),
+        robot,
+        motion,
+        duration + HOLD,
+        scenarios={name: scenario for name, (scenario, _) in scenarios.items()},
+    )
     t = np.linspace(0.0, duration, 61)
     context.motion = t, np.asarray(motion(t)[0])
     q, qd, qdd = (np.asarray(x) for x in motion(np.linspace(0, duration, 400)))
@@ -53,7 +59,7 @@ def task(context: Context) -> Made:
             "1 ms or shorter, until half of them gives the same. Each controller believes in the description as it is, "
             "and meets what it was not told:"
         ),
-        html.listed(_told(robot, motion, context.quick)),
+        html.listed(f"{name}: {words}" for name, (_, words) in scenarios.items()),
         html.row(*_motion_pictures(robot, duration, q, qd, qdd)),
         html.heading("Errors"),
         _legend(found),
@@ -86,14 +92,8 @@ def _goal(robot: Robot, start: Array) -> Array:
 def _duration(robot: Robot, start: Array, goal: Array) -> float:
     """The least jerk's largest speed is 15/8 of the mean one."""
     speed = FASTEST * robot.limits.velocity
-    needed = float(
-        np.max(
-            np.where(
-                np.isfinite(speed) & (speed > 0), 1.875 * np.abs(goal - start) / np.where(speed > 0, speed, 1.0), 0.0
-            ),
-            initial=0.0,
-        )
-    )
+    limited = np.isfinite(speed) & (speed > 0)
+    needed = float(np.max(1.875 * np.abs(goal - start)[limited] / speed[limited], initial=0.0))
     return float(math.ceil(10 * max(SHORTEST, needed)) / 10)
 
 
@@ -102,67 +102,41 @@ def _controllers(robot: Robot, quick: bool) -> dict[str, Controller]:
     return {e.title: e.make(robot, BANDWIDTH, 1.0) for e in CONTROLLERS.values() if e.report in wanted}
 
 
-def _levels(robot: Robot, motion: Any) -> tuple[float, float]:
-    """(payload [kg], friction [N m]) that this arm would feel: a tenth of its mass, a hundredth of its torques."""
+def _scenarios(robot: Robot, motion: Trajectory, quick: bool) -> dict[str, tuple[Scenario, str]]:
+    """By name what controllers are not told, as a scenario and in words: a payload and friction that this arm would
+    feel, a tenth of its mass and a hundredth of its torques."""
     t = np.linspace(0.0, motion.duration, 50)
     torque = float(np.abs(robot.inverse_dynamics(*(np.asarray(x) for x in motion(t)))).max())
-    return float(f"{0.1 * robot.mass:.1g}"), float(f"{0.01 * torque:.1g}")
-
-
-def _scenarios(robot: Robot, motion: Any, quick: bool) -> dict[str, Scenario]:
-    payload, friction = _levels(robot, motion)
-    own = any(body.friction or body.stiffness for body in robot.model.bodies)
+    payload, friction = float(f"{0.1 * robot.mass:.1g}"), float(f"{0.01 * torque:.1g}")
+    rubbing, rubs = Scenario(friction=1.0), "the description's own friction"
+    if not any(body.friction or body.stiffness for body in robot.model.bodies):
+        viscous, coulomb = (f"{friction:g} {_unit(robot, *units)}" for units in (("N m s/rad", "N s/m"), ("N m", "N")))
+        rubbing, rubs = Scenario(viscous=friction, coulomb=friction), f"{viscous} and {coulomb} in every joint"
     every = {
-        "exact": Scenario(),
-        "payload": Scenario(payload=payload),
-        "wrong start": Scenario(start=0.05),
-        "masses +10 %": Scenario(mass_error=0.1),
-        "friction": Scenario(friction=1.0) if own else Scenario(viscous=friction, coulomb=friction),
-        "noise": Scenario(noise=1e-3, rate_noise=1e-2),
+        "exact": (Scenario(), "nothing"),
+        "payload": (Scenario(payload=payload), f"{payload:g} kg at the tip"),
+        "wrong start": (Scenario(start=0.05), "every joint begins 0.05 rad (or m) off"),
+        "masses +10 %": (Scenario(mass_error=0.1), "every inertia is a tenth larger"),
+        "friction": (rubbing, rubs),
+        "noise": (Scenario(noise=1e-3, rate_noise=1e-2), "1 mrad on positions, 10 mrad/s on rates"),
     }
     return {name: every[name] for name in ("exact", "payload")} if quick else every
-
-
-def _told(robot: Robot, motion: Any, quick: bool) -> list[str]:
-    payload, friction = _levels(robot, motion)
-    own = any(body.friction or body.stiffness for body in robot.model.bodies)
-    viscous, coulomb = (f"{friction:g} {_unit(robot, *units)}" for units in (("N m s/rad", "N s/m"), ("N m", "N")))
-    rubs = "the description's own friction" if own else f"{viscous} and {coulomb} in every joint"
-    words = [
-        "exact: nothing",
-        f"payload: {payload:g} kg at the tip",
-        "wrong start: every joint begins 0.05 rad (or m) off",
-        "masses +10 %: every inertia is a tenth larger",
-        f"friction: {rubs}",
-        "noise: 1 mrad on positions, 10 mrad/s on rates",
-    ]
-    return words[:2] if quick else words
 
 
 def _motion_pictures(robot: Robot, duration: float, q: Array, qd: Array, qdd: Array) -> list[Markup]:
     t = np.linspace(0, duration, len(q))
     tau = np.asarray(robot.inverse_dynamics(q, qd, qdd))
     names = robot.joint_names
-    places = lines(
-        [Curve(t, q[:, k], names[k]) for k in range(robot.n)],
-        x="t [s]",
-        width=390,
-        height=270,
-        y=f"q {_unit(robot, 'rad', 'm')}",
-    )
-    torques = lines(
-        [Curve(t, tau[:, k], names[k]) for k in range(robot.n)],
-        x="t [s]",
-        width=390,
-        height=270,
-        y=f"τ {_unit(robot, 'N m', 'N')}",
-    )
+    drawn = [
+        lines([Curve(t, x[:, k], names[k]) for k in range(robot.n)], x="t [s]", y=f"{y} {unit}", width=390, height=270)
+        for x, y, unit in ((q, "q", _unit(robot, "rad", "m")), (tau, "τ", _unit(robot, "N m", "N")))
+    ]
     limits = robot.limits.effort
     over = [names[k] for k in range(robot.n) if np.abs(tau[:, k]).max() > limits[k]]
     words = "Torques that this motion needs, by inverse dynamics"
     if np.isfinite(limits).any():
         words += f"; beyond the limits of {', '.join(over)}" if over else "; all within the joints' limits"
-    return [html.figure(places, "The motion.", width=390), html.figure(torques, words + ".", width=390)]
+    return [html.figure(x, told, width=390) for x, told in zip(drawn, ("The motion.", f"{words}."), strict=True)]
 
 
 def _legend(found: Comparison) -> Markup:
@@ -211,12 +185,8 @@ def _table(robot: Robot, found: Comparison) -> Markup:
             numbers = (found.rms_error[k, s], found.max_error[k, s], found.peak_torque[k, s], found.energy[k, s])
             lost = "–" if word == "unresolved" else "∞"
             shown = [html.number(float(x), 3) if math.isfinite(x) else lost for x in numbers]
-            rows.append((scenario if k == 0 else "", name, *map(_right, shown), html.verdict(KINDS[word], word)))
+            rows.append((scenario if k == 0 else "", name, *map(html.right, shown), html.verdict(KINDS[word], word)))
     return html.table(head, rows)
-
-
-def _right(words: str) -> Markup:
-    return html.tag("div", words, class_="n")
 
 
 def _diagrams(robot: Robot) -> list[Markup]:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.apps.report.posture import drawn_limits
 from dalembert.constrained.system import Constrained
+from dalembert.draw.scene import drawn_limits
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,7 +128,7 @@ def _triad(c: Array, axes: list[Array], index: str, named: bool, taken: list[_Bo
     return out
 
 
-def _around(c: Any, r: float) -> _Box:
+def _around(c: Array, r: float) -> _Box:
     return _Box(float(c[0]) - r, float(c[1]) - r, float(c[0]) + r, float(c[1]) + r)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from types import ModuleType
 
 from dalembert.errors import MissingExtraError
 
@@ -19,7 +19,7 @@ EXTRAS = {
 }
 
 
-def library(name: str) -> Any:
+def library(name: str) -> ModuleType:
     """The library of that name, or a MissingExtraError that says which command adds it."""
     try:
         return import_module(name)
