@@ -5,21 +5,20 @@ Run by `make fuzz`, or: python fuzz/descriptions.py --inputs 1000000 --seconds 3
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
-import resource
 import site
-import sys
-import time
+from collections import Counter
 from pathlib import Path
+
+from loop import Read, fuzz, parser
 
 from dalembert import robots
 from dalembert.describe.toml_read import read_toml
 from dalembert.describe.urdf_read import read_urdf
-from dalembert.errors import DescriptionError
 
 NUMBERS = (b"nan", b"inf", b"-1e400", b"1e308", b"-0", b"1e-320", b"9" * 400, b"0x10", b"1_0", b"", b"--1", b"1 2")
+SLOW = 20.0  # seconds of the processor that no file of a few kilobytes may take
 TOKENS = re.compile(rb"[A-Za-z_][\w:.-]*|-?\d[\d.eE+-]*|.", re.DOTALL)
 
 
@@ -35,7 +34,7 @@ def seeds() -> tuple[list[bytes], list[bytes]]:
     return urdf, toml
 
 
-def mutated(rng: random.Random, data: bytes, other: bytes) -> bytes:
+def mutate(rng: random.Random, data: bytes, other: bytes) -> bytes:
     """A few small accidents."""
     tokens = TOKENS.findall(data)
     for _ in range(rng.choice((1, 1, 2, 3, 8))):
@@ -68,35 +67,23 @@ def mutated(rng: random.Random, data: bytes, other: bytes) -> bytes:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--inputs", type=int, default=1_000_000)
-    parser.add_argument("--seconds", type=float, default=600)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-    rng = random.Random(options.seed)
+    options = parser(__doc__).parse_args()
     urdf, toml = seeds()
-    kinds = ((urdf, read_urdf), (toml, lambda data: read_toml(data.decode("utf-8", "surrogateescape"))))
-    start, loaded, refused, slowest = time.monotonic(), 0, 0, 0.0
-    for count in range(1, options.inputs + 1):
-        pool, read = kinds[count % 2]
-        data = mutated(rng, rng.choice(pool), rng.choice(pool))
-        begin = time.monotonic()
-        try:
-            read(data)
-            loaded += 1
-        except DescriptionError as error:
-            refused += 1
-            assert str(error), data
-        except BaseException:
-            Path("fuzz-failure.bin").write_bytes(data)
-            print(f"failed at input {count} (seed {options.seed}); written to fuzz-failure.bin", file=sys.stderr)
-            raise
-        slowest = max(slowest, time.monotonic() - begin)
-        if time.monotonic() - start > options.seconds:
-            break
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{count} inputs: {loaded} loaded, {refused} refused; slowest {slowest:.2f} s, {memory:.0f} MB at most")
+
+    def make(rng: random.Random, number: int) -> tuple[bytes, str, Read]:
+        pool, ending = ((urdf, ".urdf"), (toml, ".toml"))[number % 2]
+        data = mutate(rng, rng.choice(pool), rng.choice(pool))
+
+        def read(told: Counter[str]) -> None:
+            if ending == ".urdf":
+                read_urdf(data)
+            else:
+                read_toml(data.decode("utf-8", "surrogateescape"))
+            told["loaded"] += 1
+
+        return data, ending, read
+
+    fuzz(options, make, SLOW)
 
 
 if __name__ == "__main__":

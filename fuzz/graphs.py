@@ -5,12 +5,11 @@ Run by `make fuzz`, or: python fuzz/graphs.py --graphs 100000 --seconds 3600
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
-import time
 
 import numpy as np
+from loop import count, parser
 
 from dalembert import scalar
 from dalembert.compile import body, compile_function
@@ -48,15 +47,11 @@ def expression(rng: random.Random, leaves: list, size: int) -> list:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--graphs", type=int, default=100_000)
-    parser.add_argument("--seconds", type=float, default=600)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = parser(__doc__, 100_000, "graphs").parse_args()
     os.environ["DALEMBERT_CACHE"] = ""
     rng, numbers = random.Random(options.seed), np.random.default_rng(options.seed)
-    start, operations, count = time.monotonic(), 0, 0
-    while count < options.graphs and time.monotonic() - start < options.seconds:
+    operations = graphs = 0
+    for number in count(options, TOGETHER):
         body.SPLIT_ABOVE, body.PIECE = rng.choice(((3000, 400), (0, 7), (0, 40)))
         sizes = [rng.choice((1, 3, 10, 30, 100)) for _ in range(TOGETHER)]
 
@@ -64,7 +59,7 @@ def main() -> None:
             return [rng.choice(expression(rng, v, size)[-5:]) for size in sizes]
 
         kernel = compile_function(function, [(4,)], [(TOGETHER,)])
-        operations, count = operations + kernel.operations, count + TOGETHER
+        operations, graphs = operations + kernel.operations, graphs + TOGETHER
         states = numbers.normal(size=(7, 4)) * 10.0 ** numbers.integers(-3, 4)
         hits = numbers.random(states.shape) < 0.2
         states[hits] = numbers.choice(SPECIAL, hits.sum())
@@ -74,8 +69,8 @@ def main() -> None:
         meant = np.array([kernel.interpret(s) for s in states])
         for other in (alone, meant):
             same = (batch == other) & (np.signbit(batch) == np.signbit(other)) | (np.isnan(batch) & np.isnan(other))
-            assert same.all(), (options.seed, count, states[~same.all(axis=1)])
-    print(f"{count} graphs with {operations} operations: interpreted, alone and in a batch, the same bits")
+            assert same.all(), (options.seed, number, states[~same.all(axis=1)])
+    print(f"{graphs} graphs with {operations} operations: interpreted, alone and in a batch, the same bits")
 
 
 if __name__ == "__main__":

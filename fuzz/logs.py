@@ -6,13 +6,9 @@ Run by `make fuzz`, or: python fuzz/logs.py --inputs 1000000 --seconds 3600
 
 from __future__ import annotations
 
-import argparse
 import io
 import random
-import resource
-import sys
 import tempfile
-import time
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -21,7 +17,8 @@ from typing import Any
 import numpy as np
 import pyarrow
 import pyarrow.parquet
-from descriptions import NUMBERS, mutated
+from descriptions import NUMBERS, mutate
+from loop import Read, fuzz, parser
 
 import dalembert as dl
 from dalembert.errors import DalembertError
@@ -62,10 +59,10 @@ def as_csv(rng: random.Random, robot: dl.Robot) -> bytes:
     np.savetxt(text, table, delimiter=mark, header=mark.join(names), comments="", fmt="%.6g")
     data = text.getvalue().encode()
     other = mark.join(NAMES).encode() + b"\n" + mark.encode().join(NUMBERS)
-    return data if rng.random() < 0.3 else mutated(rng, data, other)
+    return data if rng.random() < 0.3 else mutate(rng, data, other)
 
 
-def renamed(rng: random.Random, log: dict[str, Any]) -> dict[str, Any]:
+def rename(rng: random.Random, log: dict[str, Any]) -> dict[str, Any]:
     """The same arrays, some under other names, of other shapes and types."""
     if rng.random() < 0.5:
         return log
@@ -89,8 +86,8 @@ def renamed(rng: random.Random, log: dict[str, Any]) -> dict[str, Any]:
 
 def as_npz(rng: random.Random, robot: dl.Robot) -> bytes:
     file = io.BytesIO()
-    np.savez(file, **renamed(rng, motion(rng, robot)))
-    return damaged(rng, file.getvalue())
+    np.savez(file, **rename(rng, motion(rng, robot)))
+    return damage(rng, file.getvalue())
 
 
 TYPES = ("float64", "float32", "int64", "string", "bool", "binary", pyarrow.decimal128(38, 9), "date32", "duration[ms]")
@@ -98,7 +95,7 @@ TYPES = ("float64", "float32", "int64", "string", "bool", "binary", pyarrow.deci
 
 def as_parquet(rng: random.Random, robot: dl.Robot) -> bytes:
     columns: dict[str, Any] = {}
-    for name, x in renamed(rng, motion(rng, robot)).items():
+    for name, x in rename(rng, motion(rng, robot)).items():
         rows = np.atleast_1d(x).tolist() if np.asarray(x).dtype.kind in "fiub" else [str(x)] * ROWS
         if rng.random() < 0.07:
             rows[rng.randrange(len(rows)) if rows else 0 :] = rng.choice(([None], [[]], [[1.0]], ["a"], [{"a": 1}]))
@@ -119,14 +116,14 @@ def as_parquet(rng: random.Random, robot: dl.Robot) -> bytes:
         pyarrow.parquet.write_table(pyarrow.table(columns), file)
     except pyarrow.ArrowException:
         return b"PAR1"
-    return damaged(rng, file.getvalue())
+    return damage(rng, file.getvalue())
 
 
 def as_bag(rng: random.Random, robot: dl.Robot) -> bytes:
-    return rng.choice((b"", b"#ROSBAG V2.0\n", b"\x89MCAP0\r\n")) + damaged(rng, rng.randbytes(rng.randrange(2000)))
+    return rng.choice((b"", b"#ROSBAG V2.0\n", b"\x89MCAP0\r\n")) + damage(rng, rng.randbytes(rng.randrange(2000)))
 
 
-def damaged(rng: random.Random, data: bytes) -> bytes:
+def damage(rng: random.Random, data: bytes) -> bytes:
     """Mostly as it is; else a few bytes changed, or the end torn off."""
     raw = bytearray(data)
     if raw and rng.random() < 0.2:
@@ -141,42 +138,30 @@ KINDS = {".csv": as_csv, ".npz": as_npz, ".parquet": as_parquet, ".bag": as_bag}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--inputs", type=int, default=1_000_000)
-    parser.add_argument("--seconds", type=float, default=600)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    options = parser(__doc__).parse_args()
     warnings.simplefilter("error")
     robot = dl.load("planar-2r")
-    start, slowest, told = time.monotonic(), 0.0, Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
-        for count in range(1, options.inputs + 1):
-            rng = random.Random(f"{options.seed} {count}")
-            kind = list(KINDS)[count % len(KINDS)]
-            file = Path(folder) / f"log{kind}"
-            file.write_bytes(KINDS[kind](rng, robot))
-            begin = time.process_time()
-            try:
+
+        def make(rng: random.Random, number: int) -> tuple[bytes, str, Read]:
+            kind = list(KINDS)[number % len(KINDS)]
+            data, file = KINDS[kind](rng, robot), Path(folder) / f"log{kind}"
+            file.write_bytes(data)
+
+            def read(told: Counter[str]) -> None:
                 choices = {"bad_rows": rng.choice(("refuse", "drop")), "still": rng.choice(("refuse", "keep"))}
-                log = read_log(file, robot, **choices)
-                told[f"{kind} read"] += 1
-                identify(robot, log, physical=None)
-                told[f"{kind} identified"] += 1
-            except DalembertError as error:
-                told[f"{kind} refused"] += 1
-                assert str(error)
-            except BaseException:
-                kept = Path(f"fuzz-failure{kind}")
-                kept.write_bytes(file.read_bytes())
-                print(f"failed at input {count} (seed {options.seed}); written to {kept}", file=sys.stderr)
-                raise
-            slowest = max(slowest, time.process_time() - begin)
-            assert slowest < SLOW, f"input {count} (seed {options.seed}) took {slowest:.1f} s"
-            if time.monotonic() - start > options.seconds:
-                break
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{count} inputs: {dict(sorted(told.items()))}; slowest {slowest:.2f} s, {memory:.0f} MB at most")
+                try:
+                    log = read_log(file, robot, **choices)
+                    told[f"{kind} read"] += 1
+                    identify(robot, log, physical=None)
+                    told[f"{kind} identified"] += 1
+                except DalembertError:
+                    told[f"{kind} refused"] += 1
+                    raise
+
+            return data, kind, read
+
+        fuzz(options, make, SLOW)
 
 
 if __name__ == "__main__":
