@@ -12,7 +12,7 @@ from dalembert.arguments import switch, three
 from dalembert.draw.canvas import Canvas
 from dalembert.draw.pyplot import COLORS, DASHES, QUIET, pyplot, styled
 from dalembert.draw.skeleton import Skeleton, outlines, plane_of, skeleton, states
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.kinematics.manipulability import Ellipsoid
 from dalembert.kinematics.tasks import ROWS
 from dalembert.robot import Robot
@@ -136,8 +136,7 @@ def ellipsoids(
     forces at a singular state) is drawn as a line."""
     wanted = (kinds,) if isinstance(kinds, str) else tuple(kinds)
     for kind in wanted:
-        if kind not in ELLIPSOIDS:
-            raise unknown("kind of ellipsoid", kind, ELLIPSOIDS)
+        choose("kind of ellipsoid", kind, ELLIPSOIDS)
     every = states(robot, q)
     if len(every) != 1 or not wanted:
         raise InputError("ellipsoids are drawn for one state q (n,), and at least one kind")

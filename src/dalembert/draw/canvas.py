@@ -90,7 +90,7 @@ class Canvas:
     def box(self, word: Text) -> tuple[float, float, float, float]:
         """Where a word is seen (left, bottom, right, top) [px]; it must be centered, and the figure drawn."""
         extent = word.get_window_extent()
-        x, y = word.get_position() if self.plane else self._project(word.get_position_3d())
+        x, y = word.get_position() if self.plane else self._project(word.get_position_3d())  # type: ignore[attr-defined]
         x, y = self.ax.transData.transform((x, y))
         wide, high = extent.width / 2, extent.height / 2
         return x - wide, y - high, x + wide, y + high

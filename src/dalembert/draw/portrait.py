@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array, number
 from dalembert.compile import Kernel, compile_function
 from dalembert.draw.pyplot import COLORS, QUIET, pyplot, styled
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.flow import Flow
 from dalembert.law import Law
 from dalembert.simulation.fixed_step import Integration, integrate, refine
@@ -102,8 +102,7 @@ def _pair(flow: Flow, states: tuple[str, str] | None) -> tuple[int, int]:
     if len(states) != 2 or states[0] == states[1]:
         raise InputError(f"states must be two different names, got {states!r}")
     for name in states:
-        if name not in flow.states:
-            raise unknown(f"state of {flow.name!r}", name, flow.states)
+        choose(f"state of {flow.name!r}", name, flow.states)
     return flow.states.index(states[0]), flow.states.index(states[1])
 
 

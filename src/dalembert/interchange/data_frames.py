@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.control.comparison import Comparison
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.identification.fit.identify import Identification
 from dalembert.identification.log.samples import Log
 from dalembert.interchange.libraries import library
@@ -32,8 +32,7 @@ def data_frame(result: object, kind: str = "pandas") -> Any:
     """A result as a data frame: kind="pandas", "polars" or "pyarrow" (an Arrow table), of `columns(result)`.
 
     Each needs the library of its name: extras `pandas`, `polars`, `parquet`."""
-    if kind not in _KINDS:
-        raise unknown("kind of data frame", kind, _KINDS)
+    choose("kind of data frame", kind, _KINDS)
     found = columns(result)
     return _KINDS[kind](library(kind), found)
 

@@ -17,7 +17,7 @@ from dalembert.compile import Kernel
 from dalembert.compile.interpret import replay
 from dalembert.control.linear import linearize
 from dalembert.control.transfer import TransferFunction
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.interchange.libraries import library
 from dalembert.names import identifier
 
@@ -92,8 +92,7 @@ def casadi_function(
     CasADi has no more than two. `kind`: "SX" expands into scalars, "MX" calls that as one node. Needs the extra
     `casadi`."""
     ca = casadi()
-    if kind not in KINDS:
-        raise unknown("kind", kind, KINDS)
+    choose("kind", kind, KINDS)
     kernel = kernel_of(system, name, given, options)
     named = zip(kernel.arguments, kernel.inputs, strict=True)
     inputs = [ca.SX.sym(argument, *_flat(shape)) for argument, shape in named]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import number, switch
-from dalembert.errors import InputError, unknown
+from dalembert.errors import InputError, choose
 from dalembert.kinematics.jacobian import length_of
 from dalembert.loading import load
 from dalembert.reference import Reference, read_reference
@@ -245,8 +245,7 @@ class World:
         if self.substeps < 1 or abs(self.substeps * self.dt - self.step) > 1e-9 * self.step:
             raise InputError(f"step = {self.step:g} s must be a whole number of dt = {self.dt:g} s")
         self.torque = self._torques(torque_limits)
-        if actions not in ACTIONS:
-            raise unknown("actions", actions, ACTIONS)
+        choose("actions", actions, ACTIONS)
         self.actions = actions
         self.method, self.reward = method, reward or self.task.reward
         worst = (
@@ -255,8 +254,7 @@ class World:
             else -number(f"the penalty of {owner}", penalty, "1", least=0.0)
         )
         self.worst = float(worst)
-        if at_limits not in AT_LIMITS:
-            raise unknown("at_limits", at_limits, AT_LIMITS)
+        choose("at_limits", at_limits, AT_LIMITS)
         self.at_limits = at_limits
         n, N = self.robot.n, number_of
         self.x: Array = np.zeros((N, 2 * n))

@@ -40,28 +40,13 @@ def equations(context: Context) -> Made:
 
 
 def _intro(terms: Mapping[str, int]) -> Markup:
-    return html.joined(
-        [
-            html.math(r"M(q)\,\ddot{q} + C(q, \dot{q})\,\dot{q} + g(q) = \tau", display=True),
-            html.paragraph(
-                "Derived exactly, all parameters symbols: in normal form M has ",
-                str(terms["M"]),
-                " terms, C ",
-                str(terms["C"]),
-                " and g ",
-                str(terms["g"]),
-                ". ",
-                html.math("s_{12}"),
-                " stands for ",
-                html.math(r"\sin(q_1 + q_2)"),
-                ", ",
-                html.math("c_2"),
-                " for ",
-                html.math(r"\cos q_2"),
-                ".",
-            ),
-        ]
-    )
+    symbols = map(html.math, ("s_{12}", r"\sin(q_1 + q_2)", "c_2", r"\cos q_2"))
+    words = Markup(
+        "Derived exactly, all parameters symbols: in normal form M has {} terms, C {} and g {}. {} stands for {}, {} "
+        "for {}."
+    ).format(*(terms[what] for what in ("M", "C", "g")), *symbols)
+    equation = html.math(r"M(q)\,\ddot{q} + C(q, \dot{q})\,\dot{q} + g(q) = \tau", display=True)
+    return html.joined([equation, html.paragraph(words)])
 
 
 def _parameters(e: Equations) -> Iterator[Markup]:

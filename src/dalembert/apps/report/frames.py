@@ -44,15 +44,8 @@ def _dh(robot: Robot) -> list[Markup]:
             return [*out, html.paragraph(f"There is none: {error}.")]
         rows = [_row(k, row) for k, row in enumerate(table.rows, 1)]
         index = "i" if convention == "standard" else "i−1"
-        head = (
-            "i",
-            "joint",
-            html.math(r"\theta_i"),
-            html.math("d_i"),
-            html.math(f"a_{{{index}}}"),
-            html.math(rf"\alpha_{{{index}}}"),
-        )
-        shown = html.table(head, rows)
+        symbols = (r"\theta_i", "d_i", f"a_{{{index}}}", rf"\alpha_{{{index}}}")
+        shown = html.table(("i", "joint", *map(html.math, symbols)), rows)
         off = _difference(robot, table)
         said = html.paragraph(
             f"{convention.capitalize()}: ",

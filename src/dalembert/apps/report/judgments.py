@@ -172,11 +172,9 @@ def certificate(context: Context) -> Made:
     if found.notes:
         parts.append(html.listed(found.notes))
     worst = max((row.difference for row in found.rows), default=0.0)
-    said = (
-        f"{len(found.rows)} comparisons agree, to {html.number(worst, 2, 0.0)}"
-        if found.passed
-        else (f"{len(found.failed)} of {len(found.rows)} comparisons differ")
-    )
+    said = f"{len(found.failed)} of {len(found.rows)} comparisons differ"
+    if found.passed:
+        said = f"{len(found.rows)} comparisons agree, to {html.number(worst, 2, 0.0)}"
     return Made(html.joined(parts), said, "good" if found.passed else "bad")
 
 

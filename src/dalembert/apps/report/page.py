@@ -29,7 +29,7 @@ from dalembert.apps.report.judgments import bounds, certificate, findings, prope
 from dalembert.apps.report.task import task
 from dalembert.apps.report.workspace import singular, workspace
 from dalembert.arguments import switch
-from dalembert.errors import DalembertError, InputError, unknown
+from dalembert.errors import DalembertError, InputError, choose
 from dalembert.files import place_of, whole
 from dalembert.names import file_name
 from dalembert.robot import Robot, need_robot
@@ -147,8 +147,7 @@ def _choose_sections(names: Iterable[str] | None) -> list[Section]:
         raise InputError(f"sections is a list of names, as [{names!r}]")
     wanted = list(names)
     for name in wanted:
-        if name not in NAMES:
-            raise unknown("section", name, NAMES)
+        choose("section", name, NAMES)
     if not wanted:
         raise InputError("sections is empty: a report has at least one")
     return [s for s in SECTIONS if s.name in wanted]
