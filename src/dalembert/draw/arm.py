@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +39,7 @@ def robot(
     shapes: bool = True,
     frames: bool = True,
     centers: bool = True,
-    goal: Sequence[float] | None = None,
+    goal: ArrayLike | None = None,
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Figure:
@@ -184,9 +183,7 @@ def _draw_ellipsoid(canvas: Canvas, e: Ellipsoid, center: Array, size: float, k:
         canvas.line(np.stack([center - way, center + way]), **style)
 
 
-def rgb_array(
-    arm: Robot, q: ArrayLike | None, dpi: float = 100.0, goal: Sequence[float] | None = None
-) -> NDArray[np.uint8]:
+def rgb_array(arm: Robot, q: ArrayLike | None, dpi: float = 100.0, goal: ArrayLike | None = None) -> NDArray[np.uint8]:
     """The picture of a robot at q, and of a point that is its goal, (height, width, 3), 640 × 480 at 100 dots per
     inch."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -195,7 +192,7 @@ def rgb_array(
     figure.set_dpi(dpi)
     # A canvas that only computes, whatever window system matplotlib would use.
     canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    pixels = np.array(canvas.buffer_rgba())[..., :3]
+    canvas.draw()  # type: ignore[no-untyped-call]
+    pixels = np.array(canvas.buffer_rgba())[..., :3]  # type: ignore[no-untyped-call]
     pyplot().close(figure)
     return pixels

@@ -16,6 +16,7 @@ from dalembert.draw.pyplot import COLORS, QUIET, pyplot, styled
 from dalembert.errors import InputError, choose
 from dalembert.flow import Flow
 from dalembert.law import Law
+from dalembert.reference import Reference
 from dalembert.simulation.fixed_step import Integration, integrate, refine
 from dalembert.simulation.loop import close_loop
 from dalembert.simulation.plant import read_system
@@ -41,7 +42,7 @@ def phase_portrait(
     starts: ArrayLike | None = None,
     at: ArrayLike | None = None,
     u: ArrayLike | None = None,
-    reference: object = None,
+    reference: Reference | ArrayLike | None = None,
     duration: float = 5.0,
     friction: bool | None = None,
     units: tuple[str, str] | None = None,
@@ -81,7 +82,7 @@ def phase_portrait(
     return cast("Figure", ax.figure)
 
 
-def _closed(flow: Flow, controller: object, reference: object) -> tuple[Flow, Mapping[str, Any]]:
+def _closed(flow: Flow, controller: object, reference: Reference | ArrayLike | None) -> tuple[Flow, Mapping[str, Any]]:
     """The closed loop, and the law's parameters by name, which are inputs of it."""
     if controller is None:
         if reference is not None:
@@ -148,7 +149,7 @@ def _field(ax: Axes, flow: Flow, i: int, j: int, x_at: Array, u: Array, box: Arr
     size = np.linalg.norm(seen, axis=-1, keepdims=True)
     seen = np.where(np.isfinite(size) & (size > 0), seen / np.where(size > 0, size, 1.0), 0.0)
     moved = seen * np.ptp(box, axis=1) / GRID * 0.7
-    as_they_are = {"angles": "xy", "scale_units": "xy", "scale": 1}
+    as_they_are: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1}
     ax.quiver(a, b, moved[..., 0], moved[..., 1], **as_they_are, color=QUIET, width=0.0022, pivot="mid")
 
 

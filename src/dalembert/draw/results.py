@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def run(run: Run, *what: str, axes: ArrayLike | None = None) -> Figure:
+def run(run: Run, *what: str, axes: Axes | Sequence[Axes] | None = None) -> Figure:
     """A run over time: positions with their reference, rates, inputs, energies, or groups and columns by name."""
     if not isinstance(run, Run):
         raise InputError(f"a Run is drawn here, as dalembert.simulate gives it; got {type(run).__name__}")

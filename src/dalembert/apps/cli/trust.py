@@ -238,7 +238,7 @@ def _comparison_row(row: Row) -> tuple[object, ...]:
     return (row.quantity, row.left, row.right, f"{row.difference:.1e}", f"{row.allowed:.0e}", place if place else "ok")
 
 
-def _members(certificate: Certificate) -> list[tuple[str | int, ...]]:
+def _members(certificate: Certificate) -> list[tuple[str, str, int, str, str, str]]:
     """One line per right-hand side: how many quantities, and the worst of them."""
     version = {side.title: side.version for side in certificate.members}
     lines = []
