@@ -383,7 +383,9 @@ def test_a_mass_matrix_that_only_rounding_keeps_from_being_singular_is_told():
                 with pytest.raises(dl.SingularityError, match=f"undefined in every state.* {why}"):
                     call(z, z, z)
         assert np.isfinite(_pair(block, block, a).forward_dynamics(z, z, z)).all()
-        assert np.isfinite(dl.DrivenRobot(robot, dl.TorqueSource(inertia=1e-4), [10, 10]).kernel()(np.zeros(4), z)).all()
+        assert np.isfinite(
+            dl.DrivenRobot(robot, dl.TorqueSource(inertia=1e-4), [10, 10]).kernel()(np.zeros(4), z)
+        ).all()
         with pytest.raises(dl.SingularityError, match="'pair' are undefined in every state"):
             dl.DrivenRobot(robot, dl.TorqueSource(), [10, 10])
         with pytest.raises(dl.SingularityError, match="'pair' are undefined in every state"):
