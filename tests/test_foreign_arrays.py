@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 
 import dalembert as dl
-from dalembert import control
-from dalembert import trajectories as tr
+from dalembert import control, trajectories as tr
 from dalembert.arguments import plain_array
 from dalembert.compile import call
 from dalembert.lagrange import examples

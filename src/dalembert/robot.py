@@ -37,16 +37,17 @@ if TYPE_CHECKING:
     from dalembert.compile import Kernel
     from dalembert.describe.description import Drive, Limit
     from dalembert.describe.dh import DHRow, DHTable
-    from dalembert.kinematics import jacobian as jacobian_
-    from dalembert.kinematics import manipulability as manipulability_
-    from dalembert.kinematics import nearest as nearest_
-    from dalembert.kinematics import singular as singular_
-    from dalembert.kinematics import statics as statics_
-    from dalembert.kinematics import task_space as task_
-    from dalembert.kinematics import velocity as velocity_
-    from dalembert.kinematics import workspace as workspace_
-    from dalembert.kinematics.ik import closed_form as closed_form_
-    from dalembert.kinematics.ik import numeric as numeric_
+    from dalembert.kinematics import (
+        jacobian as jacobian_,
+        manipulability as manipulability_,
+        nearest as nearest_,
+        singular as singular_,
+        statics as statics_,
+        task_space as task_,
+        velocity as velocity_,
+        workspace as workspace_,
+    )
+    from dalembert.kinematics.ik import closed_form as closed_form_, numeric as numeric_
     from dalembert.symbolic.equations import Equations
 
 Array = NDArray[np.float64]

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dalembert.control import PID, Parallel, Series, Standard, TransferFunction
 from dalembert.control.pid import ANTI_WINDUP, to_parallel, to_series, to_standard

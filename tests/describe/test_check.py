@@ -6,8 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dalembert.describe import feasible
 from dalembert.describe.check import check

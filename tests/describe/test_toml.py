@@ -8,8 +8,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dalembert import robots
 from dalembert.describe.check import check

@@ -6,8 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dalembert.describe.check import check
 from dalembert.describe.description import (

@@ -24,6 +24,8 @@ from errata.derive import (
     l1,
     l2,
     lagrange,
+    lc1 as r1,
+    lc2 as r2,
     m1,
     m2,
     misprint,
@@ -34,6 +36,7 @@ from errata.derive import (
     qd,
     qdd,
     rate,
+    rigid as arm,
     rot,
     rounds,
     s1,
@@ -43,9 +46,6 @@ from errata.derive import (
     v1,
     v2,
 )
-from errata.derive import lc1 as r1
-from errata.derive import lc2 as r2
-from errata.derive import rigid as arm
 
 t = sp.Symbol("t", real=True)
 m, b, k, kp, kv, ki = sp.symbols("m b k k_p k_v k_i", positive=True)

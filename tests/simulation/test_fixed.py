@@ -17,8 +17,7 @@ from dalembert.compile.interpret import replay
 from dalembert.compile.rollout import run
 from dalembert.errors import InputError, UnknownNameError
 from dalembert.flow import Flow
-from dalembert.simulation import METHODS, integrate
-from dalembert.simulation import fixed_step as module
+from dalembert.simulation import METHODS, fixed_step as module, integrate
 from dalembert.simulation.steps import TABLEAUX, Rates
 from oracles.test_mujoco import in_mujoco
 

@@ -5,21 +5,18 @@ from typing import TYPE_CHECKING
 from dalembert.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dalembert.actuation.driven import ENERGIES as ENERGIES
-    from dalembert.actuation.driven import LOSSES as LOSSES
-    from dalembert.actuation.driven import DrivenRobot as DrivenRobot
+    from dalembert.actuation.driven import ENERGIES as ENERGIES, LOSSES as LOSSES, DrivenRobot as DrivenRobot
     from dalembert.actuation.flexible import FlexibleRobot as FlexibleRobot
     from dalembert.actuation.flexible_link import FlexibleLink as FlexibleLink
     from dalembert.actuation.gear_effects import gear_report as gear_report
-    from dalembert.actuation.motors import DCMotor as DCMotor
-    from dalembert.actuation.motors import FluidDrive as FluidDrive
-    from dalembert.actuation.motors import TorqueSource as TorqueSource
-    from dalembert.actuation.rotors import Rotor as Rotor
-    from dalembert.actuation.rotors import with_rotors as with_rotors
-    from dalembert.actuation.transmission import Gear as Gear
-    from dalembert.actuation.transmission import Transmission as Transmission
-    from dalembert.actuation.transmission import differential as differential
-    from dalembert.actuation.transmission import remote as remote
+    from dalembert.actuation.motors import DCMotor as DCMotor, FluidDrive as FluidDrive, TorqueSource as TorqueSource
+    from dalembert.actuation.rotors import Rotor as Rotor, with_rotors as with_rotors
+    from dalembert.actuation.transmission import (
+        Gear as Gear,
+        Transmission as Transmission,
+        differential as differential,
+        remote as remote,
+    )
 
 _NAMES = {
     "driven": ("DrivenRobot", "ENERGIES", "LOSSES"),

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.arguments import is_lazy, plain_array
 from dalembert.caching import cached_property
-from dalembert.compile import cache, call, gradient, llvm, loop, ufunc
-from dalembert.compile import threads as threading
+from dalembert.compile import cache, call, gradient, llvm, loop, threads as threading, ufunc
 from dalembert.compile.graph import Graph
 from dalembert.compile.interpret import interpret, replay
 from dalembert.compile.kinds import DOUBLE, SINGLE, Kind

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.algorithms import constraints as terms
-from dalembert.algorithms import kinematics
+from dalembert.algorithms import constraints as terms, kinematics
 from dalembert.algorithms.jacobians import EXPRESSIONS
 from dalembert.arguments import array, count, number, plain_array, switch, wrenches_of
 from dalembert.caching import cached_property

@@ -28,8 +28,7 @@ from dalembert.control.conditions import HOLDS, Condition, Conditions, assumed, 
 from dalembert.control.controller import Controller, Wanted, read_wanted, side_by_side, split, sub, total
 from dalembert.control.diagrams import MOTION
 from dalembert.control.gains import GainRule, must
-from dalembert.draw.blocks import Diagram, Signal, block, terminal
-from dalembert.draw.blocks import total as summed
+from dalembert.draw.blocks import Diagram, Signal, block, terminal, total as summed
 from dalembert.errors import InputError, choose
 from dalembert.flow import Scalar, Scalars
 from dalembert.law import Law

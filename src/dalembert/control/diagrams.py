@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
-from dalembert.draw.blocks import Diagram as Diagram
-from dalembert.draw.blocks import Node, Signal, block, terminal, total
+from dalembert.draw.blocks import Diagram as Diagram, Node, Signal, block, terminal, total
 from dalembert.errors import InputError
 from dalembert.law import Law
 

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert import scalar
-from dalembert.algorithms import composite, jacobians, kinematics, linear, newton_euler
-from dalembert.algorithms import task_space as terms
+from dalembert.algorithms import composite, jacobians, kinematics, linear, newton_euler, task_space as terms
 from dalembert.arguments import array
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
@@ -33,8 +32,7 @@ from dalembert.control.diagrams import TASK
 from dalembert.control.gains import Applied, Gain, Gains, must
 from dalembert.control.sensors import SENSED
 from dalembert.errors import InputError, SingularityError, choose
-from dalembert.flow import WRENCH as WRENCH
-from dalembert.flow import Scalar, Scalars
+from dalembert.flow import WRENCH as WRENCH, Scalar, Scalars
 from dalembert.kinematics.jacobian import moving_part
 from dalembert.law import Law
 from dalembert.model import Frame, Model

@@ -14,10 +14,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dalembert import joints
-from dalembert.describe.fields import Color as Color
-from dalembert.describe.fields import Part
-from dalembert.describe.fields import Six as Six
-from dalembert.describe.fields import Vector as Vector
+from dalembert.describe.fields import Color as Color, Part, Six as Six, Vector as Vector
 from dalembert.findings import Place as Place
 from dalembert.friction.laws import Friction
 from dalembert.joints import JOINTS

@@ -15,21 +15,20 @@ from typing import TYPE_CHECKING
 from dalembert.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dalembert.draw.arm import ellipsoids as ellipsoids
-    from dalembert.draw.arm import robot as robot
+    from dalembert.draw.arm import ellipsoids as ellipsoids, robot as robot
     from dalembert.draw.portrait import phase_portrait as phase_portrait
     from dalembert.draw.pyplot import save as save
-    from dalembert.draw.results import bode as bode
-    from dalembert.draw.results import diagram as diagram
-    from dalembert.draw.results import residuals as residuals
-    from dalembert.draw.results import root_locus as root_locus
-    from dalembert.draw.results import run as run
-    from dalembert.draw.results import step as step
-    from dalembert.draw.results import trajectory as trajectory
-    from dalembert.draw.results import workspace as workspace
-    from dalembert.draw.svg.charts import Curve as Curve
-    from dalembert.draw.svg.charts import bars as bars
-    from dalembert.draw.svg.charts import lines as lines
+    from dalembert.draw.results import (
+        bode as bode,
+        diagram as diagram,
+        residuals as residuals,
+        root_locus as root_locus,
+        run as run,
+        step as step,
+        trajectory as trajectory,
+        workspace as workspace,
+    )
+    from dalembert.draw.svg.charts import Curve as Curve, bars as bars, lines as lines
     from dalembert.draw.svg.heat import heat as heat
 
 _NAMES = {

@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert import kernels
-from dalembert.algorithms import composite, joints, linear, newton_euler
-from dalembert.algorithms import friction as model_friction
+from dalembert.algorithms import composite, friction as model_friction, joints, linear, newton_euler
 from dalembert.arguments import switch
 from dalembert.errors import InputError
 from dalembert.flow import Flow, Scalar, Scalars

@@ -14,41 +14,42 @@ from dalembert.identification.excite.design import excite as excite
 from dalembert.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dalembert.identification.calibrate.measurements import Distances as Distances
-    from dalembert.identification.calibrate.measurements import Points as Points
-    from dalembert.identification.calibrate.measurements import Poses as Poses
-    from dalembert.identification.calibrate.measurements import SamePoint as SamePoint
-    from dalembert.identification.excite.limits import HalfSpace as HalfSpace
-    from dalembert.identification.excite.limits import box as box
+    from dalembert.identification.calibrate.measurements import (
+        Distances as Distances,
+        Points as Points,
+        Poses as Poses,
+        SamePoint as SamePoint,
+    )
+    from dalembert.identification.excite.limits import HalfSpace as HalfSpace, box as box
     from dalembert.identification.fit.drive_gains import drive_gains as drive_gains
-    from dalembert.identification.fit.estimate import instrumental_variables as instrumental_variables
-    from dalembert.identification.fit.estimate import least_squares as least_squares
-    from dalembert.identification.fit.estimate import robust_least_squares as robust_least_squares
+    from dalembert.identification.fit.estimate import (
+        instrumental_variables as instrumental_variables,
+        least_squares as least_squares,
+        robust_least_squares as robust_least_squares,
+    )
     from dalembert.identification.fit.friction import nonlinear_friction as nonlinear_friction
     from dalembert.identification.fit.groupings import groupings as groupings
-    from dalembert.identification.fit.identify import Identification as Identification
-    from dalembert.identification.fit.identify import identify as identify
-    from dalembert.identification.fit.part_inertia import MATERIALS as MATERIALS
-    from dalembert.identification.fit.part_inertia import Balance as Balance
-    from dalembert.identification.fit.part_inertia import Solid as Solid
-    from dalembert.identification.fit.part_inertia import Weighing as Weighing
-    from dalembert.identification.fit.part_inertia import cad as cad
-    from dalembert.identification.fit.part_inertia import center_of_mass as center_of_mass
-    from dalembert.identification.fit.part_inertia import pendulum as pendulum
-    from dalembert.identification.fit.part_inertia import suspension as suspension
-    from dalembert.identification.fit.part_inertia import tensor as tensor
-    from dalembert.identification.fit.part_inertia import with_parts as with_parts
+    from dalembert.identification.fit.identify import Identification as Identification, identify as identify
+    from dalembert.identification.fit.part_inertia import (
+        MATERIALS as MATERIALS,
+        Balance as Balance,
+        Solid as Solid,
+        Weighing as Weighing,
+        cad as cad,
+        center_of_mass as center_of_mass,
+        pendulum as pendulum,
+        suspension as suspension,
+        tensor as tensor,
+        with_parts as with_parts,
+    )
     from dalembert.identification.fit.payload import identify_payload as identify_payload
     from dalembert.identification.fit.regression import compress as compress
-    from dalembert.identification.fit.regressor import Columns as Columns
-    from dalembert.identification.fit.regressor import base as base
+    from dalembert.identification.fit.regressor import Columns as Columns, base as base
     from dalembert.identification.fit.robot import locked as locked
     from dalembert.identification.log.inspect import inspect_log as inspect_log
-    from dalembert.identification.log.prepare import preparation as preparation
-    from dalembert.identification.log.prepare import prepare as prepare
+    from dalembert.identification.log.prepare import preparation as preparation, prepare as prepare
     from dalembert.identification.log.read import read_log as read_log
-    from dalembert.identification.log.samples import Log as Log
-    from dalembert.identification.log.samples import Samples as Samples
+    from dalembert.identification.log.samples import Log as Log, Samples as Samples
 
 _NAMES = {
     "calibrate.calibrate": ("calibrate",),

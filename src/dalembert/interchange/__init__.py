@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 from dalembert.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dalembert.interchange.data_frames import columns as columns
-    from dalembert.interchange.data_frames import data_frame as data_frame
-    from dalembert.interchange.environment import Environment as Environment
-    from dalembert.interchange.environment import VectorEnvironment as VectorEnvironment
-    from dalembert.interchange.environment import register as register
-    from dalembert.interchange.functions import casadi_function as casadi_function
-    from dalembert.interchange.functions import jax_function as jax_function
-    from dalembert.interchange.functions import to_control as to_control
+    from dalembert.interchange.data_frames import columns as columns, data_frame as data_frame
+    from dalembert.interchange.environment import (
+        Environment as Environment,
+        VectorEnvironment as VectorEnvironment,
+        register as register,
+    )
+    from dalembert.interchange.functions import (
+        casadi_function as casadi_function,
+        jax_function as jax_function,
+        to_control as to_control,
+    )
     from dalembert.interchange.pinocchio_model import from_pinocchio as from_pinocchio
-    from dalembert.interchange.world import Reach as Reach
-    from dalembert.interchange.world import Situation as Situation
-    from dalembert.interchange.world import Task as Task
-    from dalembert.interchange.world import Track as Track
+    from dalembert.interchange.world import Reach as Reach, Situation as Situation, Task as Task, Track as Track
 
 _NAMES = {
     "data_frames": ("columns", "data_frame"),

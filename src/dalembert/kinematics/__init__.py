@@ -6,14 +6,17 @@ from dalembert.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dalembert.kinematics.ik.closed_form import reason as reason
-    from dalembert.kinematics.ik.tracking import VelocityGoal as VelocityGoal
-    from dalembert.kinematics.ik.tracking import limited_velocity as limited_velocity
-    from dalembert.kinematics.ik.tracking import pose_error as pose_error
-    from dalembert.kinematics.ik.tracking import tracking_velocity as tracking_velocity
-    from dalembert.kinematics.nearest import perturbed_singularity as perturbed_singularity
-    from dalembert.kinematics.nearest import singular_set as singular_set
-    from dalembert.kinematics.statics import holding_torque as holding_torque
-    from dalembert.kinematics.statics import virtual_work as virtual_work
+    from dalembert.kinematics.ik.tracking import (
+        VelocityGoal as VelocityGoal,
+        limited_velocity as limited_velocity,
+        pose_error as pose_error,
+        tracking_velocity as tracking_velocity,
+    )
+    from dalembert.kinematics.nearest import (
+        perturbed_singularity as perturbed_singularity,
+        singular_set as singular_set,
+    )
+    from dalembert.kinematics.statics import holding_torque as holding_torque, virtual_work as virtual_work
     from dalembert.kinematics.wrist import decouple as decouple
 
 _NAMES = {

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.arguments import array, number, three
 from dalembert.errors import InputError
-from dalembert.kinematics.jacobian import Integers, checked_jacobian, need_joints
-from dalembert.kinematics.jacobian import torque_limits as limits_of_torque
+from dalembert.kinematics.jacobian import Integers, checked_jacobian, need_joints, torque_limits as limits_of_torque
 from dalembert.kinematics.tasks import Array, unit
 from dalembert.system import Jointed
 

@@ -18,8 +18,7 @@ from dalembert.lagrange import kernels
 from dalembert.lagrange.bodies import Particle, RigidBody, energies
 from dalembert.lagrange.check import check
 from dalembert.lagrange.derive import Row, Rows, derive, energies_of, null_space, shortened, solve
-from dalembert.lagrange.symbols import Alphabet, Expression, as_list, sympy
-from dalembert.lagrange.symbols import coordinates as make_coordinates
+from dalembert.lagrange.symbols import Alphabet, Expression, as_list, coordinates as make_coordinates, sympy
 from dalembert.system import Kernels, Linearization, read_state, second_order
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import dalembert as dl
 from dalembert.draw.svg import Curve, bars, heat, lines

@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from broken import DEFECTS, GOOD, cube_stl, write
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import dalembert as dl
 from dalembert.describe import feasible

@@ -103,8 +103,7 @@ def _usable(paths: Sequence[str], fix: bool, out: str | None, in_place: bool, fo
 
 
 def _examine(paths: Sequence[str], how: How) -> list[CheckUp]:
-    from dalembert.trust.doctor import check as examine
-    from dalembert.trust.doctor import check_all
+    from dalembert.trust.doctor import check as examine, check_all
 
     found: list[CheckUp] = []
     started, told = time.monotonic(), time.monotonic()

@@ -152,8 +152,7 @@ def studio(
     \b
     Example: dalembert studio panda
     """
-    from dalembert.apps.studio import open as open_studio
-    from dalembert.apps.studio import server
+    from dalembert.apps.studio import open as open_studio, server
 
     server.viser()  # refused before anything is loaded
     arm = output.load(robot, tip, package_dir)

@@ -70,8 +70,7 @@ def simulate(
               dalembert simulate panda --to 0.5,0.5,0,-1.2,0,2,0 --payload 2 -o run.csv
               dalembert simulate puma560 --controller pd-gravity --omega 8 --plot run.svg
     """
-    from dalembert.simulation import JointLimits, Solver
-    from dalembert.simulation import simulate as simulate_robot
+    from dalembert.simulation import JointLimits, Solver, simulate as simulate_robot
     from dalembert.simulation.run import import_arrow
 
     name = controller or (FREE if to is None else "computed-torque")

@@ -24,8 +24,7 @@ from dalembert.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from viser import ViserServer
-    from websockets.asyncio.server import ServerConnection
-    from websockets.asyncio.server import serve as serve_socket
+    from websockets.asyncio.server import ServerConnection, serve as serve_socket
     from websockets.datastructures import Headers
     from websockets.http11 import Request, Response
 

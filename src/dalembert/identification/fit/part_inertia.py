@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, number
-from dalembert.describe import mass as mass_of
-from dalembert.describe import mesh as mesh_file
+from dalembert.describe import mass as mass_of, mesh as mesh_file
 from dalembert.describe.chain import to_pose
 from dalembert.describe.description import Geometry, Inertial, Mesh, Origin
 from dalembert.describe.feasible import verdict

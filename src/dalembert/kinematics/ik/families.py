@@ -28,8 +28,7 @@ from dalembert.kinematics.ik.subproblems import (
 )
 from dalembert.scalar import Scalar, maximum, sqrt, where
 from dalembert.spatial import Pose
-from dalembert.spatial.vector import ZERO as ORIGIN
-from dalembert.spatial.vector import Vector, add, dot, matvec, matvec_t, scale, sub
+from dalembert.spatial.vector import ZERO as ORIGIN, Vector, add, dot, matvec, matvec_t, scale, sub
 
 Solver = Callable[[Pose, Sequence[Angle]], Branches]
 Match = Callable[[Chain], "Plan | str"]

@@ -23,8 +23,7 @@ from dalembert.compile.search import Search, compile_search, settings
 from dalembert.errors import InputError, unknown
 from dalembert.kernels import need_tree
 from dalembert.kinematics import tasks
-from dalembert.kinematics.ik import starts, targets
-from dalembert.kinematics.ik import step as steps
+from dalembert.kinematics.ik import starts, step as steps, targets
 from dalembert.kinematics.ik.solution import Solution
 from dalembert.scalar import Scalar
 from dalembert.spatial.vector import Matrix, Vector
