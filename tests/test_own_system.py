@@ -80,6 +80,15 @@ def test_it_has_the_properties_of_a_mechanism():
     assert found.ok and found.count("holds") > 10
 
 
+def test_it_is_reported(tmp_path):
+    report = dl.write_report(SYSTEM, tmp_path / "cart.html", quick=True)
+    assert [s.state for s in report.sections] == ["ok"] * 4
+    page = report.path.read_text(encoding="utf-8")
+    assert "theta_rate" in page and "rad/s" in page and "<svg" in page and "cart-pole" in page
+    with pytest.raises(dl.UnknownNameError, match="unknown section 'workspace'"):
+        dl.write_report(SYSTEM, tmp_path / "cart.html", sections=["workspace"])
+
+
 def test_what_it_cannot_do_is_told():
     with pytest.raises(dl.InputError, match="friction"):
         dl.simulate(SYSTEM, q0=[0, 0.3], duration=0.1, friction=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
@@ -14,6 +14,7 @@ from dalembert.apps.report.scene import Scene, scene_of
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.robot import Robot
+from dalembert.system import System
 
 if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
@@ -35,6 +36,15 @@ class Made:
     html: Markup
     verdict: str = ""
     kind: str = ""
+
+
+@dataclass
+class SystemContext:
+    """A system that is no robot, and how much time there is."""
+
+    system: System
+    quick: bool = False
+    seconds: float = 20.0
 
 
 @dataclass
@@ -98,5 +108,5 @@ class Section:
 
     name: str
     title: str
-    make: Callable[[Context], Made]
+    make: Callable[[Any], Made]  # of a Context, or a SystemContext
     seconds: float = 5.0

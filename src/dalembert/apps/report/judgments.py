@@ -16,6 +16,7 @@ from dalembert.errors import DalembertError
 from dalembert.findings import Finding
 from dalembert.loading import load
 from dalembert.robot import Robot
+from dalembert.system import System
 from dalembert.trust.doctor.check import CheckUp, check
 from dalembert.trust.properties.lab import lab
 from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, SILENT, Property
@@ -109,8 +110,14 @@ def source_of(robot: Robot) -> Robot | str:
 def properties(context: Context) -> Made:
     context.need(tree=True, mass=True)
     symbols = None if _terms(context) <= (QUICK_TERMS if context.quick else TERMS) else False
-    states = QUICK_STATES if context.quick or context.robot.n > LARGE else STATES
-    found = lab(context.robot, states=states, symbols=symbols)
+    return judge_properties(
+        context.robot, QUICK_STATES if context.quick or context.robot.n > LARGE else STATES, symbols
+    )
+
+
+def judge_properties(system: System, states: int, symbols: bool | None) -> Made:
+    """Every property of a system, as a section."""
+    found = lab(system, states=states, symbols=symbols)
     counts = [(found.count(v), v) for v in (PROVED, HOLDS, FAILS, SILENT)]
     words = ", ".join(f"{k} {'do not apply' if v == SILENT and k > 1 else v}" for k, v in counts if k)
     shown = [p for p in found if p.verdict != SILENT]

@@ -8,7 +8,7 @@ import json
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -22,10 +22,11 @@ from markupsafe import Markup
 from dalembert import __version__
 from dalembert.apps.report import html
 from dalembert.apps.report.card import card, summary
-from dalembert.apps.report.context import Context, Made, NotHereError, Section
+from dalembert.apps.report.context import Context, Made, NotHereError, Section, SystemContext
 from dalembert.apps.report.equations import equations
 from dalembert.apps.report.frames import frames
 from dalembert.apps.report.judgments import bounds, certificate, findings, properties
+from dalembert.apps.report.system import SYSTEM_SECTIONS
 from dalembert.apps.report.task import task
 from dalembert.apps.report.workspace import singular, workspace
 from dalembert.arguments import switch
@@ -33,6 +34,7 @@ from dalembert.errors import DalembertError, InputError, choose
 from dalembert.files import place_of, whole
 from dalembert.names import file_name
 from dalembert.robot import Robot, need_robot
+from dalembert.system import System
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -99,7 +101,7 @@ class Report:
 
 
 def write_report(
-    robot: Robot,
+    robot: Robot | System,
     path: str | PathLike[str] | None = None,
     *,
     sections: Iterable[str] | None = None,
@@ -108,15 +110,21 @@ def write_report(
     date: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Write the report of a robot: one HTML page, equations as MathML, plots as SVG, the robot in three dimensions.
+    """Write the report of a robot: one HTML page, equations as MathML, plots as SVG, the robot in three dimensions. Of
+    any other system: its states, its poles at rest, the properties of its dynamics, a free motion.
 
     `path`: where; "<robot>.html" if not given. `sections`: names of those wanted (`NAMES` lists them), in the order of
     the page; all if not given. `seconds`: about how long it may take; what is searched within a time (bounds,
     the certificate) gets its share, and what no time is left for is told in the page. `quick`: fewer samples, states,
     controllers. `date`: what the page says of its day; today. `progress(title, word)` hears of every section. A section
     that does not apply, or fails, says so in the page and does not end the report."""
-    need_robot(robot, "a report")
-    chosen = _choose_sections(sections)
+    if not hasattr(robot, "description") and isinstance(robot, System):
+        context: Context | SystemContext = SystemContext(robot, switch("quick", quick))
+        chosen = _choose_sections(sections, SYSTEM_SECTIONS)
+    else:
+        arm = need_robot(robot, "a report")
+        context = Context(_with_tip(arm), switch("quick", quick), ends=arm.model.tips if arm.tip is None else ())
+        chosen = _choose_sections(sections, SECTIONS)
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < math.inf:
         raise InputError(f"seconds must be a positive number, got {seconds!r}")
     place = Path(f"{file_name(robot.name)}.html" if path is None else path)
@@ -124,7 +132,6 @@ def write_report(
     if not folder.is_dir():  # said now, not after a minute of work
         raise InputError(f"{str(place)!r} cannot be written: there is no folder {str(folder)!r}")
     begun = time.perf_counter()
-    context = Context(_with_tip(robot), switch("quick", quick), ends=robot.model.tips if robot.tip is None else ())
     made: list[tuple[Written, Made]] = []
     tell = progress or (lambda title, word: None)
     for k, section in enumerate(chosen):
@@ -140,17 +147,17 @@ def write_report(
     return Report(place, robot.name, len(text.encode()), time.perf_counter() - begun, rows)
 
 
-def _choose_sections(names: Iterable[str] | None) -> list[Section]:
+def _choose_sections(names: Iterable[str] | None, table: Sequence[Section]) -> list[Section]:
     if names is None:
-        return list(SECTIONS)
+        return list(table)
     if isinstance(names, str):
         raise InputError(f"sections is a list of names, as [{names!r}]")
     wanted = list(names)
     for name in wanted:
-        choose("section", name, NAMES)
+        choose("section", name, [section.name for section in table])
     if not wanted:
         raise InputError("sections is empty: a report has at least one")
-    return [s for s in SECTIONS if s.name in wanted]
+    return [s for s in table if s.name in wanted]
 
 
 def _with_tip(robot: Robot) -> Robot:
@@ -161,7 +168,7 @@ def _with_tip(robot: Robot) -> Robot:
     return robot.with_tip(max(model.tips, key=lambda name: len(model.path(model.frame(name).body))))
 
 
-def _write_section(section: Section, context: Context, left: float) -> tuple[Written, Made]:
+def _write_section(section: Section, context: Context | SystemContext, left: float) -> tuple[Written, Made]:
     """A section, or a sentence in its place."""
     begun = time.perf_counter()
     state = OK
@@ -185,21 +192,29 @@ def _write_section(section: Section, context: Context, left: float) -> tuple[Wri
     return Written(section.name, section.title, state, made.verdict, made.kind, took), made
 
 
-def _page(context: Context, made: list[tuple[Written, Made]], date: str) -> str:
+def _page(context: Context | SystemContext, made: list[tuple[Written, Made]], date: str) -> str:
     script = Markup(_asset("page.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     drawn = any(w.name == "robot" and w.state == OK for w, _ in made)
     sections = [{**asdict(w), "html": m.html} for w, m in made]
+    if isinstance(context, SystemContext):
+        system, scene = context.system, None
+        head = {
+            "name": system.name,
+            "summary": f"{len(system.states)} states, {len(system.inputs)} inputs",
+            "source": "",
+        }
+    else:
+        scene = _scene(context) if drawn else None
+        head = {"name": context.robot.name, "summary": summary(context.robot), "source": _source(context.robot)}
     return _template().render(
-        name=context.robot.name,
-        summary=summary(context.robot),
-        source=_source(context.robot),
+        **head,
         version=__version__,
         date=date,
         style=Markup(_asset("page.css")),
         script=script,
         script_hash=Markup(digest),
-        scene=_json(_scene(context) if drawn else None),
+        scene=_json(scene),
         sections=sections,
         verdicts=[s for s in sections if s["kind"]],
     )
