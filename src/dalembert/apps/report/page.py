@@ -199,11 +199,9 @@ def _page(context: Context | SystemContext, made: list[tuple[Written, Made]], da
     sections = [{**asdict(w), "html": m.html} for w, m in made]
     if isinstance(context, SystemContext):
         system, scene = context.system, None
-        head = {
-            "name": system.name,
-            "summary": f"{len(system.states)} states, {len(system.inputs)} inputs",
-            "source": "",
-        }
+        counts = ((len(system.states), "state"), (len(system.inputs), "input"))
+        words = ", ".join(f"{k} {noun}{'' if k == 1 else 's'}" for k, noun in counts)
+        head = {"name": system.name, "summary": words, "source": ""}
     else:
         scene = _scene(context) if drawn else None
         head = {"name": context.robot.name, "summary": summary(context.robot), "source": _source(context.robot)}
