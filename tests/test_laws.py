@@ -84,7 +84,7 @@ def test_inverse_dynamics_is_the_sum_of_its_terms(robot, run):
 
 
 def test_terms_by_calls_of_the_recursion(robot, run):
-    """Seed 004, method 2: columns of M, c and g are the recursion with other arguments set to zero."""
+    """[Fakhari 2], method 2: columns of M, c and g are the recursion with other arguments set to zero."""
     q, qd, _ = state(robot)
     zero = np.zeros(robot.n)
     g = run("inverse_dynamics", q, zero, zero)
@@ -192,7 +192,7 @@ def test_gravity_is_the_gradient_of_the_potential(robot, run):
 
 
 def test_power_is_the_rate_of_energy(robot, run):
-    """q̇ᵀ τ = Ḣ along any motion. Seed 002."""
+    """q̇ᵀ τ = Ḣ along any motion. [Lagrange notes]."""
     q, qd, qdd = state(robot)
     h = 1e-6
 
@@ -248,7 +248,7 @@ def test_jacobian_dot_is_the_derivative(robot, run):
 
 
 def test_transforms_between_frames_chain(robot, run):
-    """T_ac = T_ab T_bc for any three frames, T_aa = 1, T_ab = T_ba⁻¹. Seed 000 eq. 2."""
+    """T_ac = T_ab T_bc for any three frames, T_aa = 1, T_ab = T_ba⁻¹. [Poonawala] eq. 2."""
     q = state(robot)[0]
     a, b, c = robot.frames[0], robot.frames[len(robot.frames) // 2], robot.frames[-1]
     T = lambda x, y: run("transform", q, to=x, of=y)  # noqa: E731
@@ -259,7 +259,7 @@ def test_transforms_between_frames_chain(robot, run):
 
 
 def test_mass_matrix_is_the_sum_over_body_jacobians(robot, run):
-    """M = Σ Jᵀ 𝒢 J (seed 004) and Σ m J_vᵀ J_v + J_ωᵀ R I Rᵀ J_ω (seeds 000, 002)."""
+    """M = Σ Jᵀ 𝒢 J ([Fakhari 2]) and Σ m J_vᵀ J_v + J_ωᵀ R I Rᵀ J_ω ([Poonawala], [Lagrange notes])."""
     q = state(robot)[0]
     M = np.zeros((robot.n, robot.n))
     by_com = np.zeros_like(M)
@@ -277,7 +277,7 @@ def test_mass_matrix_is_the_sum_over_body_jacobians(robot, run):
 
 
 def test_closed_matrix_form(robot):
-    """Seed 004, method 1: M, c, g and Ṁ from 𝒜, ℒ, 𝒲, 𝒢."""
+    """[Fakhari 2], method 1: M, c, g and Ṁ from 𝒜, ℒ, 𝒲, 𝒢."""
     q, qd, _ = state(robot)
     form = matrix_form.matrix_form(robot.model, q.tolist())
     rotors = np.zeros(robot.n)

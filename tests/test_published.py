@@ -88,12 +88,12 @@ def test_puma_operational_inertia(puma):
     near(np.diag(Lambda), [17.2954, 12.1909, 13.3348, 0.1941, 0.1713, 0.5791])
 
 
-# -------------------------------------------------------------------------------- planar 2R, seeds 000 to 004
+# -------------------------------------------------------------------------------- planar 2R, [Poonawala] to [Fakhari 2]
 L1, L2, LC1, LC2, M1, M2, I1, I2, G = 0.9, 0.7, 0.4, 0.3, 2.0, 1.5, 0.12, 0.08, 9.81
 
 
 def two_links(point_masses: bool = False) -> dl.Robot:
-    """By the seeds' own DH table, center of mass measured from the joint."""
+    """By the notes' own DH table, center of mass measured from the joint."""
     from dalembert.describe.description import Inertial, Origin
 
     rows = []
@@ -135,7 +135,7 @@ def test_2r_jacobian(state):
 
 
 def test_2r_dynamics(state):
-    """D, c_ijk, C and G of seeds 000, 002 and 003, as the mathematics has them, misprints apart."""
+    """D, c_ijk, C and G of [Poonawala], [Lagrange notes] and [Lee], as the mathematics has them, misprints apart."""
     q, qd, _ = state
     arm = two_links()
     c1, c2, s2, c12 = np.cos(q[0]), np.cos(q[1]), np.sin(q[1]), np.cos(q.sum())
@@ -157,7 +157,7 @@ def test_2r_dynamics(state):
 
 
 def test_2r_point_masses(state):
-    """Seed 004's example: c, the three choices of C, Γ and g."""
+    """[Fakhari 2]'s example: c, the three choices of C, Γ and g."""
     q, qd, _ = state
     arm = two_links(point_masses=True)
     c2, s2 = np.cos(q[1]), np.sin(q[1])
@@ -171,7 +171,7 @@ def test_2r_point_masses(state):
         "christoffel": [[-b * k, -(a + b) * k], [a * k, 0]],
         "kronecker": [[-b * k, -(a + b) * k], [a * k, 0]],
         "mdot-u/2": [[-2 * b * k, -b * k], [(a - b / 2) * k, a * k / 2]],
-        "ut-u/2": [[0, -(2 * a + b) * k], [(a + b / 2) * k, -a * k / 2]],  # the seed prints the last with a plus
+        "ut-u/2": [[0, -(2 * a + b) * k], [(a + b / 2) * k, -a * k / 2]],  # the notes print the last with a plus
     }.items():
         assert error(arm.coriolis_matrix(q, qd, choice), C, 1.0) < ROUNDING, choice
     g2 = M2 * G * L2 * np.cos(q.sum())
@@ -197,7 +197,7 @@ def test_constrained_example_of_seed_001():
 
 
 def test_cartesian_manipulator():
-    """Seed 002: M = diag(m1 + m2, m2), P = g (m1 + m2) q1 + const, no Coriolis terms."""
+    """[Lagrange notes]: M = diag(m1 + m2, m2), P = g (m1 + m2) q1 + const, no Coriolis terms."""
     arm = dl.load("cartesian-pp")
     q, qd = [0.3, 0.4], [1.0, -2.0]
     assert error(arm.mass_matrix(q), [[3, 0], [0, 1]]) < ROUNDING
@@ -210,7 +210,7 @@ def test_cartesian_manipulator():
 
 
 def test_elbow_determinant():
-    """Seed 000 eq. 15, up to the sign that the choice of frames gives: a2 a3 s3 (a2 c2 + a3 c23)."""
+    """[Poonawala] eq. 15, up to the sign that the choice of frames gives: a2 a3 s3 (a2 c2 + a3 c23)."""
     arm = dl.load("elbow-3r")
     table = arm.to_dh("standard")
     a2, a3 = (abs(row.a) for row in table.rows[1:])

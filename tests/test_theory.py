@@ -71,7 +71,7 @@ def chain() -> dl.Robot:
     return dl.Robot(random_tree(seed=12, joints=6, chain=True, fixed=False))
 
 
-# --------------------------------------------------------------------------------- chains, seed 000 §1 and §2
+# --------------------------------------------------------------------------------- chains, [Poonawala] §1 and §2
 ROWS = (  # modified DH: α and a before the joint, then θ and d; the third joint slides
     dict(alpha=0.0, a=0.0, d=0.4),
     dict(alpha=-np.pi / 2, a=0.1, d=0.2, offset=0.3),
@@ -177,7 +177,7 @@ def test_analytic_jacobian_is_b_inverse_times_the_geometric_one():
 
 @pytest.mark.parametrize("expressed_in", ["spatial", "local"])
 def test_jacobian_dot_column_by_column(expressed_in):
-    """Seed 001: in space axes ∂J_i/∂q_j = ad(J_j) J_i for j < i; in body axes ad(J_i) J_j for j > i; else 0."""
+    """[Fakhari 3]: in space axes ∂J_i/∂q_j = ad(J_j) J_i for j < i; in body axes ad(J_i) J_j for j > i; else 0."""
     arm = chain()
     q, qd, _ = random_state(arm.n)
     J = arm.jacobian(q, expressed_in=expressed_in)
@@ -191,7 +191,7 @@ def test_jacobian_dot_column_by_column(expressed_in):
     assert error(arm.jacobian_dot(q, qd, expressed_in=expressed_in), J_dot) < ROUNDING
 
 
-# ------------------------------------------------------------------------------------- planar RR, seed 003
+# ------------------------------------------------------------------------------------- planar RR, [Lee]
 LENGTH = (0.9, 0.7)
 
 
@@ -237,7 +237,7 @@ def test_planar_rr_dh_table_comes_back():
     assert [(r.theta, r.d, r.a, r.alpha) for r in table.rows] == [(0, 0, 0.9, 0), (0, 0, 0.7, 0)]
 
 
-# ----------------------------------------------------------------------------- inertia, seeds 000 §4.1 and 003
+# ----------------------------------------------------------------------------- inertia, [Poonawala] §4.1 and 003
 def moments(points: np.ndarray, weights: np.ndarray) -> Inertia:
     """m, ∫ r dm and I from the definition: I_xx = ∫(y² + z²) dm, I_xy = −∫xy dm."""
     C = np.einsum("p,pi,pj->ij", weights, points, points)
@@ -318,7 +318,7 @@ def test_rotated_inertial_frame_turns_the_tensor_and_not_the_center():
     assert error(body.about_com(), R @ np.diag([0.01, 0.02, 0.025]) @ R.T) < ROUNDING
 
 
-# -------------------------------------------------------------------------------- energy, seeds 000 and 002
+# -------------------------------------------------------------------------------- energy, [Poonawala] and [Lagrange notes]
 def test_kinetic_energy_of_moving_rigid_bodies():
     """K = Σ ½ m ċᵀċ + ½ ωᵀ R I_c Rᵀ ω with ω from Ṙ Rᵀ, velocities by differences of the pose alone."""
     arm = tree()
@@ -368,7 +368,7 @@ def test_energies_of_a_dh_chain_with_columns_from_its_frames():
     assert arm.kinetic_energy(q, qd) == pytest.approx(0.5 * qd @ (D + np.diag(rotors)) @ qd)
 
 
-# ---------------------------------------------------------------------------- equations of motion, seed 004
+# ---------------------------------------------------------------------------- equations of motion, [Fakhari 2]
 def test_inverse_dynamics_in_four_writings():
     """M q̈ + h, + c + g, + C q̇ + g, + q̇ᵀ Γ q̇ + g, each with Jᵀ F_tip."""
     arm = chain()
@@ -578,7 +578,7 @@ def test_regressor_of_a_change_of_one_parameter():
     assert error(loaded.inverse_dynamics(q, qd, qdd), wanted) < ROUNDING
 
 
-# ------------------------------------------------------------------------------------------ URDF, seed 001
+# ------------------------------------------------------------------------------------------ URDF, [Fakhari 3]
 PRINTED = """
 <robot name="printed">
   <link name="link1"><inertial>

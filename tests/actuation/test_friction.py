@@ -304,7 +304,7 @@ def test_friction_by_load_takes_the_transmitted_torque():
 
 
 def test_a_disturbance_is_a_torque():
-    """Seed 004: τ = M q̈ + c + g + f + τ_dist + Jᵀ F_tip; what disturbs the arm is what its drives lack."""
+    """[Fakhari 2]: τ = M q̈ + c + g + f + τ_dist + Jᵀ F_tip; what disturbs the arm is what its drives lack."""
     robot = dl.Robot(rough(joints=4))
     q, qd, qdd = states(robot)
     rng = np.random.default_rng(9)

@@ -1,4 +1,4 @@
-"""Gears, belts, differentials and rotors: virtual work, exact rotor bodies, the geared robot of seed 003."""
+"""Gears, belts, differentials and rotors: virtual work, exact rotor bodies, the geared robot of [Lee]."""
 
 from __future__ import annotations
 
@@ -291,7 +291,7 @@ def test_rotors_that_are_added_not_included():
     assert with_rotors(robot, {name: moved}).n == 3
 
 
-# ----------------------------------------------------------------------------------------------- seeds 002 and 003
+# ----------------------------------------------------------------------------------------------- [Lagrange notes] and [Lee]
 def test_single_link_of_seed_002():
     """(r² J_m + J_l) θ̈ + M g l sin θ = r u, against the Lagrangian system."""
     system = geared_link()

@@ -44,7 +44,7 @@ def never_contradicted(robot: dl.Robot, found: dl.bounds.Bounds, count: int = 10
             assert b.attained >= b.certified - slack, b.symbol
 
 
-# seed 004
+# [Fakhari 2]
 
 
 def test_the_planar_2r_of_seed_004_as_formulas() -> None:
@@ -53,7 +53,7 @@ def test_the_planar_2r_of_seed_004_as_formulas() -> None:
     found = symbolic_bounds(e, (-RIGHT, RIGHT))
     ring = e.M[0][0].ring
     m1, m2, l1, r1, r2, g = (ring[x] for x in ("m1", "m2", "l1", "r1", "r2", "g"))
-    # with r1 = l1 and r2 = l2, the seed's own: the masses are at the ends
+    # with r1 = l1 and r2 = l2, the notes' own: the masses are at the ends
     least = m1 * r1 * r1 + m2 * l1 * l1 + 2 * m2 * r2 * r2
     assert found.mass_norm_least == (least,)
     assert found.mass_norm == (least + 3 * m2 * l1 * r2,)
@@ -75,7 +75,7 @@ def test_the_planar_2r_of_seed_004_in_numbers() -> None:
     t = np.linspace(0, math.pi, 100_001)
     tight = np.hypot(2 * np.cos(t) * np.sin(t) + np.sin(t) ** 2, np.cos(t) ** 2).max() * m2 * L1 * L2
     assert found["coriolis_2"].attained == pytest.approx(tight, rel=1e-6)
-    assert tight < 4 * m2 * L1 * L2  # the seed's n² max|Γ|
+    assert tight < 4 * m2 * L1 * L2  # the notes' n² max|Γ|
     for b in found:
         assert b.gap <= 0.01 + 1e-9, b.symbol
     never_contradicted(arm, found)

@@ -1,4 +1,4 @@
-"""Constraints: their terms as derivatives, the laws of constrained motion, seed 001's example, and bad input."""
+"""Constraints: their terms as derivatives, the laws of constrained motion, [Fakhari 3]'s example, and bad input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trees import random_tree
 
 
 def point_arm() -> dl.Robot:
-    """Seed 001's arm: lengths and point masses of one, no gravity."""
+    """[Fakhari 3]'s arm: lengths and point masses of one, no gravity."""
     point = dl.Inertial(1.0, (0.0,) * 6)
     return dl.Robot.from_dh([{"a": 1.0, "inertial": point}] * 2, gravity=(0, 0, 0), name="point arm")
 
@@ -29,7 +29,7 @@ Q, QD = np.array([-math.pi / 3, 2 * math.pi / 3]), np.array([1.0, 0.0])
 R3 = math.sqrt(3)
 
 
-# ------------------------------------------------------------------------------------------ the example of seed 001
+# ------------------------------------------------------------------------------------------ the example of [Fakhari 3]
 def test_arm_in_a_channel_in_numbers():
     """λ = 0.289 τ₁ − 1.155 τ₂ − 0.167, q̈ = (0.5 τ₁ + 0.289, −1.155), as printed."""
     s = in_channel()

@@ -149,7 +149,7 @@ def test_regimes():
 
 
 def test_critical_damping_returns_fastest():
-    """The seed's claim, measured: without overshoot, no other damping is nearer to rest after a while."""
+    """The notes' claim, measured: without overshoot, no other damping is nearer to rest after a while."""
     t = 6.0
     at = {b: abs(MassSpringDamper(1, b, 1).response(t, 1.0).x) for b in (2.0, 2.2, 3.0, 6.0)}
     assert min(at, key=at.get) == 2.0

@@ -135,7 +135,7 @@ def vee(S: sp.Matrix) -> sp.Matrix:
     return sp.Matrix([S[2, 1], S[0, 2], S[1, 0]])
 
 
-# ------------------------------------------------------------------------------------- systems of the seeds
+# ------------------------------------------------------------------------------------- systems of the notes
 q1, q2, v1, v2, a1, a2 = sp.symbols("q1 q2 v1 v2 a1 a2", real=True)
 m1, m2, l1, l2, lc1, lc2, I1, I2, g = sp.symbols("m1 m2 l1 l2 l_c1 l_c2 I1 I2 g", positive=True)
 Q, V, A = [q1, q2], [v1, v2], [a1, a2]
@@ -170,13 +170,13 @@ class Planar:
 
 @cache
 def rigid() -> Planar:
-    """Links with a center of mass somewhere on them and an inertia (seeds 000, 002, 003)."""
+    """Links with a center of mass somewhere on them and an inertia ([Poonawala], [Lagrange notes], [Lee])."""
     return Planar(lc1, lc2, I1, I2)
 
 
 @cache
 def points() -> Planar:
-    """Massless rods with point masses at their ends (seeds 001, 003, 004)."""
+    """Massless rods with point masses at their ends ([Fakhari 3], [Lee], [Fakhari 2])."""
     return Planar(l1, l2, 0, 0)
 
 
@@ -223,7 +223,7 @@ def hat(w: np.ndarray) -> np.ndarray:
 
 
 def ad(V: np.ndarray) -> np.ndarray:
-    """[ad_V] of a twist (ω, v), as seeds 001 and 004 order it."""
+    """[ad_V] of a twist (ω, v), as [Fakhari 3] and [Fakhari 2] order it."""
     return np.block([[hat(V[:3]), np.zeros((3, 3))], [hat(V[3:]), hat(V[:3])]])
 
 

@@ -1,4 +1,4 @@
-"""Seed 000, kinematics and dynamics: its equations (1) to (57) and the formulas between them."""
+"""[Poonawala], kinematics and dynamics: its equations (1) to (57) and the formulas between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seed 001, task space, constraints, identification, URDF: its formulas by the line of the text where they stand."""
+"""[Fakhari 3], task space, constraints, identification, URDF: its formulas by the line of the text where they stand."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ s1, c1, s12, c12 = sp.sin(q1), sp.cos(q1), sp.sin(q1 + q2), sp.cos(q1 + q2)
 
 # ---------------------------------------------------------------------------------------------- task space
 class Task:
-    """The 2R arm's tip as a task: everything of the seed's first page, at a state of no meaning."""
+    """The 2R arm's tip as a task: everything of the notes' first page, at a state of no meaning."""
 
     def __init__(self):
         self.arm = dl.load("planar-2r")

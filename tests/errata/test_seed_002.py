@@ -1,4 +1,4 @@
-"""Seed 002, Lagrangian dynamics: its formulas by the line of the text where they stand."""
+"""[Lagrange notes], Lagrangian dynamics: its formulas by the line of the text where they stand."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_002_l054_l068_count_of_constraints():
     constraints = sp.Matrix([(r1 - r2).dot(r1 - r2) - l**2])
     point = dict(zip([*r1, *r2], (1, 2, 3, 5, 7, 11), strict=True))
     freedoms = 6 - constraints.jacobian([*r1, *r2]).subs(point).rank()
-    count = len(constraints)  # the seed's l
+    count = len(constraints)  # the notes' l
     assert freedoms == 5 == 6 - len(range(1, count + 1)) != 6 - len(range(0, count + 1))
 
 

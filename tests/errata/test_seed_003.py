@@ -1,4 +1,4 @@
-"""Seed 003, planar RR and control: its formulas by the line of the text where they stand."""
+"""[Lee], planar RR and control: its formulas by the line of the text where they stand."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def test_003_l442_l446_singularities():
 
 
 def test_003_l459_index_of_the_joint():
-    """v_i = z × (p_e − p_{i−1}) q̇_i: with the seed's own p₀, p₁ for joints 1 and 2 the index is i − 1, not i."""
+    """v_i = z × (p_e − p_{i−1}) q̇_i: with the notes' own p₀, p₁ for joints 1 and 2 the index is i − 1, not i."""
     joints = [sp.zeros(3, 1), P1, TIP]
     for i in (1, 2):
         column = TIP.diff(Q[i - 1])

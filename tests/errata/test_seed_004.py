@@ -1,4 +1,4 @@
-"""Seed 004, inverse and forward dynamics, properties: its formulas by the line of the text where they stand."""
+"""[Fakhari 2], inverse and forward dynamics, properties: its formulas by the line of the text where they stand."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def test_004_l224_l226_which_index_names_the_matrix():
 
 # ------------------------------------------------------------------------------------------ Newton–Euler
 class Closed:
-    """𝒜, ℒ, 𝒲, 𝒢 of an arm at a state, twists (ω, v) as the seed orders them."""
+    """𝒜, ℒ, 𝒲, 𝒢 of an arm at a state, twists (ω, v) as the notes order them."""
 
     def __init__(self):
         self.arm = dl.load("ur5e")

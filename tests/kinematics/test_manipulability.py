@@ -1,4 +1,4 @@
-"""Ellipsoids, μ and its gradient, effective mass, accelerations. Seed 000 §§2.6, 3.2, seed 004."""
+"""Ellipsoids, μ and its gradient, effective mass, accelerations. [Poonawala] §§2.6, 3.2, [Fakhari 2]."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MASKS = (None, "position", "orientation", "planar")
 
 
 def test_planar_2r_formula():
-    """μ = a₁ a₂ |s₂|.  Seed 000 example 2."""
+    """μ = a₁ a₂ |s₂|.  [Poonawala] example 2."""
     robot = dl.Robot.from_dh([{"a": 0.7}, {"a": 0.4}])
     q = np.random.default_rng(0).uniform(-3, 3, (50, 2))
     assert error(robot.manipulability(q), 0.7 * 0.4 * np.abs(np.sin(q[:, 1]))) < SOLVED
@@ -140,7 +140,7 @@ def test_gradient_at_a_singularity_is_a_subgradient():
 @pytest.mark.parametrize("rows", MASKS)
 @pytest.mark.parametrize("name", ARMS)
 def test_velocity_ellipsoid(name, rows):
-    """Axes and lengths are those of the SVD; every unit rate falls on or inside (seed 000 eqs. 17–20)."""
+    """Axes and lengths are those of the SVD; every unit rate falls on or inside ([Poonawala] eqs. 17–20)."""
     robot, q = arm(name), states(arm(name), 4)
     E = robot.velocity_ellipsoid(q, rows=rows)
     J = robot.jacobian(q)[:, [ROWS.index(r) for r in E.rows]]
@@ -159,7 +159,7 @@ def test_velocity_ellipsoid(name, rows):
 @pytest.mark.parametrize("rows", MASKS)
 @pytest.mark.parametrize("name", ARMS)
 def test_force_ellipsoid_is_reciprocal(name, rows):
-    """Same axes, lengths σ and 1/σ, infinite where σ = 0; at the end of each axis ‖τ‖ = 1 (seed 000 §3.2)."""
+    """Same axes, lengths σ and 1/σ, infinite where σ = 0; at the end of each axis ‖τ‖ = 1 ([Poonawala] §3.2)."""
     robot, q = arm(name), states(arm(name), 4)
     V, F = robot.velocity_ellipsoid(q, rows=rows), robot.force_ellipsoid(q, rows=rows)
     assert V.rows == F.rows and np.allclose(np.abs(V.axes[..., ::-1]), np.abs(F.axes))
@@ -176,7 +176,7 @@ def test_force_ellipsoid_is_reciprocal(name, rows):
 
 
 def test_more_force_near_a_singularity():
-    """Seed 000 §3.2: the closer to singular, the more force along the lost direction for the same torque."""
+    """[Poonawala] §3.2: the closer to singular, the more force along the lost direction for the same torque."""
     q = np.stack([np.zeros(4), [1.0, 0.1, 0.01, 0.0]], axis=-1)
     force = arm("planar-2r").force_ellipsoid(q).lengths[:, 0]
     assert (np.diff(force[:3]) > 0).all() and np.isinf(force[3])
@@ -226,7 +226,7 @@ def test_effective_mass_of_seed_004():
 
 
 def test_force_is_parallel_to_acceleration_along_the_principal_axes_only():
-    """Seed 004: f = M_C ẍ at rest without gravity, against forward dynamics."""
+    """[Fakhari 2]: f = M_C ẍ at rest without gravity, against forward dynamics."""
     robot, q = arm("planar-2r-points").with_gravity((0, 0, 0)), np.array([0.3, 1.2])
     found = robot.effective_mass(q)
     J = robot.jacobian(q)[:2]

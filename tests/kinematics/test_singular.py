@@ -1,4 +1,4 @@
-"""Singular states: rank, lost directions, decoupling, names, distance, samples. Seed 000 §§2.3, 2.4."""
+"""Singular states: rank, lost directions, decoupling, names, distance, samples. [Poonawala] §§2.3, 2.4."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_seeded_states_are_regular(name):
 
 @pytest.mark.parametrize("q2, kind", [(0.0, "stretched"), (np.pi, "folded"), (-np.pi, "folded")])
 def test_planar_2r_is_singular_in_line(q2, kind):
-    """det J = l₁ l₂ sin q₂ (seed 003): the direction along the links is lost."""
+    """det J = l₁ l₂ sin q₂ ([Lee]): the direction along the links is lost."""
     found = arm("planar-2r").singularities([0.3, q2])
     assert found.singular and found.rank == 1 and found.kinds == ("elbow",)
     assert error(found.lost, [[np.cos(0.3), np.sin(0.3), 0, 0, 0, 0]]) < ROUNDING
@@ -36,7 +36,7 @@ def test_planar_2r_is_singular_in_line(q2, kind):
 
 
 def test_ill_conditioned_near_a_singularity():
-    """Seed 000 §2.3: the condition number grows as 1/|q₂|."""
+    """[Poonawala] §2.3: the condition number grows as 1/|q₂|."""
     q = np.stack([np.full(5, 0.3), 10.0 ** -np.arange(1, 6)], axis=-1)
     condition = arm("planar-2r").manipulability(q, measure="condition")
     assert np.allclose(condition * q[:, 1], 5, rtol=0.05)  # σ₁ → √5, σ₂ → |q₂|/√5
@@ -133,7 +133,7 @@ def test_wrists_are_found_from_the_geometry(name):
 
 @pytest.mark.parametrize("name", SIX)
 def test_decoupling(name):
-    """Seed 000 eqs. 13 and 14: the upper right block is zero, det J = det J₁₁ det J₂₂, also away from the center."""
+    """[Poonawala] eqs. 13 and 14: the upper right block is zero, det J = det J₁₁ det J₂₂, also away from the center."""
     robot, q = arm(name), states(arm(name), 8).reshape(2, 4, 6)
     blocks = wrist.decouple(robot, q)
     assert error(blocks.det, np.linalg.det(robot.jacobian(q))) < SOLVED
@@ -194,7 +194,7 @@ def ur_factors(q):
 
 
 def elbow_factors(q):
-    """Seed 000 eq. 15: a₂a₃ sin θ₃ (a₂ cos θ₂ + a₃ cos(θ₂ + θ₃))."""
+    """[Poonawala] eq. 15: a₂a₃ sin θ₃ (a₂ cos θ₂ + a₃ cos(θ₂ + θ₃))."""
     return {"elbow": np.sin(q[2]), "shoulder": 0.5 * np.cos(q[1]) + 0.4 * np.cos(q[1] + q[2])}
 
 
@@ -277,7 +277,7 @@ def test_simple_singularities_survive_other_lengths():
 
 
 def test_a_singularity_that_other_lengths_remove():
-    """Seed 000 §2.3. Axes at right angles, equal links: folded back, the tip touches the first axis, and joint 1 moves
+    """[Poonawala] §2.3. Axes at right angles, equal links: folded back, the tip touches the first axis, and joint 1 moves
     it no more. With other lengths it passes the axis by."""
     horn = dl.Robot.from_dh([{"alpha": np.pi / 2, "a": 1.0}, {"a": 1.0}])
     found = perturbed_singularity(horn, [0.3, np.pi])

@@ -1,4 +1,4 @@
-"""Task-space dynamics: F = M_C ẍ + c_C + g_C + F_tip by geometric and analytic Jacobians. Seed 001."""
+"""Task-space dynamics: F = M_C ẍ + c_C + g_C + F_tip by geometric and analytic Jacobians. [Fakhari 3]."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_mass_is_symmetric_and_positive_definite(setting):
     assert (felt[:, 0] >= inertia[:, 0] / s[:, 0] ** 2 * (1 - 1e-9)).all()
     assert (felt[:, -1] <= inertia[:, -1] / s[:, -1] ** 2 * (1 + 1e-9)).all()
     assert error(t.mobility @ t.M, np.broadcast_to(np.eye(len(t.rows)), t.M.shape)) < SOLVED
-    if len(t.rows) == robot.n:  # the seed's first form
+    if len(t.rows) == robot.n:  # the notes' first form
         inverse = np.linalg.inv(t.J)
         assert error(t.M, T(inverse) @ robot.mass_matrix(q) @ inverse) < SOLVED
         assert error(t.J_bar, inverse) < SOLVED
@@ -276,7 +276,7 @@ def test_effective_mass_is_the_same():
 
 # ------------------------------------------------------------------------------------------ closed forms
 def closed_form_2r(q, qd):
-    """Point masses at the ends of two rods of 1 m (seed 001): with e = (cos θ₁₂, sin θ₁₂) along the second rod,
+    """Point masses at the ends of two rods of 1 m ([Fakhari 3]): with e = (cos θ₁₂, sin θ₁₂) along the second rod,
     K = ½ m₂ |ẋ|² + ½ m₁ θ̇₁² and θ̇₁ = e·ẋ / sin θ₂, so M_C = m₂ I + m₁ e eᵀ / sin² θ₂."""
     th12 = q[..., 0] + q[..., 1]
     e = np.stack([np.cos(th12), np.sin(th12)], -1)
@@ -288,7 +288,7 @@ def test_2r_of_the_seed():
     robot = arm("planar-2r-points").with_gravity((0, 0, 0))
     q = np.random.default_rng(0).uniform(0.4, 2.6, (20, 2)) * [1, -1]
     assert error(robot.task_space(q).M, closed_form_2r(q, 0 * q)) < SOLVED
-    # the seed's own state, tip moving up the channel with 1 m/s: q̇ = (1, 0)
+    # the notes' own state, tip moving up the channel with 1 m/s: q̇ = (1, 0)
     q, qd = np.array([-np.pi / 3, 2 * np.pi / 3]), np.array([1.0, 0.0])
     t = robot.task_space(q, qd)
     r = np.sqrt(3)
@@ -307,7 +307,7 @@ def test_2r_of_the_seed():
 
 
 def test_mass_depends_on_the_joints_not_on_the_pose():
-    """Seed 001's note: two IK branches of one pose have two M_C."""
+    """[Fakhari 3]'s note: two IK branches of one pose have two M_C."""
     for name, q in (("planar-2r", [0.2, 0.9]), ("scara", [0.3, -1.2, 0.1, 0.4])):
         robot = arm(name)
         pose = robot.fk(q)

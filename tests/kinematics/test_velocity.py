@@ -1,4 +1,4 @@
-"""Inverse velocity: minimum norm, weights, damping, null space. Seed 000 §2.5."""
+"""Inverse velocity: minimum norm, weights, damping, null space. [Poonawala] §2.5."""
 
 from __future__ import annotations
 

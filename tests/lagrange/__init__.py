@@ -1,1 +1,1 @@
-"""Lagrangian systems: the seeds' examples, laws, bad input."""
+"""Lagrangian systems: the notes' examples, laws, bad input."""

@@ -1,4 +1,4 @@
-"""The seeds' systems: what is derived is identical to the mathematics done by hand."""
+"""The notes' systems: what is derived is identical to the mathematics done by hand."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_cartesian_arm():
 
 
 def by_hand_2r(s, a, b, d, G1, G2):
-    """M, C, g of a planar 2R in the constants of seed 003, its two equations, and its Christoffel symbols."""
+    """M, C, g of a planar 2R in the constants of [Lee], its two equations, and its Christoffel symbols."""
     q1, q2, v1, v2, w1, w2 = (s[x] for x in ("q1", "q2", "q1d", "q2d", "q1dd", "q2dd"))
     M = sp.Matrix([[a + 2 * b * cos(q2), d + b * cos(q2)], [d + b * cos(q2), d]])
     C = b * sin(q2) * sp.Matrix([[-v2, -v1 - v2], [v1, 0]])
@@ -178,7 +178,7 @@ def test_five_bar():
     balance = {m3: m4 * l1 * c4 / (l2 * c3)}
     assert same(system.M.subs(balance), sp.diag(M11, M22).subs(balance))
     assert same(system.C.subs(balance), sp.zeros(2))
-    misprint = {m2: m4 * l1 * c4 / (l2 * c3)}  # the condition as seed 002 prints it
+    misprint = {m2: m4 * l1 * c4 / (l2 * c3)}  # the condition as [Lagrange notes] prints it
     assert not same(system.C.subs(misprint), sp.zeros(2))
 
 

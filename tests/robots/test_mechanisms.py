@@ -203,7 +203,7 @@ def reduced_mass(robot, q1, q2):
 
 
 def test_five_bar_is_the_textbooks():
-    """The seed's d₁₁, d₂₂ and d₁₂ = (m₃ l₂ l_c3 − m₄ l₁ l_c4) cos(q₂ − q₁), misprints mended."""
+    """The notes' d₁₁, d₂₂ and d₁₂ = (m₃ l₂ l_c3 − m₄ l₁ l_c4) cos(q₂ − q₁), misprints mended."""
     robot = load("five-bar")
     link = {k.name: k.inertial for k in robot.description.links if k.inertial}
     m1, m2, m3, m4 = (link[f"link{i}"].mass for i in range(1, 5))

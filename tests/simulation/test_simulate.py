@@ -126,7 +126,7 @@ def test_the_same_motion_in_momenta():
 
 # ------------------------------------------------------------------------------------------------------------ oracles
 def test_given_torques_and_wrench_against_scipy():
-    """Seed 004: θ̈ = M⁻¹ (τ − h − Jᵀ F_tip) for given τ(t), F_tip(t), by a Runge–Kutta (4,5) method."""
+    """[Fakhari 2]: θ̈ = M⁻¹ (τ − h − Jᵀ F_tip) for given τ(t), F_tip(t), by a Runge–Kutta (4,5) method."""
 
     def rate(t, x):
         qdd = ARM.forward_dynamics(x[:2], x[2:], np.array(motion(t)), np.array(wrench(t)))
@@ -142,7 +142,7 @@ def test_given_torques_and_wrench_against_scipy():
 
 
 def test_state_space_of_the_robot():
-    """Seed 003: x = (q, q̇), ẋ = f(x, u) = (q̇, M⁻¹ (u − c − g)), and its linearization."""
+    """[Lee]: x = (q, q̇), ẋ = f(x, u) = (q̇, M⁻¹ (u − c − g)), and its linearization."""
     rng = np.random.default_rng(1)
     arm = dl.load("panda")
     flow = arm.flow()

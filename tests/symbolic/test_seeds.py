@@ -74,7 +74,7 @@ def test_arms_of_the_seeds(name, entry):
 
 
 def test_planar_arm_with_point_masses():
-    """Seeds 003 and 004: masses at the links' ends, r = l."""
+    """[Lee] and [Fakhari 2]: masses at the links' ends, r = l."""
     e = dl.load("planar-2r-points").equations()
     for entry, formula in PLANAR.items():
         without = formula.replace("I1 + I2 + ", "").replace("I1 + ", "").replace("I2 + ", "")
@@ -89,7 +89,7 @@ def test_articulated_arm_of_seed_000():
 
 
 def test_arm_and_spherical_wrist_decoupled():
-    """Equation 14 of seed 000: det J = det J11 det J22 with the tip at the wrist's center, as polynomials."""
+    """Equation 14 of [Poonawala]: det J = det J11 det J22 with the tip at the wrist's center, as polynomials."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dl.ModelWarning)
         e = dl.load("puma560").equations()
@@ -102,7 +102,7 @@ def test_arm_and_spherical_wrist_decoupled():
 
 
 def test_the_picture_of_centripetal_and_coriolis_accelerations():
-    """Seed 004: at q = (0, π/2), q̈ = 0, the second point mass."""
+    """[Fakhari 2]: at q = (0, π/2), q̈ = 0, the second point mass."""
     e = dl.load("planar-2r-points").equations()
     r = e.ring
     at = {"s1": 0, "c1": 1, "s2": 1, "c2": 0}

@@ -1,4 +1,4 @@
-"""The choices of C: seed 004's matrices, the whole family of them, and which keep Ṁ − 2C skew."""
+"""The choices of C: [Fakhari 2]'s matrices, the whole family of them, and which keep Ṁ − 2C skew."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_the_family_in_symbols():
 
 
 def test_christoffel_symbols_and_their_bound():
-    """Seed 004: c_b = n² max |Γ| = 4 m₂L₁L₂ in the 2-norm, m₂L₁L₂ in the 1-norm."""
+    """[Fakhari 2]: c_b = n² max |Γ| = 4 m₂L₁L₂ in the 2-norm, m₂L₁L₂ in the 1-norm."""
     b = M2 * L1 * L2
     found = lab.velocity_torque_bounded(two_points(), states=4000, q=[0.0, np.pi / 2], qd=[1.0, 0.0])
     assert found.verdict == "proved"

@@ -129,7 +129,7 @@ def test_determinant_of_two_points():
 def test_bounds_of_revolute_and_of_sliding_joints():
     revolute = lab.mass_matrix_bounded(two_points(), states=400)
     assert revolute.verdict == PROVED and "constants" in revolute.note
-    # Seed 004: ‖M‖₁ within ±π/2 goes up to (m₁ + m₂)L₁² + 2 m₂L₂² + 3 m₂L₁L₂; samples stay below.
+    # [Fakhari 2]: ‖M‖₁ within ±π/2 goes up to (m₁ + m₂)L₁² + 2 m₂L₂² + 3 m₂L₁L₂; samples stay below.
     most = (M1 + M2) * L1**2 + 2 * M2 * L2**2 + 3 * M2 * L1 * L2
     assert 0.95 * most < revolute.numbers["‖M‖₁ to"] <= most
     free = dl.Robot.from_dh(
@@ -187,7 +187,7 @@ BROKEN = [
     ({"mass_matrix": uneven, "inverse_dynamics": None}, "symmetric mass matrix"),
     ({"mass_matrix": hollow}, "positive definite mass matrix"),
     ({"inverse_dynamics": lambda q, v, a: mass_matrix(q) @ a * (1 + v[0] ** 2)}, "mass matrix of position alone"),
-    ({"kinetic_energy": lambda q, v: v @ mass_matrix(q) @ v}, "kinetic energy"),  # the ½ of seed 002 lost
+    ({"kinetic_energy": lambda q, v: v @ mass_matrix(q) @ v}, "kinetic energy"),  # the ½ of [Lagrange notes] lost
     ({"coriolis_matrix": lambda q, v: standard(q, v) + 0.3 * np.eye(2)}, "quadratic velocity torque"),
     ({"coriolis_matrix": lambda q, v: 1.01 * standard(q, v)}, "workless velocity torque"),
     ({"coriolis_matrix": lambda q, v: 1.01 * standard(q, v)}, "power balance"),

@@ -12,7 +12,7 @@ M1, M2, L1, L2, G = 2.0, 3.0, 0.5, 0.7, 9.81
 
 
 def two_points():
-    """Seed 004's arm: two links, a point mass at the end of each."""
+    """[Fakhari 2]'s arm: two links, a point mass at the end of each."""
     rows = [
         dl.DHRow(a=L, inertial=dl.Inertial(m, (0, 0, 0, 0, 0, 0), dl.Origin((0.0, 0.0, 0.0))))
         for m, L in ((M1, L1), (M2, L2))
@@ -32,13 +32,13 @@ def standard(q, v):
 
 
 def mdot_minus_half_u(q, v):
-    """As seed 004 prints it."""
+    """As [Fakhari 2] prints it."""
     h = M2 * L1 * L2 * np.sin(q[1])
     return np.array([[-2 * v[1] * h, -v[1] * h], [(v[0] - v[1] / 2) * h, v[0] * h / 2]])
 
 
 def ut_minus_half_u(q, v):
-    """Its last entry has a minus, which seed 004 lost: else C q̇ would have a term q̇₁ q̇₂ in the second row."""
+    """Its last entry has a minus, which [Fakhari 2] lost: else C q̇ would have a term q̇₁ q̇₂ in the second row."""
     h = M2 * L1 * L2 * np.sin(q[1])
     return np.array([[0, -(2 * v[0] + v[1]) * h], [(v[0] + v[1] / 2) * h, -v[0] * h / 2]])
 
