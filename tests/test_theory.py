@@ -318,7 +318,7 @@ def test_rotated_inertial_frame_turns_the_tensor_and_not_the_center():
     assert error(body.about_com(), R @ np.diag([0.01, 0.02, 0.025]) @ R.T) < ROUNDING
 
 
-# -------------------------------------------------------------------------------- energy, [Poonawala] and [Lagrange notes]
+# ----------------------------------------------------------------------------- energy, [Poonawala] and [Lagrange notes]
 def test_kinetic_energy_of_moving_rigid_bodies():
     """K = Σ ½ m ċᵀċ + ½ ωᵀ R I_c Rᵀ ω with ω from Ṙ Rᵀ, velocities by differences of the pose alone."""
     arm = tree()

@@ -102,7 +102,7 @@ if TYPE_CHECKING:
     from dalembert.trust.doctor.check import CheckUp as CheckUp, check as check
     from dalembert.trust.verify.verify import verify as verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 import_module("dalembert.forking")  # before anything is imported late
 

@@ -291,7 +291,7 @@ def test_rotors_that_are_added_not_included():
     assert with_rotors(robot, {name: moved}).n == 3
 
 
-# ----------------------------------------------------------------------------------------------- [Lagrange notes] and [Lee]
+# ------------------------------------------------------------------------------------------- [Lagrange notes] and [Lee]
 def test_single_link_of_seed_002():
     """(r² J_m + J_l) θ̈ + M g l sin θ = r u, against the Lagrangian system."""
     system = geared_link()

@@ -95,7 +95,7 @@ def test_position_from_independent_coordinates():
     np.testing.assert_allclose(q[:, 3], z[:, 1] - z[:, 0], atol=1e-12)
 
 
-# -------------------------------------------------------------------------------------------- the five-bar of [Lagrange notes]
+# ------------------------------------------------------------------------------------- the five-bar of [Lagrange notes]
 def figures(robot):
     """m, I about z through the center, and the lengths of the linkage, from the description."""
     links = {link.name: link.inertial for link in robot.description.links if link.inertial}
@@ -106,7 +106,7 @@ def figures(robot):
 
 
 def five_bar_system(robot):
-    """[Lagrange notes]'s Lagrangian system with the linkage's numbers. l_c4 is measured from link 1's end toward the tool:
+    """[Lagrange notes]'s system with the linkage's numbers. l_c4 is measured from link 1's end toward the tool:
     the loop holds link 4 at 0.25 m, its center is at l_c from its beginning."""
     m, I, lc = figures(robot)
     numbers = {f"m{k + 1}": m[k] for k in range(4)} | {f"I{k + 1}": I[k] for k in range(4)}
@@ -131,8 +131,8 @@ def test_five_bar_by_multipliers_is_five_bar_by_lagrange():
 
 
 def test_five_bar_decoupled():
-    """Where m₃ l₂ l_c3 = m₄ l₁ l_c4 the mass matrix is constant and diagonal: no motor feels the other ([Lagrange notes] prints
-    m₂ there). The bundled linkage does not obey it, and its motors do."""
+    """Where m₃ l₂ l_c3 = m₄ l₁ l_c4 the mass matrix is constant and diagonal: no motor feels the other ([Lagrange notes]
+    prints     m₂ there). The bundled linkage does not obey it, and its motors do."""
     from dataclasses import replace
 
     robot = dl.load("five-bar")

@@ -27,7 +27,7 @@ def test_torque_of_a_wrench_at_any_frame(name):
 
 @pytest.mark.parametrize("name", ARMS)
 def test_virtual_work(name):
-    """δw = 0 for every δq exactly if τ = JᵀF; the work at the tip is that of a small motion ([Poonawala] eqs. 24, 25)."""
+    """δw = 0 for every δq exactly if τ = JᵀF; the work at the tip is a small motion [Poonawala, eqs. 24, 25]."""
     robot, q = arm(name), states(arm(name), 1)[0]
     rng = np.random.default_rng(1)
     F, dq = rng.normal(size=6), rng.normal(size=(20, robot.n))
