@@ -131,8 +131,8 @@ def test_five_bar_by_multipliers_is_five_bar_by_lagrange():
 
 
 def test_five_bar_decoupled():
-    """Where m₃ l₂ l_c3 = m₄ l₁ l_c4 the mass matrix is constant and diagonal: no motor feels the other ([Lagrange notes]
-    prints     m₂ there). The bundled linkage does not obey it, and its motors do."""
+    """Where m₃ l₂ l_c3 = m₄ l₁ l_c4 the mass matrix is constant and diagonal: no motor feels the other. ([Lagrange
+    notes] print m₂ there.) The bundled linkage does not obey it, and its motors do."""
     from dataclasses import replace
 
     robot = dl.load("five-bar")

@@ -278,7 +278,7 @@ def test_simple_singularities_survive_other_lengths():
 
 def test_a_singularity_that_other_lengths_remove():
     """[Poonawala] §2.3. Axes at right angles, equal links: folded back, the tip touches the first axis, and
-    joint 1 moves     it no more. With other lengths it passes the axis by."""
+    joint 1 moves it no more. With other lengths it passes the axis by."""
     horn = dl.Robot.from_dh([{"alpha": np.pi / 2, "a": 1.0}, {"a": 1.0}])
     found = perturbed_singularity(horn, [0.3, np.pi])
     assert found.removed and not found.kept.any() and np.isinf(found.distance).all()
