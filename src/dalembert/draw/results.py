@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+POINTS = 4000  # of one curve: more cannot be seen
+
 
 def run(run: Run, *what: str, axes: Axes | Sequence[Axes] | None = None) -> Figure:
     """A run over time: positions with their reference, rates, inputs, energies, or groups and columns by name."""
@@ -68,9 +70,6 @@ def diagram(law: object, ax: Axes | None = None) -> Figure:
 def step(system: object, t: ArrayLike | None = None, ax: Axes | None = None) -> Figure:
     """The answer to a unit step. Needs the extra `control`."""
     return step_plot(system, t, ax)
-
-
-POINTS = 4000  # of one curve: more cannot be seen
 
 
 @styled

@@ -15,6 +15,8 @@ from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
 PARALLEL = 1e-9  # of a unit vector: what is nearer than this is along an axis
+CIRCLE = np.linspace(0.0, 2.0 * np.pi, 49)
+LINES = 4  # along a cylinder
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +107,6 @@ def plane_of(robot: Robot) -> tuple[int, int] | None:
             first, second = (k for k in range(3) if k != normal)
             return first, second
     return None
-
-
-CIRCLE = np.linspace(0.0, 2.0 * np.pi, 49)
-LINES = 4  # along a cylinder
 
 
 def outlines(robot: Robot) -> list[tuple[int, list[Array]]]:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from casadi import SX, Function
     from control.lti import LTI
 
+KINDS = ("SX", "MX")
+# What is computed, under the name that the equation of motion gives it.
+_NAMES = {"inverse_dynamics": "tau", "forward_dynamics": "qdd", "fk": "T", "jacobian": "J", "mass_matrix": "M"}
+
 
 def kernel_of(system: object, name: str | None, given: Sequence[str], options: dict[str, Any]) -> Kernel:
     """`system.kernel(name, given, **options)` of a System; if no name is given, ẋ(x, u) of one that has a `rate`; or a
@@ -51,9 +55,6 @@ def title_of(system: object, kernel: Kernel) -> str:
     """A name for the function that other languages take: panda_inverse_dynamics."""
     owner = getattr(system, "name", None)
     return identifier(kernel.name if owner is None or owner == kernel.name else f"{owner}_{kernel.name}")
-
-
-KINDS = ("SX", "MX")
 
 
 @cache
@@ -125,10 +126,6 @@ def _reshape(ca: ModuleType, values: list[SX], shape: tuple[int, ...]) -> SX:
     if not values:
         return ca.SX(rows, columns)
     return ca.reshape(ca.vertcat(*values), columns, rows).T
-
-
-# What is computed, under the name that the equation of motion gives it.
-_NAMES = {"inverse_dynamics": "tau", "forward_dynamics": "qdd", "fk": "T", "jacobian": "J", "mass_matrix": "M"}
 
 
 def _output_names(name: str, count: int, taken: Sequence[str]) -> list[str]:

@@ -22,6 +22,12 @@ from dalembert.simulation.limits import read_torque_limits
 
 Array = NDArray[np.float64]
 CLOSE = 5.0  # tolerances from the goal within which a reward and an observation of Reach look closer
+FASTEST = 50.0  # times a joint's largest velocity (or 50 rad/s): beyond it, a state is lost
+ACTIONS = ("velocity", "compensated", "torque")
+AT_LIMITS = ("rest", "end", "pass")
+LAG = 0.1  # [s] in which a joint takes up 63 % of a change of the velocity that actions ask for
+UNLIMITED = np.pi  # [rad/s, m/s] an action of 1 asks of a joint that has no largest velocity
+TO_TOP_SPEED = 0.2  # [s] that a compensated action of 1 takes from rest to a joint's largest velocity, at the least
 
 
 def middle_of(robot: Robot) -> tuple[Array, Array]:
@@ -184,12 +190,6 @@ class Track(Task):
 
 
 Reward = Callable[[Situation], Any]
-FASTEST = 50.0  # times a joint's largest velocity (or 50 rad/s): beyond it, a state is lost
-ACTIONS = ("velocity", "compensated", "torque")
-AT_LIMITS = ("rest", "end", "pass")
-LAG = 0.1  # [s] in which a joint takes up 63 % of a change of the velocity that actions ask for
-UNLIMITED = np.pi  # [rad/s, m/s] an action of 1 asks of a joint that has no largest velocity
-TO_TOP_SPEED = 0.2  # [s] that a compensated action of 1 takes from rest to a joint's largest velocity, at the least
 
 
 class Options(TypedDict, total=False):

@@ -16,6 +16,9 @@ from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 
 SAME = 1e-9  # rad, m: what rounding may do
+# In pieces between which a line may end.
+STANDARD = (r"A_i = R_z(\theta_i)\,", r"T_z(d_i)\,", r"T_x(a_i)\,", r"R_x(\alpha_i)")
+MODIFIED = (r"A_i = R_x(\alpha_{i-1})\,", r"T_x(a_{i-1})\,", r"R_z(\theta_i)\,", "T_z(d_i)")
 
 
 def frames(context: Context) -> Made:
@@ -60,11 +63,6 @@ def _dh(robot: Robot) -> list[Markup]:
         else:
             out.append(html.details("The same in the modified convention (Craig)", said, shown))
     return out
-
-
-# In pieces between which a line may end.
-STANDARD = (r"A_i = R_z(\theta_i)\,", r"T_z(d_i)\,", r"T_x(a_i)\,", r"R_x(\alpha_i)")
-MODIFIED = (r"A_i = R_x(\alpha_{i-1})\,", r"T_x(a_{i-1})\,", r"R_z(\theta_i)\,", "T_z(d_i)")
 
 
 def _row(k: int, row: DHRow) -> tuple[object, ...]:

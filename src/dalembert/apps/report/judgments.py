@@ -37,6 +37,7 @@ TERMS, QUICK_TERMS = 15_000, 3_000  # of M: identities of more take longer than 
 KINDS = {PROVED: "good", HOLDS: "good", FAILS: "bad", SILENT: "absent"}
 SEVERITY = {"error": "bad", "warning": "doubt", "note": "absent"}
 OPEN_FINDINGS = 12  # that stand open
+ROW = ("quantity", "one way", "other way", "difference", "allowed", "")
 
 
 def bounds(context: Context) -> Made:
@@ -183,9 +184,6 @@ def certificate(context: Context) -> Made:
     if found.passed:
         said = f"{len(found.rows)} comparisons agree, to {html.number(worst, 2, 0.0)}"
     return Made(html.joined(parts), said, "good" if found.passed else "bad")
-
-
-ROW = ("quantity", "one way", "other way", "difference", "allowed", "")
 
 
 def _row(row: Row) -> tuple[object, ...]:

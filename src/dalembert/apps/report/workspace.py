@@ -31,6 +31,9 @@ CAPTIONS = {
     1: ("The plane in which the tip moves.",),
     2: ("From the side, all directions turned into one plane.", "From above."),
 }
+GRID, QUICK_GRID = 72, 36
+STARTS, QUICK_STARTS = 200, 60
+FLAT = 1e-6
 
 
 def workspace(context: Context) -> Made:
@@ -135,11 +138,6 @@ def _ellipsoids(context: Context) -> Markup:
         axes = [(float(x), html.vector(e.axes[:, k], 2)) for k, x in enumerate(e.lengths)]
         parts.append(html.table((f"half axis [{unit}]", f"along ({', '.join(rows)})"), axes))
     return html.tag("div", *parts)
-
-
-GRID, QUICK_GRID = 72, 36
-STARTS, QUICK_STARTS = 200, 60
-FLAT = 1e-6
 
 
 def singular(context: Context) -> Made:

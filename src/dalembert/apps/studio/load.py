@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 NAME = "studio payload"
+THIN = 0.02  # of the longest half axis: what has no extent is drawn so thin
+LONG = 3.0  # an infinite half axis is drawn so many times as long as the longest that is not
+AXES = {"vx": 0, "vy": 1, "vz": 2}
 
 
 @dataclass(frozen=True)
@@ -78,10 +81,6 @@ def holding(
     return names, np.array([tau[robot.joint_names.index(name)] for name in names])
 
 
-THIN = 0.02  # of the longest half axis: what has no extent is drawn so thin
-LONG = 3.0  # an infinite half axis is drawn so many times as long as the longest that is not
-
-
 def _inertia(robot: Robot, q: Array, frame: str, rows: Sequence[str]) -> Ellipsoid:
     felt = robot.effective_mass(q, frame, rows)
     return Ellipsoid(felt.axes, felt.masses, np.zeros_like(felt.masses), felt.rows)
@@ -99,7 +98,6 @@ KINDS = {
     "force": Kind(Robot.force_ellipsoid, "N", (214, 69, 65)),
     "inertia": Kind(_inertia, "kg", (227, 178, 60)),
 }
-AXES = {"vx": 0, "vy": 1, "vz": 2}
 
 
 def find_ellipsoid(name: str, robot: Robot, q: Array, frame: str) -> Ellipsoid:

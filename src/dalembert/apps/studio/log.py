@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 LARGEST = 64 << 20  # bytes of a log that a page may send
+FEW_NOTES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +91,6 @@ def read_upload(name: str, content: bytes, robot: Robot) -> Recording:
             return read_recording(file, robot, name)
         except InputError as error:
             raise InputError(str(error).replace(str(file), name)) from None
-
-
-FEW_NOTES = 4
 
 
 class LogPanel(Panel):

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 
 Input = TypeVar("Input", bound="GuiInputHandle[Any]")
+Array = NDArray[np.float64]
+# Lines that can be told apart, also by those who see few colors (Okabe and Ito, without yellow).
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
+MOST_POINTS = 200  # of a line: a plot is a few hundred pixels wide
 
 
 class Panel:
@@ -53,12 +57,6 @@ def real(value: object) -> float:
     if not math.isfinite(x):
         raise InputError(f"a finite number is needed, got {x}")
     return x
-
-
-Array = NDArray[np.float64]
-# Lines that can be told apart, also by those who see few colors (Okabe and Ito, without yellow).
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
-MOST_POINTS = 200  # of a line: a plot is a few hundred pixels wide
 
 
 class Plot:

@@ -38,6 +38,15 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 NONE, FIRST = "none", "PD + gravity"  # no controller at all; the one to begin with
+STEP = 1e-3  # [s], of Runge–Kutta's fourth order
+PIECE = 8  # steps for which a pull is taken as it was at their start
+PATIENCE = 0.1  # [s]: a beat that comes later than this is not made up for
+ROWS = 200_000  # kept; older ones are forgotten
+NOTHING = Payload()
+WINDOW = 10.0  # [s] that the plots show
+EVERY = 0.4  # [s] between two looks at the plots: pages draw them anew each time
+MOST_LINES = 7
+MOTIONS = ("set point", "sines")
 
 
 def choices(robot: Robot) -> dict[str, Entry | None]:
@@ -67,13 +76,6 @@ def wanted_at(controller: Controller | None, robot: Robot, q: Array, frame: str)
     if not isinstance(controller, TaskController):
         return q
     return np.asarray(robot.fk(q, frame))[["xyz".index(name) for name in controller.task.names], 3]
-
-
-STEP = 1e-3  # [s], of Runge–Kutta's fourth order
-PIECE = 8  # steps for which a pull is taken as it was at their start
-PATIENCE = 0.1  # [s]: a beat that comes later than this is not made up for
-ROWS = 200_000  # kept; older ones are forgotten
-NOTHING = Payload()
 
 
 class Live:
@@ -241,12 +243,6 @@ class Pull:
         self.force = np.zeros(3) if self.end is None else self.stiffness * (self.end - point)
         arm = point - np.asarray(robot.fk(q, self.frame))[:3, 3]
         return robot.static_torque(q, np.concatenate([self.force, np.cross(arm, self.force)]), self.frame)
-
-
-WINDOW = 10.0  # [s] that the plots show
-EVERY = 0.4  # [s] between two looks at the plots: pages draw them anew each time
-MOST_LINES = 7
-MOTIONS = ("set point", "sines")
 
 
 class RunPanel(Panel):

@@ -10,6 +10,7 @@ from dalembert.caching import cached_property
 from dalembert.draw.svg.elements import FONT, GRID, INK, SOFT, label, short, width_of, words_at
 
 STEPS = (0.5, 1.0, 2.0, 2.5, 5.0, 10.0)
+TICK = 6.0
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,6 @@ def _powers(scale: Scale, most: int) -> list[tuple[float, str]]:
         return [(x, label(x)) for x in every_few if scale.low <= x <= scale.high]
     every = max(1, -(-(last - first + 1) // most))
     return [(10.0**k, label(10.0**k)) for k in range(first, last + 1, every)]
-
-
-TICK = 6.0
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from dalembert.errors import InputError
 
 Array = NDArray[np.float64]
 SEEN = 0.15  # a bend of so many pixels is not seen
+MARGIN = 12.0
 
 
 def extremes(column: NDArray[np.int64], y: Array) -> NDArray[np.int64]:
@@ -50,9 +51,6 @@ def straighten(x: Array, y: Array, bend: float = SEEN) -> list[int]:
         else:
             low, high = max(low, slope_low), min(high, slope_high)
     return [*kept, n - 1]
-
-
-MARGIN = 12.0
 
 
 @dataclass(frozen=True, eq=False)
