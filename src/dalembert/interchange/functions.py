@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -54,7 +55,8 @@ def kernel_of(system: object, name: str | None, given: Sequence[str], options: d
 def title_of(system: object, kernel: Kernel) -> str:
     """A name for the function that other languages take: panda_inverse_dynamics."""
     owner = getattr(system, "name", None)
-    return identifier(kernel.name if owner is None or owner == kernel.name else f"{owner}_{kernel.name}")
+    name = identifier(kernel.name if owner is None or owner == kernel.name else f"{owner}_{kernel.name}")
+    return re.sub("__+", "_", name)  # CasADi takes no two underscores in a row
 
 
 @cache
