@@ -403,9 +403,10 @@ class Reader:
 
     def _form(self, e: Element, who: str) -> Geometry | None:
         if e.tag == "mesh":
-            taken = _likely_scale(e, who)
-            read: Callable[[], Vector | None] = partial(self._vector, e, "scale", who, Mesh.scale)
-            scale = self._or_else(read, taken, f"{show(taken)} is taken")
+            likely = _likely_scale(e, who)
+            instead: Vector | None = likely
+            read = partial(self._vector, e, "scale", who, Mesh.scale)
+            scale = self._or_else(read, instead, f"{show(likely)} is taken")
             return _whole(Mesh, self._word(e, "filename", who), scale)
         if e.tag == "box":
             return _whole(Box, self._vector(e, "size", who))

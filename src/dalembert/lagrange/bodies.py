@@ -123,9 +123,10 @@ def energies(
 ) -> tuple[Expression, Expression]:
     """(K, P) of several bodies."""
     sp = sympy()
-    listed = list(bodies) if isinstance(bodies, (list, tuple)) else [bodies]
-    for body in listed:
+    listed: list[Particle | RigidBody] = []
+    for body in bodies if isinstance(bodies, (list, tuple)) else [bodies]:
         if not isinstance(body, (Particle, RigidBody)):
             raise InputError(f"bodies are Particle or RigidBody objects, not {type(body).__name__}")
+        listed.append(body)
     kinetic = sp.Add(*(body.kinetic_energy(coordinates) for body in listed))
     return kinetic, sp.Add(*(body.potential_energy(gravity) for body in listed))

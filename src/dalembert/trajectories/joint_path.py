@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from dalembert.errors import InputError, SingularityError
 from dalembert.kinematics.ik.tracking import pose_error
 from dalembert.kinematics.jacobian import moving_rows, need_joints, scale_of, unitless
-from dalembert.kinematics.tasks import picked, task
+from dalembert.kinematics.tasks import Rows, picked, task
 from dalembert.trajectories.combined import Along, Certified
 from dalembert.trajectories.limits import BEYOND, Array, joint_units, positive, vector
 from dalembert.trajectories.paths import POINT, POSE, poses
@@ -63,7 +63,7 @@ def to_joints(
     q0: ArrayLike | None = None,
     *,
     frame: str | None = None,
-    rows: object = None,
+    rows: Rows | None = None,
     tolerance: float = 1e-6,
     limits: bool = True,
 ) -> Certified:
@@ -104,7 +104,7 @@ class _Follower:
         path: Trajectory,
         law: Trajectory | None,
         frame: str | None,
-        rows: object,
+        rows: Rows | None,
         tolerance: float,
         limits: bool,
     ) -> None:

@@ -35,7 +35,7 @@ from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, Verdict, a
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 GIVEN = "as given"  # the mechanism's own C, where it is not one of the robot's choices
@@ -341,7 +341,7 @@ class Skewness:
     x: Array
     power: Mapping[str, Array]
 
-    def plot(self, axes: Axes | None = None) -> FigureBase:
+    def plot(self, axes: Axes | None = None) -> Figure:
         """A matplotlib figure: one line for each choice."""
         from dalembert.trust.properties.figures import draw_skewness
 

@@ -37,7 +37,7 @@ from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, Verdict, s
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 CLOSES = INTEGRATED
@@ -76,7 +76,7 @@ class Books:
         """At no time was more taken out than β."""
         return bool(self.supplied.min() >= -self.beta - self.tolerance * max(self.scale, 1e-300))
 
-    def plot(self, axes: Sequence[Axes] | None = None) -> FigureBase:
+    def plot(self, axes: Sequence[Axes] | None = None) -> Figure:
         """A matplotlib figure: energies over time above −β, and what the books disagree by."""
         from dalembert.trust.properties.figures import draw_books
 
@@ -350,7 +350,7 @@ class Interconnection:
         """Whether V never rises."""
         return bool((np.diff(self.V) <= CLOSES * max(float(np.ptp(self.V)), 1e-300)).all())
 
-    def plot(self, axes: Sequence[Axes] | None = None) -> FigureBase:
+    def plot(self, axes: Sequence[Axes] | None = None) -> Figure:
         from dalembert.trust.properties.figures import draw_interconnection
 
         return draw_interconnection(self, axes)

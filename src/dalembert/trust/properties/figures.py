@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -13,16 +13,16 @@ from dalembert.trust.properties.property import write_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
+    from matplotlib.figure import Figure
 
     from dalembert.trust.properties.coriolis import Skewness
     from dalembert.trust.properties.energy import Books, Interconnection
 
 
-def _panels(axes: Sequence[Axes] | None, title: str) -> tuple[FigureBase, Axes, Axes]:
+def _panels(axes: Sequence[Axes] | None, title: str) -> tuple[Figure, Axes, Axes]:
     if axes is not None:
         upper, lower = axes
-        return upper.figure, upper, lower
+        return cast("Figure", upper.figure), upper, lower
     figure, (upper, lower) = pyplot().subplots(
         2, 1, sharex=True, figsize=(8.0, 5.0), height_ratios=(3, 1), layout="constrained"
     )
@@ -31,7 +31,7 @@ def _panels(axes: Sequence[Axes] | None, title: str) -> tuple[FigureBase, Axes, 
 
 
 @styled
-def draw_books(books: Books, axes: Sequence[Axes] | None = None) -> FigureBase:
+def draw_books(books: Books, axes: Sequence[Axes] | None = None) -> Figure:
     """Supplied, stored and lost energy over −β; below, what the books disagree by."""
     figure, upper, lower = _panels(axes, f"{books.system}: ∫ q̇ᵀτ dt = H(t) − H(0) + losses ≥ −β")
     upper.plot(books.t, books.supplied, label="supplied ∫ q̇ᵀτ dt")
@@ -50,7 +50,7 @@ def draw_books(books: Books, axes: Sequence[Axes] | None = None) -> FigureBase:
 
 
 @styled
-def draw_interconnection(loop: Interconnection, axes: Sequence[Axes] | None = None) -> FigureBase:
+def draw_interconnection(loop: Interconnection, axes: Sequence[Axes] | None = None) -> Figure:
     """What the arm and the law store, and their sum, which falls."""
     figure, upper, lower = _panels(axes, f"{loop.system} under PD control: two passive systems in a loop")
     upper.plot(loop.t, loop.V, label="V, both")
@@ -67,7 +67,7 @@ def draw_interconnection(loop: Interconnection, axes: Sequence[Axes] | None = No
 
 
 @styled
-def draw_skewness(found: Skewness, axes: Axes | None = None) -> FigureBase:
+def draw_skewness(found: Skewness, axes: Axes | None = None) -> Figure:
     """A line for each choice of C; those that keep Ṁ − 2C skew lie on zero."""
     if axes is None:
         figure, axes = pyplot().subplots(figsize=(8.0, 3.6), layout="constrained")
@@ -78,4 +78,4 @@ def draw_skewness(found: Skewness, axes: Axes | None = None) -> FigureBase:
     axes.set_ylabel("xᵀ(Ṁ − 2C) x [W]")
     axes.margins(x=0)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return axes.figure
+    return cast("Figure", axes.figure)

@@ -111,7 +111,7 @@ class _Gathered:
 
 def _pinocchio(subject: Subject, s: States) -> tuple[str, Values]:
     try:
-        import pinocchio as pin  # type: ignore[import-untyped]
+        import pinocchio as pin
     except ImportError:
         raise Unavailable("not installed") from None
 
