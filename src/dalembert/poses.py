@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array
 from dalembert.errors import InputError
-from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
 from dalembert.spatial import rotation
 from dalembert.spatial.angles import warn_of_degrees
 from dalembert.spatial.vector import matmul, skew

@@ -16,7 +16,6 @@ from typing import Any
 from dalembert import scalar
 from dalembert.arguments import number, settle_numbers
 from dalembert.errors import InputError, ModelWarning, unknown
-from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
 
 Scalar = Any
 Scalars = Sequence[Scalar]

@@ -24,17 +24,7 @@ from dalembert.control.linear import StateSpace
 from dalembert.control.transfer import TransferFunction
 from dalembert.errors import InputError, choose
 from dalembert.flow import Flow, Scalar, Scalars
-from dalembert.scalar import (
-    absolute,
-    arrays as _arrays,  # noqa: F401 - registers arrays as scalars
-    cos,
-    exp,
-    maximum,
-    sin,
-    sqrt,
-    tanh,
-    where,
-)
+from dalembert.scalar import absolute, cos, exp, maximum, sin, sqrt, tanh, where
 
 Array = NDArray[np.float64]
 # b² − 4mk below so many ulps of b² is zero: a gain computed for critical damping is rounded, and the poles would move

@@ -277,7 +277,6 @@ def _changed(
 def _changed_search(
     robot: Jointed, model: Model, at: Frame, frame: str | None, chosen: Task, expressed_in: str
 ) -> _Search:
-    import dalembert.scalar.arrays  # noqa: F401  (lets arrays in as scalars)
 
     def stacked(matrix: Sequence[Sequence[ArrayLike]], shape: tuple[int, ...]) -> Array:
         return np.stack([np.stack([np.broadcast_to(x, shape) for x in row], -1) for row in matrix], -2)

@@ -11,6 +11,8 @@ import math
 from functools import singledispatch
 from typing import Any
 
+import numpy as np
+
 Scalar = Any
 
 __all__ = [
@@ -120,3 +122,18 @@ def by_sign(x: Scalar, positive: Scalar, negative: Scalar) -> Scalar:
 def sign(x: Scalar) -> Scalar:
     """−1, 0 or 1."""
     return by_sign(x, 1.0, -1.0)
+
+
+# NumPy arrays are scalars too: the same functions, one element per state, without compiling anything.
+for _own, _numpy in (
+    (sin, np.sin),
+    (cos, np.cos),
+    (sqrt, np.sqrt),
+    (absolute, np.abs),
+    (exp, np.exp),
+    (log, np.log),
+    (tanh, np.tanh),
+    (arctan2, np.arctan2),
+    (where, np.where),
+):
+    _own.register(np.ndarray)(_numpy)

@@ -13,10 +13,7 @@ from fractions import Fraction
 from functools import reduce
 
 from dalembert import scalar
-from dalembert.scalar import (
-    Scalar,
-    arrays as _arrays,  # noqa: F401 - registers arrays as scalars
-)
+from dalembert.scalar import Scalar
 
 Angle = tuple[tuple[int, int], ...]
 """A sum of joint angles: (number of the joint, from 1, and how often it counts). ((1, 1), (2, -1)) is q1 − q2."""

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from dalembert.arguments import number
 from dalembert.errors import InputError
 from dalembert.flow import Scalar
-from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
 from dalembert.scalar.jet import Jet, jet
 from dalembert.spatial import rotation
 from dalembert.spatial.vector import matmul

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-import dalembert.scalar.arrays  # arrays as scalars
 from dalembert.identification.fit.consistent import consistent, from_pseudo_inertia, pseudo_inertia
 from dalembert.identification.fit.estimate import inflation, least_squares
 from dalembert.identification.fit.identify import identify

@@ -105,7 +105,6 @@ def _by_numpy(arm: Robot, kernel: str, arguments: list[Array]) -> tuple[Callable
     import numpy as np
 
     from dalembert import kernels
-    from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
 
     row = kernels.ROWS[kernel]
     columns = {name: list(x.T.copy()) for name, x in zip(row.arguments, arguments, strict=True)}

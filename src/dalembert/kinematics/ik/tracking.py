@@ -19,7 +19,6 @@ from dalembert.errors import InputError, MissingExtraError, unknown
 from dalembert.kernels import need_tree
 from dalembert.kinematics.ik.numeric import goal as goal_of
 from dalembert.kinematics.ik.targets import as_targets
-from dalembert.scalar import arrays as _arrays  # noqa: F401 - registers arrays as scalars
 from dalembert.spatial import rotation
 from dalembert.system import Jointed
 

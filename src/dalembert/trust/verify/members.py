@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import dalembert.scalar.arrays  # noqa: F401 - arrays as scalars
 from dalembert.algorithms import energy, kinematics
 from dalembert.errors import InputError
 from dalembert.robot import Robot
