@@ -123,6 +123,7 @@ SINGLE = (
     "holding",
     "independent",
     "largest_force",
+    "linearize_at",
     "modes",
     "nearest_singularity",
     "redundant",

@@ -15,10 +15,10 @@ from dalembert.algorithms import (
     jacobians,
     kinematics,
     linear,
+    massless,
     matrix_form,
     newton_euler,
     regressor,
-    resistance,
     task_space,
 )
 from dalembert.arguments import switch
@@ -148,13 +148,13 @@ def need_tree(model: Model) -> None:
 
 def need_mass(model: Model, added: linear.Rows | None = None) -> None:
     """Refuse a mass matrix [+ `added`] that is singular in every state, though rounding hides its zeros."""
-    if resistance.unresisted(model, added):
+    if massless.unresisted(model, added):
         raise singular_mass(model)
 
 
 def singular_mass(model: Model) -> SingularityError:
     """The error for a mass matrix that is singular whatever the state."""
-    empty = [model.coordinates[k].name for k in resistance.massless(model)]
+    empty = [model.coordinates[k].name for k in massless.massless(model)]
     what = f"joint {empty[0]!r} moves no mass" if empty else "some joints move no mass of their own"
     return SingularityError(
         f"the accelerations of {model.name!r} are undefined in every state, because its mass matrix is singular: "

@@ -452,7 +452,7 @@ class Robot:
         inverse_velocity = LateMethod("dalembert.kinematics.velocity:inverse_velocity")
         null_space = LateMethod("dalembert.kinematics.velocity:null_space")
         singularities = LateMethod("dalembert.kinematics.singular:singularities")
-        nearest_singularity = LateMethod("dalembert.kinematics.nearest:nearest_singularity")
+        nearest_singularity = LateMethod("dalembert.kinematics.nearest_singularity:nearest_singularity")
         manipulability = LateMethod("dalembert.kinematics.manipulability:manipulability")
         manipulability_gradient = LateMethod("dalembert.kinematics.manipulability:manipulability_gradient")
         velocity_ellipsoid = LateMethod("dalembert.kinematics.manipulability:velocity_ellipsoid")

@@ -146,7 +146,6 @@ def test_what_is_refused_or_warned_of(monkeypatch):
         (pin.JointModelFreeFlyer(), "moves in 6 ways; the base is fixed here: build the model without a free-flyer"),
         (pin.JointModelSpherical(), "moves in 3 ways; describe it as three revolute joints whose axes meet"),
         (pin.JointModelPlanar(), "two prismatic joints and a revolute one"),
-        (pin.JointModelHX(0.1), "which turns and slides at once"),
     ):
         model = pin.Model()
         model.addJoint(0, joint, unit, "odd")

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.kinematics.jacobian import freedom, moving_rows, natural
-from dalembert.kinematics.nearest import singular_set
+from dalembert.kinematics.nearest_singularity import singular_set
 from tolerances import DIFFERENCE, SOLVED, error
 from trees import random_tree
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
         pose_error as pose_error,
         tracking_velocity as tracking_velocity,
     )
-    from dalembert.kinematics.nearest import (
+    from dalembert.kinematics.nearest_singularity import (
         perturbed_singularity as perturbed_singularity,
         singular_set as singular_set,
     )
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "ik.closed_form": ("reason",),
     "ik.tracking": ("VelocityGoal", "limited_velocity", "pose_error", "tracking_velocity"),
-    "nearest": ("perturbed_singularity", "singular_set"),
+    "nearest_singularity": ("perturbed_singularity", "singular_set"),
     "statics": ("holding_torque", "virtual_work"),
     "wrist": ("decouple",),
 }

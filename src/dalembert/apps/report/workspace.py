@@ -17,7 +17,7 @@ from dalembert.apps.report.equations import shown
 from dalembert.draw.scene import drawn_limits
 from dalembert.draw.svg import Curve, bars, heat, lines
 from dalembert.errors import DalembertError
-from dalembert.kinematics.nearest import singular_set
+from dalembert.kinematics.nearest_singularity import singular_set
 from dalembert.kinematics.workspace import Workspace
 from dalembert.robot import Robot
 from dalembert.symbolic import document

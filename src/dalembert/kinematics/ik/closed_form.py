@@ -53,6 +53,7 @@ def closed_form(
         limits = switch("limits", limits)
     solver = robot.once(("closed form of", frame, limits), lambda: solver_of(robot, frame, limits))
     if isinstance(solver, str):
+        need_tree(robot.model)
         raise InputError(f"no closed form for {robot.name!r}: {solver}")
     start = solver.zero if q0 is None else targets.as_start(q0, robot.n)
     if not (type(T) is np.ndarray and T.dtype == np.float64 and T.shape[-2:] == (4, 4)):
@@ -68,7 +69,6 @@ def reason(robot: Jointed, frame: str | None = None) -> str | None:
 
 def solver_of(robot: Jointed, frame: str | None, limits: bool) -> Solver | str:
     """The kernels of a robot, made once; or why there are none."""
-    need_tree(robot.model)
     at = robot.model.frame(frame)
     return robot.once(("closed form", at.name, limits), lambda: _make(robot.model, at, limits))
 

@@ -25,9 +25,7 @@ Missing = dict[str, dict[str, tuple[ShapePart, LinkPart, str]]]  # mesh files th
 
 def measure(document: Document) -> None:
     """Look at every mesh file, and find how far each link reaches; what is wrong with a mesh becomes a trouble."""
-    missing: dict[
-        str, dict[str, tuple[ShapePart, LinkPart, str]]
-    ] = {}  # mesh files that are not there, by their folder
+    missing: Missing = {}
     for link in document.links:
         points = {id(s): _points(document, link, s, missing) for s in link.shapes if isinstance(s.geometry, Mesh)}
         roles: list[Reach | None] = []
@@ -57,9 +55,7 @@ def _usable(shape: ShapePart, points: dict[int, Points | None]) -> bool:
     return shape.geometry is not None and all(0 <= value <= LARGEST for _, value in sizes(shape.geometry))
 
 
-def _points(
-    document: Document, link: LinkPart, shape: ShapePart, missing: dict[str, dict[str, tuple[ShapePart, LinkPart, str]]]
-) -> Points | None:
+def _points(document: Document, link: LinkPart, shape: ShapePart, missing: Missing) -> Points | None:
     """The corners of a mesh, or None with a trouble."""
     mesh, base = shape.geometry, document.base_dir
     if not document.meshes or base is None or not isinstance(mesh, Mesh) or escape(mesh.filename) is not None:
@@ -68,7 +64,7 @@ def _points(
     try:
         file = resolve(mesh.filename, base, document.package_dirs)
     except (DescriptionError, OSError, ValueError) as error:
-        why = "leads out of its folder" if "outside" in str(error) else "was not found"
+        why = "leads out of its folder" if "outside its package" in str(error) else "was not found"
         missing.setdefault(_folder(mesh.filename), {}).setdefault(mesh.filename, (shape, link, f"{who} {why}"))
         return None
     if file.suffix.lower() not in READ:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.algorithms.resistance import unresisted
+from dalembert.algorithms.massless import unresisted
 from dalembert.bounds import lengths
 from dalembert.model.model import Body, Model
 from dalembert.robot import Robot
