@@ -142,6 +142,8 @@ RENAMED: dict[str, str] = {}
 NAMES = {
     "Adaptive": "AdaptiveControl",
     "blended": "blends",
+    "Task": "VelocityGoal",
+    "state_space": "first_order_form",
     "discretized": "discretize",
     "extrapolated": "extrapolate",
     "geared": "add_gears",
@@ -291,8 +293,16 @@ def worded(function: Callable[[str], Any], word: str) -> Any:
         return function(american(word))
 
 
+def rate_of(system: Any) -> Any:
+    """ẋ(x, u) of a system with drives, compiled: once its `kernel`, now one of its kernels."""
+    return system.kernel("rate") if inspect.ismethod(system.kernel) else system.kernel
+
+
 def simulate(system: Any, controller: Any = None, **options: Any) -> Any:
     """`dl.simulate` with today's keywords."""
+    if "z0" in options and "z0" not in inspect.signature(dl.simulate).parameters:
+        z, q, qd = options.pop("z0"), options.pop("q0"), options.pop("qd0", None)
+        options["x0"] = [*q, *(np.zeros(len(q)) if qd is None else qd), *z]
     return spelled(dl.simulate, system, controller, **options)
 
 
@@ -1491,7 +1501,7 @@ calls(
         "symbols": lambda: pick(
             bob(), "A A_dot lagrangian multiplier_symbols free_parameters velocities accelerations"
         ),
-        "state_space": lambda: pick(pendulum().state_space(), "f x u"),
+        "state_space": lambda: pick(method(pendulum(), "state_space")(), "f x u"),
         "planar-2r numbers": lambda: [
             (e := example("planar-2r")).forward_dynamics(*states(2)),
             e.coriolis_matrix(*states(2)[:2]),
@@ -1568,12 +1578,12 @@ calls(
         "driven": lambda: [
             driven().states,
             driven().inputs,
-            driven().kernel(X_DRIVEN, [12.0, 6.0]),
+            rate_of(driven())(X_DRIVEN, [12.0, 6.0]),
             driven().mass_matrix([0.3, 0.5]),
         ],
         "driven, reduced": lambda: [
             driven(reduced=True).states,
-            driven(reduced=True).kernel(X_DRIVEN[:4], [12.0, 6.0]),
+            rate_of(driven(reduced=True))(X_DRIVEN[:4], [12.0, 6.0]),
         ],
         "holding": lambda: pick(driven().holding([0.3, 0.5]), "input torque state reachable"),
         "linearize": lambda: list(driven().linearize(X_DRIVEN, [12.0, 6.0])),
@@ -1582,12 +1592,14 @@ calls(
             dl.simulation.integrate(driven().flow(), np.zeros(6), 1e-4, 2000, [12.0, 6.0], every=100), "t x y"
         ),
         "driven outputs": lambda: [driven().flow().outputs, at.LOSSES, at.ENERGIES],
-        "lossy gears": lambda: dl.DrivenRobot(
-            arm("planar-1r"), dl.TorqueSource(), dl.Transmission.gears([dl.Gear(50, efficiency=0.8, backward=0.7)])
-        ).kernel([[0.3, 0.5], [0.3, -0.5]], [0.2]),
-        "fluid drive": lambda: (
+        "lossy gears": lambda: rate_of(
+            dl.DrivenRobot(
+                arm("planar-1r"), dl.TorqueSource(), dl.Transmission.gears([dl.Gear(50, efficiency=0.8, backward=0.7)])
+            )
+        )([[0.3, 0.5], [0.3, -0.5]], [0.2]),
+        "fluid drive": lambda: rate_of(
             d := dl.DrivenRobot(arm("planar-1r"), dl.FluidDrive(gain=100.0, max_force=500.0, time_constant=0.05), [1.0])
-        ).kernel(np.linspace(0.1, 0.3, len(d.states)), [2.0]),
+        )(np.linspace(0.1, 0.3, len(d.states)), [2.0]),
         "gear_report": lambda: [
             str(r := at.gear_report(arm("planar-2r"), motor(), [600, 600], samples=500)),
             r.verdict(),
@@ -1599,7 +1611,7 @@ calls(
         "flexible": lambda: [
             soft().states,
             soft().inputs,
-            soft().kernel(X_SOFT, [1.0, 0.5]),
+            rate_of(soft())(X_SOFT, [1.0, 0.5]),
             soft().joint_torque(*np.split(X_SOFT, 4)),
         ],
         "deflection": lambda: pick(

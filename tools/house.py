@@ -83,11 +83,12 @@ def asks_for_systems(node: ast.AST) -> bool:
 
 
 def checks_arrays(node: ast.AST) -> bool:
-    """A function that looks whether numbers are finite and refuses them: a validator of its own."""
+    """A function that makes an array of what it is given, looks whether it is finite, and refuses it."""
     if not isinstance(node, ast.FunctionDef):
         return False
     raises = any(isinstance(n, ast.Raise) and n.exc and "InputError" in names_in(n.exc) for n in ast.walk(node))
-    return raises and any(isinstance(n, ast.Attribute) and n.attr == "isfinite" for n in ast.walk(node))
+    used = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+    return raises and "isfinite" in used and bool(used & {"asarray", "array", "astype"})
 
 
 def swallows(node: ast.AST) -> bool:

@@ -201,10 +201,11 @@ def _page(context: Context | SystemContext, made: list[tuple[Written, Made]], da
         system, scene = context.system, None
         counts = ((len(system.states), "state"), (len(system.inputs), "input"))
         words = ", ".join(f"{k} {noun}{'' if k == 1 else 's'}" for k, noun in counts)
-        head = {"name": system.name, "summary": words, "source": ""}
+        head = {"name": system.name, "kind": "system", "summary": words, "source": ""}
     else:
         scene = _scene(context) if drawn else None
-        head = {"name": context.robot.name, "summary": summary(context.robot), "source": _source(context.robot)}
+        robot = context.robot
+        head = {"name": robot.name, "kind": "robot", "summary": summary(robot), "source": _source(robot)}
     return _template().render(
         **head,
         version=__version__,
