@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array
-from dalembert.describe import xml
 from dalembert.errors import DescriptionError, InputError, MissingExtraError
 from dalembert.files import MESH, contents
 
@@ -174,6 +173,8 @@ def _through_trimesh(file: Path, data: bytes) -> Mesh:
 
 def _collada_unit(file: Path, data: bytes) -> float:
     """Meters per unit, which trimesh does not apply and rviz does; neither turns `up_axis`."""
+    from dalembert.describe import xml  # a robot without meshes needs no reader of XML
+
     root = xml.parse(data, str(file))
     for asset in root.all("asset"):
         for unit in asset.all("unit"):
