@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: demo test test-long lint docs bench fuzz corpus pictures clean
+.PHONY: demo test test-long coverage lint docs bench fuzz corpus pictures clean
 .SILENT:
 
 demo: .venv/core
@@ -19,6 +19,11 @@ test: lint
 # What takes long or needs more than Python: pages in a browser, the site, clusters of processes, long searches.
 test-long: .venv/test
 	$(BIN)/python -m pytest -n auto --dist loadgroup --tenths -m long
+
+# Which lines the suite never runs.
+coverage: .venv/test
+	$(PIP) pytest-cov
+	$(BIN)/python -m pytest -n auto --dist loadgroup --tenths -m "not long" --cov=dalembert --cov-report=term:skip-covered
 
 # The site, in docs/_build/html; a warning is an error.
 docs: .venv/docs
