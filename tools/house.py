@@ -86,9 +86,18 @@ def checks_arrays(node: ast.AST) -> bool:
     """A function that makes an array of what it is given, looks whether it is finite, and refuses it."""
     if not isinstance(node, ast.FunctionDef):
         return False
-    raises = any(isinstance(n, ast.Raise) and n.exc and "InputError" in names_in(n.exc) for n in ast.walk(node))
-    used = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
-    return raises and "isfinite" in used and bool(used & {"asarray", "array", "astype"})
+    if not any(isinstance(n, ast.Raise) and n.exc and "InputError" in names_in(n.exc) for n in ast.walk(node)):
+        return False
+    finite = [n for n in ast.walk(node) if isinstance(n, ast.Call) and ast.unparse(n.func).endswith("isfinite")]
+    arrays = {
+        name.id
+        for n in ast.walk(node)
+        if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call) and isinstance(n.value.func, ast.Attribute)
+        if n.value.func.attr in ("asarray", "array", "astype")
+        for name in n.targets
+        if isinstance(name, ast.Name)
+    }
+    return any(arrays & names_in(n) for n in finite)
 
 
 def swallows(node: ast.AST) -> bool:
