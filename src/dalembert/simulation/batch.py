@@ -22,7 +22,7 @@ from dalembert.law import Law, read_law
 from dalembert.reference import Reference, SetPoint, read_reference
 from dalembert.simulation.draws import Distribution, Noise, read_seed
 from dalembert.simulation.feed import Wiring, wire
-from dalembert.simulation.fixed_step import check_flow, check_method, compile_loop, read_seconds, whole_steps
+from dalembert.simulation.fixed_step import LOOPS, check_flow, check_method, compile_loop, read_seconds, whole_steps
 from dalembert.simulation.limits import read_torque_limits
 from dalembert.simulation.loop import DISTURBANCE, START, ClosedLoop, follow_reference
 from dalembert.simulation.measures import Measure, Measures, finish_measures, read_errors, read_measures
@@ -393,7 +393,7 @@ def _close(
     return _make_loop(plant, Same(law), key, tuple(words.items())), motion
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=LOOPS)
 def _make_loop(
     plant: Flow, law: Same, motion: Same | tuple[float, ...] | None, words: tuple[tuple[str, object], ...]
 ) -> ClosedLoop:
@@ -453,7 +453,7 @@ def _shared(wiring: Wiring, motion: Reference | None, steps: int, dt: float, hol
     return np.concatenate(parts, -1)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=LOOPS)
 def _begin_kernel(loop: ClosedLoop, wiring: Wiring) -> Kernel:
     """How a rollout begins, of one row (x, p, u)."""
     n, l, read = len(loop.flow.states), len(wiring.held), wiring.reader(loop.flow)

@@ -19,6 +19,7 @@ from dalembert.scalar import where
 from dalembert.simulation.feed import Wiring
 from dalembert.simulation.steps import METHODS, Method, Rates
 
+LOOPS = 16  # compiled loops that are kept: each keeps its system, with all its kernels, alive
 PIECE = 300_000_000  # operations in one call of the loop, a fifth of a second: an interrupt waits no longer
 MOST_STEPS = 10**12  # of a run: a week and a half at a microsecond each
 HALVINGS = 7  # of a step, at most, until half of it gives the same
@@ -146,7 +147,7 @@ def refine(run: Callable[[int], R], agree: Callable[[R, R], NDArray[np.bool_]]) 
 
 
 # ------------------------------------------------------------------------------------------------------ the loop
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=LOOPS)
 def _compile_inputs(flow: Flow, method: str, held: tuple[str, ...], iterations: int | None) -> tuple[Wiring, Rollout]:
     """The loop of a flow whose inputs are those of a run, if they are among the `held`, or else of a step."""
     for name in held:
@@ -157,7 +158,7 @@ def _compile_inputs(flow: Flow, method: str, held: tuple[str, ...], iterations: 
     return wiring, compile_loop(flow, method, wiring, iterations)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=LOOPS)
 def compile_loop(
     flow: Flow, method: str = "rk4", wiring: Wiring | None = None, iterations: int | None = None, asked: bool = False
 ) -> Rollout:
