@@ -14,7 +14,8 @@ same at every width.
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache as once
 from math import prod
@@ -28,6 +29,8 @@ from dalembert.compile.lower import Program
 from dalembert.compile.writer import Writer
 from dalembert.forking import COMPILING, wait_for_compilers
 
+NEAR = 1 << 30  # bytes between sections that LLVM's 32-bit references reach with ease
+MOST_PLUGS = 20_000
 SCALAR_UP_TO = 10_000  # operations
 # Doubles in one register; two registers per value would spill more than they hide (measured: 46 against
 # 54 ns a state for Panda's inverse dynamics on AVX2).
@@ -160,6 +163,33 @@ def linked(make: Callable[[], str], symbols: Sequence[str], *key: str) -> Code:
     return Code(code, target, symbols)
 
 
+@contextmanager
+def close_together(size: int) -> Iterator[None]:
+    """While code of about this size [bytes] is linked, holes between what is mapped are plugged.
+
+    Sections refer to each other by 32 bits, and LLVM aborts the process where one of them was mapped into a small hole
+    more than 2 GB from the others, as happens in large processes."""
+    import mmap
+    import sys
+
+    if sys.platform != "linux":
+        yield
+        return
+    import ctypes
+
+    whole = 1 << max(20, (2 * size).bit_length())
+    plugs = [mmap.mmap(-1, whole)]
+    where = ctypes.addressof(ctypes.c_char.from_buffer(plugs[0]))
+    piece = whole // 2
+    while piece >= mmap.PAGESIZE and len(plugs) < MOST_PLUGS:
+        plugs.append(mmap.mmap(-1, piece))
+        if abs(ctypes.addressof(ctypes.c_char.from_buffer(plugs[-1])) - where) < NEAR:
+            plugs.pop()
+            piece //= 2
+    del plugs[0]  # where fresh memory is
+    yield
+
+
 class Code:
     """Object code linked into this process; it stays as long as this object does.
 
@@ -167,7 +197,7 @@ class Code:
 
     def __init__(self, data: bytes, target: Target, symbols: Sequence[str] = (loop.SYMBOL,)) -> None:
         llvm = _binding()
-        with COMPILING:
+        with COMPILING, close_together(len(data)):
             empty = llvm.parse_assembly("")
             empty.triple = target.triple
             self._engine = llvm.create_mcjit_compiler(empty, _machine(target))
