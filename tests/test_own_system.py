@@ -89,6 +89,23 @@ def test_it_is_reported(tmp_path):
         dl.write_report(SYSTEM, tmp_path / "cart.html", sections=["workspace"])
 
 
-def test_what_it_cannot_do_is_told():
+class Half:
+    """A system that forgot its units and kernels."""
+
+    name, states, inputs = "half", ("a",), ()
+
+    def flow(self):
+        return dl.Flow("half", ("a",), (), lambda t, x, u: [-x[0]])
+
+
+def test_what_it_cannot_do_is_told(tmp_path):
+    with pytest.raises(dl.InputError, match="Half lacks units, kernel"):
+        dl.write_report(Half(), tmp_path / "half.html")
+    with pytest.raises(dl.InputError, match="or a system that has name, states, inputs, units, flow, kernel; got Half"):
+        dl.properties.lab(Half())
+    with pytest.raises(dl.InputError, match=r"say about which state: x, a number \(the states a\)"):
+        dl.control.linearize(Half())
+    with pytest.raises(dl.InputError, match="register takes an? Entry .*got int"):
+        dl.control.register(3)
     with pytest.raises(dl.InputError, match="friction"):
         dl.simulate(SYSTEM, q0=[0, 0.3], duration=0.1, friction=True)

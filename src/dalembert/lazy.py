@@ -22,7 +22,7 @@ def lazy_names(
         elif name in modules:
             value = import_module(f"{package}.{modules[name]}")
         else:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=here)
         setattr(here, name, value)
         return value
 

@@ -35,6 +35,9 @@ T = TypeVar("T")
 REFUSED = (KeyError, TypeError, ValueError)
 
 
+SYSTEM = ("name", "states", "inputs", "units", "flow", "kernel")  # what a `System` has
+
+
 @runtime_checkable
 class System(Protocol):
     """Whatever moves: ẋ = f(t, x, u).
@@ -123,19 +126,11 @@ class Linearization(NamedTuple):
     inputs: tuple[str, ...]
 
 
-class Linearizable(System, Protocol):
-    """A system with derivatives of its own. `x` is the whole state, or the positions alone for a state of rest; `u` is
-    what holds it there if not given. `friction` is refused by systems that settle that where they are made."""
-
-    def linearize_at(
-        self, x: ArrayLike | None = None, u: ArrayLike | None = None, *, friction: bool = False
-    ) -> Linearization: ...
-
-
 def read_state(x: ArrayLike | None, sizes: Mapping[int, str]) -> Array:
     """The state that a system is linearized about, one of these lengths; what each means is said where x is none."""
     if x is None:
-        raise InputError(f"say about which state: x, {' or '.join(f'{k} numbers ({w})' for k, w in sizes.items())}")
+        wanted = (f"{k} numbers ({what})" if k > 1 else f"a number ({what})" for k, what in sizes.items())
+        raise InputError(f"say about which state: x, {' or '.join(wanted)}")
     return array("x", x, *((k,) for k in sizes), meaning=" or ".join(sizes.values()))
 
 

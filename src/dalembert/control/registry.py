@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from dalembert.arguments import need
 from dalembert.errors import InputError
 
 if TYPE_CHECKING:
@@ -171,6 +172,7 @@ CONTROLLERS: dict[str, Entry] = {entry.name: entry for entry in _TABLE}
 
 def register(entry: Entry) -> None:
     """One more controller, offered from now on wherever controllers are chosen from."""
+    need(entry, Entry, "register", "a row of the table of controllers")
     for other in CONTROLLERS.values():
         if entry.name == other.name or entry.title == other.title:
             raise InputError(f"there is a controller {other.name!r}, {other.title!r} already: choose another name")

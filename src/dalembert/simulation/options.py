@@ -147,7 +147,7 @@ class Solver:
             if not self.adaptive:
                 raise InputError(
                     f"{name}= is for adaptive methods, and {self.method} takes steps of dt whatever the error: give a "
-                    "shorter dt, or an adaptive method such as method='DOP853'"
+                    "shorter dt, or an adaptive method such as solver='DOP853'"
                 )
         if self.every is not None:
             count("every", self.every, 1)

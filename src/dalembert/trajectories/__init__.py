@@ -12,7 +12,7 @@ from dalembert.trajectories.ramps import jerk_limited, s_curve, trapezoid
 from dalembert.trajectories.sines import Sines, fourier, random_fourier, sines
 from dalembert.trajectories.splines import set_point, spline, table
 from dalembert.trajectories.time_optimal import time_optimal
-from dalembert.trajectories.trajectory import Extremes, Samples, Trajectory
+from dalembert.trajectories.trajectory import Extremes, SampledMotion, Trajectory
 
 __all__ = [
     "Along",
@@ -20,7 +20,7 @@ __all__ = [
     "Extremes",
     "Piecewise",
     "PosePath",
-    "Samples",
+    "SampledMotion",
     "Sines",
     "Trajectory",
     "along",

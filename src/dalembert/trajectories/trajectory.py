@@ -47,7 +47,7 @@ class Extremes:
     how: str
 
 
-class Samples(NamedTuple):
+class SampledMotion(NamedTuple):
     """t (k,), x, ẋ, ẍ (k, m)."""
 
     t: Array
@@ -87,10 +87,10 @@ class Trajectory(Reference):
         """The extremes of the motion: its range, and the largest speed, acceleration and jerk."""
         return sample_extremes(self)
 
-    def sample(self, dt: float, until: float | None = None) -> Samples:
+    def sample(self, dt: float, until: float | None = None) -> SampledMotion:
         """(t, x, ẋ, ẍ) at 0, dt, 2 dt, … and at the end; `until` [s] is needed for a motion that goes on."""
         t = self._grid(dt, until)
-        return Samples(t, *self(t))
+        return SampledMotion(t, *self(t))
 
     def _grid(self, dt: float, until: float | None) -> Array:
         step = positive("dt", dt)

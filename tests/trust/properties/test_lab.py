@@ -323,7 +323,7 @@ def test_symbols_are_said_to_be_missing():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: lab.lab("planar-2r"), "examined of a Robot, a LagrangianSystem, or a properties.Mechanism"),
+        (lambda: lab.lab("planar-2r"), "examined of a Robot, a LagrangianSystem, a properties.Mechanism"),
         (lambda: lab.lab(dl.load("five-bar")), r"or robot\.tree\(\)"),
         (lambda: lab.lab(two_points(), states=0), "states must be a whole number, at least 1; got 0"),
         (lambda: lab.lab(two_points(), states=2.5), "states must be a whole number"),

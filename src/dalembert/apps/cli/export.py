@@ -15,7 +15,7 @@ from dalembert.apps.cli.terminal import waiting
 from dalembert.files import whole
 
 if TYPE_CHECKING:
-    from dalembert.apps.report import Report
+    from dalembert.apps.report import Page
     from dalembert.compile import Kernel
 
 SUFFIXES = {"c": ".c", "numpy": ".py", "jax": ".py", "casadi": ".casadi"}
@@ -124,7 +124,7 @@ def report(
     output.exit_unless(not found.failed)
 
 
-def _show_report(report: Report) -> None:
+def _show_report(report: Page) -> None:
     rows = [(s.title, s.verdict or s.state, f"{s.seconds:.1f}") for s in report.sections]
     output.print_table(f"Report of {report.robot}", ("section", "", "s"), rows)
     click.echo(f"wrote {report.path} ({report.size / 1024:.0f} KiB) in {report.seconds:.1f} s")

@@ -34,7 +34,7 @@ from dalembert.errors import DalembertError, InputError, choose
 from dalembert.files import place_of, whole
 from dalembert.names import file_name
 from dalembert.robot import Robot, need_robot
-from dalembert.system import System
+from dalembert.system import SYSTEM, System
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -72,7 +72,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Report:
+class Page:
     """A report on disk: its `path`, `size` [bytes], the sections in it and the `seconds` it took."""
 
     path: Path
@@ -109,7 +109,7 @@ def write_report(
     quick: bool = False,
     date: str | None = None,
     progress: Progress | None = None,
-) -> Report:
+) -> Page:
     """Write the report of a robot: one HTML page, equations as MathML, plots as SVG, the robot in three dimensions. Of
     any other system: its states, its poles at rest, the properties of its dynamics, a free motion.
 
@@ -122,6 +122,9 @@ def write_report(
         context: Context | SystemContext = SystemContext(robot, switch("quick", quick))
         chosen = _choose_sections(sections, SYSTEM_SECTIONS)
     else:
+        if not hasattr(robot, "description") and hasattr(robot, "flow"):
+            lacks = ", ".join(name for name in SYSTEM if not hasattr(robot, name))
+            raise InputError(f"a report takes a Robot or a system, and {type(robot).__name__} lacks {lacks}")
         arm = need_robot(robot, "a report")
         context = Context(_with_tip(arm), switch("quick", quick), ends=arm.model.tips if arm.tip is None else ())
         chosen = _choose_sections(sections, SECTIONS)
@@ -144,7 +147,7 @@ def write_report(
     text = _page(context, made, date or datetime.now(UTC).strftime("%Y-%m-%d"))
     whole(place, lambda file: file.write(text.encode()))
     rows = tuple(w for w, _ in made)
-    return Report(place, robot.name, len(text.encode()), time.perf_counter() - begun, rows)
+    return Page(place, robot.name, len(text.encode()), time.perf_counter() - begun, rows)
 
 
 def _choose_sections(names: Iterable[str] | None, table: Sequence[Section]) -> list[Section]:

@@ -22,7 +22,7 @@ from dalembert.errors import DalembertError, InputError
 from dalembert.kernels import need_tree
 from dalembert.lagrange.system import LagrangianSystem
 from dalembert.robot import Robot
-from dalembert.system import System
+from dalembert.system import SYSTEM, System
 from dalembert.trust.properties.identities import Identities
 from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, STATEMENTS, Property, Verdict
 
@@ -182,8 +182,8 @@ def mechanism_of(system: object) -> Mechanism:
     if isinstance(system, System):
         return _of_kernels(system)
     raise InputError(
-        "properties are examined of a Robot, a LagrangianSystem, or a properties.Mechanism of your own functions; got "
-        f"{type(system).__name__}"
+        "properties are examined of a Robot, a LagrangianSystem, a properties.Mechanism of your own functions, or a "
+        f"system that has {', '.join(SYSTEM)}; got {type(system).__name__}"
     )
 
 
@@ -485,6 +485,7 @@ def judge(name: str) -> Callable[[Callable[..., Verdict]], Judge]:
 
         shown = [trial.replace(name="system", annotation="object"), *own, *_OPTIONS.values()]
         judged.__signature__ = inspect.Signature(shown, return_annotation="Property")  # type: ignore[attr-defined]
+        del judged.__wrapped__  # who reads the source for defaults would find another signature there
         JUDGES[name] = judged
         return judged
 
