@@ -75,12 +75,12 @@ def test_why_the_tx40_generalizes_badly():
     naive = prepare(log, least=4.0)
     from dataclasses import replace
 
-    naive = replace(naive, rest=np.zeros(6))
+    naive = replace(naive, rest=np.zeros(6), direction=None)
     options = {"method": "ordinary", "physical": None}
     errors = {
-        "naive": identify(robot, naive, presliding=0, **options).held_out.total,
+        "naive": identify(robot, naive, **options).held_out.total,
         "rest": identify(robot, samples, **options).held_out.total,
-        "coupling": identify(robot, naive, coupling=coupling, presliding=0, **options).held_out.total,
+        "coupling": identify(robot, naive, coupling=coupling, **options).held_out.total,
         "both": identify(robot, samples, coupling=coupling, **options).held_out.total,
     }
     assert errors["naive"] > 0.25 and errors["both"] < 0.16

@@ -152,7 +152,8 @@ def test_the_matrix_is_the_base_regressor():
     z = 0.5 * np.random.default_rng(0).normal(size=(p.series.numbers, robot.n))
     v = p.values(z)
     kept = p.columns.free[p.base.kept]
-    Y = p.columns.matrices(*v.motion, np.zeros(robot.n))[..., kept] * p.weights[:, None] / np.sqrt(p.samples)
+    s = p.columns.directions(v.motion[1], np.zeros(robot.n))
+    Y = p.columns.matrices(*v.motion, s)[..., kept] * p.weights[:, None] / np.sqrt(p.samples)
     A = p.matrix(v)
     dry = [k for k, at in enumerate(kept) if p.columns.all_names[at].endswith("coulomb")]
     smooth = [k for k in range(len(kept)) if k not in dry]
@@ -238,7 +239,10 @@ def test_better_than_chance():
     found = []
     for _ in range(300):
         v = p.values(random_start(p, p.limits, rng, p.maps))
-        Y = p.columns.matrices(*v.motion, np.zeros(7))[..., kept] * e.weights[:, None]
+        Y = (
+            p.columns.matrices(*v.motion, p.columns.directions(v.motion[1], np.zeros(7)))[..., kept]
+            * e.weights[:, None]
+        )
         found.append(condition_number(Y.reshape(-1, Y.shape[-1])))
     assert e.condition < 0.5 * min(found) and e.condition < 0.2 * np.median(found)
     assert e.certificate.feasible
@@ -319,8 +323,8 @@ def test_an_identification_from_the_motion_is_as_good_as_promised():
     table = e.table(50)
     columns = Columns(e.robot)
     b = base(columns)
-    rest = np.zeros(3)
-    Y = columns.matrices(table["q"], table["qd"], table["qdd"], rest)[..., b.kept].reshape(-1, b.rank)
+    s = columns.directions(table["qd"], np.zeros(3))
+    Y = columns.matrices(table["q"], table["qd"], table["qdd"], s)[..., b.kept].reshape(-1, b.rank)
     assert Y.shape[1] == len(e.names)
     assert abs(condition_number(Y * np.tile(e.weights, len(Y) // 3)[:, None]) / e.condition - 1) < 0.05
 

@@ -210,7 +210,8 @@ class _Search:
         usage = {kind: bounds.usage(kind, v.of(kind)) for kind in KINDS}
         points = FINER * problem.samples
         kept = problem.columns.free[problem.base.kept]
-        Y = problem.columns.matrices(*v.motion, np.zeros(robot.n))[..., kept] * problem.weights[:, None]
+        s = problem.columns.directions(v.motion[1], np.zeros(robot.n))
+        Y = problem.columns.matrices(*v.motion, s)[..., kept] * problem.weights[:, None]
         flat = Y.reshape(-1, Y.shape[-1])
         _, logarithm = np.linalg.slogdet(np.linalg.qr(flat / math.sqrt(points), mode="r"))
         return Excitation(

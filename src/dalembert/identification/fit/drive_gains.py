@@ -73,12 +73,12 @@ class _Driven(Columns):
         held = [f"payload:{x}" for x in TEN if x not in self.payload] if self.payload is not None else []
         return (*self.arm.names, *held, KNOWN)
 
-    def matrices(self, q: Array, qd: Array, qdd: Array, rest: Array) -> Array:
+    def matrices(self, q: Array, qd: Array, qdd: Array, s: Array) -> Array:
         assert self.arm is not None
-        own = self.arm.matrices(q, qd, qdd, rest)
+        own = self.arm.matrices(q, qd, qdd, s)
         parts, known = [own[..., self.arm.free]], own @ self.arm.known
         if self.payload is not None:
-            Y = self.held.matrices(q, qd, qdd, rest)[..., : len(TEN)] * float(self.loaded)
+            Y = self.held.matrices(q, qd, qdd, s[..., : self.robot.n])[..., : len(TEN)] * float(self.loaded)
             parts.append(Y[..., [k for k, x in enumerate(TEN) if x not in self.payload]])
             known = known + Y @ np.array([self.payload.get(x, 0.0) for x in TEN])
         return np.concatenate([*parts, known[..., None]], axis=-1)

@@ -259,7 +259,7 @@ def reference_instruments(reference: Reference, samples: Samples) -> Samples:
         raise InputError(f"the reference moves {reference.m} joints, the samples have {samples.n}")
     q, qd, qdd = (np.asarray(x, float) for x in reference(samples.t))
     note = "positions, rates and accelerations are the reference's"
-    return replace(samples, q=q, qd=qd, qdd=qdd, notes=(*samples.notes, note))
+    return replace(samples, q=q, qd=qd, qdd=qdd, direction=None, notes=(*samples.notes, note))
 
 
 def instrumental_variables(

@@ -161,18 +161,17 @@ class _Shaped(Columns):
         kinds = [f"shape{g}" for g in range(len(self.thetas))] + [f"slope of {name}" for name in self.slopes]
         return (*own, *(f"{joint}:{kind}" for kind in kinds for joint in self.robot.joint_names))
 
-    def matrices(self, q: Array, qd: Array, qdd: Array, rest: Array) -> Array:
+    def matrices(self, q: Array, qd: Array, qdd: Array, s: Array) -> Array:
         assert self.row is not None
-        # sgn v, in proportion where v may be none, as the columns have it.
-        s = np.where(np.abs(qd) >= rest, np.sign(qd), qd / np.where(rest > 0, rest, 1.0))
-        shapes = [self.row.shape(qd, s, theta) for theta in self.thetas]
+        way = s[..., : self.robot.n]
+        shapes = [self.row.shape(qd, way, theta) for theta in self.thetas]
         h = 1e-4
         for name in self.slopes:
             at = self.thetas[0]
-            up, down = (self.row.shape(qd, s, at | {name: at[name] * np.exp(x)}) for x in (h, -h))
+            up, down = (self.row.shape(qd, way, at | {name: at[name] * np.exp(x)}) for x in (h, -h))
             shapes.append((up - down) / (2 * h))
         diagonal = [x[..., None] * np.eye(self.robot.n) for x in shapes]
-        return np.concatenate([self.own.matrices(q, qd, qdd, rest), *diagonal], axis=-1)
+        return np.concatenate([self.own.matrices(q, qd, qdd, s), *diagonal], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,7 +151,6 @@ def identify(
     near: Mapping[str, float] | Robot | None = None,
     parallel: int | str = 1,
     prior: float = 0.0,
-    presliding: float = 0.01,
     **preparation: Unpack[Choices],
 ) -> Identification:
     """Base parameters of τ = Y π by least squares, and the physically consistent parameters nearest to the
@@ -162,21 +161,14 @@ def identify(
     `friction`, `rotor`, `springs`, `coupling`, `fixed`: see `Columns`. `holdout`: the last part of each run, kept for
     judging. `method`: "ordinary", or "weighted" by each joint's residual. `physical`: "sdp", "log-cholesky" or None.
     `near`: where parameters stay that the data say nothing about; the robot's own values if not given. `parallel`: see
-    `Columns.blocks`. `prior`: a ridge toward `near`, as the number of samples that it counts for. `presliding`:
-    the part of a joint's largest rate below which dry friction has not got its full direction yet, at least; noise
-    may make it more."""
+    `Columns.blocks`. `prior`: a ridge toward `near`, as the number of samples that it counts for."""
     if method not in WAYS:
         raise unknown("method", method, WAYS)
     if not 0 <= holdout < 0.9:
         raise InputError(f"holdout must be a part between 0 and 0.9, got {holdout!r}")
-    if not 0 <= presliding < 1:
-        raise InputError(f"presliding must be a part between 0 and 1, got {presliding!r}")
     G = None if coupling is None else coupling_of(np.asarray(coupling, float))
     columns = Columns(robot, tuple(friction), rotor, springs, True, G, dict(fixed or {}))
-    runs = tuple(
-        replace(run, rest=np.maximum(run.rest, presliding * np.abs(run.qd).max(0)))
-        for run in _runs(robot, data, preparation)
-    )
+    runs = _runs(robot, data, preparation)
     cut = [round(len(run) * (1 - holdout)) for run in runs]
     training = tuple(run.part(slice(0, k)) for run, k in zip(runs, cut, strict=True))
     held = tuple(run.part(slice(k, None)) for run, k in zip(runs, cut, strict=True) if k < len(run))

@@ -75,7 +75,7 @@ class Held(Columns):
             columns.append(body.to_parent(place.pose).parameters())
         return np.array(columns, float).T
 
-    def rows(self, q: Scalars, qd: Scalars, qdd: Scalars, rest: Scalars) -> list[list[Scalar]]:
+    def rows(self, q: Scalars, qd: Scalars, qdd: Scalars, s: Scalars) -> list[list[Scalar]]:
         body = self.robot.model.frame(self.frame).body
         Y = regressor.regressor(self.robot.model, q, qd, qdd)
         own = linear.product([row[10 * body : 10 * body + 10] for row in Y], self._moved.tolist())

@@ -188,7 +188,7 @@ class Regression:
                 for first in range(0, len(run), BLOCK):
                     part = run.part(slice(first, first + BLOCK))
                     with np.errstate(invalid="ignore"):
-                        rows = kernel(part.q, part.qd, part.qdd, part.rest, part.tau)
+                        rows = kernel(*columns.arguments(part), part.tau)
                     yield (list(rows) if isinstance(rows, tuple) else [rows]), None
 
             return computed(), places

@@ -23,7 +23,7 @@ from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Scalar, Scalars
-from dalembert.identification.log.samples import Samples
+from dalembert.identification.log.samples import Samples, find_direction
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
@@ -33,21 +33,14 @@ STATES = 40  # random states per column: far more equations than columns
 BLOCK = 1_000  # rows of τ in one piece: a few megabytes of regressor, which stay in the cache
 
 
-def direction(v: Scalar, rest: Scalar) -> Scalar:
-    """sgn v where the rate is known to be different from zero; in proportion below that: at rest the direction of
-    friction is unknown, and the sign of noise is none. Over any scalar."""
-    slope = v / scalar.where(rest > 0.0, rest, 1.0)
-    return scalar.where(scalar.absolute(v) >= rest, scalar.sign(v), slope)
-
-
-# What a friction coefficient is multiplied by, of the rate and the rate below which it may be standing still.
+# What a friction coefficient is multiplied by, of the rate and of the direction of dry friction, `Samples.direction`.
 FRICTION_COLUMNS: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "viscous": lambda v, rest: v,
-    "coulomb": direction,
-    "coulomb+": lambda v, rest: scalar.maximum(direction(v, rest), 0.0),
-    "coulomb-": lambda v, rest: scalar.minimum(direction(v, rest), 0.0),
-    "cubic": lambda v, rest: v * v * v,
-    "offset": lambda v, rest: 1.0,
+    "viscous": lambda v, s: v,
+    "coulomb": lambda v, s: s,
+    "coulomb+": lambda v, s: scalar.maximum(s, 0.0),
+    "coulomb-": lambda v, s: scalar.minimum(s, 0.0),
+    "cubic": lambda v, s: v * v * v,
+    "offset": lambda v, s: 1.0,
 }
 
 
@@ -132,39 +125,45 @@ class Columns:
         rng = np.random.default_rng(0)
         n = self.robot.n
         q, qd, qdd = rng.uniform(-2, 2, (3, 20, n))
-        return np.asarray((np.abs(self.matrices(q, qd, qdd, np.zeros(n))) > 0).any(0))
+        return np.asarray((np.abs(self.matrices(q, qd, qdd, self.directions(qd, np.zeros(n)))) > 0).any(0))
 
     # ------------------------------------------------------------------------------------------------ values
-    def rows(self, q: Scalars, qd: Scalars, qdd: Scalars, rest: Scalars) -> list[list[Scalar]]:
-        """Every column of every joint, n × p, over any scalar."""
+    def directions(self, qd: Array, rest: Array, own: Array | None = None) -> Array:
+        """s (N, n + motors that turn with several joints): the directions of dry friction of every joint (`own`, or by
+        `find_direction`), then of those motors."""
+        turns = np.array(list(self.coupled.values())).reshape(-1, self.robot.n)
+        band = np.max(np.abs(turns) * rest, axis=1, initial=0.0)
+        joints = find_direction(qd, rest) if own is None else own
+        return np.concatenate([joints, find_direction(qd @ turns.T, band)], axis=-1) if len(turns) else joints
+
+    def rows(self, q: Scalars, qd: Scalars, qdd: Scalars, s: Scalars) -> list[list[Scalar]]:
+        """Every column of every joint, n × p, over any scalar; s as `directions` gives them."""
         n = self.robot.n
         Y = regressor.regressor(self.robot.model, q, qd, qdd) if self.inertial else [[] for _ in range(n)]
         diagonals = [list(qdd)] if self.rotor else []
         diagonals += [
-            [FRICTION_COLUMNS[kind](v, band) for v, band in zip(qd, rest, strict=True)] for kind in self.friction
+            [FRICTION_COLUMNS[kind](v, way) for v, way in zip(qd, s[:n], strict=True)] for kind in self.friction
         ]
         diagonals += [list(q)] if self.springs else []
         for values in diagonals:
             Y = [[*row, *(x if j == i else 0.0 for j, x in enumerate(values))] for i, row in enumerate(Y)]
-        for turn in self.coupled.values():
-            Y = [[*row, *(turn[i] * x for x in self._motor(turn, qd, qdd, rest))] for i, row in enumerate(Y)]
+        for turn, way in zip(self.coupled.values(), s[n:], strict=True):
+            Y = [[*row, *(turn[i] * x for x in self._motor(turn, qd, qdd, way))] for i, row in enumerate(Y)]
         return Y
 
-    def _motor(self, turn: Array, qd: Scalars, qdd: Scalars, rest: Scalars) -> list[Scalar]:
+    def _motor(self, turn: Array, qd: Scalars, qdd: Scalars, way: Scalar) -> list[Scalar]:
         """The columns of a motor that turns by `turn` · q̇, on its own side."""
         w, wd = (linear.inner(turn.tolist(), x) for x in (qd, qdd))
-        band: Scalar = 0.0
-        for size, x in zip(np.abs(turn).tolist(), rest, strict=True):
-            band = scalar.maximum(size * x, band)
-        own = [FRICTION_COLUMNS[kind](w, band) for kind in self.friction if kind != "offset"]
+        own = [FRICTION_COLUMNS[kind](w, way) for kind in self.friction if kind != "offset"]
         return [wd, *own] if self.rotor else own
 
     @cached_property
     def kernel(self) -> Kernel:
         """All columns, (n, p)."""
         n = self.robot.n
+        shapes = [(n,), (n,), (n,), (n + len(self.coupled),)]
         return compile_function(
-            self.rows, [(n,)] * 4, [(n, len(self.all_names))], "columns", arguments=("q", "qd", "qdd", "rest")
+            self.rows, shapes, [(n, len(self.all_names))], "columns", arguments=("q", "qd", "qdd", "s")
         )
 
     def joint_kernel(self, kept: Sequence[int] | NDArray[np.int64]) -> tuple[Kernel, list[NDArray[np.int64]]]:
@@ -175,27 +174,33 @@ class Columns:
         known = [(int(k), float(self.known[k])) for k in np.flatnonzero(self.known)]
 
         def function(
-            q: Scalars, qd: Scalars, qdd: Scalars, rest: Scalars, tau: Scalars
+            q: Scalars, qd: Scalars, qdd: Scalars, s: Scalars, tau: Scalars
         ) -> tuple[list[Scalar], ...] | list[Scalar]:
             results = []
-            for row, places, torque in zip(self.rows(q, qd, qdd, rest), felt, tau, strict=True):
+            for row, places, torque in zip(self.rows(q, qd, qdd, s), felt, tau, strict=True):
                 for k, value in known:
                     torque = torque - value * row[k]
                 results.append([*(row[k] for k in wanted[places]), torque])
             return tuple(results) if n > 1 else results[0]
 
         shapes = [(len(places) + 1,) for places in felt]
-        names = ("q", "qd", "qdd", "rest", "tau")
-        return compile_function(function, [(n,)] * 5, shapes, "joint columns", arguments=names), felt
+        names = ("q", "qd", "qdd", "s", "tau")
+        sizes = [(n,), (n,), (n,), (n + len(self.coupled),), (n,)]
+        return compile_function(function, sizes, shapes, "joint columns", arguments=names), felt
 
-    def matrices(self, q: Array, qd: Array, qdd: Array, rest: Array) -> Array:
-        """Every column, (N, n, p)."""
+    def matrices(self, q: Array, qd: Array, qdd: Array, s: Array) -> Array:
+        """Every column, (N, n, p); s as `directions` gives them."""
         with np.errstate(invalid="ignore"):
-            return np.asarray(self.kernel(q, qd, qdd, rest))
+            return np.asarray(self.kernel(q, qd, qdd, s))
+
+    def arguments(self, samples: Samples) -> tuple[Array, Array, Array, Array]:
+        """What `matrices` takes, of samples."""
+        s = self.directions(samples.qd, samples.rest, samples.direction)
+        return samples.q, samples.qd, samples.qdd, s
 
     def matrix(self, samples: Samples) -> Array:
         """Y of the free columns, (N, n, p)."""
-        return self.matrices(samples.q, samples.qd, samples.qdd, samples.rest)[..., self.free]
+        return self.matrices(*self.arguments(samples))[..., self.free]
 
     def random_rows(self, seed: int = 0) -> Array:
         """Y of the free columns at random states, more of them than there are columns: (rows, p)."""
@@ -204,7 +209,7 @@ class Columns:
         count = STATES * p // n + 10
         q = rng.uniform(-np.pi, np.pi, (count, n))
         qd, qdd = rng.uniform(-3, 3, (2, count, n))
-        return self.matrices(q, qd, qdd, np.zeros(n))[..., self.free].reshape(-1, p)
+        return self.matrices(q, qd, qdd, self.directions(qd, np.zeros(n)))[..., self.free].reshape(-1, p)
 
     def with_values(self, free: Array) -> Array:
         """All parameters, with these for the free ones."""
@@ -240,7 +245,7 @@ class Columns:
         for first in range(0, max(len(samples) - 2 * margin, 0), size):
             last = min(first + size, len(samples) - 2 * margin)
             part = samples.part(slice(first, last + 2 * margin))
-            Y = self.matrices(part.q, part.qd, part.qdd, part.rest)
+            Y = self.matrices(*self.arguments(part))
             tau = part.tau - (Y @ self.known if self.fixed else 0.0)
             yield low_pass(Y[..., self.free]), low_pass(tau)
 

@@ -197,9 +197,14 @@ def find_spectra(
     p, t = floor_of(f, P), floor_of(f, T)
     q_meets, tau_meets, motion = meeting(f, P, p), meeting(f, T, t), bandwidth(f, P, p)
     if cutoff is None:
-        cutoff = float(np.clip(min(q_meets, tau_meets), least * motion, MOST * motion))
-        cutoff = cutoff if cutoff < HIGHEST / step else np.inf
+        cutoff = within(min(q_meets, tau_meets), motion, least, step)
     return Spectra(f, P, T, p, t, q_meets, tau_meets, motion, cutoff, joints)
+
+
+def within(meets: float, motion: float, least: float, step: float) -> float:
+    """A cut-off of `least` (7) to 30 times the bandwidth of the motion; inf beyond what the samples hold."""
+    cutoff = float(np.clip(meets, least * motion, MOST * motion))
+    return cutoff if cutoff < HIGHEST / step else np.inf
 
 
 @dataclass(frozen=True, eq=False)

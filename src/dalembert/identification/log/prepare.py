@@ -17,7 +17,7 @@ from dalembert.arguments import count, number
 from dalembert.errors import InputError, unknown
 from dalembert.identification.log import filters, times
 from dalembert.identification.log.filters import LEAST, Spectra, density, find_spectra, floor_of
-from dalembert.identification.log.samples import Log, Samples
+from dalembert.identification.log.samples import Log, Samples, find_direction
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,7 +67,8 @@ class Preparation:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A stretch of a log at even steps, and what is asked of it."""
+    """A stretch of a log at even steps, and what is asked of it. `tau` holds the directions of friction beside the
+    torques: what is filtered alike belongs together after it as before."""
 
     q: Array
     tau: Array
@@ -180,10 +181,11 @@ def preparation(
         return _fourier(log, longest, step, found, period, decimate, notes)
     trim = filters.settling(found.cutoff, step, order)
     made = []
+    both = np.concatenate([log.tau, _directions(log, parts, step, found, rates)], axis=1)
     for p in parts:
         if p.stop - p.start >= 2 * trim + SHORTEST:
             qd_here = None if rates is None else rates[p]
-            *signals, lost = METHODS[method](_Piece(log.q[p], log.tau[p], qd_here, step, found.cutoff, order))
+            *signals, lost = METHODS[method](_Piece(log.q[p], both[p], qd_here, step, found.cutoff, order))
             cut = max(trim - lost, 0)
             kept = slice(cut, len(signals[0]) - cut)
             made.append([log.t[p][lost : p.stop - p.start - lost][kept], *(x[kept] for x in signals)])
@@ -201,15 +203,51 @@ def preparation(
     every = _decimation(decimate, found.cutoff, rate)
     t, q, qd, qdd, tau = (np.concatenate([piece[k][::every] for piece in made]) for k in range(5))
     notes += [f"one sample in {every} kept: {rate / every:.4g} Hz"] if every > 1 else []
-    # White noise of the spectra's floors, through filter and derivative.
-    f = np.linspace(0, 0.5 / step, 2001)
-    G2 = filters.butterworth_gain(f, found.cutoff, rate, order) ** 2
-    band, second = np.trapezoid(G2, f), np.trapezoid(G2 * (2 * np.pi * f) ** 2, f)
-    noise = found.q_floor * second if rates is None else floor_of(*density(rates[longest], step)) * band
-    rest = np.maximum(DEVIATIONS * np.sqrt(noise), SLOWEST * np.abs(qd).max(axis=0))
-    quiet, told = np.sqrt(found.tau_floor * band), (*log.notes, *notes)
-    samples = Samples(t, q, qd, qdd, tau, log.joints, every * step, found.cutoff, rest, quiet, told)
+    rates_floor = None if rates is None else floor_of(*density(rates[longest], step))
+    rest = _rest(found, rates_floor, step, found.cutoff, order, qd)
+    quiet = np.sqrt(found.tau_floor * _kept_power(step, found.cutoff, order)[0])
+    tau, s = tau[:, : log.n], tau[:, log.n :]
+    told = (*log.notes, *notes)
+    samples = Samples(t, q, qd, qdd, tau, log.joints, every * step, found.cutoff, rest, quiet, told, s)
     return Preparation(samples, found, method, None, every, trimmed)
+
+
+def _kept_power(step: float, cutoff: float, order: int) -> tuple[float, float]:
+    """What filter, and filter and derivative, leave of white noise of density one."""
+    f = np.linspace(0, 0.5 / step, 2001)
+    G2 = filters.butterworth_gain(f, cutoff, 1 / step, order) ** 2
+    return float(np.trapezoid(G2, f)), float(np.trapezoid(G2 * (2 * np.pi * f) ** 2, f))
+
+
+def _rest(
+    found: Spectra,
+    rates_floor: Array | None,
+    step: float,
+    cutoff: float,
+    order: int,
+    qd: Array,
+    slowest: float = SLOWEST,
+) -> Array:
+    """Rates below which a joint cannot be told from one that stands still (n,)."""
+    band, second = _kept_power(step, cutoff, order)
+    noise = found.q_floor * second if rates_floor is None else rates_floor * band
+    return np.asarray(np.maximum(DEVIATIONS * np.sqrt(noise), slowest * np.abs(qd).max(axis=0)))
+
+
+def _directions(log: Log, parts: list[slice], step: float, found: Spectra, rates: Array | None) -> Array:
+    """The direction of dry friction at the log's full rate (N, n). The rates are filtered where positions meet their
+    noise, whatever the cut-off of the samples: a filter that is too slow would move the reversals."""
+    cutoff = filters.within(found.q_meets, found.motion, LEAST, step)
+    longest = max(parts, key=lambda p: p.stop - p.start)
+    rates_floor = None if rates is None else floor_of(*density(rates[longest], step))
+    s = np.zeros_like(log.q)
+    for p in parts:
+        if p.stop - p.start < SHORTEST:
+            continue
+        x, order = (log.q, 1) if rates is None else (rates, 0)
+        (v,) = filters.smooth(x[p], step, cutoff, 4, (order,))
+        s[p] = find_direction(v, _rest(found, rates_floor, step, cutoff, 4, v, 0.0))
+    return s
 
 
 def _check(
@@ -308,14 +346,17 @@ def _fourier(
         )
     cycles = int(turns + 1e-3)
     whole = min(len(t), round(cycles * period / step))
-    both = np.concatenate([q[:whole], tau[:whole]], axis=1)
+    s = _directions(log, [piece], step, found, None)[piece]
+    both = np.concatenate([q[:whole], tau[:whole], s[:whole]], axis=1)
     fitted = filters.fit_harmonics(t[:whole] - t[0], both, period, harmonics)
     shown = slice(None, None, max(1, whole // 5000))  # enough to see how large what is left is
-    left = tau[:whole][shown] - filters.harmonics(t[:whole][shown] - t[0], period, harmonics) @ fitted[:, log.n :]
+    left = tau[:whole][shown] - (
+        filters.harmonics(t[:whole][shown] - t[0], period, harmonics) @ fitted[:, log.n : 2 * log.n]
+    )
     every = _decimation(decimate, found.cutoff, 1 / step)
     at = np.asarray(np.arange(0, max(round(period / step), 1), every) * step, float)
     q1, qd1, qdd1 = (filters.harmonics(at, period, harmonics, k) @ fitted[:, : log.n] for k in range(3))
-    tau1 = filters.harmonics(at, period, harmonics) @ fitted[:, log.n :]
+    tau1, s1 = np.split(filters.harmonics(at, period, harmonics) @ fitted[:, log.n :], 2, axis=1)
     notes.append(
         f"period {how}: {period:.6g} s; {harmonics} harmonics fitted over {max(1, cycles)} periods, of which one is "
         "kept"
@@ -326,5 +367,6 @@ def _fourier(
     sigma = np.sqrt(found.q_floor / (2 * step)) * np.sqrt(2 * w2 / whole)
     rest = np.maximum(DEVIATIONS * sigma, SLOWEST * np.abs(qd1).max(axis=0))
     told = (*log.notes, *notes)
-    samples = Samples(t[0] + at, q1, qd1, qdd1, tau1, log.joints, every * step, harmonics / period, rest, quiet, told)
+    top = harmonics / period
+    samples = Samples(t[0] + at, q1, qd1, qdd1, tau1, log.joints, every * step, top, rest, quiet, told, s1)
     return Preparation(samples, found, "fourier", period, every, 0)

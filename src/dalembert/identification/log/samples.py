@@ -73,7 +73,9 @@ class Samples(_Motion):
 
     `cutoff` [Hz] of the zero-phase filter that q and tau both went through (inf: none): residuals above it are noise
     that was taken away from both sides. `rest` [rad/s, m/s] per joint (n,): rates below it cannot be told from
-    standing still, so that the direction of friction is unknown there. `quiet` (n,): the noise of the torques [N m]."""
+    standing still, so that the direction of friction is unknown there. `quiet` (n,): the noise of the torques [N m].
+    `direction` (N, n): the direction of dry friction, sgn q̇ at the log's full rate through the filter of the torques;
+    by `find_direction` of qd and rest if it is not given."""
 
     t: Array
     q: Array
@@ -86,13 +88,18 @@ class Samples(_Motion):
     rest: Array
     quiet: Array
     notes: tuple[str, ...] = ()
+    direction: Array = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         _settle(self, ("t", "q", "qd", "qdd", "tau", "rest", "quiet"))
+        if self.direction is None:
+            object.__setattr__(self, "direction", find_direction(self.qd, self.rest))
+        _settle(self, ("direction",))
 
     def part(self, rows: slice | Integers | NDArray[np.bool_]) -> Samples:
         """Some of the samples."""
-        return replace(self, **{name: getattr(self, name)[rows] for name in ("t", "q", "qd", "qdd", "tau")})
+        names = ("t", "q", "qd", "qdd", "tau", "direction")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     def without_torques(self) -> Samples:
         """The same motion with zeros for torques."""
@@ -115,13 +122,19 @@ def _settle(data: Log | Samples, names: tuple[str, ...]) -> None:
             raise InputError(f"{name} of {kind} has shape {value.shape}; it must be {wanted or '(N,)'}")
 
 
+def find_direction(qd: Array, rest: Array) -> Array:
+    """sgn q̇ where the rate is known to be different from zero, in proportion below `rest`: there the direction of
+    friction is unknown, and the sign of noise is none."""
+    return np.where(np.abs(qd) >= rest, np.sign(qd), qd / np.where(rest > 0, rest, 1.0))
+
+
 def list_runs(data: Samples | Sequence[Samples], n: int, what: str = "samples") -> tuple[Samples, ...]:
     """One run or several as a tuple, each with n joints, whole and finite."""
     runs = tuple(data) if isinstance(data, (list, tuple)) else (data,)
     for run in runs:
         if not isinstance(run, Samples):
             raise InputError(f"{what} must be Samples or a list of them (see `prepare`), got {type(run).__name__}")
-        for name in ("q", "qd", "qdd", "tau"):
+        for name in ("q", "qd", "qdd", "tau", "direction"):
             values = getattr(run, name)
             if values.shape != (len(run.t), n):
                 raise InputError(f"{name} of the {what} has shape {values.shape}, the robot wants {(len(run.t), n)}")
