@@ -70,6 +70,10 @@ TERMS = {
         friction("stribeck", coulomb=1.0, breakaway=1.6, speed=0.05, smooth="root", width=0.01),
         lambda v: (1 + 0.6 * np.exp(-((v / 0.05) ** 2))) * v / np.sqrt(v * v + 1e-4),
     ),
+    "ramp": (
+        friction("coulomb", coulomb=(2.0, 1.0), smooth="ramp", width=0.12),
+        lambda v: np.where(v > 0, 2, 1) * np.clip(v / 0.12, -1, 1),
+    ),
 }
 
 
@@ -445,10 +449,22 @@ def test_files_hold_every_term_exactly():
         assert read_urdf(write_urdf(d)) == d
 
 
+def test_files_hold_the_width_of_coulomb_friction(tmp_path):
+    """Below it friction rises in proportion to the rate; other programs still read the level."""
+    arm = dl.load("planar-2r")
+    drive = dl.Drive(coulomb=(2.0, 1.5), coulomb_width=0.1)
+    d = replace(arm.description, joints=tuple(replace(j, drive=drive) for j in arm.description.joints))
+    rough = dl.Robot(d)
+    assert read_toml(write_toml(rough.description)) == rough.description == read_urdf(write_urdf(rough.description))
+    rates = np.array([[0.05, -0.05], [0.2, -0.3]])
+    assert error(rough.friction_torque(np.zeros((2, 2)), rates), [[1.0, -0.75], [2.0, -1.5]]) < ROUNDING
+    assert dl.verify(rough, states=20).passed
+
+
 def test_the_schema_has_every_parameter():
     keys = set(TomlFriction.__struct_fields__)
     assert keys == {"law", "smooth", "width"} | {name for law in LAWS.values() for name in law.parameters}
-    assert set(SIGNS) == {"tanh", "arctan", "root"}
+    assert set(SIGNS) == {"tanh", "arctan", "root", "ramp"}
 
 
 TOML = """name = "arm"

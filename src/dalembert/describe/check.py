@@ -259,6 +259,7 @@ def _drive(s: Subject, drive: Drive) -> Drive:
         "damping": drive.damping,
         "Coulomb friction for positive velocity": drive.coulomb[0],
         "Coulomb friction for negative velocity": drive.coulomb[1],
+        "width of Coulomb friction": drive.coulomb_width,
         "spring stiffness": drive.stiffness,
     }
     for name, value in magnitudes.items():

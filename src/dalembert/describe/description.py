@@ -146,7 +146,8 @@ class Drive(Part):
     """Actuator and friction of a joint, all on the joint's side except the rotor.
 
     rotor_inertia J_m [kg m²] of the motor before the gear, gear_ratio N (reflected inertia N² J_m),
-    damping b [N m s/rad], coulomb (for positive, for negative velocity; both as magnitudes) [N m],
+    damping b [N m s/rad], coulomb (for positive, for negative velocity; both as magnitudes) [N m], which below the rate
+    coulomb_width [rad/s] rises in proportion to the rate (0: at once),
     spring stiffness k [N m/rad] about `rest` [rad]. `friction` holds further terms, of any law of `dalembert.friction`;
     damping and coulomb are two that have names of their own.
     """
@@ -158,6 +159,7 @@ class Drive(Part):
     stiffness: float = 0.0
     rest: float = 0.0
     friction: tuple[Friction, ...] = ()
+    coulomb_width: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,7 @@ class TomlDrive(Strict, frozen=True, kw_only=True):
     gear_ratio: float = 1.0
     damping: float = 0.0
     coulomb: float | tuple[float, float] = 0.0
+    coulomb_width: float = 0.0
     stiffness: float = 0.0
     rest: float | None = None
     rest_deg: float | None = None

@@ -51,7 +51,7 @@ PREFIX = "dalembert"
 T = TypeVar("T")
 
 URDF_KINDS = ("revolute", "continuous", "prismatic", "fixed")
-_DRIVE = ("rotor_inertia", "gear_ratio", "coulomb_positive", "coulomb_negative", "stiffness", "rest")
+_DRIVE = ("rotor_inertia", "gear_ratio", "coulomb_positive", "coulomb_negative", "coulomb_width", "stiffness", "rest")
 # Joint types that say how a loop closes, and what each is here; our own names of kinds are read too.
 LOOP_TYPES = {
     "revolute": "hinge",

@@ -263,6 +263,11 @@ SIGNS: dict[str, Sign] = {
         lambda x: (2.0 / math.pi) / (x * x + 1.0),
     ),
     "root": Sign("v/√(v² + v₀²): 0.71 at v₀, algebraic", lambda x: x / scalar.sqrt(x * x + 1.0), _root_slope),
+    "ramp": Sign(
+        "v/v₀ up to v₀, from there on 1: what an identified arm has, whose rates near zero are noise",
+        lambda x: scalar.maximum(scalar.minimum(x, 1.0), -1.0),
+        lambda x: scalar.where(scalar.absolute(x) < 1.0, 1.0, 0.0),
+    ),
 }
 
 
@@ -273,7 +278,7 @@ def friction(
     law: str, *, smooth: str | None = None, width: float | None = None, **parameters: float | Sides
 ) -> Friction:
     """A friction term: `friction("stribeck", coulomb=0.3, breakaway=0.5, speed=0.02)`. A level is one number, or two,
-    for positive and negative velocity. `smooth` ("tanh", "arctan", "root") replaces the sign of the velocity by a
+    for positive and negative velocity. `smooth` ("tanh", "arctan", "root", "ramp") replaces the sign of the velocity by a
     smooth one of that `width`."""
     return checked(Friction(law, tuple(parameters.items()), smooth, width))
 

@@ -120,7 +120,9 @@ def _drive(joint: Joint) -> dict[str, object]:
 def _friction(drive: Drive) -> tuple[Friction, ...]:
     """Damping and Coulomb friction as terms like any other, then the others."""
     named = [friction("viscous", viscous=drive.damping)] if drive.damping else []
-    named += [friction("coulomb", coulomb=drive.coulomb)] if any(drive.coulomb) else []
+    width = drive.coulomb_width or None
+    if any(drive.coulomb):
+        named.append(friction("coulomb", coulomb=drive.coulomb, smooth=width and "ramp", width=width))
     return (*named, *drive.friction)
 
 

@@ -286,11 +286,11 @@ def _joint(part: Part, x: Array, dtype: np.dtype[np.generic]) -> tuple[Array, ..
 
 def friction_terms(part: Part, x: Array, v: Array, load: Array) -> dict[str, Array]:
     """The torque that each kind of resistance asks of the drive, at position x, rate v and transmitted load."""
-    sign = np.sign(v.real)
-    coulomb = np.where(sign < 0, part.coulomb[1], part.coulomb[0])
+    sign = np.sign(v.real) + 0.0 * v if not part.coulomb_width else _ramp(v / part.coulomb_width)
+    coulomb = np.where(v.real < 0, part.coulomb[1], part.coulomb[0])
     return {
         "damping": part.damping * v,
-        "Coulomb friction": coulomb * sign + 0.0 * v,
+        "Coulomb friction": coulomb * sign,
         "springs": part.stiffness * (x - part.rest),
         "further friction": sum((_law(term, v, load) for term in part.friction), 0.0 * v),
     }
@@ -306,8 +306,13 @@ def _sign(term: Friction, v: Array) -> Array:
         "tanh": np.tanh,
         "arctan": lambda u: 2.0 / np.pi * np.arctan(u),
         "root": lambda u: u / np.sqrt(1.0 + u * u),
+        "ramp": _ramp,
     }
     return smooth[term.smooth](v / (term.width or 1.0))
+
+
+def _ramp(u: Array) -> Array:
+    return np.where(np.abs(u.real) < 1.0, u, np.sign(u.real) + 0.0 * u)
 
 
 def _side(sides: tuple[float, float], v: Array) -> Array:

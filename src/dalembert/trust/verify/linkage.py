@@ -34,10 +34,8 @@ UNITS: tuple[Three, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 NARROW = 1e-6  # [rad or m] a joint that may move no further than this is moved by ±1 all the same
 LIMITS = ("lower", "upper", "effort", "velocity")
 LINK_FIELDS = ("mass", "com", "inertia", "inertial_rpy")
-JOINT_FIELDS = (
-    *("kind", "before", "axis", "multiplier", "offset", "rotor", "gear", "damping", "coulomb"),
-    *("stiffness", "rest", "friction", *LIMITS),
-)
+RESISTING = ("damping", "coulomb", "coulomb_width", "stiffness", "rest", "friction")  # alike in a part and a `Drive`
+JOINT_FIELDS = ("kind", "before", "axis", "multiplier", "offset", "rotor", "gear", *RESISTING, *LIMITS)
 FEW = 8  # states for what costs much more than the rest: derivatives, symbols, faults
 
 
@@ -65,6 +63,7 @@ class Part:
     gear: float = 1.0
     damping: float = 0.0
     coulomb: tuple[float, float] = (0.0, 0.0)
+    coulomb_width: float = 0.0
     stiffness: float = 0.0
     rest: float = 0.0
     friction: tuple[Friction, ...] = ()
@@ -193,7 +192,7 @@ def drive_fields(drive: Drive, limit: Limit | None) -> dict[str, Any]:
     return {
         "rotor": drive.rotor_inertia,
         "gear": drive.gear_ratio,
-        **{name: getattr(drive, name) for name in ("damping", "coulomb", "stiffness", "rest", "friction")},
+        **{name: getattr(drive, name) for name in RESISTING},
         **{name: float(value) for name, value in given.items() if value is not None},
     }
 

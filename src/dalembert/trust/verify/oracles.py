@@ -75,7 +75,7 @@ def fold(linkage: Linkage, places: dict[str, int], count: int) -> tuple[Array, A
 def plain_friction(linkage: Linkage) -> bool:
     """Whether damping and one Coulomb level per joint, all that URDF's <dynamics> can say, is all there is."""
     parts = [linkage.parts[j] for j in linkage.movers]
-    return all(not p.stiffness and not p.friction and p.coulomb[0] == p.coulomb[1] for p in parts)
+    return all(not (p.stiffness or p.friction or p.coulomb_width) and p.coulomb[0] == p.coulomb[1] for p in parts)
 
 
 def _rotors(linkage: Linkage, places: dict[str, int]) -> dict[int, float]:

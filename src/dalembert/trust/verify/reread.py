@@ -197,7 +197,8 @@ def _joint(e: ElementTree.Element) -> dict[str, Any]:
         ends = {} if e.attrib["type"] == "continuous" else {"lower": 0.0, "upper": 0.0}
         written = {k: float(limit.attrib[k]) for k in (*ends, "effort", "velocity") if k in limit.attrib}
         out |= {k: x for k, x in (ends | written).items() if k not in unlimited.split()}
-    names = {"rotor": "rotor_inertia", "gear": "gear_ratio", "stiffness": "stiffness", "rest": "rest"}
+    names = {"rotor": "rotor_inertia", "gear": "gear_ratio", "coulomb_width": "coulomb_width"}
+    names |= {"stiffness": "stiffness", "rest": "rest"}
     out |= {key: float(more[name]) for key, name in names.items() if name in more}
     out["friction"] = tuple(friction(**_law(x.attrib)) for x in e.findall(f"{OWN}friction"))
     return out
@@ -257,6 +258,7 @@ def _toml_drive(e: Mapping[str, Any]) -> dict[str, Any]:
         "gear": float(e.get("gear_ratio", 1.0)),
         "damping": float(e.get("damping", 0.0)),
         "coulomb": tuple(dry) if isinstance(dry, list) else (float(dry), float(dry)),
+        "coulomb_width": float(e.get("coulomb_width", 0.0)),
         "stiffness": float(e.get("stiffness", 0.0)),
         "rest": _angle(e, "rest"),
         "friction": tuple(friction(**term) for term in e.get("friction", ())),
