@@ -278,8 +278,8 @@ def friction(
     law: str, *, smooth: str | None = None, width: float | None = None, **parameters: float | Sides
 ) -> Friction:
     """A friction term: `friction("stribeck", coulomb=0.3, breakaway=0.5, speed=0.02)`. A level is one number, or two,
-    for positive and negative velocity. `smooth` ("tanh", "arctan", "root", "ramp") replaces the sign of the velocity by a
-    smooth one of that `width`."""
+    for positive and negative velocity. `smooth` ("tanh", "arctan", "root", "ramp") replaces the sign of the velocity by
+    a smooth one of that `width`."""
     return checked(Friction(law, tuple(parameters.items()), smooth, width))
 
 
