@@ -52,7 +52,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "tune": ("control", "Gains by bandwidth and damping; Ziegler–Nichols for a plant."),
     },
     "Real arms": {
-        "excite": ("identification", "The motion from which parameters are identified best."),
+        "excite": ("excitation", "The motion from which parameters are identified best."),
         "identify": ("identification", "Parameters of a real arm from its log."),
     },
     "To take along": {
