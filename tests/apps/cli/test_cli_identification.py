@@ -51,3 +51,24 @@ def test_identify_what_was_excited(motion, tmp_path):
     assert np.allclose(found.gravity_torque(q), arm.gravity_torque(q), atol=0.05 * np.abs(arm.gravity_torque(q)).max())
     text = run(*where).output
     assert "joint1" in text and "written to" not in text
+
+
+def test_a_log_in_degrees_and_the_file_that_says_so(motion, tmp_path):
+    """--degrees never worked ("unknown unit of qd 'deg'"); what is said once can be kept."""
+    file, _ = motion
+    with open(file, newline="") as table:
+        head, *rows = list(csv.reader(table))
+    x = np.array(rows, float)
+    turned = np.array([name.startswith(("q_", "qd_")) for name in head])
+    x[:, turned] = np.degrees(x[:, turned])
+    degrees, kept = tmp_path / "degrees.csv", tmp_path / "log.toml"
+    np.savetxt(degrees, x, delimiter=",", header=",".join(head), comments="")
+    where = ("identify", "planar-2r", degrees, "--no-rotor")
+    got = data(*where, "--degrees", "--physical", "none", "--friction", "none", "--save-settings", kept)
+    assert got["held_out"] < 0.01 and not any("coulomb" in name for name in got["parameters"])
+    again = data(*where, "--log-settings", kept, "--validate", degrees)
+    assert again["parameters"] == got["parameters"] and again["validation"]["degrees.csv"] < 0.01
+    kept.write_text("[identify]\nfrictoin = 'none'")
+    assert "unknown option of [identify] in" in run(*where, "--log-settings", kept, code=1).stderr
+    said = run(*where, "--columns", "t=none", code=1).stderr
+    assert "or --rate … [Hz]" in said and "rate=" not in said

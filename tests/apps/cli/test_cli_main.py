@@ -21,7 +21,7 @@ import dalembert as dl
 from dalembert.apps.cli import COMMANDS, MODULES, main, terminal
 
 FOLDER = Path(dl.__file__).parent / "apps" / "cli"
-SHARED = {"__init__", "options", "output", "terminal"}
+SHARED = {"log_options", "__init__", "options", "output", "terminal"}
 
 
 def test_help_names_every_command_without_importing_any():

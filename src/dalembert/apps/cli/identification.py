@@ -8,25 +8,27 @@ from typing import TYPE_CHECKING
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.options import POSITIVE, ROBOT, TIP, NewFile, Number, argument, command, option
+from dalembert.apps.cli.log_options import LOG_SETTINGS, LOGS, SAVE_SETTINGS, save_settings
+from dalembert.apps.cli.options import POSITIVE, ROBOT, TIP, NewFile, Number, command, option
 from dalembert.apps.cli.terminal import waiting
 from dalembert.files import whole
 
 if TYPE_CHECKING:
     from dalembert.identification.fit.identify import Identification
+    from dalembert.identification.log.samples import Log
+    from dalembert.identification.log.settings import LogSettings
 
 
 @command
 def identify(
     robot: str = ROBOT,
-    log: str = argument(metavar="LOG", type=click.Path()),
+    logs: tuple[str, ...] = LOGS,
     out: str | None = option(
         "Write the identified robot: .urdf or .toml.", "-o", "--out", type=NewFile(".urdf", ".toml"), metavar="FILE"
     ),
     report: str | None = option("Write a report of one page.", type=NewFile(".html", ".htm"), metavar="FILE"),
     cutoff: float | None = option("Of the low-pass filter [Hz]; chosen from the log if not given.", type=POSITIVE),
-    rate: float | None = option("Samples per second, if the log has no times.", type=POSITIVE),
-    degrees: bool = option("Positions and rates are in degrees."),
+    friction: str | None = option("Columns of friction: viscous,coulomb,offset, …, or none.", metavar="WORD,…"),
     no_rotor: bool = option("Without columns for rotor inertias."),
     physical: str = option(
         "How bodies are kept possible.", type=click.Choice(["sdp", "log-cholesky", "none"]), default="sdp"
@@ -34,38 +36,57 @@ def identify(
     holdout: float = option(
         "The last part, kept for judging.", type=Number(0, 0.9, max_open=True), default=1 / 3, show_default="1/3"
     ),
+    validate: tuple[str, ...] = option("Judge on this log as well; may be repeated.", type=click.Path(), metavar="LOG"),
+    settings: LogSettings = LOG_SETTINGS,
+    save: str | None = SAVE_SETTINGS,
     tip: str | None = TIP,
 ) -> None:
-    """Identify the parameters of a robot from a log of positions and torques.
+    """Identify the parameters of a robot from logs of positions and torques.
 
-    The log is CSV, npz, Parquet or a ROS bag; columns are found by their names (t, q1 …, tau1 …, joint names). It is
-    filtered, differentiated, fitted, judged on its last part, and made physically possible.
+    A log is CSV, npz, MATLAB's mat, HDF5, Parquet or a ROS bag, or several files with a quantity each (q.csv, tau.csv).
+    Columns are found by their names (t, q1 …, tau1 …, joint names, those of UR, Franka and KUKA), or by what is in
+    them. It is filtered, differentiated, fitted, judged on a part that was held out, and made physically possible.
 
     \b
     Example: dalembert identify arm.urdf log.csv --out identified.urdf --report report.html
     """
     from dalembert.identification.fit.identify import identify as fit
-    from dalembert.identification.log.read import read_log
+    from dalembert.identification.fit.regressor import FRICTION
+    from dalembert.identification.log.read import read_logs
 
     arm = output.load(robot, tip)
-    units = {"q": "deg", "qd": "deg"} if degrees else None
     kept = None if physical == "none" else physical
+    terms = FRICTION if friction is None else () if friction == "none" else tuple(friction.split(","))
     with waiting("reading the log") as say:
-        recorded = read_log(log, arm, rate=rate, units=units)
+        arm, recorded = read_logs(logs, arm, settings)
+        _, others = read_logs(validate, arm, settings)
         say("fitting")
-        result = fit(arm, recorded, rotor=not no_rotor, physical=kept, holdout=holdout, cutoff=cutoff)
+        result = fit(arm, recorded, friction=terms, rotor=not no_rotor, physical=kept, holdout=holdout, cutoff=cutoff)
+        judged = {log.source: _judge_on(result, log, cutoff) for log in others}
         say("writing")
         files = _write_texts(result, out, report)
     for path, text in files.items():  # all made before any is written
         whole(path, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
+    save_settings(save, settings, ("friction", "cutoff", "no_rotor", "physical", "holdout", "validate"))
 
     def show() -> None:
         click.echo(result.table())
-        for note in (*recorded.notes, *result.notes):
+        for note in (*(note for log in recorded for note in log.notes), *result.notes):
             click.echo(f"note: {note}")
+        for source, error in judged.items():
+            click.echo(f"{source}: {100 * error:.2f} % of the torques")
         output.print_files(*files)
 
-    output.answer(lambda: _identified_data(result, files), show)
+    output.answer(lambda: _identified_data(result, files) | {"validation": judged}, show)
+
+
+def _judge_on(result: Identification, log: Log, cutoff: float | None) -> float:
+    """The error on another log, as a part of its torques."""
+    from dalembert.identification.fit.estimate import judge_fit
+    from dalembert.identification.log.prepare import prepare
+
+    samples = prepare(log, cutoff=result.samples[0].cutoff if cutoff is None else cutoff)
+    return float(judge_fit(samples.tau, result.predict(samples)).total)
 
 
 def _write_texts(result: Identification, out: str | None, report: str | None) -> dict[str, str]:

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dalembert.words import command_line
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -43,6 +45,15 @@ class _Declared:
         return click.Option([*(self.names or (f"--{name.replace('_', '-')}",)), name], **more, **self.settings)
 
 
+@dataclass(frozen=True)
+class Group:
+    """Options that make one value of a command together."""
+
+    options: Mapping[str, _Declared]
+    annotations: Mapping[str, str]
+    make: Callable[[Mapping[str, Any]], Any]
+
+
 def option(words: str, *names: str, show_default: bool | str = True, **settings: object) -> Any:
     """An option, with its words for --help; its default is shown there if it has one. Settings are click's."""
     return _Declared(
@@ -59,11 +70,17 @@ def argument(**settings: object) -> Any:
 def command(function: Callable[..., None]) -> click.Command:
     """The command of that name; its parameters say what it takes, its docstring is the help."""
     own = inspect.signature(function).parameters
-    declared = {name: (p.default, str(p.annotation)) for name, p in own.items()}
+    groups: dict[str, Group] = {name: p.default for name, p in own.items() if isinstance(p.default, Group)}
+    declared: dict[str, tuple[_Declared, str]] = {}
+    for name, p in own.items():
+        group = groups.get(name, Group({name: p.default}, {name: str(p.annotation)}, dict))
+        declared |= {one: (default, group.annotations[one]) for one, default in group.options.items()}
     every = {**declared, "as_json": (JSON, "bool")} if "as_json" not in declared else declared
 
     def run(**given: object) -> None:
-        function(**{name: given[name] for name in own})
+        with command_line():
+            made = {name: group.make({one: given[one] for one in group.options}) for name, group in groups.items()}
+            function(**{name: made[name] if name in made else given[name] for name in own})
 
     parameters = [default.parameter(name, annotation) for name, (default, annotation) in every.items()]
     return click.Command(function.__name__, callback=run, params=parameters, help=inspect.getdoc(function))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +14,7 @@ from click.core import ParameterSource
 
 from dalembert.apps.cli.terminal import JOINTS, echo_styled
 from dalembert.names import in_line, in_terminal
+from dalembert.words import read_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -199,29 +199,16 @@ def some_numbers(name: str, text: str | None) -> list[float] | None:
     return values
 
 
-# 1.5, 90deg, 90°, pi, -pi/2, 3pi/4, 0.5*π; a minus sign also as tables print it.
-NUMBER = re.compile(
-    r"(?P<sign>[+-]?)(?P<factor>nan|inf|[\d.]*(?:e[+-]?\d+)?)\*?(?P<unit>deg|°|pi|π)?(?:/(?P<by>[\d.]+))?"
-)
-UNITS = {None: 1.0, "deg": math.pi / 180, "°": math.pi / 180, "pi": math.pi, "π": math.pi}
-
-
 def _parts(text: str) -> list[str]:
     return text.replace(",", " ").replace("−", "-").split()
 
 
 def _number(name: str, part: str) -> float:
-    found = NUMBER.fullmatch(part.lower())
-    try:
-        if found is None:
-            raise ValueError
-        unit = found["unit"]
-        factor = found["factor"] or ("1" if unit in ("pi", "π") else "")
-        value = float(found["sign"] + factor) * UNITS[unit] / float(found["by"] or 1)
-    except (ValueError, ZeroDivisionError):
+    value = read_number(part)
+    if value is None:
         why = "is not a number"
         why += " (an angle is written 1.5, 90deg or pi/2)" if any(c.isdigit() for c in part) else ""
-        raise click.BadParameter(f"{part!r} {why}", param_hint=f"--{name}") from None
+        raise click.BadParameter(f"{part!r} {why}", param_hint=f"--{name}")
     if not math.isfinite(value):
         raise click.BadParameter(f"{part!r} is not a finite number", param_hint=f"--{name}")
     return value

@@ -9,9 +9,11 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
+from dalembert.identification.log.columns import say_lock
 from dalembert.identification.log.samples import Array, Integers, Table
 from dalembert.identification.log.units import DEGREE
 from dalembert.robot import Robot
+from dalembert.words import say
 
 # Larger than any position, rate, torque or current of an arm, in any unit (times are not looked at).
 ABSURD = 1e9
@@ -40,7 +42,7 @@ def drop_unreadable(table: Table, columns: Sequence[int], rows: Integers, bad_ro
         said = "not a number" if np.isnan(value) else "infinite" if np.isinf(value) else "no measurement of an arm"
         raise InputError(
             f"{where}: {value:g} is {said}{f' ({count} such rows in all)' if count > 1 else ''}; "
-            "mend the log, or leave such rows out with bad_rows='drop'"
+            f"mend the log, or leave such rows out with {say('bad_rows', 'drop')}"
         )
     note = f"{count} rows with NaN, infinite or absurd numbers left out, the first: {where} ({value:g})"
     return rows[~per_row], [note]
@@ -64,12 +66,12 @@ def check_moving(
             elif group == "q":
                 raise InputError(
                     f"{table.source}: {what}; nothing of a joint that stands still can be identified: hold it with "
-                    f"dalembert.identification.locked(robot, {{{joints[j]!r}: …}}), or still='keep'"
+                    f"{say_lock(joints[j])}, or {say('still', 'keep')}"
                 )
             else:
                 raise InputError(
-                    f"{table.source}: {what}: a sensor that is dead, or was not recorded; still='keep' reads it "
-                    "all the same"
+                    f"{table.source}: {what}: a sensor that is dead, or was not recorded; {say('still', 'keep')} "
+                    "reads it all the same"
                 )
     seen: dict[bytes, str] = {}
     for group, x in take.items():
@@ -141,7 +143,7 @@ def treat_spikes(
     table: Table, signals: Mapping[str, Array], rows: Integers, joints: Sequence[str], treat: str
 ) -> tuple[dict[str, Array], list[str]]:
     """Spikes counted and placed; with treat="remove" replaced by the median of the five samples around them."""
-    done = "left as they are (outliers='remove' takes them out)"
+    done = f"left as they are ({say('outliers', 'remove')} takes them out)"
     if treat == "remove":
         done = "replaced by the median of their neighbors"
     words, kept, notes = {"q": "positions", "qd": "rates", "tau": "torques"}, dict(signals), []

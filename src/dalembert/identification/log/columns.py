@@ -13,7 +13,8 @@ from itertools import pairwise
 
 from dalembert.errors import InputError, listed, unknown
 from dalembert.identification.log.samples import Table
-from dalembert.identification.log.units import UNITS
+from dalembert.identification.log.units import UNITS, find_unit
+from dalembert.words import call, say
 
 CALLED = {"t": "time", "q": "position", "qd": "rate", "tau": "torque"}
 # Words that say what a column holds, in the order in which they are looked for: "joint position error" is no position,
@@ -34,11 +35,6 @@ WORDS: dict[str, set[str]] = {
     }.items()
 }
 TIMES = ("t", "sec", "nsec")
-# Units as people write them after a name, in lower case, as `UNITS` calls them.
-WRITTEN = {unit.lower(): unit for units in UNITS.values() for unit in units if unit not in ("turn", "mm/s")} | {
-    **{"°": "deg", "degree": "deg", "degrees": "deg", "°/s": "deg/s"},
-    **{"n.m": "Nm", "n m": "Nm", "n*m": "Nm", "µs": "us", "sec": "s"},
-}
 DIGITS = 9  # a longer number counts no joints (a date, a serial number)
 BRACKETED = re.compile(r"^(.*?)\s*[\[(]\s*([^\])\d][^\])]*)\s*[\])]\s*$")
 
@@ -81,8 +77,8 @@ def find_columns(table: Table, joints: Sequence[str], columns: object = None, ne
         raise InputError(_lacking(table, missing, joints))
     if need_time and "t" not in places:
         raise InputError(
-            f"{table.source}: no column of times is found; say columns={{'t': …}}, or rate=… [Hz] if the samples "
-            "are even"
+            f"{table.source}: no column of times is found; say {say('columns', {'t': ...})}, or {say('rate')} [Hz] if "
+            f"the samples are even; the columns are {listed(table.names)}"
         )
     return Meaning(places, units, tuple(notes))
 
@@ -92,13 +88,12 @@ def _lacking(table: Table, missing: Sequence[str], joints: Sequence[str]) -> str
     if not table.named:
         return (
             f"{table.source}: its {len(table.names)} columns have no names, so that nobody can know what they are; say "
-            f"so by number, from 0: columns={{'t': 0, 'q': range(1, {n + 1}), 'tau': range({n + 1}, {2 * n + 1})}}"
+            f"so by number, from 0: {say('columns', {'t': 0, 'q': range(1, n + 1), 'tau': range(n + 1, 2 * n + 1)})}"
         )
     wanted = " and ".join(f"{CALLED[g]}s" for g in missing)
-    example = ", ".join(f"'{g}': ['…' of {joints[0]!r}, …]" for g in missing)
     return (
         f"{table.source}: no {wanted} of {n} joints are found among the columns {listed(table.names)}; "
-        f"name them with columns={{{example}}}"
+        f"name them, one per joint or as a pattern: {say('columns', dict.fromkeys(missing, '…_{i}'))}"
     )
 
 
@@ -113,27 +108,27 @@ def _choose(table: Table, group: str, wanted: object, joints: Sequence[str]) -> 
             raise unknown("joint", strange[0], joints)
         lacking = [j for j in joints if j not in wanted]
         if lacking:
-            raise InputError(f"columns[{group!r}] names no column for joint {lacking[0]!r}")
+            raise InputError(f"{call('columns', group)} names no column for joint {lacking[0]!r}")
         wanted = [wanted[j] for j in joints]
     if isinstance(wanted, str) and "{" in wanted:
         try:
             at_zero = wanted.format(i=0, joint=joints[0]) in table.names
             wanted = [wanted.format(i=k + (not at_zero), joint=j) for k, j in enumerate(joints)]
         except (KeyError, IndexError, ValueError):
-            raise InputError(f"columns[{group!r}] = {wanted!r}: a pattern has {{i}} or {{joint}} in it") from None
+            raise InputError(f"{call('columns', group)} = {wanted!r}: a pattern has {{i}} or {{joint}} in it") from None
     if isinstance(wanted, str) and wanted not in table.names:  # an array of several columns
         wanted = [x for x in table.names if re.fullmatch(re.escape(wanted) + r"\[\d+\]", x)] or wanted
     several = isinstance(wanted, Iterable) and not isinstance(wanted, str)
     found = tuple(_place(table, group, one) for one in (wanted if several else [wanted]))  # type: ignore[attr-defined]
     if group != "t" and len(found) != n:
         raise InputError(
-            f"{table.source}: columns[{group!r}] are {len(found)}, but the robot has {n} joints: "
+            f"{table.source}: {call('columns', group)} are {len(found)}, but the robot has {n} joints: "
             f"{', '.join(joints)}{_hint(n, len(found))}"
         )
     if group == "t" and len(found) > 2:
-        raise InputError("columns['t'] is one column, or two: seconds and nanoseconds")
+        raise InputError(f"{call('columns', 't')} is one column, or two: seconds and nanoseconds")
     if len(set(found)) != len(found):
-        raise InputError(f"columns[{group!r}] names a column twice")
+        raise InputError(f"{call('columns', group)} names a column twice")
     return found
 
 
@@ -145,15 +140,19 @@ def _place(table: Table, group: str, one: object) -> int:
     try:
         k = int(one)  # type: ignore[call-overload]
     except (TypeError, ValueError):
-        raise InputError(f"columns[{group!r}] holds {one!r}: a column is a name, or a number from 0") from None
+        raise InputError(f"{call('columns', group)} holds {one!r}: a column is a name, or a number from 0") from None
     if k != one or not -len(table.names) <= k < len(table.names):
-        raise InputError(f"columns[{group!r}] names column {one}; {table.source} has {len(table.names)}, from 0")
+        raise InputError(f"{call('columns', group)} names column {one}; {table.source} has {len(table.names)}, from 0")
     return int(k % len(table.names))
 
 
 def _hint(robot: int, log: int) -> str:
-    how = "; joints that the log lacks can be held still: dalembert.identification.locked(robot, {'joint': position})"
-    return how if log < robot else ""
+    return f"; joints that the log lacks can be held still: {say_lock('joint')}" if log < robot else ""
+
+
+def say_lock(joint: str) -> str:
+    """How a joint is held."""
+    return say("lock", {joint: ...}, python=f"dalembert.identification.locked(robot, {{{joint!r}: position}})")
 
 
 # ------------------------------------------------------------------------------------------------ natural names
@@ -166,11 +165,11 @@ def tokens(name: str) -> list[str]:
 def without_unit(name: str) -> tuple[str, str | None]:
     """A name and the unit that stands in brackets, or after an underscore, behind it."""
     match = BRACKETED.match(name)
-    if match and match[2].strip().lower() in WRITTEN:
-        return match[1], WRITTEN[match[2].strip().lower()]
+    if match and (unit := find_unit(match[2])):
+        return match[1], unit
     stem, _, last = name.rpartition("_")
-    if stem and last.lower() in WRITTEN and len(last) > 1:
-        return stem, WRITTEN[last.lower()]
+    if stem and len(last) > 1 and (unit := find_unit(last)):
+        return stem, unit
     return name, None
 
 
@@ -184,7 +183,7 @@ def _by_name(
     known = {joint: tokens(joint) for joint in sorted(joints, key=lambda joint: -len(tokens(joint)))}
     for k, column in enumerate(table.names if table.named else ()):
         stem, unit = without_unit(column)
-        unit = unit or WRITTEN.get(table.units.get(column, "").lower())
+        unit = unit or find_unit(table.units.get(column, ""))
         words = tokens(stem)
         group, key = _meaning(words, known)
         if group is None or group in ("commanded", "qdd") or (group not in TIMES and key is None):
@@ -206,7 +205,7 @@ def _by_name(
             first = table.names[found[group][key]]
             raise InputError(
                 f"{table.source}: both {first!r} and {column!r} look like the {CALLED[means]} of "
-                f"{'the log' if group == 't' else f'joint {key!r}'}: say which with columns={{{means!r}: …}}"
+                f"{'the log' if group == 't' else f'joint {key!r}'}: say which with {say('columns', {means: ...})}"
             )
         found.setdefault(group, {})[key] = k
     if set(found.get("t", {})) == {"nsec"}:
@@ -262,7 +261,7 @@ def _in_order(table: Table, group: str, by_joint: dict[Joint, int], joints: Sequ
     if numbers not in (list(range(n)), list(range(1, n + 1))):
         raise InputError(
             f"{table.source}: the {word}s are numbered {', '.join(map(str, numbers))}, neither 0 … {n - 1} nor 1 … "
-            f"{n}; name the columns with columns={{{group!r}: [...]}}"
+            f"{n}; name the columns with {say('columns', {group: ...})}"
         )
     return tuple(by_joint[k] for k in numbers)
 
@@ -274,7 +273,7 @@ def _units(table: Table, places: Mapping[str, tuple[int, ...]], hints: Mapping[i
         if len(told) > 1 and not told <= {"rad", "m"} and not told <= {"rad/s", "m/s"}:
             raise InputError(
                 f"{table.source}: the {CALLED[group]}s have different units ({', '.join(sorted(told))}): say "
-                f"units={{{group!r}: [...]}}"
+                f"{say('units', {group: sorted(told)})}, one per joint"
             )
         if len(told) == 1:
             units[group] = told.pop()

@@ -19,6 +19,7 @@ from dalembert.errors import DalembertError, InputError, MissingExtraError, unkn
 from dalembert.files import BAG, LOG, opened
 from dalembert.identification.log.csv_file import read_csv
 from dalembert.identification.log.samples import Array, Table
+from dalembert.words import say
 
 if TYPE_CHECKING:
     import pyarrow
@@ -250,7 +251,10 @@ def _topic(path: Path, reader: AnyReader, topic: str | None) -> str:
     if topic is not None and topic not in states:
         raise unknown("topic", topic, states)
     if topic is None and len(states) > 1:
-        raise InputError(f"{path}: joint states on {len(states)} topics ({', '.join(states)}): say which with topic=…")
+        raise InputError(
+            f"{path}: joint states on {len(states)} topics ({', '.join(states)}): say which with "
+            f"{say('topic', states[0])}"
+        )
     return topic or states[0]
 
 

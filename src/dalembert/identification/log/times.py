@@ -12,6 +12,7 @@ from dalembert.arguments import number
 from dalembert.errors import InputError
 from dalembert.identification.log.samples import Integers, Table
 from dalembert.identification.log.units import UNITS
+from dalembert.words import call, say
 
 Array = NDArray[np.float64]
 
@@ -39,7 +40,7 @@ def read_times(
         if t.shape != (rows,):
             raise InputError(f"time has shape {t.shape}; {table.source} has {rows} rows")
         return t, []
-    hertz = None if rate is None else number("rate", rate, "Hz", above=0)
+    hertz = None if rate is None else number(call("rate"), rate, "Hz", above=0)
     if not places:
         return np.asarray(np.arange(rows) / (hertz or 1.0)), []
     t = table.values[:, places[0]]
@@ -54,12 +55,32 @@ def read_times(
         t = t - t[0]
     t = t * UNITS["t"][unit]
     step = float(np.nanmedian(np.diff(t))) if rows > 1 else 0.0
+    column = table.names[places[0]]
     if hertz is not None and abs(step * hertz - 1) > 0.01:
         raise InputError(
-            f"{table.source}: rate={hertz:g} Hz, but the times of its column {table.names[places[0]]!r} have steps of "
-            f"{step:.4g} s ({1 / step if step else float('inf'):.4g} Hz); columns={{'t': None}} leaves them aside"
+            f"{table.source}: {say('rate', hertz)} Hz, but the times of its column {column!r} have steps of "
+            f"{step:.4g} s ({1 / step if step else float('inf'):.4g} Hz); {say('columns', {'t': None})} leaves them "
+            "aside"
         )
+    if hertz is not None:  # the samples are even, whatever the clock says; gaps and restarts stay
+        steps = np.diff(t)
+        even = ~(np.abs(steps) > GAP / hertz)
+        if np.abs(steps[even] * hertz - 1).max(initial=0.0) > EVEN:
+            notes.append(f"times of {column!r} taken at even steps of {1 / hertz:.6g} s, as {say('rate', hertz)} says")
+            t = np.concatenate([[0.0], np.cumsum(np.where(even, 1 / hertz, steps))])
     return t, notes
+
+
+def cut_window(t: Array, window: tuple[float | None, float | None] | None) -> tuple[Integers, list[str]]:
+    """The rows between two times that are counted from the first, and a note of how many are left out."""
+    rows = np.arange(len(t))
+    if window is None:
+        return rows, []
+    since = t - t[np.isfinite(t)][:1].sum()
+    low, high = (-np.inf if window[0] is None else window[0]), (np.inf if window[1] is None else window[1])
+    inside = (since >= low) & (since <= high)
+    shown = f"{call('window')} {max(low, 0.0):g} … {min(high, np.nanmax(since, initial=0.0)):.6g} s"
+    return rows[inside], [f"{shown}: {int(inside.sum())} of {len(t)} rows"]
 
 
 def guess_unit(t: Array) -> tuple[str, list[str]]:
@@ -83,7 +104,7 @@ def drop_undated(table: Table, t: Array, rows: Integers, bad_rows: str) -> tuple
     k = int(rows[~good][0])
     if bad_rows == "refuse" or not good.any():
         raise InputError(
-            f"{table.place(k)}: the time is {t[k]}; mend the log, or leave such rows out with bad_rows='drop'"
+            f"{table.place(k)}: the time is {t[k]}; mend the log, or leave such rows out with {say('bad_rows', 'drop')}"
         )
     return rows[good], [f"{int((~good).sum())} rows without a time left out, the first: {table.place(k)}"]
 
@@ -107,7 +128,7 @@ def drop_repeated(table: Table, t: Array, rows: Integers) -> tuple[Integers, lis
     if len(same) > 0.05 * len(rows):
         raise InputError(
             f"{table.place(int(same[0]))}: {len(same)} of {len(rows)} rows have the same time as the row before: the "
-            "clock is too coarse; give rate=… [Hz] and columns={'t': None} if the samples are even"
+            f"clock is too coarse; say {say('rate')} [Hz] and {say('columns', {'t': None})} if the samples are even"
         )
     kind, numbers = ("row", same) if table.lines is None else ("line", table.lines[same])
     shown = ", ".join(str(k) for k in numbers[:SHOWN].tolist()) + (", …" if len(same) > SHOWN else "")
@@ -124,7 +145,7 @@ def common_step(t: Array, source: str = "") -> float:
     if not SANE[0] <= middle <= SANE[1]:
         raise InputError(
             f"{source or 'the log'}: the times have steps of {middle:.3g} s, which no log of a robot has: say their "
-            "unit, units={'t': …}, or give rate=… [Hz] and columns={'t': None}"
+            f"unit, {say('units', {'t': ...})}, or {say('rate')} [Hz] and {say('columns', {'t': None})}"
         )
     counts = np.maximum(np.round(steps / middle), 1)
     near = counts < GAP
@@ -151,7 +172,7 @@ def make_even(
         shown = ", ".join(f"{length:.3g} s at t = {at:.6g} s" for at, length in holes[:SHOWN])
         what = f"{len(holes)} gap{'s' if len(holes) > 1 else ''} in the times: {shown}{', …' * (len(holes) > SHOWN)}"
         if gaps == "refuse":
-            raise InputError(f"{table.source}: {what}; gaps='cut' reads the pieces between them")
+            raise InputError(f"{table.source}: {what}; {say('gaps', 'cut')} reads the pieces between them")
         notes.append(f"{what}; the {len(parts)} pieces are kept apart")
     grids = [np.arange(round((t[p.stop - 1] - t[p.start]) / step) + 1) * step + t[p.start] for p in parts]
     lost = [len(grid) - (p.stop - p.start) for grid, p in zip(grids, parts, strict=True)]
@@ -168,8 +189,8 @@ def make_even(
     if missing < 0 or missing > 0.3 * len(t) or (spread > WILD and resample != "force"):
         raise InputError(
             f"{table.source}: the times are too uneven to be those of one clock (steps {steps.min():.3g} … "
-            f"{steps.max():.3g} s, commonly {step:.3g} s): give rate=… [Hz] if the samples are even, or "
-            "resample='force'"
+            f"{steps.max():.3g} s, commonly {step:.3g} s): say {say('rate', 1 / step)} if the samples are "
+            f"even, or {say('resample', 'force')}"
         )
     if whole and _roughness(signals["q"], None) < 0.7 * _roughness(signals["q"], t):
         notes.append(

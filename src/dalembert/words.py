@@ -1,0 +1,137 @@
+"""The words of the interface that a user reads a message in: rate=100 in Python, --rate 100 at the command line.
+
+A message that names an argument builds it with `say`, and reads right in both. `read_value` is the way back: the values
+of options as people write them, q=deg,tau=mNm or 1,-1,1 or 90deg.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_at_command_line: ContextVar[bool] = ContextVar("at_command_line", default=False)
+
+# 1.5, 90deg, 90°, pi, -pi/2, 3pi/4, 0.5*π; a minus sign also as tables print it.
+NUMBER = re.compile(
+    r"(?P<sign>[+-]?)(?P<factor>nan|inf|[\d.]*(?:e[+-]?\d+)?)\*?(?P<unit>deg|°|pi|π)?(?:/(?P<by>[\d.]+))?"
+)
+UNITS = {None: 1.0, "deg": math.pi / 180, "°": math.pi / 180, "pi": math.pi, "π": math.pi}
+RANGE = re.compile(r"(\d+)-(\d+)")  # 1-6: whole numbers, the last one too
+
+
+@contextmanager
+def command_line() -> Iterator[None]:
+    """Within it, messages are read at the command line."""
+    token = _at_command_line.set(True)
+    try:
+        yield
+    finally:
+        _at_command_line.reset(token)
+
+
+def say(name: str, value: object = ..., python: str | None = None) -> str:
+    """How an argument is given a value: `say("units", {"q": "deg"})` is units={'q': 'deg'} in Python and --units q=deg
+    at the command line. An ellipsis stands for what only the reader knows; `python` is what Python has instead."""
+    if _at_command_line.get():
+        return f"{call(name)} {write_value(value)}"
+    return python or f"{name}={_in_python(value)}"
+
+
+def call(name: str, group: str | None = None) -> str:
+    """What an argument, or one group of it, is called: bad_rows and sign['tau'], --bad-rows and the tau of --sign."""
+    if _at_command_line.get():
+        return (f"the {group} of " if group else "") + f"--{name.replace('_', '-')}"
+    return f"{name}[{group!r}]" if group else name
+
+
+def _in_python(value: object) -> str:
+    if value is ...:
+        return "…"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {_in_python(x)}" for key, x in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_in_python, value)) + "]"
+    return f"{value:g}" if isinstance(value, float) else repr(value)
+
+
+# ------------------------------------------------------------------------------------------------ values as text
+def write_value(value: object) -> str:
+    """A value as an option takes it; `read_value` reads it back. In quotes if a shell would split or expand it."""
+    text = _written(value)
+    return f'"{text}"' if re.search(r"[\s{}()\[\]$*;|]", text) else text
+
+
+def _written(value: object) -> str:
+    if value is None:
+        return "none"
+    if value is ...:
+        return "…"
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}={_written(x)}" for key, x in value.items())
+    if isinstance(value, range) and len(value) > 1 and value.step == 1:
+        return f"{value.start}-{value.stop - 1}"
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    if hasattr(value, "tolist"):
+        return _written(value.tolist())
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        rows = list(value)
+        return (";" if any(isinstance(x, (list, tuple)) for x in rows) else ",").join(map(_written, rows))
+    return str(value)
+
+
+def read_value(text: str, keys: Sequence[str] = ()) -> object:
+    """What an option says: numbers where they are numbers, else words; 'none' is None, 1-6 a range; several with commas
+    are a list, with semicolons a list of lists; with `key=` before them, if it is one of these keys (any, if there
+    are none), a dictionary."""
+    if ";" in text:
+        return [_several(row.split(",")) for row in text.split(";") if row.strip()]
+    groups: dict[str, list[str]] = {}
+    plain: list[str] = []
+    for part in text.split(","):
+        key, mark, rest = part.partition("=")
+        if mark and (key.strip() in keys or not keys):
+            groups[key.strip()] = plain = [rest]
+        else:
+            plain.append(part)
+    if groups:
+        return {key: _one_or_several(parts) for key, parts in groups.items()}
+    return _one_or_several(plain)
+
+
+def _several(parts: Iterable[str]) -> list[object]:
+    found: list[object] = []
+    for part in (p.strip() for p in parts):
+        bounds = RANGE.fullmatch(part)
+        found += range(int(bounds[1]), int(bounds[2]) + 1) if bounds else [_word(part)]
+    return found
+
+
+def _one_or_several(parts: Sequence[str]) -> object:
+    found = _several(parts)
+    return found[0] if len(found) == 1 else found
+
+
+def _word(part: str) -> object:
+    if part.lower() == "none":
+        return None
+    value = read_number(part)
+    if value is None:
+        return part
+    return int(value) if re.fullmatch(r"[-+]?\d+", part) else value
+
+
+def read_number(part: str) -> float | None:
+    """A number as people write one, angles with their unit; None if it is none."""
+    found = NUMBER.fullmatch(part.strip().lower().replace("−", "-"))
+    try:
+        if found is None:
+            return None
+        unit = found["unit"]
+        factor = found["factor"] or ("1" if unit in ("pi", "π") else "")
+        return float(found["sign"] + factor) * UNITS[unit] / float(found["by"] or 1)
+    except (ValueError, ZeroDivisionError):
+        return None

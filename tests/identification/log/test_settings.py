@@ -1,0 +1,137 @@
+"""What is said about a log: the same words in Python, as options and in a TOML file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from planted import arm, recorded
+
+import dalembert as dl
+from dalembert.apps.cli.log_options import HELP, LOG_SETTINGS
+from dalembert.errors import InputError, UnknownNameError
+from dalembert.identification.log.read import read_log, read_logs
+from dalembert.identification.log.settings import WORDS, LogSettings
+from dalembert.words import command_line
+
+OPTIONS = {
+    "--columns": ["t=clock,q=1-6", "tau=M_{i}"],
+    "--units": "q=deg,tau=mNm",
+    "--sign": "tau=1,-1,1,1,1,1",
+    "--offset": "q=0,-90deg,0,0,0,0",
+    "--ratio": "100",
+    "--coupling": "1,0;0,2",
+    "--torque-constant": "0.1,0.2",
+    "--gravity": "0,-9.81,0",
+    "--lock": "finger=0.02",
+    "--rate": "500",
+    "--window": "2:",
+    "--topic": "/a=b",
+    "--resample": "force",
+}
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return arm()
+
+
+@pytest.fixture(scope="module")
+def log(robot):
+    return recorded(robot, rate=100.0, duration=3.0, noise=1e-6, tau_noise=0.05)[0]
+
+
+def test_options_python_and_a_file_say_the_same(tmp_path):
+    said = LogSettings.from_options(OPTIONS)
+    assert said == LogSettings(
+        columns={"t": "clock", "q": range(1, 7), "tau": "M_{i}"},
+        units={"q": "deg", "tau": "mNm"},
+        sign={"tau": np.array([1, -1, 1, 1, 1, 1])},
+        offset={"q": [0, -np.pi / 2, 0, 0, 0, 0]},
+        ratio=100,
+        coupling=np.diag([1, 2]),
+        torque_constant=[0.1, 0.2],
+        gravity=(0, -9.81, 0),
+        lock={"finger": 0.02},
+        rate=500,
+        window=(2, None),
+        topic="/a=b",
+        resample="force",
+    )
+    said.to_toml(tmp_path / "log.toml", identify={"friction": "viscous"})
+    assert LogSettings.from_toml(tmp_path / "log.toml") == said
+    (tmp_path / "short.toml").write_text('sign = "tau=-1"\nbad-rows = "drop"\n[columns]\nt = "none"\n')
+    assert LogSettings.from_toml(tmp_path / "short.toml").said() == {
+        "sign": {"tau": -1},
+        "bad_rows": "drop",
+        "columns": {"t": None},
+    }
+
+
+def test_every_word_is_an_option():
+    assert tuple(HELP) == WORDS and set(LOG_SETTINGS.options) == {*WORDS, "degrees", "log_settings"}
+
+
+def test_later_words_win_group_by_group():
+    first = LogSettings(units={"q": "deg", "tau": "mNm"}, rate=100.0)
+    assert first.updated(LogSettings(units={"q": "rad"}, sign=-1)) == LogSettings(
+        units={"q": "rad", "tau": "mNm"}, rate=100.0, sign=-1
+    )
+
+
+def test_what_cannot_be_said(tmp_path):
+    file = tmp_path / "log.toml"
+    for text, error, words in (
+        ("unit = 'deg'", UnknownNameError, "unknown setting in .*log.toml 'unit'; did you mean 'units'"),
+        ("rate = ", InputError, "log.toml: not a file of settings"),
+        ("rate = 'fast'", InputError, "rate must be"),
+        ("gravity = [0, 1]", InputError, "gravity must be three finite numbers"),
+        ("window = [5, 2]", InputError, "window is two times, from and to"),
+        ("gaps = 'fill'", UnknownNameError, "unknown choice of gaps 'fill'"),
+    ):
+        file.write_text(text)
+        with pytest.raises(error, match=words):
+            LogSettings.from_toml(file)
+    with pytest.raises(InputError, match="nowhere.toml: cannot be read"):
+        LogSettings.from_toml(tmp_path / "nowhere.toml")
+    with command_line(), pytest.raises(InputError, match="--units must be .* a name before each value: --units q=deg"):
+        LogSettings.from_options({"--units": "deg"})
+    with pytest.raises(UnknownNameError, match="unknown option of a log '--unit'; did you mean '--units'"):
+        LogSettings.from_options({"--unit": "deg"})
+
+
+def test_settings_read_a_log_as_words_do(robot, log):
+    table = {"clock": log.t, "q": np.degrees(log.q), "qd": np.degrees(log.qd), "tau": -log.tau}
+    said = LogSettings(columns={"t": "clock"}, units={"q": "deg", "qd": "deg"}, sign={"tau": -1})
+    read = read_log(table, robot, settings=said)
+    np.testing.assert_allclose(read.q, log.q, atol=1e-12)
+    np.testing.assert_allclose(read.qd, log.qd, atol=1e-12)  # "deg" of a rate is deg/s
+    np.testing.assert_allclose(read.tau, log.tau)
+    np.testing.assert_allclose(read_log(table, robot, settings=said, sign=1).tau, -log.tau)
+    np.testing.assert_allclose(read_log(table, robot, settings=said, units={"qd": "rpm"}).qd, log.qd * 6, atol=1e-12)
+
+
+def test_a_window_counts_from_the_first_sample(robot, log):
+    table = {"t": log.t + 1000.0, "q": log.q, "tau": log.tau}
+    read = read_log(table, robot, window=(0.5, 2.0))
+    np.testing.assert_array_equal(read.q, log.q[50:201])
+    assert any("window 0.5 … 2 s: 151 of 300 rows" in note for note in read.notes)
+    np.testing.assert_array_equal(read_log(table, robot, window="2.5:").q, log.q[250:])
+
+
+def test_a_rate_makes_uneven_stamps_even(robot, log):
+    """One odd step at the start was refused, and the rate that the message advised changed nothing."""
+    t = log.t + 10.0
+    t[0] = t[1] - 0.002
+    read = read_log({"t": t, "q": log.q, "tau": log.tau}, robot, rate=100.0)
+    np.testing.assert_allclose(np.diff(read.t), 0.01, rtol=1e-9)
+    np.testing.assert_array_equal(read.q, log.q)
+    assert any("even steps of 0.01 s, as rate=100 says" in note for note in read.notes)
+    t[200:] += 1.0  # a gap stays one
+    assert np.diff(read_log({"t": t, "q": log.q, "tau": log.tau}, robot, rate=100.0).t).max() > 0.9
+
+
+def test_the_robot_as_it_was_recorded():
+    panda = dl.load("panda")
+    arm, logs = read_logs([], panda, LogSettings(gravity=(0, 9.81, 0), lock={panda.joint_names[-1]: 0.1}))
+    assert arm.n == panda.n - 1 and logs == []
+    np.testing.assert_allclose(arm.model.gravity, (0, 9.81, 0))
