@@ -15,6 +15,8 @@ from dalembert.identification.fit.identify import identify
 from dalembert.identification.fit.payload import identify_payload
 from dalembert.identification.fit.regression import compress, compress_many, join
 from dalembert.identification.fit.regressor import Columns, base, coupling_of
+from dalembert.identification.fit.robot import predict_torques
+from dalembert.identification.log.prepare import prepare
 from dalembert.identification.log.samples import Log, Samples, find_direction
 from trees import random_tree
 
@@ -115,6 +117,27 @@ def test_dry_friction_of_exact_data_is_exact():
     names = [found.base_parameters.names[k] for k in found.base_parameters.kept]
     rows = [names.index(f"{joint}:coulomb") for joint in robot.joint_names]
     np.testing.assert_allclose(found.estimate.beta[rows], 1.0, rtol=1e-9)
+
+
+def test_a_robot_predicts_samples_with_the_direction_of_their_friction():
+    """The torques of a robot at filtered samples are the filtered torques, corners of dry friction included; with the
+    sign of the filtered rates they are not."""
+    robot = dl.load("planar-2r")
+    offset = dl.friction.friction("offset", offset=0.3)
+    d = robot.description
+    drives = iter([dl.Drive(damping=0.3, coulomb=(2.0, 1.5)), dl.Drive(coulomb=(1.0, 1.0), friction=(offset,))])
+    joints = tuple(replace(j, drive=next(drives)) if j.kind == "revolute" else j for j in d.joints)
+    robot = dl.Robot(replace(d, joints=joints))
+    t, q, qd, qdd = motion(robot, rate=500.0)
+    log = Log(t, q, robot.inverse_dynamics(q, qd, qdd, friction=True), robot.joint_names)
+    s = prepare(log, cutoff=4.0)
+
+    def left(tau):
+        return np.linalg.norm(tau - s.tau) / np.linalg.norm(s.tau)
+
+    assert (
+        left(predict_torques(robot, s)) < 5e-3 < 0.015 < left(robot.inverse_dynamics(s.q, s.qd, s.qdd, friction=True))
+    )
 
 
 @pytest.mark.parametrize("cutoff", [None, 4.0, 12.0, 30.0])

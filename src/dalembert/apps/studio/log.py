@@ -17,6 +17,7 @@ from dalembert.apps.studio.load import drives
 from dalembert.apps.studio.panel import Panel, Plot, real
 from dalembert.constrained.system import Constrained
 from dalembert.errors import InputError
+from dalembert.identification.fit.robot import predict_torques
 from dalembert.identification.log.prepare import prepare
 from dalembert.identification.log.read import read_log
 from dalembert.robot import Robot
@@ -69,7 +70,7 @@ def read_recording(source: str | Path, robot: Robot, name: str = "") -> Recordin
     system = Constrained(robot) if robot.loops else None
     if system is None:
         joints, k = robot.joint_names, slice(None)
-        model = robot.inverse_dynamics(samples.q, samples.qd, samples.qdd, friction=True)
+        model = predict_torques(robot, samples)
     else:
         joints = drives(robot, system, samples.q[0])
         k = [robot.joint_names.index(joint) for joint in joints]  # type: ignore[assignment]

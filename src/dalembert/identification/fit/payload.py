@@ -19,7 +19,7 @@ from dalembert.identification.fit.consistent import Consistent, consistent
 from dalembert.identification.fit.estimate import Estimate, least_squares
 from dalembert.identification.fit.regression import compress
 from dalembert.identification.fit.regressor import Columns, from_matrix
-from dalembert.identification.fit.robot import about_center
+from dalembert.identification.fit.robot import about_center, predict_torques
 from dalembert.identification.log.samples import Samples
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia
@@ -100,8 +100,7 @@ def identify_payload(
         raise InputError(f"frame {place.name!r} is fixed to the base: nothing held there is felt")
     if samples.n != robot.n:
         raise InputError(f"the samples have {samples.n} joints, {robot.name!r} has {robot.n}")
-    own = robot.inverse_dynamics(samples.q, samples.qd, samples.qdd, friction=True)
-    left = replace(samples, tau=samples.tau - own)
+    left = replace(samples, tau=samples.tau - predict_torques(robot, samples))
     fixed = {} if offsets else {f"{joint}:offset": 0.0 for joint in robot.joint_names}
     columns = Held(robot, (), False, fixed=fixed, frame=place.name)
     Y = columns.matrix(left).reshape(-1, len(columns.free))

@@ -13,11 +13,13 @@ from dalembert.describe.description import Drive, Inertial, Joint, Origin
 from dalembert.errors import InputError, unknown
 from dalembert.friction import friction as law
 from dalembert.identification.fit.regressor import Columns
+from dalembert.identification.log.samples import Samples
 from dalembert.robot import Robot
 from dalembert.spatial import Pose
 from dalembert.spatial.rotation import to_rpy
 
 Array = NDArray[np.float64]
+CREEP = 1e-9  # [rad/s, m/s] a rate that has a sign and nothing else
 
 
 def identified(columns: Columns, parameters: Array) -> Robot:
@@ -40,6 +42,17 @@ def identified(columns: Columns, parameters: Array) -> Robot:
     moving = {body.joint_name for body in robot.model.bodies}
     joints = tuple(_joint(j, values, columns) if j.name in moving else j for j in d.joints)
     return Robot(replace(d, links=new_links, joints=joints))
+
+
+def predict_torques(robot: Robot, samples: Samples) -> Array:
+    """The torques of a robot's own description, friction included, at samples (N, n). Dry friction f± acts along
+    `Samples.direction` s, f₊ max(s, 0) + f₋ min(s, 0): as the samples are filtered, so is it."""
+    q, qd, qdd, s = samples.q, samples.qd, samples.qdd, samples.direction
+    still, plus, minus = (robot.friction_torque(q, np.full_like(qd, v), qdd) for v in (0.0, CREEP, -CREEP))
+    sign = np.sign(qd)
+    dry = (plus - still) * (np.maximum(s, 0) - np.maximum(sign, 0))
+    dry += (still - minus) * (np.minimum(s, 0) - np.minimum(sign, 0))
+    return np.asarray(robot.inverse_dynamics(q, qd, qdd, friction=True) + dry)
 
 
 def about_center(ten: Array) -> tuple[float, Array, Array]:
