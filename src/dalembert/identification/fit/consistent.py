@@ -4,29 +4,36 @@ A body is possible if and only if its pseudo-inertia is positive semidefinite (W
 
     J = (Σ h; hᵀ m) ⪰ 0,      Σ = ½ tr(I) 1 − I,
 
-mass, triangle inequalities and all. First the best fit, ‖R B π − ρ‖² on the compressed data with β = B π; then,
-among all that fit as well but for SLACK, the one nearest to the values given: what the data do not say stays as it
-was. Two ways: a semidefinite program (clarabel), and J = L Lᵀ with the logarithm of L's diagonal as unknowns
-(log-Cholesky; Rucker & Wensing 2022), which needs no solver. Either way the eigenvalues of the answer are computed
-from the answer.
+mass, triangle inequalities and all. Of all possible π, the one that fits best, and stays by the values given where the
+data say nothing:
+
+    min ‖R B π − ρ‖²/e² + PULL ‖(π − π₀)/size‖²,      e² = ‖R B π − ρ‖² of the unconstrained fit,
+
+on the compressed data, β = B π. Everything is counted in units of the robot and the data (`find_sizes`, e), so that
+neither kilograms nor meters matter. With H = L² the matrix of this quadratic form and π̂ its minimum, ζ = L (π − π̂)/size
+is what a semidefinite program (clarabel) makes as short as the cones allow: exact data, where e is nothing, are as well
+conditioned as any. The solver's word is not believed: eigenvalues, costs and a lower bound of the cost (from its dual
+variables, brought into their cones) are computed from its answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.errors import InputError, MissingExtraError, unknown
+from dalembert.errors import InputError, MissingExtraError
 from dalembert.identification.fit.regression import Compressed
-from dalembert.identification.fit.regressor import Base, Columns
+from dalembert.identification.fit.regressor import Base, Columns, find_units
 
 Array = NDArray[np.float64]
+PULL = 1e-3  # of the residual's square: what being one size off costs
 MARGIN = 1e-6  # of a body's own size: how far inside the cone the answer is asked to be
-NEAR = 1e-8  # in the first fit, the price of being one size off, against the residual of one sample
-SLACK = 1e-3  # of the sum of squares, what nearness may cost
+EXACT = 1e-7  # of the torques: what is left below it is rounding
+GAP = 1e-3  # of the residual's square, between an answer and its lower bound: it is the best
+LIGHT = 0.1  # of the mean mass that the torques show, that of a body of which nothing is known
 
 
 def pseudo_inertia(parameters: Array) -> Array:
@@ -62,6 +69,40 @@ class Consistent:
         return bool((self.eigenvalues > 0).all())
 
 
+def find_sizes(columns: Columns, base: Base, data: Compressed, weights: Array, near: Array) -> Array:
+    """What is large for each free column, (p,), in its unit: the values given, or what would show in the torques.
+
+    For bodies m, m l, m l² with l half the robot's length, and m at least a tenth of the mass with which bodies alike
+    would need torques like those measured; for what acts on one joint, a tenth of the value that would need its whole
+    torque."""
+    B = base.matrix()
+    T = data.triangles * weights[:, None, None]
+    given = np.abs(np.asarray(near, float))
+    felt = np.linalg.norm((T[..., :-1] @ B).reshape(-1, B.shape[1]), axis=0)  # what one unit of each column does
+    whole = float(np.linalg.norm(T[..., -1]))
+    with np.errstate(divide="ignore"):
+        size = np.maximum(given[columns.free], np.where(felt > 0, LIGHT * whole / felt, 0.0))
+    if columns.bodies:
+        l = 0.5 * find_units(columns.robot)[0]
+        ten = np.array([1.0, *[l] * 3, *[l * l] * 6])
+        alike = from_pseudo_inertia(np.outer([l, l, l, 1], [l, l, l, 1]) * (np.eye(4) + 0.5))
+        shown = np.linalg.norm(T[..., :-1] @ B @ _of_free(columns, np.tile(alike, columns.bodies)))
+        mass = LIGHT * whole / float(shown) if shown > 0 else 0.0
+        masses = np.maximum(given[: 10 * columns.bodies : 10], mass)
+        masses = np.where(masses > 0, masses, masses.max() or 1.0)
+        own = np.maximum(given[: 10 * columns.bodies], np.outer(masses, ten).reshape(-1))
+        inertial = columns.free < 10 * columns.bodies
+        size[inertial] = own[columns.free[inertial]]
+    return np.where(size > 0, size, 1.0)
+
+
+def _of_free(columns: Columns, bodies: Array) -> Array:
+    """Values of all bodies' parameters as those of the free columns, zeros for the others."""
+    values = np.zeros(len(columns.all_names))
+    values[: len(bodies)] = bodies
+    return values[columns.free]
+
+
 def consistent(
     columns: Columns,
     base: Base,
@@ -69,215 +110,123 @@ def consistent(
     weights: Array,
     near: Array,
     *,
-    method: str = "sdp",
     positive: Sequence[str] = ("rotor", "viscous", "coulomb", "coulomb+", "coulomb-"),
 ) -> Consistent:
     """The best fit among parameters that bodies can have; `near` are the values (of all columns) to stay by where
-    the data say nothing. Columns of the kinds in `positive` come out ≥ 0 (friction takes, it does not give)."""
-    if method not in METHODS:
-        raise unknown("method", method, METHODS)
+    the data say nothing. Columns of the kinds in `positive` come out ≥ 0 (friction takes, it does not give).
+
+    Raises InputError where no answer stands up to its own eigenvalues and lower bound."""
     if not columns.inertial:
         raise InputError("the inertial parameters are not among the columns: there is nothing to be consistent")
-    problem = _Problem(columns, base, data, weights, near, tuple(positive))
-    free, iterations, message = METHODS[method](problem)
-    values = columns.with_values(free)
-    bodies = values[: 10 * columns.bodies].reshape(-1, 10)
-    lowest = np.asarray(np.linalg.eigvalsh(pseudo_inertia(bodies))[:, 0], np.float64)
-    R = problem.R
-    least = float(R[-1, -1] ** 2) if R.shape[0] == R.shape[1] else 0.0
-    residual = R[: base.rank, :-1] @ base.of(free) - R[: base.rank, -1]
-    return Consistent(values, lowest, float(residual @ residual) + least, least, iterations, message)
+    R = data.stacked(weights)
+    A, b = R[: base.rank, :-1] @ base.matrix(), R[: base.rank, -1]
+    least = float(R[-1, -1] ** 2) if len(R) == base.rank + 1 else 0.0
+    size = find_sizes(columns, base, data, weights, near)
+    start = np.asarray(near, float)[columns.free]
+    kinds = [name.rsplit(":", 1)[-1] for name in columns.names]
+    rows, right, cones = _cones(columns, start, size, [k for k, kind in enumerate(kinds) if kind in positive])
+    smallest = EXACT * float(np.linalg.norm(R[:, -1]))
+    left = float(np.sqrt(max(least, smallest**2))) or 1.0  # torques of zeros leave nothing
+    for coarser in (1.0, 1e2, 1e4):
+        try:
+            answer, iterations, word = _project(A * size, b - A @ start, coarser * left, rows, right, cones)
+        except ArithmeticError as error:
+            word = str(error)
+            continue
+        free = start + size * answer
+        values = columns.with_values(free)
+        bodies = values[: 10 * columns.bodies].reshape(-1, 10)
+        lowest = np.asarray(np.linalg.eigvalsh(pseudo_inertia(bodies))[:, 0], np.float64)
+        if (lowest > 0).all():
+            missed = A @ free - b
+            return Consistent(values, lowest, float(missed @ missed) + least, least, iterations, word)
+        word = f"a pseudo-inertia has the eigenvalue {lowest.min():.2g}"
+    raise InputError(
+        f"no physically consistent parameters were found for {columns.robot.name!r} ({word}): check the fixed values, "
+        "the kinematics and the units of the log; consistent=False leaves bodies as the log has them"
+    )
 
 
-class _Problem:
-    """min ‖F π − b‖² + ‖D (π − near)‖² over the free columns, bodies in their cones, some columns ≥ 0."""
-
-    def __init__(
-        self, columns: Columns, base: Base, data: Compressed, weights: Array, near: Array, positive: tuple[str, ...]
-    ) -> None:
-        self.columns, self.base = columns, base
-        self.R = data.stacked(weights)
-        p = base.rank
-        scale = np.sqrt(max(data.rows, 1))  # the cost per sample: a solver likes numbers of order one
-        self.F = self.R[:p, :-1] @ base.matrix() / scale
-        self.b = self.R[:p, -1] / scale
-        self.floor = float(self.R[-1, -1] ** 2) / scale**2 if len(self.R) == p + 1 else 0.0  # what no β explains
-        self.near = np.asarray(near, float)[columns.free]
-        kinds = [name.rsplit(":", 1)[-1] for name in columns.names]
-        # A size for every free column: at least what a body of a kilogram and ten centimeters has.
-        typical = {"m": 1.0, "mx": 0.1, "my": 0.1, "mz": 0.1}
-        sizes = np.array([typical.get(kind, 0.01 if kind.startswith("I") else 0.1) for kind in kinds])
-        self.size = np.maximum(np.abs(self.near), sizes)
-        self.D = NEAR**0.5 / self.size
-        self.positive = [k for k, kind in enumerate(kinds) if kind in positive]
-        # Of each body's ten parameters, where they stand among the free columns (None: fixed).
-        where = {int(k): i for i, k in enumerate(columns.free)}
-        self.places = [[where.get(10 * body + j) for j in range(10)] for body in range(columns.bodies)]
-
-    def possible(self, free: Array) -> bool:
-        """Whether every body is one that could be."""
-        bodies = self.columns.with_values(free)[: 10 * self.columns.bodies].reshape(-1, 10)
-        return bool(np.isfinite(free).all() and (np.linalg.eigvalsh(pseudo_inertia(bodies)) > 0).all())
-
-    def mass(self, body: int) -> float:
-        """The size of a body's mass."""
-        k = self.places[body][0]
-        return max(float(self.size[k]) if k is not None else 1.0, 1e-3)
-
-
-def _sdp(problem: _Problem) -> tuple[Array, int, str]:
-    """The best fit; then the nearest to the given values among those that fit as well but for SLACK. Unknowns are in
-    units of their size, x = π / size."""
-    F, b = problem.F * problem.size, problem.b
-    near = problem.near / problem.size
-    pull = np.sqrt(NEAR) * np.eye(len(near))
-    best, first, said = _solve(problem, np.vstack([F, pull]), np.concatenate([b, pull @ near]), None)
-    error = F @ best - b
-    limit = float(np.sqrt((error @ error + problem.floor) * (1 + SLACK) - problem.floor))
-    nearest, second, word = _solve(problem, np.eye(len(near)), near, (F, b, limit))
-    missed = F @ nearest - b
-    if not problem.possible(nearest * problem.size) or missed @ missed > (1 + SLACK) * (limit**2 + 1e-300):
-        nearest, word = best, said
-    return nearest * problem.size, first + second, word
-
-
-def _solve(
-    problem: _Problem, whole: Array, target: Array, ball: tuple[Array, Array, float] | None
+def _project(
+    A: Array, b: Array, left: float, rows: Array, right: Array, cones: list[tuple[str, int]]
 ) -> tuple[Array, int, str]:
-    """min ‖whole x − target‖² with bodies in their cones, some columns ≥ 0 and, if asked, ‖F x − b‖ ≤ limit."""
+    """The x with right − rows x in the cones that is least in ‖A x − b‖²/left² + PULL ‖x‖², iterations and the solver's
+    word. ArithmeticError where it is not, or not shown to be, the least."""
     try:
         import clarabel
         from scipy import sparse
     except ImportError:
         raise MissingExtraError("clarabel is not installed: pip install 'dalembert[opt]'") from None
-    p = whole.shape[1]
-    rows, right, cones = _cones(problem, p)
-    if ball is not None:
-        F, b, limit = ball
-        rows.append(np.vstack([np.zeros(p), -F]))
-        right.append(np.concatenate([[limit], -b]))
-        cones.append(clarabel.SecondOrderConeT(len(b) + 1))
+    _, s, Vt = np.linalg.svd(A / left, full_matrices=True)
+    s = np.append(s, np.zeros(len(Vt) - len(s)))
+    stiff = np.sqrt(s**2 + PULL)
+    best = Vt.T @ ((Vt @ (A.T @ b)) / (left * stiff) ** 2)
+    back = (Vt.T / stiff) @ Vt  # x = best + back ζ; the symmetric root, which no choice of singular vectors changes
+    G, h = rows @ back, right - rows @ best
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    P = sparse.csc_matrix(np.triu(whole.T @ whole))
-    A = sparse.csc_matrix(np.vstack(rows))
-    solver = clarabel.DefaultSolver(P, -(whole.T @ target), A, np.concatenate(right), cones, settings)
-    solution = solver.solve()
-    return np.asarray(solution.x), int(solution.iterations), str(solution.status)
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    kinds = {"positive": clarabel.NonnegativeConeT, "body": lambda size: clarabel.PSDTriangleConeT(4)}
+    P = sparse.identity(len(best), format="csc")
+    q = np.zeros(len(best))
+    made = [kinds[kind](size) for kind, size in cones]
+    solution = clarabel.DefaultSolver(P, q, sparse.csc_matrix(G), h, made, settings).solve()
+    zeta, word = np.asarray(solution.x), str(solution.status)
+    if not np.isfinite(zeta).all():
+        raise ArithmeticError(word)
+    dual = _inside(np.asarray(solution.z), cones)
+    pulled = G.T @ dual
+    gap = zeta @ zeta + pulled @ pulled + 2 * (h @ dual)  # twice the cost less its bound, −½‖Gᵀz‖² − hᵀz
+    if not gap <= GAP * (1 + zeta @ zeta):
+        raise ArithmeticError(f"the solver ends with {word}, {gap:.2g} above its bound")
+    return best + back @ zeta, int(solution.iterations), word
 
 
-def _cones(problem: _Problem, p: int) -> tuple[list[Array], list[Array], list[object]]:
-    """Rows G, right sides h and cones of h − G x ∈ K: what must be positive, and each body's pseudo-inertia."""
-    import clarabel
-
-    rows: list[Array] = []
-    right: list[Array] = []
-    cones: list[object] = []
-    if problem.positive:
-        rows.append(-np.eye(p)[problem.positive])
-        right.append(np.zeros(len(problem.positive)))
-        cones.append(clarabel.NonnegativeConeT(len(problem.positive)))
-    for body, places in enumerate(problem.places):
-        # Bodies of grams and of tons look alike to the solver; the smallest eigenvalue is asked to be a part of what a
-        # typical body of this size has.
-        m = problem.mass(body)
-        scale = np.diag([10.0, 10.0, 10.0, 1.0]) / np.sqrt(m)
-        basis = np.stack([_svec(scale @ pseudo_inertia(np.eye(10)[j]) @ scale) for j in range(10)], axis=1)
+def _cones(columns: Columns, start: Array, size: Array, positive: list[int]) -> tuple[Array, Array, list[tuple[str, int]]]:
+    """Rows G, right sides h and cones of h − G x ∈ K, π = start + size x: what must be positive, and the pseudo-inertia
+    of each body that is not known in all ten parameters, in units of a body of its size."""
+    p = len(size)
+    rows, right = [-np.diag(size)[positive]], [start[positive]]
+    cones = [("positive", len(positive))] if positive else []
+    where = {int(k): i for i, k in enumerate(columns.free)}
+    l = 0.5 * find_units(columns.robot)[0]
+    known = columns.with_values(start)
+    for body in range(columns.bodies):
+        places = [where.get(10 * body + j) for j in range(10)]
+        if not any(k is not None for k in places):
+            continue
+        m = float(size[places[0]]) if places[0] is not None else float(known[10 * body])
+        unit = np.diag([1 / l, 1 / l, 1 / l, 1.0]) / np.sqrt(m if m > 0 else float(size.max()))
+        basis = np.stack([_svec(unit @ pseudo_inertia(one) @ unit) for one in np.eye(10)], axis=1)
         G = np.zeros((10, p))
-        constant = _svec(scale @ (-MARGIN * m * np.diag([0.01, 0.01, 0.01, 1.0])) @ scale)
         for j, k in enumerate(places):
-            if k is None:
-                constant = constant + basis[:, j] * problem.columns.known[10 * body + j]
-            else:
-                G[:, k] = -basis[:, j] * problem.size[k]
+            if k is not None:
+                G[:, k] = -basis[:, j] * size[k]
         rows.append(G)
-        right.append(constant)
-        cones.append(clarabel.PSDTriangleConeT(4))
-    return rows, right, cones
+        right.append(basis @ known[10 * body : 10 * body + 10] - MARGIN * _svec(np.eye(4)))
+        cones.append(("body", 10))
+    return np.vstack(rows), np.concatenate(right), cones
+
+
+UPPER = [(i, j) for j in range(4) for i in range(j + 1)]  # the upper triangle, column by column, as clarabel has it
+WEIGHT = np.array([1.0 if i == j else np.sqrt(2.0) for i, j in UPPER])  # so that products of vectors are traces
 
 
 def _svec(S: Array) -> Array:
-    """The upper triangle, column by column, off the diagonal times √2: what clarabel takes."""
-    return np.array([S[i, j] * (1.0 if i == j else np.sqrt(2.0)) for j in range(4) for i in range(j + 1)])
+    return np.array([S[i, j] for i, j in UPPER]) * WEIGHT
 
 
-# ---------------------------------------------------------------------------------------------------- log-Cholesky
-STEPS = 200
-
-
-def _log_cholesky(problem: _Problem) -> tuple[Array, int, str]:
-    """Levenberg–Marquardt over log-Cholesky coordinates of every body and logarithms of what must be positive. (By
-    hand: a step of a logarithm by more than two is none to be believed; SciPy's solvers, which do not know that, need
-    five times as many evaluations.)"""
-    if any(k is None for places in problem.places for k in places):
-        raise InputError("log-Cholesky needs all ten parameters of every body free; use method='sdp'")
-    x = _start(problem)
-    value, error, slope = _evaluate(problem, x)
-    damping = 1e-3
-    for done in range(1, STEPS + 1):
-        H, g = slope.T @ slope, slope.T @ error
-        while True:
-            step = -np.linalg.solve(H + damping * np.diag(np.diag(H) + 1e-12), g)
-            tried = x + np.clip(step, -2.0, 2.0)
-            new_value, new_error, new_slope = _evaluate(problem, tried)
-            if new_error @ new_error < error @ error:
-                break
-            damping *= 4.0
-            if damping >= 1e12:
-                return value, done, "no further improvement"
-        drop = 1.0 - (new_error @ new_error) / (error @ error)
-        x, value, error, slope = tried, new_value, new_error, new_slope
-        damping = max(damping / 5.0, 1e-12)
-        if drop < 1e-9:
-            return value, done, "converged"
-    return value, STEPS, f"stopped after {STEPS} steps"
-
-
-def _start(problem: _Problem) -> Array:
-    """The given values, each body brought inside its cone."""
-    x = np.zeros(len(problem.near))
-    for where in problem.places:
-        places = np.array(where, np.int64)
-        J = pseudo_inertia(problem.near[places])
-        values, vectors = np.linalg.eigh(J)
-        m = max(float(values[-1]), 1e-2)
-        J = (vectors * np.maximum(values, 1e-4 * m)) @ vectors.T
-        L = np.linalg.cholesky(J)
-        x[places[:4]] = np.log(np.diag(L))
-        x[places[4:]] = L[np.tril_indices(4, -1)]
-    inside = {k for places in problem.places for k in places}
-    for k, value in enumerate(problem.near):
-        if k not in inside:
-            x[k] = np.log(max(value, 1e-3)) if k in problem.positive else value
-    return x
-
-
-def _evaluate(problem: _Problem, x: Array) -> tuple[Array, Array, Array]:
-    """(π, residuals, their derivatives by x)."""
-    pi = x.copy()
-    T = np.eye(len(x))  # dπ/dx
-    positive = problem.positive
-    pi[positive] = np.exp(x[positive])
-    T[positive, positive] = pi[positive]
-    for places in problem.places:
-        where = np.array(places)
-        values, slope = _body_of(x[where])
-        pi[where] = values
-        T[np.ix_(where, where)] = slope
-    error = np.concatenate([problem.F @ pi - problem.b, problem.D * (pi - problem.near)])
-    return pi, error, np.vstack([problem.F @ T, problem.D[:, None] * T])
-
-
-def _body_of(x: Array) -> tuple[Array, Array]:
-    """The ten parameters of J = L Lᵀ and their derivatives by (log of the diagonal, what is below it)."""
-    L = np.diag(np.exp(x[:4]))
-    below = np.tril_indices(4, -1)
-    L[below] = x[4:]
-    rows, columns = np.concatenate([(range(4), range(4)), below], axis=1)
-    dL = np.zeros((10, 4, 4))
-    dL[range(10), rows, columns] = [*np.diag(L), *np.ones(6)]
-    half = dL @ L.T
-    return from_pseudo_inertia(L @ L.T), from_pseudo_inertia(half + np.swapaxes(half, -1, -2)).T
-
-
-METHODS: dict[str, Callable[[_Problem], tuple[Array, int, str]]] = {"sdp": _sdp, "log-cholesky": _log_cholesky}
+def _inside(z: Array, cones: list[tuple[str, int]]) -> Array:
+    """Dual variables, the nearest that are in their cones."""
+    parts, at = [], 0
+    for kind, size in cones:
+        part = z[at : at + size]
+        at += size
+        if kind == "body":
+            S = np.zeros((4, 4))
+            for (i, j), x in zip(UPPER, part / WEIGHT, strict=True):
+                S[i, j] = S[j, i] = x
+            values, vectors = np.linalg.eigh(S)
+            part = _svec((vectors * np.maximum(values, 0.0)) @ vectors.T)
+        parts.append(np.maximum(part, 0.0) if kind == "positive" else part)
+    return np.concatenate(parts)

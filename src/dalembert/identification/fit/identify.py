@@ -179,7 +179,7 @@ def identify(
     b, B = problem.base, problem.base.matrix()
     solution = None
     if physical is not None:
-        solution = consistent(columns, b, compressed, estimate.weights, target, method=physical)
+        solution = consistent(columns, b, compressed, estimate.weights, target)
         values = solution.parameters
     else:  # what the log says, added in the least way
         free = target[columns.free]

@@ -5,13 +5,15 @@ Groups of columns are rows of a table; what is fixed at a known value leaves the
 
 Base parameters are the combinations that motion and torques can tell apart. A column of Y that the columns before it
 span in every motion adds its parameter to theirs: τ = Y_b β with β = π_kept + K π_rest, Y_rest = Y_kept K.  Gautier &
-Khalil 1990.
+Khalil 1990.  Columns that only the last digit of a description tells apart are told apart by nothing: dependence is
+judged on the robot that the description means (`find_nominal`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +23,7 @@ from dalembert import scalar
 from dalembert.algorithms import linear, regressor
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
+from dalembert.describe.description import Joint, Origin
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Scalar, Scalars
 from dalembert.identification.log.samples import Samples, find_direction
@@ -29,6 +32,9 @@ from dalembert.robot import Robot
 Array = NDArray[np.float64]
 FRICTION = ("viscous", "coulomb", "offset")
 DEPENDENT = 1e-8  # of a unit column's distance from those before it: random motions tell columns apart at 1e-3 and more
+DIGITS = 12  # of a number of a description that were written, and are no rounding of a computation
+TRUE = 1e-5  # rad, or of the largest length: no arm is built to less
+RIGHT = np.pi / 12  # angles that arms are designed with are multiples of it
 STATES = 40  # random states per column: far more equations than columns
 BLOCK = 1_000  # rows of τ in one piece: a few megabytes of regressor, which stay in the cache
 
@@ -207,9 +213,17 @@ class Columns:
         rng = np.random.default_rng(seed)
         n, p = self.robot.n, len(self.free)
         count = STATES * p // n + 10
-        q = rng.uniform(-np.pi, np.pi, (count, n))
-        qd, qdd = rng.uniform(-3, 3, (2, count, n))
-        return self.matrices(q, qd, qdd, self.directions(qd, np.zeros(n)))[..., self.free].reshape(-1, p)
+        # In the robot's own units, so that gravity, rates and accelerations count alike whatever its size.
+        length, time = find_units(self.robot)
+        size = np.array([1.0 if c.joint.turns else length for c in self.robot.model.coordinates])
+        q = rng.uniform(-np.pi, np.pi, (count, n)) * size
+        qd, qdd = rng.uniform(-1, 1, (2, count, n)) * size
+        qd, qdd = qd / time, qdd / time**2
+        s = self.directions(qd, np.zeros(n))
+        if not self.compiled:
+            return self.matrices(q, qd, qdd, s)[..., self.free].reshape(-1, p)
+        rows = self.rows(*(list(x.T) for x in (q, qd, qdd, s)))  # over arrays: quicker than to compile for one use
+        return np.stack([np.stack([row[k] + np.zeros(count) for k in self.free], axis=-1) for row in rows]).reshape(-1, p)
 
     def with_values(self, free: Array) -> Array:
         """All parameters, with these for the free ones."""
@@ -322,7 +336,46 @@ def base(columns: Columns, seed: int = 0) -> Base:
     names = columns.names
     if not names:
         raise InputError("every parameter is fixed: there is nothing to identify")
-    return from_matrix(columns.random_rows(seed), names)
+    return from_matrix(replace(columns, robot=find_nominal(columns.robot)).random_rows(seed), names)
+
+
+def find_units(robot: Robot) -> tuple[float, float]:
+    """A robot's own length [m], the mean distance of joints and centers of mass from the joint before, and time [s],
+    that of a pendulum of this length (of one second where there is no gravity)."""
+    bodies = robot.model.bodies
+    lengths = [float(np.linalg.norm(body.placement.p)) for body in bodies if body.parent >= 0]
+    lengths += [float(np.linalg.norm(body.inertia.h)) / body.inertia.m for body in bodies if body.inertia.m > 0]
+    length = float(np.mean([x for x in lengths if x > 0] or [1.0]))
+    gravity = float(np.linalg.norm(robot.model.gravity))
+    return length, float(np.sqrt(length / gravity)) if gravity > 0 else 1.0
+
+
+def find_nominal(robot: Robot) -> Robot:
+    """The robot that a description means: angles that are multiples of 15° to the digits they are written with (1.5708
+    is π/2) exact, and components of axes and lengths that are none to the fifth digit zero. The robot itself where its
+    numbers say what they mean."""
+    d = robot.description
+    longest = max((abs(x) for joint in d.joints for x in joint.origin.xyz), default=0.0)
+    joints = tuple(_nominal_joint(joint, longest) for joint in d.joints)
+    return robot if joints == d.joints else Robot(replace(d, joints=joints), told=robot.warnings)
+
+
+def _nominal_joint(joint: Joint, longest: float) -> Joint:
+    def without_dust(vector: Sequence[float], size: float) -> tuple[float, float, float]:
+        x, y, z = (0.0 if abs(value) < TRUE * size else value for value in vector)
+        return x, y, z
+
+    roll, pitch, yaw = map(_nominal_angle, joint.origin.rpy)
+    origin = Origin(without_dust(joint.origin.xyz, longest), (roll, pitch, yaw))
+    return replace(joint, origin=origin, axis=without_dust(joint.axis, max(map(abs, joint.axis))))
+
+
+def _nominal_angle(x: float) -> float:
+    """The multiple of 15° that an angle is, rounded or cut off at its last digit; the angle itself if it is none."""
+    right = round(x / RIGHT) * RIGHT
+    places = -int(Decimal(f"{x:.{DIGITS}g}").as_tuple().exponent)
+    unit = 10.0**-places if places >= 2 and right else 0.0
+    return float(right) if -max(0.5 * unit, TRUE) <= abs(right) - abs(x) <= max(unit, TRUE) else x
 
 
 def from_matrix(Y: Array, names: tuple[str, ...]) -> Base:
@@ -344,7 +397,7 @@ def from_matrix(Y: Array, names: tuple[str, ...]) -> Base:
             Q = np.column_stack([Q, column / rest])
     left = [j for j in range(R.shape[1]) if j not in kept]
     K = np.linalg.lstsq(R[:, kept], R[:, left], rcond=None)[0] if kept and left else np.zeros((len(kept), len(left)))
-    K = K * scale[left] / scale[kept][:, None]
     K[:, size[left] <= 1e-12 * largest] = 0.0
-    K[np.abs(K) < 1e-9] = 0.0
+    K[np.abs(K) < 1e-9] = 0.0  # of columns of unit length
+    K = K * scale[left] / scale[kept][:, None]
     return Base(names, np.array(kept, np.int64), np.array(left, np.int64), K)
