@@ -132,6 +132,6 @@ def test_a_rate_makes_uneven_stamps_even(robot, log):
 
 def test_the_robot_as_it_was_recorded():
     panda = dl.load("panda")
-    arm, logs = read_logs([], panda, LogSettings(gravity=(0, 9.81, 0), lock={panda.joint_names[-1]: 0.1}))
-    assert arm.n == panda.n - 1 and logs == []
-    np.testing.assert_allclose(arm.model.gravity, (0, 9.81, 0))
+    read = read_logs([], panda, LogSettings(gravity=(0, 9.81, 0), lock={panda.joint_names[-1]: 0.1}))
+    assert read.robot.n == panda.n - 1 and read.logs == ()
+    np.testing.assert_allclose(read.robot.model.gravity, (0, 9.81, 0))

@@ -58,8 +58,9 @@ def identify(
     kept = None if physical == "none" else physical
     terms = FRICTION if friction is None else () if friction == "none" else tuple(friction.split(","))
     with waiting("reading the log") as say:
-        arm, recorded = read_logs(logs, arm, settings)
-        _, others = read_logs(validate, arm, settings)
+        recording = read_logs(logs, arm, settings)
+        arm, recorded = recording.robot, recording.logs
+        others = read_logs(validate, arm, recording.settings.without("gravity", "lock")).logs
         say("fitting")
         result = fit(arm, recorded, friction=terms, rotor=not no_rotor, physical=kept, holdout=holdout, cutoff=cutoff)
         judged = {log.source: _judge_on(result, log, cutoff) for log in others}
@@ -67,7 +68,7 @@ def identify(
         files = _write_texts(result, out, report)
     for path, text in files.items():  # all made before any is written
         whole(path, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
-    save_settings(save, settings, ("friction", "cutoff", "no_rotor", "physical", "holdout", "validate"))
+    save_settings(save, recording.settings, ("friction", "cutoff", "no_rotor", "physical", "holdout", "validate"))
 
     def show() -> None:
         click.echo(result.table())

@@ -78,7 +78,7 @@ def save_settings(path: str | None, settings: LogSettings, names: Sequence[str])
 
 
 LOGS = argument(metavar="LOG...", nargs=-1, required=True, type=click.Path())
-LOG_SETTINGS = Group(
+LOG_SETTINGS: Any = Group(
     {
         **{name: option(words, metavar=metavar) for name, (words, metavar) in HELP.items()},
         "degrees": option("Positions are in degrees and rates in degrees per second."),

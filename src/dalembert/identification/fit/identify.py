@@ -138,7 +138,7 @@ class Identification:
 
 def identify(
     robot: Robot,
-    data: Samples | Log | Sequence[Samples],
+    data: Samples | Log | Sequence[Samples] | Sequence[Log],
     *,
     friction: Sequence[str] = FRICTION,
     rotor: bool = True,

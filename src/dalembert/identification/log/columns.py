@@ -1,8 +1,5 @@
-"""What the columns of a log mean: times, positions, rates, torques, of which joint, in which unit, by their names.
-
-Natural names are understood ("q1", "dq_2", "panda_joint3 position", "effort[0]", "actual_current_4", "time [ms]");
-an explicit mapping always wins.
-"""
+"""What the columns of a log mean: by an explicit mapping, which always wins, by their names, or, where they have none,
+by what is in them."""
 
 from __future__ import annotations
 
@@ -11,34 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+import numpy as np
+
 from dalembert.errors import InputError, listed, unknown
+from dalembert.identification.log.families import TIMES, Family, Joint, find_families
 from dalembert.identification.log.samples import Table
-from dalembert.identification.log.units import UNITS, find_unit
+from dalembert.identification.log.units import UNITS
+from dalembert.identification.log.unnamed import guess_columns
 from dalembert.words import call, say
 
 CALLED = {"t": "time", "q": "position", "qd": "rate", "tau": "torque"}
-# Words that say what a column holds, in the order in which they are looked for: "joint position error" is no position,
-# "joint velocity" no joint. "qdd" and commanded values are known so that they are not mistaken for another group.
-WORDS: dict[str, set[str]] = {
-    group: set(words.split())
-    for group, words in {
-        "commanded": "target desired des cmd command commanded ref reference setpoint goal "
-        "error err filtered predicted",
-        "qdd": "qdd ddq qddot acc accel acceleration accelerations",
-        "qd": "qd dq qdot vel velocity velocities speed speeds rate rates qp omega",
-        "current": "current currents amps",
-        "tau": "tau effort efforts torque torques trq force forces moment",
-        "nsec": "nsec nsecs nanosec nanosecs nanoseconds",
-        "sec": "sec secs seconds",
-        "t": "t time timestamp timestamps stamp clock",
-        "q": "q pos position positions angle angles theta encoder",
-    }.items()
-}
-TIMES = ("t", "sec", "nsec")
-DIGITS = 9  # a longer number counts no joints (a date, a serial number)
-BRACKETED = re.compile(r"^(.*?)\s*[\[(]\s*([^\])\d][^\])]*)\s*[\])]\s*$")
-
-Joint = int | str  # a number, or a name of the robot's
 
 
 @dataclass(frozen=True)
@@ -51,8 +30,11 @@ class Meaning:
     notes: tuple[str, ...] = ()
 
 
-def find_columns(table: Table, joints: Sequence[str], columns: object = None, need_time: bool = True) -> Meaning:
-    """The places of t, q, qd and tau in the table, one per joint in the order of `joints`."""
+def find_columns(
+    table: Table, joints: Sequence[str], columns: object = None, need_time: bool = True, currents: bool = False
+) -> Meaning:
+    """The places of t, q, qd and tau in the table, one per joint in the order of `joints`; currents instead of torques
+    if they are wanted."""
     if columns is not None and not isinstance(columns, Mapping):
         raise InputError("columns must be a dictionary, {'t': 'time', 'q': [...], 'tau': [...]}")
     given: dict[str, object] = dict(columns or {})
@@ -60,18 +42,27 @@ def find_columns(table: Table, joints: Sequence[str], columns: object = None, ne
         if group not in CALLED:
             raise unknown("group of columns", group, CALLED)
     places = {group: _choose(table, group, x, joints) for group, x in given.items() if x is not None}
-    found, hints, aside = _by_name(table, joints, tuple(given))
     notes: list[str] = []
-    for group in CALLED:
-        if group not in given and group in found:
-            places[group] = _in_order(table, group, found[group], joints)
-            left = [table.names[k] for k in found[group].values() if k not in places[group]]
-            what = "other times" if group == "t" else "not joints of this robot"
-            notes += [f"{what}, left out: {', '.join(repr(x) for x in left[:6])}"] if left else []
+    hints: dict[int, str] = {}
+    if not table.named and not {"q", "tau"} <= given.keys():
+        guessed, notes = guess_columns(table, len(joints))
+        places = {g: guessed[g] for g in guessed if g not in given} | places
+    elif table.named:
+        families, hints, aside = find_families(table, joints)
+        chosen = _choose_families(table, families, joints, [g for g in CALLED if g not in given], currents)
+        for group, family in chosen.items():
+            places[group] = _in_order(table, group, family, joints)
+            left = [table.names[k] for k in family.places.values() if k not in places[group]]
+            notes += [f"not joints of this robot, left out: {', '.join(map(repr, left[:6]))}"] if left else []
+            notes += _remarks(group, family, table)
+        if "t" not in given and (dated := _times(table, families)):
+            places["t"] = dated
+        hints |= dict.fromkeys((k for f in families if f.group == "nsec" for k in f.places.values()), "ns")
+        used = {k for columns_of in places.values() for k in columns_of}
+        other = {k for f in families for k in f.places.values() if f.group not in given} | set(aside)
+        unused = [repr(table.names[k]) for k in sorted(other) if k not in used and not table.names[k].startswith("(")]
+        notes += [f"not used: {', '.join(unused[:8])}{', …' if len(unused) > 8 else ''}"] if unused else []
     units = _units(table, places, hints)
-    used = {k for columns_of in places.values() for k in columns_of}
-    unused = [repr(table.names[k]) for k in aside if k not in used]
-    notes += [f"not used: {', '.join(unused[:8])}{', …' if len(unused) > 8 else ''}"] if unused else []
     missing = [g for g in ("q", "tau") if g not in places]
     if missing:
         raise InputError(_lacking(table, missing, joints))
@@ -83,12 +74,78 @@ def find_columns(table: Table, joints: Sequence[str], columns: object = None, ne
     return Meaning(places, units, tuple(notes))
 
 
+def _choose_families(
+    table: Table, families: Sequence[Family], joints: Sequence[str], groups: Sequence[str], currents: bool
+) -> dict[str, Family]:
+    """One family per group: torques that were measured, else currents, else those that were commanded; positions, else
+    columns that are named by their joints alone."""
+    torques = ("current", "tau", "commanded tau") if currents else ("tau", "commanded tau", "current")
+    kinds = {"q": ("q", "bare"), "qd": ("qd",), "tau": torques}
+    chosen: dict[str, Family] = {}
+    for group in (g for g in groups if g in kinds):
+        of_kind = [[f for f in families if f.group == kind] for kind in kinds[group]]
+        whole = next((fs for fs in of_kind if any(f.whole(joints) for f in fs)), next((fs for fs in of_kind if fs), []))
+        best = sorted(whole, key=lambda f: f.rank(joints), reverse=True)
+        if len(best) > 1 and best[0].whole(joints) and best[0].rank(joints) == best[1].rank(joints):
+            if group == "qd":  # rates can be done without
+                continue
+            one, two = (table.names[min(f.places.values())] for f in best[:2])
+            raise InputError(
+                f"{table.source}: both {one!r} and {two!r}, and their fellows, look like {CALLED[group]}s: say which "
+                f"with {say('columns', {group: _pattern(table, best[0], joints)})}"
+            )
+        if best and (group != "qd" or best[0].whole(joints)):
+            chosen[group] = best[0]
+    return chosen
+
+
+def _pattern(table: Table, family: Family, joints: Sequence[str]) -> str:
+    """The columns of a family as a pattern, if their names hold the joints' or count them; else the first."""
+    joint, place = min(family.places.items(), key=lambda one: one[1])
+    name = table.names[place]
+    if isinstance(joint, str):
+        return name.replace(joint, "{joint}")
+    head, mark, tail = name.rpartition(str(joint))
+    return f"{head}{{i}}{tail}" if mark else name
+
+
+def _remarks(group: str, family: Family, table: Table) -> list[str]:
+    first = table.names[min(family.places.values())]
+    if family.group == "bare":
+        return [f"columns named by their joints alone ({first!r}, …) taken as positions"]
+    if family.group == "commanded tau":
+        return [
+            f"no measured torques: the commanded ones ({first!r}, …) taken; they are what the controller asked for, "
+            "and may lack what its drives add"
+        ]
+    return []
+
+
+def _times(table: Table, families: Sequence[Family]) -> tuple[int, ...]:
+    """The column of times, or two of seconds and nanoseconds: of several the one that increases, of these the header's
+    own, then the first."""
+    ways: list[tuple[tuple[bool, bool, int], tuple[int, ...]]] = []
+    every = [f for f in families if f.group in TIMES]
+    for family in every:
+        at = family.places[family.group]
+        pair = [f for f in every if f.group == "nsec"] if family.group == "sec" else []
+        shared = max(pair, key=lambda f: len({*f.words} & {*family.words}), default=None)
+        places = (at,) if shared is None else (at, shared.places["nsec"])
+        x = table.values[:, at]
+        steps = np.diff(x[np.isfinite(x)])
+        moving = bool(len(steps) and (steps >= 0).mean() > 0.9 and (steps > 0).any())
+        if family.group != "nsec" or len(every) == 1 or moving:
+            ways.append(((moving, "header" in family.words, -at), places))
+    return max(ways)[1] if ways else ()
+
+
 def _lacking(table: Table, missing: Sequence[str], joints: Sequence[str]) -> str:
     n = len(joints)
     if not table.named:
         return (
-            f"{table.source}: its {len(table.names)} columns have no names, so that nobody can know what they are; say "
-            f"so by number, from 0: {say('columns', {'t': 0, 'q': range(1, n + 1), 'tau': range(n + 1, 2 * n + 1)})}"
+            f"{table.source}: its {len(table.names)} columns have no names, and what is in them does not tell what "
+            "they are; say so by number, from 0: "
+            f"{say('columns', {'t': 0, 'q': range(1, n + 1), 'tau': range(n + 1, 2 * n + 1)})}"
         )
     wanted = " and ".join(f"{CALLED[g]}s" for g in missing)
     return (
@@ -155,91 +212,9 @@ def say_lock(joint: str) -> str:
     return say("lock", {joint: ...}, python=f"dalembert.identification.locked(robot, {{{joint!r}: position}})")
 
 
-# ------------------------------------------------------------------------------------------------ natural names
-def tokens(name: str) -> list[str]:
-    """Words and numbers of a name in lower case: "Joint2_actualPos[rad]" → joint 2 actual pos rad."""
-    split = re.sub(r"([a-z\d])([A-Z])", r"\1 \2", name)
-    return re.findall(r"[a-zµ°]+|\d+", split.lower())
-
-
-def without_unit(name: str) -> tuple[str, str | None]:
-    """A name and the unit that stands in brackets, or after an underscore, behind it."""
-    match = BRACKETED.match(name)
-    if match and (unit := find_unit(match[2])):
-        return match[1], unit
-    stem, _, last = name.rpartition("_")
-    if stem and len(last) > 1 and (unit := find_unit(last)):
-        return stem, unit
-    return name, None
-
-
-def _by_name(
-    table: Table, joints: Sequence[str], given: Sequence[str]
-) -> tuple[dict[str, dict[Joint, int]], dict[int, str], list[int]]:
-    """Per group that is not given: joint → place; units by place; columns that mean nothing."""
-    found: dict[str, dict[Joint, int]] = {}
-    hints: dict[int, str] = {}
-    aside: list[int] = []
-    known = {joint: tokens(joint) for joint in sorted(joints, key=lambda joint: -len(tokens(joint)))}
-    for k, column in enumerate(table.names if table.named else ()):
-        stem, unit = without_unit(column)
-        unit = unit or find_unit(table.units.get(column, ""))
-        words = tokens(stem)
-        group, key = _meaning(words, known)
-        if group is None or group in ("commanded", "qdd") or (group not in TIMES and key is None):
-            aside.append(k)
-            continue
-        if group == "t" and key is not None and "t" in words:  # T1 is no time
-            aside.append(k)
-            continue
-        if group in TIMES:
-            group, key = "t", group
-        unit = unit or ("A" if group == "current" else None)
-        if unit is not None:
-            hints[k] = unit
-        means = "tau" if group == "current" else group
-        if means in given:
-            continue
-        assert key is not None
-        if key in found.get(group, {}):
-            first = table.names[found[group][key]]
-            raise InputError(
-                f"{table.source}: both {first!r} and {column!r} look like the {CALLED[means]} of "
-                f"{'the log' if group == 't' else f'joint {key!r}'}: say which with {say('columns', {means: ...})}"
-            )
-        found.setdefault(group, {})[key] = k
-    if set(found.get("t", {})) == {"nsec"}:
-        hints.setdefault(found["t"]["nsec"], "ns")
-    currents = found.pop("current", {})
-    if currents and "tau" not in found:
-        found["tau"] = currents
-    elif currents:
-        aside += list(currents.values())
-    return found, hints, sorted(aside)
-
-
-def _meaning(words: list[str], known: Mapping[str, list[str]]) -> tuple[str | None, Joint | None]:
-    """What a column holds, and of which joint: its name if the column has it, else the last number."""
-    for joint, name in known.items():
-        spots = range(len(words) - len(name) + 1)
-        at = next((k for k in spots if name and words[k : k + len(name)] == name), None)
-        if at is not None and (group := _group(words[:at] + words[at + len(name) :])) is not None:
-            return group, joint
-    numbers = [int(w) for w in words if w.isdigit() and len(w) <= DIGITS]
-    return _group([w for w in words if not w.isdigit()]), numbers[-1] if numbers else None
-
-
-def _group(words: Sequence[str]) -> str | None:
-    if "q" in words and "dot" in words:
-        return "qd"
-    return next((group for group, telling in WORDS.items() if telling & set(words)), None)
-
-
-def _in_order(table: Table, group: str, by_joint: dict[Joint, int], joints: Sequence[str]) -> tuple[int, ...]:
-    if group == "t":
-        if "sec" in by_joint and "nsec" in by_joint:
-            return by_joint["sec"], by_joint["nsec"]
-        return (by_joint["t"] if "t" in by_joint else next(iter(by_joint.values())),)
+# ------------------------------------------------------------------------------------------------ by names
+def _in_order(table: Table, group: str, family: Family, joints: Sequence[str]) -> tuple[int, ...]:
+    by_joint: Mapping[Joint, int] = family.places
     n, word = len(joints), CALLED[group]
     named = [j for j in joints if j in by_joint]
     if named:
@@ -250,7 +225,7 @@ def _in_order(table: Table, group: str, by_joint: dict[Joint, int], joints: Sequ
                 f"of {named[0]!r}{_hint(1, 0)}"
             )
         return tuple(by_joint[j] for j in joints)
-    numbers = sorted(k for k in by_joint if isinstance(k, int))
+    numbers = family.numbers()
     if len(numbers) != n:
         gap = next((a + 1 for a, b in pairwise(numbers) if b > a + 1), None)
         what = f"; the one numbered {gap} is missing" if gap is not None else _hint(n, len(numbers))

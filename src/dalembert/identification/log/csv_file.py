@@ -3,14 +3,18 @@ order."""
 
 from __future__ import annotations
 
+import csv
+import math
 import re
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 
 from dalembert.errors import InputError
 from dalembert.files import LOG, contents
+from dalembert.identification.log.families import group_of, tokens
 from dalembert.identification.log.samples import Array, Integers, Table
 
 COMMENTS = ("#", "%", "//")
@@ -21,36 +25,36 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eEdD][-+]?\d+)?|[-+]?(nan|inf|infi
 COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 LINES = 20_000_000  # of one log: five hours at 1 kHz
 EMPTY = ("", "-", "na", "n/a", "null", "none", "--")
-WORDY = ("name", "names", "mode", "state", "date", "comment", "label")  # columns whose words are no numbers
+
+ODD = 40  # lines before the table that are no part of it: who recorded it, when, on what
+TIME_OF_DAY = re.compile(r"(\d+):(\d+):(\d+(?:[.,]\d+)?)")
 
 Lines = list[tuple[int, str]]  # (number of the line from 1, its text)
+Rows = list[tuple[int, list[str]]]  # the same, cut into cells
 
 
-def read_csv(path: Path) -> Table:
-    """The table in a text file."""
-    written = [(k, line.strip()) for k, line in enumerate(_text(path).splitlines(), 1) if line.strip()]
+def read_csv(path: Path, narrow: bool = False) -> Table:
+    """The table in a text file; one of a single column without a name only if it may be `narrow`."""
+    written = [(k, line.strip(" \r\n")) for k, line in enumerate(_text(path).splitlines(), 1) if line.strip()]
     comments = [row for row in written if row[1].startswith(COMMENTS)]
     rows = [row for row in written if not row[1].startswith(COMMENTS)]
     if not rows:
         raise InputError(f"{path}: there is nothing in it but blank lines and comments")
-    mark = _delimiter([line for _, line in rows[:50]])
-    head, names, units, notes = _split(rows[0][1], mark), None, {}, []
+    mark = _delimiter([line for _, line in rows[-200:]])
+    rows, notes = _without_preamble(path, rows, mark)
+    head, names, units = _split(rows[0][1], mark), None, {}
     if not _is_numeric(head, mark):
         names, rows = _unquoted(head), rows[1:]
         second = _split(rows[0][1], mark) if rows else []
-        if any(second) and not any(map(_is_number, second)):
+        if any(second) and not any(_is_number(c) or COMMA.fullmatch(c.strip()) or c[:1] in "[(" for c in second):
             units, rows = {n: u.strip("[]() ") for n, u in zip(names, second, strict=False)}, rows[1:]
     elif comments and comments[-1][0] < rows[0][0]:  # a header behind a comment mark
-        cells = _split(comments[-1][1].lstrip("#%/ \t"), mark)
-        if len(cells) == len(head) and not any(map(_is_number, cells)):
-            names = _unquoted(cells)
+        line = comments[-1][1].lstrip("#%/ \t")
+        ways = [_split(line, way) for way in dict.fromkeys((mark, ",", ";", "\t", None))]
+        names = next((_unquoted(c) for c in ways if len(c) == len(head) and not any(map(_is_number, c))), None)
     if not rows:
         raise InputError(f"{path}: there is a header but no row of numbers under it")
     first, width = rows[0][1], len(head)
-    if width < 2:
-        raise InputError(
-            f"{path}: not a log: its first line reads {first[:60]!r}, and no columns of numbers are found there"
-        )
     if mark != "," and any(COMMA.fullmatch(c.strip()) for c in _split(first, mark)):
         notes.append(f"{path.name}: numbers are written with decimal commas, read as such")
         rows = [(k, line.replace(",", ".")) for k, line in rows]
@@ -59,9 +63,26 @@ def read_csv(path: Path) -> Table:
             f"{path}: line {rows[0][0]} has twice as many fields as the header: decimal commas between commas cannot "
             "be told apart; export with decimal points, or with semicolons between the columns"
         )
-    values, lines, said = _numbers(path, rows, mark, width, names)
-    called = tuple(_distinct(path, names)) if names is not None else tuple(str(k) for k in range(width))
-    return Table(called, values, path.name, names is not None, lines, (*notes, *said), units)
+    values, lines, said, names, texts = _numbers(path, rows, mark, width, names)
+    if values.shape[1] < 2 and not narrow:
+        raise InputError(
+            f"{path}: not a log: its first line reads {first[:60]!r}, and no columns of numbers are found there"
+        )
+    called = tuple(_distinct(path, names)) if names is not None else tuple(str(k) for k in range(values.shape[1]))
+    return Table(called, values, path.name, names is not None, lines, (*notes, *said), units, texts)
+
+
+def _without_preamble(path: Path, rows: Lines, mark: str | None) -> tuple[Lines, list[str]]:
+    """The rows from the first that has as many cells as most of the last ones."""
+    widths = [len(_split(line, mark)) for _, line in rows]
+    common = Counter(widths[-200:]).most_common(1)[0][0]
+    start = next((k for k, width in enumerate(widths[: ODD + 1]) if width == common), 0)
+    # A header with other cells than the rows under it is told as such later.
+    if not start or common < 2 or not _is_numeric(_split(rows[min(start + 1, len(rows) - 1)][1], mark), mark):
+        return rows, []
+    if _is_numeric(_split(rows[start][1], mark), mark) and widths[start - 1] > 2:
+        return rows, []
+    return rows[start:], [f"{path.name}: its first {start} lines are no part of the table, and left out"]
 
 
 def _text(path: Path) -> str:
@@ -92,6 +113,8 @@ def _delimiter(lines: list[str]) -> str | None:
 
 
 def _split(line: str, mark: str | None) -> list[str]:
+    if '"' in line:  # what is quoted may hold the delimiter
+        return next(csv.reader([line], delimiter=mark or " ", skipinitialspace=True))
     cells = line.split(mark)
     ended = mark is not None and len(cells) > 2 and not cells[-1].strip()  # a delimiter ends every line
     return cells[:-1] if ended else cells
@@ -113,26 +136,56 @@ def _is_numeric(cells: list[str], mark: str | None) -> bool:
 
 def _numbers(
     path: Path, rows: Lines, mark: str | None, width: int, names: list[str] | None
-) -> tuple[Array, Integers, list[str]]:
-    """The values, the line of each row, and notes of rows that were left out."""
+) -> tuple[Array, Integers, list[str], list[str] | None, dict[str, str]]:
+    """The values, the line of each row, notes of rows that were left out, the names of the columns, and the first text
+    of columns that hold text."""
     try:  # all at once, if nothing is wrong
         values = np.loadtxt([line for _, line in rows], delimiter=mark, ndmin=2, comments=None)
         if values.shape[1] == width:
-            return values, np.array([k for k, _ in rows]), []
+            return values, np.array([k for k, _ in rows]), [], names, {}
     except ValueError:
         pass
-    cells = [(k, _split(line, mark)) for k, line in rows]
+    cells: Rows = [(k, _split(line, mark)) for k, line in rows]
     broken = [(k, len(row)) for k, row in cells if len(row) != width]
-    whole = [(k, row) for k, row in cells if len(row) == width]
-    kept = [[_number(path, k, cell, j, names) for j, cell in enumerate(row)] for k, row in whole]
+    whole: Rows = [(k, row) for k, row in cells if len(row) == width]
     notes = _broken_rows(path, broken, width, rows) if broken else []
-    if not kept:
+    if not whole:
         raise InputError(f"{path}: not a log: there is no whole row of numbers in it")
-    return np.array(kept, float), np.array([k for k, _ in whole]), notes
+    columns: list[tuple[str, list[float]]] = []
+    texts: dict[str, str] = {}
+    for j in range(width):
+        name, column = (str(j) if names is None else names[j]), [row[j].strip().strip("\"'") for _, row in whole]
+        if column[0][:1] in ("[", "(") and "name" not in name:  # a list of numbers in a cell
+            lists = [re.findall(NUMBER, cell) and cell.strip("[]() ").replace(",", " ").split() for cell in column]
+            if min(map(len, lists)) == max(map(len, lists)):
+                columns += [(f"{name}[{i}]", [float(x[i]) for x in lists]) for i in range(len(lists[0]))]
+                continue
+        sample = [cell for cell in column[:50] if cell.lower() not in EMPTY]
+        if sample and not any(_is_number(cell) or cell.lower() in ("true", "false") for cell in sample):
+            texts[name] = sample[0]
+            dated = _dates(column)
+            columns.append((name, dated if dated is not None else [math.nan] * len(column)))
+            if dated is None and names is None:  # a word among columns without names is no column of text
+                texts.pop(name)
+                _number(path, whole[0][0], sample[0], j, names)
+            continue
+        columns.append((name, [_number(path, k, cell, j, names) for (k, _), cell in zip(whole, column, strict=True)]))
+    called = None if names is None else [name for name, _ in columns]
+    return np.array([x for _, x in columns]).T, np.array([k for k, _ in whole]), notes, called, texts
 
 
-def _number(path: Path, line: int, cell: str, column: int, names: list[str] | None) -> float:
-    word = cell.strip().strip("\"'")
+def _dates(column: list[str]) -> list[float] | None:
+    """Dates or times of day in seconds from the first; None if they are neither."""
+    try:
+        stamps = [datetime.fromisoformat(cell) for cell in column]
+        return [(stamp - stamps[0]).total_seconds() for stamp in stamps]
+    except (ValueError, TypeError):
+        found = [TIME_OF_DAY.fullmatch(cell) for cell in column]
+        seconds = [3600 * int(m[1]) + 60 * int(m[2]) + float(m[3].replace(",", ".")) for m in found if m]
+        return [x - seconds[0] for x in seconds] if seconds and len(seconds) == len(column) else None
+
+
+def _number(path: Path, line: int, word: str, column: int, names: list[str] | None) -> float:
     try:
         return float(word)
     except ValueError:
@@ -140,7 +193,7 @@ def _number(path: Path, line: int, cell: str, column: int, names: list[str] | No
             return float(word.lower() == "true")
         if NUMBER.fullmatch(word):
             return float(word.lower().replace("d", "e"))
-    if word.lower() in EMPTY or (names is not None and names[column].strip("'").lower() in WORDY):
+    if word.lower() in EMPTY:
         return float("nan")
     called = repr(names[column]) if names is not None else str(column)
     raise InputError(
@@ -162,8 +215,11 @@ def _broken_rows(path: Path, broken: list[tuple[int, int]], width: int, rows: Li
 
 
 def _distinct(path: Path, names: list[str]) -> list[str]:
+    """The names, each once: what is there twice is refused if it means something, and numbered if not."""
     counts = Counter(names)
-    double = sorted(n for n, count in counts.items() if n and count > 1)
-    if double:
-        raise InputError(f"{path}: the header has {double[0]!r} {counts[double[0]]} times: which one is meant?")
-    return [n or f"({k})" for k, n in enumerate(names)]
+    called = []
+    for k, name in enumerate(names):
+        if counts[name] > 1 and name and group_of([w for w in tokens(name) if not w.isdigit()]) is not None:
+            raise InputError(f"{path}: the header has {name!r} {counts[name]} times: which one is meant?")
+        called.append(name if counts[name] == 1 and name else f"({k})" if not name else f"({k}) {name}")
+    return called

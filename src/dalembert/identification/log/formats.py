@@ -1,40 +1,45 @@
-"""Files of numbers → `Table`: text, NumPy's npz and npy, Parquet, ROS bags of either generation, and arrays.
+"""Files of numbers → `Table`: text, NumPy's npz and npy, MATLAB's mat, HDF5, Parquet, ROS bags of either generation,
+several files with a quantity each, and arrays.
 
 What a file is, its first bytes say, not its name.
 """
 
 from __future__ import annotations
 
-import threading
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.errors import DalembertError, InputError, MissingExtraError, unknown
+from dalembert.errors import InputError, MissingExtraError
 from dalembert.files import BAG, LOG, opened
+from dalembert.identification.log.bag import read_bag, refusing
 from dalembert.identification.log.csv_file import read_csv
+from dalembert.identification.log.families import TIMES, WORDS, group_of, tokens
 from dalembert.identification.log.samples import Array, Table
-from dalembert.words import say
+from dalembert.identification.log.times import interpolate
+from dalembert.identification.log.unnamed import is_clock
 
 if TYPE_CHECKING:
     import pyarrow
-    from rosbags.highlevel import AnyReader
 
 GROUP_NAMES = {"t", "time", "q", "qd", "dq", "tau", "position", "velocity", "effort", "torque"}
-STATE = "sensor_msgs/msg/JointState"
-MEMORY = 4 << 30  # bytes that reading a bag may take: rosbags unpacks a chunk whole, however large it turns out
-_limiting = threading.Lock()
+GROUP_NAMES |= {"pos", "vel", "positions", "velocities", "torques", "efforts", "current", "currents", "tau_j"}
+STEPS, RATES = ("dt", "step", "period", "ts", "sample_time"), ("fs", "rate", "frequency", "freq", "sampling_rate")
+BAGS = (".bag", ".db3", ".mcap")
 
 
 def read_table(source: object, topic: str | None = None) -> Table:
-    """A file, or arrays: a dictionary of them by name, a structured one, or a plain one (rows, columns)."""
+    """A file, a folder or a list of files with a quantity each, or arrays: a dictionary of them by name, a structured
+    one, or a plain one (rows, columns)."""
     if isinstance(source, (str, Path)):
         return _file(Path(source), topic)
+    if isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, Path)) for one in source):
+        return _side_by_side([Path(one) for one in source])
     if isinstance(source, np.ndarray):
         return _array(source, "array")
     try:
@@ -47,31 +52,90 @@ def read_table(source: object, topic: str | None = None) -> Table:
     return _arrays(named, "arrays")
 
 
-def _file(path: Path, topic: str | None) -> Table:
-    is_bag = path.is_dir() or path.suffix in (".bag", ".db3", ".mcap")
+def _file(path: Path, topic: str | None, narrow: bool = False) -> Table:
+    inside = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else [path]
+    is_bag = any(p.suffix in BAGS or p.name == "metadata.yaml" for p in inside)
+    if path.is_dir() and not is_bag:
+        if not (parts := [p for p in sorted(inside) if quantity_of(p)]):
+            held = ", ".join(p.name for p in inside[:8]) or "nothing"
+            raise InputError(
+                f"{path}: not a ROS bag that can be read, nor a folder of q.csv, tau.csv and the like; it holds {held}"
+            )
+        return _side_by_side(parts)
     try:
-        for part in (p for p in path.iterdir() if not p.is_dir()) if path.is_dir() else [path]:
+        for part in inside:
             with opened(part, BAG if is_bag else LOG) as file:
                 start = file.read(16)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if is_bag:
-        return _bag(path, topic)
+        return read_bag(path, topic)
     if not start:
         raise InputError(f"{path}: the file is empty")
-    return next((read for magic, read in MAGIC.items() if start.startswith(magic)), read_csv)(path)
+    by_magic = next((read for magic, read in MAGIC.items() if start.startswith(magic)), None)
+    if by_magic is None and path.suffix.lower() == ".mat":  # of its fourth version, which has no magic
+        by_magic = _mat
+    return by_magic(path) if by_magic else read_csv(path, narrow)
 
 
-@contextmanager
-def _refusing(path: Path, what: str, remedy: str = "") -> Iterator[None]:
-    """Of a torn file, libraries raise whatever they meet: here one sentence, with the first line of theirs."""
-    try:
-        yield
-    except DalembertError:
-        raise
-    except Exception as error:
-        said = (str(error).splitlines() or [type(error).__name__])[0][:120]
-        raise InputError(f"{path}: {what} ({said}){remedy}") from None
+# ------------------------------------------------------------------------------------------------ a quantity per file
+def quantity_of(path: Path) -> str | None:
+    """What a file holds by its name, "run1_tau.csv" torques; None if its name does not tell."""
+    group = group_of([word for word in tokens(path.stem) if not word.isdigit()])
+    return group if group in ("t", "q", "qd", "tau", "current") else None
+
+
+def gather(paths: Sequence[str | Path]) -> list[Path | list[Path]]:
+    """Files that are one log together, run1_q.csv and run1_tau.csv, as a list; the others each for itself."""
+    runs: dict[str, list[Path]] = {}
+    for path in map(Path, paths):
+        group = quantity_of(path)
+        words = [w for w in tokens(path.stem) if group is None or w not in WORDS[group]]
+        runs.setdefault(str(path) if group is None or path.is_dir() else f"{path.parent} {words}", []).append(path)
+    together = []
+    for files in runs.values():
+        groups = [quantity_of(path) for path in files]
+        whole = "q" in groups and {"tau", "current"} & {*groups} and len({*groups}) == len(groups)
+        together += [files] if whole else files
+    return together
+
+
+def _side_by_side(paths: Sequence[Path]) -> Table:
+    """Files with a quantity each as one table: row by row, or at the times of the positions if each has its own."""
+    source = f"{paths[0].parent.name or '.'}/{{{', '.join(path.name for path in paths)}}}"
+    parts: dict[str, tuple[Array | None, list[str], Array]] = {}
+    notes: list[str] = []
+    for path in paths:
+        group = quantity_of(path)
+        if group is None or group in parts:
+            why = "its name does not tell what it holds" if group is None else f"another file holds {group} too"
+            raise InputError(f"{path}: {why}; name files of a quantity each q.csv, qd.csv, tau.csv, t.csv")
+        table = _file(path, None, narrow=True)
+        notes += table.notes
+        meanings = [group_of([w for w in tokens(n) if not w.isdigit()]) if table.named else None for n in table.names]
+        clock = 0 if not table.named and len(table.names) > 1 and is_clock(table.values[:, 0]) else None
+        clock = next((k for k, meaning in enumerate(meanings) if meaning in TIMES), clock)
+        keep = [k for k in range(len(table.names)) if k != clock or group == "t"]
+        names = [f"{group} {table.names[k]}" if meanings[k] != group else table.names[k] for k in keep]
+        t = None if clock is None or group == "t" else table.values[:, clock]
+        parts[group] = t, (["t"] if group == "t" else names), table.values[:, keep[:1] if group == "t" else keep]
+    clocks = {group: t for group, (t, _, _) in parts.items() if t is not None}
+    lengths = {group: len(x) for group, (_, _, x) in parts.items()}
+    own = clocks.get("q", next(iter(clocks.values()), None))
+    alike = len({*lengths.values()}) == 1
+    if not alike and len(clocks) < len(parts):
+        told = ", ".join(f"{group} {count}" for group, count in lengths.items())
+        raise InputError(f"{source}: the files have different numbers of rows ({told}), and not all have times")
+    if own is not None and not (alike and all(np.array_equal(t, own) for t in clocks.values())):
+        low, high = max(t[0] for t in clocks.values()), min(t[-1] for t in clocks.values())
+        own = own[(own >= low) & (own <= high)]
+        if len(own) < 2:
+            raise InputError(f"{source}: the times of the files do not overlap")
+        parts = {g: (own, names, interpolate(t, x, own)) for g, (t, names, x) in parts.items() if t is not None}
+        notes.append(f"{source}: each file has times of its own: all taken at those of the positions")
+    columns = {} if own is None or "t" in parts else {"t": own[:, None]}
+    values = np.concatenate([*columns.values(), *(x for _, _, x in parts.values())], axis=1)
+    return Table((*columns, *(n for _, names, _ in parts.values() for n in names)), values, source, notes=tuple(notes))
 
 
 def _modest(source: str | Path, size: int) -> None:
@@ -96,27 +160,46 @@ def _arrays(named: Mapping[str, ArrayLike], source: str) -> Table:
     arrays: dict[str, Array] = {n: np.asarray(x).astype(float) for n, x in named.items() if _is_numeric(x)}
     odd = ", ".join(repr(name) for name in named if name not in arrays)
     notes = [f"left aside, since not every row has a number: {odd:.200}"] if odd else []
-    rows = max((len(x) for x in arrays.values() if x.ndim), default=0)
-    for name in [name for name, value in arrays.items() if value.ndim == 0]:
-        step = float(arrays.pop(name))
-        if name.lower() in ("dt", "step", "period"):  # a step beside the arrays is a time axis
+    scalars = {name: float(x.ravel()[0]) for name, x in arrays.items() if x.size == 1}
+    arrays = {name: np.atleast_1d(x.squeeze()) for name, x in arrays.items() if name not in scalars}
+    rows = _count_rows(arrays)
+    for name, x in arrays.items():
+        if x.ndim == 2 and x.shape[1] == rows != x.shape[0]:  # samples side by side
+            arrays[name] = x.T
+    for name, number in scalars.items():
+        step = 1 / number if _leaf(name) in RATES and number else number
+        if _leaf(name) in (*STEPS, *RATES) and not any(_leaf(key) in ("t", "time") for key in arrays):
+            arrays["t"] = np.asarray(np.arange(rows) * step, float)  # a step beside the arrays is a time axis
             notes.append(f"time counted in steps of {name} = {step:g} s, which the file says")
-            if not any(key.lower() in ("t", "time") for key in arrays):
-                arrays["t"] = np.asarray(np.arange(rows) * step, float)
     if rows == 0:
         raise InputError(f"{source}: there are no rows of numbers in it")
     other = {name: len(x) for name, x in arrays.items() if len(x) != rows}
     if other:
         listed = ", ".join(f"{name!r} ({count})" for name, count in other.items())
-        if any(name.lower() in GROUP_NAMES for name in other):
+        if any(_leaf(name) in GROUP_NAMES for name in other):
             raise InputError(f"{source}: arrays of different lengths: {listed} against {rows} rows")
-        notes.append(f"left aside, since they do not have {rows} rows: {listed}")
+        notes.append(f"left aside, since they do not have {rows} rows: {listed:.200}")
     columns: list[tuple[str, Array]] = []
     for name, x in arrays.items():
         if name not in other and x.ndim <= 2:
             columns += [(name, x)] if x.ndim == 1 else [(f"{name}[{k}]", column) for k, column in enumerate(x.T)]
     names, values = tuple(name for name, _ in columns), np.stack([x for _, x in columns], axis=1)
     return Table(names, values, source, notes=tuple(notes))
+
+
+def _count_rows(arrays: Mapping[str, Array]) -> int:
+    """As many as there are times; else what most arrays with a name of a log have."""
+    own = {_leaf(name): x for name, x in arrays.items() if _leaf(name) in GROUP_NAMES}
+    clocks = [len(x) for name, x in own.items() if name in ("t", "time") and x.ndim == 1]
+    if clocks:
+        return max(clocks)
+    counts = Counter(max(x.shape) for x in own.values())
+    return max(counts, key=lambda k: (counts[k], k), default=max((len(x) for x in arrays.values()), default=0))
+
+
+def _leaf(name: str) -> str:
+    """The last part of a path in a file, in lower case."""
+    return re.split(r"[./]", name.lower())[-1]
 
 
 def _is_numeric(value: ArrayLike) -> bool:
@@ -126,7 +209,7 @@ def _is_numeric(value: ArrayLike) -> bool:
 def _npz(path: Path) -> Table:
     remedy = "; write it with np.savez(path, t=…, q=…, tau=…)"
     with (
-        _refusing(path, "cannot be read as NumPy's npz", remedy),
+        refusing(path, "cannot be read as NumPy's npz", remedy),
         opened(path, LOG) as raw,
         np.load(raw, allow_pickle=False) as file,
     ):
@@ -135,7 +218,7 @@ def _npz(path: Path) -> Table:
 
 
 def _npy(path: Path) -> Table:
-    with _refusing(path, "cannot be read as NumPy's npy"), opened(path, LOG) as raw:
+    with refusing(path, "cannot be read as NumPy's npy"), opened(path, LOG) as raw:
         return _array(np.load(raw, allow_pickle=False), path.name)
 
 
@@ -145,7 +228,7 @@ def _parquet(path: Path) -> Table:
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError(f"{path.name} is Parquet and needs pyarrow: pip install 'dalembert[parquet]'") from None
-    with _refusing(path, "cannot be read as Parquet"):
+    with refusing(path, "cannot be read as Parquet"):
         with opened(path, LOG) as raw:
             file = pyarrow.parquet.ParquetFile(raw)
             parts = [file.metadata.row_group(k) for k in range(file.num_row_groups)]
@@ -195,87 +278,54 @@ def _uneven(path: Path, name: str, what: str) -> InputError:
     return InputError(f"{path}: column {name!r} has {what}, where every row needs a list of equally many numbers")
 
 
-MAGIC: dict[bytes, Callable[[Path], Table]] = {b"PK\x03\x04": _npz, b"\x93NUMPY": _npy, b"PAR1": _parquet}
+# ------------------------------------------------------------------------------------------------ MATLAB, HDF5
+def _mat(path: Path) -> Table:
+    """Variables and fields of structures of a mat file, up to version 7.2; of later ones see `_hdf5`."""
+    with refusing(path, "cannot be read as MATLAB's mat"), opened(path, LOG) as raw:
+        from scipy.io import loadmat
+
+        return _arrays(dict(_flat(loadmat(raw, simplify_cells=True))), path.name)
 
 
-# ------------------------------------------------------------------------------------------------ ROS bags
-def _bag(path: Path, topic: str | None = None) -> Table:
-    """Columns "<joint> position", … and "stamp" [s], of the JointState messages of one topic: by the library
-    `rosbags`, without ROS."""
+def _flat(named: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Arrays under their paths, "run.q"."""
+    for key, value in named.items():
+        if key.startswith("__"):
+            continue
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{key}.")
+        elif not isinstance(value, (str, bytes, list)):
+            yield before + key, value
+
+
+def _hdf5(path: Path) -> Table:
+    """The numeric datasets of an HDF5 file, mat files of version 7.3 and tables of pandas among them."""
     try:
-        from rosbags.highlevel import AnyReader
-        from rosbags.typesys import Stores, get_typestore
+        import h5py
     except ImportError:
-        raise MissingExtraError(f"{path.name}: ROS bags need rosbags: pip install 'dalembert[ros]'") from None
-    if not path.exists():
-        raise InputError(f"{path}: cannot be read: no such file or directory")
-    # Of the second generation a bag is a folder with metadata; a file of one may stand alone.
-    folder = path.parent if (path.parent / "metadata.yaml").exists() and path.suffix in (".db3", ".mcap") else path
-    with _refusing(path, "not a ROS bag that can be read"):
-        try:
-            with _limited(), AnyReader([folder], default_typestore=get_typestore(Stores.LATEST)) as reader:
-                chosen = _topic(path, reader, topic)
-                connections = [c for c in reader.connections if c.topic == chosen]
-                messages = [(when, reader.deserialize(raw, c.msgtype)) for c, when, raw in reader.messages(connections)]
-        except MemoryError:
-            most = f"{MEMORY >> 20} MiB, the most that is read of a bag"
-            raise InputError(f"{path}: it unpacks to more than {most}") from None
-    return _joint_states(path, chosen, messages)
+        raise MissingExtraError(f"{path.name} is HDF5 and needs h5py: pip install 'dalembert[hdf5]'") from None
+    found: dict[str, Any] = {}
+
+    def visit(name: str, item: Any) -> None:
+        text = item.attrs.get("MATLAB_class") == b"char"
+        if not isinstance(item, h5py.Dataset) or name.startswith("#") or text:
+            return
+        if item.dtype.names:  # one row of named numbers after another
+            found.update({f"{name}.{column}": (item, column) for column in item.dtype.names})
+        elif item.dtype.kind in "fiub":
+            found[name] = (item, ())
+
+    with refusing(path, "cannot be read as HDF5"), opened(path, LOG) as raw, h5py.File(raw, "r") as file:
+        file.visititems(visit)
+        _modest(path, sum(8 * item.size for item, _ in found.values()))
+        arrays = {name: item[key] for name, (item, key) in found.items() if item.ndim <= 2}
+        for name in [name for name in arrays if name.endswith("_values") and f"{name[:-7]}_items" in file]:
+            items = [x.decode() if isinstance(x, bytes) else str(x) for x in file[f"{name[:-7]}_items"][()]]
+            arrays |= dict(zip(items, arrays.pop(name).T, strict=True))
+    return _arrays(arrays, path.name)
 
 
-@contextmanager
-def _limited() -> Iterator[None]:
-    """At most MEMORY more than the process has now, where the system says how much that is (Linux)."""
-    try:
-        import resource
-
-        now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    except (ImportError, OSError):
-        yield
-        return
-    with _limiting:
-        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        lower = now + MEMORY if soft == resource.RLIM_INFINITY else min(now + MEMORY, soft)
-        resource.setrlimit(resource.RLIMIT_AS, (lower, hard))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-def _topic(path: Path, reader: AnyReader, topic: str | None) -> str:
-    states = sorted({c.topic for c in reader.connections if c.msgtype == STATE})
-    if not states:
-        found = ", ".join(sorted({f"{c.topic} ({c.msgtype})" for c in reader.connections})[:8]) or "nothing"
-        raise InputError(f"{path}: no topic with {STATE} in it; it has {found}")
-    if topic is not None and topic not in states:
-        raise unknown("topic", topic, states)
-    if topic is None and len(states) > 1:
-        raise InputError(
-            f"{path}: joint states on {len(states)} topics ({', '.join(states)}): say which with "
-            f"{say('topic', states[0])}"
-        )
-    return topic or states[0]
-
-
-def _joint_states(path: Path, topic: str, messages: list[tuple[int, Any]]) -> Table:
-    if not messages:
-        raise InputError(f"{path}: there is no message on {topic}")
-    notes = [f"{path.name}: {len(messages)} messages of {topic}"]
-    # Several publishers (arm, gripper) may share a topic: the messages with the same joints belong together.
-    kinds = Counter(frozenset(message.name) for _, message in messages)
-    joints_of = max(kinds, key=lambda names: kinds[names] * len(names))
-    kept = [(when, m) for when, m in messages if frozenset(m.name) == joints_of]
-    if len(kept) < len(messages):
-        notes.append(f"{len(messages) - len(kept)} messages of {topic} tell of other joints, and are left out")
-    stamps = np.array([m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for _, m in kept])
-    if not stamps.any():
-        stamps = np.array([when for when, _ in kept]) * 1e-9
-        notes.append(f"the headers of {topic} are not stamped: the times are those of arrival, which jitter")
-    columns: dict[str, Array] = {"stamp": stamps}
-    joints = list(kept[0][1].name)
-    for group in ("position", "velocity", "effort"):
-        if all(len(getattr(m, group)) == len(m.name) for _, m in kept):
-            by_joint = [dict(zip(m.name, getattr(m, group), strict=True)) for _, m in kept]
-            columns |= {f"{joint} {group}": np.array([row[joint] for row in by_joint]) for joint in joints}
-    return Table(tuple(columns), np.stack(list(columns.values()), axis=1), path.name, notes=tuple(notes))
+MAGIC: dict[bytes, Callable[[Path], Table]] = {
+    **{b"PK\x03\x04": _npz, b"\x93NUMPY": _npy, b"PAR1": _parquet},
+    **{b"MATLAB 5.0": _mat, b"MATLAB 7.3": _hdf5, b"\x89HDF\r\n": _hdf5},
+}

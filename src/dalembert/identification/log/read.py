@@ -7,6 +7,7 @@ used, spikes, even steps. Each takes data and gives data, with notes of what it 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -16,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.errors import InputError
 from dalembert.identification.log import checks, times
 from dalembert.identification.log.columns import find_columns
-from dalembert.identification.log.formats import read_table
+from dalembert.identification.log.families import find_families
+from dalembert.identification.log.formats import gather, read_table
 from dalembert.identification.log.samples import Log, Table
 from dalembert.identification.log.settings import LogSettings, Words
 from dalembert.identification.log.units import read_drives, time_unit
@@ -64,18 +66,87 @@ def read_log(
     return _read(read_table(source, said.topic), robot, said, time)
 
 
-def read_logs(sources: Sequence[Source], robot: Robot, settings: LogSettings | None = None) -> tuple[Robot, list[Log]]:
-    """Several logs of one robot, recorded alike, and the robot as it was recorded: with the gravity and the held joints
-    of the settings."""
-    said = settings or LogSettings()
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """Logs of one robot that were recorded alike; the robot as it was recorded, and what was said about the logs, with
+    what was found besides: joints that were held, units that were taken."""
+
+    robot: Robot
+    logs: tuple[Log, ...]
+    settings: LogSettings
+
+
+def read_logs(
+    sources: Sequence[Source], robot: Robot, settings: LogSettings | None = None, *, apply: bool = False
+) -> Recording:
+    """Several logs of one robot. Files with a quantity each, run1_q.csv and run1_tau.csv, are one log. Joints at the
+    robot's ends that the logs lack, such as a gripper's, are held, and with `apply` positions that must be degrees are
+    taken as such: a note says so."""
+    said, logs, notes = settings or LogSettings(), [], []
+    paths = [source for source in sources if isinstance(source, (str, Path))]
+    tables = [read_table(one, said.topic) for one in (gather(paths) if len(paths) == len(sources) else sources)]
+    if tables and (held := find_held(tables[0], said.at(robot), said)):
+        said = said.updated(LogSettings(lock=held))
+        places = ", ".join(f"{joint!r} at {x:g}" for joint, x in held.items())
+        notes = [f"the log has nothing of these joints, which are held: {places}; {say('lock', held)} says so"]
     arm = said.at(robot)
-    return arm, [_read(read_table(source, said.topic), arm, said) for source in sources]
+    for table in tables:
+        try:
+            log = _read(table, arm, said)
+        except Degrees as error:
+            if not apply:
+                raise
+            said = said.updated(LogSettings(units={"q": "deg"}))
+            notes.append(f"positions taken as degrees: {error.evidence}")
+            log = _read(table, arm, said)
+        logs.append(replace(log, notes=(*notes, *log.notes)))
+        notes = []
+    return Recording(arm, tuple(logs), said)
+
+
+class Degrees(InputError):
+    """Positions that must be degrees, though nobody said so."""
+
+    def __init__(self, source: str, evidence: str) -> None:
+        self.evidence = evidence
+        super().__init__(
+            f"{source}: the positions look like degrees: {evidence}; say {say('units', {'q': 'deg'})}, or "
+            f"{say('units', {'q': 'rad'})} if they are radians"
+        )
+
+
+def find_held(table: Table, robot: Robot, said: LogSettings) -> dict[str, float]:
+    """Joints at the ends of a robot, a gripper's fingers, that the log lacks or that never move in it, and where to
+    hold them: where they are, or at the position nearest to zero that their limits allow."""
+    joints = robot.joint_names
+    own = (said.columns or {}).get("q")
+    families = [f for f in find_families(table, joints)[0] if f.group in ("q", "bare")] if own is None else []
+    places: dict[str, int | None] = {}
+    if isinstance(own, list):
+        places = dict.fromkeys(joints[: len(own)])
+    elif families:
+        family = max(families, key=lambda f: len(f.places))
+        numbers = family.numbers()
+        if set(joints) & family.places.keys():
+            places = {j: family.places[j] for j in joints if j in family.places}
+        elif numbers and numbers[-1] - numbers[0] == len(numbers) - 1 and numbers[0] < 2:
+            places = {joint: family.places[k] for joint, k in zip(joints, numbers, strict=False)}
+    columns = {joint: table.values[np.isfinite(table.values[:, k]), k] for joint, k in places.items() if k is not None}
+    at = {joint: float(x[0]) for joint, x in columns.items() if len(x) and np.ptp(x) <= checks.NOTHING}
+    lacking = {joint for joint in joints if joint not in places or joint in at} if places else set()
+    bodies = robot.model.bodies
+    for body in reversed(bodies):  # a joint that carries one which moves is no end
+        if joints[body.coordinate] not in lacking and body.parent >= 0:
+            lacking -= {joints[bodies[body.parent].coordinate]}
+    limits = dict(zip(joints, zip(robot.limits.lower, robot.limits.upper, strict=True), strict=True))
+    return {j: float(np.clip(at.get(j, 0.0), *limits[j])) for j in joints if j in lacking}
 
 
 def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None = None) -> Log:
     joints, bad_rows = robot.joint_names, said.choice("bad_rows")
     try:
-        known = find_columns(table, joints, said.columns, need_time=time is None and said.rate is None)
+        need_time, currents = time is None and said.rate is None, said.torque_constant is not None
+        known = find_columns(table, joints, said.columns, need_time, currents)
     except InputError as error:  # what was left aside may be what is missed
         raise InputError("; ".join((str(error), *table.notes))) from None
     places = {group: known.places[group] for group in ("q", "qd", "tau") if group in known.places}
@@ -94,10 +165,7 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
         for group in ("q", "tau", "qd")[: 2 + with_rates]
     }
     if (said.units or {}).get("q") is None and (evidence := checks.find_degrees(robot, signals["q"])):
-        raise InputError(
-            f"{table.source}: the positions look like degrees: {evidence}; say {say('units', {'q': 'deg'})}, or "
-            f"{say('units', {'q': 'rad'})} if they are radians"
-        )
+        raise Degrees(table.source, evidence)
     signals, spikes = checks.treat_spikes(table, signals, rows, joints, said.choice("outliers"))
     steady, made, uneven = times.make_even(table, t[rows], signals, said.choice("gaps"), said.choice("resample"))
     notes = (*table.notes, *known.notes, *drives.notes, *dated, *outside, *undated, *unreadable, *repeated, *unmoved)

@@ -18,7 +18,8 @@ Integers = NDArray[np.int64]
 @dataclass(frozen=True, eq=False)
 class Table:
     """Columns (rows, columns) under their names ("0", "1", … if the file has none: `named` is False), before anyone
-    knows what they mean; the file's line of each row if it has lines; what was noticed while reading, in sentences."""
+    knows what they mean; the file's line of each row if it has lines; what was noticed while reading, in sentences;
+    units by column; the first text of columns that hold text (their values are NaN)."""
 
     names: tuple[str, ...]
     values: Array
@@ -27,6 +28,7 @@ class Table:
     lines: Integers | None = None
     notes: tuple[str, ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     def place(self, row: int, column: str | None = None) -> str:
         """Where a row stands, for people: "log.csv, line 57, column 'q3'"."""

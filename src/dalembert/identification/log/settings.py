@@ -128,6 +128,10 @@ class LogSettings:
                 told[name] = {**old, **told[name]}
         return replace(self, **told)
 
+    def without(self, *names: str) -> LogSettings:
+        """These settings without some words."""
+        return replace(self, **dict.fromkeys(names))
+
     def at(self, robot: Robot) -> Robot:
         """The robot as it was recorded: its gravity, and joints that were held."""
         from dalembert.identification.fit.robot import locked

@@ -91,7 +91,7 @@ def read_drives(robot: Robot, told: Mapping[str, str], said: LogSettings) -> Dri
     factors = {g: _factors(robot, g, given.get(g) or told.get(g), motor_side) for g in ("q", "qd", "tau")}
     strange = [(g, unit) for g, unit in told.items() if g not in given and UNITS[g][unit] != 1.0]
     torque = given.get("tau") or told.get("tau") or ()
-    words = [torque] if isinstance(torque, str) else torque
+    words: list[str] = [torque] if isinstance(torque, str) else list(torque)
     if {find_unit(str(word), "tau") for word in words} & CURRENTS and torque_constant is None:
         raise InputError(
             f"the torques are currents [{words[0]}]: give {say('torque_constant')} [N m/A], one per "
