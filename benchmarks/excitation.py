@@ -18,8 +18,9 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.identification.excite.design import PER_HARMONIC, excite, random_start
-from dalembert.identification.excite.limits import HalfSpace, read_limits
+from dalembert.identification.excite.limits import read_limits
 from dalembert.identification.excite.problem import CRITERIA, Problem, Series, condition_number
+from dalembert.identification.excite.workspace import HalfSpace
 from dalembert.identification.fit.regressor import Columns, base
 
 
@@ -29,10 +30,10 @@ def random_search(robot: dl.Robot, space: HalfSpace, weights: np.ndarray, second
     columns = Columns(robot)
     problem = Problem(columns, base(columns), Series(5, 0.1), limits, CRITERIA["condition"], weights, PER_HARMONIC * 5)
     rng = np.random.default_rng(1)
-    random_start(problem, limits, rng, problem.maps)
+    random_start(problem, limits, rng, problem.maps, between=False)
     best, count, end = np.inf, 0, time.perf_counter() + seconds
     while time.perf_counter() < end:
-        A = problem.matrix(problem.values(random_start(problem, limits, rng, problem.maps)))
+        A = problem.matrix(problem.values(random_start(problem, limits, rng, problem.maps, between=False)))
         best, count = min(best, condition_number(A.reshape(-1, A.shape[-1]))), count + 1
     return best, count
 

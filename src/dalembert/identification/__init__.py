@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         Poses as Poses,
         SamePoint as SamePoint,
     )
-    from dalembert.identification.excite.limits import HalfSpace as HalfSpace, box as box
+    from dalembert.identification.excite.workspace import HalfSpace as HalfSpace, box as box
     from dalembert.identification.fit.drive_gains import drive_gains as drive_gains
     from dalembert.identification.fit.estimate import (
         instrumental_variables as instrumental_variables,
@@ -55,7 +55,7 @@ _NAMES = {
     "calibrate.calibrate": ("calibrate",),
     "calibrate.measurements": ("Distances", "Points", "Poses", "SamePoint"),
     "excite.design": ("excite",),
-    "excite.limits": ("HalfSpace", "box"),
+    "excite.workspace": ("HalfSpace", "box"),
     "fit.regression": ("compress",),
     "fit.drive_gains": ("drive_gains",),
     "fit.estimate": ("instrumental_variables", "least_squares", "robust_least_squares"),

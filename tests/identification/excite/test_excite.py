@@ -12,8 +12,9 @@ import pytest
 import dalembert as dl
 from dalembert.errors import InputError, SingularityError, UnknownNameError
 from dalembert.identification.excite.design import SPARE, excite, fit_within, fits, random_start
-from dalembert.identification.excite.limits import KINDS, HalfSpace, box, read_limits
+from dalembert.identification.excite.limits import KINDS, read_limits
 from dalembert.identification.excite.problem import CRITERIA, Problem, Series, condition, condition_number, d_optimal
+from dalembert.identification.excite.workspace import HalfSpace, box
 from dalembert.identification.fit.regressor import Columns, base, coupling_of
 from tolerances import DIFFERENCE, ROUNDING, error
 
@@ -238,11 +239,9 @@ def test_better_than_chance():
     kept = p.columns.free[p.base.kept]
     found = []
     for _ in range(300):
-        v = p.values(random_start(p, p.limits, rng, p.maps))
-        Y = (
-            p.columns.matrices(*v.motion, p.columns.directions(v.motion[1], np.zeros(7)))[..., kept]
-            * e.weights[:, None]
-        )
+        v = p.values(random_start(p, p.limits, rng, p.maps, between=False))
+        s = p.columns.directions(v.motion[1], np.zeros(7))
+        Y = p.columns.matrices(*v.motion, s)[..., kept] * e.weights[:, None]
         found.append(condition_number(Y.reshape(-1, Y.shape[-1])))
     assert e.condition < 0.5 * min(found) and e.condition < 0.2 * np.median(found)
     assert e.certificate.feasible

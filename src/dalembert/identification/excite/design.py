@@ -1,7 +1,8 @@
 """`excite`: the periodic motion, within an arm's limits, from which its parameters are identified best.
 
 Fourier series (Swevers et al. 1997), many starts, an augmented Lagrangian over exact gradients, and a certificate: what
-is returned has been checked on a grid ten times finer, and made smaller where a limit was touched between the samples.
+is returned has been checked on a grid ten times finer and between its points, and made smaller where it touched a
+limit.
 
     L(z) = f(z) + Σ (max(0, λ + μ g(z))² − λ²)/2μ for g ≤ 0;  λ ← max(0, λ + μ g)      [Nocedal & Wright 2006, §17.4]
 """
@@ -9,43 +10,42 @@ is returned has been checked on a grid ten times finer, and made smaller where a
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, count, number, switch
 from dalembert.caching import cached_property
-from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError, SingularityError, unknown
-from dalembert.files import whole_table
-from dalembert.identification.excite.limits import KINDS, HalfSpace, MotionLimits, read_limits
-from dalembert.identification.excite.problem import CRITERIA, Problem, Series, condition_number
+from dalembert.identification.excite.bandwidth import Bandwidth, choose_harmonics, content_above, read_bandwidth
+from dalembert.identification.excite.excitation import Certificate, Excitation
+from dalembert.identification.excite.limits import KINDS, MotionLimits, read_limits
+from dalembert.identification.excite.problem import CRITERIA, Problem, Series, Values, condition_number
+from dalembert.identification.excite.way import find_way, read_start
+from dalembert.identification.excite.workspace import HalfSpace
 from dalembert.identification.fit.regressor import FRICTION, Columns, base
 from dalembert.kernels import need_tree
 from dalembert.robot import Limits, Robot
 from dalembert.trajectories.limits import joint_units
 from dalembert.trajectories.sines import Sines
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from dalembert.trajectories.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 PER_HARMONIC = 30  # samples per period and harmonic: products of several joints' sines are resolved
 FINER = 10  # times finer is the grid of the certificate
-SPARE = 0.005  # of every range, kept free beside the margin while optimizing: what happens between samples
+SPARE = 0.005  # of every range and of the arm's size, kept free while optimizing: what happens between samples
 SHARPNESS = (4.0, 8.0, 16.0)  # of the smooth condition number, round by round
 POLISH = (16.0, 32.0, 64.0)
 POLISHED = 4  # of the best starts
 ITERATIONS = 120  # of L-BFGS per round
 DRAWS = 2000  # of mean positions, to find one within the limits
 BISECTIONS = 12
+TRIED = 10  # of the best motions, to find one that a way leads to
+MENTIONED = 3  # half spaces of a message
 STARTING = 0.7  # of the time is for starts, the rest for polishing the best
 CLOSING = 0.01  # of the time is for the certificate
 CENTRAL = 0.3  # of the range about its middle, where mean positions are drawn first
@@ -62,13 +62,16 @@ def excite(
     *,
     duration: float | None = None,
     base_frequency: float | None = None,
-    harmonics: int = 5,
+    harmonics: int | None = None,
     limits: Limits | None = None,
     position: tuple[ArrayLike, ArrayLike] | None = None,
     velocity: ArrayLike | None = None,
     acceleration: ArrayLike | None = None,
     torque: ArrayLike | None = None,
     workspace: Sequence[HalfSpace] = (),
+    floor: float | Mapping[str, float] | None = None,
+    bandwidth: float | None = None,
+    stiffness: ArrayLike | None = None,
     margin: float = 0.05,
     criterion: str = "condition",
     friction: bool | str | Sequence[str] = True,
@@ -76,25 +79,35 @@ def excite(
     columns: Columns | None = None,
     noise: ArrayLike | None = None,
     at_rest: bool = True,
+    start: ArrayLike | None = None,
     starts: int = 8,
     seconds: float = 60.0,
     seed: int = 0,
     progress: Callable[[str], object] | None = None,
 ) -> Excitation:
-    """A Fourier series with `harmonics` of `base_frequency` [Hz] per joint, optimal for identifying the robot.
+    """A Fourier series with `harmonics` (five) of `base_frequency` [Hz] per joint, optimal for identifying the robot.
 
     `duration` [s]: whole periods; the period is 1/base_frequency, 10 s if neither is given, the duration if only that
     is. Limits: the robot's (`robot.limits`), or `position` (lower, upper), `velocity`, `acceleration`, `torque`, a
-    number or one per joint; `workspace`: half spaces for frames. A share `margin` of every range is kept free.
+    number or one per joint. A share `margin` of every range is kept free.
+    The origins of frames keep to the half spaces of `workspace`, and stay above `floor` [m], a height over the base
+    frame's origin against gravity, for all frames or by name. Nothing else is known of what stands around the arm.
+    `bandwidth` [Hz] of the drives and `stiffness` (n,) of elastic joints [N m/rad]: the highest harmonic stays below
+    the one and half the lowest elastic mode; there are fewer harmonics then, unless they are given.
     `criterion`: "condition", the condition number of the base regressor, columns of equal length; or "d-optimal", the
     volume of the confidence ellipsoid. `friction`, `rotor` say which columns are identified, or `columns` does.
     `noise` (n,): of the torques, 1/weight of a joint's rows (its torque limit, or one, if not given).
-    `at_rest`: rates and accelerations vanish at the start, so that a controller can begin there.
+    `at_rest`: rates and accelerations vanish where it begins, so that a controller can begin there; from joint
+    positions `start` (n,) a way leads to it, and back, in the table to play.
     The search ends after so many `starts`, or `seconds`: with the same seed, and seconds enough, it gives the same
     motion."""
     clock = Clock((1.0 - CLOSING) * number("seconds", seconds, "s", above=0))
     need_tree(robot.model)
-    series = _series(duration, base_frequency, count("harmonics", harmonics, 2), switch("at_rest", at_rest))
+    bounds = read_limits(robot, limits, position, velocity, acceleration, torque, workspace, floor)
+    band = read_bandwidth(robot, bandwidth, stiffness)
+    frequency = _base_frequency(duration, base_frequency)
+    places = bounds.lower["position"], bounds.upper["position"]
+    series = Series(choose_harmonics(robot, harmonics, frequency, band, *places), frequency, switch("at_rest", at_rest))
     length = series.period if duration is None else float(duration)
     share = number("margin", margin)
     if not 0 <= share <= 0.5:
@@ -103,12 +116,16 @@ def excite(
         raise unknown("criterion", criterion, CRITERIA)
     if columns is not None and (friction is not True or rotor is not True):
         raise InputError("columns say which friction and rotors are identified: leave out friction= and rotor=")
-    bounds = read_limits(robot, limits, position, velocity, acceleration, torque, workspace)
+    stand = None if start is None else read_start(robot, bounds, start)
+    if stand is not None and not series.at_rest:
+        raise InputError(
+            "no way leads from rest at the start to a motion that begins at speed: leave out start=, or at_rest"
+        )
     wanted = columns if columns is not None else Columns(robot, _friction(friction), switch("rotor", rotor))
     weights, tight = _weights(robot, noise, bounds), bounds.within(share)
     samples = PER_HARMONIC * series.harmonics
     problem = Problem(wanted, base(wanted), series, tight, CRITERIA[criterion], weights, samples)
-    search = _Search(problem, tight, criterion, clock, progress or (lambda sentence: None))
+    search = _Search(problem, tight, criterion, band, stand, clock, progress or (lambda sentence: None))
     return search.run(np.random.default_rng(seed), count("starts", starts, 1), bounds, share, length)
 
 
@@ -159,6 +176,8 @@ class _Search:
     problem: Problem
     limits: MotionLimits
     criterion: str
+    bandwidth: Bandwidth
+    start: Array | None
     clock: Clock
     say: Callable[[str], object]
     found: list[_Found] = field(default_factory=list)
@@ -205,9 +224,9 @@ class _Search:
                 f"{clock.spent:.3g} s were over before the first motion was found (kernels are compiled once and then "
                 "kept): give more seconds"
             )
-        best = min(found, key=lambda x: x.merit).z
-        robot, v = problem.columns.robot, problem.values(best, self.fine)
-        usage = {kind: bounds.usage(kind, v.of(kind)) for kind in KINDS}
+        robot = problem.columns.robot
+        best, certificate, motion, way = self._choose(bounds, margin, rng)
+        v = problem.values(best, self.fine)
         points = FINER * problem.samples
         kept = problem.columns.free[problem.base.kept]
         s = problem.columns.directions(v.motion[1], np.zeros(robot.n))
@@ -216,16 +235,9 @@ class _Search:
         _, logarithm = np.linalg.slogdet(np.linalg.qr(flat / math.sqrt(points), mode="r"))
         return Excitation(
             robot=robot,
-            motion=problem.series.motion(best, robot.joint_names, joint_units(robot)),
+            motion=motion,
             limits=bounds,
-            certificate=Certificate(
-                feasible=fits(problem, best, problem.limits, self.fine),
-                margin=margin,
-                points=points,
-                **usage,
-                spaces=bounds.spaces,
-                clearance=v.heights.min(axis=0),
-            ),
+            certificate=certificate,
             criterion=self.criterion,
             condition=condition_number(flat),
             log_det=2.0 * float(logarithm),
@@ -237,6 +249,48 @@ class _Search:
             evaluations=clock.evaluations,
             seconds=clock.spent,
             message=message,
+            way=way,
+        )
+
+    def _choose(
+        self, bounds: MotionLimits, margin: float, rng: np.random.Generator
+    ) -> tuple[Array, Certificate, Sines, Trajectory | None]:
+        """The best motion found, its certificate, itself, and the way to it: the best of those to which a way leads."""
+        problem, robot = self.problem, self.problem.columns.robot
+        found = sorted(self.found, key=lambda x: x.merit)[:TRIED]
+        for k, each in enumerate(found):
+            motion = problem.series.motion(each.z, robot.joint_names, joint_units(robot))
+            certificate = self._certify(each.z, problem.values(each.z, self.fine), bounds, margin)
+            try:
+                way = None
+                if self.start is not None:
+                    way = find_way(robot, bounds, self.start, motion(0.0)[0], certificate.peaks, rng)
+                break
+            except InputError:
+                if k + 1 == len(found):
+                    raise
+        return each.z, certificate, motion, way
+
+    def _certify(self, z: Array, v: Values, bounds: MotionLimits, margin: float) -> Certificate:
+        problem, band, origins = self.problem, self.bandwidth, self.limits.origins
+        robot, series, reach = problem.columns.robot, problem.series, problem.reach(z, v)
+        mode, top = float(band.modes(robot, v.motion[0]).min()), series.harmonics * series.frequency
+        return Certificate(
+            feasible=fits(problem, z, problem.limits, self.fine) and top <= band.top(mode) * (1.0 + 1e-9),
+            margin=margin,
+            points=len(v.tau),
+            **{kind: bounds.usage(kind, x) for kind, x in reach.ranges.items()},
+            peaks={**{kind: np.abs(x).max(axis=0) for kind, x in reach.ranges.items()}, "jerk": series.largest(z, 3)},
+            spaces=bounds.spaces,
+            clearance=reach.clearance,
+            frames=tuple(origins.place),
+            lowest=reach.lowest[list(origins.place.values())],
+            room=np.array(
+                [reach.clearance[np.equal(self.limits.places, k)].min(initial=np.inf) for k in origins.place.values()]
+            ),
+            top=top,
+            mode=mode,
+            content=content_above(v.tau, series.period, min(band.drives, mode)),
         )
 
     def _rounds(self, state: State, sharpness: Iterable[float]) -> None:
@@ -255,7 +309,7 @@ class _Search:
         problem, limits = self.problem, self.inner
         v = problem.values(z)
         f, V = problem.merit(v, sharpness)
-        excess = problem.excess(v, limits)
+        excess = problem.excess(v, limits, SPARE)
         flat = np.concatenate([x.reshape(-1) for x in excess.values()])
 
         def pull(push: Array) -> Array:
@@ -263,7 +317,7 @@ class _Search:
             by = {kind: part.reshape(x.shape) for (kind, x), part in zip(excess.items(), parts, strict=True)}
             n = v.tau.shape[1]
             sides = {kind: (by[kind][:, :n] - by[kind][:, n:]) / limits.scale(kind) for kind in KINDS}
-            return problem.gradient(v, V, sides, -by["workspace"])
+            return problem.gradient(v, V, sides, -by["workspace"] / limits.origins.size)
 
         return f, flat, pull
 
@@ -315,27 +369,30 @@ def minimize_round(evaluate: Evaluate, state: State, clock: Clock, iterations: i
 
 
 # ------------------------------------------------------------------------------------------------- feasibility
-def fits(problem: Problem, z: Array, limits: MotionLimits, maps: Maps) -> bool:
-    """Whether a motion keeps to all limits on a grid."""
-    excess = problem.excess(problem.values(z, maps), limits)
-    return all(bool((x <= 0.0).all()) for x in excess.values())  # NaN does not fit
+def fits(problem: Problem, z: Array, limits: MotionLimits, maps: Maps, between: bool = True) -> bool:
+    """Whether a motion keeps to all limits on a grid and, torques aside, between its points."""
+    reach = problem.reach(z, problem.values(z, maps), between)
+    within = all(bool((limits.excess(kind, x) <= 0.0).all()) for kind, x in reach.ranges.items())  # NaN does not fit
+    return within and bool((reach.clearance >= 0.0).all())
 
 
-def fit_within(problem: Problem, z: Array, limits: MotionLimits, maps: Maps) -> Array | None:
+def fit_within(problem: Problem, z: Array, limits: MotionLimits, maps: Maps, between: bool = True) -> Array | None:
     """The motion made smaller about its mean position until it fits; None if nothing is left of it."""
-    if fits(problem, z, limits, maps):
+    if fits(problem, z, limits, maps, between):
         return z
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
-        if fits(problem, problem.series.smaller(z, middle), limits, maps):
+        if fits(problem, problem.series.smaller(z, middle), limits, maps, between):
             low = middle
         else:
             high = middle
     return problem.series.smaller(z, low) if low > 0.0 else None
 
 
-def random_start(problem: Problem, limits: MotionLimits, rng: np.random.Generator, maps: Maps) -> Array:
+def random_start(
+    problem: Problem, limits: MotionLimits, rng: np.random.Generator, maps: Maps, between: bool = True
+) -> Array:
     """A random series about a mean position within the limits, as large as they allow."""
     lower, upper = limits.lower["position"], limits.upper["position"]
     half = np.where(np.isfinite(upper - lower), limits.scale("position"), 0.5 * math.pi)
@@ -354,132 +411,19 @@ def random_start(problem: Problem, limits: MotionLimits, rng: np.random.Generato
             mean = z[0] if kind == "position" else 0.0
             room = np.minimum(limits.upper[kind] - mean, mean - limits.lower[kind])
             z[1:] *= np.minimum(1.0, room / np.abs(B[:, 1:] @ z[1:]).max(axis=0))
-        kept = fit_within(problem, z, limits, maps)
+        kept = fit_within(problem, z, limits, maps, between)
         if kept is not None:
             return kept
-    where = f" or half spaces ({', '.join(map(str, limits.spaces))})" if limits.spaces else ""
+    spaces = [*map(str, limits.spaces[:MENTIONED]), "…"][: len(limits.spaces)]
+    where = f" or half spaces ({', '.join(spaces)})" if spaces else ""
     raise InputError(
         f"no position was found in {DRAWS} draws where {problem.columns.robot.name!r} could stand within its torque "
         f"limits{where}, let alone move: widen them"
     )
 
 
-# ------------------------------------------------------------------------------------------------------ result
-@dataclass(frozen=True, eq=False)
-class Certificate:
-    """The limits, recomputed on a grid of `points` over one period, ten times finer than the one that was optimized on.
-
-    position, velocity, acceleration, torque (n,): the largest share of each joint's range that is used, 0 where there
-    is no limit; `clearance` [m]: how far each half space is kept away from. `feasible`: all shares ≤ 1 − margin, all
-    clearances ≥ 0."""
-
-    feasible: bool
-    margin: float
-    points: int
-    position: Array
-    velocity: Array
-    acceleration: Array
-    torque: Array
-    spaces: tuple[HalfSpace, ...]
-    clearance: Array
-
-    def text(self, joints: tuple[str, ...]) -> str:
-        """The certificate as a table."""
-        width = max((len(j) for j in joints), default=5)
-        lines = [f"{'joint':{width}}  " + "  ".join(f"{kind:>12}" for kind in KINDS)]
-        for k, joint in enumerate(joints):
-            shares = (float(getattr(self, kind)[k]) for kind in KINDS)
-            lines.append(f"{joint:{width}}  " + "  ".join(f"{100 * x:10.1f} %" for x in shares))
-        lines += [f"{space}: {1e3 * x:.1f} mm away" for space, x in zip(self.spaces, self.clearance, strict=True)]
-        held = "all limits hold" if self.feasible else "LIMITS DO NOT HOLD"
-        lines.append(f"{held} at {self.points} points of the period, {100 * self.margin:g} % kept free")
-        return "\n".join(lines)
-
-
-@dataclass(frozen=True, eq=False)
-class Excitation:
-    """A periodic motion and what it is good for.
-
-    `motion`: the trajectory, to follow or to sample; `condition`: the condition number of the base regressor with
-    columns of equal length and rows weighted by `weights`; `log_det`: log det of its YᵀY per sample, columns as they
-    are; `names` of the base columns. `random_condition`: that of the best motion the search started from. `message`:
-    why it stopped."""
-
-    robot: Robot
-    motion: Sines
-    limits: MotionLimits
-    certificate: Certificate
-    criterion: str
-    condition: float
-    log_det: float
-    random_condition: float
-    names: tuple[str, ...]
-    weights: Array
-    duration: float
-    starts: int
-    evaluations: int
-    seconds: float
-    message: str
-
-    @property
-    def period(self) -> float:
-        assert self.motion.period is not None
-        return self.motion.period
-
-    def table(self, rate: float) -> dict[str, Array]:
-        """t (N,), q, qd, qdd and tau (N, n) at a rate [Hz] from 0 to the duration, both included. tau is the model's,
-        with its friction: what the drives are expected to do."""
-        f = number("rate", rate, "Hz", above=0)
-        steps = round(self.duration * f)
-        if steps < 1 or abs(steps - self.duration * f) > 1e-6 * steps:
-            raise InputError(
-                f"a duration of {self.duration:g} s is no whole number of steps at {f:g} Hz; take another rate"
-            )
-        t = np.arange(steps + 1) / f
-        q, qd, qdd = self.motion(t)
-        return {"t": t, "q": q, "qd": qd, "qdd": qdd, "tau": self.robot.inverse_dynamics(q, qd, qdd, friction=True)}
-
-    def to_csv(self, path: str | os.PathLike[str], rate: float) -> Path:
-        """The table as a file that a controller can play: a header, then t, q_…, qd_…, qdd_…, tau_… per row, SI units.
-        Written whole or not at all."""
-        rows = self.table(rate)
-        head = ["t"] + [f"{kind}_{joint}" for kind in ("q", "qd", "qdd", "tau") for joint in self.robot.joint_names]
-        return whole_table(path, head, np.column_stack(list(rows.values())).tolist())
-
-    @styled
-    def plot(self) -> Figure:
-        """A matplotlib figure over one period: positions, rates, accelerations and torques, each as a share of its
-        limit where there is one, with the margin drawn."""
-        plt = pyplot()
-        t = np.linspace(0.0, self.period, 1000)
-        q, qd, qdd = self.motion(t)
-        tau = self.robot.inverse_dynamics(q, qd, qdd, friction=True)
-        figure, panels = plt.subplots(4, 1, figsize=(8, 9), sharex=True, layout="constrained")
-        for panel, kind, x in zip(panels, KINDS, (q, qd, qdd, tau), strict=True):
-            lower, upper = self.limits.lower[kind], self.limits.upper[kind]
-            shown = np.isfinite(upper - lower)
-            middle = 0.5 * (np.where(shown, lower, 0.0) + np.where(shown, upper, 0.0))
-            y = np.where(shown, (x - middle) / self.limits.scale(kind), x)
-            for k, joint in enumerate(self.robot.joint_names):
-                panel.plot(t, y[:, k], label=joint, linewidth=1.3)
-            if shown.all():
-                edge = 1.0 - self.certificate.margin
-                for level in (-edge, edge):
-                    panel.axhline(level, color="0.4", linestyle=":", linewidth=1.0)
-            panel.set_ylabel(f"{kind}\n[share of limit]" if shown.all() else f"{kind}\n[SI]")
-        panels[-1].set_xlabel("t [s]")
-        panels[-1].set_xlim(0.0, self.period)
-        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper")
-        figure.suptitle(f"{self.robot.name}: condition number {self.condition:.3g}")
-        return figure
-
-    def __repr__(self) -> str:
-        held = "feasible" if self.certificate.feasible else "NOT feasible"
-        return f"<Excitation of {self.robot.name!r}: {self.period:g} s, condition {self.condition:.4g}, {held}>"
-
-
 # ------------------------------------------------------------------------------------------------------- input
-def _series(duration: float | None, frequency: float | None, harmonics: int, at_rest: bool) -> Series:
+def _base_frequency(duration: float | None, frequency: float | None) -> float:
     long = None if duration is None else number("duration", duration, "s", above=0)
     f = 1.0 / (long or 10.0) if frequency is None else number("base_frequency", frequency, "Hz", above=0)
     if long is not None:
@@ -488,7 +432,7 @@ def _series(duration: float | None, frequency: float | None, harmonics: int, at_
             raise InputError(
                 f"a duration of {long:g} s is {periods:g} periods of {1 / f:g} s; it must be whole periods"
             )
-    return Series(harmonics, f, at_rest)
+    return f
 
 
 def _friction(friction: bool | str | Sequence[str]) -> tuple[str, ...]:

@@ -2,52 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import array, number
+from dalembert.arguments import array
+from dalembert.caching import cached_property
 from dalembert.errors import InputError
+from dalembert.identification.excite.workspace import HalfSpace, Origins, find_origins, read_spaces
 from dalembert.robot import Limits, Robot
 
 Array = NDArray[np.float64]
 KINDS = ("position", "velocity", "acceleration", "torque")
 
 
-@dataclass(frozen=True)
-class HalfSpace:
-    """A frame's origin stays where normal · p ≥ offset [m], in the base frame: (0, 0, 1) and 0.1 for z ≥ 0.1."""
-
-    frame: str
-    normal: tuple[float, float, float]
-    offset: float
-
-    def __str__(self) -> str:
-        return f"{self.frame}: ({', '.join(f'{x:g}' for x in self.normal)})·p ≥ {self.offset:g} m"
-
-
-def box(frame: str, lower: ArrayLike, upper: ArrayLike) -> tuple[HalfSpace, ...]:
-    """A frame's origin stays in a box: lower ≤ p ≤ upper [m] in the base frame; ±inf where a side is open."""
-    low, high = (array(f"{name} of a box", x, (3,), finite=False) for name, x in (("lower", lower), ("upper", upper)))
-    if not (low < high).all():
-        raise InputError(f"the box of {frame!r} is empty: lower {lower!r} must be less than upper {upper!r}")
-    sides = []
-    for sign, corner in ((1.0, low), (-1.0, high)):
-        for k in np.flatnonzero(np.isfinite(corner)):
-            a, b, c = (sign if i == k else 0.0 for i in range(3))
-            sides.append(HalfSpace(frame, (a, b, c), sign * float(corner[k])))
-    return tuple(sides)
-
-
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """Ranges per joint (n,) of each kind, infinite where there are none; half spaces for frames."""
+    """Ranges per joint (n,) of each kind, infinite where there are none; half spaces for the origins of frames."""
 
     lower: dict[str, Array]
     upper: dict[str, Array]
+    origins: Origins
     spaces: tuple[HalfSpace, ...] = ()
+
+    @cached_property
+    def places(self) -> list[int]:
+        """Which origin every half space is for."""
+        return [self.origins.place[str(space.frame)] for space in self.spaces]
+
+    @cached_property
+    def planes(self) -> tuple[Array, Array]:
+        """Normals (S, 3) and offsets (S,) of the half spaces."""
+        normals = np.array([space.normal for space in self.spaces]).reshape(-1, 3)
+        return normals, np.array([space.offset for space in self.spaces])
 
     def scale(self, kind: str) -> Array:
         """What a violation is measured by: half the range, or one where a side is open."""
@@ -57,11 +46,8 @@ class MotionLimits:
     def within(self, margin: float) -> MotionLimits:
         """The same ranges with a share of each left free at both ends."""
         spare = {kind: margin * self.scale(kind) for kind in self.lower}
-        return MotionLimits(
-            {kind: x + spare[kind] for kind, x in self.lower.items()},
-            {kind: x - spare[kind] for kind, x in self.upper.items()},
-            self.spaces,
-        )
+        lower = {kind: x + spare[kind] for kind, x in self.lower.items()}
+        return replace(self, lower=lower, upper={kind: x - spare[kind] for kind, x in self.upper.items()})
 
     def excess(self, kind: str, x: Array) -> Array:
         """How far values (..., n) are beyond their range, by its scale: ≤ 0 inside; (..., 2n)."""
@@ -86,7 +72,8 @@ def read_limits(
     velocity: ArrayLike | None,
     acceleration: ArrayLike | None,
     torque: ArrayLike | None,
-    workspace: Sequence[HalfSpace],
+    workspace: Sequence[HalfSpace] = (),
+    floor: float | Mapping[str, float] | None = None,
 ) -> MotionLimits:
     """The limits given, and the robot's own of position, velocity and torque where none are given."""
     own = robot.limits if limits is None else limits
@@ -114,28 +101,15 @@ def read_limits(
     if (lower >= upper).any():
         joint = robot.joint_names[int(np.argmax(lower >= upper))]
         raise InputError(f"{joint!r} cannot move: its position limits leave no range")
-    spaces = tuple(_check_space(robot, space) for space in workspace)
+    origins = find_origins(robot.model)
     return MotionLimits(
-        {"position": lower, **{kind: -x for kind, x in sizes.items()}}, {"position": upper, **sizes}, spaces
+        {"position": lower, **{kind: -x for kind, x in sizes.items()}},
+        {"position": upper, **sizes},
+        origins,
+        read_spaces(robot, origins, workspace, floor),
     )
 
 
 def _per_joint(name: str, value: object, n: int, finite: bool = True, above: float | None = None) -> Array:
     x = array(name, value, (), (n,), meaning="one per joint", finite=finite, above=above)
     return np.broadcast_to(x, (n,)).copy()
-
-
-def _check_space(robot: Robot, space: object) -> HalfSpace:
-    if not isinstance(space, HalfSpace):
-        raise InputError(
-            f"workspace is a list of HalfSpace(frame, normal, offset), box(…) makes six; got {type(space).__name__}"
-        )
-    frame = robot.model.frame(space.frame)
-    if frame.body < 0:
-        raise InputError(f"frame {space.frame!r} is fixed to the base: no motion takes it anywhere")
-    x = array("normal", space.normal, (3,))
-    size = float(np.linalg.norm(x))
-    if not size > 0:
-        raise InputError(f"the normal of a half space must be three numbers, not all zero; got {space.normal!r}")
-    a, b, c = (x / size).tolist()
-    return HalfSpace(space.frame, (a, b, c), number("offset", space.offset, "m") / size)

@@ -5,7 +5,7 @@ The criterion is a function of the information matrix W = YᵀY, columns compare
 D² = diag W, so that units of parameters do not matter.
 
 The gradient goes backwards. With A the weighted regressor of all samples and F = ∂f/∂W, df = 2 tr(F Aᵀ dA), so that
-V = 2 A F is what every entry of the regressor weighs; then one compiled kernel gives ∂(V·Y + w·τ + u·h)/∂(q, q̇, q̈) per
+V = 2 A F is what every entry of the regressor weighs; then one compiled kernel gives ∂(V·Y + w·τ + U·p)/∂(q, q̇, q̈) per
 sample (reverse mode: one sweep, whatever the number of columns), and the series' linear map gives the rest.
 """
 
@@ -17,16 +17,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.algorithms import kinematics, newton_euler, regressor
+from dalembert.algorithms import newton_euler, regressor
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.compile.interpret import replay
 from dalembert.errors import InputError, SingularityError
 from dalembert.flow import Scalar, Scalars
 from dalembert.identification.excite.limits import KINDS, MotionLimits
+from dalembert.identification.excite.workspace import up
 from dalembert.identification.fit.regressor import Base, Columns
 from dalembert.model.lean import lean
-from dalembert.spatial.vector import dot
 from dalembert.trajectories.sines import Sines, fourier
 
 Array = NDArray[np.float64]
@@ -140,6 +140,12 @@ class Series:
         B, Bd, Bdd = np.hstack([one, s / w, -c / w]), np.hstack([zero, c, s]), np.hstack([zero, -s * w, c * w])
         return B @ self.free, Bd @ self.free, Bdd @ self.free
 
+    def largest(self, z: Array, order: int) -> Array:
+        """(n,): what the derivative of this order, ≥ 1, never exceeds: Σ_k |(a_k, b_k)| (kω)^(order − 1)."""
+        x, K = self.free @ z, self.harmonics
+        w = 2 * np.pi * self.frequency * np.arange(1, K + 1)[:, None]
+        return np.asarray((np.hypot(x[1 : K + 1], x[K + 1 :]) * w ** (order - 1)).sum(axis=0))
+
     def smaller(self, z: Array, share: float) -> Array:
         """The same motion made smaller about its mean position."""
         return np.vstack([z[:1], share * z[1:]])
@@ -196,15 +202,27 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """A motion on a grid, and what its limits look at: q, q̇, q̈, τ (N, n); heights above half spaces (N, h)."""
+    """A motion on a grid, and what its limits look at: q, q̇, q̈, τ (N, n); frames' origins (N, F, 3) and their heights
+    above half spaces (N, S)."""
 
     motion: tuple[Array, Array, Array]
     tau: Array
+    points: Array
     heights: Array
     columns: Array  # (N, n, inertial base columns)
 
     def of(self, kind: str) -> Array:
         return (*self.motion, self.tau)[KINDS.index(kind)]
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """How far a motion goes: the least and the greatest value of every kind (2, n), the least height above every half
+    space (S,) and of every origin (F,) [m]."""
+
+    ranges: dict[str, Array]
+    clearance: Array
+    lowest: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,32 +275,28 @@ class Problem:
     @cached_property
     def _forward(self) -> Kernel:
         model, places = self.columns.robot.model, self._split[0]
-        n, spaces = model.n, self.limits.spaces
+        n, origins = model.n, self.limits.origins
         slim = lean(model)
 
         def values(q: Scalars, qd: Scalars, qdd: Scalars) -> tuple[object, ...]:
             Y = regressor.regressor(model, q, qd, qdd)
             picked = [[row[k] for k in places] or [0.0] for row in Y]
             tau = newton_euler.inverse_dynamics(slim, q, qd, qdd)
-            heights = [
-                dot(space.normal, kinematics.frame_pose(model, q, model.frame(space.frame)).p) - space.offset
-                for space in spaces
-            ]
-            return picked, tau, heights or [1.0]
+            return picked, tau, origins.at(q) or [(0.0, 0.0, 0.0)]
 
-        shapes = [(n, max(len(places), 1)), (n,), (max(len(spaces), 1),)]
+        shapes = [(n, max(len(places), 1)), (n,), (max(len(origins.frames), 1), 3)]
         return compile_function(values, [(n,)] * 3, shapes, "excitation", arguments=("q", "qd", "qdd"))
 
     @cached_property
     def _backward(self) -> Kernel:
         forward = self._forward
         n = self.columns.robot.n
-        names = ("q", "qd", "qdd", "V", "w", "u")
+        names = ("q", "qd", "qdd", "V", "w", "U")
 
-        def weighed(q: Scalars, qd: Scalars, qdd: Scalars, V: list[Scalars], w: Scalars, u: Scalars) -> Scalar:
+        def weighed(q: Scalars, qd: Scalars, qdd: Scalars, V: list[Scalars], w: Scalars, U: list[Scalars]) -> Scalar:
             parts = replay(forward.program, [q, qd, qdd])
             flat = [x for group in parts for x in group]
-            weights = [x for row in V for x in row] + list(w) + list(u)
+            weights = [x for row in V for x in row] + list(w) + [x for row in U for x in row]
             total: Scalar = 0.0
             for x, weight in zip(flat, weights, strict=True):
                 total = total + weight * x
@@ -313,10 +327,28 @@ class Problem:
     def values(self, z: Array, maps: tuple[Array, Array, Array] | None = None) -> Values:
         """What the limits and the criterion look at, on the grid or another."""
         q, qd, qdd = (B @ z for B in (self.maps if maps is None else maps))
-        Y, tau, heights = self._forward(q, qd, qdd)
+        Y, tau, points = self._forward(q, qd, qdd)
         if self._friction is not None:
             tau = tau + self._friction[0](q, qd)
-        return Values((q, qd, qdd), tau, heights[:, : len(self.limits.spaces)], Y)
+        normals, offsets = self.limits.planes
+        heights = (points[:, self.limits.places] * normals).sum(axis=-1) - offsets
+        return Values((q, qd, qdd), tau, points, heights, Y)
+
+    def reach(self, z: Array, v: Values, between: bool = True) -> Reach:
+        """How far a motion goes on a grid of equal steps h over the period; with `between`, at no time further, but
+        for torques: where something is least its rate vanishes, so that it is less than the nearest sample by at most
+        (h²/8) max |its second derivative|."""
+        ranges = {kind: np.array([v.of(kind).min(axis=0), v.of(kind).max(axis=0)]) for kind in KINDS}
+        origins, spaces = self.limits.origins, self.limits.places
+        heights, drop = v.points[:, : len(origins.frames)] @ up(origins.model), np.zeros(1)
+        if between:
+            h = self.series.period / len(v.tau)
+            top = [self.series.largest(z, order) for order in range(2, 5)]
+            for kind, x in zip(KINDS[:3], top, strict=True):
+                ranges[kind] += h**2 / 8.0 * x * np.array([[-1.0], [1.0]])
+            drop = origins.drop(h, v.motion, (top[0], top[1]))
+        clearance = v.heights - (drop[:, spaces] if between else 0.0)
+        return Reach(ranges, clearance.min(axis=0), (heights - drop).min(axis=0))
 
     def matrix(self, v: Values) -> Array:
         """A: the base regressor, rows weighted and divided by √N, (N, n, p)."""
@@ -335,8 +367,10 @@ class Problem:
         V = V * (self.weights[:, None] / np.sqrt(len(V)))
         w = pull["torque"]
         inertial = V[..., : len(places)] if places else np.zeros((len(V), self.columns.robot.n, 1))
-        u = lift if lift.shape[1] else np.zeros((len(V), 1))
-        out = [np.array(x) for x in self._backward(*v.motion, inertial, w, u)]
+        U = np.zeros_like(v.points)
+        for s, (place, normal) in enumerate(zip(self.limits.places, self.limits.planes[0], strict=True)):
+            U[:, place] += lift[:, s, None] * normal
+        out = [np.array(x) for x in self._backward(*v.motion, inertial, w, U)]
         for group in groups:
             slope = (V[..., group.places] * group.E.T).sum(axis=1) * group.values(v.motion)[1]
             out[group.of] += slope @ group.E
@@ -354,8 +388,9 @@ class Problem:
         f, F = self.criterion(flat.T @ flat, sharpness)
         return f, (2.0 * flat @ F).reshape(A.shape)
 
-    def excess(self, v: Values, limits: MotionLimits, clearance: float = 0.0) -> dict[str, Array]:
-        """How far every value is beyond its limit, by kind and for the half spaces [m]: ≤ 0 inside."""
+    def excess(self, v: Values, limits: MotionLimits, spare: float = 0.0) -> dict[str, Array]:
+        """How far every value is beyond its limit, by kind and for the half spaces, of which a share of the arm's size
+        is kept free: ≤ 0 inside."""
         found = {kind: limits.excess(kind, v.of(kind)) for kind in KINDS}
-        found["workspace"] = clearance - v.heights
+        found["workspace"] = spare - v.heights / limits.origins.size
         return found
