@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.arguments import plain_array
+from dalembert.arguments import array
 from dalembert.errors import InputError
 from dalembert.flow import Array, Scalar
 
@@ -84,15 +84,15 @@ def read_reference(value: object) -> Reference | None:
     if callable(value):
         return TimeFunction(value)
     try:
-        point = np.asarray(plain_array(value), float)
-    except (TypeError, ValueError):
-        point = np.full(1, np.nan)
+        point = array("a set point", value)
+    except InputError:
+        point = np.zeros(0)
     if point.ndim != 1:
         raise InputError(
             f"a set point is a list of numbers, got shape {point.shape}; one for each run of a batch is given by "
             "parameters of the names that the law follows"
         )
-    if not point.size or not np.isfinite(point).all():
+    if not point.size:
         raise InputError(
             "reference must be a Reference, a function of t, or finite numbers to rest at, one per entry; "
             f"got {value!r:.60}"

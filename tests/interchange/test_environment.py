@@ -339,8 +339,8 @@ def test_bad_input_is_told(arm, monkeypatch):
         (lambda: Environment(arm, render_mode="humn", **OPTIONS), "unknown render_mode 'humn'"),
         (lambda: VectorEnvironment(arm, 0, **OPTIONS), "at least 1; got 0"),
         (lambda: VectorEnvironment(arm, 3, **OPTIONS).reset(seed=[1, 2]), "2 seeds for 3 environments"),
-        (lambda: env.step([0.1]), "an action is 2 finite numbers in −1…1 for each environment; got shape (1, 1)"),
-        (lambda: env.step([np.nan, 0.0]), "with numbers that are not finite"),
+        (lambda: env.step([0.1]), "the action has shape (1, 1); it must be (1, 2): a number in −1…1 per joint"),
+        (lambda: env.step([np.nan, 0.0]), "the action is nan at [0, 0]; it must be a finite number"),
         (lambda: env.reset(options={"Q": 1}), "unknown option 'Q' of reset; choose from q, qd, goal"),
         (lambda: env.reset(options={"q": [1.0]}), "option 'q' of reset must be 2 finite numbers"),
     ):

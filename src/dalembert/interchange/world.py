@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import number, switch
+from dalembert.arguments import array, number, switch
 from dalembert.errors import InputError, choose
 from dalembert.kinematics.jacobian import length_of
 from dalembert.loading import load
@@ -303,21 +303,12 @@ class World:
     def _given(options: dict[str, Any], name: str, otherwise: Array) -> Array:
         if options.get(name) is None:
             return otherwise
-        value = np.asarray(options[name], float)
-        if value.shape != otherwise.shape or not np.isfinite(value).all():
-            got = f"{options[name]!r:.60}"
-            raise InputError(f"option {name!r} of reset must be {otherwise.size} finite numbers, got {got}")
-        return value
+        return array(f"option {name!r} of reset", options[name], otherwise.shape)
 
     def advance(self, action: ArrayLike) -> tuple[Situation, NDArray[np.bool_], NDArray[np.bool_]]:
         """One step of all robots under actions (N, n): the situation then, who is lost, whose time is up."""
-        asked = np.asarray(action, float)
-        if asked.shape != (len(self.x), self.robot.n) or not np.isfinite(asked).all():
-            raise InputError(
-                f"an action is {self.robot.n} finite numbers in −1…1 for each environment; got shape {asked.shape}"
-                + ("" if np.isfinite(asked).all() else " with numbers that are not finite")
-            )
-        a = np.clip(asked, -1.0, 1.0)
+        meaning = "a number in −1…1 per joint, for each environment"
+        a = np.clip(array("the action", action, (len(self.x), self.robot.n), meaning=meaning), -1.0, 1.0)
         torque = self._torque_of(a)
         run = integrate(
             self.flow, self.x, self.dt, self.substeps, torque[:, None], method=self.method, every=self.substeps
@@ -370,11 +361,7 @@ class World:
     def reward_of(self, s: Situation, lost: NDArray[np.bool_]) -> Array:
         """The rewards, (N,). A joint that runs into its limit costs its share of the worst; who is lost pays the worst
         for every step that is left: to crash is never the way out."""
-        reward = np.asarray(self.reward(s), float)
-        if reward.shape != (len(self.x),) or not np.isfinite(reward).all():
-            raise InputError(
-                f"the reward must be one finite number for each environment, shape {(len(self.x),)}; got {reward.shape}"
-            )
+        reward = array("the reward", self.reward(s), (len(self.x),), meaning="one number for each environment")
         left = round(self.duration / self.step) - self.steps
         return reward + self.worst * np.where(lost, np.maximum(left, 1), self.pressing)
 

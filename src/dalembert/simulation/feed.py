@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.arguments import plain_array
+from dalembert.arguments import array, number
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.flow import Array, Flow, Scalar, Scalars
@@ -107,23 +107,18 @@ def read_signal(name: str, value: object, entries: tuple[str, ...], inputs: tupl
     if callable(value):
         return Signal(name, entries, inputs, function=_one_by_one(name, value, m, meaning))
     try:
-        array = plain_array(value, name)
-        if array.dtype.kind not in "fiub":
-            raise TypeError
-        array = array.astype(float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be a function of t or an array of numbers, got {value!r:.60}") from None
-    if array.shape == (m,):
-        if not np.isfinite(array).all():
-            worst = entries[int(np.argmin(np.isfinite(array)))]
-            raise InputError(f"{name} of {worst!r} is {array[~np.isfinite(array)][0]}: it must be finite")
-        return Signal(name, entries, inputs, rows=array[None])
-    if array.shape != (steps, m) or not steps:
+        rows = array(name, value, nan=True)
+    except InputError as error:
+        raise InputError(f"{error}; or give a function of t") from None
+    if rows.shape == (m,):
+        constant = [number(f"{name} of {entry!r}", x) for entry, x in zip(entries, rows, strict=True)]
+        return Signal(name, entries, inputs, rows=np.array([constant]))
+    if rows.shape != (steps, m) or not steps:
         raise InputError(
-            f"{name} has shape {array.shape}; it must be ({m},), {meaning}, or ({steps}, {m}), one row for each step, "
+            f"{name} has shape {rows.shape}; it must be ({m},), {meaning}, or ({steps}, {m}), one row for each step, "
             "or a function of t"
         )
-    return Signal(name, entries, inputs, rows=array)
+    return Signal(name, entries, inputs, rows=rows)
 
 
 def _one_by_one(name: str, function: Callable[[float], object], m: int, meaning: str) -> Callable[[Array], Array]:

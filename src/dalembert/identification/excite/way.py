@@ -46,11 +46,12 @@ def find_way(
         return None
     lower = np.maximum(limits.lower["position"], np.minimum(start, end) - DETOUR)
     upper = np.minimum(limits.upper["position"], np.maximum(start, end) + DETOUR)
+    speed, acceleration = (GENTLE * np.maximum(peaks[kind], 1e-9) for kind in KINDS[1:3])
     for draw in range(DRAWS + 1):
         stops = [start, end] if draw == 0 else [start, rng.uniform(lower, upper), end]
         legs = []
         for a, b in pairwise(stops):
-            leg = minimum_jerk(a, b, **{kind: GENTLE * np.maximum(peaks[kind], 1e-9) for kind in KINDS[1:3]})
+            leg = minimum_jerk(a, b, velocity=speed, acceleration=acceleration)
             if not _keeps(robot, limits, leg):
                 break
             legs.append(leg)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert import scalar
 from dalembert.algorithms import kinematics
-from dalembert.arguments import switch
+from dalembert.arguments import array, switch
 from dalembert.compile import Kernel, compile_function
 from dalembert.compile.search import Search, compile_search, settings
 from dalembert.errors import InputError, unknown
@@ -85,10 +85,10 @@ def goal(rows: str | Sequence[str] | Sequence[float], axis: str | None) -> steps
         weights = tuple(w if k in counted else 0.0 for k, w in enumerate(ROWS["pose"]))
     else:
         try:
-            values = np.asarray(rows, float)
-        except (TypeError, ValueError):
-            values = np.zeros(0)
-        if values.shape != (6,) or not np.isfinite(values).all() or (values < 0).any() or not values.any():
+            values = array("rows", rows, (6,), least=0.0)
+        except InputError:
+            values = np.zeros(6)
+        if not values.any():
             raise InputError(
                 "rows must be a name, names of components (vx, vy, …, wz), or six weights, none negative and not all "
                 "zero: of x, y, z and the rotations"

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.arguments import array
 from dalembert.compile.search import settings
 from dalembert.errors import InputError, unknown
 from dalembert.kinematics.ik.numeric import HALFWAY, STEPS, Solver
@@ -69,10 +70,7 @@ def goal_of(robot: Jointed, frame: str | None, secondary: str | ArrayLike) -> Go
         if secondary not in NAMED:
             raise unknown("secondary goal", secondary, NAMED)
         return NAMED[secondary](robot, frame)
-    posture = np.asarray(secondary, float)
-    if posture.shape != (robot.n,) or not np.isfinite(posture).all():
-        raise InputError(f"a posture is {robot.n} finite numbers, one per joint; got shape {posture.shape}")
-    return _toward(posture)
+    return _toward(array("a posture", secondary, (robot.n,), meaning="one per joint"))
 
 
 def improved(
