@@ -38,6 +38,7 @@ LATE = {
     "control": ("control",),
     "matplotlib": ("draw", "control"),
     "pyarrow": ("identification", "simulation"),
+    "h5py": ("identification",),
     "rosbags": ("identification",),
     "scipy": (
         "algorithms",

@@ -16,6 +16,7 @@ MISSING = [
     ("pyarrow", ("simulate", "planar-1r", "-o", "run.parquet"), "dalembert[parquet]"),
     ("pyarrow", ("identify", "planar-1r", "log.parquet"), "dalembert[parquet]"),
     ("rosbags", ("identify", "planar-1r", "log.mcap"), "dalembert[ros]"),
+    ("h5py", ("identify", "planar-1r", "log.h5"), "dalembert[hdf5]"),
     ("sympy", ("equations", "planar-2r", "--format", "sympy"), "dalembert[lagrange]"),
     ("casadi", ("export", "planar-1r", "--to", "casadi"), "dalembert[casadi]"),
     ("viser", ("studio", "planar-1r"), "dalembert[studio]"),
@@ -28,6 +29,7 @@ def test_a_missing_extra_is_one_sentence(library, arguments, extra, monkeypatch,
     monkeypatch.chdir(tmp_path)
     for name in ("log.parquet", "log.mcap"):
         (tmp_path / name).write_bytes(b"PAR1")
+    (tmp_path / "log.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
     (tmp_path / "arm.xacro").write_text("<robot/>")
     for name in {library, *(m for m in sys.modules if m.startswith(f"{library}."))}:
         monkeypatch.setitem(sys.modules, name, None)

@@ -62,7 +62,17 @@ def identify(
         arm, recorded = recording.robot, recording.logs
         others = read_logs(validate, arm, recording.settings.without("gravity", "lock")).logs
         say("fitting")
-        result = fit(arm, recorded, friction=terms, rotor=not no_rotor, physical=kept, holdout=holdout, cutoff=cutoff)
+        motors = recording.settings.coupling
+        result = fit(
+            arm,
+            recorded,
+            friction=terms,
+            rotor=not no_rotor,
+            coupling=motors,
+            physical=kept,
+            holdout=holdout,
+            cutoff=cutoff,
+        )
         judged = {log.source: _judge_on(result, log, cutoff) for log in others}
         say("writing")
         files = _write_texts(result, out, report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from dalembert.errors import InputError
 from dalembert.identification.log.columns import say_lock
 from dalembert.identification.log.samples import Array, Integers, Table
+from dalembert.identification.log.times import interpolate
 from dalembert.identification.log.units import DEGREE
 from dalembert.robot import Robot
 from dalembert.words import say
@@ -23,6 +25,31 @@ SPIKE = 10.0
 ROUGH = 15  # samples before and after it that tell how rough the signal is there
 SMALL = 0.05  # of the signal's range: what stays below it is left to the filters
 SHOWN = 5
+FULL = 0.9  # of the rows: a table with fewer full ones holds signals of several clocks
+FEW = 10
+
+
+def fill_sparse(table: Table, places: Mapping[str, Sequence[int]]) -> Table:
+    """A table in which signals of other clocks leave cells empty, as exports of several topics have: the rows of the
+    first position, with the other signals at their times."""
+    signals = [k for group, own in places.items() if group != "t" for k in own]
+    finite = np.isfinite(table.values[:, signals])
+    base = finite[:, 0]
+    if (base.mean() > FULL and (finite.all(axis=1) | ~finite.any(axis=1)).mean() > FULL) or base.sum() < FEW:
+        return table
+    clock = table.values[:, places["t"][0]] if len(places.get("t", ())) == 1 else None
+    values, filled = table.values[base], 0
+    for k, own in zip(signals, finite.T, strict=True):
+        if clock is not None and own.sum() >= FEW and own[base].mean() < FULL:
+            values[:, k], filled = interpolate(clock[own], table.values[own][:, [k]], clock[base])[:, 0], filled + 1
+    inside = np.ones(len(values), bool)
+    if filled and clock is not None:
+        ends = [clock[own][[0, -1]] for own in finite.T if own.any()]
+        inside = (clock[base] >= max(low for low, _ in ends)) & (clock[base] <= min(high for _, high in ends))
+    more = f", {filled} signals with clocks of their own taken there" if filled else ""
+    note = f"{len(base) - int(base.sum())} of {len(base)} rows are of other signals, and left out{more}"
+    lines = None if table.lines is None else table.lines[base][inside]
+    return replace(table, values=values[inside], lines=lines, notes=(*table.notes, note))
 
 
 def drop_unreadable(table: Table, columns: Sequence[int], rows: Integers, bad_rows: str) -> tuple[Integers, list[str]]:

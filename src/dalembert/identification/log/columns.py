@@ -11,12 +11,14 @@ from itertools import pairwise
 import numpy as np
 
 from dalembert.errors import InputError, listed, unknown
-from dalembert.identification.log.families import TIMES, Family, Joint, find_families
+from dalembert.identification.log.families import TIMES, Family, Joint, find_families, tokens
 from dalembert.identification.log.samples import Table
 from dalembert.identification.log.units import UNITS
 from dalembert.identification.log.unnamed import guess_columns
 from dalembert.words import call, say
 
+# Words of columns that nobody expects to be used: the books of a simulation, counters and names of ROS.
+QUIET = {"energy", "power", "work", "loss", "seq", "frame", "name"}
 CALLED = {"t": "time", "q": "position", "qd": "rate", "tau": "torque"}
 
 
@@ -54,13 +56,13 @@ def find_columns(
             places[group] = _in_order(table, group, family, joints)
             left = [table.names[k] for k in family.places.values() if k not in places[group]]
             notes += [f"not joints of this robot, left out: {', '.join(map(repr, left[:6]))}"] if left else []
-            notes += _remarks(group, family, table)
+            notes += _remarks(family, table, any(f.group == "current" and f.whole(joints) for f in families))
         if "t" not in given and (dated := _times(table, families)):
             places["t"] = dated
         hints |= dict.fromkeys((k for f in families if f.group == "nsec" for k in f.places.values()), "ns")
         used = {k for columns_of in places.values() for k in columns_of}
         other = {k for f in families for k in f.places.values() if f.group not in given} | set(aside)
-        unused = [repr(table.names[k]) for k in sorted(other) if k not in used and not table.names[k].startswith("(")]
+        unused = _abridge([table.names[k] for k in sorted(other - used) if not QUIET & {*tokens(table.names[k])}])
         notes += [f"not used: {', '.join(unused[:8])}{', …' if len(unused) > 8 else ''}"] if unused else []
     units = _units(table, places, hints)
     missing = [g for g in ("q", "tau") if g not in places]
@@ -99,6 +101,16 @@ def _choose_families(
     return chosen
 
 
+def _abridge(names: Sequence[str]) -> list[str]:
+    """Names in quotes, of those that differ by numbers alone the first, and how many there are of more than two."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(re.sub(r"\d+", "#", name), []).append(name)
+    few = [own if len(own) < 3 else own[:1] for own in alike.values()]
+    more = [f" (and {len(own) - 1} more)" if len(own) > 2 else "" for own in alike.values()]
+    return [repr(name) + rest for own, rest in zip(few, more, strict=True) for name in own]
+
+
 def _pattern(table: Table, family: Family, joints: Sequence[str]) -> str:
     """The columns of a family as a pattern, if their names hold the joints' or count them; else the first."""
     joint, place = min(family.places.items(), key=lambda one: one[1])
@@ -109,15 +121,13 @@ def _pattern(table: Table, family: Family, joints: Sequence[str]) -> str:
     return f"{head}{{i}}{tail}" if mark else name
 
 
-def _remarks(group: str, family: Family, table: Table) -> list[str]:
+def _remarks(family: Family, table: Table, currents: bool) -> list[str]:
     first = table.names[min(family.places.values())]
-    if family.group == "bare":
+    if family.group == "bare" and family.numbers():
         return [f"columns named by their joints alone ({first!r}, …) taken as positions"]
     if family.group == "commanded tau":
-        return [
-            f"no measured torques: the commanded ones ({first!r}, …) taken; they are what the controller asked for, "
-            "and may lack what its drives add"
-        ]
+        other = f"; its currents are taken with {say('torque_constant')} [N m/A]" if currents else ""
+        return [f"no measured torques: those that the controller asked for ({first!r}, …) are taken{other}"]
     return []
 
 
@@ -250,6 +260,6 @@ def _units(table: Table, places: Mapping[str, tuple[int, ...]], hints: Mapping[i
                 f"{table.source}: the {CALLED[group]}s have different units ({', '.join(sorted(told))}): say "
                 f"{say('units', {group: sorted(told)})}, one per joint"
             )
-        if len(told) == 1:
+        if len(told) == 1 and not (group == "t" and len(columns) == 2):  # seconds and nanoseconds
             units[group] = told.pop()
     return units

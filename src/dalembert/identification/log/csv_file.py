@@ -43,6 +43,7 @@ def read_csv(path: Path, narrow: bool = False) -> Table:
     mark = _delimiter([line for _, line in rows[-200:]])
     rows, notes = _without_preamble(path, rows, mark)
     head, names, units = _split(rows[0][1], mark), None, {}
+    head = head[:-1] if len(head) > 2 and not head[-1].strip() else head  # a delimiter ends every line
     if not _is_numeric(head, mark):
         names, rows = _unquoted(head), rows[1:]
         second = _split(rows[0][1], mark) if rows else []
@@ -115,9 +116,7 @@ def _delimiter(lines: list[str]) -> str | None:
 def _split(line: str, mark: str | None) -> list[str]:
     if '"' in line:  # what is quoted may hold the delimiter
         return next(csv.reader([line], delimiter=mark or " ", skipinitialspace=True))
-    cells = line.split(mark)
-    ended = mark is not None and len(cells) > 2 and not cells[-1].strip()  # a delimiter ends every line
-    return cells[:-1] if ended else cells
+    return line.split(mark)
 
 
 def _unquoted(cells: list[str]) -> list[str]:
@@ -146,6 +145,7 @@ def _numbers(
     except ValueError:
         pass
     cells: Rows = [(k, _split(line, mark)) for k, line in rows]
+    cells = [(k, row[:-1] if len(row) == width + 1 and not row[-1].strip() else row) for k, row in cells]
     broken = [(k, len(row)) for k, row in cells if len(row) != width]
     whole: Rows = [(k, row) for k, row in cells if len(row) == width]
     notes = _broken_rows(path, broken, width, rows) if broken else []

@@ -30,7 +30,7 @@ WORDS: dict[str, set[str]] = {
         "tau": "tau effort efforts eff torque torques trq trqs moment moments force forces",
         "nsec": "nsec nsecs nanosec nanosecs nanoseconds",
         "sec": "sec secs seconds",
-        "t": "t time timestamp timestamps stamp stamps clock zeit ts",
+        "t": "t time timestamp timestamps stamp stamps clock zeit ts date datetime",
         "q": "q pos position positions angle angles theta encoder",
     }.items()
 }
@@ -39,7 +39,8 @@ PAIRS = {("q", "dot"): "qd", ("time", "stamp"): "t", ("nano", "sec"): "nsec", ("
 PAIRS |= {("theta", "dot"): "qd", ("d", "q"): "qd", ("d", "theta"): "qd"}
 TIMES = ("t", "sec", "nsec")
 MEASURED = {"actual", "act", "measured", "meas", "msr", "mes", "real", "feedback", "fbk", "states", "state"}
-SECOND = {"motor", "encoder", "theta", "raw", "filtered", "rotor"}  # beside a plain one, another side's or worse
+# Beside a plain column, those of the other side of a gear, or what was made of it.
+SECOND = {"motor", "encoder", "theta", "dtheta", "raw", "filtered", "rotor"}
 GENERIC = {"joint", "joints", "jnt", "axis", "axes", "j", "a"}  # they say of which joint, not what
 RUN_ON = re.compile(r"^(joint|jnt|axis|motor|actual|measured)(?=[a-z]{3,})")  # jointpos, actualtorque
 DIGITS = 9  # a longer number counts no joints (a date, a serial number)

@@ -22,10 +22,12 @@ from dalembert.identification.log.formats import gather, read_table
 from dalembert.identification.log.samples import Log, Table
 from dalembert.identification.log.settings import LogSettings, Words
 from dalembert.identification.log.units import read_drives, time_unit
+from dalembert.identification.log.unnamed import guess_columns
 from dalembert.robot import Robot
 from dalembert.words import say
 
 FEWEST = 10  # rows below which nothing is a motion
+FINGERS = 3  # joints at a robot's end that a log without names may lack
 Source = str | Path | Sequence[str | Path] | Mapping[str, ArrayLike] | NDArray[Any]
 
 
@@ -124,6 +126,9 @@ def find_held(table: Table, robot: Robot, said: LogSettings) -> dict[str, float]
     places: dict[str, int | None] = {}
     if isinstance(own, list):
         places = dict.fromkeys(joints[: len(own)])
+    elif not table.named:
+        counts = range(len(joints), max(len(joints) - FINGERS, 1) - 1, -1)
+        places = dict.fromkeys(joints[: next((m for m in counts if guess_columns(table, m)[0]), len(joints))])
     elif families:
         family = max(families, key=lambda f: len(f.places))
         numbers = family.numbers()
@@ -133,7 +138,7 @@ def find_held(table: Table, robot: Robot, said: LogSettings) -> dict[str, float]
             places = {joint: family.places[k] for joint, k in zip(joints, numbers, strict=False)}
     columns = {joint: table.values[np.isfinite(table.values[:, k]), k] for joint, k in places.items() if k is not None}
     at = {joint: float(x[0]) for joint, x in columns.items() if len(x) and np.ptp(x) <= checks.NOTHING}
-    lacking = {joint for joint in joints if joint not in places or joint in at} if places else set()
+    lacking = {joint for joint in joints if joint not in places or joint in at} if len(at) < len(places) else set()
     bodies = robot.model.bodies
     for body in reversed(bodies):  # a joint that carries one which moves is no end
         if joints[body.coordinate] not in lacking and body.parent >= 0:
@@ -150,6 +155,7 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
     except InputError as error:  # what was left aside may be what is missed
         raise InputError("; ".join((str(error), *table.notes))) from None
     places = {group: known.places[group] for group in ("q", "qd", "tau") if group in known.places}
+    table = checks.fill_sparse(table, known.places)
     drives = read_drives(robot, known.units, said)
     unit = time_unit(said.units, known.units)
     t, dated = times.read_times(table, known.places.get("t", ()), time, said.rate, unit)

@@ -15,6 +15,7 @@ Array = NDArray[np.float64]
 
 EVEN = 0.5  # steps of a clock lie within this part of their median, nearly all of them
 ALIKE = 0.9  # correlation of recorded rates with the differences of positions
+FACTORS = 1.5  # between the factors of the joints, by which rates are slopes
 SAMPLES = 20_000  # rows that are looked at
 
 
@@ -25,20 +26,24 @@ def guess_columns(table: Table, n: int) -> tuple[dict[str, tuple[int, ...]], lis
     if len(x) < 20:
         return {}, []
     width = x.shape[1]
-    clock = next((k for k in range(width) if is_clock(x[:, k]) and (width - 1) % n == 0), None)
-    rest = [k for k in range(width) if k != clock]
+    clocks = [k for k in range(width) if is_clock(x[:, k])]
+    # A counter of the rows beside the times is no use; alone it may be milliseconds.
+    clock = min(clocks, key=lambda k: bool((np.diff(x[:, k]) == 1).all()), default=None)
+    rest = [k for k in range(width) if k not in clocks]
     if len(rest) % n or len(rest) // n < 2:
         return {}, []
+    order = np.array(rest)
     blocks = len(rest) // n
-    for side_by_side in (True, False):  # q1 q2 … qd1 qd2 …, or q1 qd1 tau1 q2 …
-        order = np.array(rest).reshape((blocks, n) if side_by_side else (n, blocks))
-        found = _tell(x, order if side_by_side else order.T)
-        if found:
-            places: dict[str, tuple[int, ...]] = {} if clock is None else {"t": (clock,)}
-            places |= {group: tuple(int(k) for k in columns) for group, columns in found.items()}
-            shown = ", ".join(f"{g} = {_range(columns)}" for g, columns in places.items())
-            return places, [f"columns without names, told by what is in them (from 0): {shown}"]
-    return {}, []
+    # q1 q2 … qd1 qd2 …, or q1 qd1 tau1 q2 …
+    ways = [found for way in (order.reshape(blocks, n), order.reshape(n, blocks).T) if (found := _tell(x, way))]
+    chosen = [found for found in ways if "qd" in found] or ways
+    if len(chosen) != 1:
+        return {}, []
+    (found,) = chosen
+    places: dict[str, tuple[int, ...]] = {} if clock is None else {"t": (clock,)}
+    places |= {group: tuple(int(k) for k in columns) for group, columns in found.items()}
+    shown = ", ".join(f"{g} = {_range(columns)}" for g, columns in places.items())
+    return places, [f"columns without names, told by what is in them (from 0): {shown}"]
 
 
 def _tell(x: Array, blocks: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
@@ -54,8 +59,10 @@ def _tell(x: Array, blocks: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
             return {}
         first = next(b for a, b in pairs if a == positions[0])
         return {"q": blocks[positions[0]], "qd": blocks[first], "tau": blocks[left[0]]}
-    if count == 2 and _roughness(x[:, blocks[1]]) > _roughness(x[:, blocks[0]]):
-        return {"q": blocks[0], "tau": blocks[1]}
+    rough = [_roughness(x[:, block]) for block in blocks]
+    for a, b in ((0, 1), (1, 0)) if count == 2 else ():  # torques hold what positions' second derivatives do
+        if rough[a].max() < rough[b].min():
+            return {"q": blocks[a], "tau": blocks[b]}
     return {}
 
 
@@ -67,21 +74,22 @@ def is_clock(t: Array) -> bool:
 
 
 def _is_rate(q: Array, qd: Array) -> bool:
-    """Whether the second block is in proportion to the slopes of the first, in most columns that move."""
+    """Whether the second block is the slopes of the first, all columns that move by the same factor."""
     reach = max(1, len(q) // 2000)
     slope, rate = q[2 * reach :] - q[: -2 * reach], qd[reach:-reach]
     slope, rate = slope - slope.mean(axis=0), rate - rate.mean(axis=0)
-    size = np.sqrt((slope**2).sum(axis=0) * (rate**2).sum(axis=0))
-    moving = size > 0
-    if not moving.any():
+    both, one, two = (slope * rate).sum(axis=0), (slope**2).sum(axis=0), (rate**2).sum(axis=0)
+    moving = (one > 0) & (two > 0)
+    if not moving.any() or (both[moving] <= ALIKE * np.sqrt(one * two)[moving]).any():
         return False
-    return bool(np.median((slope * rate).sum(axis=0)[moving] / size[moving]) > ALIKE)
+    factors = both[moving] / two[moving]
+    return bool(factors.max() < FACTORS * factors.min())
 
 
-def _roughness(x: Array) -> float:
-    """Second differences beside the range, in the median column."""
+def _roughness(x: Array) -> Array:
+    """Second differences beside the range, of each column that moves."""
     spread, bend = np.ptp(x, axis=0), np.abs(np.diff(x, 2, axis=0)).mean(axis=0)
-    return float(np.median(bend[spread > 0] / spread[spread > 0])) if spread.any() else 0.0
+    return bend[spread > 0] / spread[spread > 0] if spread.any() else np.zeros(1)
 
 
 def _range(columns: tuple[int, ...]) -> str:
