@@ -182,7 +182,9 @@ def _project(
     return best + back @ zeta, int(solution.iterations), word
 
 
-def _cones(columns: Columns, start: Array, size: Array, positive: list[int]) -> tuple[Array, Array, list[tuple[str, int]]]:
+def _cones(
+    columns: Columns, start: Array, size: Array, positive: list[int]
+) -> tuple[Array, Array, list[tuple[str, int]]]:
     """Rows G, right sides h and cones of h − G x ∈ K, π = start + size x: what must be positive, and the pseudo-inertia
     of each body that is not known in all ten parameters, in units of a body of its size."""
     p = len(size)

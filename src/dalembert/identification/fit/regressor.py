@@ -223,7 +223,9 @@ class Columns:
         if not self.compiled:
             return self.matrices(q, qd, qdd, s)[..., self.free].reshape(-1, p)
         rows = self.rows(*(list(x.T) for x in (q, qd, qdd, s)))  # over arrays: quicker than to compile for one use
-        return np.stack([np.stack([row[k] + np.zeros(count) for k in self.free], axis=-1) for row in rows]).reshape(-1, p)
+        return np.stack([np.stack([row[k] + np.zeros(count) for k in self.free], axis=-1) for row in rows]).reshape(
+            -1, p
+        )
 
     def with_values(self, free: Array) -> Array:
         """All parameters, with these for the free ones."""

@@ -170,9 +170,7 @@ def treat_spikes(
     table: Table, signals: Mapping[str, Array], rows: Integers, joints: Sequence[str], treat: str
 ) -> tuple[dict[str, Array], list[str]]:
     """Spikes counted and placed; with treat="remove" replaced by the median of the five samples around them."""
-    done = f"left as they are ({say('outliers', 'remove')} takes them out)"
-    if treat == "remove":
-        done = "replaced by the median of their neighbors"
+    done = "replaced by the median of their neighbors" if treat == "remove" else "left as they are"
     words, kept, notes = {"q": "positions", "qd": "rates", "tau": "torques"}, dict(signals), []
     for group, x in signals.items():
         flags, mended = find_spikes(x)

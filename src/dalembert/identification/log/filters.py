@@ -26,7 +26,10 @@ Array = NDArray[np.float64]
 
 # Blackman–Harris, four terms: side lobes 92 dB down, so that a slow large motion does not cover the noise.
 WINDOW = (0.35875, -0.48829, 0.14128, -0.01168)
-NOISE_BAND = (0.6, 0.95)  # of half the sampling rate: nothing that an arm does lies there
+# Of half the sampling rate: little that an arm does lies there. In the bands below the first, noise may be larger:
+# samples that were interpolated have lost some of it at the top. What is larger by far there is motion.
+NOISE_BANDS = ((0.6, 0.95), (0.4, 0.6), (0.25, 0.4))
+LARGER = 10.0
 HIGHEST = 0.4  # of the sampling rate: a cut-off above it filters nothing
 # Of the motion's own bandwidth: below so many times, the corners that friction makes in the torques are lost; above so
 # many, what moves is no longer a rigid arm.
@@ -166,8 +169,11 @@ def density(x: Array, step: float) -> tuple[Array, Array]:
 def floor_of(f: Array, P: Array) -> Array:
     """The density of white noise, (k,), from the top of the spectrum; the median of χ² with two degrees is ln 2 of
     its mean."""
-    top = (f >= NOISE_BAND[0] * f[-1]) & (f <= NOISE_BAND[1] * f[-1])
-    return np.asarray(np.median(P[top], axis=0) / np.log(2.0))
+    levels = [np.median(P[(f >= a * f[-1]) & (f <= b * f[-1])], axis=0) for a, b in NOISE_BANDS]
+    floor = levels[0]
+    for level in levels[1:]:
+        floor = np.where((level > floor) & (level > 1.3 * levels[0]) & (level < LARGER * levels[0]), level, floor)
+    return np.asarray(floor / np.log(2.0))
 
 
 def meeting(f: Array, P: Array, floor: Array) -> float:

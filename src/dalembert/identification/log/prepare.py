@@ -247,6 +247,9 @@ def _directions(log: Log, parts: list[slice], step: float, found: Spectra, rates
         x, order = (log.q, 1) if rates is None else (rates, 0)
         (v,) = filters.smooth(x[p], step, cutoff, 4, (order,))
         s[p] = find_direction(v, _rest(found, rates_floor, step, cutoff, 4, v, 0.0))
+    if log.filled is not None and log.filled.any():  # as the torques were
+        k = np.asarray(np.round(log.t / step), float)
+        s[log.filled] = times.interpolate(k[~log.filled], s[~log.filled], k[log.filled])
     return s
 
 

@@ -21,6 +21,7 @@ from dalembert.identification.log.families import find_families
 from dalembert.identification.log.formats import gather, read_table
 from dalembert.identification.log.samples import Log, Table
 from dalembert.identification.log.settings import LogSettings, Words
+from dalembert.identification.log.stale import find_stale
 from dalembert.identification.log.units import read_drives, time_unit
 from dalembert.identification.log.unnamed import guess_columns
 from dalembert.robot import Robot
@@ -54,7 +55,7 @@ def read_log(
     - `time` (N,) [s] or `rate` [Hz] where the log has no times, or uneven ones though its samples are even; `window`
       (from, to) [s] from the first sample; `topic` of a ROS bag with several.
     - `gravity` [m/s²] and `lock` {joint: position}: the robot as it was recorded is `settings.at(robot)`.
-    - `bad_rows` "refuse" or "drop" rows with NaN, infinite or absurd numbers; `outliers` "keep" or "remove" single
+    - `bad_rows` "refuse" or "drop" rows with NaN, infinite or absurd numbers; `outliers` "remove" or "keep" single
       spikes; `gaps` "cut" into pieces (times then jump) or "refuse"; `resample` "auto" to even steps where the clock
       jitters, "refuse", or "force" whatever the jitter; `still` "refuse" or "keep" columns that never change.
 
@@ -164,7 +165,7 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
     rows, unreadable = checks.drop_unreadable(table, [k for g in places.values() for k in g], rows, bad_rows)
     if len(rows) < FEWEST:
         raise InputError(f"{table.source}: {len(rows)} usable rows are no log of a motion; {FEWEST} would be the least")
-    rows, repeated = times.drop_repeated(table, t, rows)
+    t, rows, repeated = times.order_rows(table, t, rows, places["q"])
     with_rates, unmoved = checks.check_moving(table, places, rows, joints, said.choice("still"))
     signals = {
         group: drives.at_joints(group, table.values[np.ix_(rows, np.asarray(places[group]))])
@@ -173,6 +174,10 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
     if (said.units or {}).get("q") is None and (evidence := checks.find_degrees(robot, signals["q"])):
         raise Degrees(table.source, evidence)
     signals, spikes = checks.treat_spikes(table, signals, rows, joints, said.choice("outliers"))
-    steady, made, uneven = times.make_even(table, t[rows], signals, said.choice("gaps"), said.choice("resample"))
+    old = find_stale({group: table.values[np.ix_(rows, np.asarray(places[group]))] for group in signals})
+    even = times.make_even(table, t, signals, said.choice("gaps"), said.choice("resample"), old)
     notes = (*table.notes, *known.notes, *drives.notes, *dated, *outside, *undated, *unreadable, *repeated, *unmoved)
-    return Log(steady, made["q"], made["tau"], joints, made.get("qd"), table.source, (*notes, *spikes, *uneven))
+    notes = (*notes, *spikes, *old.describe(table, rows), *even.notes)
+    return Log(
+        even.t, even.signals["q"], even.signals["tau"], joints, even.signals.get("qd"), table.source, notes, even.filled
+    )

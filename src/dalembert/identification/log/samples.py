@@ -55,7 +55,7 @@ class Log(_Motion):
     """A recorded motion on the joints' side: times t (N,) [s], increasing; positions q (N, n) [rad, m]; torques tau
     (N, n) [N m, N] as the drives applied them; rates qd (N, n) if they were recorded. `joints` are the robot's
     joints in the order of the columns, `source` where it came from, `notes` what was done to it while reading, in
-    sentences."""
+    sentences. `filled` (N,): rows whose torques were lost or stale, and are interpolated."""
 
     t: Array
     q: Array
@@ -64,9 +64,12 @@ class Log(_Motion):
     qd: Array | None = None
     source: str = ""
     notes: tuple[str, ...] = ()
+    filled: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         _settle(self, ("t", "q", "tau") if self.qd is None else ("t", "q", "tau", "qd"))
+        if self.filled is not None and np.shape(self.filled) != self.t.shape:  # rows were taken out since
+            object.__setattr__(self, "filled", None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from dalembert.words import call, read_number, read_value, say
 # What may be done about a trouble; the first of each is done unless another is asked for.
 CHOICES = {
     "bad_rows": ("refuse", "drop"),
-    "outliers": ("keep", "remove"),
+    "outliers": ("remove", "keep"),
     "gaps": ("cut", "refuse"),
     "resample": ("auto", "refuse", "force"),
     "still": ("refuse", "keep"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import number
 from dalembert.errors import InputError
 from dalembert.identification.log.samples import Integers, Table
+from dalembert.identification.log.stale import Mask, Stale
 from dalembert.identification.log.units import UNITS
 from dalembert.words import call, say
 
@@ -22,10 +24,16 @@ STEPS = (5e-5, 0.2)
 SANE = (1e-9, 1e6)
 # A step this much longer than the common one has lost more samples than a curve can be trusted to fill.
 GAP = 4.5
+# As far, too: this part of a period of the motion, up to so many seconds.
+SLOW, HOLE = 0.01, 0.1
 # Jitter below this part of a step moves a sample by less than its own noise.
 EVEN = 0.01
-# Beyond this part of a step the times are not those of one clock.
-WILD = 0.45
+LATE = 20  # rows within which a clock that only seems to run backwards is where it was
+AGREE = 0.35  # of the phases of 64 times, one if they agree, 0.1 by chance: above it, there is a clock
+MANY = 200  # steps that are measured together where single ones say nothing
+BLOCK = 256  # rows over which a clock keeps its phase
+WILD = 0.005  # of the rows, placed twice: a clock too wild to tell where single samples were lost
+AROUND = 50  # rows before and after that tell whether samples were lost in a wild clock
 SHOWN = 5
 SINCE_1970 = {"s": (1e8, 1e10), "ms": (1e11, 1e13), "us": (1e14, 1e16), "ns": (1e17, 1e19)}
 
@@ -109,47 +117,81 @@ def drop_undated(table: Table, t: Array, rows: Integers, bad_rows: str) -> tuple
     return rows[good], [f"{int((~good).sum())} rows without a time left out, the first: {table.place(k)}"]
 
 
-def drop_repeated(table: Table, t: Array, rows: Integers) -> tuple[Integers, list[str]]:
-    """The rows that have a time of their own; refused if time runs backwards or stands still."""
-    steps = np.diff(t[rows])
-    if not len(steps) or not (steps > 0).any():
-        raise InputError(f"{table.source}: the times do not increase: {t[rows][0]:g} … {t[rows][-1]:g}")
-    back = np.flatnonzero(steps < 0)
-    if len(back):
-        k = int(rows[back[0] + 1])
-        raise InputError(
-            f"{table.place(k)}: time runs backwards, from {t[rows[back[0]]]:g} to {t[k]:g} s"
-            f"{f' ({len(back)} times in all)' if len(back) > 1 else ''}; if these are several runs, give them one "
-            "by one"
+def order_rows(table: Table, t: Array, rows: Integers, q: Sequence[int]) -> tuple[Array, Integers, list[str]]:
+    """Times of the rows that do not run backwards, and these rows. Runs that start the clock anew follow each other,
+    rows that came in the wrong order change places, single times that are wrong count for nothing, and rows that are
+    the same as the row before, time included, are left out."""
+    t = t[rows]
+    if not len(t) or np.ptp(t) <= 0:
+        raise InputError(f"{table.source}: the times do not increase: {t[0]:g} … {t[-1]:g}")
+    again = np.zeros(len(t), bool)
+    again[1:] = (np.diff(t) == 0) & (np.diff(table.values[rows], axis=0) == 0).all(axis=1)
+    notes = [f"{int(again.sum())} rows are the same as the row before, time included, and are left out"] * bool(
+        again.any()
+    )
+    rows, t = rows[~again], t[~again].copy()
+    back = np.flatnonzero(np.diff(t) < 0) + 1
+    ahead = np.maximum.accumulate(t)
+    starts = [k for k in back.tolist() if np.mean(t[k : k + LATE] < ahead[k - 1]) > 0.5]
+    if starts:
+        usual = float(np.median(np.diff(t)[np.diff(t) > 0]))
+        for k in starts:
+            t[k:] += t[k - 1] - t[k] + max(10 * HOLE, 10 * GAP * usual)
+        where = ", ".join(table.place(int(rows[k])).split(", ", 1)[1] for k in starts[:SHOWN])
+        notes.append(
+            f"the clock starts anew {len(starts)} time{'s' if len(starts) > 1 else ''} ({where}): "
+            f"{len(starts) + 1} runs, kept apart"
         )
-    same = rows[np.flatnonzero(steps == 0) + 1]
-    if not len(same):
-        return rows, []
-    if len(same) > 0.05 * len(rows):
-        raise InputError(
-            f"{table.place(int(same[0]))}: {len(same)} of {len(rows)} rows have the same time as the row before: the "
-            f"clock is too coarse; say {say('rate')} [Hz] and {say('columns', {'t': None})} if the samples are even"
-        )
-    kind, numbers = ("row", same) if table.lines is None else ("line", table.lines[same])
-    shown = ", ".join(str(k) for k in numbers[:SHOWN].tolist()) + (", …" if len(same) > SHOWN else "")
-    places = f"{kind}{'s' if len(same) > 1 else ''} {shown}"
-    return np.setdiff1d(rows, same), [
-        f"{len(same)} rows have the same time as the row before, and are left out: {places}"
-    ]
+    odd = t < np.maximum.accumulate(np.concatenate([t[:1], t[:-1]]))
+    if odd.any():
+        x = table.values[np.ix_(rows, np.asarray(q))]
+        turned = np.argsort(t, kind="stable")
+        first = table.place(int(rows[odd][0]))
+        if _roughness(x[turned], None, 1.0) < _roughness(x, None, 1.0):
+            rows, t = rows[turned], t[turned]
+            notes.append(f"{int(odd.sum())} rows are out of order by their times, the first: {first}; put in order")
+        else:
+            t[odd] = np.interp(np.flatnonzero(odd), np.flatnonzero(~odd), t[~odd])
+            notes.append(f"{int(odd.sum())} times run backwards, the first: {first}; taken from their neighbors")
+    same = rows[1:][np.diff(t) == 0]
+    if len(same):
+        kind, numbers = ("row", same) if table.lines is None else ("line", table.lines[same])
+        shown = ", ".join(str(k) for k in numbers[:SHOWN].tolist()) + (", …" if len(same) > SHOWN else "")
+        places = f"{kind}{'s' if len(same) > 1 else ''} {shown}"
+        notes.append(f"{len(same)} rows have the same time as the row before: {places}")
+    return t, rows, notes
 
 
 def common_step(t: Array, source: str = "") -> float:
-    """The step of the clock: whole numbers of it lie between samples; gaps do not count."""
+    """The step of the clock: whole numbers of it lie between samples; gaps do not count. Where the times jitter so much
+    that no whole numbers are to be seen, the usual length of many steps, by their number."""
     steps = np.diff(t)
-    middle = float(np.median(steps))
+    positive = steps[steps > 0]
+    middle = float(np.median(positive)) if len(positive) else 0.0
     if not SANE[0] <= middle <= SANE[1]:
         raise InputError(
             f"{source or 'the log'}: the times have steps of {middle:.3g} s, which no log of a robot has: say their "
             f"unit, {say('units', {'t': ...})}, or {say('rate')} [Hz] and {say('columns', {'t': None})}"
         )
-    counts = np.maximum(np.round(steps / middle), 1)
-    near = counts < GAP
-    return float(steps[near].sum() / counts[near].sum())
+    counts = np.round(steps / middle)
+    tidy = (counts >= 1) & (counts < GAP) & (np.abs(steps / middle - counts) < 0.1)
+    coarse = np.mean(steps == 0) > WILD  # a clock that ticks less often than samples come
+    if tidy.mean() > 0.8 and not coarse:
+        return float(steps[tidy].sum() / counts[tidy].sum())
+    # Of a point process with a clock, the phases e^(2πi t/h) of many points agree if h is its step.
+    size = min(64, len(t))
+    x = t[: len(t) // size * size].reshape(-1, size)[:: max(len(t) // (40 * size), 1)]
+    tried = middle * np.linspace(0.6, 1.6, 401)
+    agree = np.array([np.abs(np.exp(2j * np.pi * x / h).mean(axis=1)).mean() for h in tried])
+    if agree.max() > AGREE and not coarse:
+        middle = float(tried[int(np.argmax(agree))])
+        for _ in range(3):  # the phase that is left over, block by block, is a step that is wrong
+            place, phase = _places(t, middle)
+            slope = np.median(np.diff(phase)[np.diff(place) == 1]) if (np.diff(place) == 1).any() else 0.0
+            middle *= 1 + float(slope)
+        return middle
+    many = len(t) // 2 if steps.max() < 10 * GAP * middle else min(MANY, max(len(t) // 4, 1))
+    return float(np.median(t[many:] - t[:-many]) / many)
 
 
 def pieces(t: Array, step: float) -> list[slice]:
@@ -158,58 +200,172 @@ def pieces(t: Array, step: float) -> list[slice]:
     return [slice(a, b) for a, b in pairwise([0, *cuts.tolist(), len(t)])]
 
 
-def make_even(
-    table: Table, t: Array, signals: Mapping[str, Array], gaps: str, resample: str
-) -> tuple[Array, Mapping[str, Array], list[str]]:
+class Even(NamedTuple):
+    """Times at even steps, the signals there, which rows of the torques are filled in (None: all are resampled), and
+    notes."""
+
+    t: Array
+    signals: Mapping[str, Array]
+    filled: Mask | None
+    notes: list[str]
+
+
+def make_even(table: Table, t: Array, signals: Mapping[str, Array], gaps: str, resample: str, stale: Stale) -> Even:
     """Times at even steps in each piece between gaps, the signals (N, k) there, and notes.
 
-    A clock that jitters by more than a hundredth of its step is smoothed: if the motion is the smoother for it, the
-    times are taken for badly written and the samples for even; else the samples are interpolated by cubics."""
+    Each row gets its place in a row of even steps; places that stay empty, and numbers that are `stale`, are filled by
+    cubics, unless there are so many in a row that the log has a gap. A clock that jitters by more than a hundredth of
+    its step is smoothed: if the motion is the smoother for it, the times are taken for badly written and the samples
+    for even; else the samples are interpolated by cubics."""
+    if stale.slower >= signals.keys():  # all of it from one source: its ticks are the rows of the log
+        kept = ~stale.masks["q"].all(axis=1)
+        count, own = np.arange(kept.sum()), t[kept]
+        line = np.polyval(np.polyfit(count, own, 1), count)
+        if np.abs(own - line).max() < 1.5 * common_step(t):
+            rows = {group: x[kept] for group, x in signals.items()}
+            note = f"taken at the steps of their source, {1 / (line[1] - line[0]):.6g} Hz"
+            return Even(line, rows, None, [note])
     step, notes = common_step(t, table.source), []
-    parts = pieces(t, step)
-    if len(parts) > 1:
-        holes = [(float(t[p.stop - 1]), float(t[q.start] - t[p.stop - 1])) for p, q in pairwise(parts)]
-        shown = ", ".join(f"{length:.3g} s at t = {at:.6g} s" for at, length in holes[:SHOWN])
-        what = f"{len(holes)} gap{'s' if len(holes) > 1 else ''} in the times: {shown}{', …' * (len(holes) > SHOWN)}"
-        if gaps == "refuse":
-            raise InputError(f"{table.source}: {what}; {say('gaps', 'cut')} reads the pieces between them")
-        notes.append(f"{what}; the {len(parts)} pieces are kept apart")
-    grids = [np.arange(round((t[p.stop - 1] - t[p.start]) / step) + 1) * step + t[p.start] for p in parts]
-    lost = [len(grid) - (p.stop - p.start) for grid, p in zip(grids, parts, strict=True)]
-    whole, missing = not any(lost), sum(lost)
-    jitters = [np.abs(t[p] - grid).max() / step for p, grid, k in zip(parts, grids, lost, strict=True) if not k]
+    place, phase = _places(t, step)
+    at = t / step - phase
+    jitter = np.abs(at - place)
+    jitter = jitter[jitter < np.inf]
+    spread, ties = float(jitter.max()), bool((np.diff(t) == 0).any())
     steps = np.diff(t)
-    spread = float(np.abs(steps[steps < 1.5 * step] - step).max()) / step
-    if whole and spread <= EVEN and max(jitters) <= 1.0:  # a slow drift of the clock is none of a sample's business
-        return t, signals, notes
-    if resample == "refuse":
+    fresh = {group: ~mask for group, mask in stale.masks.items()}
+    uneven = spread > EVEN
+    if uneven and resample == "refuse":
         raise InputError(
             f"{table.source}: the samples are uneven: steps {steps.min():.3g} … {steps[steps < GAP * step].max():.3g} s"
         )
-    if missing < 0 or missing > 0.3 * len(t) or (spread > WILD and resample != "force"):
-        raise InputError(
-            f"{table.source}: the times are too uneven to be those of one clock (steps {steps.min():.3g} … "
-            f"{steps.max():.3g} s, commonly {step:.3g} s): say {say('rate', 1 / step)} if the samples are "
-            f"even, or {say('resample', 'force')}"
-        )
-    if whole and _roughness(signals["q"], None) < 0.7 * _roughness(signals["q"], t):
-        notes.append(
-            f"the times jitter by {100 * spread:.2g} % of a step, but the positions are smoother at even steps: "
-            f"taken at {1 / step:.6g} Hz"
-        )
-        return np.concatenate(grids), signals, notes
-    filled = f", {missing} missing samples filled in" if missing else ""
-    notes.append(
-        f"uneven steps ({100 * spread:.2g} % of {step:.4g} s): resampled at {1 / step:.6g} Hz by cubics{filled}"
-    )
-    resampled = {
-        group: np.concatenate([interpolate(t[p], x[p], grid) for p, grid in zip(parts, grids, strict=True)])
-        for group, x in signals.items()
+    if uneven:
+        off = int((jitter > EVEN).sum())
+        what = f"the times jitter by {100 * np.quantile(jitter, 0.99):.2g} % of a step"
+        if off < 0.02 * len(t):
+            what = f"{off} of {len(t)} times are off by up to {100 * spread:.2g} % of a step"
+        q, good = signals["q"], fresh["q"].all(axis=1)
+        by_count = _roughness(q[good], place[good].astype(float))
+        by_time = np.inf if ties else _roughness(q[good], at[good])
+        if resample != "force" and by_count < 0.7 * by_time:
+            why = "several rows have the same time" if ties else "the positions are smoother at even steps"
+            notes.append(f"{what}, but {why}: taken at {1 / step:.6g} Hz")
+            at = place.astype(float)
+        else:
+            notes.append(f"{what}: resampled at {1 / step:.6g} Hz by cubics")
+    else:
+        at = place.astype(float)
+    grid, holes = _grid(place, fresh, max(GAP, min(SLOW * _period(signals["q"]), HOLE / step)))
+    if holes:
+        where = [(float(t[np.searchsorted(place, a, "right") - 1]), (b - a) * step) for a, b in holes]
+        shown = ", ".join(f"{length:.3g} s at t = {start:.6g} s" for start, length in where[:SHOWN])
+        what = f"{len(holes)} gap{'s' if len(holes) > 1 else ''} in the times: {shown}{', …' * (len(holes) > SHOWN)}"
+        if gaps == "refuse":
+            raise InputError(f"{table.source}: {what}; {say('gaps', 'cut')} reads the pieces between them")
+        notes.append(f"{what}; the {len(holes) + 1} pieces are kept apart")
+    missing = len(np.setdiff1d(grid, place, assume_unique=True))
+    notes += [f"{missing} missing samples filled in"] if missing else []
+    made = {
+        group: _resample(at, x, fresh[group], grid.astype(float), group in stale.slower) for group, x in signals.items()
     }
-    return np.concatenate(grids), resampled, notes
+    same = len(grid) == len(place) and bool((grid == place).all()) and not uneven
+    filled = None
+    if (at == place).all() and "tau" not in stale.slower:
+        filled = ~np.isin(grid, place[fresh["tau"].any(axis=1)], assume_unique=True)
+    return Even(t if same else (grid + phase[0]) * step, made, filled, notes)
 
 
-def _roughness(x: Array, t: Array | None) -> float:
+def _resample(at: Array, x: Array, fresh: Mask, grid: Array, slower: bool) -> Array:
+    """x (N, k), known at places `at` where it is `fresh`, on the grid. A source with a `slower` clock has even steps of
+    its own."""
+    known = fresh.any(axis=1)
+    if slower:
+        own, count = at[known], np.arange(known.sum())
+        slope, first = np.polyfit(count, own, 1)
+        line = first + slope * count
+        if np.abs(own - line).max() > 1.0:  # a clock that wanders
+            from scipy.ndimage import uniform_filter1d
+
+            line += uniform_filter1d(own - line, max(5 * round(len(at) / (len(at) - len(own))), 3))
+        at = np.asarray(at.copy())
+        at[known] = line
+    places = np.round(at).astype(np.int64)
+    on_grid = not slower and bool((at == places).all())
+    if on_grid and fresh.all() and len(grid) == len(at) and (grid == at).all():
+        return x
+    made = np.empty((len(grid), x.shape[1]))
+    alike: dict[bytes, list[int]] = {}
+    for j, mask in enumerate(np.ascontiguousarray(fresh.T)):
+        alike.setdefault(mask.tobytes(), []).append(j)
+    for columns in alike.values():
+        rows = np.flatnonzero(fresh[:, columns[0]])
+        wanted = np.ones(len(grid), bool)
+        if on_grid:
+            spot = np.searchsorted(grid, at[rows])
+            there = (spot < len(grid)) & (grid[np.minimum(spot, len(grid) - 1)] == at[rows])
+            made[np.ix_(spot[there], columns)] = x[np.ix_(rows[there], columns)]
+            wanted[spot[there]] = False
+        else:
+            rows = rows[np.argsort(at[rows], kind="stable")]
+            rows = rows[np.append(True, np.diff(at[rows]) > 1e-6)]
+        if wanted.any():
+            made[np.ix_(wanted, columns)] = interpolate(at[rows], x[np.ix_(rows, columns)], grid[wanted])
+    return made
+
+
+def _places(t: Array, step: float) -> tuple[Integers, Array]:
+    """The place of each row in a row of even steps, increasing, and the phase of the clock there [steps], which drifts
+    slowly: circular means over blocks."""
+    from scipy.ndimage import maximum_filter1d, median_filter, minimum_filter1d
+
+    x, count = t / step, np.arange(len(t))
+    size = min(BLOCK, len(t))
+    blocks = x[: len(t) // size * size].reshape(-1, size)
+    mean = np.angle(np.exp(2j * np.pi * blocks).sum(axis=1)) / (2 * np.pi)
+    off = blocks - mean[:, None]
+    mean += np.median(off - np.round(off), axis=1)  # a few odd times are none of the clock's
+    phase = np.interp(count, (np.arange(len(blocks)) + 0.5) * size, np.unwrap(mean, period=1.0))
+    place = np.round(x - phase).astype(np.int64)
+    together = np.mean(np.diff(place) < 1)
+    if together > WILD:  # only what is lost for good, and much of it, can be seen
+        least = minimum_filter1d(x - count, AROUND, mode="nearest", origin=-(AROUND // 2))  # of the rows after
+        jump = np.zeros(len(t))
+        jump[AROUND:] = least[AROUND:] - least[:-AROUND]
+        peak = (jump > GAP) & (jump == maximum_filter1d(jump, 2 * AROUND)) & (np.diff(x, prepend=x[0]) > GAP)
+        return count + np.cumsum(np.where(peak, np.round(jump), 0)).astype(np.int64), np.full(len(t), x[0])
+    if together:  # single times that are too late or too early
+        place = count + np.maximum.accumulate(median_filter(place - count, 5, mode="mirror"))
+    return place, phase
+
+
+def _period(q: Array) -> float:
+    """A period of the quickest joint in rows, 2π times the deviation of its positions by that of their changes."""
+    x, d = q.std(axis=0), np.median(np.abs(np.diff(q, axis=0)), axis=0) / 0.6745
+    moving = d > 0
+    return float(2 * np.pi * np.min(x[moving] / d[moving])) if moving.any() else 0.0
+
+
+def _grid(place: Integers, fresh: Mapping[str, Mask], longest: float) -> tuple[Integers, list[tuple[int, int]]]:
+    """The places that have, or get, a sample, and the gaps between them: where a group has no fresh numbers for
+    longer than that, in its usual spacing."""
+    cut = set()
+    for mask in fresh.values():
+        at = place[mask.any(axis=1)]
+        long = np.flatnonzero(np.diff(at) > longest * np.median(np.diff(at)))
+        cut |= set(zip(at[long].tolist(), at[long + 1].tolist(), strict=True))
+    grid = np.arange(place[0], place[-1] + 1)
+    inside = np.zeros(len(grid) + 1, np.int64)
+    merged: list[tuple[int, int]] = []
+    for a, b in sorted(cut):
+        inside[a + 1 - place[0]] += 1
+        inside[b - place[0]] -= 1
+        if merged and a < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(b, merged[-1][1]))
+        else:
+            merged.append((a, b))
+    return grid[np.cumsum(inside[:-1]) == 0], merged
+
+
+def _roughness(x: Array, t: Array | None, quantile: float = 0.75) -> float:
     """How far samples lie from the cubic through their four neighbors, in all columns, each by its own spread."""
     if len(x) < 5:
         return 0.0
@@ -219,7 +375,7 @@ def _roughness(x: Array, t: Array | None) -> float:
     values = [x[i : len(x) - 4 + i] for i in around]
     predicted = sum((_lagrange(nodes, i)[:, None] * value for i, value in enumerate(values)), np.zeros((1, 1)))
     spread = np.where(np.ptp(x, axis=0) > 0, np.ptp(x, axis=0), 1.0)
-    return float(np.median(np.abs(x[2:-2] - predicted) / spread))
+    return float(np.quantile(np.abs(x[2:-2] - predicted) / spread, quantile))
 
 
 def _lagrange(nodes: Array, i: int, at: float | Array = 0.0) -> Array:
@@ -232,9 +388,20 @@ def _lagrange(nodes: Array, i: int, at: float | Array = 0.0) -> Array:
 
 def interpolate(t: Array, x: Array, at: Array) -> Array:
     """x (N, k), known at t, at other times: the cubic through the four nearest samples. (A spline through all of them
-    would carry a jump of the clock further, and real logs fit a little worse with it.)"""
+    would carry a jump of the clock further, and real logs fit a little worse with it.) Across a hole of several steps,
+    the cubic that comes nearest to as many samples on each side as are missing."""
     if len(t) < 4:
         return np.stack([np.interp(at, t, column) for column in x.T], axis=1)
     first = np.clip(np.searchsorted(t, at) - 2, 0, len(t) - 4)
     nodes = np.stack([t[first + i] for i in range(4)])
-    return np.asarray(sum(_lagrange(nodes, i, at)[:, None] * x[first + i] for i in range(4)))
+    made = np.asarray(sum(_lagrange(nodes, i, at)[:, None] * x[first + i] for i in range(4)))
+    usual = float(np.median(np.diff(t)))
+    for k in np.flatnonzero(np.diff(t) > 2.5 * usual).tolist():
+        a, b = np.searchsorted(at, (t[k], t[k + 1]), "right")
+        if b > a:
+            many = max(2, round((t[k + 1] - t[k]) / usual))
+            near = slice(max(k + 1 - many, 0), k + 1 + many)
+            u, half = t[near] - 0.5 * (t[k] + t[k + 1]), 0.5 * (t[near][-1] - t[near][0])
+            fitted = np.polynomial.polynomial.polyfit(u / half, x[near], 3)
+            made[a:b] = np.polynomial.polynomial.polyval((at[a:b] - 0.5 * (t[k] + t[k + 1])) / half, fitted).T
+    return made
