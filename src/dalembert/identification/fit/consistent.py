@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from dalembert.errors import InputError, MissingExtraError
 from dalembert.identification.fit.regression import Compressed
-from dalembert.identification.fit.regressor import Base, Columns, find_units
+from dalembert.identification.fit.regressor import ONE_SIDED, Base, Columns, find_units
 
 Array = NDArray[np.float64]
 PULL = 1e-3  # of the residual's square: what being one size off costs
@@ -110,7 +110,7 @@ def consistent(
     weights: Array,
     near: Array,
     *,
-    positive: Sequence[str] = ("rotor", "viscous", "coulomb", "coulomb+", "coulomb-"),
+    positive: Sequence[str] = ONE_SIDED,
 ) -> Consistent:
     """The best fit among parameters that bodies can have; `near` are the values (of all columns) to stay by where
     the data say nothing. Columns of the kinds in `positive` come out ≥ 0 (friction takes, it does not give).

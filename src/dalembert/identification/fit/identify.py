@@ -15,7 +15,7 @@ from dalembert.identification.fit.consistent import Consistent, consistent
 from dalembert.identification.fit.estimate import Estimate, Fit, find_essential, inflation, judge_fit, least_squares
 from dalembert.identification.fit.regression import Compressed, Regression, unit_columns
 from dalembert.identification.fit.regressor import FRICTION, Base, Columns, base, coupling_of
-from dalembert.identification.fit.robot import identified
+from dalembert.identification.fit.robot import find_widths, identified
 from dalembert.identification.log.prepare import Choices, prepare
 from dalembert.identification.log.samples import Log, Samples
 from dalembert.robot import Robot
@@ -59,6 +59,11 @@ class Identification:
     held: tuple[Samples, ...]
     notes: tuple[str, ...] = ()
 
+    @cached_property
+    def widths(self) -> Array:
+        """Rates (n,) below which the robot's dry friction rises in proportion to the rate."""
+        return find_widths(self.columns, self.parameters, self.samples)
+
     @property
     def base(self) -> Array:
         """β, the identified base parameters."""
@@ -67,7 +72,7 @@ class Identification:
     @cached_property
     def robot(self) -> Robot:
         """The robot with the identified parameters."""
-        return identified(self.columns, self.parameters)
+        return identified(self.columns, self.parameters, self.widths)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from dalembert import scalar
 from dalembert.algorithms import linear, regressor
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
-from dalembert.describe.description import Joint, Origin
+from dalembert.describe.description import Drive, Joint, Origin
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Scalar, Scalars
 from dalembert.identification.log.samples import Samples, find_direction
@@ -35,29 +35,34 @@ DEPENDENT = 1e-8  # of a unit column's distance from those before it: random mot
 DIGITS = 12  # of a number of a description that were written, and are no rounding of a computation
 TRUE = 1e-5  # rad, or of the largest length: no arm is built to less
 RIGHT = np.pi / 12  # angles that arms are designed with are multiples of it
+NOT_OF_MOTORS = ("offset", "load")  # what a motor that turns several joints has no columns for
 STATES = 40  # random states per column: far more equations than columns
 BLOCK = 1_000  # rows of τ in one piece: a few megabytes of regressor, which stay in the cache
 
 
-# What a friction coefficient is multiplied by, of the rate and of the direction of dry friction, `Samples.direction`.
-FRICTION_COLUMNS: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "viscous": lambda v, s: v,
-    "coulomb": lambda v, s: s,
-    "coulomb+": lambda v, s: scalar.maximum(s, 0.0),
-    "coulomb-": lambda v, s: scalar.minimum(s, 0.0),
-    "cubic": lambda v, s: v * v * v,
-    "offset": lambda v, s: 1.0,
+# What a friction coefficient is multiplied by: of the rate v, of the direction s of dry friction, `Samples.direction`,
+# and of the torque |L| that the joint transmits.
+FRICTION_COLUMNS: dict[str, Callable[[Scalar, Scalar, Scalar], Scalar]] = {
+    "viscous": lambda v, s, load: v,
+    "coulomb": lambda v, s, load: s,
+    "coulomb+": lambda v, s, load: scalar.maximum(s, 0.0),
+    "coulomb-": lambda v, s, load: scalar.minimum(s, 0.0),
+    "root": lambda v, s, load: scalar.by_sign(v, scalar.sqrt(scalar.absolute(v)), -scalar.sqrt(scalar.absolute(v))),
+    "cubic": lambda v, s, load: v * v * v,
+    "load": lambda v, s, load: load * s,
+    "offset": lambda v, s, load: 1.0,
 }
+ONE_SIDED = ("rotor", "spring", *(kind for kind in FRICTION_COLUMNS if kind != "offset"))  # never negative
 
 
 @dataclass(frozen=True)
 class Columns:
     """Which parameters are looked for: the ten of every moving body (first moments and inertia about the joint frame's
-    origin), rotor inertias N² J_m, friction terms by name ("viscous", "coulomb", "coulomb+", "coulomb-", "offset"),
-    springs.
+    origin), rotor inertias N² J_m, friction terms by name (those of `FRICTION_COLUMNS`), springs.
 
     `coupling` G (n, n): motor speeds G q̇; a motor that turns with several joints has its own rotor inertia and
-    friction, which act on all of them. `fixed` parameters have known values."""
+    friction, which act on all of them. `fixed` parameters have known values. `loads`: the robot whose torques the
+    joints transmit, for friction that grows with them ("load"); `robot` itself if not given."""
 
     robot: Robot
     friction: tuple[str, ...] = FRICTION
@@ -66,6 +71,7 @@ class Columns:
     inertial: bool = True
     coupling: tuple[tuple[float, ...], ...] | None = None
     fixed: Mapping[str, float] = field(default_factory=dict)
+    loads: Robot | None = None
     compiled: ClassVar[bool] = True  # whether `rows` has every column, so that kernels are made of them
 
     def __post_init__(self) -> None:
@@ -106,7 +112,7 @@ class Columns:
         for k in self.coupled:
             motor = f"motor of {joints[k]}"
             names += [f"{motor}:rotor"] * self.rotor
-            names += [f"{motor}:{kind}" for kind in self.friction if kind != "offset"]
+            names += [f"{motor}:{kind}" for kind in self.friction if kind not in NOT_OF_MOTORS]
         return tuple(names)
 
     @cached_property
@@ -131,7 +137,7 @@ class Columns:
         rng = np.random.default_rng(0)
         n = self.robot.n
         q, qd, qdd = rng.uniform(-2, 2, (3, 20, n))
-        return np.asarray((np.abs(self.matrices(q, qd, qdd, self.directions(qd, np.zeros(n)))) > 0).any(0))
+        return np.asarray((np.abs(self.matrices(q, qd, qdd, self._any_directions(qd, rng))) > 0).any(0))
 
     # ------------------------------------------------------------------------------------------------ values
     def directions(self, qd: Array, rest: Array, own: Array | None = None) -> Array:
@@ -142,32 +148,49 @@ class Columns:
         joints = find_direction(qd, rest) if own is None else own
         return np.concatenate([joints, find_direction(qd @ turns.T, band)], axis=-1) if len(turns) else joints
 
+    @property
+    def _directed(self) -> int:
+        """How many directions and loads a state has."""
+        return self.robot.n + len(self.coupled) + ("load" in self.friction) * self.robot.n
+
+    def _any_directions(self, qd: Array, rng: np.random.Generator) -> Array:
+        """Directions, and loads where they are asked for, at random states."""
+        s = self.directions(qd, np.zeros(self.robot.n))
+        return np.concatenate([s, rng.uniform(0, 3, (len(qd), self._directed - s.shape[1]))], axis=1)
+
+    @cached_property
+    def _carried(self) -> Robot:
+        """The robot whose torques load the joints: without rotors, which lie before the gears."""
+        d = (self.loads or self.robot).description
+        return Robot(replace(d, joints=tuple(replace(j, drive=Drive()) for j in d.joints)))
+
     def rows(self, q: Scalars, qd: Scalars, qdd: Scalars, s: Scalars) -> list[list[Scalar]]:
-        """Every column of every joint, n × p, over any scalar; s as `directions` gives them."""
-        n = self.robot.n
+        """Every column of every joint, n × p, over any scalar; s as `directions` gives them, then loads."""
+        n, m = self.robot.n, self.robot.n + len(self.coupled)
+        loads = s[m:] if "load" in self.friction else [0.0] * n
         Y = regressor.regressor(self.robot.model, q, qd, qdd) if self.inertial else [[] for _ in range(n)]
         diagonals = [list(qdd)] if self.rotor else []
         diagonals += [
-            [FRICTION_COLUMNS[kind](v, way) for v, way in zip(qd, s[:n], strict=True)] for kind in self.friction
+            [FRICTION_COLUMNS[kind](*state) for state in zip(qd, s[:n], loads, strict=True)] for kind in self.friction
         ]
         diagonals += [list(q)] if self.springs else []
         for values in diagonals:
             Y = [[*row, *(x if j == i else 0.0 for j, x in enumerate(values))] for i, row in enumerate(Y)]
-        for turn, way in zip(self.coupled.values(), s[n:], strict=True):
+        for turn, way in zip(self.coupled.values(), s[n:m], strict=True):
             Y = [[*row, *(turn[i] * x for x in self._motor(turn, qd, qdd, way))] for i, row in enumerate(Y)]
         return Y
 
     def _motor(self, turn: Array, qd: Scalars, qdd: Scalars, way: Scalar) -> list[Scalar]:
         """The columns of a motor that turns by `turn` · q̇, on its own side."""
         w, wd = (linear.inner(turn.tolist(), x) for x in (qd, qdd))
-        own = [FRICTION_COLUMNS[kind](w, way) for kind in self.friction if kind != "offset"]
+        own = [FRICTION_COLUMNS[kind](w, way, 0.0) for kind in self.friction if kind not in NOT_OF_MOTORS]
         return [wd, *own] if self.rotor else own
 
     @cached_property
     def kernel(self) -> Kernel:
         """All columns, (n, p)."""
         n = self.robot.n
-        shapes = [(n,), (n,), (n,), (n + len(self.coupled),)]
+        shapes = [(n,), (n,), (n,), (self._directed,)]
         return compile_function(
             self.rows, shapes, [(n, len(self.all_names))], "columns", arguments=("q", "qd", "qdd", "s")
         )
@@ -191,7 +214,7 @@ class Columns:
 
         shapes = [(len(places) + 1,) for places in felt]
         names = ("q", "qd", "qdd", "s", "tau")
-        sizes = [(n,), (n,), (n,), (n + len(self.coupled),), (n,)]
+        sizes = [(n,), (n,), (n,), (self._directed,), (n,)]
         return compile_function(function, sizes, shapes, "joint columns", arguments=names), felt
 
     def matrices(self, q: Array, qd: Array, qdd: Array, s: Array) -> Array:
@@ -201,8 +224,11 @@ class Columns:
 
     def arguments(self, samples: Samples) -> tuple[Array, Array, Array, Array]:
         """What `matrices` takes, of samples."""
-        s = self.directions(samples.qd, samples.rest, samples.direction)
-        return samples.q, samples.qd, samples.qdd, s
+        q, qd, qdd = samples.q, samples.qd, samples.qdd
+        s = self.directions(qd, samples.rest, samples.direction)
+        if "load" in self.friction:
+            s = np.concatenate([s, np.abs(self._carried.inverse_dynamics(q, qd, qdd))], axis=-1)
+        return q, qd, qdd, s
 
     def matrix(self, samples: Samples) -> Array:
         """Y of the free columns, (N, n, p)."""
@@ -219,7 +245,7 @@ class Columns:
         q = rng.uniform(-np.pi, np.pi, (count, n)) * size
         qd, qdd = rng.uniform(-1, 1, (2, count, n)) * size
         qd, qdd = qd / time, qdd / time**2
-        s = self.directions(qd, np.zeros(n))
+        s = self._any_directions(qd, rng)
         if not self.compiled:
             return self.matrices(q, qd, qdd, s)[..., self.free].reshape(-1, p)
         rows = self.rows(*(list(x.T) for x in (q, qd, qdd, s)))  # over arrays: quicker than to compile for one use

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,19 +13,24 @@ from dalembert.describe.description import Drive, Inertial, Joint, Origin
 from dalembert.errors import InputError, unknown
 from dalembert.friction import friction as law
 from dalembert.identification.fit.regressor import Columns
-from dalembert.identification.log.samples import Samples
+from dalembert.identification.log.samples import Samples, find_direction
 from dalembert.robot import Robot
 from dalembert.spatial import Pose
 from dalembert.spatial.rotation import to_rpy
 
 Array = NDArray[np.float64]
 CREEP = 1e-9  # [rad/s, m/s] a rate that has a sign and nothing else
+DRY = ("coulomb", "coulomb+", "coulomb-", "load")  # columns that turn over with the direction
+WIDEST = 0.3  # of the fastest rate, a width that is tried
+WORTH = 2e-3  # of a joint's squares, for which a width beyond the noise is taken
+ENOUGH = 20_000  # samples to choose a width by
+MOST_LOST = 0.99  # of what a joint transmits
 
 
-def identified(columns: Columns, parameters: Array) -> Robot:
+def identified(columns: Columns, parameters: Array, widths: Array | None = None) -> Robot:
     """The robot whose bodies, rotors and friction are the parameters (of all columns). What was lumped into a
     moving body is carried by the link that its joint moves; links fixed to it keep shapes and frames, and weigh
-    nothing."""
+    nothing. `widths` (n,): rates below which dry friction rises in proportion (`find_widths`); none if not given."""
     robot = columns.robot
     values = dict(zip(columns.all_names, np.asarray(parameters, float).tolist(), strict=True))
     d = robot.description
@@ -40,7 +45,10 @@ def identified(columns: Columns, parameters: Array) -> Robot:
         for link in d.links
     )
     moving = {body.joint_name for body in robot.model.bodies}
-    joints = tuple(_joint(j, values, columns) if j.name in moving else j for j in d.joints)
+    wide = dict(zip(robot.joint_names, np.zeros(robot.n) if widths is None else widths, strict=True))
+    joints = tuple(
+        _joint(j, values, columns, float(wide.get(j.name, 0.0))) if j.name in moving else j for j in d.joints
+    )
     return Robot(replace(d, links=new_links, joints=joints))
 
 
@@ -72,26 +80,78 @@ def inertial(ten: Array) -> Inertial:
     return Inertial(m, (a, b, c, d, e, f), Origin((x, y, z)))
 
 
-def _joint(joint: Joint, values: Mapping[str, float], columns: Columns) -> Joint:
+def _joint(joint: Joint, values: Mapping[str, float], columns: Columns, width: float) -> Joint:
     drive = joint.drive
     rotor = values.get(f"{joint.name}:rotor")
     if rotor is not None:
         drive = replace(drive, rotor_inertia=max(rotor, 0.0) / drive.gear_ratio**2)
     if columns.friction:
-        drive = _with_friction(drive, joint.name, values)
+        drive = _with_friction(drive, joint.name, values, width)
     if f"{joint.name}:spring" in values:
-        drive = replace(drive, stiffness=values[f"{joint.name}:spring"], rest=0.0)
+        drive = replace(drive, stiffness=max(values[f"{joint.name}:spring"], 0.0), rest=0.0)
     return replace(joint, drive=drive)
 
 
-def _with_friction(drive: Drive, joint: str, values: Mapping[str, float]) -> Drive:
-    """Viscous and Coulomb friction in place of what was there; an offset as a law of its own."""
-    both = values.get(f"{joint}:coulomb", 0.0)
-    plus, minus = (both + values.get(f"{joint}:coulomb{side}", 0.0) for side in "+-")
-    offset = values.get(f"{joint}:offset", 0.0)
-    terms = (law("offset", offset=offset),) if offset else ()
-    damping = max(values.get(f"{joint}:viscous", 0.0), 0.0)
-    return replace(drive, damping=damping, coulomb=(max(plus, 0.0), max(minus, 0.0)), friction=terms)
+def _with_friction(drive: Drive, joint: str, values: Mapping[str, float], width: float) -> Drive:
+    """Viscous and Coulomb friction in place of what was there; powers, load and offset as laws of their own."""
+
+    def value(kind: str) -> float:
+        return float(values.get(f"{joint}:{kind}", 0.0))
+
+    plus, minus = (max(value("coulomb") + value(f"coulomb{side}"), 0.0) for side in "+-")
+    terms = [
+        law("power", coefficient=value(kind), exponent=exponent)
+        for kind, exponent in (("root", 0.5), ("cubic", 3.0))
+        if value(kind) > 0
+    ]
+    if (mu := value("load")) > 0:
+        ramp = {"smooth": "ramp", "width": width} if width else {}
+        terms.append(law("coulomb", coulomb=0.0, load=min(mu, MOST_LOST), **ramp))  # type: ignore[arg-type]
+    terms += [law("offset", offset=value("offset"))] if value("offset") else []
+    level = {"coulomb": (plus, minus), "coulomb_width": width if plus or minus else 0.0}
+    return replace(drive, damping=max(value("viscous"), 0.0), friction=tuple(terms), **level)  # type: ignore[arg-type]
+
+
+def find_widths(columns: Columns, parameters: Array, runs: Sequence[Samples]) -> Array:
+    """For each joint the rate [rad/s, m/s] below which dry friction is best let rise in proportion to the rate (n,).
+
+    In a fit the direction of friction is filtered as the torques are. A robot knows nothing of filters: it gives sgn q̇
+    of the rate that it is asked for. Near a reversal that is noise, or steeper than filtered torques, or than
+    friction is in truth (presliding). So the width is the one with which the robot's own torques come nearest to those
+    of the runs; `Samples.rest`, what the noise of the rates suggests, unless another is better by `WORTH`."""
+    n = columns.robot.n
+    rest = np.max([run.rest for run in runs], axis=0)
+    dry = [k for k, name in enumerate(columns.all_names) if name.rsplit(":", 1)[-1] in DRY]
+    if not dry or not parameters[dry].any():
+        return np.zeros(n)
+    v, tau, wet, along, against = _dry_parts(columns, np.asarray(parameters, float), runs, dry)
+    fastest = np.abs(v).max(axis=0)
+    tried = np.vstack([rest, fastest * np.geomspace(1e-3, WIDEST, 16)[:, None]])
+    costs = []
+    for width in tried:
+        s = find_direction(v, width)
+        costs.append(np.sum((tau - wet - along * np.maximum(s, 0) - against * np.minimum(s, 0)) ** 2, axis=0))
+    best = np.argmin(costs, axis=0)
+    gained = 1 - np.min(costs, axis=0) / np.maximum(costs[0], 1e-300)
+    return np.asarray(tried[np.where(gained > WORTH, best, 0), np.arange(n)])
+
+
+def _dry_parts(columns: Columns, parameters: Array, runs: Sequence[Samples], dry: list[int]) -> tuple[Array, ...]:
+    """Rates, torques, what is not dry friction, and dry friction in either direction, (N, n) each, of not more samples
+    than a choice needs."""
+    few = [run.part(slice(None, None, max(1, len(run) // ENOUGH))) for run in runs]
+    parts = []
+    for run in few:
+        q, qd, qdd, s = columns.arguments(run)
+        n = columns.robot.n
+
+        def torques(way: Array | float, pi: Array) -> Array:
+            return np.asarray(columns.matrices(q, qd, qdd, np.concatenate([0 * qd + way, s[:, n:]], axis=1)) @ pi)  # noqa: B023
+
+        only = np.zeros_like(parameters)
+        only[dry] = parameters[dry]
+        parts.append((qd, run.tau, torques(s[:, :n], parameters - only), torques(1.0, only), -torques(-1.0, only)))
+    return tuple(np.concatenate(x) for x in zip(*parts, strict=True))
 
 
 def locked(robot: Robot, positions: Mapping[str, float]) -> Robot:
