@@ -4,6 +4,7 @@ log          a file → columns → units → times → filter → samples
 fit          samples → parameters, with what they are worth
 excite       the motion from which they are identified best
 calibrate    geometry from measured tips
+contacts     what touched the arm, and when
 """
 
 from typing import TYPE_CHECKING
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
         Points as Points,
         Poses as Poses,
         SamePoint as SamePoint,
+    )
+    from dalembert.identification.contacts import (
+        Contact as Contact,
+        ContactDetector as ContactDetector,
+        Observation as Observation,
+        calibrate_detector as calibrate_detector,
+        observe as observe,
     )
     from dalembert.identification.excite.workspace import HalfSpace as HalfSpace, box as box
     from dalembert.identification.fit.drive_gains import drive_gains as drive_gains
@@ -54,6 +62,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "calibrate.calibrate": ("calibrate",),
     "calibrate.measurements": ("Distances", "Points", "Poses", "SamePoint"),
+    "contacts": ("Contact", "ContactDetector", "Observation", "calibrate_detector", "observe"),
     "excite.design": ("excite",),
     "excite.workspace": ("HalfSpace", "box"),
     "fit.regression": ("compress",),

@@ -54,6 +54,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Real arms": {
         "excite": ("excitation", "The motion from which parameters are identified best."),
         "identify": ("identification", "Parameters of a real arm from its log."),
+        "observe": ("observation", "Contacts in a log, with a rate of false alarms that holds."),
     },
     "To take along": {
         "export": ("export", "A kernel as C, NumPy, JAX or CasADi."),

@@ -1,0 +1,166 @@
+"""dalembert observe: what touched an arm, and when, from a log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dalembert.apps.cli import output
+from dalembert.apps.cli.log_options import LOG_SETTINGS, LOGS, SAVE_SETTINGS, save_settings
+from dalembert.apps.cli.options import POSITIVE, ROBOT, TIP, NewFile, Number, command, complete_frames, option, picture
+from dalembert.apps.cli.terminal import waiting
+from dalembert.files import whole
+
+if TYPE_CHECKING:
+    from dalembert.identification.contacts import Contact, Observation
+    from dalembert.identification.log.settings import LogSettings
+
+OWN = ("calibrate", "first", "false_alarms", "gain", "no_friction", "frame", "components")
+
+
+@command
+def observe(
+    robot: str = ROBOT,
+    logs: tuple[str, ...] = LOGS,
+    calibrate: tuple[str, ...] = option(
+        "A log without contact, for the thresholds; may be repeated.", type=click.Path(), metavar="LOG"
+    ),
+    first: float = option(
+        "The part of LOG that is without contact, if there is no --calibrate.", type=Number(0.01, 0.99), default=0.5
+    ),
+    false_alarms: float = option("Per hour.", type=POSITIVE, default=1.0),
+    gain: str | None = option("K [1/s] of the observer, one for all or one per joint; 25.", metavar="K,…"),
+    no_friction: bool = option("Friction of the model does not count."),
+    frame: str | None = option("Where wrenches are told; the tip.", metavar="FRAME", shell_complete=complete_frames),
+    components: str | None = option("Of a wrench, that a contact may have: f_x,f_y,f_z, …", metavar="WORD,…"),
+    out: str | None = option("Residuals and contacts: .csv.", "-o", "--out", type=NewFile(".csv"), metavar="FILE"),
+    c: str | None = option(
+        "The observer with its thresholds as C: .c, and .h beside it.", type=NewFile(".c"), metavar="FILE"
+    ),
+    plot: str | None = picture("Draw residuals, thresholds and contacts"),
+    force: bool = option("Write even if the thresholds do not belong to the log."),
+    settings: LogSettings = LOG_SETTINGS,
+    save: str | None = SAVE_SETTINGS,
+    tip: str | None = TIP,
+) -> None:
+    """Find contacts in a log of a robot: when, where, and how hard.
+
+    A momentum observer compares torques with what the model needs. Its thresholds come from a log without contact
+    that the model was not identified from, so that false alarms come at the rate asked for; how sure that rate is, is
+    told with it. Where the thresholds do not belong to the log, nothing is written and the exit code is 1.
+
+    \b
+    Example: dalembert observe identified.urdf log.csv --calibrate quiet.csv --false-alarms 1 -o contacts.csv
+    """
+    from dalembert.flow import WRENCH
+    from dalembert.identification.contacts import observe as look
+    from dalembert.identification.log.read import read_logs
+
+    if calibrate:
+        output.refuse_idle("--calibrate gives the log without contact", "first")
+    if not any((out, c, plot)):
+        output.refuse_idle("it says that files are written in any case: give --out, --c or --plot", "force")
+    arm = output.load(robot, tip)
+    names = WRENCH if components is None else output.names_of("component of a wrench", components, WRENCH)
+    with waiting("reading the log") as say:
+        recording = read_logs(logs, arm, settings)
+        arm, recorded = recording.robot, recording.logs
+        if len(recorded) != 1:
+            raise click.UsageError(f"these are {len(recorded)} logs: observe them one by one")
+        quiet = read_logs(calibrate, arm, recording.settings.without("gravity", "lock", "window")).logs
+        say("observing")
+        found = look(
+            arm,
+            recorded[0],
+            quiet=quiet or None,
+            first=first,
+            frame=frame,
+            components=names,
+            false_alarms=false_alarms,
+            gain=output.one_or_each("gain", gain, arm.n) or 25.0,
+            friction=not no_friction,
+        )
+    belongs = not found.report.fails()
+    files = _write(found, out, c, plot) if belongs or force else []
+    save_settings(save, recording.settings, OWN)
+
+    def show() -> None:
+        _show(found)
+        for note in (*recorded[0].notes, *(note for log in quiet for note in log.notes)):
+            click.echo(f"note: {note}")
+        for finding in found.report:
+            click.echo(str(finding), err=finding.severity == "error")
+        output.print_files(*files)
+
+    output.answer(lambda: _data(found, files), show)
+    output.exit_unless(belongs or force)
+
+
+def _write(found: Observation, out: str | None, c: str | None, plot: str | None) -> list[str]:
+    if out is not None:
+        found.to_csv(out)
+    texts = {} if c is None else found.detector.c_files(Path(c).stem)
+    written = [str(Path(c or "").with_name(name)) for name in texts]
+    for path, text in zip(written, texts.values(), strict=True):
+        whole(path, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
+    return [*output.save_plot(found.plot, out, plot), *written]
+
+
+def _data(found: Observation, files: list[str]) -> dict[str, object]:
+    made = found.detector
+    return {
+        "robot": made.robot.name,
+        "joints": found.log.joints,
+        "units": made.units,
+        "thresholds": made.thresholds,
+        "false_alarms": {
+            "asked": made.asked,
+            "interval": made.interval,
+            "calibrated": made.tail.seconds,
+            "seconds": found.seconds,
+            "expected": made.expected(found.seconds),
+        },
+        "delays": {f"{size:g}": made.delays[:, k] for k, size in enumerate(made.STEPS)},
+        "recorded_rates": made.observer.rates,
+        "frame": found.frame,
+        "contacts": [vars(contact) for contact in found.contacts],
+        "findings": [finding.data() for finding in found.report],
+        "files": files,
+    }
+
+
+def _show(found: Observation) -> None:
+    made = found.detector
+    rows = [
+        (joint, f"{u:.3g} {unit}", *(_delay(*pair) for pair in each))
+        for joint, u, unit, each in zip(found.log.joints, made.thresholds, made.units, made.delays, strict=True)
+    ]
+    head = ("joint", "threshold", *(f"delay of {size:g} N m (95 %)" for size in made.STEPS))
+    output.print_table(f"{made.robot.name}: thresholds for {made.asked:g} false alarms per hour", head, rows)
+    low, high = made.interval
+    least, most = made.expected(found.seconds)
+    click.echo(
+        f"by {made.tail.seconds:.4g} s without contact: {low:.2g} to {high:.2g} false alarms per hour (95 %), "
+        f"{least} to {most} in this log of {found.seconds:.4g} s"
+    )
+    if not found.contacts:
+        click.echo("no contact")
+        return
+    title = f"{len(found.contacts)} contacts; wrenches as {found.frame!r} applies them to the environment [N, N m]"
+    output.print_table(
+        title, ("since [s]", "alarm", "end", "at or beyond", "force", "moment"), map(_contact, found.contacts)
+    )
+
+
+def _delay(median: float, slow: float) -> str:
+    def say(x: float) -> str:
+        return "–" if x != x else "not seen" if x == float("inf") else f"{1e3 * x:.0f} ms"
+
+    return say(median) if say(median) == say(slow) else f"{say(median)} ({say(slow)})"
+
+
+def _contact(c: Contact) -> tuple[object, ...]:
+    told = ["?" if x != x else f"{x:.3g} ± {s:.2g}" if s else "0" for x, s in zip(c.wrench, c.deviation, strict=True)]
+    return (c.since, c.alarm, c.end, c.link, ", ".join(told[:3]), ", ".join(told[3:]))
