@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 import dalembert as dl
-from dalembert.findings import Edit, Finding, Place, Report, Rule, sort_findings, write_json, write_junit, write_sarif
+from dalembert.errors import Place
+from dalembert.findings import Edit, Finding, Report, Rule, sort_findings, write_json, write_junit, write_sarif
 
 RULES = {name: Rule(name, "error", f"title {name}", f"why {name}") for name in ("R1", "R2", "units")}
 LATE = Finding("R1", "warning", "too | long", "cut it", Place("arm.urdf", 9, 2), "link 'a'", "it matters")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -47,6 +48,28 @@ class ModelWarning(UserWarning):
 
 class UnitWarning(UserWarning):
     """Numbers that look as if they were in another unit: degrees for radians."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something was written: file name, line and column (from 1), each if known."""
+
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        numbers = () if self.line is None else (self.line,) if self.column is None else (self.line, self.column)
+        return ":".join([self.file or "<text>", *map(str, numbers)])
+
+    @property
+    def prefix(self) -> str:
+        """`file:line:column: `, or nothing for what was never in a file."""
+        return "" if self == Place() else f"{self}: "
+
+    def refuse(self, sentence: str) -> DescriptionError:
+        """The error that says where and what."""
+        return DescriptionError(self.prefix + sentence)
 
 
 # Names that nothing has of itself, by how they begin, and what makes them.

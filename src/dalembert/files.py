@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import errno
-import hashlib
 import io
 import os
 import stat
@@ -67,6 +65,8 @@ def place_of(path: Any) -> Path:
 def replaced(place: Path) -> Iterator[Path]:
     """A new empty file beside `place`, which takes its place, and its permissions, when the block ends well; else
     nothing is left of it."""
+    import hashlib  # milliseconds, which only who writes pays
+
     mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
     begin = f".dalembert-{hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]}-"
     _sweep(place.parent, begin)
@@ -134,6 +134,7 @@ def whole(path: Any, write: Callable[[Any], None], refused: type[Exception] = In
 
 def whole_table(path: Any, head: Iterable[str], rows: Iterable[Sequence[float]]) -> Path:
     """Columns of numbers as CSV: a line of names, then a line per row, every digit kept."""
+    import csv
 
     def write(file: Any) -> None:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)

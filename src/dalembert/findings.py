@@ -2,7 +2,7 @@
 
 The doctor, `verify`, the properties and a first look at a log all speak in findings. Reports are written as text,
 Markdown, JSON, SARIF 2.1.0 (OASIS, for code-scanning services) and JUnit XML (for CI servers), whose libraries are
-imported late: every description imports this module for `Place`.
+imported late.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from dalembert.errors import DescriptionError
+from dalembert.errors import Place
 from dalembert.names import in_markdown
 
 Severity = Literal["error", "warning", "note"]
@@ -26,28 +26,6 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 def at_least(severity: Severity, threshold: Severity) -> bool:
     """Whether a severity is as bad as the threshold, or worse."""
     return SEVERITIES.index(severity) <= SEVERITIES.index(threshold)
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where something was written: file name, line and column (from 1), each if known."""
-
-    file: str | None = None
-    line: int | None = None
-    column: int | None = None
-
-    def __str__(self) -> str:
-        numbers = () if self.line is None else (self.line,) if self.column is None else (self.line, self.column)
-        return ":".join([self.file or "<text>", *map(str, numbers)])
-
-    @property
-    def prefix(self) -> str:
-        """`file:line:column: `, or nothing for what was never in a file."""
-        return "" if self == Place() else f"{self}: "
-
-    def refuse(self, sentence: str) -> DescriptionError:
-        """The error that says where and what."""
-        return DescriptionError(self.prefix + sentence)
 
 
 @dataclass(frozen=True)

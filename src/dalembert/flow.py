@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from dalembert.system import Limits
 
 Scalar = Any
 Scalars = Sequence[Scalar]
@@ -22,16 +25,6 @@ WRENCH = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 # The energy books by the names of outputs, which `Run.audit` adds up: what is stored [J], brought in [W], lost [W].
 ENERGY, SUPPLY, LOSS = "_energy", ("supply_power", "input_power"), "_loss"
 MULTIPLIER = "multiplier of "
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Per coordinate: position [rad or m], effort [N m or N], velocity [rad/s or m/s]; ±inf where none."""
-
-    lower: Array
-    upper: Array
-    effort: Array
-    velocity: Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,11 +25,10 @@ from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Origin
 from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
 from dalembert.files import whole
-from dalembert.flow import Flow, Limits
 from dalembert.kernels import TABLE, need_tree
 from dalembert.lazy import LateMethod
 from dalembert.model import Model, build
-from dalembert.system import REFUSED, Kernels, Key, Linearization, read_state, second_order
+from dalembert.system import REFUSED, Kernels, Key, Limits, Linearization, read_state, second_order
 from dalembert.units import state_units
 
 if TYPE_CHECKING:
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from dalembert.compile import Kernel
     from dalembert.describe.description import Drive, Limit
     from dalembert.describe.dh import DHRow, DHTable
+    from dalembert.flow import Flow
     from dalembert.kinematics import (
         jacobian as jacobian_,
         manipulability as manipulability_,

@@ -20,7 +20,7 @@ from dalembert.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from dalembert.compile import Kernel
-    from dalembert.flow import Flow, Limits
+    from dalembert.flow import Flow
     from dalembert.model import Model
 
 Array = NDArray[np.float64]
@@ -33,6 +33,16 @@ T = TypeVar("T")
 
 # What a compiled call raises where it is not there yet, or refuses its input; the long way then says what is wrong.
 REFUSED = (KeyError, TypeError, ValueError)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Per coordinate: position [rad or m], effort [N m or N], velocity [rad/s or m/s]; ±inf where none."""
+
+    lower: Array
+    upper: Array
+    effort: Array
+    velocity: Array
 
 
 SYSTEM = ("name", "states", "inputs", "units", "flow", "kernel")  # what a `System` has

@@ -27,8 +27,7 @@ from dalembert.describe.description import (
     Sphere,
 )
 from dalembert.describe.mesh import depth_below, escape
-from dalembert.errors import DescriptionError
-from dalembert.findings import Place
+from dalembert.errors import DescriptionError, Place
 
 BODY = Inertial(2.0, (0.3, 0.0, 0.0, 0.3, 0.0, 0.4))
 NAN, INF = math.nan, math.inf

@@ -32,8 +32,7 @@ from dalembert.describe.toml_read import read_toml
 from dalembert.describe.toml_write import write_toml
 from dalembert.describe.urdf_read import LOOP_TYPES, read_urdf
 from dalembert.describe.urdf_write import write_urdf
-from dalembert.errors import DescriptionError, InputError
-from dalembert.findings import Place
+from dalembert.errors import DescriptionError, InputError, Place
 from dalembert.kinematics import nearest_singularity as nearest, statics, wrist
 from dalembert.kinematics.ik import closed_form, tracking
 from dalembert.model import build

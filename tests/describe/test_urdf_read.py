@@ -30,8 +30,7 @@ from dalembert.describe.description import (
 from dalembert.describe.urdf_read import read_parts, read_urdf
 from dalembert.describe.urdf_write import write_urdf
 from dalembert.describe.xml import parse
-from dalembert.errors import DescriptionError
-from dalembert.findings import Place
+from dalembert.errors import DescriptionError, Place
 
 ARM = """<?xml version="1.0"?>
 <robot name="arm">

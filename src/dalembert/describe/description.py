@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from dalembert import joints
 from dalembert.describe.fields import Color as Color, Part, Six as Six, Vector as Vector
-from dalembert.findings import Place as Place
+from dalembert.errors import Place as Place
 from dalembert.friction.laws import Friction
 from dalembert.joints import JOINTS
 

@@ -68,8 +68,7 @@ from dalembert.describe.toml_schema import (
     TomlRow,
     TomlShape,
 )
-from dalembert.errors import DescriptionError, InputError, UnknownNameError, unknown
-from dalembert.findings import Place
+from dalembert.errors import DescriptionError, InputError, Place, UnknownNameError, unknown
 from dalembert.friction.laws import Friction, friction
 from dalembert.joints import JOINTS
 from dalembert.spatial.vector import add, scale

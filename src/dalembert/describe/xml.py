@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from dalembert.errors import DescriptionError
-from dalembert.findings import Place
+from dalembert.errors import DescriptionError, Place
 
 # Far above any real description (a humanoid with hands: 0.5 MB, depth 8).
 LARGEST = 64_000_000

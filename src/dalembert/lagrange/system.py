@@ -13,13 +13,13 @@ from dalembert.arguments import array, number
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel
 from dalembert.errors import InputError, unknown
-from dalembert.flow import Flow, Limits
+from dalembert.flow import Flow
 from dalembert.lagrange import kernels
 from dalembert.lagrange.bodies import Particle, RigidBody, energies
 from dalembert.lagrange.check import check
 from dalembert.lagrange.derive import Row, Rows, derive, energies_of, null_space, shortened, solve
 from dalembert.lagrange.symbols import Alphabet, Expression, as_list, coordinates as make_coordinates, sympy
-from dalembert.system import Kernels, Linearization, read_state, second_order
+from dalembert.system import Kernels, Limits, Linearization, read_state, second_order
 
 if TYPE_CHECKING:
     from sympy import Matrix, NDimArray, Symbol

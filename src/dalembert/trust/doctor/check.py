@@ -19,9 +19,9 @@ from dalembert.describe.check import check as check_description
 from dalembert.describe.description import Description
 from dalembert.describe.urdf_read import URDF_KINDS, read_urdf
 from dalembert.describe.urdf_write import write_urdf
-from dalembert.errors import DalembertError, DescriptionError, InputError
+from dalembert.errors import DalembertError, DescriptionError, InputError, Place
 from dalembert.files import DESCRIPTION, contents, whole
-from dalembert.findings import SEVERITIES, Finding, Place, Report, sort_findings, write_json, write_junit, write_sarif
+from dalembert.findings import SEVERITIES, Finding, Report, sort_findings, write_json, write_junit, write_sarif
 from dalembert.loading import SUFFIXES, describe
 from dalembert.robot import Robot
 from dalembert.trust.doctor import joints, masses, shapes, structure  # noqa: F401 - they fill the table
