@@ -48,7 +48,7 @@ def away(robot: dl.Robot, seed: int, seconds: float = 10.0) -> np.ndarray:
     q = np.round((run.q + rng.uniform(0, STEP, robot.n)) / STEP) * STEP
     tau = run.tau + SIGMA * rng.normal(size=run.tau.shape)
     samples = prepare(Log(run.t, q, tau, robot.joint_names), cutoff=20.0)
-    found = identify(robot, samples, holdout=0, physical=None, rotor=False)
+    found = identify(robot, samples, holdout=0, consistent=False, rotor=False)
     truth = found.base_parameters.of(found.columns.model_values()[found.columns.free])
     return np.abs(found.base - truth) / found.estimate.deviation
 

@@ -153,7 +153,7 @@ def main() -> None:
                 try:
                     log = read_log(file, robot, **choices)
                     told[f"{kind} read"] += 1
-                    identify(robot, log, physical=None)
+                    identify(robot, log, consistent=False)
                     told[f"{kind} identified"] += 1
                 except DalembertError:
                     told[f"{kind} refused"] += 1

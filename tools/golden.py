@@ -2621,13 +2621,12 @@ calls(
             made.samples.notes,
         ],
         "identify": lambda: identification_data(identified()),
-        "identify, log-cholesky": lambda: identification_data(
-            dl.identify(arm("planar-2r"), recorded(arm("planar-2r")), physical="log-cholesky")
-        ),
         "identify, plain": lambda: identification_data(
-            dl.identify(arm("planar-2r"), recorded(arm("planar-2r")), physical=None, friction=("viscous",), rotor=False)
+            dl.identify(
+                arm("planar-2r"), recorded(arm("planar-2r")), consistent=False, friction=("viscous",), rotor=False
+            )
         ),
-        "identify a log": lambda: identification_data(dl.identify(arm("ur5e"), log(), physical=None)),
+        "identify a log": lambda: identification_data(dl.identify(arm("ur5e"), log(), consistent=False)),
         "identified robot": lambda: [identified().robot.mass_matrix([0.1, 0.2]), identified().consistent.feasible],
         "compare": lambda: str(identified().compare()),
         "essential": lambda: str(identified().essential()),
@@ -3058,9 +3057,9 @@ tune panda --omega 15
 tune planar-2r --controller pd-gravity --omega 8 --zeta 0.7
 tune planar-2r --controller pid --json
 tune --den 1,3,3,1 --delay 0.2
-identify planar-2r log.csv --physical none --out identified.urdf
-identify planar-2r log.csv --physical none --json
-identify planar-2r log.csv --physical none --report identified.html
+identify planar-2r log.csv --no-consistent --out identified.urdf
+identify planar-2r log.csv --no-consistent --json
+identify planar-2r log.csv --no-consistent --report identified.html
 report planar-2r --sections robot,frames --quick -o arm.html --json
 simulate planar-2r --duration 0.1 --plot run.svg
 --strict info scara

@@ -56,7 +56,7 @@ def test_no_worse_than_others(name):
     make, in_sample, held_out, rank = CASES[name]
     robot, log, coupling = make()
     samples = prepare(log, least=4.0)
-    whole = identify(robot, samples, coupling=coupling, holdout=0, method="ordinary", physical=None)
+    whole = identify(robot, samples, coupling=coupling, holdout=0, method="ordinary", consistent=False)
     assert whole.base_parameters.rank == rank
     assert whole.training.total <= in_sample
     part = identify(robot, samples, coupling=coupling)
@@ -76,7 +76,7 @@ def test_why_the_tx40_generalizes_badly():
     from dataclasses import replace
 
     naive = replace(naive, rest=np.zeros(6), direction=None)
-    options = {"method": "ordinary", "physical": None}
+    options = {"method": "ordinary", "consistent": False}
     errors = {
         "naive": identify(robot, naive, **options).held_out.total,
         "rest": identify(robot, samples, **options).held_out.total,

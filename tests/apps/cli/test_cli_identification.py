@@ -24,7 +24,7 @@ def test_identify_what_was_excited(motion, tmp_path):
     """The torques of the file are the model's own, so its parameters come back."""
     file, _ = motion
     out, report = tmp_path / "found.toml", tmp_path / "report.html"
-    where = ("identify", "planar-2r", file, "--physical", "none", "--no-rotor")
+    where = ("identify", "planar-2r", file, "--no-consistent", "--no-rotor")
     got = data(*where, "--out", out, "--report", report)
     assert got["files"] == [str(out), str(report)] and "<html" in report.read_text()
     arm, found = dl.load("planar-2r"), dl.load(out)
@@ -45,7 +45,7 @@ def test_a_log_in_degrees_and_the_file_that_says_so(motion, tmp_path):
     degrees, kept = tmp_path / "degrees.csv", tmp_path / "log.toml"
     np.savetxt(degrees, x, delimiter=",", header=",".join(head), comments="")
     where = ("identify", "planar-2r", degrees, "--no-rotor")
-    got = data(*where, "--degrees", "--physical", "none", "--friction", "none", "--save-settings", kept)
+    got = data(*where, "--degrees", "--no-consistent", "--friction", "none", "--save-settings", kept)
     assert got["held_out"] < 0.01 and not any("coulomb" in name for name in got["parameters"])
     again = data(*where, "--log-settings", kept, "--validate", degrees)
     assert again["parameters"] == got["parameters"] and again["validation"]["degrees.csv"] < 0.01

@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as dl
 from dalembert import friction as frictions
-from dalembert.identification.fit.consistent import consistent
+from dalembert.identification.fit.consistent import fit_consistent
 from dalembert.identification.fit.drive_gains import drive_gains
 from dalembert.identification.fit.estimate import (
     LOSSES,
@@ -80,7 +80,7 @@ def test_gross_errors_do_not_spoil_robust_fits(loss):
     off = [np.sqrt(np.mean(((beta - truth) / clean_deviation) ** 2)) for beta in (plain.beta, found.estimate.beta)]
     assert off[0] > 5 and off[1] < (2.5 if loss == "huber" else 1.3)
     np.testing.assert_allclose(found.doubted, bad.mean(0), atol=0.015)
-    answer = consistent(columns, b, found.data, found.estimate.weights, columns.model_values())
+    answer = fit_consistent(columns, b, found.data, found.estimate, columns.model_values())
     assert answer.feasible
 
 

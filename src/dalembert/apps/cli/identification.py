@@ -30,9 +30,7 @@ def identify(
     cutoff: float | None = option("Of the low-pass filter [Hz]; chosen from the log if not given.", type=POSITIVE),
     friction: str | None = option("Columns of friction: viscous,coulomb,offset, …, or none.", metavar="WORD,…"),
     no_rotor: bool = option("Without columns for rotor inertias."),
-    physical: str = option(
-        "How bodies are kept possible.", type=click.Choice(["sdp", "log-cholesky", "none"]), default="sdp"
-    ),
+    no_consistent: bool = option("Leave bodies as the log has them, possible or not."),
     holdout: float = option(
         "The last part, kept for judging.", type=Number(0, 0.9, max_open=True), default=1 / 3, show_default="1/3"
     ),
@@ -55,7 +53,6 @@ def identify(
     from dalembert.identification.log.read import read_logs
 
     arm = output.load(robot, tip)
-    kept = None if physical == "none" else physical
     terms = FRICTION if friction is None else () if friction == "none" else tuple(friction.split(","))
     with waiting("reading the log") as say:
         recording = read_logs(logs, arm, settings)
@@ -69,7 +66,7 @@ def identify(
             friction=terms,
             rotor=not no_rotor,
             coupling=motors,
-            physical=kept,
+            consistent=not no_consistent,
             holdout=holdout,
             cutoff=cutoff,
         )
@@ -78,7 +75,7 @@ def identify(
         files = _write_texts(result, out, report)
     for path, text in files.items():  # all made before any is written
         whole(path, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
-    save_settings(save, recording.settings, ("friction", "cutoff", "no_rotor", "physical", "holdout", "validate"))
+    save_settings(save, recording.settings, ("friction", "cutoff", "no_rotor", "no_consistent", "holdout", "validate"))
 
     def show() -> None:
         click.echo(result.table())

@@ -7,13 +7,15 @@ A body is possible if and only if its pseudo-inertia is positive semidefinite (W
 mass, triangle inequalities and all. Of all possible π, the one that fits best, and stays by the values given where the
 data say nothing:
 
-    min ‖R B π − ρ‖²/e² + PULL ‖(π − π₀)/size‖²,      e² = ‖R B π − ρ‖² of the unconstrained fit,
+    min ‖R B π − ρ‖²/e² + λ ‖(π − π₀)/size‖²,      e² = ‖R B π − ρ‖² of the unconstrained fit,
 
-on the compressed data, β = B π. Everything is counted in units of the robot and the data (`find_sizes`, e), so that
-neither kilograms nor meters matter. With H = L² the matrix of this quadratic form and π̂ its minimum, ζ = L (π − π̂)/size
-is what a semidefinite program (clarabel) makes as short as the cones allow: exact data, where e is nothing, are as well
-conditioned as any. The solver's word is not believed: eigenvalues, costs and a lower bound of the cost (from its dual
-variables, brought into their cones) are computed from its answer.
+on the compressed data, β = B π. One over λ is the number of samples that the log is worth, its residuals being alike
+from one sample to the next: the values given are believed to one size of theirs. Everything is counted in units of the
+robot and the data (`find_sizes`, e), so that neither kilograms nor meters matter. With H = L² the matrix of this
+quadratic form and π̂ its minimum, ζ = L (π − π̂)/size is what a semidefinite program (clarabel) makes as short as the
+cones allow: exact data, where e is nothing, are as well conditioned as any. The solver's word is not believed:
+eigenvalues, costs and a lower bound of the cost (from its dual variables, brought into their cones) are computed from
+its answer.
 """
 
 from __future__ import annotations
@@ -25,15 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError, MissingExtraError
+from dalembert.identification.fit.estimate import Estimate
 from dalembert.identification.fit.regression import Compressed
 from dalembert.identification.fit.regressor import ONE_SIDED, Base, Columns, find_units
 
 Array = NDArray[np.float64]
-PULL = 1e-3  # of the residual's square: what being one size off costs
 MARGIN = 1e-6  # of a body's own size: how far inside the cone the answer is asked to be
 EXACT = 1e-7  # of the torques: what is left below it is rounding
 GAP = 1e-3  # of the residual's square, between an answer and its lower bound: it is the best
-LIGHT = 0.1  # of the mean mass that the torques show, that of a body of which nothing is known
+LIGHT = 0.1  # of what the torques show: less is never meant by a value that is given
 
 
 def pseudo_inertia(parameters: Array) -> Array:
@@ -66,34 +68,34 @@ class Consistent:
 
     @property
     def feasible(self) -> bool:
-        return bool((self.eigenvalues > 0).all())
+        return bool((self.eigenvalues >= 0).all())
 
 
 def find_sizes(columns: Columns, base: Base, data: Compressed, weights: Array, near: Array) -> Array:
-    """What is large for each free column, (p,), in its unit: the values given, or what would show in the torques.
-
-    For bodies m, m l, m l² with l half the robot's length, and m at least a tenth of the mass with which bodies alike
-    would need torques like those measured; for what acts on one joint, a tenth of the value that would need its whole
-    torque."""
+    """What is large for each free column, (p,), in its unit: the value given, or what the torques show, if that is ten
+    times as much or no value is given. Torques show the value that would need all of them; for bodies the mass m with
+    which bodies alike would, and m l, m l² with l half the robot's length."""
     B = base.matrix()
     T = data.triangles * weights[:, None, None]
     given = np.abs(np.asarray(near, float))
     felt = np.linalg.norm((T[..., :-1] @ B).reshape(-1, B.shape[1]), axis=0)  # what one unit of each column does
     whole = float(np.linalg.norm(T[..., -1]))
-    with np.errstate(divide="ignore"):
-        size = np.maximum(given[columns.free], np.where(felt > 0, LIGHT * whole / felt, 0.0))
+    size = _larger(given[columns.free], np.divide(whole, felt, out=np.zeros_like(felt), where=felt > 0))
     if columns.bodies:
         l = 0.5 * find_units(columns.robot)[0]
         ten = np.array([1.0, *[l] * 3, *[l * l] * 6])
         alike = from_pseudo_inertia(np.outer([l, l, l, 1], [l, l, l, 1]) * (np.eye(4) + 0.5))
         shown = np.linalg.norm(T[..., :-1] @ B @ _of_free(columns, np.tile(alike, columns.bodies)))
-        mass = LIGHT * whole / float(shown) if shown > 0 else 0.0
-        masses = np.maximum(given[: 10 * columns.bodies : 10], mass)
+        masses = _larger(given[: 10 * columns.bodies : 10], np.array(whole / shown if shown > 0 else 0.0))
         masses = np.where(masses > 0, masses, masses.max() or 1.0)
         own = np.maximum(given[: 10 * columns.bodies], np.outer(masses, ten).reshape(-1))
         inertial = columns.free < 10 * columns.bodies
         size[inertial] = own[columns.free[inertial]]
     return np.where(size > 0, size, 1.0)
+
+
+def _larger(given: Array, shown: Array) -> Array:
+    return np.where(given > LIGHT * shown, given, np.where(given > 0, LIGHT, 1.0) * shown)
 
 
 def _of_free(columns: Columns, bodies: Array) -> Array:
@@ -103,21 +105,23 @@ def _of_free(columns: Columns, bodies: Array) -> Array:
     return values[columns.free]
 
 
-def consistent(
+def fit_consistent(
     columns: Columns,
     base: Base,
     data: Compressed,
-    weights: Array,
+    estimate: Estimate,
     near: Array,
     *,
     positive: Sequence[str] = ONE_SIDED,
 ) -> Consistent:
-    """The best fit among parameters that bodies can have; `near` are the values (of all columns) to stay by where
-    the data say nothing. Columns of the kinds in `positive` come out ≥ 0 (friction takes, it does not give).
+    """The best fit among parameters that bodies can have; `estimate`, of the same data, has the weights of the joints
+    and knows what samples are worth; `near` are the values (of all columns) to stay by where the data say nothing.
+    Columns of the kinds in `positive` come out ≥ 0 (friction takes, it does not give).
 
     Raises InputError where no answer stands up to its own eigenvalues and lower bound."""
     if not columns.inertial:
         raise InputError("the inertial parameters are not among the columns: there is nothing to be consistent")
+    weights = estimate.weights
     R = data.stacked(weights)
     A, b = R[: base.rank, :-1] @ base.matrix(), R[: base.rank, -1]
     least = float(R[-1, -1] ** 2) if len(R) == base.rank + 1 else 0.0
@@ -127,9 +131,12 @@ def consistent(
     rows, right, cones = _cones(columns, start, size, [k for k, kind in enumerate(kinds) if kind in positive])
     smallest = EXACT * float(np.linalg.norm(R[:, -1]))
     left = float(np.sqrt(max(least, smallest**2))) or 1.0  # torques of zeros leave nothing
+    pull = left * np.sqrt(estimate.repeated / (data.rows * len(weights)))
     for coarser in (1.0, 1e2, 1e4):
         try:
-            answer, iterations, word = _project(A * size, b - A @ start, coarser * left, rows, right, cones)
+            answer, iterations, word = _project(
+                A * size, b - A @ start, coarser * left, coarser * pull, rows, right, cones
+            )
         except ArithmeticError as error:
             word = str(error)
             continue
@@ -137,7 +144,8 @@ def consistent(
         values = columns.with_values(free)
         bodies = values[: 10 * columns.bodies].reshape(-1, 10)
         lowest = np.asarray(np.linalg.eigvalsh(pseudo_inertia(bodies))[:, 0], np.float64)
-        if (lowest > 0).all():
+        known = np.isin(np.arange(columns.bodies), columns.free // 10, invert=True)  # in all ten parameters
+        if ((lowest > 0) | known).all():
             missed = A @ free - b
             return Consistent(values, lowest, float(missed @ missed) + least, least, iterations, word)
         word = f"a pseudo-inertia has the eigenvalue {lowest.min():.2g}"
@@ -148,10 +156,10 @@ def consistent(
 
 
 def _project(
-    A: Array, b: Array, left: float, rows: Array, right: Array, cones: list[tuple[str, int]]
+    A: Array, b: Array, left: float, pull: float, rows: Array, right: Array, cones: list[tuple[str, int]]
 ) -> tuple[Array, int, str]:
-    """The x with right − rows x in the cones that is least in ‖A x − b‖²/left² + PULL ‖x‖², iterations and the solver's
-    word. ArithmeticError where it is not, or not shown to be, the least."""
+    """The x with right − rows x in the cones that is least in (‖A x − b‖² + ‖pull x‖²)/left², iterations and the
+    solver's word. ArithmeticError where it is not, or not shown to be, the least."""
     try:
         import clarabel
         from scipy import sparse
@@ -159,7 +167,7 @@ def _project(
         raise MissingExtraError("clarabel is not installed: pip install 'dalembert[opt]'") from None
     _, s, Vt = np.linalg.svd(A / left, full_matrices=True)
     s = np.append(s, np.zeros(len(Vt) - len(s)))
-    stiff = np.sqrt(s**2 + PULL)
+    stiff = np.hypot(s, pull / left)
     best = Vt.T @ ((Vt @ (A.T @ b)) / (left * stiff) ** 2)
     back = (Vt.T / stiff) @ Vt  # x = best + back ζ; the symmetric root, which no choice of singular vectors changes
     G, h = rows @ back, right - rows @ best

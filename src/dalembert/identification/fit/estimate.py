@@ -51,7 +51,8 @@ LAGS = 20  # at which residuals are compared with white noise
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """β (p,), its covariance (p, p), the residual standard deviation of each joint [N m] (n,), weights of the
-    joints (n,), and the condition number of the columns scaled to unit length."""
+    joints (n,), and the condition number of the columns scaled to unit length; `repeated`: how many samples are worth
+    one, residuals being alike from one to the next."""
 
     beta: Array
     covariance: Array
@@ -59,6 +60,7 @@ class Estimate:
     weights: Array
     condition: float
     rounds: int = 1
+    repeated: float = 1.0
 
     @property
     def deviation(self) -> Array:
@@ -112,7 +114,7 @@ def least_squares(
     beta, inverse, condition = found
     weights = after if weighted else used
     spread = sandwich(data, weights, inverse, np.maximum(sigma, data.smallest) * np.sqrt(more))
-    return Estimate(beta, spread, sigma, weights, condition, done)
+    return Estimate(beta, spread, sigma, weights, condition, done, float(np.mean(more)))
 
 
 def _reweigh(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, SingularityError, unknown
-from dalembert.identification.fit.consistent import Consistent, consistent
+from dalembert.identification.fit.consistent import Consistent, find_sizes, fit_consistent
 from dalembert.identification.fit.estimate import Estimate, Fit, find_essential, inflation, judge_fit, least_squares
 from dalembert.identification.fit.regression import Compressed, Regression, unit_columns
 from dalembert.identification.fit.regressor import FRICTION, Base, Columns, base, coupling_of
@@ -152,7 +152,7 @@ def identify(
     fixed: Mapping[str, float] | None = None,
     holdout: float = 1 / 3,
     method: str = "weighted",
-    physical: str | None = "sdp",
+    consistent: bool = True,
     near: Mapping[str, float] | Robot | None = None,
     parallel: int | str = 1,
     prior: float = 0.0,
@@ -164,8 +164,9 @@ def identify(
     `data`: samples, several runs of them, or a log, which is prepared first (`preparation` are the options of
     `prepare`).
     `friction`, `rotor`, `springs`, `coupling`, `fixed`: see `Columns`. `holdout`: the last part of each run, kept for
-    judging. `method`: "ordinary", or "weighted" by each joint's residual. `physical`: "sdp", "log-cholesky" or None.
-    `near`: where parameters stay that the data say nothing about; the robot's own values if not given. `parallel`: see
+    judging. `method`: "ordinary", or "weighted" by each joint's residual. `consistent`:
+    whether bodies are kept physically possible. `near`: where parameters stay that the data say nothing about; the
+    robot's own values if not given. `parallel`: see
     `Columns.blocks`. `prior`: a ridge toward `near`, as the number of samples that it counts for."""
     if method not in WAYS:
         raise unknown("method", method, WAYS)
@@ -181,14 +182,16 @@ def identify(
     compressed = problem.compress()
     target = columns.near(near, columns.model_values())
     estimate = _estimate(problem, compressed, method == "weighted", target, prior)
-    b, B = problem.base, problem.base.matrix()
+    b = problem.base
     solution = None
-    if physical is not None:
-        solution = consistent(columns, b, compressed, estimate.weights, target)
+    if consistent:
+        solution = fit_consistent(columns, b, compressed, estimate, target)
         values = solution.parameters
     else:  # what the log says, added in the least way
         free = target[columns.free]
-        values = columns.with_values(free + np.linalg.pinv(B) @ (estimate.beta - B @ free))
+        size = find_sizes(columns, b, compressed, estimate.weights, target)
+        step = np.linalg.pinv(b.matrix() * size) @ (estimate.beta - b.of(free))
+        values = columns.with_values(free + size * step)
 
     def judge(parts: Sequence[Samples], predict: Callable[[Samples], Array]) -> Fit:
         return judge_fit(np.concatenate([p.tau for p in parts]), np.concatenate([predict(p) for p in parts]))

@@ -15,7 +15,7 @@ from dalembert.algorithms import linear, regressor
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
-from dalembert.identification.fit.consistent import Consistent, consistent
+from dalembert.identification.fit.consistent import Consistent, fit_consistent
 from dalembert.identification.fit.estimate import Estimate, least_squares
 from dalembert.identification.fit.regression import compress
 from dalembert.identification.fit.regressor import Columns, from_matrix
@@ -107,7 +107,7 @@ def identify_payload(
     b = from_matrix(Y[:: max(len(Y) // 20_000, 1)], columns.names)
     data = compress(columns, b, left, parallel)
     estimate = least_squares(data, True)
-    found = consistent(columns, b, data, estimate.weights, columns.model_values(), positive=())
+    found = fit_consistent(columns, b, data, estimate, columns.model_values(), positive=())
     return _payload(columns, b.kept, found, estimate, place.name)
 
 
