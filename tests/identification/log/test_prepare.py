@@ -14,7 +14,7 @@ from dalembert.errors import InputError, MissingExtraError, UnknownNameError
 from dalembert.identification.fit.robot import locked
 from dalembert.identification.log import filters
 from dalembert.identification.log.filters import density, floor_of, meeting
-from dalembert.identification.log.prepare import preparation, prepare
+from dalembert.identification.log.prepare import make_ready, preparation, prepare
 from dalembert.identification.log.read import read_log
 from dalembert.identification.log.samples import Log
 
@@ -149,6 +149,51 @@ def test_rates_from_a_recorded_column(robot):
     assert any("recorded rates differ from the positions'" in n for n in prepare(late, cutoff=20.0).notes)
     forced = prepare(late, cutoff=20.0, derivatives="velocity")
     assert np.abs(forced.qd - exact[1]).max() > 1e-2
+
+
+def test_rates_that_lag_a_little_are_advanced(robot):
+    """A drive that filters its rates is late: by little, it is made good; the rates of its commands are none."""
+    log, _ = recorded(robot, rate=500.0, duration=10.0, noise=1e-3)
+    _, early, _ = motion(robot.n, log.t - 4e-3)
+    read = prepare(replace(log, qd=early), cutoff=20.0)
+    assert any("rates as recorded, 4 ms late" in n for n in read.notes)
+    exact = motion(robot.n, read.t)
+    assert np.abs(read.qd - exact[1]).max() < 2e-3 * np.abs(exact[1]).max()
+    commanded = log.qd + 0.05 * np.sin(7 * log.t)[:, None]  # tracked badly
+    assert any("recorded rates differ from" in n for n in prepare(replace(log, qd=commanded)).notes)
+    coarse = np.round(log.qd / 0.5) * 0.5  # [rad/s]
+    precise, _ = recorded(robot, rate=500.0, duration=10.0, noise=1e-6)
+    notes = prepare(replace(precise, qd=coarse)).notes
+    assert any("recorded rates" in n and "not used" in n for n in notes)
+
+
+def test_each_joint_has_the_better_rates(robot):
+    log, _ = recorded(robot, rate=500.0, duration=10.0, noise=1e-3)
+    poor = log.qd.copy()
+    poor[:, 2] += 0.3 * np.random.default_rng(0).normal(size=len(log))
+    s = prepare(replace(log, qd=poor), cutoff=20.0)
+    (note,) = [n for n in s.notes if n.startswith("rates of")]
+    assert "joint3" not in note and "joint1, joint2, joint4" in note
+    _, _, qdd = motion(robot.n, s.t)
+    off = (np.abs(s.qdd - qdd) / np.abs(qdd).max(axis=0)).max(axis=0)
+    assert off[2] > 3 * np.delete(off, 2).max()
+
+
+# ------------------------------------------------------------------------------------------------ several cut-offs
+def test_a_log_made_ready_gives_samples_at_any_cutoff(robot):
+    log, _ = recorded(robot, rate=500.0, duration=12.0, noise=1e-5, tau_noise=0.2, with_rates=False)
+    ready = make_ready(log)
+    tried = ready.candidates()
+    assert ready.spectra.cutoff in tried and tried[0] < 3 * ready.spectra.motion and len(tried) > 5
+    for cutoff in tried:
+        made, alone = ready.at(cutoff).samples, prepare(log, cutoff=cutoff)
+        for name in ("t", "q", "qd", "qdd", "tau", "direction", "rest", "quiet"):
+            np.testing.assert_array_equal(getattr(made, name), getattr(alone, name))
+    # Fewer samples through shorter transforms are the same samples.
+    thin, whole = ready.at(1.5, decimate=64).samples, ready.at(1.5, decimate=1).samples
+    for name in ("q", "qd", "qdd", "tau", "direction"):
+        x, y = getattr(thin, name), getattr(whole, name)[::64]
+        np.testing.assert_allclose(x, y, atol=1e-7 * np.abs(y).max())
 
 
 # ------------------------------------------------------------------------------------------------ Fourier

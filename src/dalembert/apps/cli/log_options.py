@@ -31,7 +31,7 @@ HELP = {
     "window": ("The part of the log to use [s], from its first sample.", "FROM:TO"),
     "topic": ("Of a ROS bag with several.", "NAME"),
     "bad_rows": ("Rows with NaN or absurd numbers: refuse, drop.", "WORD"),
-    "outliers": ("Single spikes: keep, remove.", "WORD"),
+    "outliers": ("Single spikes: remove, keep.", "WORD"),
     "gaps": ("Gaps in the times: cut, refuse.", "WORD"),
     "resample": ("To even steps: auto, refuse, force.", "WORD"),
     "still": ("Columns that never change: refuse, keep.", "WORD"),

@@ -2,9 +2,8 @@
 that they suggest.
 
 A Butterworth filter run forwards and backwards multiplies the spectrum by |H|² and leaves every phase alone. That is
-done here at once: the signal less the line through its ends, continued oddly, is periodic and smooth, so that its
-Fourier coefficients are exact; gain and derivatives are factors of them (iω, −ω²), with no distortion up to the
-cut-off. (SciPy's filtfilt has no derivatives, and scipy.signal takes a second to import, as do its spectra.)
+done here at once: gain and derivatives are factors of the Fourier coefficients (iω, −ω²), with no distortion up to
+the cut-off. (SciPy's filtfilt has no derivatives, and scipy.signal takes a second to import, as do its spectra.)
 """
 
 from __future__ import annotations
@@ -46,26 +45,80 @@ def butterworth_gain(f: Array, cutoff: float, rate: float, order: int) -> Array:
         return np.asarray(1.0 / (1.0 + warped ** (2 * order)))
 
 
+class Transform:
+    """The Fourier transform of signals (N, k) at even steps, to be filtered at any cut-off and differentiated.
+
+    The signal less the line through its ends is continued oddly beyond them, and fades there, so that it is periodic
+    and smooth, in a length that is quickly transformed."""
+
+    def __init__(self, x: Array, step: float) -> None:
+        if len(x) < 3:
+            raise ValueError("three samples at least")
+        self.count, self.step = len(x), step
+        self.slope, self.first = (x[-1] - x[0]) / ((self.count - 1) * step), x[0]
+        y = np.ascontiguousarray((x - self._line(np.arange(self.count))).T)
+        self.size = _fast_length(self.count + max(self.count // 4, 8))
+        self.before = min((self.size - self.count) // 2, self.count - 2)
+        after = min(self.size - self.count - self.before, self.count - 2)
+        padded = np.zeros((len(y), self.size))
+        padded[:, : self.before] = -y[:, self.before : 0 : -1] * _fade(self.before)[::-1]
+        padded[:, self.before : self.before + self.count] = y
+        padded[:, self.before + self.count :][:, :after] = -y[:, -2 : -2 - after : -1] * _fade(after)
+        self.Y = np.fft.rfft(padded, axis=1)
+
+    def _line(self, rows: NDArray[np.int64]) -> Array:
+        return np.asarray(self.first + self.slope * (rows * self.step)[:, None])
+
+    def smooth(
+        self,
+        cutoff: float,
+        order: int,
+        derivatives: Sequence[int] = (0,),
+        rows: slice = slice(None),
+        advance: float = 0.0,
+    ) -> list[Array]:
+        """The filtered signal and its derivatives, as many times as asked, each (N, k), of some rows; `advance` [s]
+        moves the signal forward in time.
+
+        What lies far above the cut-off is nothing, so that transforms back need no more than what lies below."""
+        wanted = np.arange(self.count)[rows]
+        if not len(wanted):
+            return [np.zeros((0, len(self.Y)))] * len(derivatives)
+        every = rows.step or 1
+        thin, reach = 1, 10 ** (4.5 / order) * cutoff  # beyond it less than 1e-9 passes
+        while every % (2 * thin) == 0 and self.size % (4 * thin) == 0 and 0.25 / (thin * self.step) > reach:
+            thin *= 2
+        size = self.size // thin
+        f = np.asarray(np.fft.rfftfreq(self.size, self.step), float)[: size // 2 + 1]
+        gain = butterworth_gain(f, cutoff, 1 / self.step, order) / thin
+        shift = (self.before + int(wanted[0])) * self.step + advance
+        Y = self.Y[:, : len(f)] * (gain * np.exp(2j * np.pi * f * shift))
+        found = []
+        for times in derivatives:
+            factor = (2j * np.pi * f) ** times
+            if times % 2 and thin == 1:
+                factor[-1] = 0.0  # at half the sampling rate an odd derivative has no sign
+            part = np.fft.irfft(Y * factor, n=size, axis=1)[:, : 1 + (len(wanted) - 1) * every // thin : every // thin]
+            part = np.ascontiguousarray(part.T)
+            found.append(part + (self._line(wanted) if times == 0 else self.slope if times == 1 else 0.0))
+        return found
+
+
+def _fast_length(least: int) -> int:
+    """A length 2ᵃ · (1, 3, 5, 9 or 15), with a as large as can be, at least so long."""
+    tried = [odd << max((least - 1) // odd, 1).bit_length() for odd in (1, 3, 5, 9, 15)]
+    return min(tried)
+
+
+def _fade(count: int) -> Array:
+    """One, and then down to zero in the second half."""
+    x = np.clip(2 * (np.arange(count) + 0.5) / max(count, 1) - 1, 0, 1)
+    return np.asarray(np.cos(0.5 * np.pi * x) ** 2)
+
+
 def smooth(x: Array, step: float, cutoff: float, order: int, derivatives: Sequence[int] = (0,)) -> list[Array]:
     """The filtered signal and its derivatives, as many times as asked, each (N, k)."""
-    N = len(x)
-    if N < 3:
-        raise ValueError("three samples at least")
-    slope = (x[-1] - x[0]) / ((N - 1) * step)
-    line = x[0] + slope * (np.arange(N) * step)[:, None]
-    y = np.ascontiguousarray((x - line).T)
-    y = np.concatenate([y, -y[:, -2:0:-1]], axis=1)
-    Y = np.fft.rfft(y, axis=1)
-    f = np.asarray(np.fft.rfftfreq(y.shape[1], step), float)
-    Y *= butterworth_gain(f, cutoff, 1 / step, order)
-    found = []
-    for times in derivatives:
-        factor = (2j * np.pi * f) ** times
-        if times % 2 and y.shape[1] % 2 == 0:
-            factor[-1] = 0.0  # at half the sampling rate an odd derivative has no sign
-        part = np.ascontiguousarray(np.fft.irfft(Y * factor, n=y.shape[1], axis=1)[:, :N].T)
-        found.append(part + (line if times == 0 else slope if times == 1 else 0.0))
-    return found
+    return Transform(x, step).smooth(cutoff, order, derivatives)
 
 
 def settling(cutoff: float, step: float, order: int) -> int:
