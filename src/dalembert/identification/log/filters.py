@@ -164,28 +164,35 @@ def fit_harmonics(t: Array, x: Array, period: float, count: int) -> Array:
     return np.asarray(np.linalg.solve(A, b))
 
 
-def find_period(q: Array, step: float, tolerance: float = 0.02) -> float | None:
-    """The shortest time after which a motion repeats itself; None if there is none within half the log.
+def find_period(q: Array, step: float, tolerance: float = 0.02, longest: float = 0.5) -> float | None:
+    """The shortest time after which a motion repeats itself; None if there is none within a part of the log, `longest`.
 
-    D(L) = mean |q(k + L) − q(k)|² over all joints, each by its variance, falls to nearly zero at a period; its
-    lowest point is found to a fraction of a step by a parabola."""
+    D(L) = mean |q(k + L) − q(k)|² over all joints, each by its variance, falls at a period to nearly zero (what noise
+    and drift leave is less than the tolerance), while both stretches that are compared do move; its lowest point is
+    found to a fraction of a step by a parabola."""
     N = len(q)
     y = (q - q.mean(axis=0)) / np.maximum(q.std(axis=0), 1e-12)
-    size = 1 << (2 * N).bit_length()
-    Y = np.fft.rfft(y, size, axis=0)
-    both = np.fft.irfft(np.abs(Y) ** 2, size, axis=0)[:N].sum(axis=1)
+    size = _fast_length(2 * N)
+    both = np.fft.irfft((np.abs(np.fft.rfft(y, size, axis=0)) ** 2).sum(axis=1), size)[:N]
     squares = np.concatenate([[0.0], np.cumsum((y**2).sum(axis=1))])
-    L = np.arange(N // 2 + 1)
-    D = (squares[N - L] + squares[N] - squares[L] - 2 * both[L]) / ((N - L) * 2 * y.shape[1])
+    sums = np.concatenate([np.zeros((1, y.shape[1])), np.cumsum(y, axis=0)])
+    L = np.arange(min(int(longest * N) + 1, N - 1))
+    M = N - L
+    D = (squares[M] + squares[N] - squares[L] - 2 * both[L]) / (M * 2 * y.shape[1])
+    moved = squares[M] / M - ((sums[M] / M[:, None]) ** 2).sum(axis=1)  # the variance of the first stretch
     away = np.flatnonzero(D > 0.2)  # near zero everything resembles itself
     if not len(away):
         return None
-    low = D.copy()
-    low[: away[0]] = np.inf
-    dips = np.flatnonzero((low[1:-1] <= low[:-2]) & (low[1:-1] <= low[2:]) & (low[1:-1] < tolerance)) + 1
+    low = np.where((moved > 0.2 * y.shape[1]) & (away[0] <= L), D, np.inf)
+    # A dip is as deep as the tolerance: of what follows each other within it, the lowest.
+    dips = np.flatnonzero(low < tolerance)
     if not len(dips):
         return None
-    k = int(dips[0])
+    end = np.flatnonzero(np.diff(dips) > 1)
+    first = dips[: end[0] + 1] if len(end) else dips
+    k = int(first[np.argmin(low[first])])
+    if not 0 < k < len(D) - 1 or D[k] > min(D[k - 1], D[k + 1]):
+        return None
     bend = D[k - 1] - 2 * D[k] + D[k + 1]
     shift = 0.5 * (D[k - 1] - D[k + 1]) / bend if bend > 0 else 0.0
     return float((k + shift) * step)
