@@ -186,7 +186,7 @@ def bag(size: int) -> bytes:
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell a process its size")
 def test_a_chunk_of_a_bag_that_unpacks_to_more_than_there_is(tmp_path: Path) -> None:
     (tmp_path / "log.bag").write_bytes(bag(512 << 20))
-    less = "from dalembert.identification.log import formats; formats.MEMORY = 256 << 20"
+    less = "from dalembert.identification.log import bag; bag.MEMORY = 256 << 20"
     less = f"from contextlib import suppress; {less}"
     read = "dl.read_log('log.bag', dl.load('rp'))"
     says = "log.bag: it unpacks to more than 256 MiB, the most that is read of a bag"

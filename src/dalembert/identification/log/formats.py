@@ -6,6 +6,7 @@ What a file is, its first bytes say, not its name.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,7 +93,7 @@ def gather(paths: Sequence[str | Path]) -> list[Path | list[Path]]:
         group = quantity_of(path)
         words = [w for w in tokens(path.stem) if group is None or w not in WORDS[group]]
         runs.setdefault(str(path) if group is None or path.is_dir() else f"{path.parent} {words}", []).append(path)
-    together = []
+    together: list[Path | list[Path]] = []
     for files in runs.values():
         groups = [quantity_of(path) for path in files]
         whole = "q" in groups and {"tau", "current"} & {*groups} and len({*groups}) == len(groups)
@@ -282,8 +283,10 @@ def _uneven(path: Path, name: str, what: str) -> InputError:
 def _mat(path: Path) -> Table:
     """Variables and fields of structures of a mat file, up to version 7.2; of later ones see `_hdf5`."""
     with refusing(path, "cannot be read as MATLAB's mat"), opened(path, LOG) as raw:
-        from scipy.io import loadmat
+        from scipy.io import loadmat, whosmat
 
+        _modest(path, sum(8 * math.prod(shape) for _, shape, _ in whosmat(raw)))
+        raw.seek(0)
         return _arrays(dict(_flat(loadmat(raw, simplify_cells=True))), path.name)
 
 
