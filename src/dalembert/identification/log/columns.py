@@ -82,7 +82,7 @@ def _choose_families(
     """One family per group: torques that were measured, else currents, else those that were commanded; positions, else
     columns that are named by their joints alone."""
     torques = ("current", "tau", "commanded tau") if currents else ("tau", "commanded tau", "current")
-    kinds = {"q": ("q", "bare"), "qd": ("qd",), "tau": torques}
+    kinds = {"q": ("q", "bare"), "qd": ("qd", "letter v"), "tau": (*torques, "letter t")}
     chosen: dict[str, Family] = {}
     for group in (g for g in groups if g in kinds):
         of_kind = [[f for f in families if f.group == kind] for kind in kinds[group]]
@@ -123,8 +123,9 @@ def _pattern(table: Table, family: Family, joints: Sequence[str]) -> str:
 
 def _remarks(family: Family, table: Table, currents: bool) -> list[str]:
     first = table.names[min(family.places.values())]
-    if family.group == "bare" and family.numbers():
-        return [f"columns named by their joints alone ({first!r}, …) taken as positions"]
+    meant = {"bare": "positions", "letter t": "torques", "letter v": "rates"}.get(family.group)
+    if meant is not None and family.numbers():
+        return [f"columns {first!r} … taken as {meant}"]
     if family.group == "commanded tau":
         other = f"; its currents are taken with {say('torque_constant')} [N m/A]" if currents else ""
         return [f"no measured torques: those that the controller asked for ({first!r}, …) are taken{other}"]
@@ -152,10 +153,11 @@ def _times(table: Table, families: Sequence[Family]) -> tuple[int, ...]:
 def _lacking(table: Table, missing: Sequence[str], joints: Sequence[str]) -> str:
     n = len(joints)
     if not table.named:
+        groups = ("q", "qd", "tau") if len(table.names) == 3 * n + 1 else ("q", "tau")
+        example = {g: range(k * n + 1, k * n + n + 1) for k, g in enumerate(groups)}
         return (
             f"{table.source}: its {len(table.names)} columns have no names, and what is in them does not tell what "
-            "they are; say so by number, from 0: "
-            f"{say('columns', {'t': 0, 'q': range(1, n + 1), 'tau': range(n + 1, 2 * n + 1)})}"
+            f"they are; say so by number, from 0, as in {say('columns', {'t': 0, **example})}"
         )
     wanted = " and ".join(f"{CALLED[g]}s" for g in missing)
     return (

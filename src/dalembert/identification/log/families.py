@@ -23,28 +23,35 @@ WORDS: dict[str, set[str]] = {
     for group, words in {
         "other": "error err predicted limit limits max min residual ext external contact hat estimate tcp tool ee "
         "flange cart cartesian pose wrench ft gripper scaling fraction factor temperature temperatures voltage mode",
-        "commanded": "target desired des cmd command commanded ref reference setpoint goal ipo nominal",
+        "commanded": "target desired des cmd command commanded ref reference setpoint goal ipo nominal soll",
         "qdd": "qdd ddq qddot ddtheta acc accel acceleration accelerations",
-        "qd": "qd dq qdot dtheta vel velocity velocities speed speeds rate rates qp omega",
-        "current": "current currents curr amps amperage",
-        "tau": "tau effort efforts eff torque torques trq trqs moment moments force forces",
+        "qd": "qd dq qdot dtheta vel velocity velocities speed speeds rate rates qp omega "
+        "geschwindigkeit drehzahl vitesse velocidad",
+        "current": "current currents curr amps amperage strom courant corriente",
+        "tau": "tau effort efforts eff torque torques trq trqs moment moments force forces "
+        "drehmoment drehmomente couple par coppia",
         "nsec": "nsec nsecs nanosec nanosecs nanoseconds",
         "sec": "sec secs seconds",
-        "t": "t time timestamp timestamps stamp stamps clock zeit ts date datetime",
-        "q": "q pos position positions angle angles theta encoder",
+        "t": "t time timestamp timestamps stamp stamps clock zeit ts date datetime duration elapsed temps tiempo tempo",
+        "q": "q pos position positions angle angles theta encoder winkel achswinkel posicion posizione",
     }.items()
 }
 # Pairs of words that are one.
 PAIRS = {("q", "dot"): "qd", ("time", "stamp"): "t", ("nano", "sec"): "nsec", ("nano", "secs"): "nsec"}
-PAIRS |= {("theta", "dot"): "qd", ("d", "q"): "qd", ("d", "theta"): "qd"}
+PAIRS |= {("theta", "dot"): "qd", ("d", "q"): "qd", ("d", "theta"): "qd", ("alpha", "in"): "qd"}
 TIMES = ("t", "sec", "nsec")
-MEASURED = {"actual", "act", "measured", "meas", "msr", "mes", "real", "feedback", "fbk", "states", "state"}
+MEASURED = set("actual act measured meas msr mes real feedback fbk states state in ist".split())
 # Beside a plain column, those of the other side of a gear, or what was made of it.
-SECOND = {"motor", "encoder", "theta", "dtheta", "raw", "filtered", "rotor"}
-GENERIC = {"joint", "joints", "jnt", "axis", "axes", "j", "a"}  # they say of which joint, not what
+SECOND = {"motor", "encoder", "theta", "dtheta", "raw", "filtered", "rotor", "base"}
+# They say of which joint, not what.
+GENERIC = set("joint joints jnt axis axes j a achse gelenk eje axe".split())
 RUN_ON = re.compile(r"^(joint|jnt|axis|motor|actual|measured)(?=[a-z]{3,})")  # jointpos, actualtorque
+# J1 J2 … V1 V2 … T1 T2 …: a letter and a number mean something beside positions that are named so.
+LETTERS = {("t",): "letter t", ("v",): "letter v"}
 DIGITS = 9  # a longer number counts no joints (a date, a serial number)
 BRACKETED = re.compile(r"^(.*?)\s*[\[(]\s*([^\])\d][^\])]*)\s*[\])]\s*$")
+
+INDEX = re.compile(r"\[\d+\]\s*$")
 
 Joint = int | str  # a number, or a name of the robot's
 
@@ -110,13 +117,17 @@ def find_families(table: Table, joints: Sequence[str]) -> tuple[list[Family], di
     found: dict[tuple[str, tuple[str, ...]], Family] = {}
     units: dict[int, str] = {}
     aside: list[int] = []
-    known, numbered = _spellings(joints), _listed_joints(table, joints)
+    known, exact = _spellings(joints), {tuple(tokens(joint)): joint for joint in joints}
+    numbered = _listed_joints(table, joints)
     for k, column in enumerate(table.names if table.named else ()):
         stem, unit = without_unit(column)
         unit = unit or find_unit(table.units.get(column, ""))
-        group, joint, words = _meaning(tokens(stem), known)
-        counted = group == "t" and joint is not None and "t" in words  # T1 is no time
-        if group is None or (joint is None and group not in TIMES) or counted:
+        # An index in brackets counts the joints, whatever else the name holds: axisQMsr_LBR_iiwa_7_R800_1[0].
+        indexed = INDEX.search(column) is not None
+        group, joint, words = _meaning(tokens(stem), exact if indexed else known)
+        if joint is not None and words in LETTERS:
+            group = LETTERS[words]
+        if group is None or (joint is None and group not in TIMES):
             aside.append(k)
             continue
         if isinstance(joint, int):

@@ -80,11 +80,11 @@ class Recording:
 
 
 def read_logs(
-    sources: Sequence[Source], robot: Robot, settings: LogSettings | None = None, *, apply: bool = False
+    sources: Sequence[Source], robot: Robot, settings: LogSettings | None = None, *, look: bool = False
 ) -> Recording:
     """Several logs of one robot. Files with a quantity each, run1_q.csv and run1_tau.csv, are one log. Joints at the
-    robot's ends that the logs lack, such as a gripper's, are held, and with `apply` positions that must be degrees are
-    taken as such: a note says so."""
+    robot's ends that the logs lack, such as a gripper's, are held: a note says so. With `look` a first look follows,
+    which judges units: positions that must be degrees are left to it."""
     said, logs, notes = settings or LogSettings(), [], []
     paths = [source for source in sources if isinstance(source, (str, Path))]
     tables = [read_table(one, said.topic) for one in (gather(paths) if len(paths) == len(sources) else sources)]
@@ -94,28 +94,10 @@ def read_logs(
         notes = [f"the log has nothing of these joints, which are held: {places}; {say('lock', held)} says so"]
     arm = said.at(robot)
     for table in tables:
-        try:
-            log = _read(table, arm, said)
-        except Degrees as error:
-            if not apply:
-                raise
-            said = said.updated(LogSettings(units={"q": "deg"}))
-            notes.append(f"positions taken as degrees: {error.evidence}")
-            log = _read(table, arm, said)
+        log = _read(table, arm, said, look=look)
         logs.append(replace(log, notes=(*notes, *log.notes)))
         notes = []
     return Recording(arm, tuple(logs), said)
-
-
-class Degrees(InputError):
-    """Positions that must be degrees, though nobody said so."""
-
-    def __init__(self, source: str, evidence: str) -> None:
-        self.evidence = evidence
-        super().__init__(
-            f"{source}: the positions look like degrees: {evidence}; say {say('units', {'q': 'deg'})}, or "
-            f"{say('units', {'q': 'rad'})} if they are radians"
-        )
 
 
 def find_held(table: Table, robot: Robot, said: LogSettings) -> dict[str, float]:
@@ -148,7 +130,7 @@ def find_held(table: Table, robot: Robot, said: LogSettings) -> dict[str, float]
     return {j: float(np.clip(at.get(j, 0.0), *limits[j])) for j in joints if j in lacking}
 
 
-def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None = None) -> Log:
+def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None = None, look: bool = False) -> Log:
     joints, bad_rows = robot.joint_names, said.choice("bad_rows")
     try:
         need_time, currents = time is None and said.rate is None, said.torque_constant is not None
@@ -171,8 +153,12 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
         group: drives.at_joints(group, table.values[np.ix_(rows, np.asarray(places[group]))])
         for group in ("q", "tau", "qd")[: 2 + with_rates]
     }
-    if (said.units or {}).get("q") is None and (evidence := checks.find_degrees(robot, signals["q"])):
-        raise Degrees(table.source, evidence)
+    judged = look or (said.units or {}).get("q") is not None
+    if not judged and (evidence := checks.find_degrees(robot, signals["q"])):
+        raise InputError(
+            f"{table.source}: the positions look like degrees: {evidence}; say {say('units', {'q': 'deg'})}, or "
+            f"{say('units', {'q': 'rad'})} if they are radians"
+        )
     signals, spikes = checks.treat_spikes(table, signals, rows, joints, said.choice("outliers"))
     old = find_stale({group: table.values[np.ix_(rows, np.asarray(places[group]))] for group in signals})
     even = times.make_even(table, t, signals, said.choice("gaps"), said.choice("resample"), old)
