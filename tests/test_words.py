@@ -30,6 +30,9 @@ def test_an_argument_is_said_in_the_words_of_the_interface():
     [
         ("-1", ("tau",), -1),
         ("1,-1, 1", ("tau",), [1, -1, 1]),
+        ("1 -1  1", ("tau",), [1, -1, 1]),
+        ("q=-1 tau=1,-1", ("q", "tau"), {"q": -1, "tau": [1, -1]}),
+        ("q=joint 1,joint 2", ("q", "tau"), {"q": ["joint 1", "joint 2"]}),
         ("tau=1,-1,q=-1", ("q", "tau"), {"tau": [1, -1], "q": -1}),
         ("t=none,q=1-3,tau=M=1,M2", ("t", "q", "tau"), {"t": None, "q": [1, 2, 3], "tau": ["M=1", "M2"]}),
         ("1,0;0,2", ("",), [[1, 0], [0, 2]]),

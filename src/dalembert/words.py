@@ -19,6 +19,7 @@ NUMBER = re.compile(
     r"(?P<sign>[+-]?)(?P<factor>nan|inf|[\d.]*(?:e[+-]?\d+)?)\*?(?P<unit>deg|°|pi|π)?(?:/(?P<by>[\d.]+))?"
 )
 UNITS = {None: 1.0, "deg": math.pi / 180, "°": math.pi / 180, "pi": math.pi, "π": math.pi}
+NUMBERS = re.compile(r"[-+−\d.e\s,]+")  # between which blanks may stand for commas
 RANGE = re.compile(r"(\d+)-(\d+)")  # 1-6: whole numbers, the last one too
 
 
@@ -91,7 +92,8 @@ def read_value(text: str, keys: Sequence[str] = ()) -> object:
         return [_several(row.split(",")) for row in text.split(";") if row.strip()]
     groups: dict[str, list[str]] = {}
     plain: list[str] = []
-    for part in text.split(","):
+    blank = r"\s*,\s*|\s+" if NUMBERS.fullmatch(text) else rf",|\s+(?=(?:{'|'.join(keys) or '$^'})=)"
+    for part in re.split(blank, text.strip()):
         key, mark, rest = part.partition("=")
         if mark and (key.strip() in keys or not keys):
             groups[key.strip()] = plain = [rest]

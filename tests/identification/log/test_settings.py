@@ -110,6 +110,34 @@ def test_settings_read_a_log_as_words_do(robot, log):
     np.testing.assert_allclose(read_log(table, robot, settings=said, units={"qd": "rpm"}).qd, log.qd * 6, atol=1e-12)
 
 
+def test_exchanged_columns_and_torques_that_came_late(robot, log):
+    swapped = np.array([1, 3, 2, 4, 5, 6])
+    table = {"t": log.t, "q": log.q[:, swapped - 1], "qd": log.qd[:, swapped - 1], "tau": log.tau}
+    read = read_log(table, robot, order={"q": swapped})
+    np.testing.assert_array_equal(read.q, log.q)
+    np.testing.assert_array_equal(read.qd, log.qd)
+    late = read_log({"t": log.t, "q": log.q[2:], "tau": log.tau[:-2]} | {"t": log.t[2:]}, robot, lag=0.02)
+    np.testing.assert_allclose(late.q, log.q[2:-2])
+    np.testing.assert_allclose(late.tau, log.tau[2:-2])
+    with (
+        command_line(),
+        pytest.raises(InputError, match=r"the q of --order must be the numbers 1 … 6 in another order"),
+    ):
+        read_log(table, robot, order={"q": [1, 2]})
+    with pytest.raises(InputError, match="ratio\\['qd'\\] must be finite and not zero"):
+        read_log(table, robot, ratio={"qd": 0})
+    read = read_log(table | {"qd": 2 * log.qd}, robot, ratio={"qd": 2})
+    np.testing.assert_allclose(read.qd, log.qd)
+
+
+def test_a_correction_counts_besides_what_was_said():
+    said = LogSettings(sign={"tau": [1, -1]}, ratio=[2.0, 4.0], order={"tau": [2, 1]}, rate=100.0)
+    more = LogSettings.from_options({"--sign": "q=-1 tau=-1", "--ratio": "q=2", "--order": "tau=2,1", "--rate": "50"})
+    assert said.corrected(more) == LogSettings(
+        sign={"q": -1.0, "tau": [-1.0, 1.0]}, ratio={"q": [4.0, 8.0]}, order={"tau": [1, 2]}, rate=50.0
+    )
+
+
 def test_a_window_counts_from_the_first_sample(robot, log):
     table = {"t": log.t + 1000.0, "q": log.q, "tau": log.tau}
     read = read_log(table, robot, window=(0.5, 2.0))

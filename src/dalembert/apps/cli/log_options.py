@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dalembert.identification.log.settings import LogSettings
 
 # Beside the words of `LogSettings`, which say their own help.
-REPEATED = ("columns", "units", "sign", "offset", "ratio", "lock")
+REPEATED = ("columns", "units", "sign", "offset", "ratio", "order", "lock")
 HELP = {
     "columns": ("Columns by name or number: t=clock,q=pos_{i},tau=M1,M2,…", "q=…,tau=…"),
     "units": ("q=deg,qd=rpm,tau=mNm,t=ms; one for all joints, or one per joint.", "q=…,tau=…"),
@@ -27,6 +27,8 @@ HELP = {
     "torque_constant": ("[N m/A] of currents; one for all motors, or one per motor.", "K,…"),
     "gravity": ("In the base frame, as the arm was mounted [m/s²].", "x,y,z"),
     "lock": ("Joints that were held, such as a gripper's: finger_joint=0.02.", "JOINT=x,…"),
+    "order": ("Order of the columns, from 1, if some were exchanged: tau=1,3,2,…", "tau=…"),
+    "lag": ("By which the torques came late [s].", "SECONDS"),
     "rate": ("Samples per second, if the log has no times or bad ones.", "HZ"),
     "window": ("The part of the log to use [s], from its first sample.", "FROM:TO"),
     "topic": ("Of a ROS bag with several.", "NAME"),

@@ -40,11 +40,14 @@ WORDS: dict[str, set[str]] = {
 PAIRS = {("q", "dot"): "qd", ("time", "stamp"): "t", ("nano", "sec"): "nsec", ("nano", "secs"): "nsec"}
 PAIRS |= {("theta", "dot"): "qd", ("d", "q"): "qd", ("d", "theta"): "qd", ("alpha", "in"): "qd"}
 TIMES = ("t", "sec", "nsec")
-MEASURED = set("actual act measured meas msr mes real feedback fbk states state in ist".split())
-# Beside a plain column, those of the other side of a gear, or what was made of it.
-SECOND = {"motor", "encoder", "theta", "dtheta", "raw", "filtered", "rotor", "base"}
-# They say of which joint, not what.
-GENERIC = set("joint joints jnt axis axes j a achse gelenk eje axe".split())
+MEASURED, SECOND, GENERIC = (
+    set(words.split())
+    for words in (
+        "actual act measured meas msr mes real feedback fbk states state in ist",
+        "motor encoder theta dtheta raw filtered rotor base",  # beside a plain column, of a gear's other side, or worse
+        "joint joints jnt axis axes j a achse gelenk eje axe",  # of which joint, not what
+    )
+)
 RUN_ON = re.compile(r"^(joint|jnt|axis|motor|actual|measured)(?=[a-z]{3,})")  # jointpos, actualtorque
 # J1 J2 … V1 V2 … T1 T2 …: a letter and a number mean something beside positions that are named so.
 LETTERS = {("t",): "letter t", ("v",): "letter v"}

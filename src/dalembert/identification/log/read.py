@@ -25,7 +25,7 @@ from dalembert.identification.log.stale import find_stale
 from dalembert.identification.log.units import read_drives, time_unit
 from dalembert.identification.log.unnamed import guess_columns
 from dalembert.robot import Robot
-from dalembert.words import say
+from dalembert.words import call, say
 
 FEWEST = 10  # rows below which nothing is a motion
 FINGERS = 3  # joints at a robot's end that a log without names may lack
@@ -54,6 +54,7 @@ def read_log(
       n), θ_m = G q; `torque_coupling` H; `torque_constant` k_t [N m/A].
     - `time` (N,) [s] or `rate` [Hz] where the log has no times, or uneven ones though its samples are even; `window`
       (from, to) [s] from the first sample; `topic` of a ROS bag with several.
+    - `order` {"q": …, "tau": …} of exchanged columns, from 1; `lag` [s] by which the torques came late.
     - `gravity` [m/s²] and `lock` {joint: position}: the robot as it was recorded is `settings.at(robot)`.
     - `bad_rows` "refuse" or "drop" rows with NaN, infinite or absurd numbers; `outliers` "remove" or "keep" single
       spikes; `gaps` "cut" into pieces (times then jump) or "refuse"; `resample` "auto" to even steps where the clock
@@ -138,6 +139,10 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
     except InputError as error:  # what was left aside may be what is missed
         raise InputError("; ".join((str(error), *table.notes))) from None
     places = {group: known.places[group] for group in ("q", "qd", "tau") if group in known.places}
+    for group, order in (said.order or {}).items():
+        for signal in ("q", "qd") if group == "q" else ("tau",):
+            if signal in places:
+                places[signal] = _exchange(places[signal], order, group)
     table = checks.fill_sparse(table, known.places)
     drives = read_drives(robot, known.units, said)
     unit = time_unit(said.units, known.units)
@@ -164,6 +169,22 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
     even = times.make_even(table, t, signals, said.choice("gaps"), said.choice("resample"), old)
     notes = (*table.notes, *known.notes, *drives.notes, *dated, *outside, *undated, *unreadable, *repeated, *unmoved)
     notes = (*notes, *spikes, *old.describe(table, rows), *even.notes)
-    return Log(
-        even.t, even.signals["q"], even.signals["tau"], joints, even.signals.get("qd"), table.source, notes, even.filled
-    )
+    signals = even.signals
+    log = Log(even.t, signals["q"], signals["tau"], joints, signals.get("qd"), table.source, notes, even.filled)
+    return shift_torques(log, said.lag) if said.lag else log
+
+
+def shift_torques(log: Log, lag: float) -> Log:
+    """The log without the time [s] by which its torques came late."""
+    tau, inside = times.shift_back(log.t, log.tau, lag, log.source)
+    rest = {name: None if (x := getattr(log, name)) is None else x[inside] for name in ("t", "q", "qd", "filled")}
+    return replace(log, tau=tau[inside], **rest)
+
+
+def _exchange(places: tuple[int, ...], order: Any, group: str) -> tuple[int, ...]:
+    """The places in another order, of numbers from 1: joint j has the column that stood at order[j]."""
+    if not isinstance(order, (list, tuple)) or sorted(order) != list(range(1, len(places) + 1)):
+        raise InputError(
+            f"{call('order', group)} must be the numbers 1 … {len(places)} in another order, got {order!r}"
+        )
+    return tuple(places[k - 1] for k in order)

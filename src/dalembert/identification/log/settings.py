@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.arguments import number, three
@@ -48,6 +49,8 @@ class Words(TypedDict, total=False):
     torque_constant: ArrayLike | None
     gravity: ArrayLike | None
     lock: Mapping[str, float] | None
+    order: Mapping[str, Sequence[int]] | None
+    lag: float | None
     rate: float | None
     window: tuple[float | None, float | None] | str | None
     topic: str | None
@@ -64,13 +67,15 @@ KEYS: dict[str, tuple[str, ...]] = {
     "units": tuple(UNITS),
     "sign": SIGNALS,
     "offset": ("q", "tau"),
-    "ratio": ("q", "tau"),
+    "ratio": SIGNALS,
+    "order": ("q", "tau"),
     "lock": (),
 }
 EXAMPLES: dict[str, object] = {
     "columns": {"t": "time", "q": "pos_{i}"},
     "units": {"q": "deg"},
     "lock": {"finger_joint": 0.02},
+    "order": {"tau": [1, 3, 2]},
 }
 
 
@@ -88,6 +93,8 @@ class LogSettings:
     torque_constant: Any = None
     gravity: tuple[float, float, float] | None = None
     lock: Mapping[str, float] | None = None
+    order: Mapping[str, Any] | None = None
+    lag: float | None = None
     rate: float | None = None
     window: tuple[float | None, float | None] | None = None
     topic: str | None = None
@@ -110,6 +117,8 @@ class LogSettings:
             object.__setattr__(self, "gravity", three(call("gravity"), self.gravity))
         if self.rate is not None:
             object.__setattr__(self, "rate", number(call("rate"), self.rate, "Hz", above=0))
+        if self.lag is not None:
+            object.__setattr__(self, "lag", number(call("lag"), self.lag, "s"))
         object.__setattr__(self, "window", _window(self.window))
 
     def choice(self, name: str) -> str:
@@ -127,6 +136,20 @@ class LogSettings:
             if isinstance(old, Mapping) and isinstance(told.get(name), Mapping):
                 told[name] = {**old, **told[name]}
         return replace(self, **told)
+
+    def corrected(self, other: LogSettings) -> LogSettings:
+        """These settings with a correction of the log that they gave: signs and ratios count besides those that were
+        said, orders are those of columns already in order."""
+        both = self.updated(other)
+        said: dict[str, Any] = {}
+        for name, groups in (("sign", SIGNALS), ("ratio", SIGNALS)):
+            mine, more = (_by_signal(getattr(x, name), groups if name == "sign" else ("q",)) for x in (self, other))
+            if mine and more:
+                said[name] = {g: _product(mine.get(g, 1.0), more.get(g, 1.0)) for g in groups if g in mine or g in more}
+        for g, first in (self.order or {}).items() if other.order else ():
+            second = (other.order or {}).get(g, range(1, len(first) + 1))
+            said.setdefault("order", dict(both.order or {}))[g] = [first[k - 1] for k in second]
+        return replace(both, **said)
 
     def without(self, *names: str) -> LogSettings:
         """These settings without some words."""
@@ -194,6 +217,14 @@ def _read(name: str, text: str) -> Any:
     if name in ("window", "topic", *CHOICES):
         return text
     return read_value(text, KEYS.get(name, ("",)))  # "": no key at all
+
+
+def _by_signal(value: Any, groups: Sequence[str]) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {} if value is None else dict.fromkeys(groups, value)
+
+
+def _product(a: Any, b: Any) -> Any:
+    return (np.asarray(a, float) * np.asarray(b, float)).tolist()
 
 
 def _plain(value: Any) -> Any:

@@ -52,31 +52,48 @@ def read_times(
     if not places:
         return np.asarray(np.arange(rows) / (hertz or 1.0)), []
     t = table.values[:, places[0]]
-    if len(places) == 2:
-        return (t - t[0]) + 1e-9 * table.values[:, places[1]], []
     notes: list[str] = []
-    if unit is None:
-        finite = t[np.isfinite(t)]
-        unit, notes = guess_unit(finite) if len(finite) else ("s", [])
-    if np.isfinite(t[0]) and abs(t[0]) * UNITS["t"][unit] > 1e6:
-        notes.append(f"times counted from the first, {t[0]:.0f} {unit}")
-        t = t - t[0]
-    t = t * UNITS["t"][unit]
-    step = float(np.nanmedian(np.diff(t))) if rows > 1 else 0.0
-    column = table.names[places[0]]
-    if hertz is not None and abs(step * hertz - 1) > 0.01:
-        raise InputError(
-            f"{table.source}: {say('rate', hertz)} Hz, but the times of its column {column!r} have steps of "
-            f"{step:.4g} s ({1 / step if step else float('inf'):.4g} Hz); {say('columns', {'t': None})} leaves them "
-            "aside"
-        )
-    if hertz is not None:  # the samples are even, whatever the clock says; gaps and restarts stay
-        steps = np.diff(t)
-        even = ~(np.abs(steps) > GAP / hertz)
-        if np.abs(steps[even] * hertz - 1).max(initial=0.0) > EVEN:
-            notes.append(f"times of {column!r} taken at even steps of {1 / hertz:.6g} s, as {say('rate', hertz)} says")
-            t = np.concatenate([[0.0], np.cumsum(np.where(even, 1 / hertz, steps))])
+    if len(places) == 2:
+        t = (t - t[0]) + 1e-9 * table.values[:, places[1]]
+    else:
+        if unit is None:
+            finite = t[np.isfinite(t)]
+            unit, notes = guess_unit(finite) if len(finite) else ("s", [])
+        if np.isfinite(t[0]) and abs(t[0]) * UNITS["t"][unit] > 1e6:
+            notes.append(f"times counted from the first, {t[0]:.0f} {unit}")
+            t = t - t[0]
+        t = t * UNITS["t"][unit]
+    if hertz is not None:
+        t, said = _count(t, hertz, table.names[places[0]])
+        notes += said
     return t, notes
+
+
+def _count(t: Array, hertz: float, column: str) -> tuple[Array, list[str]]:
+    """Times of samples that are even, whatever their stamps say, and a note if that changes anything. What the stamps
+    tell of gaps and restarts stays, and of lost samples where they are good enough."""
+    steps = np.diff(t)
+    step = float(np.nanmedian(steps)) if len(steps) else 0.0
+    if not step > 0:
+        return np.asarray(np.arange(len(t)) / hertz), [f"times of {column!r} left aside, as {say('rate', hertz)} says"]
+    same = abs(step * hertz - 1) <= 0.01
+    counts = steps * hertz if same else steps / step
+    near = ~(np.abs(counts) > GAP)
+    off = np.abs(counts[near] - np.round(counts[near]))
+    if same and np.abs(counts[near] - 1).max(initial=0.0) <= EVEN:
+        return t, []
+    whole = np.maximum(np.round(counts), 1) if np.nanmedian(off) < 0.1 else 1.0
+    even = np.concatenate([[0.0], np.cumsum(np.where(near, whole, counts))]) / hertz
+    other = "" if same else f", not {step:.4g} s"
+    return even, [f"times of {column!r} taken at even steps of {1 / hertz:.6g} s{other}, as {say('rate', hertz)} says"]
+
+
+def shift_back(t: Array, x: Array, lag: float, source: str = "") -> tuple[Array, NDArray[np.bool_]]:
+    """A signal (N, k) that came late, x(t + lag) [s], and which of the times it is known at, piece by piece."""
+    step = common_step(t, source)
+    parts = pieces(t, step)
+    inside = [(t[p] + lag >= t[p][0]) & (t[p] + lag <= t[p][-1] + 1e-9 * step) for p in parts]
+    return np.concatenate([interpolate(t[p], x[p], t[p] + lag) for p in parts]), np.concatenate(inside)
 
 
 def cut_window(t: Array, window: tuple[float | None, float | None] | None) -> tuple[Integers, list[str]]:

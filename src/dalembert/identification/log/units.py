@@ -100,16 +100,18 @@ def read_drives(robot: Robot, told: Mapping[str, str], said: LogSettings) -> Dri
     k_t = _per_joint("torque_constant", 1.0 if torque_constant is None else torque_constant, n)
     G = _gears(ratio, coupling, n)
     H = G.T if said.torque_coupling is None else _matrix("torque_coupling", said.torque_coupling, n)
+    rates = None
     if isinstance(ratio, Mapping):
-        N = {g: _per_joint("ratio", x, n, g) for g, x in _by_group("ratio", ratio, ("q", "tau")).items()}
+        N = {g: _per_joint("ratio", x, n, g) for g, x in _by_group("ratio", ratio, ("q", "qd", "tau")).items()}
         G, H = (np.diag(N.get(g, np.ones(n))) for g in ("q", "tau"))
+        rates = np.diag(1 / N.get("qd", N.get("q", np.ones(n))))
     signs = _by_group("sign", said.sign, ("q", "qd", "tau"))
     signs.setdefault("qd", signs.get("q", 1.0))
     offsets = _by_group("offset", said.offset, ("q", "tau"))
     positions = np.asarray(np.linalg.inv(G), float)
     return Drives(
         factors,
-        {"q": positions, "qd": positions, "tau": H * k_t},
+        {"q": positions, "qd": positions if rates is None else rates, "tau": H * k_t},
         {g: _signs(g, signs.get(g, 1.0), n) for g in ("q", "qd", "tau")},
         {g: _per_joint("offset", offsets.get(g, 0.0), n, g) for g in ("q", "tau")},
         tuple(f"{group} is in {unit}, its column says: taken as that" for group, unit in strange),
