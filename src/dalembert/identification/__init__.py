@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     from dalembert.identification.fit.regression import compress as compress
     from dalembert.identification.fit.regressor import Columns as Columns, base as base
     from dalembert.identification.fit.robot import locked as locked
-    from dalembert.identification.log.inspect import inspect_log as inspect_log
+    from dalembert.identification.log.correction import Correction as Correction
+    from dalembert.identification.log.inspect import Look as Look, first_look as first_look, inspect_log as inspect_log
     from dalembert.identification.log.prepare import preparation as preparation, prepare as prepare
     from dalembert.identification.log.read import read_log as read_log
     from dalembert.identification.log.samples import Log as Log, Samples as Samples
@@ -78,7 +79,8 @@ _NAMES = {
     "fit.payload": ("identify_payload",),
     "fit.regressor": ("Columns", "base"),
     "fit.robot": ("locked",),
-    "log.inspect": ("inspect_log",),
+    "log.correction": ("Correction",),
+    "log.inspect": ("Look", "first_look", "inspect_log"),
     "log.prepare": ("preparation", "prepare"),
     "log.read": ("read_log",),
     "log.samples": ("Log", "Samples"),

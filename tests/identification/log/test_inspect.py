@@ -12,7 +12,7 @@ from real_logs import real
 import dalembert as dl
 from dalembert.errors import InputError
 from dalembert.identification.fit.robot import locked
-from dalembert.identification.log.inspect import best_lag, inspect_log
+from dalembert.identification.log.inspect import best_lag, first_look, inspect_log
 from dalembert.identification.log.read import read_log
 from dalembert.identification.log.samples import Log
 
@@ -192,20 +192,20 @@ def test_a_joint_that_hardly_moves_and_an_arm_at_rest(robot):
     assert not found.errors
 
 
-def test_without_masses_kinematics_alone_is_looked_at(log, robot):
+def without_masses(robot):
     links = tuple(replace(link, inertial=None) for link in robot.description.links)
-    bare = dl.Robot(
-        replace(
-            robot.description,
-            links=links,
-            joints=tuple(
-                replace(j, drive=replace(j.drive, rotor_inertia=1e-4, gear_ratio=1.0)) for j in robot.description.joints
-            ),
-        )
-    )
-    found = inspect_log(bare, replace(log, tau=-log.tau, qd=late(log.qd, 4)))
+    drives = (replace(j.drive, rotor_inertia=1e-4, gear_ratio=1.0) for j in robot.description.joints)
+    joints = tuple(replace(j, drive=drive) for j, drive in zip(robot.description.joints, drives, strict=True))
+    return dl.Robot(replace(robot.description, links=links, joints=joints))
+
+
+def test_without_masses_kinematics_and_physics_tell(log, robot):
+    bare = without_masses(robot)
+    found = inspect_log(bare, replace(log, qd=late(log.qd, 4)))
     assert kinds(found) == {"model", "rate lag"}
     assert "has no masses: torques are not compared with it" in found.of("model")[0].sentence
+    look = first_look(bare, replace(log, tau=-log.tau))  # negative masses, and friction that drives
+    assert look.correction.tau_factor == (-1.0,) * robot.n and len(look.report.of("sign")) == robot.n
 
 
 def test_torques_that_are_zero(robot, log):

@@ -1,15 +1,12 @@
-"""`inspect_log`: a first look at a log, before anything is estimated from it.
+"""A first look at a log, before anything is estimated from it: what is wrong with it, and how it should have been read.
 
-Without any masses: units and limits of positions, rates that are none, flat tops, joints at rest. Beside the model's
-masses: order and signs of the torques, gravity's direction, units, lag. Per joint, what friction and an offset can
-explain is projected out of both sides; what the model says is split into gravity by its three components and the rest,
-τ = Σ_k g_k G_k(q) + d(q, q̇, q̈), so that a base that is not upright is a vector g of its own.
+What positions, rates and torques tell by themselves is looked at here: limits, flat tops, rates that are none, joints
+at rest. Columns, signs, units, gravity, clock and lag are judged together, by regressions: see `hypotheses`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import combinations, product
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,63 +14,107 @@ from numpy.typing import NDArray
 from dalembert.errors import InputError
 from dalembert.findings import Finding, Report, Severity, sort_findings
 from dalembert.identification.log import checks, filters, times
+from dalembert.identification.log.correction import UNITS, Correction
+from dalembert.identification.log.hypotheses import BLOCKS, Court, Verdict, angle
 from dalembert.identification.log.prepare import preparation
 from dalembert.identification.log.samples import Log, Samples
 from dalembert.identification.log.units import DEGREE
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
-Order = tuple[int, ...]
 
 LEAST_MOTION = 0.1  # rad, m: a joint that moves less tells little of what it carries
 PAUSE = 0.2  # s of standing still that are worth a word
 LONGEST_RATE_LAG = 0.25  # s
-LONGEST_TORQUE_LAG = 0.1  # s
-ROWS = 1500  # samples looked at
-FEW = 100  # for each order of the joints that is tried
-WORTH = 0.02  # of the torques explained, for which one more exchange of joints is believed
-BLOCKS = 8  # stretches of time left out in turn, for the uncertainty of gravity's direction
-TILT = 5.0  # degrees: less is within what CAD masses can do
-TELLING = 0.2  # correlation with the model's torque below which something else must have told
+ENOUGH = 4097  # samples of a stretch (a power of two, and its end: see `filters.smooth`), and
+STRETCHES = 4  # of them, that a look needs of a long log
+LIGHT = 250.0  # Hz: what is quicker is averaged first
+LIKE = 0.2  # correlation with the model's torque below which something else must have told
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was found, the worst first, and how the log should have been read."""
+
+    report: Report
+    correction: Correction
 
 
 def inspect_log(robot: Robot, log: Log) -> Report:
-    """What is suspicious about a log of this robot, the worst first, each with its evidence and a suggestion.
+    """What is suspicious about a log of this robot, the worst first, each with its evidence and a suggestion: the
+    report of `first_look`."""
+    return first_look(robot, log).report
 
-    Without masses in the model, or with loops, only what kinematics tells is looked at; where positions or the order
-    of the joints do not fit, what rests on them is not looked at any further."""
+
+def first_look(robot: Robot, log: Log) -> Look:
+    """What is suspicious about a log of this robot, and how it should have been read.
+
+    Columns in another order, signs, units, gravity, the clock and a lag are tried together: see `hypotheses`. A model
+    without masses is enough; mechanisms with loops are looked at kinematically only."""
     if log.joints != robot.joint_names:
         raise InputError(
             f"the log has the joints {', '.join(log.joints)}; the robot has {', '.join(robot.joint_names)}: read "
             "the log with this robot"
         )
-    return Report(log.source, sort_findings(_look(robot, log)))
+    found, correction = _look(robot, log)
+    return Look(Report(log.source, sort_findings(found)), correction)
 
 
-def _look(robot: Robot, log: Log) -> list[Finding]:
+def _look(robot: Robot, log: Log) -> tuple[list[Finding], Correction]:
+    none = Correction.none(robot.n)
     if evidence := checks.find_degrees(robot, log.q):
+        turning = [c.joint.turns for c in robot.model.coordinates]
+        degrees = replace(none, q_factor=tuple(DEGREE if x else 1.0 for x in turning))
         said = f"the positions look like degrees: {evidence}"
-        return [_found("error", "degrees", said, np.abs(log.q).max(), "read the log with units={'q': 'deg'}")]
-    samples = preparation(log, derivatives="position").samples
-    step = times.common_step(log.t)
+        fix = "--units q=deg, or units={'q': 'deg'}"
+        first = _found("error", "degrees", said, np.abs(log.q).max(), fix)
+        others, more = _look(robot, degrees.apply(robot, log)[1])
+        return [first, *(f for f in others if f.severity == "error")], degrees.then(more)
+    light = lighten(log)
+    step = times.common_step(light.t)
+    samples = preparation(light, derivatives="position").samples
     found = [
         *find_limits(robot, log, samples),
         *find_saturation(log),
-        *find_wrong_rates(log, step, samples.cutoff),
         *find_still_joints(robot, log),
         *find_pauses(samples),
     ]
-    if robot.mass == 0.0 or robot.loops:
-        why = "has no masses" if robot.mass == 0.0 else "has loops"
-        return [*found, _found("note", "model", f"{robot.name!r} {why}: torques are not compared with it")]
+    rates = compare_rates(light, step, samples.cutoff)
     if not log.tau.any():
         said = "the torques are zero throughout"
-        return [*found, _found("error", "torque", said, 0.0, "was effort recorded at all?")]
-    v = view(robot, samples)
-    if wrong_order := find_order(v):
-        return [*found, *wrong_order]
-    wrong_units, divide = find_units(v)
-    return [*found, *wrong_units, *find_signs_and_gravity(v, divide), *find_torque_lag(v, samples)]
+        found.append(_found("error", "torque", said, 0.0, "was effort recorded at all?"))
+    elif robot.loops:
+        found.append(_found("note", "model", f"{robot.name!r} has loops: torques are not compared with it"))
+    else:
+        court = Court(
+            robot,
+            samples,
+            np.array([r.size * np.sign(r.likeness) if r else np.nan for r in rates]),
+            1 / times.common_step(log.t),
+        )
+        plain, best = court.search()
+        found += _sentences(court, log, plain, best)
+        none = best.correction
+    wrong, factor = find_wrong_rates(log, rates, none)
+    return [*found, *wrong], replace(none, qd_factor=factor)
+
+
+def lighten(log: Log) -> Log:
+    """The log averaged down to LIGHT, and of a long one evenly spaced stretches."""
+    step = times.common_step(log.t)
+    every = max(1, min(int(1 / (step * LIGHT)), len(log) // ENOUGH))
+    parts = [slice(p.start, p.stop - (p.stop - p.start) % every) for p in times.pieces(log.t, step)]
+
+    def average(x: Array) -> Array:
+        return np.concatenate([x[p].reshape(-1, every, *x.shape[1:]).mean(axis=1) for p in parts])
+
+    t, q, tau = average(log.t), average(log.q), average(log.tau)
+    qd = None if log.qd is None else average(log.qd)
+    rows = np.arange(len(t))
+    if len(t) > 1.5 * STRETCHES * ENOUGH:
+        starts = np.linspace(0, len(t) - ENOUGH, STRETCHES).astype(int)
+        rows = (starts[:, None] + np.arange(ENOUGH)).ravel()
+    return replace(log, t=t[rows], q=q[rows], tau=tau[rows], qd=None if qd is None else qd[rows])
 
 
 def _found(
@@ -81,12 +122,6 @@ def _found(
 ) -> Finding:
     number = None if evidence is None else float(evidence)
     return Finding(rule, severity, said, fix, element=joint, evidence=number)
-
-
-def _peak(x: NDArray[np.int64], y: Array, k: int) -> float:
-    """Where the parabola through three neighboring points of a curve has its top or bottom."""
-    bend = y[k - 1] - 2 * y[k] + y[k + 1]
-    return float(x[k] + (0.5 * (y[k - 1] - y[k + 1]) / bend if bend else 0.0))
 
 
 # ------------------------------------------------------------------------------------------------ without masses
@@ -132,40 +167,70 @@ def find_saturation(log: Log) -> list[Finding]:
     return found
 
 
-def find_wrong_rates(log: Log, step: float, cutoff: float) -> list[Finding]:
-    """Recorded rates against the derivative of the positions, both low-passed alike: scale, lag, likeness."""
+@dataclass(frozen=True)
+class Rates:
+    """Recorded rates of a joint beside the derivative of its positions: how large, how alike (signed), how late [s]."""
+
+    size: float
+    likeness: float
+    lag: float
+
+
+def compare_rates(log: Log, step: float, cutoff: float) -> list[Rates | None]:
+    """Recorded rates against the derivative of the positions, both low-passed alike, joint by joint; None where either
+    is none."""
     if log.qd is None:
-        return []
+        return [None] * log.n
     piece = max(times.pieces(log.t, step), key=lambda p: p.stop - p.start)
     band = min(cutoff, 0.4 / step)
     _, derived = filters.smooth(log.q[piece], step, band, 4, (0, 1))
     (recorded,) = filters.smooth(log.qd[piece], step, band, 4)
     trim = min(filters.settling(band, step, 4), len(derived) // 4)
     inner = slice(trim, len(derived) - trim)
-    found = []
-    for j, joint in enumerate(log.joints):
+    found: list[Rates | None] = []
+    for j in range(log.n):
         a, b = (x[inner, j] - x[inner, j].mean() for x in (derived, recorded))
         if not a.any() or not b.any():
+            found.append(None)
             continue
-        rates = f"the recorded rates of {joint!r}"
         lag, likeness = best_lag(a, b, round(LONGEST_RATE_LAG / step))
-        size, ms = float(np.linalg.norm(b) / np.linalg.norm(a)), 1e3 * lag * step
+        late = lag * step if abs(lag) > 0.5 else 0.0
+        found.append(Rates(float(np.linalg.norm(b) / np.linalg.norm(a)), likeness, late))
+    return found
+
+
+def find_wrong_rates(
+    log: Log, rates: list[Rates | None], correction: Correction
+) -> tuple[list[Finding], tuple[float, ...]]:
+    """What is wrong with recorded rates once the rest is corrected, and the factors that mend it."""
+    found, factor = [], [1.0] * log.n
+    for j, joint in enumerate(log.joints):
+        row = rates[correction.q_order[j]]
+        if row is None:
+            continue
+        scale = correction.time / correction.q_factor[j]
+        size, likeness = row.size * abs(scale), row.likeness * np.sign(scale)
+        words = f"the recorded rates of {joint!r}"
         if abs(likeness) < 0.9:
-            said = f"{rates} are not the derivative of its positions (correlation {likeness:.2f})"
+            said = f"{words} are not the derivative of its positions (correlation {likeness:.2f})"
             found.append(_found("warning", "rates", said, likeness, "use derivatives='position'", joint))
             continue
         if likeness < 0:
-            said = f"{rates} have the opposite sign of its positions' derivative"
-            found.append(_found("error", "rates", said, likeness, f"sign={{'qd': …}} with −1 for {joint!r}", joint))
+            said = f"{words} have the opposite sign of its positions' derivative"
+            found.append(_found("warning", "rates", said, likeness, f"sign={{'qd': …}} with −1 for {joint!r}", joint))
+            factor[j] = -1.0
         if not 0.9 < size < 1.1:
-            near = abs(size * DEGREE - 1) < 0.1 or abs(size / DEGREE - 1) < 0.1
-            fix = "one of them is in degrees: see units=" if near else "see units= and ratio="
-            said = f"{rates} are {size:.4g} times the derivative of its positions"
+            known = [x for x in UNITS["qd"].values() if abs(size * x - 1) < 0.1]
+            near = known or abs(size * DEGREE - 1) < 0.1 or abs(size / DEGREE - 1) < 0.1
+            fix = "one of them is in other units: see --units, units=" if near else "see --units and --ratio"
+            said = f"{words} are {size:.4g} times the derivative of its positions"
             found.append(_found("warning", "rates", said, size, fix, joint))
-        if abs(lag) > 0.5:
-            said = f"{rates} {'lag behind' if lag > 0 else 'run ahead of'} its positions by {abs(ms):.3g} ms"
+            factor[j] *= known[0] if known else 1.0 / size
+        if row.lag:
+            ms = 1e3 * row.lag * correction.time
+            said = f"{words} {'lag behind' if ms > 0 else 'run ahead of'} its positions by {abs(ms):.3g} ms"
             found.append(_found("warning", "rate lag", said, ms, "use derivatives='position'", joint))
-    return found
+    return found, tuple(factor)
 
 
 def best_lag(a: Array, b: Array, most: int) -> tuple[float, float]:
@@ -182,7 +247,9 @@ def best_lag(a: Array, b: Array, most: int) -> tuple[float, float]:
     c = cross / np.sqrt(np.sum(inner**2) * (squares[N - most + shifts] - squares[most + shifts]) + 1e-300)
     k = int(np.argmax(np.abs(c)))
     inside = 0 < k < len(c) - 1
-    return _peak(shifts, c, k) if inside else float(shifts[k]), float(c[k])
+    bend = c[k - 1] - 2 * c[k] + c[k + 1] if inside else 0.0
+    top = shifts[k] + (0.5 * (c[k - 1] - c[k + 1]) / bend if bend else 0.0)
+    return float(top), float(c[k])
 
 
 def find_still_joints(robot: Robot, log: Log) -> list[Finding]:
@@ -211,317 +278,130 @@ def find_pauses(samples: Samples) -> list[Finding]:
     return [_found("note", "rest", said, share, "friction has no direction there: such samples say little of it")]
 
 
-# ------------------------------------------------------------------------------------------------ with masses
-def model_parts(robot: Robot, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
-    """G (..., n, 3), the torques of a unit of gravity along each axis of the base, and d (..., n), what motion
-    takes."""
-    still = np.zeros_like(q)
-    g = robot.gravity_torque(q)
-    axes = [g - robot.inverse_dynamics(q, still, still, base_acceleration=np.eye(6)[k]) for k in range(3)]
-    return np.stack(axes, axis=-1), robot.inverse_dynamics(q, qd, qdd) - g
-
-
-def friction_basis(qd: Array, rest: Array) -> Array:
-    """1, q̇ and its direction: (..., n, 3)."""
-    return np.stack([np.ones_like(qd), qd, np.clip(qd / rest, -1, 1)], axis=-1)
-
-
-def _without(basis: Array, x: Array) -> Array:
-    """x (..., M, k) less its part in the span of basis (..., M, b)."""
-    Q, _ = np.linalg.qr(basis)
-    return np.asarray(x - Q @ (np.swapaxes(Q, -1, -2) @ x))
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """The samples that are looked at, and the model's parts there, raw and with friction projected out."""
-
-    robot: Robot
-    samples: Samples
-    G: Array  # (M, n, 3)
-    d: Array  # (M, n)
-    free: Array  # (M, n, 5): G, d, tau without what friction and offset explain
-
-    @property
-    def n(self) -> int:
-        return self.robot.n
-
-
-def view(robot: Robot, samples: Samples) -> View:
-    s = samples.part(slice(None, None, max(1, len(samples) // ROWS)))
-    G, d = model_parts(robot, s.q, s.qd, s.qdd)
-    together = np.concatenate([G, d[..., None], s.tau[..., None]], axis=-1)
-    free = _without(np.swapaxes(friction_basis(s.qd, s.rest), 0, 1), np.swapaxes(together, 0, 1))
-    return View(robot, s, G, d, np.swapaxes(free, 0, 1))
-
-
-# ------------------------------------------------------------------------------------------------ order
-def _likeness(model: Array, tau: Array, gravity: Array) -> Array:
-    """The mean over joints of how much of tau (..., n, M) the model (..., n, M, 4) explains, each joint up to a
-    factor of its own: under the gravity that the model has, or under the one that fits all joints best, whichever is
-    more."""
-    w = 1.0 / (np.einsum("...jm,...jm->...j", tau, tau) + 1e-30)
-    A = np.einsum("...j,...jmi,...jmk->...ik", w, model, model)
-    b = np.einsum("...j,...jmi,...jm->...i", w, model, tau)
-    ridge = 1e-6 * np.einsum("...ii->...i", A)[..., None] * np.eye(4) + 1e-12 * np.eye(4)
-    fitted = np.linalg.solve(A + ridge, b[..., None])[..., 0]
-    best = np.zeros(tau.shape[:-2])
-    for x in (np.append(gravity, 1.0), fitted):
-        said = np.einsum("...jmi,...i->...jm", model, np.broadcast_to(x, fitted.shape))
-        cross = np.einsum("...jm,...jm->...j", said, tau) ** 2
-        share = cross * w / (np.einsum("...jm,...jm->...j", said, said) + 1e-30)
-        best = np.maximum(best, share.mean(axis=-1))
-    return np.asarray(best)
-
-
-def find_order(v: View) -> list[Finding]:
-    """Whether the columns fit better in another order, of torques alone or of everything."""
-    names = v.samples.joints
-    if v.n < 2:
-        return []
-    own = float(_score_orders(v, [tuple(range(v.n))], torques_only=True)[0])
-    found: list[Finding] = []
-    best = own
-    for what, groups in (("the torques", ("tau",)), ("positions and torques", ("q", "tau"))):
-        new, score = _best_order(v, torques_only=groups == ("tau",))
-        if score > max(own + 0.05, best + WORTH) and (1 - score) < 0.65 * (1 - own):
-            best = score
-            moved = ", ".join(f"{names[j]!r} has that of {names[c]!r}" for j, c in enumerate(new) if c != j)
-            said = (
-                f"the order of the joints does not fit: with {what} in another order the model explains "
-                f"{100 * score:.0f} % instead of {100 * own:.0f} %: by the look of it {moved}"
-            )
-            how = ", ".join(f"{group!r}: [...]" for group in groups)
-            found = [_found("error", "order", said, score, f"give the right order with columns={{{how}}}")]
-    return found
-
-
-def _best_order(v: View, torques_only: bool) -> tuple[Order, float]:
-    """The best order found from the columns as they are, reversed, and rolled, by exchanging two as long as that
-    helps."""
-    n = v.n
-    same = tuple(range(n))
-    starts = [same, same[::-1], *(tuple(np.roll(same, k).tolist()) for k in range(1, n))]
-    scores = _score_orders(v, starts, torques_only)
-    best, top = same, float(scores[0])
-    for k in (0, *(int(k) for k in np.argsort(-scores)[:3] if k)):  # what lies nearest is believed first
-        at, score = starts[k], float(scores[k])
-        while True:
-            near = [_swap(at, a, b) for a, b in combinations(range(n), 2)]
-            tried = _score_orders(v, near, torques_only)
-            if tried.max() <= score + WORTH:
-                break
-            at, score = near[int(np.argmax(tried))], float(tried.max())
-        if score > top + WORTH:
-            best, top = at, score
-    return best, top
-
-
-def _score_orders(v: View, orders: list[Order], torques_only: bool) -> Array:
-    """For each order of the columns, how well model and torques go together.  (orders,)."""
-    s = v.samples.part(slice(None, None, max(1, len(v.samples) // FEW)))
+# ------------------------------------------------------------------------------------------------ tried together
+def _sentences(court: Court, log: Log, plain: Verdict, best: Verdict) -> list[Finding]:
+    """What the best explanation says, kind by kind."""
+    robot, c = court.robot, best.correction
     found = []
-    for first in range(0, len(orders), 200):
-        index = np.array(orders[first : first + 200])  # (P, n)
-        moved = index[:1] * 0 + np.arange(v.n) if torques_only else index
-        q, qd, qdd, tau = (
-            np.moveaxis(x[:, i], 0, 1) for x, i in ((s.q, moved), (s.qd, moved), (s.qdd, moved), (s.tau, index))
-        )
-        G, d = model_parts(v.robot, q, qd, qdd)  # (P, M, n, 3), (P, M, n)
-        basis = np.moveaxis(friction_basis(qd, s.rest[moved][:, None, :]), 2, 1)  # (P, n, M, 3)
-        model = _without(basis, np.moveaxis(np.concatenate([G, d[..., None]], axis=-1), 2, 1))
-        tau = _without(basis, np.moveaxis(tau, 2, 1)[..., None])[..., 0]
-        found.append(_likeness(np.broadcast_to(model, (*tau.shape, 4)), tau, v.robot.gravity))
-    return np.concatenate(found)
-
-
-def _swap(order: Order, a: int, b: int) -> Order:
-    new = list(order)
-    new[a], new[b] = new[b], new[a]
-    return tuple(new)
-
-
-# ------------------------------------------------------------------------------------------------ units
-def find_units(v: View) -> tuple[list[Finding], Array]:
-    """Torques whose size is far from the model's, and what to divide each joint's by.  (n,)."""
-    n, s = v.n, v.samples
-    said, tau = v.free[..., :3] @ v.robot.gravity + v.free[..., 3], v.free[..., 4].copy()
-    unknown_rotor = [j for j in range(n) if not any(b.rotor_inertia for b in v.robot.model.bodies if b.coordinate == j)]
-    for j in unknown_rotor:  # a rotor that the model lacks makes torques of its own, along q̈
-        basis = np.column_stack([friction_basis(s.qd, s.rest)[:, j], s.qdd[:, j]])
-        both = _without(basis, np.column_stack([said[:, j], tau[:, j]]))
-        said[:, j], tau[:, j] = both.T
-    norms = np.linalg.norm(said, axis=0), np.linalg.norm(tau, axis=0)
-    like = np.abs(np.einsum("mj,mj->j", said, tau)) / (norms[0] * norms[1] + 1e-30)
-    size = like * norms[1] / (norms[0] + 1e-12)
-    whole = v.G @ v.robot.gravity + v.d
-    raw = np.linalg.norm(s.tau, axis=0) / (np.linalg.norm(whole, axis=0) + 1e-12)
-    told = (like > 0.7) & (norms[0] > 1e-3 * np.linalg.norm(norms[0]))
-    if not told.any():
-        return [], np.ones(n)
-    common = float(np.exp(np.median(np.log(size[told]))))
-    if 300 < common < 3000:
-        text = f"the torques are about {common:.3g} times the model's: they look like mN m"
-        fix = "read the log with units={'tau': 'mNm'}"
-        return [_found("error", "units", text, common, fix)], np.full(n, 1000.0)
-    found, divide = [], np.ones(n)
-    gears = {joint.name: joint.drive.gear_ratio for joint in v.robot.description.joints}
-    for j in np.flatnonzero(told & ((size > 6) | (size < 1 / 6)) & ((raw > 4) | (raw < 1 / 4))).tolist():
-        joint, N = v.samples.joints[j], abs(gears.get(v.samples.joints[j], 1.0))
-        text = f"the torque of {joint!r} is {size[j]:.3g} times the model's"
-        if size[j] < 1 and N > 1 and 0.4 < size[j] * N < 2.5:
-            text += f": it looks like the motor's, before the gear of {N:g}"
-        elif size[j] < 1:
-            text += f": it looks like the motor's, before a gear of about {1 / size[j]:.2g}, or like a current"
-        if size[j] > 1:
-            fix = "does it carry a load that the model lacks? else see units="
-            found.append(_found("warning", "units", text, size[j], fix, joint))
-        else:
-            found.append(_found("error", "units", text, size[j], "see ratio=, torque_constant= and units=", joint))
-        divide[j] = size[j]
-    return found, divide
-
-
-# ------------------------------------------------------------------------------------------------ signs and gravity
-def find_signs_and_gravity(v: View, divide: Array) -> list[Finding]:
-    """Torques of the wrong sign, and a base that is not upright, told apart: of the simplest explanations the best.
-
-    cost(s, g) = Σ_j w_j |s_j τ_j − d_j − G_j g|², w_j one over the torque's own size, plus w_j times the friction's
-    part if friction with that sign would drive the joint."""
-    n, tau = v.n, v.free[..., 4] / divide
-    G, d = v.free[..., :3], v.free[..., 3]
-    w = 1.0 / (np.einsum("mj,mj->j", tau, tau) + 1e-12 * np.sum(tau**2) + 1e-300)
-    driving = w * _friction_part(v, divide)
-    all_signs = np.array(list(product((1, -1), repeat=n))) if n <= 10 else np.array([np.ones(n), -np.ones(n)])
-    against = np.where(all_signs * driving < 0, np.abs(driving), 0.0)  # (S, n)
-
-    def costs(g: Array) -> Array:  # (S, n) for g (3,) or (S, 3)
-        r = np.einsum("mjk,...k->...mj", G, g) + d
-        cross, own = np.einsum("...mj,mj->...j", r, tau), np.einsum("...mj,...mj->...j", r, r)
-        return np.asarray(w * (own - 2 * all_signs * cross) + 1.0 + against)
-
-    A = np.einsum("j,mja,mjb->ab", w, G, G)
-    given = v.robot.gravity
-    free = np.array([_gravity(A, np.einsum("j,mja,mj->a", w, G, s * tau - d)) for s in all_signs])
-    upright = costs(given)
-    plain = float(upright[0].sum())
-    best_signs = np.where(upright[0] <= upright[-1], 1, -1) if n <= 10 else np.ones(n)
-    flipped = float(np.minimum(upright[0], upright[-1]).sum())
-    tilted_by_signs = np.array([costs(g)[k].sum() for k, g in enumerate(free)])
-    tilted = float(tilted_by_signs[0])
-    both = int(np.argmin(tilted_by_signs))
-    if plain <= 1.3 * float(tilted_by_signs.min()) + 0.02 * n:
-        signs, g = np.ones(n), free[0]
-    elif float(tilted_by_signs[both]) < 0.6 * min(flipped, tilted) - 0.01 * n:
-        signs, g = all_signs[both], free[both]
-    elif flipped <= tilted:
-        signs = best_signs
-        g = free[int(np.argmin(np.abs(all_signs - signs).sum(axis=1)))]
-    else:
-        signs, g = np.ones(n), free[0]
-    return _wrong_signs(v, signs) + _tilt(v, G, d, tau, w, signs, g, plain)
-
-
-def _gravity(A: Array, b: Array) -> Array:
-    return np.asarray(np.linalg.lstsq(A, b, rcond=1e-8)[0])
-
-
-def _friction_part(v: View, divide: Array) -> Array:
-    """How much of each torque is friction, |part|², negative if it drives the joint instead of braking it.  (n,)."""
-    s = v.samples
-    basis = friction_basis(s.qd, s.rest)
-    found = []
-    for j in range(v.n):
-        X = np.concatenate([basis[:, j], v.G[:, j], v.d[:, j, None]], axis=1)
-        scale = np.linalg.norm(X, axis=0) + 1e-12
-        x = np.linalg.lstsq(X / scale, s.tau[:, j] / divide[j], rcond=1e-6)[0] / scale
-        part = _without(np.ones((len(X), 1)), (basis[:, j, 1:] @ x[1:3])[:, None])[:, 0]
-        found.append(float(np.sign(part @ s.qd[:, j]) * (part @ part)))
-    return np.array(found)
-
-
-def _wrong_signs(v: View, signs: Array) -> list[Finding]:
-    found = []
-    for j in np.flatnonzero(signs < 0):
-        model = v.free[:, j, :3] @ v.robot.gravity + v.free[:, j, 3]
-        tau = v.free[:, j, 4]
-        like = float(model @ tau / (np.linalg.norm(model) * np.linalg.norm(tau) + 1e-30))
-        joint = v.samples.joints[j]
-        said = f"the torque of {joint!r} has the wrong sign: its correlation with the model's is {like:+.2f}"
-        if like > -TELLING:  # it was friction that told
-            like = -1.0
-            said = f"the torque of {joint!r} has the wrong sign: with it, friction would drive the joint"
-        found.append(_found("error", "sign", said, like, f"sign={{'tau': …}} with −1 for {joint!r}", joint))
-    return found
-
-
-def _tilt(v: View, G: Array, d: Array, tau: Array, w: Array, signs: Array, g: Array, plain: float) -> list[Finding]:
-    given = v.robot.gravity
-    if not given.any() or np.linalg.matrix_rank(np.einsum("j,mja,mjb->ab", w, G, G), tol=1e-6) < 3:
-        return []
-    target = signs * tau - d
-    parts = np.einsum("j,mja,mj->mja", w, G, target), np.einsum("j,mja,mjb->mjab", w, G, G)
-    b, A = parts[0].sum(axis=(0, 1)), parts[1].sum(axis=(0, 1))
-    blocks = np.array_split(np.arange(len(G)), BLOCKS)
-    by_time = [_gravity(A - parts[1][k].sum(axis=(0, 1)), b - parts[0][k].sum(axis=(0, 1))) for k in blocks]
-    by_joint = [_gravity(A - parts[1][:, j].sum(axis=0), b - parts[0][:, j].sum(axis=0)) for j in range(v.n)]
-    angle = _angle(g, given)
-    spread = 0.0
-    for some in (by_time, by_joint):  # jackknife: (k − 1)/k Σ (x_i − x̄)², over stretches of time, and over joints
-        k = len(some)
-        if k > 2 and all(np.linalg.norm(x) > 0.05 * np.linalg.norm(g) for x in some):
-            turns = np.array([_angle(x, g) for x in some])
-            spread = float(np.hypot(spread, np.sqrt((k - 1) / k * np.sum(turns**2))))
-    size = float(np.linalg.norm(g))
-    direction = ", ".join(f"{x:.2f}" for x in g / (size or 1.0))
-    left = float((w * np.einsum("mj,mj->j", target - G @ g, target - G @ g)).sum())
-    if angle > max(TILT, 3 * spread) and left < 0.8 * plain:
+    if not court.masses:
         said = (
-            f"the base does not stand as the model says: gravity lies {angle:.1f} ± {max(spread, 0.1):.1f}° from "
+            f"{robot.name!r} has no masses: torques are not compared with it, but with what bodies and friction can do"
+        )
+        found.append(_found("note", "model", said))
+    words = {option: f"{option} {value}" for option, value in c.words(log).items()}
+    share = [100 * float(np.mean(np.clip(v.free, 0, 1))) for v in (plain, best)]
+    clear = f"held out, {share[1]:.2g} % of the torques' variance is left instead of {share[0]:.2g} %"
+    if c.q_order != c.tau_order or c.q_order != tuple(range(c.n)):
+        found.append(_order(log, c, plain, best, words))
+    found += _signs(court, log, c, words)
+    found += _units(court, log, plain, best, words, clear)
+    if c.time != 1.0:
+        step = times.common_step(log.t)
+        how = f"{max(c.time, 1 / c.time):.4g} times too {'fast' if c.time > 1 else 'slow'}"
+        rates = f"{1 / (c.time * step):.5g} Hz, not {1 / step:.5g} Hz"
+        said = f"the clock is {how}: by its torques the log was taken at {rates} ({clear})"
+        fix = f"{words['--rate']}, or rate={1 / (c.time * step):.6g} with columns={{'t': None}}"
+        found.append(_found("error", "rate", said, c.time, fix))
+    if c.lag:
+        how = "lag behind" if c.lag > 0 else "run ahead of"
+        said = f"the torques {how} the motion by {1e3 * abs(c.lag):.3g} ms ({clear})"
+        found.append(
+            _found("error", "torque lag", said, 1e3 * c.lag, f"{words['--lag']}, or record both with one clock")
+        )
+    return found + _gravity(court, c, words)
+
+
+def _order(log: Log, c: Correction, plain: Verdict, best: Verdict, words: dict[str, str]) -> Finding:
+    what = "the torques" if c.q_order == tuple(range(c.n)) else "positions and torques"
+    order = c.tau_order if c.tau_order != tuple(range(c.n)) else c.q_order
+    if c.tau_order == tuple(range(c.n)):
+        what = "the positions"
+    moved = ", ".join(f"{log.joints[j]!r} has that of {log.joints[k]!r}" for j, k in enumerate(order) if k != j)
+    told = [100 * float(1 - np.mean(np.clip(v.free if v.known is None else v.known, 0, 1))) for v in (plain, best)]
+    said = (
+        f"the order of the joints does not fit: with {what} in another order the model explains {told[1]:.0f} % "
+        f"instead of {told[0]:.0f} %: by the look of it {moved}"
+    )
+    fix = f"{words['--order']}, or give the right order with columns={{'q': [...], 'tau': [...]}}"
+    return _found("error", "order", said, told[1] / 100, fix)
+
+
+def _signs(court: Court, log: Log, c: Correction, words: dict[str, str]) -> list[Finding]:
+    found = []
+    like = court.likeness(c)[0] if court.masses else np.zeros(c.n)
+    for group, word, factor in (("q", "positions", c.q_factor), ("tau", "torque", c.tau_factor)):
+        signs = np.sign(factor)
+        python = f"sign={{{group!r}: [{', '.join(f'{s:.0f}' for s in signs)}]}}"
+        for j in np.flatnonzero(signs < 0):
+            joint, value = log.joints[j], -float(like[j])
+            said = f"the {word} of {joint!r} has the wrong sign: its correlation with the model's is {value:+.2f}"
+            if group == "q":
+                value, said = -1.0, f"the positions of {joint!r} have the wrong sign: turned, they fit the torques"
+            elif value > -LIKE:
+                value = -1.0
+                said = f"the torque of {joint!r} has the wrong sign: with it, friction would drive the joint"
+            found.append(_found("error", "sign", said, value, f"{words['--sign']}, or {python}", joint))
+    return found
+
+
+def _units(court: Court, log: Log, plain: Verdict, best: Verdict, words: dict[str, str], clear: str) -> list[Finding]:
+    c = best.correction
+    found = []
+    q, tau = np.abs(c.q_factor), np.abs(c.tau_factor)
+    if (q != 1).any():
+        option = words.get("--units", words.get("--ratio", ""))
+        unit = next((u for u, x in UNITS["q"].items() if np.allclose(q[q != 1], x)), None)
+        said = f"the positions look like {unit or 'those of the motors'} ({clear})"
+        python = f"units={{'q': {unit!r}}}" if unit else f"ratio=[{', '.join(f'{1 / x:.5g}' for x in q)}]"
+        rule = "degrees" if unit == "deg" else "units"
+        found.append(_found("error", rule, said, float(q[q != 1][0]), f"{option}, or {python}"))
+    if (tau != 1).any():
+        option = words.get("--units", words.get("--ratio", ""))
+        if np.allclose(tau, 1e-3):
+            common = float(np.exp(np.nanmedian(np.log(best.size)))) * 1e3 if np.isfinite(best.size).any() else 1e3
+            text = f"the torques are about {common:.3g} times the model's: they look like mN m"
+            found.append(_found("error", "units", text, common, "--units tau=mNm, or units={'tau': 'mNm'}"))
+            return found
+        gears = {joint.name: abs(joint.drive.gear_ratio) for joint in court.robot.description.joints}
+        for j in np.flatnonzero(tau != 1).tolist():
+            joint, N = log.joints[j], gears.get(log.joints[j], 1.0)
+            text = f"the torque of {joint!r} is {1 / tau[j]:.3g} times what it should be"
+            if tau[j] > 1 and N > 1 and 0.4 < N / tau[j] < 2.5:
+                text += f": it looks like the motor's, before the gear of {N:g}"
+            elif tau[j] > 1:
+                text += f": it looks like the motor's, before a gear of about {tau[j]:.2g}, or like a current"
+            fix = f"{option}, or ratio={{'tau': …}} (torque_constant= for a current) with {tau[j]:.4g} for {joint!r}"
+            found.append(_found("error", "units", text, 1 / tau[j], fix, joint))
+    return found
+
+
+def _gravity(court: Court, c: Correction, words: dict[str, str]) -> list[Finding]:
+    given = court.gravity
+    if c.gravity is not None:
+        g = np.array(c.gravity)
+        turned, spread = angle(g, given), _spread(court, c) if court.masses else 0.1
+        direction = ", ".join(f"{x + 0.0:.2f}" for x in g / np.linalg.norm(g))
+        said = (
+            f"the base does not stand as the model says: gravity lies {turned:.1f} ± {max(spread, 0.1):.1f}° from "
             f"the model's, along ({direction}) in its base frame"
         )
-        fix = f"robot.with_gravity(({', '.join(f'{9.81 * x / (size or 1):.3f}' for x in g)}))"
-        return [_found("error", "tilt", said, angle, fix)]
+        fix = f"{words['--gravity']}, or robot.with_gravity(({', '.join(f'{x + 0.0:.3f}' for x in g)}))"
+        return [_found("error", "tilt", said, turned, fix)]
+    if not court.masses or not given.any():
+        return []
+    a, g = court.model_gravity(c)
+    if a <= 0 or not g.any():
+        return []
+    turned, spread = angle(g, given), _spread(court, c)
     said = (
-        f"gravity, as the torques feel it, lies {angle:.1f} ± {max(spread, 0.1):.1f}° from the model's, and is "
-        f"{size:.3g} m/s² with its masses"
+        f"gravity, as the torques feel it, lies {turned:.1f} ± {max(spread, 0.1):.1f}° from the model's, and is "
+        f"{np.linalg.norm(g):.3g} m/s² with its masses"
     )
-    return [_found("note", "gravity", said, angle)]
+    return [_found("note", "gravity", said, turned)]
 
 
-def _angle(a: Array, b: Array) -> float:
-    cross, dot = float(np.linalg.norm(np.cross(a, b))), float(a @ b)
-    return float(np.degrees(np.arctan2(cross, dot)))
-
-
-# ------------------------------------------------------------------------------------------------ lag
-def find_torque_lag(v: View, samples: Samples) -> list[Finding]:
-    """Torques that come late: the shift at which the model, with friction, explains most of them."""
-    step = samples.dt
-    most = int(np.ceil(LONGEST_TORQUE_LAG / step))
-    rows = min(len(samples) - 2 * most, 20_000)
-    if rows < 50 or (np.diff(samples.t[: rows + 2 * most]) > 1.5 * step).any():
-        return []
-    s = samples.part(slice(most, most + rows))
-    G, d = model_parts(v.robot, s.q, s.qd, s.qdd)
-    basis = np.concatenate([G, d[..., None], friction_basis(s.qd, s.rest)], axis=-1)
-    shifts = np.arange(-most, most + 1)
-    left = np.zeros(len(shifts))
-    for j in range(v.n):
-        scale = np.linalg.norm(basis[:, j], axis=0)
-        X = basis[:, j][:, scale > 1e-9 * scale.max()]
-        Q = np.linalg.svd(X / np.linalg.norm(X, axis=0), full_matrices=False)[0]
-        late = np.stack([samples.tau[most + k : most + k + rows, j] for k in shifts], axis=1)
-        late = late - late.mean(axis=0)
-        part = Q.T @ late
-        left += 1 - np.sum(part**2, axis=0) / (np.sum(late**2, axis=0) + 1e-30)
-    k = int(np.argmin(left))
-    if not 0 < k < len(shifts) - 1:
-        return []
-    at = _peak(shifts, left, k) * step
-    gain = 1 - left[k] / (left[most] + 1e-30)
-    if abs(at) < 1e-3 or gain < 0.2:
-        return []
-    said = f"the torques {'lag behind' if at > 0 else 'run ahead of'} the motion by {1e3 * abs(at):.3g} ms"
-    how = "shift one of the two, or record both with one clock"
-    return [_found("warning", "torque lag", said, 1e3 * at, how)]
+def _spread(court: Court, c: Correction) -> float:
+    """How far the direction of gravity, by the model's masses, moves as stretches of time are left out: a jackknife."""
+    whole = court.model_gravity(c)[1]
+    turns = np.array([angle(court.model_gravity(c, k)[1], whole) for k in range(BLOCKS)])
+    return float(np.sqrt((BLOCKS - 1) / BLOCKS * np.sum(turns**2)))
