@@ -10,7 +10,7 @@ and no rotors; the arm has all of these, and a little that no model has (Stribec
 Every file goes through the command twice, with `--apply` and without. What it writes is loaded and compared with the
 true torques of a motion that it has not seen: error = the RMS over joints of |τ − τ̂| / |τ|. It must be
 
-    good     exit code 0 and an error within 1.3 times that of the clean recording
+    good     exit code 0 and an error within 1.3 times that of the clean recording, of the arm hung and loaded alike
     named    where there is a cause: a line of the output says it that the clean recording's output does not have
     refused  exit code ≠ 0 and no file, which is the right answer without `--apply`
     WRONG    exit code 0 and a larger error
@@ -427,6 +427,7 @@ FAULTS = {
     "sorted joints": Fault(sort_joints, "order|swap|exchang", "order"),
 }
 CLEAN = Fault(lambda d, rng: None, "", "")
+OF_THE_ARM = ("gravity", "payload")
 BOTH = {"motor", "degrees"}, {"ms", "rate"}  # cannot be one with the other
 
 
@@ -513,21 +514,24 @@ class Case:
     motion: str
     faults: tuple[str, ...]
     seed: int
+    known: bool = False  # what is done to the arm itself is told to the command
 
     @property
     def name(self) -> str:
-        return f"{self.arm}, {self.motion}: {' + '.join(self.faults) or 'clean'}"
+        what = " + ".join(self.faults)
+        return f"{self.arm}, {self.motion}: {f'clean ({what})' if self.known and what else what or 'clean'}"
 
     @property
     def clean(self) -> Case:
-        return replace(self, faults=())
+        """The same recording without what is wrong with it: the same arm, hung and loaded as it is."""
+        return replace(self, faults=tuple(f for f in self.faults if f in OF_THE_ARM), known=True)
 
     def make(self, folder: Path) -> tuple[Draft, Path, Path]:
         """The draft and the files: URDF and log."""
         d = draft(self.arm, self.motion, self.seed)
-        rng = np.random.default_rng([self.seed, *self.name.encode()])
-        for fault in self.faults:
-            FAULTS[fault].change(d, rng)
+        rng = np.random.default_rng([self.seed, *self.arm.encode(), *self.motion.encode()])
+        for fault in self.faults:  # each with numbers of its own, so that the clean recording has the same noise
+            FAULTS[fault].change(d, np.random.default_rng([self.seed, *self.arm.encode(), *fault.encode()]))
         (folder / "robot.urdf").write_text(
             urdf(d.arm, np.random.default_rng([self.seed, *self.arm.encode()]), d.digits)
         )
@@ -596,6 +600,8 @@ def run(case: Case, apply: bool, keep: Path | None = None) -> Result:
             return done.exit_code, judge(d, out, case.seed) if out.exists() else None, said
 
         words = ["--apply"] if apply else []
+        if case.known and "gravity" in case.faults:
+            words += ["--gravity", listed(d.robot.gravity)]
         code, error, said = command(*words)
         told = bool(apply and code and d.told)
         if told:
