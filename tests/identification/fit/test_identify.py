@@ -14,7 +14,7 @@ from dalembert.identification.fit.consistent import fit_consistent, from_pseudo_
 from dalembert.identification.fit.estimate import inflation, least_squares
 from dalembert.identification.fit.identify import identify
 from dalembert.identification.fit.payload import identify_payload
-from dalembert.identification.fit.regression import compress, compress_many, join
+from dalembert.identification.fit.regression import Regression, compress, compress_many, join
 from dalembert.identification.fit.regressor import Columns, _nominal_angle, base, coupling_of
 from dalembert.identification.fit.robot import predict_torques
 from dalembert.identification.log.prepare import prepare
@@ -297,6 +297,37 @@ def test_weights_are_the_joints_own():
     assert np.sum(((found.beta - truth) / found.deviation) ** 2) < np.sum(((plain.beta - truth) / found.deviation) ** 2)
 
 
+@pytest.mark.parametrize("common", [0.0, 0.7])
+def test_deviations_with_colored_noise(common):
+    """Noise with a memory, another one on each joint or one in common: errors are as large as they are said to be,
+    along the parameters and all together."""
+    from scipy.stats import chi2, kstest
+
+    robot = dl.load("scara")
+    columns = Columns(robot, rotor=False)
+    b = base(columns)
+    truth = b.of(columns.model_values()[columns.free])
+    clean = true_samples(robot, rate=60.0, seconds=20.0)
+    rng = np.random.default_rng(3)
+    memory = np.array([0.9, 0.8, 0.5, 0.95]) if not common else np.full(4, 0.8)
+    mix = np.linalg.cholesky(common * np.ones((4, 4)) + (1 - common) * np.eye(4)).T
+    away, far = [], []
+    for _ in range(80):
+        noise = np.zeros_like(clean.tau)
+        pushed = rng.normal(size=noise.shape) @ mix
+        for k in range(1, len(noise)):
+            noise[k] = memory * noise[k - 1] + pushed[k]
+        run = replace(clean, tau=clean.tau + noise)
+        problem = Regression(columns, b, (run,))
+        found = least_squares(problem.compress(), problem=problem)
+        error = found.beta - truth
+        away.append(error / found.deviation)
+        far.append(error @ np.linalg.solve(found.covariance, error))
+    squares = np.mean(np.square(away), axis=0)
+    assert abs(squares.mean() - 1) < 0.1 and ((squares > 0.6) & (squares < 1.6)).all()
+    assert kstest(far, chi2(b.rank).cdf).pvalue > 0.01
+
+
 def test_correlated_residuals_count_for_fewer():
     """First-order noise with correlation ρ: the mean of N samples varies (1 + ρ)/(1 − ρ) times as much."""
     rng = np.random.default_rng(0)
@@ -395,11 +426,23 @@ def test_payload(name, mass):
 
 # ------------------------------------------------------------------------------------------------------- bad input
 def test_poor_motions_are_told_by_name():
+    """What a joint that stands still does not show stays as described, by name; an arm that stands still is refused."""
     robot = dl.load("planar-2r")
-    run = true_samples(robot)
-    still = replace(run, qd=run.qd * [1, 0], qdd=run.qdd * [1, 0], q=run.q * [1, 0])
+    run = true_samples(robot, noise=0.1)
+
+    def moved(how) -> Samples:
+        motion = {name: getattr(run, name) * how for name in ("q", "qd", "qdd")}
+        tau = robot.inverse_dynamics(motion["q"], motion["qd"], motion["qdd"], friction=True)
+        return replace(run, tau=tau + run.tau - true_samples(robot).tau, **motion)
+
+    described = {"joint2:viscous": 0.3, "joint2:rotor": 0.02}
+    found = identify(robot, moved([1.0, 0.0]), near=described)
+    assert any("stay as described" in note and "joint2:viscous" in note for note in found.notes)
+    values = dict(zip(found.columns.all_names, found.parameters, strict=True))
+    assert all(abs(values[name] - x) < 1e-6 for name, x in described.items())
+    assert found.held_out_consistent.total < 0.05 and found.estimate.condition < 100
     with pytest.raises(dl.SingularityError, match=r"does not excite 'planar-2r' enough: .*joint2"):
-        identify(robot, still)
+        identify(robot, moved([0.0, 0.0]))
 
 
 @pytest.mark.parametrize(

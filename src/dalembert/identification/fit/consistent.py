@@ -71,22 +71,25 @@ class Consistent:
         return bool((self.eigenvalues >= 0).all())
 
 
-def find_sizes(columns: Columns, base: Base, data: Compressed, weights: Array, near: Array) -> Array:
+def find_sizes(columns: Columns, base: Base, data: Compressed, near: Array) -> Array:
     """What is large for each free column, (p,), in its unit: the value given, or what the torques show, if that is ten
-    times as much or no value is given. Torques show the value that would need all of them; for bodies the mass m with
-    which bodies alike would, and m l, m l² with l half the robot's length."""
+    times as much or no value is given. Torques show the value that would need all of a joint's torque in the motion of
+    the joint that moves most; for bodies the mass m with which bodies alike would need all torques, and m l, m l² with
+    l half the robot's length."""
     B = base.matrix()
-    T = data.triangles * weights[:, None, None]
+    whole = np.sqrt(data.power)
+    unit = data.triangles[..., :-1] @ B  # what one unit of each column does
     given = np.abs(np.asarray(near, float))
-    felt = np.linalg.norm((T[..., :-1] @ B).reshape(-1, B.shape[1]), axis=0)  # what one unit of each column does
-    whole = float(np.linalg.norm(T[..., -1]))
-    size = _larger(given[columns.free], np.divide(whole, felt, out=np.zeros_like(felt), where=felt > 0))
+    size = _larger(given[columns.free], _shown_by_joints(columns, np.linalg.norm(unit, axis=1), whole))
     if columns.bodies:
         l = 0.5 * find_units(columns.robot)[0]
         ten = np.array([1.0, *[l] * 3, *[l * l] * 6])
         alike = from_pseudo_inertia(np.outer([l, l, l, 1], [l, l, l, 1]) * (np.eye(4) + 0.5))
-        shown = np.linalg.norm(T[..., :-1] @ B @ _of_free(columns, np.tile(alike, columns.bodies)))
-        masses = _larger(given[: 10 * columns.bodies : 10], np.array(whole / shown if shown > 0 else 0.0))
+        bodies = np.zeros(len(columns.all_names))
+        bodies[: 10 * columns.bodies] = np.tile(alike, columns.bodies)
+        needed = np.linalg.norm(unit @ bodies[columns.free], axis=-1)[whole > 0] / whole[whole > 0]
+        shown = 1 / np.sqrt(np.mean(needed**2)) if needed.any() else 0.0
+        masses = _larger(given[: 10 * columns.bodies : 10], np.array(shown))
         masses = np.where(masses > 0, masses, masses.max() or 1.0)
         own = np.maximum(given[: 10 * columns.bodies], np.outer(masses, ten).reshape(-1))
         inertial = columns.free < 10 * columns.bodies
@@ -98,11 +101,24 @@ def _larger(given: Array, shown: Array) -> Array:
     return np.where(given > LIGHT * shown, given, np.where(given > 0, LIGHT, 1.0) * shown)
 
 
-def _of_free(columns: Columns, bodies: Array) -> Array:
-    """Values of all bodies' parameters as those of the free columns, zeros for the others."""
-    values = np.zeros(len(columns.all_names))
-    values[: len(bodies)] = bodies
-    return values[columns.free]
+def _shown_by_joints(columns: Columns, moved: Array, whole: Array) -> Array:
+    """The value of each free column (p,) that would need all of its joint's torque, `whole` (n,), if the joint moved as
+    the one that moves most; `moved` (n, p), what one unit of each column does to each joint. Zeros for bodies."""
+    robot = columns.robot
+    joints = {name: k for k, name in enumerate(robot.joint_names)}
+    slides = [not c.joint.turns for c in robot.model.coordinates]
+    most: dict[tuple[str, bool], float] = {}
+    places = {}
+    for j, name in enumerate(columns.names):
+        joint, _, kind = name.removeprefix("motor of ").rpartition(":")
+        if joint in joints and columns.free[j] >= 10 * columns.bodies:
+            k = joints[joint]
+            places[j] = k, (kind, slides[k])
+            most[kind, slides[k]] = max(float(moved[k, j]), most.get((kind, slides[k]), 0.0))
+    shown = np.zeros(len(columns.names))
+    for j, (k, key) in places.items():
+        shown[j] = whole[k] / most[key] if most[key] > 0 else 0.0
+    return shown
 
 
 def fit_consistent(
@@ -125,18 +141,16 @@ def fit_consistent(
     R = data.stacked(weights)
     A, b = R[: base.rank, :-1] @ base.matrix(), R[: base.rank, -1]
     least = float(R[-1, -1] ** 2) if len(R) == base.rank + 1 else 0.0
-    size = find_sizes(columns, base, data, weights, near)
+    size = find_sizes(columns, base, data, near)
     start = np.asarray(near, float)[columns.free]
     kinds = [name.rsplit(":", 1)[-1] for name in columns.names]
     rows, right, cones = _cones(columns, start, size, [k for k, kind in enumerate(kinds) if kind in positive])
     smallest = EXACT * float(np.linalg.norm(R[:, -1]))
     left = float(np.sqrt(max(least, smallest**2))) or 1.0  # torques of zeros leave nothing
     pull = left * np.sqrt(estimate.repeated / (data.rows * len(weights)))
-    for coarser in (1.0, 1e2, 1e4):
+    for unit in (1.0, 1e2, 1e4):
         try:
-            answer, iterations, word = _project(
-                A * size, b - A @ start, coarser * left, coarser * pull, rows, right, cones
-            )
+            answer, iterations, word = _project(A * size, b - A @ start, left, pull, unit, rows, right, cones)
         except ArithmeticError as error:
             word = str(error)
             continue
@@ -156,19 +170,21 @@ def fit_consistent(
 
 
 def _project(
-    A: Array, b: Array, left: float, pull: float, rows: Array, right: Array, cones: list[tuple[str, int]]
+    A: Array, b: Array, left: float, pull: float, unit: float, rows: Array, right: Array, cones: list[tuple[str, int]]
 ) -> tuple[Array, int, str]:
     """The x with right − rows x in the cones that is least in (‖A x − b‖² + ‖pull x‖²)/left², iterations and the
-    solver's word. ArithmeticError where it is not, or not shown to be, the least."""
+    solver's word; to the solver the root of that is counted in a unit that it may like better. ArithmeticError where it
+    is not, or not shown to be, the least."""
     try:
         import clarabel
         from scipy import sparse
     except ImportError:
         raise MissingExtraError("clarabel is not installed: pip install 'dalembert[opt]'") from None
-    _, s, Vt = np.linalg.svd(A / left, full_matrices=True)
+    whole = unit * left
+    _, s, Vt = np.linalg.svd(A / whole, full_matrices=True)
     s = np.append(s, np.zeros(len(Vt) - len(s)))
-    stiff = np.hypot(s, pull / left)
-    best = Vt.T @ ((Vt @ (A.T @ b)) / (left * stiff) ** 2)
+    stiff = np.hypot(s, pull / whole)
+    best = Vt.T @ ((Vt @ (A.T @ b)) / (whole * stiff) ** 2)
     back = (Vt.T / stiff) @ Vt  # x = best + back ζ; the symmetric root, which no choice of singular vectors changes
     G, h = rows @ back, right - rows @ best
     settings = clarabel.DefaultSettings()
@@ -184,8 +200,8 @@ def _project(
         raise ArithmeticError(word)
     dual = _inside(np.asarray(solution.z), cones)
     pulled = G.T @ dual
-    gap = zeta @ zeta + pulled @ pulled + 2 * (h @ dual)  # twice the cost less its bound, −½‖Gᵀz‖² − hᵀz
-    if not gap <= GAP * (1 + zeta @ zeta):
+    gap = unit**2 * (zeta @ zeta + pulled @ pulled + 2 * (h @ dual))  # twice the cost less its bound, −½‖Gᵀz‖² − hᵀz
+    if not gap <= GAP * (1 + unit**2 * (zeta @ zeta)):
         raise ArithmeticError(f"the solver ends with {word}, {gap:.2g} above its bound")
     return best + back @ zeta, int(solution.iterations), word
 

@@ -2,8 +2,11 @@
 
     β = argmin Σ_k w_k² Σ (τ_k − Y_b,k β)²,        cov β = (AᵀA)⁻¹ Aᵀ S A (AᵀA)⁻¹
 
-A is the stacked triangle of all joints with their weights. S holds each joint's residual variance times its inflation:
-residuals of filtered data are alike from one sample to the next, and count for fewer samples than there are.
+A is the stacked triangle of all joints with their weights, Aᵀ S A the covariance of Aᵀ times the noise, which samples
+and joints have in common (`noise`). Where only triangles are at hand, S is each joint's residual variance.
+
+Directions in which the log leaves β open by more than OPEN of what is large for it are not its to tell: there β stays
+as it was given.
 
 Robust: single bad samples do not spoil it. Huber's and Tukey's losses, by reweighting sample after sample:
 
@@ -20,20 +23,20 @@ followed, or a simulation of the model found so far (Janot, Vandanjon & Gautier 
 
     ZᵀW (τ − Y β) = 0,      β = (ZᵀW Y)⁻¹ ZᵀW τ,      cov β = (ZᵀWY)⁻¹ S (ZᵀWY)⁻ᵀ
 
-S is the covariance of ZᵀW e, from the residuals themselves: joints alike in time, and over as many samples as residuals
-remember (Newey & West 1987).
+S is the covariance of ZᵀW e, from the residuals themselves (`noise`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import number
 from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.identification.fit.noise import score_covariance
 from dalembert.identification.fit.regression import Compressed, Regression, regression, triangle, unit_columns
 from dalembert.identification.fit.regressor import Base, Columns
 from dalembert.identification.log.samples import Samples
@@ -45,6 +48,7 @@ ROUNDS = 60  # of reweighting; five are usual, of robust fits ten to twenty
 SINGULAR = 1e-12  # of the smallest singular value of scaled columns against the largest
 SETTLED = 1e-3  # of its standard deviation: a step of a robust β that is none
 NORMAL = 0.6744897501960817  # the median of |e| for σ = 1
+OPEN = 100.0  # sizes: a deviation that says nothing
 LAGS = 20  # at which residuals are compared with white noise
 
 
@@ -52,7 +56,8 @@ LAGS = 20  # at which residuals are compared with white noise
 class Estimate:
     """β (p,), its covariance (p, p), the residual standard deviation of each joint [N m] (n,), weights of the
     joints (n,), and the condition number of the columns scaled to unit length; `repeated`: how many samples are worth
-    one, residuals being alike from one to the next."""
+    one, residuals being alike from one to the next; `untold` (k, p): directions of β, in sizes, that the log leaves
+    open."""
 
     beta: Array
     covariance: Array
@@ -61,6 +66,7 @@ class Estimate:
     condition: float
     rounds: int = 1
     repeated: float = 1.0
+    untold: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def deviation(self) -> Array:
@@ -74,10 +80,15 @@ class Estimate:
             return np.asarray(np.where(self.beta != 0, self.deviation / np.abs(self.beta), np.inf))
 
 
-def solve(R: Array, what: str = "the log") -> Solution:
-    """(β, (AᵀA)⁻¹, condition) of a triangle [A b]."""
+def solve(R: Array, what: str = "the log", *, prior: Array | None = None, size: Array | None = None) -> Solution:
+    """(β, (AᵀA)⁻¹, condition) of a triangle [A b]. With `prior` and `size`, a singular one too: β stays at the prior
+    where A is nothing, counted in sizes."""
     A, b = R[: R.shape[1] - 1, :-1], R[: R.shape[1] - 1, -1]
-    scaled, size = unit_columns(A)
+    scaled, length = unit_columns(A)
+    if prior is not None and size is not None and (len(A) < len(size) or np.linalg.cond(scaled) > 1 / SINGULAR):
+        back = np.linalg.pinv(A * size, rcond=SINGULAR) * size[:, None]
+        return prior + back @ (b - A @ prior), back @ back.T, np.inf
+    size = length
     if A.shape[0] < A.shape[1] or not A.any(axis=0).all():
         raise SingularityError(f"{what} has fewer independent equations than there are parameters to find")
     U, s, Vt = np.linalg.svd(scaled)
@@ -94,27 +105,55 @@ def least_squares(
     *,
     prior: Array | None = None,
     strength: ArrayLike = 0.0,
-    inflation: Array | None = None,
+    size: Array | None = None,
+    problem: Regression | None = None,
 ) -> Estimate:
     """β by ordinary least squares, or `weighted` by each joint's own residual, found by turns (a joint of 3 N m and
     one of 300 then count alike).
 
     `prior` β₀ and `strength`, its inverse standard deviation: pulled toward CAD values where the log says little.
-    `inflation` (n,) ≥ 1: by how much each joint's residual variance counts more."""
+    `size` (p,), what is large for β: what the log does not tell stays at β₀. `problem`, of which `data` was made: the
+    deviations count what samples and joints have in common."""
     n = len(data.triangles)
-    more = np.ones(n) if inflation is None else np.asarray(inflation, float)
     pull = np.broadcast_to(np.asarray(strength, float), (data.p,))
     target = np.zeros(data.p) if prior is None else np.asarray(prior, float)
     extra = np.column_stack([np.diag(pull), pull * target])[pull > 0]
 
     def solve_weighted(weights: Array) -> Solution:
-        return solve(triangle(np.vstack([data.stacked(weights), extra])))
+        return solve(triangle(np.vstack([data.stacked(weights), extra])), prior=target, size=size)
 
     found, sigma, used, after, done = _reweigh(data, np.ones(n), solve_weighted, weighted)
     beta, inverse, condition = found
     weights = after if weighted else used
-    spread = sandwich(data, weights, inverse, np.maximum(sigma, data.smallest) * np.sqrt(more))
-    return Estimate(beta, spread, sigma, weights, condition, done, float(np.mean(more)))
+    white = spread = sandwich(data, weights, inverse, np.maximum(sigma, data.smallest))
+    if problem is not None and (sigma > data.smallest).all():
+        M = score_covariance(problem, problem.residuals(beta), weights, inverse)
+        spread = inverse @ M @ inverse
+    known = np.diag(white) > 0
+    repeated = float(np.mean(np.diag(spread)[known] / np.diag(white)[known])) if known.any() else 1.0
+    found = Estimate(beta, spread, sigma, weights, condition, done, max(repeated, 1.0))
+    return found if size is None else _without_untold(found, data.stacked(weights), target, size)
+
+
+def _without_untold(found: Estimate, R: Array, prior: Array, size: Array) -> Estimate:
+    """The estimate with β as given before in the directions (of A in sizes) that the log leaves open, and deviations of
+    OPEN sizes there."""
+    _, s, Vt = np.linalg.svd(R[: len(size), :-1] * size)
+    s = np.append(s, np.zeros(len(Vt) - len(s)))
+    spread = found.covariance / np.outer(size, size)
+    deviation = np.sqrt(np.maximum(np.einsum("ip,pq,iq->i", Vt, spread, Vt), 0.0))
+    open_ = (deviation > OPEN) | (s <= SINGULAR * s[0])
+    if not open_.any():
+        return found
+    if open_.all():
+        raise SingularityError("the log tells nothing of any parameter: does the arm move in it?")
+    told = Vt[~open_].T @ Vt[~open_]
+    beta = prior + size * (told @ ((found.beta - prior) / size))
+    spread = told @ spread @ told + OPEN**2 * (np.eye(len(size)) - told)
+    unit, length = unit_columns(R[: len(size), :-1])
+    condition = float(np.linalg.cond(unit @ np.linalg.qr((length * size)[:, None] * Vt[~open_].T)[0]))
+    covariance = spread * np.outer(size, size)
+    return replace(found, beta=beta, covariance=covariance, condition=condition, untold=Vt[open_])
 
 
 def _reweigh(
@@ -125,17 +164,17 @@ def _reweigh(
     n, p = len(data.triangles), data.p
     if data.rows * n <= p:
         raise InputError(f"{data.rows} samples of {n} joints are fewer equations than the {p} parameters")
-    before = np.zeros(p)
+    before = np.zeros(n)
     share = data.rows - p / n  # degrees of freedom left to each joint
-    for done in range(1, ROUNDS + 1):
+    done = 0
+    while True:
+        done += 1
         used, found = weights, solve_weighted(weights)
         sigma = np.sqrt(data.squares(found[0]) / share)
         weights = 1.0 / np.maximum(sigma, data.smallest)
-        settled = done > 1 and np.abs(found[0] - before).max() <= 1e-10 * np.abs(found[0]).max()
-        if settled or not weighted:
-            break
-        before = found[0]
-    return found, sigma, used, weights, done
+        if not weighted or done == ROUNDS or (np.abs(weights - before) <= 1e-11 * weights).all():
+            return found, sigma, used, weights, done
+        before = weights
 
 
 def sandwich(data: Compressed, weights: Array, inverse: Array, sigma: Array) -> Array:
@@ -248,9 +287,8 @@ def _robust(problem: Regression, plain: Compressed, beta: Array, loss: str, c: f
     # The covariance of an M-estimator, each joint with its own means.
     steep = np.maximum(row.slope(u, c).mean(0), 1e-3)
     _, inverse, _ = solve(plain.stacked(np.sqrt(steep) / sigma))
-    own = sigma * np.sqrt(np.mean(psi**2, axis=0) * inflation(psi)) / steep
-    spread = sandwich(plain, np.sqrt(steep) / sigma, inverse, own)
-    estimate = Estimate(beta, spread, sigma, 1.0 / sigma, condition, done)
+    M = score_covariance(problem, sigma * psi / steep, np.sqrt(steep) / sigma, inverse)
+    estimate = Estimate(beta, inverse @ M @ inverse, sigma, 1.0 / sigma, condition, done)
     return Robust(estimate, np.mean(weight < 0.5, axis=0), data, loss, c, converged)
 
 
@@ -302,30 +340,9 @@ def instrumental_variables(
 
     found, sigma, used, _, done = _reweigh(measured, weights, solve_weighted)
     beta, back, condition = found
-    S = _score_spread(tools, problem.residuals(beta), combined, used)
+    S = combined.T @ score_covariance(tools, problem.residuals(beta), used) @ combined
     spread = np.asarray(back @ S @ back.T) * measured.rows / (measured.rows - p / n)
     return Estimate(beta, spread, sigma, used, condition, done)
-
-
-def _score_spread(tools: Regression, errors: Array, combined: Array, weights: Array) -> Array:
-    """The covariance of Σ_t s_t, s_t = Σ_k w_k² z_tk e_tk, with s_t alike up to `memory` samples apart."""
-    N, p = len(errors), len(combined)
-    usual = int(4 * (N / 100) ** (2 / 9))  # Newey & West 1994
-    memory = min(max(usual, int(2 * inflation(errors).max())), max(N // 10, 1))
-    S = np.zeros((p, p))
-    tail = np.zeros((memory, p))
-    at = 0
-    for Z, _ in tools.blocks():
-        e = errors[at : at + len(Z)]
-        at += len(Z)
-        rows = np.vstack([tail, np.einsum("tkp,tk->tp", Z, weights**2 * e) @ combined])
-        new = rows[memory:]
-        S += new.T @ new
-        for lag in range(1, memory + 1):
-            G = new.T @ rows[memory - lag : len(rows) - lag]
-            S += (1 - lag / (memory + 1)) * (G + G.T)
-        tail = rows[len(rows) - memory :]
-    return S
 
 
 # ------------------------------------------------------------------------------------------------ what it is worth

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.identification.fit.consistent import Consistent, find_sizes, fit_consistent
-from dalembert.identification.fit.estimate import Estimate, Fit, find_essential, inflation, judge_fit, least_squares
-from dalembert.identification.fit.regression import Compressed, Regression, unit_columns
+from dalembert.identification.fit.estimate import Estimate, Fit, find_essential, judge_fit, least_squares
+from dalembert.identification.fit.regression import Compressed, Regression
 from dalembert.identification.fit.regressor import FRICTION, Base, Columns, base, coupling_of
 from dalembert.identification.fit.robot import find_widths, identified
 from dalembert.identification.log.prepare import Choices, prepare
@@ -23,6 +23,7 @@ from dalembert.robot import Robot
 Array = NDArray[np.float64]
 WAYS = ("ordinary", "weighted")
 LEAST = 4.0  # of the motion's bandwidth: above it, torques of noisy logs are fitted to noise by bodies that cannot be
+MOST_OPEN = 1 / 3  # of the base parameters: a log that leaves more of them open is none to identify by
 CONFIDENCE = 1.959963984540054  # standard deviations on either side of 95 %
 
 
@@ -189,7 +190,7 @@ def identify(
         values = solution.parameters
     else:  # what the log says, added in the least way
         free = target[columns.free]
-        size = find_sizes(columns, b, compressed, estimate.weights, target)
+        size = find_sizes(columns, b, compressed, target)
         step = np.linalg.pinv(b.matrix() * size) @ (estimate.beta - b.of(free))
         values = columns.with_values(free + size * step)
 
@@ -246,36 +247,33 @@ def _factor(parallel: int | str, runs: Sequence[Samples]) -> int:
 
 
 def _estimate(problem: Regression, data: Compressed, weighted: bool, near: Array, prior: float) -> Estimate:
-    beta = problem.base.of(near[problem.columns.free])
-    size = np.maximum(np.abs(beta), 1e-3 * np.max(np.abs(beta), initial=1e-3))
-    strength = np.sqrt(prior) / size
-    try:
-        first = least_squares(data, weighted, prior=beta, strength=strength)
-    except SingularityError as error:
-        raise _too_poor(problem, data) from error
-    more = inflation(problem.residuals(first.beta))
-    return least_squares(data, weighted, prior=beta, strength=strength, inflation=more)
+    b = problem.base
+    beta = b.of(near[problem.columns.free])
+    size = np.sqrt(b.matrix() ** 2 @ find_sizes(problem.columns, b, data, near) ** 2)
+    found = least_squares(data, weighted, prior=beta, strength=np.sqrt(prior) / size, size=size, problem=problem)
+    if len(found.untold) > MOST_OPEN * b.rank:
+        raise SingularityError(
+            f"the log does not excite {problem.columns.robot.name!r} enough: of {b.rank} combinations of parameters "
+            f"it leaves {len(found.untold)} open, of {_name_untold(b, found)}; record a richer motion (`excite` "
+            "designs one), fix what is known, or leave columns out"
+        )
+    return found
 
 
-def _too_poor(problem: Regression, data: Compressed) -> SingularityError:
-    """Which parameters a poor log leaves open."""
-    names = [problem.base.names[k] for k in problem.base.kept]
-    R = data.stacked()[:, :-1]
-    size = np.linalg.norm(R, axis=0)
-    still = [name for name, x in zip(names, size, strict=True) if x <= 1e-9 * size.max(initial=0.0)]
-    if still:
-        what = f"{', '.join(still[:4])}{', …' if len(still) > 4 else ''} do not show in it at all"
-    else:
-        _, _, Vt = np.linalg.svd(unit_columns(R)[0])
-        what = f"{', '.join(names[k] for k in np.argsort(-np.abs(Vt[-1]))[:4])} cannot be told apart"
-    return SingularityError(
-        f"the log does not excite {problem.columns.robot.name!r} enough: {what}; record a richer motion (`excite` "
-        "designs one), fix what is known, or leave columns out"
-    )
+def _name_untold(b: Base, estimate: Estimate) -> str:
+    """The parameters that the directions which a log leaves open are mostly made of."""
+    share = np.sum(estimate.untold**2, axis=0)
+    most = [b.names[b.kept[k]] for k in np.argsort(-share, kind="stable")[: len(estimate.untold)] if share[k] > 0.1]
+    return ", ".join(most[:6]) + (", …" if len(most) > 6 else "")
 
 
 def _notes(b: Base, estimate: Estimate) -> tuple[str, ...]:
     notes = []
+    if len(estimate.untold):
+        notes.append(
+            f"{len(estimate.untold)} of {b.rank} combinations of base parameters do not show in this log, and stay as "
+            f"described: of {_name_untold(b, estimate)}"
+        )
     weak = int(np.sum(estimate.relative > 0.3))
     if weak:
         notes.append(f"{weak} of {b.rank} base parameters are known to no better than 30 %: see essential()")

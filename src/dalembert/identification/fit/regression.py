@@ -151,6 +151,17 @@ class Regression:
             for Y, tau in self.columns.blocks(run, self.parallel):
                 yield Y[..., self.base.kept], tau
 
+    def count(self, run: Samples) -> int:
+        """How many rows of each joint a run has."""
+        margin = 8 * self.parallel if self.parallel > 1 else 0
+        return -(-max(len(run) - margin, 0) // self.parallel)
+
+    def stretch(self, run: Samples, first: int, count: int) -> Array:
+        """Y_b of so many rows of a run, (count, n, p)."""
+        D, margin = self.parallel, 8 * self.parallel if self.parallel > 1 else 0
+        part = run.part(slice(first * D, (first + count - 1) * D + margin + 1)).without_torques()
+        return np.concatenate([Y[..., self.base.kept] for Y, _ in self.columns.blocks(part, D)])
+
     def residuals(self, beta: Array) -> Array:
         """τ − Y_b β in the order of time, (N, n)."""
         return np.concatenate([tau - Y @ beta for Y, tau in self.blocks()])
