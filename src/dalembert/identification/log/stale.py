@@ -71,19 +71,36 @@ def find_stale(signals: Mapping[str, Array]) -> Stale:
             if group == "q":
                 sure = np.isfinite(jump) & together[rows] & (chance < 0.3)
                 jumps.append((jump[sure] - 1) / length[sure])
-        stale[1:] |= (together & (chances < CHANCE))[:, None]
+        evident = together & (chances < CHANCE)
+        if group != "q":  # an arm at rest, without noise, needs the same torques all the time
+            evident &= ~_long_at_rest(together, signals["q"])
+        stale[1:] |= evident[:, None]
         found[group] = stale
+    # What repeats beside stale numbers is as old as they are.
+    whole = np.logical_and.reduce([x.all(axis=1) for x in repeats.values()])
+    found["q"][1:] |= (whole & np.logical_or.reduce([x[1:].all(axis=1) for x in found.values()]))[:, None]
     old = found["q"].all(axis=1)
     with_q = {group: old[1:] & repeats[group].all(axis=1) for group in signals}
     for group, stale in found.items():
-        stale[1:] |= with_q[group][:, None]  # what repeats beside stale positions is as old as they are
+        stale[1:] |= with_q[group][:, None]
         if group == "tau" and (stale & ~old[:, None]).mean() > HELD:
             stale &= old[:, None]
     # After a message that came late, what was missed is caught up; a slower clock misses nothing.
     slower = frozenset[str]()
-    if old.any() and np.median(np.concatenate(jumps)) < 0.5:
+    if old.any() and sum(map(len, jumps)) and np.median(np.concatenate(jumps)) < 0.5:
         slower = frozenset(group for group, rows in with_q.items() if rows.sum() > 0.8 * old.sum())
     return Stale(found, slower)
+
+
+def _long_at_rest(together: Mask, q: Array) -> Mask:
+    """Repeats of more than a few rows in which no joint moves."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], together, [False]]).astype(np.int8)))
+    first, last = edges[::2], edges[1::2]  # rows first + 1 … last repeat row first
+    still = (last - first > SHORT) & (q[last] == q[first]).all(axis=1)
+    mask = np.zeros(len(together) + 1, np.int64)
+    np.add.at(mask, first[still], 1)
+    np.add.at(mask, last[still], -1)
+    return np.cumsum(mask[:-1]) > 0
 
 
 def _judge(x: Array, repeats: Mask) -> tuple[Integers, Array, Array, Integers]:
@@ -101,15 +118,17 @@ def _judge(x: Array, repeats: Mask) -> tuple[Integers, Array, Array, Integers]:
     before, behind = ([(total[b] - total[a]) / NEIGHBORS for total in sums] for a, b in ends)
     level = np.minimum(before[1], behind[1])
     jump, length = d[changes[after]], changes[after] - changes[after - 1] - 1
-    steps = level / _quantum(x, d[changes])[rows]
+    quantum = _quantum(x, d[changes])[rows]
+    steps = level / quantum
     moving = inner & (steps > MOVING)
     steady = np.minimum(before[0] * np.sign(jump), behind[0] * np.sign(jump)) > 0.7 * level
+    clear = inner & (np.abs(jump) > MOVING * quantum)
     moved_on = moving & ((np.abs(jump) > 0.3 * level) | (length <= SHORT))
     with np.errstate(divide="ignore", invalid="ignore"):
         return (
             rows,
             np.where(moved_on, 0.27 / steps, 1.0),
-            np.where(moving & steady, np.abs(jump) / level, np.nan),
+            np.where(clear & steady, np.abs(jump) / level, np.nan),
             length,
         )
 

@@ -149,7 +149,7 @@ def order_rows(table: Table, t: Array, rows: Integers, q: Sequence[int]) -> tupl
     rows, t = rows[~again], t[~again].copy()
     back = np.flatnonzero(np.diff(t) < 0) + 1
     ahead = np.maximum.accumulate(t)
-    starts = [k for k in back.tolist() if np.mean(t[k : k + LATE] < ahead[k - 1]) > 0.5]
+    starts = [k for k in back.tolist() if len(t) - k > LATE and np.mean(t[k : k + LATE] < ahead[k - 1]) > 0.5]
     if starts:
         usual = float(np.median(np.diff(t)[np.diff(t) > 0]))
         for k in starts:
@@ -355,8 +355,10 @@ def _places(t: Array, step: float) -> tuple[Integers, Array]:
 
 
 def _period(q: Array) -> float:
-    """A period of the quickest joint in rows, 2π times the deviation of its positions by that of their changes."""
-    x, d = q.std(axis=0), np.median(np.abs(np.diff(q, axis=0)), axis=0) / 0.6745
+    """A period of the quickest joint in rows, 2π times the deviation of its positions by that of their changes, which
+    are taken over some rows: noise and encoders are none of the motion."""
+    m = max(1, min(20, len(q) // 20))
+    x, d = q.std(axis=0), np.median(np.abs(q[m:] - q[:-m]), axis=0) / (0.6745 * m)
     moving = d > 0
     return float(2 * np.pi * np.min(x[moving] / d[moving])) if moving.any() else 0.0
 
