@@ -25,7 +25,7 @@ SANE = (1e-9, 1e6)
 # A step this much longer than the common one has lost more samples than a curve can be trusted to fill.
 GAP = 4.5
 # As far, too: this part of a period of the motion, up to so many seconds.
-SLOW, HOLE = 0.01, 0.1
+SLOW, HOLE = 0.03, 0.1
 # Jitter below this part of a step moves a sample by less than its own noise.
 EVEN = 0.01
 LATE = 20  # rows within which a clock that only seems to run backwards is where it was
