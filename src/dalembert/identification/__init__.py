@@ -57,8 +57,9 @@ if TYPE_CHECKING:
     from dalembert.identification.log.correction import Correction as Correction
     from dalembert.identification.log.inspect import Look as Look, first_look as first_look, inspect_log as inspect_log
     from dalembert.identification.log.prepare import preparation as preparation, prepare as prepare
-    from dalembert.identification.log.read import read_log as read_log
+    from dalembert.identification.log.read import Recording as Recording, read_log as read_log, read_logs as read_logs
     from dalembert.identification.log.samples import Log as Log, Samples as Samples
+    from dalembert.identification.log.settings import LogSettings as LogSettings
 
 _NAMES = {
     "calibrate.calibrate": ("calibrate",),
@@ -82,7 +83,8 @@ _NAMES = {
     "log.correction": ("Correction",),
     "log.inspect": ("Look", "first_look", "inspect_log"),
     "log.prepare": ("preparation", "prepare"),
-    "log.read": ("read_log",),
+    "log.read": ("Recording", "read_log", "read_logs"),
+    "log.settings": ("LogSettings",),
     "log.samples": ("Log", "Samples"),
 }
 

@@ -50,5 +50,5 @@ def test_the_page_runs(tmp_path, monkeypatch):
     for line in lines:
         run(*shlex.split(line))
     written = {"puma.urdf", "again.urdf", "standard.toml", "modified.toml", "run.csv", "run.svg", "motion.csv"}
-    written |= {"phase.png", "played.csv"}
+    written |= {"phase.png", "played.csv", "log.toml"}
     assert written | {"identified.urdf", "identified.html", "generated"} == {p.name for p in tmp_path.iterdir()}

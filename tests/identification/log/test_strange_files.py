@@ -393,6 +393,15 @@ def test_only_joints_at_the_ends_are_held(ur, log):
         read_logs([columns], ur)
 
 
+def test_rows_without_numbers_are_left_out(ur, log):
+    table = {"t": log.t, "q": log.q.copy(), "tau": log.tau}
+    table["q"][[7, 30]] = np.nan
+    read = read_logs([table], ur).logs[0]
+    assert any("2 rows with NaN, infinite or absurd numbers left out" in note for note in read.notes)
+    with command_line(), pytest.raises(InputError, match="leave such rows out with --bad-rows drop"):
+        read_logs([table], ur, LogSettings(bad_rows="refuse"))
+
+
 def test_degrees_are_refused_or_left_to_a_first_look(ur, log):
     table = {"t": log.t, "q": np.degrees(log.q + 3.0), "tau": log.tau}
     with command_line(), pytest.raises(InputError, match="look like degrees: .*; say --units q=deg, or --units q=rad"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ HELP = {
     "rate": ("Samples per second, if the log has no times or bad ones.", "HZ"),
     "window": ("The part of the log to use [s], from its first sample.", "FROM:TO"),
     "topic": ("Of a ROS bag with several.", "NAME"),
-    "bad_rows": ("Rows with NaN or absurd numbers: refuse, drop.", "WORD"),
+    "bad_rows": ("Rows with NaN or absurd numbers: drop, refuse.", "WORD"),
     "outliers": ("Single spikes: remove, keep.", "WORD"),
     "gaps": ("Gaps in the times: cut, refuse.", "WORD"),
     "resample": ("To even steps: auto, refuse, force.", "WORD"),
@@ -42,8 +43,8 @@ HELP = {
 
 def _use_file(context: click.Context, _option: click.Parameter, path: str | None) -> str | None:
     """Options of the command itself, from its table in the file, as defaults."""
-    if path is None:
-        return None
+    if path is None or not os.path.exists(path):  # which is told when the settings are made
+        return path
     from dalembert.identification.log.settings import read_toml
 
     command = context.command.name or ""

@@ -84,9 +84,11 @@ def read_logs(
     sources: Sequence[Source], robot: Robot, settings: LogSettings | None = None, *, look: bool = False
 ) -> Recording:
     """Several logs of one robot. Files with a quantity each, run1_q.csv and run1_tau.csv, are one log. Joints at the
-    robot's ends that the logs lack, such as a gripper's, are held: a note says so. With `look` a first look follows,
-    which judges units: positions that must be degrees are left to it."""
+    robot's ends that the logs lack, such as a gripper's, are held, and rows that cannot be used left out unless
+    `bad_rows` is said: notes tell. With `look` a first look follows, which judges units: positions that must be
+    degrees are left to it."""
     said, logs, notes = settings or LogSettings(), [], []
+    as_they_come = LogSettings(bad_rows="drop").updated(said)
     paths = [source for source in sources if isinstance(source, (str, Path))]
     tables = [read_table(one, said.topic) for one in (gather(paths) if len(paths) == len(sources) else sources)]
     if tables and (held := find_held(tables[0], said.at(robot), said)):
@@ -95,7 +97,7 @@ def read_logs(
         notes = [f"the log has nothing of these joints, which are held: {places}; {say('lock', held)} says so"]
     arm = said.at(robot)
     for table in tables:
-        log = _read(table, arm, said, look=look)
+        log = _read(table, arm, as_they_come.updated(said), look=look)
         logs.append(replace(log, notes=(*notes, *log.notes)))
         notes = []
     return Recording(arm, tuple(logs), said)
