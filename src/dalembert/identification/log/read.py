@@ -171,16 +171,16 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
     even = times.make_even(table, t, signals, said.choice("gaps"), said.choice("resample"), old)
     notes = (*table.notes, *known.notes, *drives.notes, *dated, *outside, *undated, *unreadable, *repeated, *unmoved)
     notes = (*notes, *spikes, *old.describe(table, rows), *even.notes)
-    signals = even.signals
-    log = Log(even.t, signals["q"], signals["tau"], joints, signals.get("qd"), table.source, notes, even.filled)
+    x = even.signals
+    log = Log(even.t, x["q"], x["tau"], joints, x.get("qd"), table.source, notes, even.filled)
     return shift_torques(log, said.lag) if said.lag else log
 
 
 def shift_torques(log: Log, lag: float) -> Log:
     """The log without the time [s] by which its torques came late."""
     tau, inside = times.shift_back(log.t, log.tau, lag, log.source)
-    rest = {name: None if (x := getattr(log, name)) is None else x[inside] for name in ("t", "q", "qd", "filled")}
-    return replace(log, tau=tau[inside], **rest)
+    qd, filled = (None if x is None else x[inside] for x in (log.qd, log.filled))
+    return replace(log, t=log.t[inside], q=log.q[inside], tau=tau[inside], qd=qd, filled=filled)
 
 
 def _exchange(places: tuple[int, ...], order: Any, group: str) -> tuple[int, ...]:
