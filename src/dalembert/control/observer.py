@@ -141,6 +141,11 @@ class SampledObserver:
         return 1.0 / (QUICKER * max(self.observer.gain.values))
 
     @property
+    def delay(self) -> float:
+        """By which r comes behind what changes slowly [s]."""
+        return float(np.mean(1.0 / np.array(self.observer.gain.values))) + (0.0 if self.rates else 2 * self.lag)
+
+    @property
     def settling(self) -> float:
         return 0.5 * self.h if self.rates else SETTLED * self.lag
 

@@ -31,6 +31,7 @@ from dalembert.files import whole_table
 from dalembert.findings import SEVERITIES, Finding, Report, Severity
 from dalembert.flow import WRENCH
 from dalembert.identification.log import times
+from dalembert.identification.log.filters import find_period
 from dalembert.identification.log.samples import Log
 from dalembert.robot import Robot
 
@@ -79,8 +80,8 @@ DOUBTS: tuple[tuple[str, Severity, float, str, str], ...] = (
 @dataclass(frozen=True, eq=False)
 class Tail:
     """What the peaks of a score tell of how often it exceeds a level: `peaks` from the highest, over `seconds`, of
-    which `count` lie above `level` v; `weights` of (ξ, σ) on a grid; `spread` ≥ 1: how much more the counts of parts of
-    the log differ than those of a Poisson process."""
+    which `count` lie above `level` v; `weights` of (ξ, σ) on a grid; `spread` ≥ 1: how many of them tell as much as one
+    of a Poisson process, since parts of the log differ, or repeat each other."""
 
     peaks: Array
     seconds: float
@@ -125,12 +126,14 @@ class Tail:
         return float(brentq(excess, self.level, top))
 
 
-def fit_tail(scores: Sequence[Array], step: float) -> Tail:
-    """The tail of a score at even steps [s], in pieces between gaps."""
+def fit_tail(scores: Sequence[Array], step: float, repeated: float = 1.0) -> Tail:
+    """The tail of a score at even steps [s], in pieces between gaps, of a motion that is `repeated` so often: the peaks
+    of ten periods tell little more than those of one."""
     from scipy.ndimage import maximum_filter1d
 
     around = max(1, round(HOLD / step))
     found = [np.flatnonzero(s == maximum_filter1d(s, 2 * around + 1)) for s in scores]
+    found = [k[np.diff(k, prepend=-2) > 1] for k in found]  # the first of equal ones
     starts = np.cumsum([0, *map(len, scores)])
     at = np.concatenate([k + start for k, start in zip(found, starts, strict=False)])
     heights = np.concatenate([s[k] for s, k in zip(scores, found, strict=True)])
@@ -144,7 +147,7 @@ def fit_tail(scores: Sequence[Array], step: float) -> Tail:
     peaks = heights[order]
     count = int(np.clip(SHARE * len(peaks), min(LEAST, len(peaks) - 1), MOST))
     parts = np.histogram(at[order[:count]], bins=PARTS, range=(0, starts[-1]))[0]
-    spread = max(1.0, float(parts.var(ddof=1) / parts.mean()))
+    spread = max(1.0, repeated, float(parts.var(ddof=1) / parts.mean()))
     excess = np.maximum(peaks[:count] - peaks[count], 0.0)
     usual = max(float(excess.mean()), 1e-9 * float(peaks[0]), 1e-300)
     scales = usual * np.geomspace(np.exp(-2), np.exp(2), 61)
@@ -181,7 +184,7 @@ class ContactDetector:
 
     `asked`: false alarms per hour; `tail` and `at`: what is known of how often the score exceeds the level `at` of the
     thresholds; `quiet`: residuals of that log, in pieces; of its joints (n,) the RMS of the `torques`, the `fastest`
-    rates and the part of the time they are `resting`."""
+    rates and the part of the time they are `resting`; its `period` [s], infinite if it does not repeat itself."""
 
     STEPS: ClassVar[tuple[float, ...]] = (5.0, 10.0, 20.0)  # [N m, N] pushes whose delay is told
 
@@ -194,6 +197,7 @@ class ContactDetector:
     torques: Array
     fastest: Array
     resting: Array
+    period: float
 
     @property
     def robot(self) -> Robot:
@@ -294,7 +298,8 @@ class ContactDetector:
             passed = np.flatnonzero((inside > 1).any(axis=0))
             joint = int(ratio[first].argmax())
             before = np.flatnonzero(np.abs(residuals[:first, joint]) <= usual[joint])
-            wrench, deviation = self.wrenches(q[peak], residuals[peak], frame, components)
+            then = int(np.searchsorted(t, t[peak] - self.observer.delay))  # r is what pushed the arm where it was then
+            wrench, deviation = self.wrenches(q[then], residuals[peak], frame, components)
             found.append(
                 Contact(
                     float(t[before[-1] if len(before) else 0]),
@@ -394,11 +399,25 @@ def _calibrate(observer: SampledObserver, logs: Sequence[Log], asked: float) -> 
     size = np.abs(np.concatenate(pieces))
     torques = np.sqrt(np.mean(np.concatenate([log.tau for log in logs]) ** 2, axis=0))
     usual = np.maximum(np.quantile(size, USUAL, axis=0), 1e-9 * torques + 1e-12)
-    tail = fit_tail([(np.abs(r) / usual).max(axis=1) for r in pieces], observer.h)
+    period = _period(logs)
+    seconds = sum(map(len, pieces)) * observer.h
+    tail = fit_tail([(np.abs(r) / usual).max(axis=1) for r in pieces], observer.h, seconds / period)
     level = tail.threshold(asked)
     fastest = np.max([np.abs(_speeds(log)).max(axis=0) for log in logs], axis=0)
     resting = np.mean(np.concatenate([np.abs(_speeds(log)) for log in logs]) < AT_REST * fastest, axis=0)
-    return ContactDetector(observer, level * usual, asked, tail, level, tuple(pieces), torques, fastest, resting)
+    return ContactDetector(
+        observer, level * usual, asked, tail, level, tuple(pieces), torques, fastest, resting, period
+    )
+
+
+def _period(logs: Sequence[Log]) -> float:
+    """After which logs that are all alike repeat themselves [s]: if one does, its period; infinite if none does."""
+    found = []
+    for log in logs:
+        every = max(1, len(log) // 5000)
+        step = float(np.median(np.diff(log.t)))
+        found.append(find_period(log.q[::every][:, np.ptp(log.q, axis=0) > 0], every * step))
+    return sum(x for x in found if x is not None) if all(found) else np.inf
 
 
 def _replay(observer: SampledObserver, log: Log) -> list[tuple[slice, Array]]:
@@ -473,6 +492,9 @@ class Observation:
             for joint, x in zip(joints, each, strict=True)
             if x > most
         ]
+        if np.isfinite(made.period):
+            said = f"the log without contact repeats a motion of {made.period:.3g} s: what others do is not known"
+            found.append(Finding("periodic", "note", said, ALIKE, evidence=made.period))
         high = made.interval[1]
         if high > 4 * made.asked:
             said = (
