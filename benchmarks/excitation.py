@@ -19,7 +19,7 @@ import numpy as np
 import dalembert as dl
 from dalembert.identification.excite.design import PER_HARMONIC, excite, random_start
 from dalembert.identification.excite.limits import read_limits
-from dalembert.identification.excite.problem import CRITERIA, Problem, Series, condition_number
+from dalembert.identification.excite.problem import CRITERIA, FourierSeries, Problem, condition_number
 from dalembert.identification.excite.workspace import HalfSpace
 from dalembert.identification.fit.regressor import Columns, base
 
@@ -28,7 +28,9 @@ def random_search(robot: dl.Robot, space: HalfSpace, weights: np.ndarray, second
     """(the best condition number, how many motions were tried)."""
     limits = read_limits(robot, None, None, None, 10.0, None, (space,)).within(0.05)
     columns = Columns(robot)
-    problem = Problem(columns, base(columns), Series(5, 0.1), limits, CRITERIA["condition"], weights, PER_HARMONIC * 5)
+    problem = Problem(
+        columns, base(columns), FourierSeries(5, 0.1), limits, CRITERIA["condition"], weights, PER_HARMONIC * 5
+    )
     rng = np.random.default_rng(1)
     random_start(problem, limits, rng, problem.maps, between=False)
     best, count, end = np.inf, 0, time.perf_counter() + seconds

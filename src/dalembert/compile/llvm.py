@@ -124,7 +124,7 @@ def module(
     parts.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     parts.append("declare ptr @malloc(i64)\ndeclare void @free(ptr)")
     parts.append(loop.fetch_function(width))
-    parts.append(loop.Loop(inputs, outputs, kind).write(width, lone))
+    parts.append(loop.UfuncLoop(inputs, outputs, kind).write(width, lone))
     if kind is DOUBLE:
         parts.append(call.call_function(inputs, outputs, lone == 1))
     return "\n".join(parts) + "\n"

@@ -32,7 +32,7 @@ def fetch_function(width: int) -> str:
     return function(f"fetch_{width}", "ptr %base, i64 %step, i64 %bytes", w.lines)
 
 
-class Loop(Lines):
+class UfuncLoop(Lines):
     """Writes the function that NumPy calls."""
 
     def __init__(self, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]], kind: Kind) -> None:

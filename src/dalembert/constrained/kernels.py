@@ -19,7 +19,7 @@ UPRIGHT = 1e-9  # what frames held the right way round exceed by far, and half a
 
 
 @dataclass(frozen=True)
-class Bound:
+class ConstrainedModel:
     """A model with its constraints, ready to be traced."""
 
     model: Model
@@ -83,7 +83,7 @@ def _largest(values: Sequence[Scalar]) -> Scalar:
     return worst
 
 
-def _forward(s: Bound, a: Arguments, o: Options) -> tuple[Any, ...]:
+def _forward(s: ConstrainedModel, a: Arguments, o: Options) -> tuple[Any, ...]:
     """q̈, λ; how far the state is off the constraints, how far they contradict one another, and how many rows count."""
     result, factors, terms = s.accelerations(a, o)
     rest = [x / size for x, size in zip(result.rest, s.sizes, strict=True)]
@@ -91,7 +91,7 @@ def _forward(s: Bound, a: Arguments, o: Options) -> tuple[Any, ...]:
     return result.qdd, result.force, [s.off(a["q"], a["qd"], terms), against, linear.total(factors.gram.kept)]
 
 
-def _inverse(s: Bound, a: Arguments, o: Options) -> tuple[Any, Any]:
+def _inverse(s: ConstrainedModel, a: Arguments, o: Options) -> tuple[Any, Any]:
     """τ = M q̈ + h + Aᵀλ, and how far q̈ is from what the constraints allow."""
     terms = s.terms(a["q"], a["qd"])
     h = s.bias(a, o)
@@ -103,7 +103,7 @@ def _inverse(s: Bound, a: Arguments, o: Options) -> tuple[Any, Any]:
     return tau, [s.off(a["q"], a["qd"], terms), _largest(asked) / (1.0 + _largest(a["qdd"]))]
 
 
-def _projected(s: Bound, a: Arguments, o: Options) -> tuple[Any, Any]:
+def _projected(s: ConstrainedModel, a: Arguments, o: Options) -> tuple[Any, Any]:
     terms = s.still(a["q"])
     step, rates = constrained_dynamics.onto(s.factor(a["q"], terms), terms, a["qd"])
     return [x + d for x, d in zip(a["q"], step, strict=True)], rates
@@ -111,7 +111,7 @@ def _projected(s: Bound, a: Arguments, o: Options) -> tuple[Any, Any]:
 
 _LOADED: Options = {"frame": None, "expressed_in": "world", "friction": False, "wrenches": ()}
 
-ROWS: dict[str, Row[Bound]] = {
+ROWS: dict[str, Row[ConstrainedModel]] = {
     "residual": Row(("q",), lambda s, a, o: s.still(a["q"]).phi, lambda s, o: ((s.k,),)),
     "jacobian": Row(("q",), lambda s, a, o: s.still(a["q"]).A, lambda s, o: ((s.k, s.model.n),)),
     "drift": Row(("q", "qd"), lambda s, a, o: s.terms(a["q"], a["qd"]).drift, lambda s, o: ((s.k,),)),
@@ -136,8 +136,10 @@ ROWS: dict[str, Row[Bound]] = {
 }
 
 
-def _sizes(s: Bound, options: Options) -> dict[str, Shape]:
+def _sizes(s: ConstrainedModel, options: Options) -> dict[str, Shape]:
     return {**sizes(s.model, options), "multipliers": (s.k,)}
 
 
-TABLE: KernelTable[Bound] = KernelTable(ROWS, _sizes, lambda s, name: singular_mass(s.model), added=wrench_names)
+TABLE: KernelTable[ConstrainedModel] = KernelTable(
+    ROWS, _sizes, lambda s, name: singular_mass(s.model), added=wrench_names
+)

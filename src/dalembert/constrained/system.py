@@ -121,9 +121,9 @@ class Constrained:
         return all(c.holonomic for c in self.constraints)
 
     @cached_property
-    def bound(self) -> kernels.Bound:
+    def bound(self) -> kernels.ConstrainedModel:
         model = lean(self.robot.model)
-        bound = kernels.Bound(model, tuple(c.bind(model) for c in self.constraints), self._sizes)
+        bound = kernels.ConstrainedModel(model, tuple(c.bind(model) for c in self.constraints), self._sizes)
         return replace(bound, heavy=_heavy(bound, self.robot.home))
 
     def kernel(self, name: str, given: Sequence[str] = (), **options: object) -> Kernel:
@@ -553,7 +553,7 @@ def _sizes(function: terms.Function, count: int, size: float) -> tuple[float, ..
     return (1.0,) * count
 
 
-def _heavy(bound: kernels.Bound, home: Array) -> float:
+def _heavy(bound: kernels.ConstrainedModel, home: Array) -> float:
     """ρ of M + ρ AᵀA: zero where M is positive definite by itself, else of M's own size."""
     q = [float(x) + 0.1 for x in home]
     M = np.array(bound.mass(q), float)

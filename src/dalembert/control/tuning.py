@@ -37,7 +37,7 @@ SHORTEST = 40  # steps of a period: with fewer, what is seen is the step and not
 PERIODS = 4  # over which the oscillation is measured, the last ones
 
 
-class Rule(NamedTuple):
+class TuningRule(NamedTuple):
     """K_p/K_u, T_i/T_u and T_d/T_u; None is a term that the law lacks."""
 
     K_p: F
@@ -56,21 +56,21 @@ class Rule(NamedTuple):
 
 
 # Tables print 0.83, 0.33, 0.66, 0.066 for what are repeating decimals: these are the fractions.
-ZIEGLER_NICHOLS: dict[str, Rule] = {
-    "P": Rule(F(1, 2), None, None),
-    "PI": Rule(F(9, 20), F(5, 6), None),
-    "PD": Rule(F(4, 5), None, F(1, 8)),
-    "classic PID": Rule(F(3, 5), F(1, 2), F(1, 8)),
-    "Pessen integral rule": Rule(F(7, 10), F(2, 5), F(3, 20)),
-    "some overshoot": Rule(F(1, 3), F(1, 2), F(1, 3)),
-    "no overshoot": Rule(F(1, 5), F(1, 2), F(1, 3)),
+ZIEGLER_NICHOLS: dict[str, TuningRule] = {
+    "P": TuningRule(F(1, 2), None, None),
+    "PI": TuningRule(F(9, 20), F(5, 6), None),
+    "PD": TuningRule(F(4, 5), None, F(1, 8)),
+    "classic PID": TuningRule(F(3, 5), F(1, 2), F(1, 8)),
+    "Pessen integral rule": TuningRule(F(7, 10), F(2, 5), F(3, 20)),
+    "some overshoot": TuningRule(F(1, 3), F(1, 2), F(1, 3)),
+    "no overshoot": TuningRule(F(1, 5), F(1, 2), F(1, 3)),
 }
 
 # From a step's answer: K_p in units of T/(K L), times in units of L.
-REACTION: dict[str, Rule] = {
-    "P": Rule(F(1), None, None),
-    "PI": Rule(F(9, 10), F(10, 3), None),
-    "PID": Rule(F(6, 5), F(2), F(1, 2)),
+REACTION: dict[str, TuningRule] = {
+    "P": TuningRule(F(1), None, None),
+    "PI": TuningRule(F(9, 10), F(10, 3), None),
+    "PID": TuningRule(F(6, 5), F(2), F(1, 2)),
 }
 
 
@@ -139,7 +139,7 @@ def ziegler_nichols(found: Ultimate | tuple[float, float], rule: str = "classic 
     return PID.of(_scale(row, K_u, T_u), **options)
 
 
-def _scale(row: Rule, K: float, T: float) -> Standard:
+def _scale(row: TuningRule, K: float, T: float) -> Standard:
     times = [None if x is None else float(x) * T for x in (row.T_i, row.T_d)]
     return Standard(float(row.K_p) * K, math.inf if times[0] is None else times[0], times[1] or 0.0)
 

@@ -92,7 +92,7 @@ def lump(inertials: Sequence[Inertial]) -> Inertial | None:
 
 
 @dataclass(frozen=True)
-class Body:
+class ChainBody:
     """A moving joint, the pose of its frame in the frame of the body before it at q = 0, and
     everything that moves with it, in its own frame."""
 
@@ -107,7 +107,7 @@ class Chain:
     last body's frame (in the root's, if nothing moves)."""
 
     root: Link
-    bodies: tuple[Body, ...]
+    bodies: tuple[ChainBody, ...]
     tip: Pose
     tip_name: str
 
@@ -203,7 +203,7 @@ def serial_chain(description: Description, tip: str | None = None, *, only: bool
 
 def _assemble(description: Description, tip: str, path: list[Joint]) -> Chain:
     root = root_name(description)
-    bodies: list[Body] = []
+    bodies: list[ChainBody] = []
     placed: dict[str, tuple[str, Pose]] = {root: (root, IDENTITY_POSE)}  # link → (carrier, pose in it)
     carried: dict[str, list[tuple[Pose, Link]]] = {}
     links = {link.name: link for link in description.links}
@@ -228,7 +228,7 @@ def _assemble(description: Description, tip: str, path: list[Joint]) -> Chain:
                 continue
             todo.append(joint.child)
     for joint, T_joint in moving:
-        bodies.append(Body(joint, T_joint, _merged(links[joint.child], carried[joint.child])))
+        bodies.append(ChainBody(joint, T_joint, _merged(links[joint.child], carried[joint.child])))
     return Chain(_merged(links[root], carried[root]), tuple(bodies), placed[tip][1], tip)
 
 

@@ -126,7 +126,7 @@ def _revolve(profile: list[tuple[float, float]]) -> Solid:
 
 # ------------------------------------------------------------------------------------------------------------ parts
 @dataclass(frozen=True, eq=False)
-class Part:
+class DrawnPart:
     """A shape fixed on a body (−1: the base), placed by `pose` (4, 4) in the body's frame; its color as #rrggbb, and
     how opaque it is, 1 if None. Of a mesh, `mesh` has the triangles. A `stick` stands for what has no shape."""
 
@@ -148,13 +148,13 @@ class Part:
 class Look:
     """All parts of a robot, and in sentences what could not be drawn as it is described."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[DrawnPart, ...]
     notes: tuple[str, ...]
 
 
 def look_of(robot: Robot, triangles: int = ENOUGH_TRIANGLES, package_dirs: Sequence[str | PathLike[str]] = ()) -> Look:
     """What to draw of a robot, a mesh with at most so many triangles."""
-    parts: list[Part] = []
+    parts: list[DrawnPart] = []
     notes: list[str] = []
     for frame, shape in shapes_of(robot):
         try:
@@ -168,7 +168,7 @@ def look_of(robot: Robot, triangles: int = ENOUGH_TRIANGLES, package_dirs: Seque
             color = "#" + "".join(f"{round(255 * c):02x}" for c in rgb)
             opacity = alpha if alpha < 1 else None
         T = matrix_of(frame.pose) @ matrix_of(Pose.from_origin(shape.origin.xyz, shape.origin.rpy))
-        parts.append(Part(frame.body, shape.geometry, T, color, opacity, solid and solid.simplify(triangles)))
+        parts.append(DrawnPart(frame.body, shape.geometry, T, color, opacity, solid and solid.simplify(triangles)))
     have = {part.body for part in parts}
     more = [] if have >= set(range(len(robot.model.bodies))) else [p for p in _sticks(robot) if p.body not in have]
     return Look((*parts, *more), tuple(dict.fromkeys(notes)))
@@ -196,7 +196,7 @@ def read_mesh(robot: Robot, geometry: Mesh, package_dirs: Sequence[str | PathLik
     return Solid(vertices * np.array(geometry.scale), faces, outward=False)
 
 
-def _sticks(robot: Robot) -> Iterator[Part]:
+def _sticks(robot: Robot) -> Iterator[DrawnPart]:
     """Every body as bars from its joint to the next ones and to its tip, and every joint as a drum along its axis, or
     a block that slides."""
     model = robot.model
@@ -214,10 +214,10 @@ def _sticks(robot: Robot) -> Iterator[Part]:
         for p in points:
             length = float(np.linalg.norm(p))
             if length > 1e-3 * thick:
-                yield Part(k, Capsule(0.6 * thick, length), place_along(p / length, p / 2), color, stick=True)
+                yield DrawnPart(k, Capsule(0.6 * thick, length), place_along(p / length, p / 2), color, stick=True)
     for k, body in enumerate(model.bodies):
         shape = Cylinder(1.25 * thick, 3.4 * thick) if body.joint.turns else Cylinder(thick, 5.0 * thick)
-        yield Part(k, shape, place_along(np.array(body.joint.axis, float)), JOINT_COLOR, stick=True)
+        yield DrawnPart(k, shape, place_along(np.array(body.joint.axis, float)), JOINT_COLOR, stick=True)
 
 
 # ------------------------------------------------------------------------------------------------------------ poses
@@ -241,7 +241,7 @@ def body_poses(robot: Robot, q: ArrayLike) -> Array:
     return np.stack([*(matrix_of(found[k]) for k in range(len(robot.model.bodies))), np.eye(4)])
 
 
-def corners_of(robot: Robot, parts: Iterable[Part], q: ArrayLike) -> Array:
+def corners_of(robot: Robot, parts: Iterable[DrawnPart], q: ArrayLike) -> Array:
     """The corners of all that is drawn, and the origins of the bodies, in the base frame, (k, 3)."""
     poses = body_poses(robot, q)
     corners = [p.solid.vertices @ poses[p.body][:3, :3].T + poses[p.body][:3, 3] for p in parts]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array
 from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Sphere
-from dalembert.draw.scene import MOST_TRIANGLES, Part, body_poses, joint_axes, look_of, matrix_of
+from dalembert.draw.scene import MOST_TRIANGLES, DrawnPart, body_poses, joint_axes, look_of, matrix_of
 from dalembert.errors import InputError
 from dalembert.robot import Robot
 
@@ -119,7 +119,7 @@ def outlines(robot: Robot) -> list[tuple[int, list[Array]]]:
     ]
 
 
-def _lines(part: Part) -> list[Array]:
+def _lines(part: DrawnPart) -> list[Array]:
     match part.geometry:
         case Box(size):
             half = np.array(size, float) / 2

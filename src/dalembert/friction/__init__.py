@@ -1,13 +1,13 @@
 """Friction of a joint: a table of laws, and what follows from each."""
 
 from dalembert.friction.equivalent import equivalent_damping, slope, structural_damping
-from dalembert.friction.laws import LAWS, SIGNS, Friction, Law, breakaway, checked, friction, torque
+from dalembert.friction.laws import LAWS, SIGNS, Friction, FrictionLaw, breakaway, checked, friction, torque
 
 __all__ = [
     "LAWS",
     "SIGNS",
     "Friction",
-    "Law",
+    "FrictionLaw",
     "breakaway",
     "checked",
     "equivalent_damping",

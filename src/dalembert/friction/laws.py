@@ -74,7 +74,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Law:
+class FrictionLaw:
     """A row. `linear` names the parameters in which the torque is linear, given the others; `holds` gives the level at
     which dry friction breaks away, `None` for a law without a jump. `check` adds what single parameters cannot say."""
 
@@ -170,15 +170,15 @@ _NONE = ("1", "1")
 _MU = Parameter(_NONE, 0.0, sided=False, must="part")
 _LEVEL = Parameter(_DRY)
 
-LAWS: dict[str, Law] = {
-    "viscous": Law(
+LAWS: dict[str, FrictionLaw] = {
+    "viscous": FrictionLaw(
         "Proportional to the velocity: lubricated surfaces, slow fluid drag.",
         "b v",
         {"viscous": Parameter(_FLUID)},
         _viscous,
         ("viscous",),
     ),
-    "coulomb": Law(
+    "coulomb": FrictionLaw(
         "Dry friction of one level, which holds at rest what it resists in motion.",
         "(F_c + μ |load|) sgn v",
         {"coulomb": _LEVEL, "load": _MU},
@@ -186,7 +186,7 @@ LAWS: dict[str, Law] = {
         ("coulomb", "load"),
         holds=_at_rest("coulomb"),
     ),
-    "static": Law(
+    "static": FrictionLaw(
         "Dry friction that holds more at rest (break-away) than it resists in motion: stiction.",
         "(F_c + μ |load|) sgn v; at rest up to F_s + μ |load|",
         {"coulomb": _LEVEL, "breakaway": _LEVEL, "load": _MU},
@@ -195,7 +195,7 @@ LAWS: dict[str, Law] = {
         holds=_at_rest("breakaway"),
         check=_order,
     ),
-    "stribeck": Law(
+    "stribeck": FrictionLaw(
         "Break-away that fades to the Coulomb level as a film builds up, then viscous.",
         "(F_c + (F_s − F_c) exp(−|v/v_s|^δ) + μ |load|) sgn v + b v; at rest up to F_s + μ |load|",
         {
@@ -211,7 +211,7 @@ LAWS: dict[str, Law] = {
         holds=_at_rest("breakaway"),
         check=_order,
     ),
-    "power": Law(
+    "power": FrictionLaw(
         "A power of the velocity: α = 2 is turbulent drag, α < 1 a grease that thins.",
         "c |v|^α sgn v",
         {
@@ -221,7 +221,7 @@ LAWS: dict[str, Law] = {
         _power,
         ("coefficient",),
     ),
-    "offset": Law(
+    "offset": FrictionLaw(
         "A constant torque, of either sign: an unbalance, a bias of a sensor. It dissipates nothing.",
         "f₀",
         {"offset": Parameter(_DRY, sided=False, must="any")},
@@ -326,7 +326,7 @@ def _number(what: str, p: Parameter, value: object) -> float:
     return number(what, value, word, above=above, least=least, most=most)
 
 
-def _smoothing(term: Friction, law: Law) -> tuple[str | None, float | None]:
+def _smoothing(term: Friction, law: FrictionLaw) -> tuple[str | None, float | None]:
     if term.smooth is None:
         if term.width is not None:
             raise InputError(f"friction law {term.law!r}: a width of {term.width!r} smooths nothing; say smooth= too")

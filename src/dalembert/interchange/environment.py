@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import InputError, MissingExtraError, unknown
-from dalembert.interchange.world import Options, Situation, Task, World
+from dalembert.interchange.world import Situation, Task, World, WorldOptions
 from dalembert.robot import Robot
 
 try:
@@ -69,7 +69,7 @@ class Environment(gymnasium.Env):
         task: Task | None = None,
         *,
         render_mode: str | None = None,
-        **options: Unpack[Options],
+        **options: Unpack[WorldOptions],
     ) -> None:
         """`options`: step, dt, duration, torque_limits, friction, method, actions, reward, penalty, at_limits."""
         self.world = World(robot, 1, task, **options)
@@ -110,7 +110,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv):
         task: Task | None = None,
         *,
         render_mode: str | None = None,
-        **options: Unpack[Options],
+        **options: Unpack[WorldOptions],
     ) -> None:
         self.world = World(robot, num_envs, task, **options)
         self.num_envs = num_envs

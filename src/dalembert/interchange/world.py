@@ -192,7 +192,7 @@ class Track(Task):
 Reward = Callable[[Situation], Any]
 
 
-class Options(TypedDict, total=False):
+class WorldOptions(TypedDict, total=False):
     """What a `World` may be given beside its robot, number and task."""
 
     step: float

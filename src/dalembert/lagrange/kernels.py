@@ -17,12 +17,12 @@ from dalembert.lagrange.symbols import Alphabet, Expression
 from dalembert.scalar import Scalar
 from dalembert.system import Arguments, KernelTable, Options, Row, Shape
 
-# What a kernel may need its system to have, as `Bound` counts it.
+# What a kernel may need its system to have, as `TracedTerms` counts it.
 COUNTED = {"m": "inputs", "k": "constraints", "h": "holonomic constraints"}
 
 
 @dataclass(frozen=True)
-class Bound:
+class TracedTerms:
     """One system's terms, ready to be traced; `numbers` are its parameters' values."""
 
     name: str
@@ -71,23 +71,23 @@ def _row(
     name: str,
     arguments: tuple[str, ...],
     trace: Callable[[Values, Options], Any],
-    shape: Callable[[Bound], Shape],
+    shape: Callable[[TracedTerms], Shape],
     *,
     friction: bool = False,
     optional: tuple[str, ...] = (),
     needs: str = "",
-) -> tuple[str, Row[Bound]]:
+) -> tuple[str, Row[TracedTerms]]:
     """A row whose function takes the system's terms as scalars. `parameters` named in its options are symbols whose
-    numbers are the kernel's last argument. `needs`: what the system must have, as `Bound` counts it."""
+    numbers are the kernel's last argument. `needs`: what the system must have, as `TracedTerms` counts it."""
 
-    def run(s: Bound, a: Arguments, o: Options) -> object:
+    def run(s: TracedTerms, a: Arguments, o: Options) -> object:
         values = {symbol: x for symbol, x in s.numbers.items() if x is not None}
         values |= dict(zip(s.alphabet.q, a["q"], strict=True))
         values |= dict(zip(s.alphabet.qd, a.get("qd", ()), strict=False))
         values |= dict(zip(o["parameters"], a.get("parameters", ()), strict=True))
         return trace(Values(s.energies, s.terms, converter(values), a), o)
 
-    def prepare(s: Bound, names: tuple[str, ...], o: Options) -> Bound:
+    def prepare(s: TracedTerms, names: tuple[str, ...], o: Options) -> TracedTerms:
         for count in (needs, "k" if "multipliers" in names else ""):
             if count and getattr(s, count) == 0:
                 raise InputError(f"{s.name!r} has no {COUNTED[count]}: {name} does not exist for it")
@@ -157,7 +157,7 @@ def _mass_matrix_dot(x: Values, o: Options) -> list[list[Any]]:
 
 _STATE = ("q", "qd", "tau")
 
-ROWS: dict[str, Row[Bound]] = dict(
+ROWS: dict[str, Row[TracedTerms]] = dict(
     (
         _row("mass_matrix", ("q",), lambda x, o: x.rows("M"), lambda s: (s.n, s.n)),
         _row("mass_matrix_dot", ("q", "qd"), _mass_matrix_dot, lambda s: (s.n, s.n)),
@@ -197,22 +197,22 @@ for _base in ("inverse_dynamics", "forward_dynamics"):
     ROWS[f"{_base}_derivatives"] = replace(ROWS[_base], optional=(), derivative=ROWS[_base].arguments)
 
 
-def _sizes(s: Bound, o: Options) -> dict[str, Shape]:
+def _sizes(s: TracedTerms, o: Options) -> dict[str, Shape]:
     vectors = dict.fromkeys(("q", "qd", "qdd", "tau"), (s.n,))
     return {**vectors, "multipliers": (s.k,), "parameters": (len(o["parameters"]),)}
 
 
-def _read(row: Row[Bound], option: str, value: object) -> object:
+def _read(row: Row[TracedTerms], option: str, value: object) -> object:
     return switch(option, value) if option == "friction" else value
 
 
-def _singular(s: Bound, name: str) -> SingularityError:
+def _singular(s: TracedTerms, name: str) -> SingularityError:
     return SingularityError(
         f"{name} of {s.name!r} divides by zero in every state, with these parameters: is a mass or an inertia zero?"
     )
 
 
-TABLE: KernelTable[Bound] = KernelTable(
+TABLE: KernelTable[TracedTerms] = KernelTable(
     ROWS, _sizes, _singular, _read, lambda o: {"parameters": "parameters"} if o["parameters"] else {}
 )
 

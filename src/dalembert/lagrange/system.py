@@ -100,7 +100,7 @@ class LagrangianSystem:
         self._numbers = self._checked_numbers(parameters or {})
         self._terms = derive(self._alphabet, self._energies)
         self._dependent = check(self._alphabet, self._energies, self._terms, self._numbers)
-        bound = kernels.Bound(self.name, self._alphabet, self._energies, self._terms, self._numbers)
+        bound = kernels.TracedTerms(self.name, self._alphabet, self._energies, self._terms, self._numbers)
         self._kernels = Kernels(kernels.TABLE, lambda: bound, self.name, self.joint_names)
 
     @classmethod

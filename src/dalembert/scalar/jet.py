@@ -73,20 +73,20 @@ class Jet:
         return result
 
     # A value may choose only through `where`, which takes all three together.
-    def __lt__(self, other: Scalar) -> Condition:
-        return Condition(self.value < jet(other).value)
+    def __lt__(self, other: Scalar) -> JetCondition:
+        return JetCondition(self.value < jet(other).value)
 
-    def __le__(self, other: Scalar) -> Condition:
-        return Condition(self.value <= jet(other).value)
+    def __le__(self, other: Scalar) -> JetCondition:
+        return JetCondition(self.value <= jet(other).value)
 
-    def __gt__(self, other: Scalar) -> Condition:
-        return Condition(self.value > jet(other).value)
+    def __gt__(self, other: Scalar) -> JetCondition:
+        return JetCondition(self.value > jet(other).value)
 
-    def __ge__(self, other: Scalar) -> Condition:
-        return Condition(self.value >= jet(other).value)
+    def __ge__(self, other: Scalar) -> JetCondition:
+        return JetCondition(self.value >= jet(other).value)
 
 
-class Condition:
+class JetCondition:
     """A truth value of whatever kind the jets' values give."""
 
     __slots__ = ("holds",)
@@ -148,7 +148,7 @@ def _arctan2(y: Scalar, x: Scalar) -> Jet:
     return Jet(scalar.arctan2(y.value, x.value), rate.value, rate.rate)
 
 
-def _where(condition: Condition, a: Scalar, b: Scalar) -> Jet:
+def _where(condition: JetCondition, a: Scalar, b: Scalar) -> Jet:
     a, b = jet(a), jet(b)
     parts = ((a.value, b.value), (a.rate, b.rate), (a.acceleration, b.acceleration))
     return Jet(*(scalar.where(condition.holds, x, y) for x, y in parts))
@@ -159,4 +159,4 @@ scalar.cos.register(Jet)(_cos)
 scalar.sqrt.register(Jet)(_sqrt)
 scalar.absolute.register(Jet)(_absolute)
 scalar.arctan2.register(Jet)(_arctan2)
-scalar.where.register(Condition)(_where)
+scalar.where.register(JetCondition)(_where)

@@ -48,7 +48,7 @@ INDEXED = re.compile(r"([A-Za-z]+?)(\d+)([a-z]*)")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DerivationCheck:
     """Whether a formula equals the derived one; if not, formula − derived, and the likely slip ("" if none is
     found)."""
 
@@ -70,7 +70,7 @@ class Comparison:
         return "\n".join(lines)
 
 
-def compare(e: Equations, name: str, formula: str) -> Comparison:
+def compare(e: Equations, name: str, formula: str) -> DerivationCheck:
     """The comparison of a formula with the derived entry of that name. In entries of M and C, the lumped constants that
     `text()` prints for these two may be used."""
     name, derived = entry(e, name)
@@ -81,7 +81,7 @@ def compare(e: Equations, name: str, formula: str) -> Comparison:
     difference = given - derived
     off, shown = (_readable(e, p) for p in (difference, derived))
     slip = "" if not difference else find_slip(reader, formula, derived, given)
-    return Comparison(name, not difference, difference, shown, off, slip)
+    return DerivationCheck(name, not difference, difference, shown, off, slip)
 
 
 def _readable(e: Equations, p: Polynomial) -> str:

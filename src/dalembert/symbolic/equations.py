@@ -29,7 +29,7 @@ from dalembert.symbolic.polynomial import Polynomial, Ring
 
 if TYPE_CHECKING:
     from dalembert.compile import Kernel
-    from dalembert.symbolic.compare import Comparison
+    from dalembert.symbolic.compare import DerivationCheck
 
 SHOWN = 400  # terms of M that a notebook shows by itself
 MOST_ANGLES = 6  # fixed angles as symbols: a chain of three oblique joints has 1,400 terms in M, of four 56,000
@@ -427,7 +427,7 @@ class Equations:
         """`normal_form` in a file."""
         return whole(file, lambda opened: opened.write(self.normal_form(*what).encode()))
 
-    def compare(self, name: str, formula: str) -> Comparison:
+    def compare(self, name: str, formula: str) -> DerivationCheck:
         """Check a derivation: is `formula` equal to the derived entry? If not, what differs, and the likely slip.
 
         >>> robot.equations().compare("M12", "I2 + m2*(r2**2 + l1*r2*sin(q2))")    # doctest: +SKIP

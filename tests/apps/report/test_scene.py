@@ -17,7 +17,7 @@ from dalembert.apps.report.raster import png, rendered
 from dalembert.apps.report.scene import scene_of
 from dalembert.apps.report.scheme import skeleton
 from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Shape, Sphere
-from dalembert.draw.scene import Part, Solid, drawn_limits, place_along, posture, triangulate
+from dalembert.draw.scene import DrawnPart, Solid, drawn_limits, place_along, posture, triangulate
 from trees import random_tree
 
 
@@ -51,7 +51,7 @@ def test_solids_are_closed_outward_and_of_the_right_size(shape, exact):
 
 
 def test_a_bar_reaches_from_point_to_point():
-    bar = Part(0, Capsule(0.1, 2.0), place_along(np.array([0.0, 0.0, 1.0]), (1.0, 2.0, 4.0)), "#000000").solid
+    bar = DrawnPart(0, Capsule(0.1, 2.0), place_along(np.array([0.0, 0.0, 1.0]), (1.0, 2.0, 4.0)), "#000000").solid
     assert np.allclose([bar.vertices.min(0), bar.vertices.max(0)], [[0.9, 1.9, 2.9], [1.1, 2.1, 5.1]], atol=1e-9)
     assert closed(bar) and volume(bar) > 0
 

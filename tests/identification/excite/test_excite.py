@@ -13,7 +13,14 @@ import dalembert as dl
 from dalembert.errors import InputError, SingularityError, UnknownNameError
 from dalembert.identification.excite.design import SPARE, excite, fit_within, fits, random_start
 from dalembert.identification.excite.limits import KINDS, read_limits
-from dalembert.identification.excite.problem import CRITERIA, Problem, Series, condition, condition_number, d_optimal
+from dalembert.identification.excite.problem import (
+    CRITERIA,
+    FourierSeries,
+    Problem,
+    condition,
+    condition_number,
+    d_optimal,
+)
 from dalembert.identification.excite.workspace import HalfSpace, box
 from dalembert.identification.fit.regressor import Columns, base, coupling_of
 from tolerances import DIFFERENCE, ROUNDING, error
@@ -34,7 +41,9 @@ def problem(robot, criterion="condition", harmonics=3, spaces=(), columns=None, 
     bounds = read_limits(robot, None, *given.values(), spaces).within(0.05)
     wanted = columns or Columns(robot)
     weights = np.linspace(0.5, 2.0, robot.n)
-    return Problem(wanted, base(wanted), Series(harmonics, 0.1), bounds, CRITERIA[criterion], weights, 30 * harmonics)
+    return Problem(
+        wanted, base(wanted), FourierSeries(harmonics, 0.1), bounds, CRITERIA[criterion], weights, 30 * harmonics
+    )
 
 
 @cache
@@ -47,7 +56,7 @@ def small():
 # ------------------------------------------------------------------------------------------------------- series
 @pytest.mark.parametrize("at_rest", (True, False))
 def test_a_series_is_linear_periodic_and_starts_at_rest(at_rest):
-    series = Series(4, 0.2, at_rest)
+    series = FourierSeries(4, 0.2, at_rest)
     z = np.random.default_rng(0).normal(size=(series.numbers, 3))
     t = np.linspace(0, 5, 31)
     B, Bd, Bdd = series.maps(t)

@@ -8,23 +8,23 @@ import numpy as np
 import pytest
 
 from dalembert.trust.verify import diagnose, explain, reread
-from dalembert.trust.verify.four_by_four import Reference
+from dalembert.trust.verify.four_by_four import FourByFour
 from dalembert.trust.verify.linkage import draw_states, find_confined
 from trust.verify.gripper_arm import GRIPPER_ARM
 
 
 @pytest.fixture(scope="module")
-def arm() -> Reference:
+def arm() -> FourByFour:
     linkage = reread.of_urdf(GRIPPER_ARM)
     drawn = draw_states(linkage, 8, seed=0)
-    return Reference(linkage, replace(drawn, tau=Reference(linkage, drawn).torque))
+    return FourByFour(linkage, replace(drawn, tau=FourByFour(linkage, drawn).torque))
 
 
-def explained(arm: Reference, **values) -> list[str]:
+def explained(arm: FourByFour, **values) -> list[str]:
     return [e.cause for e in diagnose.combination(arm.linkage, arm.states, values)]
 
 
-def with_rotors(arm: Reference, factor: float) -> np.ndarray:
+def with_rotors(arm: FourByFour, factor: float) -> np.ndarray:
     return arm.mass_matrix + (factor - 1.0) * np.diag(arm.rotors)
 
 
@@ -62,14 +62,14 @@ def test_a_cause_gives_all_states(arm):
     """What only the first states, by which causes are looked for, would bear out is not named."""
     linkage = arm.linkage
     states = draw_states(linkage, 40, seed=0)
-    flipped = Reference(replace(linkage, gravity=(0.0, 0.0, 9.81)), states)
+    flipped = FourByFour(replace(linkage, gravity=(0.0, 0.0, 9.81)), states)
     g = flipped.gravity_torque.copy()
     assert [e.cause for e in diagnose.explanations(linkage, states, {"gravity_torque": g})] == ["gravity sign"]
     g[30] *= 1.5
     assert diagnose.explanations(linkage, states, {"gravity_torque": g}) == []
 
 
-def spring(arm: Reference, **changed) -> Reference:
+def spring(arm: FourByFour, **changed) -> FourByFour:
     sprung = {
         i: replace(p, stiffness=3.0, rest=0.4, **changed) for i, p in enumerate(arm.linkage.parts) if p.joint == "j1"
     }
@@ -92,7 +92,7 @@ def test_springs_and_sides(arm, changed, says):
     assert says in [e.words for e in diagnose.explanations(base.linkage, base.states, values)]
 
 
-def case(arm: Reference, **members) -> explain.Case:
+def case(arm: FourByFour, **members) -> explain.Case:
     quantities = {"composite": ["mass_matrix"], "energies": ["kinetic_energy"], "factorized": ["acceleration"]}
     right = {"newton": {"gravity_torque": arm.gravity_torque, "coriolis_torque": arm.coriolis_torque}}
     failing = {"newton": set(), **{key: set(quantities[key]) for key in members}}

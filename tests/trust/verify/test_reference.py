@@ -13,7 +13,7 @@ from dalembert.describe.urdf_write import write_urdf
 from dalembert.friction import laws
 from dalembert.trust.verify import reread
 from dalembert.trust.verify.against import differences
-from dalembert.trust.verify.four_by_four import Reference, friction_terms
+from dalembert.trust.verify.four_by_four import FourByFour, friction_terms
 from dalembert.trust.verify.linkage import Part, States, angles, draw_states, linkage_of, rotation
 from oracles.pinocchio_model import PinocchioModel
 from tolerances import ORACLE, ROUNDING, error
@@ -29,10 +29,10 @@ def states(n: int, count: int = 6, seed: int = 0) -> States:
 
 
 @pytest.fixture(params=[3, 4, 5])
-def reference(request) -> Reference:
+def reference(request) -> FourByFour:
     tree = random_tree(seed=request.param, joints=7, mimic=True, rotors=True, friction=True)
     linkage = linkage_of(tree)
-    return Reference(linkage, states(len(linkage.coordinates)))
+    return FourByFour(linkage, states(len(linkage.coordinates)))
 
 
 def test_torque_is_the_sum_of_its_terms(reference):
@@ -47,7 +47,7 @@ def test_energy_changes_by_the_work_done(reference):
     """d/dt (K + P) along q + q̇ t + q̈ t²/2, by a complex step in t, is τᵀ q̇."""
     s = reference.states
     moved = replace(s, q=s.q + 1j * STEP * s.qd, qd=s.qd + 1j * STEP * s.qdd)
-    r = Reference(reference.linkage, moved)
+    r = FourByFour(reference.linkage, moved)
     rate = (r.kinetic_energy + r.potential_energy).imag / STEP
     assert error(rate, (reference.torque * s.qd).sum(axis=-1)) < ROUNDING
 
@@ -57,7 +57,7 @@ def test_lagranges_equations(reference):
     s, m, n = reference.states, reference.linkage, reference.n
 
     def along(q, qd):  # ∂K/∂q̇ = M q̇ along the motion
-        r = Reference(m, replace(s, q=q, qd=qd))
+        r = FourByFour(m, replace(s, q=q, qd=qd))
         return np.einsum("sij,sj->si", r.mass_matrix, qd)
 
     momentum_rate = along(s.q + 1j * STEP * s.qd, s.qd + 1j * STEP * s.qdd).imag / STEP
@@ -65,7 +65,7 @@ def test_lagranges_equations(reference):
     for k in range(n):
         q = s.q.astype(complex)
         q[:, k] += 1j * STEP
-        r = Reference(m, replace(s, q=q))
+        r = FourByFour(m, replace(s, q=q))
         by_q[:, k] = (r.kinetic_energy - r.potential_energy).imag / STEP
     assert error(reference.torque, momentum_rate - by_q) < ROUNDING
 
@@ -73,7 +73,7 @@ def test_lagranges_equations(reference):
 def test_jacobian_is_the_derivative_of_the_pose(reference):
     s = reference.states
     frame = reference.frames[-1]
-    r = Reference(reference.linkage, replace(s, q=s.q + 1j * STEP * s.qd))
+    r = FourByFour(reference.linkage, replace(s, q=s.q + 1j * STEP * s.qd))
     T, rate = reference.pose(frame), r.pose(frame).imag / STEP
     W = rate[:, :3, :3] @ np.swapaxes(T[:, :3, :3], -1, -2)
     twist = np.concatenate([rate[:, :3, 3], np.stack([W[:, 2, 1], W[:, 0, 2], W[:, 1, 0]], axis=-1)], axis=-1)
@@ -83,7 +83,7 @@ def test_jacobian_is_the_derivative_of_the_pose(reference):
 def test_planar_2r_is_the_textbooks():
     """a + 2b cos q₂, d + b cos q₂, d and −b sin q₂ (2 q̇₁q̇₂ + q̇₂²), with the robot's own numbers."""
     arm = dl.load("planar-2r")
-    r = Reference(linkage_of(arm.description), states(2))
+    r = FourByFour(linkage_of(arm.description), states(2))
     M, s = r.mass_matrix, r.states
     c2, s2 = np.cos(s.q[:, 1]), np.sin(s.q[:, 1])
     b = (M[0, 0, 1] - M[1, 0, 1]) / (c2[0] - c2[1])
@@ -97,7 +97,7 @@ def test_planar_2r_is_the_textbooks():
 def test_pinocchio_agrees_with_it_directly():
     robot = dl.Robot(random_tree(seed=8, joints=8, rotors=True))
     oracle = PinocchioModel(robot)
-    r = Reference(linkage_of(robot.description), states(robot.n, 3))
+    r = FourByFour(linkage_of(robot.description), states(robot.n, 3))
     for k, (q, qd, qdd) in enumerate(zip(r.states.q, r.states.qd, r.states.qdd, strict=True)):
         assert error(r.torque[k], oracle.inverse_dynamics(q, qd, qdd)) < ORACLE
         assert error(r.mass_matrix[k], oracle.mass_matrix(q)) < ORACLE
@@ -162,10 +162,10 @@ def test_dh_tables_of_both_conventions():
         table = dl.Robot.from_dh(rows, convention, base=base).to_dh(convention)
         a, b = linkage_of(arm.description), reread.of_dh_table(table)
         s = states(3)
-        x, y = Reference(a, s), Reference(b, s)
+        x, y = FourByFour(a, s), FourByFour(b, s)
         assert error(x.pose("tool"), y.pose("tool")) < ROUNDING
         assert error(x.torque, y.torque) < ROUNDING
-        other = Reference(reread.of_table(b.table, "modified" if convention == "standard" else "standard"), s)
+        other = FourByFour(reread.of_table(b.table, "modified" if convention == "standard" else "standard"), s)
         assert error(x.pose("tool"), other.pose("tool")) > 0.1
 
 

@@ -16,7 +16,7 @@ from dalembert.apps.cli.terminal import waiting
 if TYPE_CHECKING:
     from dalembert.bounds import Bound, Bounds
     from dalembert.trust.properties import Choices, PropertyReport
-    from dalembert.trust.properties.mechanism import Options
+    from dalembert.trust.properties.mechanism import TrialOptions
     from dalembert.trust.verify.certificate import Certificate, Row
 
 
@@ -49,7 +49,7 @@ def properties(
     if choices and only:
         raise click.UsageError("--choices is a table of its own: leave out --only")
     arm = output.load(robot).tree() if tree else output.load(robot)
-    options: Options = {
+    options: TrialOptions = {
         "states": states,
         "seed": seed,
         "symbols": symbols,

@@ -14,7 +14,7 @@ from dalembert.algorithms import kinematics
 from dalembert.caching import cached_property
 from dalembert.describe.description import Mesh
 from dalembert.draw.scene import (
-    Part,
+    DrawnPart,
     body_poses,
     corners_of,
     drawn_limits,
@@ -37,7 +37,7 @@ class Scene:
     """The parts of a robot, what could not be drawn, and how to look at it."""
 
     robot: Robot
-    parts: tuple[Part, ...]
+    parts: tuple[DrawnPart, ...]
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -155,7 +155,7 @@ def _round(values: Iterable[float]) -> list[float]:
     return [round(float(x), 9) + 0.0 for x in values]
 
 
-def _pack(part: Part) -> dict[str, object]:
+def _pack(part: DrawnPart) -> dict[str, object]:
     """Vertices as sixteen bits of the part's box, faces as sixteen bits (or thirty-two), both in base 64."""
     v = part.solid.vertices
     low = v.min(axis=0)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms.energy import center_of_mass
 from dalembert.describe.description import Box, Cylinder, Sphere
-from dalembert.draw.scene import Part, body_poses, corners_of, look_of, place_along, up_of
+from dalembert.draw.scene import DrawnPart, body_poses, corners_of, look_of, place_along, up_of
 from dalembert.draw.skeleton import plane_of
 from dalembert.robot import Robot
 
@@ -112,7 +112,7 @@ class Scene:
     def _frame(self, name: str) -> FrameHandle:
         return self.server.scene.add_frame(name, show_axes=False)
 
-    def _shape(self, k: int, part: Part) -> Drawn:
+    def _shape(self, k: int, part: DrawnPart) -> Drawn:
         add = self.server.scene
         name = f"{owner(part.body)}/shape{k}"
         rgb = tuple(bytes.fromhex(part.color[1:]))

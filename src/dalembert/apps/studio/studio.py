@@ -34,7 +34,7 @@ BRAND = (47, 111, 176)
 WIDTH = 320.0  # of the panel [px]
 
 
-class Options(TypedDict, total=False):
+class StudioOptions(TypedDict, total=False):
     """What a `Studio` may be given."""
 
     host: str

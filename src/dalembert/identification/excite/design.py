@@ -22,9 +22,9 @@ from dalembert.arguments import array, count, number, switch
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.identification.excite.bandwidth import Bandwidth, choose_harmonics, content_above, read_bandwidth
-from dalembert.identification.excite.excitation import Certificate, Excitation
-from dalembert.identification.excite.limits import KINDS, MotionLimits, read_limits
-from dalembert.identification.excite.problem import CRITERIA, Problem, Series, Values, condition_number
+from dalembert.identification.excite.excitation import Excitation, LimitCertificate
+from dalembert.identification.excite.limits import KINDS, ExcitationLimits, read_limits
+from dalembert.identification.excite.problem import CRITERIA, FourierSeries, Problem, Values, condition_number
 from dalembert.identification.excite.way import find_way, read_start
 from dalembert.identification.excite.workspace import HalfSpace
 from dalembert.identification.fit.regressor import FRICTION, Columns, base
@@ -101,13 +101,15 @@ def excite(
     positions `start` (n,) a way leads to it, and back, in the table to play.
     The search ends after so many `starts`, or `seconds`: with the same seed, and seconds enough, it gives the same
     motion."""
-    clock = Clock((1.0 - CLOSING) * number("seconds", seconds, "s", above=0))
+    clock = Stopwatch((1.0 - CLOSING) * number("seconds", seconds, "s", above=0))
     need_tree(robot.model)
     bounds = read_limits(robot, limits, position, velocity, acceleration, torque, workspace, floor)
     band = read_bandwidth(robot, bandwidth, stiffness)
     frequency = _base_frequency(duration, base_frequency)
     places = bounds.lower["position"], bounds.upper["position"]
-    series = Series(choose_harmonics(robot, harmonics, frequency, band, *places), frequency, switch("at_rest", at_rest))
+    series = FourierSeries(
+        choose_harmonics(robot, harmonics, frequency, band, *places), frequency, switch("at_rest", at_rest)
+    )
     length = series.period if duration is None else float(duration)
     share = number("margin", margin)
     if not 0 <= share <= 0.5:
@@ -131,7 +133,7 @@ def excite(
 
 # ------------------------------------------------------------------------------------------------------ search
 @dataclass
-class Clock:
+class Stopwatch:
     """The time there is [s]; evaluations are counted."""
 
     seconds: float
@@ -174,11 +176,11 @@ class _Search:
     """Many starts and the best of them polished, until they are done or the time is up."""
 
     problem: Problem
-    limits: MotionLimits
+    limits: ExcitationLimits
     criterion: str
     bandwidth: Bandwidth
     start: Array | None
-    clock: Clock
+    clock: Stopwatch
     say: Callable[[str], object]
     found: list[_Found] = field(default_factory=list)
 
@@ -187,11 +189,11 @@ class _Search:
         return self.problem.series.maps(self.problem.series.times(FINER * self.problem.samples))
 
     @cached_property
-    def inner(self) -> MotionLimits:
+    def inner(self) -> ExcitationLimits:
         return self.limits.within(SPARE)
 
     def run(
-        self, rng: np.random.Generator, starts: int, bounds: MotionLimits, margin: float, duration: float
+        self, rng: np.random.Generator, starts: int, bounds: ExcitationLimits, margin: float, duration: float
     ) -> Excitation:
         """The best motion, with what it uses of its bounds."""
         problem, clock, found = self.problem, self.clock, self.found
@@ -253,8 +255,8 @@ class _Search:
         )
 
     def _choose(
-        self, bounds: MotionLimits, margin: float, rng: np.random.Generator
-    ) -> tuple[Array, Certificate, Sines, Trajectory | None]:
+        self, bounds: ExcitationLimits, margin: float, rng: np.random.Generator
+    ) -> tuple[Array, LimitCertificate, Sines, Trajectory | None]:
         """The best motion found, its certificate, itself, and the way to it: the best of those to which a way leads."""
         problem, robot = self.problem, self.problem.columns.robot
         found = sorted(self.found, key=lambda x: x.merit)[:TRIED]
@@ -271,11 +273,11 @@ class _Search:
                     raise
         return each.z, certificate, motion, way
 
-    def _certify(self, z: Array, v: Values, bounds: MotionLimits, margin: float) -> Certificate:
+    def _certify(self, z: Array, v: Values, bounds: ExcitationLimits, margin: float) -> LimitCertificate:
         problem, band, origins = self.problem, self.bandwidth, self.limits.origins
         robot, series, reach = problem.columns.robot, problem.series, problem.reach(z, v)
         mode, top = float(band.modes(robot, v.motion[0]).min()), series.harmonics * series.frequency
-        return Certificate(
+        return LimitCertificate(
             feasible=fits(problem, z, problem.limits, self.fine) and top <= band.top(mode) * (1.0 + 1e-9),
             margin=margin,
             points=len(v.tau),
@@ -338,7 +340,7 @@ class _Search:
         self.say(f"{where}: best {word}, {self.clock.spent:.1f} s, {self.clock.evaluations} evaluations")
 
 
-def minimize_round(evaluate: Evaluate, state: State, clock: Clock, iterations: int) -> None:
+def minimize_round(evaluate: Evaluate, state: State, clock: Stopwatch, iterations: int) -> None:
     """One round: minimize L from the state's point, then update multipliers and weight. Time that runs out
     leaves the best point of the round in the state and raises `TimeUp`."""
     from scipy.optimize import minimize
@@ -369,14 +371,14 @@ def minimize_round(evaluate: Evaluate, state: State, clock: Clock, iterations: i
 
 
 # ------------------------------------------------------------------------------------------------- feasibility
-def fits(problem: Problem, z: Array, limits: MotionLimits, maps: Maps, between: bool = True) -> bool:
+def fits(problem: Problem, z: Array, limits: ExcitationLimits, maps: Maps, between: bool = True) -> bool:
     """Whether a motion keeps to all limits on a grid and, torques aside, between its points."""
     reach = problem.reach(z, problem.values(z, maps), between)
     within = all(bool((limits.excess(kind, x) <= 0.0).all()) for kind, x in reach.ranges.items())  # NaN does not fit
     return within and bool((reach.clearance >= 0.0).all())
 
 
-def fit_within(problem: Problem, z: Array, limits: MotionLimits, maps: Maps, between: bool = True) -> Array | None:
+def fit_within(problem: Problem, z: Array, limits: ExcitationLimits, maps: Maps, between: bool = True) -> Array | None:
     """The motion made smaller about its mean position until it fits; None if nothing is left of it."""
     if fits(problem, z, limits, maps, between):
         return z
@@ -391,7 +393,7 @@ def fit_within(problem: Problem, z: Array, limits: MotionLimits, maps: Maps, bet
 
 
 def random_start(
-    problem: Problem, limits: MotionLimits, rng: np.random.Generator, maps: Maps, between: bool = True
+    problem: Problem, limits: ExcitationLimits, rng: np.random.Generator, maps: Maps, between: bool = True
 ) -> Array:
     """A random series about a mean position within the limits, as large as they allow."""
     lower, upper = limits.lower["position"], limits.upper["position"]
@@ -441,7 +443,7 @@ def _friction(friction: bool | str | Sequence[str]) -> tuple[str, ...]:
     return (friction,) if isinstance(friction, str) else tuple(friction)
 
 
-def _weights(robot: Robot, noise: ArrayLike | None, limits: MotionLimits) -> Array:
+def _weights(robot: Robot, noise: ArrayLike | None, limits: ExcitationLimits) -> Array:
     if noise is not None:
         return np.asarray(1.0 / np.broadcast_to(array("noise", noise, (), (robot.n,), unit="N m", above=0), (robot.n,)))
     top = limits.upper["torque"]

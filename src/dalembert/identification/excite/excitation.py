@@ -16,7 +16,7 @@ from dalembert.arguments import number
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
 from dalembert.files import whole_table
-from dalembert.identification.excite.limits import KINDS, MotionLimits
+from dalembert.identification.excite.limits import KINDS, ExcitationLimits
 from dalembert.identification.excite.workspace import HalfSpace
 from dalembert.robot import Robot
 from dalembert.trajectories.sines import Sines
@@ -35,7 +35,7 @@ NOT_CHECKED = (
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class LimitCertificate:
     """The limits, recomputed on a grid of `points` over one period, ten times finer than the one that was optimized on.
 
     position, velocity, acceleration, torque (n,): the largest share of each joint's range that is used, 0 where there
@@ -135,8 +135,8 @@ class Excitation:
 
     robot: Robot
     motion: Sines
-    limits: MotionLimits
-    certificate: Certificate
+    limits: ExcitationLimits
+    certificate: LimitCertificate
     criterion: str
     condition: float
     log_det: float

@@ -19,7 +19,7 @@ KINDS = ("position", "velocity", "acceleration", "torque")
 
 
 @dataclass(frozen=True, eq=False)
-class MotionLimits:
+class ExcitationLimits:
     """Ranges per joint (n,) of each kind, infinite where there are none; half spaces for the origins of frames."""
 
     lower: dict[str, Array]
@@ -43,7 +43,7 @@ class MotionLimits:
         half = 0.5 * (self.upper[kind] - self.lower[kind])
         return np.where(np.isfinite(half), half, 1.0)
 
-    def within(self, margin: float) -> MotionLimits:
+    def within(self, margin: float) -> ExcitationLimits:
         """The same ranges with a share of each left free at both ends."""
         spare = {kind: margin * self.scale(kind) for kind in self.lower}
         lower = {kind: x + spare[kind] for kind, x in self.lower.items()}
@@ -74,7 +74,7 @@ def read_limits(
     torque: ArrayLike | None,
     workspace: Sequence[HalfSpace] = (),
     floor: float | Mapping[str, float] | None = None,
-) -> MotionLimits:
+) -> ExcitationLimits:
     """The limits given, and the robot's own of position, velocity and torque where none are given."""
     own = robot.limits if limits is None else limits
     if not isinstance(own, Limits):
@@ -102,7 +102,7 @@ def read_limits(
         joint = robot.joint_names[int(np.argmax(lower >= upper))]
         raise InputError(f"{joint!r} cannot move: its position limits leave no range")
     origins = find_origins(robot.model)
-    return MotionLimits(
+    return ExcitationLimits(
         {"position": lower, **{kind: -x for kind, x in sizes.items()}},
         {"position": upper, **sizes},
         origins,

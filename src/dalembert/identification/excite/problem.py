@@ -23,7 +23,7 @@ from dalembert.compile import Kernel, compile_function
 from dalembert.compile.interpret import replay
 from dalembert.errors import InputError, SingularityError
 from dalembert.flow import Scalar, Scalars
-from dalembert.identification.excite.limits import KINDS, MotionLimits
+from dalembert.identification.excite.limits import KINDS, ExcitationLimits
 from dalembert.identification.excite.workspace import up
 from dalembert.identification.fit.regressor import Base, Columns
 from dalembert.model.lean import lean
@@ -90,7 +90,7 @@ CRITERIA: dict[str, Criterion] = {"condition": condition, "d-optimal": d_optimal
 
 # ------------------------------------------------------------------------------------------------ motions
 @dataclass(frozen=True)
-class Series:
+class FourierSeries:
     """Fourier series as a linear map: a few numbers per joint → positions, rates and accelerations on a grid.
 
     Swevers et al. 1997: q̇ = Σ_k a_k cos kωt + b_k sin kωt, q = q₀ + Σ_k (a_k sin kωt − b_k cos kωt)/kω. A motion that
@@ -216,7 +216,7 @@ class Values:
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class Span:
     """How far a motion goes: the least and the greatest value of every kind (2, n), the least height above every half
     space (S,) and of every origin (F,) [m]."""
 
@@ -233,8 +233,8 @@ class Problem:
 
     columns: Columns
     base: Base
-    series: Series
-    limits: MotionLimits
+    series: FourierSeries
+    limits: ExcitationLimits
     criterion: Criterion
     weights: Array
     samples: int
@@ -334,7 +334,7 @@ class Problem:
         heights = (points[:, self.limits.places] * normals).sum(axis=-1) - offsets
         return Values((q, qd, qdd), tau, points, heights, Y)
 
-    def reach(self, z: Array, v: Values, between: bool = True) -> Reach:
+    def reach(self, z: Array, v: Values, between: bool = True) -> Span:
         """How far a motion goes on a grid of equal steps h over the period; with `between`, at no time further, but
         for torques: where something is least its rate vanishes, so that it is less than the nearest sample by at most
         (h²/8) max |its second derivative|."""
@@ -348,7 +348,7 @@ class Problem:
                 ranges[kind] += h**2 / 8.0 * x * np.array([[-1.0], [1.0]])
             drop = origins.drop(h, v.motion, (top[0], top[1]))
         clearance = v.heights - (drop[:, spaces] if between else 0.0)
-        return Reach(ranges, clearance.min(axis=0), (heights - drop).min(axis=0))
+        return Span(ranges, clearance.min(axis=0), (heights - drop).min(axis=0))
 
     def matrix(self, v: Values) -> Array:
         """A: the base regressor, rows weighted and divided by √N, (N, n, p)."""
@@ -388,7 +388,7 @@ class Problem:
         f, F = self.criterion(flat.T @ flat, sharpness)
         return f, (2.0 * flat @ F).reshape(A.shape)
 
-    def excess(self, v: Values, limits: MotionLimits, spare: float = 0.0) -> dict[str, Array]:
+    def excess(self, v: Values, limits: ExcitationLimits, spare: float = 0.0) -> dict[str, Array]:
         """How far every value is beyond its limit, by kind and for the half spaces, of which a share of the arm's size
         is kept free: ≤ 0 inside."""
         found = {kind: limits.excess(kind, v.of(kind)) for kind in KINDS}

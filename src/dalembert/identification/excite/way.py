@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dalembert.arguments import array
 from dalembert.errors import InputError
-from dalembert.identification.excite.limits import KINDS, MotionLimits
+from dalembert.identification.excite.limits import KINDS, ExcitationLimits
 from dalembert.robot import Robot
 from dalembert.trajectories.combined import sequence
 from dalembert.trajectories.piecewise import Piecewise
@@ -24,7 +24,7 @@ DETOUR = 2.0  # [rad or m] beyond the two ends
 ALONGSIDE = 1e-9  # [rad or m] apart: the same position
 
 
-def read_start(robot: Robot, limits: MotionLimits, start: object) -> Array:
+def read_start(robot: Robot, limits: ExcitationLimits, start: object) -> Array:
     """Joint positions within the limits, with all frames where they may be."""
     q = array("start", start, (robot.n,), meaning="one per joint")
     over = limits.excess("position", q).reshape(2, -1).max(axis=0)
@@ -38,7 +38,7 @@ def read_start(robot: Robot, limits: MotionLimits, start: object) -> Array:
 
 
 def find_way(
-    robot: Robot, limits: MotionLimits, start: Array, end: Array, peaks: dict[str, Array], rng: np.random.Generator
+    robot: Robot, limits: ExcitationLimits, start: Array, end: Array, peaks: dict[str, Array], rng: np.random.Generator
 ) -> Trajectory | None:
     """From rest to rest at half these speeds and accelerations, each leg within the limits, frames at all times and
     torques at its points; None if the two are the same."""
@@ -63,7 +63,7 @@ def find_way(
     )
 
 
-def _keeps(robot: Robot, limits: MotionLimits, leg: Piecewise) -> bool:
+def _keeps(robot: Robot, limits: ExcitationLimits, leg: Piecewise) -> bool:
     t = np.linspace(0.0, leg.duration, POINTS)
     motion = leg(t)
     values = (*motion, robot.inverse_dynamics(*motion, friction=True))
@@ -74,7 +74,7 @@ def _keeps(robot: Robot, limits: MotionLimits, leg: Piecewise) -> bool:
     return bool((_heights(limits, motion[0]) >= drop[:, limits.places]).all())
 
 
-def _heights(limits: MotionLimits, q: Array) -> Array:
+def _heights(limits: ExcitationLimits, q: Array) -> Array:
     """Above every half space [m], (N, S), at positions (N, n)."""
     normals, offsets = limits.planes
     points = [np.array(np.broadcast_arrays(*p)) for p in limits.origins.at(list(q.T))]  # (3, N) each

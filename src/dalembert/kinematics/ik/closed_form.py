@@ -67,21 +67,21 @@ def reason(robot: Jointed, frame: str | None = None) -> str | None:
     return solver if isinstance(solver, str) else None
 
 
-def solver_of(robot: Jointed, frame: str | None, limits: bool) -> Solver | str:
+def solver_of(robot: Jointed, frame: str | None, limits: bool) -> ClosedForm | str:
     """The kernels of a robot, made once; or why there are none."""
     at = robot.model.frame(frame)
     return robot.once(("closed form", at.name, limits), lambda: _make(robot.model, at, limits))
 
 
-def _make(model: Model, frame: Frame, limits: bool) -> Solver | str:
+def _make(model: Model, frame: Frame, limits: bool) -> ClosedForm | str:
     chain = chain_of(model, frame)
     if isinstance(chain, str):
         return chain
     plan = plan_of(chain)
-    return plan if isinstance(plan, str) else Solver(model, frame, limits, plan, max(1.0, chain.reach))
+    return plan if isinstance(plan, str) else ClosedForm(model, frame, limits, plan, max(1.0, chain.reach))
 
 
-class Solver:
+class ClosedForm:
     """The kernels of one robot, frame and choice of limits."""
 
     def __init__(self, model: Model, frame: Frame, limits: bool, plan: Plan, size: float) -> None:

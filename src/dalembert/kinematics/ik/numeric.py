@@ -53,7 +53,7 @@ AXES = {"x": 0, "y": 1, "z": 2}
 
 
 @dataclass(frozen=True)
-class Solver:
+class NumericSolver:
     """The compiled parts of one robot, frame and goal."""
 
     search: Search
@@ -103,13 +103,13 @@ def goal(rows: str | Sequence[str] | Sequence[float], axis: str | None) -> steps
     return steps.Goal(weights, None if axis is None else AXES[axis], planar)
 
 
-def solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool) -> Solver:
+def solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool) -> NumericSolver:
     """What `ik` runs, made once per robot, frame and goal."""
     key = ("ik", robot.model.frame(frame).name, wanted, limited)
     return robot.once(key, lambda: _solver(robot, frame, wanted, limited))
 
 
-def _solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool) -> Solver:
+def _solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool) -> NumericSolver:
     need_tree(robot.model)
     model, target = robot.model, robot.model.frame(frame)
     n = model.n
@@ -150,7 +150,7 @@ def _solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool
     inspected = compile_function(inspect, [(4, 4)], [(2,)], "inspect", arguments=("T",))
     finished = compile_function(finish, [(n,), (n,), (4, 4)], [(n,), (3,)], "finish", arguments=("q", "start", "T"))
     used = np.flatnonzero(wanted.weights)
-    return Solver(search, polish, inspected, finished, table[1:], table[0], used, *_clamps(lower, upper, free))
+    return NumericSolver(search, polish, inspected, finished, table[1:], table[0], used, *_clamps(lower, upper, free))
 
 
 def _clamps(lower: Array, upper: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
@@ -251,7 +251,7 @@ def _prepared(
     tolerance: float,
     limits: bool,
     restarts: int,
-) -> tuple[Solver, Array]:
+) -> tuple[NumericSolver, Array]:
     """The solver and its settings, found again quickly when asked for the same."""
     make = partial(_prepare, robot, frame, rows, axis, tolerance, limits, restarts)
     if isinstance(rows, str) and (axis is None or isinstance(axis, str)) and isinstance(limits, bool):
@@ -267,7 +267,7 @@ def _prepare(
     tolerance: float,
     limits: bool,
     restarts: int,
-) -> tuple[Solver, Array]:
+) -> tuple[NumericSolver, Array]:
     real = isinstance(tolerance, (int, float, np.floating)) and not isinstance(tolerance, bool)
     if not real or not 0 < tolerance < math.inf:
         raise InputError(f"the tolerance must be a positive number, got {tolerance!r}")
@@ -278,7 +278,7 @@ def _prepare(
     return made, settings(_squared(tolerance), STEPS, restarts, HALFWAY, HOPELESS)
 
 
-def _one(made: Solver, T: Array, control: Array, tolerance: float) -> Solution | None:
+def _one(made: NumericSolver, T: Array, control: Array, tolerance: float) -> Solution | None:
     """The short way for one pose that is in order and reached; None for the others."""
     defect, extent = made.inspect.direct(T).tolist()
     if not (defect <= targets.ROUNDED and extent < FARTHEST):
@@ -296,7 +296,7 @@ def _squared(tolerance: float) -> tuple[float, float]:
     return inside * inside, chord * chord
 
 
-def _polished(made: Solver, q: Array, info: Array, flat: Array, failed: Any) -> tuple[Array, Array]:
+def _polished(made: NumericSolver, q: Array, info: Array, flat: Array, failed: Any) -> tuple[Array, Array]:
     """Targets that no start reached: go on from the best one, so that what is returned is a nearest point."""
     control = settings((0.0, 0.0), POLISH, CANDIDATES_POLISHED)
     near, more = made.polish.ufunc(q[failed], flat[failed], made.starts, control)
@@ -306,7 +306,7 @@ def _polished(made: Solver, q: Array, info: Array, flat: Array, failed: Any) -> 
     return q, info
 
 
-def _certified(made: Solver, q: Array, start: Array, targets: Array, info: Array, tolerance: float) -> Solution:
+def _certified(made: NumericSolver, q: Array, start: Array, targets: Array, info: Array, tolerance: float) -> Solution:
     q, figures = made.finish.direct(q, start, targets)
     if figures.ndim == 1:
         position, angle, beyond = figures.tolist()

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array
 from dalembert.compile.search import settings
 from dalembert.errors import InputError, unknown
-from dalembert.kinematics.ik.numeric import HALFWAY, STEPS, Solver
+from dalembert.kinematics.ik.numeric import HALFWAY, STEPS, NumericSolver
 from dalembert.kinematics.manipulability import manipulability, manipulability_gradient
 from dalembert.system import Jointed
 
@@ -76,7 +76,7 @@ def goal_of(robot: Jointed, frame: str | None, secondary: str | ArrayLike) -> Go
 def improved(
     robot: Jointed,
     frame: str | None,
-    made: Solver,
+    made: NumericSolver,
     q: Array,
     flat: Array,
     converged: Array,

@@ -13,7 +13,7 @@ from dalembert.describe.description import Description
 from dalembert.describe.urdf_read import JointPart, LinkPart, Trouble, read_parts
 from dalembert.describe.xml import Element
 from dalembert.findings import Edit
-from dalembert.trust.doctor.reach import Reach
+from dalembert.trust.doctor.reach import Extent
 from dalembert.trust.doctor.rules import Found
 
 # The rule that each kind of trouble breaks; those of a joint's type are found by rules of their own.
@@ -35,7 +35,7 @@ class Document:
     base_dir: Path | None = None
     package_dirs: Sequence[Path] = ()
     meshes: bool = True  # whether mesh files are looked at
-    reaches: dict[str, Reach] = field(default_factory=dict)  # of each link whose shapes are known
+    reaches: dict[str, Extent] = field(default_factory=dict)  # of each link whose shapes are known
 
     def __post_init__(self) -> None:
         self.numbers: dict[int, int] = {}  # of each element, by its id: its number in the document

@@ -20,7 +20,7 @@ from dalembert.model.build import build
 from dalembert.model.model import BASE, Body
 from dalembert.spatial import Pose
 from dalembert.trust.doctor.document import Document
-from dalembert.trust.doctor.reach import DIRECTIONS, Reach
+from dalembert.trust.doctor.reach import DIRECTIONS, Extent
 from dalembert.trust.doctor.rules import Found, rule
 
 LIGHT, HEAVY = 1e-6, 1e5  # kg
@@ -280,7 +280,7 @@ class _Body:
     """A link with mass and shapes, in the link's frame."""
 
     weight: Weight
-    reach: Reach
+    reach: Extent
     com: NDArray[np.float64]
     moments: NDArray[np.float64]  # ∫(x·d)² dm / m for each direction
 

@@ -50,7 +50,7 @@ OPPOSITE = np.roll(np.arange(len(DIRECTIONS)), len(DIRECTIONS) // 2)
 
 
 @dataclass(frozen=True)
-class Reach:
+class Extent:
     """The reach of some shapes in the frame of their link. `volume` is never less than that of what they enclose."""
 
     support: NDArray[np.float64]  # h(d) for each of DIRECTIONS
@@ -76,7 +76,7 @@ class Reach:
         return 0.25 * width * width
 
 
-def reach_of(parts: Iterable[tuple[Geometry, Origin, Points | None]]) -> Reach | None:
+def reach_of(parts: Iterable[tuple[Geometry, Origin, Points | None]]) -> Extent | None:
     """The reach of shapes, each at its origin; a mesh comes with its vertices. None if there are none."""
     supports, volumes = [], []
     for geometry, origin, points in parts:
@@ -92,13 +92,13 @@ def reach_of(parts: Iterable[tuple[Geometry, Origin, Points | None]]) -> Reach |
         return None
     support = np.max(supports, axis=0)
     whole = float(np.prod((support + support[OPPOSITE])[:3]))
-    return Reach(support, min(sum(volumes), whole))
+    return Extent(support, min(sum(volumes), whole))
 
 
-def unite(reaches: Iterable[Reach | None]) -> Reach | None:
+def unite(reaches: Iterable[Extent | None]) -> Extent | None:
     """The reach of all, and the larger of their volumes: visual and collision shapes stand for the same body."""
     known = [e for e in reaches if e is not None]
-    return Reach(np.max([e.support for e in known], axis=0), max(e.volume for e in known)) if known else None
+    return Extent(np.max([e.support for e in known], axis=0), max(e.volume for e in known)) if known else None
 
 
 def _support(geometry: Geometry, points: Points | None, d: NDArray[np.float64]) -> NDArray[np.float64]:

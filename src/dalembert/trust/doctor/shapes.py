@@ -14,7 +14,7 @@ from dalembert.describe.urdf_read import LinkPart, ShapePart
 from dalembert.describe.xml import Element
 from dalembert.errors import DescriptionError
 from dalembert.trust.doctor.document import Document
-from dalembert.trust.doctor.reach import READ, Points, Reach, reach_of, unite, vertices
+from dalembert.trust.doctor.reach import READ, Extent, Points, reach_of, unite, vertices
 from dalembert.trust.doctor.rules import Found, rule
 
 TINY, HUGE = 1e-5, 100.0  # m
@@ -28,7 +28,7 @@ def measure(document: Document) -> None:
     missing: Missing = {}
     for link in document.links:
         points = {id(s): _points(document, link, s, missing) for s in link.shapes if isinstance(s.geometry, Mesh)}
-        roles: list[Reach | None] = []
+        roles: list[Extent | None] = []
         for role in dict.fromkeys(s.role for s in link.shapes):
             shapes = [s for s in link.shapes if s.role == role]
             parts = [

@@ -20,8 +20,8 @@ from dalembert.robot import Robot
 from dalembert.trust.properties import choices
 from dalembert.trust.properties.identities import Identities, Square
 from dalembert.trust.properties.mechanism import (
-    Options,
     Trial,
+    TrialOptions,
     form,
     judge,
     largest,
@@ -195,7 +195,7 @@ class Choices:
         return self.table()
 
 
-def coriolis_choices(system: object, **options: Unpack[Options]) -> Choices:
+def coriolis_choices(system: object, **options: Unpack[TrialOptions]) -> Choices:
     """Every choice of C that the lab knows, and what it keeps."""
     trial = trial_of(system, **options)
     standard = np.einsum("bijk,bi->bkj", trial.Gamma, trial.qd)

@@ -450,7 +450,7 @@ def transpose(A: Array) -> Array:
     return np.swapaxes(A, 1, 2)
 
 
-class Options(TypedDict, total=False):
+class TrialOptions(TypedDict, total=False):
     """How a trial is made, as `trial_of` takes it."""
 
     states: int

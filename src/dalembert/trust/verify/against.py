@@ -10,9 +10,9 @@ import numpy as np
 from dalembert.describe.description import Loop
 from dalembert.trust.verify import diagnose
 from dalembert.trust.verify.certificate import Difference, Row, Side
-from dalembert.trust.verify.comparison import BY_LINKS, Comparison, difference_of, first_difference, values_of
+from dalembert.trust.verify.comparison import BY_LINKS, VerifyRun, difference_of, first_difference, values_of
 from dalembert.trust.verify.diagnose import Explanation
-from dalembert.trust.verify.four_by_four import Reference
+from dalembert.trust.verify.four_by_four import FourByFour
 from dalembert.trust.verify.linkage import (
     JOINT_FIELDS,
     LIMITS,
@@ -31,7 +31,7 @@ OTHER = "the other description"
 MOST_DIFFERENCES = 20  # shown one by one
 
 
-def compare_with(c: Comparison, other: Source) -> None:
+def compare_with(c: VerifyRun, other: Source) -> None:
     """Compare with a second description of the same robot: what differs first, and why."""
     c.tell("the other description")
     c.other = linkage_of(other.robot.tree().description)
@@ -46,7 +46,7 @@ def compare_with(c: Comparison, other: Source) -> None:
     if sorted(wanted) != sorted(found):
         c.compare_names(OTHER, BY_LINKS, OTHER, c.linkage, wanted, found)
         return
-    reference = Reference(b, reorder(c.states, wanted, found))
+    reference = FourByFour(b, reorder(c.states, wanted, found))
     common = tuple(f for f in c.shown_frames() if f in reference.frames)
     if len([f for f in reference.frames if f in c.reference.frames]) < 2:
         c.notes.append("the two descriptions share no names of links that move: poses are not compared")
@@ -58,7 +58,7 @@ def compare_with(c: Comparison, other: Source) -> None:
         _explain(c, a, b, values)
 
 
-def _compare_as_written(c: Comparison, lists: dict[str, list[str]]) -> None:
+def _compare_as_written(c: VerifyRun, lists: dict[str, list[str]]) -> None:
     """What no quantity of the tree shows: limits, and what closes a loop."""
     for name, lines in lists.items():
         c.rows.append(Row.of_answer(f"{name} as written", "this description", OTHER, lines[0] if lines else ""))
@@ -69,14 +69,14 @@ def _compare_as_written(c: Comparison, lists: dict[str, list[str]]) -> None:
             c.found.append(Difference((OTHER,), first, "different numbers", words, places))
 
 
-def _explain(c: Comparison, a: Linkage, b: Linkage, values: Values) -> None:
+def _explain(c: VerifyRun, a: Linkage, b: Linkage, values: Values) -> None:
     first = first_difference(c.failing["against"])
-    frames = Reference(a, c.states).frames if a.coordinates == c.linkage.coordinates else ()
+    frames = FourByFour(a, c.states).frames if a.coordinates == c.linkage.coordinates else ()
     found = diagnose.explanations(a, c.states, diagnose.of_frames(values, frames)) if frames else []
     who, words = OTHER, "no single fault of the table gives its numbers"
     if not found:
         turned = reorder(c.states, c.linkage.coordinates, b.coordinates)
-        theirs = Reference(b, turned).frames
+        theirs = FourByFour(b, turned).frames
         mine = values_of(c.reference, b.coordinates, tuple(f for f in c.shown_frames() if f in theirs))
         mine["pose"] = {f: x for f, x in mine["pose"].items() if f in theirs}
         found = diagnose.explanations(b, turned, mine)
@@ -84,7 +84,7 @@ def _explain(c: Comparison, a: Linkage, b: Linkage, values: Values) -> None:
     c.found.append(difference_of((who,), first, found or _as_written(c, values), words))
 
 
-def _as_written(c: Comparison, values: Values) -> list[Explanation]:
+def _as_written(c: VerifyRun, values: Values) -> list[Explanation]:
     """The numbers that the two write differently, if they account for everything."""
     written = [x for x in c.differences if not x.startswith(("links only", "loop ")) and not _is_of_limits(x)]
     theirs = {p.link: p for p in c.other.parts}
@@ -96,7 +96,7 @@ def _as_written(c: Comparison, values: Values) -> list[Explanation]:
     }
     planted = replace(c.linkage.with_parts(changed), gravity=c.other.gravity)
     few = c.states.few
-    if not written or not diagnose.agrees(Reference(planted, few), diagnose.take_first(values, len(few))):
+    if not written or not diagnose.agrees(FourByFour(planted, few), diagnose.take_first(values, len(few))):
         return []
     places = tuple(line.partition(": ")[0] for line in written)
     return [Explanation("different numbers", f"written differently: {'; '.join(written[:3])}", places)]

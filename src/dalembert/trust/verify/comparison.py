@@ -11,7 +11,7 @@ from dalembert.robot import Robot
 from dalembert.trust.verify import diagnose
 from dalembert.trust.verify.certificate import Difference, Row, Side
 from dalembert.trust.verify.diagnose import Explanation
-from dalembert.trust.verify.four_by_four import Reference
+from dalembert.trust.verify.four_by_four import FourByFour
 from dalembert.trust.verify.linkage import LIMITS, Array, Linkage, States, draw_states, linkage_of, show_value
 from dalembert.trust.verify.members import Values, choose_frames
 from dalembert.trust.verify.quantities import QUANTITIES, Value
@@ -21,7 +21,7 @@ BY_LINKS = "Lagrange, link by link"
 AGAIN = "file read again"
 
 
-class Comparison:
+class VerifyRun:
     """One run: what grows while members are compared."""
 
     def __init__(
@@ -42,8 +42,8 @@ class Comparison:
         self.other = self.linkage  # what it is compared against
         self.exact = self.linkage  # what the symbols see, right angles made so
         drawn = draw_states(self.linkage, count, seed)
-        first = Reference(self.linkage, drawn)
-        self.reference = Reference(self.linkage, replace(drawn, tau=first.torque), first.motion)
+        first = FourByFour(self.linkage, drawn)
+        self.reference = FourByFour(self.linkage, replace(drawn, tau=first.torque), first.motion)
 
     @property
     def states(self) -> States:
@@ -56,13 +56,13 @@ class Comparison:
     def leave_out(self, key: str, title: str, reason: str = "left out as asked") -> None:
         self.sides.append(Side(key, title, False, reason=reason))
 
-    def take_part(self, key: str, title: str, values: Values, reference: Reference, version: str = "") -> None:
+    def take_part(self, key: str, title: str, values: Values, reference: FourByFour, version: str = "") -> None:
         """A member that has computed something, compared with the reference."""
         self.sides.append(Side(key, title, True, version))
         self.own[key] = values
         self.compare(key, title, reference, values)
 
-    def compare(self, key: str, right: str, reference: Reference, values: Values) -> None:
+    def compare(self, key: str, right: str, reference: FourByFour, values: Values) -> None:
         """A row for every quantity of a member; those that differ are kept."""
         for name in QUANTITIES if self.linkage.coordinates else ("pose",):
             if name in values:
@@ -133,7 +133,7 @@ def difference_of(who: tuple[str, ...], first: str, found: Sequence[Explanation]
     return Difference(who, first, e.cause, f"as if {e.words}", e.parts, tuple(other.words for other in found[1:4]))
 
 
-def row_of(name: str, left: str, right: str, reference: Reference, value: Value) -> Row:
+def row_of(name: str, left: str, right: str, reference: FourByFour, value: Value) -> Row:
     """One comparison. Of one that fails the first entry is named, of one that passes the largest."""
     quantity = QUANTITIES[name]
     found = quantity.relative(reference, value)
@@ -157,7 +157,7 @@ def first_difference(failing: Iterable[tuple[str, Row]]) -> str:
     return f"{row.quantity} ({row.entry}): relative difference {row.difference:.1e}{at}"
 
 
-def values_of(reference: Reference, names: tuple[str, ...], frames: Sequence[str]) -> Values:
+def values_of(reference: FourByFour, names: tuple[str, ...], frames: Sequence[str]) -> Values:
     """All quantities of a reference, with its coordinates put into the order of `names`."""
     order = [reference.linkage.coordinates.index(name) for name in names]
     vectors = ("gravity_torque", "coriolis_torque", "torque", "friction_torque")

@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.trust.properties.mechanism import times
 from dalembert.trust.verify import faults
 from dalembert.trust.verify.faults import FAULTS, Fault
-from dalembert.trust.verify.four_by_four import Reference
+from dalembert.trust.verify.four_by_four import FourByFour
 from dalembert.trust.verify.linkage import Array, Linkage, States, Three, angles, heavier, three
 from dalembert.trust.verify.members import Values
 from dalembert.trust.verify.quantities import QUANTITIES, Value
@@ -58,7 +58,7 @@ def take_first(values: Values, count: int) -> Values:
     }
 
 
-def agrees(reference: Reference, values: Values) -> bool:
+def agrees(reference: FourByFour, values: Values) -> bool:
     """Whether all numbers are the reference's, up to MARGIN tolerances; what is cheap is looked at first."""
     for name, quantity in QUANTITIES.items():
         if name in values:
@@ -68,7 +68,7 @@ def agrees(reference: Reference, values: Values) -> bool:
     return True
 
 
-def common(value: Value, reference: Reference) -> Value:
+def common(value: Value, reference: FourByFour) -> Value:
     """Of values by frame, those whose frame the reference has too."""
     return of_frames({"": value}, reference.frames)[""]
 
@@ -92,7 +92,7 @@ def explanations(linkage: Linkage, states: States, values: Values, geometry: boo
     `geometry`: whether things may be elsewhere, where the values themselves do not tell."""
     few = states.few
     wanted = take_first(telling(values), len(few))
-    base = Reference(linkage, few)
+    base = FourByFour(linkage, few)
     plain = {k: v for k, v in wanted.items() if not QUANTITIES[k].few}
     if agrees(base, plain) if plain else agrees(base, wanted):
         return []  # a fault of the linkage does not show in derivatives alone
@@ -110,7 +110,7 @@ def explanations(linkage: Linkage, states: States, values: Values, geometry: boo
 
 def gives(e: Explanation, linkage: Linkage, states: States, values: Values) -> bool:
     """Whether the linkage with the fault planted gives these numbers, at all states."""
-    return e.plant is not None and agrees(Reference(e.plant(linkage), states), values)
+    return e.plant is not None and agrees(FourByFour(e.plant(linkage), states), values)
 
 
 def list_names(names: Sequence[str]) -> str:
@@ -130,7 +130,7 @@ OF_JOINTS = ("friction semantics", "joint springs", "mimic", "base transform", "
 # what is linear
 
 
-def _vector(base: Reference, r: Reference, values: Values) -> Array:
+def _vector(base: FourByFour, r: FourByFour, values: Values) -> Array:
     """All linear differences as one vector, in units of the base's scales."""
     pieces = []
     for name in LINEAR:
@@ -140,10 +140,10 @@ def _vector(base: Reference, r: Reference, values: Values) -> Array:
     return np.concatenate(pieces) if pieces else np.zeros(0)
 
 
-def _gravity(base: Reference, values: Values) -> list[Explanation]:
+def _gravity(base: FourByFour, values: Values) -> list[Explanation]:
     """Gravity as the three numbers that fit best."""
 
-    def under(g: Array) -> Reference:
+    def under(g: Array) -> FourByFour:
         return base.with_inertias_of(replace(base.linkage, gravity=three(g)))
 
     none = _vector(base, under(np.zeros(3)), values)
@@ -160,7 +160,7 @@ def _gravity(base: Reference, values: Values) -> list[Explanation]:
     return [Explanation(*told, plant=lambda m: replace(m, gravity=three(g)))]
 
 
-def _weights(base: Reference, values: Values) -> list[Explanation]:
+def _weights(base: FourByFour, values: Values) -> list[Explanation]:
     m, found = base.linkage, []
     start = _vector(base, base, values)
     if not start.size or not np.isfinite(start).all():
@@ -176,7 +176,7 @@ def _weights(base: Reference, values: Values) -> list[Explanation]:
 
 
 def _subsets(
-    base: Reference, values: Values, h: Fault, places: tuple[int, ...], start: Array
+    base: FourByFour, values: Values, h: Fault, places: tuple[int, ...], start: Array
 ) -> Iterator[tuple[int, ...]]:
     """The sets of parts that may have the fault: those of a least-squares fit of 0 or 1 for each, then all."""
     if not places:
@@ -199,7 +199,7 @@ def _subsets(
     yield from dict.fromkeys(x for x in (chosen, more, places) if x)
 
 
-def _screen(base: Reference, values: Values) -> Values:
+def _screen(base: FourByFour, values: Values) -> Values:
     """One quantity that differs, or all if none does."""
     for name in SCREENS:
         if name in values and np.max(QUANTITIES[name].relative(base, values[name]), initial=0.0) > 1e-6:
@@ -207,7 +207,7 @@ def _screen(base: Reference, values: Values) -> Values:
     return values
 
 
-def _factor(base: Reference, values: Values, start: Array) -> list[Explanation]:
+def _factor(base: FourByFour, values: Values, start: Array) -> list[Explanation]:
     """All masses and inertias times one number, of those that say why."""
 
     def scaled(m: Linkage, f: float) -> Linkage:
@@ -228,17 +228,17 @@ def _factor(base: Reference, values: Values, start: Array) -> list[Explanation]:
 # geometry
 
 
-def _geometry(base: Reference, values: Values) -> list[Explanation]:
+def _geometry(base: FourByFour, values: Values) -> list[Explanation]:
     m = base.linkage
     for cause, words, other in faults.other_tables(m):
-        if agrees(Reference(other, base.states), values):
+        if agrees(FourByFour(other, base.states), values):
             return [Explanation(cause, words, plant=partial(_swap, other))]
     suspect, found = _first_moved(base, values), []
     for h in FAULTS:
         if not h.moves:
             continue
         for chosen in _tried(base, values, h, suspect):
-            if agrees(Reference(h.plant(m, chosen), base.states), values):
+            if agrees(FourByFour(h.plant(m, chosen), base.states), values):
                 found.append(_told(h, m, chosen))
                 break
     return found or _shifted(base, values) or _in_two_steps(base, values, suspect)
@@ -248,7 +248,7 @@ def _swap(other: Linkage, _m: Linkage) -> Linkage:
     return other
 
 
-def _in_two_steps(base: Reference, values: Values, suspect: int | None) -> list[Explanation]:
+def _in_two_steps(base: FourByFour, values: Values, suspect: int | None) -> list[Explanation]:
     """A fault of the geometry that puts every link where it is, and one of the masses or of gravity on top of it."""
     kinematic = {k: v for k, v in values.items() if k in KINEMATIC}
     if suspect is None:
@@ -256,7 +256,7 @@ def _in_two_steps(base: Reference, values: Values, suspect: int | None) -> list[
     m = base.linkage
     for h in FAULTS:
         for chosen in _tried(base, values, h, suspect) if h.moves else ():
-            planted = Reference(h.plant(m, chosen), base.states)
+            planted = FourByFour(h.plant(m, chosen), base.states)
             if not agrees(planted, kinematic):
                 continue
             first = _told(h, m, chosen)
@@ -272,7 +272,7 @@ def _both(first: Explanation, second: Explanation) -> Callable[[Linkage], Linkag
     return None if one is None or two is None else lambda m: two(one(m))
 
 
-def _tried(base: Reference, values: Values, h: Fault, suspect: int | None) -> Iterator[tuple[int, ...]]:
+def _tried(base: FourByFour, values: Values, h: Fault, suspect: int | None) -> Iterator[tuple[int, ...]]:
     """The sets of parts in which a fault of the geometry is tried: where the first frame is elsewhere, all, and, down
     the tree, every part that is elsewhere though those before it have been put right."""
     places = h.candidates(base.linkage)
@@ -288,14 +288,14 @@ def _tried(base: Reference, values: Values, h: Fault, suspect: int | None) -> It
     last = suspect
     while last is not None and last in places and last not in chosen and len(chosen) < MOST_SINGLES:
         chosen = (*chosen, last)
-        last = _first_moved(Reference(h.plant(base.linkage, chosen), base.states), values)
+        last = _first_moved(FourByFour(h.plant(base.linkage, chosen), base.states), values)
         if last is None and 1 < len(chosen) < len(places):
             yield chosen
     if suspect is None:
         yield from ((i,) for i in places[:MOST_SINGLES] if len(places) > 1)
 
 
-def _first_moved(base: Reference, values: Values) -> int | None:
+def _first_moved(base: FourByFour, values: Values) -> int | None:
     """The first part, in the order of the tree, that is elsewhere."""
     if "pose" not in values:
         return None
@@ -308,7 +308,7 @@ def _first_moved(base: Reference, values: Values) -> int | None:
     return None
 
 
-def _shifted(base: Reference, values: Values) -> list[Explanation]:
+def _shifted(base: FourByFour, values: Values) -> list[Explanation]:
     """Every frame displaced by one and the same pose B, which the robot stands on; gravity stays, or turns with it."""
     m, poses = base.linkage, values.get("pose", {})
     moving = [f for f in poses if base.motion.paths[base.part(f)]]
@@ -320,7 +320,7 @@ def _shifted(base: Reference, values: Values) -> list[Explanation]:
         return []
     stand = three(B[:3, 3]), angles(B[:3, :3])
     for gravity in (m.gravity, three(B[:3, :3] @ np.array(m.gravity))):
-        if agrees(Reference(_standing(m, stand, gravity), base.states), values):
+        if agrees(FourByFour(_standing(m, stand, gravity), base.states), values):
             shown = (", ".join(f"{v:.6g}" for v in three) for three in stand)
             words = "the robot stood on another base: displaced by xyz ({}), rpy ({})".format(*shown)
             return [Explanation("base transform", words, plant=partial(_standing, stand=stand, gravity=gravity))]
@@ -332,10 +332,10 @@ def _standing(m: Linkage, stand: tuple[Three, Three], gravity: Three) -> Linkage
     return replace(m.with_parts(first), gravity=gravity)
 
 
-def _coriolis(base: Reference, values: Values) -> list[Explanation]:
+def _coriolis(base: FourByFour, values: Values) -> list[Explanation]:
     """Coriolis' acceleration 2 ω × v without its factor 2, or without all of it."""
     for factor, words in ((1.0, "Coriolis' acceleration 2 ω × v had the factor 1"), (0.0, "it had none at all")):
-        if agrees(Reference(replace(base.linkage, coriolis=factor), base.states), values):
+        if agrees(FourByFour(replace(base.linkage, coriolis=factor), base.states), values):
             return [Explanation("Coriolis terms", words, plant=partial(replace, coriolis=factor))]
     return []
 
@@ -347,7 +347,7 @@ def combination(linkage: Linkage, states: States, values: Values, more: bool = F
     """For the quantities that differ: which of their terms enter with another factor than one, the same in all of them.
     `more`: there are others, that agree."""
     few = states.few
-    base = Reference(linkage, few)
+    base = FourByFour(linkage, few)
     factors: dict[str, float] = {}
     told: list[Explanation] = []
     for name, value in take_first({k: values[k] for k in QUANTITIES if k in values}, len(few)).items():
@@ -372,7 +372,7 @@ def combination(linkage: Linkage, states: States, values: Values, more: bool = F
 UNEXPLAINED = Explanation("", "")
 
 
-def _jacobian(base: Reference, value: dict[str, Array]) -> Explanation | None:
+def _jacobian(base: FourByFour, value: dict[str, Array]) -> Explanation | None:
     """A Jacobian that is expressed otherwise, the same way for all frames."""
     ways = [faults.other_jacobians(base.pose(f), base.jacobian(f)) for f in value]
     size = max([1.0, *(float(np.abs(J).max(initial=0.0)) for J in value.values())])
@@ -388,7 +388,7 @@ def telling_factor(x: float, known: Sequence[float] = TELLING) -> float | None:
     return next((f for f in known if abs(x - f) < 1e-6 * (abs(f) or 1.0)), None)
 
 
-def _terms(base: Reference, name: str, value: Array) -> tuple[Array, dict[str, Array]]:
+def _terms(base: FourByFour, name: str, value: Array) -> tuple[Array, dict[str, Array]]:
     """What should be equal to the sum of which terms."""
     s = base.states
     links = base.mass_matrix - np.diag(base.rotors)
@@ -408,8 +408,8 @@ def _terms(base: Reference, name: str, value: Array) -> tuple[Array, dict[str, A
         return value, base.frictions
     if name in ("torque_by_q", "acceleration_by_q"):
         rest, still = np.zeros_like(s.qd), np.zeros_like(s.qdd)
-        g = Reference(base.linkage, replace(s, qd=rest, qdd=still)).torque_by_q
-        cg = Reference(base.linkage, replace(s, qdd=still)).torque_by_q
+        g = FourByFour(base.linkage, replace(s, qd=rest, qdd=still)).torque_by_q
+        cg = FourByFour(base.linkage, replace(s, qdd=still)).torque_by_q
         target = value if name == "torque_by_q" else -(base.mass_matrix[: len(value)] @ value)
         return target, {
             "the derivative of M q̈": base.torque_by_q - cg,
@@ -424,14 +424,14 @@ def _terms(base: Reference, name: str, value: Array) -> tuple[Array, dict[str, A
     return np.zeros(0), {}
 
 
-def _velocity_terms(base: Reference) -> dict[str, Array]:
+def _velocity_terms(base: FourByFour) -> dict[str, Array]:
     """c as the terms in q̇ᵢ² and those in q̇ᵢ q̇ⱼ."""
     s = base.states
     squares = np.zeros_like(base.coriolis_torque)
     for k in range(base.n):
         only = np.zeros_like(s.qd)
         only[:, k] = s.qd[:, k]
-        squares = squares + Reference(base.linkage, replace(s, qd=only)).coriolis_torque
+        squares = squares + FourByFour(base.linkage, replace(s, qd=only)).coriolis_torque
     return {"centripetal terms": squares, "Coriolis terms": base.coriolis_torque - squares}
 
 

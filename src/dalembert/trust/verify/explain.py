@@ -18,9 +18,9 @@ import numpy as np
 from dalembert.trust.properties.mechanism import form, times
 from dalembert.trust.verify import diagnose
 from dalembert.trust.verify.certificate import Difference
-from dalembert.trust.verify.comparison import AGAIN, Comparison, difference_of, first_difference, values_of
+from dalembert.trust.verify.comparison import AGAIN, VerifyRun, difference_of, first_difference, values_of
 from dalembert.trust.verify.diagnose import MARGIN, Explanation, take_first
-from dalembert.trust.verify.four_by_four import Reference
+from dalembert.trust.verify.four_by_four import FourByFour
 from dalembert.trust.verify.linkage import Array, Linkage, reorder
 from dalembert.trust.verify.members import MEMBERS, Values
 from dalembert.trust.verify.oracles import ORACLES
@@ -43,7 +43,7 @@ LINKS: dict[str, frozenset[str]] = {
 }
 
 
-def explain(c: Comparison) -> None:
+def explain(c: VerifyRun) -> None:
     """A finding for every cause of what failed, put to the comparison."""
     if c.failing:
         c.tell("looking for the cause")
@@ -68,7 +68,7 @@ def explain(c: Comparison) -> None:
         c.found.append(Difference(("Dalembert",), first, "", "the law does not hold between its own members"))
 
 
-def _add(c: Comparison, keys: Sequence[str], found: Sequence[Explanation], words: str) -> None:
+def _add(c: VerifyRun, keys: Sequence[str], found: Sequence[Explanation], words: str) -> None:
     titles = tuple(MEMBERS[key].title if key in MEMBERS else ORACLES[key].title for key in keys)
     c.causes += found[:1]
     first = first_difference(r for key in keys for r in c.failing[key])
@@ -78,7 +78,7 @@ def _add(c: Comparison, keys: Sequence[str], found: Sequence[Explanation], words
 # Dalembert's own members
 
 
-def _explain_own(c: Comparison, own: Sequence[str]) -> None:
+def _explain_own(c: VerifyRun, own: Sequence[str]) -> None:
     """One cause for as many members as it explains; of the others, those with the same numbers together."""
     if not own:
         return
@@ -96,12 +96,12 @@ def _explain_own(c: Comparison, own: Sequence[str]) -> None:
         _add(c, [key for keys in loose for key in keys], [], f"{NO_FAULT}; {words}")
 
 
-def _seen_by(c: Comparison, keys: Sequence[str]) -> Linkage:
+def _seen_by(c: VerifyRun, keys: Sequence[str]) -> Linkage:
     """The linkage that these members see."""
     return c.exact if list(keys) == [IN_SYMBOLS] else c.linkage
 
 
-def _pool(c: Comparison, keys: Sequence[str], everybody: bool = False) -> Values:
+def _pool(c: VerifyRun, keys: Sequence[str], everybody: bool = False) -> Values:
     """The values of these members, those that fail first; of `everybody` else where they say nothing."""
     if c.exact != c.linkage and len(keys) > 1:
         keys = [key for key in keys if key != IN_SYMBOLS]  # of another linkage
@@ -114,7 +114,7 @@ def _pool(c: Comparison, keys: Sequence[str], everybody: bool = False) -> Values
     return pool
 
 
-def _is_explained(c: Comparison, key: str, found: Explanation) -> bool:
+def _is_explained(c: VerifyRun, key: str, found: Explanation) -> bool:
     """Whether the linkage with the fault gives this member's numbers too."""
     values = diagnose.telling(c.own[key])
     if all(name.startswith("acceleration_by") for name in values):
@@ -122,7 +122,7 @@ def _is_explained(c: Comparison, key: str, found: Explanation) -> bool:
     return diagnose.gives(found, _seen_by(c, [key]), c.states, values)
 
 
-def _explain_together(c: Comparison, keys: Sequence[str]) -> tuple[list[Explanation], str]:
+def _explain_together(c: VerifyRun, keys: Sequence[str]) -> tuple[list[Explanation], str]:
     """(causes, what is known where there is none) of members that agree with each other."""
     linkage, pool = _seen_by(c, keys), _pool(c, keys)
     failed = {name: pool[name] for key in keys for name, _ in c.failing[key] if name in pool}
@@ -132,13 +132,13 @@ def _explain_together(c: Comparison, keys: Sequence[str]) -> tuple[list[Explanat
         found = diagnose.explanations(linkage, c.states, pool, geometry=not in_place)
     found = found or diagnose.combination(linkage, c.states, failed, len(failed) < len(pool))
     name = next(name for name in QUANTITIES if name in failed)
-    reference = c.reference if linkage == c.linkage else Reference(linkage, c.states)
+    reference = c.reference if linkage == c.linkage else FourByFour(linkage, c.states)
     relative = QUANTITIES[name].relative(reference, diagnose.common(pool[name], reference))
     where = diagnose.where(c.states, relative, QUANTITIES[name].allowed)
     return found, f"{NO_FAULT}; {_whose(c, keys, set(failed))}; {where}"
 
 
-def _whose(c: Comparison, keys: Sequence[str], failed: set[str]) -> str:
+def _whose(c: VerifyRun, keys: Sequence[str], failed: set[str]) -> str:
     """Whether a difference without a cause is in one computation or in what several share."""
     others = [key for key in c.own if key in MEMBERS and key not in keys]
     against = [key for key in others if comparable(failed, c.own[key])]
@@ -167,11 +167,11 @@ class Ballot:
     """The members' values by their keys, the names of those of their quantities that fail, and which of them see the
     linkage of `snapped` instead of the reference's, if there is one."""
 
-    reference: Reference
+    reference: FourByFour
     values: Mapping[str, Values]
     failing: Mapping[str, Collection[str]]
     turned: Collection[str] = ()
-    snapped: Reference | None = None
+    snapped: FourByFour | None = None
 
     def pool(self, keys: Iterable[str], wrong: bool) -> Values:
         """What these members compute, of the quantities that fail or of those that agree."""
@@ -190,10 +190,10 @@ class Ballot:
         return 100.0 * max(float(QUANTITIES[name].relative(r, getattr(s, name)).max(initial=0.0)) for name in names)
 
 
-def _ballot(c: Comparison) -> Ballot:
+def _ballot(c: VerifyRun) -> Ballot:
     failing = {key: {name for name, _ in c.failing.get(key, ())} for key in c.own}
     own = {key: values for key, values in c.own.items() if key in MEMBERS}
-    snapped = Reference(c.exact, c.states.few) if c.exact != c.linkage else None
+    snapped = FourByFour(c.exact, c.states.few) if c.exact != c.linkage else None
     return Ballot(c.reference, own, failing, {IN_SYMBOLS}, snapped)
 
 
@@ -241,7 +241,7 @@ def _joins(ballot: Ballot, group: Sequence[str], key: str) -> bool:
     return _is_consistent(r, mine | pool, take_first(right, count), slack)
 
 
-def _is_consistent(r: Reference, v: Values, right: Values, slack: float) -> bool:
+def _is_consistent(r: FourByFour, v: Values, right: Values, slack: float) -> bool:
     """Whether the laws between the quantities hold, as far as there are the quantities for them. What is `right` stands
     in for M, c and g only: the sides of a law that are tested are the members' own."""
     s = r.states.few
@@ -274,23 +274,23 @@ def _is_small(difference: Array, scale: Array | float, tolerance: float) -> bool
 # the file, and the libraries that side with it
 
 
-def _siding(c: Comparison) -> list[str]:
+def _siding(c: VerifyRun) -> list[str]:
     """The libraries that have the numbers of the file read again, where these are not those of what was read."""
     again, few = c.source.again, c.states.few
     if again is None or "file" not in c.failing or again.coordinates != c.linkage.coordinates:
         return []
-    there, failing = Reference(again, few), [key for key in ORACLES if key in c.failing]
+    there, failing = FourByFour(again, few), [key for key in ORACLES if key in c.failing]
     return [key for key in failing if diagnose.agrees(there, take_first(c.own[key], len(few)))]
 
 
-def _explain_file(c: Comparison) -> None:
+def _explain_file(c: VerifyRun) -> None:
     again = c.source.again
     if again is None or "file" not in c.failing:
         return
     order = again.coordinates
     turned = reorder(c.states, c.linkage.coordinates, order)
     wanted = values_of(c.reference, order, c.shown_frames())
-    found = diagnose.explanations(again, turned, diagnose.of_frames(wanted, Reference(again, turned).frames))
+    found = diagnose.explanations(again, turned, diagnose.of_frames(wanted, FourByFour(again, turned).frames))
     c.causes += found[:1]
     words = "no single fault of the table turns the file into what was read"
     first = first_difference(c.failing["file"])

@@ -24,7 +24,7 @@ from dalembert.trust.verify.linkage import Array, Linkage, Part, States, multipl
 STEP = 1e-30  # of the complex step: its square is nothing, and nothing is subtracted
 
 
-class Reference:
+class FourByFour:
     """All quantities of a linkage at some states, each computed when first asked for."""
 
     def __init__(self, linkage: Linkage, states: States, motion: LinkMotion | None = None) -> None:
@@ -33,9 +33,9 @@ class Reference:
         self.motion = motion or LinkMotion(linkage, states.q, states.qd, states.qdd)
         self.n = len(linkage.coordinates)
 
-    def with_inertias_of(self, linkage: Linkage) -> Reference:
+    def with_inertias_of(self, linkage: Linkage) -> FourByFour:
         """The same motion of other masses: what moves is not computed again."""
-        return Reference(linkage, self.states, self.motion)
+        return FourByFour(linkage, self.states, self.motion)
 
     # ------------------------------------------------------------------------------------------ kinematics
     @property
@@ -208,13 +208,13 @@ class Reference:
     def torque_by_qd(self) -> Array:
         return self._by("qd", lambda r: r.torque)
 
-    def _by(self, name: str, of: Callable[[Reference], Array]) -> Array:
+    def _by(self, name: str, of: Callable[[FourByFour], Array]) -> Array:
         states = self.states.few
         out = np.zeros((len(states.q), self.n, self.n))
         for k in range(self.n):
             moved = getattr(states, name).astype(complex)
             moved[:, k] += 1j * STEP
-            out[:, :, k] = of(Reference(self.linkage, replace(states, **{name: moved}))).imag / STEP
+            out[:, :, k] = of(FourByFour(self.linkage, replace(states, **{name: moved}))).imag / STEP
         return out
 
 

@@ -27,7 +27,7 @@ Array = NDArray[Any]  # float, or complex where a derivative is taken by a compl
 Three = tuple[float, float, float]
 Six = tuple[float, float, float, float, float, float]
 if TYPE_CHECKING:
-    from dalembert.trust.verify.reread import Table
+    from dalembert.trust.verify.reread import WrittenTable
 
 ZERO: Three = (0.0, 0.0, 0.0)
 UNITS: tuple[Three, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -81,7 +81,7 @@ class Linkage:
     parts: tuple[Part, ...]
     gravity: Three = (0.0, 0.0, -9.81)
     coriolis: float = 2.0  # the factor of 2 ω × v of sliding joints: a fault may have another
-    table: Table | None = None
+    table: WrittenTable | None = None
 
     @cached_property
     def movers(self) -> tuple[int, ...]:
@@ -134,7 +134,7 @@ class Linkage:
 
 
 def order_parts(
-    parts: Sequence[Part], parents: Mapping[str, str], gravity: Three, table: Table | None = None
+    parts: Sequence[Part], parents: Mapping[str, str], gravity: Three, table: WrittenTable | None = None
 ) -> Linkage:
     """A linkage of parts in any order, `parents` naming each link's parent: depth first, children in file order, so
     that the coordinates come in the order that Dalembert's model has them in."""

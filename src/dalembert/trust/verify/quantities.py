@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.trust.properties.mechanism import times
-from dalembert.trust.verify.four_by_four import Reference
+from dalembert.trust.verify.four_by_four import FourByFour
 from dalembert.trust.verify.linkage import Array
 
 # What rounding may do, and why.
@@ -43,16 +43,16 @@ class Quantity:
 
     title: str
     tolerance: str
-    difference: Callable[[Reference, Any], Array]  # of an array, or of arrays by frame
-    scale: Callable[[Reference], Array | float]
-    entry: Callable[[Reference, Any, tuple[int, ...]], str]
+    difference: Callable[[FourByFour, Any], Array]  # of an array, or of arrays by frame
+    scale: Callable[[FourByFour], Array | float]
+    entry: Callable[[FourByFour, Any, tuple[int, ...]], str]
     few: bool = False
 
     @property
     def allowed(self) -> float:
         return TOLERANCES[self.tolerance][0]
 
-    def relative(self, reference: Reference, value: Value) -> Array:
+    def relative(self, reference: FourByFour, value: Value) -> Array:
         """|difference| over its scale, (S, …); NaN, which agrees with nothing, as infinity."""
         found = np.abs(self.difference(reference, value)) / self.scale(reference)
         return np.where(np.isfinite(found), found, np.inf)
@@ -71,16 +71,16 @@ def _largest(x: Array) -> Array:
     return np.asarray(np.abs(x).max(axis=0, initial=0.0))
 
 
-def _torque_scale(r: Reference) -> Array:
+def _torque_scale(r: FourByFour) -> Array:
     return _floored(r.torque_scale)
 
 
-def _energy_scale(name: str) -> Callable[[Reference], float]:
+def _energy_scale(name: str) -> Callable[[FourByFour], float]:
     return lambda r: float(np.max(np.abs(getattr(r, name)), initial=0.0)) or 1.0
 
 
-def _slope_scale(name: str) -> Callable[[Reference], Array]:
-    def scale(r: Reference) -> Array:
+def _slope_scale(name: str) -> Callable[[FourByFour], Array]:
+    def scale(r: FourByFour) -> Array:
         rows = np.abs(getattr(r, name)).max(axis=(0, 2), initial=0.0)
         return _floored(np.maximum(rows, r.torque_scale))[None, :, None]
 
@@ -90,37 +90,37 @@ def _slope_scale(name: str) -> Callable[[Reference], Array]:
 # differences
 
 
-def _plain(name: str) -> Callable[[Reference, Array], Array]:
+def _plain(name: str) -> Callable[[FourByFour, Array], Array]:
     return lambda r, value: np.asarray(value - getattr(r, name)[: len(value)])
 
 
-def _number(name: str) -> Callable[[Reference, Array], Array]:
+def _number(name: str) -> Callable[[FourByFour, Array], Array]:
     return lambda r, value: np.asarray(value - getattr(r, name)[: len(value)])[:, None]
 
 
-def _acceleration(r: Reference, value: Array) -> Array:
+def _acceleration(r: FourByFour, value: Array) -> Array:
     """M q̈ + c + g − τ: the torque by which an acceleration misses."""
     k = len(value)
     return times(r.mass_matrix[:k], value) + r.coriolis_torque[:k] + r.gravity_torque[:k] - r.states.tau[:k]
 
 
-def _potential(r: Reference, value: Array) -> Array:
+def _potential(r: FourByFour, value: Array) -> Array:
     """Up to a constant: where the energy is zero is a matter of taste."""
     difference = value - r.potential_energy[: len(value)]
     return np.asarray(difference - (difference[0] if len(difference) else 0.0))[:, None]
 
 
-def _poses(r: Reference, value: Frames) -> Array:
+def _poses(r: FourByFour, value: Frames) -> Array:
     """Positions over the reach, rotations as they are.  (S, frames, 4, 4)."""
     return _of_frames(r, value, r.pose, (4, 4), np.s_[..., :3, 3], 0.0)
 
 
-def _jacobians(r: Reference, value: Frames) -> Array:
+def _jacobians(r: FourByFour, value: Frames) -> Array:
     return _of_frames(r, value, r.jacobian, (6, r.n), np.s_[..., :3, :], 1.0)
 
 
 def _of_frames(
-    r: Reference, value: Frames, of: Callable[[str], Array], shape: tuple[int, int], lengths: Any, least: float
+    r: FourByFour, value: Frames, of: Callable[[str], Array], shape: tuple[int, int], lengths: Any, least: float
 ) -> Array:
     """The difference of every frame, its lengths over the largest there is."""
     if not value:
@@ -132,7 +132,7 @@ def _of_frames(
     return np.asarray(difference)
 
 
-def _solved_slope(name: str) -> Callable[[Reference, Array], Array]:
+def _solved_slope(name: str) -> Callable[[FourByFour, Array], Array]:
     """M ∂q̈ + ∂τ = 0, with ∂τ at the accelerations that belong to τ."""
     return lambda r, value: np.asarray(r.mass_matrix[: len(value)] @ value + getattr(r, name))
 
@@ -140,24 +140,24 @@ def _solved_slope(name: str) -> Callable[[Reference, Array], Array]:
 # places
 
 
-def _joint_entry(r: Reference, value: Array, i: tuple[int, ...]) -> str:
+def _joint_entry(r: FourByFour, value: Array, i: tuple[int, ...]) -> str:
     return f"joint {r.linkage.coordinates[i[0]]!r}"
 
 
-def _pair_entry(r: Reference, value: Array, i: tuple[int, ...]) -> str:
+def _pair_entry(r: FourByFour, value: Array, i: tuple[int, ...]) -> str:
     names = r.linkage.coordinates
     return f"joint {names[i[0]]!r}" if i[0] == i[1] else f"joints {names[i[0]]!r} and {names[i[1]]!r}"
 
 
-def _pose_entry(r: Reference, value: Frames, i: tuple[int, ...]) -> str:
+def _pose_entry(r: FourByFour, value: Frames, i: tuple[int, ...]) -> str:
     return f"frame {list(value)[i[0]]!r}, {f'its {_AXES[i[1]]}' if i[2] == 3 else 'its rotation'}"
 
 
-def _jacobian_entry(r: Reference, value: Frames, i: tuple[int, ...]) -> str:
+def _jacobian_entry(r: FourByFour, value: Frames, i: tuple[int, ...]) -> str:
     return f"frame {list(value)[i[0]]!r}, {_TWIST[i[1]]} per joint {r.linkage.coordinates[i[2]]!r}"
 
 
-def _robot_entry(r: Reference, value: Array, i: tuple[int, ...]) -> str:
+def _robot_entry(r: FourByFour, value: Array, i: tuple[int, ...]) -> str:
     return "the whole robot"
 
 
@@ -169,7 +169,7 @@ def _energy(title: str, name: str) -> Quantity:
     return Quantity(title, "rounding", _number(name), _energy_scale(name), _robot_entry)
 
 
-def _slopes(title: str, name: str, difference: Callable[[str], Callable[[Reference, Array], Array]]) -> Quantity:
+def _slopes(title: str, name: str, difference: Callable[[str], Callable[[FourByFour, Array], Array]]) -> Quantity:
     return Quantity(title, "differentiated", difference(name), _slope_scale(name), _pair_entry, few=True)
 
 

@@ -53,7 +53,7 @@ class TableRow:
 
 
 @dataclass(frozen=True)
-class Table:
+class WrittenTable:
     """A DH table as written; `extra` are parts fixed to the links of the table, with their parents' names."""
 
     rows: tuple[TableRow, ...]
@@ -66,7 +66,7 @@ class Table:
     extra: tuple[tuple[Part, str], ...] = ()
 
 
-def of_table(table: Table, convention: str | None = None) -> Linkage:
+def of_table(table: WrittenTable, convention: str | None = None) -> Linkage:
     """The linkage of a table in its convention, or in another.
 
     standard: T = base Π Rz Tz Tx Rx tool;  modified: T = base Π Rx Tx Rz Tz tool."""
@@ -101,7 +101,9 @@ def of_dh_table(table: DHTable) -> Linkage:
         rows.append(_row(part, row.theta, row.d, row.a, row.alpha, row.offset))
     ends: list[Poses] = [((o.xyz, o.rpy),) for o in (table.base, table.tool)]
     root = Part(table.root.name)
-    return of_table(Table(tuple(rows), table.convention, ends[0], ends[1], root, table.tip, three(table.gravity)))
+    return of_table(
+        WrittenTable(tuple(rows), table.convention, ends[0], ends[1], root, table.tip, three(table.gravity))
+    )
 
 
 def _row(part: Part, theta: float, d: float, a: float, alpha: float, offset: float) -> TableRow:
@@ -325,4 +327,4 @@ def _toml_table(data: Mapping[str, Any]) -> Linkage:
     first = Part(root.get("name", "base"), **_toml_inertial(root.get("inertial")))
     tip = tip if tip is not None and tip not in taken else "tool"
     kind, gravity = dh.get("convention", "standard"), three(data.get("gravity", DOWN))
-    return of_table(Table(tuple(rows), kind, base, tool, first, tip, gravity, frames))
+    return of_table(WrittenTable(tuple(rows), kind, base, tool, first, tip, gravity, frames))

@@ -13,10 +13,10 @@ from dalembert.errors import DalembertError, InputError, unknown
 from dalembert.symbolic.exact import snapped_description
 from dalembert.trust.verify.against import compare_with
 from dalembert.trust.verify.certificate import Certificate, Row, Side
-from dalembert.trust.verify.comparison import AGAIN, Comparison, values_of
+from dalembert.trust.verify.comparison import AGAIN, VerifyRun, values_of
 from dalembert.trust.verify.diagnose import list_names
 from dalembert.trust.verify.explain import IN_SYMBOLS, explain
-from dalembert.trust.verify.four_by_four import Reference
+from dalembert.trust.verify.four_by_four import FourByFour
 from dalembert.trust.verify.linkage import LIMITS, find_confined, linkage_of, reorder
 from dalembert.trust.verify.members import MEMBERS, RELATIONS
 from dalembert.trust.verify.oracles import ORACLES, Subject, Unavailable
@@ -60,7 +60,7 @@ def verify(
     source = source_of(robot, tip, **reading)
     other = None if against is None else source_of(against, **reading)
     tell = progress or (lambda words: None)
-    return _certificate(Comparison(source, drawn, count("seed", seed), left_out, tell), other)
+    return _certificate(VerifyRun(source, drawn, count("seed", seed), left_out, tell), other)
 
 
 def _check_without(without: Iterable[str]) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ def _check_without(without: Iterable[str]) -> tuple[str, ...]:
     return left_out
 
 
-def _certificate(c: Comparison, other: Source | None) -> Certificate:
+def _certificate(c: VerifyRun, other: Source | None) -> Certificate:
     """All steps, one after the other."""
     _note(c)
     _compare_file(c)
@@ -101,7 +101,7 @@ def _certificate(c: Comparison, other: Source | None) -> Certificate:
     )
 
 
-def _note(c: Comparison) -> None:
+def _note(c: VerifyRun) -> None:
     """What the reader of a certificate must know beforehand."""
     robot = c.source.robot
     if robot.loops:
@@ -123,7 +123,7 @@ def _note(c: Comparison) -> None:
         c.notes.append(f"the description has {said}: see 'dalembert info'")
 
 
-def _has_same_joints(c: Comparison) -> bool:
+def _has_same_joints(c: VerifyRun) -> bool:
     wanted, found = c.linkage.coordinates, c.robot.joint_names
     frames = {p.link for p in c.linkage.parts}
     if wanted != found or frames != set(c.robot.frames):
@@ -137,7 +137,7 @@ def _has_same_joints(c: Comparison) -> bool:
     return True
 
 
-def _compare_file(c: Comparison) -> None:
+def _compare_file(c: VerifyRun) -> None:
     again, reason, read = c.source.again, c.source.reason, "the description as it was read"
     if "file" in c.without:
         again, reason = None, "left out as asked"
@@ -149,14 +149,14 @@ def _compare_file(c: Comparison) -> None:
     if sorted(wanted) != sorted(found):
         c.compare_names(read, AGAIN, "the description", again, wanted, found)
         return
-    values = values_of(Reference(again, reorder(c.states, found, wanted)), found, c.shown_frames())
+    values = values_of(FourByFour(again, reorder(c.states, found, wanted)), found, c.shown_frames())
     c.compare("file", AGAIN, c.reference, values)
     if wanted:
         turned = c.linkage.limits[[found.index(name) for name in wanted]]
         c.compare_limits(read, "the description", again, turned, f"the {AGAIN}")
 
 
-def _compare_members(c: Comparison) -> None:
+def _compare_members(c: VerifyRun) -> None:
     for key, member in MEMBERS.items():
         if key in c.without:
             c.leave_out(key, member.title)
@@ -169,7 +169,7 @@ def _compare_members(c: Comparison) -> None:
                 c.exact = linkage_of(snapped_description(c.robot.description))
                 if c.exact != c.linkage:
                     c.notes.append(SNAPPED)
-                    reference = Reference(c.exact, c.states)
+                    reference = FourByFour(c.exact, c.states)
         except DalembertError as refused:
             c.leave_out(key, member.title, str(refused))
         except Exception as error:  # a member that breaks is a finding, not the end of the comparison
@@ -178,7 +178,7 @@ def _compare_members(c: Comparison) -> None:
             c.take_part(key, member.title, values, reference)
 
 
-def _compare_relations(c: Comparison) -> None:
+def _compare_relations(c: VerifyRun) -> None:
     for key, law in RELATIONS.items() if c.robot.n else ():
         try:
             found = np.abs(law.violation(c.robot, c.states))
@@ -199,7 +199,7 @@ def _compare_relations(c: Comparison) -> None:
             c.failing.setdefault("laws", []).append(("", row))
 
 
-def _ask_libraries(c: Comparison) -> None:
+def _ask_libraries(c: VerifyRun) -> None:
     subject = Subject(c.linkage, c.source.urdf, c.shown_frames())
     for key, oracle in ORACLES.items():
         if key in c.without or not c.linkage.coordinates:
