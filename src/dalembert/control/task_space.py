@@ -124,15 +124,16 @@ def read_coordinates(model: Model, frame: str | None, rows: object, angles: str)
     return TaskCoordinates(model.frame(frame), picked, angles)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TaskController(Controller):
     """What controllers of a task share: its coordinates, and what is done with the joints that it leaves free."""
 
-    rows: Any
-    frame: str | None
-    angles: str
-    posture: Any
-    posture_stiffness: Any
-    null_damping: Any
+    rows: Any = "position"
+    frame: str | None = None
+    angles: str = "zyx"
+    null_damping: Any = field(default=2.0, metadata=ONE)
+    posture: Any = None
+    posture_stiffness: Any = field(default=0.0, metadata=ONE)
 
     @cached_property
     def task(self) -> TaskCoordinates:
@@ -225,12 +226,6 @@ class TaskComputedTorque(TaskController):
     zeta: Any = 1.0
     kp: Any = None
     kd: Any = None
-    rows: Any = "position"
-    frame: str | None = None
-    angles: str = "zyx"
-    null_damping: Any = field(default=2.0, metadata=ONE)
-    posture: Any = None
-    posture_stiffness: Any = field(default=0.0, metadata=ONE)
 
     equation: ClassVar[str] = "τ = M q̈ + c + g, q̈ = J̄ (ẍ_d + K_d ė + K_p e − J̇ q̇) + (I − J̄ J) q̈₀"
     source: ClassVar[str] = "the error obeys ë + K_d ė + K_p e = 0; Khatib 1987"
@@ -275,12 +270,6 @@ class Impedance(TaskController):
     stiffness: Any = field(metadata=ROW)
     damping: Any = field(metadata=ROW)
     inertia: Any = field(default=None, metadata=ROW)
-    rows: Any = "position"
-    frame: str | None = None
-    angles: str = "zyx"
-    null_damping: Any = field(default=2.0, metadata=ONE)
-    posture: Any = None
-    posture_stiffness: Any = field(default=0.0, metadata=ONE)
 
     equation: ClassVar[str] = "M_d (ẍ_d − ẍ) + [C_C ė +] D ė + K e = −F_ext"
     source: ClassVar[str] = "Hogan 1985; V = ½ ėᵀMė + ½ eᵀKe, V̇ = −ėᵀDė − ėᵀF_ext; Siciliano et al. 2009, §9.2"
