@@ -69,7 +69,7 @@ def write_urdf(description: Description) -> str:
         *(
             line
             for name, x in description.home
-            for line in _element(f"{PREFIX}:home", {"joint": name, "position": _number(x)})
+            for line in element(f"{PREFIX}:home", {"joint": name, "position": number(x)})
         ),
     ]
     own = any(f"<{PREFIX}:" in line for line in body)
@@ -80,14 +80,14 @@ def write_urdf(description: Description) -> str:
         "version": "1.2" if capsules else None,
         f"xmlns:{PREFIX}": NAMESPACE if own else None,
     }
-    return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', *_element("robot", head, body)]) + "\n"
+    return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', *element("robot", head, body)]) + "\n"
 
 
 def _robot(d: Description) -> list[str]:
-    gravity = None if d.gravity == Description.gravity else _numbers(d.gravity)
+    gravity = None if d.gravity == Description.gravity else numbers(d.gravity)
     if gravity is None and d.tip is None and not d.notes:
         return []
-    opening = _element(f"{PREFIX}:robot", {"gravity": gravity, "tip": d.tip})[0]
+    opening = element(f"{PREFIX}:robot", {"gravity": gravity, "tip": d.tip})[0]
     if not d.notes:
         return [opening]
     return [f"{opening[:-2]}>{_escape(d.notes, _TEXT_ESCAPES)}</{PREFIX}:robot>"]
@@ -101,37 +101,37 @@ def _link(link: Link) -> list[str]:
     for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
         for shape in shapes:
             body += _shape(tag, shape)
-    return _element("link", {"name": link.name}, body)
+    return element("link", {"name": link.name}, body)
 
 
 def _inertial(inertial: Inertial) -> list[str]:
-    tensor = {name: _number(value) for name, value in zip(INERTIA, inertial.inertia, strict=True)}
-    return _element(
+    tensor = {name: number(value) for name, value in zip(INERTIA, inertial.inertia, strict=True)}
+    return element(
         "inertial",
         {},
-        [*_origin(inertial.origin), *_element("mass", {"value": _number(inertial.mass)}), *_element("inertia", tensor)],
+        [*_origin(inertial.origin), *element("mass", {"value": number(inertial.mass)}), *element("inertia", tensor)],
     )
 
 
 def _shape(tag: str, shape: Shape) -> list[str]:
-    body = [*_origin(shape.origin), *_element("geometry", {}, _geometry(shape.geometry))]
+    body = [*_origin(shape.origin), *element("geometry", {}, _geometry(shape.geometry))]
     if shape.material is not None or shape.color is not None:
-        color = [] if shape.color is None else _element("color", {"rgba": _numbers(shape.color)})
-        body += _element("material", {"name": shape.material or ""}, color)
-    return _element(tag, {"name": shape.name}, body)
+        color = [] if shape.color is None else element("color", {"rgba": numbers(shape.color)})
+        body += element("material", {"name": shape.material or ""}, color)
+    return element(tag, {"name": shape.name}, body)
 
 
 def _geometry(geometry: Geometry) -> list[str]:
     if isinstance(geometry, Mesh):
-        scale = None if geometry.scale == Mesh.scale else _numbers(geometry.scale)
-        return _element("mesh", {"filename": geometry.filename, "scale": scale})
-    return _element(type(geometry).__name__.lower(), {name: _word(value) for name, value in vars(geometry).items()})
+        scale = None if geometry.scale == Mesh.scale else numbers(geometry.scale)
+        return element("mesh", {"filename": geometry.filename, "scale": scale})
+    return element(type(geometry).__name__.lower(), {name: _word(value) for name, value in vars(geometry).items()})
 
 
 def _origin(origin: Origin) -> list[str]:
     if origin == Origin():
         return []
-    return _element("origin", {"xyz": _numbers(origin.xyz), "rpy": _numbers(origin.rpy)})
+    return element("origin", {"xyz": numbers(origin.xyz), "rpy": numbers(origin.rpy)})
 
 
 # joints
@@ -142,14 +142,14 @@ def _joint(joint: Joint) -> list[str]:
         raise DescriptionError(f"joint {joint.name!r} is {joint.kind}, for which URDF has no type; write TOML instead")
     body = [
         *_origin(joint.origin),
-        *_element("parent", {"link": joint.parent}),
-        *_element("child", {"link": joint.child}),
+        *element("parent", {"link": joint.parent}),
+        *element("child", {"link": joint.child}),
     ]
     if joint.kind != "fixed":
-        body += _element("axis", {"xyz": _numbers(joint.axis)})
+        body += element("axis", {"xyz": numbers(joint.axis)})
         mimic = {} if joint.mimic is None else {name: _word(value) for name, value in vars(joint.mimic).items()}
-        body += [*_limit(joint), *(_element("mimic", mimic) if mimic else ()), *_drive(joint.drive)]
-    return _element("joint", {"name": joint.name, "type": joint.kind}, body)
+        body += [*_limit(joint), *(element("mimic", mimic) if mimic else ()), *_drive(joint.drive)]
+    return element("joint", {"name": joint.name, "type": joint.kind}, body)
 
 
 def _limit(joint: Joint) -> list[str]:
@@ -160,11 +160,11 @@ def _limit(joint: Joint) -> list[str]:
     values = {end: getattr(limit or Limit(), end) for end in ends}
     missing = ["all"] if limit is None else [end for end in ends if values[end] is None]
     written = {
-        end: _number((-UNLIMITED if end == "lower" else UNLIMITED) if value is None else value)
+        end: number((-UNLIMITED if end == "lower" else UNLIMITED) if value is None else value)
         for end, value in values.items()
     }
-    own = _element(f"{PREFIX}:limit", {"unlimited": " ".join(missing)}) if missing else []
-    return [*_element("limit", written), *own]
+    own = element(f"{PREFIX}:limit", {"unlimited": " ".join(missing)}) if missing else []
+    return [*element("limit", written), *own]
 
 
 def _drive(drive: Drive) -> list[str]:
@@ -174,21 +174,21 @@ def _drive(drive: Drive) -> list[str]:
     friction = 0.5 * positive + 0.5 * negative if two_sided else positive
     lines = []
     if drive.damping or friction:
-        lines += _element("dynamics", {"damping": _number(drive.damping), "friction": _number(friction)})
+        lines += element("dynamics", {"damping": number(drive.damping), "friction": number(friction)})
     own = {
-        f.name: _number(getattr(drive, f.name))
+        f.name: number(getattr(drive, f.name))
         for f in fields(Drive)
         if f.name not in ("damping", "coulomb", "friction") and getattr(drive, f.name) != f.default
     }
     if two_sided:
-        own |= {"coulomb_positive": _number(positive), "coulomb_negative": _number(negative)}
-    lines += _element(f"{PREFIX}:drive", own) if own else []
+        own |= {"coulomb_positive": number(positive), "coulomb_negative": number(negative)}
+    lines += element(f"{PREFIX}:drive", own) if own else []
     terms = [{key: _word(value) for key, value in spoken(term).items()} for term in drive.friction]
-    return [*lines, *(line for term in terms for line in _element(f"{PREFIX}:friction", term))]
+    return [*lines, *(line for term in terms for line in element(f"{PREFIX}:friction", term))]
 
 
 def _word(value: str | float | tuple[float, ...]) -> str:
-    return value if isinstance(value, str) else _numbers(value) if isinstance(value, tuple) else _number(value)
+    return value if isinstance(value, str) else numbers(value) if isinstance(value, tuple) else number(value)
 
 
 # loops and home
@@ -197,18 +197,18 @@ def _word(value: str | float | tuple[float, ...]) -> str:
 def _loop(loop: Loop) -> list[str]:
     body = []
     for tag, link, origin in (("link1", loop.first, loop.first_origin), ("link2", loop.second, loop.second_origin)):
-        body += _element(tag, {"link": link, "xyz": _numbers(origin.xyz), "rpy": _numbers(origin.rpy)})
+        body += element(tag, {"link": link, "xyz": numbers(origin.xyz), "rpy": numbers(origin.rpy)})
     if loop.kind not in LOOPS_WITHOUT_AXIS:
-        body += _element("axis", {"xyz": _numbers(loop.axis)})
+        body += element("axis", {"xyz": numbers(loop.axis)})
     if loop.length is not None:
-        body += _element("length", {"value": _number(loop.length)})
-    return _element("loop_joint", {"name": loop.name, "type": _TYPE_OF_LOOP.get(loop.kind, loop.kind)}, body)
+        body += element("length", {"value": number(loop.length)})
+    return element("loop_joint", {"name": loop.name, "type": _TYPE_OF_LOOP.get(loop.kind, loop.kind)}, body)
 
 
 # XML
 
 
-def _element(tag: str, attributes: Attributes, body: Iterable[str] = ()) -> list[str]:
+def element(tag: str, attributes: Attributes, body: Iterable[str] = ()) -> list[str]:
     """Lines of an element; attributes that are None are left out."""
     written = "".join(f' {k}="{_escape(v, _ESCAPES)}"' for k, v in attributes.items() if v is not None)
     lines = [f"  {line}" for line in body]
@@ -224,10 +224,10 @@ def _escape(text: str, escapes: Mapping[str, str]) -> str:
     return "".join(escapes.get(c, c) for c in text)
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """The shortest decimal that reads back as the same float, without a trailing `.0`."""
     return repr(float(value)).removesuffix(".0")
 
 
-def _numbers(values: Iterable[float]) -> str:
-    return " ".join(_number(value) for value in values)
+def numbers(values: Iterable[float]) -> str:
+    return " ".join(number(value) for value in values)

@@ -9,5 +9,6 @@ read       bodies as links, and what could not be carried in sentences
 """
 
 from dalembert.describe.mjcf.read import read_mjcf
+from dalembert.describe.mjcf.write import write_mjcf
 
-__all__ = ["read_mjcf"]
+__all__ = ["read_mjcf", "write_mjcf"]

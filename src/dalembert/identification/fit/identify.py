@@ -180,7 +180,23 @@ def identify(
     training = tuple(run.part(slice(0, k)) for run, k in zip(runs, cut, strict=True))
     held = tuple(run.part(slice(k, None)) for run, k in zip(runs, cut, strict=True) if k < len(run))
     problem = Regression(columns, base(columns), training, _factor(parallel, training))
-    compressed = problem.compress()
+    return fit(problem, held, method=method, consistent=consistent, near=near, prior=prior)
+
+
+def fit(
+    problem: Regression,
+    held: tuple[Samples, ...] = (),
+    data: Compressed | None = None,
+    *,
+    method: str = "weighted",
+    consistent: bool = True,
+    near: Mapping[str, float] | Robot | None = None,
+    prior: float = 0.0,
+) -> Identification:
+    """The fit of a regression whose columns and runs are chosen, judged on what is `held` out; `data` are its
+    triangles, if they are there already. Options as in `identify`."""
+    columns, training = problem.columns, problem.runs
+    compressed = problem.compress() if data is None else data
     target = columns.near(near, columns.model_values())
     estimate = _estimate(problem, compressed, method == "weighted", target, prior)
     b = problem.base

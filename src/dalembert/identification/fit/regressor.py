@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -198,6 +199,13 @@ class Columns:
     def joint_kernel(self, kept: Sequence[int] | NDArray[np.int64]) -> tuple[Kernel, list[NDArray[np.int64]]]:
         """For each joint the columns in `kept` (places among the free ones) that it feels, and at the end its torque
         less what is known: only what a fit needs, one array a joint. Beside it, which of `kept` they are."""
+        return self._joint_kernel(tuple(int(k) for k in kept))
+
+    @cached_property
+    def _joint_kernel(self) -> Callable[[tuple[int, ...]], tuple[Kernel, list[NDArray[np.int64]]]]:
+        return lru_cache(2)(self._make_joint_kernel)
+
+    def _make_joint_kernel(self, kept: tuple[int, ...]) -> tuple[Kernel, list[NDArray[np.int64]]]:
         n, wanted = self.robot.n, self.free[np.asarray(kept, np.int64)]
         felt = [np.flatnonzero(row) for row in self.reach[:, wanted]]
         known = [(int(k), float(self.known[k])) for k in np.flatnonzero(self.known)]

@@ -23,6 +23,7 @@ CREEP = 1e-9  # [rad/s, m/s] a rate that has a sign and nothing else
 DRY = ("coulomb", "coulomb+", "coulomb-", "load")  # columns that turn over with the direction
 WIDEST = 0.3  # of the fastest rate, a width that is tried
 WORTH = 2e-3  # of a joint's squares, for which a width beyond the noise is taken
+SOFT = 0.02  # of a joint's squares, for which dry friction is believed to rise slowly rather than to jump
 ENOUGH = 20_000  # samples to choose a width by
 MOST_LOST = 0.99  # of what a joint transmits
 
@@ -119,39 +120,43 @@ def find_widths(columns: Columns, parameters: Array, runs: Sequence[Samples]) ->
     of the rate that it is asked for. Near a reversal that is noise, or steeper than filtered torques, or than
     friction is in truth (presliding). So the width is the one with which the robot's own torques come nearest to those
     of the runs; `Samples.rest`, what the noise of the rates suggests, unless another is better by `WORTH`."""
-    n = columns.robot.n
-    rest = np.max([run.rest for run in runs], axis=0)
+    tried, costs, _ = _try_widths(columns, parameters, runs)
+    gained = 1 - costs.min(axis=0) / np.maximum(costs[0], 1e-300)
+    return np.asarray(tried[np.where(gained > WORTH, costs.argmin(axis=0), 0), np.arange(len(gained))])
+
+
+def soften(runs: Sequence[Samples], columns: Columns, parameters: Array, by: Sequence[Samples]) -> tuple[Samples, ...]:
+    """The runs with a direction of friction that rises in proportion to the rate, within a width, where in the runs
+    `by` that explains the torques better than a direction that jumps, by `SOFT`."""
+    tried, costs, jumping = _try_widths(columns, parameters, by)
+    soft = costs.min(axis=0) < (1 - SOFT) * jumping
+    widths = tried[costs.argmin(axis=0), np.arange(len(soft))]
+    return tuple(replace(x, direction=np.where(soft, find_direction(x.qd, widths), x.direction)) for x in runs)
+
+
+def _try_widths(columns: Columns, parameters: Array, runs: Sequence[Samples]) -> tuple[Array, Array, Array]:
+    """Widths (W, n), of which the first is what the noise suggests; the squares that each leaves of every joint's
+    torque, (W, n); and those that the runs' own directions leave (n,)."""
     dry = [k for k, name in enumerate(columns.all_names) if name.rsplit(":", 1)[-1] in DRY]
-    if not dry or not parameters[dry].any():
-        return np.zeros(n)
-    v, tau, wet, along, against = _dry_parts(columns, np.asarray(parameters, float), runs, dry)
-    fastest = np.abs(v).max(axis=0)
-    tried = np.vstack([rest, fastest * np.geomspace(1e-3, WIDEST, 16)[:, None]])
-    costs = []
-    for width in tried:
-        s = find_direction(v, width)
-        costs.append(np.sum((tau - wet - along * np.maximum(s, 0) - against * np.minimum(s, 0)) ** 2, axis=0))
-    best = np.argmin(costs, axis=0)
-    gained = 1 - np.min(costs, axis=0) / np.maximum(costs[0], 1e-300)
-    return np.asarray(tried[np.where(gained > WORTH, best, 0), np.arange(n)])
+    only = np.zeros(len(columns.all_names))
+    only[dry] = np.asarray(parameters, float)[dry]
+    n, parts = columns.robot.n, []
+    for run in runs:
+        few = run.part(slice(None, None, max(1, len(run) // ENOUGH)))
+        q, qd, qdd, s = columns.arguments(few)
+        forth, back = (
+            columns.matrices(q, qd, qdd, np.concatenate([0 * qd + way, s[:, n:]], axis=1)) @ only for way in (1.0, -1.0)
+        )
+        wet = columns.matrices(q, qd, qdd, s) @ (parameters - only)
+        parts.append((qd, few.direction, few.tau - wet, forth, -back))
+    v, own, dried, forth, back = (np.concatenate(x) for x in zip(*parts, strict=True))
 
+    def squares(s: Array) -> Array:
+        return np.asarray(np.sum((dried - forth * np.maximum(s, 0) - back * np.minimum(s, 0)) ** 2, axis=0))
 
-def _dry_parts(columns: Columns, parameters: Array, runs: Sequence[Samples], dry: list[int]) -> tuple[Array, ...]:
-    """Rates, torques, what is not dry friction, and dry friction in either direction, (N, n) each, of not more samples
-    than a choice needs."""
-    few = [run.part(slice(None, None, max(1, len(run) // ENOUGH))) for run in runs]
-    parts = []
-    for run in few:
-        q, qd, qdd, s = columns.arguments(run)
-        n = columns.robot.n
-
-        def torques(way: Array | float, pi: Array) -> Array:
-            return np.asarray(columns.matrices(q, qd, qdd, np.concatenate([0 * qd + way, s[:, n:]], axis=1)) @ pi)  # noqa: B023
-
-        only = np.zeros_like(parameters)
-        only[dry] = parameters[dry]
-        parts.append((qd, run.tau, torques(s[:, :n], parameters - only), torques(1.0, only), -torques(-1.0, only)))
-    return tuple(np.concatenate(x) for x in zip(*parts, strict=True))
+    rest = np.max([run.rest for run in runs], axis=0)
+    tried = np.vstack([rest, np.abs(v).max(axis=0) * np.geomspace(1e-3, WIDEST, 16)[:, None]])
+    return tried, np.array([squares(find_direction(v, width)) for width in tried]), squares(own)
 
 
 def locked(robot: Robot, positions: Mapping[str, float]) -> Robot:

@@ -1,0 +1,514 @@
+"""`identify_log`: from logs as they come to a robot in a file that is as good as the figure printed with it.
+
+look       what is wrong with the logs, corrected if that is asked for
+choose     the cut-off of the filter and the terms of the model, by the error on blocks that were not fitted
+judge      fitted to the first part, written, read again, and judged on the last part, beside the model that was given
+hand over  fitted to the whole log with the same choices, written, read again, judged; or refused, with the cause
+
+What is judged is always the file's own robot, τ̂ = inverse_dynamics(q, q̇, q̈, friction=True) at filtered samples, sample
+by sample, as whoever loads it would.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.describe.description import Description
+from dalembert.errors import InputError, unknown
+from dalembert.files import whole
+from dalembert.findings import Finding, Report, sort_findings
+from dalembert.friction.laws import spoken
+from dalembert.identification.fit.estimate import Fit, judge_fit, least_squares
+from dalembert.identification.fit.identify import Identification, fit
+from dalembert.identification.fit.regression import Regression, join
+from dalembert.identification.fit.regressor import Columns, base
+from dalembert.identification.fit.robot import soften
+from dalembert.identification.fit.terms import (
+    BLOCKS,
+    TERMS,
+    Blocks,
+    Trial,
+    choose_terms,
+    compress_blocks,
+    cut_blocks,
+    label_blocks,
+    with_terms,
+)
+from dalembert.identification.log import filters, times
+from dalembert.identification.log.inspect import LEAST_MOTION, inspect_log
+from dalembert.identification.log.prepare import preparation
+from dalembert.identification.log.samples import Log, Samples
+from dalembert.robot import Robot
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+CUTOFFS = (3.0, 5.0, 8.0, 14.0, 25.0)  # tried, in bandwidths of the motion
+NARROW = 4.0  # the band in which cut-offs are compared is at least so many bandwidths of the motion wide
+WORST = 0.25  # of a joint's torque, the held-out error beyond which nothing is handed over
+MOVING = 0.05  # of a joint's fastest rate, above which it moves
+COUNTS = 0.15  # of the RMS of all torques, an error of one joint that spoils the whole
+SAME = 0.01  # of itself, by which a file's figure may differ from that of the robot it was written from
+
+
+class FitOptions(TypedDict):
+    """Options of a fit, as `identify` has them."""
+
+    consistent: bool
+    method: str
+    near: Mapping[str, float] | Robot | None
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came of logs.
+
+    `looks`: the first look at each; `result`: the fit to the first part of the logs, with what it is worth; `judged`:
+    how well its robot, written and read again, predicts what was held out, `given` the same of the model that was
+    given; `robot`: the robot that is handed over, as its file has it, fitted to everything, and `delivered` its figure
+    on the same samples, which it has seen; `folds`: relative errors of every block, fitted to the others; `cutoffs` and
+    `trials`: what was tried; `validated`: the figure of other logs; `verdict`: what forbids the handing over, as
+    errors, and what should be known; `texts`: contents of the files by their names, `files` those that were written."""
+
+    source: Robot
+    looks: tuple[Report, ...]
+    verdict: Report
+    result: Identification | None = None
+    robot: Robot | None = None
+    judged: Fit | None = None
+    given: Fit | None = None
+    delivered: Fit | None = None
+    folds: Array | None = None
+    cutoff: float = np.inf
+    cutoffs: tuple[tuple[float, float], ...] = ()
+    trials: tuple[Trial, ...] = ()
+    period: float | None = None
+    validated: tuple[tuple[str, Fit], ...] = ()
+    repeat: Mapping[str, str] | None = None
+    texts: Mapping[str, str] | None = None
+    files: tuple[str, ...] = ()
+
+    HEAD: ClassVar[tuple[str, ...]] = ("joint", "as given [%]", "held out [%]", "held out [N m]", "handed over [%]")
+
+    @property
+    def ok(self) -> bool:
+        return not self.verdict.errors
+
+    def rows(self) -> list[tuple[object, ...]]:
+        """Joint by joint how well the torques are predicted, then of all: see `HEAD`."""
+        judged, given, delivered = self.judged, self.given, self.delivered
+        if judged is None or delivered is None:
+            return []
+
+        def row(name: str, rms: object, *fits: float | None) -> tuple[object, ...]:
+            first, second, third = (None if x is None else round(100 * x, 2) for x in fits)
+            return name, "–" if first is None else first, second, rms, third
+
+        joints = self.source.joint_names
+        named = [
+            row(joint, round(judged.rms[k], 3), given and given.relative[k], judged.relative[k], delivered.relative[k])
+            for k, joint in enumerate(joints)
+        ]
+        return [*named, row("all", "", given and given.total, judged.total, delivered.total)]
+
+    def lines(self) -> list[str]:
+        """What was found first, chosen and reached, in sentences."""
+        lines = [str(finding) for look in self.looks for finding in look if finding not in self.verdict.findings]
+        if self.result is None or self.judged is None or self.delivered is None or self.folds is None:
+            return lines
+        if self.cutoffs:
+            tried = ", ".join(f"{100 * error:.3g} % at {cutoff:.3g} Hz" for cutoff, error in self.cutoffs)
+            lines.append(f"cut-off {self.cutoff:.3g} Hz, by the error on blocks that were not fitted: {tried}")
+        for taken, word in ((True, "taken (squares in such blocks without it)"), (False, "not taken (with it)")):
+            names = [str(trial) for trial in self.trials if trial.taken == taken]
+            lines += [f"terms {word}: {', '.join(names)}"] if names else []
+        b, deviation = self.result.base_parameters.rank, self.folds.std(ddof=1) / np.sqrt(len(self.folds))
+        lines.append(
+            f"{b} base parameters; fitted to the first part, written and read again, the robot predicts what was held "
+            f"out to {100 * self.judged.total:.2f} % of the torques' RMS; "
+            f"{len(self.folds)} folds: {100 * self.folds.mean():.2f} ± {100 * deviation:.2f} %"
+        )
+        lines.append(
+            f"the robot that is handed over is fitted to everything: {100 * self.delivered.total:.2f} % on the same "
+            "samples, which it has seen"
+        )
+        lines += [f"{source}: {100 * fit.total:.2f} % of the torques' RMS" for source, fit in self.validated]
+        return lines
+
+    def data(self) -> dict[str, object]:
+        """The outcome as plain data."""
+        findings = [finding.data() for look in self.looks for finding in look]
+        told: dict[str, object] = {"robot": self.source.name, "look": findings, "verdict": self.verdict.data()}
+        told |= {"ok": self.ok, "files": list(self.files)}
+        result, judged = self.result, self.judged
+        if result is None or judged is None or self.delivered is None or self.folds is None or self.robot is None:
+            return told
+        names = zip(result.names, result.base, result.estimate.deviation, strict=True)
+        return told | {
+            "cutoff": self.cutoff,
+            "cutoffs": [{"cutoff": c, "error": e} for c, e in self.cutoffs],
+            "terms": [vars(trial) for trial in self.trials],
+            "base": [{"name": name, "value": value, "deviation": sigma} for name, value, sigma in names],
+            "parameters": {
+                name: result.parameters[k] for name, k in zip(result.columns.names, result.columns.free, strict=True)
+            },
+            "training": result.training.total,
+            "held_out": judged.total,
+            "held_out_joints": dict(zip(self.source.joint_names, judged.relative, strict=True)),
+            "given": None if self.given is None else self.given.total,
+            "delivered": self.delivered.total,
+            "folds": self.folds,
+            "period": self.period,
+            "validation": {source: fit.total for source, fit in self.validated},
+            "armature": dict(zip(self.robot.joint_names, reflected_inertia(self.robot), strict=True)),
+        }
+
+
+def identify_log(
+    robot: Robot,
+    logs: Log | Sequence[Log],
+    *,
+    apply: bool = False,
+    force: bool = False,
+    out: Sequence[str | Path] = (),
+    report: str | Path | None = None,
+    validate: Sequence[Log] = (),
+    cutoff: float | None = None,
+    friction: Sequence[str] | None = None,
+    rotor: bool | None = None,
+    springs: bool | None = None,
+    holdout: float = 1 / 3,
+    consistent: bool = True,
+    method: str = "weighted",
+    near: Mapping[str, float] | Robot | None = None,
+    progress: Callable[[str], object] = lambda words: None,
+) -> Outcome:
+    """The robot of logs, in files that are as good as the figures with them; or none, and why.
+
+    - `apply`: what the first look finds wrong and can put right is put right; without it such a log is refused.
+    - `force`: files are written whatever is wrong.
+    - `out`: files of the robot: .urdf, .toml, .xml (MJCF), .yaml (rotors, friction and offsets alone); `report`: .html.
+    - `validate`: logs that are only judged.
+    - `cutoff` [Hz], `friction` (of `regressor.FRICTION_COLUMNS`), `rotor` and `springs` are chosen if not given.
+    - `holdout`: the last part of each log, held out of the fit that is judged. Then everything is fitted once more.
+    - `consistent`, `method`, `near`: see `identify`."""
+    runs = tuple(logs) if isinstance(logs, (list, tuple)) else (logs,)
+    if not runs or not all(isinstance(log, Log) for log in (*runs, *validate)):
+        raise InputError("identify_log takes a Log, which read_log makes, or a list of them")
+    if not 0 < holdout < 0.9:
+        raise InputError(f"holdout must be a part between 0 and 0.9, got {holdout!r}")
+    progress("looking at the log")
+    looks = tuple(inspect_log(robot, log) for log in runs)
+    wrong = [finding for look in looks for finding in look.errors]
+    if wrong and not force:
+        return Outcome(robot, looks, Report(runs[0].source, tuple(wrong)))
+    progress("choosing")
+    said = {"rotor": rotor, "spring": springs}
+    said |= {} if friction is None else {t: t in friction for t in TERMS if t not in said}
+    for kind in friction or ():
+        if kind not in TERMS:
+            raise unknown("friction term", kind, [t for t in TERMS if t not in ("rotor", "spring")])
+    choice = _choose(
+        robot, runs, cutoff, {term: wanted for term, wanted in said.items() if wanted is not None}, holdout
+    )
+    progress("fitting")
+    options = FitOptions(consistent=consistent, method=method, near=near)
+    return _hand_over(robot, choice, looks, wrong, out, report, validate, force, options)
+
+
+# ------------------------------------------------------------------------------------------------ choose
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """Samples at the cut-off that was chosen, the block each is in, and the columns, compressed block by block."""
+
+    runs: tuple[Samples, ...]
+    labels: tuple[Integers, ...]
+    blocks: Blocks
+    cutoff: float
+    cutoffs: tuple[tuple[float, float], ...]
+    trials: tuple[Trial, ...]
+    period: float | None
+    source: str
+
+    def part(self, held: bool) -> tuple[Samples, ...]:
+        """The samples that are held out, or the others."""
+        parts = (run.part((label >= BLOCKS) == held) for run, label in zip(self.runs, self.labels, strict=True))
+        return tuple(part for part in parts if len(part))
+
+
+def find_period(log: Log) -> float | None:
+    """The time [s] after which the motion of a log repeats itself; None if it does not."""
+    step = times.common_step(log.t, log.source)
+    piece = max(times.pieces(log.t, step), key=lambda p: p.stop - p.start)
+    every = max(1, (piece.stop - piece.start) // 20_000)
+    return filters.find_period(log.q[piece][::every], every * step)
+
+
+def _choose(
+    robot: Robot, logs: Sequence[Log], cutoff: float | None, said: Mapping[str, bool], holdout: float
+) -> _Choice:
+    """Cut-off and terms, but for what is `said` of these, by the error on what was not fitted."""
+    period = find_period(logs[0]) if len(logs) == 1 else None
+
+    def label(runs: Sequence[Samples]) -> tuple[Integers, ...]:
+        return tuple(label_blocks(run.t, log.t, holdout, period) for run, log in zip(runs, logs, strict=True))
+
+    tried: tuple[tuple[float, float], ...] = ()
+    if cutoff is None:
+        runs, tried = _choose_cutoff(robot, logs, label)
+    else:
+        runs = tuple(_prepare(log, cutoff) for log in logs)
+    labels = label(runs)
+    fitted = tuple(run.part(k < BLOCKS) for run, k in zip(runs, labels, strict=True))
+    plain = Columns(robot)
+    first = fit(Regression(plain, base(plain), fitted))
+    # Where dry friction rises slowly rather than jumps, its column does so too.
+    runs = soften(runs, plain, first.parameters, fitted)
+    menu = Columns(robot, tuple(t for t in TERMS if t not in ("rotor", "spring")), springs=True, loads=first.robot)
+    whole = compress_blocks(menu, cut_blocks(runs, labels))
+    terms, trials = choose_terms(whole, [t for t in TERMS if t not in said], [t for t in TERMS if said.get(t)])
+    columns = with_terms(menu, terms)
+    return _Choice(runs, labels, _narrow(whole, columns), runs[0].cutoff, tried, tuple(trials), period, logs[0].source)
+
+
+def _prepare(log: Log, cutoff: float) -> Samples:
+    return preparation(log, cutoff=cutoff).samples
+
+
+def _narrow(blocks: Blocks, columns: Columns) -> Blocks:
+    """The blocks in fewer columns, without another pass over the log."""
+    b = base(columns)
+    had = {blocks.base.names[k]: i for i, k in enumerate(blocks.base.kept)}
+    places = np.array([had[b.names[k]] for k in b.kept], np.int64)
+    where = np.append(places, blocks.base.rank)
+    parts = tuple(part.only(places) for part in blocks.parts)
+    return Blocks(columns, b, parts, blocks.squares[:, :, where][..., where])
+
+
+def _choose_cutoff(
+    robot: Robot, logs: Sequence[Log], label: Callable[[Sequence[Samples]], tuple[Integers, ...]]
+) -> tuple[tuple[Samples, ...], tuple[tuple[float, float], ...]]:
+    """Samples at the cut-off whose fit predicts best what it was not fitted to, and of each cut-off its error.
+
+    All are judged in the same band, that in which torques and positions carry more signal than noise: a low cut-off
+    cannot win by filtering away what it does not explain, nor a high one by explaining noise."""
+    made = [preparation(log, least=NARROW) for log in logs]
+    judge = tuple(m.samples for m in made)
+    motion, rate = min(m.spectra.motion for m in made), min(1 / times.common_step(log.t) for log in logs)
+    columns = Columns(robot)
+    ruler = compress_blocks(columns, cut_blocks(judge, label(judge)))
+    weights = least_squares(join(ruler.parts)).weights
+    every = np.arange(ruler.base.rank)
+    power = np.sqrt(sum(part.power.sum() for part in ruler.parts))
+    errors: dict[float, Array] = {judge[0].cutoff: ruler.errors(every, weights)}
+    found = {judge[0].cutoff: judge}
+    for cutoff in (k * motion for k in CUTOFFS):
+        if cutoff >= filters.HIGHEST * rate or abs(cutoff / judge[0].cutoff - 1) < 0.2:
+            continue
+        try:
+            runs = tuple(_prepare(log, cutoff) for log in logs)
+        except InputError:  # too low for so short a log
+            continue
+        parts = cut_blocks(runs, label(runs))
+        if len(parts) == len(ruler.parts) and all(parts):
+            found[cutoff] = runs
+            errors[cutoff] = compress_blocks(columns, parts).errors(every, weights, ruler.squares)
+    best = min(errors, key=lambda c: float(np.sum(errors[c] @ weights**2)))
+    return found[best], tuple((c, float(np.sqrt(e.sum()) / power)) for c, e in sorted(errors.items()))
+
+
+# ------------------------------------------------------------------------------------------------ hand over
+def predict(robot: Robot, samples: Samples) -> Array:
+    """The torques of a robot with all it has, sample by sample, (N, n)."""
+    return np.asarray(robot.inverse_dynamics(samples.q, samples.qd, samples.qdd, friction=True))
+
+
+def judge(robot: Robot, runs: Sequence[Samples]) -> Fit:
+    """How well a robot predicts samples."""
+    return judge_fit(np.concatenate([run.tau for run in runs]), np.concatenate([predict(robot, run) for run in runs]))
+
+
+def _hand_over(
+    robot: Robot,
+    choice: _Choice,
+    looks: tuple[Report, ...],
+    wrong: list[Finding],
+    out: Sequence[str | Path],
+    report: str | Path | None,
+    validate: Sequence[Log],
+    force: bool,
+    options: FitOptions,
+) -> Outcome:
+    blocks, held = choice.blocks, choice.part(held=True)
+
+    def fitted(runs: tuple[Samples, ...], numbers: Iterable[int], judged: tuple[Samples, ...] = ()) -> Identification:
+        problem = Regression(blocks.columns, blocks.base, runs)
+        return fit(problem, judged, blocks.whole(numbers), **options)
+
+    result = fitted(choice.part(held=False), range(BLOCKS), held)
+    everything = fitted(choice.runs, range(len(blocks.parts)))
+    suffix = next((s for path in out if (s := Path(path).suffix.lower()) in READERS), ".urdf")
+    judged = judge(_again(result.robot, suffix), held)
+    texts = {str(path): WRITERS[Path(path).suffix.lower()](everything.robot) for path in out}
+    delivered = _again(everything.robot, suffix)
+    outcome = Outcome(
+        robot,
+        looks,
+        Report("", ()),
+        result,
+        delivered,
+        judged,
+        judge(robot, held) if robot.mass > 0 else None,
+        judge(delivered, held),
+        np.sqrt(blocks.errors(np.arange(blocks.base.rank), result.estimate.weights).sum(1) / _power(blocks)),
+        choice.cutoff,
+        choice.cutoffs,
+        choice.trials,
+        choice.period,
+        tuple((log.source, judge(delivered, [_prepare(log, choice.cutoff)])) for log in validate),
+        texts=texts,
+    )
+    found = [*wrong, *_judge_result(outcome, result.robot, held)]
+    outcome = replace(outcome, verdict=Report(choice.source, sort_findings(found)))
+    if report is not None:
+        from dalembert.identification.fit.report import html
+
+        texts[str(report)] = html(outcome)
+    if outcome.ok or force:
+        for path, text in texts.items():  # all made before any is written
+            whole(path, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
+        outcome = replace(outcome, files=tuple(texts))
+    return outcome
+
+
+def _power(blocks: Blocks) -> Array:
+    return np.array([part.power.sum() for part in blocks.parts])
+
+
+def _moving_errors(robot: Robot, held: Sequence[Samples]) -> tuple[Array, Array]:
+    """Of each joint, over the samples in which it moves (at rest friction may be anything): its error beyond noise, as
+    a part of the RMS of its torque, and of that of all joints together.  (n,) each."""
+    tau, qd = (np.concatenate([getattr(run, name) for run in held]) for name in ("tau", "qd"))
+    error = tau - np.concatenate([predict(robot, run) for run in held])
+    moves = np.abs(qd) > MOVING * np.abs(qd).max(axis=0)
+    enough = (np.ptp(np.concatenate([run.q for run in held]), axis=0) > LEAST_MOTION) & (moves.sum(0) > 0)
+    count = np.maximum(moves.sum(axis=0), 1)
+    noise = np.max([run.quiet for run in held], axis=0)
+    left = np.sqrt(np.maximum(np.sum(error**2 * moves, axis=0) / count - noise**2, 0.0)) * enough
+    size = np.sqrt(np.sum(tau**2 * moves, axis=0) / count)
+    return left / np.maximum(size, 1e-300), left / max(float(np.sqrt(np.mean(tau**2) * tau.shape[1])), 1e-300)
+
+
+def _judge_result(outcome: Outcome, meant_by: Robot, held: Sequence[Samples]) -> Iterator[Finding]:
+    """What forbids to hand a robot over, and what should be known of it."""
+    judged, given, robot = outcome.judged, outcome.given, outcome.robot
+    assert judged is not None and robot is not None
+    meant = judge(meant_by, held)
+    look = "look at units, signs, gravity and the order of the columns, or record another log"
+    if judged.total > WORST:
+        said = f"the torques that were held out are predicted to {100 * judged.total:.0f} % of their RMS only"
+        yield Finding("held out", "error", said, look, evidence=judged.total)
+    part, weight = _moving_errors(meant_by, held)
+    for k in np.flatnonzero(part > WORST):
+        joint = robot.joint_names[k]
+        said = f"while {joint!r} moves, its torque is predicted to {100 * part[k]:.0f} % of its RMS only"
+        bad = weight[k] > COUNTS
+        yield Finding("held out", "error" if bad else "warning", said, look, element=joint, evidence=float(part[k]))
+    if given is not None and judged.total >= given.total:
+        said = f"the model that was given predicts what was held out to {100 * given.total:.2f} %, the fit to "
+        fix = "keep the model, or record a motion that excites the arm more ('dalembert excite' designs one)"
+        yield Finding("no better", "error", f"{said}{100 * judged.total:.2f} %", fix, evidence=judged.total)
+    if abs(judged.total - meant.total) > SAME * meant.total:
+        said = (
+            f"the file predicts what was held out to {100 * judged.total:.2f} %, the fit to {100 * meant.total:.2f} %"
+        )
+        yield Finding("file", "error", said, "the file does not hold what was fitted", evidence=judged.total)
+    if outcome.period is not None:
+        said = f"the motion repeats itself every {outcome.period:.4g} s: held out is the last part of the period"
+        yield Finding(
+            "period", "note", said, "another motion tells more: judge on it with --validate", evidence=outcome.period
+        )
+    armature = reflected_inertia(robot)
+    most = float(np.abs(np.concatenate([run.qdd for run in held]) * armature).max())
+    if most > 1e-3 * judged.rms.max():
+        said = (
+            "rotors have inertia, for which URDF has no word: other programs need armature = "
+            f"[{', '.join(f'{x:.4g}' for x in armature)}] kg m², or their torques are off by up to {most:.2g} N m"
+        )
+        yield Finding("armature", "note", said, "an .xml (MJCF) or a .yaml beside it has them", evidence=armature)
+
+
+def reflected_inertia(robot: Robot) -> Array:
+    """N² J_m of every joint's rotor, (n,) [kg m², kg]."""
+    drives = {joint.name: joint.drive for joint in robot.description.joints}
+    return np.array([drives[j].gear_ratio ** 2 * drives[j].rotor_inertia for j in robot.joint_names])
+
+
+# ------------------------------------------------------------------------------------------------ files
+def write_drives(robot: Robot) -> str:
+    """Rotors, friction and offsets of every joint as YAML: what URDF has no words for, in words of any program."""
+    lines = [
+        f"# {robot.name}: what every joint adds to the torques of its bodies, SI units, on the joint's side",
+        "joints:",
+    ]
+    drives = {joint.name: joint.drive for joint in robot.description.joints}
+    for name in robot.joint_names:
+        drive = drives[name]
+        rows: dict[str, object] = {
+            "armature": drive.gear_ratio**2 * drive.rotor_inertia,
+            "viscous": drive.damping,
+            "coulomb_positive": drive.coulomb[0],
+            "coulomb_negative": drive.coulomb[1],
+            "coulomb_width": drive.coulomb_width,
+            "stiffness": drive.stiffness,
+        }
+        rows["offset"] = sum(float(term.values["offset"]) for term in drive.friction if term.law == "offset")
+        lines += [f"  {json.dumps(name)}:", *(f"    {key}: {value!r}" for key, value in rows.items())]
+        others = [spoken(term) for term in drive.friction if term.law != "offset"]
+        lines += ["    further:"] * bool(others) + [f"      - {json.dumps(term)}" for term in others]
+    return "\n".join(lines) + "\n"
+
+
+def _read_urdf(text: str) -> Description:
+    from dalembert.describe.urdf_read import read_urdf
+
+    return read_urdf(text)
+
+
+def _read_toml(text: str) -> Description:
+    from dalembert.describe.toml_read import read_toml
+
+    return read_toml(text)
+
+
+def _read_mjcf(text: str) -> Description:
+    from dalembert.describe.mjcf import read_mjcf
+
+    return read_mjcf(text.encode())
+
+
+def _write_mjcf(robot: Robot) -> str:
+    from dalembert.describe.mjcf.write import write_mjcf
+
+    return write_mjcf(robot.description)
+
+
+WRITERS: dict[str, Callable[[Robot], str]] = {
+    ".urdf": Robot.to_urdf,
+    ".toml": Robot.to_toml,
+    ".xml": _write_mjcf,
+    ".yaml": write_drives,
+    ".yml": write_drives,
+}
+READERS: dict[str, Callable[[str], Description]] = {".urdf": _read_urdf, ".toml": _read_toml, ".xml": _read_mjcf}
+
+
+def _again(robot: Robot, suffix: str) -> Robot:
+    """The robot as a file of it has it."""
+    return Robot(READERS[suffix](WRITERS[suffix](robot)))
