@@ -437,9 +437,10 @@ def _judge_result(outcome: Outcome, meant_by: Robot, held: Sequence[Samples]) ->
     armature = reflected_inertia(robot)
     most = float(np.abs(np.concatenate([run.qdd for run in held]) * armature).max())
     if most > 1e-3 * judged.rms.max():
+        shown = np.where(armature > 1e-6 * armature.max(), armature, 0.0)
         said = (
             "rotors have inertia, for which URDF has no word: other programs need armature = "
-            f"[{', '.join(f'{x:.4g}' for x in armature)}] kg m², or their torques are off by up to {most:.2g} N m"
+            f"[{', '.join(f'{x:.4g}' for x in shown)}] kg m², or their torques are off by up to {most:.2g} N m"
         )
         yield Finding("armature", "note", said, "an .xml (MJCF) or a .yaml beside it has them", evidence=armature)
 

@@ -81,7 +81,9 @@ def identify(
             progress=say,
         )
     if found.files:
-        save_settings(save, recording.settings, ("friction", "cutoff", "no_rotor", "no_consistent", "holdout", "validate"))
+        save_settings(
+            save, recording.settings, ("friction", "cutoff", "no_rotor", "no_consistent", "holdout", "validate")
+        )
     notes = [note for log in recorded for note in log.notes]
     output.answer(lambda: found.data() | {"notes": notes}, lambda: _show(found, notes))
     output.exit_unless(found.ok or bool(found.files))

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -199,11 +198,15 @@ class Columns:
     def joint_kernel(self, kept: Sequence[int] | NDArray[np.int64]) -> tuple[Kernel, list[NDArray[np.int64]]]:
         """For each joint the columns in `kept` (places among the free ones) that it feels, and at the end its torque
         less what is known: only what a fit needs, one array a joint. Beside it, which of `kept` they are."""
-        return self._joint_kernel(tuple(int(k) for k in kept))
+        wanted = tuple(int(k) for k in kept)
+        if wanted not in self._joint_kernels:
+            self._joint_kernels[wanted] = self._make_joint_kernel(wanted)
+        return self._joint_kernels[wanted]
 
     @cached_property
-    def _joint_kernel(self) -> Callable[[tuple[int, ...]], tuple[Kernel, list[NDArray[np.int64]]]]:
-        return lru_cache(2)(self._make_joint_kernel)
+    def _joint_kernels(self) -> dict[tuple[int, ...], tuple[Kernel, list[NDArray[np.int64]]]]:
+        """Those made so far, by the columns kept."""
+        return {}
 
     def _make_joint_kernel(self, kept: tuple[int, ...]) -> tuple[Kernel, list[NDArray[np.int64]]]:
         n, wanted = self.robot.n, self.free[np.asarray(kept, np.int64)]
