@@ -3,6 +3,7 @@
 report, studio   screenshots of what `dalembert report panda` and `dalembert studio panda` show (needs Chromium)
 studio-…         the studio in other tabs and with other robots
 equations        M of the planar arm as `Equations` prints it (needs Chromium)
+contacts         the figure that the first block of docs/observer.md makes
 speed            bars of benchmarks/results/peers.json, which benchmarks/peers.py writes
 """
 
@@ -144,6 +145,15 @@ def speed() -> None:
     keep("speed", buffer.getvalue())
 
 
+def contacts() -> None:
+    block = (ROOT / "docs" / "observer.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    made: dict[str, Any] = {}
+    exec(block, made)
+    buffer = io.BytesIO()
+    made["figure"].savefig(buffer, format="png", dpi=110)
+    keep("contacts", buffer.getvalue())
+
+
 def machine() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -160,6 +170,7 @@ if __name__ == "__main__":
         "studio-load": studio_load,
         "studio-chain": studio_chain,
         "equations": equations,
+        "contacts": contacts,
         "speed": speed,
     }
     for name in sys.argv[1:] or MAKERS:
