@@ -61,7 +61,9 @@ def test_rarer_alarms_ask_for_higher_thresholds_and_longer_records():
         spans.append(np.quantile(rates, 0.9) / 20)
     assert spans[0] > spans[1] > spans[2] > 1
     with pytest.raises(dl.InputError, match="1 s without contact are too few"):
-        fit_tail([np.ones(50)], 0.02)
+        fit_tail([colored(rng, 1, 50.0, "gaussian")], 0.02)
+    with pytest.raises(dl.InputError, match="never changes"):
+        fit_tail([np.ones(5000)], 0.02)
 
 
 # ------------------------------------------------------------------------------------------------ a simulated arm
@@ -151,9 +153,16 @@ def test_delays_are_those_of_pushes_put_into_the_log(arm):
 def test_another_payload_is_doubted(arm, detector):
     found = detector.observe(simulated(arm, 30, 1, payload=3.0))
     assert found.report.worst == "error" and found.report.of("other residual")[0].element in arm.joint_names
-    faster = simulated(arm, 30, 1)
-    told = detector.observe(replace(faster, t=faster.t / 2, qd=2 * faster.qd)).report
-    assert told.of("other motion") and "faster than ever" in str(told.of("other motion")[0])
+    one = simulated(arm, 60, 1)
+    faster = Log(one.t[::2] / 2, one.q[::2], one.tau[::2], one.joints, 2 * one.qd[::2])
+    assert "faster than ever" in str(detector.observe(faster).report.of("other motion")[0])
+    with pytest.raises(dl.InputError, match="200 samples per second, and that without contact had 100"):
+        detector.observe(replace(one, t=one.t / 2))
+
+
+def test_a_contact_in_the_quiet_log_is_suspected(arm):
+    log = simulated(arm, 60, 51, (20.0, 23.0, np.array([0, 60.0, 0, 0, 0, 0])))
+    assert "was the arm touched in it?" in str(observe(arm, log, first=0.6).report.of("touched")[0])
 
 
 def test_a_short_log_is_said_to_be_short(arm):

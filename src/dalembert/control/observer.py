@@ -25,6 +25,7 @@ from dalembert.algorithms import composite, friction, linear, newton_euler
 from dalembert.arguments import array, number, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Call, Kernel, compile_function, compile_rollout
+from dalembert.compile.rollout import Rollout
 from dalembert.control.conditions import Conditions, assumed, exact_model, positive, unclipped
 from dalembert.control.controller import Controller, check_robot, measures, sub, torques, total
 from dalembert.control.gains import Gain, GainRule, Gains
@@ -211,14 +212,18 @@ class SampledObserver:
         n = self.n
         parts = [array("q", q), *((array("qd", qd),) if self.rates else ()), array("tau", tau)]
         u = np.concatenate(parts, axis=-1)
+        kept, _, last, *_ = self._loop(np.zeros(self.size), u, np.zeros(0), len(u), self.h)
+        return np.concatenate([kept[1:, -n:], last[None, -n:]])
+
+    @cached_property
+    def _loop(self) -> Rollout:
+        n = self.n
 
         def step(z: Scalars, u: Scalars) -> list[Scalar]:
             return self.step(u[:n], u[n:-n], u[-n:], z)
 
-        sizes = {"x": self.size, "u": u.shape[-1]}
-        loop = compile_rollout([Call(step, ("x", "u"), "new")], sizes, "observer")
-        kept, _, last, *_ = loop(np.zeros(self.size), u, np.zeros(0), len(u), self.h)
-        return np.concatenate([kept[1:, -n:], last[None, -n:]])
+        sizes = {"x": self.size, "u": (3 if self.rates else 2) * n}
+        return compile_rollout([Call(step, ("x", "u"), "new")], sizes, "observer")
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 HOUR = 3600.0
 HOLD = 0.5  # [s] of quiet that ends an alarm; what follows sooner belongs to it
+MOST_ALARMS = 1200.0  # [1/h]: of more, one is hardly over when the next begins
 USUAL = 0.95  # the quantile of |r| by which joints are compared
 # Peaks that tell of the tail: this part of them, at least and at most so many. More of them tell more of the middle.
 SHARE, LEAST, MOST = 0.15, 10, 60
@@ -67,6 +68,11 @@ DOUBTS: tuple[tuple[str, Severity, float, str, str], ...] = (
         *("other motion", "warning", 0.1),
         "{joint!r} stands still for {x:.0%} of the time and never in the quiet log: what friction holds is not known",
         ALIKE,
+    ),
+    (
+        *("touched", "warning", 10.0),
+        "in the quiet log the residual of {joint!r} reaches {x:.3g} times what is usual: was the arm touched in it?",
+        "thresholds from a log with a contact are too high",
     ),
     (
         *("poor model", "warning", 0.25),
@@ -138,6 +144,8 @@ def fit_tail(scores: Sequence[Array], step: float, repeated: float = 1.0) -> Tai
     at = np.concatenate([k + start for k, start in zip(found, starts, strict=False)])
     heights = np.concatenate([s[k] for s, k in zip(scores, found, strict=True)])
     seconds = float(starts[-1] * step)
+    if len(heights) < FEWEST and all(np.ptp(s) == 0 for s in scores):
+        raise InputError("the residual of the log without contact never changes: that is no record of a real arm")
     if len(heights) < FEWEST:
         raise InputError(
             f"{seconds:.3g} s without contact are too few to tell how often the residual peaks; "
@@ -288,21 +296,22 @@ class ContactDetector:
         if not len(over):
             return ()
         groups = np.split(over, np.flatnonzero(np.diff(t[over]) > HOLD) + 1)
-        usual = np.sqrt(np.mean(np.concatenate(self.quiet) ** 2, axis=0))
+        usual = np.sqrt(np.diag(self.covariance))
         names, links = self.robot.joint_names, {j.name: j.child for j in self.robot.description.joints}
-        found = []
+        found, over = [], 0  # of the contact before
         for group in groups:
             first, last = int(group[0]), int(group[-1])
             inside = ratio[first : last + 1]
             peak = first + int(inside.max(axis=1).argmax())
             passed = np.flatnonzero((inside > 1).any(axis=0))
             joint = int(ratio[first].argmax())
-            before = np.flatnonzero(np.abs(residuals[:first, joint]) <= usual[joint])
+            before = over + np.flatnonzero(np.abs(residuals[over:first, joint]) <= usual[joint])
+            over = last
             then = int(np.searchsorted(t, t[peak] - self.observer.delay))  # r is what pushed the arm where it was then
             wrench, deviation = self.wrenches(q[then], residuals[peak], frame, components)
             found.append(
                 Contact(
-                    float(t[before[-1] if len(before) else 0]),
+                    float(t[before[-1] if len(before) else first]),
                     float(t[first]),
                     float(t[last]),
                     float(t[peak]),
@@ -315,16 +324,20 @@ class ContactDetector:
             )
         return tuple(found)
 
+    @cached_property
+    def covariance(self) -> Array:
+        """⟨r rᵀ⟩ of the quiet log, (n, n), positive definite."""
+        r = np.concatenate(self.quiet)
+        S = r.T @ r / len(r)
+        return np.asarray(S + np.diag(1e-6 * np.diag(S) + 1e-24))
+
     def wrenches(
         self, q: Array, residuals: Array, frame: str | None = None, components: Sequence[str] = WRENCH
     ) -> tuple[Array, Array]:
         """The wrench that explains residuals best, and its deviations, (..., 6) each: τ_ext = −Jᵀ f, weighted by the
         covariance of the quiet residual. What τ_ext does not depend on is NaN with an infinite deviation."""
         rows = [WRENCH.index(choose("component of a wrench", name, WRENCH)) for name in components]
-        r = np.concatenate(self.quiet)
-        S = r.T @ r / len(r)
-        S += 1e-6 * np.diag(np.diag(S)) + np.finfo(float).tiny * np.eye(len(S))
-        half = np.linalg.inv(np.linalg.cholesky(S))  # whitens: half S halfᵀ = 1
+        half = np.linalg.inv(np.linalg.cholesky(self.covariance))  # whitens: half S halfᵀ = 1
         J = np.asarray(self.robot.jacobian(q, self.frame(frame)))[..., rows, :]
         A = half @ np.swapaxes(J, -1, -2)
         U, s, Vt = np.linalg.svd(A, full_matrices=True)
@@ -344,8 +357,17 @@ class ContactDetector:
 
     def observe(self, log: Log, frame: str | None = None, components: Sequence[str] = WRENCH) -> Observation:
         """A log through the observer: residuals, contacts, and whether the thresholds belong to it."""
+        step = times.common_step(log.t, log.source)
+        if abs(step / self.observer.h - 1) > 0.01:
+            raise InputError(
+                f"{log.source or 'the log'} has {1 / step:.4g} samples per second, and that without contact had "
+                f"{1 / self.observer.h:.4g}: thresholds are for one rate"
+            )
+        if self.observer.rates and log.qd is None:
+            raise InputError(f"{log.source or 'the log'} has no rates, and the thresholds are for recorded ones")
         r = self.residuals(log)
-        return Observation(self, log, r, self.contacts(log.t, log.q, r, frame, components), self.frame(frame))
+        seen = self.contacts(log.t, log.q, r, frame, components)
+        return Observation(self, log, r, seen, self.frame(frame), tuple(components))
 
 
 class Calibration(TypedDict, total=False):
@@ -372,7 +394,7 @@ def calibrate_detector(
     own log is too small. `gain` K [1/s], one number or one per joint: the lag is 1/K. `friction`: the robot's model of
     it counts. `rates`: recorded ones (True), those of the positions (False), or whichever leave less noise (None)."""
     logs = [need(log, Log, "a log") for log in ([quiet] if isinstance(quiet, Log) else quiet)]
-    asked = number("false_alarms", false_alarms, "1/h", above=0.0)
+    asked = number("false_alarms", false_alarms, "1/h", above=0.0, most=MOST_ALARMS)
     if not logs or any(log.n != robot.n for log in logs):
         raise InputError(f"logs of the {robot.n} joints of {robot.name!r} are needed")
     steps = [times.common_step(log.t, log.source) for log in logs]
@@ -416,7 +438,8 @@ def _period(logs: Sequence[Log]) -> float:
     for log in logs:
         every = max(1, len(log) // 5000)
         step = float(np.median(np.diff(log.t)))
-        found.append(find_period(log.q[::every][:, np.ptp(log.q, axis=0) > 0], every * step))
+        moving = np.ptp(log.q, axis=0) > 0
+        found.append(find_period(log.q[::every][:, moving], every * step) if moving.any() else None)
     return sum(x for x in found if x is not None) if all(found) else np.inf
 
 
@@ -449,6 +472,8 @@ def observe(
     if quiet is None:
         cut = round(len(log) * number("first", first, least=0.01, most=0.99))
         quiet, log = _part(log, slice(0, cut)), _part(log, slice(cut, None))
+    if log.qd is None and calibration.get("rates") is None:
+        calibration["rates"] = False
     return calibrate_detector(robot, quiet, **calibration).observe(log, frame, components)
 
 
@@ -460,13 +485,14 @@ def _part(log: Log, rows: slice) -> Log:
 @dataclass(frozen=True, eq=False)
 class Observation:
     """A log as a detector saw it: residuals (N, n) [N m, N], the external torques through the observer's lag, and the
-    contacts, with wrenches at `frame`; `report`: whether its thresholds belong to this log."""
+    contacts, with `components` of wrenches at `frame`; `report`: whether its thresholds belong to this log."""
 
     detector: ContactDetector
     log: Log
     residuals: Array
     contacts: tuple[Contact, ...]
     frame: str
+    components: tuple[str, ...] = WRENCH
 
     @property
     def seconds(self) -> float:
@@ -477,13 +503,17 @@ class Observation:
     def report(self) -> Report:
         """What makes the rate of false alarms, or the contacts, doubtful; the worst first."""
         made, joints = self.detector, self.log.joints
-        quiet, speeds = np.concatenate(made.quiet), np.abs(_speeds(self.log))
+        quiet, speeds = np.abs(np.concatenate(made.quiet)), np.abs(_speeds(self.log))
         still = (speeds < AT_REST * made.fastest).mean(axis=0) * (made.resting < 0.01)
-        poor = np.sqrt(np.mean(quiet**2, axis=0)) / np.maximum(made.torques, 1e-300)
+        low, usual = np.quantile(quiet, (0.5, USUAL), axis=0) + 1e-12
+        # Of joints that bear much: of a wrist's own torque noise is a large part, and no harm.
+        much = (made.torques >= 0.1 * made.torques.max()) & (made.torques > 0)
+        poor = np.divide(np.sqrt(np.diag(made.covariance)), made.torques, out=np.zeros(len(joints)), where=much)
         values = (
             np.median(np.abs(self.residuals) / made.thresholds, axis=0) * made.at,
             (speeds > 1.1 * made.fastest).mean(axis=0),
             still,
+            np.maximum(quiet.max(axis=0) / usual, usual / low),
             poor,
         )
         found = [
@@ -506,12 +536,16 @@ class Observation:
         return Report(self.log.source, tuple(sorted(found, key=lambda f: SEVERITIES.index(f.severity))))
 
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
-        """A table: t, r_… per joint [N m, N], and `contact`, the number of the contact (from 1) or 0."""
-        number_of = np.zeros(len(self.log))
+        """A table: t, r_… per joint [N m, N], `contact`, its number (from 1) or 0, and in contact the wrench."""
+        t, made = self.log.t, self.detector
+        number_of, wrench = np.zeros(len(t)), np.full((len(t), 6), np.nan)
         for k, c in enumerate(self.contacts):
-            number_of[(self.log.t >= c.alarm) & (self.log.t <= c.end)] = k + 1
-        head = ["t", *(f"r_{joint}" for joint in self.log.joints), "contact"]
-        return whole_table(path, head, np.column_stack([self.log.t, self.residuals, number_of]).tolist())
+            inside = slice(*np.searchsorted(t, (c.alarm, c.end + 0.5 * made.observer.h)))
+            number_of[inside] = k + 1
+            then = np.searchsorted(t, t[inside] - made.observer.delay)
+            wrench[inside], _ = made.wrenches(self.log.q[then], self.residuals[inside], self.frame, self.components)
+        head = ["t", *(f"r_{joint}" for joint in self.log.joints), "contact", *WRENCH]
+        return whole_table(path, head, np.column_stack([t, self.residuals, number_of, wrench]).tolist())
 
     @styled
     def plot(self) -> Figure:
@@ -532,8 +566,8 @@ class Observation:
             panel.set_ylabel(f"{joint}\n[{unit}]", fontsize=8)
         low, high = self.detector.interval
         panels[0, 0].set_title(
-            f"external torques as the observer sees them; {len(self.contacts)} contacts; thresholds (dashed) for "
-            f"{self.detector.asked:g} false alarms/h ({low:.2g} … {high:.2g})"
+            f"external torques as the observer sees them; contacts: {len(self.contacts)}; thresholds (dashed) for "
+            f"{self.detector.asked:g}/h false alarms ({low:.2g} … {high:.2g})"
         )
         panels[-1, 0].set_xlabel("t [s]")
         return figure

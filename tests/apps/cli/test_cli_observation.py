@@ -52,8 +52,9 @@ def test_contacts(logs, tmp_path):
     assert b"<svg" in picture.read_bytes() and "void watch(const double *q" in source.with_suffix(".h").read_text()
     with open(out, newline="") as table:
         head, *rows = list(csv.reader(table))
-    assert head == ["t", "r_joint1", "r_joint2", "contact"] and len(rows) == 6000
-    assert {float(row[-1]) for row in rows} == {0.0, 1.0, 2.0}
+    assert head[:4] == ["t", "r_joint1", "r_joint2", "contact"] and head[4:6] == ["f_x", "f_y"] and len(rows) == 6000
+    assert {float(row[3]) for row in rows} == {0.0, 1.0, 2.0}
+    assert abs(float(next(row for row in rows if row[0] == "20.5")[5]) - 8) < 2 and rows[0][5] == "nan"
     text = run(*where, "--gain", "20,40").output
     assert "2 contacts; wrenches as" in text and "delay of 5 N m (95 %)" in text and "false alarms per hour" in text
 

@@ -9,7 +9,7 @@ import click
 
 from dalembert.apps.cli import output
 from dalembert.apps.cli.log_options import LOG_SETTINGS, LOGS, SAVE_SETTINGS, save_settings
-from dalembert.apps.cli.options import POSITIVE, ROBOT, TIP, NewFile, Number, command, complete_frames, option, picture
+from dalembert.apps.cli.options import ROBOT, TIP, NewFile, Number, command, complete_frames, option, picture
 from dalembert.apps.cli.terminal import waiting
 from dalembert.files import whole
 
@@ -30,7 +30,7 @@ def observe(
     first: float = option(
         "The part of LOG that is without contact, if there is no --calibrate.", type=Number(0.01, 0.99), default=0.5
     ),
-    false_alarms: float = option("Per hour.", type=POSITIVE, default=1.0),
+    false_alarms: float = option("Per hour.", type=Number(0, 1200, min_open=True), default=1.0),
     gain: str | None = option("K [1/s] of the observer, one for all or one per joint; 25.", metavar="K,…"),
     no_friction: bool = option("Friction of the model does not count."),
     frame: str | None = option("Where wrenches are told; the tip.", metavar="FRAME", shell_complete=complete_frames),
@@ -138,7 +138,8 @@ def _show(found: Observation) -> None:
         for joint, u, unit, each in zip(found.log.joints, made.thresholds, made.units, made.delays, strict=True)
     ]
     head = ("joint", "threshold", *(f"delay of {size:g} N m (95 %)" for size in made.STEPS))
-    output.print_table(f"{made.robot.name}: thresholds for {made.asked:g} false alarms per hour", head, rows)
+    title = f"{made.robot.name}: thresholds for {_count(made.asked, 'false alarm')} per hour"
+    output.print_table(title, head, rows)
     low, high = made.interval
     least, most = made.expected(found.seconds)
     click.echo(
@@ -148,10 +149,13 @@ def _show(found: Observation) -> None:
     if not found.contacts:
         click.echo("no contact")
         return
-    title = f"{len(found.contacts)} contacts; wrenches as {found.frame!r} applies them to the environment [N, N m]"
-    output.print_table(
-        title, ("since [s]", "alarm", "end", "at or beyond", "force", "moment"), map(_contact, found.contacts)
-    )
+    what = f"wrenches as {found.frame!r} applies them to the environment [N, N m]"
+    head = ("since [s]", "alarm", "end", "at or beyond", "force", "moment")
+    output.print_table(f"{_count(len(found.contacts), 'contact')}; {what}", head, map(_contact, found.contacts))
+
+
+def _count(number: float, what: str) -> str:
+    return f"{number:g} {what}{'s' * (number != 1)}"
 
 
 def _delay(median: float, slow: float) -> str:
