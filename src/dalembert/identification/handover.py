@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dalembert.describe.description import Description
 from dalembert.errors import InputError, unknown
@@ -42,7 +42,7 @@ from dalembert.identification.fit.terms import (
     with_terms,
 )
 from dalembert.identification.log import filters, times
-from dalembert.identification.log.inspect import LEAST_MOTION, inspect_log
+from dalembert.identification.log.inspect import LEAST_MOTION, first_look
 from dalembert.identification.log.prepare import preparation
 from dalembert.identification.log.samples import Log, Samples
 from dalembert.robot import Robot
@@ -53,7 +53,7 @@ CUTOFFS = (3.0, 5.0, 8.0, 14.0, 25.0)  # tried, in bandwidths of the motion
 NARROW = 4.0  # the band in which cut-offs are compared is at least so many bandwidths of the motion wide
 WORST = 0.25  # of a joint's torque, the held-out error beyond which nothing is handed over
 MOVING = 0.05  # of a joint's fastest rate, above which it moves
-COUNTS = 0.15  # of the RMS of all torques, an error of one joint that spoils the whole
+COUNTS = 0.02  # of the RMS of all torques, an error of one joint that matters
 SAME = 0.01  # of itself, by which a file's figure may differ from that of the robot it was written from
 
 
@@ -69,12 +69,13 @@ class FitOptions(TypedDict):
 class Outcome:
     """What came of logs.
 
-    `looks`: the first look at each; `result`: the fit to the first part of the logs, with what it is worth; `judged`:
-    how well its robot, written and read again, predicts what was held out, `given` the same of the model that was
-    given; `robot`: the robot that is handed over, as its file has it, fitted to everything, and `delivered` its figure
-    on the same samples, which it has seen; `folds`: relative errors of every block, fitted to the others; `cutoffs` and
-    `trials`: what was tried; `validated`: the figure of other logs; `verdict`: what forbids the handing over, as
-    errors, and what should be known; `texts`: contents of the files by their names, `files` those that were written."""
+    `looks`: the first look at each, `repeat` the options that would have read them right, and whether they were
+    `corrected` so; `result`: the fit to the first part of the logs, with what it is worth; `judged`: how well its
+    robot, written and read again, predicts what was held out, `given` the same of the model that was given; `robot`:
+    the robot that is handed over, as its file has it, fitted to everything, and `delivered` its figure on the same
+    samples, which it has seen; `folds`: relative errors of every block, fitted to the others; `cutoffs` and `trials`:
+    what was tried; `validated`: the figure of other logs; `verdict`: what forbids the handing over, as errors, and what
+    should be known; `texts`: contents of the files by their names, `files` those that were written."""
 
     source: Robot
     looks: tuple[Report, ...]
@@ -90,7 +91,8 @@ class Outcome:
     trials: tuple[Trial, ...] = ()
     period: float | None = None
     validated: tuple[tuple[str, Fit], ...] = ()
-    repeat: Mapping[str, str] | None = None
+    repeat: Mapping[str, str] = field(default_factory=dict)
+    corrected: bool = False
     texts: Mapping[str, str] | None = None
     files: tuple[str, ...] = ()
 
@@ -120,6 +122,8 @@ class Outcome:
     def lines(self) -> list[str]:
         """What was found first, chosen and reached, in sentences."""
         lines = [str(finding) for look in self.looks for finding in look if finding not in self.verdict.findings]
+        if self.corrected:
+            lines.append(f"read as with {' '.join(f'{k} {v}' for k, v in self.repeat.items())}")
         if self.result is None or self.judged is None or self.delivered is None or self.folds is None:
             return lines
         if self.cutoffs:
@@ -145,7 +149,7 @@ class Outcome:
         """The outcome as plain data."""
         findings = [finding.data() for look in self.looks for finding in look]
         told: dict[str, object] = {"robot": self.source.name, "look": findings, "verdict": self.verdict.data()}
-        told |= {"ok": self.ok, "files": list(self.files)}
+        told |= {"ok": self.ok, "files": list(self.files), "repeat": dict(self.repeat)}
         result, judged = self.result, self.judged
         if result is None or judged is None or self.delivered is None or self.folds is None or self.robot is None:
             return told
@@ -183,6 +187,7 @@ def identify_log(
     friction: Sequence[str] | None = None,
     rotor: bool | None = None,
     springs: bool | None = None,
+    coupling: ArrayLike | None = None,
     holdout: float = 1 / 3,
     consistent: bool = True,
     method: str = "weighted",
@@ -196,6 +201,7 @@ def identify_log(
     - `out`: files of the robot: .urdf, .toml, .xml (MJCF), .yaml (rotors, friction and offsets alone); `report`: .html.
     - `validate`: logs that are only judged.
     - `cutoff` [Hz], `friction` (of `regressor.FRICTION_COLUMNS`), `rotor` and `springs` are chosen if not given.
+    - `coupling` G (n, n): motor speeds G q̇, for what is said of joints that share a motor.
     - `holdout`: the last part of each log, held out of the fit that is judged. Then everything is fitted once more.
     - `consistent`, `method`, `near`: see `identify`."""
     runs = tuple(logs) if isinstance(logs, (list, tuple)) else (logs,)
@@ -204,10 +210,11 @@ def identify_log(
     if not 0 < holdout < 0.9:
         raise InputError(f"holdout must be a part between 0 and 0.9, got {holdout!r}")
     progress("looking at the log")
-    looks = tuple(inspect_log(robot, log) for log in runs)
-    wrong = [finding for look in looks for finding in look.errors]
+    robot, runs, looks, wrong, repeat = _look(robot, runs, apply)
     if wrong and not force:
-        return Outcome(robot, looks, Report(runs[0].source, tuple(wrong)))
+        return Outcome(
+            robot, looks, Report(runs[0].source, tuple(wrong)), repeat=repeat, corrected=apply and bool(repeat)
+        )
     progress("choosing")
     said = {"rotor": rotor, "spring": springs}
     said |= {} if friction is None else {t: t in friction for t in TERMS if t not in said}
@@ -219,7 +226,30 @@ def identify_log(
     )
     progress("fitting")
     options = FitOptions(consistent=consistent, method=method, near=near)
-    return _hand_over(robot, choice, looks, wrong, out, report, validate, force, options)
+    G = np.eye(robot.n) if coupling is None else np.asarray(coupling, float)
+    several = G[np.count_nonzero(G, axis=1) > 1].any(axis=0)
+    shared = frozenset(name for name, more in zip(robot.joint_names, several, strict=True) if more)
+    outcome = _hand_over(robot, choice, looks, wrong, out, report, validate, force, shared, options)
+    return replace(outcome, repeat=repeat, corrected=apply and bool(repeat))
+
+
+def _look(
+    robot: Robot, logs: tuple[Log, ...], apply: bool
+) -> tuple[Robot, tuple[Log, ...], tuple[Report, ...], list[Finding], dict[str, str]]:
+    """Robot and logs, corrected if asked; what a first look at each says; the errors that remain; and the options that
+    would have read the logs right."""
+    reports, wrong, repeat, read = [], [], dict[str, str](), []
+    for log in logs:
+        look = first_look(robot, log)
+        reports.append(look.report)
+        repeat |= look.correction.words()
+        left = look.report
+        if apply and look.correction:
+            robot, log = look.correction.apply(robot, log)
+            left = first_look(robot, log).report
+        wrong += left.errors
+        read.append(log)
+    return robot, tuple(read), tuple(reports), wrong, repeat
 
 
 # ------------------------------------------------------------------------------------------------ choose
@@ -343,6 +373,7 @@ def _hand_over(
     report: str | Path | None,
     validate: Sequence[Log],
     force: bool,
+    shared: frozenset[str],
     options: FitOptions,
 ) -> Outcome:
     blocks, held = choice.blocks, choice.part(held=True)
@@ -374,7 +405,7 @@ def _hand_over(
         tuple((log.source, judge(delivered, [_prepare(log, choice.cutoff)])) for log in validate),
         texts=texts,
     )
-    found = [*wrong, *_judge_result(outcome, result.robot, held)]
+    found = [*wrong, *_judge_result(outcome, result.robot, held, shared)]
     outcome = replace(outcome, verdict=Report(choice.source, sort_findings(found)))
     if report is not None:
         from dalembert.identification.fit.report import html
@@ -405,7 +436,9 @@ def _moving_errors(robot: Robot, held: Sequence[Samples]) -> tuple[Array, Array]
     return left / np.maximum(size, 1e-300), left / max(float(np.sqrt(np.mean(tau**2) * tau.shape[1])), 1e-300)
 
 
-def _judge_result(outcome: Outcome, meant_by: Robot, held: Sequence[Samples]) -> Iterator[Finding]:
+def _judge_result(
+    outcome: Outcome, meant_by: Robot, held: Sequence[Samples], shared: frozenset[str]
+) -> Iterator[Finding]:
     """What forbids to hand a robot over, and what should be known of it."""
     judged, given, robot = outcome.judged, outcome.given, outcome.robot
     assert judged is not None and robot is not None
@@ -418,8 +451,10 @@ def _judge_result(outcome: Outcome, meant_by: Robot, held: Sequence[Samples]) ->
     for k in np.flatnonzero(part > WORST):
         joint = robot.joint_names[k]
         said = f"while {joint!r} moves, its torque is predicted to {100 * part[k]:.0f} % of its RMS only"
-        bad = weight[k] > COUNTS
-        yield Finding("held out", "error" if bad else "warning", said, look, element=joint, evidence=float(part[k]))
+        bad, fix = weight[k] > COUNTS and joint not in shared, look
+        if joint in shared:
+            fix = "its motor turns other joints too, and files of robots have no word for the friction of such a motor"
+        yield Finding("held out", "error" if bad else "warning", said, fix, element=joint, evidence=float(part[k]))
     if given is not None and judged.total >= given.total:
         said = f"the model that was given predicts what was held out to {100 * given.total:.2f} %, the fit to "
         fix = "keep the model, or record a motion that excites the arm more ('dalembert excite' designs one)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -76,6 +77,7 @@ def identify(
             cutoff=cutoff,
             friction=None if friction is None else () if friction == "none" else tuple(friction.split(",")),
             rotor=False if no_rotor else None,
+            coupling=recording.settings.coupling,
             consistent=not no_consistent,
             holdout=holdout,
             progress=say,
@@ -85,11 +87,11 @@ def identify(
             save, recording.settings, ("friction", "cutoff", "no_rotor", "no_consistent", "holdout", "validate")
         )
     notes = [note for log in recorded for note in log.notes]
-    output.answer(lambda: found.data() | {"notes": notes}, lambda: _show(found, notes))
+    output.answer(lambda: found.data() | {"notes": notes}, lambda: _show(found, notes, apply))
     output.exit_unless(found.ok or bool(found.files))
 
 
-def _show(found: Outcome, notes: list[str]) -> None:
+def _show(found: Outcome, notes: list[str], applied: bool) -> None:
     for line in (*notes, *found.lines()):
         click.echo(line)
     if found.result is not None:
@@ -97,5 +99,8 @@ def _show(found: Outcome, notes: list[str]) -> None:
     for finding in found.verdict:
         click.echo(str(finding), err=finding.severity == "error")
     if not found.ok and not found.files:
+        if found.repeat and not applied:
+            words = " ".join(f"{option} {shlex.quote(value)}" for option, value in found.repeat.items())
+            click.echo(f"read it with {words}, or let --apply do so", err=True)
         click.echo("nothing was written; --force writes all the same", err=True)
     output.print_files(*found.files)
