@@ -49,7 +49,8 @@ from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
-CUTOFFS = (3.0, 5.0, 8.0, 14.0, 25.0)  # tried, in bandwidths of the motion
+CUTOFFS = (3.0, 5.0, 8.0, 14.0, 25.0, 50.0)  # tried, in bandwidths of the motion
+AS_GOOD = 0.05  # of the squares, by which a higher cut-off, which distorts friction less, may be worse
 NARROW = 4.0  # the band in which cut-offs are compared is at least so many bandwidths of the motion wide
 WORST = 0.25  # of a joint's torque, the held-out error beyond which nothing is handed over
 MOVING = 0.05  # of a joint's fastest rate, above which it moves
@@ -324,7 +325,8 @@ def _narrow(blocks: Blocks, columns: Columns) -> Blocks:
 def _choose_cutoff(
     robot: Robot, logs: Sequence[Log], label: Callable[[Sequence[Samples]], tuple[Integers, ...]]
 ) -> tuple[tuple[Samples, ...], tuple[tuple[float, float], ...]]:
-    """Samples at the cut-off whose fit predicts best what it was not fitted to, and of each cut-off its error.
+    """Samples at the highest of the cut-offs whose fits predict what they were not fitted to as well as the best, but
+    for one standard error over the blocks, or 5 % of the squares; and of each cut-off its error.
 
     All are judged in the same band, that in which torques and positions carry more signal than noise: a low cut-off
     cannot win by filtering away what it does not explain, nor a high one by explaining noise."""
@@ -349,7 +351,14 @@ def _choose_cutoff(
         if len(parts) == len(ruler.parts) and all(parts):
             found[cutoff] = runs
             errors[cutoff] = compress_blocks(columns, parts).errors(every, weights, ruler.squares)
-    best = min(errors, key=lambda c: float(np.sum(errors[c] @ weights**2)))
+    weighed = {c: e @ weights**2 / ruler.rows for c, e in errors.items()}
+    least = min(weighed.values(), key=lambda e: float(e.mean()))
+
+    def as_good(c: float) -> bool:
+        d = weighed[c] - least
+        return bool(d.mean() <= max(d.std(ddof=1) / np.sqrt(len(d)), AS_GOOD * least.mean()))
+
+    best = max(c for c in weighed if as_good(c))
     return found[best], tuple((c, float(np.sqrt(e.sum()) / power)) for c, e in sorted(errors.items()))
 
 
