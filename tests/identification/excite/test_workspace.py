@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -16,7 +17,7 @@ from dalembert.identification.excite.bandwidth import Bandwidth, content_above
 from dalembert.identification.excite.limits import read_limits
 from dalembert.identification.excite.way import find_way, read_start
 from dalembert.identification.excite.workspace import find_origins, up
-from dalembert.trajectories import random_fourier
+from dalembert.trajectories import minimum_jerk, random_fourier
 
 QUICK = {"harmonics": 3, "starts": 1, "seconds": 1e6}
 # UR5e, upright above its base, the wrist bent.
@@ -207,6 +208,26 @@ def test_a_way_goes_round_where_straight_it_would_go_through():
     tight = read_limits(robot, None, (-3.1, 3.1), 3.0, 10.0, 500.0, [HalfSpace("tool", (1, 0, 0), 1.9)])
     with pytest.raises(InputError, match="start elsewhere"):
         find_way(robot, tight, np.zeros(2), np.array([3.0, 0.0]), peaks, np.random.default_rng(0))
+
+
+def test_a_way_below_the_base_is_told():
+    """Also where the motion itself stays above it."""
+    e = on_the_floor()
+    way = minimum_jerk((0.0, 0.5, 0.0, 0.0, 0.0, 0.0), e.begin, 4.0)  # from below the table
+    deep = -min(heights(e.robot, f, way(np.linspace(0, 4, 2001))[0]).min() for f in e.certificate.frames)
+    told = " ".join(replace(e, way=way).sentences())
+    assert (
+        deep > 0.3 and f"WARNING: on the way a frame comes {deep:.3g} m below the base plane: ask for floor=0" in told
+    )
+
+
+def test_limits_of_zero_are_nobodys():
+    """A description has zeros where its author knew nothing."""
+    robot = arm("elbow-3r")
+    own = replace(robot.limits, effort=np.array([10.0, 0.0, 10.0]))
+    with pytest.raises(InputError, match="limits the torque of 'joint2' to zero: give limits of torque"):
+        excite(robot, limits=own, velocity=1.0)
+    assert np.isfinite(read_limits(robot, own, (-1, 1), 1.0, None, 50.0).upper["torque"]).all()
 
 
 def test_a_motion_that_begins_at_speed_says_so():

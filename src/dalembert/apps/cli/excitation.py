@@ -67,7 +67,7 @@ def excite(
     Example: dalembert excite ur5e --floor 0.1 --half-space tool0:1,0,0,-0.4 --from home -o motion.csv
     """
     from dalembert.identification.excite.design import excite as find_excitation
-    from dalembert.identification.excite.workspace import HalfSpace, up
+    from dalembert.identification.excite.workspace import HalfSpace
 
     if (lower is None) != (upper is None):
         raise click.UsageError("--lower and --upper go together")
@@ -81,11 +81,9 @@ def excite(
     if gravity is not None:
         arm = arm.with_gravity(output.numbers("gravity", gravity, 3, "x, y and z") or ())
     begin = arm.home.tolist() if start == "home" else output.positions("from", start, arm, within=True)
-    floors = [
-        HalfSpace(frame, up(arm.model), z)
-        for text in floor
-        for frame, (z,) in _by_frame("floor", text, 1, "a height", arm)
-    ]
+    floors: dict[str | None, float] = {}
+    for text in floor:
+        floors.update({frame: z for frame, (z,) in _by_frame("floor", text, 1, "a height", arm)})
     spaces = [
         HalfSpace(frame, (x, y, z), d)
         for text in half_space
@@ -102,7 +100,8 @@ def excite(
             velocity=output.one_or_each("velocity", velocity, arm.n),
             acceleration=output.one_or_each("acceleration", acceleration, arm.n),
             torque=output.one_or_each("torque", torque, arm.n),
-            workspace=(*floors, *spaces),
+            floor=floors,
+            workspace=spaces,
             bandwidth=bandwidth,
             start=begin,
             stiffness=output.one_or_each("stiffness", stiffness, arm.n),

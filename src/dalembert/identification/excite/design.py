@@ -26,7 +26,7 @@ from dalembert.identification.excite.excitation import Excitation, LimitCertific
 from dalembert.identification.excite.limits import KINDS, ExcitationLimits, read_limits
 from dalembert.identification.excite.problem import CRITERIA, FourierSeries, Problem, Values, condition_number
 from dalembert.identification.excite.way import find_way, read_start
-from dalembert.identification.excite.workspace import HalfSpace
+from dalembert.identification.excite.workspace import HalfSpace, up
 from dalembert.identification.fit.regressor import FRICTION, Columns, base
 from dalembert.kernels import need_tree
 from dalembert.robot import Limits, Robot
@@ -45,6 +45,7 @@ ITERATIONS = 120  # of L-BFGS per round
 DRAWS = 2000  # of mean positions, to find one within the limits
 BISECTIONS = 12
 TRIED = 10  # of the best motions, to find one that a way leads to
+LEVEL = 0.99  # of a unit normal against gravity: a floor
 MENTIONED = 3  # half spaces of a message
 STARTING = 0.7  # of the time is for starts, the rest for polishing the best
 CLOSING = 0.01  # of the time is for the certificate
@@ -69,7 +70,7 @@ def excite(
     acceleration: ArrayLike | None = None,
     torque: ArrayLike | None = None,
     workspace: Sequence[HalfSpace] = (),
-    floor: float | Mapping[str, float] | None = None,
+    floor: float | Mapping[str | None, float] | None = None,
     bandwidth: float | None = None,
     stiffness: ArrayLike | None = None,
     margin: float = 0.05,
@@ -284,6 +285,7 @@ class _Search:
             **{kind: bounds.usage(kind, x) for kind, x in reach.ranges.items()},
             peaks={**{kind: np.abs(x).max(axis=0) for kind, x in reach.ranges.items()}, "jerk": series.largest(z, 3)},
             spaces=bounds.spaces,
+            floor=any(np.dot(space.normal, up(robot.model)) > LEVEL for space in bounds.spaces),
             clearance=reach.clearance,
             frames=tuple(origins.place),
             lowest=reach.lowest[list(origins.place.values())],

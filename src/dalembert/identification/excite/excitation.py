@@ -17,6 +17,7 @@ from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError
 from dalembert.files import whole_table
 from dalembert.identification.excite.limits import KINDS, ExcitationLimits
+from dalembert.identification.excite.way import lowest_along
 from dalembert.identification.excite.workspace import HalfSpace
 from dalembert.robot import Robot
 from dalembert.trajectories.sines import Sines
@@ -58,6 +59,7 @@ class LimitCertificate:
     torque: Array
     peaks: dict[str, Array]
     spaces: tuple[HalfSpace, ...]
+    floor: bool  # whether one of them is
     clearance: Array
     frames: tuple[str, ...]
     lowest: Array
@@ -69,7 +71,7 @@ class LimitCertificate:
     @property
     def below(self) -> dict[str, float]:
         """Frames that pass below the base plane, lowest first, and how deep [m]; a millimeter is not told."""
-        order = np.argsort(self.lowest)
+        order = np.argsort(self.lowest, kind="stable")
         return {self.frames[k]: -float(self.lowest[k]) for k in order if self.lowest[k] < -TOLD}
 
     def cells(self, joint: int, units: tuple[str, ...]) -> list[str]:
@@ -92,8 +94,7 @@ class LimitCertificate:
         if deep:
             (first, depth), others = next(iter(deep.items())), len(deep) - 1
             more = f", and {others} other frame{'s' * (others > 1)} too" if others else ""
-            free = math.isinf(self.room[self.frames.index(first)])
-            asked = f": if the arm stands on a table or on the floor, ask for {floor}" if free else ""
+            asked = "" if self.floor else f": if the arm stands on a table or on the floor, ask for {floor}"
             yield f"WARNING: {first} comes {depth:.3g} m below the base plane{more}{asked}"
         if math.isfinite(self.mode):
             yield f"highest harmonic {self.top:.3g} Hz; lowest elastic mode along the motion {self.mode:.3g} Hz"
@@ -174,6 +175,9 @@ class Excitation:
             yield f"it begins and ends at rest at q = ({where}): bring the arm there first, or give {start}"
         else:
             yield f"the way from the start to q = ({where}) takes {self.way.duration:.3g} s, and so does that back"
+            depth = -lowest_along(self.limits, self.way)
+            if depth > max(TOLD, *self.certificate.below.values(), 0.0):
+                yield f"WARNING: on the way a frame comes {depth:.3g} m below the base plane: ask for {floor}"
         yield from self.certificate.sentences(floor)
 
     def table(self, rate: float) -> dict[str, Array]:

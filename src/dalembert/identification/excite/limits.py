@@ -73,7 +73,7 @@ def read_limits(
     acceleration: ArrayLike | None,
     torque: ArrayLike | None,
     workspace: Sequence[HalfSpace] = (),
-    floor: float | Mapping[str, float] | None = None,
+    floor: float | Mapping[str | None, float] | None = None,
 ) -> ExcitationLimits:
     """The limits given, and the robot's own of position, velocity and torque where none are given."""
     own = robot.limits if limits is None else limits
@@ -86,6 +86,12 @@ def read_limits(
         except (TypeError, ValueError):
             raise InputError("position limits are a pair (lower, upper), one number or one per joint each") from None
         lower, upper = _per_joint("position lower", low, n), _per_joint("position upper", high, n)
+    for kind, given, x in (("velocity", velocity, own.velocity), ("torque", torque, own.effort)):
+        if given is None and not (x > 0.0).all():  # a zero where nobody knew
+            joint = robot.joint_names[int(np.argmin(x > 0.0))]
+            raise InputError(
+                f"the description of {robot.name!r} limits the {kind} of {joint!r} to zero: give limits of {kind}"
+            )
     sizes = {
         kind: np.full(n, np.inf) if x is None else _per_joint(kind, x, n, finite=False, above=0.0)
         for kind, x in (
@@ -97,7 +103,7 @@ def read_limits(
     bounded = np.isfinite(upper - lower) | np.isfinite(sizes["velocity"]) | np.isfinite(sizes["acceleration"])
     if not bounded.all():
         joint = robot.joint_names[int(np.argmin(bounded))]
-        raise InputError(f"nothing bounds the motion of {joint!r}: give position=, velocity= or acceleration= limits")
+        raise InputError(f"nothing bounds the motion of {joint!r}: give limits of position, velocity or acceleration")
     if (lower >= upper).any():
         joint = robot.joint_names[int(np.argmax(lower >= upper))]
         raise InputError(f"{joint!r} cannot move: its position limits leave no range")

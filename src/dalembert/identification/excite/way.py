@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dalembert.arguments import array
 from dalembert.errors import InputError
 from dalembert.identification.excite.limits import KINDS, ExcitationLimits
+from dalembert.identification.excite.workspace import up
 from dalembert.robot import Robot
 from dalembert.trajectories.combined import sequence
 from dalembert.trajectories.piecewise import Piecewise
@@ -72,6 +73,13 @@ def _keeps(robot: Robot, limits: ExcitationLimits, leg: Piecewise) -> bool:
     top = leg.limits()
     drop = limits.origins.drop(float(t[1]), motion, (top.acceleration, top.jerk))
     return bool((_heights(limits, motion[0]) >= drop[:, limits.places]).all())
+
+
+def lowest_along(limits: ExcitationLimits, way: Trajectory) -> float:
+    """The lowest height of any frame at points of a way [m]."""
+    q = way(np.linspace(0.0, way.duration, POINTS))[0]
+    level = up(limits.origins.model)
+    return min(float((np.array(np.broadcast_arrays(*p)).T @ level).min()) for p in limits.origins.at(list(q.T)))
 
 
 def _heights(limits: ExcitationLimits, q: Array) -> Array:

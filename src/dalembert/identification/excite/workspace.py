@@ -139,7 +139,7 @@ def find_origins(model: Model) -> Origins:
 
 # --------------------------------------------------------------------------------------------------------- input
 def read_spaces(
-    robot: Robot, origins: Origins, workspace: Sequence[HalfSpace], floor: float | Mapping[str, float] | None
+    robot: Robot, origins: Origins, workspace: Sequence[HalfSpace], floor: float | Mapping[str | None, float] | None
 ) -> tuple[HalfSpace, ...]:
     """One half space with a unit normal for every frame that is meant, the floor's first."""
     given: list[object] = []
