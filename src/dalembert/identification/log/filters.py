@@ -29,6 +29,7 @@ WINDOW = (0.35875, -0.48829, 0.14128, -0.01168)
 # samples that were interpolated have lost some of it at the top. What is larger by far there is motion.
 NOISE_BANDS = ((0.6, 0.95), (0.4, 0.6), (0.25, 0.4))
 LARGER = 10.0
+BAND = 16  # frequencies in an eighth of an octave, at least, that have a median
 HIGHEST = 0.4  # of the sampling rate: a cut-off above it filters nothing
 # Of the motion's own bandwidth: below so many times, the corners that friction makes in the torques are lost; above so
 # many, what moves is no longer a rigid arm.
@@ -232,16 +233,22 @@ def floor_of(f: Array, P: Array) -> Array:
     levels = [np.median(P[(f >= a * f[-1]) & (f <= b * f[-1])], axis=0) for a, b in NOISE_BANDS]
     floor = levels[0]
     for level in levels[1:]:
-        floor = np.where((level > floor) & (level > 1.3 * levels[0]) & (level < LARGER * levels[0]), level, floor)
+        floor = np.where((level > floor) & (level > 2 * levels[0]) & (level < LARGER * levels[0]), level, floor)
     return np.asarray(floor / np.log(2.0))
 
 
-def meeting(f: Array, P: Array, floor: Array) -> float:
+def meeting(f: Array, P: Array, floor: Array, motion: float | None = None) -> float:
     """The frequency [Hz] above which there is more noise than signal: the one that minimizes the signal lost above
-    it and the noise kept below it, ∫ (2 − P/floor) df, the signals each by their own floor, averaged."""
-    R = np.mean(P / np.maximum(floor, np.finfo(float).tiny), axis=1)
-    cost = np.cumsum(2.0 - np.minimum(R, 1e6))
-    return float(f[int(np.argmin(cost))])
+    it and the noise kept below it, ∫ (2 − P/floor) df, the signals each by their own floor, averaged.
+
+    Well above the `motion`, what counts is the median of a band: lines, such as the mains', are none of the arm's."""
+    R = np.minimum(np.mean(P / np.maximum(floor, np.finfo(float).tiny), axis=1), 1e6)
+    if motion is not None:
+        edges = np.unique(np.searchsorted(f, 3 * motion * 2.0 ** np.arange(0, 24, 0.125)))
+        for a, b in pairwise(edges.tolist()):
+            if b - a >= BAND:
+                R[a:b] = np.median(R[a:b])
+    return float(f[int(np.argmin(np.cumsum(2.0 - R)))])
 
 
 def bandwidth(f: Array, P: Array, floor: Array) -> float:
@@ -261,7 +268,8 @@ def find_spectra(
     f, P = density(q, step)
     _, T = density(tau, step)
     p, t = floor_of(f, P), floor_of(f, T)
-    q_meets, tau_meets, motion = meeting(f, P, p), meeting(f, T, t), bandwidth(f, P, p)
+    motion = bandwidth(f, P, p)
+    q_meets, tau_meets = meeting(f, P, p, motion), meeting(f, T, t, motion)
     if cutoff is None:
         cutoff = within(min(q_meets, tau_meets), motion, least, step)
     return Spectra(f, P, T, p, t, q_meets, tau_meets, motion, cutoff, joints)
