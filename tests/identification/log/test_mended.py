@@ -166,3 +166,22 @@ def test_an_arm_at_rest_is_not_stale():
     for quantum in (1e-9, 1e-6, 1e-4, 1e-3):
         found = find_stale({"q": np.round(q / quantum) * quantum, "tau": np.round(tau, 3)})
         assert not any(mask.any() for mask in found.masks.values())
+
+
+def test_torques_with_a_clock_of_their_own(robot):
+    """Torques at 400 Hz beside positions at 1 kHz, each with its times: the last that came stands in each row."""
+    t = np.arange(8000) * STEP
+    own = np.arange(3205) * 2.5e-3 - 5e-3 + 4e-4
+    last = np.searchsorted(own, t, "right") - 1
+    q, _, _ = motion(robot.n, t)
+    qe, qde, qdde = motion(robot.n, own)
+    tau = robot.inverse_dynamics(qe, qde, qdde)
+    names = ["t_q", *(f"q{k}" for k in range(7)), "t_tau", *(f"tau{k}" for k in range(7))]
+    table = np.column_stack([t, q, own[last], tau[last]])
+    read = read_log(dict(zip(names, table.T, strict=True)), robot)
+    assert any("torques have a clock of their own, 't_tau'" in n for n in read.notes)
+    exact = robot.inverse_dynamics(*motion(robot.n, read.t))
+    assert np.abs(read.tau - exact)[10:-10].max() < 1e-4 * np.abs(exact).max()
+    assert (
+        np.abs(np.interp(read.t, t, tau[last][:, 0]) - exact[:, 0]).max() > 20 * np.abs(read.tau - exact)[10:-10].max()
+    )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dalembert.errors import InputError
 from dalembert.identification.log.columns import say_lock
+from dalembert.identification.log.families import WORDS, tokens
 from dalembert.identification.log.samples import Array, Integers, Table
 from dalembert.identification.log.times import interpolate
 from dalembert.identification.log.units import DEGREE
@@ -50,6 +51,31 @@ def fill_sparse(table: Table, places: Mapping[str, Sequence[int]]) -> Table:
     note = f"{len(base) - int(base.sum())} of {len(base)} rows are of other signals, and left out{more}"
     lines = None if table.lines is None else table.lines[base][inside]
     return replace(table, values=values[inside], lines=lines, notes=(*table.notes, note))
+
+
+def align_clocks(table: Table, places: Mapping[str, Sequence[int]]) -> Table:
+    """A table in which positions or torques have times of their own, in a column that says so ("t_tau"): these signals
+    at the times of the others."""
+    if not table.named or len(places.get("t", ())) != 1:
+        return table
+    used, t = {k for own in places.values() for k in own}, table.values[:, places["t"][0]]
+    for k, name in enumerate(table.names):
+        words, own = set(tokens(name)), table.values[:, k]
+        groups = [g for g in ("tau", "q") if words & WORDS[g]]
+        if k in used or not words & WORDS["t"] or len(groups) != 1 or not np.isfinite(own).all():
+            continue
+        ticks = np.flatnonzero(np.append(True, np.diff(own) > 0))
+        inside = (t >= own[0]) & (t <= own[-1])
+        if (np.diff(own) < 0).any() or len(ticks) < FEW or inside.mean() < 0.5 or (own == t).all():
+            continue
+        values = table.values.copy()
+        for group in ("tau",) if groups == ["tau"] else ("q", "qd"):
+            columns = list(places.get(group, ()))
+            values[:, columns] = interpolate(own[ticks], values[np.ix_(ticks, columns)], t)
+        note = f"{'torques' if groups == ['tau'] else 'positions'} have a clock of their own, {name!r}: resampled"
+        lines = None if table.lines is None else table.lines[inside]
+        return replace(table, values=values[inside], lines=lines, notes=(*table.notes, note))
+    return table
 
 
 def drop_unreadable(table: Table, columns: Sequence[int], rows: Integers, bad_rows: str) -> tuple[Integers, list[str]]:

@@ -145,7 +145,7 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
         for signal in ("q", "qd") if group == "q" else ("tau",):
             if signal in places:
                 places[signal] = _exchange(places[signal], order, group)
-    table = checks.fill_sparse(table, known.places)
+    table = checks.align_clocks(checks.fill_sparse(table, known.places), known.places)
     drives = read_drives(robot, known.units, said)
     unit = time_unit(said.units, known.units)
     t, dated = times.read_times(table, known.places.get("t", ()), time, said.rate, unit)
