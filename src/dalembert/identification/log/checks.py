@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from dalembert.errors import InputError
@@ -173,8 +172,11 @@ def find_spikes(x: Array) -> tuple[NDArray[np.bool_], Array]:
     flags, mended = np.zeros(x.shape, bool), x.copy()
     if len(x) < 7:
         return flags, mended
-    middle = np.median(sliding_window_view(x, 5, axis=0), axis=-1)
-    off = np.abs(x[2:-2] - middle)
+    # Of four, the larger of the smaller ones and the smaller of the larger ones: the median is one of these or the fifth.
+    a, b, e, c, d = (x[k : len(x) - 4 + k] for k in range(5))
+    low, high = np.maximum(np.minimum(a, b), np.minimum(c, d)), np.minimum(np.maximum(a, b), np.maximum(c, d))
+    middle = np.maximum(np.minimum(low, high), np.minimum(np.maximum(low, high), e))
+    off = np.abs(e - middle)
     # What is usual: over the whole log, and around the sample, since a rough stretch is no spike. What is small beside
     # the signal's own range is noise, however rare.
     usual = SPIKE * np.maximum(1.4826 * np.median(off, axis=0), _around(off, ROUGH))

@@ -73,7 +73,9 @@ class Drives:
 
     def at_joints(self, group: str, x: Array) -> Array:
         """A group as it was recorded (N, n), in SI units on the joints' side."""
-        turned = (x * self.factors[group]) @ self.matrices[group].T
+        matrix = self.matrices[group]
+        plain = np.count_nonzero(matrix) == np.count_nonzero(np.diag(matrix))
+        turned = x * (self.factors[group] * np.diag(matrix)) if plain else (x * self.factors[group]) @ matrix.T
         return np.asarray(self.sign[group] * turned + self.offset.get(group, 0.0))
 
 
