@@ -53,9 +53,19 @@ def _in_python(value: object) -> str:
         return "…"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {_in_python(x)}" for key, x in value.items()) + "}"
+    if run := _whole_run(value):
+        return repr(run)
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_in_python, value)) + "]"
     return f"{value:g}" if isinstance(value, float) else repr(value)
+
+
+def _whole_run(value: object) -> range | None:
+    """The range of whole numbers ≥ 0 that a value is, if it has three of them or more."""
+    if not isinstance(value, (list, tuple, range)) or len(value) < 3 or not isinstance(value[0], int) or value[0] < 0:
+        return None
+    run = range(value[0], value[0] + len(value))
+    return run if list(value) == list(run) else None
 
 
 # ------------------------------------------------------------------------------------------------ values as text
@@ -72,8 +82,8 @@ def _written(value: object) -> str:
         return "…"
     if isinstance(value, Mapping):
         return ",".join(f"{key}={_written(x)}" for key, x in value.items())
-    if isinstance(value, range) and len(value) > 1 and value.step == 1:
-        return f"{value.start}-{value.stop - 1}"
+    if run := _whole_run(value):
+        return f"{run.start}-{run.stop - 1}"
     if isinstance(value, float):
         return f"{value:.12g}"
     if hasattr(value, "tolist"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -267,6 +268,16 @@ def test_columns_without_names_that_tell_nothing(ur, log):
     same(read_log(np.column_stack([log.t, log.tau, log.q]), ur, settings=said), log, rates=False)
 
 
+def test_torques_beside_those_of_a_controller_are_asked_about(ur, log):
+    """31 columns of a public set: t, q, rates, currents, wanted currents, wanted torques."""
+    values = np.column_stack(
+        [log.t, log.q, log.qd, log.tau / 10, log.tau / 11 + noise(log, 6), log.tau + noise(log, 6)]
+    )
+    with command_line(), pytest.raises(InputError, match="say which, as in --columns t=0,q=1-6,qd=7-12,tau=13-18"):
+        read_log(values, ur)
+    same(read_log(values, ur, columns={"tau": range(13, 19)}, torque_constant=10.0), log)
+
+
 # ------------------------------------------------------------------------------------------------ several files
 def test_a_quantity_per_file(ur, log, tmp_path):
     for name in ("q", "qd", "tau", "t"):
@@ -321,6 +332,20 @@ def test_matlab(ur, log, tmp_path):
     (tmp_path / "torn.mat").write_bytes(b"MATLAB 5.0 MAT-file, and then nothing")
     with pytest.raises(InputError, match="torn.mat: cannot be read as MATLAB's mat"):
         read_log(tmp_path / "torn.mat", ur)
+
+
+def test_json(ur, log, tmp_path):
+    signals = {name: getattr(log, name).tolist() for name in ("t", "q", "qd", "tau")}
+    rows = [
+        {"time": t, "joint": {"q": q, "qd": qd, "tau": tau}} for t, q, qd, tau in zip(*signals.values(), strict=True)
+    ]
+    for text in (json.dumps(signals), json.dumps({"run": signals}), json.dumps(rows), "\n".join(map(json.dumps, rows))):
+        (tmp_path / "log.json").write_text(text)
+        same(read_log(tmp_path / "log.json", ur), log, tolerance=1e-12)
+    for text in ("[1, 2]", "{", '"q"', "[{}]"):
+        (tmp_path / "log.json").write_text(text)
+        with pytest.raises(InputError, match=r"log.json"):
+            read_log(tmp_path / "log.json", ur)
 
 
 def test_hdf5_and_the_latest_matlab(ur, log, tmp_path):

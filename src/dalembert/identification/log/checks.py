@@ -172,7 +172,7 @@ def find_spikes(x: Array) -> tuple[NDArray[np.bool_], Array]:
     flags, mended = np.zeros(x.shape, bool), x.copy()
     if len(x) < 7:
         return flags, mended
-    # Of four, the larger of the smaller ones and the smaller of the larger ones: the median is one of these or the fifth.
+    # Of four, the larger of the smaller two and the smaller of the larger two: the median is one of these or the fifth.
     a, b, e, c, d = (x[k : len(x) - 4 + k] for k in range(5))
     low, high = np.maximum(np.minimum(a, b), np.minimum(c, d)), np.minimum(np.maximum(a, b), np.maximum(c, d))
     middle = np.maximum(np.minimum(low, high), np.minimum(np.maximum(low, high), e))

@@ -67,7 +67,7 @@ def find_columns(
     units = _units(table, places, hints)
     missing = [g for g in ("q", "tau") if g not in places]
     if missing:
-        raise InputError(_lacking(table, missing, joints))
+        raise InputError(_lacking(table, missing, joints, places))
     if need_time and "t" not in places:
         raise InputError(
             f"{table.source}: no column of times is found; say {say('columns', {'t': ...})}, or {say('rate')} [Hz] if "
@@ -150,8 +150,15 @@ def _times(table: Table, families: Sequence[Family]) -> tuple[int, ...]:
     return max(ways)[1] if ways else ()
 
 
-def _lacking(table: Table, missing: Sequence[str], joints: Sequence[str]) -> str:
+def _lacking(table: Table, missing: Sequence[str], joints: Sequence[str], places: Mapping[str, tuple[int, ...]]) -> str:
     n = len(joints)
+    if not table.named and "q" in places:
+        known = {g: list(own) if g != "t" else own[0] for g, own in places.items()}
+        left = [k for k in range(len(table.names)) if not any(k in own for own in places.values())]
+        return (
+            f"{table.source}: its columns have no names; positions are told by what is in them, but several blocks of "
+            f"{n} might be the torques: say which, as in {say('columns', {**known, 'tau': left[:n]})}"
+        )
     if not table.named:
         groups = ("q", "qd", "tau") if len(table.names) == 3 * n + 1 else ("q", "tau")
         example = {g: range(k * n + 1, k * n + n + 1) for k, g in enumerate(groups)}

@@ -20,7 +20,8 @@ SAMPLES = 20_000  # rows that are looked at
 
 
 def guess_columns(table: Table, n: int) -> tuple[dict[str, tuple[int, ...]], list[str]]:
-    """Places of t, q, qd and tau, as far as they can be told, and a note; nothing if they cannot."""
+    """Places of t, q, qd and tau, as far as they can be told, and a note; nothing if they cannot. Where several blocks
+    might be torques (those of a controller beside the measured ones), there is no tau."""
     x = table.values[:SAMPLES]
     x = x[np.isfinite(x).all(axis=1)]
     if len(x) < 20:
@@ -55,10 +56,11 @@ def _tell(x: Array, blocks: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
         rates = {b for _, b in pairs}
         positions = sorted({a for a, _ in pairs} - rates)
         left = [k for k in range(count) if k not in rates and k not in positions]
-        if len(positions) != 1 or len(left) != 1:
+        if len(positions) != 1:
             return {}
         first = next(b for a, b in pairs if a == positions[0])
-        return {"q": blocks[positions[0]], "qd": blocks[first], "tau": blocks[left[0]]}
+        found = {"q": blocks[positions[0]], "qd": blocks[first]}
+        return found | {"tau": blocks[left[0]]} if len(left) == 1 else found
     rough = [_roughness(x[:, block]) for block in blocks]
     for a, b in ((0, 1), (1, 0)) if count == 2 else ():  # torques hold what positions' second derivatives do
         if rough[a].max() < rough[b].min():
