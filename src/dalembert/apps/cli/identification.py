@@ -63,9 +63,9 @@ def identify(
 
     arm = output.load(robot, tip)
     with waiting("reading the log") as say:
-        recording = read_logs(logs, arm, settings)
+        recording = read_logs(logs, arm, settings, look=True)
         arm, recorded = recording.robot, recording.logs
-        others = read_logs(validate, arm, recording.settings.without("gravity", "lock")).logs
+        others = read_logs(validate, arm, recording.settings.without("gravity", "lock"), look=True).logs
         found = identify_log(
             arm,
             recorded,
