@@ -95,6 +95,8 @@ def test_what_cannot_be_said(tmp_path):
         LogSettings.from_toml(tmp_path / "nowhere.toml")
     with command_line(), pytest.raises(InputError, match="--units must be .* a name before each value: --units q=deg"):
         LogSettings.from_options({"--units": "deg"})
+    with command_line(), pytest.raises(UnknownNameError, match="unknown name before a value of --sign 'torque'"):
+        LogSettings.from_options({"--sign": "torque=-1"})
     with pytest.raises(UnknownNameError, match="unknown option of a log '--unit'; did you mean '--units'"):
         LogSettings.from_options({"--unit": "deg"})
 
@@ -144,6 +146,8 @@ def test_a_window_counts_from_the_first_sample(robot, log):
     np.testing.assert_array_equal(read.q, log.q[50:201])
     assert any("window 0.5 … 2 s: 151 of 300 rows" in note for note in read.notes)
     np.testing.assert_array_equal(read_log(table, robot, window="2.5:").q, log.q[250:])
+    with pytest.raises(InputError, match="window: nothing of the log, which lasts 2.99 s, lies from 5 to inf s"):
+        read_log(table, robot, window="5:")
 
 
 def test_a_rate_makes_uneven_stamps_even(robot, log):

@@ -25,6 +25,7 @@ from dalembert.identification.log.families import TIMES, WORDS, group_of, tokens
 from dalembert.identification.log.samples import Array, Table
 from dalembert.identification.log.times import interpolate
 from dalembert.identification.log.unnamed import is_clock
+from dalembert.words import call
 
 if TYPE_CHECKING:
     import pyarrow
@@ -72,6 +73,8 @@ def _file(path: Path, topic: str | None, narrow: bool = False) -> Table:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if is_bag:
         return read_bag(path, topic)
+    if topic is not None:
+        raise InputError(f"{path}: {call('topic')} is of ROS bags, and this is none")
     if not start:
         raise InputError(f"{path}: the file is empty")
     if start.startswith(b"\x1f\x8b"):

@@ -107,11 +107,12 @@ def find_held(table: Table, robot: Robot, said: LogSettings) -> dict[str, float]
     """Joints at the ends of a robot, a gripper's fingers, that the log lacks or that never move in it, and where to
     hold them: where they are, or at the position nearest to zero that their limits allow."""
     joints = robot.joint_names
-    own = (said.columns or {}).get("q")
+    own, torques = ((said.columns or {}).get(group) for group in ("q", "tau"))
     families = [f for f in find_families(table, joints)[0] if f.group in ("q", "bare")] if own is None else []
     places: dict[str, int | None] = {}
     if isinstance(own, list):
-        places = dict.fromkeys(joints[: len(own)])
+        alike = isinstance(torques, list) and len(torques) == len(own)
+        places = dict.fromkeys(joints[: len(own)] if alike else joints)
     elif not table.named:
         counts = range(len(joints), max(len(joints) - FINGERS, 1) - 1, -1)
         places = dict.fromkeys(joints[: next((m for m in counts if guess_columns(table, m)[0]), len(joints))])

@@ -216,7 +216,11 @@ def _read(name: str, text: str) -> Any:
     """The value of an option as it is typed."""
     if name in ("window", "topic", *CHOICES):
         return text
-    return read_value(text, KEYS.get(name, ("",)))  # "": no key at all
+    keys = KEYS.get(name, ("",))  # "": no key at all
+    before, mark, _ = text.partition("=")
+    if mark and name in KEYS and keys and before.strip() not in keys:
+        raise unknown(f"name before a value of {call(name)}", before.strip(), keys)
+    return read_value(text, keys)
 
 
 def _by_signal(value: Any, groups: Sequence[str]) -> dict[str, Any]:

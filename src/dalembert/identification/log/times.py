@@ -104,7 +104,12 @@ def cut_window(t: Array, window: tuple[float | None, float | None] | None) -> tu
     since = t - t[np.isfinite(t)][:1].sum()
     low, high = (-np.inf if window[0] is None else window[0]), (np.inf if window[1] is None else window[1])
     inside = (since >= low) & (since <= high)
-    shown = f"{call('window')} {max(low, 0.0):g} … {min(high, np.nanmax(since, initial=0.0)):.6g} s"
+    end = float(np.nanmax(since, initial=0.0))
+    if not inside.any():
+        raise InputError(
+            f"{call('window')}: nothing of the log, which lasts {end:.4g} s, lies from {low:g} to {high:g} s"
+        )
+    shown = f"{call('window')} {max(low, 0.0):g} … {min(high, end):.6g} s"
     return rows[inside], [f"{shown}: {int(inside.sum())} of {len(t)} rows"]
 
 
