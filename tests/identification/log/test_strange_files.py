@@ -238,6 +238,27 @@ def test_a_bag_in_mcap_and_a_topic_without_torques(ur, log, tmp_path):
     same(read_log(file.rename(tmp_path / "alone.mcap"), ur), log)
 
 
+def test_a_bag_of_the_first_generation_with_messages_of_franka(panda, seven, tmp_path):
+    pytest.importorskip("rosbags", reason="rosbags is not installed")
+    from rosbags.rosbag1 import Writer
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+    store = get_typestore(Stores.ROS1_NOETIC)
+    definition = "std_msgs/Header header\nfloat64[7] q\nfloat64[7] dq\nfloat64[7] tau_J\n"
+    store.register(get_types_from_msg(definition, "franka_msgs/msg/FrankaState"))
+    kind, header, time = (
+        store.types[x] for x in ("franka_msgs/msg/FrankaState", "std_msgs/msg/Header", "builtin_interfaces/msg/Time")
+    )
+    with Writer(tmp_path / "arm.bag") as writer:
+        connection = writer.add_connection("/franka_states", kind.__msgtype__, typestore=store)
+        for k, t in enumerate(seven.t):
+            ns = round(1e9 * (t + 100))
+            stamp = header(k, time(ns // 10**9, ns % 10**9), "")
+            message = kind(stamp, seven.q[k], seven.qd[k], seven.tau[k])
+            writer.write(connection, ns, store.serialize_ros1(message, kind.__msgtype__))
+    same(read_log(tmp_path / "arm.bag", panda), seven, tolerance=1e-12)
+
+
 # ------------------------------------------------------------------------------------------------ without names
 @pytest.mark.parametrize(
     "layout", ["t q qd tau", "t q tau", "t tau q", "q qd tau", "k t q qd qdd tau", "t tau q qd", "interleaved"]
@@ -360,6 +381,11 @@ def test_hdf5_and_the_latest_matlab(ur, log, tmp_path):
     with open(tmp_path / "log.mat", "r+b") as raw:
         raw.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64 HDF5 schema 1.00 .")
     same(read_log(tmp_path / "log.mat", ur), log)
+    names = [*count("q{}", 6), *count("tau{}", 6)]
+    with h5py.File(tmp_path / "pandas.h5", "w") as file:
+        file["df/block0_items"], file["df/block0_values"] = np.array(names, "S8"), np.hstack([log.q, log.tau])
+        file["df/axis1"] = np.arange(len(log))
+    same(read_log(tmp_path / "pandas.h5", ur, rate=100.0), log, rates=False)
     (tmp_path / "torn.h5").write_bytes(b"\x89HDF\r\n\x1a\n and then nothing")
     with pytest.raises(InputError, match=r"torn.h5: cannot be read as HDF5"):
         read_log(tmp_path / "torn.h5", ur)
@@ -384,6 +410,19 @@ def test_lines_before_the_table_dates_and_words(ur, log, tmp_path):
     read = read_log(tmp_path / "log.csv", ur)
     same(read, log, rates=False)
     assert "its first 3 lines are no part of the table" in read.notes[0]
+
+
+def test_a_header_that_stands_again_and_quoted_decimal_commas(ur, log, tmp_path):
+    names = ["t", *count("q{}", 6, 1), *count("tau{}", 6, 1)]
+    rows = [[f"{x:.12g}" for x in (t, *q, *tau)] for t, q, tau in zip(log.t, log.q, log.tau, strict=True)]
+    lines = [",".join(row) for row in (names, *rows[:30], names, *rows[30:])]
+    (tmp_path / "pasted.csv").write_text("\n".join(lines))
+    read = read_log(tmp_path / "pasted.csv", ur)
+    same(read, log, rates=False)
+    assert "the header stands again in line 32, 1 times in all" in read.notes[0]
+    quoted = [",".join('"' + x.replace(".", ",") + '"' for x in row) for row in (names, *rows)]
+    (tmp_path / "quoted.csv").write_text("\n".join(quoted))
+    same(read_log(tmp_path / "quoted.csv", ur), log, rates=False)
 
 
 def test_what_a_simulation_writes_is_read_without_a_word(tmp_path):

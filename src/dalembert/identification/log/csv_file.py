@@ -47,10 +47,16 @@ def read_csv(path: Path, narrow: bool = False) -> Table:
     rows, notes = _without_preamble(path, rows, mark)
     head, names, units = _split(rows[0][1], mark), None, {}
     head = head[:-1] if len(head) > 2 and not head[-1].strip() else head  # a delimiter ends every line
-    if not _is_numeric(head, mark):
-        names, rows = _unquoted(head), rows[1:]
+    if not _is_numeric(head):
+        header, names, rows = rows[0][1], _unquoted(head), rows[1:]
         second = _split(rows[0][1], mark) if rows else []
-        if any(second) and not any(_is_number(c) or COMMA.fullmatch(c.strip()) or c[:1] in "[(" for c in second):
+        again = [k for k, line in rows if line == header]  # logs that were pasted together
+        if again:
+            rows = [row for row in rows if row[1] != header]
+            notes.append(
+                f"{path.name}: the header stands again in line {again[0]}, {len(again)} times in all; left out"
+            )
+        if any(second) and not any(_is_number(c) or c[:1] in "[(" for c in second):
             units, rows = {n: u.strip("[]() ") for n, u in zip(names, second, strict=False)}, rows[1:]
     elif comments and comments[-1][0] < rows[0][0]:  # a header behind a comment mark
         line = comments[-1][1].lstrip("#%/ \t")
@@ -82,9 +88,9 @@ def _without_preamble(path: Path, rows: Lines, mark: str | None) -> tuple[Lines,
     common = Counter(len(_split(line, mark)) for _, line in rows[-200:]).most_common(1)[0][0]
     start = next((k for k, width in enumerate(widths) if width == common), 0)
     # A header with other cells than the rows under it is told as such later.
-    if not start or common < 2 or not _is_numeric(_split(rows[min(start + 1, len(rows) - 1)][1], mark), mark):
+    if not start or common < 2 or not _is_numeric(_split(rows[min(start + 1, len(rows) - 1)][1], mark)):
         return rows, []
-    if _is_numeric(_split(rows[start][1], mark), mark) and widths[start - 1] > 2:
+    if _is_numeric(_split(rows[start][1], mark)) and widths[start - 1] > 2:
         return rows, []
     return rows[start:], [f"{path.name}: its first {start} lines are no part of the table, and left out"]
 
@@ -127,13 +133,13 @@ def _unquoted(cells: list[str]) -> list[str]:
 
 
 def _is_number(cell: str) -> bool:
-    return NUMBER.fullmatch(cell.strip().strip("\"'")) is not None
+    word = cell.strip().strip("\"'")
+    return NUMBER.fullmatch(word) is not None or COMMA.fullmatch(word) is not None
 
 
-def _is_numeric(cells: list[str], mark: str | None) -> bool:
+def _is_numeric(cells: list[str]) -> bool:
     """Whether a line is one of numbers: most of its cells are."""
-    good = [_is_number(c) or (mark != "," and COMMA.fullmatch(c.strip())) for c in cells]
-    return sum(map(bool, good)) > 0.5 * len(cells)
+    return sum(map(_is_number, cells)) > 0.5 * len(cells)
 
 
 def _numbers(
@@ -216,6 +222,8 @@ def _number(path: Path, line: int, word: str, column: int, names: list[str] | No
             return float(word.lower() == "true")
         if NUMBER.fullmatch(word):
             return float(word.lower().replace("d", "e"))
+        if COMMA.fullmatch(word):  # in quotes, between commas
+            return float(word.replace(",", "."))
     if word.lower() in EMPTY:
         return float("nan")
     called = repr(names[column]) if names is not None else str(column)
