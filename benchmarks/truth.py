@@ -25,7 +25,9 @@ import numpy as np
 
 import dalembert as dl
 from dalembert import control
-from dalembert.identification.fit.identify import identify
+from dalembert.identification.fit.estimate import least_squares
+from dalembert.identification.fit.regression import Regression
+from dalembert.identification.fit.regressor import Columns, base
 from dalembert.identification.log.prepare import prepare
 from dalembert.identification.log.samples import Log, Samples
 from dalembert.trajectories import random_fourier
@@ -131,12 +133,16 @@ def settings(robot: dl.Robot) -> dict[str, Make]:
 
 def study(robot: dl.Robot, make: Make, runs: int) -> tuple[Array, Array]:
     """(errors in deviations (runs, p), Mahalanobis distances (runs,)) of repetitions."""
+    columns = Columns(robot, rotor=False)
+    b = base(columns)
+    truth = b.of(columns.model_values()[columns.free])
     away, far = [], []
     for seed in range(runs):
-        found = identify(robot, make(np.random.default_rng(seed)), holdout=0, consistent=False, rotor=False)
-        error = found.base - found.base_parameters.of(found.columns.model_values()[found.columns.free])
-        away.append(error / found.estimate.deviation)
-        far.append(error @ np.linalg.solve(found.estimate.covariance, error))
+        problem = Regression(columns, b, (make(np.random.default_rng(seed)),))
+        found = least_squares(problem.compress(), problem=problem)  # as `identify` does it
+        error = found.beta - truth
+        away.append(error / found.deviation)
+        far.append(error @ np.linalg.solve(found.covariance, error))
     return np.array(away), np.array(far)
 
 

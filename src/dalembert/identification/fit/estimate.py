@@ -48,7 +48,7 @@ ROUNDS = 60  # of reweighting; five are usual, of robust fits ten to twenty
 SINGULAR = 1e-12  # of the smallest singular value of scaled columns against the largest
 SETTLED = 1e-3  # of its standard deviation: a step of a robust β that is none
 NORMAL = 0.6744897501960817  # the median of |e| for σ = 1
-OPEN = 100.0  # sizes: a deviation that says nothing
+OPEN = 20.0  # sizes: a deviation that says nothing
 LAGS = 20  # at which residuals are compared with white noise
 
 
@@ -127,8 +127,7 @@ def least_squares(
     weights = after if weighted else used
     white = spread = sandwich(data, weights, inverse, np.maximum(sigma, data.smallest))
     if problem is not None and (sigma > data.smallest).all():
-        M = score_covariance(problem, problem.residuals(beta), weights, inverse)
-        spread = inverse @ M @ inverse
+        spread = spread_of(problem, problem.residuals(beta), weights, inverse)
     known = np.diag(white) > 0
     repeated = float(np.mean(np.diag(spread)[known] / np.diag(white)[known])) if known.any() else 1.0
     found = Estimate(beta, spread, sigma, weights, condition, done, max(repeated, 1.0))
@@ -136,8 +135,8 @@ def least_squares(
 
 
 def _without_untold(found: Estimate, R: Array, prior: Array, size: Array) -> Estimate:
-    """The estimate with β as given before in the directions (of A in sizes) that the log leaves open, and deviations of
-    OPEN sizes there."""
+    """The estimate with β as given before in the directions (of A in sizes) that the log leaves open, and a deviation
+    of one size there."""
     _, s, Vt = np.linalg.svd(R[: len(size), :-1] * size)
     s = np.append(s, np.zeros(len(Vt) - len(s)))
     spread = found.covariance / np.outer(size, size)
@@ -149,7 +148,7 @@ def _without_untold(found: Estimate, R: Array, prior: Array, size: Array) -> Est
         raise SingularityError("the log tells nothing of any parameter: does the arm move in it?")
     told = Vt[~open_].T @ Vt[~open_]
     beta = prior + size * (told @ ((found.beta - prior) / size))
-    spread = told @ spread @ told + OPEN**2 * (np.eye(len(size)) - told)
+    spread = told @ spread @ told + np.eye(len(size)) - told
     unit, length = unit_columns(R[: len(size), :-1])
     condition = float(np.linalg.cond(unit @ np.linalg.qr((length * size)[:, None] * Vt[~open_].T)[0]))
     covariance = spread * np.outer(size, size)
@@ -177,28 +176,22 @@ def _reweigh(
         before = weights
 
 
+def spread_of(problem: Regression, errors: Array, weights: Array, inverse: Array, scale: Array | None = None) -> Array:
+    """The covariance of β = (AᵀA)⁻¹ Aᵀ(τ + noise), noise like the errors (N, n) that it left; A the rows of the problem
+    times the weights, and columns times `scale`, if given."""
+    size = np.sqrt(np.diag(inverse))
+    size = np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(inverse / np.outer(size, size))
+    root = size[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
+    M = score_covariance(problem, errors, weights, root if scale is None else scale[:, None] * root)
+    return np.asarray(root @ M @ root.T)
+
+
 def sandwich(data: Compressed, weights: Array, inverse: Array, sigma: Array) -> Array:
     """(AᵀA)⁻¹ Σ_k w_k⁴ σ_k² A_kᵀA_k (AᵀA)⁻¹: right whatever the weights."""
     A = data.triangles[..., :-1]
     middle = np.einsum("k,kij,kil->jl", weights**4 * sigma**2, A, A)
     return np.asarray(inverse @ middle @ inverse)
-
-
-def inflation(residuals: Array) -> Array:
-    """By how much the samples of each joint count for fewer: 1 + 2 Σ ρ_l over the lags until correlation has died out
-    (Geyer's positive sequence).  residuals (N, n) in the order of time → (n,)."""
-    N = len(residuals)
-    e = residuals - residuals.mean(0)
-    size = 1 << (2 * N - 1).bit_length()
-    F = np.fft.rfft(e, size, axis=0)
-    correlation = np.fft.irfft(F * F.conj(), size, axis=0)[: N // 2]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rho = np.nan_to_num(correlation / correlation[:1])
-    if len(rho) < 4:
-        return np.ones(residuals.shape[1])
-    pairs = rho[0 : len(rho) // 2 * 2 : 2] + rho[1 : len(rho) // 2 * 2 : 2]
-    alive = np.cumprod(pairs > 0, axis=0)
-    return np.maximum(2.0 * np.sum(pairs * alive, axis=0) - 1.0, 1.0)
 
 
 # ------------------------------------------------------------------------------------------------ robust
@@ -287,8 +280,8 @@ def _robust(problem: Regression, plain: Compressed, beta: Array, loss: str, c: f
     # The covariance of an M-estimator, each joint with its own means.
     steep = np.maximum(row.slope(u, c).mean(0), 1e-3)
     _, inverse, _ = solve(plain.stacked(np.sqrt(steep) / sigma))
-    M = score_covariance(problem, sigma * psi / steep, np.sqrt(steep) / sigma, inverse)
-    estimate = Estimate(beta, inverse @ M @ inverse, sigma, 1.0 / sigma, condition, done)
+    spread = spread_of(problem, sigma * psi / steep, np.sqrt(steep) / sigma, inverse)
+    estimate = Estimate(beta, spread, sigma, 1.0 / sigma, condition, done)
     return Robust(estimate, np.mean(weight < 0.5, axis=0), data, loss, c, converged)
 
 
@@ -340,7 +333,7 @@ def instrumental_variables(
 
     found, sigma, used, _, done = _reweigh(measured, weights, solve_weighted)
     beta, back, condition = found
-    S = combined.T @ score_covariance(tools, problem.residuals(beta), used) @ combined
+    S = score_covariance(tools, problem.residuals(beta), used, combined, fitted=False)
     spread = np.asarray(back @ S @ back.T) * measured.rows / (measured.rows - p / n)
     return Estimate(beta, spread, sigma, used, condition, done)
 

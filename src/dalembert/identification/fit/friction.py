@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, unknown
 from dalembert.friction import LAWS, Friction, friction
-from dalembert.identification.fit.estimate import Estimate, inflation, least_squares, sandwich, solve
+from dalembert.identification.fit.estimate import Estimate, least_squares, solve, spread_of
 from dalembert.identification.fit.regression import Compressed, Regression, regression, triangle
 from dalembert.identification.fit.regressor import Base, Columns, base
 from dalembert.identification.log.samples import Samples
@@ -227,18 +227,19 @@ class _Search:
         p = data.p - self.n * len(self.wanted)
         return data, least_squares(data.only(np.arange(p))), p
 
-    def _step(self, data: Compressed, found: Estimate, p: int) -> tuple[Array, Array, float, Compressed]:
-        """A step of (β, log θ), (AᵀA)⁻¹, the condition, and the data with slope columns times their coefficients: those
-        of log θ."""
+    def _step(self, data: Compressed, found: Estimate, p: int) -> tuple[Array, Array, float, Array]:
+        """A step of (β, log θ), (AᵀA)⁻¹, the condition, and what columns are multiplied by: slopes times their
+        coefficients are those of log θ."""
         joints = np.tile(np.arange(self.n), len(self.wanted))
         level = found.beta[p - self.n : p][joints]
-        tangent = replace(data, triangles=data.triangles * np.concatenate([np.ones(p), level, np.ones(1)]))
+        scale = np.concatenate([np.ones(p), level])
+        tangent = replace(data, triangles=data.triangles * np.append(scale, 1.0))
         # What a change of log θ by one would do if the bump were as large as the joint's noise, in weighted units.
         slopes = np.linalg.norm(data.triangles[..., p:-1], axis=1).max(0)
         sizes = slopes * np.maximum(np.abs(level), found.sigma[joints]) * found.weights[joints]
         extra = np.zeros((len(sizes), data.p + 1))
         extra[:, p:-1] = np.diag(LOOSE * np.maximum(sizes, 1e-9))
-        return *solve(triangle(np.vstack([tangent.stacked(found.weights), extra]))), tangent
+        return *solve(triangle(np.vstack([tangent.stacked(found.weights), extra]))), scale
 
     def run(self, fastest: Array) -> NonlinearFriction:
         def cost(found: Estimate, unit: Array) -> float:
@@ -271,11 +272,10 @@ class _Search:
     def _result(
         self, theta: Theta, data: Compressed, found: Estimate, p: int, done: int, converged: bool
     ) -> NonlinearFriction:
-        _, inverse, condition, tangent = self._step(data, found, p)
+        _, inverse, condition, scale = self._step(data, found, p)
         problem = self._shaped([theta], self.wanted)
-        more = inflation(problem.residuals(np.concatenate([found.beta, np.zeros(data.p - p)])))
-        sigma = np.maximum(found.sigma, 1.0 / found.weights)
-        spread = sandwich(tangent, found.weights, inverse, sigma * np.sqrt(more))
+        left = problem.residuals(np.concatenate([found.beta, np.zeros(data.p - p)]))
+        spread = spread_of(problem, left, found.weights, inverse, scale)
         beta = np.concatenate([found.beta, *(np.log(theta[name]) for name in self.wanted)])
         estimate = Estimate(beta, spread, found.sigma, found.weights, condition, done)
         names = tuple(problem.columns.names[k] for k in problem.base.kept)

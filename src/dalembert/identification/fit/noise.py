@@ -8,7 +8,8 @@ of that noise lies where its column moves. In frequencies, where noise that does
 
 with autoregressive models 1/A, of every joint or of all alike, their orders by Akaike's criterion, and C the covariance
 of what drives them. A fit takes out of the residuals what looks like its columns, mostly at low frequencies:
-u = (1 − X P Xᵀ) noise, P = (XᵀX)⁻¹. So the model is looked for whose residuals after such a fit would be those seen.
+u = (1 − X Xᵀ) noise, the columns of X orthonormal. So the model is looked for whose residuals after such a fit would be
+those seen.
 """
 
 from __future__ import annotations
@@ -25,27 +26,28 @@ LONGEST = 2_048  # samples of a piece: far longer than noise remembers
 PIECES = 8  # of a log, evenly spread, that stand for it
 HIGHEST = 40  # order of a model
 PRICE = 3.0  # of a coefficient, in twice the logarithm of likelihood
-ROUNDS = 5  # of making up for what the fit took
+ROUNDS = 4  # of making up for what the fit took
 ORDER, RATE = 4, 20.0  # of the filter that samples usually went through, and its rate in cut-offs; models do the rest
 EDGE = 1.3  # times the cut-off: above it, filters have left a hundredth
 
 
-def score_covariance(problem: Regression, errors: Array, weights: Array, inverse: Array | None = None) -> Array:
-    """The covariance of Xᵀu (p, p), X the rows of the problem and u the errors (N, n), in the order of time, both times
-    the weights (n,). `inverse` P: the errors are what a fit with these rows left."""
+def score_covariance(problem: Regression, errors: Array, weights: Array, root: Array, *, fitted: bool = True) -> Array:
+    """The covariance of Xᵀu (q, q), X the rows of the problem times `root` (p, q) and u the errors (N, n), in the order
+    of time, both times the weights (n,). `fitted`: the errors are what a fit with these rows left, and XᵀX = 1."""
     X, u, passed, share = _transform(problem, errors * weights, weights)
+    X = X @ root
     twice = np.full(X.shape[1], 2.0)  # frequencies above zero stand for those below
     twice[0] = 1.0
     seen = u[..., :, None] * u[..., None, :].conj()  # (pieces, F, n, n)
     taken = np.zeros_like(seen[0])
-    for _ in range(1 if inverse is None else ROUNDS):
+    back = X.conj().swapaxes(-1, -2)
+    hat = X @ back if fitted else None
+    for _ in range(ROUNDS if fitted else 1):
         S = _model((seen.mean(0) + taken) / passed, twice, len(u)) * passed
         M = _sum(X, S, twice) / share
-        if inverse is not None:
-            h = (X @ inverse) @ X.conj().swapaxes(-1, -2)
-            left = X @ (inverse @ M @ inverse) @ X.conj().swapaxes(-1, -2)
-            part = h @ S
-            taken = np.asarray((part + part.conj().swapaxes(-1, -2) - left).mean(0))
+        if hat is not None:
+            part = hat @ S
+            taken = np.asarray((part + part.conj().swapaxes(-1, -2) - (X @ M) @ back).mean(0))
     return M
 
 

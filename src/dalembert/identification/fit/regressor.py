@@ -375,7 +375,8 @@ def base(columns: Columns, seed: int = 0) -> Base:
     names = columns.names
     if not names:
         raise InputError("every parameter is fixed: there is nothing to identify")
-    return from_matrix(replace(columns, robot=find_nominal(columns.robot)).random_rows(seed), names)
+    meant = find_nominal(columns.robot)
+    return from_matrix(replace(columns, robot=meant).random_rows(seed), names, max(DEPENDENT, 5 * _last_digit(meant)))
 
 
 def find_units(robot: Robot) -> tuple[float, float]:
@@ -409,19 +410,38 @@ def _nominal_joint(joint: Joint, longest: float) -> Joint:
     return replace(joint, origin=origin, axis=without_dust(joint.axis, max(map(abs, joint.axis))))
 
 
+def _last_digit(robot: Robot) -> float:
+    """The unit of the last digit of angles and axes that are no multiples of 15°; zero where none of them is rounded to
+    three digits or more."""
+    numbers = [x for joint in robot.description.joints for x in (*joint.origin.rpy, *joint.axis)]
+    places = [_places(x) for x in numbers if abs(x / RIGHT - round(x / RIGHT)) > 1e-9 and abs(x) != 1]
+    rounded = [k for k in places if 3 <= k < DIGITS - 2]
+    return 10.0 ** -max(rounded) if rounded else 0.0
+
+
+def _places(x: float) -> int:
+    """How many decimals a number is written with."""
+    return -int(Decimal(f"{x:.{DIGITS}g}").as_tuple().exponent)
+
+
 def _nominal_angle(x: float) -> float:
     """The multiple of 15° that an angle is, rounded or cut off at its last digit; the angle itself if it is none."""
     right = round(x / RIGHT) * RIGHT
-    places = -int(Decimal(f"{x:.{DIGITS}g}").as_tuple().exponent)
+    places = _places(x)
     unit = 10.0**-places if places >= 2 and right else 0.0
     return float(right) if -max(0.5 * unit, TRUE) <= abs(right) - abs(x) <= max(unit, TRUE) else x
 
 
-def from_matrix(Y: Array, names: tuple[str, ...]) -> Base:
-    """The base parameters that the rows of a matrix tell apart, columns taken from left to right."""
+def from_matrix(Y: Array, names: tuple[str, ...], apart: float = DEPENDENT) -> Base:
+    """The base parameters that the rows of a matrix tell apart, columns taken from left to right: those that differ by
+    more than `apart` of their length from what the columns before them can do. Columns shorter than that, beside the
+    longest of their kind, are zero."""
     size = np.linalg.norm(Y, axis=0)
-    largest = size.max(initial=0.0)
-    scale = np.where(size > 1e-12 * largest, size, 1.0)
+    kinds = np.unique([name.rpartition(":")[2] for name in names], return_inverse=True)[1]
+    longest = np.zeros(len(names))
+    np.maximum.at(longest, kinds, size)
+    nothing = size <= np.maximum(apart * longest[kinds], 1e-12 * size.max(initial=0.0))
+    scale = np.where(nothing, 1.0, size)
     R = np.asarray(np.linalg.qr(Y / scale, mode="r"), np.float64)
     R = np.concatenate([R, np.zeros((max(0, R.shape[1] - R.shape[0]), R.shape[1]))])
     kept: list[int] = []
@@ -431,12 +451,12 @@ def from_matrix(Y: Array, names: tuple[str, ...]) -> Base:
         for _ in range(2):  # twice: what rounding left of the first pass goes in the second
             column -= Q @ (Q.T @ column)
         rest = np.linalg.norm(column)
-        if size[j] > 1e-12 * largest and rest > DEPENDENT:
+        if not nothing[j] and rest > apart:
             kept.append(j)
             Q = np.column_stack([Q, column / rest])
     left = [j for j in range(R.shape[1]) if j not in kept]
     K = np.linalg.lstsq(R[:, kept], R[:, left], rcond=None)[0] if kept and left else np.zeros((len(kept), len(left)))
-    K[:, size[left] <= 1e-12 * largest] = 0.0
-    K[np.abs(K) < 1e-9] = 0.0  # of columns of unit length
+    K[:, nothing[left]] = 0.0
+    K[np.abs(K) < 0.1 * apart] = 0.0  # of columns of unit length
     K = K * scale[left] / scale[kept][:, None]
     return Base(names, np.array(kept, np.int64), np.array(left, np.int64), K)
