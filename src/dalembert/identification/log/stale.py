@@ -21,6 +21,7 @@ from dalembert.identification.log.samples import Array, Integers, Table
 Mask = NDArray[np.bool_]
 NEIGHBORS = 4  # changes before and after a repeat that tell what is usual there
 CHANCE = 1e-3  # a repeat that is less likely than this is none of chance
+FEW = 5e-4  # of the rows: fewer repeats of one column alone may be chance
 SHORT = 4  # rows: a longer repeat of one column alone may be a joint at rest
 HELD = 0.3  # of the rows: torques that repeat more often are applied so, or measured at a lower rate
 MOVING = 3.0  # smallest steps of a column per row: below, a repeat says nothing
@@ -66,7 +67,9 @@ def find_stale(signals: Mapping[str, Array]) -> Stale:
         for j, column in enumerate(x.T):
             rows, chance, jump, length = _judge(column, repeats[group][:, j])
             caught_up = (jump > 0.6 * (length + 1)) if group == "q" else np.zeros(len(rows), bool)
-            stale[rows[caught_up] + 1, j] = True
+            alone = caught_up & ~together[rows]
+            if alone.sum() > FEW * len(x):
+                stale[rows[alone] + 1, j] = True
             chances[rows] *= np.where(caught_up, 0.0, chance)
             if group == "q":
                 sure = np.isfinite(jump) & together[rows] & (chance < 0.3)
@@ -113,7 +116,7 @@ def _judge(x: Array, repeats: Mask) -> tuple[Integers, Array, Array, Integers]:
     after = np.searchsorted(changes, rows)
     inner = (after >= NEIGHBORS) & (after < len(changes) - NEIGHBORS)
     after = np.clip(after, NEIGHBORS, len(changes) - NEIGHBORS - 1)
-    sums = [np.concatenate([[0.0], np.cumsum(y)]) for y in (d[changes], np.abs(d[changes]))]
+    sums = [np.concatenate([[0.0], np.cumsum(y)]) for y in (d[changes], np.abs(d[changes]), d[changes] ** 2)]
     ends = ((after - NEIGHBORS, after), (after + 1, after + 1 + NEIGHBORS))
     before, behind = ([(total[b] - total[a]) / NEIGHBORS for total in sums] for a, b in ends)
     level = np.minimum(before[1], behind[1])
@@ -121,7 +124,10 @@ def _judge(x: Array, repeats: Mask) -> tuple[Integers, Array, Array, Integers]:
     quantum = _quantum(x, d[changes])[rows]
     steps = level / quantum
     moving = inner & (steps > MOVING)
-    steady = np.minimum(before[0] * np.sign(jump), behind[0] * np.sign(jump)) > 0.7 * level
+    # Changes that go the jump's way and differ so little that none of them would be zero by chance.
+    spread = [np.sqrt(np.maximum(square - mean**2, 0.0)) for mean, _, square in (before, behind)]
+    even = np.maximum(*spread) < np.minimum(0.25 * length, 0.6) * level
+    steady = even & (np.minimum(before[0] * np.sign(jump), behind[0] * np.sign(jump)) > 0.7 * level)
     clear = inner & (np.abs(jump) > MOVING * quantum)
     moved_on = moving & ((np.abs(jump) > 0.3 * level) | (length <= SHORT))
     with np.errstate(divide="ignore", invalid="ignore"):
