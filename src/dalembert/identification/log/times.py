@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 STEPS = (5e-5, 0.2)
 # Steps beyond these are those of no log of a robot [s]; what is computed with them would overflow.
 SANE = (1e-9, 1e6)
+LATEST = 1e12  # [s]: no clock of a robot shows more, since 1970 either
 # A step this much longer than the common one has lost more samples than a curve can be trusted to fill.
 GAP = 4.5
 # As far, too: this part of a period of the motion, up to so many seconds.
@@ -128,7 +129,7 @@ def guess_unit(t: Array) -> tuple[str, list[str]]:
 
 def drop_undated(table: Table, t: Array, rows: Integers, bad_rows: str) -> tuple[Integers, list[str]]:
     """The rows that have a time; the others are refused, or left out and counted."""
-    good = np.isfinite(t[rows])
+    good = np.abs(t[rows]) < LATEST  # which NaN is not
     if good.all():
         return rows, []
     k = int(rows[~good][0])
