@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -353,20 +352,6 @@ def test_matlab(ur, log, tmp_path):
     (tmp_path / "torn.mat").write_bytes(b"MATLAB 5.0 MAT-file, and then nothing")
     with pytest.raises(InputError, match="torn.mat: cannot be read as MATLAB's mat"):
         read_log(tmp_path / "torn.mat", ur)
-
-
-def test_json(ur, log, tmp_path):
-    signals = {name: getattr(log, name).tolist() for name in ("t", "q", "qd", "tau")}
-    rows = [
-        {"time": t, "joint": {"q": q, "qd": qd, "tau": tau}} for t, q, qd, tau in zip(*signals.values(), strict=True)
-    ]
-    for text in (json.dumps(signals), json.dumps({"run": signals}), json.dumps(rows), "\n".join(map(json.dumps, rows))):
-        (tmp_path / "log.json").write_text(text)
-        same(read_log(tmp_path / "log.json", ur), log, tolerance=1e-12)
-    for text in ("[1, 2]", "{", '"q"', "[{}]"):
-        (tmp_path / "log.json").write_text(text)
-        with pytest.raises(InputError, match=r"log.json"):
-            read_log(tmp_path / "log.json", ur)
 
 
 def test_hdf5_and_the_latest_matlab(ur, log, tmp_path):

@@ -32,7 +32,7 @@ FEW = 10
 def fill_sparse(table: Table, places: Mapping[str, Sequence[int]]) -> Table:
     """A table in which signals of other clocks leave cells empty, as exports of several topics have: the rows of the
     first position, with the other signals at their times."""
-    signals = [k for group, own in places.items() if group != "t" for k in own]
+    signals = [k for group in ("q", "qd", "tau") for k in places.get(group, ())]
     finite = np.isfinite(table.values[:, signals])
     base = finite[:, 0]
     if (base.mean() > FULL and (finite.all(axis=1) | ~finite.any(axis=1)).mean() > FULL) or base.sum() < FEW:

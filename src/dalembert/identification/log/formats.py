@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import InputError, MissingExtraError
-from dalembert.files import BAG, LOG, contents, opened
+from dalembert.files import BAG, LOG, opened
 from dalembert.identification.log.bag import read_bag, refusing
 from dalembert.identification.log.csv_file import read_csv
 from dalembert.identification.log.families import TIMES, WORDS, group_of, tokens
@@ -80,8 +79,8 @@ def _file(path: Path, topic: str | None, narrow: bool = False) -> Table:
     if start.startswith(b"\x1f\x8b"):
         raise InputError(f"{path}: it is packed (gzip): unpack it first, gunzip {path.name}")
     by_magic = next((read for magic, read in MAGIC.items() if start.startswith(magic)), None)
-    by_name = {".mat": _mat, ".json": _json, ".jsonl": _json}  # mat of its fourth version has no magic
-    by_magic = by_magic or by_name.get(path.suffix.lower())
+    if by_magic is None and path.suffix.lower() == ".mat":  # of its fourth version, which has no magic
+        by_magic = _mat
     return by_magic(path) if by_magic else read_csv(path, narrow)
 
 
@@ -302,14 +301,14 @@ def _mat(path: Path) -> Table:
     return _arrays(arrays, path.name)
 
 
-def _flat(named: Mapping[str, Any], before: str = "", lists: bool = False) -> Iterator[tuple[str, Any]]:
-    """Arrays, and `lists` if they are wanted, under their paths, "run.q"."""
+def _flat(named: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Arrays under their paths, "run.q"."""
     for key, value in named.items():
         if key.startswith("__"):
             continue
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{key}.", lists)
-        elif not isinstance(value, (str, bytes, list)) or (lists and isinstance(value, list)):
+            yield from _flat(value, f"{before}{key}.")
+        elif not isinstance(value, (str, bytes, list)):
             yield before + key, value
 
 
@@ -338,22 +337,6 @@ def _hdf5(path: Path) -> Table:
             items = [x.decode() if isinstance(x, bytes) else str(x) for x in file[f"{name[:-7]}_items"][()]]
             arrays |= dict(zip(items, arrays.pop(name).T, strict=True))
     return _arrays(arrays, path.name)
-
-
-def _json(path: Path) -> Table:
-    """A dictionary of lists, or a list (or one per line) of dictionaries, a row each."""
-    with refusing(path, "cannot be read as JSON"):
-        raw = contents(path, LOG).strip()
-        try:
-            found = msgspec.json.decode(raw)
-        except msgspec.DecodeError:
-            found = [msgspec.json.decode(line) for line in raw.splitlines() if line.strip()]
-        if isinstance(found, list) and found and all(isinstance(row, dict) for row in found):
-            flat = [dict(_flat(row, lists=True)) for row in found]
-            found = {key: np.array([row[key] for row in flat]) for key in flat[0] if all(key in row for row in flat)}
-        if not isinstance(found, dict):
-            raise InputError(f"{path}: it holds neither a dictionary of lists nor rows of named numbers")
-        return _arrays({key: np.array(x) for key, x in _flat(found, lists=True)}, path.name)
 
 
 MAGIC: dict[bytes, Callable[[Path], Table]] = {

@@ -129,7 +129,9 @@ def guess_unit(t: Array) -> tuple[str, list[str]]:
 
 def drop_undated(table: Table, t: Array, rows: Integers, bad_rows: str) -> tuple[Integers, list[str]]:
     """The rows that have a time; the others are refused, or left out and counted."""
-    good = np.abs(t[rows]) < LATEST  # which NaN is not
+    good = np.isfinite(t[rows])
+    sane = np.abs(t[rows]) < LATEST
+    good &= sane | (sane.mean() < 0.5)  # of other times it is told what is wrong with all of them
     if good.all():
         return rows, []
     k = int(rows[~good][0])
