@@ -120,7 +120,7 @@ class Tail:
         """The level whose rate [1/h], averaged over what it may be, is this."""
         above = (self.count + 0.5) * HOUR / self.seconds
         if rate >= above:
-            return float(self.peaks[min(int(rate * self.seconds / HOUR), len(self.peaks) - 1)])
+            return float(self.peaks[min(int(rate * self.seconds / HOUR - 0.5), len(self.peaks) - 1)])
         from scipy.optimize import brentq
 
         def excess(c: float) -> float:
