@@ -70,7 +70,7 @@ DOUBTS: tuple[tuple[str, Severity, float, str, str], ...] = (
         ALIKE,
     ),
     (
-        *("touched", "warning", 10.0),
+        *("touched", "warning", 20.0),
         "in the quiet log the residual of {joint!r} reaches {x:.3g} times what is usual: was the arm touched in it?",
         "thresholds from a log with a contact are too high",
     ),
@@ -298,20 +298,19 @@ class ContactDetector:
         groups = np.split(over, np.flatnonzero(np.diff(t[over]) > HOLD) + 1)
         usual = np.sqrt(np.diag(self.covariance))
         names, links = self.robot.joint_names, {j.name: j.child for j in self.robot.description.joints}
-        found, over = [], 0  # of the contact before
+        found, last = [], 0
         for group in groups:
-            first, last = int(group[0]), int(group[-1])
+            before, first, last = last, int(group[0]), int(group[-1])
             inside = ratio[first : last + 1]
             peak = first + int(inside.max(axis=1).argmax())
             passed = np.flatnonzero((inside > 1).any(axis=0))
             joint = int(ratio[first].argmax())
-            before = over + np.flatnonzero(np.abs(residuals[over:first, joint]) <= usual[joint])
-            over = last
+            small = np.flatnonzero(np.abs(residuals[before:first, joint]) <= usual[joint])
             then = int(np.searchsorted(t, t[peak] - self.observer.delay))  # r is what pushed the arm where it was then
             wrench, deviation = self.wrenches(q[then], residuals[peak], frame, components)
             found.append(
                 Contact(
-                    float(t[before[-1] if len(before) else first]),
+                    float(t[before + small[-1] if len(small) else first]),
                     float(t[first]),
                     float(t[last]),
                     float(t[peak]),

@@ -145,6 +145,14 @@ WRONG: dict[str, list[tuple[tuple[str, ...], int, str]]] = {
         (("planar-2r", "log.csv", "--out", "arm.xml"), 2, "arm.xml: its name must end in .urdf or .toml"),
         (("planar-2r", "log.csv", "--holdout", "2"), 2, "2.0 is not in the range 0<=x<0.9"),
     ],
+    "observe": [
+        (("planar-2r", "nothing.csv"), 1, "nothing.csv: cannot be read"),
+        (("planar-2r", "log.csv", "--false-alarms", "5000"), 2, "5000.0 is not in the range 0<x<=1200"),
+        (("planar-2r", "log.csv", "--calibrate", "quiet.csv", "--first", "0.3"), 2, "--first has no effect here"),
+        (("planar-2r", "log.csv", "--gain", "1,2,3"), 2, "one number is needed, or 2, one per joint; got 3"),
+        (("planar-2r", "log.csv", "--components", "f_w"), 2, "unknown component of a wrench 'f_w'"),
+        (("planar-2r", "log.csv", "-o", "log.txt"), 2, "log.txt: its name must end in .csv"),
+    ],
     "export": [
         (("scara", "--kernel", "massmatrix"), 1, "unknown kernel 'massmatrix'"),
         (("scara", "--lang", "java"), 2, "'java' is not one of"),

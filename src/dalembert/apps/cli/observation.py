@@ -64,6 +64,7 @@ def observe(
         output.refuse_idle("it says that files are written in any case: give --out, --c or --plot", "force")
     arm = output.load(robot, tip)
     names = WRENCH if components is None else output.names_of("component of a wrench", components, WRENCH)
+    gains = output.one_or_each("gain", gain, arm.n)
     with waiting("reading the log") as say:
         recording = read_logs(logs, arm, settings)
         arm, recorded = recording.robot, recording.logs
@@ -79,7 +80,7 @@ def observe(
             frame=frame,
             components=names,
             false_alarms=false_alarms,
-            gain=output.one_or_each("gain", gain, arm.n) or 25.0,
+            gain=25.0 if gains is None else gains,
             friction=not no_friction,
         )
     belongs = not found.report.fails()
