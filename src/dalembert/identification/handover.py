@@ -43,13 +43,12 @@ from dalembert.identification.fit.terms import (
 )
 from dalembert.identification.log import filters, times
 from dalembert.identification.log.inspect import LEAST_MOTION, first_look
-from dalembert.identification.log.prepare import preparation
+from dalembert.identification.log.prepare import make_ready, prepare
 from dalembert.identification.log.samples import Log, Samples
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
-CUTOFFS = (3.0, 5.0, 8.0, 14.0, 25.0, 50.0)  # tried, in bandwidths of the motion
 AS_GOOD = 0.05  # of the squares, by which a higher cut-off, which distorts friction less, may be worse
 NARROW = 4.0  # the band in which cut-offs are compared is at least so many bandwidths of the motion wide
 WORST = 0.25  # of a joint's torque, the held-out error beyond which nothing is handed over
@@ -294,7 +293,7 @@ def _choose(
     if cutoff is None:
         runs, tried = _choose_cutoff(robot, logs, label)
     else:
-        runs = tuple(_prepare(log, cutoff) for log in logs)
+        runs = tuple(prepare(log, cutoff=cutoff) for log in logs)
     labels = label(runs)
     fitted = tuple(run.part(k < BLOCKS) for run, k in zip(runs, labels, strict=True))
     plain = Columns(robot)
@@ -306,10 +305,6 @@ def _choose(
     terms, trials = choose_terms(whole, [t for t in TERMS if t not in said], [t for t in TERMS if said.get(t)])
     columns = with_terms(menu, terms)
     return _Choice(runs, labels, _narrow(whole, columns), runs[0].cutoff, tried, tuple(trials), period, logs[0].source)
-
-
-def _prepare(log: Log, cutoff: float) -> Samples:
-    return preparation(log, cutoff=cutoff).samples
 
 
 def _narrow(blocks: Blocks, columns: Columns) -> Blocks:
@@ -330,9 +325,8 @@ def _choose_cutoff(
 
     All are judged in the same band, that in which torques and positions carry more signal than noise: a low cut-off
     cannot win by filtering away what it does not explain, nor a high one by explaining noise."""
-    made = [preparation(log, least=NARROW) for log in logs]
-    judge = tuple(m.samples for m in made)
-    motion, rate = min(m.spectra.motion for m in made), min(1 / times.common_step(log.t) for log in logs)
+    ready = [make_ready(log, least=NARROW) for log in logs]
+    judge = tuple(log.at().samples for log in ready)
     columns = Columns(robot)
     ruler = compress_blocks(columns, cut_blocks(judge, label(judge)))
     weights = least_squares(join(ruler.parts)).weights
@@ -340,11 +334,11 @@ def _choose_cutoff(
     power = np.sqrt(sum(part.power.sum() for part in ruler.parts))
     errors: dict[float, Array] = {judge[0].cutoff: ruler.errors(every, weights)}
     found = {judge[0].cutoff: judge}
-    for cutoff in (k * motion for k in CUTOFFS):
-        if cutoff >= filters.HIGHEST * rate or abs(cutoff / judge[0].cutoff - 1) < 0.2:
+    for cutoff in ready[0].candidates()[::2]:
+        if abs(cutoff / judge[0].cutoff - 1) < 0.2:
             continue
         try:
-            runs = tuple(_prepare(log, cutoff) for log in logs)
+            runs = tuple(log.at(cutoff).samples for log in ready)
         except InputError:  # too low for so short a log
             continue
         parts = cut_blocks(runs, label(runs))
@@ -411,7 +405,7 @@ def _hand_over(
         choice.cutoffs,
         choice.trials,
         choice.period,
-        tuple((log.source, judge(delivered, [_prepare(log, choice.cutoff)])) for log in validate),
+        tuple((log.source, judge(delivered, [prepare(log, cutoff=choice.cutoff)])) for log in validate),
         texts=texts,
     )
     found = [*wrong, *_judge_result(outcome, result.robot, held, shared)]
