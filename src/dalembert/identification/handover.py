@@ -46,6 +46,7 @@ from dalembert.identification.log.inspect import LEAST_MOTION, first_look
 from dalembert.identification.log.prepare import make_ready, prepare
 from dalembert.identification.log.samples import Log, Samples
 from dalembert.robot import Robot
+from dalembert.words import call
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -54,6 +55,7 @@ NARROW = 4.0  # the band in which cut-offs are compared is at least so many band
 WORST = 0.25  # of a joint's torque, the held-out error beyond which nothing is handed over
 MOVING = 0.05  # of a joint's fastest rate, above which it moves
 COUNTS = 0.02  # of the RMS of all torques, an error of one joint that matters
+EXACT = 1e-4  # of the torques, an error below which there is nothing to be better at
 SAME = 0.01  # of itself, by which a file's figure may differ from that of the robot it was written from
 
 
@@ -208,7 +210,7 @@ def identify_log(
     if not runs or not all(isinstance(log, Log) for log in (*runs, *validate)):
         raise InputError("identify_log takes a Log, which read_log makes, or a list of them")
     if not 0 < holdout < 0.9:
-        raise InputError(f"holdout must be a part between 0 and 0.9, got {holdout!r}")
+        raise InputError(f"{call('holdout')} must be a part between 0 and 0.9 of the log, to judge by; got {holdout!r}")
     progress("looking at the log")
     robot, runs, looks, wrong, repeat = _look(robot, runs, apply)
     if wrong and not force:
@@ -458,11 +460,11 @@ def _judge_result(
         if joint in shared:
             fix = "its motor turns other joints too, and files of robots have no word for the friction of such a motor"
         yield Finding("held out", "error" if bad else "warning", said, fix, element=joint, evidence=float(part[k]))
-    if given is not None and judged.total >= given.total:
+    if given is not None and judged.total >= given.total and judged.total > EXACT:
         said = f"the model that was given predicts what was held out to {100 * given.total:.2f} %, the fit to "
         fix = "keep the model, or record a motion that excites the arm more ('dalembert excite' designs one)"
         yield Finding("no better", "error", f"{said}{100 * judged.total:.2f} %", fix, evidence=judged.total)
-    if abs(judged.total - meant.total) > SAME * meant.total:
+    if abs(judged.total - meant.total) > SAME * meant.total + 1e-3 * EXACT:
         said = (
             f"the file predicts what was held out to {100 * judged.total:.2f} %, the fit to {100 * meant.total:.2f} %"
         )

@@ -142,7 +142,7 @@ WRONG: dict[str, list[tuple[tuple[str, ...], int, str]]] = {
         (("planar-2r", "log.csv", "--gaps", "fill"), 1, "unknown choice of --gaps 'fill'; choose from 'cut', 'refuse'"),
         (("planar-2r", "log.csv", "--units", "deg"), 1, "a name before each value: --units q=deg"),
         (("planar-2r", "log.csv", "--log-settings", "no.toml"), 1, "no.toml: cannot be read"),
-        (("planar-2r", "log.csv", "--out", "arm.xml"), 2, "arm.xml: its name must end in .urdf or .toml"),
+        (("planar-2r", "log.csv", "--out", "arm.obj"), 2, "arm.obj: its name must end in .urdf, .toml"),
         (("planar-2r", "log.csv", "--holdout", "2"), 2, "2.0 is not in the range 0<=x<0.9"),
     ],
     "observe": [

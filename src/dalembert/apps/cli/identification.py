@@ -41,7 +41,7 @@ def identify(
     no_rotor: bool = option("Without rotor inertias."),
     no_consistent: bool = option("Leave bodies as the log has them, possible or not."),
     holdout: float = option(
-        "The last part, kept for judging.", type=Number(0.05, 0.8), default=1 / 3, show_default="1/3"
+        "The last part, kept for judging.", type=Number(0, 0.9, max_open=True), default=1 / 3, show_default="1/3"
     ),
     validate: tuple[str, ...] = option("Judge on this log as well; may be repeated.", type=click.Path(), metavar="LOG"),
     settings: LogSettings = LOG_SETTINGS,
@@ -82,7 +82,7 @@ def identify(
             holdout=holdout,
             progress=say,
         )
-    if found.files:
+    if found.ok or found.files:
         save_settings(
             save, recording.settings, ("friction", "cutoff", "no_rotor", "no_consistent", "holdout", "validate")
         )

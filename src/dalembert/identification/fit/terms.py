@@ -33,6 +33,7 @@ BLOCKS = 6
 TERMS = ("rotor", "viscous", "coulomb", "offset", "root", "cubic", "load", "spring")
 START = ("rotor", *FRICTION)
 BRAKES = ("viscous", "coulomb", "root", "cubic", "load")
+EXACT = 1e-6  # of the torques: what is less is rounding
 PULL = 1e-3  # of the weighted squares, what a body that is off by its whole size costs: as in a consistent fit
 LOOSE = 1e-9  # of each column's square, added to it: a block that is left out may leave columns alike
 
@@ -150,6 +151,8 @@ def choose_terms(
     now = [*wanted, *(term for term in offered if term in START)]
     weights = least_squares(blocks.whole().only(blocks.places(now))).weights
     rows = blocks.rows
+    power = np.sum([part.power for part in blocks.parts], axis=0) / rows.sum()
+    floor = float(EXACT**2 * (power @ weights**2))
 
     def error(terms: Sequence[str]) -> Array:
         return np.asarray(blocks.errors(blocks.places(terms), weights) @ weights**2 / rows)
@@ -157,7 +160,7 @@ def choose_terms(
     def change(terms: Sequence[str], than: Array) -> tuple[float, float]:
         """By how much the mean error is more, and its standard error."""
         d = error(terms) - than
-        return float(d.mean()), float(d.std(ddof=1) / np.sqrt(len(d)))
+        return float(d.mean()), max(float(d.std(ddof=1) / np.sqrt(len(d))), floor)
 
     while more := [t for t in offered if t not in now]:
         trials = {t: change([*now, t], error(now)) for t in more}
