@@ -279,17 +279,19 @@ def find_period(log: Log) -> float | None:
     step = times.common_step(log.t, log.source)
     piece = max(times.pieces(log.t, step), key=lambda p: p.stop - p.start)
     every = max(1, (piece.stop - piece.start) // 20_000)
-    return filters.find_period(log.q[piece][::every], every * step)
+    return filters.find_period(log.q[piece][::every], every * step, longest=0.75)
 
 
 def _choose(
     robot: Robot, logs: Sequence[Log], cutoff: float | None, said: Mapping[str, bool], holdout: float
 ) -> _Choice:
     """Cut-off and terms, but for what is `said` of these, by the error on what was not fitted."""
-    period = find_period(logs[0]) if len(logs) == 1 else None
+    periods = [find_period(log) for log in logs]
+    period = max((p for p in periods if p is not None), default=None)
 
     def label(runs: Sequence[Samples]) -> tuple[Integers, ...]:
-        return tuple(label_blocks(run.t, log.t, holdout, period) for run, log in zip(runs, logs, strict=True))
+        each = zip(runs, logs, periods, strict=True)
+        return tuple(label_blocks(run.t, log.t, holdout, own) for run, log, own in each)
 
     tried: tuple[tuple[float, float], ...] = ()
     if cutoff is None:

@@ -208,6 +208,30 @@ def test_the_period_is_found(robot):
         assert abs(len(made.samples) * made.samples.dt - period) < 2 * made.samples.dt
 
 
+def wander(t, seed=0):
+    """A motion that never repeats itself."""
+    rng = np.random.default_rng(seed)
+    w = rng.uniform(0.5, 4.0, (6, 3)) * np.sqrt([2.0, 3.0, 5.0])
+    return np.sin(t[:, None, None] * w).sum(axis=1)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.03])
+@pytest.mark.parametrize("turns", [1.4, 2.0, 3.3, 10.0])
+def test_a_period_is_found_in_noise_with_drift_and_without_its_end(noise, turns):
+    t = np.arange(0, turns * 5.0, 0.02)
+    q, _, _ = motion(3, t)
+    q = q + noise * np.random.default_rng(0).normal(size=q.shape) + 0.02 * t[:, None] / t[-1]
+    assert abs(filters.find_period(q, 0.02, longest=0.75) - 5.0) < 0.02
+
+
+def test_what_does_not_repeat_has_no_period():
+    t = np.arange(0, 40, 0.02)
+    for seed in range(5):
+        assert filters.find_period(wander(t, seed), 0.02, longest=0.75) is None
+    rest = wander(t) * np.clip(np.minimum(t - 8, 32 - t), 0, 1)[:, None]  # at rest before and after
+    assert filters.find_period(rest, 0.02, longest=0.75) is None
+
+
 def test_periods_average_noise(robot):
     log, _ = recorded(robot, rate=200.0, duration=8 * PERIOD, noise=1e-4, tau_noise=1.0, with_rates=False)
     s = prepare(log, method="fourier", cutoff=6.0)

@@ -39,7 +39,7 @@ class Stale:
     def describe(self, table: Table, rows: Integers) -> list[str]:
         """A note on what repeats, and where."""
         per_row = {group: mask.any(axis=1) for group, mask in self.masks.items()}
-        some = np.logical_or.reduce(list(per_row.values()))
+        some: Mask = np.any(list(per_row.values()), axis=0)
         if not some.any():
             return []
         groups = ", ".join(CALLED[group] for group, mask in per_row.items() if mask.any())
@@ -80,8 +80,9 @@ def find_stale(signals: Mapping[str, Array]) -> Stale:
         stale[1:] |= evident[:, None]
         found[group] = stale
     # What repeats beside stale numbers is as old as they are.
-    whole = np.logical_and.reduce([x.all(axis=1) for x in repeats.values()])
-    found["q"][1:] |= (whole & np.logical_or.reduce([x[1:].all(axis=1) for x in found.values()]))[:, None]
+    whole: Mask = np.all([x.all(axis=1) for x in repeats.values()], axis=0)
+    some: Mask = np.any([x[1:].all(axis=1) for x in found.values()], axis=0)
+    found["q"][1:] |= (whole & some)[:, None]
     old = found["q"].all(axis=1)
     with_q = {group: old[1:] & repeats[group].all(axis=1) for group in signals}
     for group, stale in found.items():
@@ -90,7 +91,8 @@ def find_stale(signals: Mapping[str, Array]) -> Stale:
             stale &= old[:, None]
     # After a message that came late, what was missed is caught up; a slower clock misses nothing.
     slower = frozenset[str]()
-    if old.any() and sum(map(len, jumps)) and np.median(np.concatenate(jumps)) < 0.5:
+    every = np.concatenate(jumps)
+    if old.any() and len(every) and np.median(every) < 0.5:
         slower = frozenset(group for group, rows in with_q.items() if rows.sum() > 0.8 * old.sum())
     return Stale(found, slower)
 
