@@ -434,12 +434,16 @@ def test_fingers_that_a_log_lacks_are_held():
 def test_only_joints_at_the_ends_are_held(ur, log):
     columns = {"t": log.t} | {f"{j} position": log.q[:, k] for k, j in enumerate(ur.joint_names)}
     columns |= {f"{j} effort": log.tau[:, k] for k, j in enumerate(ur.joint_names)}
-    columns["wrist_3_joint position"] = np.full(len(log), 0.5)
-    read = read_logs([columns], ur)
-    assert read.settings.lock == {"wrist_3_joint": 0.5} and read.logs[0].joints == ur.joint_names[:-1]
-    columns["elbow_joint position"] = np.full(len(log), 0.5)
-    with command_line(), pytest.raises(InputError, match="hold it with --lock elbow_joint=…, or --still keep"):
-        read_logs([columns], ur)
+    still = np.full(len(log), 0.5)
+    finger = {"wrist_3_joint position": still, "wrist_3_joint effort": 0 * still}
+    without = {name: x for name, x in columns.items() if name != "wrist_3_joint effort"}
+    for spoiled, at in ((columns | finger, 0.5), (without, 0.0)):
+        read = read_logs([spoiled], ur)
+        assert read.settings.lock == {"wrist_3_joint": at} and read.logs[0].joints == ur.joint_names[:-1]
+    for joint in ("wrist_3_joint", "elbow_joint"):  # torques without motion, and a joint that carries others
+        says = f"hold it with --lock {joint}=…, or --still keep"
+        with command_line(), pytest.raises(InputError, match=says):
+            read_logs([columns | {f"{joint} position": still}], ur)
 
 
 def test_rows_without_numbers_are_left_out(ur, log):

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.errors import InputError
 from dalembert.identification.log import checks, times
 from dalembert.identification.log.columns import find_columns
-from dalembert.identification.log.families import find_families
+from dalembert.identification.log.families import Family, find_families
 from dalembert.identification.log.formats import gather, read_table
 from dalembert.identification.log.samples import Log, Table
 from dalembert.identification.log.settings import LogSettings, Words
@@ -104,34 +104,43 @@ def read_logs(
 
 
 def find_held(table: Table, robot: Robot, said: LogSettings) -> dict[str, float]:
-    """Joints at the ends of a robot, a gripper's fingers, that the log lacks or that never move in it, and where to
-    hold them: where they are, or at the position nearest to zero that their limits allow."""
+    """Joints at the ends of a robot, a gripper's fingers, of which the log lacks positions or torques, or neither ever
+    changes; and where to hold them: where they are, or at the position nearest to zero that their limits allow."""
     joints = robot.joint_names
-    own, torques = ((said.columns or {}).get(group) for group in ("q", "tau"))
-    families = [f for f in find_families(table, joints)[0] if f.group in ("q", "bare")] if own is None else []
-    places: dict[str, int | None] = {}
-    if isinstance(own, list):
-        alike = isinstance(torques, list) and len(torques) == len(own)
-        places = dict.fromkeys(joints[: len(own)] if alike else joints)
-    elif not table.named:
+    q, tau = ((said.columns or {}).get(group) for group in ("q", "tau"))
+    at: dict[str, float] = {}
+    if isinstance(q, list) and isinstance(tau, list):
+        there = set(joints[: max(len(q), len(tau))])
+    elif not table.named and q is None:
         counts = range(len(joints), max(len(joints) - FINGERS, 1) - 1, -1)
-        places = dict.fromkeys(joints[: next((m for m in counts if guess_columns(table, m)[0]), len(joints))])
-    elif families:
-        family = max(families, key=lambda f: len(f.places))
-        numbers = family.numbers()
-        if set(joints) & family.places.keys():
-            places = {j: family.places[j] for j in joints if j in family.places}
-        elif numbers and numbers[-1] - numbers[0] == len(numbers) - 1 and numbers[0] < 2:
-            places = {joint: family.places[k] for joint, k in zip(joints, numbers, strict=False)}
-    columns = {joint: table.values[np.isfinite(table.values[:, k]), k] for joint, k in places.items() if k is not None}
-    at = {joint: float(x[0]) for joint, x in columns.items() if len(x) and np.ptp(x) <= checks.NOTHING}
-    lacking = {joint for joint in joints if joint not in places or joint in at} if len(at) < len(places) else set()
+        there = set(joints[: next((m for m in counts if guess_columns(table, m)[0]), len(joints))])
+    else:
+        families = find_families(table, joints)[0]
+        places = [_locate(families, groups, joints) for groups in (("q", "bare"), ("tau", "current"))]
+        there = (
+            set.intersection(*(set(own) for own in places if own)) if any(places) and q is tau is None else {*joints}
+        )
+        for joint in there:
+            x = table.values[:, [own[joint] for own in places if joint in own]]
+            if np.ptp(x[np.isfinite(x).all(axis=1)], axis=0).max(initial=0.0) <= checks.NOTHING < x.size:
+                at[joint] = float(x[0, 0])
+    lacking = {joint for joint in joints if joint not in there or joint in at} if len(at) < len(there) else set()
     bodies = robot.model.bodies
     for body in reversed(bodies):  # a joint that carries one which moves is no end
         if joints[body.coordinate] not in lacking and body.parent >= 0:
             lacking -= {joints[bodies[body.parent].coordinate]}
     limits = dict(zip(joints, zip(robot.limits.lower, robot.limits.upper, strict=True), strict=True))
     return {j: float(np.clip(at.get(j, 0.0), *limits[j])) for j in joints if j in lacking}
+
+
+def _locate(families: Sequence[Family], groups: Sequence[str], joints: Sequence[str]) -> dict[str, int]:
+    """Joint → place of the largest family of these groups, by names or counted from the first joint."""
+    family = max((f for f in families if f.group in groups), key=lambda f: len(f.places), default=None)
+    numbers = [] if family is None else family.numbers()
+    if family is None or set(joints) & family.places.keys():
+        return {} if family is None else {joint: family.places[joint] for joint in joints if joint in family.places}
+    counted = numbers and numbers[0] < 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return {joint: family.places[k] for joint, k in zip(joints, numbers, strict=False)} if counted else {}
 
 
 def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None = None, look: bool = False) -> Log:
