@@ -117,9 +117,8 @@ def find_held(table: Table, robot: Robot, said: LogSettings) -> dict[str, float]
     else:
         families = find_families(table, joints)[0]
         places = [_locate(families, groups, joints) for groups in (("q", "bare"), ("tau", "current"))]
-        there = (
-            set.intersection(*(set(own) for own in places if own)) if any(places) and q is tau is None else {*joints}
-        )
+        known = [set(own) for own in places if own and q is None and tau is None]
+        there = set.intersection(*known) if known else set(joints)
         for joint in there:
             x = table.values[:, [own[joint] for own in places if joint in own]]
             if np.ptp(x[np.isfinite(x).all(axis=1)], axis=0).max(initial=0.0) <= checks.NOTHING < x.size:

@@ -29,11 +29,8 @@ DEGREE, TURN = math.pi / 180, 2 * math.pi
 # What one of each unit is in SI.
 UNITS: dict[str, dict[str, float]] = {
     "t": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
-    "q": {"rad": 1.0, "mrad": 1e-3, "deg": DEGREE, "mdeg": 1e-3 * DEGREE, "turn": TURN, "m": 1.0, "mm": 1e-3},
-    "qd": {
-        **{"rad/s": 1.0, "mrad/s": 1e-3, "deg/s": DEGREE, "mdeg/s": 1e-3 * DEGREE, "rpm": TURN / 60, "turn/s": TURN},
-        **{"m/s": 1.0, "mm/s": 1e-3},
-    },
+    "q": {"rad": 1.0, "deg": DEGREE, "turn": TURN, "m": 1.0, "mm": 1e-3},
+    "qd": {"rad/s": 1.0, "deg/s": DEGREE, "rpm": TURN / 60, "turn/s": TURN, "m/s": 1.0, "mm/s": 1e-3},
     "tau": {"Nm": 1.0, "mNm": 1e-3, "Ncm": 1e-2, "kNm": 1e3, "N": 1.0, "kN": 1e3, "A": 1.0, "mA": 1e-3, "%": 1.0},
 }
 LENGTHS = {"m", "mm", "m/s", "mm/s"}
