@@ -9,6 +9,7 @@ import pytest
 from invoking import data, run
 
 import dalembert as dl
+from dalembert.identification import LogSettings
 
 SEARCH = ("--seconds", "20", "--starts", "1", "--velocity", "3", "--acceleration", "10", "--harmonics", "3")
 
@@ -53,3 +54,18 @@ def test_a_log_in_degrees_and_the_file_that_says_so(motion, tmp_path):
     assert "unknown option of [identify] in" in run(*where, "--log-settings", kept, code=1).stderr
     said = run(*where, "--columns", "t=none", code=1).stderr
     assert "or --rate … [Hz]" in said and "rate=" not in said
+
+
+def test_what_the_first_look_corrects_is_kept_for_the_next_log(motion, tmp_path):
+    file, _ = motion
+    with open(file, newline="") as table:
+        head, *rows = list(csv.reader(table))
+    x = np.array(rows, float)
+    x[:, [k for k, name in enumerate(head) if name.startswith("tau_")]] *= -1
+    wrong, kept = tmp_path / "wrong.csv", tmp_path / "log.toml"
+    np.savetxt(wrong, x, delimiter=",", header=",".join(head), comments="")
+    where = ("identify", "planar-2r", wrong, "--no-rotor", "--friction", "none")
+    assert "read it with --sign tau=-1, or let --apply do so" in run(*where, code=1).stderr
+    data(*where, "--apply", "--save-settings", kept)
+    assert LogSettings.from_toml(kept).sign == {"tau": -1}
+    assert data(*where, "--log-settings", kept)["ok"]

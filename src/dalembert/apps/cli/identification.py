@@ -83,9 +83,10 @@ def identify(
             progress=say,
         )
     if found.ok or found.files:
-        save_settings(
-            save, recording.settings, ("friction", "cutoff", "no_rotor", "no_consistent", "holdout", "validate")
-        )
+        said = recording.settings
+        if apply and found.repeat:  # the next log is read so at once
+            said = said.corrected(type(said).from_options(found.repeat))
+        save_settings(save, said, ("friction", "cutoff", "no_rotor", "no_consistent", "holdout", "validate"))
     notes = [note for log in recorded for note in log.notes]
     output.answer(lambda: found.data() | {"notes": notes}, lambda: _show(found, notes, apply))
     output.exit_unless(found.ok or bool(found.files))

@@ -188,7 +188,8 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
 def shift_torques(log: Log, lag: float) -> Log:
     """The log without the time [s] by which its torques came late."""
     tau, inside = times.shift_back(log.t, log.tau, lag, log.source)
-    qd, filled = (None if x is None else x[inside] for x in (log.qd, log.filled))
+    qd = None if log.qd is None else log.qd[inside]
+    filled = None if log.filled is None else log.filled[inside]
     return replace(log, t=log.t[inside], q=log.q[inside], tau=tau[inside], qd=qd, filled=filled)
 
 
