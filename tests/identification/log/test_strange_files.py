@@ -431,6 +431,16 @@ def test_fingers_that_a_log_lacks_are_held():
         assert "which are held: 'panda_finger_joint1' at 0" in read.logs[0].notes[0]
 
 
+def test_counted_columns_may_be_those_of_an_arm_on_a_rail(ur, log):
+    table = {"t": log.t, "q": log.q[:, :5], "tau": log.tau[:, :5]}
+    with (
+        command_line(),
+        pytest.raises(InputError, match="positions of 5 joints, but the robot has 6: .*--lock joint=…"),
+    ):
+        read_logs([table], ur)
+    assert read_logs([table], ur, LogSettings(lock={"wrist_3_joint": 0.1})).robot.n == 5
+
+
 def test_only_joints_at_the_ends_are_held(ur, log):
     columns = {"t": log.t} | {f"{j} position": log.q[:, k] for k, j in enumerate(ur.joint_names)}
     columns |= {f"{j} effort": log.tau[:, k] for k, j in enumerate(ur.joint_names)}

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.errors import InputError
 from dalembert.identification.log import checks, times
 from dalembert.identification.log.columns import find_columns
-from dalembert.identification.log.families import Family, find_families
+from dalembert.identification.log.families import Family, find_families, tokens
 from dalembert.identification.log.formats import gather, read_table
 from dalembert.identification.log.samples import Log, Table
 from dalembert.identification.log.settings import LogSettings, Words
@@ -28,6 +28,7 @@ from dalembert.robot import Robot
 from dalembert.words import call, say
 
 FEWEST = 10  # rows below which nothing is a motion
+HAND = {"finger", "fingers", "gripper", "hand", "jaw", "knuckle", "thumb"}  # words of joints that logs of arms lack
 FINGERS = 3  # joints at a robot's end that a log without names may lack
 Source = str | Path | Sequence[str | Path] | Mapping[str, ArrayLike] | NDArray[Any]
 
@@ -109,6 +110,7 @@ def find_held(table: Table, robot: Robot, said: LogSettings) -> dict[str, float]
     joints = robot.joint_names
     q, tau = ((said.columns or {}).get(group) for group in ("q", "tau"))
     at: dict[str, float] = {}
+    named = False
     if isinstance(q, list) and isinstance(tau, list):
         there = set(joints[: max(len(q), len(tau))])
     elif not table.named and q is None:
@@ -119,11 +121,14 @@ def find_held(table: Table, robot: Robot, said: LogSettings) -> dict[str, float]
         places = [_locate(families, groups, joints) for groups in (("q", "bare"), ("tau", "current"))]
         known = [set(own) for own in places if own and q is None and tau is None]
         there = set.intersection(*known) if known else set(joints)
+        named = any(joint in f.places for f in families for joint in joints)
         for joint in there:
             x = table.values[:, [own[joint] for own in places if joint in own]]
             if np.ptp(x[np.isfinite(x).all(axis=1)], axis=0).max(initial=0.0) <= checks.NOTHING < x.size:
                 at[joint] = float(x[0, 0])
     lacking = {joint for joint in joints if joint not in there or joint in at} if len(at) < len(there) else set()
+    if not named and not all(HAND & {*tokens(joint)} for joint in lacking - at.keys()):
+        return {}  # counted columns without those of a rail would be taken for other joints'
     bodies = robot.model.bodies
     for body in reversed(bodies):  # a joint that carries one which moves is no end
         if joints[body.coordinate] not in lacking and body.parent >= 0:
