@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.identification.log import times
 from dalembert.identification.log.samples import Log
-from dalembert.identification.log.units import DEGREE
+from dalembert.identification.log.units import UNITS
 from dalembert.robot import Robot
+from dalembert.words import write_value
 
-Array = NDArray[np.float64]
 Numbers = tuple[float, ...]
 Order = tuple[int, ...]
-# Units that a common factor of a group gives away: what the log is in, if it was taken for SI.
-UNITS = {
-    "q": {"deg": DEGREE, "turn": 2 * np.pi, "mm": 1e-3},
-    "qd": {"deg/s": DEGREE, "rpm": np.pi / 30, "mm/s": 1e-3},
-    "tau": {"mNm": 1e-3},
-}
 
 
 @dataclass(frozen=True)
 class Correction:
     """How a log should have been read: column j of positions, rates and torques is `factor`_j times what column
-    `order`_j was (signs are in the factors); times are `time` times as long; torques came `lag` [s, of the corrected clock] late;
-    `gravity` [m/s²] is the base's. Without effect, it is false."""
+    `order`_j was (signs are in the factors); times are `time` times as long, so that the rate is `rate` [Hz]; torques
+    came `lag` [s, of the corrected clock] late; `gravity` [m/s²] is the base's. Without effect, it is false."""
 
     q_order: Order
     tau_order: Order
@@ -36,7 +30,8 @@ class Correction:
     tau_factor: Numbers
     time: float = 1.0
     lag: float = 0.0
-    gravity: tuple[float, float, float] | None = None
+    gravity: Numbers | None = None
+    rate: float | None = None
 
     @classmethod
     def none(cls, n: int) -> Correction:
@@ -52,68 +47,72 @@ class Correction:
 
     def then(self, other: Correction) -> Correction:
         """This one first, the other after it."""
+
+        def both(name: str, order: Order) -> Numbers:
+            mine, more = getattr(self, name), getattr(other, name)
+            return tuple(mine[k] * x for k, x in zip(order, more, strict=True))
+
         return Correction(
             tuple(self.q_order[k] for k in other.q_order),
             tuple(self.tau_order[k] for k in other.tau_order),
-            tuple(self.q_factor[k] * x for k, x in zip(other.q_order, other.q_factor, strict=True)),
-            tuple(self.qd_factor[k] * x for k, x in zip(other.q_order, other.qd_factor, strict=True)),
-            tuple(self.tau_factor[k] * x for k, x in zip(other.tau_order, other.tau_factor, strict=True)),
+            both("q_factor", other.q_order),
+            both("qd_factor", other.q_order),
+            both("tau_factor", other.tau_order),
             self.time * other.time,
             self.lag * other.time + other.lag,
             self.gravity if other.gravity is None else other.gravity,
+            self.rate if other.rate is None else other.rate,
         )
 
     def apply(self, robot: Robot, log: Log) -> tuple[Robot, Log]:
         """The robot under the right gravity, and the log as it should have been read."""
-        q = log.q[:, self.q_order] * self.q_factor
+        if not self:
+            return robot, log
+        q, tau = log.q[:, self.q_order] * self.q_factor, log.tau[:, self.tau_order] * self.tau_factor
         qd = None if log.qd is None else log.qd[:, self.q_order] * self.qd_factor
-        tau = log.tau[:, self.tau_order] * self.tau_factor
         t = log.t if self.time == 1.0 else log.t[0] + self.time * (log.t - log.t[0])
-        if self.lag:
-            step = times.common_step(t, log.source)
-            parts = times.pieces(t, step)
-            inside = np.concatenate(
-                [(t[p] + self.lag >= t[p][0]) & (t[p] + self.lag <= t[p][-1] + 1e-9 * step) for p in parts]
-            )
-            tau = np.concatenate([times.interpolate(t[p], tau[p], t[p] + self.lag) for p in parts])
-            t, q, tau, qd = t[inside], q[inside], tau[inside], None if qd is None else qd[inside]
-        said = " ".join(f"{option} {value}" for option, value in self.words(log).items())
-        notes = (*log.notes, f"corrected by the first look: {said}") if self else log.notes
+        said = " ".join(f"{option} {value}" for option, value in self.words().items())
+        notes = (*log.notes, f"corrected by the first look: {said}")
         corrected = replace(log, t=t, q=q, tau=tau, qd=qd, notes=notes)
+        corrected = shift_torques(corrected, self.lag) if self.lag else corrected
         return robot if self.gravity is None else robot.with_gravity(self.gravity), corrected
 
-    def words(self, log: Log | None = None) -> dict[str, str]:
-        """Options of the command line and their values that read the log so. What is about the rate needs the log."""
-        words: dict[str, list[str]] = {}
-        for group, factor in (("q", self.q_factor), ("qd", self.qd_factor), ("tau", self.tau_factor)):
-            for option, value in _factor_words(group, np.array(factor)).items():
-                words.setdefault(option, []).append(f"{group}={value}")
+    def settings(self) -> dict[str, Any]:
+        """The same as words of `read_log` and `LogSettings`."""
+        said: dict[str, Any] = {}
+        for group in ("q", "qd", "tau"):
+            factor = np.array(getattr(self, f"{group}_factor"))
+            size, sign = np.abs(factor), np.sign(factor)
+            if (sign < 0).any():
+                said.setdefault("sign", {})[group] = -1 if (sign < 0).all() else [int(x) for x in sign]
+            if (other := size[size != 1]).size:
+                unit = next((u for u, x in UNITS[group].items() if x != 1 and np.allclose(other, x, rtol=1e-6)), None)
+                if unit is not None:
+                    said.setdefault("units", {})[group] = unit
+                elif group != "qd":
+                    ratios = [float(f"{x:.5g}") for x in (size if group == "tau" else 1 / size)]
+                    said.setdefault("ratio", {})[group] = ratios if len(set(ratios)) > 1 else ratios[0]
         for group, order in (("q", self.q_order), ("tau", self.tau_order)):
             if order != tuple(range(self.n)):
-                words.setdefault("--order", []).append(f"{group}={','.join(str(k + 1) for k in order)}")
-        found = {option: " ".join(values) for option, values in words.items()}
-        if self.time != 1.0:
-            found["--rate"] = (
-                f"{1 / (self.time * times.common_step(log.t)):.6g}" if log is not None else f"×{1 / self.time:.6g}"
-            )
+                said.setdefault("order", {})[group] = [k + 1 for k in order]
+        if self.rate is not None:
+            said |= {"columns": {"t": None}, "rate": float(f"{self.rate:.6g}")}
         if self.lag:
-            found["--lag"] = f"{self.lag:.4g}"
+            said["lag"] = float(f"{self.lag:.4g}")
         if self.gravity is not None:
-            found["--gravity"] = ",".join(f"{x + 0.0:.4g}" for x in self.gravity)
-        return found
+            said["gravity"] = [float(f"{x:.4g}") + 0.0 for x in self.gravity]
+        return said
+
+    def words(self) -> dict[str, str]:
+        """Options of the command line, and their values, that read the log so."""
+        return {f"--{name}": write_value(value) for name, value in self.settings().items()}
 
 
-def _factor_words(group: str, factor: Array) -> dict[str, str]:
-    """Sign, unit or ratio of a group, as options."""
-    words = {}
-    size, sign = np.abs(factor), np.sign(factor)
-    if (sign < 0).any():
-        words["--sign"] = "-1" if (sign < 0).all() else ",".join(f"{s:.0f}" for s in sign)
-    other = size[size != 1.0]
-    if len(other):
-        unit = next((u for u, x in UNITS[group].items() if np.allclose(other, x, rtol=1e-6)), None)
-        values = size if group == "tau" else 1 / size
-        alike = np.allclose(values, values[0], rtol=1e-9)
-        plain = f"{values[0]:.5g}" if alike else ",".join(f"{x:.5g}" for x in values)
-        words.update({"--units": unit} if unit is not None else {"--ratio": plain})
-    return words
+def shift_torques(log: Log, lag: float) -> Log:
+    """A log whose torques came `lag` [s] late, with those of each time at that time; what has none is left out."""
+    parts = times.pieces(log.t, times.common_step(log.t, log.source))
+    at = log.t + lag
+    tau = np.concatenate([times.interpolate(log.t[p], log.tau[p], at[p]) for p in parts])
+    inside = np.concatenate([(at[p] >= log.t[p][0]) & (at[p] <= log.t[p][-1]) for p in parts])
+    qd, filled = (None if x is None else x[inside] for x in (log.qd, log.filled))
+    return replace(log, t=log.t[inside], q=log.q[inside], tau=tau[inside], qd=qd, filled=filled)

@@ -31,7 +31,7 @@ Integers = NDArray[np.int64]
 
 ROWS, BLOCKS = 480, 5  # samples looked at, stretches of time they are in
 WEIGHT = 10.0  # independent samples that a joint is taken to have: residuals of real arms are no white noise
-FLOOR = 1e-3  # of the variance of a torque: what is explained better than that is explained
+FLOOR = 1e-4  # of the variance of a torque: what is explained better than that is explained
 CLEAR = 8.0  # of J: by so much a correction must be better than none
 KIND = 4.0  # of J: what each kind of correction costs, beside one for each joint that it singles out
 FEW = 4  # one sample in so many, where many readings are tried
@@ -82,7 +82,6 @@ class Court:
         self.weight = float(np.linalg.norm(self.gravity)) or G0
         rows = np.arange(0, len(samples), max(1, len(samples) // ROWS))
         self.rows = rows[: len(rows) // BLOCKS * BLOCKS].reshape(BLOCKS, -1)
-        self.direction = np.clip(samples.qd / samples.rest, -1.0, 1.0)
         self.turning = np.array([c.joint.turns for c in robot.model.coordinates])
         gears = {joint.name: abs(joint.drive.gear_ratio) for joint in robot.description.joints}
         self.gears = np.array([gears.get(name, 1.0) for name in robot.joint_names])
@@ -101,7 +100,7 @@ class Court:
             q, qd, qdd = (x[at][..., order] * factor for x in (s.q, s.qd, s.qdd))
             if rows is not None:  # one at a time
                 self._motions = {k: m for k, m in self._motions.items() if k[2]}  # type: ignore[index]
-            self._motions[key] = Motion(self.arm, q, qd, qdd, self.direction[at][..., order] * np.sign(factor))
+            self._motions[key] = Motion(self.arm, q, qd, qdd, s.direction[at][..., order] * np.sign(factor))
         return self._motions[key]
 
     def tau(self, c: Correction, rows: Integers) -> Array:
@@ -214,6 +213,9 @@ class Court:
     @property
     def least_clock(self) -> float:
         return LEAST_CLOCK[0] if np.isfinite(self.rates).any() else LEAST_CLOCK[1]
+
+    def corrected_rate(self, c: Correction) -> float | None:
+        return None if c.time == 1.0 else self.rate / c.time
 
     def round_clock(self, clock: float) -> float:
         """The factor nearby that makes the rate a usual one; the factor itself if there is none."""

@@ -7,6 +7,7 @@ at rest. Columns, signs, units, gravity, clock and lag are judged together, by r
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,13 @@ from numpy.typing import NDArray
 from dalembert.errors import InputError
 from dalembert.findings import Finding, Report, Severity, sort_findings
 from dalembert.identification.log import checks, filters, times
-from dalembert.identification.log.correction import UNITS, Correction
+from dalembert.identification.log.correction import Correction
 from dalembert.identification.log.hypotheses import BLOCKS, Court, Verdict, angle
 from dalembert.identification.log.prepare import preparation
 from dalembert.identification.log.samples import Log, Samples
-from dalembert.identification.log.units import DEGREE
+from dalembert.identification.log.units import DEGREE, UNITS
 from dalembert.robot import Robot
+from dalembert.words import say
 
 Array = NDArray[np.float64]
 
@@ -28,7 +30,7 @@ PAUSE = 0.2  # s of standing still that are worth a word
 LONGEST_RATE_LAG = 0.25  # s
 ENOUGH = 4097  # samples of a stretch (a power of two, and its end: see `filters.smooth`), and
 STRETCHES = 4  # of them, that a look needs of a long log
-LIGHT = 250.0  # Hz: what is quicker is averaged first
+LIGHT = 500.0  # Hz: what is quicker is averaged first
 LIKE = 0.2  # correlation with the model's torque below which something else must have told
 
 
@@ -66,7 +68,7 @@ def _look(robot: Robot, log: Log) -> tuple[list[Finding], Correction]:
         turning = [c.joint.turns for c in robot.model.coordinates]
         degrees = replace(none, q_factor=tuple(DEGREE if x else 1.0 for x in turning))
         said = f"the positions look like degrees: {evidence}"
-        fix = "--units q=deg, or units={'q': 'deg'}"
+        fix = say("units", {"q": "deg"})
         first = _found("error", "degrees", said, np.abs(log.q).max(), fix)
         others, more = _look(robot, degrees.apply(robot, log)[1])
         return [first, *(f for f in others if f.severity == "error")], degrees.then(more)
@@ -93,7 +95,8 @@ def _look(robot: Robot, log: Log) -> tuple[list[Finding], Correction]:
             1 / times.common_step(log.t),
         )
         plain, best = court.search()
-        found += _sentences(court, log, plain, best)
+        best = replace(best, correction=replace(best.correction, rate=court.corrected_rate(best.correction)))
+        found += _describe(court, log, plain, best)
         none = best.correction
     wrong, factor = find_wrong_rates(log, rates, none)
     return [*found, *wrong], replace(none, qd_factor=factor)
@@ -134,7 +137,7 @@ def find_limits(robot: Robot, log: Log, samples: Samples) -> list[Finding]:
         ("torque", np.abs(samples.tau).max(axis=0) - lim.effort, 0.05 * lim.effort),
     )
     hints = {
-        "position": "are zeros or signs other than the model's? see offset= and sign=",
+        "position": f"are zeros or signs other than the model's? see {say('offset')} and {say('sign')}",
         "rate": "are the units right?",
         "torque": "is it the motor's, or in mN m?",
     }
@@ -213,23 +216,22 @@ def find_wrong_rates(
         words = f"the recorded rates of {joint!r}"
         if abs(likeness) < 0.9:
             said = f"{words} are not the derivative of its positions (correlation {likeness:.2f})"
-            found.append(_found("warning", "rates", said, likeness, "use derivatives='position'", joint))
+            found.append(_found("warning", "rates", said, likeness, "they are not used", joint))
             continue
         if likeness < 0:
             said = f"{words} have the opposite sign of its positions' derivative"
-            found.append(_found("warning", "rates", said, likeness, f"sign={{'qd': …}} with −1 for {joint!r}", joint))
+            found.append(_found("warning", "rates", said, likeness, say("sign", {"qd": ...}), joint))
             factor[j] = -1.0
         if not 0.9 < size < 1.1:
             known = [x for x in UNITS["qd"].values() if abs(size * x - 1) < 0.1]
-            near = known or abs(size * DEGREE - 1) < 0.1 or abs(size / DEGREE - 1) < 0.1
-            fix = "one of them is in other units: see --units, units=" if near else "see --units and --ratio"
+            fix = f"one of them is in other units? {say('units', {'qd': ...})}"
             said = f"{words} are {size:.4g} times the derivative of its positions"
             found.append(_found("warning", "rates", said, size, fix, joint))
             factor[j] *= known[0] if known else 1.0 / size
         if row.lag:
             ms = 1e3 * row.lag * correction.time
             said = f"{words} {'lag behind' if ms > 0 else 'run ahead of'} its positions by {abs(ms):.3g} ms"
-            found.append(_found("warning", "rate lag", said, ms, "use derivatives='position'", joint))
+            found.append(_found("warning", "rate lag", said, ms, "they are not used", joint))
     return found, tuple(factor)
 
 
@@ -279,129 +281,104 @@ def find_pauses(samples: Samples) -> list[Finding]:
 
 
 # ------------------------------------------------------------------------------------------------ tried together
-def _sentences(court: Court, log: Log, plain: Verdict, best: Verdict) -> list[Finding]:
-    """What the best explanation says, kind by kind."""
-    robot, c = court.robot, best.correction
-    found = []
+def _describe(court: Court, log: Log, plain: Verdict, best: Verdict) -> list[Finding]:
+    """What the best explanation says, kind by kind, each with the words that read the log so."""
+    c, settings, found = best.correction, best.correction.settings(), []
+    left = [100 * float(np.mean(np.clip(v.free, 0, 1))) for v in (plain, best)]
+    clear = f"held out, {left[1]:.2g} % of the torques' variance is left instead of {left[0]:.2g} %"
     if not court.masses:
         said = (
-            f"{robot.name!r} has no masses: torques are not compared with it, but with what bodies and friction can do"
+            f"{court.robot.name!r} has no masses: torques are not compared with it, but with what any bodies could do"
         )
         found.append(_found("note", "model", said))
-    words = {option: f"{option} {value}" for option, value in c.words(log).items()}
-    share = [100 * float(np.mean(np.clip(v.free, 0, 1))) for v in (plain, best)]
-    clear = f"held out, {share[1]:.2g} % of the torques' variance is left instead of {share[0]:.2g} %"
-    if c.q_order != c.tau_order or c.q_order != tuple(range(c.n)):
-        found.append(_order(log, c, plain, best, words))
-    found += _signs(court, log, c, words)
-    found += _units(court, log, plain, best, words, clear)
-    if c.time != 1.0:
-        step = times.common_step(log.t)
+    if "order" in settings:
+        what = {("q", "tau"): "positions and torques", ("q",): "the positions"}.get(
+            tuple(settings["order"]), "the torques"
+        )
+        order = c.q_order if what == "the positions" else c.tau_order
+        moved = ", ".join(f"{log.joints[j]!r} has that of {log.joints[k]!r}" for j, k in enumerate(order) if k != j)
+        told = [100 * float(1 - np.mean(np.clip(v.free if v.known is None else v.known, 0, 1))) for v in (plain, best)]
+        said = (
+            f"the order of the joints does not fit: with {what} in another order the model explains {told[1]:.0f} % "
+            f"instead of {told[0]:.0f} %: by the look of it {moved}"
+        )
+        found.append(_found("error", "order", said, told[1] / 100, say("order", settings["order"])))
+    found += _describe_signs(court, log, c, settings)
+    found += _describe_units(court, log, best, settings, clear)
+    if c.rate is not None:
         how = f"{max(c.time, 1 / c.time):.4g} times too {'fast' if c.time > 1 else 'slow'}"
-        rates = f"{1 / (c.time * step):.5g} Hz, not {1 / step:.5g} Hz"
+        rates = f"{c.rate:.5g} Hz, not {c.rate * c.time:.5g} Hz"
         said = f"the clock is {how}: by its torques the log was taken at {rates} ({clear})"
-        fix = f"{words['--rate']}, or rate={1 / (c.time * step):.6g} with columns={{'t': None}}"
-        found.append(_found("error", "rate", said, c.time, fix))
+        found.append(
+            _found("error", "rate", said, c.time, f"{say('rate', settings['rate'])} and {say('columns', {'t': None})}")
+        )
     if c.lag:
         how = "lag behind" if c.lag > 0 else "run ahead of"
         said = f"the torques {how} the motion by {1e3 * abs(c.lag):.3g} ms ({clear})"
-        found.append(
-            _found("error", "torque lag", said, 1e3 * c.lag, f"{words['--lag']}, or record both with one clock")
-        )
-    return found + _gravity(court, c, words)
+        fix = f"{say('lag', settings['lag'])}, or record both with one clock"
+        found.append(_found("error", "torque lag", said, 1e3 * c.lag, fix))
+    return found + _describe_gravity(court, c, clear)
 
 
-def _order(log: Log, c: Correction, plain: Verdict, best: Verdict, words: dict[str, str]) -> Finding:
-    what = "the torques" if c.q_order == tuple(range(c.n)) else "positions and torques"
-    order = c.tau_order if c.tau_order != tuple(range(c.n)) else c.q_order
-    if c.tau_order == tuple(range(c.n)):
-        what = "the positions"
-    moved = ", ".join(f"{log.joints[j]!r} has that of {log.joints[k]!r}" for j, k in enumerate(order) if k != j)
-    told = [100 * float(1 - np.mean(np.clip(v.free if v.known is None else v.known, 0, 1))) for v in (plain, best)]
-    said = (
-        f"the order of the joints does not fit: with {what} in another order the model explains {told[1]:.0f} % "
-        f"instead of {told[0]:.0f} %: by the look of it {moved}"
-    )
-    fix = f"{words['--order']}, or give the right order with columns={{'q': [...], 'tau': [...]}}"
-    return _found("error", "order", said, told[1] / 100, fix)
-
-
-def _signs(court: Court, log: Log, c: Correction, words: dict[str, str]) -> list[Finding]:
+def _describe_signs(court: Court, log: Log, c: Correction, settings: dict[str, Any]) -> list[Finding]:
     found = []
-    like = court.likeness(c)[0] if court.masses else np.zeros(c.n)
-    for group, word, factor in (("q", "positions", c.q_factor), ("tau", "torque", c.tau_factor)):
-        signs = np.sign(factor)
-        python = f"sign={{{group!r}: [{', '.join(f'{s:.0f}' for s in signs)}]}}"
-        for j in np.flatnonzero(signs < 0):
+    like = np.nan_to_num(court.likeness(c)[0]) if court.masses else np.zeros(c.n)
+    for group, factor in (("q", c.q_factor), ("tau", c.tau_factor)):
+        for j in np.flatnonzero(np.sign(factor) < 0):
             joint, value = log.joints[j], -float(like[j])
-            said = f"the {word} of {joint!r} has the wrong sign: its correlation with the model's is {value:+.2f}"
+            said = f"the torque of {joint!r} has the wrong sign: its correlation with the model's is {value:+.2f}"
             if group == "q":
                 value, said = -1.0, f"the positions of {joint!r} have the wrong sign: turned, they fit the torques"
             elif value > -LIKE:
                 value = -1.0
                 said = f"the torque of {joint!r} has the wrong sign: with it, friction would drive the joint"
-            found.append(_found("error", "sign", said, value, f"{words['--sign']}, or {python}", joint))
+            found.append(_found("error", "sign", said, value, say("sign", settings["sign"]), joint))
     return found
 
 
-def _units(court: Court, log: Log, plain: Verdict, best: Verdict, words: dict[str, str], clear: str) -> list[Finding]:
-    c = best.correction
-    found = []
+def _describe_units(court: Court, log: Log, best: Verdict, settings: dict[str, Any], clear: str) -> list[Finding]:
+    c, found = best.correction, []
+    units = settings.get("units", {})
+    fix = " and ".join(say(name, settings[name]) for name in ("units", "ratio") if name in settings)
     q, tau = np.abs(c.q_factor), np.abs(c.tau_factor)
     if (q != 1).any():
-        option = words.get("--units", words.get("--ratio", ""))
-        unit = next((u for u, x in UNITS["q"].items() if np.allclose(q[q != 1], x)), None)
-        said = f"the positions look like {unit or 'those of the motors'} ({clear})"
-        python = f"units={{'q': {unit!r}}}" if unit else f"ratio=[{', '.join(f'{1 / x:.5g}' for x in q)}]"
-        rule = "degrees" if unit == "deg" else "units"
-        found.append(_found("error", rule, said, float(q[q != 1][0]), f"{option}, or {python}"))
-    if (tau != 1).any():
-        option = words.get("--units", words.get("--ratio", ""))
-        if np.allclose(tau, 1e-3):
-            common = float(np.exp(np.nanmedian(np.log(best.size)))) * 1e3 if np.isfinite(best.size).any() else 1e3
-            text = f"the torques are about {common:.3g} times the model's: they look like mN m"
-            found.append(_found("error", "units", text, common, "--units tau=mNm, or units={'tau': 'mNm'}"))
-            return found
-        gears = {joint.name: abs(joint.drive.gear_ratio) for joint in court.robot.description.joints}
-        for j in np.flatnonzero(tau != 1).tolist():
-            joint, N = log.joints[j], gears.get(log.joints[j], 1.0)
-            text = f"the torque of {joint!r} is {1 / tau[j]:.3g} times what it should be"
-            if tau[j] > 1 and N > 1 and 0.4 < N / tau[j] < 2.5:
-                text += f": it looks like the motor's, before the gear of {N:g}"
-            elif tau[j] > 1:
-                text += f": it looks like the motor's, before a gear of about {tau[j]:.2g}, or like a current"
-            fix = f"{option}, or ratio={{'tau': …}} (torque_constant= for a current) with {tau[j]:.4g} for {joint!r}"
-            found.append(_found("error", "units", text, 1 / tau[j], fix, joint))
+        said = f"the positions look like {units.get('q', 'those of the motors')} ({clear})"
+        found.append(_found("error", "degrees" if units.get("q") == "deg" else "units", said, float(q[q != 1][0]), fix))
+    if "tau" in units:
+        common = float(np.nanmedian(best.size) / tau[0]) if np.isfinite(best.size).any() else 1 / tau[0]
+        said = f"the torques are about {common:.3g} times the model's: they look like mN m"
+        return [*found, _found("error", "units", said, common, fix)]
+    for j in np.flatnonzero(tau != 1).tolist():
+        joint, N = log.joints[j], court.gears[j]
+        said = f"the torque of {joint!r} is {1 / tau[j]:.3g} times what it should be"
+        if tau[j] > 1 and N > 1 and 0.4 < N / tau[j] < 2.5:
+            said += f": it looks like the motor's, before the gear of {N:g}"
+        elif tau[j] > 1:
+            said += f": it looks like the motor's, before a gear of about {tau[j]:.2g}, or like a current"
+        found.append(_found("error", "units", said, 1 / tau[j], fix, joint))
     return found
 
 
-def _gravity(court: Court, c: Correction, words: dict[str, str]) -> list[Finding]:
+def _describe_gravity(court: Court, c: Correction, clear: str) -> list[Finding]:
     given = court.gravity
+    a, fitted = court.model_gravity(c) if court.masses and given.any() else (0.0, given)
+    spread = 0.0
+    if a > 0:  # a jackknife over stretches of time
+        turns = np.array([angle(court.model_gravity(c, k)[1], fitted) for k in range(BLOCKS)])
+        spread = float(np.sqrt((BLOCKS - 1) / BLOCKS * np.sum(turns**2)))
     if c.gravity is not None:
-        g = np.array(c.gravity)
-        turned, spread = angle(g, given), _spread(court, c) if court.masses else 0.1
-        direction = ", ".join(f"{x + 0.0:.2f}" for x in g / np.linalg.norm(g))
+        g = np.array(c.gravity) + 0.0
+        along = ", ".join(f"{x:.2f}" for x in g / np.linalg.norm(g))
         said = (
-            f"the base does not stand as the model says: gravity lies {turned:.1f} ± {max(spread, 0.1):.1f}° from "
-            f"the model's, along ({direction}) in its base frame"
+            f"the base does not stand as the model says: gravity lies {angle(g, given):.1f} ± {max(spread, 0.1):.1f}° "
+            f"from the model's, along ({along}) in its base frame ({clear})"
         )
-        fix = f"{words['--gravity']}, or robot.with_gravity(({', '.join(f'{x + 0.0:.3f}' for x in g)}))"
-        return [_found("error", "tilt", said, turned, fix)]
-    if not court.masses or not given.any():
+        fix = say("gravity", c.settings()["gravity"], f"robot.with_gravity(({', '.join(f'{x:.3f}' for x in g)}))")
+        return [_found("error", "tilt", said, angle(g, given), fix)]
+    if a <= 0:
         return []
-    a, g = court.model_gravity(c)
-    if a <= 0 or not g.any():
-        return []
-    turned, spread = angle(g, given), _spread(court, c)
     said = (
-        f"gravity, as the torques feel it, lies {turned:.1f} ± {max(spread, 0.1):.1f}° from the model's, and is "
-        f"{np.linalg.norm(g):.3g} m/s² with its masses"
+        f"gravity, as the torques feel it, lies {angle(fitted, given):.1f} ± {max(spread, 0.1):.1f}° from the model's, "
+        f"and is {np.linalg.norm(fitted):.3g} m/s² with its masses"
     )
-    return [_found("note", "gravity", said, turned)]
-
-
-def _spread(court: Court, c: Correction) -> float:
-    """How far the direction of gravity, by the model's masses, moves as stretches of time are left out: a jackknife."""
-    whole = court.model_gravity(c)[1]
-    turns = np.array([angle(court.model_gravity(c, k)[1], whole) for k in range(BLOCKS)])
-    return float(np.sqrt((BLOCKS - 1) / BLOCKS * np.sum(turns**2)))
+    return [_found("note", "gravity", said, angle(fitted, given))]
