@@ -12,7 +12,7 @@ factor of 1.3) is within what models and drives are off, and no correction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
@@ -29,6 +29,7 @@ from dalembert.robot import Robot
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+ROUNDS = 3  # of a descent
 ROWS, BLOCKS = 480, 5  # samples looked at, stretches of time they are in
 WEIGHT = 10.0  # independent samples that a joint is taken to have: residuals of real arms are no white noise
 FLOOR = 1e-4  # of the variance of a torque: what is explained better than that is explained
@@ -49,6 +50,7 @@ PULL = 0.01  # of a torque's variance: what keeps the factors of torques near on
 CLOCKS = tuple(x for k in (2.0, 3.0, 4.0, 5.0, 8.0, 10.0, 20.0, 1000.0) for x in (k, 1 / k))
 ROUND = (1.0, 1.2, 1.25, 1.5, 2.0, 2.4, 2.5, 3.0, 4.0, 5.0, 6.0, 7.5, 8.0)  # rates that controllers have, by decades
 UNUSUAL_UNITS = (1e-3, 1e3, DEGREE, 2 * np.pi)  # mm, mN m, m, degrees, turns
+RATE_UNITS = (1.0, 1 / DEGREE, 30 / np.pi)  # recorded rates, as multiples of rad/s
 GEARS = (30, 50, 60, 80, 100, 101, 120, 121, 150, 160, 200)
 
 
@@ -85,6 +87,8 @@ class Court:
         self.turning = np.array([c.joint.turns for c in robot.model.coordinates])
         gears = {joint.name: abs(joint.drive.gear_ratio) for joint in robot.description.joints}
         self.gears = np.array([gears.get(name, 1.0) for name in robot.joint_names])
+        told = np.abs(rates[np.isfinite(rates)])
+        self.rate_units = RATE_UNITS if len(told) and abs(np.log(np.median(told))) > LEAST_CLOCK[0] else (1.0,)
         self.none = Correction.none(robot.n)
         self._motions: dict[object, Motion] = {}
         self._torques: dict[object, Torques] = {}
@@ -243,8 +247,8 @@ class Court:
         rates = rates[np.isfinite(rates)]
         if len(rates):
             off = float(np.median(np.log(np.abs(rates))))
-            unit = min(abs(off - np.log(x)) for x in (1 / DEGREE, DEGREE, 30 / np.pi, np.pi / 30, 1e3, 1e-3))
-            cost += 3.0 * float(np.sum(rates < 0)) + min(max(abs(off) - 0.05, 0.0) * 40.0, 3.0 if unit < 0.05 else 12.0)
+            wrong = min(40.0 * max(abs(off - np.log(unit)) - 0.05, 0.0) + 3.0 * (unit != 1) for unit in self.rate_units)
+            cost += 3.0 * float(np.sum(rates < 0)) + min(wrong, 12.0)
         return cost
 
     # ------------------------------------------------------------------------------------------ search
@@ -255,7 +259,7 @@ class Court:
         if self.doubtful(found):
             for c in self.readings(found):
                 found = min(found, self.improve(c), key=lambda v: v.J)
-        found = self.simplify(found)
+        found = self.simplify(self.descend(found, self.polish, self.refine, self.shift))
         return plain, found if found.J < plain.J - CLEAR else plain
 
     def doubtful(self, v: Verdict) -> bool:
@@ -266,11 +270,23 @@ class Court:
     def improve(self, c: Correction) -> Verdict:
         """Gravity, clock, signs, factors and lag, for one reading of the positions."""
         found = self.with_signs(c)
-        for trial in self.settings(c):
-            found = min(found, self.with_signs(trial), key=lambda v: v.J)
-        for step in (self.refine, self.flip, self.scale, self.shift, self.refine):
-            found = min((found, *map(self.judge, step(found))), key=lambda v: v.J)
-        return self.polish(found)
+        for _ in range(2):  # gravity, and then the clock under it, or the other way round
+            before = (found.correction.gravity, found.correction.time)
+            found = min((found, *map(self.with_signs, self.settings(found.correction))), key=lambda v: v.J)
+            if (found.correction.gravity, found.correction.time) == before:
+                break
+            found = self.descend(found, self.refine)
+        return self.descend(found, self.refine, self.flip, self.scale, self.scale, self.shift)
+
+    def descend(self, v: Verdict, *steps: Callable[[Verdict], list[Correction]]) -> Verdict:
+        """Step after step, as long as that helps."""
+        for _ in range(ROUNDS):
+            before = v.J
+            for step in steps:
+                v = min((v, *map(self.judge, step(v))), key=lambda v: v.J)
+            if before - v.J < 1.0:
+                break
+        return v
 
     def with_signs(self, c: Correction) -> Verdict:
         """The best signs of the torques."""
@@ -293,10 +309,8 @@ class Court:
         axes = [tuple(x) for x in (self.weight * np.concatenate([np.eye(3), -np.eye(3)])).tolist()]
         tried = [replace(c, gravity=g) for g in axes if not np.allclose(g, self.gravity)]
         told = np.abs(self.rates[np.isfinite(self.rates)])
-        clocks = (
-            [x for x in (float(1 / np.median(told)),) if abs(np.log(x)) > self.least_clock] if len(told) else CLOCKS
-        )
-        tried += [replace(c, time=x) for x in clocks if self.gravity.any()]
+        clocks = tuple(unit / float(np.median(told)) for unit in self.rate_units) if len(told) else CLOCKS
+        tried += [replace(c, time=x) for x in clocks if self.gravity.any() and abs(np.log(x)) > self.least_clock]
         tried += self.fit_model(c, clock=not len(told))
         tried += (
             self.gauss_newton(replace(c, gravity=tuple(self.gravity.tolist())), False) if self.gravity.any() else []
@@ -360,7 +374,11 @@ class Court:
             step = step if c.gravity is not None else along * float(along @ step)
             step = step * min(1.0, 0.5 * float(np.linalg.norm(g)) / (float(np.linalg.norm(step)) + 1e-30))
             g = g + step
-            g = g if clock else g * np.linalg.norm(start) / np.linalg.norm(g)
+            if not clock:  # of its full size, what no joint feels included
+                unfelt = ~slope.any(axis=0)
+                rest = start @ start - np.sum(g[~unfelt] ** 2)
+                g = np.where(unfelt, np.sqrt(max(rest, 0.0) / max(unfelt.sum(), 1)), g)
+                g = g * np.linalg.norm(start) / np.linalg.norm(g)
             if np.linalg.norm(step) < 1e-3 * np.linalg.norm(g):
                 break
         length = float(np.linalg.norm(g))
@@ -394,16 +412,16 @@ class Court:
             gains = gains / np.exp(np.median(np.log(gains)))
         return gains
 
-    def polish(self, v: Verdict) -> Verdict:
+    def polish(self, v: Verdict) -> list[Correction]:
         """Factors that are each joint's own, turned up and down while that helps: `gains` shrinks what is noisy."""
         if len(np.unique(np.abs(v.correction.tau_factor))) < max(3, v.correction.n // 2):
-            return v
-        for step in (0.3, 0.15, 0.07, 0.03):
+            return []
+        for step in (0.3, 0.1, 0.03):
             for j, up in product(range(v.correction.n), (step, -step)):
                 factor = np.array(v.correction.tau_factor)
                 factor[j] *= np.exp(up)
                 v = min(v, self.judge(_with_factors(v.correction, factor)), key=lambda v: v.J)
-        return v
+        return [v.correction]
 
     def shift(self, v: Verdict) -> list[Correction]:
         """The lag of the torques at which free bodies leave least in the sample."""
@@ -435,8 +453,7 @@ class Court:
             if best == at:
                 break
             at = best
-        most = cost[self.none] + CLEAR / 2
-        found = [c for c in sorted(cost, key=lambda c: cost[c])[:3] if c != self.none and cost[c] < most]
+        found = [c for c in sorted(cost, key=lambda c: cost[c])[:3] if cost[c] < cost[self.none]]
         worst = v.free if v.known is None else np.maximum(v.free, v.known)
         for j in np.flatnonzero(worst > DOUBT[1]):
             turned = self.with_signs(_with_position_signs(v.correction, [int(j)]))
