@@ -74,7 +74,10 @@ class Correction:
         said = " ".join(f"{option} {value}" for option, value in self.words().items())
         notes = (*log.notes, f"corrected by the first look: {said}")
         corrected = replace(log, t=t, q=q, tau=tau, qd=qd, notes=notes)
-        corrected = shift_torques(corrected, self.lag) if self.lag else corrected
+        if self.lag:
+            tau, inside = times.shift_back(t, tau, self.lag, log.source)
+            qd, filled = None if qd is None else qd[inside], None if log.filled is None else log.filled[inside]
+            corrected = replace(corrected, t=t[inside], q=q[inside], tau=tau[inside], qd=qd, filled=filled)
         return robot if self.gravity is None else robot.with_gravity(self.gravity), corrected
 
     def settings(self) -> dict[str, Any]:
@@ -89,7 +92,7 @@ class Correction:
                 unit = next((u for u, x in UNITS[group].items() if x != 1 and np.allclose(other, x, rtol=1e-6)), None)
                 if unit is not None:
                     said.setdefault("units", {})[group] = unit
-                elif group != "qd":
+                else:
                     ratios = [float(f"{x:.5g}") for x in (size if group == "tau" else 1 / size)]
                     said.setdefault("ratio", {})[group] = ratios if len(set(ratios)) > 1 else ratios[0]
         for group, order in (("q", self.q_order), ("tau", self.tau_order)):
@@ -106,13 +109,3 @@ class Correction:
     def words(self) -> dict[str, str]:
         """Options of the command line, and their values, that read the log so."""
         return {f"--{name}": write_value(value) for name, value in self.settings().items()}
-
-
-def shift_torques(log: Log, lag: float) -> Log:
-    """A log whose torques came `lag` [s] late, with those of each time at that time; what has none is left out."""
-    parts = times.pieces(log.t, times.common_step(log.t, log.source))
-    at = log.t + lag
-    tau = np.concatenate([times.interpolate(log.t[p], log.tau[p], at[p]) for p in parts])
-    inside = np.concatenate([(at[p] >= log.t[p][0]) & (at[p] <= log.t[p][-1]) for p in parts])
-    qd, filled = (None if x is None else x[inside] for x in (log.qd, log.filled))
-    return replace(log, t=log.t[inside], q=log.q[inside], tau=tau[inside], qd=qd, filled=filled)

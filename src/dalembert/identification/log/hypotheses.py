@@ -429,8 +429,8 @@ class Court:
         motion, hearing, factor = self.motion(c), self.hear(c, known=False), np.array(c.tau_factor)
         most = int(np.ceil(LONGEST_LAG / step))
         shifts, left = np.arange(-most, most + 1), []
-        for k in shifts:
-            torques = motion.torques(self.tau(replace(c, lag=float(k * step * c.time)), self.rows)).times(factor)
+        for shift in shifts:
+            torques = motion.torques(self.tau(replace(c, lag=float(shift * step * c.time)), self.rows)).times(factor)
             left.append(float(hearing.quadratic(torques).sum()))
         k = int(np.argmin(left))
         if not 0 < k < len(shifts) - 1:
