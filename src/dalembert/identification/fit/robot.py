@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 CREEP = 1e-9  # [rad/s, m/s] a rate that has a sign and nothing else
 DRY = ("coulomb", "coulomb+", "coulomb-", "load")  # columns that turn over with the direction
 WIDEST = 0.3  # of the fastest rate, a width that is tried
-WORTH = 2e-3  # of a joint's squares, for which a width beyond the noise is taken
+JUMPS = 0.1  # of a joint's squares, by which any width is worse than a direction that jumps, where it does
 SOFT = 0.02  # of a joint's squares, for which dry friction is believed to rise slowly rather than to jump
 ENOUGH = 20_000  # samples to choose a width by
 MOST_LOST = 0.99  # of what a joint transmits
@@ -118,11 +118,14 @@ def find_widths(columns: Columns, parameters: Array, runs: Sequence[Samples]) ->
 
     In a fit the direction of friction is filtered as the torques are. A robot knows nothing of filters: it gives sgn q̇
     of the rate that it is asked for. Near a reversal that is noise, or steeper than filtered torques, or than
-    friction is in truth (presliding). So the width is the one with which the robot's own torques come nearest to those
-    of the runs; `Samples.rest`, what the noise of the rates suggests, unless another is better by `WORTH`."""
-    tried, costs, _ = _try_widths(columns, parameters, runs)
-    gained = 1 - costs.min(axis=0) / np.maximum(costs[0], 1e-300)
-    return np.asarray(tried[np.where(gained > WORTH, costs.argmin(axis=0), 0), np.arange(len(gained))])
+    friction is in truth (presliding). Where friction itself rises slowly (`soften`), the width is the one with which
+    the robot's own torques come nearest to those of the runs. Where it jumps, that width would only stand for the
+    filter, and whoever asks has another one: the mean, by ratio, of it and of what the noise of the rates suggests
+    (`Samples.rest`)."""
+    tried, costs, jumping = _try_widths(columns, parameters, runs)
+    best = tried[costs.argmin(axis=0), np.arange(len(jumping))]
+    worse = np.clip(costs.min(axis=0) / np.maximum(jumping, 1e-300) - 1.0, 0.0, JUMPS)
+    return np.asarray(best ** (1 - 0.5 * worse / JUMPS) * tried[0] ** (0.5 * worse / JUMPS))
 
 
 def soften(runs: Sequence[Samples], columns: Columns, parameters: Array, by: Sequence[Samples]) -> tuple[Samples, ...]:
