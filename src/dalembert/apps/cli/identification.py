@@ -39,6 +39,11 @@ def identify(
         metavar="WORD,…",
     ),
     no_rotor: bool = option("Without rotor inertias."),
+    method: str = option(
+        "Least squares: joints weighted by their residuals, not weighted, or robust against wild samples.",
+        type=click.Choice(["weighted", "ordinary", "robust"]),
+        default="weighted",
+    ),
     no_consistent: bool = option("Leave bodies as the log has them, possible or not."),
     holdout: float = option(
         "The last part, kept for judging.", type=Number(0, 0.9, max_open=True), default=1 / 3, show_default="1/3"
@@ -78,6 +83,7 @@ def identify(
             friction=None if friction is None else () if friction == "none" else tuple(friction.split(",")),
             rotor=False if no_rotor else None,
             coupling=recording.settings.coupling,
+            method=method,
             consistent=not no_consistent,
             holdout=holdout,
             progress=say,
@@ -86,7 +92,7 @@ def identify(
         said = recording.settings
         if apply and found.repeat:  # the next log is read so at once
             said = said.corrected(type(said).from_options(found.repeat))
-        save_settings(save, said, ("friction", "cutoff", "no_rotor", "no_consistent", "holdout", "validate"))
+        save_settings(save, said, ("friction", "cutoff", "no_rotor", "method", "no_consistent", "holdout", "validate"))
     notes = [note for log in recorded for note in log.notes]
     output.answer(lambda: found.data() | {"notes": notes}, lambda: _show(found, notes, apply))
     output.exit_unless(found.ok or bool(found.files))

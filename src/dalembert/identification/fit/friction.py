@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, unknown
 from dalembert.friction import LAWS, Friction, friction
+from dalembert.friction.laws import pieces
 from dalembert.identification.fit.estimate import Estimate, least_squares, solve, spread_of
 from dalembert.identification.fit.regression import Compressed, Regression, regression, triangle
 from dalembert.identification.fit.regressor import Base, Columns, base
@@ -65,6 +66,16 @@ SOUGHT: dict[str, Sought] = {
         "coefficient",
     ),
 }
+
+
+def law_torques(terms: Sequence[Friction], v: Array, s: Array) -> Array:
+    """What a law of each joint asks of its drive, (N, n), of rates and of the direction of dry friction."""
+    total = np.zeros_like(v)
+    for j, term in enumerate(terms):
+        for piece in pieces(term):
+            level = np.where(v[:, j] < 0, piece.level[1], piece.level[0])
+            total[:, j] += level * piece.shape(v[:, j]) * (s[:, j] if piece.dry else 1.0)
+    return total
 
 
 @dataclass(frozen=True, eq=False)

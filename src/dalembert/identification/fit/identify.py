@@ -11,17 +11,30 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.caching import cached_property
 from dalembert.errors import InputError, SingularityError, unknown
+from dalembert.friction import Friction
 from dalembert.identification.fit.consistent import Consistent, find_sizes, fit_consistent
-from dalembert.identification.fit.estimate import Estimate, Fit, find_essential, judge_fit, least_squares
+from dalembert.identification.fit.estimate import (
+    Estimate,
+    Fit,
+    find_essential,
+    instrumental_variables,
+    judge_fit,
+    least_squares,
+    reference_instruments,
+    robust_least_squares,
+    solve,
+)
+from dalembert.identification.fit.friction import SOUGHT, law_torques, nonlinear_friction
 from dalembert.identification.fit.regression import Compressed, Regression
 from dalembert.identification.fit.regressor import FRICTION, Base, Columns, base, coupling_of
 from dalembert.identification.fit.robot import find_widths, identified
 from dalembert.identification.log.prepare import Choices, prepare
 from dalembert.identification.log.samples import Log, Samples
+from dalembert.reference import Reference
 from dalembert.robot import Robot
 
 Array = NDArray[np.float64]
-WAYS = ("ordinary", "weighted")
+WAYS = ("ordinary", "weighted", "robust", "instrumental", *SOUGHT)
 LEAST = 4.0  # of the motion's bandwidth: above it, torques of noisy logs are fitted to noise by bodies that cannot be
 MOST_OPEN = 1 / 3  # of the base parameters: a log that leaves more of them open is none to identify by
 CONFIDENCE = 1.959963984540054  # standard deviations on either side of 95 %
@@ -59,6 +72,7 @@ class Identification:
     samples: tuple[Samples, ...]
     held: tuple[Samples, ...]
     notes: tuple[str, ...] = ()
+    laws: tuple[Friction, ...] = ()
 
     @cached_property
     def widths(self) -> Array:
@@ -73,7 +87,7 @@ class Identification:
     @cached_property
     def robot(self) -> Robot:
         """The robot with the identified parameters."""
-        return identified(self.columns, self.parameters, self.widths)
+        return identified(self.columns, self.parameters, self.widths, self.laws)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -91,9 +105,22 @@ class Identification:
         places, _ = find_essential(self.data, self.estimate, worse)
         return tuple(self.names[k] for k in places)
 
+    def reduced(self, worse: float = 0.02) -> tuple[tuple[str, ...], Fit]:
+        """The essential base parameters alone, fitted anew, and how well they predict what was held out (what was
+        fitted, if nothing was)."""
+        places, _ = find_essential(self.data, self.estimate, worse)
+        beta = np.zeros(self.data.p)
+        beta[places] = solve(self.data.stacked(self.estimate.weights, places))[0]
+        parts = self.held or self.samples
+        problem = Regression(self.columns, self.base_parameters, tuple(part.without_torques() for part in parts))
+        known = [law_torques(self.laws, p.qd, p.direction) if self.laws else 0 * p.tau for p in parts]
+        predicted = np.concatenate(known) - problem.residuals(beta)
+        return tuple(self.names[k] for k in places), judge_fit(np.concatenate([p.tau for p in parts]), predicted)
+
     def predict(self, samples: Samples) -> Array:
         """Torques τ̂ of the identified parameters, (N, n)."""
-        return self.columns.predict(self.parameters, samples)
+        known = law_torques(self.laws, samples.qd, samples.direction) if self.laws else 0.0
+        return np.asarray(known + self.columns.predict(self.parameters, samples))
 
     @cached_property
     def residuals(self) -> Array:
@@ -153,6 +180,7 @@ def identify(
     fixed: Mapping[str, float] | None = None,
     holdout: float = 1 / 3,
     method: str = "weighted",
+    instruments: Samples | Sequence[Samples] | Reference | None = None,
     consistent: bool = True,
     near: Mapping[str, float] | Robot | None = None,
     parallel: int | str = 1,
@@ -165,10 +193,13 @@ def identify(
     `data`: samples, several runs of them, or a log, which is prepared first (`preparation` are the options of
     `prepare`).
     `friction`, `rotor`, `springs`, `coupling`, `fixed`: see `Columns`. `holdout`: the last part of each run, kept for
-    judging. `method`: "ordinary", or "weighted" by each joint's residual. `consistent`:
-    whether bodies are kept physically possible. `near`: where parameters stay that the data say nothing about; the
-    robot's own values if not given. `parallel`: see
-    `Columns.blocks`. `prior`: a ridge toward `near`, as the number of samples that it counts for."""
+    judging. `method`: "ordinary" least squares; "weighted" by each joint's residual; "robust", which forgets wild
+    samples (Tukey's loss); "instrumental", with the regressors of `instruments`, which do not know the noise of the
+    samples: the reference that was followed, or samples at the same times; "stribeck" or "power": weighted, with that
+    law of friction in place of Coulomb and viscous friction (of viscous friction). `consistent`: whether bodies are
+    kept physically possible. `near`: where parameters stay that the data say nothing about; the robot's own values if
+    not given. `parallel`: see `Columns.blocks`. `prior`: a ridge toward `near`, as the number of samples that it counts
+    for."""
     if method not in WAYS:
         raise unknown("method", method, WAYS)
     if not 0 <= holdout < 0.9:
@@ -179,8 +210,25 @@ def identify(
     cut = [round(len(run) * (1 - holdout)) for run in runs]
     training = tuple(run.part(slice(0, k)) for run, k in zip(runs, cut, strict=True))
     held = tuple(run.part(slice(k, None)) for run, k in zip(runs, cut, strict=True) if k < len(run))
-    problem = Regression(columns, base(columns), training, _factor(parallel, training))
-    return fit(problem, held, method=method, consistent=consistent, near=near, prior=prior)
+    factor = _factor(parallel, training)
+    laws: tuple[Friction, ...] = ()
+    if method in SOUGHT:
+        laws = nonlinear_friction(columns, training, method, parallel=factor).terms()
+        instead = ("viscous", "coulomb") if method == "stribeck" else SOUGHT[method].instead
+        columns = replace(columns, friction=tuple(kind for kind in friction if kind not in instead))
+    problem = Regression(columns, base(columns), training, factor)
+    if (method == "instrumental") != (instruments is not None):
+        raise InputError("instruments= and method='instrumental' go together")
+    options = {"consistent": consistent, "near": near, "prior": prior}
+    if instruments is None:
+        return fit(problem, held, method=method, laws=laws, **options)  # type: ignore[arg-type]
+    if isinstance(instruments, Samples):
+        instruments = [instruments]
+    if isinstance(instruments, Reference):
+        tools = tuple(reference_instruments(instruments, run) for run in training)
+    else:
+        tools = tuple(tool.part(slice(0, k)) for tool, k in zip(instruments, cut, strict=True))
+    return fit(problem, held, method=method, instruments=tools, **options)  # type: ignore[arg-type]
 
 
 def fit(
@@ -189,17 +237,31 @@ def fit(
     data: Compressed | None = None,
     *,
     method: str = "weighted",
+    instruments: tuple[Samples, ...] = (),
+    laws: tuple[Friction, ...] = (),
     consistent: bool = True,
     near: Mapping[str, float] | Robot | None = None,
     prior: float = 0.0,
 ) -> Identification:
     """The fit of a regression whose columns and runs are chosen, judged on what is `held` out; `data` are its
-    triangles, if they are there already. Options as in `identify`."""
-    columns, training = problem.columns, problem.runs
-    compressed = problem.compress() if data is None else data
+    triangles, if they are there already; `laws`: friction of each joint that is known. Options as in `identify`."""
+    columns, training, b = problem.columns, problem.runs, problem.base
+
+    def known(part: Samples) -> Array:
+        return law_torques(laws, part.qd, part.direction) if laws else np.zeros_like(part.tau)
+
+    problem = replace(problem, runs=tuple(replace(part, tau=part.tau - known(part)) for part in training))
     target = columns.near(near, columns.model_values())
-    estimate = _estimate(problem, compressed, method == "weighted", target, prior)
-    b = problem.base
+    if method == "robust":
+        robust = robust_least_squares(columns, b, problem.runs, "tukey", parallel=problem.parallel)
+        estimate, compressed = robust.estimate, robust.data
+    else:
+        compressed = problem.compress() if data is None else data
+        if method == "instrumental":
+            estimate = instrumental_variables(columns, b, problem.runs, instruments, parallel=problem.parallel)
+            compressed = compressed.about(estimate.beta)
+        else:
+            estimate = _estimate(problem, compressed, method != "ordinary", target, prior)
     solution = None
     if consistent:
         solution = fit_consistent(columns, b, compressed, estimate, target)
@@ -214,10 +276,10 @@ def fit(
         return judge_fit(np.concatenate([p.tau for p in parts]), np.concatenate([predict(p) for p in parts]))
 
     def by_base(part: Samples) -> Array:
-        return -replace(problem, runs=(part.without_torques(),), parallel=1).residuals(estimate.beta)
+        return known(part) - replace(problem, runs=(part.without_torques(),), parallel=1).residuals(estimate.beta)
 
     def by_all(part: Samples) -> Array:
-        return columns.predict(values, part)
+        return known(part) + columns.predict(values, part)
 
     return Identification(
         columns,
@@ -233,6 +295,7 @@ def fit(
         training,
         held,
         _notes(b, estimate),
+        laws,
     )
 
 

@@ -68,6 +68,12 @@ class Compressed:
         wanted = np.append(columns, self.p)
         return Compressed(np.stack([_square(triangle(T[:, wanted])) for T in self.triangles]), self.rows, self.power)
 
+    def about(self, beta: Array) -> Compressed:
+        """The same as if β were its best fit, with the residuals that are left anyway."""
+        triangles = self.triangles.copy()
+        triangles[:, :-1, -1] = triangles[:, :-1, :-1] @ beta
+        return Compressed(triangles, self.rows, self.power)
+
     def __add__(self, other: Compressed) -> Compressed:
         """Two logs as one."""
         if self.triangles.shape != other.triangles.shape:

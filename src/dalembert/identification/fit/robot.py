@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dalembert.arguments import number
 from dalembert.describe.description import Drive, Inertial, Joint, Origin
 from dalembert.errors import InputError, unknown
-from dalembert.friction import friction as law
+from dalembert.friction import Friction, friction as law
 from dalembert.identification.fit.regressor import Columns
 from dalembert.identification.log.samples import Samples, find_direction
 from dalembert.robot import Robot
@@ -28,10 +28,13 @@ ENOUGH = 20_000  # samples to choose a width by
 MOST_LOST = 0.99  # of what a joint transmits
 
 
-def identified(columns: Columns, parameters: Array, widths: Array | None = None) -> Robot:
+def identified(
+    columns: Columns, parameters: Array, widths: Array | None = None, laws: Sequence[Friction] = ()
+) -> Robot:
     """The robot whose bodies, rotors and friction are the parameters (of all columns). What was lumped into a
     moving body is carried by the link that its joint moves; links fixed to it keep shapes and frames, and weigh
-    nothing. `widths` (n,): rates below which dry friction rises in proportion (`find_widths`); none if not given."""
+    nothing. `widths` (n,): rates below which dry friction rises in proportion (`find_widths`); none if not given.
+    `laws`: a further law of friction of each joint."""
     robot = columns.robot
     values = dict(zip(columns.all_names, np.asarray(parameters, float).tolist(), strict=True))
     d = robot.description
@@ -50,6 +53,11 @@ def identified(columns: Columns, parameters: Array, widths: Array | None = None)
     joints = tuple(
         _joint(j, values, columns, float(wide.get(j.name, 0.0))) if j.name in moving else j for j in d.joints
     )
+    for name, term in zip(robot.joint_names, laws, strict=False):
+        joints = tuple(
+            replace(j, drive=replace(j.drive, friction=(*j.drive.friction, term))) if j.name == name else j
+            for j in joints
+        )
     return Robot(replace(d, links=new_links, joints=joints))
 
 
