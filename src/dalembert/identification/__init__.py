@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from dalembert.identification.fit.regression import compress as compress
     from dalembert.identification.fit.regressor import Columns as Columns, base as base
     from dalembert.identification.fit.robot import locked as locked
+    from dalembert.identification.handover import Outcome as Outcome, identify_log as identify_log
     from dalembert.identification.log.correction import Correction as Correction
     from dalembert.identification.log.inspect import Look as Look, first_look as first_look, inspect_log as inspect_log
     from dalembert.identification.log.prepare import preparation as preparation, prepare as prepare
@@ -81,6 +82,7 @@ _NAMES = {
     "fit.regressor": ("Columns", "base"),
     "fit.robot": ("locked",),
     "log.correction": ("Correction",),
+    "handover": ("Outcome", "identify_log"),
     "log.inspect": ("Look", "first_look", "inspect_log"),
     "log.prepare": ("preparation", "prepare"),
     "log.read": ("Recording", "read_log", "read_logs"),
