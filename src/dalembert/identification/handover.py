@@ -110,16 +110,17 @@ class Outcome:
         if judged is None or delivered is None:
             return []
 
-        def row(name: str, rms: object, *fits: float | None) -> tuple[object, ...]:
-            first, second, third = (None if x is None else round(100 * x, 2) for x in fits)
-            return name, "–" if first is None else first, second, rms, third
+        fits = (given, judged, delivered)
 
-        joints = self.source.joint_names
+        def row(name: str, rms: object, figures: Iterable[float | None]) -> tuple[object, ...]:
+            first, second, third = ("–" if x is None else round(100 * x, 2) for x in figures)
+            return name, first, second, rms, third
+
         named = [
-            row(joint, round(judged.rms[k], 3), given and given.relative[k], judged.relative[k], delivered.relative[k])
-            for k, joint in enumerate(joints)
+            row(joint, round(judged.rms[k], 3), [None if fit is None else float(fit.relative[k]) for fit in fits])
+            for k, joint in enumerate(self.source.joint_names)
         ]
-        return [*named, row("all", "", given and given.total, judged.total, delivered.total)]
+        return [*named, row("all", "", [None if fit is None else fit.total for fit in fits])]
 
     def lines(self) -> list[str]:
         """What was found first, chosen and reached, in sentences."""
@@ -240,7 +241,8 @@ def _look(
 ) -> tuple[Robot, tuple[Log, ...], tuple[Report, ...], list[Finding], dict[str, str]]:
     """Robot and logs, corrected if asked; what a first look at each says; the errors that remain; and the options that
     would have read the logs right."""
-    reports, wrong, repeat, read = [], [], dict[str, str](), []
+    reports, read, repeat = [], [], dict[str, str]()
+    wrong: list[Finding] = []
     for log in logs:
         look = first_look(robot, log)
         reports.append(look.report)

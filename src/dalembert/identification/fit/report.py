@@ -100,7 +100,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"<table><tr>{cells}</tr>\n{body}</table>"
 
 
-def _predictions(result: Identification) -> tuple[Array, Array, Array, Array]:
+def _predictions(result: Identification) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
     """Times, measured torques, those of the robot's own file, and what was held out, in the order of time."""
     runs = [*result.samples, *result.held]
     fitted = sum(len(run) for run in result.samples)
