@@ -184,6 +184,18 @@ def test_a_periodic_log_is_held_out_by_phase():
     assert not set(np.round(held.t, 6)) & set(np.round(fitted.t, 6))
 
 
+def test_a_joint_that_stands_still_and_an_offset_that_weighs():
+    """What the log does not show stays as it was; a vertical slide's offset, told from its mass by no rotor."""
+    true, given = rough("scara")
+    log = recorded(true, seconds=10.0)
+    still = np.arange(4) == 3
+    t, (q, qd, qdd) = log.t, motion(4, log.t, 0, period=24.0, harmonics=12)
+    q, qd, qdd = np.where(still, 0.3, q), np.where(still, 0.0, qd), np.where(still, 0.0, qdd)
+    tau = true.inverse_dynamics(q, qd, qdd, friction=True) + 0.1 * np.random.default_rng(0).normal(size=q.shape)
+    for one in (log, Log(t, q, tau, true.joint_names, None, "still")):
+        assert identify_log(given, one, rotor=False, force=True).judged.total < 0.1
+
+
 def test_blocks():
     t = np.linspace(0, 9, 900, endpoint=False)
     labels = label_blocks(t, t, 1 / 3)

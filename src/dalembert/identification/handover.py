@@ -25,9 +25,9 @@ from dalembert.errors import InputError, unknown
 from dalembert.files import whole
 from dalembert.findings import Finding, Report, sort_findings
 from dalembert.friction.laws import spoken
-from dalembert.identification.fit.estimate import Fit, judge_fit, least_squares
+from dalembert.identification.fit.estimate import Fit, judge_fit
 from dalembert.identification.fit.identify import Identification, fit
-from dalembert.identification.fit.regression import Regression, join
+from dalembert.identification.fit.regression import Regression
 from dalembert.identification.fit.regressor import Columns, base
 from dalembert.identification.fit.robot import soften
 from dalembert.identification.fit.terms import (
@@ -307,20 +307,24 @@ def _choose(
     # Where dry friction rises slowly rather than jumps, its column does so too.
     runs = soften(runs, plain, first.parameters, fitted)
     menu = Columns(robot, tuple(t for t in TERMS if t not in ("rotor", "spring")), springs=True, loads=first.robot)
-    whole = compress_blocks(menu, cut_blocks(runs, labels))
+    parts = cut_blocks(runs, labels)
+    whole = compress_blocks(menu, parts)
     terms, trials = choose_terms(whole, [t for t in TERMS if t not in said], [t for t in TERMS if said.get(t)])
     columns = with_terms(menu, terms)
-    return _Choice(runs, labels, _narrow(whole, columns), runs[0].cutoff, tried, tuple(trials), period, logs[0].source)
+    narrow = _narrow(whole, columns, parts)
+    return _Choice(runs, labels, narrow, runs[0].cutoff, tried, tuple(trials), period, logs[0].source)
 
 
-def _narrow(blocks: Blocks, columns: Columns) -> Blocks:
-    """The blocks in fewer columns, without another pass over the log."""
+def _narrow(blocks: Blocks, columns: Columns, parts: Sequence[tuple[Samples, ...]]) -> Blocks:
+    """The blocks in fewer columns, without another pass over the log where that can be."""
     b = base(columns)
     had = {blocks.base.names[k]: i for i, k in enumerate(blocks.base.kept)}
+    if not all(b.names[k] in had for k in b.kept):  # one that another column stood for
+        return compress_blocks(columns, parts)
     places = np.array([had[b.names[k]] for k in b.kept], np.int64)
     where = np.append(places, blocks.base.rank)
-    parts = tuple(part.only(places) for part in blocks.parts)
-    return Blocks(columns, b, parts, blocks.squares[:, :, where][..., where])
+    fewer = tuple(part.only(places) for part in blocks.parts)
+    return Blocks(columns, b, fewer, blocks.squares[:, :, where][..., where])
 
 
 def _choose_cutoff(
@@ -335,8 +339,8 @@ def _choose_cutoff(
     judge = tuple(log.at().samples for log in ready)
     columns = Columns(robot)
     ruler = compress_blocks(columns, cut_blocks(judge, label(judge)))
-    weights = least_squares(join(ruler.parts)).weights
     every = np.arange(ruler.base.rank)
+    weights = ruler.weights(every)
     power = np.sqrt(sum(part.power.sum() for part in ruler.parts))
     errors: dict[float, Array] = {judge[0].cutoff: ruler.errors(every, weights)}
     found = {judge[0].cutoff: judge}

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.caching import cached_property
-from dalembert.identification.fit.estimate import least_squares
 from dalembert.identification.fit.regression import Compressed, Regression, join
 from dalembert.identification.fit.regressor import FRICTION, Base, Columns, base
 from dalembert.identification.log.samples import Samples
@@ -87,6 +86,22 @@ class Blocks:
         sizes = {kind: np.abs(beta[kinds == kind]).max() for kind in ("m", "I") if (kinds == kind).any()}
         return beta, np.array([sizes.get(kind, 0.0) for kind in kinds])
 
+    def weights(self, places: Integers) -> Array:
+        """One over each joint's residual, of a fit to everything in these columns, by turns (n,)."""
+        total, rows, where = self.squares.sum(0), self.rows.sum(), np.append(places, self.base.rank)
+        G = total[:, where][..., where]
+        power = G[:, -1, -1] / rows
+        least = np.maximum(1e-18 * power, 1e-300)
+        w = 1 / np.sqrt(np.maximum(power, least))
+        for _ in range(6):
+            A = np.einsum("j,jab->ab", w**2, G)
+            size = np.sqrt(np.diag(A)[:-1])
+            size = np.where(size > 0, size, 1.0)
+            A, b = A[:-1, :-1] / np.outer(size, size) + LOOSE * np.eye(len(size)), A[:-1, -1] / size
+            v = np.append(np.linalg.solve(A, b) / size, -1.0)
+            w = 1 / np.sqrt(np.maximum(np.einsum("a,jab,b->j", v, G, v) / rows, least))
+        return np.asarray(w)
+
     def errors(self, places: Integers, weights: Array, judged: Array | None = None, pull: float = PULL) -> Array:
         """Squares per joint of each block that was left out, (blocks, n): fitted to the others in the columns
         `places`, joints weighted, and bodies pulled toward the model that was given. `judged`: the squares of the same
@@ -95,7 +110,8 @@ class Blocks:
         A = np.einsum("j,kjab->kab", weights**2, self.squares)
         A = (A.sum(0) - A)[:, places][:, :, np.append(places, p)]
         left, right = A[..., :-1], A[..., -1]
-        size = np.sqrt(np.maximum(np.einsum("kii->ki", left), 1e-300))
+        size = np.sqrt(np.einsum("kii->ki", left))
+        size = np.where(size > 0, size, 1.0)
         scaled = left / (size[:, :, None] * size[:, None, :]) + LOOSE * np.eye(len(places))
         target, large = (x[places] for x in self.near)
         strength = (large > 0) * pull * self.rows.sum() * len(weights) / np.where(large > 0, large, 1.0) ** 2
@@ -149,7 +165,7 @@ def choose_terms(
     anyway; and of each what it changes."""
     offered = [term for term in TERMS if term in offered and term in blocks.kinds and term not in wanted]
     now = [*wanted, *(term for term in offered if term in START)]
-    weights = least_squares(blocks.whole().only(blocks.places(now))).weights
+    weights = blocks.weights(blocks.places(now))
     rows = blocks.rows
     power = np.sum([part.power for part in blocks.parts], axis=0) / rows.sum()
     floor = float(EXACT**2 * (power @ weights**2))
