@@ -57,7 +57,11 @@ if TYPE_CHECKING:
     from dalembert.identification.handover import Outcome as Outcome, identify_log as identify_log
     from dalembert.identification.log.correction import Correction as Correction
     from dalembert.identification.log.inspect import Look as Look, first_look as first_look, inspect_log as inspect_log
-    from dalembert.identification.log.prepare import preparation as preparation, prepare as prepare
+    from dalembert.identification.log.prepare import (
+        make_ready as make_ready,
+        preparation as preparation,
+        prepare as prepare,
+    )
     from dalembert.identification.log.read import Recording as Recording, read_log as read_log, read_logs as read_logs
     from dalembert.identification.log.samples import Log as Log, Samples as Samples
     from dalembert.identification.log.settings import LogSettings as LogSettings
@@ -84,7 +88,7 @@ _NAMES = {
     "log.correction": ("Correction",),
     "handover": ("Outcome", "identify_log"),
     "log.inspect": ("Look", "first_look", "inspect_log"),
-    "log.prepare": ("preparation", "prepare"),
+    "log.prepare": ("make_ready", "preparation", "prepare"),
     "log.read": ("Recording", "read_log", "read_logs"),
     "log.settings": ("LogSettings",),
     "log.samples": ("Log", "Samples"),

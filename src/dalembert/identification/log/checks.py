@@ -69,7 +69,7 @@ def align_clocks(table: Table, places: Mapping[str, Sequence[int]]) -> Table:
             continue
         values = table.values.copy()
         for group in ("tau",) if groups == ["tau"] else ("q", "qd"):
-            columns = list(places.get(group, ()))
+            columns = np.array(places.get(group, ()), np.int64)
             values[:, columns] = interpolate(own[ticks], values[np.ix_(ticks, columns)], t)
         note = f"{'torques' if groups == ['tau'] else 'positions'} have a clock of their own, {name!r}: resampled"
         lines = None if table.lines is None else table.lines[inside]

@@ -83,7 +83,7 @@ def find_stale(signals: Mapping[str, Array]) -> Stale:
     whole: Mask = np.all([x.all(axis=1) for x in repeats.values()], axis=0)
     some: Mask = np.any([x[1:].all(axis=1) for x in found.values()], axis=0)
     found["q"][1:] |= (whole & some)[:, None]
-    old = found["q"].all(axis=1)
+    old = np.asarray(found["q"].all(axis=1))
     with_q = {group: old[1:] & repeats[group].all(axis=1) for group in signals}
     for group, stale in found.items():
         stale[1:] |= with_q[group][:, None]

@@ -245,7 +245,7 @@ def make_even(table: Table, t: Array, signals: Mapping[str, Array], gaps: str, r
     if stale.slower >= signals.keys():  # all of it from one source: its ticks are the rows of the log
         kept = ~stale.masks["q"].all(axis=1)
         count, own = np.arange(kept.sum()), t[kept]
-        line = np.polyval(np.polyfit(count, own, 1), count)
+        line = np.asarray(np.polyval(np.polyfit(count, own, 1), count), float)
         if np.abs(own - line).max() < 1.5 * common_step(t):
             rows = {group: x[kept] for group, x in signals.items()}
             note = f"taken at the steps of their source, {1 / (line[1] - line[0]):.6g} Hz"
@@ -321,7 +321,7 @@ def _resample(at: Array, x: Array, fresh: Mask, grid: Array, slower: bool) -> Ar
     alike: dict[bytes, list[int]] = {}
     for j, mask in enumerate(np.ascontiguousarray(fresh.T)):
         alike.setdefault(mask.tobytes(), []).append(j)
-    for columns in alike.values():
+    for columns in map(np.array, alike.values()):
         rows = np.flatnonzero(fresh[:, columns[0]])
         wanted = np.ones(len(grid), bool)
         if on_grid:
