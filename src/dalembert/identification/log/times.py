@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.arguments import number
+from dalembert.arguments import array, number
 from dalembert.errors import InputError
 from dalembert.identification.log.samples import Integers, Table
 from dalembert.identification.log.stale import Mask, Stale
@@ -45,10 +45,7 @@ def read_times(
     """Times in seconds, of the user, of the log's columns at `places`, or by counting; and notes."""
     rows = len(table.values)
     if time is not None:
-        t = np.asarray(time, float)
-        if t.shape != (rows,):
-            raise InputError(f"time has shape {t.shape}; {table.source} has {rows} rows")
-        return t, []
+        return array("time", time, (rows,), meaning=f"one per row of {table.source}", finite=False, nan=True), []
     hertz = None if rate is None else number(call("rate"), rate, "Hz", above=0)
     if not places:
         return np.asarray(np.arange(rows) / (hertz or 1.0)), []
