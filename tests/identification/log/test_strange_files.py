@@ -123,6 +123,7 @@ def test_the_names_of_franka(panda, seven, tmp_path):
         ("time_ms", "J{}", "T{}", "V{}"),
         ("Zeit", "Position Achse {} [rad]", "Drehmoment Achse {} [Nm]", "Strom Achse {} [A]"),
         ("t", "qIn_{}", "tauIn_{}", "qOut_{}"),
+        ("t", "qpos_{}", "jtor_{}", "qvel_cmd_{}"),
         ("duration", "state.q[{}]", "state.tau_J[{}]", "state.q_d[{}]"),
         ("__time", "jointpos{}", "jointtorque{}", "jointtemp{}"),
     ],

@@ -25,15 +25,15 @@ WORDS: dict[str, set[str]] = {
         "flange cart cartesian pose wrench ft gripper scaling fraction factor temperature temperatures voltage mode",
         "commanded": "target desired des cmd command commanded ref reference setpoint goal ipo nominal soll",
         "qdd": "qdd ddq qddot ddtheta acc accel acceleration accelerations",
-        "qd": "qd dq qdot dtheta vel velocity velocities speed speeds rate rates qp omega "
+        "qd": "qd dq qdot qvel jvel dtheta vel velocity velocities speed speeds rate rates qp omega "
         "geschwindigkeit drehzahl vitesse velocidad",
         "current": "current currents curr amps amperage strom courant corriente",
-        "tau": "tau effort efforts eff torque torques trq trqs moment moments force forces "
+        "tau": "tau jtau jtor effort efforts eff torque torques trq trqs moment moments force forces "
         "drehmoment drehmomente couple par coppia",
         "nsec": "nsec nsecs nanosec nanosecs nanoseconds",
         "sec": "sec secs seconds",
         "t": "t time timestamp timestamps stamp stamps clock zeit ts date datetime duration elapsed temps tiempo tempo",
-        "q": "q pos position positions angle angles theta encoder winkel achswinkel posicion posizione",
+        "q": "q pos qpos jpos position positions angle angles theta encoder winkel achswinkel posicion posizione",
     }.items()
 }
 # Pairs of words that are one.
