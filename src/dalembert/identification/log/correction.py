@@ -73,11 +73,7 @@ class Correction:
         t = log.t if self.time == 1.0 else log.t[0] + self.time * (log.t - log.t[0])
         said = " ".join(f"{option} {value}" for option, value in self.words().items())
         notes = (*log.notes, f"corrected by the first look: {said}")
-        corrected = replace(log, t=t, q=q, tau=tau, qd=qd, notes=notes)
-        if self.lag:
-            tau, inside = times.shift_back(t, tau, self.lag, log.source)
-            qd, filled = None if qd is None else qd[inside], None if log.filled is None else log.filled[inside]
-            corrected = replace(corrected, t=t[inside], q=q[inside], tau=tau[inside], qd=qd, filled=filled)
+        corrected = times.shift_torques(replace(log, t=t, q=q, tau=tau, qd=qd, notes=notes), self.lag)
         return robot if self.gravity is None else robot.with_gravity(self.gravity), corrected
 
     def settings(self) -> dict[str, Any]:

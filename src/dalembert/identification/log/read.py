@@ -187,15 +187,7 @@ def _read(table: Table, robot: Robot, said: LogSettings, time: ArrayLike | None 
     notes = (*notes, *spikes, *old.describe(table, rows), *even.notes)
     x = even.signals
     log = Log(even.t, x["q"], x["tau"], joints, x.get("qd"), table.source, notes, even.filled)
-    return shift_torques(log, said.lag) if said.lag else log
-
-
-def shift_torques(log: Log, lag: float) -> Log:
-    """The log without the time [s] by which its torques came late."""
-    tau, inside = times.shift_back(log.t, log.tau, lag, log.source)
-    qd = None if log.qd is None else log.qd[inside]
-    filled = None if log.filled is None else log.filled[inside]
-    return replace(log, t=log.t[inside], q=log.q[inside], tau=tau[inside], qd=qd, filled=filled)
+    return times.shift_torques(log, said.lag or 0.0)
 
 
 def _exchange(places: tuple[int, ...], order: Any, group: str) -> tuple[int, ...]:

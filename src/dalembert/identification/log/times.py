@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, number
 from dalembert.errors import InputError
-from dalembert.identification.log.samples import Integers, Table
+from dalembert.identification.log.samples import Integers, Log, Table
 from dalembert.identification.log.stale import Mask, Stale
 from dalembert.identification.log.units import UNITS
 from dalembert.words import call, say
@@ -86,12 +87,17 @@ def _count(t: Array, hertz: float, column: str) -> tuple[Array, list[str]]:
     return even, [f"times of {column!r} taken at even steps of {1 / hertz:.6g} s{other}, as {say('rate', hertz)} says"]
 
 
-def shift_back(t: Array, x: Array, lag: float, source: str = "") -> tuple[Array, NDArray[np.bool_]]:
-    """A signal (N, k) that came late, x(t + lag) [s], and which of the times it is known at, piece by piece."""
-    step = common_step(t, source)
-    parts = pieces(t, step)
-    inside = [(t[p] + lag >= t[p][0]) & (t[p] + lag <= t[p][-1] + 1e-9 * step) for p in parts]
-    return np.concatenate([interpolate(t[p], x[p], t[p] + lag) for p in parts]), np.concatenate(inside)
+def shift_torques(log: Log, lag: float) -> Log:
+    """The log without the time [s] by which its torques came late: τ(t + lag), piece by piece, where it is known."""
+    if not lag:
+        return log
+    step = common_step(log.t, log.source)
+    parts, at = pieces(log.t, step), log.t + lag
+    tau = np.concatenate([interpolate(log.t[p], log.tau[p], at[p]) for p in parts])
+    inside = np.concatenate([(at[p] >= log.t[p][0]) & (at[p] <= log.t[p][-1] + 1e-9 * step) for p in parts])
+    qd = None if log.qd is None else log.qd[inside]
+    filled = None if log.filled is None else log.filled[inside]
+    return replace(log, t=log.t[inside], q=log.q[inside], tau=tau[inside], qd=qd, filled=filled)
 
 
 def cut_window(t: Array, window: tuple[float | None, float | None] | None) -> tuple[Integers, list[str]]:
