@@ -44,16 +44,24 @@ def robot():
     return arm()
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        LogSettings(units={"q": "rad"}),
+        LogSettings(units={"q": "rad"}, sign={"tau": [1, -1, 1, 1, 1, 1]}, ratio={"q": [2, 1, 1, 1, 1, 1], "tau": 3}),
+    ],
+    ids=["nothing said", "signs and ratios said"],
+)
 @pytest.mark.parametrize("case", CASES)
-def test_the_words_of_a_correction_read_the_corrected_log(robot, case):
+def test_the_words_of_a_correction_read_the_corrected_log(robot, case, before):
     log = recorded(robot, rate=100.0, duration=2.0, noise=1e-6, tau_noise=0.05)[0]
     said_of_time = {"rate": 100.0 / CASES[case]["time"]} if "time" in CASES[case] else {}
     correction = replace(NONE, **CASES[case], **said_of_time)
     raw = {"t": log.t, "q": log.q, "qd": log.qd, "tau": log.tau}
-    as_read = read_log(raw, robot, units={"q": "rad"})
+    as_read = read_log(raw, robot, settings=before)
     wanted_robot, wanted = correction.apply(robot, as_read)
     said = LogSettings.from_options(correction.words())
-    recording = read_logs([raw], robot, LogSettings().corrected(said), look=True)
+    recording = read_logs([raw], robot, before.corrected(said), look=True)
     (read,) = recording.logs
     for name in ("q", "qd", "tau"):
         np.testing.assert_allclose(getattr(read, name), getattr(wanted, name), rtol=1e-4, atol=1e-6, err_msg=name)

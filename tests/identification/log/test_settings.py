@@ -136,7 +136,10 @@ def test_a_correction_counts_besides_what_was_said():
     said = LogSettings(sign={"tau": [1, -1]}, ratio=[2.0, 4.0], order={"tau": [2, 1]}, rate=100.0)
     more = LogSettings.from_options({"--sign": "q=-1 tau=-1", "--ratio": "q=2", "--order": "tau=2,1", "--rate": "50"})
     assert said.corrected(more) == LogSettings(
-        sign={"q": -1.0, "tau": [-1.0, 1.0]}, ratio={"q": [4.0, 8.0]}, order={"tau": [1, 2]}, rate=50.0
+        sign={"q": -1.0, "tau": [1.0, -1.0]},
+        ratio={"q": [4.0, 8.0], "tau": [4.0, 2.0]},
+        order={"tau": [1, 2]},
+        rate=50.0,
     )
 
 

@@ -142,10 +142,14 @@ class LogSettings:
         said, orders are those of columns already in order."""
         both = self.updated(other)
         said: dict[str, Any] = {}
-        for name, groups in (("sign", SIGNALS), ("ratio", SIGNALS)):
-            mine, more = (_by_signal(getattr(x, name), groups if name == "sign" else ("q",)) for x in (self, other))
-            if mine and more:
-                said[name] = {g: _product(mine.get(g, 1.0), more.get(g, 1.0)) for g in groups if g in mine or g in more}
+        for name, every in (("sign", SIGNALS), ("ratio", ("q", "tau"))):
+            mine, more = (_by_signal(getattr(x, name), every) for x in (self, other))
+            for g, x in mine.items():  # what was said of a column goes with it
+                order = (other.order or {}).get("tau" if g == "tau" else "q")
+                mine[g] = [x[k - 1] for k in order] if order and isinstance(x, list) else x
+            if mine and (more or other.order):
+                both_of = [g for g in SIGNALS if g in mine or g in more]
+                said[name] = {g: _product(*(_of_signal(x, g) for x in (mine, more))) for g in both_of}
         for g, first in (self.order or {}).items() if other.order else ():
             second = (other.order or {}).get(g, range(1, len(first) + 1))
             said.setdefault("order", dict(both.order or {}))[g] = [first[k - 1] for k in second]
@@ -225,6 +229,11 @@ def _read(name: str, text: str) -> Any:
 
 def _by_signal(value: Any, groups: Sequence[str]) -> dict[str, Any]:
     return dict(value) if isinstance(value, Mapping) else {} if value is None else dict.fromkeys(groups, value)
+
+
+def _of_signal(by_signal: Mapping[str, Any], group: str) -> Any:
+    """A factor of a group; rates follow positions."""
+    return by_signal.get(group, by_signal.get("q", 1.0) if group == "qd" else 1.0)
 
 
 def _product(a: Any, b: Any) -> Any:
