@@ -36,8 +36,9 @@ FLOOR = 1e-4  # of the variance of a torque: what is explained better than that 
 CLEAR = 8.0  # of J: by so much a correction must be better than none
 KIND = 4.0  # of J: what each kind of correction costs, beside one for each joint that it singles out
 FEW = 4  # one sample in so many, where many readings are tried
-NEVER = 1e6  # of J
+NEVER, UNLIKELY = 1e6, 20.0  # of J
 SPREAD = 0.4  # of the logarithm of masses: what CAD may be off as a whole
+DRIVES = 0.7  # of the logarithm of gears or torque constants: how different they are in one arm
 INERTIA = 0.8  # of the logarithm of inertias against masses: what CAD may be off
 # Of a torque's variance, left by free and by known bodies, and of J: beyond these, positions may be others.
 DOUBT = 0.01, 0.02, 2.0
@@ -201,12 +202,17 @@ class Court:
                 usual = any(np.allclose(y, self.gears) for y in (size, 1 / size))
                 usual |= bool(alike) and any(np.isclose(other[0], y) for y in UNUSUAL_UNITS)
                 cost += KIND + (0 if usual else 1 if alike and len(other) == n else len(other))
-                if len(other) <= n / 2 and (np.abs(np.log(other)) < LEAST_FACTOR).any():
-                    return NEVER
+                away = 0.0 if usual else np.log(size) - np.median(np.log(size))  # drives of one arm are no worlds apart
+                cost += float(np.sum(np.minimum(away**2 / (2 * DRIVES**2), 12.0)))
+                large = np.abs(np.log(size)) > LEAST_FACTOR
+                if not usual and 2 * large.sum() <= n and (large.sum() < len(other) or (size[large] < 1).any()):
+                    cost += (
+                        UNLIKELY  # drives that are a little off, or a single torque that is too large: a load, noise
+                    )
         cost += (KIND + 1) * len({c.q_order, c.tau_order} - {self.none.q_order})
         if c.gravity is not None:
             cost += KIND + (np.count_nonzero(np.abs(c.gravity) > 1e-9) != 1)
-            if angle(np.array(c.gravity), self.gravity) < LEAST_TILT:
+            if self.gravity.any() and angle(np.array(c.gravity), self.gravity) < LEAST_TILT:
                 return NEVER
         if c.time != 1.0:
             cost += KIND + (self.round_clock(c.time) != c.time)
@@ -391,7 +397,7 @@ class Court:
         c, told = v.correction, np.isfinite(v.size)
         some = [self.gears] if (self.gears > 1).any() else []
         common = float(np.exp(np.median(np.log(v.size[told])))) if told.any() else 1.0
-        if abs(np.log(common)) > 0.5 * LEAST_FACTOR or not self.masses:
+        if abs(np.log(common)) > 0.5 * LEAST_FACTOR or (not self.masses and self.contradiction(c, v.size) > CLEAR):
             some += [np.full(c.n, 1 / common), np.full(c.n, 1e-3)]
         start = np.where(told, 1 / np.where(told, v.size, 1.0), 1 / common)
         start = np.where(np.abs(np.log(start)) < LEAST_FACTOR, 1.0, start)

@@ -223,11 +223,11 @@ def find_wrong_rates(
             found.append(_found("warning", "rates", said, likeness, say("sign", {"qd": ...}), joint))
             factor[j] = -1.0
         if not 0.9 < size < 1.1:
-            known = [x for x in UNITS["qd"].values() if abs(size * x - 1) < 0.1]
+            known = [x for x in UNITS["qd"].values() if abs(size * x - 1) < 0.05]
             fix = f"one of them is in other units? {say('units', {'qd': ...})}"
             said = f"{words} are {size:.4g} times the derivative of its positions"
             found.append(_found("warning", "rates", said, size, fix, joint))
-            factor[j] *= known[0] if known else 1.0 / size
+            factor[j] *= known[0] if known else 1.0
         if row.lag:
             ms = 1e3 * row.lag * correction.time
             said = f"{words} {'lag behind' if ms > 0 else 'run ahead of'} its positions by {abs(ms):.3g} ms"

