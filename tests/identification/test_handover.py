@@ -11,10 +11,12 @@ from real_logs import real
 
 import dalembert as dl
 from dalembert.friction import friction
+from dalembert.identification.fit.identify import identify
 from dalembert.identification.fit.regressor import Columns, base
 from dalembert.identification.fit.robot import identified
 from dalembert.identification.fit.terms import BLOCKS, choose_terms, compress_blocks, cut_blocks, label_blocks
 from dalembert.identification.handover import identify_log, judge, reflected_inertia
+from dalembert.identification.log.prepare import prepare
 from dalembert.identification.log.read import read_log
 from dalembert.identification.log.samples import Log, Samples
 
@@ -153,7 +155,8 @@ def test_terms_are_those_that_the_log_asks_for(law):
     taken = {trial.term for trial in outcome.trials if trial.taken}
     assert {"viscous", "coulomb", "rotor"} - taken == set() or law in ("root", "cubic")
     assert (law is None or law in taken) and not taken & ({"cubic", "load", "offset", "spring"} - {law})
-    assert outcome.result.held_out.total < 0.01 and outcome.judged.total < 0.05 and outcome.ok
+    assert outcome.result.held_out.total < 0.01
+    assert outcome.judged.total < 1.01 * judge(true, outcome.result.held).total and outcome.ok
 
 
 def test_no_friction_is_a_choice_too():
@@ -247,3 +250,16 @@ def test_choices_cost_no_pass_over_the_log():
         np.testing.assert_allclose(found[k], blocks.parts[k].squares(beta), rtol=1e-5)
     terms, _ = choose_terms(blocks)
     assert set(terms) == {"rotor", "viscous", "coulomb"}
+
+
+def test_width_of_friction_is_the_arms_not_the_filters():
+    """Friction that turns over within 0.01 rad/s, recorded with noise and filtered at 4 Hz: the robot that is made has
+    about that width, though filtered torques turn over within 0.2 rad/s; and a wide one is found too."""
+    robot = dl.load("planar-2r")
+    t = np.arange(0, 20, 0.005)
+    q, qd, qdd = motion(2, t, seed=3)
+    noise = np.random.default_rng(0).normal(0, 0.1, q.shape)
+    for width in (0.01, 0.3):
+        tau = robot.inverse_dynamics(q, qd, qdd) + 3 * np.clip(qd / width, -1, 1) + noise
+        found = identify(robot, prepare(Log(t, q, tau, robot.joint_names), cutoff=4.0), rotor=False).widths
+        assert (found < 3 * max(width, 0.02)).all() and (found > 0.3 * width).all(), (width, found)

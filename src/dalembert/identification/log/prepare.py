@@ -242,7 +242,7 @@ class Prepared:
                 if self.recorded.any():
                     qd[:, self.recorded], qdd[:, self.recorded] = r, rd
                 rows = slice(trimmed, N - trimmed, every)
-            made.append([log.t[p][rows], q, qd, qdd, both])
+            made.append([log.t[p][rows], q, qd, qdd, both, log.tau[p][rows]])
         longest = (self.longest.stop - self.longest.start) * step
         if not made:
             raise InputError(
@@ -257,11 +257,11 @@ class Prepared:
             f"{trimmed} samples ({trimmed * step:.3g} s) trimmed at each end, where the filter has not settled"
         )
         notes += [f"one sample in {every} kept: {rate / every:.4g} Hz"] if every > 1 else []
-        t, q, qd, qdd, both = (np.concatenate([piece[k] for piece in made]) for k in range(5))
+        t, q, qd, qdd, both, raw = (np.concatenate([piece[k] for piece in made]) for k in range(6))
         rest = np.maximum(DEVIATIONS * self.noise(found.cutoff, order), SLOWEST * np.abs(qd).max(axis=0))
         quiet = np.sqrt(found.tau_floor * _kept_power(step, found.cutoff, order)[0])
         tau, s = both[:, : log.n], both[:, log.n :]
-        samples = Samples(t, q, qd, qdd, tau, log.joints, every * step, found.cutoff, rest, quiet, tuple(notes), s)
+        samples = Samples(t, q, qd, qdd, tau, log.joints, every * step, found.cutoff, rest, quiet, tuple(notes), s, raw)
         return Preparation(samples, found, method, None, every, trimmed)
 
 

@@ -80,7 +80,8 @@ class Samples(_Motion):
     that was taken away from both sides. `rest` [rad/s, m/s] per joint (n,): rates below it cannot be told from
     standing still, so that the direction of friction is unknown there. `quiet` (n,): the noise of the torques [N m].
     `direction` (N, n): the direction of dry friction, sgn q̇ at the log's full rate through the filter of the torques;
-    by `find_direction` of qd and rest if it is not given."""
+    by `find_direction` of qd and rest if it is not given. `raw` (N, n): the torques at these times as they were
+    recorded, before the filter; tau if it is not given."""
 
     t: Array
     q: Array
@@ -94,16 +95,19 @@ class Samples(_Motion):
     quiet: Array
     notes: tuple[str, ...] = ()
     direction: Array = None  # type: ignore[assignment]
+    raw: Array = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         _settle(self, ("t", "q", "qd", "qdd", "tau", "rest", "quiet"))
         if self.direction is None:
             object.__setattr__(self, "direction", find_direction(self.qd, self.rest))
-        _settle(self, ("direction",))
+        if self.raw is None:
+            object.__setattr__(self, "raw", self.tau)
+        _settle(self, ("direction", "raw"))
 
     def part(self, rows: slice | Integers | NDArray[np.bool_]) -> Samples:
         """Some of the samples."""
-        names = ("t", "q", "qd", "qdd", "tau", "direction")
+        names = ("t", "q", "qd", "qdd", "tau", "direction", "raw")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     def without_torques(self) -> Samples:
