@@ -129,24 +129,23 @@ def find_widths(columns: Columns, parameters: Array, runs: Sequence[Samples]) ->
     So the width is the one with which the robot's own torques come nearest to those that were recorded
     (`Samples.raw`: beside filtered torques it would be the filter's width); `Samples.rest`, what the noise of the
     rates suggests, unless another is better by `WORTH`."""
-    tried, costs = _try_widths(columns, parameters, runs)
+    tried, costs, _ = _try_widths(columns, parameters, [replace(run, tau=run.raw) for run in runs])
     gained = 1 - costs.min(axis=0) / np.maximum(costs[0], 1e-300)
     return np.asarray(tried[np.where(gained > WORTH, costs.argmin(axis=0), 0), np.arange(len(gained))])
 
 
 def soften(runs: Sequence[Samples], columns: Columns, parameters: Array, by: Sequence[Samples]) -> tuple[Samples, ...]:
     """The runs with a direction of friction that rises in proportion to the rate, within a width, where in the runs
-    `by` that explains the torques better than a direction that jumps, or turns over within what noise makes of one,
-    by `SOFT`."""
-    tried, costs = _try_widths(columns, parameters, by)
-    soft = costs.min(axis=0) < (1 - SOFT) * np.where(tried <= tried[0], costs, np.inf).min(axis=0)
+    `by` that explains the torques better than a direction that jumps, by `SOFT`."""
+    tried, costs, jumping = _try_widths(columns, parameters, by)
+    soft = costs.min(axis=0) < (1 - SOFT) * jumping
     widths = tried[costs.argmin(axis=0), np.arange(len(soft))]
     return tuple(replace(x, direction=np.where(soft, find_direction(x.qd, widths), x.direction)) for x in runs)
 
 
-def _try_widths(columns: Columns, parameters: Array, runs: Sequence[Samples]) -> tuple[Array, Array]:
-    """Widths (W, n), of which the first is what the noise suggests; and the squares that each leaves of every joint's
-    torque, as it was recorded, (W, n)."""
+def _try_widths(columns: Columns, parameters: Array, runs: Sequence[Samples]) -> tuple[Array, Array, Array]:
+    """Widths (W, n), of which the first is what the noise suggests; the squares that each leaves of every joint's
+    torque, (W, n); and those that the runs' own directions leave (n,)."""
     dry = [k for k, name in enumerate(columns.all_names) if name.rsplit(":", 1)[-1] in DRY]
     only = np.zeros(len(columns.all_names))
     only[dry] = np.asarray(parameters, float)[dry]
@@ -158,15 +157,15 @@ def _try_widths(columns: Columns, parameters: Array, runs: Sequence[Samples]) ->
             columns.matrices(q, qd, qdd, np.concatenate([0 * qd + way, s[:, n:]], axis=1)) @ only for way in (1.0, -1.0)
         )
         wet = columns.matrices(q, qd, qdd, s) @ (parameters - only)
-        parts.append((qd, few.raw - wet, forth, -back))
-    v, dried, forth, back = (np.concatenate(x) for x in zip(*parts, strict=True))
+        parts.append((qd, few.direction, few.tau - wet, forth, -back))
+    v, own, dried, forth, back = (np.concatenate(x) for x in zip(*parts, strict=True))
 
     def squares(s: Array) -> Array:
         return np.asarray(np.sum((dried - forth * np.maximum(s, 0) - back * np.minimum(s, 0)) ** 2, axis=0))
 
     rest = np.max([run.rest for run in runs], axis=0)
     tried = np.vstack([rest, np.abs(v).max(axis=0) * np.geomspace(1e-3, WIDEST, 16)[:, None]])
-    return tried, np.array([squares(find_direction(v, width)) for width in tried])
+    return tried, np.array([squares(find_direction(v, width)) for width in tried]), squares(own)
 
 
 def locked(robot: Robot, positions: Mapping[str, float]) -> Robot:
