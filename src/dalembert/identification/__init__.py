@@ -62,7 +62,11 @@ if TYPE_CHECKING:
         preparation as preparation,
         prepare as prepare,
     )
-    from dalembert.identification.log.read import Recording as Recording, read_log as read_log, read_logs as read_logs
+    from dalembert.identification.log.read import (
+        RecordedLogs as RecordedLogs,
+        read_log as read_log,
+        read_logs as read_logs,
+    )
     from dalembert.identification.log.samples import Log as Log, Samples as Samples
     from dalembert.identification.log.settings import LogSettings as LogSettings
 
@@ -89,7 +93,7 @@ _NAMES = {
     "handover": ("Outcome", "identify_log"),
     "log.inspect": ("Look", "first_look", "inspect_log"),
     "log.prepare": ("make_ready", "preparation", "prepare"),
-    "log.read": ("Recording", "read_log", "read_logs"),
+    "log.read": ("RecordedLogs", "read_log", "read_logs"),
     "log.settings": ("LogSettings",),
     "log.samples": ("Log", "Samples"),
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from dalembert.apps.cli.options import Group, NewFile, argument, option
+from dalembert.apps.cli.options import NewFile, OptionGroup, argument, option
 from dalembert.errors import unknown
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def save_settings(path: str | None, settings: LogSettings, names: Sequence[str])
 
 
 LOGS = argument(metavar="LOG...", nargs=-1, required=True, type=click.Path())
-LOG_SETTINGS: Any = Group(
+LOG_SETTINGS: Any = OptionGroup(
     {
         **{name: option(words, metavar=metavar) for name, (words, metavar) in HELP.items()},
         "degrees": option("Positions are in degrees and rates in degrees per second."),

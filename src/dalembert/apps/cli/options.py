@@ -46,7 +46,7 @@ class _Declared:
 
 
 @dataclass(frozen=True)
-class Group:
+class OptionGroup:
     """Options that make one value of a command together."""
 
     options: Mapping[str, _Declared]
@@ -70,10 +70,10 @@ def argument(**settings: object) -> Any:
 def command(function: Callable[..., None]) -> click.Command:
     """The command of that name; its parameters say what it takes, its docstring is the help."""
     own = inspect.signature(function).parameters
-    groups: dict[str, Group] = {name: p.default for name, p in own.items() if isinstance(p.default, Group)}
+    groups: dict[str, OptionGroup] = {name: p.default for name, p in own.items() if isinstance(p.default, OptionGroup)}
     declared: dict[str, tuple[_Declared, str]] = {}
     for name, p in own.items():
-        group = groups.get(name, Group({name: p.default}, {name: str(p.annotation)}, dict))
+        group = groups.get(name, OptionGroup({name: p.default}, {name: str(p.annotation)}, dict))
         declared |= {one: (default, group.annotations[one]) for one, default in group.options.items()}
     every = {**declared, "as_json": (JSON, "bool")} if "as_json" not in declared else declared
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rosbags.interfaces import Connection
 
 
-class Kind(NamedTuple):
+class StateMessage(NamedTuple):
     """Which fields of a message hold the joints' names, positions, rates and torques."""
 
     names: str | None
@@ -31,12 +31,12 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "sensor_msgs/msg/JointState": Kind("name", "position", "velocity", "effort"),
-    "franka_msgs/msg/FrankaState": Kind(None, "q", "dq", "tau_J"),
-    "franka_msgs/msg/FrankaRobotState": Kind(
+    "sensor_msgs/msg/JointState": StateMessage("name", "position", "velocity", "effort"),
+    "franka_msgs/msg/FrankaState": StateMessage(None, "q", "dq", "tau_J"),
+    "franka_msgs/msg/FrankaRobotState": StateMessage(
         *(f"measured_joint_state.{name}" for name in ("name", "position", "velocity", "effort"))
     ),
-    "control_msgs/msg/JointTrajectoryControllerState": Kind(
+    "control_msgs/msg/JointTrajectoryControllerState": StateMessage(
         "joint_names", *(f"actual.{name}" for name in ("positions", "velocities", "effort"))
     ),
 }
@@ -128,7 +128,7 @@ def _has_torques(reader: AnyReader, connections: Sequence[Connection]) -> bool:
     return False
 
 
-def _joint_states(path: Path, topic: str, kind: Kind, messages: list[tuple[int, Any]]) -> Table:
+def _joint_states(path: Path, topic: str, kind: StateMessage, messages: list[tuple[int, Any]]) -> Table:
     if not messages:
         raise InputError(f"{path}: there is no message on {topic}")
     notes = [f"{path.name}: {len(messages)} messages of {topic}"]

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from dalembert.errors import InputError, listed, unknown
-from dalembert.identification.log.families import TIMES, Family, Joint, find_families, tokens
+from dalembert.identification.log.families import TIMES, ColumnFamily, Joint, find_families, tokens
 from dalembert.identification.log.samples import Table
 from dalembert.identification.log.units import UNITS
 from dalembert.identification.log.unnamed import guess_columns
@@ -77,13 +77,13 @@ def find_columns(
 
 
 def _choose_families(
-    table: Table, families: Sequence[Family], joints: Sequence[str], groups: Sequence[str], currents: bool
-) -> dict[str, Family]:
+    table: Table, families: Sequence[ColumnFamily], joints: Sequence[str], groups: Sequence[str], currents: bool
+) -> dict[str, ColumnFamily]:
     """One family per group: torques that were measured, else currents, else those that were commanded; positions, else
     columns that are named by their joints alone."""
     torques = ("current", "tau", "commanded tau") if currents else ("tau", "commanded tau", "current")
     kinds = {"q": ("q", "bare"), "qd": ("qd", "letter v"), "tau": (*torques, "letter t")}
-    chosen: dict[str, Family] = {}
+    chosen: dict[str, ColumnFamily] = {}
     for group in (g for g in groups if g in kinds):
         of_kind = [[f for f in families if f.group == kind] for kind in kinds[group]]
         whole = next((fs for fs in of_kind if any(f.whole(joints) for f in fs)), next((fs for fs in of_kind if fs), []))
@@ -111,7 +111,7 @@ def _abridge(names: Sequence[str]) -> list[str]:
     return [repr(name) + rest for own, rest in zip(few, more, strict=True) for name in own]
 
 
-def _pattern(table: Table, family: Family, joints: Sequence[str]) -> str:
+def _pattern(table: Table, family: ColumnFamily, joints: Sequence[str]) -> str:
     """The columns of a family as a pattern, if their names hold the joints' or count them; else the first."""
     joint, place = min(family.places.items(), key=lambda one: one[1])
     name = table.names[place]
@@ -121,7 +121,7 @@ def _pattern(table: Table, family: Family, joints: Sequence[str]) -> str:
     return f"{head}{{i}}{tail}" if mark else name
 
 
-def _remarks(family: Family, table: Table, currents: bool) -> list[str]:
+def _remarks(family: ColumnFamily, table: Table, currents: bool) -> list[str]:
     first = table.names[min(family.places.values())]
     meant = {"bare": "positions", "letter t": "torques", "letter v": "rates"}.get(family.group)
     if meant is not None and family.numbers():
@@ -132,7 +132,7 @@ def _remarks(family: Family, table: Table, currents: bool) -> list[str]:
     return []
 
 
-def _times(table: Table, families: Sequence[Family]) -> tuple[int, ...]:
+def _times(table: Table, families: Sequence[ColumnFamily]) -> tuple[int, ...]:
     """The column of times, or two of seconds and nanoseconds: of several the one that increases, of these the header's
     own, then the first."""
     ways: list[tuple[tuple[bool, bool, int], tuple[int, ...]]] = []
@@ -232,7 +232,7 @@ def say_lock(joint: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ by names
-def _in_order(table: Table, group: str, family: Family, joints: Sequence[str]) -> tuple[int, ...]:
+def _in_order(table: Table, group: str, family: ColumnFamily, joints: Sequence[str]) -> tuple[int, ...]:
     by_joint: Mapping[Joint, int] = family.places
     n, word = len(joints), CALLED[group]
     named = [j for j in joints if j in by_joint]

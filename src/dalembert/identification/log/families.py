@@ -1,6 +1,6 @@
 """What names of columns tell: which quantity, of which joint, in which unit.
 
-Columns that differ by the joint alone are a `Family`: actual_q_0 … actual_q_5, or "panda_joint1/position" and its
+Columns that differ by the joint alone are a `ColumnFamily`: actual_q_0 … actual_q_5, or "panda_joint1/position" and its
 fellows. Natural names are understood, and those of UR (RTDE), Franka (libfranka, franka_ros), KUKA (Sunrise, FRI, KRC),
 ROS exports and PlotJuggler: "q1", "dq_2", "tau_J[3]", "axisQMsr_LBR_iiwa_7[0]", "field.effort2", "time [ms]".
 """
@@ -60,7 +60,7 @@ Joint = int | str  # a number, or a name of the robot's
 
 
 @dataclass(frozen=True)
-class Family:
+class ColumnFamily:
     """Columns that differ by the joint alone: what they hold ("q", "commanded tau", …), the words that they share, and
     the place of each joint, by name or by number."""
 
@@ -115,9 +115,9 @@ def group_of(words: Sequence[str]) -> str | None:
     return f"commanded {group}" if group is not None and commanded else group
 
 
-def find_families(table: Table, joints: Sequence[str]) -> tuple[list[Family], dict[int, str], list[int]]:
+def find_families(table: Table, joints: Sequence[str]) -> tuple[list[ColumnFamily], dict[int, str], list[int]]:
     """Families of columns, units by place, and the places of columns that mean nothing."""
-    found: dict[tuple[str, tuple[str, ...]], Family] = {}
+    found: dict[tuple[str, tuple[str, ...]], ColumnFamily] = {}
     units: dict[int, str] = {}
     aside: list[int] = []
     known, exact = _spellings(joints), {tuple(tokens(joint)): joint for joint in joints}
@@ -140,7 +140,7 @@ def find_families(table: Table, joints: Sequence[str]) -> tuple[list[Family], di
         if unit is not None:
             units[k] = unit
         words = (*words, str(joint)) if group in TIMES else words
-        family = found.setdefault((group, words), Family(group, words))
+        family = found.setdefault((group, words), ColumnFamily(group, words))
         if key in family.places:
             first = table.names[family.places[key]]
             raise InputError(f"{table.source}: both {first!r} and {column!r} look like the {group} of joint {key!r}")

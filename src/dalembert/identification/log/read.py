@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.errors import InputError
 from dalembert.identification.log import checks, times
 from dalembert.identification.log.columns import find_columns
-from dalembert.identification.log.families import Family, find_families, tokens
+from dalembert.identification.log.families import ColumnFamily, find_families, tokens
 from dalembert.identification.log.formats import gather, read_table
 from dalembert.identification.log.samples import Log, Table
-from dalembert.identification.log.settings import LogSettings, Words
+from dalembert.identification.log.settings import LogSettings, LogWords
 from dalembert.identification.log.stale import find_stale
 from dalembert.identification.log.units import read_drives, time_unit
 from dalembert.identification.log.unnamed import guess_columns
@@ -39,7 +39,7 @@ def read_log(
     *,
     settings: LogSettings | None = None,
     time: ArrayLike | None = None,
-    **words: Unpack[Words],
+    **words: Unpack[LogWords],
 ) -> Log:
     """A log of a robot: CSV and its relatives, npz, npy, Parquet, a ROS bag, or arrays.
 
@@ -72,7 +72,7 @@ def read_log(
 
 
 @dataclass(frozen=True, eq=False)
-class Recording:
+class RecordedLogs:
     """Logs of one robot that were recorded alike; the robot as it was recorded, and what was said about the logs, with
     what was found besides: joints that were held, units that were taken."""
 
@@ -83,7 +83,7 @@ class Recording:
 
 def read_logs(
     sources: Sequence[Source], robot: Robot, settings: LogSettings | None = None, *, look: bool = False
-) -> Recording:
+) -> RecordedLogs:
     """Several logs of one robot. Files with a quantity each, run1_q.csv and run1_tau.csv, are one log. Joints at the
     robot's ends that the logs lack, such as a gripper's, are held, and rows that cannot be used left out unless
     `bad_rows` is said: notes tell. With `look` a first look follows, which judges units: positions that must be
@@ -101,7 +101,7 @@ def read_logs(
         log = _read(table, arm, as_they_come.updated(said), look=look)
         logs.append(replace(log, notes=(*notes, *log.notes)))
         notes = []
-    return Recording(arm, tuple(logs), said)
+    return RecordedLogs(arm, tuple(logs), said)
 
 
 def find_held(table: Table, robot: Robot, said: LogSettings) -> dict[str, float]:
@@ -137,7 +137,7 @@ def find_held(table: Table, robot: Robot, said: LogSettings) -> dict[str, float]
     return {j: float(np.clip(at.get(j, 0.0), *limits[j])) for j in joints if j in lacking}
 
 
-def _locate(families: Sequence[Family], groups: Sequence[str], joints: Sequence[str]) -> dict[str, int]:
+def _locate(families: Sequence[ColumnFamily], groups: Sequence[str], joints: Sequence[str]) -> dict[str, int]:
     """Joint → place of the largest family of these groups, by names or counted from the first joint."""
     family = max((f for f in families if f.group in groups), key=lambda f: len(f.places), default=None)
     numbers = [] if family is None else family.numbers()

@@ -36,7 +36,7 @@ COMMANDS = ("identify", "observe")  # tables of a file of settings that hold opt
 SIGNALS = ("q", "qd", "tau")
 
 
-class Words(TypedDict, total=False):
+class LogWords(TypedDict, total=False):
     """The words that `LogSettings` and `read_log` take."""
 
     columns: Mapping[str, object] | None
