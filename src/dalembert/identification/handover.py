@@ -355,7 +355,8 @@ def _choose_cutoff(
         if len(parts) == len(ruler.parts) and all(parts):
             found[cutoff] = runs
             errors[cutoff] = compress_blocks(columns, parts).errors(every, weights, ruler.squares)
-    weighed = {c: e @ weights**2 / ruler.rows for c, e in errors.items()}
+    size = np.maximum(np.sum([part.power for part in ruler.parts], axis=0), 1e-300)
+    weighed = {c: (e / size).sum(axis=1) / ruler.rows for c, e in errors.items()}  # joints by their torques
     least = min(weighed.values(), key=lambda e: float(e.mean()))
 
     def as_good(c: float) -> bool:
