@@ -92,9 +92,16 @@ def find_stale(signals: Mapping[str, Array]) -> Stale:
     # After a message that came late, what was missed is caught up; a slower clock misses nothing.
     slower = frozenset[str]()
     every = np.concatenate(jumps)
-    if old.any() and len(every) and np.median(every) < 0.5:
+    kept = np.flatnonzero(~old)
+    count = np.arange(len(kept))
+    if old.sum() >= 3 and len(every) and np.median(every) < 0.5 and _steady(count, kept):
         slower = frozenset(group for group, rows in with_q.items() if rows.sum() > 0.8 * old.sum())
     return Stale(found, slower)
+
+
+def _steady(count: Integers, rows: Integers) -> bool:
+    """Whether rows are the ticks of an even clock, to within one and a half."""
+    return bool(np.abs(np.polyval(np.polyfit(count, rows, 1), count) - rows).max() < 1.5)
 
 
 def _long_at_rest(together: Mask, q: Array) -> Mask:
@@ -131,7 +138,11 @@ def _judge(x: Array, repeats: Mask) -> tuple[Integers, Array, Array, Integers]:
     even = np.maximum(*spread) < np.minimum(0.25 * length, 0.6) * level
     steady = even & (np.minimum(before[0] * np.sign(jump), behind[0] * np.sign(jump)) > 0.7 * level)
     clear = inner & (np.abs(jump) > MOVING * quantum)
-    moved_on = moving & ((np.abs(jump) > 0.3 * level) | (length <= SHORT))
+    # Where changes are the same again and again, the column counts coarse steps there, and repeats itself by nature.
+    c = np.abs(d[changes])
+    again = np.concatenate([[0, 0], np.cumsum(np.abs(np.diff(c)) <= 1e-6 * c[1:])])
+    coarse = sum(again[b] - again[a + 1] for a, b in ends) >= 2
+    moved_on = moving & ~coarse & ((np.abs(jump) > 0.3 * level) | (length <= SHORT))
     with np.errstate(divide="ignore", invalid="ignore"):
         return (
             rows,
