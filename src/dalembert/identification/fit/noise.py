@@ -23,10 +23,11 @@ from dalembert.identification.log.filters import butterworth_gain
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 LONGEST = 2_048  # samples of a piece: far longer than noise remembers
-PIECES = 8  # of a log, evenly spread, that stand for it
+PIECES = 4  # of a log, evenly spread, that stand for it
 HIGHEST = 40  # order of a model
 PRICE = 3.0  # of a coefficient, in twice the logarithm of likelihood
-ROUNDS = 4  # of making up for what the fit took
+ROUNDS = 4  # of making up for what the fit took; of a long log, of which it took little, two
+LONG = 1_000  # equations per parameter
 ORDER, RATE = 4, 20.0  # of the filter that samples usually went through, and its rate in cut-offs; models do the rest
 EDGE = 1.3  # times the cut-off: above it, filters have left a hundredth
 
@@ -42,7 +43,8 @@ def score_covariance(problem: Regression, errors: Array, weights: Array, root: A
     taken = np.zeros_like(seen[0])
     back = X.conj().swapaxes(-1, -2)
     hat = X @ back if fitted else None
-    for _ in range(ROUNDS if fitted else 1):
+    rounds = 2 if errors.size > LONG * X.shape[-1] else ROUNDS
+    for _ in range(rounds if fitted else 1):
         S = _model((seen.mean(0) + taken) / passed, twice, len(u)) * passed
         M = _sum(X, S, twice) / share
         if hat is not None:
@@ -81,7 +83,8 @@ def _model(power: Complex, twice: Array, pieces: int) -> Complex:
     turn = np.exp(-2j * np.pi * np.outer(np.arange(F), np.arange(HIGHEST + 1)) / T)
     own = np.maximum(np.einsum("fkk->fk", power).real, 1e-300)
     order = min(HIGHEST, T // 8)
-    correlation = np.einsum("f,fm,fk->mk", twice, turn[:, : order + 1].real, own) / T
+    correlation = np.einsum("f,fm,fk->mk", twice, turn[:, : order + 1].real, own)
+    correlation /= (T - np.arange(order + 1))[:, None]  # so many products are of the piece; the others wrap around
     each, costs = _predictors(correlation, T * pieces)
     one, cost = _predictors(np.mean(correlation / correlation[0], axis=1, keepdims=True), T * pieces * len(costs))
     apart = float(np.sum(costs - T * pieces * np.log(correlation[0])))
@@ -113,6 +116,8 @@ def _predictors(c: Array, samples: int) -> tuple[Array, Array]:
     for m in range(1, order + 1):
         k = -np.sum(a[:m] * c[m:0:-1], axis=0) / error
         k = np.where(np.abs(k) < 1, k, 0.0)
+        # Estimates fall short by about (m + 1)/N (Shaman & Stine 1988), the more so near one, where it matters most.
+        k = np.sign(k) * np.minimum(np.abs(k) * (1 + (m + 1) / samples), 0.5 + 0.5 * np.abs(k))
         a[: m + 1] += k * a[m::-1]
         error = np.maximum(error * (1 - k * k), 1e-14 * c[0])
         criterion = samples * np.log(error) + PRICE * m
