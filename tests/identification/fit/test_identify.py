@@ -485,6 +485,7 @@ def test_poor_motions_are_told_by_name():
     values = dict(zip(found.columns.all_names, found.parameters, strict=True))
     assert all(abs(values[name] - x) < 1e-6 for name, x in described.items())
     assert found.held_out_consistent.total < 0.05 and found.estimate.condition < 100
+    assert not {"joint2:viscous", "joint2:rotor"} & set(found.essential())
     with pytest.raises(dl.SingularityError, match=r"does not excite 'planar-2r' enough: .*joint2"):
         identify(robot, moved([0.0, 0.0]))
 

@@ -39,7 +39,7 @@ from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.identification.fit.noise import score_covariance
 from dalembert.identification.fit.regression import Compressed, Regression, regression, triangle, unit_columns
 from dalembert.identification.fit.regressor import Base, Columns
-from dalembert.identification.log.samples import Samples
+from dalembert.identification.log.samples import Samples, find_direction
 from dalembert.reference import Reference
 
 Array = NDArray[np.float64]
@@ -122,8 +122,8 @@ def least_squares(
     def solve_weighted(weights: Array) -> Solution:
         return solve(triangle(np.vstack([data.stacked(weights), extra])), prior=target, size=size)
 
-    found, sigma, used, after, done = _reweigh(data, np.ones(n), solve_weighted, weighted)
-    beta, inverse, condition = found
+    solution, sigma, used, after, done = _reweigh(data, np.ones(n), solve_weighted, weighted)
+    beta, inverse, condition = solution
     weights = after if weighted else used
     white = spread = sandwich(data, weights, inverse, np.maximum(sigma, data.smallest))
     if problem is not None and (sigma > data.smallest).all():
@@ -298,7 +298,8 @@ def reference_instruments(reference: Reference, samples: Samples) -> Samples:
         raise InputError(f"the reference moves {reference.m} joints, the samples have {samples.n}")
     q, qd, qdd = (np.asarray(x, float) for x in reference(samples.t))
     note = "positions, rates and accelerations are the reference's"
-    return replace(samples, q=q, qd=qd, qdd=qdd, direction=None, notes=(*samples.notes, note))
+    direction = find_direction(qd, samples.rest)
+    return replace(samples, q=q, qd=qd, qdd=qdd, direction=direction, notes=(*samples.notes, note))
 
 
 def instrumental_variables(
@@ -392,11 +393,16 @@ def find_essential(data: Compressed, estimate: Estimate, worse: float = 0.02) ->
     floor = float(np.sum(data.squares(estimate.beta) * estimate.weights**2))
     grown: list[float] = []
     while len(kept) > 1:
-        beta, inverse, _ = solve(triangle(R[:, np.append(kept, data.p)]))
-        deviation = np.sqrt(np.diag(inverse)) / np.maximum(np.abs(beta), 1e-300)
+        try:
+            beta, inverse, _ = solve(triangle(R[:, np.append(kept, data.p)]))
+            deviation = np.sqrt(np.diag(inverse)) / np.maximum(np.abs(beta), 1e-300)
+        except SingularityError:  # the log does not tell these apart: the one that has most of what is open
+            deviation = np.abs(np.linalg.svd(unit_columns(R[:, kept])[0])[2][-1])
         tried = np.delete(kept, int(np.argmax(deviation)))
         shorter = R[:, np.append(tried, data.p)]
-        residual = shorter @ np.append(solve(triangle(shorter))[0], -1.0)
+        length = unit_columns(shorter[:, :-1])[1]
+        found = solve(triangle(shorter), prior=np.zeros(len(tried)), size=1 / length)[0]
+        residual = shorter @ np.append(found, -1.0)
         ratio = float(np.sqrt(residual @ residual / max(floor, 1e-300)))
         if ratio > 1.0 + worse:
             break
