@@ -27,6 +27,7 @@ PIECES = 4  # of a log, evenly spread, that stand for it
 HIGHEST = 40  # order of a model
 PRICE = 3.0  # of a coefficient, in twice the logarithm of likelihood
 ROUNDS = 4  # of making up for what the fit took; of a long log, of which it took little, two
+MOST = 3.0  # times the power that is left: more was not taken by a fit, but is no noise
 LONG = 1_000  # equations per parameter
 ORDER, RATE = 4, 20.0  # of the filter that samples usually went through, and its rate in cut-offs; models do the rest
 EDGE = 1.3  # times the cut-off: above it, filters have left a hundredth
@@ -39,17 +40,16 @@ def score_covariance(problem: Regression, errors: Array, weights: Array, root: A
     X = X @ root
     twice = np.full(X.shape[1], 2.0)  # frequencies above zero stand for those below
     twice[0] = 1.0
-    seen = u[..., :, None] * u[..., None, :].conj()  # (pieces, F, n, n)
-    taken = np.zeros_like(seen[0])
+    seen = np.mean(u[..., :, None] * u[..., None, :].conj(), axis=0) / passed  # (F, n, n)
+    taken = np.zeros(u.shape[1:])
     back = X.conj().swapaxes(-1, -2)
     hat = X @ back if fitted else None
     rounds = 2 if errors.size > LONG * X.shape[-1] else ROUNDS
     for _ in range(rounds if fitted else 1):
-        S = _model((seen.mean(0) + taken) / passed, twice, len(u)) * passed
+        S = _model(seen, taken / passed[..., 0], twice, len(u)) * passed
         M = _sum(X, S, twice) / share
         if hat is not None:
-            part = hat @ S
-            taken = np.asarray((part + part.conj().swapaxes(-1, -2) - (X @ M) @ back).mean(0))
+            taken = np.einsum("...kk->...k", 2 * (hat @ S) - (X @ M) @ back).real.mean(0)
     return M
 
 
@@ -76,22 +76,28 @@ def _transform(problem: Regression, u: Array, weights: Array) -> tuple[Complex, 
     return np.fft.rfft(X, axis=1)[:, :F] * scale, np.fft.rfft(e, axis=1)[:, :F] * scale, passed, float(share)
 
 
-def _model(power: Complex, twice: Array, pieces: int) -> Complex:
-    """S (F, n, n) of models of the joints and of the covariance of what drives them, from power (F, n, n)."""
-    F = len(power)
+def _model(seen: Complex, taken: Array, twice: Array, pieces: int) -> Complex:
+    """S (F, n, n) of models of the joints and of the covariance of what drives them, from the power that is seen
+    (F, n, n) and what a fit took from the joints' own (F, n)."""
+    F = len(seen)
     T = int(twice.sum())
     turn = np.exp(-2j * np.pi * np.outer(np.arange(F), np.arange(HIGHEST + 1)) / T)
-    own = np.maximum(np.einsum("fkk->fk", power).real, 1e-300)
-    order = min(HIGHEST, T // 8)
-    correlation = np.einsum("f,fm,fk->mk", twice, turn[:, : order + 1].real, own)
-    correlation /= (T - np.arange(order + 1))[:, None]  # so many products are of the piece; the others wrap around
+    left = np.einsum("fkk->fk", seen).real
+    own = np.maximum(left + taken, 1e-300)
+    own = own * np.minimum(1.0, MOST * (twice @ left) / (twice @ own)) + 1e-300
+    order = min(HIGHEST, T // 10)
+    correlation = np.einsum("f,fm,fk->mk", twice, turn[:, : order + 1].real, own) / T
     each, costs = _predictors(correlation, T * pieces)
-    one, cost = _predictors(np.mean(correlation / correlation[0], axis=1, keepdims=True), T * pieces * len(costs))
+    one, cost = _predictors(np.mean(correlation / correlation[0], axis=1, keepdims=True), T * pieces, len(costs))
     apart = float(np.sum(costs - T * pieces * np.log(correlation[0])))
     A = turn[:, : order + 1] @ (each if apart < cost[0] else np.repeat(one, len(costs), axis=1))  # (F, n)
-    driven = np.einsum("f,fk,fkl,fl->kl", twice, A, power, A.conj()).real / T
-    C = _covariance(0.5 * (driven + driven.T), T * pieces)
-    return np.asarray(C / (A[:, :, None] * A[:, None, :].conj()))
+    driven = np.einsum("f,fk,fkl,fl->kl", twice, A, seen, A.conj()).real
+    more = np.sqrt(twice @ (np.abs(A) ** 2 * own) / np.maximum(np.diag(driven), 1e-300))
+    C = _covariance(driven * np.outer(more, more) / T, T * pieces)
+    S = C / (A[:, :, None] * A[:, None, :].conj())
+    # No more at any frequency than was ever seen: the smooth residuals of a wrong model make models without bounds.
+    less = np.sqrt(np.minimum(1.0, own.max(0) / np.einsum("fkk->fk", S).real))
+    return np.asarray(S * less[:, :, None] * less[:, None, :])
 
 
 def _covariance(C: Array, samples: int) -> Array:
@@ -105,22 +111,23 @@ def _covariance(C: Array, samples: int) -> Array:
     return np.asarray((vectors * values) @ vectors.T) * np.outer(root, root)
 
 
-def _predictors(c: Array, samples: int) -> tuple[Array, Array]:
+def _predictors(c: Array, samples: int, times: int = 1) -> tuple[Array, Array]:
     """Coefficients (1, a₁, a₂, …) of the joints, (order + 1, n), zeros above each one's order, from correlations c
-    (order + 1, n): Levinson's recursion, where Akaike's criterion is least. Beside them that criterion, (n,)."""
+    (order + 1, n) of so many samples, means over so many `times`: Levinson's recursion, where Akaike's criterion is
+    least. Beside them that criterion, (n,)."""
     order, n = len(c) - 1, c.shape[1]
     a = np.zeros((order + 1, n))
     a[0] = 1.0
     error = c[0].copy()
-    best, least = a.copy(), samples * np.log(error)
+    best, least = a.copy(), times * samples * np.log(error)
     for m in range(1, order + 1):
         k = -np.sum(a[:m] * c[m:0:-1], axis=0) / error
         k = np.where(np.abs(k) < 1, k, 0.0)
-        # Estimates fall short by about (m + 1)/N (Shaman & Stine 1988), the more so near one, where it matters most.
-        k = np.sign(k) * np.minimum(np.abs(k) * (1 + (m + 1) / samples), 0.5 + 0.5 * np.abs(k))
+        if m == 1:  # by about 3/N estimates fall short (Shaman & Stine 1988; products that wrap around), which matters
+            k = np.sign(k) * np.minimum(np.abs(k) * (1 + 3 / samples), 0.5 + 0.5 * np.abs(k))  # near one
         a[: m + 1] += k * a[m::-1]
         error = np.maximum(error * (1 - k * k), 1e-14 * c[0])
-        criterion = samples * np.log(error) + PRICE * m
+        criterion = times * samples * np.log(error) + PRICE * m
         better = criterion < least
         best[:, better], least = a[:, better], np.minimum(criterion, least)
     return best, least
