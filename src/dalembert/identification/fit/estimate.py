@@ -134,12 +134,6 @@ def least_squares(
     return found if size is None else _without_untold(found, data.stacked(weights), target, size)
 
 
-def find_weights(data: Compressed) -> Array:
-    """One over each joint's residual (n,), as least squares finds it, of a log that leaves parameters open too."""
-    _, length = unit_columns(data.triangles[..., :-1].reshape(-1, data.p))
-    return least_squares(data, size=1 / length).weights
-
-
 def _without_untold(found: Estimate, R: Array, prior: Array, size: Array) -> Estimate:
     """The estimate with β as given before in the directions (of A in sizes) that the log leaves open, and a deviation
     of one size there."""
