@@ -19,6 +19,7 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.caching import cached_property
 from dalembert.identification.log import times
 from dalembert.identification.log.correction import Correction, Order
 from dalembert.identification.log.samples import Samples
@@ -30,6 +31,7 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 ROUNDS = 3  # of a descent
+HEARINGS = 60  # kept, a megabyte each
 ROWS, BLOCKS = 480, 5  # samples looked at, stretches of time they are in
 WEIGHT = 10.0  # independent samples that a joint is taken to have: residuals of real arms are no white noise
 FLOOR = 1e-4  # of the variance of a torque: what is explained better than that is explained
@@ -37,6 +39,7 @@ CLEAR = 8.0  # of J: by so much a correction must be better than none
 KIND = 4.0  # of J: what each kind of correction costs, beside one for each joint that it singles out
 FEW = 4  # one sample in so many, where many readings are tried
 NEVER, UNLIKELY = 1e6, 20.0  # of J
+RARE = 6.0  # of J: positions of another sign, which small inertias alone may tell
 SPREAD = 0.4  # of the logarithm of masses: what CAD may be off as a whole
 DRIVES = 0.7  # of the logarithm of gears or torque constants: how different they are in one arm
 INERTIA = 0.8  # of the logarithm of inertias against masses: what CAD may be off
@@ -83,8 +86,10 @@ class Court:
         self.masses = robot.mass > 0.0
         self.gravity = np.asarray(robot.gravity, float)
         self.weight = float(np.linalg.norm(self.gravity)) or G0
-        rows = np.arange(0, len(samples), max(1, len(samples) // ROWS))
+        rows = np.flatnonzero(_inner(samples))
+        rows = rows[:: max(1, len(rows) // ROWS)]
         self.rows = rows[: len(rows) // BLOCKS * BLOCKS].reshape(BLOCKS, -1)
+        self.independent = WEIGHT * min(1.0, 1.5 * self.rows.size / ROWS)
         self.turning = np.array([c.joint.turns for c in robot.model.coordinates])
         gears = {joint.name: abs(joint.drive.gear_ratio) for joint in robot.description.joints}
         self.gears = np.array([gears.get(name, 1.0) for name in robot.joint_names])
@@ -131,6 +136,8 @@ class Court:
         g, a = self.setting(c)
         motion, weights = self.motion(c), 1.0 / self.torques(c).spread
         key = (c.q_order, c.q_factor, known, tuple(g), a, tuple(weights))
+        if len(self._hearings) > HEARINGS:
+            self._hearings.clear()
         if key not in self._hearings:
             witness = motion.known_bodies(g, a) if known else motion.free_bodies(g, a)
             self._hearings[key] = Hearing(motion, witness, weights)
@@ -172,7 +179,8 @@ class Court:
         if c not in self._verdicts:
             torques, J = self.torques(c), self.price(c)
             errors = [self.hear(c, known).errors(torques) for known in self.witnesses]
-            J += 0.5 * WEIGHT * sum(float(np.sum(np.log(np.clip(e, 0.0, 1.0) + FLOOR))) for e in errors)
+            for e, trust in zip(errors, self.trust, strict=True):
+                J += 0.5 * self.independent * float(trust @ np.log(np.clip(e, 0.0, 1.0) + FLOOR))
             size = np.full(c.n, np.nan)
             if self.masses:
                 like, size = self.likeness(c)
@@ -186,13 +194,25 @@ class Court:
             self._verdicts[c] = Verdict(c, J, errors[0], errors[1] if self.masses else None, size)
         return self._verdicts[c]
 
+    @cached_property
+    def trust(self) -> list[Array]:
+        """(n,) of each witness: what it leaves in the sample against what it leaves held out. A short log is learned by
+        heart, and what is then held out is told by chance."""
+        torques, found = self.torques(self.none), []
+        for known in self.witnesses:
+            hearing = self.hear(self.none, known)
+            inside, outside = hearing.errors(torques, held_out=False), hearing.errors(torques)
+            found.append(np.clip((inside + FLOOR) / (outside + FLOOR), 0.1, 1.0))
+        return found
+
     def best(self, some: Iterable[Correction]) -> Verdict:
         return min((self.judge(c) for c in some), key=lambda v: v.J)
 
     def price(self, c: Correction) -> float:
         """What a hypothesis costs for being one: KIND for each, one more for each joint it singles out, and for numbers
         that are not round. What is nearly nothing is never worth it."""
-        cost, n = 0.0, c.n
+        n = c.n
+        cost = RARE * any(x < 0 for x in c.q_factor)
         for x in (np.array(c.q_factor), np.array(c.tau_factor)):
             wrong, size = int((x < 0).sum()), np.abs(x)
             cost += (KIND + (wrong if wrong < n else 0)) * (wrong > 0)
@@ -431,7 +451,7 @@ class Court:
 
     def shift(self, v: Verdict) -> list[Correction]:
         """The lag of the torques at which free bodies leave least in the sample."""
-        c, step = v.correction, self.samples.dt
+        c, step = v.correction, max(self.samples.dt, LONGEST_LAG / 40)
         motion, hearing, factor = self.motion(c), self.hear(c, known=False), np.array(c.tau_factor)
         most = int(np.ceil(LONGEST_LAG / step))
         shifts, left = np.arange(-most, most + 1), []
@@ -473,7 +493,7 @@ class Court:
         torques = motion.torques(self.tau(c, rows))
         some = [motion.any_gravity, motion.model_under_any_gravity] if self.masses else [motion.any_gravity]
         left = [Hearing(motion, witness, 1.0 / torques.spread).least(torques) for witness in some]
-        J = 0.5 * WEIGHT * c.n * float(np.sum(np.log(np.array(left) + FLOOR)))
+        J = 0.5 * self.independent * c.n * float(np.sum(np.log(np.array(left) + FLOOR)))
         return J + self.price(c) + self.contradiction(c, np.full(c.n, np.nan))
 
     def moves(self, c: Correction) -> Iterator[Correction]:
@@ -503,6 +523,13 @@ class Court:
         for name in ("q_order", "tau_order", "q_factor", "tau_factor", "time", "lag", "gravity"):
             v = min(self.judge(replace(v.correction, **{name: getattr(self.none, name)})), v, key=lambda v: v.J)
         return v
+
+
+def _inner(samples: Samples) -> NDArray[np.bool_]:
+    """Samples at which torques that are shifted are still known; all, if these are few."""
+    parts = [samples.t[p] for p in times.pieces(samples.t, samples.dt)]
+    inside = np.concatenate([(t >= t[0] + LONGEST_LAG) & (t <= t[-1] - LONGEST_LAG) for t in parts])
+    return inside if inside.sum() > ROWS / 2 else np.ones(len(samples), bool)
 
 
 def _with_factors(c: Correction, factor: Array) -> Correction:

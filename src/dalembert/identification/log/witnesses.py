@@ -246,11 +246,14 @@ class Hearing:
         )
         return _solve(A, b, self.rows) / self.size
 
-    def errors(self, torques: Torques) -> Array:
-        """(n,): held out, as parts of the torques' variances."""
+    def errors(self, torques: Torques, held_out: bool = True) -> Array:
+        """(n,): held out, or in the sample, as parts of the torques' variances."""
         side = self.side(torques).sum(axis=1)
-        right = side.sum(axis=0) - side
-        x = np.stack([_solve(A, b, self.rows) for A, b in zip(self.folds, right, strict=True)]) / self.size
+        if held_out:
+            right = side.sum(axis=0) - side
+            x = np.stack([_solve(A, b, self.rows) for A, b in zip(self.folds, right, strict=True)]) / self.size
+        else:
+            x = np.broadcast_to(self.solution(torques), (len(side), len(self.size)))
         v = x @ self.witness.W.T  # (K, l)
         own = np.einsum("kja,ka->kj", (self.motion.gram @ v[:, None, :, None])[..., 0], v)
         left = torques.squares - 2 * np.einsum("kja,ka->kj", torques.cross, v) + own
