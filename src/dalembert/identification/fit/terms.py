@@ -5,8 +5,9 @@ of columns is fitted to all blocks but one, and judged on that one, without a se
 
     e_k = ‖τ_k − Y_k β₋ₖ‖² / rows,      β₋ₖ fitted to all blocks but k, joints weighted by their residuals
 
-A term is taken if the mean of e_k falls by more than one standard error of that fall over the blocks, and given up if
-without it the mean rises by less: of models that are as good, the simplest (Hastie, Tibshirani & Friedman 2009, §7.10).
+A term is taken if the mean of e_k falls by more than one standard error of that fall over the blocks (two, and 2 % of
+the mean, for what few arms have: friction of other shapes, springs), and given up if without it the mean rises by less:
+of models that are as good, the simplest (Hastie, Tibshirani & Friedman 2009, §7.10).
 The errors of blocks differ by far more than the models do, so that differences are judged block by block. Terms are
 taken for all joints together: a drive's kind is the arm's, and seven choices from one log would be chosen from noise.
 """
@@ -32,6 +33,9 @@ BLOCKS = 6
 TERMS = ("rotor", "viscous", "coulomb", "offset", "root", "cubic", "load", "spring")
 START = ("rotor", *FRICTION)
 BRAKES = ("viscous", "coulomb", "root", "cubic", "load")
+# A term beyond these must earn its place by so many standard errors, and by this part of the squares: of five that are
+# tried, one gains something by chance, and what bends friction for little misleads outside of what was recorded.
+SURE, LEAST_GAIN = 2.0, 0.02
 EXACT = 1e-6  # of the torques: what is less is rounding
 PULL = 1e-3  # of the weighted squares, what a body that is off by its whole size costs: as in a consistent fit
 LOOSE = 1e-9  # of each column's square, added to it: a block that is left out may leave columns alike
@@ -178,18 +182,23 @@ def choose_terms(
         d = error(terms) - than
         return float(d.mean()), max(float(d.std(ddof=1) / np.sqrt(len(d))), floor)
 
+    def earns(term: str, gain: float, deviation: float) -> bool:
+        if term in START:
+            return gain > deviation
+        return gain > max(SURE * deviation, LEAST_GAIN * float(error(now).mean()))
+
     while more := [t for t in offered if t not in now]:
         trials = {t: change([*now, t], error(now)) for t in more}
         best = min(trials, key=lambda t: trials[t][0])
-        if -trials[best][0] <= trials[best][1]:
+        if not earns(best, -trials[best][0], trials[best][1]):
             break
         now.append(best)
     while free := [t for t in now if t not in wanted]:
         trials = {t: change([x for x in now if x != t], error(now)) for t in free}
-        best = min(trials, key=lambda t: trials[t][0])
-        if trials[best][0] > trials[best][1]:
+        least = [t for t in free if not earns(t, *trials[t])]
+        if not least:
             break
-        now.remove(best)
+        now.remove(min(least, key=lambda t: trials[t][0]))
     scale = float(error(now).mean())
     told = []
     for term in offered:
