@@ -263,3 +263,14 @@ def test_width_of_friction_is_the_arms_not_the_filters():
         tau = robot.inverse_dynamics(q, qd, qdd) + 3 * np.clip(qd / width, -1, 1) + noise
         found = identify(robot, prepare(Log(t, q, tau, robot.joint_names), cutoff=4.0), rotor=False).widths
         assert (found < 3 * max(width, 0.02)).all() and (found > 0.3 * width).all(), (width, found)
+
+
+def test_a_guessed_scale_is_not_handed_over():
+    """Torques of motors whose gears nobody said: whatever ratio a look may find comes from the masses, which are what
+    is to be found. It is named, and with `apply` too nothing is handed over; nor where the look says nothing."""
+    true, given = rough()
+    log = recorded(true)
+    for gears in ([57.0, 91.0], 64.0):
+        outcome = identify_log(given, replace(log, tau=log.tau / gears), apply=True)
+        assert not outcome.ok and any("motors" in str(finding) for finding in outcome.verdict.errors)
+    assert identify_log(given, replace(log, tau=1e3 * log.tau), apply=True).ok

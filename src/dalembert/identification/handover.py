@@ -42,6 +42,7 @@ from dalembert.identification.fit.terms import (
     with_terms,
 )
 from dalembert.identification.log import filters, times
+from dalembert.identification.log.correction import Correction
 from dalembert.identification.log.inspect import LEAST_MOTION, first_look
 from dalembert.identification.log.prepare import make_ready, prepare
 from dalembert.identification.log.samples import Log, Samples
@@ -55,6 +56,7 @@ NARROW = 4.0  # the band in which cut-offs are compared is at least so many band
 WORST = 0.25  # of a joint's torque, the held-out error beyond which nothing is handed over
 MOVING = 0.05  # of a joint's fastest rate, above which it moves
 COUNTS = 0.02  # of the RMS of all torques, an error of one joint that matters
+TOO_SMALL = 10.0  # torques that a model with masses misses by so many times their size are in other units
 EXACT = 1e-4  # of the torques, an error below which there is nothing to be better at
 SAME = 0.01  # of itself, by which a file's figure may differ from that of the robot it was written from
 
@@ -251,9 +253,22 @@ def _look(
         if apply and look.correction:
             robot, log = look.correction.apply(robot, log)
             left = first_look(robot, log).report
+            wrong += _guesses(robot, look.correction)
         wrong += left.errors
         read.append(log)
     return robot, tuple(read), tuple(reports), wrong, repeat
+
+
+def _guesses(robot: Robot, correction: Correction) -> Iterator[Finding]:
+    """What nobody should be handed a robot on: a scale of torques or positions that is no unit and no gear of the
+    description. It comes from masses, and these are what is to be found."""
+    gears = [abs(joint.drive.gear_ratio) for joint in robot.description.joints if joint.name in robot.joint_names]
+    for group, ratio in correction.settings().get("ratio", {}).items():
+        if group != "qd" and not np.allclose(ratio, gears, rtol=1e-3):
+            what = "torques of motors or currents" if group == "tau" else "positions of motors"
+            said = f"these look like {what}, and the ratios are a guess, as good as the masses of the description"
+            fix = "give them: --ratio, or --torque-constant of currents; --force takes the guess"
+            yield Finding("guess", "error", said, fix)
 
 
 # ------------------------------------------------------------------------------------------------ choose
@@ -469,6 +484,10 @@ def _judge_result(
         if joint in shared:
             fix = "its motor turns other joints too, and files of robots have no word for the friction of such a motor"
         yield Finding("held out", "error" if bad else "warning", said, fix, element=joint, evidence=float(part[k]))
+    if given is not None and given.total > TOO_SMALL:
+        said = f"the torques are some {given.total:.0f} times smaller than those of the model given: currents, "
+        fix = "give --ratio, --torque-constant or --units; --force takes them as N m"
+        yield Finding("units", "error", f"{said}torques of motors, or another unit", fix, evidence=given.total)
     if given is not None and judged.total >= given.total and judged.total > EXACT:
         said = f"the model that was given predicts what was held out to {100 * given.total:.2f} %, the fit to "
         fix = "keep the model, or record a motion that excites the arm more ('dalembert excite' designs one)"
