@@ -349,7 +349,7 @@ def test_bad_input_is_told(arm, monkeypatch):
         assert text in str(told.value), str(told.value)
     wrong = Environment(arm, reward=lambda s: 1.0, **OPTIONS)
     wrong.reset(seed=0)
-    with pytest.raises(dl.InputError, match="one finite number for each environment, shape"):
+    with pytest.raises(dl.InputError, match=r"the reward has shape .*it must be .*: one number for each environment"):
         wrong.step([0.0, 0.0])
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     monkeypatch.delitem(sys.modules, "dalembert.interchange.environment")

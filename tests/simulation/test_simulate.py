@@ -900,7 +900,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, where):
     if where == "sync":
         monkeypatch.setattr(files.os, "fsync", full)
     else:
-        monkeypatch.setattr(files.csv, "writer", lambda *args, **options: type("W", (), {"writerow": full})())
+        monkeypatch.setattr(csv, "writer", lambda *args, **options: type("W", (), {"writerow": full})())
     with pytest.raises(InputError, match="run.csv' cannot be written: No space left on device; nothing of it was left"):
         run.to_csv(tmp_path / "run.csv")
     assert [p.name for p in tmp_path.iterdir()] == ["run.csv"] and (tmp_path / "run.csv").read_text() == "before"
