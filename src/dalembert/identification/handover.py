@@ -133,7 +133,8 @@ class Outcome:
             return lines
         if self.cutoffs:
             tried = ", ".join(f"{100 * error:.3g} % at {cutoff:.3g} Hz" for cutoff, error in self.cutoffs)
-            lines.append(f"cut-off {self.cutoff:.3g} Hz, by the error on blocks that were not fitted: {tried}")
+            rule = "the highest that predicts blocks that were not fitted as well as the best"
+            lines.append(f"cut-off {self.cutoff:.3g} Hz, {rule}: {tried}")
         for taken, word in ((True, "taken (squares in such blocks without it)"), (False, "not taken (with it)")):
             names = [str(trial) for trial in self.trials if trial.taken == taken]
             lines += [f"terms {word}: {', '.join(names)}"] if names else []

@@ -83,7 +83,10 @@ def _folds(outcome: Outcome) -> str:
 def _choices(outcome: Outcome) -> str:
     tables = []
     if outcome.cutoffs:
-        rows = [[f"{c:.3g}", f"{100 * e:.2f}", "chosen" * (c == outcome.cutoff)] for c, e in outcome.cutoffs]
+        rows = [
+            [f"{c:.3g}", f"{100 * e:.2f}", "chosen: the highest as good as the best" * (c == outcome.cutoff)]
+            for c, e in outcome.cutoffs
+        ]
         tables.append(_table(["cut-off [Hz]", "error on blocks not fitted [%]", ""], rows))
     if outcome.trials:
         trials = [
