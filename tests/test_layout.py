@@ -29,6 +29,7 @@ LAYERS = (
     ("trust",),
     ("draw",),
     ("interchange",),
+    ("exercises",),
     ("apps",),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -1,0 +1,1 @@
+"""The families of exercises, one module for each chapter of a course."""
