@@ -213,6 +213,11 @@ def test_other_logs_are_judged_too():
     outcome = identify_log(given, recorded(true), validate=[recorded(true, seed=5)])
     ((source, figure),) = outcome.validated
     assert source == "planted" and figure.total < 0.03
+    other = recorded(true, seed=5)
+    flipped = [replace(other, tau=-other.tau)]
+    assert not identify_log(given, recorded(true), validate=flipped).ok
+    ((_, mended),) = identify_log(given, recorded(true), validate=flipped, apply=True).validated
+    assert mended.total == figure.total
 
 
 def test_a_robot_has_every_term_that_was_fitted():

@@ -217,6 +217,8 @@ def identify_log(
         raise InputError(f"{call('holdout')} must be a part between 0 and 0.9 of the log, to judge by; got {holdout!r}")
     progress("looking at the log")
     robot, runs, looks, wrong, repeat = _look(robot, runs, apply)
+    _, validate, others, more, _ = _look(robot, tuple(validate), apply)
+    looks, wrong = looks + others, wrong + more
     if wrong and not force:
         return Outcome(
             robot, looks, Report(runs[0].source, tuple(wrong)), repeat=repeat, corrected=apply and bool(repeat)
