@@ -59,11 +59,11 @@ class Tags(html.parser.HTMLParser):
 
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
 def test_markdown(name: str) -> None:
-    text = arm(name).equations().document("markdown")
+    text = arm(name).equations().derivation().write("markdown")
     tags = Tags()
     tags.feed(text)
     assert tags.seen == [] and "](" not in text
-    plain = arm("plain").equations().document("markdown")
+    plain = arm("plain").equations().derivation().write("markdown")
     # As many lines, formulas and cells as with a name that is none of these.
     assert text.count("\n") == plain.count("\n")
     assert len(re.findall(r"(?<!\\)\$", text)) == len(re.findall(r"(?<!\\)\$", plain))
@@ -74,9 +74,9 @@ def test_markdown(name: str) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
 def test_latex(name: str) -> None:
-    text = arm(name).equations().document("latex")
+    text = arm(name).equations().derivation().write("latex")
     assert "\\input" not in text.replace("\\usepackage[utf8]{inputenc}", "")
-    assert text.count("\n") == arm("plain").equations().document("latex").count("\n")
+    assert text.count("\n") == arm("plain").equations().derivation().write("latex").count("\n")
 
 
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)

@@ -89,7 +89,7 @@ def test_constructors_tidy_and_keep_order():
         (difference, "sin(q1 - q2)", "sin(q1 - q2)", "sin(q₁ - q₂)"),
         (Cosine(((1, 2),)), "cos(2*q1)", "cos(2*q1)", "cos(2 q₁)"),
         (Cosine(((1, 1), (12, 1))), "cos(q1 + q12)", "cos(q1 + q12)", "cos(q₁ + q₁₂)"),
-        (times(number(Fraction(-1, 2)), a), "-1/2*a", "-1/2*a", "-1/2 a"),
+        (times(number(Fraction(-1, 2)), a), "-1/2*a", "-1/2*a", "-½ a"),
         (Sign(Name("qd1")), "sign(qd1)", "sign(qd1)", "sign(q̇₁)"),
         (total([Name("I1zz"), Name("alpha2")]), "I1zz + alpha2", "I1zz + alpha2", "I₁zz + α₂"),
         (ZERO, "0", "0", "0"),

@@ -30,6 +30,7 @@ from dalembert.symbolic.polynomial import Polynomial, Ring
 if TYPE_CHECKING:
     from dalembert.compile import Kernel
     from dalembert.symbolic.compare import DerivationCheck
+    from dalembert.symbolic.document import Derivation
 
 SHOWN = 400  # terms of M that a notebook shows by itself
 MOST_ANGLES = 6  # fixed angles as symbols: a chain of three oblique joints has 1,400 terms in M, of four 56,000
@@ -403,17 +404,18 @@ class Equations:
 
         return text(factored(self.entry(name), self.groups))
 
-    def document(self, form: str = "markdown") -> str:
-        """The derivation step by step, as "markdown", "latex" or "text"; of a large robot its structure."""
-        from dalembert.symbolic.document import written
+    def derivation(self) -> Derivation:
+        """The derivation step by step; of a large robot its structure."""
+        from dalembert.symbolic.derivation import derivation
 
-        return written(self, form)
+        return derivation(self)
 
     def structure(self) -> str:
         """How large the equations are, and which joints couple, as text."""
-        from dalembert.symbolic.document import plain, structure
+        from dalembert.symbolic.derivation import structure
+        from dalembert.symbolic.document import as_text
 
-        return "\n\n".join(plain(part) for part in structure(self)) + "\n"
+        return "\n\n".join(as_text(part) for part in structure(self)) + "\n"
 
     def normal_form(self, *what: str) -> str:
         """The full closed form, an entry to a line: text that `compare` and SymPy read. By default M, the Christoffel

@@ -37,6 +37,7 @@ from dalembert.symbolic.expression import (
 
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+HALVES = {Fraction(1, 2): "½", Fraction(1, 4): "¼", Fraction(3, 4): "¾"}
 DOTS = {"qd": "q̇", "qdd": "q̈"}
 # Names of Greek letters: {name: (character, LaTeX)}.
 _SMALL = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega"
@@ -147,7 +148,7 @@ class Style(Printer):
     def number(self, x: Fraction) -> str:
         if self.digits is not None and x.denominator != 1:
             return decimal(x, self.digits)
-        return str(x)
+        return HALVES.get(x, str(x)) if self.unicode else str(x)
 
     def power(self, base: Expression, exponent: int) -> str:
         inside = self.factor(base)

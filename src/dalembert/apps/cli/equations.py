@@ -69,7 +69,11 @@ def equations(
         elif as_json:
             data = _data(e, names)
         else:
-            text = e.document(document) if document else _write_text(e, names, form, not physical, long, bool(file))
+            text = (
+                e.derivation().write(document)
+                if document
+                else _write_text(e, names, form, not physical, long, bool(file))
+            )
     if check:
         keys = {"entry": "name", "equal": "equal", "difference": "off", "slip": "slip", "derived": "derived"}
         output.answer({key: getattr(result, name) for key, name in keys.items()}, lambda: click.echo(str(result)))

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
-from dalembert.apps.report import html
 from dalembert.apps.report.context import Context, Made
 from dalembert.apps.report.raster import rendered
+from dalembert.draw import html
 from dalembert.robot import Robot
 
 MANY = 24  # rows of a table that stands open

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markupsafe import Markup
 
-from dalembert.apps.report import html
 from dalembert.apps.report.context import Context, Made
-from dalembert.symbolic import document, latex
+from dalembert.draw import html
+from dalembert.symbolic import derivation, latex
+from dalembert.symbolic.document import Formulas, MatrixFormula, as_html
 from dalembert.symbolic.entries import entries, named
 from dalembert.symbolic.equations import Equations
 from dalembert.symbolic.expression import DIGITS, Expression
 from dalembert.symbolic.lumps import Legible, TooLargeError, legible
 
 WIDTH = 71  # letters of a line, about
-PIECE = 12  # letters beyond which a line may end within a summand too
-WIDEST = 60  # letters of a matrix' row, beyond which its entries stand below each other
 PAGE = 60  # lines of equations that stand open
 READ = 700  # terms of M's shortest entries that are shown of an arm whose M nobody reads
 TABLE = 16  # parameters that stand open
@@ -28,10 +27,10 @@ def equations(context: Context) -> Made:
     e = context.equations
     terms = {what: sum(len(p) for p in entries(e, what).values()) for what in ("M", "C", "g")}
     parts: list[Any] = [_intro(terms), *_parameters(e)]
-    if terms["M"] <= document.STEPS_UP_TO:
+    if terms["M"] <= derivation.STEPS_UP_TO:
         parts += _short(e)
         parts.append(html.details("The derivation, step by step", *_derivation(e)))
-    elif terms["M"] <= document.READABLE:
+    elif terms["M"] <= derivation.READABLE:
         parts += _long(e, terms)
     else:
         parts += _too_long(e, terms)
@@ -122,50 +121,19 @@ def _not_zero(n: int, entries: int) -> str:
 def _structure(e: Equations, words: str) -> Iterator[Markup]:
     command = html.code('robot.equations().save("equations.txt")')
     yield html.paragraph(words, " ", command, " writes everything, exactly.")
-    yield html.details("How large the equations are, and which joints couple", *map(shown, document.structure(e)))
+    yield html.details("How large the equations are, and which joints couple", *map(as_html, derivation.structure(e)))
 
 
 def _derivation(e: Equations) -> Iterator[Markup]:
-    pieces = document.parts(e)
-    next(pieces)  # its heading
     try:
-        for part in pieces:
-            yield shown(part)
+        yield from map(as_html, derivation.parts(e))
     except TooLargeError as error:
         yield html.paragraph(f"The derivation ends here: {error}.")
 
 
-# --------------------------------------------------------------------------------------------- pieces of a document
-def shown(part: document.Part) -> Markup:
-    """A piece of the document as HTML."""
-    match part:
-        case document.Heading(words):
-            return html.heading(words)
-        case document.Words():
-            return html.paragraph(*_filled(part))
-        case document.Table(head, rows):
-            return html.table(head, rows)
-        case document.MatrixFormula(name, rows, decimals):
-            return matrix(name, rows, decimals)
-        case document.Formulas(lines, decimals):
-            return formulas(lines, decimals)
-
-
-def _filled(part: document.Words) -> Iterator[Any]:
-    """The words with their formulas as MathML."""
-    text = part.words.format(*(f"\0{k}\0" for k in range(len(part.formulas))))
-    for k, piece in enumerate(text.split("\0")):
-        yield html.math(part.formulas[int(piece)][1]) if k % 2 else piece
-
-
-def _digits(decimals: bool) -> int | None:
-    return DIGITS if decimals else None
-
-
 def formulas(lines: Mapping[str, Expression], decimals: bool) -> Markup:
     """Equations below each other."""
-    style = latex.Style(False, _digits(decimals))
-    return html.equations((latex.name(name), style.summands(x, PIECE)) for name, x in lines.items())
+    return as_html(Formulas.of(lines, decimals))
 
 
 def _paged(lines: Mapping[str, Expression], decimals: bool, what: str) -> Iterator[Markup]:
@@ -173,7 +141,7 @@ def _paged(lines: Mapping[str, Expression], decimals: bool, what: str) -> Iterat
     count = 0
     first: dict[str, Expression] = {}
     rest: dict[str, Expression] = {}
-    style = latex.Style(False, _digits(decimals))
+    style = latex.Style(False, DIGITS if decimals else None)
     for name, x in lines.items():
         count += len(style.lines(name, x, WIDTH))
         (first if count <= PAGE or not first else rest)[name] = x
@@ -184,23 +152,5 @@ def _paged(lines: Mapping[str, Expression], decimals: bool, what: str) -> Iterat
 
 def _square(form: Legible, name: str, n: int) -> Markup:
     numbers = range(1, n + 1)
-    return matrix(name, [[form.entries[named(name, (i, j))] for j in numbers] for i in numbers], form.decimals)
-
-
-def matrix(name: str, rows: Sequence[Sequence[Expression]], decimals: bool) -> Markup:
-    """name = [ … ], or, where that would be too wide, an entry on each line; zeros are then left out."""
-    digits = _digits(decimals)
-    written = [[latex.latex(x, digits=digits) for x in row] for row in rows]
-    wide = sum(max(latex.printed_length(row[k]) for row in written) + 2 for k in range(len(written[0])))
-    left = document.formula_name(name)
-    if wide <= WIDEST:
-        body = r" \\ ".join(" & ".join(row) for row in written)
-        return html.math(rf"{left} = \begin{{bmatrix}} {body} \end{{bmatrix}}", display=True)
-    lines = {
-        rf"\left({left}\right)_{{{i}{',' if max(len(rows), len(rows[0])) > 9 else ''}{j}}}": x
-        for i, row in enumerate(rows, 1)
-        for j, x in enumerate(row, 1)
-        if written[i - 1][j - 1] != "0"
-    }
-    note = "" if len(lines) == sum(map(len, rows)) else html.paragraph("Entries that are not zero:", class_="aside")
-    return html.joined([note, formulas(lines, decimals)])
+    rows = tuple(tuple(form.entries[named(name, (i, j))] for j in numbers) for i in numbers)
+    return as_html(MatrixFormula(name, rows, form.decimals))

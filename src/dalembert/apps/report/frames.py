@@ -7,11 +7,11 @@ import math
 import numpy as np
 from markupsafe import Markup
 
-from dalembert.apps.report import html
 from dalembert.apps.report.context import Context, Made
 from dalembert.apps.report.scene import frame_pose
 from dalembert.apps.report.scheme import skeleton
 from dalembert.describe.dh import DHRow, DHTable
+from dalembert.draw import html
 from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 

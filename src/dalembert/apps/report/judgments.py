@@ -9,9 +9,9 @@ from pathlib import Path
 from markupsafe import Markup
 
 from dalembert import robots
-from dalembert.apps.report import html
 from dalembert.apps.report.context import Context, Made, NotHereError
 from dalembert.bounds.result import Bound
+from dalembert.draw import html
 from dalembert.errors import DalembertError
 from dalembert.findings import Finding
 from dalembert.loading import load

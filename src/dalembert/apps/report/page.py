@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from dalembert import __version__
-from dalembert.apps.report import html
 from dalembert.apps.report.card import card, summary
 from dalembert.apps.report.context import Context, Made, NotHereError, Section, SystemContext
 from dalembert.apps.report.equations import equations
@@ -30,6 +29,7 @@ from dalembert.apps.report.system import SYSTEM_SECTIONS
 from dalembert.apps.report.task import task
 from dalembert.apps.report.workspace import singular, workspace
 from dalembert.arguments import switch
+from dalembert.draw import html
 from dalembert.errors import DalembertError, InputError, choose
 from dalembert.files import place_of, whole
 from dalembert.names import file_name
@@ -213,7 +213,7 @@ def _page(context: Context | SystemContext, made: list[tuple[Written, Made]], da
         **head,
         version=__version__,
         date=date,
-        style=Markup(_asset("page.css")),
+        style=html.style(),
         script=script,
         script_hash=Markup(digest),
         scene=_json(scene),

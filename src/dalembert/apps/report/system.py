@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.apps.report import html
 from dalembert.apps.report.context import Made, NotHereError, Section, SystemContext
 from dalembert.apps.report.judgments import QUICK_STATES, STATES, judge_properties
 from dalembert.control.linear import linearize
+from dalembert.draw import html
 from dalembert.draw.svg.charts import Curve, lines
 from dalembert.simulation.simulate import simulate
 

@@ -8,12 +8,12 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from dalembert.apps.report import html
 from dalembert.apps.report.context import Context, Made, NotHereError
 from dalembert.control.comparison import Comparison, compare
 from dalembert.control.controller import Controller
 from dalembert.control.registry import CONTROLLERS
 from dalembert.control.scenarios import Scenario
+from dalembert.draw import html
 from dalembert.draw.scene import drawn_limits
 from dalembert.draw.svg import Curve, lines
 from dalembert.draw.svg.elements import color

@@ -11,16 +11,16 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from dalembert.apps.report import html
 from dalembert.apps.report.context import Context, Made, NotHereError
-from dalembert.apps.report.equations import shown
+from dalembert.draw import html
 from dalembert.draw.scene import drawn_limits
 from dalembert.draw.svg import Curve, bars, heat, lines
 from dalembert.errors import DalembertError
 from dalembert.kinematics.nearest_singularity import singular_set
 from dalembert.kinematics.workspace import Workspace
 from dalembert.robot import Robot
-from dalembert.symbolic import document
+from dalembert.symbolic import derivation
+from dalembert.symbolic.document import Heading, as_html
 
 Array = NDArray[np.float64]
 SAMPLES, QUICK_SAMPLES = 120_000, 20_000
@@ -165,11 +165,11 @@ def singular(context: Context) -> Made:
 
 def _determinant(context: Context) -> Iterator[Markup]:
     try:
-        pieces = [p for p in document.determinant(context.equations) if not isinstance(p, document.Heading)]
+        pieces = [p for p in derivation.determinant(context.equations) if not isinstance(p, Heading)]
     except (DalembertError, NotHereError):
         return
     if pieces:
-        yield from map(shown, pieces)
+        yield from map(as_html, pieces)
     else:
         yield html.paragraph(
             "J is not square for this arm, so no one determinant tells its singular postures: they are those in which ",

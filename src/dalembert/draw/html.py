@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
@@ -127,15 +128,42 @@ def math(tex: str, display: bool = False) -> Markup:
     return tag("div", made, class_="formula", tabindex="0") if display else made
 
 
-def equations(rows: Iterable[tuple[str, Sequence[Sequence[str]]]]) -> Markup:
+def equations(rows: Iterable[tuple[str, Sequence[Sequence[str]]]], reasons: Sequence[object] = ()) -> Markup:
     """Equations (left, summands, each of pieces of LaTeX) below each other. The page ends its lines between summands
-    where it has no more room, and within a summand that is wider than a line: no width is guessed here."""
+    where it has no more room, and within a summand that is wider than a line: no width is guessed here. `reasons` stand
+    behind them."""
     cells = []
-    for left, summands in rows:
+    for k, (left, summands) in enumerate(rows):
         written = [
             [math(f"{{}} {piece}" if s or p else piece) for p, piece in enumerate(pieces)]
             for s, pieces in enumerate(summands)
         ]
         right = joined((tag("span", joined(w, "<wbr>")) if len(w) > 1 else w[0] for w in written), "<wbr>")
-        cells += [tag("div", math(f"{left} = {{}}")), tag("div", right)]
+        why = tag("small", reasons[k]) if reasons and reasons[k] else ""
+        cells += [tag("div", math(f"{left} = {{}}")), tag("div", right, why)]
     return tag("div", *cells, class_="formula lines", tabindex="0")
+
+
+@cache
+def style() -> Markup:
+    """The look of every page, light and dark, on screen and on paper."""
+    return Markup((resources.files("dalembert.draw") / "page.css").read_text(encoding="utf-8"))
+
+
+def page(title: str, *content: object) -> str:
+    """A page that needs nothing else and fetches nothing."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    head = Markup(
+        '<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><title>{}</title><style>{}</style>'
+    ).format(policy, title, style())
+    body = tag("main", tag("header", tag("h1", title)), *content)
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+
+
+# For a piece of a page inside a notebook, whose own look stays as it is.
+STYLE = Markup(
+    "<style>.dalembert .lines { display: grid; grid-template-columns: max-content minmax(0, 1fr); row-gap: .4rem;"
+    " align-items: baseline } .dalembert .lines > div:nth-child(odd) { text-align: right } .dalembert .lines small {"
+    " opacity: .7; margin-left: 1.5em } .dalembert math { font-size: 1.05em }</style>"
+)
