@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.arguments import count
-from dalembert.errors import unknown
+from dalembert.errors import InputError, unknown
 
+MOST_DRAWS = 200
 KINDS = ("number", "formula", "matrix", "choice")
 LEVELS = {1: "one step", 2: "a few steps", 3: "a page"}
 
@@ -77,9 +78,26 @@ class Family:
     make: Callable[[np.random.Generator], Exercise]
 
     def variant(self, seed: int) -> Exercise:
-        """The exercise of this seed."""
-        drawn = self.make(np.random.default_rng([count("seed", seed), *self.name.encode()]))
-        return replace(drawn, family=self.name, seed=seed)
+        """The exercise of this seed: the first draw whose wrong answers can be told from the right ones."""
+        random = np.random.default_rng([count("seed", seed), *self.name.encode()])
+        for _ in range(MOST_DRAWS):
+            drawn = self.make(random)
+            if all(_is_distinct(a) for a in drawn.answers):
+                return replace(drawn, family=self.name, seed=seed)
+        raise InputError(f"the family {self.name!r} draws wrong answers that are right: {MOST_DRAWS} times in a row")
+
+
+def _is_distinct(answer: Answer) -> bool:
+    """Whether the right number and the listed wrong ones differ by more than the tolerance, each from each."""
+    if answer.kind == "choice" or answer.kind == "formula" or answer.symbols:
+        return True
+    values = [np.asarray(v, float) for v in (answer.value, *(w.value for w in answer.wrong))]
+    apart = 2.5 * answer.tolerance
+    return not any(
+        a.shape == b.shape and (np.abs(a - b) <= apart * max(np.abs(a).max(), np.abs(b).max(), 1e-9)).all()
+        for k, a in enumerate(values)
+        for b in values[:k]
+    )
 
 
 FAMILIES: dict[str, Family] = {}

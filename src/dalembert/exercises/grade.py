@@ -1,0 +1,295 @@
+"""Grading: is an answer right, and if not, what does it reveal?
+
+A right answer earns all its points. One slip that a second look mends (a sign, a factor, an index, one entry of a
+matrix) earns half of them, because the way was right and the result is of no use; two slips earn a quarter. A number
+that is off by a factor of two or ten earns a quarter only, since chance gives such numbers. A common wrong answer that
+the exercise lists earns what is listed there. Whatever is typed is read, never run, and is answered in a sentence.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.errors import DalembertError, InputError
+from dalembert.exercises.exercise import Answer, Exercise
+from dalembert.exercises.numbers import LONGEST, Number, Unit, clean, read_number, read_unit, shorten
+
+ONE_SLIP, TWO_SLIPS = 0.5, 0.25
+# What a number may be off by: the factor, in words, the share of the points.
+FACTORS = (
+    (-1.0, "The size is right, the sign is not", ONE_SLIP),
+    (180 / math.pi, "This looks like an angle in degrees where radians belong", ONE_SLIP),
+    (math.pi / 180, "This looks like an angle in radians where degrees belong", ONE_SLIP),
+    (2 * math.pi, "This is 2π times too large: hertz and radians per second are mixed up", ONE_SLIP),
+    (1 / (2 * math.pi), "This is 2π times too small: hertz and radians per second are mixed up", ONE_SLIP),
+    (1e3, "This is 1000 times too large: look at the units", ONE_SLIP),
+    (1e-3, "This is 1000 times too small: look at the units", ONE_SLIP),
+    (9.81, "This is 9.81 times too large: was g multiplied in where it does not belong", TWO_SLIPS),
+    (1 / 9.81, "This is 9.81 times too small: is g forgotten", TWO_SLIPS),
+    (2.0, "This is twice what it should be: look for a factor 2, or a forgotten ½", TWO_SLIPS),
+    (0.5, "This is half of what it should be: look for a forgotten factor 2", TWO_SLIPS),
+    (100.0, "This is 100 times too large: look at the units and the decimal point", TWO_SLIPS),
+    (0.01, "This is 100 times too small: look at the units and the decimal point", TWO_SLIPS),
+    (10.0, "This is 10 times too large: look at the decimal point", TWO_SLIPS),
+    (0.1, "This is 10 times too small: look at the decimal point", TWO_SLIPS),
+)
+ANGLES = ("rad", "deg")
+_FENCE = re.compile(r"\\(?:begin|end)\s*\{[a-z]*matrix\*?\}|\\begin\s*\{array\}\s*\{[^{}]*\}|\\end\s*\{array\}")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What one answer earned, and why."""
+
+    name: str
+    given: str
+    earned: float
+    points: int
+    reason: str
+
+    @property
+    def verdict(self) -> str:
+        return "right" if self.earned >= self.points else "partly" if self.earned > 0 else "wrong"
+
+
+@dataclass(frozen=True)
+class Grade:
+    """The marks of all answers of an exercise."""
+
+    marks: tuple[Mark, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def earned(self) -> float:
+        return sum(m.earned for m in self.marks)
+
+    @property
+    def points(self) -> int:
+        return sum(m.points for m in self.marks)
+
+    def __str__(self) -> str:
+        lines = [f"{m.name}: {m.reason} ({m.earned:g} of {m.points})" for m in self.marks]
+        return "\n".join([*lines, *self.notes, f"Together {self.earned:g} of {self.points} points."])
+
+
+Judged = tuple[float, str]  # the share of the points, the reason
+
+
+def grade(exercise: Exercise, answers: Mapping[str, object]) -> Grade:
+    """The grade of what a student answered, by the answers' names. What is missing earns nothing."""
+    blanks = {a.name for a in exercise.answers}
+    asked = f"this exercise asks for {', '.join(a.name for a in exercise.answers)}"
+    extra = tuple(f"There is no blank named {shorten(k)}; {asked}." for k in answers if k not in blanks)[:1]
+    return Grade(tuple(_mark(a, answers.get(a.name)) for a in exercise.answers), extra)
+
+
+def _mark(answer: Answer, given: object) -> Mark:
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    text = "" if given is None else str(given)
+    if not text.strip():
+        return Mark(answer.name, "", 0.0, answer.points, "There is no answer.")
+    try:
+        if len(text) > LONGEST:
+            raise InputError(f"your answer has {len(text)} characters; {LONGEST} are the most that are read")
+        share, reason = KINDS[answer.kind](answer, text)
+    except DalembertError as error:
+        share, reason = 0.0, f"This cannot be read as {_WANTED[answer.kind]}: {error}."
+    except (ArithmeticError, ValueError, RecursionError, MemoryError):
+        share, reason = 0.0, f"This cannot be read as {_WANTED[answer.kind]}."
+    return Mark(answer.name, text[:LONGEST], round(share * answer.points, 4), answer.points, reason.replace("..", "."))
+
+
+# ------------------------------------------------------------------------------------------------------- numbers
+def grade_number(answer: Answer, text: str) -> Judged:
+    number = read_number(text)
+    wanted = float(np.asarray(answer.value))
+    unit, (value, note) = read_unit(answer.unit), _in_unit(number, answer)
+    if note and number.unit and number.unit.dimension != (unit or ONE).dimension:
+        if _near(answer, number.value, wanted, number.rounding):
+            return ONE_SLIP, f"The number is right, but not its unit: the answer is in {answer.unit or 'no unit'}."
+        return 0.0, note
+    rounding = number.rounding * abs(value / number.value) if number.value else 0.0
+    if _near(answer, value, wanted, rounding):
+        return 1.0, "Right." + (f" {note}" if note else "")
+    for wrong in answer.wrong:
+        if _near(answer, value, float(np.asarray(wrong.value)), rounding):
+            return wrong.credit, wrong.reveals
+    slip = _factor(answer, value, wanted, rounding, number)
+    return slip or (0.0, "This is not right." + _size(answer))
+
+
+ONE = Unit(1.0, (0, 0, 0, 0))
+
+
+def _in_unit(number: Number, answer: Answer) -> tuple[float, str]:
+    """The value in the answer's unit, and a word on the unit if there is one to say."""
+    wanted = read_unit(answer.unit) or ONE
+    if number.unit is None:
+        return number.value, f"Without a unit it was taken to be in {answer.unit}." if answer.unit else ""
+    if number.unit.dimension != wanted.dimension:
+        return number.value, f"This has the unit of another quantity: the answer is in {answer.unit or 'no unit'}."
+    return number.value * number.unit.factor / wanted.factor, ""
+
+
+def _near(answer: Answer, value: float, wanted: float, rounding: float = 0.0) -> bool:
+    """Whether a number is within the tolerance, or is the wanted one rounded; angles may differ by whole turns."""
+    scale = max(abs(wanted), 1e-9)
+    difference = value - wanted
+    if answer.unit in ANGLES:
+        turn = 2 * math.pi if answer.unit == "rad" else 360.0
+        difference = math.remainder(difference, turn)
+    return abs(difference) <= max(answer.tolerance * scale, min(rounding * 1.0001, 0.05 * scale))
+
+
+def _factor(answer: Answer, value: float, wanted: float, rounding: float, number: Number) -> Judged | None:
+    for factor, words, share in FACTORS:
+        if "degrees" in words and (answer.unit not in ANGLES or number.unit is not None):
+            continue
+        if wanted and _near(answer, value, factor * wanted, rounding):
+            return share, words + ("?" if " is g " in words or "was g" in words else ".")
+    return None
+
+
+def _size(answer: Answer) -> str:
+    return f" The answer is {answer.size}." if answer.size else ""
+
+
+# ------------------------------------------------------------------------------------------------------ formulas
+def grade_formula(answer: Answer, text: str) -> Judged:
+    from dalembert.symbolic.compare import compare, formula_quantity
+
+    text = clean(re.split(r"=", text)[-1])
+    if is_equal(answer, str(answer.value), text):
+        return 1.0, "Right."
+    for wrong in answer.wrong:
+        if is_equal(answer, str(wrong.value), text):
+            return wrong.credit, wrong.reveals
+    slips = compare(formula_quantity(answer.name, str(answer.value), answer.symbols), text).slips
+    if not slips or len(slips) > 2:
+        return 0.0, "This is not right." + _size(answer)
+    return (ONE_SLIP if len(slips) == 1 else TWO_SLIPS), f"Not quite: {'; '.join(map(str, slips))}."
+
+
+def is_equal(answer: Answer, wanted: str, given: str) -> bool:
+    """Whether two formulas in the answer's symbols are equal."""
+    from dalembert.symbolic.compare import compare, formula_quantity
+
+    return bool(compare(formula_quantity(answer.name, wanted, answer.symbols), given))
+
+
+# ------------------------------------------------------------------------------------------------------ matrices
+def grade_matrix(answer: Answer, text: str) -> Judged:
+    wanted = np.array(answer.value, dtype=object)
+    cells = read_cells(text, wanted.shape)
+    same = _compare_formulas(answer, cells) if answer.symbols else _compare_numbers(answer, cells)
+    right = same(wanted)
+    if right.all():
+        return 1.0, "Right."
+    for wrong in answer.wrong:
+        if same(np.array(wrong.value, dtype=object)).all():
+            return wrong.credit, wrong.reveals
+    if wanted.ndim == 2 and wanted.shape[0] == wanted.shape[1] and same(wanted.T).all():
+        return ONE_SLIP, "This is the transpose of the right matrix: rows and columns are exchanged."
+    if not answer.symbols and same(-wanted).all():
+        return ONE_SLIP, "Every entry has the wrong sign."
+    places = [", ".join(str(i + 1) for i in k) for k in np.argwhere(~right)]
+    counted = sum(str(x) not in ("0", "0.0", "-0.0") for x in wanted[right])  # zeros are easily right
+    share = {1: ONE_SLIP, 2: TWO_SLIPS}.get(len(places), 0.0) if counted >= len(places) else 0.0
+    if share:
+        entries = f"entry ({places[0]}) is" if len(places) == 1 else f"entries ({places[0]}) and ({places[1]}) are"
+        return share, f"Not quite: {entries} not right, the others are."
+    return 0.0, f"This is not right: {len(places)} of {wanted.size} entries are off, ({places[0]}) first."
+
+
+Same = Callable[[np.ndarray], np.ndarray]  # of a matrix, which entries of what was given are equal to it
+
+
+def _compare_numbers(answer: Answer, cells: np.ndarray) -> Same:
+    given = np.array([_in_unit(read_number(c), answer)[0] for c in cells.flat]).reshape(cells.shape)
+
+    def same(value: np.ndarray) -> np.ndarray:
+        x = value.astype(float)
+        return np.abs(given - x) <= answer.tolerance * (np.abs(x).max() or 1e-9)
+
+    return same
+
+
+def _compare_formulas(answer: Answer, cells: np.ndarray) -> Same:
+    def same(value: np.ndarray) -> np.ndarray:
+        pairs = zip(value.flat, cells.flat, strict=True)
+        return np.array([is_equal(answer, str(x), str(c)) for x, c in pairs]).reshape(cells.shape)
+
+    return same
+
+
+def read_cells(text: str, shape: tuple[int, ...]) -> np.ndarray:
+    """The entries, as text, of [[1, 2], [3, 4]], of LaTeX's matrices, or of rows by lines; a vector may lie."""
+    text = re.split(r"[=≈]", text)[-1].strip()
+    marked = _FENCE.sub(" ", text).replace("\\left", "").replace("\\right", "")
+    rows = [_split_row(row) for row in re.split(r"\\\\|;|\n|\]\s*,?\s*\[", clean(marked.strip())) if row.strip(" []()")]
+    wanted = 1 if len(shape) == 1 else shape[0]
+    if len(shape) == 1 and all(len(row) == 1 for row in rows):
+        rows = [[cell for row in rows for cell in row]]
+    if len(rows) != wanted or any(len(row) != shape[-1] for row in rows):
+        size = f"{shape[0]} entries" if len(shape) == 1 else f"{shape[0]} rows of {shape[1]} entries"
+        given = " and ".join(str(len(row)) for row in rows[:4]) or "no"
+        raise InputError(f"it should have {size}, and yours has {len(rows)} of {given}; write [[1, 2], [3, 4]]")
+    return np.array(rows, dtype=object).reshape(shape)
+
+
+def _split_row(row: str) -> list[str]:
+    """The cells of a row, cut at & or at commas outside brackets, else at blanks."""
+    row = row.strip().lstrip("[").rstrip("]").strip()
+    if row.startswith("(") and row.endswith(")") and "," in row and row.find(")") == len(row) - 1:
+        row = row[1:-1]
+    depth, cells, mark = 0, [""], "&" if "&" in row else "," if "," in row else " "
+    for c in re.sub(r"\s+", " ", row):
+        depth += (c in "({") - (c in ")}")
+        if c == mark and depth == 0:
+            cells.append("")
+        else:
+            cells[-1] += c
+    return [cell.strip() for cell in cells]
+
+
+# ------------------------------------------------------------------------------------------------------- choices
+def grade_choice(answer: Answer, text: str) -> Judged:
+    chosen = read_choice(text, answer.choices)
+    if chosen == answer.value:
+        return 1.0, "Right."
+    for wrong in answer.wrong:
+        if chosen == wrong.value:
+            return wrong.credit, wrong.reveals
+    return 0.0, "This is not right."
+
+
+def read_choice(text: str, choices: tuple[str, ...]) -> str:
+    """The choice that is named by its words, by their beginning, or by its letter: a, (b), C."""
+    plain = _plain(text)
+    exact = [c for c in choices if _plain(c) == plain]
+    letter = plain if len(plain) == 1 and "a" <= plain < chr(ord("a") + len(choices)) else ""
+    begun = [c for c in choices if len(plain) > 1 and _plain(c).startswith(plain)]
+    found = exact or ([choices[ord(letter) - ord("a")]] if letter else begun)
+    if len(found) != 1:
+        letters = ", ".join(chr(ord("a") + k) for k in range(len(choices)))
+        raise InputError(f"{shorten(text)} names none of the choices; answer with a letter, {letters}")
+    return found[0]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s$().:*_]+", " ", clean(text)).strip().lower()
+
+
+KINDS: dict[str, Callable[[Answer, str], Judged]] = {
+    "number": grade_number,
+    "formula": grade_formula,
+    "matrix": grade_matrix,
+    "choice": grade_choice,
+}
+_WANTED = {"number": "a number", "formula": "a formula", "matrix": "a matrix", "choice": "one of the choices"}

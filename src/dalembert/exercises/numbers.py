@@ -1,0 +1,230 @@
+"""Numbers as students write them, with their units: 0.35, 35 N cm, 1/3, sqrt(2)/2 m, 2π/3, 30°, -0.5 m/s.
+
+A unit is a factor to SI and its powers of kg, m, s, A. Angles have no dimension: a radian is 1, a hertz 2π rad/s.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dalembert.errors import InputError
+
+LONGEST = 2000  # characters of an answer
+SHOWN = 40  # characters of an answer that a sentence repeats
+
+Dimension = tuple[int, int, int, int]  # powers of kg, m, s, A
+PREFIXES = {"n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3, "c": 1e-2, "d": 0.1, "k": 1e3, "M": 1e6, "G": 1e9}
+UNITS: dict[str, tuple[float, Dimension]] = {
+    "m": (1.0, (0, 1, 0, 0)),
+    "g": (1e-3, (1, 0, 0, 0)),
+    "s": (1.0, (0, 0, 1, 0)),
+    "A": (1.0, (0, 0, 0, 1)),
+    "N": (1.0, (1, 1, -2, 0)),
+    "J": (1.0, (1, 2, -2, 0)),
+    "W": (1.0, (1, 2, -3, 0)),
+    "V": (1.0, (1, 2, -3, -1)),
+    "Ω": (1.0, (1, 2, -3, -2)),
+    "H": (1.0, (1, 2, -2, -2)),
+    "F": (1.0, (-1, -2, 4, 2)),
+    "T": (1.0, (1, 0, -2, -1)),
+    "Pa": (1.0, (1, -1, -2, 0)),
+    "rad": (1.0, (0, 0, 0, 0)),
+    "Hz": (2 * math.pi, (0, 0, -1, 0)),
+}
+UNPREFIXED: dict[str, tuple[float, Dimension]] = {
+    "deg": (math.pi / 180, (0, 0, 0, 0)),
+    "rev": (2 * math.pi, (0, 0, 0, 0)),
+    "rpm": (2 * math.pi / 60, (0, 0, -1, 0)),
+    "min": (60.0, (0, 0, 1, 0)),
+    "h": (3600.0, (0, 0, 1, 0)),
+    "%": (0.01, (0, 0, 0, 0)),
+    "dB": (1.0, (0, 0, 0, 0)),
+}
+WORDS = {
+    "°": "deg",
+    "degree": "deg",
+    "radian": "rad",
+    "meter": "m",
+    "metre": "m",
+    "newton": "N",
+    "newtonmeter": "N m",
+    "kilogram": "kg",
+    "gram": "g",
+    "second": "s",
+    "sec": "s",
+    "volt": "V",
+    "ampere": "A",
+    "amp": "A",
+    "ohm": "Ω",
+    "joule": "J",
+    "watt": "W",
+    "hertz": "Hz",
+    "hz": "Hz",
+    "turn": "rev",
+    "percent": "%",
+}
+_PART = re.compile(r"\s*(?:(?P<name>[A-Za-zµΩ°%]+)(?:\^?\(?(?P<power>-?\d)\)?)?|(?P<mark>1?/|[()])|\*)\s*")
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_DASHES = str.maketrans({"−": "-", "–": "-", "—": "-", "‐": "-", "×": "*", "·": "*", "⋅": "*", "∙": "*", "μ": "µ"})
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A factor to SI, and a dimension."""
+
+    factor: float
+    dimension: Dimension
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number read: its value as written, its unit (None if none was written), and half a step of its last digit
+    if it was written as a decimal of two digits or more, else zero."""
+
+    value: float
+    unit: Unit | None
+    rounding: float
+
+
+def clean(text: str) -> str:
+    """One spelling for signs, raised digits and LaTeX's spaces and upright words; what would be long is refused."""
+    if len(text) > LONGEST:
+        raise InputError(f"your answer has {len(text)} characters; {LONGEST} are the most that are read")
+    text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+", lambda m: "^" + m[0].translate(_RAISED), text)
+    text = unicodedata.normalize("NFKC", text.replace("½", "(1/2)").replace("Ω", "Ω")).translate(_DASHES)
+    text = re.sub(r"\\(?:text|mathrm|mathsf|rm|operatorname)\s*\{([^{}]*)\}", r" \1 ", text)
+    text = re.sub(r"\^\s*\{?\s*\\circ\s*\}?|\\degree\b|\\deg\b", "°", text)
+    text = re.sub(r"\\[,;:! ]|\\quad|\\qquad|~|\$", " ", text)
+    return re.sub(r"\\(?:cdot|times)\b", "*", text).strip()
+
+
+def read_unit(text: str) -> Unit | None:
+    """The unit that a text writes: N m, Nm, kg·m², m/s^2, N m/(rad/s); None if it writes none."""
+    factor, dimension = 1.0, [0, 0, 0, 0]
+    outer, sign, k = [1], 1, 0
+    while k < len(text):
+        part = _PART.match(text, k)
+        if part is None:
+            return None
+        k = part.end()
+        if part["name"]:
+            found = _unit_of(part["name"])
+            if found is None:
+                return None
+            power = outer[-1] * sign * int(part["power"] or 1)
+            factor *= found.factor**power
+            dimension = [d + power * p for d, p in zip(dimension, found.dimension, strict=True)]
+            sign = 1
+        elif part["mark"] == "(":
+            outer.append(outer[-1] * sign)
+            sign = 1
+        elif part["mark"] == ")":
+            if len(outer) == 1:
+                return None
+            outer.pop()
+        elif part["mark"]:
+            sign = -1
+    kg, m, s, a = dimension
+    return Unit(factor, (kg, m, s, a)) if sign == 1 and len(outer) == 1 else None
+
+
+def _unit_of(word: str) -> Unit | None:
+    """The unit of one run of letters, which may be two units with nothing between: Nm, Ncm, kgm."""
+    singular = word.lower().removesuffix("s") if len(word) > 2 else word
+    name = WORDS.get(word, WORDS.get(singular, word))
+    if name != word:
+        return read_unit(name)
+    if name in UNITS or name in UNPREFIXED:
+        return Unit(*(UNITS.get(name) or UNPREFIXED[name]))
+    if name[0] in PREFIXES and name[1:] in UNITS:
+        factor, dimension = UNITS[name[1:]]
+        return Unit(PREFIXES[name[0]] * factor, dimension)
+    for k in range(1, min(len(word), 4)):
+        first = _unit_of(word[:k]) if len(word) <= 8 else None
+        rest = _unit_of(word[k:]) if first else None
+        if first and rest:
+            a, b, c, d = (x + y for x, y in zip(first.dimension, rest.dimension, strict=True))
+            return Unit(first.factor * rest.factor, (a, b, c, d))
+    return None
+
+
+def read_number(text: str) -> Number:
+    """The number that a text writes, perhaps after "x =" and with a unit behind it."""
+    text = clean(text)
+    body = re.split(r"[=≈≃]", text)[-1].strip()
+    if not body:
+        raise InputError("there is no number")
+    if re.search(r"(?i)\b(nan|inf|infinity)\b|∞|\\infty", body):
+        raise InputError(f"{shorten(body)} is no finite number, and the answer is one")
+    for k in range(len(body) + 1):  # the longest unit at the end
+        before = body[:k]
+        if k == len(body) or (re.search(r"[\d.)}\s]$|pi$|π$", before) and (body[k:].strip()[:1] not in "*(/")):
+            unit = read_unit(body[k:]) if k < len(body) else None
+            if unit is None and k < len(body):
+                continue
+            written = before.strip().strip("[]").strip()
+            value = evaluate_number(written)
+            if not math.isfinite(value):
+                raise InputError(f"{shorten(body)} is no finite number, and the answer is one")
+            return Number(value, unit, _rounding(written))
+    raise AssertionError("the whole text is tried last")
+
+
+def _rounding(written: str) -> float:
+    """Half a step of the last digit of a decimal with two digits that count, or more."""
+    found = re.fullmatch(r"[-+]?0*[.,]?0*(?P<digits>\d[\d.,]*)(?:e(?P<power>[-+]?\d+))?", written, re.IGNORECASE)
+    if found is None or len(re.sub(r"\D", "", found["digits"])) < 2:
+        return 0.0
+    decimals = len(re.split("[.,]", written.lower().partition("e")[0])[-1]) if re.search("[.,]", written) else 0
+    return 0.5 * 10.0 ** (min(int(found["power"] or 0), 99) - decimals)
+
+
+def shorten(text: object) -> str:
+    """What was written, as a sentence repeats it."""
+    shown = "".join(c if c.isprintable() else "?" for c in str(text)[: SHOWN + 1])
+    return f"'{shown}'" if len(shown) <= SHOWN else f"'{shown[:SHOWN]}…'"
+
+
+_FUNCTIONS: dict[str, Callable[[float], float]] = {
+    name: getattr(math, name) for name in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log")
+}
+
+
+def evaluate_number(text: str) -> float:
+    """The value of 0.35, 1/3, sqrt(2)/2, 2π/3, cos(30°)."""
+    if re.fullmatch(r"[-+]?\d+,\d+", text):  # a decimal comma
+        text = text.replace(",", ".")
+    text = re.sub(r"√\s*(\d+)", r"sqrt(\1)", text.replace("°", "*pi/180").replace("π", " pi").replace("√(", "sqrt("))
+    text = re.sub(r"([\d)])\s*(?=pi|sqrt|\()", r"\1*", text).replace("^", "**").strip()
+    try:
+        return _value(ast.parse(text, mode="eval").body)
+    except (SyntaxError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError):
+        raise InputError(f"{shorten(text)} is not written as a number is") from None
+
+
+def _value(node: ast.expr) -> float:
+    match node:
+        case ast.Constant(value=int() | float() as x) if not isinstance(x, bool):
+            return float(x)
+        case ast.Name(id="pi"):
+            return math.pi
+        case ast.UnaryOp(op=ast.USub(), operand=x):
+            return -_value(x)
+        case ast.BinOp(left=a, op=ast.Add(), right=b):
+            return _value(a) + _value(b)
+        case ast.BinOp(left=a, op=ast.Sub(), right=b):
+            return _value(a) - _value(b)
+        case ast.BinOp(left=a, op=ast.Mult(), right=b):
+            return _value(a) * _value(b)
+        case ast.BinOp(left=a, op=ast.Div(), right=b):
+            return _value(a) / _value(b)
+        case ast.BinOp(left=a, op=ast.Pow(), right=b):
+            return float(_value(a) ** _value(b))
+        case ast.Call(func=ast.Name(id=name), args=[x], keywords=[]) if name in _FUNCTIONS:
+            return _FUNCTIONS[name](_value(x))
+    raise InputError(f"{shorten(ast.unparse(node))} has no meaning in a number")
