@@ -1,11 +1,11 @@
-"""The tools of the errata can say no: equal and unequal formulas are told apart, and rounding is judged."""
+"""The tools of these tests can say no: equal and unequal formulas are told apart, and rounding is judged."""
 
 from __future__ import annotations
 
 import pytest
 import sympy as sp
 
-from errata.derive import V, confirm, differ, misprint, points, q1, q2, rigid, rounds, same
+from notes.derive import V, confirm, differ, misprint, points, q1, q2, rigid, rounds, same
 
 c, s = sp.cos(q1), sp.sin(q1)
 

@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import dalembert as dl
-from errata.derive import (
+from notes.derive import (
     I1,
     I2,
     A,
@@ -67,14 +67,14 @@ def mixed_chain():
 
 
 # ------------------------------------------------------------------------------------------- 1 chains
-def test_000_eq_01_link_transform():
+def test_poonawala_eq_01_link_transform():
     """A_i = [R o; 0 1] carries coordinates of frame i to frame i − 1."""
     x = sp.Matrix(sp.symbols("x y z"))
     R, o = rot("z", q1) * rot("x", q2), sp.Matrix(sp.symbols("o1:4"))
     confirm(pose(R, o) * sp.Matrix([*x, 1]), sp.Matrix([*(R * x + o), 1]))
 
 
-def test_000_eq_02_transform_between_links():
+def test_poonawala_eq_02_transform_between_links():
     """T_j^i for i > j is the inverse of T_i^j, not of itself; the cases i < j and i = j are right."""
     links, frames, *_ = mixed_chain()
     point = {q1: 0.3, q2: 0.7, q3: 0.2}
@@ -87,7 +87,7 @@ def test_000_eq_02_transform_between_links():
     assert np.allclose(seen(3, 1), np.linalg.inv(seen(1, 3)), atol=1e-12)
 
 
-def test_000_eq_03_dh_transform():
+def test_poonawala_eq_03_dh_transform():
     """Rot_z Trans_z Trans_x Rot_x satisfies DH1 (x₁ meets z₀) and DH2 (x₁ ⊥ z₀), and every such frame is one."""
     theta, d, a, alpha = sp.symbols("theta d a alpha", real=True)
     T = pose(rot("z", theta)) * pose(p=(0, 0, d)) * pose(p=(a, 0, 0)) * pose(rot("x", alpha))
@@ -101,7 +101,7 @@ def test_000_eq_03_dh_transform():
 
 
 # ---------------------------------------------------------------------------------------- 2 Jacobians
-def test_000_eq_04_velocity_of_a_frame():
+def test_poonawala_eq_04_velocity_of_a_frame():
     """v = ȯ and S(ω) = Ṙ Rᵀ: with them every point of the body moves with v + ω × r."""
     _, frames, q, v = mixed_chain()
     R, o = frames[3][:3, :3], frames[3][:3, 3]
@@ -111,7 +111,7 @@ def test_000_eq_04_velocity_of_a_frame():
     confirm(rate(o + R * p, q, v), rate(o, q, v) + vee(omega).cross(R * p))
 
 
-def test_000_eq_05_to_07_geometric_jacobian():
+def test_poonawala_eq_05_to_07_geometric_jacobian():
     """Columns z (P) and z × (o_n − o) (R) for J_v, 0 (P) and z (R) for J_ω, against the frame's velocity."""
     _, frames, q, v = mixed_chain()
     z, o = [T[:3, 2] for T in frames], [T[:3, 3] for T in frames]
@@ -131,17 +131,17 @@ def euler_rates(order):
     return omega.jacobian(dots), R, (phi, theta, psi), dots
 
 
-def test_000_section_2_2_euler_rates():
+def test_poonawala_section_2_2_euler_rates():
     """ω = B(α) α̇ for either order of the letters, and det B = 0 only at sin θ = 0."""
     for order in ("printed", "usual"):
         B, R, angles, dots = euler_rates(order)
         omega = rate(R, angles, dots) * R.T
         confirm(skew(B * sp.Matrix(dots)), omega)
         confirm(B.det() ** 2, sp.sin(angles[1]) ** 2)
-    assert differ(euler_rates("printed")[0], euler_rates("usual")[0])  # a habit of letters, see docs/errata.md
+    assert differ(euler_rates("printed")[0], euler_rates("usual")[0])  # a habit of letters, see docs/notes/poonawala.md
 
 
-def test_000_eq_08_09_analytic_jacobian():
+def test_poonawala_eq_08_09_analytic_jacobian():
     """J_a is the derivative of (d, α) by q: differences of the Euler angles read off R."""
     arm, (q, w, _) = dl.load("puma560"), state(6, 3)
 
@@ -153,7 +153,7 @@ def test_000_eq_08_09_analytic_jacobian():
     assert np.allclose(arm.analytic_jacobian(q) @ w, central(X, q, w), atol=1e-8)
 
 
-def test_000_eq_10_velocities_not_accelerations():
+def test_poonawala_eq_10_velocities_not_accelerations():
     """J q̇ is (v, ω); the dots on v and ω as printed would make it an acceleration."""
     _, frames, q, v = mixed_chain()
     velocity = rate(frames[3][:3, 3], q, v)
@@ -161,7 +161,7 @@ def test_000_eq_10_velocities_not_accelerations():
     misprint(rate(velocity, q, v), velocity, J * sp.Matrix(v))
 
 
-def test_000_eq_11_analytic_from_geometric():
+def test_poonawala_eq_11_analytic_from_geometric():
     """J_a = diag(I, B⁻¹) J."""
     arm, (q, *_) = dl.load("puma560"), state(6, 3)
     B, _, angles, _ = euler_rates("usual")
@@ -172,14 +172,14 @@ def test_000_eq_11_analytic_from_geometric():
     assert np.allclose(arm.analytic_jacobian(q), block @ arm.jacobian(q), atol=1e-10)
 
 
-def test_000_section_2_3_rank():
+def test_poonawala_section_2_3_rank():
     """The rank is at most min(6, n), not equal to it: four parallel axes have rank 3 wherever they stand."""
     arm = dl.Robot.from_dh([{"a": 1.0}, {"a": 0.8}, {"a": 0.6}, {"a": 0.4}])
     ranks = {int(np.linalg.matrix_rank(arm.jacobian(state(4, seed)[0]))) for seed in range(20)}
     assert ranks == {3} and min(6, arm.n) == 4
 
 
-def test_000_section_2_3_ill_conditioned_near_a_singularity():
+def test_poonawala_section_2_3_ill_conditioned_near_a_singularity():
     """The condition number of J grows without bound as θ₂ → 0."""
     arm = dl.load("planar-2r")
     numbers = [np.linalg.cond(arm.jacobian([0.3, angle])[:2]) for angle in (1e-1, 1e-3, 1e-5)]
@@ -200,7 +200,7 @@ def wrist_arm():
     return dl.Robot.from_dh(rows)
 
 
-def test_000_eq_13_blocks_of_the_jacobian():
+def test_poonawala_eq_13_blocks_of_the_jacobian():
     """The upper right block is 0 and the lower left is not: block triangular, and that block is J₂₁, not J₁₂."""
     J = wrist_arm().jacobian(state(6, 1)[0])
     assert np.allclose(J[:3, 3:], 0, atol=1e-14)
@@ -209,7 +209,7 @@ def test_000_eq_13_blocks_of_the_jacobian():
     assert not np.allclose(J, wrong, atol=1e-3)
 
 
-def test_000_eq_14_determinant_of_the_blocks():
+def test_poonawala_eq_14_determinant_of_the_blocks():
     """det J = det J₁₁ det J₂₂."""
     for seed in range(5):
         J = wrist_arm().jacobian(state(6, seed)[0])
@@ -217,7 +217,7 @@ def test_000_eq_14_determinant_of_the_blocks():
         assert np.isclose(np.linalg.det(J), product, rtol=1e-10, atol=1e-14)
 
 
-def test_000_eq_15_articulated_arm():
+def test_poonawala_eq_15_articulated_arm():
     """±a₂ a₃ s₃ (a₂ c₂ + a₃ c₂₃): plus for α₁ = −π/2, minus for the usual α₁ = +π/2."""
     a_2, a_3, d_1 = sp.symbols("a2 a3 d1", positive=True)
     printed = a_2 * a_3 * sp.sin(q3) * (a_2 * c2 + a_3 * sp.cos(q2 + q3))
@@ -231,7 +231,7 @@ def test_000_eq_15_articulated_arm():
 
 
 # ------------------------------------------------------------------- 2.5, 2.6 inverse velocity, manipulability
-def test_000_section_2_5_pseudo_inverse():
+def test_poonawala_section_2_5_pseudo_inverse():
     """J⁺ = Jᵀ(JJᵀ)⁻¹ is a right inverse, (I − J⁺J) b is not felt at the tip, and b = 0 is the shortest q̇."""
     arm = dl.load("panda")
     J, rng = arm.jacobian(state(7, 2)[0]), np.random.default_rng(4)
@@ -243,18 +243,18 @@ def test_000_section_2_5_pseudo_inverse():
     assert np.linalg.norm(plus @ xi) < np.linalg.norm(rates, axis=1).min()
 
 
-def test_000_eq_16_elbow_jacobian():
+def test_poonawala_eq_16_elbow_jacobian():
     """The Jacobian of the planar elbow arm, by differentiating the tip's position."""
     printed = sp.Matrix([[-l1 * s1 - l2 * s12, -l2 * s12], [l1 * c1 + l2 * c12, l2 * c12]])
     confirm(printed, TIP[:2, :].jacobian(Q))
 
 
-def test_000_eq_16_22_manipulability():
+def test_poonawala_eq_16_22_manipulability():
     """det J = a₁ a₂ s₂, so μ = a₁ a₂ |s₂|."""
     confirm(TIP[:2, :].jacobian(Q).det(), l1 * l2 * s2)
 
 
-def test_000_eq_17_norm_of_the_rates():
+def test_poonawala_eq_17_norm_of_the_rates():
     """‖q̇‖² = ξᵀ (JJᵀ)⁻¹ ξ for q̇ = J⁺ξ."""
     J, xi = sp.Matrix([[1, 2, 0], [0, 3, 1]]), sp.Matrix(sp.symbols("xi1:3"))
     rates = J.T * (J * J.T).inv() * xi
@@ -267,14 +267,14 @@ def singular():
     return J, xi, U, sigma, Vt
 
 
-def test_000_eq_18_19_singular_values():
+def test_poonawala_eq_18_19_singular_values():
     """ξᵀ(JJᵀ)⁻¹ξ = (Uᵀξ)ᵀ Σ⁻² (Uᵀξ) with Σ⁻² = diag(σ_i⁻²)."""
     J, xi, U, sigma, _ = singular()
     w = U.T @ xi
     assert np.isclose(xi @ np.linalg.solve(J @ J.T, xi), w @ np.diag(sigma**-2.0) @ w, rtol=1e-12)
 
 
-def test_000_section_2_6_last_factor_of_the_svd():
+def test_poonawala_section_2_6_last_factor_of_the_svd():
     """J = U Σ Vᵀ if V holds the right singular vectors as columns; J = U Σ V only if as rows."""
     J, _, U, sigma, Vt = singular()
     S = np.zeros(J.shape)
@@ -283,7 +283,7 @@ def test_000_section_2_6_last_factor_of_the_svd():
     assert not np.allclose(J, U @ S @ Vt.T, atol=1e-3)
 
 
-def test_000_eq_20_sum_over_the_axes():
+def test_poonawala_eq_20_sum_over_the_axes():
     """‖q̇‖² = wᵀ Σ⁻² w = Σ w_i²/σ_i²; with σ₁⁻² in place of Σ⁻², as printed, it is not."""
     J, xi, U, sigma, _ = singular()
     w, rates = U.T @ xi, J.T @ np.linalg.solve(J @ J.T, xi)
@@ -292,7 +292,7 @@ def test_000_eq_20_sum_over_the_axes():
     assert not np.isclose(rates @ rates, w @ w * sigma[0] ** -2, rtol=1e-2)
 
 
-def test_000_eq_21_product_of_singular_values():
+def test_poonawala_eq_21_product_of_singular_values():
     """μ = Π σ_i = √det(JJᵀ), and |det J| for a square J."""
     J, _, _, sigma, _ = singular()
     assert np.isclose(sigma.prod(), np.sqrt(np.linalg.det(J @ J.T)), rtol=1e-12)
@@ -300,7 +300,7 @@ def test_000_eq_21_product_of_singular_values():
     assert np.isclose(np.linalg.svd(square)[1].prod(), np.sin(0.7), rtol=1e-12)  # a₁ = a₂ = 1
 
 
-def test_000_eq_22_elbow_jacobian_again():
+def test_poonawala_eq_22_elbow_jacobian_again():
     """Equation (16) printed a second time."""
     arm, q = dl.load("planar-2r"), np.array([0.4, -0.9])
     s, c, s_, c_ = np.sin(q[0]), np.cos(q[0]), np.sin(q.sum()), np.cos(q.sum())
@@ -308,7 +308,7 @@ def test_000_eq_22_elbow_jacobian_again():
 
 
 # ------------------------------------------------------------------------------------------ 3 static forces
-def test_000_section_3_components_of_the_wrench():
+def test_poonawala_section_3_components_of_the_wrench():
     """F = (F_x, F_y, F_z, n_x, n_y, n_z): the third is F_z, not a second F_x, or JᵀF is not the torque."""
     arm, (q, *_) = dl.load("puma560"), state(6, 7)
     force, moment = np.array([3.0, -2.0, 5.0]), np.array([0.5, 1.0, -0.7])
@@ -317,7 +317,7 @@ def test_000_section_3_components_of_the_wrench():
     assert not np.allclose(tau, arm.jacobian(q).T @ np.r_[force[[0, 1, 0]], moment], atol=1e-2)
 
 
-def test_000_eq_23_to_25_virtual_work():
+def test_poonawala_eq_23_to_25_virtual_work():
     """Fᵀ δX − τᵀ δq = (FᵀJ − τᵀ) δq vanishes for every δq exactly if τ = JᵀF."""
     F, dq = sp.Matrix(sp.symbols("F1:3")), sp.Matrix(sp.symbols("dq1:3"))
     tau = sp.Matrix(sp.symbols("tau1:3"))
@@ -331,7 +331,7 @@ def test_000_eq_23_to_25_virtual_work():
 
 
 # ------------------------------------------------------------------------------------------------ 4 dynamics
-def test_000_eq_26_damping_and_external_force():
+def test_poonawala_eq_26_damping_and_external_force():
     """D q̈ + C q̇ + g = τ + JᵀF_ext − B q̇, from d'Alembert's principle for two particles with a force on the tip."""
     arm, F, B = points(), sp.Matrix([*sp.symbols("F1:3"), 0]), sp.diag(*sp.symbols("b1:3"))
     down = sp.Matrix([0, -g, 0])
@@ -353,7 +353,7 @@ def test_000_eq_26_damping_and_external_force():
     confirm(left, needed + arm.p2.jacobian(Q).T * F - B * qd)
 
 
-def test_000_eq_27_to_34_kinetic_energy_and_inertia():
+def test_poonawala_eq_27_to_34_kinetic_energy_and_inertia():
     """½ m v² + ½ ωᵀ R I Rᵀ ω with the integrals of (29) to (34), against ½∫ρ|ṙ|² of a box of uneven density."""
     x, y, z = sp.symbols("x y z")
     density = 1 + x / 2 + y * z + x * y / 3
@@ -379,7 +379,7 @@ def test_000_eq_27_to_34_kinetic_energy_and_inertia():
     assert differ(mass * v.dot(v) / 2 + (w.T * R * wrong * R.T * w)[0] / 2, energy)
 
 
-def test_000_eq_35_sum_without_the_half():
+def test_poonawala_eq_35_sum_without_the_half():
     """K = ½ Σ d_ij q̇_i q̇_j; the printed sum is 2K. With one inertia for all links it is not K either."""
     arm = rigid()
     double = sum(arm.M[i, j] * V[i] * V[j] for i in range(2) for j in range(2))
@@ -388,7 +388,7 @@ def test_000_eq_35_sum_without_the_half():
     assert differ(one, arm.K)
 
 
-def test_000_eq_35_energy_by_jacobians():
+def test_poonawala_eq_35_energy_by_jacobians():
     """½ Σ m J_vᵀJ_v + J_ωᵀ R I Rᵀ J_ω, the middle lines of (35)."""
     arm = rigid()
     I_1, I_2 = (sp.diag(*sp.symbols(f"X{k} Y{k}"), I) for k, I in ((1, I1), (2, I2)))
@@ -400,7 +400,7 @@ def test_000_eq_35_energy_by_jacobians():
     confirm((qd.T * D * qd)[0] / 2, arm.K)
 
 
-def test_000_eq_36_potential_energy():
+def test_poonawala_eq_36_potential_energy():
     """P = Σ m g [0 0 1] c: the height is along z₀ and the center of mass counts, not the frame's origin."""
     arm, (q, *_) = dl.load("elbow-3r"), state(3)
     parts = list(arm.bodies)
@@ -413,7 +413,7 @@ def test_000_eq_36_potential_energy():
 
 
 # ----------------------------------------------------------------------------------------- 5 Euler–Lagrange
-def test_000_eq_37_index_of_the_torque():
+def test_poonawala_eq_37_index_of_the_torque():
     """The equation of q_k has τ_k on its right, not τ_j: two equations of one system differ."""
     system = abstract(2)
     left = [
@@ -427,7 +427,7 @@ def test_000_eq_37_index_of_the_torque():
 
 
 @pytest.mark.parametrize("k", range(3))
-def test_000_eq_38_to_41_equations_of_motion(k):
+def test_poonawala_eq_38_to_41_equations_of_motion(k):
     """Σ d_kj q̈_j + Σ c_ijk q̇_i q̇_j + ∂P/∂q_k for unknown functions D(q), P(q), and C with c_kj = Σ c_ijk q̇_i."""
     s = abstract(3)
     n = range(3)
@@ -438,12 +438,12 @@ def test_000_eq_38_to_41_equations_of_motion(k):
     confirm(compact[k], s.tau[k])
 
 
-def test_000_eq_42_first_center_of_mass():
+def test_poonawala_eq_42_first_center_of_mass():
     """J_vc1 of the elbow arm."""
     confirm(sp.Matrix([[-lc1 * s1, 0], [lc1 * c1, 0], [0, 0]]), rigid().p1.jacobian(Q))
 
 
-def test_000_eq_43_second_center_of_mass():
+def test_poonawala_eq_43_second_center_of_mass():
     """J_vc2: the entry of row 2, column 1 has l₁ cos q₁, not l_c1 cos q₁; and the left side is v_c2."""
     top = [-l1 * s1 - lc2 * s12, -lc2 * s12]
     printed = sp.Matrix([top, [lc1 * c1 + lc2 * c12, lc2 * c12], [0, 0]])
@@ -462,7 +462,7 @@ def angular():
     return out
 
 
-def test_000_eq_44_angular_jacobians():
+def test_poonawala_eq_44_angular_jacobians():
     """J_ω1, J_ω2, and the frames' rotations R_z(q₁), R_z(q₁ + q₂)."""
     J1, J2 = angular()
     confirm(sp.Matrix([[0, 0], [0, 0], [1, 0]]), J1)
@@ -470,13 +470,13 @@ def test_000_eq_44_angular_jacobians():
     confirm(rot("z", q1 + q2), (dh(q1, 0, l1, 0) * dh(q2, 0, l2, 0))[:3, :3])
 
 
-def test_000_after_eq_44_transposes():
+def test_poonawala_after_eq_44_transposes():
     """J_ωᵀ R = J_ωᵀ: the transpose on the right is missing in both printed identities."""
     for J, angle in zip(angular(), (q1, q1 + q2), strict=True):
         misprint(J, J.T, J.T * rot("z", angle))
 
 
-def test_000_eq_45_rotational_part():
+def test_poonawala_eq_45_rotational_part():
     """J_ωᵀ R I Rᵀ J_ω = I_zz times [1 0; 0 0] and [1 1; 1 1]."""
     for J, angle, pattern in zip(angular(), (q1, q1 + q2), ([[1, 0], [0, 0]], [[1, 1], [1, 1]]), strict=True):
         X = sp.symbols("Ixx Ixy Ixz Iyy Iyz Izz")
@@ -485,7 +485,7 @@ def test_000_eq_45_rotational_part():
         confirm(X[5] * sp.Matrix(pattern), J.T * R * I * R.T * J)
 
 
-def test_000_eq_46_inertia_matrix():
+def test_poonawala_eq_46_inertia_matrix():
     """d₁₂ has l₁ l_c2 cos q₂ once, not twice; the rest is right, and so is the sum of Jacobians."""
     arm = rigid()
     d11 = m1 * lc1**2 + m2 * (l1**2 + lc2**2 + 2 * l1 * lc2 * c2) + I1 + I2
@@ -496,7 +496,7 @@ def test_000_eq_46_inertia_matrix():
     confirm(m1 * J1.T * J1 + m2 * J2.T * J2 + sp.Matrix([[I1 + I2, I2], [I2, I2]]), arm.M)
 
 
-def test_000_eq_47_christoffel_symbols():
+def test_poonawala_eq_47_christoffel_symbols():
     """All of them, the index of the equation last; c₂₁₂ = c₁₂₂ = 0 goes without saying."""
     G = rigid().gamma
     wanted = {"111": 0, "222": 0, "122": 0, "212": 0, "121": h, "211": h, "221": h, "112": -h}
@@ -505,26 +505,26 @@ def test_000_eq_47_christoffel_symbols():
         confirm(value, G[i][j][k])
 
 
-def test_000_eq_48_coriolis_matrix():
+def test_poonawala_eq_48_coriolis_matrix():
     """C = [[h q̇₂, h q̇₂ + h q̇₁], [−h q̇₁, 0]]."""
     C = sp.Matrix([[h * v2, h * v2 + h * v1], [-h * v1, 0]])
     confirm(C, rigid().C)
     confirm(C * qd, rigid().c)
 
 
-def test_000_eq_49_potential_energy():
+def test_poonawala_eq_49_potential_energy():
     """P of the elbow arm, the plane upright and y up (not the z of (36))."""
     confirm(m1 * g * lc1 * s1 + m2 * g * (l1 * s1 + lc2 * s12), rigid().P)
 
 
-def test_000_eq_50_51_gravity():
+def test_poonawala_eq_50_51_gravity():
     """g₁ and g₂."""
     g1 = m1 * g * lc1 * c1 + m2 * g * l1 * c1 + m2 * g * lc2 * c12
     confirm([g1, m2 * g * lc2 * c12], list(rigid().g))
 
 
 # -------------------------------------------------------------------------------------------- 5.2 properties
-def test_000_eq_52_skew_symmetry():
+def test_poonawala_eq_52_skew_symmetry():
     """Third line: ∂d_kj/∂q_i − 2 c_ijk; without the 2, as printed, it is not n_kj. The other lines are right."""
     s = abstract(3)
     n, N = range(3), abstract(3).Ddot - 2 * abstract(3).C()
@@ -534,7 +534,7 @@ def test_000_eq_52_skew_symmetry():
         confirm(sum((s.d(i, j, k) - s.d(k, i, j)) * s.v[i] for i in n), N[k, j])
 
 
-def test_000_eq_53_transposed_entry():
+def test_poonawala_eq_53_transposed_entry():
     """n_jk needs the sum over i that (52) has; then n_jk = −n_kj."""
     s = abstract(3)
     N = s.Ddot - 2 * s.C()
@@ -546,7 +546,7 @@ def test_000_eq_53_transposed_entry():
     confirm(N + N.T, sp.zeros(3))
 
 
-def test_000_passivity_limits():
+def test_poonawala_passivity_limits():
     """The storage function at the time where the integral ends: with H(x(t)) and ∫₀ᵀ, as printed, t and T differ.
 
     A falling particle, driven by u along y: H − H₀ = ∫ ẏ u at one and the same time only."""
@@ -559,7 +559,7 @@ def test_000_passivity_limits():
     assert (H(2) - H(0) - supplied.subs(T, 1)).subs({u: 1, m: 1}) > 0  # the inequality fails for t = 2, T = 1
 
 
-def test_000_eq_54_storage_function():
+def test_poonawala_eq_54_storage_function():
     """H = ½ q̇ᵀDq̇ + P is the energy, and is conserved without torque."""
     arm, (q, v, _) = dl.load("planar-2r"), state(2)
     H = lambda x: arm.kinetic_energy(x[:2], x[2:]) + arm.potential_energy(x[:2])  # noqa: E731
@@ -568,7 +568,7 @@ def test_000_eq_54_storage_function():
     assert abs(central(H, np.r_[q, v], np.r_[v, a + 1])) > 1e-2
 
 
-def test_000_eq_55_rate_of_the_energy():
+def test_poonawala_eq_55_rate_of_the_energy():
     """Line 1: the last term is q̇ᵀ ∂P/∂q, not q̇ + ∂P/∂q. Line 2: ½ q̇ᵀḊq̇, the half is missing too. Ḣ = q̇ᵀτ."""
     s = abstract(2)
     v, a = sp.Matrix(s.v), sp.Matrix(s.a)
@@ -585,7 +585,7 @@ def test_000_eq_55_rate_of_the_energy():
     confirm(v.dot(s.tau), energy_rate)
 
 
-def test_000_eq_56_bounds():
+def test_poonawala_eq_56_bounds():
     """Constant bounds for a revolute arm; with a prismatic joint none above, and still one below."""
     turning, sliding = dl.load("planar-2r"), dl.load("rp")
     grid = np.stack(np.meshgrid(*[np.linspace(-np.pi, np.pi, 41)] * 2), -1)
@@ -595,7 +595,7 @@ def test_000_eq_56_bounds():
     assert far[1][1] > 50 * far[0][1] and far[2][1] > 50 * far[1][1] and all(e[0] > 0.5 for e in far)
 
 
-def test_000_eq_57_linear_in_the_parameters():
+def test_poonawala_eq_57_linear_in_the_parameters():
     """D q̈ + C q̇ + g = Y θ, and Y does not know θ: the same Y serves an arm with other masses."""
     arm, (q, v, a) = dl.load("planar-2r"), state(2)
     heavy = arm.with_payload(2.0, (0.1, 0.2, 0.0))
@@ -605,7 +605,7 @@ def test_000_eq_57_linear_in_the_parameters():
     assert np.allclose(Y @ heavy.parameters(), left(heavy), rtol=1e-12)
 
 
-def test_000_gamma_is_read_off_the_equations():
+def test_poonawala_gamma_is_read_off_the_equations():
     """The Christoffel symbols of these tests come from Lagrange's equations, not from the formula under test."""
     s = abstract(2)
     G = second_derivatives(s.c, s.v)

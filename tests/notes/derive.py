@@ -1,4 +1,4 @@
-"""What the errata tests share: exact comparison, and mechanics from first principles in SymPy.
+"""What the tests of the notes share: exact comparison, and mechanics from first principles in SymPy.
 
 `confirm` is for a formula that is right as printed, `misprint` for one that is not: the printed one must differ
 from the derivation and the corrected one must agree with it. Both compare exactly, not at sample points.

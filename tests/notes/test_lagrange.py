@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import dalembert as dl
-from errata.derive import (
+from notes.derive import (
     I1,
     I2,
     A,
@@ -52,7 +52,7 @@ y, yd, ydd, m, f = sp.symbols("y yd ydd m f", real=True)
 
 
 # ------------------------------------------------------------------------------------ one degree of freedom
-def test_002_l010_to_l028_particle():
+def test_lagrange_l010_to_l028_particle():
     """m ÿ = f − m g is d/dt ∂L/∂ẏ − ∂L/∂y = f with K = ½ m ẏ², P = m g y; the steps on the way hold too."""
     K, P = m * yd**2 / 2, m * g * y
     confirm(lagrange(K, P, [y], [yd], [ydd]), sp.Matrix([m * ydd + m * g]))
@@ -61,7 +61,7 @@ def test_002_l010_to_l028_particle():
     confirm(sp.diff(P, y), m * g)
 
 
-def test_002_l036_to_l042_link_with_motor_and_gear():
+def test_lagrange_l036_to_l042_link_with_motor_and_gear():
     """K = ½(r²J_m + J_l) θ̇², P = Mgl(1 − cos θ), (r²J_m + J_l) θ̈ + Mgl sin θ = r u; u does its work on θ_m = rθ."""
     r, Jm, Jl, M, l, u, th, w, a = sp.symbols("r J_m J_l M l u theta omega alpha")
     K = Jm * rate(r * th, [th], [w]) ** 2 / 2 + Jl * w**2 / 2
@@ -79,7 +79,7 @@ def wire():
     return r1, r2, d1, d2, sp.Symbol("l")
 
 
-def test_002_l054_l068_count_of_constraints():
+def test_lagrange_l054_l068_count_of_constraints():
     """i = 1, …, l: counting from 0, as printed, gives l + 1 constraints; the text itself counts from 1 later.
 
     Two particles on a wire: 6 coordinates, one constraint, 5 degrees of freedom."""
@@ -91,7 +91,7 @@ def test_002_l054_l068_count_of_constraints():
     assert freedoms == 5 == 6 - len(range(1, count + 1)) != 6 - len(range(0, count + 1))
 
 
-def test_002_l064_to_l076_differentiated_constraint():
+def test_lagrange_l064_to_l076_differentiated_constraint():
     """‖r₁ − r₂‖² = (r₁ − r₂)ᵀ(r₁ − r₂), and d/dt g = Σ ∂g/∂r_i ṙ_i."""
     r1, r2, d1, d2, l = wire()
     gap = r1 - r2
@@ -103,7 +103,7 @@ def test_002_l064_to_l076_differentiated_constraint():
     confirm(sp.diff(moved, t).subs(t, 0), chain)
 
 
-def test_002_l098_to_l120_virtual_displacements_of_a_bar():
+def test_lagrange_l098_to_l120_virtual_displacements_of_a_bar():
     """(r₁ − r₂)ᵀ(δr₁ − δr₂) = 0 is what the perturbed constraint says to first order."""
     r1, r2, d1, d2, l = wire()
     e = sp.Symbol("e")
@@ -134,7 +134,7 @@ def kinetic(count=3):
     return sum(mu * u.dot(u) / 2 for mu, u in list(zip(masses, speeds, strict=True))[:count])
 
 
-def test_002_l132_l185_mass_of_each_particle():
+def test_lagrange_l132_l185_mass_of_each_particle():
     """The inertia force of particle i has its own mass m_i: one m for all, as printed, is another motion."""
     right = inertial(0)
     one = right.subs(dict.fromkeys(particles()[1], sp.Symbol("m")))
@@ -142,7 +142,7 @@ def test_002_l132_l185_mass_of_each_particle():
     misprint(one, right, lagrange(K, sp.Integer(0), Q, V, A)[0])
 
 
-def test_002_l138_to_l142_generalized_forces():
+def test_lagrange_l138_to_l142_generalized_forces():
     """δr = Σ ∂r/∂q_j δq_j and Σ fᵀδr = Σ ψ_j δq_j with ψ_j = Σ fᵀ ∂r/∂q_j."""
     r, _, forces = particles()
     e, dq = sp.Symbol("e"), sp.symbols("dq1:3")
@@ -153,7 +153,7 @@ def test_002_l138_to_l142_generalized_forces():
 
 
 @pytest.mark.parametrize("j", range(2))
-def test_002_l151_to_l161_product_rule(j):
+def test_lagrange_l151_to_l161_product_rule(j):
     """Σ m r̈ᵀ ∂r/∂q_j = Σ d/dt[m ṙᵀ ∂r/∂q_j] − m ṙᵀ d/dt[∂r/∂q_j]."""
     r, masses, _ = particles()
     total = 0
@@ -163,7 +163,7 @@ def test_002_l151_to_l161_product_rule(j):
     confirm(total, inertial(j))
 
 
-def test_002_l165_l167_velocity_without_delta():
+def test_lagrange_l165_l167_velocity_without_delta():
     """v_i = Σ ∂r_i/∂q_j q̇_j: the velocities stand in it, not their variations δq̇_j (printed in three places)."""
     delta = sp.Matrix(sp.symbols("delta1:3"))  # δq̇
     for x in particles()[0]:
@@ -177,14 +177,14 @@ def test_002_l165_l167_velocity_without_delta():
             confirm(u.diff(Q[j]), rate(x.diff(Q[j]), Q, V))
 
 
-def test_002_l175_to_l179_sum_over_the_particles():
+def test_lagrange_l175_to_l179_sum_over_the_particles():
     """K = Σ over the k particles; the printed upper end n is the number of coordinates."""
     for j in range(2):
         form = lambda K: lagrange(K, sp.Integer(0), Q, V, A)[j]  # noqa: B023, E731
         misprint(form(kinetic(len(Q))), form(kinetic(3)), inertial(j))
 
 
-def test_002_l189_to_l214_euler_lagrange():
+def test_lagrange_l189_to_l214_euler_lagrange():
     """d/dt ∂K/∂q̇_j − ∂K/∂q_j = ψ_j for j = 1, …, n (the text says i), and L = K − P for ψ_j = −∂P/∂q_j + τ_j."""
     P = sp.Function("P")(q1, q2)
     K, tau = kinetic(), sp.symbols("tau1:3")
@@ -196,7 +196,7 @@ def test_002_l189_to_l214_euler_lagrange():
 
 
 # -------------------------------------------------------------------------------------------- rigid bodies
-def test_002_l224_to_l244_energy_of_a_rigid_body():
+def test_lagrange_l224_to_l244_energy_of_a_rigid_body():
     """K = ½ m|v_c|² + ½ ωᵀ R I_c Rᵀ ω with S(ω) = ṘRᵀ, against a body of six particles."""
     R = rot("z", q1) * rot("x", q2)
     center = sp.Matrix([q1, q2, q1 * q2])
@@ -215,14 +215,14 @@ def test_002_l224_to_l244_energy_of_a_rigid_body():
     confirm(K, exact)
 
 
-def test_002_l250_energy_of_link_i():
+def test_lagrange_l250_energy_of_link_i():
     """The energy of link i has its own mass m_i, like its own inertia: with the other's mass it is another number."""
     arm = rigid()
     right = m2 * arm.u2.dot(arm.u2) / 2 + I2 * (v1 + v2) ** 2 / 2
     misprint(right.subs(m2, m1), right, arm.K.subs({m1: 0, I1: 0}))
 
 
-def test_002_l268_l269_sum_without_the_half():
+def test_lagrange_l268_l269_sum_without_the_half():
     """K = ½ q̇ᵀDq̇ = ½ Σ d_ij q̇_i q̇_j: the half of the last form is missing."""
     arm = rigid()
     total = sum(arm.M[i, j] * V[i] * V[j] for i in range(2) for j in range(2))
@@ -232,7 +232,7 @@ def test_002_l268_l269_sum_without_the_half():
     confirm((qd.T * (m1 * J1.T * J1 + m2 * J2.T * J2 + turn) * qd)[0] / 2, arm.K)
 
 
-def test_002_l274_potential_energy_is_a_number():
+def test_lagrange_l274_potential_energy_is_a_number():
     """m_i g r_ci is a vector; the energy is m_i g times the height, −m_i 𝐠ᵀ r_ci for the vector 𝐠 of gravity."""
     arm, down = rigid(), sp.Matrix([0, -g, 0])
     assert (m1 * g * arm.p1).shape == (3, 1)
@@ -252,7 +252,7 @@ def chain():
 
 
 @pytest.mark.parametrize("last", ["k < i", "k <= i"])
-def test_002_l285_l287_own_joint_moves_the_link(last):
+def test_lagrange_l285_l287_own_joint_moves_the_link(last):
     """Columns z or z × (r_ci − o_{k−1}), and z or 0, for k ≤ i: the printed k < i leaves out the own joint."""
     q, v, frames, centers = chain()
     kinds = "RPR"
@@ -272,7 +272,7 @@ def test_002_l285_l287_own_joint_moves_the_link(last):
 
 # ------------------------------------------------------------------------------------- equations of motion
 @pytest.mark.parametrize("k", range(3))
-def test_002_l291_to_l311_derivation(k):
+def test_lagrange_l291_to_l311_derivation(k):
     """The steps from K to the equations; in the last line of d/dt ∂K/∂q̇_k the inertia is d_kj, not d_ij."""
     s = abstract(3)
     n = range(3)
@@ -289,7 +289,7 @@ def test_002_l291_to_l311_derivation(k):
     confirm(form, s.tau[k])
 
 
-def test_002_l293_torque_of_joint_k():
+def test_lagrange_l293_torque_of_joint_k():
     """The torque at joint k is τ_k: Lagrange's equation of q_k needs the force that works on q_k."""
     arm, tau = rigid(), sp.symbols("tau1:3")
     work = tau[0] * q1 + tau[1] * q2  # torques on relative angles
@@ -298,7 +298,7 @@ def test_002_l293_torque_of_joint_k():
     assert differ(arm.tau[0], arm.tau[1])
 
 
-def test_002_l307_transpose():
+def test_lagrange_l307_transpose():
     """½ q̇ᵀ [∂D/∂q_k] q̇: without the transpose, as printed, the product does not exist."""
     s = abstract(2)
     v, k = sp.Matrix(s.v), 0
@@ -310,7 +310,7 @@ def test_002_l307_transpose():
     confirm(both, sp.diff(s.K, s.q[k]))
 
 
-def test_002_l319_equations():
+def test_lagrange_l319_equations():
     """Line 311 again."""
     s = abstract(2)
     n = range(2)
@@ -319,7 +319,7 @@ def test_002_l319_equations():
         confirm(sum(s.D[k, j] * s.a[j] for j in n) + terms + sp.diff(s.P, s.q[k]), s.tau[k])
 
 
-def test_002_l321_half_counted_twice():
+def test_lagrange_l321_half_counted_twice():
     """With c_ijk that contain the ½ (as c_kj = Σ c_ijk q̇_i and all the values want), no ½ stands before the sum."""
     s = abstract(3)
     n = range(3)
@@ -328,7 +328,7 @@ def test_002_l321_half_counted_twice():
         misprint(total / 2, total, s.c[k])
 
 
-def test_002_l325_l336_matrix_form():
+def test_lagrange_l325_l336_matrix_form():
     """Dq̈ + Cq̇ + g = τ with c_kj = Σ c_ijk q̇_i."""
     s = abstract(3)
     left = s.D * sp.Matrix(s.a) + s.C() * sp.Matrix(s.v) + sp.Matrix([sp.diff(s.P, q) for q in s.q])
@@ -343,7 +343,7 @@ def cartesian():
     return T1[:3, 3], T2[:3, 3]
 
 
-def test_002_l342_to_l354_jacobians():
+def test_lagrange_l342_to_l354_jacobians():
     """J_vc1, J_vc2 of the Cartesian arm, from its DH table; J_ω = 0."""
     p1, p2 = cartesian()
     confirm([[0, 0], [0, 0], [1, 0]], p1.jacobian(Q))
@@ -351,7 +351,7 @@ def test_002_l342_to_l354_jacobians():
     assert dh(0, q1, 0, -sp.pi / 2)[:3, :3].diff(q1) == sp.zeros(3)
 
 
-def test_002_l358_to_l368_equations():
+def test_lagrange_l358_to_l368_equations():
     """K = ½ q̇ᵀ diag(m₁ + m₂, m₂) q̇, P = g(m₁ + m₂) q₁, and both equations."""
     p1, p2 = cartesian()
     u1, u2 = (rate(p, Q, V) for p in (p1, p2))
@@ -364,7 +364,7 @@ def test_002_l358_to_l368_equations():
 
 # --------------------------------------------------------------------------------------------- two-link arm
 @pytest.mark.parametrize("link", (1, 2))
-def test_002_l380_l382_centers_in_the_link_frames(link):
+def test_lagrange_l380_l382_centers_in_the_link_frames(link):
     """DH frame i sits at the far end of link i, so its center is at (l_c − l, 0, 0, 1): the sign is turned,
     and four entries are printed as a 3×2 array."""
     T = dh(q1, 0, l1, 0) if link == 1 else dh(q1, 0, l1, 0) * dh(q2, 0, l2, 0)
@@ -375,7 +375,7 @@ def test_002_l380_l382_centers_in_the_link_frames(link):
     assert sp.Matrix([[l, -lc], [0, 0], [0, 1]]).rows != T.cols  # as printed the product does not exist
 
 
-def test_002_l386_to_l392_jacobians():
+def test_lagrange_l386_to_l392_jacobians():
     """The columns of J_vc1, J_vc2 by cross products and J_ω1, J_ω2 of the two-link arm."""
     z, zero, arm = sp.Matrix([0, 0, 1]), sp.zeros(3, 1), rigid()
     first = [z.cross(sp.Matrix([lc1 * c1, lc1 * s1, 0])), zero]
@@ -394,7 +394,7 @@ def test_002_l386_to_l392_jacobians():
         confirm(sp.Matrix([[0, 0], [0, 0], last]), w.jacobian(V))
 
 
-def test_002_l402_to_l410_energies():
+def test_lagrange_l402_to_l410_energies():
     """K_trans, K_rot and D = Σ m JᵀJ + [I₁ + I₂, I₂; I₂, I₂]."""
     arm = rigid()
     J1, J2 = arm.p1.jacobian(Q), arm.p2.jacobian(Q)
@@ -405,14 +405,14 @@ def test_002_l402_to_l410_energies():
     confirm(linear + sp.Matrix([[I2 + I1, I2], [I2, I2]]), arm.M)
 
 
-def test_002_l414_l415_inertia_matrix():
+def test_lagrange_l414_l415_inertia_matrix():
     """d₁₁, d₁₂, d₂₂."""
     d11 = m1 * lc1**2 + m2 * (l1**2 + lc2**2 + 2 * l1 * lc2 * c2) + I1 + I2
     d12 = m2 * (lc2**2 + l1 * lc2 * c2) + I2
     confirm([[d11, d12], [d12, m2 * lc2**2 + I2]], rigid().M)
 
 
-def test_002_l417_half_of_the_symbols():
+def test_lagrange_l417_half_of_the_symbols():
     """c_ijk = ½(…): the ½ is missing; the index of the equation comes first here (in line 311 last)."""
     s, n = abstract(2), range(2)
     for i in n:
@@ -420,7 +420,7 @@ def test_002_l417_half_of_the_symbols():
         misprint(bracket, bracket / 2, s.c[i])
 
 
-def test_002_l419_to_l427_symbols():
+def test_lagrange_l419_to_l427_symbols():
     """c₁₁₁, c₁₁₂ = c₁₂₁, c₁₂₂, c₂₁₁, c₂₁₂ = c₂₂₁ by their printed derivatives and values, equation first."""
     M, G = rigid().M, rigid().gamma
     d = lambda i, j, k: sp.diff(M[i - 1, j - 1], Q[k - 1])  # noqa: E731
@@ -440,19 +440,19 @@ def test_002_l419_to_l427_symbols():
         confirm(value, G[i][j][k])
 
 
-def test_002_l429_last_symbol():
+def test_lagrange_l429_last_symbol():
     """c₂₂₂ = ½ ∂d₂₂/∂q₂ = 0, not −h: d₂₂ is constant, and C has a 0 there."""
     misprint(-h, sp.Integer(0), rigid().gamma[1][1][1])
     confirm(sp.diff(rigid().M[1, 1], q2) / 2, rigid().gamma[1][1][1])
 
 
-def test_002_l435_l439_potential_energy_and_gravity():
+def test_lagrange_l435_l439_potential_energy_and_gravity():
     """P₁, P₂, φ₁, φ₂."""
     confirm(m1 * g * lc1 * s1 + m2 * g * (l1 * s1 + lc2 * s12), rigid().P)
     confirm([(m1 * lc1 + m2 * l1) * g * c1 + m2 * lc2 * g * c12, m2 * g * lc2 * c12], list(rigid().g))
 
 
-def test_002_l443_equations():
+def test_lagrange_l443_equations():
     """Both equations, with the symbols of lines 419 to 429 (and c₂₂₂ = 0)."""
     d = rigid().M
     first = d[0, 0] * A[0] + d[0, 1] * A[1] + h * v1 * v2 + h * v2 * v1 + h * v2**2 + rigid().g[0]
@@ -461,7 +461,7 @@ def test_002_l443_equations():
     misprint(second - h * v2**2, second, rigid().tau[1])  # with the printed c₂₂₂
 
 
-def test_002_l447_l451_matrix_form():
+def test_lagrange_l447_l451_matrix_form():
     """D q̈ + C(q, q̇) q̇ + G = τ: the q̇ after C is missing; the matrices C and G are right."""
     C = sp.Matrix([[h * v2, h * v2 + h * v1], [-h * v1, 0]])
     arm = rigid()
@@ -487,7 +487,7 @@ def five_bar():
     return p, u, sp.expand(K), P, back
 
 
-def test_002_l456_centers():
+def test_lagrange_l456_centers():
     """(x, y) of the four centers."""
     p = five_bar()[0]
     printed = [
@@ -500,7 +500,7 @@ def test_002_l456_centers():
         confirm(wanted, [x[0], x[1]])
 
 
-def test_002_l458_l460_velocities():
+def test_lagrange_l458_l460_velocities():
     """The four 2×2 Jacobians."""
     printed = [
         [[-lc1 * s1, 0], [lc1 * c1, 0]],
@@ -512,7 +512,7 @@ def test_002_l458_l460_velocities():
         confirm(wanted, x[:2, :].jacobian(Q))
 
 
-def test_002_l466_angular_velocities():
+def test_lagrange_l466_angular_velocities():
     """ω₁ = ω₃ = q̇₁ k̂ and ω₂ = ω₄ = q̇₂ k̂: the last k̂ is missing; opposite sides of the parallelogram are parallel."""
     for angle, speed in ((q1, v1), (q2, v2), (q2 + sp.pi, v2)):
         R = rot("z", angle)
@@ -521,7 +521,7 @@ def test_002_l466_angular_velocities():
         assert w.shape == (3, 1)
 
 
-def test_002_l468_sum_of_jacobians():
+def test_lagrange_l468_sum_of_jacobians():
     """D = Σ m JᵀJ + diag(I₁ + I₃, I₂ + I₄)."""
     p, _, K, *_ = five_bar()
     total = sp.diag(I1 + I3, I2 + I4)
@@ -530,7 +530,7 @@ def test_002_l468_sum_of_jacobians():
     confirm(total, mass_matrix(K, V))
 
 
-def test_002_l472_first_inertia():
+def test_lagrange_l472_first_inertia():
     """d₁₁ has m₄ l₁², not m₄ l₄²: the center of link 4 is carried round by link 1."""
     D = mass_matrix(five_bar()[2], V)
     rest = m1 * lc1**2 + m3 * lc3**2 + I1 + I3
@@ -538,7 +538,7 @@ def test_002_l472_first_inertia():
     misprint(rest + m4 * l2**2, rest + m4 * l1**2, D[0, 0])  # nor is l₄ = l₂, the opposite side, meant
 
 
-def test_002_l470_l474_coupling():
+def test_lagrange_l470_l474_coupling():
     """d₁₂ = (m₃ l₂ l_c3 − m₄ l₁ l_c4) cos(q₂ − q₁), so it is 0 if m₃ l₂ l_c3 = m₄ l₁ l_c4: printed m₂ both times."""
     D = mass_matrix(five_bar()[2], V)
     form = lambda mu: (mu * l2 * lc3 - m4 * l1 * lc4) * sp.cos(q2 - q1)  # noqa: E731
@@ -548,19 +548,19 @@ def test_002_l470_l474_coupling():
     assert differ(D[0, 1].subs(m2, m4 * l1 * lc4 / (l2 * lc3)), 0)
 
 
-def test_002_l476_second_inertia():
+def test_lagrange_l476_second_inertia():
     """d₂₂ = m₂ l_c2² + m₃ l₂² + m₄ l_c4² + I₂ + I₄."""
     confirm(m2 * lc2**2 + m3 * l2**2 + m4 * lc4**2 + I2 + I4, mass_matrix(five_bar()[2], V)[1, 1])
 
 
-def test_002_l490_potential_energy():
+def test_lagrange_l490_potential_energy():
     """P = g Σ m_i y_ci: weights and g are missing from the sum, not from the result."""
     p, _, _, P, _ = five_bar()
     right = g * (m1 * lc1 + m3 * lc3 + m4 * l1) * s1 + g * (m2 * lc2 - m4 * lc4 + m3 * l2) * s2
     misprint(sum(x[1] for x in p), right, P)
 
 
-def test_002_l494_to_l502_decoupled_equations():
+def test_lagrange_l494_to_l502_decoupled_equations():
     """φ₁, φ₂, and d₁₁ q̈₁ + φ₁ = τ₁, d₂₂ q̈₂ + φ₂ = τ₂ under the condition m₃ l₂ l_c3 = m₄ l₁ l_c4."""
     _, _, K, P, _ = five_bar()
     phi = [g * (m1 * lc1 + m3 * lc3 + m4 * l1) * c1, g * (m2 * lc2 - m4 * lc4 + m3 * l2) * c2]
@@ -572,7 +572,7 @@ def test_002_l494_to_l502_decoupled_equations():
 
 
 # ----------------------------------------------------------------------------------------------- properties
-def test_002_l508_l510_skew_symmetry():
+def test_lagrange_l508_l510_skew_symmetry():
     """ḋ_kj = Σ ∂d_kj/∂q_i q̇_i and n_kj = Σ [∂d_ij/∂q_k − ∂d_ki/∂q_j] q̇_i = −n_jk."""
     s, n = abstract(3), range(3)
     N = s.Ddot - 2 * s.C()
@@ -581,7 +581,7 @@ def test_002_l508_l510_skew_symmetry():
     confirm(form.T, -N)
 
 
-def test_002_l514_l527_energy_that_can_be_taken_out():
+def test_lagrange_l514_l527_energy_that_can_be_taken_out():
     """∫ q̇ᵀτ = H(T) − H(0) ≥ −H(0) = −β if P ≥ 0: at most β can be taken out; the integral is what is put in."""
     arm, rng = dl.load("planar-2r"), np.random.default_rng(2)
     lowest = arm.potential_energy([-np.pi / 2, 0.0])
@@ -605,7 +605,7 @@ def test_002_l514_l527_energy_that_can_be_taken_out():
     assert y_[4] >= -start and start > 0
 
 
-def test_002_l520_l523_rate_of_the_energy():
+def test_lagrange_l520_l523_rate_of_the_energy():
     """Ḣ = q̇ᵀτ; in the second line C lacks its q̇ (a matrix among vectors), the rest is right."""
     s = abstract(2)
     v, a, dP = sp.Matrix(s.v), sp.Matrix(s.a), sp.Matrix([sp.diff(s.P, q) for q in s.q])
@@ -618,7 +618,7 @@ def test_002_l520_l523_rate_of_the_energy():
     confirm(v.dot(s.tau), H_rate)
 
 
-def test_002_kernels_agree():
+def test_lagrange_kernels_agree():
     """D, C and φ of lines 414 to 451 at the numbers of the bundled arm, against its kernels."""
     arm, (q, v, _) = dl.load("planar-2r"), state(2, 5)
     rods = {m1: 1, m2: 1, l1: 1, lc1: 0.5, lc2: 0.5, I1: 1 / 12, I2: 1 / 12, g: 9.81}

@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import dalembert as dl
-from errata.derive import (
+from notes.derive import (
     SWAP,
     A,
     Q,
@@ -64,7 +64,7 @@ def task():
     return Task()
 
 
-def test_001_l013_to_l019_twist_and_its_rate(task):
+def test_fakhari_3_l013_to_l019_twist_and_its_rate(task):
     """𝒱 = Jθ̇, 𝒱̇ = J̇θ̇ + Jθ̈, and θ̇, θ̈ back from them."""
     tip = lambda q: task.arm.fk(q)[:2, 3]  # noqa: E731
     assert np.allclose(task.twist, central(tip, task.q, task.v), atol=CLOSE)
@@ -78,7 +78,7 @@ def test_001_l013_to_l019_twist_and_its_rate(task):
     assert np.allclose(back, task.a, atol=CLOSE)
 
 
-def test_001_l021_to_l028_task_space_dynamics(task):
+def test_fakhari_3_l021_to_l028_task_space_dynamics(task):
     """J⁻ᵀτ = M_C 𝒱̇ + c_C + g_C + F_tip with M_C, c_C, g_C as printed."""
     F = np.array([2.0, -3.0])
     wrench = np.r_[F, np.zeros(4)]
@@ -94,7 +94,7 @@ def test_001_l021_to_l028_task_space_dynamics(task):
     )
 
 
-def test_001_l031_redundant_form():
+def test_fakhari_3_l031_redundant_form():
     """M_C = (J M⁻¹ Jᵀ)⁻¹: the least energy of all q̇ that give a twist is ½ 𝒱ᵀM_C𝒱; square J gives J⁻ᵀMJ⁻¹."""
     arm, (q, *_), xi = dl.load("panda"), state(7, 1), np.array([0.1, 0.2, -0.3, 0.4, -0.5, 0.6])
     J, M = arm.jacobian(q), arm.mass_matrix(q)
@@ -109,7 +109,7 @@ def test_001_l031_redundant_form():
     assert np.allclose(both, np.linalg.inv(square).T @ N @ np.linalg.inv(square), rtol=1e-6)
 
 
-def test_001_l041_to_l046_capital_c(task):
+def test_fakhari_3_l041_to_l046_capital_c(task):
     """c_C(θ, 𝒱) = C_C(θ, 𝒱) 𝒱 with C_C = (J⁻ᵀC − M_C J̇) J⁻¹; the last line prints the vector c_C times 𝒱."""
     C = task.arm.coriolis_matrix(task.q, task.v)
     C_C = (task.inv.T @ C - task.M_C @ task.Jdot) @ task.inv
@@ -118,7 +118,7 @@ def test_001_l041_to_l046_capital_c(task):
     assert not np.allclose(task.c_C * task.twist, task.c_C, atol=1e-2)
 
 
-def test_001_l048_mass_depends_on_the_joints_not_on_the_pose():
+def test_fakhari_3_l048_mass_depends_on_the_joints_not_on_the_pose():
     """Two solutions of one pose have two different M_C."""
     arm = dl.load("planar-2r")
     up, down = np.array([0.2, 0.9]), np.array([1.1, -0.9])
@@ -132,7 +132,7 @@ def test_001_l048_mass_depends_on_the_joints_not_on_the_pose():
 
 
 @pytest.mark.parametrize("where", ["spatial", "local"])
-def test_001_l052_to_l060_columns_of_the_rate(where):
+def test_fakhari_3_l052_to_l060_columns_of_the_rate(where):
     """∂J_i/∂θ_j = [ad_{J_j}] J_i for i > j (space), [ad_{J_i}] J_j for i < j (body), else 0; twists (ω, v)."""
     arm, (q, v, _) = dl.load("ur5e"), state(6, 2)
     f = lambda x: SWAP @ arm.jacobian(x, expressed_in=where)  # noqa: E731
@@ -149,7 +149,7 @@ def test_001_l052_to_l060_columns_of_the_rate(where):
     assert np.allclose(total, SWAP @ arm.jacobian_dot(q, v, expressed_in=where), atol=CLOSE)
 
 
-def test_001_l066_to_l075_analytic_form():
+def test_fakhari_3_l066_to_l075_analytic_form():
     """F = M_C ẍ + C_C ẋ + g_C with the analytic Jacobian, and F = J_a⁻ᵀ Y π."""
     arm, (q, v, a) = dl.load("puma560"), state(6, 3)
     J, inv = arm.analytic_jacobian(q), np.linalg.inv(arm.analytic_jacobian(q))
@@ -164,7 +164,7 @@ def test_001_l066_to_l075_analytic_form():
     assert np.allclose(inv.T @ Y @ arm.parameters(rotor=True), F, rtol=1e-6)
 
 
-def test_001_l072_to_l074_inherited_properties(task):
+def test_fakhari_3_l072_to_l074_inherited_properties(task):
     """M_C symmetric positive definite; Ṁ_C − 2C_C skew for the standard C, and not for another one."""
 
     def M_C(q):
@@ -179,7 +179,7 @@ def test_001_l072_to_l074_inherited_properties(task):
         assert np.allclose(S, -S.T, atol=1e-7) == skew
 
 
-def test_001_l073_mass_is_not_bounded_near_a_singularity():
+def test_fakhari_3_l073_mass_is_not_bounded_near_a_singularity():
     """J nonsingular at each θ is not enough for a bound above: M_C grows like 1/θ₂² as θ₂ → 0."""
     arm = dl.load("planar-2r")
     sizes = []
@@ -214,14 +214,14 @@ def held():
     return Held()
 
 
-def test_001_l107_to_l119_workless_forces(held):
+def test_fakhari_3_l107_to_l119_workless_forces(held):
     """τ_con = Aᵀλ does no work along any motion with Aθ̇ = 0, and every such τ_con is of this form."""
     assert np.allclose(held.Z.T @ held.A.T, 0, atol=1e-12)
     both = np.c_[held.A.T, held.Z]
     assert np.linalg.matrix_rank(both) == held.n  # nothing else is orthogonal to the tangent directions
 
 
-def test_001_eq_1_2_constrained_motion(held):
+def test_fakhari_3_eq_1_2_constrained_motion(held):
     """(1) and (2): the motion found by projection satisfies both with some λ."""
     rest = held.tau - held.M @ held.a - held.h
     lam, residual, *_ = np.linalg.lstsq(held.A.T, rest, rcond=None)
@@ -229,12 +229,12 @@ def test_001_eq_1_2_constrained_motion(held):
     assert np.allclose(lam, held.lam, atol=CLOSE) and residual.max() < 1e-18
 
 
-def test_001_eq_3_4_multipliers(held):
+def test_fakhari_3_eq_3_4_multipliers(held):
     """λ = (AM⁻¹Aᵀ)⁻¹(AM⁻¹(τ − h) + Ȧθ̇) and θ̈ = M⁻¹(τ − h − Aᵀλ) (printed twice)."""
     assert np.allclose(np.linalg.solve(held.M, held.tau - held.h - held.A.T @ held.lam), held.a, atol=CLOSE)
 
 
-def test_001_eq_5_projection(held):
+def test_fakhari_3_eq_5_projection(held):
     """Pτ = P(Mθ̈ + h), P² = P, rank n − k."""
     P = held.P
     assert np.allclose(P @ held.tau, P @ (held.M @ held.a + held.h), atol=CLOSE)
@@ -242,14 +242,14 @@ def test_001_eq_5_projection(held):
     assert np.allclose(P @ held.A.T, 0, atol=CLOSE)
 
 
-def test_001_eq_5_alone_does_not_hold_the_constraint(held):
+def test_fakhari_3_eq_5_alone_does_not_hold_the_constraint(held):
     """The arrow both ways in (5) wants Aθ̈ + Ȧθ̇ = 0 kept beside it: a θ̈ that breaks it satisfies (5) as well."""
     other = held.a + np.linalg.solve(held.M, held.A.T @ np.ones(held.k))
     assert np.allclose(held.P @ held.tau, held.P @ (held.M @ other + held.h), atol=CLOSE)
     assert np.abs(held.A @ other + held.b).max() > 1e-2
 
 
-def test_001_l155_to_l157_wrench_at_the_tip():
+def test_fakhari_3_l155_to_l157_wrench_at_the_tip():
     """JᵀF_tip = Aᵀλ, F_tip = J⁻ᵀAᵀλ, without a component along the allowed motion."""
     arm, (q, *_) = dl.load("ur5e"), state(6, 5)
     J, normal = arm.jacobian(q), np.array([[0.6, 0.8, 0, 0, 0, 0]])  # the tip slides on a plane
@@ -259,7 +259,7 @@ def test_001_l155_to_l157_wrench_at_the_tip():
     assert np.allclose(J.T @ F, A_.T @ lam, atol=CLOSE) and np.allclose(F @ J @ allowed, 0, atol=CLOSE)
 
 
-def test_001_l165_the_two_parts_of_the_torque(held):
+def test_fakhari_3_l165_the_two_parts_of_the_torque(held):
     """τ = Pτ + (I − P)τ holds, but not term by term: (I − P)τ is Aᵀλ only without h and Ȧθ̇."""
     rest = (np.eye(held.n) - held.P) @ held.tau
     assert np.allclose(held.P @ held.tau + rest, held.tau, atol=CLOSE)
@@ -269,7 +269,7 @@ def test_001_l165_the_two_parts_of_the_torque(held):
     assert np.allclose(rest + bias, held.A.T @ held.lam, atol=CLOSE)
 
 
-def test_001_l171_to_l175_projection_of_accelerations(held):
+def test_fakhari_3_l171_to_l175_projection_of_accelerations(held):
     """P_θ̈ = M⁻¹PM = I − M⁻¹Aᵀ(AM⁻¹Aᵀ)⁻¹A, rank n − k, P_θ̈ θ̈ = P_θ̈ M⁻¹(τ − h)."""
     W, A_ = np.linalg.inv(held.M), held.A
     Pa = W @ held.P @ held.M
@@ -301,26 +301,26 @@ def solved():
     return sp.solve(equations, [*x, lam]), x
 
 
-def test_001_l198_mass_matrix():
+def test_fakhari_3_l198_mass_matrix():
     """M of the 2R arm with point masses."""
     L1, L2, c2 = l1, l2, sp.cos(q2)
     d12 = m2 * (L1 * L2 * c2 + L2**2)
     confirm([[m1 * L1**2 + m2 * (L1**2 + 2 * L1 * L2 * c2 + L2**2), d12], [d12, m2 * L2**2]], points().M)
 
 
-def test_001_l200_velocity_terms():
+def test_fakhari_3_l200_velocity_terms():
     """c of the 2R arm."""
     k = m2 * l1 * l2 * sp.sin(q2)
     confirm([-k * (2 * v1 * v2 + v2**2), k * v1**2], list(points().c))
 
 
-def test_001_l212_tip_and_jacobian():
+def test_fakhari_3_l212_tip_and_jacobian():
     """(x, y) and J for L₁ = L₂ = 1."""
     confirm(TIP, (along(1, q1) + along(1, q1 + q2))[:2, :])
     confirm([[-s1 - s12, -s12], [c1 + c12, c12]], TIP.jacobian(Q))
 
 
-def test_001_l214_rate_of_the_jacobian():
+def test_fakhari_3_l214_rate_of_the_jacobian():
     """The matrix is J̇ (its label has lost the dot): ẍ = Jθ̈ + J̇θ̇; J itself in its place would be wrong."""
     w = v1 + v2
     printed = sp.Matrix([[-v1 * c1 - w * c12, -w * c12], [-v1 * s1 - w * s12, -w * s12]])
@@ -330,27 +330,27 @@ def test_001_l214_rate_of_the_jacobian():
     assert differ(TIP.jacobian(Q) * sp.Matrix(A) + TIP.jacobian(Q) * qd, acceleration)
 
 
-def test_001_l218_the_constraint_is_one_equation():
+def test_fakhari_3_l218_the_constraint_is_one_equation():
     """A(θ)θ̇ is 1×1: the right side is the number 0, not a column of two zeros."""
     row = sp.Matrix([[-s1 - s12, -s12]])
     confirm(row * qd, sp.Matrix([rate(c1 + c12 - 1, Q, V)]))
     assert (row * qd).shape == (1, 1) != sp.zeros(2, 1).shape
 
 
-def test_001_l220_rate_of_the_constraint():
+def test_fakhari_3_l220_rate_of_the_constraint():
     """Ȧ."""
     w = v1 + v2
     confirm([[-v1 * c1 - w * c12, -w * c12]], rate(sp.Matrix([[-s1 - s12, -s12]]), Q, V))
 
 
-def test_001_l224_joint_rates():
+def test_fakhari_3_l224_joint_rates():
     """(θ̇₁, θ̇₂) = (1, 0) from (ẋ, ẏ) = (0, 1), and the tip is on x = 1."""
     J = channel()[0]
     confirm(J.inv() * sp.Matrix([0, 1]), sp.Matrix([1, 0]))
     confirm(TIP[0].subs(AT), 1)
 
 
-def test_001_l226_to_l230_numbers_at_the_state():
+def test_fakhari_3_l226_to_l230_numbers_at_the_state():
     """A = [0, −0.866], Ȧ = [−1, −0.5], M = [2 0.5; 0.5 1], h = (0, 0.866)."""
     _, _, A_, Adot, M, h = channel()
     confirm(A_, sp.Matrix([[0, -root / 2]]))
@@ -360,14 +360,14 @@ def test_001_l226_to_l230_numbers_at_the_state():
     assert rounds(0.866, root / 2)
 
 
-def test_001_l234_multiplier():
+def test_fakhari_3_l234_multiplier():
     """λ = 0.289 τ₁ − 1.155 τ₂ − 0.167."""
     value = sp.expand(solved()[0][lam])
     assert rounds(0.289, value.coeff(tau1)) and rounds(-1.155, value.coeff(tau2))
     assert rounds(-0.167, value.subs({tau1: 0, tau2: 0}))
 
 
-def test_001_l236_accelerations():
+def test_fakhari_3_l236_accelerations():
     """θ̈₁ = 0.5 τ₁ + 0.289, θ̈₂ = −1.155."""
     found, x = solved()
     first, second = sp.expand(found[x[0]]), sp.expand(found[x[1]])
@@ -376,12 +376,12 @@ def test_001_l236_accelerations():
     assert rounds(0.289, root / 6) and rounds(-1.155, -2 / root)
 
 
-def test_001_l242_jacobian_at_the_state():
+def test_fakhari_3_l242_jacobian_at_the_state():
     """J = [0 −0.866; 1 0.5]."""
     confirm(sp.Matrix([[0, -root / 2], [1, sp.Rational(1, 2)]]), channel()[0])
 
 
-def test_001_l246_force_on_the_channel():
+def test_fakhari_3_l246_force_on_the_channel():
     """J⁻ᵀ = [0.577 −1.155; 1 0] and f_tip = (λ, 0)."""
     J, _, A_, *_ = channel()
     confirm(J.inv().T, sp.Matrix([[1 / root, -2 / root], [1, 0]]))
@@ -389,7 +389,7 @@ def test_001_l246_force_on_the_channel():
     confirm(J.inv().T * A_.T, sp.Matrix([1, 0]))
 
 
-def test_001_l250_without_torque():
+def test_fakhari_3_l250_without_torque():
     """f_tip = (−0.167, 0) for τ = 0, and the free tip would accelerate to the left."""
     J, Jdot, _, _, M, h = channel()
     assert rounds(-0.167, solved()[0][lam].subs({tau1: 0, tau2: 0}))
@@ -397,14 +397,14 @@ def test_001_l250_without_torque():
     confirm(free[0], -sp.Rational(1, 7))
 
 
-def test_001_l258_desired_force():
+def test_fakhari_3_l258_desired_force():
     """JᵀF = Aᵀλ with F = (f, 0) gives λ = f."""
     J, _, A_, *_ = channel()
     found = sp.solve(list(J.T * sp.Matrix([f, 0]) - A_.T * lam), lam)
     confirm(found[lam], f)
 
 
-def test_001_l260_second_acceleration():
+def test_fakhari_3_l260_second_acceleration():
     """Ȧθ̇ + Aθ̈ = 0 gives θ̈₂ = −1.155 and leaves θ̈₁ free."""
     _, _, A_, Adot, *_ = channel()
     x = sp.Matrix(sp.symbols("x1 x2"))
@@ -412,7 +412,7 @@ def test_001_l260_second_acceleration():
     assert residual.coeff(x[0]) == 0 and same(sp.solve(residual, x[1])[0], -2 / root)
 
 
-def test_001_l262_torques():
+def test_fakhari_3_l262_torques():
     """τ₁ = 2θ̈₁ − 0.577 (−1/√3; the printed 0.578 is half of the rounded 1.155), τ₂ = 0.5θ̈₁ − 0.866f − 0.289."""
     _, _, A_, _, M, h = channel()
     tau = (M * sp.Matrix([b1, -2 / root]) + h + A_.T * f).applyfunc(sp.expand)
@@ -423,7 +423,7 @@ def test_001_l262_torques():
     assert rounds(0.289, root / 6)
 
 
-def test_001_l266_projection():
+def test_fakhari_3_l266_projection():
     """P = [1 0; 0.25 0], I − P = [0 0; −0.25 1]."""
     _, _, A_, _, M, _ = channel()
     P = sp.eye(2) - A_.T * (A_ * M.inv() * A_.T).inv() * A_ * M.inv()
@@ -432,7 +432,7 @@ def test_001_l266_projection():
     confirm(P * P, P)
 
 
-def test_001_example_by_the_library():
+def test_fakhari_3_example_by_the_library():
     """The same example through the numeric kernels: M, c and J of the bundled arm."""
     arm, q, v = dl.load("planar-2r-points"), np.array([-np.pi / 3, 2 * np.pi / 3]), np.array([1.0, 0.0])
     J, _, _, _, M, h = (np.array(x.evalf(), float) for x in channel())
@@ -441,7 +441,7 @@ def test_001_example_by_the_library():
 
 
 # ------------------------------------------------------------------------------------- identification, URDF
-def test_001_l302_friction_in_the_regressor():
+def test_fakhari_3_l302_friction_in_the_regressor():
     """τ = Mθ̈ + Cθ̇ + g + F_vθ̇ + F_s sgn θ̇ = Yπ."""
     arm, (q, v, a) = dl.load("puma560"), state(6, 6)
     names = arm.parameter_names(friction=True, rotor=True)
@@ -452,7 +452,7 @@ def test_001_l302_friction_in_the_regressor():
     assert np.allclose(Y @ pi, rest + viscous * v + coulomb * np.sign(v), rtol=1e-12)
 
 
-def test_001_l310_to_l320_least_squares():
+def test_fakhari_3_l310_to_l320_least_squares():
     """π = (ȲᵀȲ)⁻¹Ȳᵀτ̄ minimizes ‖τ̄ − Ȳπ‖ for a tall Ȳ of full rank, and finds π from exact data."""
     rng = np.random.default_rng(9)
     Y, pi = rng.normal(size=(40, 5)), rng.normal(size=5)
@@ -463,7 +463,7 @@ def test_001_l310_to_l320_least_squares():
 
 
 @pytest.mark.parametrize(("axis", "unit"), [((-0.9, 0.15, 0), False), ((0.707, -0.707, 0), True)])
-def test_001_l343_l383_axis_is_not_a_unit_vector(axis, unit):
+def test_fakhari_3_l343_l383_axis_is_not_a_unit_vector(axis, unit):
     """The axis of joint1, (−0.9, 0.15, 0), has length 0.912; that of joint3 is 1 to the three digits printed."""
     length = np.linalg.norm(axis)
     assert (abs(length - 1) < 1e-3) == unit
@@ -471,13 +471,13 @@ def test_001_l343_l383_axis_is_not_a_unit_vector(axis, unit):
         assert np.isclose(length, np.sqrt(0.8325), rtol=1e-12)
 
 
-def test_001_l350_l409_inertia_is_possible():
+def test_fakhari_3_l350_l409_inertia_is_possible():
     """ixx = iyy = 0.004, izz = 0.007: positive, and within the triangle inequality."""
     ixx, iyy, izz = 0.004, 0.004, 0.007
     assert min(ixx, iyy, izz) > 0 and ixx + iyy >= izz and ixx + izz >= iyy and iyy + izz >= ixx
 
 
-def test_001_l377_l383_joint_of_the_example():
+def test_fakhari_3_l377_l383_joint_of_the_example():
     """rpy about fixed axes, axis in the child's frame: here turned by −1.57 about z, so along (−1, −1, 0) of {L3}."""
     yaw = -1.57
     T = dl.pose(xyz=(0.5, 0, 0), rpy=(0, 0, yaw))

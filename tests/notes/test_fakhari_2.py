@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 import dalembert as dl
-from errata.derive import (
+from notes.derive import (
     SWAP,
     A,
     Q,
@@ -44,7 +44,7 @@ NUMBERS = {l1: 1, l2: 1, m1: 1, m2: 1, g: sp.Rational(981, 100)}
 
 
 # ----------------------------------------------------------------------------------------- inverse dynamics
-def test_004_l017_to_l025_four_writings():
+def test_fakhari_2_l017_to_l025_four_writings():
     """h = c + g, c = Cθ̇ = θ̇ᵀΓθ̇, and JᵀF_tip: four writings of one torque (the last is printed twice)."""
     arm, (q, v, a), F = dl.load("ur5e"), state(6, 1), np.array([1.0, -2.0, 3.0, 0.4, 0.5, -0.6])
     M, J = arm.mass_matrix(q), arm.jacobian(q)
@@ -60,7 +60,7 @@ def test_004_l017_to_l025_four_writings():
         assert np.allclose(start + rest, tau, atol=CLOSE)
 
 
-def test_004_l043_shape_of_the_jacobian():
+def test_fakhari_2_l043_shape_of_the_jacobian():
     """J is 6×n: JᵀF_tip has n components and 𝒱 = Jθ̇ six; n×6, as printed, fits neither."""
     arm, (q, v, _) = dl.load("planar-2r"), state(2, 1)
     J = arm.jacobian(q)
@@ -69,7 +69,7 @@ def test_004_l043_shape_of_the_jacobian():
         J.T @ v
 
 
-def test_004_l062_l075_friction():
+def test_fakhari_2_l062_l075_friction():
     """τ = Mθ̈ + Cθ̇ + g + F_vθ̇ + F_s sgn θ̇ (+ τ_dist) + JᵀF_tip."""
     arm, (q, v, a), F = dl.load("puma560"), state(6, 2), np.linspace(-1, 1, 6)
     drives = [joint.drive for joint in arm.description.joints if joint.kind != "fixed"]
@@ -81,7 +81,7 @@ def test_004_l062_l075_friction():
     assert np.allclose(tau, free + viscous * v + static * np.sign(v), atol=CLOSE)
 
 
-def test_004_l084_to_l100_centripetal_and_coriolis():
+def test_fakhari_2_l084_to_l100_centripetal_and_coriolis():
     """Accelerations of m₂ at θ = (0, π/2), θ̈ = 0: (−L₁θ̇₁², −L₂θ̇₁² − L₂θ̇₂²) and (0, −2L₂θ̇₁θ̇₂), and their parts."""
     p = points().p2[:2, :]
     there = rate(rate(p, Q, V), Q, V, [0, 0]).subs({q1: 0, q2: sp.pi / 2})
@@ -103,7 +103,7 @@ def body_twists(arm, q, v):
     return out
 
 
-def test_004_l108_to_l118_mass_matrix_by_body_jacobians():
+def test_fakhari_2_l108_to_l118_mass_matrix_by_body_jacobians():
     """𝒦 = ½ Σ 𝒱ᵢᵀ𝒢ᵢ𝒱ᵢ (the letters are printed small), M = Σ J_ibᵀ𝒢ᵢJ_ib, [𝒱ᵢ] = T⁻¹Ṫ (also line 263)."""
     arm, (q, v, _) = dl.load("ur5e"), state(6, 3)
     parts = body_twists(arm, q, v)
@@ -117,13 +117,13 @@ def test_004_l108_to_l118_mass_matrix_by_body_jacobians():
     assert np.allclose([hat[2, 1], hat[0, 2], hat[1, 0], *hat[:3, 3]], twist, atol=CLOSE)
 
 
-def test_004_l122_positive_definite():
+def test_fakhari_2_l122_positive_definite():
     """M symmetric, xᵀMx > 0, invertible, over many configurations."""
     M = dl.load("ur5e").mass_matrix(np.random.default_rng(1).uniform(-3, 3, (200, 6)))
     assert np.allclose(M, np.swapaxes(M, 1, 2), atol=1e-13) and np.linalg.eigvalsh(M).min() > 0
 
 
-def test_004_l130_the_letter_j():
+def test_fakhari_2_l130_the_letter_j():
     """𝒱 = J(θ)θ̇ with J invertible; the printed I(θ), an identity or an inertia, gives another twist."""
     arm, (q, v, _) = dl.load("ur5e"), state(6, 4)
     T = arm.fk(q)
@@ -132,7 +132,7 @@ def test_004_l130_the_letter_j():
     assert not np.allclose((np.eye(6) @ v)[:3], moved, atol=1e-2)
 
 
-def test_004_l132_to_l144_effective_mass():
+def test_fakhari_2_l132_to_l144_effective_mass():
     """θ̇ᵀMθ̇ = 𝒱ᵀM_C𝒱 for M_C = J⁻ᵀMJ⁻¹ = (JM⁻¹Jᵀ)⁻¹."""
     arm, (q, v, _) = dl.load("ur5e"), state(6, 4)
     J, M = arm.jacobian(q), arm.mass_matrix(q)
@@ -143,7 +143,7 @@ def test_004_l132_to_l144_effective_mass():
     assert np.allclose(np.linalg.inv(J @ np.linalg.solve(M, J.T)), M_C, rtol=1e-6)
 
 
-def test_004_l150_to_l154_force_and_acceleration():
+def test_fakhari_2_l150_to_l154_force_and_acceleration():
     """At rest without gravity f = M_C ẍ: parallel along the eigenvectors, with the eigenvalues as factors; else not."""
     arm, q = dl.load("planar-2r-points").with_gravity((0, 0, 0)), np.array([0.3, 1.2])
     J = arm.jacobian(q)[:2]
@@ -162,7 +162,7 @@ def test_004_l150_to_l154_force_and_acceleration():
 
 
 # -------------------------------------------------------------------------------------------- by Lagrange
-def test_004_l166_to_l176_vector_form():
+def test_fakhari_2_l166_to_l176_vector_form():
     """c = Ṁθ̇ − ½ ∂/∂θ(θ̇ᵀMθ̇) = Ṁθ̇ − ∂𝒦/∂θ, g = ∂𝒫/∂θ, and the steps before."""
     s = abstract(3)
     v, a = sp.Matrix(s.v), sp.Matrix(s.a)
@@ -177,7 +177,7 @@ def test_004_l166_to_l176_vector_form():
 
 
 @pytest.mark.parametrize("row", range(3))
-def test_004_l186_to_l202_by_components(row):
+def test_fakhari_2_l186_to_l202_by_components(row):
     """∂ℒ/∂θ̇_k, ∂ℒ/∂θ_k, d/dt ∂ℒ/∂θ̇_k and the symmetrized double sum."""
     s, n = abstract(3), range(3)
     L = s.K - s.P
@@ -189,7 +189,7 @@ def test_004_l186_to_l202_by_components(row):
     confirm(double, sum((s.d(row, j, i) + s.d(row, i, j)) * s.v[j] * s.v[i] for i in n for j in n) / 2)
 
 
-def test_004_l204_product_of_two_velocities():
+def test_fakhari_2_l204_product_of_two_velocities():
     """τ_k has Σ Γ_ijk θ̇_i θ̇_j; the printed θ̇_i θ̇_i drops every product of two different velocities."""
     s, n = abstract(2), range(2)
     for row in n:
@@ -200,7 +200,7 @@ def test_004_l204_product_of_two_velocities():
         misprint(squares, products, s.c[row])
 
 
-def test_004_l216_to_l228_components_of_c():
+def test_fakhari_2_l216_to_l228_components_of_c():
     """c_k = Σ Γ_ijk θ̇_jθ̇_i, C_kj = Σ_i Γ_ijk θ̇_i with Cθ̇ = c, stacked θ̇ᵀΓ_kθ̇."""
     s = abstract(3)
     confirm(s.C() * sp.Matrix(s.v), s.c)
@@ -209,7 +209,7 @@ def test_004_l216_to_l228_components_of_c():
     confirm(stacked, list(s.c))
 
 
-def test_004_l224_l226_which_index_names_the_matrix():
+def test_fakhari_2_l224_l226_which_index_names_the_matrix():
     """Γ_k, the symmetric matrix of equation k, has the (i, j)th entry Γ_ijk of line 204; with (j, k)th entries of
     Γ_ijk, as printed, it is neither symmetric nor the matrix of equation i."""
     v = sp.Matrix(V)
@@ -246,7 +246,7 @@ def closed():
     return Closed()
 
 
-def test_004_l236_recursions_in_closed_form(closed):
+def test_fakhari_2_l236_recursions_in_closed_form(closed):
     """𝒱, 𝒱̇, ℱ, τ for a base at rest under gravity, with a wrench at the tip."""
     x, arm = closed, closed.arm
     body = np.concatenate([SWAP @ arm.jacobian(x.q, name, "local") @ x.v for name in arm.bodies])
@@ -261,7 +261,7 @@ def test_004_l236_recursions_in_closed_form(closed):
     assert np.allclose(x.A.T @ F, wanted, atol=1e-8)
 
 
-def test_004_l236_moving_base(closed):
+def test_fakhari_2_l236_moving_base(closed):
     """The terms with 𝒱_base: a base that turns and accelerates."""
     x, arm = closed, closed.arm
     w, wd, acc = np.array([[0.3, -0.2, 0.5], [0.1, 0.4, -0.3], [1.0, 2.0, 3.0]])
@@ -276,26 +276,26 @@ def test_004_l236_moving_base(closed):
     assert np.allclose(tau, arm.inverse_dynamics(x.q, x.v, x.a, **motion), atol=1e-8)
 
 
-def test_004_l239_mass_matrix(closed):
+def test_fakhari_2_l239_mass_matrix(closed):
     """M = 𝒜ᵀℒᵀ𝒢ℒ𝒜."""
     x = closed
     assert np.allclose(x.A.T @ x.L.T @ x.G @ x.L @ x.A, x.arm.mass_matrix(x.q), atol=CLOSE)
 
 
-def test_004_l241_velocity_terms(closed):
+def test_fakhari_2_l241_velocity_terms(closed):
     """c = −𝒜ᵀℒᵀ(𝒢ℒ[ad_𝒜θ̇]𝒲 + [ad_𝒱]ᵀ𝒢)ℒ𝒜θ̇."""
     x = closed
     c = -x.A.T @ x.L.T @ (x.G @ x.L @ x.ad_A @ x.W + x.ad_V.T @ x.G) @ x.L @ x.A @ x.v
     assert np.allclose(c, x.arm.coriolis_torque(x.q, x.v), atol=CLOSE)
 
 
-def test_004_l243_gravity(closed):
+def test_fakhari_2_l243_gravity(closed):
     """g = 𝒜ᵀℒᵀ𝒢ℒ𝒱̇_base."""
     x = closed
     assert np.allclose(x.A.T @ x.L.T @ x.G @ x.L @ x.base, x.arm.gravity_torque(x.q), atol=CLOSE)
 
 
-def test_004_l247_rate_of_the_mass_matrix(closed):
+def test_fakhari_2_l247_rate_of_the_mass_matrix(closed):
     """Ṁ = −𝒜ᵀℒᵀ𝒲ᵀ[ad]ᵀℒᵀ𝒢ℒ𝒜 − 𝒜ᵀℒᵀ𝒢ℒ[ad]𝒲ℒ𝒜."""
     x = closed
     half = x.A.T @ x.L.T @ x.G @ x.L @ x.ad_A @ x.W @ x.L @ x.A
@@ -303,7 +303,7 @@ def test_004_l247_rate_of_the_mass_matrix(closed):
     assert np.allclose(-first - half, central(x.arm.mass_matrix, x.q, x.v), atol=CLOSE)
 
 
-def test_004_l257_to_l266_terms_by_calls(closed):
+def test_fakhari_2_l257_to_l266_terms_by_calls(closed):
     """g, c, JᵀF_tip, M column by column and b from inverse dynamics; for JᵀF_tip gravity is off (printed q = 0)."""
     x, arm = closed, closed.arm
     F, zero = np.linspace(-2, 3, 6), np.zeros(6)
@@ -319,7 +319,7 @@ def test_004_l257_to_l266_terms_by_calls(closed):
     assert np.allclose(arm.inverse_dynamics(x.q, x.v, zero, F), b, atol=CLOSE)
 
 
-def test_004_l278_to_l285_forward_dynamics():
+def test_fakhari_2_l278_to_l285_forward_dynamics():
     """θ̈ = M⁻¹(τ − b(θ, θ̇, F_tip)); in the MATLAB line b has θ twice, its second argument has lost the dot."""
     arm, (q, v, a), F = dl.load("ur5e"), state(6, 8), np.linspace(1, -1, 6)
     tau = arm.inverse_dynamics(q, v, a, F)
@@ -330,7 +330,7 @@ def test_004_l278_to_l285_forward_dynamics():
 
 
 # ---------------------------------------------------------------------------------------------- properties
-def test_004_l338_l340_l368_bounds_and_the_identity():
+def test_fakhari_2_l338_l340_l368_bounds_and_the_identity():
     """μ₁I ≤ M ≤ μ₂I gives I/μ₁ ≥ M⁻¹ ≥ I/μ₂; I_n is in R^{n×n}, not in R^n as printed (twice)."""
     M = dl.load("ur5e").mass_matrix(state(6, 9)[0])
     values, inverse = np.linalg.eigvalsh(M), np.linalg.eigvalsh(np.linalg.inv(M))
@@ -341,7 +341,7 @@ def test_004_l338_l340_l368_bounds_and_the_identity():
     assert np.kron(row[None], I_n).shape == (6, 36) != np.kron(row[None], row).shape  # θ̇ᵀ⊗I_n times the 36×6 ∂M/∂θ
 
 
-def test_004_l342_l355_l397_prismatic_joints():
+def test_fakhari_2_l342_l355_l397_prismatic_joints():
     """With a prismatic joint the bounds on M, c and g may depend on θ: they grow with the reach of the RP arm."""
     arm = dl.load("rp")
     near, far = (arm.mass_matrix([0.0, r])[0, 0] for r in (1.0, 100.0))
@@ -352,14 +352,14 @@ def test_004_l342_l355_l397_prismatic_joints():
     assert far > 20 * near
 
 
-def test_004_l349_l350_quadratic_in_the_velocities():
+def test_fakhari_2_l349_l350_quadratic_in_the_velocities():
     """c(θ, sθ̇) = s²c(θ, θ̇) and C(θ, 0) = 0."""
     arm, (q, v, _) = dl.load("ur5e"), state(6, 2)
     assert np.allclose(arm.coriolis_torque(q, 3 * v), 9 * arm.coriolis_torque(q, v), atol=CLOSE)
     assert np.abs(arm.coriolis_matrix(q, 0 * v)).max() == 0
 
 
-def test_004_l351_l356_bound_in_the_two_norm():
+def test_fakhari_2_l351_l356_bound_in_the_two_norm():
     """‖c‖₂ ≤ n² max|Γ| ‖θ̇‖²: a bound, though not the least one (n^{3/2} would do)."""
     arm, rng = dl.load("ur5e"), np.random.default_rng(5)
     for _ in range(50):
@@ -369,7 +369,7 @@ def test_004_l351_l356_bound_in_the_two_norm():
         assert size <= 6**1.5 * largest * (v @ v) < 36 * largest * (v @ v)
 
 
-def test_004_l358_to_l360_lost_minus():
+def test_fakhari_2_l358_to_l360_lost_minus():
     """θ̇ᵀ(Ṁ − 2C)θ̇ = 0 for every C, Ṁ − 2C skew and Ṁ = C + Cᵀ for the standard one; the minus is lost in two
     places, and the product Ṁ2C that is left is nothing of the kind. The first right side is a number."""
     arm, (q, v, _) = dl.load("ur5e"), state(6, 4)
@@ -397,7 +397,7 @@ def kronecker(s):
     return sp.kronecker_product(v.T, sp.eye(n)) * dM, sp.kronecker_product(sp.eye(n), v.T) * dM
 
 
-def test_004_l366_to_l370_standard_c_by_kronecker_products():
+def test_fakhari_2_l366_to_l370_standard_c_by_kronecker_products():
     """Ṁ = (θ̇ᵀ⊗I)∂M/∂θ; ½(Ṁ + Uᵀ − U) is the C of the Christoffel symbols; Ṁ − ½U and Uᵀ − ½U give c as well."""
     s = abstract(3)
     Mdot, U = kronecker(s)
@@ -409,7 +409,7 @@ def test_004_l366_to_l370_standard_c_by_kronecker_products():
         assert differ(s.Ddot - 2 * C, -(s.Ddot - 2 * C).T)  # and neither is standard
 
 
-def test_004_l374_to_l380_kronecker_product_and_matrix_derivative():
+def test_fakhari_2_l374_to_l380_kronecker_product_and_matrix_derivative():
     """A⊗B = [a_ij B] is mp×nq; ∂A/∂x for x in R^p is mp×n, its blocks run to x_p (printed x_n)."""
     X, Y = sp.Matrix(3, 3, sp.symbols("a1:10")), sp.Matrix(2, 4, sp.symbols("b1:9"))
     product = sp.kronecker_product(X, Y)
@@ -423,7 +423,7 @@ def test_004_l374_to_l380_kronecker_product_and_matrix_derivative():
     assert stacked(M, x[:3]).shape != (2 * 4, 3)  # only as far as x_n
 
 
-def test_004_l390_l400_gravity_and_potential():
+def test_fakhari_2_l390_l400_gravity_and_potential():
     """g = ∂𝒫/∂θ, and ∫ gᵀθ̇ dt = 𝒫(θ(t_f)) − 𝒫(θ(0)) along a path."""
     arm = dl.load("ur5e")
     q, dq = state(6, 1)[0], state(6, 2)[1]
@@ -438,7 +438,7 @@ def test_004_l390_l400_gravity_and_potential():
     assert dl.load("planar-2r").potential_energy([-np.pi / 2, 0.0]) < 0  # 𝒫 itself may have any sign
 
 
-def test_004_l393_gravity_is_bounded():
+def test_fakhari_2_l393_gravity_is_bounded():
     """‖g‖ ≤ g_b for a revolute arm (the index is printed h in places)."""
     arm = dl.load("ur5e")
     g_ = arm.gravity_torque(np.random.default_rng(2).uniform(-10, 10, (5000, 6)))
@@ -447,13 +447,13 @@ def test_004_l393_gravity_is_bounded():
 
 
 # ------------------------------------------------------------------------------------------------ example 2R
-def test_004_l408_example_terms():
+def test_fakhari_2_l408_example_terms():
     """c and g of the 2R arm with point masses."""
     confirm([-k * (2 * v1 * v2 + v2**2), k * v1**2], list(points().c))
     confirm([(m1 + m2) * l1 * g * c1 + m2 * g * l2 * c12, m2 * g * l2 * c12], list(points().g))
 
 
-def test_004_l420_to_l426_norm_of_the_mass_matrix():
+def test_fakhari_2_l420_to_l426_norm_of_the_mass_matrix():
     """‖M‖₁ is the first column's sum for |θ₂| ≤ π/2, between m₁ (cos θ₂ = 0) and m₂ (cos θ₂ = 1)."""
     M = points().M
     columns = [sp.expand(M[0, j] + M[1, j]) for j in range(2)]  # entries are ≥ 0 for cos θ₂ ≥ 0
@@ -471,7 +471,7 @@ def test_004_l420_to_l426_norm_of_the_mass_matrix():
     assert np.isclose(norms.min(), 4) and np.isclose(norms.max(), 7)
 
 
-def test_004_l430_to_l436_norm_of_c():
+def test_fakhari_2_l430_to_l436_norm_of_c():
     """‖c‖₁ ≤ m₂L₁L₂(|θ̇₁| + |θ̇₂|)², so c_b = m₂L₁L₂, and no smaller number does."""
     rng = np.random.default_rng(1)
     v = rng.uniform(-2, 2, (2000, 2))
@@ -483,7 +483,7 @@ def test_004_l430_to_l436_norm_of_c():
     assert np.allclose(np.abs(arm.coriolis_torque(q, v)).sum(1), size, atol=1e-11)
 
 
-def test_004_l440_norm_of_g():
+def test_fakhari_2_l440_norm_of_g():
     """‖g‖₁ ≤ (m₁ + m₂)gL₁ + 2m₂gL₂, reached at θ = 0."""
     arm = dl.load("planar-2r-points")
     grid = np.stack(np.meshgrid(*[np.linspace(-np.pi / 2, np.pi / 2, 41)] * 2), -1)
@@ -501,7 +501,7 @@ class Example:
         self.U = sp.Matrix([list(qd.T * M.diff(s)) for s in Q])  # row i: θ̇ᵀ ∂M/∂θ_i
 
 
-def test_004_l448_standard_c():
+def test_fakhari_2_l448_standard_c():
     """C = ½(Ṁ + Uᵀ − U) of the example."""
     x = Example()
     printed = sp.Matrix([[-v2 * k, -(v1 + v2) * k], [v1 * k, 0]])
@@ -509,12 +509,12 @@ def test_004_l448_standard_c():
     confirm(printed, points().C)
 
 
-def test_004_l451_matrix_u():
+def test_fakhari_2_l451_matrix_u():
     """U = [0 0; −(2θ̇₁ + θ̇₂)k, −θ̇₁k]."""
     confirm([[0, 0], [-(2 * v1 + v2) * k, -v1 * k]], Example().U)
 
 
-def test_004_l456_mdot_minus_half_u():
+def test_fakhari_2_l456_mdot_minus_half_u():
     """Ṁ − ½U of the example."""
     x = Example()
     printed = sp.Matrix([[-2 * v2 * k, -v2 * k], [(v1 - v2 / 2) * k, v1 * k / 2]])
@@ -522,7 +522,7 @@ def test_004_l456_mdot_minus_half_u():
     confirm(printed * qd, points().c)
 
 
-def test_004_l458_u_transposed_minus_half_u():
+def test_fakhari_2_l458_u_transposed_minus_half_u():
     """Uᵀ − ½U: the last entry is −½θ̇₁m₂L₁L₂ sin θ₂; with the printed plus, Cθ̇ is not c."""
     x = Example()
     matrix = lambda sign: sp.Matrix([[0, -(2 * v1 + v2) * k], [(v1 + v2 / 2) * k, sign * v1 * k / 2]])  # noqa: E731
@@ -535,7 +535,7 @@ def test_004_l458_u_transposed_minus_half_u():
     assert not np.allclose(library, np.array(matrix(1).subs(here), float), atol=1e-3)
 
 
-def test_004_l468_christoffel_matrices():
+def test_fakhari_2_l468_christoffel_matrices():
     """Γ₁ = [0 −k; −k −k], Γ₂ = [k 0; 0 0]: printed are three entries in a row, Γ₁ under the name Γ₂, and no Γ₂."""
     G = second_derivatives(points().c, V)
     first, second = (sp.Matrix(2, 2, lambda i, j: G[i][j][row]) for row in range(2))  # noqa: B023
@@ -545,7 +545,7 @@ def test_004_l468_christoffel_matrices():
     confirm([(qd.T * x * qd)[0] for x in (first, second)], list(points().c))
 
 
-def test_004_l472_largest_symbols():
+def test_fakhari_2_l472_largest_symbols():
     """max|Γ₁₁₁| = 0, max|Γ₁| elsewhere and max|Γ₂₁₁| = m₂L₁L₂, the rest 0, so c_b = 4m₂L₁L₂ by n² max|Γ|."""
     G = points().gamma
     top = {(kk, i, j): abs(G[i][j][kk].subs(q2, sp.pi / 2)) for kk in range(2) for i in range(2) for j in range(2)}
@@ -559,7 +559,7 @@ def test_004_l472_largest_symbols():
 
 
 # --------------------------------------------------------------------------------------- linear parameters
-def test_004_l478_l482_regressor():
+def test_fakhari_2_l478_l482_regressor():
     """τ = Yπ with friction; 12 parameters a joint (10 inertial, F_v, F_s), and fewer of them matter."""
     arm, (q, v, a) = dl.load("ur5e"), state(6, 5)
     Y = arm.regressor(q, v, a, friction=True)
@@ -585,7 +585,7 @@ def friction_2r():
     return tau, [m1, m2, Fs1, Fv1, Fs2, Fv2], (S1, S2)
 
 
-def test_004_l489_first_torque():
+def test_fakhari_2_l489_first_torque():
     """τ₁ of the 2R arm with friction, printed in full."""
     tau, pi, (S1, _) = friction_2r()
     printed = (m1 * l1**2 + m2 * (l1**2 + 2 * l1 * l2 * c2 + l2**2)) * A[0] + m2 * (l1 * l2 * c2 + l2**2) * A[1]
@@ -593,7 +593,7 @@ def test_004_l489_first_torque():
     confirm(printed, tau[0])
 
 
-def test_004_l503_to_l505_regressor_of_the_example():
+def test_fakhari_2_l503_to_l505_regressor_of_the_example():
     """Y of the example, all its entries, against ∂τ/∂π."""
     tau, pi, (S1, S2) = friction_2r()
     Y11 = l1**2 * A[0] + g * l1 * c1

@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import dalembert as dl
-from errata.derive import (
+from notes.derive import (
     I1,
     I2,
     A,
@@ -55,7 +55,7 @@ J = sp.Matrix([[-l1 * s1 - l2 * s12, -l2 * s12], [l1 * c1 + l2 * c12, l2 * c12]]
 
 
 # ------------------------------------------------------------------------------------- mass, spring, damper
-def test_003_l042_to_l086_roots():
+def test_lee_l042_to_l086_roots():
     """m s² + b s + k = 0 for x = e^{st}, and its two roots."""
     s = sp.Symbol("s")
     x = sp.exp(s * t)
@@ -67,14 +67,14 @@ def test_003_l042_to_l086_roots():
         assert sp.simplify((m * x.diff(t, 2) + b * x.diff(t) + k * x) / x) == 0
 
 
-def test_003_l057_pendulum_as_a_spring():
+def test_lee_l057_pendulum_as_a_spring():
     """τ ≈ −m g l θ near θ = 0."""
     theta, l = sp.symbols("theta l")
     torque = -sp.diff(m * g * l * (1 - sp.cos(theta)), theta)
     confirm(sp.series(torque, theta, 0, 2).removeO(), -m * g * l * theta)
 
 
-def test_003_l090_to_l110_three_responses():
+def test_lee_l090_to_l110_three_responses():
     """Over-, under- and critically damped: each solution solves the equation, with ω_d as printed."""
     C1, C2 = sp.symbols("c_1 c_2")
     system = lambda x, B: m * x.diff(t, 2) + B * x.diff(t) + k * x  # noqa: E731
@@ -91,7 +91,7 @@ def test_003_l090_to_l110_three_responses():
 
 
 # ----------------------------------------------------------------------------------------------- control
-def test_003_l117_to_l135_gains():
+def test_lee_l117_to_l135_gains():
     """m ẍ + (b + k_v) ẋ + (k + k_p) x = 0; k_p = k′ − k and k_v = 2√(mk′) − b give a double root."""
     x, xd, xdd, stiff, s = sp.symbols("x xd xdd kappa s", positive=True)
     closed = m * xdd + b * xd + k * x - (-kv * xd - kp * x)
@@ -100,7 +100,7 @@ def test_003_l117_to_l135_gains():
     confirm(sp.discriminant(sp.expand(poly), s), 0)
 
 
-def test_003_l145_to_l163_partitioning():
+def test_lee_l145_to_l163_partitioning():
     """f = α f′ + β with α = m, β = bẋ + kx leaves ẍ = f′; k_v = 2√k_p is critical; the PD law in one line."""
     x, xd, xdd, f, s = sp.symbols("x xd xdd f s", real=True)
     law = m * f + b * xd + k * x
@@ -121,13 +121,13 @@ def error_dynamics(law, push=0):
     return sp.expand(wantdd - xdd + kv * ed + kp * e)
 
 
-def test_003_l179_to_l191_trajectory():
+def test_lee_l179_to_l191_trajectory():
     """f′ = ẍ_d + k_v ė + k_p e gives ë + k_v ė + k_p e = 0."""
     confirm(error_dynamics(lambda a, ed, e: a + kv * ed + kp * e), 0)
     assert differ(error_dynamics(lambda a, ed, e: kv * ed + kp * e), 0)
 
 
-def test_003_l201_l209_disturbance():
+def test_lee_l201_l209_disturbance():
     """ë + k_v ė + k_p e = a_dist for a disturbance that opposes the motion (−m a_dist on the block), e = a_dist/k_p.
 
     For a force +m a_dist on the block both have the other sign."""
@@ -138,13 +138,13 @@ def test_003_l201_l209_disturbance():
     confirm(sp.solve(kp * e - dist, e)[0], dist / kp)
 
 
-def test_003_l213_to_l221_integral_term():
+def test_lee_l213_to_l221_integral_term():
     """f′ with k_i ∫e: ë + k_v ė + k_p e + k_i ∫e = 0 (or the disturbance)."""
     area = sp.Symbol("area")
     confirm(error_dynamics(lambda a, ed, e: a + kv * ed + kp * e + ki * area) + ki * area, 0)
 
 
-def test_003_l225_third_order_error():
+def test_lee_l225_third_order_error():
     """Differentiated, the PID error obeys e⃛ + k_v ë + k_p ė + k_i e = 0; the printed line has lost a dot on each
     term and k_i e, and then e = 0 would not follow for a constant disturbance."""
     E = sp.Function("E")(t)  # ∫e
@@ -168,7 +168,7 @@ ZIEGLER = {  # K_p, T_i, T_d, K_i, K_d in units of K_u and T_u
 
 
 @pytest.mark.parametrize("row", ZIEGLER)
-def test_003_l235_to_l242_ziegler_nichols(row):
+def test_lee_l235_to_l242_ziegler_nichols(row):
     """K_i = K_p/T_i and K_d = K_p T_d to the digits printed, in all seven rows."""
     K, Ti, Td, Ki, Kd = ZIEGLER[row]
     assert (Ti is None) == (Ki is None) and (Td is None) == (Kd is None)
@@ -180,7 +180,7 @@ def test_003_l235_to_l242_ziegler_nichols(row):
         assert K == 0.5
 
 
-def test_003_l233_ultimate_gain():
+def test_lee_l233_ultimate_gain():
     """At K_u the loop oscillates steadily with period T_u: 1/(s + 1)³ has K_u = 8, T_u = 2π/√3."""
     s = sp.Symbol("s")
     roots = sp.roots(sp.expand((s + 1) ** 3 + 8), s)
@@ -188,7 +188,7 @@ def test_003_l233_ultimate_gain():
     assert {abs(sp.im(r)) for r in roots} == {0, sp.sqrt(3)}
 
 
-def test_003_l249_to_l292_state_space():
+def test_lee_l249_to_l292_state_space():
     """ẋ = Ax + Bu with A = [0 1; −k/m −b/m], B = (0, 1/m); C = [1 0] position, [0 1] velocity."""
     x, xd, u = sp.symbols("x xd u")
     f = sp.Matrix([xd, (u - b * xd - k * x) / m])
@@ -199,7 +199,7 @@ def test_003_l249_to_l292_state_space():
 
 
 # ---------------------------------------------------------------------------------------------- kinematics
-def test_003_l311_to_l346_positions():
+def test_lee_l311_to_l346_positions():
     """p₁, p_e and φ = q₁ + q₂ by rotating the links."""
     R1, R2 = rot("z", q1), rot("z", q1) * rot("z", q2)
     confirm(R1 * sp.Matrix([l1, 0, 0]), sp.Matrix([l1 * c1, l1 * s1, 0]))
@@ -209,7 +209,7 @@ def test_003_l311_to_l346_positions():
 
 
 @pytest.mark.parametrize("place", ["l352", "l535"])
-def test_003_l352_to_l364_l535_to_l543_transforms(place):
+def test_lee_l352_to_l364_l535_to_l543_transforms(place):
     """⁰T₁, ¹T₂ and their product, from rotations and translations (l352) and from the DH table (l535)."""
     make = (lambda q, l: pose(rot("z", q)) * pose(p=(l, 0, 0))) if place == "l352" else (lambda q, l: dh(q, 0, l, 0))
 
@@ -221,7 +221,7 @@ def test_003_l352_to_l364_l535_to_l543_transforms(place):
     confirm(form(q1 + q2, l1 * c1 + l2 * c12, l1 * s1 + l2 * s12), make(q1, l1) * make(q2, l2))
 
 
-def test_003_l366_to_l376_velocities():
+def test_lee_l366_to_l376_velocities():
     """ẋ and ẏ, both ways of writing."""
     xd, yd, _ = rate(TIP, Q, V)
     confirm(-l1 * s1 * v1 - l2 * s12 * (v1 + v2), xd)
@@ -230,33 +230,33 @@ def test_003_l366_to_l376_velocities():
     confirm((l1 * c1 + l2 * c12) * v1 + l2 * c12 * v2, yd)
 
 
-def test_003_l382_to_l404_jacobian():
+def test_lee_l382_to_l404_jacobian():
     """J and its four entries (the "[4pt]" in an entry of line 400 is a command of the typesetter)."""
     confirm(J, TIP[:2, :].jacobian(Q))
     confirm(J * qd, rate(TIP, Q, V)[:2, :])
 
 
-def test_003_l410_to_l418_jacobian_with_orientation():
+def test_lee_l410_to_l418_jacobian_with_orientation():
     """J for (x, y, φ)."""
     pose_ = sp.Matrix([TIP[0], TIP[1], q1 + q2])
     confirm(J.col_join(sp.Matrix([[1, 1]])), pose_.jacobian(Q))
 
 
-def test_003_l426_l432_columns():
+def test_lee_l426_l432_columns():
     """Each column is the tip's velocity when one joint turns with 1 rad/s."""
     u = rate(TIP, Q, V)[:2, :]
     confirm(sp.Matrix([-l1 * s1 - l2 * s12, l1 * c1 + l2 * c12]), u.subs({v1: 1, v2: 0}))
     confirm(sp.Matrix([-l2 * s12, l2 * c12]), u.subs({v1: 0, v2: 1}))
 
 
-def test_003_l442_l446_singularities():
+def test_lee_l442_l446_singularities():
     """det J = l₁ l₂ sin q₂; q₂ = 0, π are its zeros in a turn."""
     confirm(TIP[:2, :].jacobian(Q).det(), l1 * l2 * s2)
     zeros = sp.solveset(sp.sin(q2), q2, sp.Interval.Ropen(0, 2 * sp.pi))
     assert zeros == sp.FiniteSet(0, sp.pi)
 
 
-def test_003_l459_index_of_the_joint():
+def test_lee_l459_index_of_the_joint():
     """v_i = z × (p_e − p_{i−1}) q̇_i: with the notes' own p₀, p₁ for joints 1 and 2 the index is i − 1, not i."""
     joints = [sp.zeros(3, 1), P1, TIP]
     for i in (1, 2):
@@ -264,14 +264,14 @@ def test_003_l459_index_of_the_joint():
         misprint(z.cross(TIP - joints[i]), z.cross(TIP - joints[i - 1]), column)
 
 
-def test_003_l467_l469_cross_products():
+def test_lee_l467_l469_cross_products():
     """J_v1 and J_v2."""
     confirm(z.cross(TIP), sp.Matrix([-(l1 * s1 + l2 * s12), l1 * c1 + l2 * c12, 0]))
     confirm(z.cross(TIP - P1), sp.Matrix([-l2 * s12, l2 * c12, 0]))
     confirm(sp.Matrix.hstack(z.cross(TIP), z.cross(TIP - P1)), TIP.jacobian(Q))
 
 
-def test_003_l481_l485_centers_of_mass():
+def test_lee_l481_l485_centers_of_mass():
     """p_c1, J_c1, p_c2, J_c2."""
     first = sp.Matrix([[-r1 * s1, 0], [r1 * c1, 0]])
     second = sp.Matrix([[-l1 * s1 - r2 * s12, -r2 * s12], [l1 * c1 + r2 * c12, r2 * c12]])
@@ -279,7 +279,7 @@ def test_003_l481_l485_centers_of_mass():
     confirm(second, (along(l1, q1) + along(r2, q1 + q2))[:2, :].jacobian(Q))
 
 
-def test_003_l493_to_l499_summary():
+def test_lee_l493_to_l499_summary():
     """p_e and J of the summary, against the kernels of the bundled arm."""
     robot, q = dl.load("planar-2r"), np.array([0.7, -1.2])
     here = {q1: q[0], q2: q[1], l1: 1, l2: 1}
@@ -287,7 +287,7 @@ def test_003_l493_to_l499_summary():
     assert np.allclose(np.array(J.subs(here), float), robot.jacobian(q)[:2], atol=1e-14)
 
 
-def test_003_l507_l511_dh_matrix():
+def test_lee_l507_l511_dh_matrix():
     """R_z T_z T_x R_x multiplied out."""
     th, d, a, al = sp.symbols("theta d a alpha", real=True)
     ct, st, ca, sa = sp.cos(th), sp.sin(th), sp.cos(al), sp.sin(al)
@@ -296,14 +296,14 @@ def test_003_l507_l511_dh_matrix():
     confirm(printed, product)
 
 
-def test_003_l517_to_l527_dh_table():
+def test_lee_l517_to_l527_dh_table():
     """The table's rows (l_i, 0, 0, q_i) give the bundled arm."""
     robot, q = dl.Robot.from_dh([{"a": 1.5}, {"a": 0.7}]), np.array([0.3, 0.8])
     here = {q1: q[0], q2: q[1], l1: 1.5, l2: 0.7}
     assert np.allclose(robot.fk(q)[:3, 3], np.array(TIP.subs(here), float).ravel(), atol=1e-14)
 
 
-def test_003_l549_to_l565_geometric_jacobian():
+def test_lee_l549_to_l565_geometric_jacobian():
     """o₀, o₁, o₂, z₀ = z₁, the columns z × (o_n − o), and the 6×2 matrix (v; ω)."""
     T1 = dh(q1, 0, l1, 0)
     T2 = T1 * dh(q2, 0, l2, 0)
@@ -319,7 +319,7 @@ def test_003_l549_to_l565_geometric_jacobian():
     )
 
 
-def test_003_l569_two_equations_in_one_line():
+def test_lee_l569_two_equations_in_one_line():
     """J_p is the 3×2 matrix and (ẋ, ẏ, φ̇) = J_p q̇; run together, as printed, the product does not exist."""
     J_p = J.col_join(sp.Matrix([[1, 1]]))
     u = rate(sp.Matrix([TIP[0], TIP[1], q1 + q2]), Q, V)
@@ -328,7 +328,7 @@ def test_003_l569_two_equations_in_one_line():
         J_p * u
 
 
-def test_003_l575_to_l601_inverse_kinematics():
+def test_lee_l575_to_l601_inverse_kinematics():
     """Both laws make ė + Ke = 0; what moves in the null space is a velocity q̇_ref (printed once as q_ref)."""
     rng, K = np.random.default_rng(1), np.diag([1.0, 2.0, 3.0])
     square, wide = rng.normal(size=(3, 3)), rng.normal(size=(3, 5))
@@ -345,7 +345,7 @@ def test_003_l575_to_l601_inverse_kinematics():
 
 
 # ------------------------------------------------------------------------------------------------ dynamics
-def test_003_l630_to_l640_mass_and_spring():
+def test_lee_l630_to_l640_mass_and_spring():
     """m ẍ + k x = f from L = ½ m ẋ² − ½ k x²."""
     x, xd, xdd = sp.symbols("x xd xdd")
     confirm(lagrange(m * xd**2 / 2, k * x**2 / 2, [x], [xd], [xdd]), sp.Matrix([m * xdd + k * x]))
@@ -356,7 +356,7 @@ bb = m2 * l1 * r2
 d = I2 + m2 * r2**2
 
 
-def test_003_l660_to_l684_velocities_of_the_centers():
+def test_lee_l660_to_l684_velocities_of_the_centers():
     """p_c1, p_c2, their velocities and squares, in both forms."""
     u1, u2 = arm().u1, arm().u2
     confirm([-r1 * s1 * v1, r1 * c1 * v1, 0], list(u1))
@@ -368,20 +368,20 @@ def test_003_l660_to_l684_velocities_of_the_centers():
     confirm(u2.dot(u2), expanded)
 
 
-def test_003_l688_to_l704_kinetic_energy():
+def test_lee_l688_to_l704_kinetic_energy():
     """T expanded, and with a, b, d."""
     square = (l1**2 + r2**2 + 2 * l1 * r2 * c2) * v1**2 + r2**2 * v2**2 + 2 * (r2**2 + l1 * r2 * c2) * v1 * v2
     confirm((I1 + m1 * r1**2) * v1**2 / 2 + m2 * square / 2 + I2 * (v1 + v2) ** 2 / 2, arm().K)
     confirm((a + 2 * bb * c2) * v1**2 / 2 + (d + bb * c2) * v1 * v2 + d * v2**2 / 2, arm().K)
 
 
-def test_003_l710_to_l718_potential_energy():
+def test_lee_l710_to_l718_potential_energy():
     """V in both forms."""
     confirm(m1 * g * r1 * s1 + m2 * g * (l1 * s1 + r2 * s12), arm().P)
     confirm((m1 * r1 + m2 * l1) * g * s1 + m2 * r2 * g * s12, arm().P)
 
 
-def test_003_l728_to_l740_first_equation():
+def test_lee_l728_to_l740_first_equation():
     """∂L/∂q̇₁, its rate, ∂L/∂q₁ and the first joint's equation."""
     L, x = arm().K - arm().P, arm()
     momentum = (a + 2 * bb * c2) * v1 + (d + bb * c2) * v2
@@ -393,7 +393,7 @@ def test_003_l728_to_l740_first_equation():
     confirm(change - pull, x.tau[0])
 
 
-def test_003_l744_to_l756_second_equation():
+def test_lee_l744_to_l756_second_equation():
     """∂L/∂q̇₂, its rate, ∂L/∂q₂ and the second joint's equation."""
     L, x = arm().K - arm().P, arm()
     confirm((d + bb * c2) * v1 + d * v2, sp.diff(L, v2))
@@ -402,7 +402,7 @@ def test_003_l744_to_l756_second_equation():
     confirm((d + bb * c2) * A[0] + d * A[1] + bb * s2 * v1**2 + m2 * r2 * g * c12, x.tau[1])
 
 
-def test_003_l762_to_l786_manipulator_form():
+def test_lee_l762_to_l786_manipulator_form():
     """D with a, b, d and expanded, C, Cq̇ and G."""
     x = arm()
     confirm([[a + 2 * bb * c2, d + bb * c2], [d + bb * c2, d]], x.M)
@@ -418,7 +418,7 @@ def test_003_l762_to_l786_manipulator_form():
     confirm(x.M * qdd + C * qd + G, x.tau)
 
 
-def test_003_l796_to_l813_moments_of_inertia():
+def test_lee_l796_to_l813_moments_of_inertia():
     """m r² for a point, Σ m r², k m r² (k = ½ for a disk), ∫ r² dm."""
     x, y, rho, R, w = sp.symbols("x y rho R w", positive=True)
     speed = rate(sp.Matrix([R * sp.cos(q1), R * sp.sin(q1), 0]), [q1], [w])
@@ -428,7 +428,7 @@ def test_003_l796_to_l813_moments_of_inertia():
     confirm(disk, sp.Rational(1, 2) * mass * R**2)
 
 
-def test_003_l822_rod_with_a_ball():
+def test_lee_l822_rod_with_a_ball():
     """⅓ M_rod L² + ⅖ M_sphere R² + M_sphere (L + R)², by integration."""
     x, th, rad, L, R, Mr, Ms = sp.symbols("x theta rad L R M_r M_s", positive=True)
     rod = sp.integrate(Mr / L * x**2, (x, 0, L))
@@ -442,7 +442,7 @@ def test_003_l822_rod_with_a_ball():
 
 
 # --------------------------------------------------------------------------------------------- point masses
-def test_003_l835_to_l843_point_masses():
+def test_lee_l835_to_l843_point_masses():
     """r = l and I = 0 turn the arm of rigid links into that of point masses."""
     special = {r1: l1, r2: l2, I1: 0, I2: 0}
     confirm(arm().K.subs(special), points().K)
@@ -450,7 +450,7 @@ def test_003_l835_to_l843_point_masses():
     confirm(list(points().p2), [l1 * c1 + l2 * c12, l1 * s1 + l2 * s12, 0])
 
 
-def test_003_l847_l851_stray_commas():
+def test_lee_l847_l851_stray_commas():
     """Products, not pairs: −l₁ sin q₁ q̇₁ and 2 l₁ l₂ cos q₂ q̇₁(q̇₁ + q̇₂); the commas in them are typesetting."""
     w = v1 + v2
     confirm([-l1 * s1 * v1, l1 * c1 * v1, 0], list(points().u1))
@@ -460,7 +460,7 @@ def test_003_l847_l851_stray_commas():
     misprint(l1**2 * v1**2 + l2**2 * w**2 + 2 * l1 * l2 * c2, speed, points().u2.dot(points().u2))
 
 
-def test_003_l855_to_l871_energy_and_mass_matrix():
+def test_lee_l855_to_l871_energy_and_mass_matrix():
     """v₂² expanded, T in its forms, D of the point masses."""
     square = (l1**2 + l2**2 + 2 * l1 * l2 * c2) * v1**2 + 2 * (l2**2 + l1 * l2 * c2) * v1 * v2 + l2**2 * v2**2
     confirm(square, points().u2.dot(points().u2))
@@ -495,7 +495,7 @@ def loop():
     return Loop()
 
 
-def test_003_l877_state_space_of_the_robot(loop):
+def test_lee_l877_state_space_of_the_robot(loop):
     """ẋ = (q̇, −D⁻¹(Cq̇ + G)) + (0, D⁻¹u)."""
     D, C, G = loop.terms(loop.q, loop.v)
     u = np.array([1.0, -2.0])
@@ -503,7 +503,7 @@ def test_003_l877_state_space_of_the_robot(loop):
     assert np.allclose(right, loop.acceleration(u), atol=1e-11)
 
 
-def test_003_l889_to_l907_pd_with_gravity(loop):
+def test_lee_l889_to_l907_pd_with_gravity(loop):
     """Closed loop of PD + gravity; for q̇_d = 0, Dë + Cė + K_dė + K_pe = 0, whichever sign e has."""
     D, C, G = loop.terms(loop.q, loop.v)
     a_ = loop.acceleration(G + loop.Kp @ loop.e + loop.Kd @ loop.ed)
@@ -515,7 +515,7 @@ def test_003_l889_to_l907_pd_with_gravity(loop):
         assert np.allclose(D @ edd + C @ ed + loop.Kd @ ed + loop.Kp @ e, 0, atol=1e-10)
 
 
-def test_003_l925_to_l929_l983_computed_torque(loop):
+def test_lee_l925_to_l929_l983_computed_torque(loop):
     """u = Dw + Cq̇ + G with w = q̈_d + K_P e + K_D ė gives ë + K_D ė + K_P e = 0, K_P = ω², K_D = 2ζω."""
     D, C, G = loop.terms(loop.q, loop.v)
     u = D @ (loop.ar + loop.Kp @ loop.e + loop.Kd @ loop.ed) + C @ loop.v + G
@@ -526,7 +526,7 @@ def test_003_l925_to_l929_l983_computed_torque(loop):
     assert sp.simplify(roots[0] * roots[1]) == w**2 and sp.simplify(-(roots[0] + roots[1]) / (2 * w)) == zeta
 
 
-def test_003_l943_to_l979_feedforward(loop):
+def test_lee_l943_to_l979_feedforward(loop):
     """Feedforward + PD in the true dynamics, rearranged; alone it is exact on the path, not beside it."""
     D, C, G = loop.terms(loop.q, loop.v)
     Dr, Cr, Gr = loop.terms(loop.qr, loop.vr)
@@ -545,7 +545,7 @@ def motor():
     return dict(zip(names.split(), sp.symbols(names, positive=True), strict=True))
 
 
-def test_003_l1012_two_meanings_of_the_motor_torque():
+def test_lee_l1012_two_meanings_of_the_motor_torque():
     """u_m = u/N is the torque an ideal gear passes on at rest; in J_mθ̈_m = u_m − u/N, u_m is what the motor makes:
     taken as one symbol the rotor could never accelerate."""
     x = motor()
@@ -556,7 +556,7 @@ def test_003_l1012_two_meanings_of_the_motor_torque():
     confirm(x["u"] * x["w"], (x["u"] / x["N"]) * (x["N"] * x["w"]))  # powers on both sides of the gear
 
 
-def test_003_l1016_to_l1026_motor_torque():
+def test_lee_l1016_to_l1026_motor_torque():
     """i = (v_a − K_mθ̇_m)/R for L = 0 and u_m = −(B + K_T K_m/R) θ̇_m + (K_T/R) v_a."""
     x = motor()
     i, L = sp.symbols("i L")
@@ -567,7 +567,7 @@ def test_003_l1016_to_l1026_motor_torque():
     confirm(made, -(x["B"] + x["K_T"] * x["K_m"] / x["R"]) * x["w"] + x["K_T"] / x["R"] * x["v_a"])
 
 
-def test_003_l1034_to_l1056_geared_joint():
+def test_lee_l1034_to_l1056_geared_joint():
     """J_m N θ̈ + (B + K_T K_m/R) N θ̇ + u/N = (K_T/R) v_a."""
     x = motor()
     damping = x["B"] + x["K_T"] * x["K_m"] / x["R"]
@@ -577,7 +577,7 @@ def test_003_l1034_to_l1056_geared_joint():
     confirm(printed, residual)
 
 
-def test_003_l1060_l1064_geared_robot():
+def test_lee_l1060_l1064_geared_robot():
     """(N⁻¹D + NJ_m) q̈ + (N⁻¹C + NB_m) q̇ + N⁻¹G = u_m; times N it is D + N²J_m, and D fades as N grows."""
     x = arm()
     N, Jm, Bm = (sp.diag(*sp.symbols(f"{c}1:3", positive=True)) for c in ("N", "J", "B"))
@@ -593,7 +593,7 @@ def test_003_l1060_l1064_geared_robot():
     confirm(scaled.applyfunc(lambda e: sp.limit(e, size, sp.oo)), Jm)
 
 
-def test_003_l1000_reflected_inertia():
+def test_lee_l1000_reflected_inertia():
     """Reflected inertia grows with the square of the ratio: the kernels' M with and without a gear of 5."""
     point = dl.Inertial(1.0, (0.0,) * 6)
     rows = [
