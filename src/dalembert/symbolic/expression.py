@@ -1,4 +1,5 @@
-"""Expressions for print: numbers, names, sums, products, whole powers, sine and cosine of sums of joint angles, sign.
+"""Expressions for print: numbers, names, sums, products, whole powers, sine and cosine of sums of joint angles, sign;
+of systems that are no robots also rates of any coordinate, quotients and functions of anything.
 
 Nothing is simplified here. The constructors `total`, `times` and `power` only tidy: nested sums and products become
 flat, numbers meet at the front, zeros and ones go. The order of terms and factors stays as it was given.
@@ -62,7 +63,29 @@ class Sign:
     argument: Expression
 
 
-Expression = Number | Name | Sum | Product | Power | Cosine | Sine | Sign
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """The velocity (order 1) or acceleration (order 2) of a coordinate of any name."""
+
+    name: str
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    above: Expression
+    below: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function by its usual name: cos, sqrt, exp, …"""
+
+    head: str
+    argument: Expression
+
+
+Expression = Number | Name | Sum | Product | Power | Cosine | Sine | Sign | Rate | Quotient | Function
 
 DIGITS = 6  # significant ones that a decimal is rounded to, if it has more
 ZERO, ONE = Number(Fraction(0)), Number(Fraction(1))
@@ -131,8 +154,10 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Sum(parts) | Product(parts):
             return parts
-        case Power(part, _) | Sign(part):
+        case Power(part, _) | Sign(part) | Function(_, part):
             return (part,)
+        case Quotient(above, below):
+            return above, below
     return ()
 
 

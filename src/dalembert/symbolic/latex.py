@@ -16,6 +16,7 @@ from dalembert.symbolic.expression import (
     Angle,
     Cosine,
     Expression,
+    Function,
     Name,
     Product,
     Sine,
@@ -120,7 +121,26 @@ class Style(Printer):
         mantissa, _, exponent = decimal(x, self.digits).partition("e")
         return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
+    def rate(self, coordinate: str, order: int) -> str:
+        letter, _, index = name(coordinate).partition("_")
+        return f"\\{'d' * order}ot{{{letter}}}" + (f"_{index}" if index else "")
+
+    def quotient(self, above: Expression, below: Expression) -> str:
+        return f"\\frac{{{self.write(above)}}}{{{self.write(below)}}}"
+
+    def call(self, head: str, argument: Expression) -> str:
+        inside = self.write(argument)
+        if head == "sqrt":
+            return f"\\sqrt{{{inside}}}"
+        known = head in ("sin", "cos", "tan", "exp", "log", "sinh", "cosh", "tanh", "cot", "sec", "csc")
+        named = f"\\{head}" if known else f"\\operatorname{{{head}}}"
+        return f"{named} {inside}" if isinstance(argument, Name) else named + self.bracketed(inside)
+
     def power(self, base: Expression, exponent: int) -> str:
+        if isinstance(base, Function) and base.head in ("sin", "cos", "tan"):
+            inside = self.write(base.argument)
+            plain = isinstance(base.argument, Name)
+            return f"\\{base.head}^{{{exponent}}}" + (f" {inside}" if plain else self.bracketed(inside))
         if isinstance(base, Cosine | Sine) and (self.long or not has_index(base.angle)):
             head = self.heads[isinstance(base, Sine)]
             return f"{head}^{{{exponent}}}" + self.bracketed(self.write(angle_sum(base.angle)))

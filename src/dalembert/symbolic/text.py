@@ -22,10 +22,13 @@ from dalembert.symbolic.expression import (
     Angle,
     Cosine,
     Expression,
+    Function,
     Name,
     Number,
     Power,
     Product,
+    Quotient,
+    Rate,
     Sign,
     Sine,
     Sum,
@@ -74,6 +77,20 @@ class Printer(ABC):
     def function(self, short: str, head: str, angle: Angle) -> str:
         """The cosine or sine of a sum of joint angles."""
 
+    @abstractmethod
+    def rate(self, coordinate: str, order: int) -> str:
+        """The velocity or acceleration of a coordinate."""
+
+    def quotient(self, above: Expression, below: Expression) -> str:
+        inside = self.write(below)
+        one = isinstance(below, Name | Number | Cosine | Sine | Rate | Power | Function)
+        return f"{self.factor(above) if isinstance(above, Sum) else self.write(above)}/" + (
+            inside if one else self.bracketed(inside)
+        )
+
+    def call(self, head: str, argument: Expression) -> str:
+        return head + self.bracketed(self.write(argument))
+
     @property
     def times(self) -> str:
         return " "
@@ -100,6 +117,12 @@ class Printer(ABC):
                 return self.function("c", cos, angle)
             case Sine(angle):
                 return self.function("s", sin, angle)
+            case Rate(coordinate, order):
+                return self.rate(coordinate, order)
+            case Quotient(above, below):
+                return self.quotient(above, below)
+            case Function(head, argument):
+                return self.call(head, argument)
 
     def term(self, term: Expression, first: bool) -> str:
         """A summand with its sign."""
@@ -144,6 +167,14 @@ class Style(Printer):
 
     def name(self, word: str) -> str:
         return subscripted(word) if self.unicode else word
+
+    def rate(self, coordinate: str, order: int) -> str:
+        letters, digits, rest = split_name(coordinate)
+        if self.unicode:
+            return (
+                GREEK.get(letters, (letters, ""))[0] + "\u0307\u0308"[order - 1] + digits.translate(SUBSCRIPTS) + rest
+            )
+        return letters + "d" * order + digits + rest
 
     def number(self, x: Fraction) -> str:
         if self.digits is not None and x.denominator != 1:
