@@ -1,0 +1,133 @@
+"""Families of exercises whose words stand in a Markdown file beside the module that draws their numbers.
+
+    # damping | 1 | How a mass on a spring comes to rest        name, level and title of a family
+    A mass $m = {{m}}\\ \\mathrm{kg}$ … Find `omega`.             the text, with places for what was drawn
+    ? omega; unit: rad/s; points: 2                             a blank; also symbols:, choices:, size:, tolerance:
+    ! 0.5 That is $k/m$: the root is missing.                   a wrong answer: its share of the points, what it reveals
+    > Divide by $m$.                                            a hint
+    = $\\omega = \\sqrt{k/m} = {{omega}}$.                        a step of the solution
+
+The function of the same name in the module returns what it drew by name; under the name of a blank the right answer
+and, in the order of the file, the wrong ones. In a text, {{x}} is a number or a matrix, {{+x}} a later term of a sum,
+{{(x)}} a factor; words are put in as they are. What is no blank becomes the values of the exercise.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dalembert.exercises.exercise import Answer, Exercise, Family, Wrong, family
+from dalembert.exercises.writing import bracket, matrix, signed, write
+
+T = TypeVar("T")
+Random = np.random.Generator
+Drawn = Mapping[str, Any]
+WRITERS: dict[str, Callable[[Any], str]] = {
+    "+": signed,
+    "(": bracket,
+    "": lambda x: matrix(x) if np.ndim(x) else write(x),
+}
+SPLIT = re.compile(r"\n(?=[?!>=] )")
+PLACE = re.compile(r"\{\{([+(]?)(\w+)\)?\}\}")
+
+
+def draw(random: Random, *options: T) -> T:
+    """One of the options."""
+    return options[int(random.integers(len(options)))]
+
+
+def chapter(file: str, topic: str) -> Callable[[Callable[[Random], Drawn]], Family]:
+    """A decorator that makes families of the functions of a module, with the words of the Markdown file beside it."""
+    text = Path(file).with_suffix(".md").read_text(encoding="utf-8")
+    sheets = dict(read_sheet(part) for part in text.split("\n# ")[1:])
+
+    def register(make: Callable[[Random], Drawn]) -> Family:
+        name = make.__name__.replace("_", "-")
+        level, title, parts = sheets[name]
+
+        def variant(random: Random) -> Exercise:
+            return fill(title, parts, make(random))
+
+        variant.__doc__ = title
+        return family(name, topic, level)(variant)
+
+    return register
+
+
+def read_sheet(part: str) -> tuple[str, tuple[int, str, list[str]]]:
+    """Name, level, title and parts (the text first) of a family, from its piece of a chapter's file."""
+    head, _, body = part.partition("\n")
+    name, level, title = (word.strip() for word in head.split("|"))
+    return name, (int(level), title, [p.strip() for p in SPLIT.split("\n" + body.strip())])
+
+
+def fill(title: str, parts: list[str], drawn: Drawn) -> Exercise:
+    """The exercise that a sheet's parts make of what was drawn."""
+    shown = {k: v[0] if isinstance(v, tuple) else v for k, v in drawn.items()}
+
+    def place(found: re.Match[str]) -> str:
+        value = shown[found[2]]
+        return value if isinstance(value, str) else WRITERS[found[1]](value)
+
+    filled = [PLACE.sub(place, p) for p in parts]
+    items = {mark: [p[2:] for p in filled[1:] if p[0] == mark] for mark in "?>="}
+    answers = tuple(read_blanks(filled[1:], drawn))
+    given = {k: v for k, v in shown.items() if k not in {a.name for a in answers}}
+    return Exercise(title, filled[0], answers, tuple(items[">"]), tuple(items["="]), given)
+
+
+def read_blanks(parts: list[str], drawn: Drawn) -> Iterator[Answer]:
+    """The blanks of a sheet, each with its wrong answers: those that happen to be right for the numbers drawn, or to
+    equal another wrong one, are left out."""
+    blanks = [k for k, p in enumerate(parts) if p[0] == "?"]
+    for k in blanks:
+        name, *options = (word.strip() for word in parts[k][2:].split(";"))
+        more: dict[str, Any] = dict(tuple(w.strip() for w in option.split(":", 1)) for option in options)
+        for key, convert in CONVERTERS.items():
+            if key in more:
+                more[key] = convert(more[key])
+        right, *values = drawn[name]
+        told = [p[2:] for p in takewhile(lambda p: p[0] == "!", parts[k + 1 :])]
+        kept: list[Wrong] = []
+        for value, words in zip(values, told, strict=True):
+            credit = re.match(r"0\.\d+ ", words)
+            if not any(same(value, other) for other in (right, *(w.value for w in kept))):
+                kept.append(Wrong(value, words[credit.end() if credit else 0 :], float(credit[0]) if credit else 0.0))
+        text = isinstance(np.ravel(np.array(right, dtype=object))[0], str)
+        kind = "matrix" if np.ndim(right) else "choice" if "choices" in more else "formula" if text else "number"
+        yield Answer(name, kind, right, wrong=tuple(kept), **({} if text else {"size": size(right)}) | more)
+
+
+CONVERTERS: dict[str, Callable[[str], Any]] = {
+    "points": int,
+    "tolerance": float,
+    "symbols": lambda words: tuple(words.split()),
+    "choices": lambda words: tuple(word.strip() for word in words.split(" / ")),
+}
+
+
+def same(a: Any, b: Any, tolerance: float = 0.03) -> bool:
+    """Whether a grader could take one answer for the other."""
+    if np.shape(a) != np.shape(b):
+        return False
+    if isinstance(np.ravel(np.array(a, dtype=object))[0], str):
+        return bool(a == b)
+    x, y = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    return bool(np.abs(x - y).max() <= tolerance * max(np.abs(x).max(), np.abs(y).max()))
+
+
+def size(value: Any) -> str:
+    """How large a number is, so that who has something else knows to look for a slip."""
+    largest = float(np.abs(np.asarray(value, dtype=float)).max())
+    if largest == 0.0:
+        return ""
+    power = math.floor(math.log10(largest) + 1e-9)
+    what = "its largest entry is" if np.ndim(value) else ""
+    return f"{what} between {10.0**power:g} and {10.0 ** (power + 1):g}, up to its sign".strip()
