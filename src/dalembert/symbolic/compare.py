@@ -1,12 +1,9 @@
 """Check my derivation: is a formula equal to the derived one, and if not, which slip explains it?
 
-Equality is that of polynomials in normal form. If it fails, the formula is changed in one place at a time, in the ways
-in which people slip (a factor 2, a sign, sin for cos, an index, a forgotten square or term); a change that makes it
-equal is the likely slip.
-
-Formulas are typed as people type them: `I2 + m2*(r2**2 + l1*r2*cos(q2))`. Joint angles occur as cos(q1 + q2),
-sin(2*q1), or in short as c12, s2. Rates are qd1, accelerations qdd1. Nothing is evaluated by Python: the text is taken
-apart, and what is no formula is refused.
+Two formulas are compared by their values at random points: formulas that differ agree there with probability zero
+(Schwartz–Zippel), and formulas that agree differ by rounding, of which there is a bound. So quotients, roots and
+matrices are compared like polynomials. What is not equal is judged again with what is special about the system itself
+(the center of mass at the end of the link, g = 9.81), and then searched for slips (`dalembert.symbolic.slips`).
 """
 
 from __future__ import annotations
@@ -16,13 +13,17 @@ import copy
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dalembert.errors import InputError, UnknownNameError, unknown
-from dalembert.symbolic.entries import entry
 from dalembert.symbolic.lumps import LUMPED_AT_MOST, TooLargeError, legible
+from dalembert.symbolic.nodes import Node, Values, build
 from dalembert.symbolic.polynomial import Angle, NotPolynomialError, Polynomial, Ring, quarter_turns
 from dalembert.symbolic.text import text
 
@@ -45,6 +46,125 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 OTHER = {"sin": "cos", "cos": "sin", "s": "c", "c": "s"}
 INDEXED = re.compile(r"([A-Za-z]+?)(\d+)([a-z]*)")
+
+
+Array = NDArray[Any]
+POINTS = 24  # half of them with all symbols positive, where roots are real
+ROUNDING = 1e-10  # of the sizes that met in a formula
+SIGNED = re.compile(r"(q|theta|phi|psi|th|x|y|z|s)d*_?\d*|.*dd?_?\d*")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something that a formula can be compared with.
+
+    `value` gives it at P points at once: from arrays (P,) for every symbol an array (P,), or (P, rows, columns), a
+    vector being a column. `symbols` are the names that may occur, with the system's own value where it has one.
+    `derived` is its text; `defined` are formulas for further names (lumped constants) in the symbols; `mistaken` is
+    what it is taken for by mistake, by kind of slip and words for it."""
+
+    name: str
+    value: Callable[[Values], Array]
+    symbols: Mapping[str, float | None]
+    derived: str
+    defined: Mapping[str, str] = field(default_factory=dict)
+    mistaken: Mapping[tuple[str, str], Callable[[Values], Array]] = field(default_factory=dict)
+
+
+def formula_quantity(name: str, text: str, symbols: Mapping[str, float | None] | Iterable[str]) -> Quantity:
+    """The quantity that a formula is; a matrix or vector is a list of rows or entries."""
+    known = dict(symbols) if isinstance(symbols, Mapping) else dict.fromkeys(symbols)
+    formula = tree(text)
+    quantity = Quantity(name, partial(_values, formula), known, text)
+    quantity.value(draw(quantity, 1))  # refuses what is no formula of these symbols
+    return quantity
+
+
+def _values(formula: ast.expr, values: Values) -> Array:
+    if not isinstance(formula, ast.List):
+        return build(formula, values).x
+    rows = [row.elts if isinstance(row, ast.List) else [row] for row in formula.elts]
+    if len({len(row) for row in rows}) != 1 or not rows[0]:
+        raise InputError("the rows of a matrix must be equally long")
+    return np.moveaxis(np.array([[build(entry, values).x for entry in row] for row in rows]), 2, 0)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether a formula is right; if not, by how much it is off (yours minus the derived one) where that has a short
+    form, and the slips that explain it."""
+
+    name: str
+    equal: bool
+    derived: str
+    off: str = ""
+    slips: tuple[str, ...] = ()
+    where: str = ""
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+    @property
+    def slip(self) -> str:
+        return "; ".join(map(str, self.slips))
+
+    def __str__(self) -> str:
+        if self.equal:
+            return f"{self.name} is right{' for this system, ' + self.where if self.where else ''}."
+        lines = [f"{self.name} differs" + (f": yours minus the derived one is {self.off}." if self.off else ".")]
+        lines.append(f"Likely slip: {self.slip}." if self.slips else f"Derived: {self.name} = {self.derived}.")
+        return "\n".join(lines)
+
+
+def draw(quantity: Quantity, count: int = POINTS, seed: int = 0) -> dict[str, Array]:
+    """Random points: symbols that are magnitudes stay positive (or have the sign of their own value), coordinates and
+    rates take both signs in half of them."""
+    random = np.random.default_rng(seed)
+    values: dict[str, Array] = {}
+    for name, own in quantity.symbols.items():
+        x = random.uniform(0.3, 1.3, count)
+        if own is None and SIGNED.fullmatch(name):
+            x[count // 2 :] *= random.choice((-2.0, 1.0, 2.0), count - count // 2)
+        values[name] = -x if own is not None and own < 0 else x
+    for name, formula in quantity.defined.items():
+        values[name] = build(tree(formula), values).x
+    return values
+
+
+def compare(quantity: Quantity, formula: str) -> Comparison:
+    """Whether a formula equals the quantity, and what is wrong if not."""
+    given = tree(formula)
+    values = draw(quantity)
+    with np.errstate(all="ignore"):
+        wanted = quantity.value(values)
+        nodes = entries_of(quantity.name, given, wanted.shape[1:])
+        right = all(
+            agree(build(entry, values), wanted[:, i, j] if wanted.ndim > 1 else wanted) for i, j, entry in nodes
+        )
+    return Comparison(quantity.name, right, quantity.derived)
+
+
+def entries_of(name: str, formula: ast.expr, shape: tuple[int, ...]) -> list[tuple[int, int, ast.expr]]:
+    """(row, column, formula) of every entry, from 0; a vector may be written as a row or as a column."""
+    if not shape:
+        return [(0, 0, formula)]
+    rows = [row.elts if isinstance(row, ast.List) else [row] for row in getattr(formula, "elts", ())]
+    if shape[1] == 1 and len(rows) == 1:
+        rows = [[entry] for entry in rows[0]]
+    if [len(row) for row in rows] != [shape[1]] * shape[0]:
+        sizes = f"{len(rows)}×{len(rows[0])}" if rows else "a single expression"
+        raise InputError(f"{name} is {shape[0]}×{shape[1]}, yours is {sizes}: write rows in brackets, [[a, b], [c, d]]")
+    return [(i, j, entry) for i, row in enumerate(rows) for j, entry in enumerate(row)]
+
+
+def agree(node: Node, wanted: Array) -> bool:
+    """Whether the values are those wanted, up to rounding, wherever both exist."""
+    exist = np.isfinite(wanted) & np.isfinite(node.x) & np.isfinite(node.size)
+    if not np.isfinite(node.x).any():
+        raise InputError("the formula has no finite value anywhere: does it divide by zero?")
+    if 2 * exist.sum() < np.isfinite(wanted).sum():
+        return False
+    return bool((abs(node.x - wanted) <= ROUNDING * (node.size + abs(wanted)))[exist].all())
 
 
 @dataclass(frozen=True)
@@ -70,9 +190,11 @@ class DerivationCheck:
         return "\n".join(lines)
 
 
-def compare(e: Equations, name: str, formula: str) -> DerivationCheck:
+def compare_entry(e: Equations, name: str, formula: str) -> DerivationCheck:
     """The comparison of a formula with the derived entry of that name. In entries of M and C, the lumped constants that
     `text()` prints for these two may be used."""
+    from dalembert.symbolic.entries import entry
+
     name, derived = entry(e, name)
     if not isinstance(formula, str):
         raise InputError(f"a formula is text, got {type(formula).__name__}")
@@ -164,18 +286,18 @@ Path = tuple[tuple[str, int | None], ...]
 
 def _paths(node: ast.expr, path: Path = ()) -> Iterator[Path]:
     yield path
-    for field, value in ast.iter_fields(node):
-        if isinstance(value, ast.expr) and field != "func":
-            yield from _paths(value, (*path, (field, None)))
+    for key, value in ast.iter_fields(node):
+        if isinstance(value, ast.expr) and key != "func":
+            yield from _paths(value, (*path, (key, None)))
         elif isinstance(value, list):
             for k, item in enumerate(value):
                 if isinstance(item, ast.expr):
-                    yield from _paths(item, (*path, (field, k)))
+                    yield from _paths(item, (*path, (key, k)))
 
 
 def _at(node: ast.expr, path: Path) -> ast.expr:
-    for field, k in path:
-        value = getattr(node, field)
+    for key, k in path:
+        value = getattr(node, key)
         node = value if k is None else value[k]
     return node
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.errors import InputError, unknown
+from dalembert.symbolic.compare import Quantity
+from dalembert.symbolic.lumps import TooLargeError, legible
 from dalembert.symbolic.polynomial import Polynomial
+from dalembert.symbolic.text import text
 
 if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
@@ -98,3 +104,62 @@ def _shape(A: Nested) -> str:
         sizes.append(str(len(A)))
         A = A[0] if A else ()
     return "×".join(sizes) or "a single expression"
+
+
+# for comparing
+
+
+def comparable(e: Equations, name: str) -> Quantity:
+    """An entry ("M12"), a vector or a matrix ("g", "J") as what formulas are compared with."""
+    whole = ALIASES.get(name, name)
+    value = quantity(e, whole) if whole in TABLE else None
+    if value is None or _depth(value) == 0:
+        name, value = entry(e, name)
+    elif _depth(value) > 2:
+        entry(e, name)  # refuses in words
+    else:
+        name = whole
+    rows = [row if isinstance(row, list) else [row] for row in value] if isinstance(value, list) else [[value]]
+    shown = [", ".join(_readable(e, p) for p in row) for row in rows]
+    derived = f"[{', '.join(f'[{row}]' if _depth(value) > 1 else row for row in shown)}]" if _depth(value) else shown[0]
+
+    def at(values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        ring = _ring_values(e, values)
+        if isinstance(value, Polynomial):
+            return value.at_points(ring)
+        return np.moveaxis(np.array([[p.at_points(ring) for p in row] for row in rows]), 2, 0)
+
+    return Quantity(name, at, _symbols(e), derived, {n: f for s, c in e.ring.angles for n, f in _fixed(s, c)})
+
+
+def _readable(e: Equations, p: Polynomial) -> str:
+    try:
+        return text(legible({"x": p}, e.groups, lump=False).entries["x"])
+    except TooLargeError:
+        return f"an expression of {len(p)} terms"
+
+
+def _fixed(sine: str, cosine: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    """sa1 = sin(alpha1), ca1 = cos(alpha1)"""
+    angle = f"alpha{sine[2:]}"
+    return (sine, f"sin({angle})"), (cosine, f"cos({angle})")
+
+
+def _symbols(e: Equations) -> dict[str, float | None]:
+    ring, own = e.ring, e.values
+    numbers = range(1, e.n + 1)
+    symbols: dict[str, float | None] = {f"q{k}": None for k in numbers}
+    symbols |= {name: None for k in numbers for name in (f"qd{k}", f"qdd{k}")}
+    symbols |= {name: own.get(name) for name in ring.parameters}
+    return symbols | {f"alpha{s[2:]}": float(np.arctan2(own[s], own[c])) for s, c in ring.angles}
+
+
+def _ring_values(e: Equations, values: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    found = dict(values)
+    for k, names in enumerate(e.ring.joints, 1):
+        q = values[f"q{k}"]
+        found |= dict(zip(names, (np.sin(q), np.cos(q), q), strict=False)) if len(names) > 1 else {names[0]: q}
+    for s, c in e.ring.angles:
+        angle = values[f"alpha{s[2:]}"]
+        found |= {s: np.sin(angle), c: np.cos(angle)}
+    return found | {name: np.sign(values[f"qd{name[3:]}"]) for name in e.ring.rates if name.startswith("sgn")}

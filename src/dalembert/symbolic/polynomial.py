@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
+import numpy as np
 from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+from numpy.typing import NDArray
 
 from dalembert import scalar
 from dalembert.caching import cached_property
@@ -217,6 +219,17 @@ class Polynomial:
         point = [fmpq(values[name].numerator, values[name].denominator) for name in self.ring.names]
         value = self.p(*point)
         return Fraction(int(value.p), int(value.q))
+
+    def at_points(self, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """The values at P points at once, (P,), in floats: an array (P,) for every name that occurs."""
+        exponents, coefficients = self.p.to_dict().keys(), self.p.to_dict().values()
+        count = len(next(iter(values.values())))
+        terms = np.array([float(Fraction(int(c.p), int(c.q))) for c in coefficients])[:, None] * np.ones(count)
+        powers = np.array([[*map(int, row)] for row in exponents], dtype=int).reshape(len(terms), len(self.ring.names))
+        for name, column in zip(self.ring.names, powers.T, strict=True):
+            if column.any():
+                terms *= (values[name] ** np.arange(column.max() + 1)[:, None])[column]
+        return np.asarray(terms.sum(0))
 
     def substituted(self, values: Mapping[str, Scalar]) -> Scalar:
         """The value with every name replaced by a scalar of any kind (floats, arrays, trace nodes, fractions)."""
