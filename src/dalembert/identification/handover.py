@@ -6,7 +6,8 @@ judge      fitted to the first part, written, read again, and judged on the last
 hand over  fitted to the whole log with the same choices, written, read again, judged; or refused, with the cause
 
 What is judged is always the file's own robot, τ̂ = inverse_dynamics(q, q̇, q̈, friction=True) at filtered samples, sample
-by sample, as whoever loads it would.
+by sample, as whoever loads it would. A filter bends the corners of friction in the measured torques, and a robot knows
+nothing of filters: a second figure has its Coulomb friction filtered alike, and by that a log is refused.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from dalembert.identification.fit.estimate import Fit, judge_fit
 from dalembert.identification.fit.identify import Identification, fit
 from dalembert.identification.fit.regression import Regression
 from dalembert.identification.fit.regressor import Columns, base
-from dalembert.identification.fit.robot import soften
+from dalembert.identification.fit.robot import predict_torques, soften
 from dalembert.identification.fit.terms import (
     BLOCKS,
     TERMS,
@@ -75,7 +76,8 @@ class Outcome:
 
     `looks`: the first look at each, `repeat` the options that would have read them right, and whether they were
     `corrected` so; `result`: the fit to the first part of the logs, with what it is worth; `judged`: how well its
-    robot, written and read again, predicts what was held out, `given` the same of the model that was given; `robot`:
+    robot, written and read again, predicts what was held out, sample by sample, `alike` with its Coulomb friction
+    filtered as the torques were, and `given` the same as `judged` of the model that was given; `robot`:
     the robot that is handed over, as its file has it, fitted to everything, and `delivered` its figure on the same
     samples, which it has seen; `folds`: relative errors of every block, fitted to the others; `cutoffs` and `trials`:
     what was tried; `validated`: the figure of other logs; `verdict`: what forbids the handing over, as errors, and what
@@ -87,6 +89,7 @@ class Outcome:
     result: Identification | None = None
     robot: Robot | None = None
     judged: Fit | None = None
+    alike: Fit | None = None
     given: Fit | None = None
     delivered: Fit | None = None
     folds: Array | None = None
@@ -129,7 +132,13 @@ class Outcome:
         lines = [str(finding) for look in self.looks for finding in look if finding not in self.verdict.findings]
         if self.corrected:
             lines.append(f"read as with {' '.join(f'{k} {v}' for k, v in self.repeat.items())}")
-        if self.result is None or self.judged is None or self.delivered is None or self.folds is None:
+        if (
+            self.result is None
+            or self.judged is None
+            or self.alike is None
+            or self.delivered is None
+            or self.folds is None
+        ):
             return lines
         if self.cutoffs:
             tried = ", ".join(f"{100 * error:.3g} % at {cutoff:.3g} Hz" for cutoff, error in self.cutoffs)
@@ -141,7 +150,8 @@ class Outcome:
         b, deviation = self.result.base_parameters.rank, self.folds.std(ddof=1) / np.sqrt(len(self.folds))
         lines.append(
             f"{b} base parameters; fitted to the first part, written and read again, the robot predicts what was held "
-            f"out to {100 * self.judged.total:.2f} % of the torques' RMS; "
+            f"out to {100 * self.judged.total:.2f} % of the torques' RMS sample by sample, to "
+            f"{100 * self.alike.total:.2f} % with its Coulomb friction filtered as the torques were; "
             f"{len(self.folds)} folds: {100 * self.folds.mean():.2f} ± {100 * deviation:.2f} %"
         )
         lines.append(
@@ -170,6 +180,7 @@ class Outcome:
             },
             "training": result.training.total,
             "held_out": judged.total,
+            "held_out_alike": None if self.alike is None else self.alike.total,
             "held_out_joints": dict(zip(self.source.joint_names, judged.relative, strict=True)),
             "given": None if self.given is None else self.given.total,
             "delivered": self.delivered.total,
@@ -391,9 +402,9 @@ def predict(robot: Robot, samples: Samples) -> Array:
     return np.asarray(robot.inverse_dynamics(samples.q, samples.qd, samples.qdd, friction=True))
 
 
-def judge(robot: Robot, runs: Sequence[Samples]) -> Fit:
+def judge(robot: Robot, runs: Sequence[Samples], by: Callable[[Robot, Samples], Array] = predict) -> Fit:
     """How well a robot predicts samples."""
-    return judge_fit(np.concatenate([run.tau for run in runs]), np.concatenate([predict(robot, run) for run in runs]))
+    return judge_fit(np.concatenate([run.tau for run in runs]), np.concatenate([by(robot, run) for run in runs]))
 
 
 def _hand_over(
@@ -417,7 +428,8 @@ def _hand_over(
     result = fitted(choice.part(held=False), range(BLOCKS), held)
     everything = fitted(choice.runs, range(len(blocks.parts)))
     suffix = next((s for path in out if (s := Path(path).suffix.lower()) in READERS), ".urdf")
-    judged = judge(_again(result.robot, suffix), held)
+    again = _again(result.robot, suffix)
+    judged, alike = judge(again, held), judge(again, held, predict_torques)
     texts = {str(path): WRITERS[Path(path).suffix.lower()](everything.robot) for path in out}
     delivered = _again(everything.robot, suffix)
     outcome = Outcome(
@@ -427,6 +439,7 @@ def _hand_over(
         result,
         delivered,
         judged,
+        alike,
         judge(robot, held) if robot.mass > 0 else None,
         judge(delivered, held),
         np.sqrt(blocks.errors(np.arange(blocks.base.rank), result.estimate.weights).sum(1) / _power(blocks)),
@@ -458,7 +471,7 @@ def _moving_errors(robot: Robot, held: Sequence[Samples]) -> tuple[Array, Array]
     """Of each joint, over the samples in which it moves (at rest friction may be anything): its error beyond noise, as
     a part of the RMS of its torque, and of that of all joints together.  (n,) each."""
     tau, qd = (np.concatenate([getattr(run, name) for run in held]) for name in ("tau", "qd"))
-    error = tau - np.concatenate([predict(robot, run) for run in held])
+    error = tau - np.concatenate([predict_torques(robot, run) for run in held])
     moves = np.abs(qd) > MOVING * np.abs(qd).max(axis=0)
     enough = (np.ptp(np.concatenate([run.q for run in held]), axis=0) > LEAST_MOTION) & (moves.sum(0) > 0)
     count = np.maximum(moves.sum(axis=0), 1)
@@ -472,13 +485,13 @@ def _judge_result(
     outcome: Outcome, meant_by: Robot, held: Sequence[Samples], shared: frozenset[str]
 ) -> Iterator[Finding]:
     """What forbids to hand a robot over, and what should be known of it."""
-    judged, given, robot = outcome.judged, outcome.given, outcome.robot
-    assert judged is not None and robot is not None
+    judged, alike, given, robot = outcome.judged, outcome.alike, outcome.given, outcome.robot
+    assert judged is not None and alike is not None and robot is not None
     meant = judge(meant_by, held)
     look = "look at units, signs, gravity and the order of the columns, or record another log"
-    if judged.total > WORST:
-        said = f"the torques that were held out are predicted to {100 * judged.total:.0f} % of their RMS only"
-        yield Finding("held out", "error", said, look, evidence=judged.total)
+    if alike.total > WORST:
+        said = f"the torques that were held out are predicted to {100 * alike.total:.0f} % of their RMS only"
+        yield Finding("held out", "error", said, look, evidence=alike.total)
     part, weight = _moving_errors(meant_by, held)
     for k in np.flatnonzero(part > WORST):
         joint = robot.joint_names[k]

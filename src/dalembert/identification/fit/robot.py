@@ -19,7 +19,6 @@ from dalembert.spatial import Pose
 from dalembert.spatial.rotation import to_rpy
 
 Array = NDArray[np.float64]
-CREEP = 1e-9  # [rad/s, m/s] a rate that has a sign and nothing else
 DRY = ("coulomb", "coulomb+", "coulomb-", "load")  # columns that turn over with the direction
 WIDEST = 0.3  # of the fastest rate, a width that is tried
 WORTH = 2e-3  # of a joint's squares, for which a width beyond the noise is taken
@@ -62,13 +61,14 @@ def identified(
 
 
 def predict_torques(robot: Robot, samples: Samples) -> Array:
-    """The torques of a robot's own description, friction included, at samples (N, n). Dry friction f± acts along
+    """The torques of a robot's own description, friction included, at samples (N, n). Coulomb friction f± acts along
     `Samples.direction` s, f₊ max(s, 0) + f₋ min(s, 0): as the samples are filtered, so is it."""
     q, qd, qdd, s = samples.q, samples.qd, samples.qdd, samples.direction
-    still, plus, minus = (robot.friction_torque(q, np.full_like(qd, v), qdd) for v in (0.0, CREEP, -CREEP))
-    sign = np.sign(qd)
-    dry = (plus - still) * (np.maximum(s, 0) - np.maximum(sign, 0))
-    dry += (still - minus) * (np.minimum(s, 0) - np.minimum(sign, 0))
+    own = {joint.name: joint.drive for joint in robot.description.joints}
+    drives = [own[name] for name in robot.joint_names]
+    plus, minus = np.array([drive.coulomb for drive in drives]).T
+    c = find_direction(qd, np.array([drive.coulomb_width for drive in drives]))
+    dry = plus * (np.maximum(s, 0) - np.maximum(c, 0)) + minus * (np.minimum(s, 0) - np.minimum(c, 0))
     return np.asarray(robot.inverse_dynamics(q, qd, qdd, friction=True) + dry)
 
 

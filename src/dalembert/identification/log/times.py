@@ -340,8 +340,6 @@ def _resample(at: Array, x: Array, fresh: Mask, grid: Array, slower: bool) -> Ar
 def _places(t: Array, step: float) -> tuple[Integers, Array]:
     """The place of each row in a row of even steps, increasing, and the phase of the clock there [steps], which drifts
     slowly: circular means over blocks."""
-    from scipy.ndimage import maximum_filter1d, median_filter, minimum_filter1d
-
     x, count = t / step, np.arange(len(t))
     size = min(BLOCK, len(t))
     blocks = x[: len(t) // size * size].reshape(-1, size)
@@ -351,15 +349,18 @@ def _places(t: Array, step: float) -> tuple[Integers, Array]:
     phase = np.interp(count, (np.arange(len(blocks)) + 0.5) * size, np.unwrap(mean, period=1.0))
     place = np.round(x - phase).astype(np.int64)
     together = np.mean(np.diff(place) < 1)
+    if not together:
+        return place, phase
+    from scipy.ndimage import maximum_filter1d, median_filter, minimum_filter1d  # slow to load
+
     if together > WILD:  # only what is lost for good, and much of it, can be seen
         least = minimum_filter1d(x - count, AROUND, mode="nearest", origin=-(AROUND // 2))  # of the rows after
         jump = np.zeros(len(t))
         jump[AROUND:] = least[AROUND:] - least[:-AROUND]
         peak = (jump > GAP) & (jump == maximum_filter1d(jump, 2 * AROUND)) & (np.diff(x, prepend=x[0]) > GAP)
         return count + np.cumsum(np.where(peak, np.round(jump), 0)).astype(np.int64), np.full(len(t), x[0])
-    if together:  # single times that are too late or too early
-        place = count + np.maximum.accumulate(median_filter(place - count, 5, mode="mirror"))
-    return place, phase
+    # Single times that are too late or too early.
+    return count + np.maximum.accumulate(median_filter(place - count, 5, mode="mirror")), phase
 
 
 def _period(q: Array) -> float:
