@@ -6,8 +6,9 @@ are Markdown with formulas between dollar signs; numbers are drawn so that a han
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike
 from dalembert.arguments import count
 from dalembert.errors import InputError, unknown
 
+T = TypeVar("T")
 MOST_DRAWS = 200
 KINDS = ("number", "formula", "matrix", "choice")
 LEVELS = {1: "one step", 2: "a few steps", 3: "a page"}
@@ -53,18 +55,35 @@ class Answer:
 class Exercise:
     """One variant of a family. `values` are the numbers drawn, by name, for whoever solves it another way."""
 
-    title: str
     text: str
     answers: tuple[Answer, ...]
     hints: tuple[str, ...]
     solution: tuple[str, ...]  # steps, the last one ends with the answers
     values: Mapping[str, ArrayLike] = field(default_factory=dict)
+    title: str = ""  # the family's, if none is given
     family: str = ""
     seed: int = 0
 
     @property
     def points(self) -> int:
         return sum(a.points for a in self.answers)
+
+
+def lay_out(document: str, *answers: Answer, values: Mapping[str, ArrayLike]) -> Exercise:
+    """An exercise from one text: the question, then the hints, each from a line that begins with "? ", then the steps
+    of the solution, each from a line that begins with "> ". Lines that follow on belong together; `values` are the
+    numbers drawn."""
+    parts: dict[str, list[str]] = {"": [""], "?": [], ">": []}
+    mark = ""
+    for line in document.strip().splitlines():
+        line = line.strip()
+        if line[:2] in ("? ", "> "):
+            mark, line = line[0], line[2:]
+            parts[mark].append("")
+        joint = "" if not parts[mark][-1] or parts[mark][-1].endswith("\n") else " "
+        parts[mark][-1] += joint + line if line else "\n\n"
+    question, hints, solution = ([p.strip() for p in parts[m]] for m in ("", "?", ">"))
+    return Exercise(question[0], answers, tuple(hints), tuple(solution), values)
 
 
 @dataclass(frozen=True)
@@ -83,7 +102,7 @@ class Family:
         for _ in range(MOST_DRAWS):
             drawn = self.make(random)
             if all(_is_distinct(a) for a in drawn.answers):
-                return replace(drawn, family=self.name, seed=seed)
+                return replace(drawn, title=drawn.title or self.title, family=self.name, seed=seed)
         raise InputError(f"the family {self.name!r} draws wrong answers that are right: {MOST_DRAWS} times in a row")
 
 
@@ -98,6 +117,11 @@ def _is_distinct(answer: Answer) -> bool:
         for k, a in enumerate(values)
         for b in values[:k]
     )
+
+
+def pick(random: np.random.Generator, choices: Sequence[T]) -> T:
+    """One of the choices."""
+    return choices[int(random.integers(len(choices)))]
 
 
 FAMILIES: dict[str, Family] = {}
