@@ -138,10 +138,16 @@ def family(name: str, topic: str, level: int) -> Callable[[Callable[[np.random.G
     return register
 
 
-def find(name: str) -> Family:
-    """The family of this name."""
+def all_families() -> list[Family]:
+    """Every family that comes with Dalembert, and those registered since."""
     from dalembert.exercises import families  # noqa: F401 (registers them)
 
+    return list(FAMILIES.values())
+
+
+def find(name: str) -> Family:
+    """The family of this name."""
+    all_families()
     if name not in FAMILIES:
         raise unknown("family of exercises", name, FAMILIES)
     return FAMILIES[name]

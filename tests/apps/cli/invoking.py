@@ -8,11 +8,21 @@ import subprocess
 import sys
 from typing import Any
 
+import click
 from click.testing import CliRunner, Result
 
-from dalembert.apps.cli import main
+from dalembert.apps.cli import COMMANDS, main
 
 WIDE = {"COLUMNS": "200"}  # tables are cut at 120 when piped, messages at the terminal's width
+
+
+def leaves() -> list[tuple[str, ...]]:
+    """The words of every command, those of groups too: ("info",), ("exercise", "list")."""
+    found: list[tuple[str, ...]] = []
+    for name in COMMANDS:
+        command = main.get_command(click.Context(main), name)
+        found += [(name, one) for one in command.commands] if isinstance(command, click.Group) else [(name,)]
+    return found
 
 
 def run(*arguments: object, code: int = 0) -> Result:

@@ -52,6 +52,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "phase": ("motion", "The phase portrait of a joint, free or under a controller."),
         "tune": ("control", "Gains by bandwidth and damping; Ziegler–Nichols for a plant."),
     },
+    "Courses": {"exercise": ("exercise", "Exercises with fresh numbers: list, make, solve, grade.")},
     "Real arms": {
         "excite": ("excitation", "The motion from which parameters are identified best."),
         "identify": ("identification", "Parameters of a real arm from its log."),
@@ -69,7 +70,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 UNCOLLECTED = 100_000  # objects made before garbage is looked for: imports make few cycles, and a tenth of the start-up
-NO_FILE = ("robots", "cache", "completion")
+NO_FILE = ("robots", "exercise", "cache", "completion")
 MODULES = {name: module for section in SECTIONS.values() for name, (module, _) in section.items()}
 COMMANDS = {name: words for section in SECTIONS.values() for name, (_, words) in section.items()}
 

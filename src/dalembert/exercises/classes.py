@@ -1,0 +1,249 @@
+"""A class: who gets which variant, the files of answers that come back, and the marks.
+
+A file of answers is TOML: the student, then for each exercise its family, its seed and the answers by name.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dalembert.errors import DalembertError, InputError
+from dalembert.exercises.exercise import Exercise, Family, find
+from dalembert.exercises.grade import Grade, grade
+from dalembert.exercises.sheets.sheet import Sheet
+from dalembert.files import contents, whole
+from dalembert.names import in_line, in_table
+
+SEEDS = 1_000_000  # a seed drawn from a name is below
+TRIES = 50  # seeds after it that are looked at for a variant that nobody has
+LARGEST = 1 << 20  # [bytes] of a class list or a file of answers
+HEADS = ("name", "student", "full name", "student name", "id", "email", "email address", "username")
+SPLIT = (("first name", "given name"), ("surname", "last name", "family name"))  # together they are the name
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a file, which may have been saved by a spreadsheet."""
+    try:
+        data = contents(path, LARGEST)
+    except OSError as error:
+        raise InputError(f"{os.fspath(path)} cannot be read: {error.strerror or error}") from None
+    for encoding in ("utf-8-sig", "cp1252"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise InputError(f"{os.fspath(path)} is no text")
+
+
+def read_class(path: str | os.PathLike[str]) -> list[str]:
+    """The students of a class list: CSV with a column of names (or of first names and of last names), or a name on
+    each line."""
+    lines = [line for line in read_text(path).splitlines() if line.strip(" ,;\t")]
+    marks = {mark: lines[0].count(mark) for mark in ",;\t"} if lines else {}
+    rows = (
+        [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=max(marks, key=marks.__getitem__))]
+        if lines
+        else []
+    )
+    head = [cell.lower() for cell in rows[0]] if rows else []
+    columns = [next((head.index(name) for name in names if name in head), -1) for names in SPLIT]
+    if -1 in columns:
+        columns = [next((head.index(name) for name in HEADS if name in head), -1)]
+    found = columns != [-1]
+    students = [in_line(" ".join(row[k] for k in (columns if found else [0]) if k < len(row))) for row in rows[found:]]
+    students = [name for name in students if name]
+    if not students:
+        raise InputError(f"{os.fspath(path)} names no students: it should have a column 'name', or a name on each line")
+    twice = sorted({name for name in students if students.count(name) > 1})
+    if twice:
+        raise InputError(f"{os.fspath(path)} names {twice[0]!r} twice: add what tells the two apart")
+    return students
+
+
+def give_variants(
+    families: Sequence[Family], students: Iterable[str], tell: Callable[[str], None] = print
+) -> Iterator[tuple[str, tuple[Exercise, ...]]]:
+    """(student, exercises) of everyone. A seed is drawn from the name; where a variant is taken, the next one is
+    given, and `tell` hears of a family that has fewer variants than there are students."""
+    taken: dict[str, set[str]] = {family.name: set() for family in families}
+    short: set[str] = set()
+    for student in students:
+        first = int(hashlib.sha256(student.encode()).hexdigest(), 16) % SEEDS
+        given = []
+        for family in families:
+            tried = (family.variant(seed) for seed in range(first, first + TRIES))
+            exercise = next((e for e in tried if e.text not in taken[family.name]), None)
+            if exercise is None:
+                short.add(family.name)
+                exercise = family.variant(first)
+            taken[family.name].add(exercise.text)
+            given.append(exercise)
+        yield student, tuple(given)
+    for name in sorted(short):
+        tell(f"the family {name!r} has fewer variants than there are students: some share one")
+
+
+# ---------------------------------------------------------------------------------------------------- files of answers
+def write_answers(sheet: Sheet, answers: Sequence[Mapping[str, str]] = ()) -> str:
+    """A file of answers to fill in, or filled in with these."""
+    lines = [f"# Answers to {in_line(sheet.title)}: fill in between the quotes, and hand in this file."]
+    lines += [f"student = {_quoted(sheet.student)}"]
+    for k, exercise in enumerate(sheet.exercises):
+        given = answers[k] if k < len(answers) else {}
+        lines += ["", "[[exercise]]", f'family = "{exercise.family}"', f"seed = {exercise.seed}", "[exercise.answers]"]
+        for a in exercise.answers:
+            unit = f"  # in {a.unit}" if a.unit else ""
+            lines.append(f"{_quoted(a.name)} = {_quoted(given.get(a.name, ''))}{unit}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A string of TOML: JSON's, which leaves one control as it is."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def read_answers(path: str | os.PathLike[str]) -> tuple[str, list[tuple[str, int, Mapping[str, object]]]]:
+    """(student, [(family, seed, answers), …]) of a file of answers."""
+    name = Path(path).name
+    try:
+        data = tomllib.loads(read_text(path))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"{name} is not TOML: {str(error)[:200]}") from None
+    tables = data.get("exercise")
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+        raise InputError(f"{name} has no [[exercise]], with family, seed and answers")
+    read = []
+    for k, table in enumerate(tables, 1):
+        family, seed, answers = table.get("family"), table.get("seed"), table.get("answers", {})
+        if not isinstance(family, str) or type(seed) is not int or not isinstance(answers, dict):
+            raise InputError(f'exercise {k} of {name} needs family = "…", seed = a whole number, and its answers')
+        read.append((family, seed, answers))
+    return str(data.get("student") or Path(path).stem), read
+
+
+# ---------------------------------------------------------------------------------------------------------- marks
+@dataclass(frozen=True)
+class Marked:
+    """What a file of answers earned: the grades by family, or why there are none."""
+
+    file: str
+    student: str
+    grades: tuple[tuple[str, int, Grade], ...] = ()
+    trouble: str = ""
+
+    @property
+    def earned(self) -> float:
+        return sum(g.earned for *_, g in self.grades)
+
+    @property
+    def points(self) -> float:
+        return sum(g.points for *_, g in self.grades)
+
+    @property
+    def reasons(self) -> str:
+        told = [
+            f"{family} {seed}: {' '.join(f'{m.name}: {m.reason}' for m in g.marks)}" for family, seed, g in self.grades
+        ]
+        return in_line(" | ".join([*told, *filter(None, [self.trouble])]))
+
+
+def grade_file(path: str | os.PathLike[str], variants: Mapping[str, set[tuple[str, int]]] | None = None) -> Marked:
+    """The marks of a file of answers; never an error, whatever the file holds. With `variants` (student → family and
+    seed), only one's own variant counts."""
+    name = Path(path).name
+    try:
+        if Path(path).suffix.lower() != ".toml":
+            raise InputError(f"{name} is no file of answers, which end in .toml")
+        student, read = read_answers(path)
+        own = None if variants is None else variants.get(student)
+        if variants is not None and own is None:
+            raise InputError(f"{student!r} is not in the list of variants")
+        grades, trouble = [], []
+        for family, seed, answers in read:
+            if own is not None and (family, seed) not in own:
+                trouble.append(f"{family} {seed} is not the variant of {student}, and does not count")
+                continue
+            try:
+                grades.append((family, seed, grade(find(family).variant(seed), answers)))
+            except DalembertError as error:
+                trouble.append(f"{family} {seed}: {error}")
+        return Marked(name, student, tuple(grades), "; ".join(trouble))
+    except DalembertError as error:
+        return Marked(name, Path(path).stem, trouble=str(error))
+
+
+def grade_folder(
+    folder: str | os.PathLike[str],
+    variants: Mapping[str, set[tuple[str, int]]] | None = None,
+    say: Callable[[str], None] = lambda words: None,
+) -> list[Marked]:
+    """The marks of every file in a folder and its folders, hidden ones left out; with `variants`, also of those who
+    handed in nothing."""
+    files = sorted(
+        p
+        for p in Path(folder).rglob("*")
+        if p.is_file() and not any(part.startswith(".") for part in p.relative_to(folder).parts)
+    )
+    marked = []
+    for k, file in enumerate(files, 1):
+        say(f"grading {file.name}, {k} of {len(files)}")
+        marked.append(grade_file(file, variants))
+    missing = sorted(set(variants or ()) - {m.student for m in marked})
+    return [*marked, *(Marked("", student, trouble="handed in nothing") for student in missing)]
+
+
+def write_table(path: str | os.PathLike[str], head: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
+    """Rows of words and numbers as CSV that no spreadsheet takes for formulas."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(head)
+    table.writerows([in_table(x) if isinstance(x, str) else x for x in row] for row in rows)
+    return whole(path, lambda file: file.write(out.getvalue().encode()))
+
+
+def write_marks(path: str | os.PathLike[str], marked: Sequence[Marked]) -> Path:
+    """A row per file: the student, points, how many there were, points of each family, and the reasons."""
+    families = list(dict.fromkeys(family for m in marked for family, *_ in m.grades))
+    rows = [
+        (
+            m.file,
+            m.student,
+            round(m.earned, 4),
+            m.points,
+            *(
+                sum(g.earned for f, _, g in m.grades if f == family) if any(f == family for f, *_ in m.grades) else ""
+                for family in families
+            ),
+            m.reasons,
+        )
+        for m in marked
+    ]
+    return write_table(path, ["file", "student", "points", "of", *families, "reasons"], rows)
+
+
+def write_variants(path: str | os.PathLike[str], sheets: Iterable[Sheet]) -> Path:
+    """Who has what: student, family, seed."""
+    return write_table(
+        path, ["student", "family", "seed"], [(s.student, e.family, e.seed) for s in sheets for e in s.exercises]
+    )
+
+
+def read_variants(path: str | os.PathLike[str]) -> dict[str, set[tuple[str, int]]]:
+    """Student → family and seed, as `write_variants` wrote it."""
+    found: dict[str, set[tuple[str, int]]] = {}
+    for row in csv.DictReader(read_text(path).splitlines()):
+        try:
+            found.setdefault(row["student"].removeprefix("'"), set()).add((row["family"], int(row["seed"])))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise InputError(
+                f"{os.fspath(path)} is no list of variants: its columns are student, family, seed"
+            ) from None
+    return found

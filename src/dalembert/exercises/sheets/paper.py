@@ -1,0 +1,135 @@
+"""Sheets on paper: Markdown, LaTeX, PDF. The exercises and their solutions, apart or together."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from dalembert.errors import InputError
+from dalembert.exercises.exercise import Answer, Exercise
+from dalembert.exercises.sheets.markup import LATEX, write
+from dalembert.exercises.sheets.sheet import Sheet
+from dalembert.names import in_line
+
+BLANK = "_" * 24
+PREAMBLE = r"""\documentclass[11pt,a4paper]{article}
+\usepackage[utf8]{inputenc}
+\usepackage[T1]{fontenc}
+\usepackage{amsmath,amssymb}
+\usepackage[margin=25mm]{geometry}
+\setlength{\parindent}{0pt}
+\setlength{\parskip}{6pt plus 2pt}
+\setlength{\emergencystretch}{3em}
+\setcounter{MaxMatrixCols}{20}
+\pagestyle{plain}
+\begin{document}
+"""
+# Programs that make a PDF of LaTeX, the first that is found is taken: {0} is the file.
+COMPILERS = {
+    "tectonic": ("--keep-logs", "{0}"),
+    "latexmk": ("-pdf", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "{0}"),
+    "pdflatex": ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "{0}"),
+}
+SECONDS = 120  # that one document may take
+
+
+def count_points(points: float) -> str:
+    return f"{points:g} point{'' if points == 1 else 's'}"
+
+
+def _value(answer: Answer, value: object) -> str:
+    """A right answer, or a wrong one, as Markdown."""
+    x = np.array(value, dtype=object)
+    least = 1e-9 * max((abs(v) for v in x.flat if not isinstance(v, str)), default=0.0)  # rounding, not a number
+    cells = [
+        [v if isinstance(v, str) else f"{v * (abs(v) > least) + 0.0:.4g}" for v in np.atleast_1d(row)]
+        for row in np.atleast_1d(x)
+    ]
+    shown = cells[0][0] if x.ndim == 0 else f"[{'; '.join(', '.join(row) for row in cells)}]"
+    shown = shown if answer.kind in ("number", "choice") else f"`{shown}`"
+    return f"**{answer.name}** = {shown} {answer.unit}".rstrip()
+
+
+def _blank(answer: Answer) -> str:
+    choices = [f"({chr(ord('a') + k)}) {words}" for k, words in enumerate(answer.choices)]
+    unit = f" in {answer.unit}" if answer.unit else ""
+    told = "; ".join(filter(None, (count_points(answer.points), answer.size)))
+    return f"- **{answer.name}**{unit} ({told}): {'   '.join([*choices, BLANK])}"
+
+
+def exercise_text(exercise: Exercise) -> str:
+    """What is asked, as Markdown, without its heading."""
+    return "\n\n".join([exercise.text.strip(), "\n".join(map(_blank, exercise.answers))])
+
+
+def solution_text(exercise: Exercise) -> str:
+    """Hints, steps, answers, and what is often seen, as Markdown."""
+    return "\n\n".join(_solution(exercise))
+
+
+def _solution(exercise: Exercise) -> Iterator[str]:
+    for k, hint in enumerate(exercise.hints, 1):
+        yield f"*Hint {k}.* {hint.strip()}"
+    for k, step in enumerate(exercise.solution, 1):
+        yield f"**Step {k}.** {step.strip()}"
+    yield "\n".join(f"- {_value(a, a.value)}" for a in exercise.answers)
+    seen = [(a, w) for a in exercise.answers for w in a.wrong]
+    if seen:
+        yield "Often seen:"
+        yield "\n".join(
+            f"- {_value(a, w.value)} ({count_points(round(w.credit * a.points, 2))}): {w.reveals}" for a, w in seen
+        )
+
+
+def _plain(words: str) -> str:
+    """What somebody named, as a line without marks."""
+    return re.sub(r"[`*$|<>\\\]\[]", "", in_line(words))
+
+
+def markdown(sheet: Sheet, solutions: str = "none") -> str:
+    """The sheet as Markdown; `solutions` is none (exercises alone), inside (each after its exercise), or only."""
+    words = ": solutions" if solutions == "only" else ""
+    parts = [f"# {_plain(sheet.title)}{words}", f"Name: {_plain(sheet.student) or BLANK}"]
+    for k, exercise in enumerate(sheet.exercises, 1):
+        parts += [
+            f"## {k}. {exercise.title} ({count_points(exercise.points)})",
+            f"*{exercise.family}, variant {exercise.seed}*",
+        ]
+        parts += [exercise_text(exercise)] if solutions != "only" else []
+        parts += [solution_text(exercise)] if solutions != "none" else []
+    return "\n\n".join(parts) + "\n"
+
+
+def write_latex(sheet: Sheet, solutions: str = "none") -> str:
+    """The sheet as a LaTeX document."""
+    return f"{PREAMBLE}{write(markdown(sheet, solutions), LATEX)}\n\\end{{document}}\n"
+
+
+def write_pdf(sheet: Sheet, solutions: str = "none") -> bytes:
+    """The sheet as PDF, by the first of COMPILERS that is installed."""
+    program = next((found for name in COMPILERS if (found := shutil.which(name))), None)
+    if program is None:
+        raise InputError(
+            f"a PDF is made by one of {', '.join(COMPILERS)}, and none is installed: install tectonic or TeX Live, "
+            "or write the sheet as LaTeX"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "sheet.tex"
+        file.write_text(write_latex(sheet, solutions), encoding="utf-8")
+        command = [program, *(word.format(file.name) for word in COMPILERS[Path(program).stem])]
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, timeout=SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            raise InputError(f"{Path(program).stem} was not done after {SECONDS} s; write the sheet as LaTeX") from None
+        made = file.with_suffix(".pdf")
+        if done.returncode or not made.exists():
+            said = (done.stdout + done.stderr).decode(errors="replace")
+            why = next((line for line in said.splitlines() if line.startswith("!")), said.strip()[-200:])
+            raise InputError(f"{Path(program).stem} could not make a PDF of the sheet: {why}")
+        return made.read_bytes()
