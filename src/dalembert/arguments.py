@@ -143,8 +143,10 @@ def three(name: str, value: object) -> tuple[float, float, float]:
 
 
 def six_of_inertia(inertia: ArrayLike | None) -> tuple[float, float, float, float, float, float]:
-    """(ixx, ixy, ixz, iyy, iyz, izz) of a 3×3 matrix or of six numbers; zeros of None."""
-    x = array("inertia", np.zeros(6) if inertia is None else inertia, (3, 3), (6,))
+    """(ixx, ixy, ixz, iyy, iyz, izz) of a 3×3 matrix, of six numbers, or of three principal moments; zeros of None."""
+    x = array("inertia", np.zeros(6) if inertia is None else inertia, (3, 3), (6,), (3,))
+    if x.shape == (3,):
+        x = np.diag(x)
     if x.ndim == 2:
         if not np.allclose(x, x.T, rtol=1e-9, atol=0):
             raise InputError("an inertia matrix is symmetric; this one is not")

@@ -453,7 +453,12 @@ def test_what_no_table_can_say_is_refused():
         (("theta",), "a DH table is a list of rows, one per joint; got str"),
         (([{"a": 1}], "standard", {"base": (0, 0, 0)}), "base is (0, 0, 0): give a 4×4 pose, or an Origin"),
         (([{"a": 1}], "standard", {"gravity": 5}), "is 5; give three numbers"),
-        (([{"a": 1, "inertial": {"mass": 1}}],), "give Inertial(…)"),
+        (([{"a": 1, "inertial": (1, 0, 0)}],), "give Inertial(…)"),
+        (([{"a": 1, "inertial": {"mas": 1}}],), "unknown key 'inertial.mas'; did you mean 'inertial.mass'"),
+        (([{"a": 1, "inertial": {"com": (1, 0, 0)}}],), "mass"),
+        (([{"a": 1, "inertial": {"mass": 1, "inertia": (1, 2)}}],), "inertia"),
+        (([{"a": 1, "alpha_deg": "right"}],), "alpha_deg"),
+        (([{"a": 1, "limit": {"lower_deg": -90, "uper": 1}}],), "unknown key 'uper'; did you mean 'upper'"),
         (([{"a": 1, "limit": (-1, 1)}],), "limit of DHRow is (-1, 1); give Limit(…)"),
         (([{"a": 1}], "standard", {"tool": 2 * np.eye(4)}), "tool is array"),
     ],
@@ -463,6 +468,35 @@ def test_arguments_of_the_wrong_kind(arguments, words):
     with pytest.raises(DescriptionError) as refusal:
         from_dh(rows, convention, **options)
     assert words in str(refusal.value)
+
+
+def test_rows_are_dictionaries_with_the_keys_of_a_robot_file(tmp_path):
+    file = tmp_path / "arm.toml"
+    file.write_text("""
+name = "arm"
+[[dh.rows]]
+joint = "shoulder"
+alpha_deg = 90
+d = 0.3
+limit = { lower_deg = -90, upper_deg = 90, effort = 5 }
+drive = { gear_ratio = 10, rotor_inertia = 1e-4 }
+inertial = { mass = 2, com = [-0.1, 0, 0], inertia = [0.01, 0.02, 0.02] }
+[[dh.rows]]
+a = 0.4
+inertial = { mass = 1, com = [-0.2, 0, 0] }
+""")
+    rows = [
+        {
+            "joint": "shoulder",
+            "alpha_deg": 90,
+            "d": 0.3,
+            "limit": {"lower_deg": -90, "upper_deg": 90, "effort": 5},
+            "drive": {"gear_ratio": 10, "rotor_inertia": 1e-4},
+            "inertial": {"mass": 2, "com": [-0.1, 0, 0], "inertia": [0.01, 0.02, 0.02]},
+        },
+        {"a": 0.4, "inertial": {"mass": 1, "com": [-0.2, 0, 0]}},
+    ]
+    assert dl.Robot.from_dh(rows, name="arm").description == dl.load(file).description
 
 
 def test_degrees_in_a_table_are_told():

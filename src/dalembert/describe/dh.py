@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 
 from numpy.typing import ArrayLike
 
+from dalembert.arguments import number, six_of_inertia, three
 from dalembert.describe.chain import (
     Chain,
     moved_inertial,
@@ -39,6 +40,7 @@ Convention = Literal["standard", "modified"]
 CONVENTIONS = ("standard", "modified")
 KINDS = ("revolute", "continuous", "prismatic")
 NUMBERS = ("theta", "d", "a", "alpha", "offset")
+PARTS: dict[str, type[Part]] = {"inertial": Inertial, "limit": Limit, "drive": Drive}
 HERE = Origin()
 X: Vector = (1.0, 0.0, 0.0)
 Z: Vector = (0.0, 0.0, 1.0)
@@ -233,12 +235,8 @@ def _end(name: str, value: object) -> Origin:
 def _checked_row(row: DHRow | Mapping[str, Any], i: int) -> DHRow:
     """A row as it was meant, or a sentence that names the row and the number."""
     if isinstance(row, Mapping):
-        known = [f.name for f in fields(DHRow)]
-        for key in row:
-            if key not in known:
-                raise DescriptionError(f"DH row {i}: {unknown('key', key, known)}")
         try:
-            return DHRow(**row)
+            return DHRow(**_said(DHRow, row))
         except DalembertError as error:
             raise DescriptionError(f"DH row {i}: {error}") from None
     if not isinstance(row, DHRow):
@@ -247,6 +245,34 @@ def _checked_row(row: DHRow | Mapping[str, Any], i: int) -> DHRow:
             "{'theta': 0, 'd': 0.1, 'a': 0.3, 'alpha': 0}; a bare list does not say which number is which"
         )
     return row
+
+
+def _said(kind: type[Part], table: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a part from a dictionary with the keys of a robot file: `joint`, degrees with `_deg`, an inertial
+    with `com`, `rpy` and three or six moments, a limit and a drive as dictionaries."""
+    known = [f.name for f in fields(kind)]
+    said: dict[str, Any] = {}
+    for key, value in table.items():
+        plain = {"joint": "name"}.get(key, key)
+        if key.removesuffix("_deg") in (*NUMBERS, "lower", "upper") and key.endswith("_deg"):
+            plain, value = key.removesuffix("_deg"), math.radians(number(key, value))
+        if plain not in known:
+            raise unknown("key", key, known)
+        if plain in PARTS and isinstance(value, Mapping):
+            value = _inertial(value) if plain == "inertial" else PARTS[plain](**_said(PARTS[plain], value))
+        said[plain] = value
+    return said
+
+
+def _inertial(table: Mapping[str, Any]) -> Inertial:
+    for key in table:
+        if key not in ("mass", "com", "rpy", "inertia"):
+            raise unknown("key", f"inertial.{key}", tuple(f"inertial.{x}" for x in ("mass", "com", "rpy", "inertia")))
+    if "mass" not in table:
+        raise DescriptionError("an inertial needs its mass [kg]")
+    moments = six_of_inertia(table.get("inertia"))
+    place = Origin(three("com", table.get("com", (0.0, 0.0, 0.0))), three("rpy", table.get("rpy", (0.0, 0.0, 0.0))))
+    return Inertial(number("mass", table["mass"]), moments, place)
 
 
 def to_dh(description: Description, convention: str = "standard", *, tip: str | None = None) -> DHTable:
