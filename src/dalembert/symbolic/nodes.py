@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,7 +61,6 @@ class Node:
     source: ast.expr
     x: Array = field(default_factory=lambda: np.zeros(0), repr=False)
     size: Array = field(default_factory=lambda: np.zeros(0), repr=False)
-    text: str = ""
 
     def walk(self) -> Iterator[Node]:
         yield self
@@ -69,7 +68,7 @@ class Node:
             yield from part.walk()
 
 
-def build(tree: ast.expr, values: Values, text: str = "") -> Node:
+def build(tree: ast.expr, values: Values) -> Node:
     """The nodes of a formula that is no matrix, with their values."""
     try:
         with np.errstate(all="ignore"):
@@ -149,31 +148,40 @@ def _chain(tree: ast.expr, values: Values, op: str, kinds: tuple[type[ast.operat
 
 
 def evaluate(node: Node, values: Values) -> Node:
-    """The node with its values, from those of its parts."""
-    node.x, node.size = value(node, [p.x for p in node.parts], [p.size for p in node.parts], values)
+    """The node with its values and sizes, from those of its parts."""
+    x, size = [p.x for p in node.parts], [p.size for p in node.parts]
+    if node.op == "number":
+        node.x = node.how[0] * np.ones(len(next(iter(values.values()))) if values else 1)
+    elif node.op == "name":
+        node.x = values[node.how[0]]
+    else:
+        node.x = apply(node, x)
+    match node.op:
+        case "sum":
+            node.size = np.sum(size, 0)
+        case "product":
+            node.size = np.prod([b if e > 0 else b / abs(p) ** 2 for e, p, b in zip(node.how, x, size, strict=True)], 0)
+        case "power":
+            node.size = abs(node.x) * (size[0] / abs(x[0])) ** max(abs(node.how[0]), 1.0)
+        case "call":
+            slope = SLOPES.get(node.how[0])
+            node.size = abs(node.x) + np.sum(size, 0) * (slope(x[0], node.x) if slope else 1.0)
+        case _:
+            node.size = abs(node.x)
     return node
 
 
-def value(node: Node, x: list[Array], size: list[Array], values: Values) -> tuple[Array, Array]:
-    """(values, sizes) of a node whose parts have these."""
-    match node.op:
-        case "number":
-            one = np.ones(len(next(iter(values.values()))) if values else 1)
-            return node.how[0] * one, abs(node.how[0]) * one
-        case "name":
-            return values[node.how[0]], abs(values[node.how[0]])
-        case "sum":
-            return sum(s * p for s, p in zip(node.how, x, strict=True)), sum(size)  # type: ignore[return-value]
-        case "product":
-            total, bound = np.ones_like(x[0]), np.ones_like(size[0])
-            for e, p, b in zip(node.how, x, size, strict=True):
-                total = total * p if e > 0 else total / p
-                bound = bound * (b if e > 0 else b / abs(p) ** 2)
-            return total, bound
-        case "power":
-            n = node.how[0]
-            power = x[0] ** (int(n) if n == int(n) and abs(n) < 100 else n)
-            return power, abs(power) * (size[0] / abs(x[0])) ** max(abs(n), 1.0)
-    name = node.how[0]
-    result = x[0] ** x[1] if name == "pow" else FUNCTIONS[name](*x)
-    return result, abs(result) + sum(size) * SLOPES.get(name, lambda x, y: 1.0)(x[0], result)
+def apply(node: Node, x: Sequence[Array]) -> Array:
+    """The values of a sum, product, power or call whose parts have these, arrays (…, P)."""
+    if node.op == "sum":
+        total: Array = sum(s * p for s, p in zip(node.how, x, strict=True))  # type: ignore[assignment]
+        return total
+    if node.op == "product":
+        result = x[0] if node.how[0] > 0 else 1 / x[0]
+        for e, p in zip(node.how[1:], x[1:], strict=True):
+            result = result * p if e > 0 else result / p
+        return result
+    if node.op == "power":
+        n = node.how[0]
+        return x[0] ** (int(n) if n == int(n) and abs(n) < 100 else n)
+    return x[0] ** x[1] if node.how[0] == "pow" else FUNCTIONS[node.how[0]](*x)
