@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.errors import InputError
 from dalembert.lagrange.fourier import tidy
-from dalembert.lagrange.symbols import Expression, is_function_of_time, rate, sympy
+from dalembert.lagrange.symbols import Alphabet, Expression, is_function_of_time, rate, sympy
 
 if TYPE_CHECKING:
     from sympy import Matrix
@@ -118,15 +118,42 @@ def _matrix(x: object, what: str) -> Matrix:
     return matrix
 
 
-def energies(
-    bodies: Particle | RigidBody | Sequence[Particle | RigidBody], coordinates: Sequence[Any], gravity: object
-) -> tuple[Expression, Expression]:
-    """(K, P) of several bodies."""
-    sp = sympy()
+def as_bodies(bodies: Particle | RigidBody | Sequence[Particle | RigidBody]) -> list[Particle | RigidBody]:
     listed: list[Particle | RigidBody] = []
     for body in bodies if isinstance(bodies, (list, tuple)) else [bodies]:
         if not isinstance(body, (Particle, RigidBody)):
             raise InputError(f"bodies are Particle or RigidBody objects, not {type(body).__name__}")
         listed.append(body)
+    return listed
+
+
+def energies(
+    bodies: Particle | RigidBody | Sequence[Particle | RigidBody], coordinates: Sequence[Any], gravity: object
+) -> tuple[Expression, Expression]:
+    """(K, P) of several bodies."""
+    sp, listed = sympy(), as_bodies(bodies)
     kinetic = sp.Add(*(body.kinetic_energy(coordinates) for body in listed))
     return kinetic, sp.Add(*(body.potential_energy(gravity) for body in listed))
+
+
+class Placed(NamedTuple):
+    """A body in the system's own symbols: its energies, position and velocity (those components that it has), and in
+    the plane its rate of turning (None in space, and of a particle)."""
+
+    kinetic: Expression
+    potential: Expression
+    position: tuple[Expression, ...]
+    velocity: tuple[Expression, ...]
+    turning: Expression | None
+
+
+def placed(body: Particle | RigidBody, alphabet: Alphabet, coordinates: Sequence[Any], gravity: object) -> Placed:
+    def read(x: Expression) -> Expression:
+        return alphabet.read(x, "a body")
+
+    position = tuple(map(read, vector(body.position, "the position of a body")[: len(body.position)]))
+    velocity = tuple(read(_velocity(x, coordinates)) for x in vector(body.position, "")[: len(position)])
+    angle = body.angle if isinstance(body, RigidBody) else None
+    turning = None if angle is None else read(_velocity(_expression(angle, "angle"), coordinates))
+    energy = read(body.kinetic_energy(coordinates)), read(body.potential_energy(gravity))
+    return Placed(*energy, position, velocity, turning)

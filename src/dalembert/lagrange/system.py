@@ -15,10 +15,12 @@ from dalembert.compile import Kernel
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Flow
 from dalembert.lagrange import kernels
-from dalembert.lagrange.bodies import Particle, RigidBody, energies
+from dalembert.lagrange.bodies import Particle, Placed, RigidBody, as_bodies, energies, placed
 from dalembert.lagrange.check import check
-from dalembert.lagrange.derive import Row, Rows, derive, energies_of, null_space, shortened, solve
+from dalembert.lagrange.derive import Row, Rows, derive, energies_of, null_space
 from dalembert.lagrange.symbols import Alphabet, Expression, as_list, coordinates as make_coordinates, sympy
+from dalembert.lagrange.writing import Writing
+from dalembert.symbolic.compare import Comparison, Quantity, compare
 from dalembert.system import Kernels, Limits, Linearization, read_state, second_order
 
 if TYPE_CHECKING:
@@ -64,6 +66,9 @@ class LagrangianSystem:
 
     Never changed: `with_parameters` returns another system.  [Fakhari 3], [Lagrange notes], [Lee].
     """
+
+    bodies: tuple[Placed, ...] = ()
+    """What it was made of, body by body (`from_bodies`)."""
 
     # What `flow` takes nothing for, and why.
     flow_refuses: ClassVar[dict[str, str]] = {
@@ -124,8 +129,11 @@ class LagrangianSystem:
         listed = as_list(make_coordinates(coordinates) if isinstance(coordinates, str) else coordinates)
         kinetic, weight = energies(bodies, listed, gravity)
         acting: dict[str, Any] = {"constraints": constraints, "pfaffian": pfaffian, "forces": forces, "inputs": inputs}
-        more: dict[str, Any] = {"dissipation": dissipation, "parameters": parameters, "name": name}
-        return cls(listed, kinetic, weight + potential, **acting, **more)
+        more: dict[str, Any] = {"dissipation": dissipation, "name": name}
+        system = cls(listed, kinetic, weight + potential, parameters=parameters, **acting, **more)
+        system._remake = partial(cls.from_bodies, coordinates, bodies, gravity, potential, **acting, **more)
+        system.bodies = tuple(placed(body, system._alphabet, listed, gravity) for body in as_bodies(bodies))
+        return system
 
     def with_parameters(self, values: Mapping[Any, Any] | None = None, **named: float) -> LagrangianSystem:
         """The same system with numbers for parameters, `with_parameters(l1=0.5)` or by a dictionary."""
@@ -362,20 +370,29 @@ class LagrangianSystem:
 
     def first_order_form(self) -> FirstOrderForm:
         """ẋ = f(x, u) in symbols, x = (q, q̇), u the inputs, or τ if none are named; λ eliminated.  [Lee]."""
+        from dalembert.lagrange.quantities import solved
+
         sp = sympy()
-        t = self._terms
-        M, v = sp.Matrix(t.M), sp.Matrix(self._alphabet.qd)
         u = sp.Matrix(self.input_symbols or self.tau)
-        B = sp.Matrix(self.n, len(self.inputs), lambda i, j: t.B[i][j]) if self.input_symbols else sp.eye(self.n)
-        columns = (sp.Matrix(row) for row in (t.g, t.friction, t.forces))
-        g, friction, forces = columns
-        right = B * u - sp.Matrix(t.C) * v - g - friction + forces
-        if t.A:
-            A = sp.Matrix(t.A)
-            multipliers = solve(A * solve(M, A.T), A * solve(M, right) + sp.Matrix(t.A_dot) * v)
-            right = right - A.T * multipliers
-        f = sp.Matrix([*v, *(shortened(x) for x in solve(M, right))])
+        f = sp.Matrix([*self._alphabet.qd, *solved(self)[0]])
         return FirstOrderForm(self._write(f.as_immutable()), sp.ImmutableMatrix(self.coordinates + self.velocities), u)
+
+    @cached_property
+    def writing(self) -> Writing:
+        """Writes expressions in the system's own symbols as a textbook does."""
+        return Writing(self._alphabet, (*(self.input_symbols or self.tau), *self.multiplier_symbols))
+
+    def quantity(self, name: str) -> Quantity:
+        """What a formula can be compared with: K, P, L, M12, Gamma112, C21, g1, tau1 (the left side of an equation),
+        dL/dqd1, "d/dt dL/dqd1", dL/dq1, psi1, B, A, Adot, lambda1, Z, projection, qdd1 (solved for), Alin and Blin
+        (linear about zero), or whole vectors and matrices; of `from_bodies` also K1, P1 of a body."""
+        from dalembert.lagrange.quantities import comparable
+
+        return comparable(self, name)
+
+    def compare(self, name: str, formula: str) -> Comparison:
+        """Check a derivation: is `formula` equal to that quantity? If not, which slip was it?"""
+        return compare(self.quantity(name), formula)
 
     def latex(self, x: object = None) -> str:
         """LaTeX of an expression, matrix or equation of this system, with dots for rates; of all its equations, one per

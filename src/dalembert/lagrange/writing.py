@@ -39,22 +39,24 @@ from dalembert.symbolic.expression import (
     total,
 )
 
+FORCE = RATE + 0.5
 JOINT = re.compile(r"q([1-9])")
 HEADS = {"Abs": "abs", "sign": "sgn"}
 
 
 class Writing:
-    """Writes the expressions of one system."""
+    """Writes the expressions of one system; `acting` are its forces: inputs or τ, and multipliers."""
 
-    def __init__(self, alphabet: Alphabet) -> None:
+    def __init__(self, alphabet: Alphabet, acting: tuple[Any, ...] = ()) -> None:
         a = alphabet
-        self.moving = (*a.q, *a.qd, *a.qdd)
+        self.moving = (*a.q, *a.qd, *a.qdd, *acting)
         self._atoms: dict[Any, Expression] = {s: Name(s.name) for s in a.q}
         for order, symbols in ((1, a.qd), (2, a.qdd)):
             self._atoms |= {s: Rate(q.name, order) for s, q in zip(symbols, a.q, strict=True)}
-        self._fast, self._accelerations = (*a.qd, *a.qdd), a.qdd
-        self._order = {s: k for k, s in enumerate((*a.qdd, *a.qd, *a.q))}
+        self._fast, self._leading = (*a.qd, *a.qdd, *acting), (*a.qdd, *acting)
+        self._order = {s: k for k, s in enumerate((*a.qdd, *a.qd, *a.q, *acting))}
         self._roles = dict.fromkeys(a.qdd, ACCELERATION) | dict.fromkeys(a.qd, RATE) | dict.fromkeys(a.q, SLIDE)
+        self._roles |= dict.fromkeys(acting, FORCE)
         self._joints = {s: int(found[1]) for s in a.q if (found := JOINT.fullmatch(s.name))}
 
     def __call__(self, x: Symbolic, energy: bool = False) -> Expression:
@@ -63,16 +65,17 @@ class Writing:
         sp = sympy()
         x = sp.sympify(x)
         above, below = sp.fraction(sp.together(x))
-        if below.free_symbols:
-            return Quotient(self._collected(above), self._collected(below))
-        return self._collected(x, energy)
+        if not below.free_symbols:
+            return self._collected(x, energy)
+        whole = Quotient(self._collected(above), self._collected(below))
+        return whole if below.has(*self.moving) else min((self._collected(x, energy), whole), key=size)
 
     def _collected(self, x: Symbolic, energy: bool = False) -> Expression:
         """By what moves fast, and then by what moves; or what shares its constant and its sines in one bracket: the
         shorter of the two."""
         x = sympy().expand(x)
         apart = self._by(x, self._fast)
-        slow, fast = self._parts(x, self._accelerations)
+        slow, fast = self._parts(x, self._leading)
         return apart if energy else min((apart, total((fast, *self._bracketed(slow)))), key=size)
 
     def _parts(self, x: Symbolic, symbols: tuple[Any, ...]) -> tuple[Symbolic, Expression]:
@@ -90,7 +93,7 @@ class Writing:
             inside = groups[monomial]
             coefficient = self._by(inside, slow) if slow and inside.has(*slow) else self._constant(inside)
             common, rest = _number(coefficient)
-            parts.append(times(common, rest, self._plain(monomial)) if monomial != 1 else coefficient)
+            parts.append(_product(common, rest, self._plain(monomial)) if monomial != 1 else coefficient)
         return total(parts)
 
     def _bracketed(self, x: Symbolic) -> list[Expression]:
@@ -105,7 +108,7 @@ class Writing:
         for factor, still in sorted(shared, key=lambda key: self._place(key[1] * shared[key][0])):
             number, inside = sp.factor_terms(sp.Add(*shared[factor, still])).as_coeff_Mul()
             fraction = Number(Fraction(int(number.p), int(number.q))) if number.is_Rational else self._plain(number)
-            parts.append(times(fraction, self._constant(factor), self._plain(still), self._plain(inside)))
+            parts.append(_product(fraction, self._constant(factor), self._plain(still), self._plain(inside)))
         return parts
 
     def _constant(self, x: Symbolic) -> Expression:
@@ -115,7 +118,7 @@ class Writing:
         if inside.is_Add:
             masses = [s for s in inside.free_symbols if self._role(s) == MASS]
             inside = sp.collect(sp.expand(inside), masses, sp.factor_terms)
-        return times(self._plain(number), self._plain(inside))
+        return _product(self._plain(number), self._plain(inside))
 
     def _plain(self, x: Symbolic) -> Expression:
         """The expression as it stands, its terms and factors in order."""
@@ -193,6 +196,13 @@ class Writing:
         return -max(first, default=LENGTH) if max(first, default=LENGTH) >= RATE else 0, order, factors
 
 
+def _product(*factors: Expression) -> Expression:
+    """Their product, over one denominator."""
+    below = [f.below for f in factors if isinstance(f, Quotient)]
+    above = times(*(f.above if isinstance(f, Quotient) else f for f in factors))
+    return Quotient(above, times(*below)) if below else above
+
+
 def _groups(x: Symbolic, symbols: tuple[Any, ...]) -> dict[Any, Any]:
     """{product of these symbols and of functions of them: what it multiplies}."""
     sp = sympy()
@@ -207,6 +217,7 @@ def _number(x: Expression) -> tuple[Number, Expression]:
     """(common number of the terms, what is left): 1/2*a + b*c2 is 1/2*(a + 2*b*c2)."""
     numbers = [coefficient(term)[0] for term in terms_of(x)]
     common = Fraction(math.gcd(*(c.numerator for c in numbers)), math.lcm(*(c.denominator for c in numbers)))
+    common *= -1 if all(c < 0 for c in numbers) else 1
     return Number(common), total(times(Number(1 / common), term) for term in terms_of(x))
 
 

@@ -30,6 +30,10 @@ TABLE: dict[str, tuple[Callable[[Equations], Nested], str]] = {
     "Gamma": (lambda e: e.christoffel, "the Christoffel symbols, the equation's index last"),
     "K": (lambda e: e.K, "the kinetic energy"),
     "P": (lambda e: e.P, "the potential energy"),
+    "L": (lambda e: e.K - e.P, "the Lagrangian"),
+    "dL/dqd": (lambda e: [e.K.derivative(f"qd{k}") for k in range(1, e.n + 1)], "the momenta"),
+    "d/dt dL/dqd": (lambda e: e.momentum_rates, "the rates of the momenta"),
+    "dL/dq": (lambda e: [(e.K - e.P).by_coordinate(k) for k in range(e.n)], "the slopes of the Lagrangian"),
     "T": (lambda e: e.fk(), "the tip's pose"),
     "J": (lambda e: e.jacobian(), "the tip's Jacobian"),
     "det": (lambda e: e.det_jacobian(), "the determinant of the Jacobian"),
@@ -39,7 +43,7 @@ TABLE: dict[str, tuple[Callable[[Equations], Nested], str]] = {
     "coriolis": (lambda e: e.coriolis, "the terms with products of rates"),
 }
 ALIASES = {"Γ": "Gamma", "τ": "tau", "D": "M", "G": "g", "detJ": "det"}
-NAME = re.compile(r"([A-Za-zΓτ]+?)_?\[?\{?(\d[\d, ]*)?\}?\]?")
+NAME = re.compile(r"((?:d/dt )?dL/dq?[A-Za-z]*?|[A-Za-zΓτ]+?)_?\[?\{?(\d[\d, ]*)?\}?\]?")
 
 
 def quantity(e: Equations, what: str) -> Nested:
@@ -73,24 +77,29 @@ def named(what: str, index: Sequence[int]) -> str:
 
 def entry(e: Equations, name: str) -> tuple[str, Polynomial]:
     """One entry and its name as it is printed."""
+    printed, value = find_entry(name, lambda what: quantity(e, what), e.name)
+    if not isinstance(value, Polynomial):
+        raise InputError(f"{name} has {_shape(value)} entries: say which, as in {named(printed, [1] * _depth(value))}")
+    return printed, value
+
+
+def find_entry(name: str, find: Callable[[str], Any], owner: str) -> tuple[str, Any]:
+    """(its name as it is printed, the entry), or a whole vector or matrix; `find` gives quantities by their letters."""
     if not isinstance(name, str):
         raise InputError(f"an entry is named by text, as in 'M12'; got {name!r}")
     found = NAME.fullmatch(name.strip())
     if not found:
         raise InputError(f"{name!r} names no entry; entries are like M12, C21, g1, Gamma112, tau2, K")
     what, digits = ALIASES.get(found[1], found[1]), found[2] or ""
-    value = quantity(e, what)
+    value = whole = find(what)
     apart: Sequence[str] = re.split(r"[, ]+", digits) if re.search(r"[, ]", digits) else digits
     if _depth(value) == 1:
         apart = [digits]  # g12 of a robot with twelve joints
     index = [int(k) for k in apart if k.strip()]
     for k in index:
         if not isinstance(value, list) or not 1 <= k <= len(value):
-            raise InputError(f"there is no {name}: {what} of {e.name!r} is {_shape(quantity(e, what))}")
+            raise InputError(f"there is no {name}: {what} of {owner!r} is {_shape(whole)}")
         value = value[k - 1]
-    if not isinstance(value, Polynomial):
-        first = named(what, [*index, *[1] * _depth(value)])
-        raise InputError(f"{name} has {_shape(value)} entries: say which, as in {first}")
     return named(what, index), value
 
 
@@ -111,25 +120,37 @@ def _shape(A: Nested) -> str:
 
 def comparable(e: Equations, name: str) -> Quantity:
     """An entry ("M12"), a vector or a matrix ("g", "J") as what formulas are compared with."""
-    whole = ALIASES.get(name, name)
-    value = quantity(e, whole) if whole in TABLE else None
-    if value is None or _depth(value) == 0:
-        name, value = entry(e, name)
-    elif _depth(value) > 2:
-        entry(e, name)  # refuses in words
-    else:
-        name = whole
-    rows = [row if isinstance(row, list) else [row] for row in value] if isinstance(value, list) else [[value]]
-    shown = [", ".join(_readable(e, p) for p in row) for row in rows]
-    derived = f"[{', '.join(f'[{row}]' if _depth(value) > 1 else row for row in shown)}]" if _depth(value) else shown[0]
+    printed, value = find_entry(name, lambda what: quantity(e, what), e.name)
 
-    def at(values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        ring = _ring_values(e, values)
-        if isinstance(value, Polynomial):
-            return value.at_points(ring)
-        return np.moveaxis(np.array([[p.at_points(ring) for p in row] for row in rows]), 2, 0)
+    def at(p: Polynomial, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        return p.at_points(_ring_values(e, values))
 
-    return Quantity(name, at, _symbols(e), derived, {n: f for s, c in e.ring.angles for n, f in _fixed(s, c)})
+    known = {n: f for s, c in e.ring.angles for n, f in _fixed(s, c)}
+    return assembled(printed, value, at, lambda p: _readable(e, p), _symbols(e), known)
+
+
+def assembled(
+    name: str,
+    value: Any,
+    at: Callable[[Any, Mapping[str, NDArray[Any]]], NDArray[Any]],
+    show: Callable[[Any], str],
+    symbols: Mapping[str, float | None],
+    defined: Mapping[str, str] | None = None,
+) -> Quantity:
+    """What formulas are compared with, of one entry or lists of them, each with its values `at` points and its text."""
+    depth = _depth(value)
+    if depth > 2:
+        raise InputError(f"{name} has {_shape(value)} entries: say which, as in {named(name, [1] * depth)}")
+    rows = [row if isinstance(row, list) else [row] for row in value] if depth else [[value]]
+    shown = [", ".join(map(show, row)) for row in rows]
+    derived = f"[{', '.join(f'[{row}]' if depth > 1 else row for row in shown)}]" if depth else shown[0]
+
+    def values_at(values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        if not depth:
+            return at(value, values)
+        return np.moveaxis(np.array([[at(p, values) for p in row] for row in rows]), 2, 0)
+
+    return Quantity(name, values_at, symbols, derived, defined or {})
 
 
 def _readable(e: Equations, p: Polynomial) -> str:

@@ -211,6 +211,12 @@ class Equations:
         return self._sum(self.M[i][j] * v[i] * v[j] / (2 if i == j else 1) for i in range(n) for j in range(i, n))
 
     @cached_property
+    def momentum_rates(self) -> Row:
+        """d/dt ∂L/∂q̇ = M q̈ + Ṁ q̇."""
+        M, D, n = self.M, self.M_dot, self.n
+        return [self._sum(M[k][j] * self.qdd[j] + D[k][j] * self.qd[j] for j in range(n)) for k in range(n)]
+
+    @cached_property
     def g(self) -> Row:
         """g(q) = ∂P/∂q."""
         return [self.P.by_coordinate(k) for k in range(self.n)]

@@ -1,0 +1,170 @@
+"""What can be asked of a Lagrangian system by name (M12, tau1, lambda1, dL/dthetad), for print and for comparing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.errors import InputError, unknown
+from dalembert.lagrange.derive import null_space, shortened, solve
+from dalembert.lagrange.fourier import tidy
+from dalembert.lagrange.symbols import Expression, sympy
+from dalembert.symbolic.collect import split_name
+from dalembert.symbolic.compare import Quantity
+from dalembert.symbolic.entries import assembled, find_entry
+from dalembert.symbolic.text import text
+
+if TYPE_CHECKING:
+    from dalembert.lagrange.system import LagrangianSystem
+
+Nested = Any  # an expression in the system's own symbols, or lists of them
+ENERGY = re.compile(r"([KP])_?\{?(\d+)\}?")  # K1: of the first body
+SLOPE = re.compile(r"(d/dt )?d([LKP])/d(\w+)")
+
+
+def rated(name: str, order: int) -> str:
+    """The name of a coordinate's velocity or acceleration: qd1, thetadd."""
+    letters, digits, rest = split_name(name)
+    return letters + "d" * order + digits + rest
+
+
+# What can be asked for by its letters, how it is found, and what it is.
+TABLE: dict[str, tuple[Callable[[LagrangianSystem], Nested], str]] = {
+    "K": (lambda s: tidy(s._energies.kinetic), "the kinetic energy"),
+    "P": (lambda s: tidy(s._energies.potential), "the potential energy"),
+    "L": (lambda s: tidy(s._energies.kinetic - s._energies.potential), "the Lagrangian"),
+    "R": (lambda s: s._energies.dissipation, "Rayleigh's dissipation function"),
+    "M": (lambda s: _lists(s._terms.M), "the mass matrix"),
+    "Gamma": (lambda s: _lists(s._terms.Gamma), "the Christoffel symbols, the equation's index last"),
+    "C": (lambda s: _lists(s._terms.C), "the Coriolis matrix of the Christoffel symbols"),
+    "c": (lambda s: velocity_terms(s), "the velocity terms C q̇"),
+    "g": (lambda s: _lists(s._terms.g), "∂P/∂q"),
+    "h": (lambda s: [c + g for c, g in zip(velocity_terms(s), s._terms.g, strict=True)], "C q̇ + g"),
+    "friction": (lambda s: _lists(s._terms.friction), "∂R/∂q̇"),
+    "psi": (lambda s: _lists(s._energies.forces), "the generalized forces"),
+    "B": (lambda s: _lists(s._terms.B), "what the inputs do to each coordinate"),
+    "tau": (lambda s: left_sides(s), "the left sides of the equations of motion"),
+    "qdd": (lambda s: solved(s)[0], "the accelerations"),
+    "A": (lambda s: _lists(s._terms.A), "the constraints on velocities, A q̇ = 0"),
+    "Adot": (lambda s: _lists(s._terms.A_dot), "the rate of A"),
+    "phi": (lambda s: _lists(s._energies.holonomic), "the holonomic constraints"),
+    "lambda": (lambda s: solved(s)[1], "the multipliers"),
+    "Z": (lambda s: null_space(s._terms.A, s.n, s._dependent).tolist(), "directions that the constraints allow"),
+    "projection": (lambda s: projection(s).tolist(), "I − Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹"),
+    "Alin": (lambda s: linearized(s)[0].tolist(), "∂f/∂x of ẋ = f(x, u), where nothing moves or acts"),
+    "Blin": (lambda s: linearized(s)[1].tolist(), "∂f/∂u of ẋ = f(x, u), where nothing moves or acts"),
+}
+ALIASES = {"Q": "psi", "forces": "psi", "λ": "lambda"}
+OF_CONSTRAINTS = ("A", "Adot", "phi", "lambda", "Z", "projection")
+
+
+def _lists(rows: Any) -> Nested:
+    return [_lists(row) for row in rows] if isinstance(rows, (tuple, list)) else rows
+
+
+def velocity_terms(s: LagrangianSystem) -> list[Expression]:
+    """C q̇."""
+    sp, v = sympy(), s._alphabet.qd
+    return [sp.expand(sp.Add(*(x * y for x, y in zip(row, v, strict=True)))) for row in s._terms.C]
+
+
+def inputs(s: LagrangianSystem) -> list[Expression]:
+    """B u, or τ where no inputs are named."""
+    sp = sympy()
+    if not s.input_symbols:
+        return list(s.tau)
+    return [sp.Add(*(b * u for b, u in zip(row, s.input_symbols, strict=True))) for row in s._terms.B]
+
+
+def left_sides(s: LagrangianSystem) -> list[Expression]:
+    """M q̈ + C q̇ + g + ∂R/∂q̇ − ψ₀ + Aᵀλ."""
+    sp, t, a = sympy(), s._terms, s._alphabet.qdd
+    pushed = [sp.Add(*(row[k] * x for row, x in zip(t.A, s.multiplier_symbols, strict=True))) for k in range(s.n)]
+    rest = zip(velocity_terms(s), t.g, t.friction, t.forces, pushed, strict=True)
+    return [
+        sp.Add(*(m * x for m, x in zip(row, a, strict=True)), c, g, r, -f, p)
+        for row, (c, g, r, f, p) in zip(t.M, rest, strict=True)
+    ]
+
+
+def solved(s: LagrangianSystem) -> tuple[list[Expression], list[Expression]]:
+    """(q̈, λ): λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇), q̈ = M⁻¹ (τ − h − Aᵀλ).  [Fakhari 3]."""
+    sp, t = sympy(), s._terms
+    M, v = sp.Matrix(t.M), sp.Matrix(s._alphabet.qd)
+    g, friction, forces = (sp.Matrix(row) for row in (t.g, t.friction, t.forces))
+    right, found = sp.Matrix(inputs(s)) - sp.Matrix(t.C) * v - g - friction + forces, []
+    if t.A:
+        A = sp.Matrix(t.A)
+        multipliers = solve(A * solve(M, A.T), A * solve(M, right) + sp.Matrix(t.A_dot) * v)
+        right, found = right - A.T * multipliers, [shortened(x) for x in multipliers]
+    return [shortened(x) for x in solve(M, right)], found
+
+
+def projection(s: LagrangianSystem) -> Any:
+    """I − Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹."""
+    sp, t = sympy(), s._terms
+    M, A = sp.Matrix(t.M), sp.Matrix(len(t.A), s.n, [x for row in t.A for x in row])
+    AM = solve(M, A.T).T
+    return (sp.eye(s.n) - A.T * solve(AM * A.T, AM)).applyfunc(shortened)
+
+
+def linearized(s: LagrangianSystem) -> tuple[Any, Any]:
+    """(∂f/∂x, ∂f/∂u) where coordinates, rates and inputs are zero."""
+    sp, a = sympy(), s._alphabet
+    f = sp.Matrix([*a.qd, *solved(s)[0]])
+    u = s.input_symbols or s.tau
+    rest = dict.fromkeys((*a.q, *a.qd, *u), sp.Integer(0))
+    return tuple(f.jacobian(list(by)).subs(rest).applyfunc(sp.factor) for by in ((*a.q, *a.qd), u))  # type: ignore[return-value]
+
+
+def find(s: LagrangianSystem, name: str) -> tuple[str, Nested]:
+    """(the name as it is printed, the expression or lists of them) of what a name asks for."""
+    sp, a = sympy(), s._alphabet
+    spelled = {rated(q, order): symbols[k] for order, symbols in enumerate((a.q, a.qd)) for k, q in enumerate(a.names)}
+    if (slope := SLOPE.fullmatch(str(name).strip())) and slope[3] in spelled:
+        x = sp.diff(TABLE[slope[2]][0](s), spelled[slope[3]])
+        x = rate_of(s, x) if slope[1] else x
+        return name.strip(), tidy(x)
+    if s.bodies and (energy := ENERGY.fullmatch(str(name).strip())) and 1 <= int(energy[2]) <= len(s.bodies):
+        return energy[1] + energy[2], tidy(s.bodies[int(energy[2]) - 1]["KP".index(energy[1])])
+
+    def letters(what: str) -> Nested:
+        what = ALIASES.get(what, what)
+        if what not in TABLE:
+            raise unknown(f"quantity of {s.name!r}", what, TABLE)
+        if what in OF_CONSTRAINTS and not s._terms.A:
+            raise InputError(f"{s.name!r} has no constraints, and so no {name}")
+        return TABLE[what][0](s)
+
+    return find_entry(str(name).replace("_lin", "lin").replace("_dot", "dot"), letters, s.name)
+
+
+def rate_of(s: LagrangianSystem, x: Expression) -> Expression:
+    """dx/dt = Σ ∂x/∂qᵢ q̇ᵢ + ∂x/∂q̇ᵢ q̈ᵢ."""
+    sp, a = sympy(), s._alphabet
+    pairs = zip((*a.q, *a.qd), (*a.qd, *a.qdd), strict=True)
+    return sp.Add(*(sp.diff(x, by) * fast for by, fast in pairs))
+
+
+def symbols(s: LagrangianSystem) -> dict[str, Any]:
+    """The symbols that formulas may have, by the spelling of `symbolic.formula`."""
+    a = s._alphabet
+    found = {rated(q, order): x[k] for order, x in enumerate((a.q, a.qd, a.qdd)) for k, q in enumerate(a.names)}
+    return found | {x.name: x for x in (*s._parameters, *(s.input_symbols or s.tau), *s.multiplier_symbols)}
+
+
+def comparable(s: LagrangianSystem, name: str) -> Quantity:
+    """What a formula can be compared with."""
+    printed, value = find(s, name)
+    known, numbers = symbols(s), {x.name: number for x, number in s.parameters.items()}
+
+    def at(x: Expression, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        count = next(iter(values.values())).shape
+        found = sympy().lambdify(list(known.values()), x, "numpy")(*(values[name] for name in known))
+        return np.broadcast_to(np.asarray(found, float), count)
+
+    return assembled(printed, value, at, lambda x: text(s.writing(x)), {k: numbers.get(k) for k in known})
