@@ -6,9 +6,8 @@ are Markdown with formulas between dollar signs; numbers are drawn so that a han
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +15,7 @@ from numpy.typing import ArrayLike
 from dalembert.arguments import count
 from dalembert.errors import InputError, unknown
 
-T = TypeVar("T")
-MOST_DRAWS = 200
+MOST_DRAWS = 100
 KINDS = ("number", "formula", "matrix", "choice")
 LEVELS = {1: "one step", 2: "a few steps", 3: "a page"}
 
@@ -55,35 +53,18 @@ class Answer:
 class Exercise:
     """One variant of a family. `values` are the numbers drawn, by name, for whoever solves it another way."""
 
+    title: str
     text: str
     answers: tuple[Answer, ...]
     hints: tuple[str, ...]
     solution: tuple[str, ...]  # steps, the last one ends with the answers
     values: Mapping[str, ArrayLike] = field(default_factory=dict)
-    title: str = ""  # the family's, if none is given
     family: str = ""
     seed: int = 0
 
     @property
     def points(self) -> int:
         return sum(a.points for a in self.answers)
-
-
-def lay_out(document: str, *answers: Answer, values: Mapping[str, ArrayLike]) -> Exercise:
-    """An exercise from one text: the question, then the hints, each from a line that begins with "? ", then the steps
-    of the solution, each from a line that begins with "> ". Lines that follow on belong together; `values` are the
-    numbers drawn."""
-    parts: dict[str, list[str]] = {"": [""], "?": [], ">": []}
-    mark = ""
-    for line in document.strip().splitlines():
-        line = line.strip()
-        if line[:2] in ("? ", "> "):
-            mark, line = line[0], line[2:]
-            parts[mark].append("")
-        joint = "" if not parts[mark][-1] or parts[mark][-1].endswith("\n") else " "
-        parts[mark][-1] += joint + line if line else "\n\n"
-    question, hints, solution = ([p.strip() for p in parts[m]] for m in ("", "?", ">"))
-    return Exercise(question[0], answers, tuple(hints), tuple(solution), values)
 
 
 @dataclass(frozen=True)
@@ -97,31 +78,13 @@ class Family:
     make: Callable[[np.random.Generator], Exercise]
 
     def variant(self, seed: int) -> Exercise:
-        """The exercise of this seed: the first draw whose wrong answers can be told from the right ones."""
+        """The exercise of this seed: the first draw with two wrong answers or more that can be told from the right."""
         random = np.random.default_rng([count("seed", seed), *self.name.encode()])
         for _ in range(MOST_DRAWS):
             drawn = self.make(random)
-            if all(_is_distinct(a) for a in drawn.answers):
-                return replace(drawn, title=drawn.title or self.title, family=self.name, seed=seed)
-        raise InputError(f"the family {self.name!r} draws wrong answers that are right: {MOST_DRAWS} times in a row")
-
-
-def _is_distinct(answer: Answer) -> bool:
-    """Whether the right number and the listed wrong ones differ by more than the tolerance, each from each."""
-    if answer.kind == "choice" or answer.kind == "formula" or answer.symbols:
-        return True
-    values = [np.asarray(v, float) for v in (answer.value, *(w.value for w in answer.wrong))]
-    apart = 2.5 * answer.tolerance
-    return not any(
-        a.shape == b.shape and (np.abs(a - b) <= apart * max(np.abs(a).max(), np.abs(b).max(), 1e-9)).all()
-        for k, a in enumerate(values)
-        for b in values[:k]
-    )
-
-
-def pick(random: np.random.Generator, choices: Sequence[T]) -> T:
-    """One of the choices."""
-    return choices[int(random.integers(len(choices)))]
+            if sum(len(a.wrong) for a in drawn.answers) > 1:
+                return replace(drawn, family=self.name, seed=seed)
+        raise InputError(f"{MOST_DRAWS} draws of {self.name!r} had fewer than two wrong answers to tell from the right")
 
 
 FAMILIES: dict[str, Family] = {}
