@@ -36,6 +36,8 @@ FORMATS = {
     "markdown": Format(".md", "paper", "markdown", apart=True),
     "latex": Format(".tex", "paper", "write_latex", apart=True),
     "pdf": Format(".pdf", "paper", "write_pdf", apart=True),
+    "otter": Format(".ipynb", "notebooks", "write_otter"),
+    "nbgrader": Format(".ipynb", "notebooks", "write_nbgrader"),
 }
 SOLUTIONS = ("apart", "inside", "none", "only")
 

@@ -63,6 +63,11 @@ def _blank(answer: Answer) -> str:
     return f"- **{answer.name}**{unit} ({told}): {'   '.join([*choices, BLANK])}"
 
 
+def heading(k: int, exercise: Exercise) -> str:
+    points = count_points(exercise.points)
+    return f"## {k}. {exercise.title} ({points})\n\n*{exercise.family}, variant {exercise.seed}*"
+
+
 def exercise_text(exercise: Exercise) -> str:
     """What is asked, as Markdown, without its heading."""
     return "\n\n".join([exercise.text.strip(), "\n".join(map(_blank, exercise.answers))])
@@ -97,10 +102,7 @@ def markdown(sheet: Sheet, solutions: str = "none") -> str:
     words = ": solutions" if solutions == "only" else ""
     parts = [f"# {_plain(sheet.title)}{words}", f"Name: {_plain(sheet.student) or BLANK}"]
     for k, exercise in enumerate(sheet.exercises, 1):
-        parts += [
-            f"## {k}. {exercise.title} ({count_points(exercise.points)})",
-            f"*{exercise.family}, variant {exercise.seed}*",
-        ]
+        parts += [heading(k, exercise)]
         parts += [exercise_text(exercise)] if solutions != "only" else []
         parts += [solution_text(exercise)] if solutions != "none" else []
     return "\n\n".join(parts) + "\n"
