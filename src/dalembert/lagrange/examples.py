@@ -168,6 +168,24 @@ def five_bar() -> LagrangianSystem:
     return LagrangianSystem.from_bodies((q1, q2), bodies, (0, -g), parameters=numbers, name="five-bar")
 
 
+def cart_pole() -> LagrangianSystem:
+    """A cart pushed along a rail by a force F, with a pole of length l whose mass m is at its end, hinged on it;
+    θ = 0 stands upright."""
+    x, theta = coordinates("x theta")
+    M, m, l, g = _parameters("M m l g")
+    F = sympy().Symbol("F")
+    bob = (x + l * sympy().sin(theta), l * sympy().cos(theta))
+    return LagrangianSystem.from_bodies(
+        (x, theta),
+        [Particle(M, (x, 0)), Particle(m, bob)],
+        gravity=(0, -g),
+        forces=[F, 0],
+        inputs=[F],
+        parameters={M: 1, m: 0.1, l: 0.5, g: GRAVITY},
+        name="cart-pole",
+    )
+
+
 def rod_and_ball() -> LagrangianSystem:
     """A rod of length L hung by its end, with a ball of radius R on the other: a pendulum with the moment of inertia
     M_rod L²/3 + (2/5) M_ball R² + M_ball (L + R)².  [Lee]."""
@@ -244,6 +262,7 @@ EXAMPLES: dict[str, Callable[[], LagrangianSystem]] = {
         planar_2r,
         planar_2r_points,
         five_bar,
+        cart_pole,
         rod_and_ball,
         geared_arm,
         knife_edge,

@@ -26,6 +26,8 @@ from dalembert.system import Kernels, Limits, Linearization, read_state, second_
 if TYPE_CHECKING:
     from sympy import Matrix, NDimArray, Symbol
 
+    from dalembert.symbolic.document import Derivation
+
 Array = NDArray[np.float64]
 
 
@@ -393,6 +395,13 @@ class LagrangianSystem:
     def compare(self, name: str, formula: str) -> Comparison:
         """Check a derivation: is `formula` equal to that quantity? If not, which slip was it?"""
         return compare(self.quantity(name), formula)
+
+    def derivation(self) -> Derivation:
+        """The equations as they are derived on a blackboard, each line with its reason: `.text()`, `.markdown()`,
+        `.latex()`, `.html()`, `.save(file)`, and `.check(lines)` for a derivation of your own."""
+        from dalembert.lagrange.derivation import derivation
+
+        return derivation(self)
 
     def latex(self, x: object = None) -> str:
         """LaTeX of an expression, matrix or equation of this system, with dots for rates; of all its equations, one per

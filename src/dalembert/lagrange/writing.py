@@ -29,6 +29,7 @@ from dalembert.symbolic.expression import (
     Name,
     Number,
     Power,
+    Product,
     Quotient,
     Rate,
     Sine,
@@ -102,7 +103,7 @@ class Writing:
         shared: dict[tuple[Any, Any], list[Any]] = {}
         for monomial, inside in _groups(x, self.moving).items():
             still, rates = monomial.as_independent(*self._fast, as_Add=False)
-            number, factor = sp.factor_terms(inside).as_coeff_Mul()
+            number, factor = self._signed(inside)
             shared.setdefault((factor, still), []).append(number * rates)
         parts = []
         for factor, still in sorted(shared, key=lambda key: self._place(key[1] * shared[key][0])):
@@ -111,10 +112,18 @@ class Writing:
             parts.append(_product(fraction, self._constant(factor), self._plain(still), self._plain(inside)))
         return parts
 
+    def _signed(self, x: Symbolic) -> tuple[Symbolic, Symbolic]:
+        """(number, rest): a sum in the rest starts without a minus."""
+        number, rest = sympy().factor_terms(x).as_coeff_Mul()
+        for factor in sympy().Mul.make_args(rest):
+            if factor.is_Add and min(factor.args, key=self._place).could_extract_minus_sign():
+                number, rest = -number, rest.xreplace({factor: -factor})
+        return number, rest
+
     def _constant(self, x: Symbolic) -> Expression:
         """A sum of parameters: what a mass multiplies in one bracket."""
         sp = sympy()
-        number, inside = sp.factor_terms(x).as_coeff_Mul()
+        number, inside = self._signed(x)
         if inside.is_Add:
             masses = [s for s in inside.free_symbols if self._role(s) == MASS]
             inside = sp.collect(sp.expand(inside), masses, sp.factor_terms)
@@ -169,6 +178,8 @@ class Writing:
         if x.is_Number:
             return -1.0, "", 0, ""
         base = x.as_base_exp()[0]
+        if base in self._order:
+            return self._roles[base], "", self._order[base], ""
         if base.is_Symbol:
             letters, digits, rest = split_name(base.name)
             return self._role(base), letters, int(digits or 0), rest
@@ -198,9 +209,12 @@ class Writing:
 
 def _product(*factors: Expression) -> Expression:
     """Their product, over one denominator."""
-    below = [f.below for f in factors if isinstance(f, Quotient)]
-    above = times(*(f.above if isinstance(f, Quotient) else f for f in factors))
-    return Quotient(above, times(*below)) if below else above
+    above, below = [], []
+    for f in factors:
+        for part in f.factors if isinstance(f, Product) else (f,):
+            above.append(part.above if isinstance(part, Quotient) else part)
+            below += [part.below] if isinstance(part, Quotient) else []
+    return Quotient(times(*above), times(*below)) if below else times(*above)
 
 
 def _groups(x: Symbolic, symbols: tuple[Any, ...]) -> dict[Any, Any]:
@@ -218,7 +232,7 @@ def _number(x: Expression) -> tuple[Number, Expression]:
     numbers = [coefficient(term)[0] for term in terms_of(x)]
     common = Fraction(math.gcd(*(c.numerator for c in numbers)), math.lcm(*(c.denominator for c in numbers)))
     common *= -1 if all(c < 0 for c in numbers) else 1
-    return Number(common), total(times(Number(1 / common), term) for term in terms_of(x))
+    return Number(common), total(_product(Number(1 / common), term) for term in terms_of(x))
 
 
 def _factors(x: Symbolic) -> list[Any]:

@@ -147,6 +147,8 @@ def coefficient(expression: Expression) -> tuple[Fraction, Expression]:
     if isinstance(expression, Product) and isinstance(expression.factors[0], Number):
         rest = expression.factors[1:]
         return expression.factors[0].value, rest[0] if len(rest) == 1 else Product(rest)
+    if isinstance(expression, Quotient) and coefficient(expression.above)[0] < 0:
+        return Fraction(-1), Quotient(negative(expression.above), expression.below)
     return Fraction(1), expression
 
 
