@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import combinations, combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,9 @@ PROJECTED = ("Π τ = Π (M q̈ + h)", r"\Pi \tau = \Pi (M \ddot{q} + h)")
 
 
 def derivation(s: LagrangianSystem) -> Derivation:
-    return Derivation(f"Equations of motion of {s.name}, by Lagrange", tuple(parts(s)))
+    return Derivation(
+        f"Equations of motion of {s.name}, by Lagrange", tuple(parts(s)), steps=partial(quantities.steps, s)
+    )
 
 
 def parts(s: LagrangianSystem) -> Iterator[Part]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from dalembert.lagrange.symbols import Expression, sympy
 from dalembert.symbolic.collect import split_name
 from dalembert.symbolic.compare import Quantity
 from dalembert.symbolic.entries import assembled, find_entry
+from dalembert.symbolic.steps import Steps
 from dalembert.symbolic.text import text
 
 if TYPE_CHECKING:
@@ -168,3 +170,20 @@ def comparable(s: LagrangianSystem, name: str) -> Quantity:
         return np.broadcast_to(np.asarray(found, float), count)
 
     return assembled(printed, value, at, lambda x: text(s.writing(x)), {k: numbers.get(k) for k in known})
+
+
+def steps(s: LagrangianSystem) -> Steps:
+    """How its derivation goes on from step to step, for checking one."""
+    sp, a, t = sympy(), s._alphabet, s._terms
+    spelled = {x: sp.Symbol(name) for name, x in symbols(s).items()}
+
+    def tree(x: Expression) -> ast.expr:
+        text = str(sp.sympify(x).xreplace(spelled)).replace("Abs(", "abs(").replace("sign(", "sgn(")
+        return ast.parse(text, mode="eval").body
+
+    q, v, fast = (tuple(rated(name, order) for name in a.names) for order in range(3))
+    pushed = [sp.Add(*(row[k] * x for row, x in zip(t.A, s.multiplier_symbols, strict=True))) for k in range(s.n)]
+    rests = tuple(tree(r - f + p) for r, f, p in zip(t.friction, t.forces, pushed, strict=True))
+    rights = tuple(map(tree, inputs(s)))
+    count = len(s.bodies)
+    return Steps(s.quantity, lambda name: tree(find(s, name)[1]), q, v, fast, count, rests, rights, s.inputs)

@@ -27,6 +27,9 @@ from dalembert.symbolic.expression import DIGITS, Expression
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+    from dalembert.symbolic.check import CheckedDerivation
+    from dalembert.symbolic.steps import Steps
+
 COLUMNS = 100  # letters of a line of text
 PIECE = 12  # letters beyond which a line of HTML may end within a summand too
 WIDEST = 60  # letters of a matrix' row in HTML and LaTeX, beyond which its entries stand below each other
@@ -132,6 +135,7 @@ class Derivation:
     title: str
     parts: tuple[Part, ...]
     quantities: Mapping[str, Any] = field(default_factory=dict)
+    steps: Callable[[], Steps] | None = None  # how they follow from one another, for `check`
 
     def write(self, form: str, fold: bool = True) -> str:
         """As "text", "markdown", "latex" or "html". Without `fold`, text shows what is long too."""
@@ -159,6 +163,15 @@ class Derivation:
         if form is None:
             raise InputError(f"{str(file)!r} must end with one of {', '.join(SUFFIXES)}: it says the format")
         return whole(file, lambda opened: opened.write(self.write(form, fold=False).encode()))
+
+    def check(self, lines: str | Sequence[str]) -> CheckedDerivation:
+        """Judge a derivation of your own, line by line (K1 = …, dL/dqd1 = …, M12 = …, tau1 = …, in plain text or
+        LaTeX): the first mistake is named; what follows from it is told from what is wrong by itself."""
+        from dalembert.symbolic.check import check
+
+        if self.steps is None:
+            raise InputError("there is nothing to check against: only derivations by Lagrange are checked")
+        return check(self.steps(), lines)
 
     def __str__(self) -> str:
         return self.text()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.algorithms import composite, energy
 from dalembert.errors import InputError, unknown
+from dalembert.spatial import Inertia
 from dalembert.symbolic.compare import Quantity
 from dalembert.symbolic.lumps import TooLargeError, legible
 from dalembert.symbolic.polynomial import Polynomial
@@ -25,6 +28,7 @@ Nested = Polynomial | Sequence["Nested"]  # a polynomial, or lists of them
 TABLE: dict[str, tuple[Callable[[Equations], Nested], str]] = {
     "M": (lambda e: e.M, "the mass matrix"),
     "C": (lambda e: e.C, "the Coriolis matrix of the Christoffel symbols"),
+    "c": (lambda e: [a + b for a, b in zip(e.centripetal, e.coriolis, strict=True)], "the velocity terms C q̇"),
     "g": (lambda e: e.g, "the gravity torques"),
     "tau": (lambda e: e.tau, "the joint torques"),
     "Gamma": (lambda e: e.christoffel, "the Christoffel symbols, the equation's index last"),
@@ -34,6 +38,7 @@ TABLE: dict[str, tuple[Callable[[Equations], Nested], str]] = {
     "dL/dqd": (lambda e: [e.K.derivative(f"qd{k}") for k in range(1, e.n + 1)], "the momenta"),
     "d/dt dL/dqd": (lambda e: e.momentum_rates, "the rates of the momenta"),
     "dL/dq": (lambda e: [(e.K - e.P).by_coordinate(k) for k in range(e.n)], "the slopes of the Lagrangian"),
+    "dK/dq": (lambda e: [e.K.by_coordinate(k) for k in range(e.n)], "the slopes of the kinetic energy"),
     "T": (lambda e: e.fk(), "the tip's pose"),
     "J": (lambda e: e.jacobian(), "the tip's Jacobian"),
     "det": (lambda e: e.det_jacobian(), "the determinant of the Jacobian"),
@@ -42,8 +47,10 @@ TABLE: dict[str, tuple[Callable[[Equations], Nested], str]] = {
     "centripetal": (lambda e: e.centripetal, "the terms with squared rates"),
     "coriolis": (lambda e: e.coriolis, "the terms with products of rates"),
 }
-ALIASES = {"Γ": "Gamma", "τ": "tau", "D": "M", "G": "g", "detJ": "det"}
-NAME = re.compile(r"((?:d/dt )?dL/dq?[A-Za-z]*?|[A-Za-zΓτ]+?)_?\[?\{?(\d[\d, ]*)?\}?\]?")
+ALIASES = {"Γ": "Gamma", "τ": "tau", "D": "M", "G": "g", "detJ": "det", "dP/dq": "g", "dK/dqd": "dL/dqd"}
+ALIASES |= {"d/dt dK/dqd": "d/dt dL/dqd"}
+NAME = re.compile(r"((?:d/dt )?d[LKP]/dqd?|[A-Za-zΓτ]+?)_?\[?\{?(\d[\d, ]*)?\}?\]?")
+ENERGY = re.compile(r"([KP])_?\{?(\d+)\}?")  # K1: of the first body
 
 
 def quantity(e: Equations, what: str) -> Nested:
@@ -118,9 +125,31 @@ def _shape(A: Nested) -> str:
 # for comparing
 
 
+def body_energy(e: Equations, letter: str, k: int) -> Polynomial:
+    """The kinetic ("K") or potential ("P") energy of one body, from 1."""
+    if not 1 <= k <= len(e.model.bodies):
+        raise InputError(f"there is no {letter}{k}: {e.name!r} has {len(e.model.bodies)} moving bodies")
+    nothing = {"inertia": Inertia(), "rotor_inertia": 0.0}
+    bodies = tuple(b if i == k else replace(b, **nothing) for i, b in enumerate(e.model.bodies, 1))  # type: ignore[arg-type]
+    model = replace(e.model, bodies=bodies)
+    if letter == "P":
+        return e.ring.scalar(energy.potential_energy(model, e.q))
+    M, v = composite.mass_matrix(model, e.q), e.qd
+    return e.ring.scalar(sum(M[i][j] * v[i] * v[j] for i in range(e.n) for j in range(e.n)) / 2)
+
+
+def polynomial(e: Equations, name: str) -> Polynomial:
+    """One entry, those of single bodies (K1, P2) too."""
+    found = ENERGY.fullmatch(name)
+    return body_energy(e, found[1], int(found[2])) if found else entry(e, name)[1]
+
+
 def comparable(e: Equations, name: str) -> Quantity:
     """An entry ("M12"), a vector or a matrix ("g", "J") as what formulas are compared with."""
-    printed, value = find_entry(name, lambda what: quantity(e, what), e.name)
+    if isinstance(name, str) and ENERGY.fullmatch(name):
+        printed, value = name, polynomial(e, name)
+    else:
+        printed, value = find_entry(name, lambda what: quantity(e, what), e.name)
 
     def at(p: Polynomial, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         return p.at_points(_ring_values(e, values))

@@ -73,7 +73,11 @@ class Search:
             if station and node.op == "sum":
                 self._visit(part, station, slope * node.how[k])
             elif station and node.op == "product" and node.how[k] > 0:
-                others = [1 / p.x if e < 0 else p.x for j, (e, p) in enumerate(zip(node.how, node.parts, strict=True)) if j != k]
+                others = [
+                    1 / p.x if e < 0 else p.x
+                    for j, (e, p) in enumerate(zip(node.how, node.parts, strict=True))
+                    if j != k
+                ]
                 self._visit(part, station, slope * np.prod(others, 0))
             else:
                 inner = _invert(node, k, node.x + station.off / slope) if station else None
@@ -284,7 +288,9 @@ class Basis:
     def __init__(self, names: Names) -> None:
         self.columns = [(name, names.values[name]) for name in names.used]
         self.columns += [
-            (names.trigonometric(f.__name__, angle), f(at)) for angle, at in names.angles.items() for f in (np.sin, np.cos)
+            (names.trigonometric(f.__name__, angle), f(at))
+            for angle, at in names.angles.items()
+            for f in (np.sin, np.cos)
         ]
         logs = np.log(abs(np.array([at for _, at in self.columns])))
         self.logs = np.vstack([np.ones(logs.shape[1]), logs])
@@ -361,7 +367,11 @@ def _expanded(node: Node, names: Names) -> list[Term] | None:
         parts = [_expanded(p, names) for p in (node.parts * len(signs) if power else node.parts)]
         total: list[Term] = [(Fraction(1), Counter(), {})]
         for sign, terms in zip(signs, parts, strict=True):
-            if terms is None or len(total) * len(terms) > MOST_EXPANDED or (sign < 0 and (len(terms) != 1 or not terms[0][0])):
+            if (
+                terms is None
+                or len(total) * len(terms) > MOST_EXPANDED
+                or (sign < 0 and (len(terms) != 1 or not terms[0][0]))
+            ):
                 return None
             total = [_times(a, b, sign) for a, b in product(total, terms)]
         return total

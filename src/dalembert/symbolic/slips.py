@@ -177,7 +177,9 @@ def changes(node: Node, parent: Node | None, names: Names) -> Iterator[Batch]:
         for name in names.used:
             if name != node.how[0]:
                 add(names.values[name], *names.relation(node.how[0], name))
-        siblings = {p.how[0] for p in parent.parts if p.op == "name"} if parent and parent.op == "sum" else {node.how[0]}
+        siblings = (
+            {p.how[0] for p in parent.parts if p.op == "name"} if parent and parent.op == "sum" else {node.how[0]}
+        )
         for name in names.used:
             if name not in siblings and names.relation(node.how[0], name).kind == "index":
                 turns = inside or (parent is not None and name in names.angles)
@@ -244,7 +246,11 @@ def scaled(node: Node, factor: Fraction | float, whole: bool) -> tuple[str, floa
         return kind, cost, "", words + "should not be there, at {}"
     if number == 1:
         missing = f.denominator == 1 or kind == "forgotten ½"
-        words = f"a factor {number_text(f)} is missing at {{}}" if missing else f"{{}} is {number_text(1 / f)} times too large"
+        words = (
+            f"a factor {number_text(f)} is missing at {{}}"
+            if missing
+            else f"{{}} is {number_text(1 / f)} times too large"
+        )
         return kind, cost, f"{f}*{{}}", words
     return kind, cost, f"{f}*{{}}", f"the number in front of {{}} should be {number_text(new)}"
 

@@ -1,0 +1,420 @@
+"""Checking a whole derivation, line by line: which line is right, which is wrong, which follows from a wrong one.
+
+Each line is matched with a step (K, ∂L/∂q̇₁, M12, an equation of motion, …) and compared with it. What is not right is
+worked out again from the reader's own earlier lines: if that is what they wrote, the line follows from them and is no
+second mistake. A name that is no step is the reader's own, and means what they say from there on.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice, product
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError, InputError
+from dalembert.symbolic.compare import Comparison, Quantity, agree, compare, draw
+from dalembert.symbolic.formula import SHORT, read_equation, read_formula, write_formula
+from dalembert.symbolic.nodes import build
+from dalembert.symbolic.steps import Steps, Tree, call, derivative, replaced, subtract, total
+
+VERDICTS = ("right", "follows", "wrong", "own", "unread")
+MOST_LINES, MOST_WAYS = 500, 6
+ALIASES = {"D": "M", "T": "K", "KE": "K", "Ek": "K", "V": "P", "U": "P", "PE": "P", "Ep": "P", "G": "g", "phi": "g"}
+ALIASES |= {"H": "M", "Q": "psi", "Tau": "tau", "τ": "tau", "Γ": "Gamma", "B": "B"}
+FRACTION = re.compile(r"\\[dt]?frac\b")
+FONT = re.compile(r"\\(?:mathcal|mathrm|mathbf|boldsymbol|bm|mathscr|text)\s*\{?\s*([A-Za-z])\s*\}?")
+DROPPED = re.compile(
+    r"\\(?:left|right|bigl?|bigr?|Bigl?|Bigr?|displaystyle|nonumber|notag|,|;|!|:| |quad|qquad)(?![a-zA-Z])"
+)
+ORNAMENT = re.compile(r"^\s*(?:[-*•]\s|\(?\d+[.)]\s|(?:=>|⇒|→|\\Rightarrow|\\implies|\\therefore|∴)\s*)+")
+DERIVATIVE = re.compile(r"\\partial|∂|\bd\w+\s*/\s*d\w|\bd\s*/\s*dt|\\frac\s*\{\s*d\s*\}")
+SLOPE = re.compile(r"(d/dt)?d([LKTPVU])/d(.+?)|d(?:d([LKTPVU])/d(.+?))/dt")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A line of a derivation: its number (from 1), its text, the step it was taken for, and the verdict in words."""
+
+    number: int
+    line: str
+    step: str
+    verdict: str
+    reason: str = ""
+    slips: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        reason = f": {self.reason}" if self.reason else ""
+        return f"{self.number:>3}  {self.verdict:<8}{self.step or self.line[:40]}{reason}"
+
+
+@dataclass(frozen=True)
+class CheckedDerivation:
+    """What was found: true if every line could be read and none is wrong."""
+
+    lines: tuple[Judged, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.lines) and all(x.verdict in ("right", "own") for x in self.lines)
+
+    @property
+    def first(self) -> Judged | None:
+        """The first wrong line."""
+        return next((x for x in self.lines if x.verdict == "wrong"), None)
+
+    def __str__(self) -> str:
+        counts = {v: sum(x.verdict == v for x in self.lines) for v in VERDICTS}
+        if self:
+            head = f"All {counts['right']} steps are right."
+        elif self.first:
+            head = f"The first mistake is in line {self.first.number}, {self.first.step}."
+        else:
+            head = "No mistake was found, but not every line could be read."
+        return "\n".join([*map(str, self.lines), "", head])
+
+    def record(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "right": bool(self),
+            "first": self.first.number if self.first else None,
+            "lines": [vars(x) for x in self.lines],
+        }
+
+
+def check(steps: Steps, lines: str | Sequence[str]) -> CheckedDerivation:
+    """Judge the lines of a derivation."""
+    if isinstance(lines, str):
+        lines = lines.splitlines()
+    if not all(isinstance(x, str) for x in lines):
+        raise InputError("a derivation is text, or a list of its lines")
+    if len(lines) > MOST_LINES:
+        raise InputError(f"a derivation of {len(lines)} lines is too long: at most {MOST_LINES} are read")
+    marker = Marker(steps)
+    return CheckedDerivation(tuple(marker.judge(*numbered) for numbered in statements(lines)))
+
+
+def statements(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """(number of the line, equation): without ornaments; a line that starts with = goes on with the one before."""
+    found: list[tuple[int, str]] = []
+    for number, line in enumerate(lines, 1):
+        line = re.sub(
+            r"\\(?:begin|end)\{(?:align|aligned|equation|gather|gathered|split)\*?\}|\$\$?|\\\[|\\\]", " ", line
+        )
+        line = re.sub(r"(?<!\\)#.*|(?<!\\)%.*", "", line) if not line.lstrip().startswith("\\") else line
+        line = ORNAMENT.sub("", line.replace("&", "").rstrip().removesuffix("\\\\").strip()).strip(" .;,")
+        line = line.replace(":=", "=").replace("==", "=").replace("≡", "=")
+        if line.startswith("=") and found:
+            found[-1] = found[-1][0], f"{found[-1][1]} {line}"
+        elif "=" in line:
+            found.append((number, line))
+    return iter(found)
+
+
+@dataclass
+class Marker:
+    """Goes through the lines; `given` are the reader's steps so far: their formula where it is not the right one, and
+    the lines that this is owed to."""
+
+    steps: Steps
+    given: dict[str, tuple[Tree | None, frozenset[str]]] = field(default_factory=dict)
+    quantities: dict[str, Quantity] = field(default_factory=dict)
+    own: dict[str, Tree] = field(default_factory=dict)
+
+    def judge(self, number: int, line: str) -> Judged:
+        sides = [side.strip() for side in line.split("=")]
+        try:
+            if any(not side for side in sides):
+                raise InputError("one side of the equation is empty")
+            return self._judge(number, line, sides)
+        except DalembertError as error:
+            return Judged(number, line, "", "unread", str(error))
+
+    def _judge(self, number: int, line: str, sides: list[str]) -> Judged:
+        names = [self.step(side) for side in sides]
+        if names[0] is None and names[-1] is not None:
+            sides, names = sides[::-1], names[::-1]
+        if names[0] is None:
+            own = self.symbol(sides[0])
+            if own and own not in self.steps.inputs:
+                tree = self.read(sides[-1])
+                if isinstance(tree, ast.List) and self.known_step(own):  # a matrix M beside a mass M
+                    return self.step_line(number, line, own, sides[1:])
+                self.own[own] = tree
+                return Judged(number, line, own, "own", "taken as you define it")
+            return self.equation(number, line, sides)
+        formulas = [side for side, name in zip(sides[1:], names[1:], strict=True) if name is None] or sides[1:]
+        done = [side for side in formulas if not DERIVATIVE.search(side)]  # = −∂P/∂q₁ = … says how, not what
+        formulas = done or formulas
+        return self.step_line(number, line, names[0], formulas)
+
+    # ------------------------------------------------------------------------------------------------------- reading
+    @property
+    def symbols(self) -> Mapping[str, float | None]:
+        return self.quantity("K").symbols
+
+    def read(self, text: str) -> Tree:
+        """A formula in the system's symbols, the reader's own names put in."""
+        return replaced(read_formula(text, [*self.symbols, *self.own]), self._meaning)
+
+    def _meaning(self, name: str) -> Tree | None:
+        if name in self.own:
+            return self.own[name]
+        found = SHORT.fullmatch(name)
+        if found and name not in self.symbols and all(f"q{k}" in self.steps.q for k in found[2]):
+            return call("cos" if found[1] == "c" else "sin", total([ast.Name(f"q{k}") for k in found[2]]))
+        return None
+
+    def symbol(self, side: str) -> str:
+        """The name that a side is, "" if it is more than a name."""
+        try:
+            left = read_equation(f"{side} = 0", list(self.symbols))[0]
+        except DalembertError:
+            return ""
+        return left if re.fullmatch(r"\w+", left) else ""
+
+    def step(self, side: str) -> str | None:
+        """The step that a left side names."""
+        text = plain_fractions(DROPPED.sub("", FONT.sub(r"\1", side)))
+        text = re.sub(r"\\partial\b|∂|partial", "d", text).replace("ℒ", "L").replace("𝓛", "L")
+        bare = re.sub(r"[()\[\]\s]", "", text)
+        if found := SLOPE.fullmatch(bare):
+            rate, what, by = (found[1], found[2], found[3]) if found[2] else ("d/dt", found[4], found[5])
+            symbol = self.symbol(by)
+            if symbol in (*self.steps.q, *self.steps.v):
+                return f"{'d/dt ' if rate else ''}d{ {'T': 'K', 'V': 'P', 'U': 'P'}.get(what, what) }/d{symbol}"
+            return None
+        name = self.symbol(side)
+        letters = re.fullmatch(r"([A-Za-z]+?)_?(\d*)", name)
+        if (
+            not letters
+            or name in self.own
+            or (name in self.symbols and name not in self.steps.a and not name.startswith("tau"))
+        ):
+            return None
+        what, digits = letters.groups()
+        what = "Gamma" if what in ("c", "Gamma") and len(digits) == 3 else ALIASES.get(what, what)
+        what = "M" if what == "d" and len(digits) == 2 else what
+        name = f"qdd{self.steps.a.index(name) + 1}" if name in self.steps.a else what + digits
+        return name if self.known_step(name) else None
+
+    def known_step(self, name: str) -> bool:
+        try:
+            return bool(self.quantity(name))
+        except DalembertError:
+            return False
+
+    # ------------------------------------------------------------------------------------------------------- judging
+    def step_line(self, number: int, line: str, name: str, formulas: Sequence[str]) -> Judged:
+        """A line name = formula [= formula …]."""
+        for k, formula in enumerate(formulas):
+            tree = self.read(formula)
+            parts = entries_of(name, tree)
+            judged = [
+                self.entry(number, line, entry, part, formula if len(parts) == 1 else None) for entry, part in parts
+            ]
+            worst = max(judged, key=lambda x: VERDICTS.index(x.verdict))
+            if len(judged) > 1 and worst.verdict != "right":
+                said = "; ".join(f"{x.step} {x.verdict}: {x.reason}" for x in judged if x.verdict != "right")
+                worst = replace(worst, step=name, reason=said)
+            if worst.verdict != "right":
+                before = " (what stands before it is right)" if k else ""
+                return replace(worst, reason=worst.reason + before)
+        return Judged(number, line, name, "right")
+
+    def entry(self, number: int, line: str, name: str, tree: Tree, text: str | None) -> Judged:
+        quantity = self.quantity(name)
+        formula = write_formula(tree)
+        result = compare(quantity, formula)
+        if result:
+            self.given[name] = None, frozenset()
+            return Judged(number, line, name, "right", result.where)
+        try:
+            consequences = [(x, because) for x, because in self.consequences(name) if because]
+        except DalembertError:  # too large to be worked out from their lines
+            consequences = []
+        for x, because in consequences:
+            if same(tree, x, quantity):
+                self.given[name] = tree, because
+                return Judged(number, line, name, "follows", f"right for your {_listed(because)}")
+        if name == "P" and self.same_potential(tree):
+            self.given[name] = None, frozenset()
+            return Judged(number, line, name, "right", "up to a constant")
+        self.given[name] = tree, frozenset((name,))
+        for x, because in consequences:
+            again = compare(replace(quantity, value=partial(_value, x)), formula)
+            if again.slips and (not result.slips or len(again.slips) < len(result.slips)):
+                reason = f"taking your {_listed(because)} as it is, {_words(again)}"
+                return Judged(number, line, name, "wrong", reason, tuple(map(str, again.slips)))
+        return Judged(number, line, name, "wrong", _words(result), tuple(map(str, result.slips)))
+
+    def quantity(self, name: str) -> Quantity:
+        if name not in self.quantities:
+            found = self.steps.quantity(name)
+            self.quantities[name] = replace(found, symbols={**found.symbols, **dict.fromkeys(self.steps.inputs)})
+        return self.quantities[name]
+
+    def same_potential(self, tree: Tree) -> bool:
+        right = self.steps.formula("P")
+        quantity = self.quantity("P")
+        return all(same(derivative(tree, q), derivative(right, q), quantity) for q in (*self.steps.q, *self.steps.v))
+
+    def consequences(self, name: str, seen: frozenset[str] = frozenset()) -> list[tuple[Tree, frozenset[str]]]:
+        """What a step would be by the reader's own lines, and which of them are to blame; the right formula, blaming
+        none, if their lines do not touch it."""
+        found: list[tuple[Tree, frozenset[str]]] = []
+        for way in self.steps.ways(name):
+            if any(need in seen for need in way.needs):
+                continue
+            choices = [self.known(need, seen | {name}) for need in way.needs]
+            for chosen in islice(product(*choices), MOST_WAYS):
+                because = frozenset().union(*(blamed for _, blamed in chosen))
+                if because and len(found) < MOST_WAYS:
+                    found.append((way.make(*(tree for tree, _ in chosen)), because))
+        return found or [(self.steps.formula(name), frozenset())]
+
+    def known(self, name: str, seen: frozenset[str]) -> list[tuple[Tree, frozenset[str]]]:
+        if name not in self.given:
+            return self.consequences(name, seen)
+        tree, because = self.given[name]
+        return [(self.steps.formula(name) if tree is None else tree, because)]
+
+    # ---------------------------------------------------------------------------------------------- equations of motion
+    def equation(self, number: int, line: str, sides: list[str]) -> Judged:
+        """A line left = right that is an equation of motion, perhaps divided by something."""
+        if len(sides) != 2:
+            raise InputError("neither side is the name of a step; write it as name = formula")
+        left, right = map(self.read, sides)
+        tree = subtract(left, right)
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        if not used & set(self.steps.a):
+            raise InputError(
+                "neither side is the name of a step, and it is no equation of motion: no acceleration is in it"
+            )
+        best: list[tuple[float, Quantity, int]] = []
+        for k in range(self.steps.n):
+            name = f"tau{k + 1}"
+            quantity = self.residual(k, self.steps.formula(name))
+            if proportional(tree, quantity, self.steps):
+                self.given[name] = None, frozenset()
+                return Judged(number, line, f"equation of {self.steps.q[k]}", "right")
+            for x, because in self.consequences(name):
+                if because and proportional(tree, self.residual(k, x), self.steps):
+                    self.given[name] = None, frozenset()
+                    return Judged(
+                        number, line, f"equation of {self.steps.q[k]}", "follows", f"right for your {_listed(because)}"
+                    )
+            off = nearest(tree, quantity)
+            best.append((*off, k))
+        _, scaled, k = min(best, key=lambda x: x[0])
+        result = compare(scaled, write_formula(tree))
+        step = f"equation of {self.steps.q[k]}"
+        reason = (
+            _words(result)
+            if result.slips
+            else f"derived: {write_formula(self.steps.rights[k])} = {self.quantity(f'tau{k + 1}').derived}"
+        )
+        return Judged(number, line, step, "wrong", reason, tuple(map(str, result.slips)))
+
+    def residual(self, k: int, left: Tree) -> Quantity:
+        whole = subtract(left, self.steps.rights[k])
+        return replace(self.quantity(f"tau{k + 1}"), value=partial(_value, whole))
+
+
+# ------------------------------------------------------------------------------------------------------------- values
+def _value(tree: Tree, values: Mapping[str, Any]) -> Any:
+    return build(tree, values).x
+
+
+def same(a: Tree, b: Tree, quantity: Quantity) -> bool:
+    """Whether two formulas have the same values."""
+    values = draw(quantity)
+    with np.errstate(all="ignore"):
+        return agree(build(a, values), build(b, values).x)
+
+
+def proportional(tree: Tree, quantity: Quantity, steps: Steps) -> bool:
+    """Whether tree = 0 says the same as quantity = 0: one is the other times what has no rates, accelerations or forces
+    in it. That factor is the same where all of these are others."""
+    values = draw(quantity)
+    fast = {*steps.v, *steps.a, *steps.inputs}
+    other = {name: np.roll(x, 1) if name in fast else x for name, x in values.items()}
+    with np.errstate(all="ignore"):
+        a, b = (build(tree, x).x / quantity.value(x) for x in (values, other))
+        fine = np.isfinite(a) & np.isfinite(b)
+        return bool(
+            fine.sum() > len(a) / 2
+            and (abs(a - b) <= 1e-8 * (abs(a) + abs(b)))[fine].all()
+            and (abs(a) > 1e-12)[fine].all()
+        )
+
+
+def nearest(tree: Tree, quantity: Quantity) -> tuple[float, Quantity]:
+    """(how far off, the quantity times the factor that brings it nearest): ±1, or divided by one or two symbols."""
+    values = draw(quantity)
+    own = [name for name, x in quantity.symbols.items() if x is not None]
+    factors: list[tuple[str, ...]] = [(), *((name,) for name in own), *product(own, own)]
+    given, wanted = build(tree, values).x, quantity.value(values)
+    found: tuple[float, Quantity] | None = None
+    for names in factors:
+        scale = np.prod([values[name] for name in names], axis=0) if names else np.ones(1)
+        for sign in (1.0, -1.0):
+            off = float(np.median(abs(given - sign * wanted / scale) / (abs(given) + abs(wanted / scale) + 1e-300)))
+            if found is None or off < found[0] - 1e-9:
+                found = off, replace(quantity, value=partial(_scaled, quantity, names, sign))
+    assert found is not None
+    return found
+
+
+def _scaled(quantity: Quantity, names: tuple[str, ...], sign: float, values: Mapping[str, Any]) -> Any:
+    scale = np.prod([values[name] for name in names], axis=0) if names else 1.0
+    return sign * quantity.value(values) / scale
+
+
+# ------------------------------------------------------------------------------------------------------------- text
+def plain_fractions(text: str) -> str:
+    r"""\frac{a}{b} as a/b, where a and b may hold braces."""
+    while found := FRACTION.search(text):
+        above, i = _braced(text, found.end())
+        below, j = _braced(text, i)
+        text = f"{text[: found.start()]}{above}/{below} {text[j:]}"
+    return text
+
+
+def _braced(text: str, i: int) -> tuple[str, int]:
+    while i < len(text) and text[i].isspace():
+        i += 1
+    if i >= len(text) or text[i] != "{":
+        return text[i : i + 1], i + 1
+    depth = 0
+    for j in range(i, len(text)):
+        depth += (text[j] == "{") - (text[j] == "}")
+        if depth == 0:
+            return text[i + 1 : j], j + 1
+    raise InputError("a brace is not closed")
+
+
+def entries_of(name: str, tree: Tree) -> list[tuple[str, Tree]]:
+    """The entries of a vector or matrix by their names; of one formula, itself."""
+    if not isinstance(tree, ast.List):
+        return [(name, tree)]
+    rows = [row.elts if isinstance(row, ast.List) else row for row in tree.elts]
+    if all(not isinstance(row, list) for row in rows):
+        return [(f"{name}{k}", x) for k, x in enumerate(rows, 1) if isinstance(x, ast.expr)]
+    found = [(i, j, x) for i, row in enumerate(rows, 1) if isinstance(row, list) for j, x in enumerate(row, 1)]
+    column = all(j == 1 for _, j, _ in found)
+    return [(f"{name}{i}" if column else f"{name}{i}{j}", x) for i, j, x in found]
+
+
+def _listed(names: frozenset[str]) -> str:
+    return " and ".join(sorted(names))
+
+
+def _words(result: Comparison) -> str:
+    if result.slips:
+        return result.slip
+    return f"derived: {result.name} = {result.derived}"
