@@ -89,9 +89,7 @@ def grade(exercise: Exercise, answers: Mapping[str, object]) -> Grade:
 
 
 def _mark(answer: Answer, given: object) -> Mark:
-    if isinstance(given, np.ndarray):
-        given = given.tolist()
-    text = "" if given is None else str(given)
+    text = "" if given is None else _written(given)
     if not text.strip():
         return Mark(answer.name, "", 0.0, answer.points, "There is no answer.")
     try:
@@ -103,6 +101,13 @@ def _mark(answer: Answer, given: object) -> Mark:
     except (ArithmeticError, ValueError, RecursionError, MemoryError):
         share, reason = 0.0, f"This cannot be read as {_WANTED[answer.kind]}."
     return Mark(answer.name, text[:LONGEST], round(share * answer.points, 4), answer.points, reason.replace("..", "."))
+
+
+def _written(given: object) -> str:
+    """What was given as text; numbers and arrays of a notebook become what a student would type."""
+    if isinstance(given, (list, tuple, np.ndarray)) and np.ndim(given):
+        return f"[{', '.join(_written(x) for x in given)}]"
+    return str(given)
 
 
 # ------------------------------------------------------------------------------------------------------- numbers
@@ -231,8 +236,9 @@ def _compare_formulas(answer: Answer, cells: np.ndarray) -> Same:
 def read_cells(text: str, shape: tuple[int, ...]) -> np.ndarray:
     """The entries, as text, of [[1, 2], [3, 4]], of LaTeX's matrices, or of rows by lines; a vector may lie."""
     text = re.split(r"[=≈]", text)[-1].strip()
-    marked = _FENCE.sub(" ", text).replace("\\left", "").replace("\\right", "")
-    rows = [_split_row(row) for row in re.split(r"\\\\|;|\n|\]\s*,?\s*\[", clean(marked.strip())) if row.strip(" []()")]
+    marked = _FENCE.sub(" ", text).replace("\\left", "").replace("\\right", "").strip()
+    parts = re.split(r"\\\\|;|\n|\]\s*,?\s*\[", marked)
+    rows = [_split_row(clean(row)) for row in parts if row.strip(" []()")]
     wanted = 1 if len(shape) == 1 else shape[0]
     if len(shape) == 1 and all(len(row) == 1 for row in rows):
         rows = [[cell for row in rows for cell in row]]

@@ -5,14 +5,12 @@ A unit is a factor to SI and its powers of kg, m, s, A. Angles have no dimension
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 import unicodedata
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from dalembert.errors import InputError
+from dalembert.errors import InputError, UnknownNameError
 
 LONGEST = 2000  # characters of an answer
 SHOWN = 40  # characters of an answer that a sentence repeats
@@ -190,41 +188,18 @@ def shorten(text: object) -> str:
     return f"'{shown}'" if len(shown) <= SHOWN else f"'{shown[:SHOWN]}…'"
 
 
-_FUNCTIONS: dict[str, Callable[[float], float]] = {
-    name: getattr(math, name) for name in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log")
-}
-
-
 def evaluate_number(text: str) -> float:
-    """The value of 0.35, 1/3, sqrt(2)/2, 2π/3, cos(30°)."""
+    """The value of 0.35, 1/3, sqrt(2)/2, 2π/3, cos(30°), \\frac{1}{2}."""
+    from dalembert.symbolic.formula import evaluate, read_formula
+
     if re.fullmatch(r"[-+]?\d+,\d+", text):  # a decimal comma
         text = text.replace(",", ".")
-    text = re.sub(r"√\s*(\d+)", r"sqrt(\1)", text.replace("°", "*pi/180").replace("π", " pi").replace("√(", "sqrt("))
-    text = re.sub(r"([\d)])\s*(?=pi|sqrt|\()", r"\1*", text).replace("^", "**").strip()
+    if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d{1,3})?", text, re.IGNORECASE | re.ASCII):
+        return float(text)
     try:
-        return _value(ast.parse(text, mode="eval").body)
-    except (SyntaxError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError):
-        raise InputError(f"{shorten(text)} is not written as a number is") from None
-
-
-def _value(node: ast.expr) -> float:
-    match node:
-        case ast.Constant(value=int() | float() as x) if not isinstance(x, bool):
-            return float(x)
-        case ast.Name(id="pi"):
-            return math.pi
-        case ast.UnaryOp(op=ast.USub(), operand=x):
-            return -_value(x)
-        case ast.BinOp(left=a, op=ast.Add(), right=b):
-            return _value(a) + _value(b)
-        case ast.BinOp(left=a, op=ast.Sub(), right=b):
-            return _value(a) - _value(b)
-        case ast.BinOp(left=a, op=ast.Mult(), right=b):
-            return _value(a) * _value(b)
-        case ast.BinOp(left=a, op=ast.Div(), right=b):
-            return _value(a) / _value(b)
-        case ast.BinOp(left=a, op=ast.Pow(), right=b):
-            return float(_value(a) ** _value(b))
-        case ast.Call(func=ast.Name(id=name), args=[x], keywords=[]) if name in _FUNCTIONS:
-            return _FUNCTIONS[name](_value(x))
-    raise InputError(f"{shorten(ast.unparse(node))} has no meaning in a number")
+        value = evaluate(read_formula(re.sub(r"√\s*(\d+)", r"√(\1)", text)), {})
+    except UnknownNameError:
+        raise InputError(f"{shorten(text)} holds a letter or a unit that is not known; write 0.35 or 35 N cm") from None
+    if not isinstance(value, (int, float)):
+        raise InputError(f"{shorten(text)} is not a single number")
+    return float(value)
