@@ -38,6 +38,7 @@ FORMATS = {
     "pdf": Format(".pdf", "paper", "write_pdf", apart=True),
     "otter": Format(".ipynb", "notebooks", "write_otter"),
     "nbgrader": Format(".ipynb", "notebooks", "write_nbgrader"),
+    "moodle": Format(".xml", "moodle", "write_moodle"),
 }
 SOLUTIONS = ("apart", "inside", "none", "only")
 

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -73,23 +72,21 @@ def exercise_text(exercise: Exercise) -> str:
     return "\n\n".join([exercise.text.strip(), "\n".join(map(_blank, exercise.answers))])
 
 
+def steps_text(exercise: Exercise) -> str:
+    """The worked solution and the answers, as Markdown."""
+    steps = [f"**Step {k}.** {step.strip()}" for k, step in enumerate(exercise.solution, 1)]
+    return "\n\n".join([*steps, "\n".join(f"- {_value(a, a.value)}" for a in exercise.answers)])
+
+
 def solution_text(exercise: Exercise) -> str:
-    """Hints, steps, answers, and what is often seen, as Markdown."""
-    return "\n\n".join(_solution(exercise))
-
-
-def _solution(exercise: Exercise) -> Iterator[str]:
-    for k, hint in enumerate(exercise.hints, 1):
-        yield f"*Hint {k}.* {hint.strip()}"
-    for k, step in enumerate(exercise.solution, 1):
-        yield f"**Step {k}.** {step.strip()}"
-    yield "\n".join(f"- {_value(a, a.value)}" for a in exercise.answers)
-    seen = [(a, w) for a in exercise.answers for w in a.wrong]
-    if seen:
-        yield "Often seen:"
-        yield "\n".join(
-            f"- {_value(a, w.value)} ({count_points(round(w.credit * a.points, 2))}): {w.reveals}" for a, w in seen
-        )
+    """Hints, worked solution, answers, and wrong answers that are often seen, as Markdown."""
+    hints = [f"*Hint {k}.* {hint.strip()}" for k, hint in enumerate(exercise.hints, 1)]
+    seen = [
+        f"- {_value(a, w.value)} ({count_points(round(w.credit * a.points, 2))}): {w.reveals}"
+        for a in exercise.answers
+        for w in a.wrong
+    ]
+    return "\n\n".join([*hints, steps_text(exercise), *(["Often seen:", "\n".join(seen)] if seen else [])])
 
 
 def _plain(words: str) -> str:
