@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 
 DEEPEST = 200  # braces within braces: our own printer stays far below
 LONGEST = 400_000  # characters of LaTeX in one formula
+VOID = ("input", "br", "hr", "img")  # elements that have no end
 KINDS = ("good", "doubt", "bad", "absent")
 
 
@@ -24,7 +28,8 @@ def tag(name: str, *content: object, **attributes: str) -> Markup:
     given = Markup("").join(
         Markup(' {}="{}"').format(Markup(k.rstrip("_").replace("_", "-")), v) for k, v in attributes.items() if v
     )
-    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), given, joined(content))
+    whole = Markup("<{0}{1}>") if name in VOID else Markup("<{0}{1}>{2}</{0}>")
+    return whole.format(Markup(name), given, joined(content))
 
 
 def joined(parts: Iterable[object], by: str = "") -> Markup:
@@ -150,15 +155,26 @@ def style() -> Markup:
     return Markup((resources.files("dalembert.draw") / "page.css").read_text(encoding="utf-8"))
 
 
-def page(title: str, *content: object) -> str:
-    """A page that needs nothing else and fetches nothing."""
+def page(title: str, *content: object, script: str = "", look: str = "") -> str:
+    """A page that needs nothing else and fetches nothing; `script` is its own, `look` what its style has besides."""
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    if script:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        policy += f"; script-src 'sha256-{digest}'"
     head = Markup(
         '<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><title>{}</title><style>{}</style>'
-    ).format(policy, title, style())
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><title>{}</title><style>{}{}</style>'
+    ).format(Markup(policy), title, style(), Markup(look))
     body = tag("main", tag("header", tag("h1", title)), *content)
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+    run = f"<script>{script}</script>" if script else ""
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}{run}</body></html>\n'
+
+
+def data(name: str, value: object) -> Markup:
+    """Data for a page's script: what could end its element, or begin another, is written as an escape."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    safe = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return tag("script", Markup(safe), type="application/json", id=name)
 
 
 # For a piece of a page inside a notebook, whose own look stays as it is.

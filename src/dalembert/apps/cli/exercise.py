@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dalembert.exercises.exercise import Exercise, Family
     from dalembert.exercises.grade import Grade
 
-FORMATS = ("markdown", "latex", "pdf", "otter", "nbgrader", "moodle")
+FORMATS = ("markdown", "latex", "pdf", "html", "otter", "nbgrader", "moodle")
 SEED = option("Which variant: a whole number.", type=click.IntRange(0, 2**32 - 1), default=0)
 
 

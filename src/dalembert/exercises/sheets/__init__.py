@@ -36,6 +36,7 @@ FORMATS = {
     "markdown": Format(".md", "paper", "markdown", apart=True),
     "latex": Format(".tex", "paper", "write_latex", apart=True),
     "pdf": Format(".pdf", "paper", "write_pdf", apart=True),
+    "html": Format(".html", "page", "write_html", apart=True),
     "otter": Format(".ipynb", "notebooks", "write_otter"),
     "nbgrader": Format(".ipynb", "notebooks", "write_nbgrader"),
     "moodle": Format(".xml", "moodle", "write_moodle"),

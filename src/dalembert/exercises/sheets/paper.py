@@ -55,11 +55,16 @@ def _value(answer: Answer, value: object) -> str:
     return f"**{answer.name}** = {shown} {answer.unit}".rstrip()
 
 
+def tell(answer: Answer) -> str:
+    """What is said of a blank: in which unit or symbols, for how many points, of what size."""
+    units = [f"in {answer.unit}"] if answer.unit else []
+    symbols = [f"in {', '.join(answer.symbols)}"] if answer.symbols else []
+    return "; ".join([*units, *symbols, count_points(answer.points), *([answer.size] if answer.size else [])])
+
+
 def _blank(answer: Answer) -> str:
     choices = [f"({chr(ord('a') + k)}) {words}" for k, words in enumerate(answer.choices)]
-    unit = f" in {answer.unit}" if answer.unit else ""
-    told = "; ".join(filter(None, (count_points(answer.points), answer.size)))
-    return f"- **{answer.name}**{unit} ({told}): {'   '.join([*choices, BLANK])}"
+    return f"- **{answer.name}** ({tell(answer)}): {'   '.join([*choices, BLANK])}"
 
 
 def heading(k: int, exercise: Exercise) -> str:
