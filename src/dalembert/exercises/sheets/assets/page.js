@@ -2,8 +2,10 @@
 // A page of exercises that grades itself: formulas are read, never run; nothing is fetched, nothing is sent.
 // In order: reading formulas, reading numbers with units, grading, the page.
 
-const LONGEST = 2000, DEEPEST = 80, ONE_SLIP = 0.5, TWO_SLIPS = 0.25;
+const LONGEST = 2000, WORD = 60, NAME = 16, DEEPEST = 80, CHANGES = 5000;  // characters, brackets, changes that are tried
+const ONE_SLIP = 0.5, TWO_SLIPS = 0.25;
 class Unreadable extends Error {}
+const own = (table, key) => (Object.hasOwn(table, key) ? table[key] : undefined);  // not what every object inherits
 
 // ------------------------------------------------------------------------------------------------ reading formulas
 const GREEK = { α: "alpha", β: "beta", γ: "gamma", δ: "delta", ε: "epsilon", ζ: "zeta", η: "eta", θ: "theta", ϑ: "theta",
@@ -35,8 +37,8 @@ function plain(text) {
 // What a run of letters and digits means here: a symbol, a function, c12 for cos(q1 + q2); null if nothing.
 function meaning(word, symbols) {
   if (symbols.includes(word)) return ["symbol", word];
-  const name = SPELLED[word] || word;
-  if (FUNCTIONS[name]) return ["function", name];
+  const name = own(SPELLED, word) || word;
+  if (own(FUNCTIONS, name)) return ["function", name];
   if (word === "pi") return ["number", Math.PI];
   const short = /^([cs])(\d+)$/.exec(word);
   if (short) {
@@ -54,11 +56,13 @@ function meaning(word, symbols) {
   return found.length === 1 ? ["symbol", found[0]] : null;
 }
 
-// A run of letters and digits as meanings, the longest first: m2l1cos is m2, l1, cos.
-function split(word, symbols) {
-  for (let k = word.length; k > 0; k--) {
-    const first = meaning(word.slice(0, k), symbols);
-    const rest = first && (k < word.length ? (/^\d/.test(word.slice(k)) ? null : split(word.slice(k), symbols)) : []);
+// A run of letters and digits as meanings, the longest first: m2l1cos is m2, l1, cos; null if it has none.
+function split(word, symbols, tried = new Set()) {
+  if (tried.has(word.length) || word.length > WORD) return null;
+  tried.add(word.length);
+  for (let k = Math.min(word.length, NAME); k > 0; k--) {
+    const first = /^\d/.test(word.slice(k)) ? null : meaning(word.slice(0, k), symbols);
+    const rest = first && (k < word.length ? split(word.slice(k), symbols, tried) : []);
     if (rest) return [first, ...rest];
   }
   return null;
@@ -212,10 +216,11 @@ function readUnit(text, table) {
 }
 
 function oneUnit(word, table) {
-  const singular = word.length > 2 ? word.toLowerCase().replace(/s$/, "") : word, name = table.words[word] || table.words[singular] || word;
+  const singular = word.length > 2 ? word.toLowerCase().replace(/s$/, "") : word, name = own(table.words, word) || own(table.words, singular) || word;
   if (name !== word) return readUnit(name, table);
-  if (table.units[name] || table.unprefixed[name]) return table.units[name] || table.unprefixed[name];
-  if (table.prefixes[name[0]] && table.units[name.slice(1)]) {
+  const known = own(table.units, name) || own(table.unprefixed, name);
+  if (known) return known;
+  if (own(table.prefixes, name[0]) && own(table.units, name.slice(1))) {
     const [factor, dimension] = table.units[name.slice(1)];
     return [table.prefixes[name[0]] * factor, dimension];
   }
@@ -260,8 +265,8 @@ function inUnit(number, answer, table) {
   return { x: (number.value * number.unit[0]) / wanted[0], note: "" };
 }
 
-function near(answer, x, wanted, step = 0) {
-  const scale = Math.max(Math.abs(wanted), 1e-9), turn = { rad: 2 * Math.PI, deg: 360 }[answer.unit];
+function near(answer, x, wanted, step = 0, turns = true) {
+  const scale = Math.max(Math.abs(wanted), 1e-9), turn = turns && { rad: 2 * Math.PI, deg: 360 }[answer.unit];
   const off = turn ? (x - wanted) - turn * Math.round((x - wanted) / turn) : x - wanted;
   return Math.abs(off) <= Math.max(answer.tolerance * scale, Math.min(step * 1.0001, 0.05 * scale));
 }
@@ -277,7 +282,7 @@ function gradeNumber(answer, text, table) {
   for (const wrong of answer.wrong) if (near(answer, x, wrong.values[0][0], step)) return told(wrong);
   for (const [factor, words, share] of table.factors) {
     if (/degrees/.test(words) && (!["rad", "deg"].includes(answer.unit) || number.unit)) continue;
-    if (wanted && near(answer, x, factor * wanted, step)) return [share, `${words}${/ is g |was g/.test(words) ? "?" : "."}`];
+    if (wanted && near(answer, x, factor * wanted, step, false)) return [share, `${words}${/ is g |was g/.test(words) ? "?" : "."}`];
   }
   return [0, `This is not right.${size(answer)}`];
 }
@@ -300,7 +305,7 @@ function gradeFormula(answer, text) {
   for (const wrong of answer.wrong) if (same(given, column(wrong.values, 0), 1e-7)) return told(wrong);
   let tried = 0;
   for (const [changed, words] of changes(tree, answer.symbols)) {
-    if (++tried > 20000) break;
+    if (++tried > CHANGES) break;
     if (same(answer.at.map((point) => value(changed, point)), right, 1e-7)) return [ONE_SLIP, `Not quite: ${words}.`];
   }
   return [0, `This is not right.${size(answer)}`];
