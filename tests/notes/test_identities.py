@@ -1,0 +1,32 @@
+"""The formulas about any arm, as the notes print them: what is right holds; a misprint does not, its correction does."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from notes.algebra import hold
+from notes.worlds import world
+
+HERE = Path(__file__).parent
+CLOSE = 1e-6  # second rates and mixed derivatives are central differences
+FORMULAS = [
+    (file.stem, setting["name"], formula)
+    for file in sorted(HERE.glob("*.toml"))
+    for setting in tomllib.loads(file.read_text(encoding="utf-8")).get("world", [])
+    for formula in setting["formulas"]
+]
+
+
+@pytest.mark.parametrize(("note", "name", "formula"), FORMULAS, ids=lambda x: x["at"] if isinstance(x, dict) else x)
+def test_formula_about_any_arm(note, name, formula):
+    letters, state = world(name)
+    assert hold(formula.get("right", formula["printed"]), letters, state) < CLOSE
+    if "right" in formula:
+        try:
+            off = hold(formula["printed"], letters, state)
+        except (ArithmeticError, ValueError):  # a vector among numbers, an index that nothing binds
+            return
+        assert off > 1e-3
