@@ -58,6 +58,7 @@ WORST = 0.25  # of a joint's torque, the held-out error beyond which nothing is 
 MOVING = 0.05  # of a joint's fastest rate, above which it moves
 COUNTS = 0.04  # of the RMS of all torques, an error of one joint that matters
 TOO_SMALL = 10.0  # torques that a model with masses misses by so many times their size are in other units
+HEAVY = 3.0  # times the inertia of the model that was given, beyond which a clock may be wrong as well
 EXACT = 1e-4  # of the torques, an error below which there is nothing to be better at
 SAME = 0.01  # of itself, by which a file's figure may differ from that of the robot it was written from
 
@@ -360,7 +361,8 @@ def _choose_cutoff(
     robot: Robot, logs: Sequence[Log], label: Callable[[Sequence[Samples]], tuple[Integers, ...]]
 ) -> tuple[tuple[Samples, ...], tuple[tuple[float, float], ...]]:
     """Samples at the highest of the cut-offs whose fits predict what they were not fitted to as well as the best, but
-    for one standard error over the blocks, or 5 % of the squares; and of each cut-off its error.
+    for one standard error over the blocks, or 5 % of the squares, and 5 % of those of all torques together; and of each
+    cut-off its error.
 
     All are judged in the same band, that in which torques and positions carry more signal than noise: a low cut-off
     cannot win by filtering away what it does not explain, nor a high one by explaining noise."""
@@ -386,11 +388,13 @@ def _choose_cutoff(
             errors[cutoff] = compress_blocks(columns, parts).errors(every, weights, ruler.squares)
     size = np.maximum(np.sum([part.power for part in ruler.parts], axis=0), 1e-300)
     weighed = {c: (e / size).sum(axis=1) / ruler.rows for c, e in errors.items()}  # joints by their torques
-    least = min(weighed.values(), key=lambda e: float(e.mean()))
+    least, fewest = min(weighed.values(), key=lambda e: float(e.mean())), min(e.sum() for e in errors.values())
 
     def as_good(c: float) -> bool:
+        """By the joints' own measures, and by all torques together: noise of accelerations spoils large inertias."""
         d = weighed[c] - least
-        return bool(d.mean() <= max(d.std(ddof=1) / np.sqrt(len(d)), AS_GOOD * least.mean()))
+        alike = d.mean() <= max(d.std(ddof=1) / np.sqrt(len(d)), AS_GOOD * least.mean())
+        return bool(alike and errors[c].sum() <= (1 + AS_GOOD) * fewest)
 
     best = max(c for c in weighed if as_good(c))
     return found[best], tuple((c, float(np.sqrt(e.sum()) / power)) for c, e in sorted(errors.items()))
@@ -513,6 +517,10 @@ def _judge_result(
             f"the file predicts what was held out to {100 * judged.total:.2f} %, the fit to {100 * meant.total:.2f} %"
         )
         yield Finding("file", "error", said, "the file does not hold what was fitted", evidence=judged.total)
+    if given is not None and not 1 / HEAVY < (times := _compare_inertia(robot, outcome.source, held)) < HEAVY:
+        said = f"accelerations cost {times:.2g} times the torques that the model given has for them"
+        fix = f"other bodies or large rotors have it so, or a clock that is off by a factor of {np.sqrt(times):.2g}"
+        yield Finding("inertia", "warning", said, fix, evidence=times)
     if outcome.period is not None:
         said = f"the motion repeats itself every {outcome.period:.4g} s: held out is the last part of the period"
         yield Finding(
@@ -527,6 +535,19 @@ def _judge_result(
             f"[{', '.join(f'{x:.4g}' for x in shown)}] kg m², or their torques are off by up to {most:.2g} N m"
         )
         yield Finding("armature", "note", said, "an .xml (MJCF) or a .yaml beside it has them", evidence=armature)
+
+
+def _compare_inertia(robot: Robot, given: Robot, held: Sequence[Samples]) -> float:
+    """How many times M q̈ of the one robot is that of the other, at samples."""
+    run = max(held, key=len)
+    q, qdd = run.q, run.qdd
+    still = np.zeros_like(q)
+
+    def inertial(arm: Robot) -> Array:
+        return arm.inverse_dynamics(q, still, qdd, friction=True) - arm.inverse_dynamics(q, still, still, friction=True)
+
+    own, other = inertial(robot), inertial(given)
+    return float(np.sum(own * other) / max(np.sum(other**2), 1e-300))
 
 
 def reflected_inertia(robot: Robot) -> Array:

@@ -25,6 +25,7 @@ from dalembert.words import say
 
 Array = NDArray[np.float64]
 
+WITHOUT = 1.3  # times the error, without which a lag is left to its user: friction that is slow to turn looks alike
 LEAST_MOTION = 0.1  # rad, m: a joint that moves less tells little of what it carries
 PAUSE = 0.2  # s of standing still that are worth a word
 LONGEST_RATE_LAG = 0.25  # s
@@ -316,7 +317,8 @@ def _describe(court: Court, log: Log, plain: Verdict, best: Verdict) -> list[Fin
         how = "lag behind" if c.lag > 0 else "run ahead of"
         said = f"the torques {how} the motion by {1e3 * abs(c.lag):.3g} ms ({clear})"
         fix = f"{say('lag', settings['lag'])}, or record both with one clock"
-        found.append(_found("error", "torque lag", said, 1e3 * c.lag, fix))
+        matters = left[0] > WITHOUT**2 * left[1]
+        found.append(_found("error" if matters else "warning", "torque lag", said, 1e3 * c.lag, fix))
     return found + _describe_gravity(court, c, clear)
 
 
