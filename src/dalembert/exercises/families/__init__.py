@@ -1,3 +1,7 @@
-"""The families of exercises, one module for each chapter of a course."""
+"""The families of exercises, one module for each chapter of a course; importing this package registers them all."""
 
-from dalembert.exercises.families import kinematics as kinematics, rotations as rotations, second_order as second_order
+from importlib import import_module
+from pkgutil import iter_modules
+
+for module in iter_modules(__path__):
+    import_module(f"{__name__}.{module.name}")
