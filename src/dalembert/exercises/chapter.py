@@ -129,5 +129,5 @@ def size(value: Any) -> str:
     if largest == 0.0:
         return ""
     power = math.floor(math.log10(largest) + 1e-9)
-    what = "its largest entry is" if np.ndim(value) else ""
-    return f"{what} between {10.0**power:g} and {10.0 ** (power + 1):g}, up to its sign".strip()
+    between = f"between {10.0**power:g} and {10.0 ** (power + 1):g} in size"
+    return f"a matrix whose largest entry is {between}" if np.ndim(value) else between
