@@ -11,15 +11,19 @@ from dalembert.exercises.chapter import Drawn, Random, chapter, draw
 make = chapter(__file__, "constraints")
 # What moves, its coordinates and constraints, how many velocity freedoms are left, whether it can be integrated.
 MECHANISMS = (
-    ("a disk that rolls upright along a straight rail without slipping: $\\dot x = R\\dot\\varphi$", 2, 1, True),
-    ("a skate on ice, $(x, y, \\theta)$, that cannot slide sideways: $\\dot x\\sin\\theta - \\dot y\\cos\\theta = 0$", 3, 1, False),
-    ("an upright disk that rolls on a plane without slipping, $(x, y, \\theta, \\varphi)$: $\\dot x = R\\dot\\varphi\\cos\\theta$, $\\dot y = R\\dot\\varphi\\sin\\theta$", 4, 2, False),
-    ("a planar 2R arm whose tip slides in a straight channel: $\\dot x = 0$", 2, 1, True),
-    ("a planar 3R arm whose tip is pinned to the ground: $\\dot x = 0$, $\\dot y = 0$", 3, 2, True),
-    ("a bead in space on a bent wire: $\\dot y = f'(x)\\dot x$, $\\dot z = g'(x)\\dot x$", 3, 2, True),
-    ("a car, $(x, y, \\theta, \\psi)$, whose rear and front wheels cannot slide sideways", 4, 2, False),
-    ("a nut on a screw: $\\dot z = p\\,\\dot\\varphi$", 2, 1, True),
-)  # fmt: skip
+    (r"a disk that rolls upright along a straight rail without slipping: $\dot x = R\dot\varphi$", 2, 1, True),
+    (r"a skate, $(x, y, \theta)$, that cannot slip sideways: $\dot x\sin\theta - \dot y\cos\theta = 0$", 3, 1, False),
+    (
+        r"an upright disk that rolls on a plane without slipping, $(x, y, \theta, \varphi)$: "
+        r"$\dot x = R\dot\varphi\cos\theta$, $\dot y = R\dot\varphi\sin\theta$",
+        *(4, 2, False),
+    ),
+    (r"a planar 2R arm whose tip slides in a straight channel: $\dot x = 0$", 2, 1, True),
+    (r"a planar 3R arm whose tip is pinned to the ground: $\dot x = 0$, $\dot y = 0$", 3, 2, True),
+    (r"a bead in space on a bent wire: $\dot y = f'(x)\dot x$, $\dot z = g'(x)\dot x$", 3, 2, True),
+    (r"a car, $(x, y, \theta, \psi)$, whose rear wheels and front wheels cannot slip sideways", 4, 2, False),
+    (r"a nut on a screw: $\dot z = p\,\dot\varphi$", 2, 1, True),
+)
 KIND = {True: "holonomic", False: "nonholonomic"}
 
 
@@ -28,8 +32,7 @@ def freedoms(random: Random) -> Drawn:
     first, second = (MECHANISMS[int(k)] for k in random.permutation(len(MECHANISMS))[:2])
     out: dict[str, object] = {}
     for letter, (words, n, k, whole) in (("a", first), ("b", second)):
-        rule = f"$n = {n}$ coordinates and $k = {k}$ constraint{'s' * (k > 1)}: $n - k = {n - k}$"
-        out |= {f"words_{letter}": words, f"n_{letter}": n, f"k_{letter}": k, f"rule_{letter}": rule}
+        out |= {f"words_{letter}": words, f"n_{letter}": n, f"k_{letter}": k}
         out |= {
             f"freedoms_{letter}": (float(n - k), float(n), float(k)),
             f"kind_{letter}": (KIND[whole], KIND[not whole]),

@@ -24,8 +24,8 @@ def least_squares(random: Random) -> Drawn:
     given = {"Y": Y, "tau": tau, "det": float(np.linalg.det(normal)), "a": a, "b": b}
     return given | {
         "N": (normal, Y[:2].T @ Y[:2], np.diag(np.diag(normal))),
-        "r": (right, tau[:2], Y.T @ np.ones(3)),
-        "pi": (fit, right / np.diag(normal), np.linalg.lstsq(Y[:2], tau[:2])[0], np.linalg.lstsq(Y[1:], tau[1:])[0]),
+        "r": (right, Y[:2].T @ tau[:2], right[::-1]),
+        "pi": (fit, right / np.diag(normal), np.linalg.solve(Y[:2], tau[:2]), np.linalg.solve(Y[1:], tau[1:])),
     }
 
 
@@ -50,12 +50,8 @@ def friction_runs(random: Random) -> Drawn:
 
 @make
 def conditioning(random: Random) -> Drawn:
-    (small, big), pattern = (
-        draw(random, (0.1, 1.0), (0.2, 2.0), (0.5, 4.0), (0.1, 5.0), (0.2, 10.0)),
-        draw(random, 1.0, -1.0),
-    )
-    Y = np.array([[big, small], [big, -small], [-big, small], [pattern * big, pattern * small]])
-    Y[3] = [-big, -small]
+    small, big = draw(random, (0.1, 1.0), (0.2, 2.0), (0.5, 4.0), (0.1, 5.0), (0.2, 10.0), (0.5, 2.0), (0.2, 5.0))
+    Y = np.array([[big, small], [big, -small], [-big, small], [-big, -small]])
     noise = draw(random, 0.1, 0.2, 0.4)
     s1, s2 = (float(x) for x in np.linalg.svd(Y, compute_uv=False))
     given = {"Y": Y, "noise": noise, "normal": Y.T @ Y, "big": big, "small": small}

@@ -17,6 +17,9 @@ SYMBOL = {
     "cos(q_2)": r"\cos q_2",
 }
 Rows = list[list[str]]
+Model = tuple[str, Rows, Rows, Rows, Rows, str]  # words, M, its rate, C, a wrong C, what that one reveals
+SPLIT = r"These give the right torques, but $\dot M - 2C$ is not skew: share $\dot q_1\dot q_2$ between the columns."
+SIGN = r"The sign: $\cos q_2$ has the rate $-\sin q_2\,\dot q_2$."
 
 
 def to_latex(rows: Rows) -> str:
@@ -27,62 +30,47 @@ def to_latex(rows: Rows) -> str:
     return text
 
 
-def elbow(a: int, b: int, d: int) -> tuple[str, Rows, Rows, Rows, Rows, str]:
-    """Of a 2R arm: words, M, its rate, C, a C that is not skew, and what that reveals."""
+def elbow(a: int, b: int, d: int) -> Model:
+    """A planar 2R arm."""
     M = [[f"{a} + {2 * b}*cos(q2)", f"{d} + {b}*cos(q2)"], [f"{d} + {b}*cos(q2)", f"{d}"]]
     rate = [[f"-{2 * b}*sin(q2)*qd2", f"-{b}*sin(q2)*qd2"], [f"-{b}*sin(q2)*qd2", "0"]]
     C = [[f"-{b}*sin(q2)*qd2", f"-{b}*sin(q2)*(qd1 + qd2)"], [f"{b}*sin(q2)*qd1", "0"]]
-    other = [[f"-{2 * b}*sin(q2)*qd2", f"-{b}*sin(q2)*qd2"], [f"{b}*sin(q2)*qd1", "0"]]
-    return "A planar arm with two revolute joints", M, rate, C, other, SPLIT
+    return "A planar arm with two revolute joints", M, rate, C, [rate[0], C[1]], SPLIT
 
 
-def polar(a: int, b: int, d: int) -> tuple[str, Rows, Rows, Rows, Rows, str]:
-    """The same of an arm that turns and slides."""
+def polar(a: int, b: int, d: int) -> Model:
+    """An arm that turns and slides."""
     M, rate = [[f"{a} + {b}*q2^2", "0"], ["0", f"{b}"]], [[f"{2 * b}*q2*qd2", "0"], ["0", "0"]]
     C = [[f"{b}*q2*qd2", f"{b}*q2*qd1"], [f"-{b}*q2*qd1", "0"]]
-    return "An arm that turns by $q_1$ and slides out by $q_2$", M, rate, C, [[f"{2 * b}*q2*qd2", "0"], C[1]], SPLIT
+    return "An arm that turns by $q_1$ and slides out by $q_2$", M, rate, C, [rate[0], C[1]], SPLIT
 
 
-def cart(a: int, b: int, d: int) -> tuple[str, Rows, Rows, Rows, Rows, str]:
-    """The same of a cart with a pendulum."""
+def cart(a: int, b: int, d: int) -> Model:
+    """A cart with a pendulum."""
     M = [[f"{a}", f"{b}*cos(q2)"], [f"{b}*cos(q2)", f"{d}"]]
     rate = [["0", f"-{b}*sin(q2)*qd2"], [f"-{b}*sin(q2)*qd2", "0"]]
     C, other = [["0", f"-{b}*sin(q2)*qd2"], ["0", "0"]], [["0", f"{b}*sin(q2)*qd2"], ["0", "0"]]
-    return (
-        "A cart ($q_1$) with a pendulum ($q_2$)",
-        M,
-        rate,
-        C,
-        other,
-        "The sign: $\\cos q_2$ has the rate $-\\sin q_2\\,\\dot q_2$.",
-    )
-
-
-SPLIT = "These give the right torques, but $\\dot M - 2C$ is not skew: share the product $\\dot q_1\\dot q_2$ between the columns."
+    return "A cart ($q_1$) with a pendulum ($q_2$)", M, rate, C, other, SIGN
 
 
 @make
 def skew_symmetry(random: Random) -> Drawn:
-    b, d = draw(random, 1, 2, 3), draw(random, 4, 5, 6)
-    words, M, rate, C, other, reveal = draw(random, elbow, polar, cart)(draw(random, 10, 12, 15), b, d)
-    half = [[f"({entry})/2" for entry in row] for row in rate]
+    a, b, d = draw(random, 12, 15, 20), draw(random, 2, 3, 4), draw(random, 4, 5, 6)
+    words, M, rate, C, other, reveal = draw(random, elbow, polar, cart)(a, b, d)
+    minus, half = ([[form.format(entry) for entry in row] for row in rate] for form in ("-({})", "({})/2"))
     shown = {"M_shown": to_latex(M), "rate_shown": to_latex(rate), "C_shown": to_latex(C)}
-    return {"words": words, "M": M, "reveal": reveal} | shown | {"rate": (rate, negate(rate)), "C": (C, other, half)}
-
-
-def negate(rows: Rows) -> Rows:
-    return [[f"-({entry})" for entry in row] for row in rows]
+    return {"words": words, "M": M, "reveal": reveal} | shown | {"rate": (rate, minus), "C": (C, other, half)}
 
 
 @make
 def energy_balance(random: Random) -> Drawn:
     J, b, c, w = draw(random, 0.5, 1, 2), draw(random, 0.5, 1), draw(random, 1, 2), draw(random, 1, 2, -2)
-    load, tau = draw(random, 4, 6, 10), draw(random, 8, 12, 16, 20)
+    load, tau = draw(random, 4, 6, 10), draw(random, 15, 18, 21, 24)
     power, losses = tau * w, b * w * w + c * abs(w)
     rate = power - losses
     given = {"J": J, "b": b, "c": c, "w": w, "load": load, "tau": tau, "lift": load * w, "left": rate - load * w}
     return given | {
-        "power": (float(power), tau * w * w / 2, float(tau)),
+        "power": (float(power), float(abs(power)), float(tau)),
         "losses": (losses, b * w * w, -losses, b * abs(w) + c),
         "rate": (rate, float(power), power + losses),
         "qdd": ((rate - load * w) / (J * w), rate / (J * w), (tau - load) / J),
@@ -108,9 +96,9 @@ def regressor(random: Random) -> Drawn:
     (cos, angle), w, a = (
         draw(random, (1.0, 0), (0.5, 60), (-0.5, 120)),
         draw(random, 2.0, -2.0, 0.5, -0.5),
-        draw(random, 3.0, -4.0, 5.0),
+        draw(random, 2.0, 3.0, -4.0),
     )
-    J, mr, v, c = draw(random, 0.4, 0.5), draw(random, 0.2, 0.6, 1.0), draw(random, 0.5, 1.0), draw(random, 1.0, 2.0)
+    J, mr, v, c = draw(random, 0.4, 0.6), draw(random, 0.2, 0.6, 1.0), draw(random, 0.5, 1.0), draw(random, 1.0, 2.0)
     Y, sign = [a, 10 * cos, w, math.copysign(1.0, w)], math.copysign(1.0, w)
     given = {"angle": angle, "w": w, "a": a, "pi": [J, mr, v, c], "cos": cos}
     tau = J * a + mr * 10 * cos + v * w + c * sign

@@ -17,7 +17,7 @@ def damping(random: Random) -> Drawn:
     m, w, z = draw(random, 1, 2, 4, 5), draw(random, 2, 3, 4, 5, 6), draw(random, 0.25, 0.5, 0.8, 1.0, 1.25, 2.0)
     k, b = m * w * w, 2 * z * w * m
     system = MassSpringDamper(m, b, k)
-    kind = system.regime.replace("critical", "critically damped") if z == 1 else system.regime
+    kind = system.regime
     given = {"m": m, "b": b, "k": k, "root": m * w, "sign": ">" if z > 1 else "=" if z == 1 else "<"}
     return given | {
         "omega": (system.natural_frequency, k / m, w / (2 * math.pi), math.sqrt(k * m)),
@@ -42,7 +42,7 @@ def state_space(random: Random) -> Drawn:
 
 @make
 def overshoot(random: Random) -> Drawn:
-    z, w, m = draw(random, 0.6, 0.8), draw(random, 5, 10, 20), draw(random, 1, 2, 0.5)
+    z, w, m = draw(random, 0.6, 0.8), draw(random, 4, 5, 8, 10, 20), draw(random, 1, 2, 0.5, 4)
     root, k, b = math.sqrt(1 - z * z), m * w * w, 2 * z * w * m
     wd, M_p = MassSpringDamper(m, b, k).damped_frequency, MassSpringDamper(m, b, k).overshoot
     given = {"m": m, "b": b, "k": k, "zeta": z, "omega": w, "decay": z * w, "root": root}

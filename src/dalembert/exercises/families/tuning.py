@@ -63,7 +63,8 @@ def routh(random: Random) -> Drawn:
 
 @make
 def root_locus(random: Random) -> Drawn:
-    (z, middle), half = draw(random, (0.6, 3), (0.6, 6), (0.8, 4), (0.8, 8), (0.5, 5)), draw(random, 1, 2, 3)
+    z, middle = draw(random, (0.6, 3), (0.6, 6), (0.6, 9), (0.8, 4), (0.8, 8), (0.5, 4), (0.5, 5), (0.5, 6))
+    half = draw(random, *range(1, min(middle, 5)))
     p, q, w = middle - half, middle + half, middle / z
     locus = RootLocus(TransferFunction([1.0], [1.0, p + q, p * q]))
     (leave,), (point,) = locus.breakaways(), locus.for_damping(z)
