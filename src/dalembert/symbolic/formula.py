@@ -10,7 +10,6 @@ evaluated by Python. What can be read in two ways is refused with both, and what
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 import operator
 import re
@@ -20,10 +19,11 @@ from typing import Any
 from dalembert import scalar
 from dalembert.errors import InputError, unknown
 from dalembert.symbolic import latex
+from dalembert.symbolic.parser import Parser
 from dalembert.symbolic.text import SUPERSCRIPTS, subscripted
-from dalembert.symbolic.tokens import ANGLE, DEEPEST, FUNCTIONS, INVERSE, ONE_OVER, Lexer, Token, clean
+from dalembert.symbolic.tokens import ANGLE, Lexer, Token
 
-MOST_DIGITS, MOST_BITS = 40, 4096  # digits of a number as written; bits of a whole number as computed
+MOST_BITS = 4096  # of a whole number
 SHORT = re.compile(r"([cs])([1-9]+)")  # c12 = cos(q1 + q2)
 
 
@@ -35,16 +35,24 @@ def read_formula(text: str, names: Collection[str] = ()) -> ast.expr:
 
 def read_equation(text: str, names: Collection[str] = ()) -> tuple[str, ast.expr]:
     """(the name on the left, "" if there is none; the tree of the right side). Of … = τ1 the name is that on the
-    right. M12 = M21 = … has the names "M12 = M21"."""
-    tokens = Lexer(names).lex(clean(text))
+    right; M12 = M21 = … has the name "M12 = M21". Of an equation with a name on neither side, m ẍ = f − k x, the name
+    is "0" and the tree left − right."""
+    try:
+        return _read(Lexer(text, names))
+    except RecursionError:
+        raise InputError("the formula is nested too deeply") from None
+
+
+def _read(lexer: Lexer) -> tuple[str, ast.expr]:
+    *tokens, end = lexer.out
     sides: list[list[Token]] = [[]]
-    for token in tokens[:-1]:
+    for token in tokens:
         if token.kind == "=":
             sides.append([])
         else:
             sides[-1].append(token)
     for side in sides:
-        while side and side[-1].kind in (",", ";", "."):
+        while side and side[-1].kind in (",", ";"):
             side.pop()
         if not side:
             raise InputError("one side of the equation is empty" if len(sides) > 1 else "the formula is empty")
@@ -52,287 +60,22 @@ def read_equation(text: str, names: Collection[str] = ()) -> tuple[str, ast.expr
         sides.reverse()
     lefts = [_left(side) for side in sides[:-1]]
     if not all(lefts):
-        raise InputError("left of = stands a name, as in M12 = …; write what is asked for alone on one side")
-    return " = ".join(lefts), Parser([*sides[-1], tokens[-1]], frozenset(names)).formula()
+        if len(sides) > 2:
+            raise InputError("an equation has two sides here; or write what is asked for alone before =, as in M12 = …")
+        first, second = (Parser([*side, end], lexer).formula() for side in sides)
+        return "0", ast.copy_location(ast.BinOp(first, ast.Sub(), second), first)
+    return " = ".join(lefts), Parser([*sides[-1], end], lexer).formula()
 
 
 def _left(side: list[Token]) -> str:
     """The name that a side is: M12, M12(q), det(J), |J|."""
-    words = [t.text for t in side if t.kind in ("name", "function")]
-    if side[0].kind == "|" and side[-1].kind == "|":
+    words = [t.text for t in side if t.kind == "name"]
+    if side[0].kind == "|" == side[-1].kind or words[:1] in (["det"], ["detJ"]):
         return "det"
-    if side[0].kind != "name" or any(t.kind not in ("name", "(", ")", ",", "*") for t in side):
+    if side[0].kind != "name" or any(t.kind not in ("name", "(", ")", ",") for t in side):
         return ""
-    if words[0] in ("det", "detJ"):
-        return "det"
     arguments = all(ANGLE.fullmatch(re.sub(r"d+(?=\d*$)", "", w)) or w in ("Theta", "t", "s") for w in words[1:])
     return words[0] if arguments and (len(side) == 1 or side[1].kind == "(") else ""
-
-
-class Parser:
-    """Tokens → tree, by descent."""
-
-    def __init__(self, tokens: list[Token], names: frozenset[str]) -> None:
-        self.tokens, self.names = tokens, names
-        self.at, self.depth, self.bars, self.blanks = 0, 0, 0, 0
-        self.closes = _closes(tokens)
-
-    @property
-    def token(self) -> Token:
-        return self.tokens[self.at]
-
-    def next(self) -> Token:
-        self.at += 1
-        return self.tokens[self.at - 1]
-
-    def formula(self) -> ast.expr:
-        tree = self.sum()
-        if self.token.kind == ",":
-            before, after = self.tokens[self.at - 1], self.tokens[self.at + 1]
-            if before.kind == after.kind == "number":
-                raise InputError(f"write {before.text}.{after.text} with a decimal point, not with a comma")
-        if self.token.kind != "end":
-            raise self.wrong()
-        return tree
-
-    def wrong(self) -> InputError:
-        near = self.token.near or self.tokens[self.at - 1].near
-        if self.token.kind == "end":
-            return InputError("this is no formula: it ends too early, or a bracket is not closed")
-        return InputError(f"this is no formula, near {near!r}")
-
-    def deeper(self) -> None:
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise InputError("the formula is nested too deeply")
-
-    def sum(self) -> ast.expr:
-        self.deeper()
-        tree = self.signed(self.term)
-        while self.token.kind in "+-" and self.token.kind:
-            operation = ast.Add() if self.next().kind == "+" else ast.Sub()
-            tree = ast.BinOp(tree, operation, self.signed(self.term))
-        self.depth -= 1
-        return tree
-
-    def signed(self, read) -> ast.expr:  # type: ignore[no-untyped-def]
-        if self.token.kind not in ("+", "-"):
-            return read()
-        self.deeper()
-        minus = self.next().kind == "-"
-        operand = self.signed(read)
-        self.depth -= 1
-        return ast.UnaryOp(ast.USub(), operand) if minus else operand
-
-    def term(self) -> ast.expr:
-        tree = self.power()
-        while True:
-            kind = self.token.kind
-            if kind in ("*", "/"):
-                self.next()
-                start = self.at
-                right = self.signed(self.power)
-                tree = ast.BinOp(tree, ast.Mult() if kind == "*" else ast.Div(), right)
-                if kind == "/" and self.begins():
-                    self.told(tree, start)
-            elif self.begins():
-                if self.token.kind == "number":
-                    raise InputError(f"a * or a ^ is missing before {self.token.near!r}")
-                if self.token.text == "frac" and self.tokens[self.at - 1].kind == "number" and not self.token.spaced:
-                    raise InputError(f"is {self.token.near!r} a factor, or the rest of a mixed number? Write * or +")
-                self.blanks += self.token.spaced
-                tree = ast.BinOp(tree, ast.Mult(), self.power())
-            else:
-                return tree
-
-    def begins(self) -> bool:
-        """Whether a factor begins here, with no sign before it."""
-        kind = self.token.kind
-        return kind in ("number", "name", "function", "(", "[") or (kind == "|" and not self.bars)
-
-    def told(self, quotient: ast.BinOp, start: int) -> None:
-        """a/2b may be (a/2)b or a/(2b): refused, unless it can only be meant in one way."""
-        under = self.tokens[start : self.at]
-        numbers = isinstance(quotient.left, ast.Constant) and isinstance(quotient.right, ast.Constant)
-        if numbers or (self.token.spaced and (under[0].kind in ("(", "number") and under[-1].kind in (")", "number"))):
-            return
-        raise InputError(f"what stands under the fraction bar, near {under[0].near!r}? Write a/(b c) or (a/b) c")
-
-    def power(self) -> ast.expr:
-        tree = self.degrees(self.atom())
-        if self.token.kind == "T":
-            self.next()
-            tree = _transposed(tree)
-        if self.token.kind != "^":
-            return tree
-        self.next()
-        return ast.BinOp(tree, ast.Pow(), self.exponent())
-
-    def degrees(self, tree: ast.expr) -> ast.expr:
-        if self.token.kind != "°":
-            return tree
-        self.next()
-        return ast.BinOp(ast.BinOp(tree, ast.Mult(), ast.Name("pi")), ast.Div(), ast.Constant(180))
-
-    def exponent(self) -> ast.expr:
-        self.deeper()
-        tree = self.signed(self.power)
-        self.depth -= 1
-        return tree
-
-    def atom(self) -> ast.expr:
-        token = self.next()
-        match token.kind:
-            case "number":
-                return _constant(token)
-            case "name":
-                if token.text == "e" and self.token.kind == "^" and "e" not in self.names:
-                    self.next()
-                    return ast.Call(ast.Name("exp"), [self.exponent()], [])
-                return self.named(token)
-            case "function":
-                return self.function(token)
-            case "(" | "[":
-                return self.bracket(token)
-            case "|":
-                self.bars += 1
-                inside = self.sum()
-                self.bars -= 1
-                if self.next().kind != "|":
-                    raise InputError("a bar | is not closed")
-                return ast.Call(ast.Name("abs"), [inside], [])
-        self.at -= 1
-        raise self.wrong()
-
-    def named(self, token: Token) -> ast.expr:
-        """A name; c(q1 + q2) and cθ1 are cosines where c is no name of its own."""
-        if token.text not in ("c", "s", "C", "S"):
-            if self.token.kind == "(" and len(token.text) > 2 and token.text.isalpha() and token.text not in self.names:
-                if difflib.get_close_matches(token.text, FUNCTIONS, 1, 0.7):
-                    raise unknown("function", token.text, FUNCTIONS)
-            return ast.Name(token.text)
-        function, angle = {"c": "cos", "s": "sin"}[token.text.lower()], self.token
-        if token.text in self.names:
-            return ast.Name(token.text)
-        if angle.kind == "name" and not angle.spaced and ANGLE.fullmatch(angle.text):
-            self.next()
-            return ast.Call(ast.Name(function), [ast.Name(angle.text)], [])
-        if angle.kind == "(":
-            tree = self.bracket(self.next())
-            words = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-            if words and all(ANGLE.fullmatch(w) for w in words):
-                return ast.Call(ast.Name(function), [tree], [])
-            return ast.BinOp(ast.Name(token.text), ast.Mult(), tree)
-        return ast.Name(token.text)
-
-    def function(self, token: Token) -> ast.expr:
-        name, power = token.text, None
-        if self.token.kind == "^":
-            self.next()
-            power = self.exponent()
-        arguments = self.arguments(name)
-        wanted = 2 if name == "atan2" else 1
-        if len(arguments) != wanted:
-            raise InputError(f"{name} has {'two arguments' if wanted == 2 else 'one argument'}, near {token.near!r}")
-        if isinstance(power, ast.UnaryOp) and ast.unparse(power) == "-1" and name in INVERSE:
-            name, power = INVERSE[name], None
-        one_over = name in ONE_OVER
-        tree: ast.expr = ast.Call(ast.Name(ONE_OVER.get(name, name)), arguments, [])
-        if one_over:
-            tree = ast.BinOp(ast.Constant(1), ast.Div(), tree)
-        angle = re.fullmatch(r"(?:q|theta)([1-9]{2,})", arguments[0].id) if isinstance(arguments[0], ast.Name) else None
-        if angle and name in ("sin", "cos") and arguments[0].id not in self.names:  # type: ignore[attr-defined]
-            tree = ast.Name(name[0] + angle[1])
-        return tree if power is None else ast.BinOp(tree, ast.Pow(), power)
-
-    def arguments(self, name: str) -> list[ast.expr]:
-        """In brackets; or without them a number, an angle, a multiple of one."""
-        if self.token.kind in ("(", "["):
-            inside = self.bracket(self.next())
-            return list(inside.elts) if isinstance(inside, ast.List) and name == "atan2" else [inside]
-        if self.token.kind == "|":
-            return [self.atom()]
-        near = self.token.near
-        minus = self.token.kind == "-" and bool(self.next())
-        factors = []
-        while self.token.kind == "number":
-            factors.append(self.degrees(_constant(self.next())))
-            if self.token.kind == "*":
-                self.next()
-        if self.token.kind == "name":
-            first = self.next().text
-            factors.append(ast.Name(first))
-            if first.startswith("omega") and self.token.kind == "name" and self.token.text == "t":
-                factors.append(ast.Name(self.next().text))
-            elif self.begins() and self.token.kind == "name" and not ANGLE.fullmatch(first) and name != "sqrt":
-                raise InputError(f"where does the argument of {name} end, near {near!r}? Write it in brackets")
-        if not factors:
-            raise InputError(f"{name} lacks its argument, near {near!r}; write it in brackets")
-        if self.token.kind == "^" or (self.token.kind == "/" and self.tokens[self.at + 1].kind == "number"):
-            raise InputError(f"where does the argument of {name} end, near {near!r}? Write it in brackets")
-        tree = factors[0]
-        for factor in factors[1:]:
-            tree = ast.BinOp(tree, ast.Mult(), factor)
-        return [ast.UnaryOp(ast.USub(), tree) if minus else tree]
-
-    def bracket(self, opened: Token) -> ast.expr:
-        """A group; with commas a vector, with semicolons rows."""
-        close = {"(": ")", "[": "]"}[opened.kind]
-        bars, self.bars = self.bars, 0
-        rows: list[list[ast.expr]] = [[]]
-        blanks, rowed = self.blanks, opened.kind == "["
-        while self.token.kind != close:
-            start = self.at
-            rows[-1].append(self.sum())
-            rowed &= self.closes.get(start) == self.at - 1 and self.tokens[start].kind == "["
-            if self.token.kind == ";":
-                rows.append([])
-            elif self.token.kind != ",":
-                break
-            self.next()
-        self.bars = bars
-        if self.token.kind != close or not rows[0]:
-            raise self.wrong()
-        self.next()
-        if len(rows) > 1:
-            if all(len(row) < 2 for row in rows) and self.blanks > blanks:
-                raise InputError("separate the entries of a row by commas: [a, b; c, d]")
-            return ast.List([ast.List(row) for row in rows if row])
-        row = [x if isinstance(x, ast.List) else ast.List([x]) for x in rows[0]] if rowed else rows[0]
-        one = row[0] if len(row) == 1 and opened.text != "rows" else None
-        if one is None or (rowed and isinstance(one, ast.List) and not any(isinstance(x, ast.List) for x in one.elts)):
-            return ast.List(row)
-        return one
-
-
-def _closes(tokens: list[Token]) -> dict[int, int]:
-    """The place of every bracket's end."""
-    open_, found = [], {}
-    for k, token in enumerate(tokens):
-        if token.kind in ("(", "["):
-            open_.append(k)
-        elif token.kind in (")", "]") and open_:
-            found[open_.pop()] = k
-    return found
-
-
-def _constant(token: Token) -> ast.Constant:
-    text = token.text
-    if len(text) > MOST_DIGITS:
-        raise InputError(f"a number of the formula has more than {MOST_DIGITS} digits")
-    value = int(text) if text.isdigit() else float(text)
-    if abs(value) > 1e300:
-        raise InputError(f"a number of the formula is too large: {text}")
-    return ast.Constant(value)
-
-
-def _transposed(tree: ast.expr) -> ast.expr:
-    if not isinstance(tree, ast.List):
-        raise InputError("only a vector or matrix written out can be transposed here: write the result")
-    rows = [row.elts if isinstance(row, ast.List) else [row] for row in tree.elts]
-    if len({len(row) for row in rows}) != 1:
-        raise InputError("the rows of the matrix have different lengths")
-    return ast.List([ast.List(list(column)) for column in zip(*rows, strict=True)])
 
 
 # Values.
