@@ -17,28 +17,28 @@ import numpy as np
 
 from dalembert.errors import DalembertError, InputError
 from dalembert.exercises.exercise import Answer, Exercise
-from dalembert.exercises.numbers import LONGEST, Number, Unit, clean, read_number, read_unit, shorten
+from dalembert.exercises.numbers import LONGEST, Number, clean, read_number, read_unit, shorten
 
 ONE_SLIP, TWO_SLIPS = 0.5, 0.25
 # What a number may be off by: the factor, in words, the share of the points.
 FACTORS = (
-    (-1.0, "The size is right, the sign is not", ONE_SLIP),
-    (180 / math.pi, "This looks like an angle in degrees where radians belong", ONE_SLIP),
-    (math.pi / 180, "This looks like an angle in radians where degrees belong", ONE_SLIP),
-    (2 * math.pi, "This is 2π times too large: hertz and radians per second are mixed up", ONE_SLIP),
-    (1 / (2 * math.pi), "This is 2π times too small: hertz and radians per second are mixed up", ONE_SLIP),
-    (1e3, "This is 1000 times too large: look at the units", ONE_SLIP),
-    (1e-3, "This is 1000 times too small: look at the units", ONE_SLIP),
-    (9.81, "This is 9.81 times too large: was g multiplied in where it does not belong", TWO_SLIPS),
-    (1 / 9.81, "This is 9.81 times too small: is g forgotten", TWO_SLIPS),
-    (2.0, "This is twice what it should be: look for a factor 2, or a forgotten ½", TWO_SLIPS),
-    (0.5, "This is half of what it should be: look for a forgotten factor 2", TWO_SLIPS),
-    (100.0, "This is 100 times too large: look at the units and the decimal point", TWO_SLIPS),
-    (0.01, "This is 100 times too small: look at the units and the decimal point", TWO_SLIPS),
-    (10.0, "This is 10 times too large: look at the decimal point", TWO_SLIPS),
-    (0.1, "This is 10 times too small: look at the decimal point", TWO_SLIPS),
+    (-1.0, "The size is right, the sign is not.", ONE_SLIP),
+    (180 / math.pi, "This looks like an angle in degrees where radians belong.", ONE_SLIP),
+    (math.pi / 180, "This looks like an angle in radians where degrees belong.", ONE_SLIP),
+    (2 * math.pi, "This is 2π times too large: hertz and radians per second, or turns and radians, are mixed up.", ONE_SLIP),
+    (1 / (2 * math.pi), "This is 2π times too small: hertz and radians per second, or turns and radians, are mixed up.", ONE_SLIP),
+    (1e3, "This is 1000 times too large: look at the units.", ONE_SLIP),
+    (1e-3, "This is 1000 times too small: look at the units.", ONE_SLIP),
+    (9.81, "This is 9.81 times too large: was g multiplied in where it does not belong?", TWO_SLIPS),
+    (1 / 9.81, "This is 9.81 times too small: is g forgotten?", TWO_SLIPS),
+    (2.0, "This is twice what it should be: look for a factor 2, or a forgotten ½.", TWO_SLIPS),
+    (0.5, "This is half of what it should be: look for a forgotten factor 2.", TWO_SLIPS),
+    (100.0, "This is 100 times too large: look at the units and the decimal point.", TWO_SLIPS),
+    (0.01, "This is 100 times too small: look at the units and the decimal point.", TWO_SLIPS),
+    (10.0, "This is 10 times too large: look at the decimal point.", TWO_SLIPS),
+    (0.1, "This is 10 times too small: look at the decimal point.", TWO_SLIPS),
 )
-ANGLES = ("rad", "deg")
+TURNS = {"rad": 2 * math.pi, "deg": 360.0}
 _FENCE = re.compile(r"\\(?:begin|end)\s*\{[a-z]*matrix\*?\}|\\begin\s*\{array\}\s*\{[^{}]*\}|\\end\s*\{array\}")
 
 
@@ -89,76 +89,71 @@ def grade(exercise: Exercise, answers: Mapping[str, object]) -> Grade:
 
 
 def _mark(answer: Answer, given: object) -> Mark:
-    text = "" if given is None else _written(given)
-    if not text.strip():
-        return Mark(answer.name, "", 0.0, answer.points, "There is no answer.")
+    text, wanted = "", _WANTED[answer.kind]
     try:
+        text = _written(given)
+        if not text.strip():
+            return Mark(answer.name, "", 0.0, answer.points, "There is no answer.")
         if len(text) > LONGEST:
-            raise InputError(f"your answer has {len(text)} characters; {LONGEST} are the most that are read")
+            raise InputError(f"it has {len(text)} characters, and {LONGEST} are the most that are read")
         share, reason = KINDS[answer.kind](answer, text)
     except DalembertError as error:
-        share, reason = 0.0, f"This cannot be read as {_WANTED[answer.kind]}: {error}."
+        share, reason = 0.0, f"This cannot be read as {wanted}: {str(error).rstrip('.')}."
     except (ArithmeticError, ValueError, RecursionError, MemoryError):
-        share, reason = 0.0, f"This cannot be read as {_WANTED[answer.kind]}."
-    return Mark(answer.name, text[:LONGEST], round(share * answer.points, 4), answer.points, reason.replace("..", "."))
+        share, reason = 0.0, f"This cannot be read as {wanted}."
+    return Mark(answer.name, text[:LONGEST], round(share * answer.points, 4), answer.points, reason)
 
 
 def _written(given: object) -> str:
     """What was given as text; numbers and arrays of a notebook become what a student would type."""
-    if isinstance(given, (list, tuple, np.ndarray)) and np.ndim(given):
-        return f"[{', '.join(_written(x) for x in given)}]"
-    return str(given)
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    if isinstance(given, (list, tuple)):
+        return f"[{', '.join(map(_written, given))}]"
+    return "" if given is None else str(given)
 
 
 # ------------------------------------------------------------------------------------------------------- numbers
 def grade_number(answer: Answer, text: str) -> Judged:
     number = read_number(text)
     wanted = float(np.asarray(answer.value))
-    unit, (value, note) = read_unit(answer.unit), _in_unit(number, answer)
-    if note and number.unit and number.unit.dimension != (unit or ONE).dimension:
-        if _near(answer, number.value, wanted, number.rounding):
+    value, note = _in_unit(number, answer)
+    if value is None:
+        if _near(answer, number.value, wanted):
             return ONE_SLIP, f"The number is right, but not its unit: the answer is in {answer.unit or 'no unit'}."
         return 0.0, note
-    rounding = number.rounding * abs(value / number.value) if number.value else 0.0
-    if _near(answer, value, wanted, rounding):
-        return 1.0, "Right." + (f" {note}" if note else "")
+    if _near(answer, value, wanted):
+        return 1.0, f"Right. {note}".strip()
     for wrong in answer.wrong:
-        if _near(answer, value, float(np.asarray(wrong.value)), rounding):
+        if _near(answer, value, float(np.asarray(wrong.value))):
             return wrong.credit, wrong.reveals
-    slip = _factor(answer, value, wanted, rounding, number)
-    return slip or (0.0, "This is not right." + _size(answer))
+    if wanted and number.rounding and _near(answer, value, wanted, number.rounding * abs(value / number.value)):
+        return ONE_SLIP, f"This is rounded too far: the answer is wanted within {100 * answer.tolerance:g} %."
+    for factor, words, share in FACTORS:
+        of_angles = "degrees" in words
+        if of_angles and (not answer.unit.startswith(("rad", "deg")) or number.unit is not None):
+            continue
+        if wanted and abs(value - factor * wanted) <= answer.tolerance * abs(factor * wanted):
+            return share, words
+    return 0.0, "This is not right." + _size(answer)
 
 
-ONE = Unit(1.0, (0, 0, 0, 0))
-
-
-def _in_unit(number: Number, answer: Answer) -> tuple[float, str]:
-    """The value in the answer's unit, and a word on the unit if there is one to say."""
-    wanted = read_unit(answer.unit) or ONE
+def _in_unit(number: Number, answer: Answer) -> tuple[float | None, str]:
+    """The value in the answer's unit, None if it has the unit of another quantity; and a word to say on the unit."""
+    wanted = read_unit(answer.unit)
     if number.unit is None:
         return number.value, f"Without a unit it was taken to be in {answer.unit}." if answer.unit else ""
-    if number.unit.dimension != wanted.dimension:
-        return number.value, f"This has the unit of another quantity: the answer is in {answer.unit or 'no unit'}."
+    if wanted is None or number.unit.dimension != wanted.dimension:
+        return None, f"This has the unit of another quantity: the answer is in {answer.unit or 'no unit'}."
     return number.value * number.unit.factor / wanted.factor, ""
 
 
 def _near(answer: Answer, value: float, wanted: float, rounding: float = 0.0) -> bool:
-    """Whether a number is within the tolerance, or is the wanted one rounded; angles may differ by whole turns."""
-    scale = max(abs(wanted), 1e-9)
+    """Whether a number is the wanted one within the tolerance or this rounding; angles may differ by whole turns."""
     difference = value - wanted
-    if answer.unit in ANGLES:
-        turn = 2 * math.pi if answer.unit == "rad" else 360.0
-        difference = math.remainder(difference, turn)
-    return abs(difference) <= max(answer.tolerance * scale, min(rounding * 1.0001, 0.05 * scale))
-
-
-def _factor(answer: Answer, value: float, wanted: float, rounding: float, number: Number) -> Judged | None:
-    for factor, words, share in FACTORS:
-        if "degrees" in words and (answer.unit not in ANGLES or number.unit is not None):
-            continue
-        if wanted and _near(answer, value, factor * wanted, rounding):
-            return share, words + ("?" if " is g " in words or "was g" in words else ".")
-    return None
+    if answer.unit in TURNS:
+        difference = math.remainder(difference, TURNS[answer.unit])
+    return abs(difference) <= max(1.0001 * answer.tolerance * max(abs(wanted), 1e-9), rounding)
 
 
 def _size(answer: Answer) -> str:
@@ -191,7 +186,9 @@ def is_equal(answer: Answer, wanted: str, given: str) -> bool:
 # ------------------------------------------------------------------------------------------------------ matrices
 def grade_matrix(answer: Answer, text: str) -> Judged:
     wanted = np.array(answer.value, dtype=object)
-    cells = read_cells(text, wanted.shape)
+    text, unit = _unit_behind(text)
+    cells = np.array([f"{cell} {unit}".strip() for cell in read_cells(text, wanted.shape).flat], dtype=object)
+    cells = cells.reshape(wanted.shape)
     same = _compare_formulas(answer, cells) if answer.symbols else _compare_numbers(answer, cells)
     right = same(wanted)
     if right.all():
@@ -216,7 +213,11 @@ Same = Callable[[np.ndarray], np.ndarray]  # of a matrix, which entries of what 
 
 
 def _compare_numbers(answer: Answer, cells: np.ndarray) -> Same:
-    given = np.array([_in_unit(read_number(c), answer)[0] for c in cells.flat]).reshape(cells.shape)
+    read = [_in_unit(read_number(c), answer) for c in cells.flat]
+    odd = next((note for value, note in read if value is None), "")
+    if odd:
+        raise InputError(odd)
+    given = np.array([value for value, _ in read], float).reshape(cells.shape)
 
     def same(value: np.ndarray) -> np.ndarray:
         x = value.astype(float)
@@ -247,6 +248,13 @@ def read_cells(text: str, shape: tuple[int, ...]) -> np.ndarray:
         given = " and ".join(str(len(row)) for row in rows[:4]) or "no"
         raise InputError(f"it should have {size}, and yours has {len(rows)} of {given}; write [[1, 2], [3, 4]]")
     return np.array(rows, dtype=object).reshape(shape)
+
+
+def _unit_behind(text: str) -> tuple[str, str]:
+    """The matrix and the unit that stands behind it, "" if there is none."""
+    found = re.fullmatch(r"(.*(?:\]|\)|matrix\}))([^\])}]*)", text.strip(), re.DOTALL)
+    unit = clean(found[2]) if found else ""
+    return (found[1], unit) if found and unit and read_unit(unit) else (text, "")
 
 
 def _split_row(row: str) -> list[str]:

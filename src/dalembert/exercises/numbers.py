@@ -103,6 +103,7 @@ def clean(text: str) -> str:
 
 def read_unit(text: str) -> Unit | None:
     """The unit that a text writes: N m, Nm, kg·m², m/s^2, N m/(rad/s); None if it writes none."""
+    text = clean(text)
     factor, dimension = 1.0, [0, 0, 0, 0]
     outer, sign, k = [1], 1, 0
     while k < len(text):

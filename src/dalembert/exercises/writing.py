@@ -48,3 +48,21 @@ def matrix(rows: ArrayLike) -> str:
 def degrees(angle: float | int) -> str:
     """An angle given in degrees: 30^\\circ."""
     return f"{write(angle)}^\\circ"
+
+
+def add_up(*terms: tuple[float, str]) -> str:
+    """A sum in plain text, from coefficients and factors: 3*qdd - 0.5*g*sin(q); terms with zero are left out."""
+    shown = ""
+    for x, factor in terms:
+        size = f"{abs(x):.12g}"
+        one = factor if size == "1" and factor else f"{size}*{factor}" if factor else size
+        if x:
+            shown += (" - " if shown else "-") + one if x < 0 else (" + " if shown else "") + one
+    return shown or "0"
+
+
+def tex(formula: str) -> str:
+    """The LaTeX of a formula in plain text."""
+    from dalembert.symbolic.formula import read_formula, write_formula
+
+    return write_formula(read_formula(formula), "latex")

@@ -13,11 +13,11 @@ from dalembert.algorithms.kinematics import forward_kinematics
 from dalembert.arguments import Array
 from dalembert.describe.dh import check_dh_frames, dh_parameters, from_dh, screw_x, screw_z
 from dalembert.exercises.chapter import Drawn, Random, chapter, draw
+from dalembert.exercises.writing import tex
 from dalembert.model import Model
 from dalembert.model.build import build
 from dalembert.spatial.pose import Pose
 from dalembert.symbolic.equations import Equations
-from dalembert.symbolic.formula import read_formula, write_formula
 
 make = chapter(__file__, "kinematics")
 
@@ -111,11 +111,6 @@ def fk_planar(random: Random) -> Drawn:
     x, y = round(float(T.p[0]), 12), round(float(T.p[1]), 12)
     apart = [sum(l * cos_sin(q)[k] for l, q in ((l1, q1), (l2, q2), (l3, q3))) for k in (0, 1)]
     return given | {"x": (x, apart[0], y), "y": (y, apart[1], x), "phi": (q1 + q2 + q3, q3)}
-
-
-def tex(formula: str) -> str:
-    """The LaTeX of a formula in plain text."""
-    return write_formula(read_formula(formula), "latex")
 
 
 Rows = tuple[tuple[bool, float, float, float], ...]  # whether the joint turns, d, a, α in degrees
