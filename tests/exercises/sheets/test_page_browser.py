@@ -122,7 +122,13 @@ def test_every_family_is_graded_as_python_grades_it(browser, tmp_path):
             for value in (a.value, *(w.value for w in a.wrong)):
                 wanted = next(m for m in grade(e, {a.name: answer_text(a, value)}).marks if m.name == a.name)
                 earned, words = look.answer(k, i, *cells(a, value))
-                assert earned == pytest.approx(wanted.earned, abs=0.006), (e.family, a.name, value, words, wanted.reason)
+                assert earned == pytest.approx(wanted.earned, abs=0.006), (
+                    e.family,
+                    a.name,
+                    value,
+                    words,
+                    wanted.reason,
+                )
                 count += 1
     assert count > 3 * len(exercises) and not look.said
 
@@ -200,7 +206,7 @@ def test_hints_solution_state_and_the_file_of_answers(browser, made, tmp_path):
     assert "A step." not in page.content()
     page.locator("#solution-0 summary").click()
     page.wait_for_function("document.querySelector('#solution-0 div').textContent.includes('A step.')")
-    page.locator("#student").fill("Ada \"Countess\" Lovelace")
+    page.locator("#student").fill('Ada "Countess" Lovelace')
     page.reload()  # all is as it was
     assert page.locator("#total").inner_text() == "7 of 9 points" and page.locator("#hints-0 li").count() == 2
     with page.expect_download() as wait:

@@ -1,0 +1,165 @@
+"""A class: names read from what spreadsheets save, a variant for everyone, files of answers good and bad, marks."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from dalembert.errors import DalembertError
+from dalembert.exercises.classes import (
+    give_variants,
+    grade_file,
+    grade_folder,
+    read_answers,
+    read_class,
+    read_variants,
+    write_answers,
+    write_marks,
+    write_variants,
+)
+from dalembert.exercises.exercise import Answer, Exercise, Family, Wrong, find
+from dalembert.exercises.sheets import Sheet
+from dalembert.exercises.sheets.sheet import answer_text
+
+EXERCISE = find("compose-rotations").variant(7)
+RIGHT = {a.name: answer_text(a, a.value) for a in EXERCISE.answers}
+
+
+@pytest.mark.parametrize(
+    ("text", "students"),
+    [
+        ("name\nAda Lovelace\nAlan Turing\n", ["Ada Lovelace", "Alan Turing"]),
+        ("Ada Lovelace\nAlan Turing", ["Ada Lovelace", "Alan Turing"]),
+        ("\ufeffGroup;Name\n1;Müller, Jürgen\n\n2;Łukasz\n", ["Müller, Jürgen", "Łukasz"]),
+        ('"First name","Surname","ID number"\r\nAda,Lovelace,1\r\nAlan,Turing,2\r\n', ["Ada Lovelace", "Alan Turing"]),
+        ("id\tmark\n17\t1\n18\t2\n", ["17", "18"]),
+        ('name\n"a ""b"" c"\n李\n', ['a "b" c', "李"]),
+    ],
+)
+def test_class_lists(tmp_path, text, students):
+    (tmp_path / "class.csv").write_text(text, encoding="utf-8")
+    assert read_class(tmp_path / "class.csv") == students
+
+
+def test_a_list_from_an_old_spreadsheet(tmp_path):
+    (tmp_path / "class.csv").write_bytes("name\nMüller\n".encode("cp1252"))
+    assert read_class(tmp_path / "class.csv") == ["Müller"]
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "names no students"),
+        (b"name\n\n", "names no students"),
+        (b"name\nAda\nAda\n", "names 'Ada' twice: add what tells the two apart"),
+        (b"\x81\x8d\xff", "is no text"),
+        (b"name\n" + b"x" * (2 << 20), "larger than 1 MiB"),
+    ],
+)
+def test_lists_that_are_none(tmp_path, data, says):
+    (tmp_path / "class.csv").write_bytes(data)
+    with pytest.raises(DalembertError, match=says):
+        read_class(tmp_path / "class.csv")
+
+
+def test_everyone_gets_another_variant_and_the_same_again():
+    families = [find("compose-rotations"), find("damping")]
+    students = [f"student {k}" for k in range(40)]
+    given = dict(give_variants(families, students))
+    for k in range(len(families)):
+        assert len({exercises[k].text for exercises in given.values()}) == len(students)
+    assert {s: e[0].seed for s, e in give_variants(families, students)} == {s: e[0].seed for s, e in given.items()}
+    alone = dict(give_variants(families, students[7:8]))["student 7"]
+    assert alone[0].seed == given["student 7"][0].seed, "the seed is the name's, not that of a place in the list"
+
+
+def test_a_family_with_few_variants_is_told():
+    few = Family("few", "", 1, "", lambda random: Exercise(
+        text=f"Is it {random.integers(3)}?", hints=(), solution=(), title="",
+        answers=(Answer("a", "number", 1.0, wrong=(Wrong(2.0, "Two."), Wrong(3.0, "Three."))),)))  # fmt: skip
+    told: list[str] = []
+    made = list(give_variants([few], "abcde", told.append))
+    assert len(made) == 5 and told == ["the family 'few' has fewer variants than there are students: some share one"]
+
+
+def test_a_file_of_answers_there_and_back(tmp_path):
+    sheet = Sheet('Week\n"1"', (EXERCISE, find("damping").variant(3)), 'A "quoted"\\ name \x7f')
+    file = tmp_path / "a.toml"
+    file.write_text(write_answers(sheet, [{"R": "[[1\n"}]), encoding="utf-8")
+    student, read = read_answers(file)
+    assert student == sheet.student
+    assert [(family, seed) for family, seed, _ in read] == [("compose-rotations", 7), ("damping", 3)]
+    assert read[0][2] == {"R": "[[1\n"} and set(read[1][2].values()) == {""}
+
+
+HEAD = '[[exercise]]\nfamily = "compose-rotations"\nseed = 7\n'
+BROKEN = {
+    "binary.toml": (b"\x00\x01\xff\x81", "no text|not TOML"),
+    "empty.toml": (b"", r"has no \[\[exercise\]\]"),
+    "syntax.toml": (b"student = ", "is not TOML"),
+    "deep.toml": (b"a = " + b"[" * 20000, "is not TOML"),
+    "no-family.toml": (b"[[exercise]]\nseed = 1", "needs family"),
+    "strange-seed.toml": (b'[[exercise]]\nfamily = "damping"\nseed = true', "seed = a whole number"),
+    "negative.toml": (b'[[exercise]]\nfamily = "damping"\nseed = -1', "seed"),
+    "unknown.toml": (
+        b'[[exercise]]\nfamily = "dampin"\nseed = 1',
+        "unknown family of exercises 'dampin'; did you mean",
+    ),
+    "number.toml": (b"exercise = 3", r"has no \[\[exercise\]\]"),
+    "large.toml": (b"#" * (2 << 20), "larger than 1 MiB"),
+    "essay.docx": (b"PK", "is no file of answers, which end in .toml"),
+}
+
+
+def test_a_folder_of_answers(tmp_path):
+    folder = tmp_path / "handed in"
+    (folder / "Ada_123_file").mkdir(parents=True)
+    (folder / ".hidden").write_text("", encoding="utf-8")
+    sheet = Sheet("", (EXERCISE,), "=Ada")
+    (folder / "Ada_123_file" / "answers.toml").write_text(write_answers(sheet, [RIGHT]), encoding="utf-8")
+    (folder / "none.toml").write_text(write_answers(Sheet("", (EXERCISE,), "Bob")), encoding="utf-8")
+    (folder / "odd.toml").write_text(
+        f"{HEAD}[exercise.answers]\nR = [[1, 2], [3]]\nextra = 1979-05-27\n", encoding="utf-8"
+    )
+    for name, (data, _) in BROKEN.items():
+        (folder / name).write_bytes(data)
+    said: list[str] = []
+    marked = {m.file: m for m in grade_folder(folder, say=said.append)}
+    assert len(marked) == len(BROKEN) + 3 == len(said)
+    for name, (_, says) in BROKEN.items():
+        assert marked[name].points == 0 and not marked[name].grades
+        with pytest.raises(AssertionError, match=says):
+            raise AssertionError(marked[name].reasons)
+    assert marked["answers.toml"].earned == EXERCISE.points and marked["answers.toml"].student == "=Ada"
+    assert marked["none.toml"].earned == 0 and "R: There is no answer." in marked["none.toml"].reasons
+    assert marked["odd.toml"].earned == 0 and marked["odd.toml"].student == "odd"
+    with open(write_marks(tmp_path / "marks.csv", list(marked.values())), encoding="utf-8", newline="") as file:
+        rows = {row["file"]: row for row in csv.DictReader(file)}
+    assert len(rows) == len(marked) and rows["answers.toml"]["points"] == f"{float(EXERCISE.points)}"
+    assert rows["answers.toml"]["student"] == "'=Ada", "no spreadsheet takes a name for a formula"
+    assert all(row["reasons"] for row in rows.values())
+    assert rows["syntax.toml"]["compose-rotations"] == "" and rows["none.toml"]["compose-rotations"] == "0.0"
+
+
+def test_only_ones_own_variant_counts(tmp_path):
+    own = Sheet("", (EXERCISE,), "=Ada")
+    variants = read_variants(write_variants(tmp_path / "variants.csv", [own, Sheet("", (EXERCISE,), "Bob")]))
+    assert variants == {"=Ada": {("compose-rotations", 7)}, "Bob": {("compose-rotations", 7)}}
+    handed = tmp_path / "handed"
+    handed.mkdir()
+    other = find("compose-rotations").variant(8)
+    solved = {a.name: answer_text(a, a.value) for a in other.answers}
+    (handed / "ada.toml").write_text(write_answers(Sheet("", (other,), "=Ada"), [solved]), encoding="utf-8")
+    (handed / "eve.toml").write_text(write_answers(Sheet("", (EXERCISE,), "Eve"), [RIGHT]), encoding="utf-8")
+    ada, eve, bob = grade_folder(handed, variants)
+    assert ada.earned == 0 and "compose-rotations 8 is not the variant of =Ada, and does not count" in ada.reasons
+    assert eve.earned == 0 and "'Eve' is not in the list of variants" in eve.reasons
+    assert (bob.student, bob.reasons) == ("Bob", "handed in nothing")
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(DalembertError, match="its columns are student, family, seed"):
+        read_variants(tmp_path / "other.csv")
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    assert "cannot be read: No such file" in grade_file(tmp_path / "nobody.toml").reasons
