@@ -1,8 +1,9 @@
 """Formulas about any arm, as printed in LaTeX, evaluated with NumPy.
 
-`hold(text, world, state)` reads an equation such as `P = I_n - A^T(AM^{-1}A^T)^{-1}AM^{-1}` and says by how much its sides differ where the letters mean what the world says. A world gives every letter as an array
-or as a function of the state (q, q̇, q̈); a dot that it does not know, d/dt, ∂/∂q and ∂/∂q̇ are central differences.
-Letters i, j, k, l in subscripts are indices: those that no sum binds run over all their values.
+`hold(text, world, state)` reads an equation such as `P = I_n - A^T(AM^{-1}A^T)^{-1}AM^{-1}` and says by how much its
+sides differ where the letters mean what the world says. A world gives every letter as an array or as a function of the
+state (q, q̇, q̈); a dot that it does not know, d/dt, ∂/∂q and ∂/∂q̇ are central differences. Letters i, j, k, l in
+subscripts are indices: those that no sum binds run over all their values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The formulas about any arm, as printed in the notes: what is right holds; a misprint does not, its correction does."""
+"""Formulas about any arm, as printed in the notes: what is right holds; a misprint does not, its correction does."""
 
 from __future__ import annotations
 
