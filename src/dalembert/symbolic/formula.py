@@ -74,7 +74,7 @@ def _left(side: list[Token]) -> str:
         return "det"
     if side[0].kind != "name" or any(t.kind not in ("name", "(", ")", ",") for t in side):
         return ""
-    arguments = all(ANGLE.fullmatch(re.sub(r"d+(?=\d*$)", "", w)) or w in ("Theta", "t", "s") for w in words[1:])
+    arguments = all(ANGLE.fullmatch(w) or w in ("Theta", "t", "s") for w in words[1:])
     return words[0] if arguments and (len(side) == 1 or side[1].kind == "(") else ""
 
 

@@ -222,6 +222,8 @@ class Parser:
         if opened.kind == "|":
             return [self.atom()]
         unclear = InputError(f"where does the argument of {name} end, near {self.near(start)}? Write it in brackets")
+        if name == "sqrt" and opened.kind in ("number", "name"):  # √3/2 is (√3)/2
+            return [self.atom()]
         minus = opened.kind == "-" and bool(self.next())
         factors: list[ast.expr] = []
         while self.token.kind == "number":
@@ -233,7 +235,7 @@ class Parser:
             factors.append(self.place(_name(first), self.at - 1))
             if first.startswith("omega") and self.token.kind == "name" and self.token.text == "t":
                 factors.append(self.place(_name(self.next().text), self.at - 1))
-            elif self.token.kind == "name" and not ANGLE.fullmatch(re.sub(r"d+(?=\d*$)", "", first)):
+            elif self.token.kind == "name" and not ANGLE.fullmatch(first):
                 raise unclear
         if not factors:
             raise InputError(f"{name} lacks its argument, near {self.near(start)}; write it in brackets")

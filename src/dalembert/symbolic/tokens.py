@@ -20,7 +20,7 @@ FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp"
 ALIASES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "Atan2": "atan2", "ln": "log"}
 ALIASES |= {"sign": "sgn", "signum": "sgn", "Abs": "abs", "fabs": "abs", "tg": "tan", "sen": "sin", "Sin": "sin"}
 ALIASES |= {name: name for name in (*FUNCTIONS, "sec", "csc", "cot")} | {"Cos": "cos", "Sqrt": "sqrt"}
-ANGLE = re.compile(r"(?:q|theta|phi|psi|alpha|beta|gamma)\d*")
+ANGLE = re.compile(r"q[a-z]{0,2}\d*|(?:theta|phi|psi|alpha|beta|gamma)[a-z]{0,3}\d*")
 NO_NUMBERS = ("nan", "inf", "infinity", "infty", "true", "false", "none")
 
 _BLANK = " ~$&"
@@ -362,8 +362,13 @@ class Lexer:
             mark = "dot" if mark == "d" else "ddot"
         if time := re.compile(r"\s*\(\s*t\s*\)").match(self.text, i, end):  # q_1(t)
             i = time.end() if "t" not in self.names or mark or ANGLE.fullmatch(base + index) else i
-        if mark:
+        if (mark or base).endswith("d") and index.startswith("d"):  # \\ddot{x}_d is no third rate
             word = base + mark + index
+            self.put("name", self.spelled.get(word, f"{base}{mark}_{index}"), at, i)
+        elif mark:
+            word = base + mark + index
+            if word not in self.spelled and mark in ("bar", "hat", "tilde") and base + index in self.spelled:
+                word = base + index
             self.put("name", self.spelled.get(word, word), at, i)
         else:
             self.apart(at, base, index, i, open_)
