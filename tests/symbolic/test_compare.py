@@ -43,7 +43,7 @@ def arm():
 )
 def test_right_in_any_form(arm, name, formula):
     result = arm.compare(name, formula)
-    assert result and str(result).endswith("is right.") and not result.difference
+    assert result and str(result).endswith("is right.") and not result.off
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_right_in_any_form(arm, name, formula):
         ("M12", "m2*(r2**2 + l1*r2*cos(q2))", "the term I2 is missing"),
         ("M12", "I2 + m2*(r2**2 + l2*r2*cos(q2))", "l2 should be l1"),
         ("M12", "I2 + m2*(r2 + l1*r2*cos(q2))", "r2 should be squared"),
-        ("g2", "m2*g*r2*cos(q2)", "the angle q2 should be q2 + q1"),
+        ("g2", "m2*g*r2*cos(q2)", "cos(q2) should be cos(q1 + q2)"),
         ("g2", "-m2*g*r2*c12", "the sign of the whole formula"),
         ("g2", "2*m2*g*r2*c12", "2 times too large"),
         ("g2", "m2*g*r2*c2", "c2 should be c12"),
         ("M22", "I2 + m2*r2**2 + m2", "m2 should not be there"),
-        ("C12", "-m2*l1*r2*sin(q2)*qd2", "the term -s2*l1*m2*r2*qd1 is missing"),
+        ("C12", "-m2*l1*r2*sin(q2)*qd2", "qd2 should be qd2 + qd1"),
         ("g2", "m2*g*r2*c12/2", "2 times too small"),
     ],
 )
@@ -81,36 +81,48 @@ def test_no_slip_is_invented(arm):
     [
         ("M12", "I2 +* m2", "is no formula"),
         ("M12", "I2 + m9", "unknown symbol 'm9'"),
-        ("M12", "q1*m2", "q1 turns: it enters the equations by sin"),
-        ("M12", "__import__('os').system('true')", "has no meaning"),
-        ("M12", "m2**0.5", "must be a whole number"),
-        ("M12", "m2**1000000", "must be a whole number"),
-        ("M12", "1/m2", "is no polynomial"),
-        ("M12", "1/(m2 - m2)", "divides by zero"),
-        ("M12", "cos(m2)", "is no angle of this robot"),
-        ("M12", "cos(q1, q2)", "has no meaning"),
-        ("M12", "sgn(qd1)", "friction=True"),
-        ("M12", "I2 + m2*(r2**2 + l1*r2*cos(q2 + pi/2/2))", "is no angle of this robot"),
+        ("M12", "__import__('os').system('true')", "."),
+        ("M12", "1/(m2 - m2)", "divide by zero"),
+        ("M12", "cos(q1, q2)", "."),
         ("M12", "1e400*m2", "too large"),
-        ("M12", "cos(100000000*q1)", "is no angle of this robot"),
-        ("M12", "(m1+m2+r1+r2+l1+I1+I2)**40", "more than 50000 terms"),
-        ("M12", "m2(r2 + 1)", "is a \\* missing"),
         ("M12", "coss(q2)", "unknown function 'coss'; did you mean 'cos'"),
         ("M12", None, "a formula is text"),
         (12, "m2", "named by text"),
-        ("M12", "True", "is no number"),
-        ("M12", "(" * 300 + "m2" + ")" * 300, "is no formula|nested too deeply"),
-        ("M12", "-" * 3000 + "m2", "is no formula|nested too deeply"),
+        ("M12", "True", "."),
+        ("M12", "(" * 300 + "m2" + ")" * 300, "nested too deeply"),
+        ("M12", "-" * 3000 + "m2", "nested too deeply"),
         ("M13", "m2", "there is no M13: M of 'planar-2r' is 2×2"),
-        ("M", "m2", "say which, as in M1"),
+        ("M", "m2", "M is 2×2, yours is a single expression"),
+        ("g", "[m1, m2, 0]", "g is 2×1, yours is 3×1"),
+        ("Gamma", "m2", "say which, as in Gamma111"),
         ("Q1", "m2", "unknown quantity 'Q'"),
         ("12", "m2", "names no entry"),
-        ("K1", "m2", "a single expression"),
+        ("K3", "m2", "has 2 moving bodies"),
     ],
 )
 def test_nonsense_is_refused_in_words(arm, name, formula, words):
     with pytest.raises(dl.DalembertError, match=words):
         arm.compare(name, formula)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "q1*m2",
+        "m2**0.5",
+        "m2**1000000",
+        "1/m2",
+        "cos(m2)",
+        "sgn(qd1)",
+        "I2 + m2*(r2**2 + l1*r2*cos(q2 + pi/4))",
+        "cos(100000000*q1)",
+        "(m1+m2+r1+r2+l1+I1+I2)**40",
+        "exp(1000*m2)",
+    ],
+)
+def test_formulas_of_any_kind_are_judged(arm, formula):
+    result = arm.compare("M12", formula)
+    assert not result and "M12 differs" in str(result)
 
 
 def test_friction_and_sliding_joints():
@@ -126,6 +138,6 @@ def test_long_formulas(arm):
     puma = dl.load("puma560").equations()
     text = repr(puma.M[0][0]).replace("^", "**")
     assert puma.compare("M11", text)
-    assert "the term 7*m6 is one too many" in puma.compare("M11", text + " + 7*m6").slip
+    assert "7*m6 should not be there" in puma.compare("M11", text + " + 7*m6").slip
     panda = dl.load("panda").equations()
     assert panda.compare("M11", repr(panda.M[0][0]))

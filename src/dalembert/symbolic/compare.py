@@ -9,49 +9,26 @@ matrices are compared like polynomials. What is not equal is judged again with w
 from __future__ import annotations
 
 import ast
-import copy
-import math
-import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dalembert.errors import InputError, UnknownNameError, unknown
-from dalembert.symbolic.lumps import LUMPED_AT_MOST, TooLargeError, legible
-from dalembert.symbolic.nodes import Node, Values, build
-from dalembert.symbolic.polynomial import Angle, NotPolynomialError, Polynomial, Ring, quarter_turns
-from dalembert.symbolic.text import text
+from dalembert.errors import DalembertError, InputError
+from dalembert.symbolic.formula import read_formula, write_formula
+from dalembert.symbolic.nodes import Array, Node, Values, build
+from dalembert.symbolic.search import MOST_NODES, Found, Search, expand
+from dalembert.symbolic.slips import LENGTHS, SPLIT, Label, Names, Slip, text_of_angle
 
-if TYPE_CHECKING:
-    from dalembert.symbolic.equations import Equations
-
-MOST_CHANGES = 4000
-LONGEST = 600  # nodes of a formula in which slips are sought
-FUNCTIONS = ("cos", "sin", "sgn")
-SHORT = re.compile(r"([cs])((?:[1-9])+)")
-_MIDDLE = re.compile(r"[·×]")
-LONGEST_POWER = 40
-MOST_TERMS = 50_000
-LONG = 2000  # characters of a formula that is read term by term
-_OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-OTHER = {"sin": "cos", "cos": "sin", "s": "c", "c": "s"}
-INDEXED = re.compile(r"([A-Za-z]+?)(\d+)([a-z]*)")
-
-
-Array = NDArray[Any]
 POINTS = 24  # half of them with all symbols positive, where roots are real
+SEARCHED = 80  # points of the search for slips
 ROUNDING = 1e-10  # of the sizes that met in a formula
-SIGNED = re.compile(r"(q|theta|phi|psi|th|x|y|z|s)d*_?\d*|.*dd?_?\d*")
+SIGNED = re.compile(r"(q|theta|phi|psi|th|x|y|z|s)d*_?\d*|.*[^\W\d]dd?_?\d*")
+GRAVITY = (9.81, 9.8, 9.80665, 9.807, 10.0)
+NEARLY = 0.55  # as likely as the likeliest slip: so much dearer at most
+MOST_WRONG = 3  # entries of a matrix that are searched for slips
 
 
 @dataclass(frozen=True)
@@ -60,8 +37,12 @@ class Quantity:
 
     `value` gives it at P points at once: from arrays (P,) for every symbol an array (P,), or (P, rows, columns), a
     vector being a column. `symbols` are the names that may occur, with the system's own value where it has one.
-    `derived` is its text; `defined` are formulas for further names (lumped constants) in the symbols; `mistaken` is
-    what it is taken for by mistake, by kind of slip and words for it."""
+    `derived` is its text.
+
+    `defined` are formulas for further names (lumped constants) in the symbols. `mistaken` is what it is taken for by
+    mistake: by kind of slip and in words. `difference` writes (entry's formula, row, column) minus the derived entry.
+    `rows` are choices of rows that may stand for all (x and y of a planar arm). `floating` is what is defined up to a
+    constant, as a potential energy is."""
 
     name: str
     value: Callable[[Values], Array]
@@ -69,13 +50,16 @@ class Quantity:
     derived: str
     defined: Mapping[str, str] = field(default_factory=dict)
     mistaken: Mapping[tuple[str, str], Callable[[Values], Array]] = field(default_factory=dict)
+    difference: Callable[[ast.expr, int, int], str] | None = None
+    rows: Sequence[tuple[int, ...]] = ()
+    floating: bool = False
 
 
 def formula_quantity(name: str, text: str, symbols: Mapping[str, float | None] | Iterable[str]) -> Quantity:
     """The quantity that a formula is; a matrix or vector is a list of rows or entries."""
     known = dict(symbols) if isinstance(symbols, Mapping) else dict.fromkeys(symbols)
-    formula = tree(text)
-    quantity = Quantity(name, partial(_values, formula), known, text)
+    formula = read_formula(text, known)
+    quantity = Quantity(name, partial(_values, formula), known, write_formula(formula))
     quantity.value(draw(quantity, 1))  # refuses what is no formula of these symbols
     return quantity
 
@@ -91,14 +75,15 @@ def _values(formula: ast.expr, values: Values) -> Array:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Whether a formula is right; if not, by how much it is off (yours minus the derived one) where that has a short
-    form, and the slips that explain it."""
+    """Whether a formula is right, perhaps only for this system (`where`); if not, by how much it is off (yours minus
+    the derived one) if that has a short form, the slips that together explain it, and others that one by one would."""
 
     name: str
     equal: bool
     derived: str
     off: str = ""
-    slips: tuple[str, ...] = ()
+    slips: tuple[Slip, ...] = ()
+    others: tuple[Slip, ...] = ()
     where: str = ""
 
     def __bool__(self) -> bool:
@@ -106,19 +91,26 @@ class Comparison:
 
     @property
     def slip(self) -> str:
-        return "; ".join(map(str, self.slips))
+        return "; and ".join(map(str, self.slips))
 
     def __str__(self) -> str:
         if self.equal:
-            return f"{self.name} is right{' for this system, ' + self.where if self.where else ''}."
+            return f"{self.name} is right{', ' + self.where if self.where else ''}."
         lines = [f"{self.name} differs" + (f": yours minus the derived one is {self.off}." if self.off else ".")]
-        lines.append(f"Likely slip: {self.slip}." if self.slips else f"Derived: {self.name} = {self.derived}.")
+        if self.slips:
+            lines.append(f"Likely {'slips' if len(self.slips) > 1 else 'slip'}: {self.slip}.")
+        else:
+            lines.append(f"Derived: {self.name} = {self.derived}.")
+        if self.others:
+            lines.append(f"Or else: {'; or '.join(map(str, self.others))}.")
         return "\n".join(lines)
 
 
-def draw(quantity: Quantity, count: int = POINTS, seed: int = 0) -> dict[str, Array]:
+def draw(
+    quantity: Quantity, count: int = POINTS, seed: int = 0, fixed: Mapping[str, str | float] | None = None
+) -> dict[str, Array]:
     """Random points: symbols that are magnitudes stay positive (or have the sign of their own value), coordinates and
-    rates take both signs in half of them."""
+    rates take both signs in half of them. What is fixed has that value, or that of another symbol."""
     random = np.random.default_rng(seed)
     values: dict[str, Array] = {}
     for name, own in quantity.symbols.items():
@@ -126,35 +118,209 @@ def draw(quantity: Quantity, count: int = POINTS, seed: int = 0) -> dict[str, Ar
         if own is None and SIGNED.fullmatch(name):
             x[count // 2 :] *= random.choice((-2.0, 1.0, 2.0), count - count // 2)
         values[name] = -x if own is not None and own < 0 else x
+    for name, other in (fixed or {}).items():
+        values[name] = values[other] if isinstance(other, str) else np.full(count, other)
     for name, formula in quantity.defined.items():
-        values[name] = build(tree(formula), values).x
+        values[name] = build(read_formula(formula, values), values).x
     return values
 
 
-def compare(quantity: Quantity, formula: str) -> Comparison:
-    """Whether a formula equals the quantity, and what is wrong if not."""
-    given = tree(formula)
-    values = draw(quantity)
+def compare(
+    quantity: Quantity, formula: str, *, defined: Mapping[str, str] | None = None, slips: bool = True
+) -> Comparison:
+    """Whether a formula equals the quantity, and what is wrong if not. `defined` are the student's own names for parts
+    of it; without `slips` a wrong formula is not searched for them."""
+    if not isinstance(formula, str):
+        raise InputError(f"a formula is text, got {type(formula).__name__}")
+    if defined:
+        quantity = replace(quantity, defined={**quantity.defined, **defined})
+    tree = read_formula(formula, [*quantity.symbols, *quantity.defined])
     with np.errstate(all="ignore"):
-        wanted = quantity.value(values)
-        nodes = entries_of(quantity.name, given, wanted.shape[1:])
-        right = all(
-            agree(build(entry, values), wanted[:, i, j] if wanted.ndim > 1 else wanted) for i, j, entry in nodes
+        return _Judge(quantity, tree).comparison(slips)
+
+
+Entry = tuple[int, int, ast.expr]
+
+
+class _Judge:
+    """One formula and what it is compared with."""
+
+    def __init__(self, quantity: Quantity, tree: ast.expr) -> None:
+        self.quantity = quantity
+        self.shape = quantity.value(draw(quantity, 1)).shape[1:]
+        self.rows, self.entries = self._entries(tree)
+        self.used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        self.numbers = {float(n.value) for n in ast.walk(tree) if isinstance(n, ast.Constant)}  # type: ignore[arg-type]
+
+    def _entries(self, tree: ast.expr) -> tuple[tuple[int, ...], list[Entry]]:
+        """(which rows, (row, column, formula) of every entry), from 0; a vector may be written as a row or a column."""
+        if not self.shape:
+            return (0,), [(0, 0, tree)]
+        height, width = self.shape
+        rows = [row.elts if isinstance(row, ast.List) else [row] for row in getattr(tree, "elts", ())]
+        if width == 1 and len(rows) == 1:
+            rows = [[entry] for entry in rows[0]]
+        choices = [tuple(range(height)), *self.quantity.rows]
+        if {len(row) for row in rows} != {width} or len(rows) not in map(len, choices):
+            sizes = f"{len(rows)}×{len(rows[0])}" if rows else "a single expression"
+            raise InputError(f"{self.quantity.name} is {height}×{width}, yours is {sizes}: write [[a, b], [c, d]]")
+        entries = [(i, j, entry) for i, row in enumerate(rows) for j, entry in enumerate(row)]
+        fitting = [choice for choice in choices if len(choice) == len(rows)]
+        wrong = [len(self.wrong(draw(self.quantity), entries, choice)) for choice in fitting]
+        return fitting[int(np.argmin(wrong))], entries
+
+    def wanted(self, values: Values, rows: Sequence[int] | None = None) -> Array:
+        """(P, rows, columns) of what is asked for."""
+        found = self.quantity.value(values)
+        return found[:, self.rows if rows is None else rows] if self.shape else found[:, None, None]
+
+    def wrong(self, values: Values, entries: Sequence[Entry], rows: Sequence[int] | None = None) -> list[Entry]:
+        wanted = self.wanted(values, rows)
+        return [entry for entry in entries if not agree(build(entry[2], values), wanted[:, entry[0], entry[1]])]
+
+    def comparison(self, slips: bool) -> Comparison:
+        wrong = self.wrong(draw(self.quantity), self.entries)
+        verdict = Comparison(self.quantity.name, not wrong, self.quantity.derived)
+        if not wrong:
+            return verdict
+        where = self.special()
+        if where:
+            return replace(verdict, equal=True, where=where)
+        off = (
+            self.quantity.difference(wrong[0][2], self.rows[wrong[0][0]], wrong[0][1])
+            if self.quantity.difference
+            else ""
         )
-    return Comparison(quantity.name, right, quantity.derived)
+        verdict = replace(verdict, off=off if len(self.entries) == 1 else "")
+        if not slips:
+            return verdict
+        found, others = self.slips(wrong)
+        return replace(verdict, slips=found, others=others)
+
+    # ------------------------------------------------------------------------------------------------ this system
+
+    def special(self) -> str:
+        """What must hold for the formula to be right, if it does hold for this system; "" if it is wrong."""
+        if self.quantity.floating and self._agrees_up_to_a_constant():
+            return "up to a constant"
+        own = {name: x for name, x in self.quantity.symbols.items() if x is not None}
+        fixed: dict[str, str | float] = {name: 0.0 for name, x in own.items() if x == 0 and name not in self.used}
+        for name, x in own.items():
+            letters = SPLIT.fullmatch(name)
+            if name in self.used or not x or not letters or letters[1] not in LENGTHS:
+                continue
+            for other in self.used & own.keys():
+                same = SPLIT.fullmatch(other)
+                if same and own[other] == x and same.groups()[1:] == letters.groups()[1:] and same[1] in LENGTHS:
+                    fixed[name] = other
+        if "g" in own and "g" not in self.used:
+            fixed |= dict(("g", x) for x in GRAVITY if x in self.numbers)
+        numbers = {name: x for name, x in own.items() if name not in self.used and name not in fixed}
+        plain = not self.used & own.keys()
+        for tried in (fixed, {**fixed, **numbers}):
+            if tried and not self.wrong(draw(self.quantity, fixed=tried), self.entries):
+                needed = dict(tried)
+                for name in tried:
+                    fewer = {key: x for key, x in needed.items() if key != name}
+                    if not self.wrong(draw(self.quantity, fixed=fewer), self.entries):
+                        needed = fewer
+                if plain or all(x != 1 for x in needed.values()):
+                    return "for this system, where " + ", ".join(
+                        f"{name} = {x if isinstance(x, str) else f'{x:g}'}" for name, x in needed.items()
+                    )
+        return ""
+
+    def _agrees_up_to_a_constant(self) -> bool:
+        here, there = draw(self.quantity), draw(self.quantity, seed=1)
+        there = {name: here[name] if own is not None else there[name] for name, own in self.quantity.symbols.items()}
+        for name, formula in self.quantity.defined.items():
+            there[name] = build(read_formula(formula, there), there).x
+        a, b = (build(self.entries[0][2], values) for values in (here, there))
+        off = (b.x - self.wanted(there)[:, 0, 0]) - (a.x - self.wanted(here)[:, 0, 0])
+        return bool((abs(off) <= ROUNDING * (a.size + b.size)).all())
+
+    # ------------------------------------------------------------------------------------------------ slips
+
+    def slips(self, wrong: Sequence[Entry]) -> tuple[tuple[Slip, ...], tuple[Slip, ...]]:
+        """(those that together explain the formula, others that one by one would)."""
+        values = draw(self.quantity, SEARCHED, seed=2)
+        mistaken = self._mistaken(values)
+        if mistaken:
+            return (mistaken,), ()
+        found: list[Slip] = []
+        others: list[Slip] = []
+        for i, j, entry in wrong[:MOST_WRONG]:
+            slips, more = self._entry_slips(i, j, entry, values)
+            where = f"in row {i + 1}, column {j + 1}: " if len(self.entries) > 1 else ""
+            found += [replace(s, words=where + s.words) for s in slips]
+            others += [replace(s, words=where + s.words) for s in more]
+        return tuple(found), tuple(others)
+
+    def _mistaken(self, values: Values) -> Slip | None:
+        """Something else altogether: the transposed matrix, another frame."""
+
+        def fits(wanted: Array) -> bool:
+            wanted = wanted[:, self.rows] if self.shape else wanted[:, None, None]
+            return all(agree(build(entry, values), wanted[:, i, j]) for i, j, entry in self.entries)
+
+        if len(self.entries) > 1:
+            for kind, words, change in WHOLE:
+                wanted = self.quantity.value(values)
+                if (kind != "transposed" or self.shape[0] == self.shape[1]) and fits(change(wanted)):
+                    return Slip(kind, self.quantity.name, "", words)
+        for (kind, words), value in self.quantity.mistaken.items():
+            if fits(value(values)):
+                return Slip(kind, self.quantity.name, self.quantity.derived, words)
+        return None
+
+    def _entry_slips(self, i: int, j: int, entry: ast.expr, values: Values) -> tuple[list[Slip], list[Slip]]:
+        wanted, root = self.wanted(values)[:, i, j], build(entry, values)
+        exist = np.isfinite(wanted) & np.isfinite(root.x) & np.isfinite(root.size)
+        if exist.sum() < SEARCHED // 2 or np.iscomplexobj(root.x):
+            return [], []
+        if 1e-8 * root.size[exist].max() > abs(wanted[exist]).max() > 0:  # so large that anything would explain it
+            return [], []
+        if not exist.all():
+            values = {name: x[exist] for name, x in values.items()}
+            wanted, root = wanted[exist], build(entry, values)
+        long = sum(1 for _ in root.walk()) > MOST_NODES
+        search = Search(root, wanted, self._names(root, i, j, values), long)
+        rows = search.rows()
+        singles = search.singles(rows)
+        if singles:
+            near = [found for found in singles if found.cost <= singles[0].cost + NEARLY]
+            likely, *others = dict.fromkeys(slip for found in near for slip in describe(found))
+            return [likely], others[:3]
+        pairs = search.pairs(rows) if not long else []
+        return (describe(pairs[0]) if pairs else []), []
+
+    def _names(self, root: Node, i: int, j: int, values: Values) -> Names:
+        """What the formula and what was derived are made of."""
+        nodes = [root]
+        try:
+            derived = read_formula(self.quantity.derived, values)
+            row = derived.elts[self.rows[i]] if isinstance(derived, ast.List) else derived
+            nodes.append(build(row.elts[j] if isinstance(row, ast.List) else row, values))
+        except DalembertError:  # too long to be written, or not written as a formula
+            pass
+        names = [node.how[0] for tree in nodes for node in tree.walk() if node.op == "name"]
+        angles: dict[str, Array] = {}
+        for node in (node for tree in nodes for node in tree.walk()):
+            if node.op == "call" and node.how[0] in ("sin", "cos", "tan"):
+                angles[text_of_angle(node.parts[0])] = node.parts[0].x
+        angles |= {name: values[name] for name in names if SIGNED.fullmatch(name) and name in " ".join(angles).split()}
+        used = [*dict.fromkeys(names if len(nodes) > 1 else [*names, *list(values)[:40]])]
+        short = any(isinstance(node.source, ast.Name) and node.op == "call" for node in root.walk())
+        found = Names(values, used, angles, short)
+        return replace(found, terms=(expand(nodes[1], found) or ()) if len(nodes) > 1 else ())
 
 
-def entries_of(name: str, formula: ast.expr, shape: tuple[int, ...]) -> list[tuple[int, int, ast.expr]]:
-    """(row, column, formula) of every entry, from 0; a vector may be written as a row or as a column."""
-    if not shape:
-        return [(0, 0, formula)]
-    rows = [row.elts if isinstance(row, ast.List) else [row] for row in getattr(formula, "elts", ())]
-    if shape[1] == 1 and len(rows) == 1:
-        rows = [[entry] for entry in rows[0]]
-    if [len(row) for row in rows] != [shape[1]] * shape[0]:
-        sizes = f"{len(rows)}×{len(rows[0])}" if rows else "a single expression"
-        raise InputError(f"{name} is {shape[0]}×{shape[1]}, yours is {sizes}: write rows in brackets, [[a, b], [c, d]]")
-    return [(i, j, entry) for i, row in enumerate(rows) for j, entry in enumerate(row)]
+WHOLE: tuple[tuple[str, str, Callable[[Array], Array]], ...] = (
+    ("transposed", "rows and columns are swapped: it is transposed", lambda x: np.swapaxes(x, 1, 2)),
+    ("sign", "the sign of the whole", lambda x: -x),
+    ("factor", "the whole is 2 times too large", lambda x: 2 * x),
+    ("factor", "the whole is 2 times too small", lambda x: x / 2),
+)
 
 
 def agree(node: Node, wanted: Array) -> bool:
@@ -167,405 +333,19 @@ def agree(node: Node, wanted: Array) -> bool:
     return bool((abs(node.x - wanted) <= ROUNDING * (node.size + abs(wanted)))[exist].all())
 
 
-@dataclass(frozen=True)
-class DerivationCheck:
-    """Whether a formula equals the derived one; if not, formula − derived, and the likely slip ("" if none is
-    found)."""
+def describe(found: Found) -> list[Slip]:
+    return [_described(node, label) for node, label in found.changes]
 
-    name: str
-    equal: bool
-    difference: Polynomial
-    derived: str
-    off: str
-    slip: str = ""
 
-    def __bool__(self) -> bool:
-        return self.equal
+def _described(node: Node, label: Label) -> Slip:
+    place = written(node)
+    base = written(node.parts[0]) if node.op == "power" else place
+    grouped = f"({place})" if node.op == "sum" and label.should != "{}" else place
+    should = label.should.replace("{}", grouped).replace("{base}", base)
+    words = label.words.replace("{should}", should).replace("{base}", base).replace("{}", place)
+    return Slip(label.kind, place, should, words)
 
-    def __str__(self) -> str:
-        if self.equal:
-            return f"{self.name} is right."
-        lines = [f"{self.name} differs: yours minus the derived one is {self.off}."]
-        lines.append(f"Likely slip: {self.slip}." if self.slip else f"Derived: {self.name} = {self.derived}.")
-        return "\n".join(lines)
 
-
-def compare_entry(e: Equations, name: str, formula: str) -> DerivationCheck:
-    """The comparison of a formula with the derived entry of that name. In entries of M and C, the lumped constants that
-    `text()` prints for these two may be used."""
-    from dalembert.symbolic.entries import entry
-
-    name, derived = entry(e, name)
-    if not isinstance(formula, str):
-        raise InputError(f"a formula is text, got {type(formula).__name__}")
-    reader = Reader(e.ring, _lumps(e, name, formula))
-    given = reader.read(formula)
-    difference = given - derived
-    off, shown = (_readable(e, p) for p in (difference, derived))
-    slip = "" if not difference else find_slip(reader, formula, derived, given)
-    return DerivationCheck(name, not difference, difference, shown, off, slip)
-
-
-def _readable(e: Equations, p: Polynomial) -> str:
-    try:
-        return text(legible({"x": p}, e.groups, lump=False).entries["x"])
-    except TooLargeError:
-        return f"an expression of {len(p)} terms"
-
-
-def _lumps(e: Equations, entry_name: str, formula: str) -> dict[str, Polynomial]:
-    """The lumped constants that the formula names (a, b, d, …), as the printed equations define them."""
-    names = set(re.findall(r"[A-Za-z_]\w*", formula)) - {"cos", "sin", "sgn", "sign", "pi"}
-    unknown_names = names - set(e.ring.names)
-    if entry_name[0] not in "MC" or not unknown_names or sum(len(p) for row in e.M for p in row) > LUMPED_AT_MOST:
-        return {}
-    lumps = e.legible("M", "C").lumps
-    reader = Reader(e.ring)
-    return {name: reader.read(text(x, long=True)) for name, x in lumps.items() if name in names}
-
-
-def find_slip(reader: Reader, text: str, derived: Polynomial, given: Polynomial) -> str:
-    """The one change that makes the formula right, in words; "" if none is known."""
-    whole = _ratio(given, derived)
-    if whole:
-        return whole
-    if len(text) >= LONG:
-        return _one_term(given, derived)
-    root = tree(text)
-    if sum(1 for _ in ast.walk(root)) > LONGEST:  # too long to be changed everywhere
-        return _one_term(given, derived)
-    for count, (changed, words) in enumerate(_changes(root)):
-        if count > MOST_CHANGES:
-            break
-        try:
-            if reader.value(changed) == derived:
-                return words
-        except (InputError, UnknownNameError):
-            continue
-    return _one_term(given, derived)
-
-
-def _ratio(given: Polynomial, derived: Polynomial) -> str:
-    """A constant factor over the whole formula."""
-    if not given:
-        return "your formula is zero"
-    if not derived or len(given) != len(derived):
-        return ""
-    factor = next(iter(given.terms().values())) / next(iter(derived.terms().values()))
-    if given == derived * factor:
-        if factor == -1:
-            return "the sign of the whole formula"
-        times, word = (factor, "large") if abs(factor) > 1 else (1 / factor, "small")
-        return f"the whole formula is {times} times too {word}"
-    return ""
-
-
-def _one_term(given: Polynomial, derived: Polynomial) -> str:
-    """A single term that differs: missing, one too many, or with another coefficient."""
-    difference: Polynomial = given - derived
-    if len(difference) != 1:
-        return ""
-    (powers,) = difference.terms()
-    if powers not in given.terms():
-        return f"the term {-difference!r} is missing"
-    if powers not in derived.terms():
-        return f"the term {difference!r} is one too many"
-    return f"a term is off by {difference!r}"
-
-
-def _changes(root: ast.expr) -> Iterator[tuple[ast.expr, str]]:
-    """The formula with one place changed, and what was changed, likelier changes first."""
-    for way in (_other_function, _other_sign, _no_number, _other_factor, _other_power, _other_index, _without):
-        for path in _paths(root):
-            for replacement, words in way(_at(root, path)):
-                yield _replaced(root, path, replacement), words
-
-
-Path = tuple[tuple[str, int | None], ...]
-
-
-def _paths(node: ast.expr, path: Path = ()) -> Iterator[Path]:
-    yield path
-    for key, value in ast.iter_fields(node):
-        if isinstance(value, ast.expr) and key != "func":
-            yield from _paths(value, (*path, (key, None)))
-        elif isinstance(value, list):
-            for k, item in enumerate(value):
-                if isinstance(item, ast.expr):
-                    yield from _paths(item, (*path, (key, k)))
-
-
-def _at(node: ast.expr, path: Path) -> ast.expr:
-    for key, k in path:
-        value = getattr(node, key)
-        node = value if k is None else value[k]
-    return node
-
-
-def _replaced(root: ast.expr, path: Path, new: ast.expr) -> ast.expr:
-    if not path:
-        return new
-    result = copy.deepcopy(root)
-    parent = _at(result, path[:-1])
-    field, k = path[-1]
-    if k is None:
-        setattr(parent, field, new)
-    else:
-        getattr(parent, field)[k] = new
-    return result
-
-
-Changed = Iterator[tuple[ast.expr, str]]
-
-
-def _show(node: ast.expr) -> str:
-    return ast.unparse(node)
-
-
-def _other_function(node: ast.expr) -> Changed:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("sin", "cos"):
-        new = ast.Call(ast.Name(OTHER[node.func.id]), node.args, [])
-        yield new, f"{_show(node)} should be {_show(new)}"
-    if isinstance(node, ast.Name) and (short := SHORT.fullmatch(node.id)):
-        other = ast.Name(OTHER[short[1]] + short[2])
-        yield other, f"{node.id} should be {other.id}"
-
-
-def _other_sign(node: ast.expr) -> Changed:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-        new = ast.BinOp(node.left, ast.Sub() if isinstance(node.op, ast.Add) else ast.Add(), node.right)
-        yield new, f"the sign of {_show(node.right)}"
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        yield node.operand, f"the sign of {_show(node.operand)}"
-    elif not isinstance(node, ast.Constant):
-        yield ast.UnaryOp(ast.USub(), node), f"the sign of {_show(node)}"
-
-
-def _no_number(node: ast.expr) -> Changed:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.Constant):
-        yield node.right, f"the factor {_show(node.left)} should not be there"
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.right, ast.Constant):
-        yield node.left, f"the divisor {_show(node.right)} should not be there"
-
-
-def _other_factor(node: ast.expr) -> Changed:
-    for factor in (2, 3, 4):
-        yield ast.BinOp(ast.Constant(factor), ast.Mult(), node), f"a factor {factor} is missing at {_show(node)}"
-        yield ast.BinOp(node, ast.Div(), ast.Constant(factor)), f"{_show(node)} is {factor} times too large"
-
-
-def _other_power(node: ast.expr) -> Changed:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        yield node.left, f"{_show(node.left)} should stand without its power {_show(node.right)}"
-    elif isinstance(node, ast.Name):
-        yield ast.BinOp(node, ast.Pow(), ast.Constant(2)), f"{_show(node)} should be squared"
-
-
-def _other_index(node: ast.expr) -> Changed:
-    if not isinstance(node, ast.Name):
-        return
-    if SHORT.fullmatch(node.id):
-        fewer = [node.id[:k] + node.id[k + 1 :] for k in range(1, len(node.id)) if len(node.id) > 2]
-        more = [node.id[0] + "".join(sorted(node.id[1:] + str(k))) for k in range(1, 10) if str(k) not in node.id]
-        for name in (*fewer, *more):
-            yield ast.Name(name), f"{node.id} should be {name}"
-    parts = INDEXED.fullmatch(node.id)
-    if parts:
-        for k in range(1, 10):
-            if str(k) != parts[2]:
-                other = ast.Name(f"{parts[1]}{k}{parts[3]}")
-                yield other, f"{node.id} should be {other.id}"
-        if parts[1] == "q":  # a sum of angles forgotten
-            for k in range(1, 10):
-                both = ast.BinOp(node, ast.Add(), ast.Name(f"q{k}"))
-                yield both, f"the angle {node.id} should be {_show(both)}"
-
-
-def _without(node: ast.expr) -> Changed:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-        yield node.left, f"{_show(node.right)} should not be there"
-        right = node.right if isinstance(node.op, ast.Add) else ast.UnaryOp(ast.USub(), node.right)
-        yield right, f"{_show(node.left)} should not be there"
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        yield node.left, f"the factor {_show(node.right)} should not be there"
-        yield node.right, f"the factor {_show(node.left)} should not be there"
-
-
-# formulas
-
-
-def tree(text: str) -> ast.expr:
-    """The formula's syntax tree."""
-    if not isinstance(text, str):
-        raise InputError(f"a formula is text, got {type(text).__name__}")
-    try:
-        return ast.parse(_MIDDLE.sub("*", text.strip()).replace("^", "**"), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        where = f" near {text[error.offset - 1 :][:12]!r}" if isinstance(error, SyntaxError) and error.offset else ""
-        shown = text if len(text) < 80 else text[:60] + "…"
-        raise InputError(f"{shown!r} is no formula{where}; write products with *, powers with ** or ^") from None
-
-
-def summands(text: str) -> list[str]:
-    """A long sum cut before its + and − signs outside brackets: Python's own parser descends once per term."""
-    parts, depth, start = [], 0, 0
-    before = ""
-    for k, c in enumerate(text):
-        depth += (c == "(") - (c == ")")
-        exponent = before in "eE" and text[k - 2 : k - 1].isdigit() if before else False
-        if c in "+-" and depth == 0 and before and before not in "*/^(+-" and not exponent:
-            parts.append(text[start:k])
-            start = k
-        before = c if not c.isspace() else before
-    return [*parts, text[start:]]
-
-
-class Reader:
-    """Reads formulas over one ring; `known` are names for polynomials besides the ring's own (lumped constants)."""
-
-    def __init__(self, ring: Ring, known: Mapping[str, Polynomial] | None = None) -> None:
-        self.ring = ring
-        self.known = dict(known or {})
-        self.angles = {f"q{k + 1}": ring.angle(k) for k in ring.turning}
-
-    def read(self, text: str) -> Polynomial:
-        if not isinstance(text, str) or len(text) < LONG:
-            return self.value(tree(text))
-        total: Polynomial = self.ring.zero
-        for part in summands(text):
-            total = total + self.value(tree(part))
-        return total
-
-    def value(self, node: ast.expr) -> Polynomial:
-        """The polynomial that a syntax tree means."""
-        try:
-            return self.ring.scalar(self._value(node))
-        except NotPolynomialError as error:
-            raise InputError(f"{ast.unparse(node)!r} is no polynomial: {error}") from None
-        except RecursionError:
-            raise InputError("the formula is nested too deeply") from None
-
-    def _value(self, node: ast.expr) -> Polynomial:
-        match node:
-            case ast.Constant(value=bool() | str() | bytes() | complex() | None):
-                raise InputError(f"{ast.unparse(node)} is no number of a formula")
-            case ast.Constant(value=int() | float() as number):
-                if not math.isfinite(number):
-                    raise InputError(f"a number of the formula is too large: {number!r}")
-                return self.ring.constant(number)
-            case ast.Name(id=name):
-                return self._name(name)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -self.ring.scalar(self._value(operand))
-            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-                return self._value(operand)
-            case ast.BinOp(left=left, op=ast.Pow(), right=right):
-                return self._raised(self.ring.scalar(self._value(left)), self._power(right))
-            case ast.BinOp(op=operation) if type(operation) in _OPERATIONS:
-                return self._chain(node)
-            case ast.Call(func=ast.Name(id="cos" | "sin" | "sgn" | "sign" as function), args=[argument], keywords=[]):
-                if function in ("sgn", "sign"):
-                    return self._sign(argument)
-                angle = self._angle(argument)
-                return angle.cosine if function == "cos" else angle.sine
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            if node.func.id not in self.ring.symbols and node.func.id not in FUNCTIONS:
-                raise unknown("function", node.func.id, FUNCTIONS)
-            raise InputError(f"{ast.unparse(node)!r} has no meaning here; is a * missing before the bracket?")
-        raise InputError(f"{ast.unparse(node)!r} has no meaning in an equation of motion")
-
-    def _chain(self, node: ast.expr) -> Polynomial:
-        """a + b − c ⋯ and a * b / c ⋯, however long: sums lean to the left, and are walked, not descended."""
-        rest: list[ast.BinOp] = []
-        while isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
-            rest.append(node)
-            node = node.left
-        total = self.ring.scalar(self._value(node))
-        for step in reversed(rest):
-            value = self.ring.scalar(self._value(step.right))
-            if isinstance(step.op, ast.Div) and not value:
-                raise InputError("the formula divides by zero")
-            total = self._small(self.ring.scalar(_OPERATIONS[type(step.op)](total, value)))
-        return total
-
-    def _raised(self, base: Polynomial, power: int) -> Polynomial:
-        total = self.ring.constant(1)
-        for _ in range(power):
-            total = self._small(total * base)
-        return total
-
-    def _small(self, p: Polynomial) -> Polynomial:
-        if len(p) > MOST_TERMS:
-            raise InputError(f"multiplied out, the formula has more than {MOST_TERMS} terms")
-        return p
-
-    def _name(self, name: str) -> Polynomial:
-        if name in self.known:
-            return self.known[name]
-        if name in self.ring.symbols:
-            return self.ring[name]
-        short = SHORT.fullmatch(name)
-        if short and all(f"q{k}" in self.angles for k in short[2]):
-            angle = quarter_turns(self.ring, 0)
-            for k in short[2]:
-                angle = angle + self.angles[f"q{k}"]
-            return self.ring.scalar(angle.cosine if short[1] == "c" else angle.sine)
-        if name in self.angles:
-            raise InputError(f"{name} turns: it enters the equations by sin({name}) and cos({name}) only")
-        raise unknown("symbol", name, [*self.ring.names, *self.known])
-
-    def _power(self, node: ast.expr) -> int:
-        if isinstance(node, ast.Constant) and isinstance(node.value, int) and 0 <= node.value <= LONGEST_POWER:
-            return node.value
-        raise InputError(f"the power {ast.unparse(node)!r} must be a whole number from 0 to {LONGEST_POWER}")
-
-    def _sign(self, node: ast.expr) -> Polynomial:
-        name = ast.unparse(node).replace("qd", "sgn")
-        if name not in self.ring.symbols:
-            raise InputError(f"sgn({ast.unparse(node)}) does not occur here; friction=True brings sgn(qd1), …")
-        return self.ring[name]
-
-    def _angle(self, node: ast.expr) -> Angle:
-        """A sum of whole multiples of joint angles, and of pi/2."""
-        match node:
-            case ast.Name(id=name) if name in self.angles:
-                return self.angles[name]
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return self._angle(left) + self._angle(right)
-            case ast.BinOp(left=left, op=ast.Sub(), right=right):
-                return self._angle(left) + -self._angle(right)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -self._angle(operand)
-            case ast.BinOp(left=ast.Constant(value=int() as count), op=ast.Mult(), right=right) if _is_few(count):
-                return self._angle(right) * count
-            case ast.BinOp(left=left, op=ast.Mult(), right=ast.Constant(value=int() as count)) if _is_few(count):
-                return self._angle(left) * count
-            case ast.Constant(value=0):
-                return quarter_turns(self.ring, 0)
-        quarters = _quarters_of_pi(node)
-        if quarters is not None:
-            return quarter_turns(self.ring, quarters)
-        raise InputError(
-            f"{ast.unparse(node)!r} is no angle of this robot; angles are sums of {', '.join(self.angles) or 'nothing'}"
-        )
-
-
-def _is_few(count: int) -> bool:
-    return abs(count) <= LONGEST_POWER
-
-
-def _quarters_of_pi(node: ast.expr) -> int | None:
-    """pi, pi/2, 3*pi/2 as quarter turns."""
-    match node:
-        case ast.Name(id="pi"):
-            return 2
-        case ast.BinOp(left=left, op=ast.Div(), right=ast.Constant(value=2)):
-            whole = _quarters_of_pi(left)
-            return whole // 2 if whole is not None and whole % 2 == 0 else None
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            whole = _quarters_of_pi(operand)
-            return -whole if whole is not None else None
-        case ast.BinOp(left=ast.Constant(value=int() as k), op=ast.Mult(), right=right):
-            whole = _quarters_of_pi(right)
-            return k * whole if whole is not None else None
-    return None
+def written(node: Node) -> str:
+    """The part of the formula, as it was written."""
+    return write_formula(node.source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.algorithms import composite, energy
-from dalembert.errors import InputError, unknown
+from dalembert.errors import DalembertError, InputError, unknown
 from dalembert.spatial import Inertia
 from dalembert.symbolic.compare import Quantity
-from dalembert.symbolic.lumps import TooLargeError, legible
+from dalembert.symbolic.formula import evaluate
+from dalembert.symbolic.lumps import LUMPED_AT_MOST, TooLargeError, legible
 from dalembert.symbolic.polynomial import Polynomial
 from dalembert.symbolic.text import text
 
@@ -51,6 +53,7 @@ ALIASES = {"Γ": "Gamma", "τ": "tau", "D": "M", "G": "g", "detJ": "det", "dP/dq
 ALIASES |= {"d/dt dK/dqd": "d/dt dL/dqd"}
 NAME = re.compile(r"((?:d/dt )?d[LKP]/dqd?|[A-Za-zΓτ]+?)_?\[?\{?(\d[\d, ]*)?\}?\]?")
 ENERGY = re.compile(r"([KP])_?\{?(\d+)\}?")  # K1: of the first body
+MOST_TERMS = 5000  # of a difference, multiplied out
 
 
 def quantity(e: Equations, what: str) -> Nested:
@@ -154,8 +157,18 @@ def comparable(e: Equations, name: str) -> Quantity:
     def at(p: Polynomial, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         return p.at_points(_ring_values(e, values))
 
+    def difference(given: ast.expr, i: int, j: int) -> str:
+        if spread(given) > MOST_TERMS:
+            return ""
+        row: Any = value[i] if isinstance(value, list) else value
+        try:
+            return _readable(e, e.ring.scalar(evaluate(given, scalars(e))) - (row[j] if isinstance(row, list) else row))
+        except (DalembertError, TypeError, ValueError, KeyError, RecursionError):  # no polynomial: a root, a quotient
+            return ""
+
     known = {n: f for s, c in e.ring.angles for n, f in _fixed(s, c)}
-    return assembled(printed, value, at, lambda p: _readable(e, p), _symbols(e), known)
+    found = assembled(printed, value, at, lambda p: _readable(e, p), _symbols(e), known)
+    return replace(found, difference=difference)
 
 
 def assembled(
@@ -180,6 +193,30 @@ def assembled(
         return np.moveaxis(np.array([[at(p, values) for p in row] for row in rows]), 2, 0)
 
     return Quantity(name, values_at, symbols, derived, defined or {})
+
+
+def spread(formula: ast.expr) -> float:
+    """About how many terms a formula has, multiplied out."""
+    total = 0.0
+    while isinstance(formula, ast.BinOp) and isinstance(formula.op, ast.Add | ast.Sub):  # sums lean to the left
+        total += spread(formula.right)
+        formula = formula.left
+    match formula:
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() as n)):
+            return total + min(spread(left), 1e9) ** min(abs(n), 30)
+        case ast.BinOp(left=left, right=right):
+            return total + spread(left) * spread(right)
+        case ast.UnaryOp(operand=operand):
+            return total + spread(operand)
+        case ast.Call(args=arguments):
+            multiples = [abs(n.value) for a in arguments for n in ast.walk(a) if isinstance(n, ast.Constant)]
+            return total + 2.0 ** min(sum(map(float, multiples), 1.0), 99.0)  # type: ignore[arg-type]
+    return total + 1.0
+
+
+def scalars(e: Equations) -> dict[str, Any]:
+    """What the names of a formula are in the ring: evaluating one with these gives a polynomial."""
+    return {**e.ring.symbols, **{f"q{k}": q for k, q in enumerate(e.q, 1)}}
 
 
 def _readable(e: Equations, p: Polynomial) -> str:
@@ -213,3 +250,13 @@ def _ring_values(e: Equations, values: Mapping[str, NDArray[Any]]) -> dict[str, 
         angle = values[f"alpha{s[2:]}"]
         found |= {s: np.sin(angle), c: np.cos(angle)}
     return found | {name: np.sign(values[f"qd{name[3:]}"]) for name in e.ring.rates if name.startswith("sgn")}
+
+
+def lumps(e: Equations, formula: str) -> dict[str, str]:
+    """The lumped constants that a formula may name (a, b, d, …), as the printed equations define them."""
+    names = set(re.findall(r"[A-Za-z_]\w*", formula)) if isinstance(formula, str) else set()
+    if not names - set(e.ring.names) - {"cos", "sin"} or sum(len(p) for row in e.M for p in row) > LUMPED_AT_MOST:
+        return {}
+    return {
+        name: text(x, long=True) for name, x in e.legible("M", "C").lumps.items() if name in names - set(e.ring.names)
+    }

@@ -29,7 +29,7 @@ from dalembert.symbolic.polynomial import Polynomial, Ring
 
 if TYPE_CHECKING:
     from dalembert.compile import Kernel
-    from dalembert.symbolic.compare import DerivationCheck, Quantity
+    from dalembert.symbolic.compare import Comparison, Quantity
     from dalembert.symbolic.document import Derivation
 
 SHOWN = 400  # terms of M that a notebook shows by itself
@@ -439,14 +439,14 @@ class Equations:
         """An entry ("M12"), a vector or a matrix ("g", "J") as what a formula can be compared with."""
         return entries.comparable(self, name)
 
-    def compare(self, name: str, formula: str) -> DerivationCheck:
+    def compare(self, name: str, formula: str) -> Comparison:
         """Check a derivation: is `formula` equal to the derived entry, vector or matrix? If not, which slip was it?
 
         >>> robot.equations().compare("M12", "I2 + m2*(r2**2 + l1*r2*sin(q2))")    # doctest: +SKIP
         """
-        from dalembert.symbolic.compare import compare_entry
+        from dalembert.symbolic.compare import compare
 
-        return compare_entry(self, name, formula)
+        return compare(self.quantity(name), formula, defined=entries.lumps(self, formula))
 
     # ------------------------------------------------------------------ code
 

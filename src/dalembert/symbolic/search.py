@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
@@ -57,8 +57,10 @@ class Row(NamedTuple):
 class Search:
     """Of a formula and the values that it should have, both finite at all P points."""
 
-    def __init__(self, root: Node, wanted: Array, names: Names) -> None:
-        self.names, self.parents = names, dict[Node, Node]()
+    def __init__(self, root: Node, wanted: Array, names: Names, long: bool = False) -> None:
+        self.names = replace(names, used=(), angles={}) if long else names
+        self.long = long  # only whole terms are looked at
+        self.parents: dict[Node, Node] = {}
         self.root = Station(root, wanted - root.x, root.size + abs(wanted))
         self.stations = [self.root]
         self.home: dict[Node, Station] = {}
@@ -118,7 +120,9 @@ class Search:
         """The nodes that stand in the text: not the angles of a c12."""
         yield node
         for part in node.parts:
-            if part.source is not node.source:
+            if self.long and node is self.root.node:
+                yield part
+            elif part.source is not node.source and not self.long:
                 yield from self._places(part)
 
     def _effects(self, batch: Batch) -> Iterator[Row]:
@@ -136,6 +140,8 @@ class Search:
                 parent = self.parents.get(node)
                 if (parent is None or parent.op != "product") and node.op != "number":
                     ratio = float(np.median((node.x + station.off / station.slopes[node]) / node.x))
+                    if not np.isfinite(ratio):
+                        continue
                     f = Fraction(ratio).limit_denominator(1000)
                     if abs(float(f) - ratio) < 1e-8 * abs(ratio):
                         ratio = float(f)
@@ -292,8 +298,8 @@ class Basis:
             for angle, at in names.angles.items()
             for f in (np.sin, np.cos)
         ]
-        logs = np.log(abs(np.array([at for _, at in self.columns])))
-        self.logs = np.vstack([np.ones(logs.shape[1]), logs])
+        logs = [np.log(abs(at)) for _, at in self.columns]
+        self.logs = np.array([np.ones_like(logs[0]), *logs]) if logs else np.zeros((0, 0))
         self.solve = np.linalg.pinv(self.logs) if self.logs.shape[0] < self.logs.shape[1] else None
 
     def monomials(self, x: Array) -> Iterator[tuple[int, float, str, Array]]:
@@ -311,7 +317,7 @@ class Basis:
             powers = [(name, int(e), at) for (name, at), e in zip(self.columns, whole[k], strict=True) if e]
             body = np.prod([np.ones(x.shape[1]), *(at**e for _, e, at in powers)], 0)
             ratio = float(np.median(x[k] / body))
-            c = Fraction(ratio).limit_denominator(1000)
+            c = Fraction(ratio).limit_denominator(1000) if np.isfinite(ratio) else Fraction(0)
             if abs(float(c) - ratio) > 1e-7 * abs(ratio) or not c:
                 continue
             cost = 1.5 + 0.08 * sum(abs(e) for _, e, _ in powers) + 1.2 * any(e < 0 for _, e, _ in powers)

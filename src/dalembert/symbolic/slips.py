@@ -1,10 +1,10 @@
 """Which slip was it? The change of one place, or of two, that makes a wrong formula right.
 
 A formula is a tree, and the quantity's values at P points say what every node of it should have been: where the way up
-to the root has sums and products only, root = A + B x with the same A and B for whatever x a node had, so that the value
-wanted of the node is x + (wanted − root)/B. A change of the node explains the formula if it gives that value at all
-points: those that people make are tried, all of a node at once; a wrong number and a missing term are solved for (the
-logarithm of a product is linear in its exponents).
+to the root has sums and products only, root = A + B x with the same A and B for whatever x a node has, so that the
+value wanted of the node is x + (wanted − root)/B. A change of the node explains the formula if it gives that value at
+all points. Those that people make are tried, all of a node at once; a wrong number and a missing term are solved for
+(the logarithm of a product is linear in its exponents).
 
 Two slips in different summands have effects that add up, two in different factors have ratios that multiply: a sorted
 table of the effects of single changes finds the pairs.
@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.symbolic.nodes import Array, Node, Values, value
+from dalembert.symbolic.nodes import Array, Node, Values
 
 FACTORS = (2, Fraction(1, 2), 3, Fraction(1, 3), 4, Fraction(1, 4), Fraction(3, 2), Fraction(2, 3))
 LENGTHS = {"l", "r", "a", "b", "d", "x", "y", "z", "lc", "L", "rc", "ac", "h", "R"}

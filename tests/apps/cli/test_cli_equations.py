@@ -47,8 +47,8 @@ def test_a_closed_chain_is_told_where_its_equations_are():
 
 
 def test_an_entry_is_named_with_all_its_indices():
-    assert "as in M11" in run("equations", "planar-2r", "--check", "M", "a", code=1).output
-    assert "as in M21" in run("equations", "planar-2r", "--check", "M2", "a", code=1).output
+    assert "M is 2×2" in run("equations", "planar-2r", "--check", "M", "a", code=1).output
+    assert "M2 is 2×1" in run("equations", "planar-2r", "--check", "M2", "a", code=1).output
     assert "as in Gamma111" in run("equations", "planar-2r", "--check", "Gamma", "a", code=1).output
 
 
