@@ -20,12 +20,13 @@ from dalembert.errors import DalembertError, InputError
 from dalembert.symbolic.formula import read_formula, write_formula
 from dalembert.symbolic.nodes import Array, Node, Values, build
 from dalembert.symbolic.search import MOST_NODES, Found, Search, expand
-from dalembert.symbolic.slips import LENGTHS, SPLIT, Label, Names, Slip, text_of_angle
+from dalembert.symbolic.slips import SPLIT, Label, Names, Slip, text_of_angle
 
 POINTS = 24  # half of them with all symbols positive, where roots are real
 SEARCHED = 80  # points of the search for slips
 ROUNDING = 1e-10  # of the sizes that met in a formula
 SIGNED = re.compile(r"(q|theta|phi|psi|th|x|y|z|s)d*_?\d*|.*[^\W\d]dd?_?\d*")
+CENTERS = ("r", "lc", "rc", "ac")  # ways to centers of mass; who writes them keeps them from the lengths of links
 GRAVITY = (9.81, 9.8, 9.80665, 9.807, 10.0)
 NEARLY = 0.55  # as likely as the likeliest slip: so much dearer at most
 MOST_WRONG = 3  # entries of a matrix that are searched for slips
@@ -204,14 +205,15 @@ class _Judge:
         if self.quantity.floating and self._agrees_up_to_a_constant():
             return "up to a constant"
         own = {name: x for name, x in self.quantity.symbols.items() if x is not None}
+        centers = {name for name in own if (found := SPLIT.fullmatch(name)) and found[1] in CENTERS}
         fixed: dict[str, str | float] = {name: 0.0 for name, x in own.items() if x == 0 and name not in self.used}
         for name, x in own.items():
             letters = SPLIT.fullmatch(name)
-            if name in self.used or not x or not letters or letters[1] not in LENGTHS:
+            if not x or centers & self.used or not letters or letters[1] not in CENTERS:
                 continue
             for other in self.used & own.keys():
                 same = SPLIT.fullmatch(other)
-                if same and own[other] == x and same.groups()[1:] == letters.groups()[1:] and same[1] in LENGTHS:
+                if same and own[other] == x and same.groups()[1:] == letters.groups()[1:]:
                     fixed[name] = other
         if "g" in own and "g" not in self.used:
             fixed |= dict(("g", x) for x in GRAVITY if x in self.numbers)
@@ -276,7 +278,11 @@ class _Judge:
     def _entry_slips(self, i: int, j: int, entry: ast.expr, values: Values) -> tuple[list[Slip], list[Slip]]:
         wanted, root = self.wanted(values)[:, i, j], build(entry, values)
         exist = np.isfinite(wanted) & np.isfinite(root.x) & np.isfinite(root.size)
-        if exist.sum() < SEARCHED // 2 or np.iscomplexobj(root.x):
+        if exist.sum() < SEARCHED // 2:  # roots of what is negative
+            values = {name: x.astype(complex) for name, x in values.items()}
+            wanted, root = self.wanted(values)[:, i, j], build(entry, values)
+            exist = np.isfinite(wanted) & np.isfinite(root.x) & np.isfinite(root.size)
+        if exist.sum() < SEARCHED // 2:
             return [], []
         if 1e-8 * root.size[exist].max() > abs(wanted[exist]).max() > 0:  # so large that anything would explain it
             return [], []
@@ -312,7 +318,12 @@ class _Judge:
         used = [*dict.fromkeys(names if len(nodes) > 1 else [*names, *list(values)[:40]])]
         short = any(isinstance(node.source, ast.Name) and node.op == "call" for node in root.walk())
         found = Names(values, used, angles, short)
-        return replace(found, terms=(expand(nodes[1], found) or ()) if len(nodes) > 1 else ())
+        if len(nodes) < 2:
+            return found
+        sums = (node for node in nodes[1].walk() if node.op == "sum")
+        pairs = [(sign, part) for node in sums for sign, part in zip(node.how, node.parts, strict=True)]
+        summands = [(f"{'-' * (sign < 0)}{written(part)}", sign * part.x) for sign, part in pairs if part.op == "product"]
+        return replace(found, terms=expand(nodes[1], found) or (), summands=summands)
 
 
 WHOLE: tuple[tuple[str, str, Callable[[Array], Array]], ...] = (
@@ -326,8 +337,8 @@ WHOLE: tuple[tuple[str, str, Callable[[Array], Array]], ...] = (
 def agree(node: Node, wanted: Array) -> bool:
     """Whether the values are those wanted, up to rounding, wherever both exist."""
     exist = np.isfinite(wanted) & np.isfinite(node.x) & np.isfinite(node.size)
-    if not np.isfinite(node.x).any():
-        raise InputError("the formula has no finite value anywhere: does it divide by zero?")
+    if np.isinf(node.x).all():
+        raise InputError("the formula divides by zero")
     if 2 * exist.sum() < np.isfinite(wanted).sum():
         return False
     return bool((abs(node.x - wanted) <= ROUNDING * (node.size + abs(wanted)))[exist].all())

@@ -138,8 +138,8 @@ class Search:
             places = [n for n in self._places(station.node) if self.home.get(n) is station]
             for node in places:
                 parent = self.parents.get(node)
-                if (parent is None or parent.op != "product") and node.op != "number":
-                    ratio = float(np.median((node.x + station.off / station.slopes[node]) / node.x))
+                if self._is_term(node):
+                    ratio = float(np.median(((node.x + station.off / station.slopes[node]) / node.x).real))
                     if not np.isfinite(ratio):
                         continue
                     f = Fraction(ratio).limit_denominator(1000)
@@ -148,15 +148,28 @@ class Search:
                     if station.explained(station.slopes[node] * (ratio - 1) * node.x) and ratio not in (0, 1, -1):
                         kind, cost, *rest = scaled(node, f if float(f) == ratio else ratio, parent is None)
                         yield Found(cost, ((node, Label(kind, cost, *rest)),))
+            whole = [n for n in places if self._is_term(n)]
+            ratios = [1 + station.off / (station.slopes[n] * n.x) for n in whole]
+            for k, cost, shown, at, powers in basis.monomials(np.array(ratios)) if whole else ():
+                node, up = whole[k], all(e > 0 for e in powers.values())
+                if not powers or not station.explained(station.slopes[node] * (at - 1) * node.x):
+                    continue
+                rates = any(self.names.rate(name) for name in powers)
+                kind = "chain-rule term" if rates and up else "missing factor" if up else "extra factor"
+                words = f"the factor {shown} is missing at {{}}" if up else f"{{}} should be multiplied by {shown}"
+                yield Found(cost + 0.3, ((node, Label(kind, cost + 0.3, f"{shown}*{{}}", words)),))
             sums = [n for n in places if n.op in ("sum", "name", "call", "number") or n is station.node]
             if not sums:
                 continue
             off = np.array([station.off / station.slopes[n] for n in sums])
-            for k, cost, shown, at in basis.monomials(off):
+            for k, cost, shown, at, _ in basis.monomials(off):
                 node = sums[k]
                 if station.explained(station.slopes[node] * at):
                     nested = 0.0 if node is self.root.node else 0.4 if node.op == "sum" else 0.8
                     yield Found(cost + nested, ((node, self.missing(node, shown, cost + nested)),))
+
+    def _is_term(self, node: Node) -> bool:
+        return node.op != "number" and (node not in self.parents or self.parents[node].op != "product")
 
     def missing(self, node: Node, shown: str, cost: float) -> Label:
         where = "" if node is self.root.node else " in {}"
@@ -168,7 +181,7 @@ class Search:
             return []
         hits = np.flatnonzero(self.root.explained(np.array([row.effect for row in rows])))
         found = [Found(rows[k].label.cost, ((rows[k].node, rows[k].label),)) for k in hits]
-        return sorted([*found, *self.solved()], key=lambda f: f.cost)
+        return sorted([*found, *self.solved(), *self.summand()], key=lambda f: f.cost)
 
     # ------------------------------------------------------------------------------------------------ two changes
 
@@ -208,7 +221,7 @@ class Search:
         sums = [n for n in station.slopes if n.op == "sum" or n is station.node]
         for node in sums[:6]:
             slope = station.slopes[node]
-            for k, cost, shown, at in basis.monomials((station.off - E) / slope):
+            for k, cost, shown, at, _ in basis.monomials((station.off - E) / slope):
                 apart = self._meeting(rows[k].node, node)
                 if (apart is node or apart.op == "sum") and station.explained(E[k] + slope * at):
                     label = self.missing(node, shown, cost)
@@ -229,6 +242,15 @@ class Search:
         cost = 1.5 + 0.6 * len(chosen)
         node = self.root.node
         return [Found(cost, tuple((node, self.missing(node, terms[k][0], cost)) for k in chosen))]
+
+    def summand(self) -> list[Found]:
+        """A summand of what was derived, itself a product with a sum in it, that is all that is missing."""
+        return [
+            Found(2.0, ((node, self.missing(node, shown, 2.0)),))
+            for node in [self.root.node]
+            for shown, at in self.names.summands
+            if self.root.explained(at)
+        ]
 
     def _is_below(self, node: Node, top: Node) -> bool:
         while node is not top and node in self.parents:
@@ -302,27 +324,27 @@ class Basis:
         self.logs = np.array([np.ones_like(logs[0]), *logs]) if logs else np.zeros((0, 0))
         self.solve = np.linalg.pinv(self.logs) if self.logs.shape[0] < self.logs.shape[1] else None
 
-    def monomials(self, x: Array) -> Iterator[tuple[int, float, str, Array]]:
-        """(which row, cost, text, values) of those rows of x (k, P) that are a number times powers."""
+    def monomials(self, x: Array) -> Iterator[tuple[int, float, str, Array, dict[str, int]]]:
+        """(which row, cost, text, values, exponents) of those rows of x (k, P) that are a number times powers."""
         if self.solve is None:
             return
         with np.errstate(all="ignore"):
             logs = np.log(abs(x))
             logs[~np.isfinite(logs).all(1)] = 0.0
-            exponents = logs @ self.solve
-        whole = np.round(exponents[:, 1:])
+            whole = np.round((logs @ self.solve)[:, 1:])
         rest = logs - whole @ self.logs[1:]
         fine = (np.ptp(rest, axis=1) < 1e-6) & (abs(x) > 0).all(1) & (abs(whole).max(1) <= WORST_EXPONENT)
         for k in np.flatnonzero(fine):
             powers = [(name, int(e), at) for (name, at), e in zip(self.columns, whole[k], strict=True) if e]
             body = np.prod([np.ones(x.shape[1]), *(at**e for _, e, at in powers)], 0)
-            ratio = float(np.median(x[k] / body))
+            ratio = float(np.median((x[k] / body).real))
             c = Fraction(ratio).limit_denominator(1000) if np.isfinite(ratio) else Fraction(0)
             if abs(float(c) - ratio) > 1e-7 * abs(ratio) or not c:
                 continue
             cost = 1.5 + 0.08 * sum(abs(e) for _, e, _ in powers) + 1.2 * any(e < 0 for _, e, _ in powers)
             cost += 0.0 if abs(c) == 1 else 0.1 if abs(c) in (2, Fraction(1, 2)) else 0.4
-            yield int(k), cost, monomial_text(c, {name: e for name, e, _ in powers}), float(c) * body
+            exponents = {name: e for name, e, _ in powers}
+            yield int(k), cost, monomial_text(c, exponents), float(c) * body, exponents
 
 
 def monomial_text(c: Fraction, powers: dict[str, int]) -> str:

@@ -84,6 +84,7 @@ class Names:
     angles: Mapping[str, Array]  # what sines and cosines are taken of, by text
     short: bool  # c12 rather than cos(q1 + q2)
     terms: Sequence[tuple[str, Array]] = ()  # of what was derived, multiplied out
+    summands: Sequence[tuple[str, Array]] = ()  # of what was derived, as they stand there
 
     def rate(self, name: str) -> str:
         """Of qd1, q1; of qdd1, qd1; of what is no rate, nothing."""
@@ -202,7 +203,13 @@ def _calls(node: Node, names: Names) -> Iterator[Batch]:
         rows.append(np.cos(node.parts[0].x) if other == "cos" else np.sin(node.parts[0].x))
         labels.append(Label("sin/cos", 1.0, names.trigonometric(other, own)))
         for angle, at in names.angles.items():
-            if angle != own:
+            turn = np.ptp(at / node.parts[0].x)
+            if angle != own and turn < 1e-9 * abs(at / node.parts[0].x).max():  # a multiple: π/180, or 2
+                degrees = bool(np.isclose(abs(np.log(abs(at / node.parts[0].x)[0])), np.log(180 / np.pi)))
+                words = "{} should be {should}" + ": angles are in radians here" * degrees
+                rows.append(f(at))
+                labels.append(Label("degrees" if degrees else "factor", 1.1, names.trigonometric(function, angle), words))
+            elif angle != own:
                 same = len(re.findall(r"\d", angle)) == len(re.findall(r"\d", own))
                 rows.append(f(at))
                 labels.append(Label("index" if same else "wrong frame", 1.3, names.trigonometric(function, angle)))
@@ -228,11 +235,7 @@ def text_of_angle(node: Node) -> str:
 
 def scaled(node: Node, factor: Fraction | float, whole: bool) -> tuple[str, float, str, str]:
     """(kind, cost, what it should be, words) of a number in front that is wrong by this factor."""
-    number = Fraction(1)
-    if node.op == "product":
-        for e, p in zip(node.how, node.parts, strict=True):
-            if p.op == "number" and isinstance(p.how[0], float) and p.how[0]:
-                number *= Fraction(p.how[0]).limit_denominator(10**6) ** e
+    number = coefficient(node)
     f = Fraction(factor).limit_denominator(10**6)
     new = number * f
     cost = 1.0 if f in (2, Fraction(1, 2)) else 1.4 if new == 1 or f in FACTORS else 1.8
@@ -253,6 +256,19 @@ def scaled(node: Node, factor: Fraction | float, whole: bool) -> tuple[str, floa
         )
         return kind, cost, f"{f}*{{}}", words
     return kind, cost, f"{f}*{{}}", f"the number in front of {{}} should be {number_text(new)}"
+
+
+def coefficient(node: Node) -> Fraction:
+    """The number in front of a product, one in a denominator included, without its sign."""
+    if node.op == "number" and isinstance(node.how[0], float) and node.how[0]:
+        return abs(Fraction(node.how[0]).limit_denominator(10**6))
+    if node.op == "sum" and len(node.parts) == 1:
+        return coefficient(node.parts[0])
+    number = Fraction(1)
+    if node.op == "product":
+        for e, part in zip(node.how, node.parts, strict=True):
+            number *= coefficient(part) ** e
+    return number
 
 
 def number_text(x: Fraction) -> str:
