@@ -76,13 +76,20 @@ def symbols(tree: Tree) -> list[ast.Name]:
 
 def terms(tree: Tree) -> list[tuple[ast.BinOp, Tree, bool]]:
     """(sum, summand, whether it is the right one)."""
-    return [(n, x, right) for n in nodes(tree) if is_op(n, ast.Add, ast.Sub) for x, right in ((n.left, False), (n.right, True))]
+    return [
+        (n, x, right)
+        for n in nodes(tree)
+        if is_op(n, ast.Add, ast.Sub)
+        for x, right in ((n.left, False), (n.right, True))
+    ]
 
 
 def sign(tree: Tree, _: list[str]) -> Edit:
     for n in nodes(tree):
         if is_op(n, ast.Add, ast.Sub):
-            yield with_change(tree, n, ast.BinOp(n.left, ast.Sub() if isinstance(n.op, ast.Add) else ast.Add(), n.right))
+            yield with_change(
+                tree, n, ast.BinOp(n.left, ast.Sub() if isinstance(n.op, ast.Add) else ast.Add(), n.right)
+            )
             if not is_op(n.left, ast.Add, ast.Sub):
                 left = n.left.operand if isinstance(n.left, ast.UnaryOp) else ast.UnaryOp(ast.USub(), n.left)
                 yield with_change(tree, n, ast.BinOp(left, n.op, n.right))
@@ -170,9 +177,8 @@ def frame(tree: Tree, known: list[str]) -> Edit:
         if not is_function(n):
             continue
         inside = {x.id for x in symbols(n.args[0])}
-        if is_op(n.args[0], ast.Add, ast.Sub):
-            for x in (n.args[0].left, n.args[0].right):
-                yield with_change(tree, n, call(n.func.id, x))
+        for angle in missing(n.args[0], known):
+            yield with_change(tree, n, call(n.func.id, angle))
         for name in angles(known):
             if name not in inside:
                 yield with_change(tree, n, call(n.func.id, ast.BinOp(n.args[0], ast.Add(), ast.Name(name))))
@@ -207,7 +213,9 @@ def chain(tree: Tree, known: list[str]) -> Edit:
         if is_op(n, ast.Add, ast.Sub):
             for x, right in ((n.left, False), (n.right, True)):
                 if any(is_rate(y) for y in symbols(x)) and not is_op(x, ast.Add, ast.Sub):
-                    kept = n.left if right else n.right if isinstance(n.op, ast.Add) else ast.UnaryOp(ast.USub(), n.right)
+                    kept = (
+                        n.left if right else n.right if isinstance(n.op, ast.Add) else ast.UnaryOp(ast.USub(), n.right)
+                    )
                     yield with_change(tree, n, kept)
 
 
@@ -367,7 +375,10 @@ class Values:
     def __init__(self, names: list[str], seed: int) -> None:
         r = np.random.default_rng(seed)
         self.at = {name: r.uniform(0.4, 1.6, 12) for name in names} | {"pi": np.pi}
-        self.functions = {name: getattr(np, name) for name in ("sin", "cos", "sqrt")} | {"sgn": np.sign, "sign": np.sign}
+        self.functions = {name: getattr(np, name) for name in ("sin", "cos", "sqrt")} | {
+            "sgn": np.sign,
+            "sign": np.sign,
+        }
 
     def __call__(self, text: str) -> np.ndarray:
         with np.errstate(all="ignore"):
@@ -402,15 +413,20 @@ def main() -> None:
     choose = random.Random(asked.seed)
     formulas, right_wrong = [], 0
     for system, name, quantity, texts in right_formulas():
-        known = sorted({x for text in texts for x in re.findall(r"[A-Za-z_]\w*", text)} - {"sin", "cos", "sqrt", "pi", "sgn", "sign"})
+        known = sorted(
+            {x for text in texts for x in re.findall(r"[A-Za-z_]\w*", text)}
+            - {"sin", "cos", "sqrt", "pi", "sgn", "sign"}
+        )
         for text in texts:
             if not compare(quantity, text):
                 right_wrong += 1
                 print("RIGHT FORMULA CALLED WRONG", system, name, text)
         formulas.append((system, name, quantity, texts, known, Values(known, 7)))
     systems = {f[0] for f in formulas}
-    print(f"{len(systems)} systems, {len(formulas)} quantities, {sum(len(f[3]) for f in formulas)} right texts, "
-          f"called wrong: {right_wrong}")
+    print(
+        f"{len(systems)} systems, {len(formulas)} quantities, {sum(len(f[3]) for f in formulas)} right texts, "
+        f"called wrong: {right_wrong}"
+    )
     by_system = defaultdict(list)
     for f in formulas:
         by_system[f[0]].append(f)
@@ -444,7 +460,9 @@ def main() -> None:
             print("WRONG CALLED RIGHT", system, name, kind, written, "|", result)
             continue
         got = result.slips[0].kind if len(result.slips) == 1 else f"{len(result.slips)} slips"
-        good = len(result.slips) == 1 and (got == kind or (got in NAMED and is_edit(got, texts, at(written), known, at)))
+        good = len(result.slips) == 1 and (
+            got == kind or (got in NAMED and is_edit(got, texts, at(written), known, at))
+        )
         named[kind] += good
         if not good and shown < asked.show:
             shown += 1
@@ -455,8 +473,12 @@ def main() -> None:
         if made[kind]:
             print(f"{kind:<18}{made[kind]:>9}{named[kind]:>8}{named[kind] / made[kind]:>8.1%}")
     print(f"{'all':<18}{total:>9}{sum(named.values()):>8}{sum(named.values()) / total:>8.1%}")
-    print(f"found: {total - len(missed)} of {total} (and {special} that change nothing for the system); time median {statistics.median(times):.3f} s, worst {max(times):.3f} s")
+    print(
+        f"found: {total - len(missed)} of {total} (and {special} that change nothing for the system); time median {statistics.median(times):.3f} s, worst {max(times):.3f} s"
+    )
 
+    if not asked.double:
+        return
     done = good = 0
     times, shown = [], 0
     while done < asked.double:
@@ -481,11 +503,15 @@ def main() -> None:
         if not fine and shown < asked.show:
             shown += 1
             print(f"-- {system} {name} {pair} {ast.unparse(tree)}\n   right: {text}\n   {kinds_found}: {result.slip}")
-    print(f"double slips: {good} of {done} named rightly ({good / done:.1%}); time median {statistics.median(times):.3f} s, "
-          f"worst {max(times):.3f} s")
+    print(
+        f"double slips: {good} of {done} named rightly ({good / done:.1%}); time median {statistics.median(times):.3f} s, "
+        f"worst {max(times):.3f} s"
+    )
 
 
-def two_edits(found: list[str], texts: list[str], wanted: np.ndarray, known: list[str], at: Values, pair: list[str]) -> bool:
+def two_edits(
+    found: list[str], texts: list[str], wanted: np.ndarray, known: list[str], at: Values, pair: list[str]
+) -> bool:
     """Whether edits of these names, one after the other, give what was written."""
     if sorted(found) == pair:
         return True

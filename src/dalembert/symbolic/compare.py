@@ -28,6 +28,7 @@ ROUNDING = 1e-10  # of the sizes that met in a formula
 SIGNED = re.compile(r"(q|theta|phi|psi|th|x|y|z|s)d*_?\d*|.*[^\W\d]dd?_?\d*")
 CENTERS = ("r", "lc", "rc", "ac")  # ways to centers of mass; who writes them keeps them from the lengths of links
 GRAVITY = (9.81, 9.8, 9.80665, 9.807, 10.0)
+CERTAIN = 2.6  # what costs less needs no look at pairs
 NEARLY = 0.55  # as likely as the likeliest slip: so much dearer at most
 MOST_WRONG = 3  # entries of a matrix that are searched for slips
 
@@ -226,7 +227,7 @@ class _Judge:
                     fewer = {key: x for key, x in needed.items() if key != name}
                     if not self.wrong(draw(self.quantity, fixed=fewer), self.entries):
                         needed = fewer
-                if plain or all(x != 1 for x in needed.values()):
+                if (any if plain else all)(x != 1 for x in needed.values()):
                     return "for this system, where " + ", ".join(
                         f"{name} = {x if isinstance(x, str) else f'{x:g}'}" for name, x in needed.items()
                     )
@@ -284,8 +285,10 @@ class _Judge:
             exist = np.isfinite(wanted) & np.isfinite(root.x) & np.isfinite(root.size)
         if exist.sum() < SEARCHED // 2:
             return [], []
-        if 1e-8 * root.size[exist].max() > abs(wanted[exist]).max() > 0:  # so large that anything would explain it
+        usual = np.median(root.size[exist])
+        if 1e-8 * usual > abs(wanted[exist]).max() > 0:  # so large that anything would explain it
             return [], []
+        exist &= root.size < 1e4 * usual  # away from where it divides by next to nothing
         if not exist.all():
             values = {name: x[exist] for name, x in values.items()}
             wanted, root = wanted[exist], build(entry, values)
@@ -293,12 +296,14 @@ class _Judge:
         search = Search(root, wanted, self._names(root, i, j, values), long)
         rows = search.rows()
         singles = search.singles(rows)
+        pairs = search.pairs(rows) if not long and (not singles or singles[0].cost > CERTAIN) else []
+        if pairs and (not singles or pairs[0].cost < singles[0].cost):
+            return describe(pairs[0]), []
         if singles:
             near = [found for found in singles if found.cost <= singles[0].cost + NEARLY]
             likely, *others = dict.fromkeys(slip for found in near for slip in describe(found))
             return [likely], others[:3]
-        pairs = search.pairs(rows) if not long else []
-        return (describe(pairs[0]) if pairs else []), []
+        return [], []
 
     def _names(self, root: Node, i: int, j: int, values: Values) -> Names:
         """What the formula and what was derived are made of."""
@@ -320,10 +325,16 @@ class _Judge:
         found = Names(values, used, angles, short)
         if len(nodes) < 2:
             return found
-        sums = (node for node in nodes[1].walk() if node.op == "sum")
+        sums = [node for node in nodes[1].walk() if node.op == "sum" and len(node.parts) > 1]
+        plain = [node for node in sums if all(p.op in ("name", "number") for p in node.parts)][:12]
         pairs = [(sign, part) for node in sums for sign, part in zip(node.how, node.parts, strict=True)]
-        summands = [(f"{'-' * (sign < 0)}{written(part)}", sign * part.x) for sign, part in pairs if part.op == "product"]
-        return replace(found, terms=expand(nodes[1], found) or (), summands=summands)
+        summands = [
+            (f"{'-' * (sign < 0)}{written(part)}", sign * part.x) for sign, part in pairs if part.op == "product"
+        ]
+        short_sums = [
+            (written(n), n.x, all(p.op == "name" and bool(found.rate(p.how[0])) for p in n.parts)) for n in plain
+        ]
+        return replace(found, terms=expand(nodes[1], found) or (), summands=summands, sums=short_sums)
 
 
 WHOLE: tuple[tuple[str, str, Callable[[Array], Array]], ...] = (

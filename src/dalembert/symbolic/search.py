@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -147,6 +148,7 @@ class Search:
                         ratio = float(f)
                     if station.explained(station.slopes[node] * (ratio - 1) * node.x) and ratio not in (0, 1, -1):
                         kind, cost, *rest = scaled(node, f if float(f) == ratio else ratio, parent is None)
+                        cost += 1.8 * (ratio < 0) + 0.6 * (parent is not None and parent.op == "power")
                         yield Found(cost, ((node, Label(kind, cost, *rest)),))
             whole = [n for n in places if self._is_term(n)]
             ratios = [1 + station.off / (station.slopes[n] * n.x) for n in whole]
@@ -157,7 +159,9 @@ class Search:
                 rates = any(self.names.rate(name) for name in powers)
                 kind = "chain-rule term" if rates and up else "missing factor" if up else "extra factor"
                 words = f"the factor {shown} is missing at {{}}" if up else f"{{}} should be multiplied by {shown}"
-                yield Found(cost + 0.3, ((node, Label(kind, cost + 0.3, f"{shown}*{{}}", words)),))
+                mixed = len({e > 0 for e in powers.values()}) > 1
+                cost += 0.3 + 2.0 * mixed + 1.5 * (shown[0] in "-½¼¾0123456789")
+                yield Found(cost, ((node, Label(kind, cost, f"{shown}*{{}}", words)),))
             sums = [n for n in places if n.op in ("sum", "name", "call", "number") or n is station.node]
             if not sums:
                 continue
@@ -240,17 +244,20 @@ class Search:
         if not chosen or len(chosen) > 4 or not self.root.explained(A[:, chosen].sum(1)):
             return []
         cost = 1.5 + 0.6 * len(chosen)
-        node = self.root.node
-        return [Found(cost, tuple((node, self.missing(node, terms[k][0], cost)) for k in chosen))]
+        node, shown = self.root.node, [terms[k][0] for k in chosen]
+        common = set.intersection(*(set(re.findall(r"[^\W\d]\w*(?:\([^)]*\))?", text)) for text in shown))
+        if common:  # they may well have been one term, a product with a sum in it
+            return [Found(cost, ((node, self.missing(node, " + ".join(shown).replace("+ -", "- "), cost)),))]
+        return [Found(cost, tuple((node, self.missing(node, text, cost)) for text in shown))]
 
-    def summand(self) -> list[Found]:
-        """A summand of what was derived, itself a product with a sum in it, that is all that is missing."""
-        return [
-            Found(2.0, ((node, self.missing(node, shown, 2.0)),))
-            for node in [self.root.node]
-            for shown, at in self.names.summands
-            if self.root.explained(at)
-        ]
+    def summand(self) -> Iterator[Found]:
+        """A summand of what was derived, a product with a sum in it, that is all that is missing somewhere."""
+        for node, slope in self.root.slopes.items():
+            if node.op in ("sum", "name", "call") or node is self.root.node or self._is_term(node):
+                for shown, at in self.names.summands:
+                    if self.root.explained(slope * at):
+                        cost = 2.0 + 0.4 * (node is not self.root.node)
+                        yield Found(cost, ((node, self.missing(node, shown, cost)),))
 
     def _is_below(self, node: Node, top: Node) -> bool:
         while node is not top and node in self.parents:

@@ -84,6 +84,7 @@ class Names:
     angles: Mapping[str, Array]  # what sines and cosines are taken of, by text
     short: bool  # c12 rather than cos(q1 + q2)
     terms: Sequence[tuple[str, Array]] = ()  # of what was derived, multiplied out
+    sums: Sequence[tuple[str, Array, bool]] = ()  # in it, and whether they are sums of rates
     summands: Sequence[tuple[str, Array]] = ()  # of what was derived, as they stand there
 
     def rate(self, name: str) -> str:
@@ -110,7 +111,7 @@ class Names:
             return Label("symbol", 2.5, other)
         if a[1] == b[1] and a[3] == b[3]:
             return Label("index", 1.1, other)
-        if a[2] == b[2] and {a[1], b[1]} <= LENGTHS:
+        if a[2] == b[2] and {a[1], b[1]} <= LENGTHS and (a[2] or name.islower() is other.islower() is True):
             return Label("l ↔ r", 1.2, other)
         if self.rate(name) == other or self.rate(other) == name:
             return Label("chain-rule term", 2.0, other)
@@ -141,8 +142,8 @@ def changes(node: Node, parent: Node | None, names: Names) -> Iterator[Batch]:
         sign = "the sign of the whole formula" if parent is None else "the sign of {}"
         add(-x, "sign", 1.0 if not inside else 1.5, "-{}", sign)
         for factor in FACTORS:
-            label = scaled(node, factor, parent is None)
-            add(float(factor) * x, *label)
+            kind, cost, should, words = scaled(node, factor, parent is None)
+            add(float(factor) * x, kind, cost + 0.6 * (parent is not None and parent.op == "power"), should, words)
         add(x * np.pi / 180, "degrees", 1.5, "{}*pi/180", "{} is in degrees where radians are meant")
         add(x * 180 / np.pi, "degrees", 1.8, "{}*180/pi", "{} is in radians where degrees are meant")
         if parent is not None and parent.op == "sum" and len(parent.parts) > 1:
@@ -154,6 +155,9 @@ def changes(node: Node, parent: Node | None, names: Names) -> Iterator[Batch]:
             kind, cost = ("chain-rule term", 1.6) if rate else ("missing factor", 1.9)
             add(x * names.values[name], kind, cost, f"{name}*{{}}", f"the factor {name} is missing at {{}}")
             add(x / names.values[name], "missing factor", 2.4, f"{{}}/{name}", f"{{}} should be divided by {name}")
+        for shown, at, rates in names.sums:
+            kind, cost = ("chain-rule term", 1.6) if rates else ("missing factor", 2.0)
+            add(x * at, kind, cost, f"({shown})*{{}}", f"the factor ({shown}) is missing at {{}}")
         for angle, at in names.angles.items():
             for function, f in (("cos", np.cos), ("sin", np.sin)):
                 shown = names.trigonometric(function, angle)
@@ -208,11 +212,15 @@ def _calls(node: Node, names: Names) -> Iterator[Batch]:
                 degrees = bool(np.isclose(abs(np.log(abs(at / node.parts[0].x)[0])), np.log(180 / np.pi)))
                 words = "{} should be {should}" + ": angles are in radians here" * degrees
                 rows.append(f(at))
-                labels.append(Label("degrees" if degrees else "factor", 1.1, names.trigonometric(function, angle), words))
+                labels.append(
+                    Label("degrees" if degrees else "factor", 1.1, names.trigonometric(function, angle), words)
+                )
             elif angle != own:
                 same = len(re.findall(r"\d", angle)) == len(re.findall(r"\d", own))
+                alike = set(re.findall(r"[^\W\d_]+", angle)) == set(re.findall(r"[^\W\d_]+", own))
+                kind = "symbol" if not alike else "index" if same else "wrong frame"
                 rows.append(f(at))
-                labels.append(Label("index" if same else "wrong frame", 1.3, names.trigonometric(function, angle)))
+                labels.append(Label(kind, 1.3 if alike else 2.7, names.trigonometric(function, angle)))
     elif function == "atan2":
         rows.append(np.arctan2(node.parts[1].x, node.parts[0].x))
         labels.append(Label("upside down", 1.2, "", "the arguments of {} are swapped"))
