@@ -34,7 +34,8 @@ class Answer:
     """A blank of an exercise, and what belongs there.
 
     kind "number": value is a number in `unit`; "matrix": an array of numbers, or rows of formulas; "formula": text in
-    `symbols`; "choice": one of `choices`. Numbers are right within `tolerance`, relative to the largest entry.
+    `symbols`; "choice": one of `choices`. Numbers are right within `tolerance`, relative to themselves, and small entries
+    of a matrix to a tenth of the largest.
     """
 
     name: str

@@ -25,8 +25,16 @@ FACTORS = (
     (-1.0, "The size is right, the sign is not.", ONE_SLIP),
     (180 / math.pi, "This looks like an angle in degrees where radians belong.", ONE_SLIP),
     (math.pi / 180, "This looks like an angle in radians where degrees belong.", ONE_SLIP),
-    (2 * math.pi, "This is 2π times too large: hertz and radians per second, or turns and radians, are mixed up.", ONE_SLIP),
-    (1 / (2 * math.pi), "This is 2π times too small: hertz and radians per second, or turns and radians, are mixed up.", ONE_SLIP),
+    (
+        2 * math.pi,
+        "This is 2π times too large: hertz and radians per second, or turns and radians, are mixed up.",
+        ONE_SLIP,
+    ),
+    (
+        1 / (2 * math.pi),
+        "This is 2π times too small: hertz and radians per second, or turns and radians, are mixed up.",
+        ONE_SLIP,
+    ),
     (1e3, "This is 1000 times too large: look at the units.", ONE_SLIP),
     (1e-3, "This is 1000 times too small: look at the units.", ONE_SLIP),
     (9.81, "This is 9.81 times too large: was g multiplied in where it does not belong?", TWO_SLIPS),
@@ -221,7 +229,8 @@ def _compare_numbers(answer: Answer, cells: np.ndarray) -> Same:
 
     def same(value: np.ndarray) -> np.ndarray:
         x = value.astype(float)
-        return np.abs(given - x) <= answer.tolerance * (np.abs(x).max() or 1e-9)
+        scale = np.maximum(np.abs(x), max(0.1 * np.abs(x).max(), 1e-9))
+        return np.abs(given - x) <= 1.0001 * answer.tolerance * scale
 
     return same
 

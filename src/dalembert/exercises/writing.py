@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -65,4 +66,7 @@ def tex(formula: str) -> str:
     """The LaTeX of a formula in plain text."""
     from dalembert.symbolic.formula import read_formula, write_formula
 
-    return write_formula(read_formula(formula), "latex")
+    numbered = re.sub(r"\bq(d{0,2})\b", r"q\g<1>1", formula)  # q alone has rates as q1 has
+    shown = write_formula(read_formula(numbered), "latex").replace("\\left", "").replace("\\right", "")
+    shown = re.sub(r"_\{(\w)\}", r"_\1", shown)
+    return shown if numbered == formula else shown.replace("_1", "")

@@ -103,7 +103,8 @@ def inverse_dynamics_2r(random: Random) -> Drawn:
         )
     )
     given = {"m1": m1, "m2": m2, "l1": l1, "l2": l2, "q1": q1, "q2": q2, "w1": w[0], "w2": w[1], "a1": a[0], "a2": a[1]}
-    given |= {"M": M, "inertial": M @ a, "inertial1": (M @ a)[0], "inertial2": (M @ a)[1]}
+    given |= {"M": M, "M11": M[0, 0], "M12": M[0, 1], "M22": M[1, 1], "accelerations": a}
+    given |= {"inertial": M @ a, "inertial1": (M @ a)[0], "inertial2": (M @ a)[1]}
     given |= {"h": -m2 * l1 * l2 * cos_sin(q2)[1], "c1": c[0], "c2": c[1], "g1": g[0], "g2": g[1]}
     return given | {f"tau{k + 1}": (tau[k], (tau - g)[k], (tau - c)[k], (tau - 2 * c)[k]) for k in (0, 1)}
 

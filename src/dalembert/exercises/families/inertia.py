@@ -29,13 +29,19 @@ def tensor(inertia: Inertia) -> Array:
 @make
 def point_masses(random: Random) -> Drawn:
     m1, m2, m3 = (draw(random, 1, 2, 3) for _ in range(3))
-    p = [small(random, 3, high=3) * draw(random, (1, 1, 1), (1, 1, 0), (0, 1, 1)) for _ in range(3)]
+    p = [
+        small(random, 3, high=3) * draw(random, *zeros)
+        for zeros in (((1, 1, 1),), ((1, 1, 0), (1, 0, 1)), ((0, 1, 1),))
+    ]
     body = point(m1, p[0]) + point(m2, p[1]) + point(m3, p[2])
     I = tensor(body)
     mass, diagonal = m1 + m2 + m3, np.diag(np.diag(I))
     moments = np.diag(sum(m * x * x for m, x in zip((m1, m2, m3), p, strict=True)))
     given = {"m1": m1, "m2": m2, "m3": m3, "p1": p[0], "p2": p[1], "p3": p[2], "mass": mass}
     given |= {"xx": I[0, 0], "yy": I[1, 1], "zz": I[2, 2], "xy": I[0, 1], "xz": I[0, 2], "yz": I[1, 2]}
+    for k, name in enumerate(("sum_x", "sum_y", "sum_z")):  # m (a² + b²) of each ball
+        pairs = [(m, *np.delete(x, k) ** 2) for m, x in zip((m1, m2, m3), p, strict=True)]
+        given[name] = " + ".join(rf"{m} \cdot ({a:g} + {b:g})" for m, a, b in pairs)
     k = math.sqrt(I[2, 2] / mass)
     return given | {"I": (I, 2 * diagonal - I, I - diagonal + moments), "k": (k, math.sqrt(I[2, 2]), I[2, 2] / mass)}
 
@@ -78,7 +84,7 @@ def rotate_inertia(random: Random) -> Drawn:
 @make
 def urdf_inertia(random: Random) -> Drawn:
     slot, m = draw(random, 0, 1, 2), draw(random, 1, 2, 4)
-    p = small(random, 3, high=3) / 10 * draw(random, (1, 1, 0), (1, 0, 1), (0, 1, 1), (1, 1, 1))
+    p = small(random, 3, high=3) / 10 * draw(random, (1, 1, 0), (1, 0, 1), (0, 1, 1), (1, 1, 1)) + 0.0
     b = np.array(draw(random, (0.02, 0.04, 0.05), (0.03, 0.05, 0.06), (0.04, 0.02, 0.03), (0.06, 0.04, 0.03)))
     rpy = [math.pi / 2 if k == slot else 0.0 for k in range(3)]
     about_com = about("xyz"[slot], 90) @ np.diag(b) @ about("xyz"[slot], 90).T

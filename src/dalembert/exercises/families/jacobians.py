@@ -57,7 +57,7 @@ def planar_jacobian(l1: float, l2: float, angle: str = "q1 + q2") -> list[list[s
 
 @make
 def com_jacobian(random: Random) -> Drawn:
-    l1, l2 = draw(random, 2, 3, 4, 5), draw(random, 2, 3, 4, 5)
+    l1, l2 = draw(random, 2, 3, 4, 5, 6), draw(random, 3, 5, 6)
     r2 = draw(random, 0.5, 0.25, 0.75) * l2
     J = planar_jacobian(l1, r2)
     given = {"l1": l1, "l2": l2, "r2": r2, "shown": [[tex(x) for x in row] for row in J]}
