@@ -18,9 +18,10 @@ from dalembert.exercises.grade import grade
 sys.path.insert(0, str(Path(__file__).parent / "families"))
 import solve_arms
 import solve_control
+import solve_mechanics
 
 SEEDS = range(100)
-SOLVE = solve_arms.SOLVE | solve_control.SOLVE
+SOLVE = solve_arms.SOLVE | solve_control.SOLVE | solve_mechanics.SOLVE
 NAMES = [f.name for f in all_families()]
 
 
@@ -71,6 +72,19 @@ def test_texts_are_complete(name: str) -> None:
         assert exercise.text[0].isupper()
 
 
+def test_every_family_is_solved_another_way() -> None:
+    assert set(SOLVE) == set(NAMES) and len(NAMES) >= 40
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_variants_differ_and_come_again(name: str) -> None:
+    family = find(name)
+    drawn = [family.variant(seed) for seed in range(30)]
+    assert len({exercise.text for exercise in drawn}) >= 10
+    assert [e.text for e in drawn[:5]] == [family.variant(seed).text for seed in range(5)]
+    assert [str(e.answers) for e in drawn[:5]] == [str(family.variant(seed).answers) for seed in range(5)]
+
+
 @pytest.mark.parametrize("name", sorted(SOLVE))
 def test_another_way_gives_the_same(name: str) -> None:
     for seed in SEEDS:
@@ -88,6 +102,7 @@ def check_same(answer: Answer, solved: Any, where: str) -> None:
         symbols = {s: sp.Symbol(s, real=True) for s in answer.symbols}
         given = sp.Matrix([[solved]]) if answer.kind == "formula" else sp.Matrix(solved)
         rows = [[answer.value]] if answer.kind == "formula" else answer.value
+        rows = [[row] if isinstance(row, str) else row for row in rows]
         wanted = sp.Matrix([[sp.sympify(e.replace("^", "**"), symbols) for e in row] for row in rows])  # type: ignore[union-attr]
         for k in range(3):  # at random places: equal there, equal everywhere
             place = dict(zip(symbols.values(), np.random.default_rng(k).uniform(0.3, 2.0, len(symbols)), strict=True))

@@ -34,8 +34,8 @@ class Answer:
     """A blank of an exercise, and what belongs there.
 
     kind "number": value is a number in `unit`; "matrix": an array of numbers, or rows of formulas; "formula": text in
-    `symbols`; "choice": one of `choices`. Numbers are right within `tolerance`, relative to themselves, and small entries
-    of a matrix to a tenth of the largest.
+    `symbols`; "choice": one of `choices`. Numbers are right within `tolerance`, relative to themselves, but
+    entries of a matrix at least to a tenth of the largest.
     """
 
     name: str
@@ -79,11 +79,13 @@ class Family:
     make: Callable[[np.random.Generator], Exercise]
 
     def variant(self, seed: int) -> Exercise:
-        """The exercise of this seed: the first draw with two wrong answers or more that can be told from the right."""
+        """The exercise of this seed: the first draw with two wrong answers or more that can be told from the right, and
+        without a zero to find, of which no slip can be told."""
         random = np.random.default_rng([count("seed", seed), *self.name.encode()])
         for _ in range(MOST_DRAWS):
             drawn = self.make(random)
-            if sum(len(a.wrong) for a in drawn.answers) > 1:
+            zero = any(a.kind == "number" and abs(float(np.asarray(a.value))) < 1e-9 for a in drawn.answers)
+            if not zero and sum(len(a.wrong) for a in drawn.answers) > 1:
                 return replace(drawn, family=self.name, seed=seed)
         raise InputError(f"{MOST_DRAWS} draws of {self.name!r} had fewer than two wrong answers to tell from the right")
 

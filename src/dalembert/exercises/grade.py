@@ -25,16 +25,8 @@ FACTORS = (
     (-1.0, "The size is right, the sign is not.", ONE_SLIP),
     (180 / math.pi, "This looks like an angle in degrees where radians belong.", ONE_SLIP),
     (math.pi / 180, "This looks like an angle in radians where degrees belong.", ONE_SLIP),
-    (
-        2 * math.pi,
-        "This is 2π times too large: hertz and radians per second, or turns and radians, are mixed up.",
-        ONE_SLIP,
-    ),
-    (
-        1 / (2 * math.pi),
-        "This is 2π times too small: hertz and radians per second, or turns and radians, are mixed up.",
-        ONE_SLIP,
-    ),
+    (2 * math.pi, "This is 2π times too large: are hertz and rad/s, or turns and radians, mixed up?", ONE_SLIP),
+    (1 / (2 * math.pi), "This is 2π times too small: are hertz and rad/s, or turns and radians, mixed up?", ONE_SLIP),
     (1e3, "This is 1000 times too large: look at the units.", ONE_SLIP),
     (1e-3, "This is 1000 times too small: look at the units.", ONE_SLIP),
     (9.81, "This is 9.81 times too large: was g multiplied in where it does not belong?", TWO_SLIPS),

@@ -51,7 +51,7 @@ def jacobian_columns(random: Random) -> Drawn:
 
 def planar_jacobian(l1: float, l2: float, angle: str = "q1 + q2") -> list[list[str]]:
     """∂(x, y)/∂(q1, q2) of a 2R arm, as text."""
-    x, y = f"{l2}*sin({angle})", f"{l2}*cos({angle})"
+    x, y = f"{l2:g}*sin({angle})", f"{l2:g}*cos({angle})"
     return [[f"-{l1}*sin(q1) - {x}", f"-{x}"], [f"{l1}*cos(q1) + {y}", y]]
 
 

@@ -193,4 +193,5 @@ def ik_planar(random: Random) -> Drawn:
     given = {"l1": l1, "l2": l2, "x": x, "y": y, "rr": round(x * x + y * y, 9), "l11": l1 * l1, "l22": l2 * l2}
     given |= {"twice": 2 * l1 * l2, "cosine": c, "gamma": q1 + beta, "beta": beta, "adjacent": l1 + l2 * c}
     given |= {"opposite": l2 * s}
-    return given | {"q2": (q2, 180 - q2, -q2), "q1": (q1, q1 + 2 * beta, q1 + beta), "q1_other": (q1 + 2 * beta, q1)}
+    other = 180 - (180 - q1 - 2 * beta) % 360
+    return given | {"q2": (q2, 180 - q2, -q2), "q1": (q1, other, q1 + beta), "q1_other": (other, q1)}
