@@ -98,7 +98,8 @@ def _mark(answer: Answer, given: object) -> Mark:
             raise InputError(f"it has {len(text)} characters, and {LONGEST} are the most that are read")
         share, reason = KINDS[answer.kind](answer, text)
     except DalembertError as error:
-        share, reason = 0.0, f"This cannot be read as {wanted}: {str(error).rstrip('.')}."
+        why = re.sub(r"\S{60,}", lambda word: word[0][:40] + "…", str(error)).rstrip(".")
+        share, reason = 0.0, f"This cannot be read as {wanted}: {why}."
     except (ArithmeticError, ValueError, RecursionError, MemoryError):
         share, reason = 0.0, f"This cannot be read as {wanted}."
     return Mark(answer.name, text[:LONGEST], round(share * answer.points, 4), answer.points, reason)
@@ -240,7 +241,9 @@ def read_cells(text: str, shape: tuple[int, ...]) -> np.ndarray:
     text = re.split(r"[=≈]", text)[-1].strip()
     marked = _FENCE.sub(" ", text).replace("\\left", "").replace("\\right", "").strip()
     parts = re.split(r"\\\\|;|\n|\]\s*,?\s*\[", marked)
-    rows = [_split_row(clean(row)) for row in parts if row.strip(" []()")]
+    parts = [clean(row) for row in parts if row.strip(" []()")]
+    standing = len(parts) > 1 and len(shape) == 1 and not any(set(",&") & set(row) for row in parts)
+    rows = [[row.strip("[] ")] if standing else _split_row(row) for row in parts]
     wanted = 1 if len(shape) == 1 else shape[0]
     if len(shape) == 1 and all(len(row) == 1 for row in rows):
         rows = [[cell for row in rows for cell in row]]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from dalembert.errors import InputError, UnknownNameError
 
 LONGEST = 2000  # characters of an answer
+LONGEST_UNIT = 8  # letters without a blank
 SHOWN = 40  # characters of an answer that a sentence repeats
 
 Dimension = tuple[int, int, int, int]  # powers of kg, m, s, A
@@ -50,7 +51,6 @@ WORDS = {
     "meter": "m",
     "metre": "m",
     "newton": "N",
-    "newtonmeter": "N m",
     "kilogram": "kg",
     "gram": "g",
     "second": "s",
@@ -112,44 +112,42 @@ def read_unit(text: str) -> Unit | None:
             return None
         k = part.end()
         if part["name"]:
-            found = _unit_of(part["name"])
-            if found is None:
+            found = _factors(part["name"])
+            for n, one in enumerate(found, 1):
+                power = outer[-1] * sign * (int(part["power"] or 1) if n == len(found) else 1)
+                factor *= one.factor**power
+                dimension = [d + power * p for d, p in zip(dimension, one.dimension, strict=True)]
+            if not found:
                 return None
-            power = outer[-1] * sign * int(part["power"] or 1)
-            factor *= found.factor**power
-            dimension = [d + power * p for d, p in zip(dimension, found.dimension, strict=True)]
             sign = 1
         elif part["mark"] == "(":
             outer.append(outer[-1] * sign)
             sign = 1
-        elif part["mark"] == ")":
-            if len(outer) == 1:
-                return None
+        elif part["mark"] == ")" and len(outer) > 1:
             outer.pop()
-        elif part["mark"]:
+        elif part["mark"] and sign == 1 and part["mark"] != ")":
             sign = -1
+        elif part["mark"]:
+            return None
     kg, m, s, a = dimension
     return Unit(factor, (kg, m, s, a)) if sign == 1 and len(outer) == 1 else None
 
 
-def _unit_of(word: str) -> Unit | None:
-    """The unit of one run of letters, which may be two units with nothing between: Nm, Ncm, kgm."""
-    singular = word.lower().removesuffix("s") if len(word) > 2 else word
-    name = WORDS.get(word, WORDS.get(singular, word))
-    if name != word:
-        return read_unit(name)
+def _factors(word: str) -> list[Unit]:
+    """The units of one run of letters, which may be several with nothing between: Nm, Ncm, kgm; none if it is no
+    unit."""
+    name = WORDS.get(word, WORDS.get(word.lower().removesuffix("s"), word))
     if name in UNITS or name in UNPREFIXED:
-        return Unit(*(UNITS.get(name) or UNPREFIXED[name]))
+        return [Unit(*(UNITS.get(name) or UNPREFIXED[name]))]
     if name[0] in PREFIXES and name[1:] in UNITS:
         factor, dimension = UNITS[name[1:]]
-        return Unit(PREFIXES[name[0]] * factor, dimension)
-    for k in range(1, min(len(word), 4)):
-        first = _unit_of(word[:k]) if len(word) <= 8 else None
-        rest = _unit_of(word[k:]) if first else None
-        if first and rest:
-            a, b, c, d = (x + y for x, y in zip(first.dimension, rest.dimension, strict=True))
-            return Unit(first.factor * rest.factor, (a, b, c, d))
-    return None
+        return [Unit(PREFIXES[name[0]] * factor, dimension)]
+    for k in range(1, len(word) if len(word) <= LONGEST_UNIT else 0):
+        first = _factors(word[:k])
+        rest = _factors(word[k:]) if first else []
+        if rest:
+            return first + rest
+    return []
 
 
 def read_number(text: str) -> Number:
