@@ -264,6 +264,35 @@ FORCE = Answer(
 )
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "3*qdd1 + 0.5*cos(q2)*qdd2 - 0.5*sin(q2)*qd2**2",
+        "f = 3 qdd1 + (cos(q2) qdd2 - sin(q2) qd2^2)/2",
+        "3 q̈₁ + ½ c₂ q̈₂ − ½ s₂ q̇₂²",
+        r"3\ddot{q}_1 + \frac{1}{2}\left(\cos q_2\,\ddot{q}_2 - \sin(q_2)\,\dot{q}_2^2\right)",
+    ],
+)
+def test_formulas_in_any_form(text: str) -> None:
+    assert mark(FORCE, text).reason == "Right."
+
+
+@pytest.mark.parametrize(
+    ("text", "share", "words"),
+    [
+        ("3*qdd1 + 0.5*cos(q2)*qdd2", 0.25, "The cosine changes, too."),
+        ("3*qdd1 + 0.5*cos(q2)*qdd2 + 0.5*sin(q2)*qd2**2", 0.5, "sign"),
+        ("3*qdd1 + 0.5*sin(q2)*qdd2 - 0.5*sin(q2)*qd2**2", 0.5, "cos"),
+        ("2*qdd1 + 0.5*sin(q2)*qdd2 - 0.5*sin(q2)*qd2**2", 0.25, ";"),
+        ("qdd1", 0.0, ""),
+        ("m*a", 0.0, "cannot be read as a formula"),
+    ],
+)
+def test_slips_of_formulas_are_named(text: str, share: float, words: str) -> None:
+    found = mark(FORCE, text)
+    assert found.earned == share * 2 and words in found.reason, found.reason
+
+
 JACOBIAN = Answer(
     "J",
     "matrix",
@@ -271,6 +300,22 @@ JACOBIAN = Answer(
     symbols=("q1", "q2"),
     wrong=(Wrong([["-2*sin(q1)", "0"], ["2*cos(q1)", "0"]], "Link 2 is missing.", 0.25),),
 )
+
+
+@pytest.mark.parametrize(
+    ("text", "share", "words"),
+    [
+        ("[[-2 s1 - s12, -s12], [2 c1 + c12, c12]]", 1.0, "Right."),
+        (r"\begin{bmatrix} -2 s_1 - s_{12} & -s_{12} \\ 2 c_1 + c_{12} & c_{12} \end{bmatrix}", 1.0, "Right."),
+        ("[[-2*sin(q1), 0], [2*cos(q1), 0]]", 0.25, "Link 2 is missing."),
+        ("[[-2 s1 - s12, s12], [2 c1 + c12, c12]]", 0.5, "entry (1, 2)"),
+        ("[[-2 s1 - s12, 2 c1 + c12], [-s12, c12]]", 0.5, "transpose"),
+        ("[[-s12], [c12]]", 0.0, "2 rows of 2 entries"),
+    ],
+)
+def test_matrices_of_formulas(text: str, share: float, words: str) -> None:
+    found = mark(JACOBIAN, text)
+    assert found.earned == share and words in found.reason, found.reason
 
 
 # --------------------------------------------------------------------------------------------------------- hostile

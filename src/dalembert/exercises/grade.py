@@ -165,7 +165,6 @@ def _size(answer: Answer) -> str:
 def grade_formula(answer: Answer, text: str) -> Judged:
     from dalembert.symbolic.compare import compare, formula_quantity
 
-    text = clean(re.split(r"=", text)[-1])
     if is_equal(answer, str(answer.value), text):
         return 1.0, "Right."
     for wrong in answer.wrong:
@@ -181,7 +180,7 @@ def is_equal(answer: Answer, wanted: str, given: str) -> bool:
     """Whether two formulas in the answer's symbols are equal."""
     from dalembert.symbolic.compare import compare, formula_quantity
 
-    return bool(compare(formula_quantity(answer.name, wanted, answer.symbols), given))
+    return bool(compare(formula_quantity(answer.name, wanted, answer.symbols), given, slips=False))
 
 
 # ------------------------------------------------------------------------------------------------------ matrices
