@@ -113,8 +113,8 @@ CONVERTERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def same(a: Any, b: Any, tolerance: float = 0.06) -> bool:
-    """Whether a grader, who lets numbers be rounded to 5 %, could take one answer for the other."""
+def same(a: Any, b: Any, tolerance: float = 0.03) -> bool:
+    """Whether a grader of twice the usual tolerance could take one answer for the other."""
     if np.shape(a) != np.shape(b):
         return False
     if isinstance(np.ravel(np.array(a, dtype=object))[0], str):
