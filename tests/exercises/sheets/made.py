@@ -23,7 +23,8 @@ MADE = Exercise(
     title="Tip of an arm",
     text=TEXT,
     answers=(
-        Answer("x", "number", 2.0, "m", wrong=(Wrong(5.0, r"The angle was left out: $\cos 90° = 0$."), Wrong(3.0, "This is y.", 0.5))),
+        Answer("x", "number", 2.0, "m",
+               wrong=(Wrong(5.0, r"The angle was left out: $\cos 90° = 0$."), Wrong(3.0, "This is y.", 0.5))),
         Answer("T", "number", 35.0, "N m", points=2, size="two digits"),
         Answer("M12", "formula", "I2 + m2*(r2**2 + l1*r2*cos(q2))", symbols=("I2", "m2", "r2", "l1", "q2"), points=2,
                wrong=(Wrong("I2 + m2*(r2**2 + 2*l1*r2*cos(q2))", "The factor 2 belongs to M11.", 0.5),)),
@@ -35,7 +36,8 @@ MADE = Exercise(
                wrong=(Wrong("never", r"det J is $l_1 l_2 \sin q_2$."),)),
     ),
     hints=("Draw the arm.", "Use $c_{12} = \\cos(q_1 + q_2)$."),
-    solution=("With $\\cos 90° = 0$: $x = l_1 = 2$ m.", "So\n\n$$J = \\begin{bmatrix} -3 & -3 \\\\ 2 & 0 \\end{bmatrix}$$\n\nis it."),
+    solution=("With $\\cos 90° = 0$: $x = l_1 = 2$ m.",
+              "So\n\n$$J = \\begin{bmatrix} -3 & -3 \\\\ 2 & 0 \\end{bmatrix}$$\n\nis it."),
     family="made",
     seed=7,
 )  # fmt: skip

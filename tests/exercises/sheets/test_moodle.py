@@ -51,9 +51,9 @@ def test_several_blanks():
     assert "Step 2" in question.findtext("generalfeedback/text") and "\\begin{bmatrix}" in question.findtext(
         "generalfeedback/text"
     )
-    assert [node.findtext("text") for node in question.findall("hint")][0] == "<p>Draw the arm.</p>"
+    assert question.findtext("hint/text") == "<p>Draw the arm.</p>"
     found = blanks(question)
-    x, torque, m12, *rest = found
+    x, torque, _, *rest = found
     assert x[2] == [
         (100, "2:0.02", "Right."),
         (0, "5:0.02", "The angle was left out: cos 90° = 0."),

@@ -28,7 +28,8 @@ MADE = Exercise(
     (
         Answer("x", "number", 2.0, "m", points=2),
         Answer("phi", "number", np.pi / 6, "rad"),
-        Answer("M12", "formula", "I2 + m2*(r2**2 + l1*r2*cos(q2))", symbols=("I2", "m2", "r2", "l1", "q1", "q2"), points=2),
+        Answer("M12", "formula", "I2 + m2*(r2**2 + l1*r2*cos(q2))", points=2,
+               symbols=("I2", "m2", "r2", "l1", "q1", "q2")),
         Answer("v", "formula", "qd1**2*l1/2 + theta2", symbols=("qd1", "l1", "theta2")),
         Answer("A", "matrix", [["l1*cos(q1)", "0"], ["-l1*sin(q1)", "1"]], symbols=("l1", "q1"), points=2),
         Answer("c", "choice", "$a < b$", choices=("$a < b$", "$a > b$ <script>")),

@@ -18,6 +18,7 @@ from dalembert.exercises.sheets.sheet import Sheet, answer_text
 
 HOW = """Answer as you would on paper, between quotes: `"0.35 m"`, `"[[1, 2], [3, 4]]"`, `"m2*l1*cos(q2)"`, a choice by
 its letter, `"b"`. Numbers and arrays without quotes are understood too."""
+HOW += f" {paper.WITHIN}"
 Cell = dict[str, Any]
 
 

@@ -17,6 +17,8 @@ from dalembert.exercises.sheets.sheet import Sheet
 from dalembert.names import in_line
 
 BLANK = "_" * 24
+TOLERANCE = 0.01  # of numbers, unless a blank says another
+WITHIN = f"Numbers are right within {100 * TOLERANCE:g} %, unless a blank says otherwise."
 PREAMBLE = r"""\documentclass[11pt,a4paper]{article}
 \usepackage[utf8]{inputenc}
 \usepackage[T1]{fontenc}
@@ -59,7 +61,9 @@ def tell(answer: Answer) -> str:
     """What is said of a blank: in which unit or symbols, for how many points, of what size."""
     units = [f"in {answer.unit}"] if answer.unit else []
     symbols = [f"in {', '.join(answer.symbols)}"] if answer.symbols else []
-    return "; ".join([*units, *symbols, count_points(answer.points), *([answer.size] if answer.size else [])])
+    numbers = answer.kind in ("number", "matrix") and not answer.symbols
+    within = [f"within {100 * answer.tolerance:g} %"] if numbers and answer.tolerance != TOLERANCE else []
+    return "; ".join([*units, *symbols, *within, count_points(answer.points), *([answer.size] if answer.size else [])])
 
 
 def _blank(answer: Answer) -> str:
@@ -103,6 +107,7 @@ def markdown(sheet: Sheet, solutions: str = "none") -> str:
     """The sheet as Markdown; `solutions` is none (exercises alone), inside (each after its exercise), or only."""
     words = ": solutions" if solutions == "only" else ""
     parts = [f"# {_plain(sheet.title)}{words}", f"Name: {_plain(sheet.student) or BLANK}"]
+    parts += [WITHIN] if solutions != "only" else []
     for k, exercise in enumerate(sheet.exercises, 1):
         parts += [heading(k, exercise)]
         parts += [exercise_text(exercise)] if solutions != "only" else []

@@ -259,30 +259,29 @@ const told = (wrong) => [wrong.credit, { html: wrong.reveals }];
 const size = (answer) => (answer.size ? ` The answer is ${answer.size}.` : "");
 
 function inUnit(number, answer, table) {
-  const wanted = readUnit(answer.unit, table) || [1, [0, 0, 0, 0]];
-  if (!number.unit) return { x: number.value, note: answer.unit ? `Without a unit it was taken to be in ${answer.unit}.` : "" };
-  if (number.unit[1].some((d, k) => d !== wanted[1][k])) return { x: number.value, other: true };
+  const wanted = readUnit(answer.unit, table);
+  if (!number.unit) return { x: number.value, note: answer.unit ? ` Without a unit it was taken to be in ${answer.unit}.` : "" };
+  if (!wanted || number.unit[1].some((d, k) => d !== wanted[1][k])) return { x: NaN, note: `This has the unit of another quantity: the answer is in ${answer.unit || "no unit"}.` };
   return { x: (number.value * number.unit[0]) / wanted[0], note: "" };
 }
 
-function near(answer, x, wanted, step = 0, turns = true) {
-  const scale = Math.max(Math.abs(wanted), 1e-9), turn = turns && { rad: 2 * Math.PI, deg: 360 }[answer.unit];
-  const off = turn ? (x - wanted) - turn * Math.round((x - wanted) / turn) : x - wanted;
-  return Math.abs(off) <= Math.max(answer.tolerance * scale, Math.min(step * 1.0001, 0.05 * scale));
+function near(answer, x, wanted, rounding = 0) {
+  const turn = { rad: 2 * Math.PI, deg: 360 }[answer.unit], off = x - wanted;
+  return Math.abs(turn ? off - turn * Math.round(off / turn) : off) <= Math.max(1.0001 * answer.tolerance * Math.max(Math.abs(wanted), 1e-9), rounding);
 }
 
 function gradeNumber(answer, text, table) {
-  const number = readNumber(text, table), { x, note, other } = inUnit(number, answer, table), wanted = answer.right[0][0];
-  if (other) {
-    if (near(answer, number.value, wanted, number.rounding)) return [ONE_SLIP, `The number is right, but not its unit: the answer is in ${answer.unit || "no unit"}.`];
-    return [0, `This has the unit of another quantity: the answer is in ${answer.unit || "no unit"}.`];
+  const number = readNumber(text, table), { x, note } = inUnit(number, answer, table), wanted = answer.right[0][0];
+  if (Number.isNaN(x)) {
+    if (near(answer, number.value, wanted)) return [ONE_SLIP, `The number is right, but not its unit: the answer is in ${answer.unit || "no unit"}.`];
+    return [0, note];
   }
-  const step = number.value ? number.rounding * Math.abs(x / number.value) : 0;
-  if (near(answer, x, wanted, step)) return [1, `Right. ${note}`];
-  for (const wrong of answer.wrong) if (near(answer, x, wrong.values[0][0], step)) return told(wrong);
+  if (near(answer, x, wanted)) return [1, `Right.${note}`];
+  for (const wrong of answer.wrong) if (near(answer, x, wrong.values[0][0])) return told(wrong);
+  if (wanted && number.rounding && near(answer, x, wanted, number.rounding * Math.abs(x / number.value))) return [ONE_SLIP, `This is rounded too far: the answer is wanted within ${+(100 * answer.tolerance).toPrecision(3)} %.`];
   for (const [factor, words, share] of table.factors) {
-    if (/degrees/.test(words) && (!["rad", "deg"].includes(answer.unit) || number.unit)) continue;
-    if (wanted && near(answer, x, factor * wanted, step, false)) return [share, `${words}${/ is g |was g/.test(words) ? "?" : "."}`];
+    if (/degrees/.test(words) && (!/^(rad|deg)/.test(answer.unit) || number.unit)) continue;
+    if (wanted && Math.abs(x - factor * wanted) <= answer.tolerance * Math.abs(factor * wanted)) return [share, words];
   }
   return [0, `This is not right.${size(answer)}`];
 }
@@ -315,8 +314,12 @@ function gradeFormula(answer, text) {
 function gradeMatrix(answer, texts, table) {
   const [rows, columns] = answer.shape, symbols = answer.symbols;
   const entry = (text, k) => {
-    try { return symbols.length ? valuesAt(read(text, symbols), answer) : [inUnit(readNumber(text, table), answer, table).x]; }
-    catch (error) { throw error instanceof Unreadable ? new Unreadable(`entry (${place(k)}): ${error.message}`) : error; }
+    try {
+      if (symbols.length) return valuesAt(read(text, symbols), answer);
+      const { x, note } = inUnit(readNumber(text, table), answer, table);
+      if (Number.isNaN(x)) throw new Unreadable(note.replace(/\.$/, ""));
+      return [x];
+    } catch (error) { throw error instanceof Unreadable ? new Unreadable(`entry (${place(k)}): ${error.message}`) : error; }
   };
   const place = (k) => (answer.vector ? `${k + 1}` : `${Math.floor(k / columns) + 1}, ${(k % columns) + 1}`);
   const given = texts.map(entry);
