@@ -32,8 +32,12 @@ BAR = (
 )
 
 
+SPATIAL = ("position", "velocity of", "J column", "Jc")  # planar ones have two rows, or three with a zero
+
+
 def quantity(name: str, value: Callable[[Values], Any], symbols: Any) -> Quantity:
     """A quantity of arrays: (P,), or nested lists of them, by rows."""
+    choices: tuple[tuple[int, ...], ...] = ()
 
     def stacked(v: Values) -> Any:
         x = value(v)
@@ -41,10 +45,15 @@ def quantity(name: str, value: Callable[[Values], Any], symbols: Any) -> Quantit
         if not isinstance(x, list):
             return np.broadcast_to(np.asarray(x), size) + np.zeros(size)
         rows = [row if isinstance(row, list) else [row] for row in x]
+        if name.startswith(SPATIAL) and len(rows) == 2:
+            rows = [*rows, [0] * len(rows[0])]
         full = [[np.broadcast_to(np.asarray(e), size) for e in row] for row in rows]
         return np.moveaxis(np.array(full, dtype=float), 2, 0)
 
-    return Quantity(name, stacked, dict(symbols) if isinstance(symbols, Mapping) else dict.fromkeys(symbols), name)
+    if name.startswith(SPATIAL):
+        choices = ((0, 1),)
+    known = dict(symbols) if isinstance(symbols, Mapping) else dict.fromkeys(symbols)
+    return Quantity(name, stacked, known, name, rows=choices)
 
 
 # ---------------------------------------------------------------------------------------------- points that move
@@ -125,7 +134,6 @@ def of_points(tip: Point, elbow: Point, first: Point, second: Point) -> dict[str
         "Jc2": jacobian(second),
         "Jw1": lambda v: [[0, 0], [0, 0], [1, 0]],
         "Jw2": lambda v: [[0, 0], [0, 0], [1, 1]],
-        "J": J,
     }
 
 
@@ -273,7 +281,7 @@ SERVO = (
     "s",
     "k_p",
     "k_v",
-    "k'",
+    "kprime",
     "a_dist",
     "u",
     "e",
@@ -297,8 +305,8 @@ CONTROL: dict[str, Callable[[Values], Any]] = {
     "real part of the poles": lambda v: -v["b"] / v["m"] / 2,
     "imaginary part of pole 1": lambda v: np.sqrt(v["k"] / v["m"] - (v["b"] / v["m"] / 2) ** 2),
     "damped frequency": lambda v: np.sqrt(v["k"] / v["m"] - (v["b"] / v["m"] / 2) ** 2),
-    "gain k_p for a stiffness k'": lambda v: v["k'"] - v["k"],
-    "gain k_v for critical damping at k'": lambda v: 2 * v["m"] * np.sqrt(v["k'"] / v["m"]) - v["b"],
+    "gain k_p for a stiffness k'": lambda v: v["kprime"] - v["k"],
+    "gain k_v for critical damping at k'": lambda v: 2 * v["m"] * np.sqrt(v["kprime"] / v["m"]) - v["b"],
     "gain k_v for critical damping of a unit mass": lambda v: np.sqrt(4 * v["k_p"]),
     "PD law by the model": lambda v: (
         v["b"] * v["xd"] + v["k"] * v["x"] - v["m"] * (v["k_v"] * v["xd"] + v["k_p"] * v["x"])
