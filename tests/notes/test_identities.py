@@ -30,3 +30,26 @@ def test_formula_about_any_arm(note, name, formula):
         except (ArithmeticError, ValueError):  # a vector among numbers, an index that nothing binds
             return
         assert off > 1e-3
+
+
+NOTHING = {  # a term whose sign does not matter, because it is zero
+    ("lagrange", "l. 523, line 3"): "q̇ᵀ(Ḋ − 2C)q̇",
+    ("poonawala", "eq. (55), line 3"): "q̇ᵀ(Ḋ − 2C)q̇",
+    ("poonawala", "§2.5"): "J(I − J⁺J)b",
+}
+
+
+def test_another_sign_is_noticed():
+    """The reader and the worlds can say no: every formula with its first sign turned fails."""
+    told, kept = 0, set()
+    for note, name, formula in FORMULAS:
+        right = formula.get("right", formula["printed"])
+        turned = right.replace(" + ", " - ", 1) if " + " in right else right.replace(" - ", " + ", 1)
+        if turned == right:
+            continue
+        letters, state = world(name)
+        if hold(turned, letters, state) > 1e-3:
+            told += 1
+        else:
+            kept.add((note, formula["at"]))
+    assert told > 110 and kept == set(NOTHING)
