@@ -1141,7 +1141,7 @@ calls(
         },
         "text without lumps": lambda: equations("planar-2r").text(lump=False),
         "latex": lambda: equations("planar-2r").latex(),
-        **{f"document {f}": lambda f=f: str(equations("planar-2r").derivation().write(f)) for f in ("text", "markdown", "latex")},
+        **{f"document {f}": lambda f=f: equations("planar-2r").derivation().write(f) for f in ("text", "markdown", "latex")},
         "entries": lambda: {
             x: equations("planar-2r").text(x)
             for x in ("M", "C", "g", "tau", "Gamma", "K", "P", "T", "J", "det", "Y", "M12")
@@ -3035,7 +3035,7 @@ equations planar-2r
 equations planar-2r --json
 equations planar-2r --of M,g --format latex
 equations rp --format sympy --of M
-equations planar-2r --document markdown -o arm.md
+derive planar-2r --format markdown -o arm.md
 equations planar-2r --check M12 "I2 + m2*(r2**2 + l1*r2*cos(q2))"
 equations planar-2r --check M12 "I2 + m2*(r2**2 + l1*r2*sin(q2))"
 properties planar-2r --states 20

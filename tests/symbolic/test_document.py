@@ -1,188 +1,163 @@
-"""What people see: the golden 2R, documents of every robot, LaTeX that a strict converter takes, code that agrees."""
+"""Documents of formulas: every kind of part in every format, lines that fit, names of strangers."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import warnings
-from pathlib import Path
+from html.parser import HTMLParser
 
 import math_core
-import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.describe.description import Description, Joint, Link
-from dalembert.robots import names, text
+from dalembert.symbolic.document import (
+    Derivation,
+    Fold,
+    Formulas,
+    Heading,
+    Line,
+    MatrixFormula,
+    Table,
+    Words,
+    columns,
+    math,
+)
+from dalembert.symbolic.expression import Cosine, Name, number, times, total
+from dalembert.symbolic.typeset import as_markdown, as_text, broken, split_sum
 
-GOLDEN = Path(__file__).parent / "golden"
 CONVERTER = math_core.LatexToMathML()
+X = total([Name("a"), times(number(2), Name("b"), Cosine(((2, 1),)))])
+ALL = Derivation(
+    "All kinds of parts",
+    (
+        Heading("First"),
+        Words("Because {0}, and {1}.", ("q̇ᵢ² ≥ 0".replace("≥", "="), X)),
+        Table(("i", math("θᵢ")), (("1", math("q₁")), ("a|b", X))),
+        Formulas((Line("M11", X, "a reason & more"), Line("", ("2 b", r"2 b"), Words("by {0}", ("ω̇",))))),
+        MatrixFormula("M", ((X, X), (X, "0"))),
+        Heading("Below", 3),
+        Fold("Long things", (Words("hidden"), Formulas((Line("d/dt ∂L/∂q̇₁", X),)))),
+    ),
+)
 
 
-def equations(name: str, *a, **o):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dl.ModelWarning)
-        return dl.load(name).equations(*a, **o)
+@pytest.mark.parametrize(
+    ("plain", "tex"),
+    [
+        ("q̇ᵢ", r"\dot{q}_{i}"),
+        ("θ̈₁₂", r"\ddot{\theta}_{12}"),
+        ("Ṁ − 2C", r"\dot{M} - 2C"),
+        ("d/dt ∂L/∂q̇₁", r"\frac{d}{dt} \frac{\partial L}{\partial \dot{q}_{1}}"),
+        ("∂²K/∂q̇ₖ∂q̇ⱼ", r"\frac{\partial ^{2}K}{\partial \dot{q}_{k}\partial \dot{q}_{j}}"),
+        ("p̈_c₂", r"\ddot{p}_{c2}"),
+        ("J_ωᵢᵀ", r"J_{\omega i}^{T}"),
+        ("½ (a + b)", r"\tfrac{1}{2} (a + b)"),
+        ("cos αᵢ", r"\cos \alpha _{i}"),
+        ("Rot_z(θᵢ)", r"\mathrm{Rot}_{z}(\theta _{i})"),
+    ],
+)
+def test_unicode_has_its_latex(plain, tex):
+    assert math(plain) == (plain, tex)
+    CONVERTER.convert_with_local_state(tex, displaystyle=False)
 
 
-def test_the_planar_arm_as_a_person_writes_it():
-    assert equations("planar-2r").text() == (GOLDEN / "planar-2r.txt").read_text()
+def test_text():
+    assert (
+        ALL.text()
+        == """\
+All kinds of parts
+==================
 
+First
+-----
 
-def test_the_document_of_the_planar_arm():
-    assert equations("planar-2r").derivation().write("text") == (GOLDEN / "planar-2r-document.txt").read_text()
+Because q̇ᵢ² = 0, and a + 2 b c₂.
 
+i    θᵢ
+1    q₁
+a|b  a + 2 b c₂
 
-@pytest.mark.parametrize("name", [name for name in names() if "[[loops]]" not in text(name)])
-def test_documents_of_every_robot(name):
-    e = equations(name)
-    written = e.derivation().write("markdown")
-    blocks = re.findall(r"\$\$\n(.*?)\n\$\$", written, re.S)
-    assert blocks or e.n == 7
-    for block in blocks:
-        CONVERTER.convert_with_local_state(block, displaystyle=True)
-    if e.n < 4:
-        for heading in ("Forward kinematics", "Energies", "Mass matrix", "Christoffel symbols", "Joint equations"):
-            assert f"## {heading}" in written
-    else:
-        assert "## Structure" in written or "## Energies" in written
-    latex = e.derivation().write("latex")
-    assert latex.startswith("\\documentclass") and latex.count("\\[\n") + latex.count("\\begin{align*}") == len(blocks)
+M₁₁ = a + 2 b c₂   (a reason & more)
+    = 2 b          (by ω̇)
 
+M = ⎡ a + 2 b c₂   a + 2 b c₂ ⎤
+    ⎣ a + 2 b c₂   0          ⎦
 
-def test_notebooks_show_mathematics():
-    e = equations("planar-2r")
-    shown = e._repr_latex_()
-    assert shown.startswith("$") and shown.endswith("$")
-    CONVERTER.convert_with_local_state(shown.strip("$"), displaystyle=True)
-    assert equations("panda")._repr_latex_() is None  # then a notebook shows what follows
-    assert "7 joints" in repr(equations("panda"))
+Below
+~~~~~
 
-
-@pytest.mark.parametrize("name", ["planar-2r", "scara", "stanford", "puma560"])
-def test_kernels_and_sources_give_the_same_numbers(name, tmp_path):
-    robot = dl.load(name)
-    e = equations(name)
-    rng = np.random.default_rng(0)
-    q, qd = rng.uniform(-1, 1, (2, 20, robot.n))
-    for what, wanted, arguments in (
-        ("M", robot.mass_matrix(q), (q,)),
-        ("g", robot.gravity_torque(q), (q,)),
-        ("C", robot.coriolis_matrix(q, qd), (q, qd)),
-    ):
-        kernel = e.kernel(what)
-        if what == "g" and kernel.arguments != ("q",):
-            raise AssertionError(kernel.arguments)
-        scale = max(np.abs(wanted).max(), 1e-3)
-        assert np.abs(kernel(*arguments) - wanted).max() / scale < 1e-12
-        space: dict = {}
-        exec(kernel.numpy_source(), space)
-        assert np.abs(space[what](*arguments) - wanted).max() / scale < 1e-12
-
-
-def test_c_source(tmp_path):
-    e = equations("planar-2r")
-    kernel = e.kernel("M")
-    (tmp_path / "m.c").write_text(kernel.c_source("mass"))
-    (tmp_path / "mass.h").write_text(kernel.c_header("mass"))
-    (tmp_path / "main.c").write_text(
-        '#include <stdio.h>\n#include "mass.h"\nint main(void) { double q[2] = {0.3, -0.7}, M[4]; mass(q, M); '
-        'printf("%.17g %.17g %.17g %.17g", M[0], M[1], M[2], M[3]); return 0; }\n'
+▸ Long things: 2 lines, by --all or text(fold=False)
+"""
     )
-    subprocess.run(["cc", "-O2", "-o", "m", "m.c", "main.c", "-lm"], cwd=tmp_path, check=True)
-    got = subprocess.run([tmp_path / "m"], capture_output=True, text=True, check=True).stdout.split()
-    assert np.allclose([float(x) for x in got], dl.load("planar-2r").mass_matrix([0.3, -0.7]).reshape(-1), rtol=1e-14)
+    assert "hidden" in ALL.text(fold=False) and "▸" not in ALL.text(fold=False)
 
 
-def test_kernels_of_parameters():
-    e = equations("planar-2r")
-    kernel = e.kernel("g", parameters=["m2", "g"])
-    q = np.array([0.3, -0.4])
-    assert kernel.arguments == ("q", "parameters")
-    heavier = dl.load("planar-2r").with_gravity([0, -3.7, 0])
-    assert np.allclose(kernel(q, [1.0, 3.7]), heavier.gravity_torque(q), rtol=1e-13)
-    with pytest.raises(dl.UnknownNameError, match="unknown parameter 'm7'"):
-        e.kernel("g", parameters=["m7"])
+class Elements(HTMLParser):
+    """Whether what is opened is closed, and in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.append(tag)
+        if tag not in ("meta", "wbr"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
 
 
-def test_sympy():
-    import sympy
-
-    e = equations("planar-2r")
-    M = e.sympy("M")
-    m2, r2, l1, I2, q2 = sympy.symbols("m2 r2 l1 I2 q2", real=True)
-    assert sympy.expand(M[0, 1] - (I2 + m2 * r2**2 + m2 * l1 * r2 * sympy.cos(q2))) == 0
-    assert e.sympy("Gamma").shape == (2, 2, 2)
-    assert e.sympy("M12") == M[0, 1]
-
-
-def test_the_full_closed_form_of_a_large_robot(tmp_path):
-    e = equations("iiwa7")
-    file = e.save(tmp_path / "iiwa.txt", "M", "g")
-    lines = file.read_text().splitlines()
-    assert len(lines) == 1 + 49 + 7
-    name, formula = lines[-2].split(" = ")
-    assert e.compare(name, formula)
-    shown = e.structure()
-    assert "which coordinates" in shown and "terms" in shown
+def test_html_is_one_page_that_fetches_nothing():
+    page = ALL.html()
+    elements = Elements()
+    elements.feed(page)
+    assert elements.open == []
+    assert {"math", "details", "summary", "table", "small", "h1", "h3", "h4"} <= set(elements.seen)
+    assert "http" not in page.replace('http-equiv="', "").replace("http://www.w3.org/1998/Math/MathML", "")
+    assert "prefers-color-scheme: dark" in page and "a reason &amp; more" in page
+    shown = ALL._repr_html_()
+    assert shown.startswith("<div") and "<details>" in shown and "<html" not in shown
 
 
-def test_determinants_factored():
-    assert equations("planar-2r").factored("det") == "l1*l2*s2"
-    assert equations("elbow-3r").factored("det") == "-a2*a3*s3*(a2*c2 + a3*c23)"
-    assert equations("puma560").factored("det") == "a2*s5*(d4*c3 + a3*s3)*(a2*c2 + a3*c23 - d4*s23)"
-    assert equations("ur5e").factored("det") == "a2*a3*s3*s5*(a2*c2 + a3*c23 + d5*s234)"
-    with pytest.raises(dl.InputError, match="6×7"):
-        equations("panda").det_jacobian()
-    e = equations("planar-2r")
-    with pytest.raises(dl.InputError, match="rows must be 2 different numbers"):
-        e.det_jacobian(rows=[0, 0])
+def test_latex_and_markdown():
+    latex, markdown = ALL.latex(), ALL.markdown()
+    assert latex.startswith("\\documentclass") and latex.endswith("\\end{document}\n")
+    assert "hidden" in latex and r"\text{(a reason \& more)}" in latex  # paper does not fold
+    assert "<details><summary>Long things</summary>" in markdown and "a\\|b" in markdown
+    for block in re.findall(r"\$\$\n(.*?)\n\$\$", markdown, re.S):
+        CONVERTER.convert_with_local_state(block, displaystyle=True)
 
 
-def test_documents_claim_singularities_only_where_they_are():
-    assert "Singularities" not in equations("planar-1r").derivation().write("text")  # its J never loses rank
-    assert "The tip's position loses a direction where" in equations("planar-2r").derivation().write("text")
-    assert "The arm is singular where" in equations("planar-3r").derivation().write("text")
-    on_the_axis = dl.Robot.from_dh([{"a": 1.0}, {}], gravity=(0, -9.81, 0))  # the second joint turns the tip in place
-    assert "Singularities" not in on_the_axis.equations().derivation().write("text")
-    twice = dl.Robot.from_dh([{}, {"a": 1.0, "alpha": np.pi / 2}, {"kind": "prismatic"}])  # two joints about one axis
-    assert "The arm is singular in every posture" in twice.equations().derivation().write("text")
-    assert "The arm is singular where" in equations("scara").derivation().write("text")
+def test_files_say_their_format(tmp_path):
+    for suffix, start in ((".txt", "All kinds"), (".md", "# All"), (".tex", "\\documentclass"), (".html", "<!doctype")):
+        assert ALL.save(tmp_path / f"a{suffix}").read_text().startswith(start)
+    assert "hidden" in (tmp_path / "a.txt").read_text()
+    with pytest.raises(dl.InputError, match=r"must end with one of \.txt, \.md, \.tex, \.html"):
+        ALL.save(tmp_path / "a.pdf")
+    with pytest.raises(dl.UnknownNameError, match="unknown format 'pdf'"):
+        ALL.write("pdf")
 
 
-def test_more_than_nine_joints():
-    links, joints = [Link("base")], []
-    for k in range(12):  # a comb: twelve arms on one base, so that the equations are short
-        links.append(Link(f"l{k}", dl.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.Origin((0.2, 0.0, 0.0)))))
-        joints.append(Joint(f"j{k}", "continuous", "base", f"l{k}", dl.Origin((0.0, 0.5 * k, 0.0)), (0.0, 1.0, 0.0)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dl.ModelWarning)
-        robot = dl.Robot(Description("comb", tuple(links), tuple(joints)))
-    e = robot.equations()
-    for form in ("text", "markdown", "latex"):
-        assert "comb" in e.derivation().write(form)
-    assert e.entry("g12") == e.g[11] and e.entry("M1,12") == e.M[0][11] and e.entry("M[12, 12]") == e.M[11][11]
-    assert e.compare("g12", e.text("g", lump=False).splitlines()[11].split(" = ")[1])
+def test_lines_are_broken_outside_of_brackets():
+    words = "(a + b) x + " + " + ".join(f"k{i} (c + d)" for i in range(9))
+    lines = broken(words, 40)
+    assert all(columns(line) <= 40 for line in lines) and len(lines) > 2
+    assert all(line.count("(") == line.count(")") for line in lines)
+    assert " ".join(line.strip() for line in lines) == words
+    vector = broken("(" + "a + b " * 5 + "+ c, d, (e + f) g)", 25)
+    assert vector[-2:] == [" d,", " (e + f) g)"]
+    assert broken("x" * 60, 40) == ["x" * 60]  # there is no place
+    assert split_sum(r"a + \left(b + c\right) - \frac{d - e}{f}") == [
+        "a ",
+        r"+ \left(b + c\right) ",
+        r"- \frac{d - e}{f}",
+    ]
 
 
-def test_nothing_moves():
-    assert "Nothing moves" in dl.Robot(Description("table", (Link("top"),))).equations().derivation().write("latex")
-
-
-@pytest.mark.parametrize("name", ["a~b", "a^b", "a\\b", "a{b", "a}b", "a|b", "{0}", "50%"])
-def test_names_of_users_in_documents(name):
-    links = (Link("base"), Link(name, dl.Inertial(1.0, (0, 0, 0, 0.1, 0, 0.1), dl.Origin((0.2, 0.0, 0.0)))))
-    joints = (Joint("j|" + name, "continuous", "base", name, dl.Origin((0, 0, 0), (1.5708, 0, 0)), (0.0, 0.0, 1.0)),)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dl.ModelWarning)
-        e = dl.Robot(Description("odd", links, joints)).equations()
-    assert name in e.derivation().write("text")
-    latex = e.derivation().write("latex")
-    assert "\\pi" in latex and "π" not in latex
-    assert ("\\|" in e.derivation().write("markdown")) == ("|" in name)  # inside tables, where it would end a cell
-
-
-def test_det_is_factored_in_every_format():
-    e = equations("puma560")
-    assert "s_{5}" in e.latex("det") and e.latex("det").count("&=") == 1
-    assert e.text("det") == "det = a2*s5*(d4*c3 + a3*s3)*(a2*c2 + a3*c23 - d4*s23)\n"
+def test_matrices_too_wide_for_a_line_become_entries():
+    long = total([Name(f"x{k}") for k in range(30)])
+    part = MatrixFormula(math("T₀₂ = T₀₁ A₂"), ((long, "0"), (long, "1")))
+    text = as_text(part)
+    assert text.startswith("Entries that are not zero:") and "T₀₂ = T₀₁ A₂" in text and "(T₀₂)₂₂ = 1" in text
+    assert "(T₀₂)₁₂" not in text and r"\left(T_{02}\right)_{11}" in as_markdown(part)

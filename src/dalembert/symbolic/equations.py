@@ -54,6 +54,7 @@ class Equations:
         model, _, self._angles = exact.exact_model(description, angles == "numbers")
         self.description = description
         self.friction = friction
+        self._asked: dict[str, Any] = {"symbolic": symbolic, "zeros": zeros, "friction": friction, "angles": angles}
         symbols = parameters.chosen(parameters.parameters(model, zeros), symbolic)
         self._symbols = {p.name: p for p in symbols.values()}
         if len(self._symbols) != len(symbols):
@@ -99,6 +100,10 @@ class Equations:
                 f"{self.name!r} has {count} fixed angles that are no multiples of π/2; with each as a symbol the "
                 "equations would have millions of terms: ask for angles='numbers'"
             )
+
+    def of(self, description: Description) -> Equations:
+        """The equations of another description, with the same choices."""
+        return Equations(description, **self._asked)
 
     @property
     def name(self) -> str:
@@ -410,16 +415,21 @@ class Equations:
 
         return text(factored(self.entry(name), self.groups))
 
-    def derivation(self) -> Derivation:
-        """The derivation step by step; of a large robot its structure."""
-        from dalembert.symbolic.derivation import derivation
+    def derivation(
+        self, method: str = "lagrange", *, at: Sequence[Sequence[float]] | None = None, convention: str = "standard"
+    ) -> Derivation:
+        """The derivation step by step, as "kinematics", "lagrange" or "newton-euler"; of a large robot its structure.
 
-        return derivation(self)
+        `at` = (q, q̇, q̈) puts numbers into newton-euler; `convention` is that of the DH table, "standard" or
+        "modified". The result has .text(), .markdown(), .latex(), .html(), .save(file)."""
+        from dalembert.symbolic.derivation import derive
+
+        return derive(self, method, at, convention)
 
     def structure(self) -> str:
         """How large the equations are, and which joints couple, as text."""
         from dalembert.symbolic.derivation import structure
-        from dalembert.symbolic.document import as_text
+        from dalembert.symbolic.typeset import as_text
 
         return "\n\n".join(as_text(part) for part in structure(self)) + "\n"
 

@@ -155,7 +155,8 @@ IDLE = [
     ("bounds planar-1r --formulas --gap 0.1", "--gap has no effect here: formulas are derived"),
     ("excite planar-1r --rate 10", "--rate has no effect here: it says how many rows are written"),
     ("ik puma560 --xyz 0.4,0.2,0.3 --rpy 0,0,0 --all --tolerance 0.1", "--tolerance has no effect here"),
-    ("equations planar-1r --document text --long", "--long has no effect here: --document has a form of its own"),
+    ("equations planar-1r --check M11 I1 --long", "--long has no effect here: --check compares by value"),
+    ("derive planar-1r --convention modified", "--convention has no effect here: lagrange shows no DH table"),
     ("check --rules --fix", "--fix has no effect here: --rules only lists the rules"),
 ]
 

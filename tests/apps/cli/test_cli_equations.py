@@ -17,8 +17,8 @@ def test_equations(tmp_path):
     assert "which coordinates" in run("equations", "panda").output
     assert "m2" in run("equations", "planar-2r", "--symbolic", "m2,g", "--of", "tau").output
     file = tmp_path / "arm.tex"
-    assert f"wrote {file}" in run("equations", "planar-2r", "--document", "latex", "-o", file).output
-    assert "\\end{document}" in file.read_text()
+    assert f"wrote {file}" in run("equations", "planar-2r", "--format", "latex", "-o", file).output
+    assert "M_{11}" in file.read_text()
     got = data("equations", "planar-2r")
     assert got["entries"]["M22"] == "d" and got["parameters"]["l1"]["value"] == 1.0
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
 
 FORMATS = ("text", "latex", "sympy")
-DOCUMENTS = ("markdown", "latex", "text")
 
 
 @command
@@ -31,7 +30,6 @@ def equations(
     long: bool = option("cos(q1 + q2) instead of c12."),
     friction: bool = option("With F_v q̇ + F_s sgn(q̇) in the joint equations."),
     form: str = option("", "--format", type=click.Choice(FORMATS), default="text"),
-    document: str | None = option("The whole derivation, step by step.", type=click.Choice(DOCUMENTS)),
     check: tuple[str, str] | None = option(
         "Compare a formula of yours with the derived entry.", nargs=2, metavar="NAME FORMULA"
     ),
@@ -45,18 +43,16 @@ def equations(
     Examples:
       dalembert equations planar-2r
       dalembert equations puma560 --of det
-      dalembert equations planar-2r --document latex -o arm.tex
       dalembert equations planar-2r --check M12 "I2 + m2*(r2**2 + l1*r2*cos(q2))"
     """
     from dalembert.symbolic.parameters import CHOICES
 
-    if sum(map(bool, (what, document, check))) > 1:
-        raise click.UsageError("--of, --document and --check exclude each other")
-    if check or document:
-        given = "--check compares by value" if check else "--document has a form of its own"
-        output.refuse_idle(given, "format", "long", "physical")
+    if what and check:
+        raise click.UsageError("--of and --check exclude each other")
+    if check:
+        output.refuse_idle("--check compares by value", "format", "long", "physical")
     if file and (check or as_json):
-        raise click.UsageError("-o is for formulas and documents; --check and --json go to the screen")
+        raise click.UsageError("-o is for formulas; --check and --json go to the screen")
     chosen = symbolic if symbolic in CHOICES else [name.strip() for name in symbolic.split(",")]
     names = [name.strip() for name in what.split(",")] if what else []
     arm = output.load(robot, tip)
@@ -69,11 +65,7 @@ def equations(
         elif as_json:
             data = _data(e, names)
         else:
-            text = (
-                e.derivation().write(document)
-                if document
-                else _write_text(e, names, form, not physical, long, bool(file))
-            )
+            text = _write_text(e, names, form, not physical, long, bool(file))
     if check:
         keys = {"entry": "name", "equal": "equal", "difference": "off", "slip": "slip", "derived": "derived"}
         output.answer({key: getattr(result, name) for key, name in keys.items()}, lambda: click.echo(str(result)))
@@ -114,7 +106,7 @@ def _write_text(e: Equations, names: list[str], form: str, lump: bool, long: boo
         remedy = f"{count}: -o FILE writes them as text in normal form, --symbolic inertias makes them fewer"
         if names:
             raise click.ClickException(remedy) from None
-        return f"{e.structure()}\n{remedy}, --of takes a part, --document shows the structure.\n"
+        return f"{e.structure()}\n{remedy}, --of takes a part.\n"
 
 
 def _data(e: Equations, names: list[str]) -> dict[str, object]:

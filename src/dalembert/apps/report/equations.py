@@ -10,11 +10,14 @@ from markupsafe import Markup
 from dalembert.apps.report.context import Context, Made
 from dalembert.draw import html
 from dalembert.symbolic import derivation, latex
-from dalembert.symbolic.document import Formulas, MatrixFormula, as_html
+from dalembert.symbolic.blackboard import Blackboard
+from dalembert.symbolic.document import Formulas, MatrixFormula
 from dalembert.symbolic.entries import entries, named
 from dalembert.symbolic.equations import Equations
 from dalembert.symbolic.expression import DIGITS, Expression
+from dalembert.symbolic.lagrange import READABLE
 from dalembert.symbolic.lumps import Legible, TooLargeError, legible
+from dalembert.symbolic.typeset import as_html
 
 WIDTH = 71  # letters of a line, about
 PAGE = 60  # lines of equations that stand open
@@ -30,7 +33,7 @@ def equations(context: Context) -> Made:
     if terms["M"] <= derivation.STEPS_UP_TO:
         parts += _short(e)
         parts.append(html.details("The derivation, step by step", *_derivation(e)))
-    elif terms["M"] <= derivation.READABLE:
+    elif terms["M"] <= READABLE:
         parts += _long(e, terms)
     else:
         parts += _too_long(e, terms)
@@ -126,7 +129,7 @@ def _structure(e: Equations, words: str) -> Iterator[Markup]:
 
 def _derivation(e: Equations) -> Iterator[Markup]:
     try:
-        yield from map(as_html, derivation.parts(e))
+        yield from map(as_html, derivation.motion(Blackboard(e)))
     except TooLargeError as error:
         yield html.paragraph(f"The derivation ends here: {error}.")
 

@@ -19,8 +19,10 @@ from dalembert.errors import DalembertError
 from dalembert.kinematics.nearest_singularity import singular_set
 from dalembert.kinematics.workspace import Workspace
 from dalembert.robot import Robot
-from dalembert.symbolic import derivation
-from dalembert.symbolic.document import Heading, as_html
+from dalembert.symbolic.blackboard import Blackboard
+from dalembert.symbolic.document import Heading
+from dalembert.symbolic.kinematics import determinant
+from dalembert.symbolic.typeset import as_html
 
 Array = NDArray[np.float64]
 SAMPLES, QUICK_SAMPLES = 120_000, 20_000
@@ -165,7 +167,7 @@ def singular(context: Context) -> Made:
 
 def _determinant(context: Context) -> Iterator[Markup]:
     try:
-        pieces = [p for p in derivation.determinant(context.equations) if not isinstance(p, Heading)]
+        pieces = [p for p in determinant(Blackboard(context.equations)) if not isinstance(p, Heading)]
     except (DalembertError, NotHereError):
         return
     if pieces:

@@ -1,0 +1,107 @@
+"""dalembert derive: the equations derived step by step, as they are taught."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from dalembert.apps.cli import output
+from dalembert.apps.cli.options import JSON, ROBOT, TIP, NewFile, command, option
+from dalembert.apps.cli.terminal import waiting
+from dalembert.files import whole
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
+    from dalembert.symbolic.document import Derivation
+
+METHODS = ("kinematics", "lagrange", "newton-euler")
+FORMATS = ("text", "markdown", "latex", "html")
+
+
+@command
+def derive(
+    robot: str = ROBOT,
+    method: str = option("What is derived.", type=click.Choice(METHODS), default="lagrange"),
+    form: str | None = option(
+        "The format; by default text, or what the file's name ends with.", "--format", type=click.Choice(FORMATS)
+    ),
+    every: bool = option("Text: show what is folded too.", "--all"),
+    at: str | None = option(
+        "newton-euler with numbers: q, q̇ and q̈, between semicolons, as in “30deg, 0; 1, 0; 0, 0”.", metavar="Q;QD;QDD"
+    ),
+    convention: str = option(
+        "kinematics: of the DH table.", type=click.Choice(("standard", "modified")), default="standard"
+    ),
+    symbolic: str = option(
+        "Which parameters are symbols: all, inertias, lengths, none, or names as m1,m2,g.", default="all"
+    ),
+    friction: bool = option("With F_v q̇ + F_s sgn(q̇) in the joint equations."),
+    file: str | None = option("Write to a file.", "-o", "--output", type=NewFile(), metavar="FILE"),
+    tip: str | None = TIP,
+    as_json: bool = JSON,
+) -> None:
+    """Derive the equations step by step, each line with its reason.
+
+    ROBOT is a robot, or one of the Lagrangian examples (cart-pole, five-bar, …).
+
+    \b
+    Examples:
+      dalembert derive planar-2r
+      dalembert derive elbow-3r --method kinematics
+      dalembert derive planar-2r --method newton-euler --at "30deg, 45deg; 1, 0.5; 0, 0"
+      dalembert derive planar-2r -o arm.html
+    """
+    if every and (form or "text") != "text":
+        raise click.UsageError("--all is for text: the other formats hold all of it")
+    if at is not None and method != "newton-euler":
+        raise click.UsageError("--at puts numbers into --method newton-euler")
+    if method != "kinematics":
+        output.refuse_idle(f"{method} shows no DH table", "convention")
+    if file and as_json:
+        raise click.UsageError("-o is for the derivation as a document; --json goes to the screen")
+    with waiting("deriving the equations", heavy=True):
+        found = _system(robot, method) or _robot(output.load(robot, tip), method, at, convention, symbolic, friction)
+        if as_json:
+            output.print_json({"title": found.title, "markdown": found.markdown()})
+        elif not file:
+            click.echo(found.write(form or "text", fold=not every), nl=False)
+        elif form is None:
+            found.save(file)
+        else:
+            written = found.write(form, fold=not every).encode()
+            whole(file, lambda opened: opened.write(written))
+    if file:
+        click.echo(f"wrote {file}")
+
+
+def _system(name: str, method: str) -> Derivation | None:
+    """Of a Lagrangian example, unless a robot has its name and is no closed chain."""
+    from dalembert import robots
+    from dalembert.lagrange.examples import EXAMPLES
+
+    if name not in EXAMPLES or (name in robots.names() and "[[loops]]" not in robots.text(name)):
+        return None
+    if method != "lagrange":
+        raise click.UsageError(f"{name!r} is derived from its energies: --method lagrange")
+    output.refuse_idle(f"{name!r} is no robot's file", "symbolic", "friction", "tip")
+    return EXAMPLES[name]().derivation()
+
+
+def _robot(arm: Robot, method: str, at: str | None, convention: str, symbolic: str, friction: bool) -> Derivation:
+    from dalembert.symbolic.parameters import CHOICES
+
+    if arm.loops:
+        raise click.ClickException(
+            f"{arm.name!r} is a closed chain, and this command derives open ones; in Python, "
+            "dalembert.Constrained(robot).derivation() derives its equations with multipliers"
+        )
+    chosen = symbolic if symbolic in CHOICES else [name.strip() for name in symbolic.split(",")]
+    parts = at.split(";") if at is not None else []
+    if at is not None and len(parts) != 3:
+        raise click.BadParameter("three lists are needed, q; q̇; q̈, between semicolons", param_hint="--at")
+    state = None
+    if parts:
+        rates = [output.numbers("at", part, arm.n) for part in parts[1:]]
+        state = [output.positions("at", parts[0], arm), *rates]
+    return arm.equations(chosen, friction=friction).derivation(method, at=state, convention=convention)

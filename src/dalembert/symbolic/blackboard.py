@@ -1,0 +1,109 @@
+"""Where a derivation is written: polynomials, numbers, vectors and matrices as formulas, in one set of letters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dalembert.scalar import Scalar
+from dalembert.symbolic.document import (
+    Formula,
+    Formulas,
+    Line,
+    MatrixFormula,
+    Pair,
+    Part,
+    Words,
+    left_of,
+    math,
+    plain_formula,
+    tex_formula,
+)
+from dalembert.symbolic.lumps import Legible, legible
+from dalembert.symbolic.polynomial import Polynomial
+
+if TYPE_CHECKING:
+    from dalembert.symbolic.equations import Equations
+
+DIGITS = 5  # significant ones of a number in the middle of a computation
+LETTER = re.compile(r"@(\w)")
+
+
+@dataclass(frozen=True)
+class Blackboard:
+    """Writes for one robot. Letters of quantities in prose are marked: @M is M, or what the reader calls it."""
+
+    e: Equations
+
+    def math(self, plain: str) -> Pair:
+        """A formula of prose, in the reader's letters."""
+        return math(LETTER.sub(r"\1", plain))
+
+    def words(self, words: str, *formulas: str | Formula) -> Words:
+        """A paragraph; what is `str` in `formulas` is Unicode with marked letters."""
+        return Words(words, tuple(self.math(x) if isinstance(x, str) else x for x in formulas))
+
+    def name(self, word: str) -> Pair:
+        """A symbol or an entry, M12 or tau1."""
+        return left_of(word)
+
+    def both(self, x: Scalar) -> Pair:
+        """A polynomial or a number as text and as LaTeX."""
+        if not isinstance(x, Polynomial):
+            return number(float(x))
+        form = self.legible({"": x})
+        return plain_formula(form.entries[""], form.decimals), tex_formula(form.entries[""], form.decimals)
+
+    def formula(self, x: Scalar) -> Formula:
+        """The same; what is no decimal as an expression, which lines break better."""
+        form = self.legible({"": x}) if isinstance(x, Polynomial) else None
+        return self.both(x) if form is None or form.decimals else form.entries[""]
+
+    def vector(self, v: Sequence[Scalar]) -> Pair:
+        """(x, y, z), as text in one line."""
+        plain, tex = zip(*map(self.both, v), strict=True)
+        return f"({', '.join(plain)})", "\\begin{bmatrix} " + " \\\\ ".join(tex) + " \\end{bmatrix}"
+
+    def line(self, left: str, x: Scalar | Sequence[Scalar], reason: str | Words = "") -> Line:
+        """left = a polynomial, a number or a vector of them; `left` is a name or Unicode with marked letters."""
+        name = self.name(left) if left.isascii() and "@" not in left else self.math(left)
+        return Line(name if left else "", self.vector(x) if isinstance(x, tuple | list) else self.formula(x), reason)
+
+    def matrix(self, name: str, A: Sequence[Sequence[Scalar]], lump: bool = False) -> Iterator[Part]:
+        """name = [ … ], after what its lumped constants stand for."""
+        left = self.math(name) if "@" in name or not name.isascii() else self.name(name)
+        if not any(isinstance(x, Polynomial) for row in A for x in row):
+            yield MatrixFormula(left, tuple(tuple(number(float(x)) for x in row) for row in A))
+            return
+        form = self.legible({f"{i} {j}": x for i, row in enumerate(A) for j, x in enumerate(row)}, lump)
+        if form.lumps:
+            yield Formulas.of(form.lumps, form.decimals)
+        rows = tuple(tuple(form.entries[f"{i} {j}"] for j in range(len(row))) for i, row in enumerate(A))
+        yield MatrixFormula(left, rows, form.decimals)
+
+    def formulas(self, given: Mapping[str, Polynomial], lump: bool = False) -> Iterator[Part]:
+        """name = polynomial, below each other, after what the lumped constants stand for."""
+        form = self.legible(given, lump)
+        if form.lumps:
+            yield Formulas.of(form.lumps, form.decimals)
+        yield Formulas.of(form.entries, form.decimals)
+
+    def legible(self, given: Mapping[str, Scalar], lump: bool = False) -> Legible:
+        return legible({name: self.e.ring.scalar(p) for name, p in given.items()}, self.e.groups, lump=lump)
+
+    def total(self, terms: Iterable[Scalar]) -> Polynomial:
+        return self.e.ring.scalar(sum(terms, self.e.ring.zero))
+
+
+def number(x: float) -> Pair:
+    """A number of the middle of a computation."""
+    shown = f"{x:.{DIGITS}g}" if abs(x) > 1e-12 else "0"
+    mantissa, _, exponent = shown.partition("e")
+    return shown, f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if exponent else shown
+
+
+def title(noun: str, k: int, name: str) -> str:
+    """Link 2, or Link 2 (forearm) where it has a name of its own."""
+    return f"{noun} {k}" if name == f"{noun.lower()}{k}" else f"{noun} {k} ({name})"

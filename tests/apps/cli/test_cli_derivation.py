@@ -1,0 +1,27 @@
+"""dalembert derive."""
+
+from __future__ import annotations
+
+from invoking import data, run
+
+import dalembert as dl
+
+
+def test_methods_and_numbers():
+    assert "Equation of joint 2" in run("derive", "planar-2r").output
+    assert "Denavit–Hartenberg table" in run("derive", "elbow-3r", "--method", "kinematics").output
+    modified = run("derive", "elbow-3r", "--method", "kinematics", "--convention", "modified").output
+    assert "modified convention" in modified
+    numbers = run("derive", "planar-2r", "--method", "newton-euler", "--at", "30deg,45deg; 1,0.5; 0,0").output
+    assert "τ₁ = 13.571" in numbers and "τ₂ = 1.6231" in numbers
+
+
+def test_what_is_folded_and_files(tmp_path):
+    folded, every = run("derive", "planar-2r").output, run("derive", "planar-2r", "--all").output
+    assert "by --all" in folded and "Jc₁" not in folded and "Jc₁" in every
+    file = tmp_path / "arm.html"
+    assert f"wrote {file}" in run("derive", "planar-2r", "-o", file).output
+    assert file.read_text() == dl.load("planar-2r").equations().derivation().html()
+    run("derive", "planar-2r", "--format", "latex", "-o", tmp_path / "arm.txt")
+    assert "\\end{document}" in (tmp_path / "arm.txt").read_text()
+    assert data("derive", "planar-2r", "--symbolic", "m2,g")["title"] == "Equations of motion of planar-2r, by Lagrange"
