@@ -89,10 +89,8 @@ def read_blanks(parts: list[str], drawn: Drawn) -> Iterator[Answer]:
     blanks = [k for k, p in enumerate(parts) if p[0] == "?"]
     for k in blanks:
         name, *options = (word.strip() for word in parts[k][2:].split(";"))
-        more: dict[str, Any] = dict(tuple(w.strip() for w in option.split(":", 1)) for option in options)
-        for key, convert in CONVERTERS.items():
-            if key in more:
-                more[key] = convert(more[key])
+        pairs = (option.split(":", 1) for option in options)
+        more = {key: CONVERTERS.get(key, str)(words.strip()) for key, words in pairs}
         right, *values = drawn[name]
         told = [p[2:] for p in takewhile(lambda p: p[0] == "!", parts[k + 1 :])]
         kept: list[Wrong] = []
@@ -105,7 +103,7 @@ def read_blanks(parts: list[str], drawn: Drawn) -> Iterator[Answer]:
         yield Answer(name, kind, right, wrong=tuple(kept), **({} if text else {"size": size(right)}) | more)
 
 
-CONVERTERS: dict[str, Callable[[str], Any]] = {
+CONVERTERS: dict[str, Callable[[str], Any]] = {  # what is not listed stays text
     "points": int,
     "tolerance": float,
     "symbols": lambda words: tuple(words.split()),
