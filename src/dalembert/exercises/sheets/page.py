@@ -24,7 +24,8 @@ from dalembert.exercises.sheets.sheet import Sheet
 POINTS = 6  # at which formulas are compared
 HOW = (
     "Type numbers with their unit (0.35 m, 35 cm, 1/3, 30°), formulas as you would write them (m2 l1 cos(q2), "
-    f"1/2 m v^2, q̇₁², LaTeX too). {paper.WITHIN} Nothing leaves this page; what you type stays in this browser until you clear it. "
+    f"1/2 m v^2, q̇₁², LaTeX too). {paper.WITHIN} Nothing leaves this page; what you type stays in this browser until "
+    "you clear it. "
     "“Save answers” makes the file that can be handed in."
 )
 
