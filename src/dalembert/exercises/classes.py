@@ -120,7 +120,7 @@ def read_answers(path: str | os.PathLike[str]) -> tuple[str, list[tuple[str, int
     tables = data.get("exercise")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise InputError(f"{name} has no [[exercise]], with family, seed and answers")
-    read = []
+    read: list[tuple[str, int, Mapping[str, object]]] = []
     for k, table in enumerate(tables, 1):
         family, seed, answers = table.get("family"), table.get("seed"), table.get("answers", {})
         if not isinstance(family, str) or type(seed) is not int or not isinstance(answers, dict):

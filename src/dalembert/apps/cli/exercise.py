@@ -137,8 +137,7 @@ def _make_class(
     families: list[Family], class_list: str, out: str | None, form: str | None, solutions: str, title: str
 ) -> None:
     from dalembert.exercises import classes
-    from dalembert.exercises.sheets import FORMATS as KNOWN, Sheet, write_sheet
-    from dalembert.files import whole
+    from dalembert.exercises.sheets import FORMATS as KNOWN, Sheet, save, write_sheet
     from dalembert.names import file_name
 
     if out is None:
@@ -155,14 +154,14 @@ def _make_class(
         for k, (student, drawn) in enumerate(classes.give_variants(families, students, told.append), 1):
             say(f"sheet {k} of {len(students)}, {student}")
             sheet, name = Sheet(title, drawn, student), file_name(student)
-            name += f"-{k}" * (name in names)
-            names.add(name)
+            while name.casefold() in names:
+                name += f"-{k}"
+            names.add(name.casefold())
             file = f"{name}{KNOWN[form].suffix}"
             write_sheet(sheet, Path(out, "students", file), form, "inside" if solutions == "inside" else "none")
             if solutions == "apart" and KNOWN[form].apart:
                 write_sheet(sheet, Path(out, "solutions", file), form, "only")
-            answers = classes.write_answers(sheet).encode()
-            whole(Path(out, "students", f"{name}.toml"), lambda file, data=answers: file.write(data))
+            save(Path(out, "students", f"{name}.toml"), classes.write_answers(sheet))
             sheets.append(sheet)
     for words in told:
         click.echo(f"warning: {words}", err=True)

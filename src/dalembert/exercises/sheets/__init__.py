@@ -53,6 +53,11 @@ def write_sheet(sheet: Sheet, path: str | os.PathLike[str], form: str, solutions
     if chosen.apart and solutions == "apart":
         texts[place.with_name(f"{place.stem}-solutions{place.suffix}")] = chosen.write(sheet, "only")
     for file, text in texts.items():
-        data = text.encode() if isinstance(text, str) else text
-        whole(file, lambda out, data=data: out.write(data))
+        save(file, text)
     return list(texts)
+
+
+def save(path: str | os.PathLike[str], text: str | bytes) -> None:
+    """Write a file, whole or not at all."""
+    data = text.encode() if isinstance(text, str) else text
+    whole(path, lambda file: file.write(data))

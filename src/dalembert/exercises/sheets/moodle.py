@@ -38,8 +38,8 @@ def write_moodle(sheet: Sheet, solutions: str = "none") -> str:
 
 
 def _question(exercise: Exercise) -> ElementTree.Element:
-    kinds = [a.kind for a in exercise.answers]
-    kind = {("number",): "numerical", ("choice",): "multichoice"}.get(tuple(kinds), "cloze")
+    single = exercise.answers[0].kind if len(exercise.answers) == 1 else ""
+    kind = {"number": "numerical", "choice": "multichoice"}.get(single, "cloze")
     question = ElementTree.Element("question", type=kind)
     _text(question, "name", f"{exercise.family} {exercise.seed}: {exercise.title}", None)
     text = write(exercise.text, MOODLE)
@@ -63,7 +63,7 @@ def _question(exercise: Exercise) -> ElementTree.Element:
 def _text(
     parent: ElementTree.Element, name: str, text: str, form: str | None = "html", **attributes: str
 ) -> ElementTree.Element:
-    node = ElementTree.SubElement(parent, name, **({"format": form} if form else {}), **attributes)
+    node = ElementTree.SubElement(parent, name, attributes | ({"format": form} if form else {}))
     ElementTree.SubElement(node, "text").text = text
     return node
 
@@ -149,8 +149,8 @@ def _blank(answer: Answer, weight: int) -> str:
     shape = np.array(answer.value, dtype=object).shape
     if not shape:
         return f"<p><strong>{answer.name}</strong>{told}: {cells[0]}</p>"
-    rows = np.array(cells, dtype=object).reshape(shape[0], -1)
-    table = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    grid = np.array(cells, dtype=object).reshape(shape[0], -1)
+    table = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in grid)
     return f"<p><strong>{answer.name}</strong>{told}:</p><table>{table}</table>"
 
 

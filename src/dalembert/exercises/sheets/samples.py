@@ -33,7 +33,7 @@ def draw_points(answer: Answer, count: int, decimals: int | None = None) -> dict
     rounded if they are to be read; always the same for the same answer."""
     if not answer.symbols:
         return {}
-    seed = hashlib.sha256(f"{answer.name} {answer.value}".encode()).digest()
+    seed = hashlib.sha256(f"{answer.name} {answer.value!r}".encode()).digest()
     random = np.random.default_rng(list(seed))
     for _ in range(TRIES):
         drawn = {name: random.uniform(0.3, 1.9, count) for name in answer.symbols}
