@@ -17,7 +17,11 @@ from dalembert.symbolic.equations import Equations
 from dalembert.symbolic.polynomial import Polynomial
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from dalembert.constrained.system import Constrained
+    from dalembert.symbolic.compare import Comparison, Quantity
+    from dalembert.symbolic.document import Derivation
 
 Polynomials = list[list[Polynomial]]
 WHOLE = ("phi", "A", "A_dot", "drift", "M", "h")
@@ -100,6 +104,24 @@ class ConstrainedEquations:
         """h(q, q̇) = c + g, and friction if asked for."""
         e = self.robot
         return [e.centripetal[k] + e.coriolis[k] + e.g[k] + e.friction_torque[k] for k in range(e.n)]
+
+    def quantity(self, name: str) -> Quantity:
+        """What a formula can be compared with: phi, A12, Adot, drift, M, h1, tau1 (with λ), lambda1, qdd1, P, Pqdd."""
+        from dalembert.constrained.derivation import comparable
+
+        return comparable(self, name)
+
+    def compare(self, name: str, formula: str) -> Comparison:
+        """Check a derivation: is `formula` equal to that quantity? If not, which slip was it?"""
+        from dalembert.symbolic.compare import compare
+
+        return compare(self.quantity(name), formula)
+
+    def derivation(self, q: ArrayLike | None = None, qd: ArrayLike | None = None) -> Derivation:
+        """The equations as they are derived, each line with its reason; with a state q, q̇ also in its numbers."""
+        from dalembert.constrained.derivation import derivation
+
+        return derivation(self, q, qd)
 
     def sympy(self, what: str, at: Mapping[str, Any] | None = None) -> Any:
         """One of "phi", "A", "A_dot", "drift", "M", "h", "lambda", "qdd", "P", "P_qdd" as a SymPy Matrix in q1, …,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dalembert.constrained.closure import Closure
     from dalembert.constrained.equations import ConstrainedEquations
     from dalembert.constrained.reduced import Reduced
+    from dalembert.symbolic.document import Derivation
 
 Array = NDArray[np.float64]
 
@@ -501,6 +502,12 @@ class Constrained:
         from dalembert.symbolic.equations import Equations
 
         return ConstrainedEquations(self, Equations(self.robot.description, symbolic, zeros, friction, angles))
+
+    def derivation(
+        self, q: ArrayLike | None = None, qd: ArrayLike | None = None, symbolic: str | Sequence[str] = "all"
+    ) -> Derivation:
+        """The constrained equations as they are derived on a blackboard; with a state q, q̇ also in its numbers."""
+        return self.equations(symbolic).derivation(q, qd)
 
     # ---------------------------------------------------------------------------------------------------- simulation
     def flow(

@@ -155,7 +155,7 @@ def comparable(e: Equations, name: str) -> Quantity:
         printed, value = find_entry(name, lambda what: quantity(e, what), e.name)
 
     def at(p: Polynomial, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        return p.at_points(_ring_values(e, values))
+        return p.at_points(points_of(e, values))
 
     def difference(given: ast.expr, i: int, j: int) -> str:
         if spread(given) > MOST_TERMS:
@@ -167,7 +167,7 @@ def comparable(e: Equations, name: str) -> Quantity:
             return ""
 
     known = {n: f for s, c in e.ring.angles for n, f in _fixed(s, c)}
-    found = assembled(printed, value, at, lambda p: _readable(e, p), _symbols(e), known)
+    found = assembled(printed, value, at, lambda p: _readable(e, p), symbols_of(e), known)
     return replace(found, difference=difference)
 
 
@@ -232,7 +232,8 @@ def _fixed(sine: str, cosine: str) -> tuple[tuple[str, str], tuple[str, str]]:
     return (sine, f"sin({angle})"), (cosine, f"cos({angle})")
 
 
-def _symbols(e: Equations) -> dict[str, float | None]:
+def symbols_of(e: Equations) -> dict[str, float | None]:
+    """The names that formulas may have, with the robot's own numbers."""
     ring, own = e.ring, e.values
     numbers = range(1, e.n + 1)
     symbols: dict[str, float | None] = {f"q{k}": None for k in numbers}
@@ -241,7 +242,8 @@ def _symbols(e: Equations) -> dict[str, float | None]:
     return symbols | {f"alpha{s[2:]}": float(np.arctan2(own[s], own[c])) for s, c in ring.angles}
 
 
-def _ring_values(e: Equations, values: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def points_of(e: Equations, values: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The values of the ring's names: sines and cosines for angles."""
     found = dict(values)
     for k, names in enumerate(e.ring.joints, 1):
         q = values[f"q{k}"]
