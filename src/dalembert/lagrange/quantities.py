@@ -163,6 +163,8 @@ def comparable(s: LagrangianSystem, name: str) -> Quantity:
     """What a formula can be compared with."""
     printed, value = find(s, name)
     known, numbers = symbols(s), {x.name: number for x, number in s.parameters.items()}
+    if not s.input_symbols:
+        numbers |= {x.name: 0.0 for x in s.tau}  # nothing acts unless somebody says so
 
     def at(x: Expression, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         count = next(iter(values.values())).shape

@@ -295,21 +295,19 @@ class Marker:
             raise InputError(
                 "neither side is the name of a step, and it is no equation of motion: no acceleration is in it"
             )
+        free = not used & set(self.steps.inputs) and all(name.startswith("tau") for name in self.steps.inputs)
         best: list[tuple[float, Quantity, int]] = []
         for k in range(self.steps.n):
-            name = f"tau{k + 1}"
-            quantity = self.residual(k, self.steps.formula(name))
+            name, step = f"tau{k + 1}", f"equation of {self.steps.q[k]}"
+            quantity = self.residual(k, self.steps.formula(name), free)
             if proportional(tree, quantity, self.steps):
                 self.given[name] = None, frozenset()
-                return Judged(number, line, f"equation of {self.steps.q[k]}", "right")
+                return Judged(number, line, step, "right", "where nothing acts" if free else "")
             for x, because in self.consequences(name):
-                if because and proportional(tree, self.residual(k, x), self.steps):
+                if because and proportional(tree, self.residual(k, x, free), self.steps):
                     self.given[name] = None, frozenset()
-                    return Judged(
-                        number, line, f"equation of {self.steps.q[k]}", "follows", f"right for your {_listed(because)}"
-                    )
-            off = nearest(tree, quantity)
-            best.append((*off, k))
+                    return Judged(number, line, step, "follows", f"right for your {_listed(because)}")
+            best.append((*nearest(tree, quantity), k))
         _, scaled, k = min(best, key=lambda x: x[0])
         result = compare(scaled, write_formula(tree))
         step = f"equation of {self.steps.q[k]}"
@@ -320,8 +318,9 @@ class Marker:
         )
         return Judged(number, line, step, "wrong", reason, tuple(map(str, result.slips)))
 
-    def residual(self, k: int, left: Tree) -> Quantity:
-        whole = subtract(left, self.steps.rights[k])
+    def residual(self, k: int, left: Tree, free: bool) -> Quantity:
+        """left − right of an equation of motion; `free` of forces."""
+        whole = left if free else subtract(left, self.steps.rights[k])
         return replace(self.quantity(f"tau{k + 1}"), value=partial(_value, whole))
 
 
