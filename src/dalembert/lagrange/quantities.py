@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -171,7 +172,8 @@ def comparable(s: LagrangianSystem, name: str) -> Quantity:
         found = sympy().lambdify(list(known.values()), x, "numpy")(*(values[name] for name in known))
         return np.broadcast_to(np.asarray(found, float), count)
 
-    return assembled(printed, value, at, lambda x: text(s.writing(x)), {k: numbers.get(k) for k in known})
+    found = assembled(printed, value, at, lambda x: text(s.writing(x)), {k: numbers.get(k) for k in known})
+    return replace(found, floating=printed[0] == "P")  # a potential energy is defined up to a constant
 
 
 def steps(s: LagrangianSystem) -> Steps:

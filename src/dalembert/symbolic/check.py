@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice, product
@@ -21,7 +22,7 @@ from dalembert.errors import DalembertError, InputError
 from dalembert.symbolic.compare import Comparison, Quantity, agree, compare, draw
 from dalembert.symbolic.formula import SHORT, read_equation, read_formula, write_formula
 from dalembert.symbolic.nodes import build
-from dalembert.symbolic.steps import Steps, Tree, call, derivative, replaced, subtract, total
+from dalembert.symbolic.steps import Steps, Tree, call, replaced, subtract, total
 
 VERDICTS = ("right", "follows", "wrong", "own", "unread")
 MOST_LINES, MOST_WAYS = 500, 6
@@ -46,7 +47,7 @@ class Judged:
     step: str
     verdict: str
     reason: str = ""
-    slips: tuple[str, ...] = ()
+    comparison: Comparison | None = None
 
     def __str__(self) -> str:
         reason = f": {self.reason}" if self.reason else ""
@@ -82,7 +83,10 @@ class CheckedDerivation:
         return {
             "right": bool(self),
             "first": self.first.number if self.first else None,
-            "lines": [vars(x) for x in self.lines],
+            "lines": [
+                {"line": x.number, "text": x.line, "step": x.step, "verdict": x.verdict, "reason": x.reason}
+                for x in self.lines
+            ],
         }
 
 
@@ -122,6 +126,7 @@ class Marker:
 
     steps: Steps
     given: dict[str, tuple[Tree | None, frozenset[str]]] = field(default_factory=dict)
+    worked: dict[str, list[tuple[Tree, frozenset[str]]]] = field(default_factory=dict)
     quantities: dict[str, Quantity] = field(default_factory=dict)
     own: dict[str, Tree] = field(default_factory=dict)
 
@@ -175,7 +180,7 @@ class Marker:
             left = read_equation(f"{side} = 0", list(self.symbols))[0]
         except DalembertError:
             return ""
-        return left if re.fullmatch(r"\w+", left) else ""
+        return left if re.fullmatch(r"[A-Za-z]\w*", left) else ""
 
     def step(self, side: str) -> str | None:
         """The step that a left side names."""
@@ -228,60 +233,56 @@ class Marker:
 
     def entry(self, number: int, line: str, name: str, tree: Tree, text: str | None) -> Judged:
         quantity = self.quantity(name)
-        formula = write_formula(tree)
+        formula = write_formula(tree) if text is None or self.own or "\\" in text else text
         result = compare(quantity, formula)
         if result:
-            self.given[name] = None, frozenset()
+            self.take(name)
             return Judged(number, line, name, "right", result.where)
-        try:
+        consequences: list[tuple[Tree, frozenset[str]]] = []
+        with suppress(DalembertError):  # too large to be worked out from their lines
             consequences = [(x, because) for x, because in self.consequences(name) if because]
-        except DalembertError:  # too large to be worked out from their lines
-            consequences = []
         for x, because in consequences:
             if same(tree, x, quantity):
-                self.given[name] = tree, because
+                self.take(name, tree, because)
                 return Judged(number, line, name, "follows", f"right for your {_listed(because)}")
-        if name == "P" and self.same_potential(tree):
-            self.given[name] = None, frozenset()
-            return Judged(number, line, name, "right", "up to a constant")
-        self.given[name] = tree, frozenset((name,))
+        self.take(name, tree, frozenset((name,)))
         for x, because in consequences:
             again = compare(replace(quantity, value=partial(_value, x)), formula)
             if again.slips and (not result.slips or len(again.slips) < len(result.slips)):
                 reason = f"taking your {_listed(because)} as it is, {_words(again)}"
-                return Judged(number, line, name, "wrong", reason, tuple(map(str, again.slips)))
-        return Judged(number, line, name, "wrong", _words(result), tuple(map(str, result.slips)))
+                return Judged(number, line, name, "wrong", reason, again)
+        return Judged(number, line, name, "wrong", _words(result), result)
 
     def quantity(self, name: str) -> Quantity:
         if name not in self.quantities:
             found = self.steps.quantity(name)
-            self.quantities[name] = replace(found, symbols={**found.symbols, **dict.fromkeys(self.steps.inputs)})
+            self.quantities[name] = replace(found, symbols={**dict.fromkeys(self.steps.inputs), **found.symbols})
         return self.quantities[name]
 
-    def same_potential(self, tree: Tree) -> bool:
-        right = self.steps.formula("P")
-        quantity = self.quantity("P")
-        return all(same(derivative(tree, q), derivative(right, q), quantity) for q in (*self.steps.q, *self.steps.v))
-
-    def consequences(self, name: str, seen: frozenset[str] = frozenset()) -> list[tuple[Tree, frozenset[str]]]:
+    def consequences(self, name: str) -> list[tuple[Tree, frozenset[str]]]:
         """What a step would be by the reader's own lines, and which of them are to blame; the right formula, blaming
         none, if their lines do not touch it."""
-        found: list[tuple[Tree, frozenset[str]]] = []
-        for way in self.steps.ways(name):
-            if any(need in seen for need in way.needs):
-                continue
-            choices = [self.known(need, seen | {name}) for need in way.needs]
-            for chosen in islice(product(*choices), MOST_WAYS):
-                because = frozenset().union(*(blamed for _, blamed in chosen))
-                if because and len(found) < MOST_WAYS:
-                    found.append((way.make(*(tree for tree, _ in chosen)), because))
-        return found or [(self.steps.formula(name), frozenset())]
+        if name not in self.worked:
+            found: list[tuple[Tree, frozenset[str]]] = []
+            for way in self.steps.ways(name):
+                choices = [self.known(need, way.back) for need in way.needs]
+                for chosen in islice(product(*choices), MOST_WAYS):
+                    because = frozenset().union(*(blamed for _, blamed in chosen))
+                    if because and len(found) < MOST_WAYS:
+                        found.append((way.make(*(tree for tree, _ in chosen)), because))
+            self.worked[name] = found or [(self.steps.formula(name), frozenset())]
+        return self.worked[name]
 
-    def known(self, name: str, seen: frozenset[str]) -> list[tuple[Tree, frozenset[str]]]:
+    def known(self, name: str, back: bool) -> list[tuple[Tree, frozenset[str]]]:
         if name not in self.given:
-            return self.consequences(name, seen)
+            return [(self.steps.formula(name), frozenset())] if back else self.consequences(name)
         tree, because = self.given[name]
         return [(self.steps.formula(name) if tree is None else tree, because)]
+
+    def take(self, name: str, tree: Tree | None = None, because: frozenset[str] = frozenset()) -> None:
+        """Note a step of the reader's: its formula if it is not the right one, and whose mistake that is."""
+        self.given[name] = tree, because
+        self.worked.clear()
 
     # ---------------------------------------------------------------------------------------------- equations of motion
     def equation(self, number: int, line: str, sides: list[str]) -> Judged:
@@ -301,11 +302,11 @@ class Marker:
             name, step = f"tau{k + 1}", f"equation of {self.steps.q[k]}"
             quantity = self.residual(k, self.steps.formula(name), free)
             if proportional(tree, quantity, self.steps):
-                self.given[name] = None, frozenset()
+                self.take(name)
                 return Judged(number, line, step, "right", "where nothing acts" if free else "")
             for x, because in self.consequences(name):
                 if because and proportional(tree, self.residual(k, x, free), self.steps):
-                    self.given[name] = None, frozenset()
+                    self.take(name)
                     return Judged(number, line, step, "follows", f"right for your {_listed(because)}")
             best.append((*nearest(tree, quantity), k))
         _, scaled, k = min(best, key=lambda x: x[0])
@@ -316,7 +317,7 @@ class Marker:
             if result.slips
             else f"derived: {write_formula(self.steps.rights[k])} = {self.quantity(f'tau{k + 1}').derived}"
         )
-        return Judged(number, line, step, "wrong", reason, tuple(map(str, result.slips)))
+        return Judged(number, line, step, "wrong", reason, result)
 
     def residual(self, k: int, left: Tree, free: bool) -> Quantity:
         """left − right of an equation of motion; `free` of forces."""

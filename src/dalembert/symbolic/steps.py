@@ -140,10 +140,12 @@ def solution(A: Sequence[Sequence[Tree]], b: Sequence[Tree], k: int) -> Tree:
 # ------------------------------------------------------------------------------------------------------------- steps
 @dataclass(frozen=True)
 class Way:
-    """One way to a step: from which steps, and how."""
+    """One way to a step: from which steps, and how. `back` goes against the course of a derivation (M from the
+    equation of motion), and is taken only from what stands there."""
 
     needs: tuple[str, ...]
     make: Callable[..., Tree]
+    back: bool = False
 
 
 @dataclass(frozen=True)
@@ -197,12 +199,12 @@ class Steps:
             k = self.v.index(by)
             yield Way(("L",), slope)
             yield Way(("K",), slope)
-            yield Way(tuple(f"M{k + 1}{j + 1}" for j in range(self.n)), self._momentum)
+            yield Way(tuple(f"M{k + 1}{j + 1}" for j in range(self.n)), self._momentum, back=True)
         elif what == "L":
             yield Way(("L",), slope)
             yield Way((f"dK/d{by}", f"dP/d{by}"), subtract)
         elif what == "P" and by in self.q:
-            yield Way((f"g{self.q.index(by) + 1}",), lambda x: x)
+            yield Way((f"g{self.q.index(by) + 1}",), lambda x: x, back=True)
         yield Way((what,), slope)
 
     def _momentum(self, *M: Tree) -> Tree:
@@ -217,7 +219,7 @@ class Steps:
             parts = [multiply(m, multiply(v[i], v[j])) for m, (i, j) in zip(M, entries, strict=True)]
             return divide(total(parts), TWO)
 
-        yield Way(tuple(f"M{i + 1}{j + 1}" for i, j in entries), form)
+        yield Way(tuple(f"M{i + 1}{j + 1}" for i, j in entries), form, back=True)
 
     def _potential(self) -> Iterator[Way]:
         yield from self._sum_of_bodies("P")
@@ -230,14 +232,14 @@ class Steps:
         yield Way(("K", "P"), subtract)
 
     def _mass(self, i: int, j: int) -> Iterator[Way]:
-        yield Way((f"M{j + 1}{i + 1}",), lambda x: x)
+        yield Way((f"M{j + 1}{i + 1}",), lambda x: x, back=True)
         yield Way((f"dL/d{self.v[i]}",), lambda x: derivative(x, self.v[j]))
         yield Way((f"d/dt dL/d{self.v[i]}",), lambda x: derivative(x, self.a[j]))
-        yield Way((f"tau{i + 1}",), lambda x: derivative(x, self.a[j]))
+        yield Way((f"tau{i + 1}",), lambda x: derivative(x, self.a[j]), back=True)
         yield Way(("K",), lambda x: derivative(derivative(x, self.v[i]), self.v[j]))
 
     def _christoffel(self, i: int, j: int, k: int) -> Iterator[Way]:
-        yield Way((f"Gamma{j + 1}{i + 1}{k + 1}",), lambda x: x)
+        yield Way((f"Gamma{j + 1}{i + 1}{k + 1}",), lambda x: x, back=True)
         q = self.q
 
         def symbol(kj: Tree, ki: Tree, ij: Tree) -> Tree:
