@@ -180,6 +180,8 @@ def assembled(
     defined: Mapping[str, str] | None = None,
 ) -> Quantity:
     """What formulas are compared with, of one entry or lists of them, each with its values `at` points and its text."""
+    while isinstance(value, list) and len(value) == 1:  # one row is a vector, one entry a single formula
+        value = value[0]
     depth = _depth(value)
     if depth > 2:
         raise InputError(f"{name} has {_shape(value)} entries: say which, as in {named(name, [1] * depth)}")
