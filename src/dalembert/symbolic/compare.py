@@ -138,7 +138,7 @@ def compare(
         quantity = replace(quantity, defined={**quantity.defined, **defined})
     tree = read_formula(formula, [*quantity.symbols, *quantity.defined])
     with np.errstate(all="ignore"):
-        return _Judge(quantity, tree).comparison(slips)
+        return _Judge(quantity, tree, formula).comparison(slips)
 
 
 Entry = tuple[int, int, ast.expr]
@@ -147,8 +147,8 @@ Entry = tuple[int, int, ast.expr]
 class _Judge:
     """One formula and what it is compared with."""
 
-    def __init__(self, quantity: Quantity, tree: ast.expr) -> None:
-        self.quantity = quantity
+    def __init__(self, quantity: Quantity, tree: ast.expr, text: str) -> None:
+        self.quantity, self.text = quantity, text
         self.shape = quantity.value(draw(quantity, 1)).shape[1:]
         self.rows, self.entries = self._entries(tree)
         self.used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
@@ -279,7 +279,7 @@ class _Judge:
     def _entry_slips(self, i: int, j: int, entry: ast.expr, values: Values) -> tuple[list[Slip], list[Slip]]:
         wanted, root = self.wanted(values)[:, i, j], build(entry, values)
         exist = np.isfinite(wanted) & np.isfinite(root.x) & np.isfinite(root.size)
-        if exist.sum() < SEARCHED // 2:  # roots of what is negative
+        if exist.sum() < SEARCHED // 2 and np.isnan(root.x).any():  # roots of what is negative
             values = {name: x.astype(complex) for name, x in values.items()}
             wanted, root = self.wanted(values)[:, i, j], build(entry, values)
             exist = np.isfinite(wanted) & np.isfinite(root.x) & np.isfinite(root.size)
@@ -288,7 +288,7 @@ class _Judge:
         usual = np.median(root.size[exist])
         if 1e-8 * usual > abs(wanted[exist]).max() > 0:  # so large that anything would explain it
             return [], []
-        exist &= root.size < 1e4 * usual  # away from where it divides by next to nothing
+        exist &= root.size <= 1e4 * usual  # away from where it divides by next to nothing
         if not exist.all():
             values = {name: x[exist] for name, x in values.items()}
             wanted, root = wanted[exist], build(entry, values)
@@ -298,12 +298,23 @@ class _Judge:
         singles = search.singles(rows)
         pairs = search.pairs(rows) if not long and (not singles or singles[0].cost > CERTAIN) else []
         if pairs and (not singles or pairs[0].cost < singles[0].cost):
-            return describe(pairs[0]), []
+            return self.describe(pairs[0]), []
         if singles:
             near = [found for found in singles if found.cost <= singles[0].cost + NEARLY]
-            likely, *others = dict.fromkeys(slip for found in near for slip in describe(found))
+            likely, *others = dict.fromkeys(slip for found in near for slip in self.describe(found))
             return [likely], others[:3]
         return [], []
+
+    def describe(self, found: Found) -> list[Slip]:
+        return [self._described(node, label) for node, label in found.changes]
+
+    def _described(self, node: Node, label: Label) -> Slip:
+        place = written(node, self.text)
+        base = written(node.parts[0], self.text) if node.op == "power" else place
+        grouped = f"({place})" if node.op == "sum" and label.should != "{}" else place
+        should = label.should.replace("{}", grouped).replace("{base}", base)
+        words = label.words.replace("{should}", should).replace("{base}", base).replace("{}", place)
+        return Slip(label.kind, place, should, words)
 
     def _names(self, root: Node, i: int, j: int, values: Values) -> Names:
         """What the formula and what was derived are made of."""
@@ -355,19 +366,7 @@ def agree(node: Node, wanted: Array) -> bool:
     return bool((abs(node.x - wanted) <= ROUNDING * (node.size + abs(wanted)))[exist].all())
 
 
-def describe(found: Found) -> list[Slip]:
-    return [_described(node, label) for node, label in found.changes]
-
-
-def _described(node: Node, label: Label) -> Slip:
-    place = written(node)
-    base = written(node.parts[0]) if node.op == "power" else place
-    grouped = f"({place})" if node.op == "sum" and label.should != "{}" else place
-    should = label.should.replace("{}", grouped).replace("{base}", base)
-    words = label.words.replace("{should}", should).replace("{base}", base).replace("{}", place)
-    return Slip(label.kind, place, should, words)
-
-
-def written(node: Node) -> str:
-    """The part of the formula, as it was written."""
-    return write_formula(node.source)
+def written(node: Node, text: str = "") -> str:
+    """The part of the formula, as it was written in the text if that is known."""
+    start, end = getattr(node.source, "col_offset", None), getattr(node.source, "end_col_offset", None)
+    return text[start:end].strip() if text and start is not None and end else write_formula(node.source)

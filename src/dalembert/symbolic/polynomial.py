@@ -228,7 +228,7 @@ class Polynomial:
         powers = np.array([[*map(int, row)] for row in exponents], dtype=int).reshape(len(terms), len(self.ring.names))
         for name, column in zip(self.ring.names, powers.T, strict=True):
             if column.any():
-                terms *= (values[name] ** np.arange(column.max() + 1)[:, None])[column]
+                terms = terms * (values[name] ** np.arange(column.max() + 1)[:, None])[column]
         return np.asarray(terms.sum(0))
 
     def substituted(self, values: Mapping[str, Scalar]) -> Scalar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ MOST_NODES = 700  # of a formula that is changed everywhere
 MOST_PAIRED = 5000  # of the changes, the likeliest, whose pairs are tried
 MOST_EXPANDED = 60  # terms of what was derived, when several may be missing
 WORST_EXPONENT = 4
+SCALING = ("sign", "factor", "forgotten ½", "missing factor", "chain-rule term", "degrees")
 
 
 @dataclass(eq=False)
@@ -115,6 +117,11 @@ class Search:
         for node in self._places(self.root.node):
             for batch in changes(node, self.parents.get(node), self.names):
                 found += self._effects(batch)
+            if node.op == "sum" or node is self.root.node:
+                at = np.array([node.x + x for _, x in self.names.summands])
+                cost = 2.0 + 0.4 * (node is not self.root.node)
+                labels = [self.missing(node, shown, cost) for shown, _ in self.names.summands]
+                found += self._effects(Batch(node, at, labels)) if labels else ()
         return found
 
     def _places(self, node: Node) -> Iterator[Node]:
@@ -160,8 +167,9 @@ class Search:
                 kind = "chain-rule term" if rates and up else "missing factor" if up else "extra factor"
                 words = f"the factor {shown} is missing at {{}}" if up else f"{{}} should be multiplied by {shown}"
                 mixed = len({e > 0 for e in powers.values()}) > 1
-                cost += 0.3 + 2.0 * mixed + 1.5 * (shown[0] in "-½¼¾0123456789")
+                cost += 0.3 + 1.2 * (len(powers) > 1) + 2.0 * mixed + 1.5 * (shown[0] in "-½¼¾0123456789")
                 yield Found(cost, ((node, Label(kind, cost, f"{shown}*{{}}", words)),))
+            yield from self._brackets(station, [n for n in places if n.op == "sum" and 2 < len(n.parts) < 13], basis)
             sums = [n for n in places if n.op in ("sum", "name", "call", "number") or n is station.node]
             if not sums:
                 continue
@@ -171,6 +179,21 @@ class Search:
                 if station.explained(station.slopes[node] * at):
                     nested = 0.0 if node is self.root.node else 0.4 if node.op == "sum" else 0.8
                     yield Found(cost + nested, ((node, self.missing(node, shown, cost + nested)),))
+
+    def _brackets(self, station: Station, sums: Sequence[Node], basis: Basis) -> Iterator[Found]:
+        """A factor missing at neighboring terms: a bracket opened without it."""
+        for node in sums:
+            n, slope = len(node.parts), station.slopes[node]
+            runs = [(i, j) for i in range(n) for j in range(i + 2, n + 1) if j - i < n]
+            groups = [apply(part_of(node, *run), [p.x for p in node.parts[slice(*run)]]) for run in runs]
+            ratios = 1 + station.off / (slope * np.array(groups))
+            for k, cost, shown, at, powers in basis.monomials(ratios):
+                up = all(e > 0 for e in powers.values())
+                if station.explained(slope * (at - 1) * groups[k]) and up and (powers or shown == "-1"):
+                    words = f"the factor {shown} is missing at {{}}" if powers else "the sign of {}"
+                    cost += 0.4 + 1.5 * (bool(powers) and shown[0] in "-½¼¾0123456789") + 1.2 * (len(powers) > 1)
+                    label = Label("missing factor" if powers else "sign", cost, f"{shown}*{{}}", words)
+                    yield Found(label.cost, ((part_of(node, *runs[k]), label),))
 
     def _is_term(self, node: Node) -> bool:
         return node.op != "number" and (node not in self.parents or self.parents[node].op != "product")
@@ -185,7 +208,7 @@ class Search:
             return []
         hits = np.flatnonzero(self.root.explained(np.array([row.effect for row in rows])))
         found = [Found(rows[k].label.cost, ((rows[k].node, rows[k].label),)) for k in hits]
-        return sorted([*found, *self.solved(), *self.summand()], key=lambda f: f.cost)
+        return sorted([*found, *self.solved()], key=lambda f: f.cost)
 
     # ------------------------------------------------------------------------------------------------ two changes
 
@@ -200,24 +223,32 @@ class Search:
                 continue
             own, E = _distinct(own, E, station.size)
             for i, j in _matches(E, station.off, np.add):
-                if self._meeting(own[i].node, own[j].node).op == "sum" and station.explained(E[i] + E[j]):
+                meeting = self._meeting(own[i].node, own[j].node)
+                added = any(r.node is meeting and r.label.kind == "missing term" for r in (own[i], own[j]))
+                if (meeting.op == "sum" or added) and station.explained(E[i] + E[j]):
                     found.append(_together(own[i], own[j]))
             for node, slope in station.slopes.items():
-                if node.op == "product":
+                if node.parts:
                     found += self._factors(station, node, slope * node.x, own, E)
             found += self._with_missing(station, own, E)
         found += self._several_missing()
         return sorted(found, key=lambda f: f.cost)
 
     def _factors(self, station: Station, node: Node, share: Array, rows: Sequence[Row], E: Array) -> list[Found]:
-        below = [k for k, row in enumerate(rows) if self._is_below(row.node, node)]
-        ratios, whole = 1 + E[below] / share, 1 + station.off / share
-        return [
-            _together(rows[below[i]], rows[below[j]])
-            for i, j in _matches(ratios, whole, np.multiply)
-            if self._meeting(rows[below[i]].node, rows[below[j]].node) is node
-            and station.explained((ratios[i] * ratios[j] - 1) * share)
-        ]
+        """Changes in two factors of a product; and a change below what should be multiplied by something."""
+        scaling = [k for k, row in enumerate(rows) if row.node is node and row.label.kind in SCALING]
+        if node.op != "product" and not scaling:
+            return []
+        below = [k for k, row in enumerate(rows) if row.node is not node and self._is_below(row.node, node)]
+        chosen = [*scaling, *below]
+        ratios, whole = 1 + E[chosen] / share, 1 + station.off / share
+        found = []
+        for i, j in _matches(ratios, whole, np.multiply):
+            a, b = rows[chosen[i]], rows[chosen[j]]
+            apart = a.node is node or (node.op == "product" and self._meeting(a.node, b.node) is node)
+            if apart and station.explained((ratios[i] * ratios[j] - 1) * share):
+                found.append(_together(a, b))
+        return found
 
     def _with_missing(self, station: Station, rows: Sequence[Row], E: Array) -> list[Found]:
         found = []
@@ -230,7 +261,7 @@ class Search:
                 if (apart is node or apart.op == "sum") and station.explained(E[k] + slope * at):
                     label = self.missing(node, shown, cost)
                     both = ((rows[k].node, rows[k].label), (node, label))
-                    found.append(Found(rows[k].label.cost + cost, both))
+                    found.append(Found(rows[k].label.cost + cost + rewriting(rows[k].label, label), both))
         return found
 
     def _several_missing(self) -> list[Found]:
@@ -250,15 +281,6 @@ class Search:
             return [Found(cost, ((node, self.missing(node, " + ".join(shown).replace("+ -", "- "), cost)),))]
         return [Found(cost, tuple((node, self.missing(node, text, cost)) for text in shown))]
 
-    def summand(self) -> Iterator[Found]:
-        """A summand of what was derived, a product with a sum in it, that is all that is missing somewhere."""
-        for node, slope in self.root.slopes.items():
-            if node.op in ("sum", "name", "call") or node is self.root.node or self._is_term(node):
-                for shown, at in self.names.summands:
-                    if self.root.explained(slope * at):
-                        cost = 2.0 + 0.4 * (node is not self.root.node)
-                        yield Found(cost, ((node, self.missing(node, shown, cost)),))
-
     def _is_below(self, node: Node, top: Node) -> bool:
         while node is not top and node in self.parents:
             node = self.parents[node]
@@ -275,6 +297,16 @@ class Search:
         return b
 
 
+def part_of(node: Node, i: int, j: int) -> Node:
+    """Some neighboring terms of a sum, as if they stood in a bracket."""
+    source, places = node.parts[i].source, [p.source for p in node.parts[i:j]]
+    for sign, part in zip(node.how[i + 1 : j], node.parts[i + 1 : j], strict=True):
+        source = ast.BinOp(source, ast.Add() if sign > 0 else ast.Sub(), part.source)
+    if hasattr(places[0], "col_offset") and getattr(places[-1], "end_col_offset", None):
+        source.col_offset, source.end_col_offset = places[0].col_offset, places[-1].end_col_offset
+    return Node("sum", node.how[i:j], node.parts[i:j], source)
+
+
 def _invert(node: Node, k: int, wanted: Array) -> Array | None:
     """The value of part k with which the node has the wanted value."""
     part = node.parts[k].x
@@ -289,7 +321,14 @@ def _invert(node: Node, k: int, wanted: Array) -> Array | None:
 
 
 def _together(a: Row, b: Row) -> Found:
-    return Found(a.label.cost + b.label.cost, ((a.node, a.label), (b.node, b.label)))
+    both = (a.node, a.label), (b.node, b.label)
+    return Found(a.label.cost + b.label.cost + rewriting(a.label, b.label), both)
+
+
+def rewriting(a: Label, b: Label) -> float:
+    """What it costs more to take one term for another altogether: that explains anything."""
+    kinds = {a.kind, b.kind}
+    return 2.5 if "missing term" in kinds and kinds & {"extra term", "doubled term", "sign"} else 0.0
 
 
 def _distinct(rows: Sequence[Row], E: Array, size: Array) -> tuple[list[Row], Array]:

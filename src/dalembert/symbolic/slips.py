@@ -111,7 +111,7 @@ class Names:
             return Label("symbol", 2.5, other)
         if a[1] == b[1] and a[3] == b[3]:
             return Label("index", 1.1, other)
-        if a[2] == b[2] and {a[1], b[1]} <= LENGTHS and (a[2] or name.islower() is other.islower() is True):
+        if a[2] == b[2] and {a[1], b[1]} <= (LENGTHS if a[2] else {"l", "r", "lc", "rc"}):
             return Label("l ↔ r", 1.2, other)
         if self.rate(name) == other or self.rate(other) == name:
             return Label("chain-rule term", 2.0, other)
@@ -140,14 +140,18 @@ def changes(node: Node, parent: Node | None, names: Names) -> Iterator[Batch]:
 
     if term and node.op != "number":
         sign = "the sign of the whole formula" if parent is None else "the sign of {}"
-        add(-x, "sign", 1.0 if not inside else 1.5, "-{}", sign)
+        twin = (
+            parent is not None
+            and parent.op == "sum"
+            and any(p is not node and np.allclose(p.x, x, rtol=1e-9, atol=0) for p in parent.parts)
+        )
+        add(-x, "sign", 1.0 + 0.5 * inside + 1.5 * twin, "-{}", sign)
         for factor in FACTORS:
             kind, cost, should, words = scaled(node, factor, parent is None)
             add(float(factor) * x, kind, cost + 0.6 * (parent is not None and parent.op == "power"), should, words)
         add(x * np.pi / 180, "degrees", 1.5, "{}*pi/180", "{} is in degrees where radians are meant")
         add(x * 180 / np.pi, "degrees", 1.8, "{}*180/pi", "{} is in radians where degrees are meant")
         if parent is not None and parent.op == "sum" and len(parent.parts) > 1:
-            twin = any(p is not node and np.allclose(p.x, x, rtol=1e-9, atol=0) for p in parent.parts)
             kind = ("doubled term", 0.9, "", "{} stands there twice") if twin else ("extra term", 1.5, "")
             add(0 * x, *kind[:3], kind[3] if twin else "{} should not be there")
         for name in names.used:
@@ -175,8 +179,9 @@ def changes(node: Node, parent: Node | None, names: Names) -> Iterator[Batch]:
             else:
                 kind = "lost square" if abs(m) > abs(n) else "extra square"
                 add(base**m, kind, 1.6, f"{{base}}^{m}", f"the power of {{base}} should be {m}, not {n}")
-    elif node.op in ("name", "call") or (node.op == "sum" and not term):
-        add(x * x, "lost square", 1.0, "{}^2", "{} should be squared")
+    elif node.op in ("name", "call", "product", "sum"):
+        bracket = node.op in ("product", "sum")
+        add(x * x, "lost square", 1.4 if bracket else 1.0, "({})^2" if bracket else "{}^2", "{} should be squared")
         add(x * x * x, "lost square", 2.4, "{}^3", "{} should have the power 3")
     if node.op == "name":
         for name in names.used:
@@ -217,7 +222,7 @@ def _calls(node: Node, names: Names) -> Iterator[Batch]:
                 )
             elif angle != own:
                 same = len(re.findall(r"\d", angle)) == len(re.findall(r"\d", own))
-                alike = set(re.findall(r"[^\W\d_]+", angle)) == set(re.findall(r"[^\W\d_]+", own))
+                alike = set(re.findall(r"[^\W\d_]+", angle)) == set(re.findall(r"[^\W\d_]+", own)) - {"pi"}
                 kind = "symbol" if not alike else "index" if same else "wrong frame"
                 rows.append(f(at))
                 labels.append(Label(kind, 1.3 if alike else 2.7, names.trigonometric(function, angle)))
