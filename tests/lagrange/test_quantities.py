@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.lagrange import textbook
 
 import dalembert as dl
 from dalembert.lagrange import EXAMPLES
 from dalembert.symbolic.text import text
-from tests.lagrange import textbook
 
 
 @pytest.mark.parametrize(("make", "name", "formula"), textbook.RIGHT)

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  formulas stand on one line each
 """Systems that every textbook has, with their formulas as they are printed there."""
 
 from __future__ import annotations
@@ -73,16 +74,36 @@ def bead() -> dl.LagrangianSystem:
 
 # Right formulas: system, quantity, as a textbook or a blackboard has it.
 RIGHT = [
-    (double_pendulum, "K", r"\frac{1}{2}(m_1+m_2) l_1^2 \dot\theta_1^2 + \frac{1}{2} m_2 l_2^2 \dot\theta_2^2 + m_2 l_1 l_2 \dot\theta_1 \dot\theta_2 \cos(\theta_1-\theta_2)"),
+    (
+        double_pendulum,
+        "K",
+        r"\frac{1}{2}(m_1+m_2) l_1^2 \dot\theta_1^2 + \frac{1}{2} m_2 l_2^2 \dot\theta_2^2 + m_2 l_1 l_2 \dot\theta_1 \dot\theta_2 \cos(\theta_1-\theta_2)",
+    ),
     (double_pendulum, "P", "-(m1+m2) g l1 cos(theta1) - m2 g l2 cos(theta2)"),
-    (double_pendulum, "L", "½(m1+m2) l1² θ̇₁² + ½ m2 l2² θ̇₂² + m2 l1 l2 θ̇₁ θ̇₂ cos(θ₁−θ₂) + (m1+m2) g l1 cos θ₁ + m2 g l2 cos θ₂"),
+    (
+        double_pendulum,
+        "L",
+        "½(m1+m2) l1² θ̇₁² + ½ m2 l2² θ̇₂² + m2 l1 l2 θ̇₁ θ̇₂ cos(θ₁−θ₂) + (m1+m2) g l1 cos θ₁ + m2 g l2 cos θ₂",
+    ),
     (double_pendulum, "M12", "m2*l1*l2*cos(theta1 - theta2)"),
     (double_pendulum, "M", "[[(m1+m2)*l1^2, m2*l1*l2*cos(theta1-theta2)], [m2*l1*l2*cos(theta1-theta2), m2*l2^2]]"),
-    (double_pendulum, "dL/dthetad1", r"(m_1+m_2) l_1^2 \dot{\theta}_1 + m_2 l_1 l_2 \dot{\theta}_2 \cos(\theta_1-\theta_2)"),
+    (
+        double_pendulum,
+        "dL/dthetad1",
+        r"(m_1+m_2) l_1^2 \dot{\theta}_1 + m_2 l_1 l_2 \dot{\theta}_2 \cos(\theta_1-\theta_2)",
+    ),
     (double_pendulum, "dL/dtheta1", "-m2 l1 l2 thetad1 thetad2 sin(theta1-theta2) - (m1+m2) g l1 sin(theta1)"),
     (double_pendulum, "Gamma221", "m2*l1*l2*sin(theta1-theta2)"),
-    (double_pendulum, "tau2", "m2*l2^2*thetadd2 + m2*l1*l2*thetadd1*cos(theta1-theta2) - m2*l1*l2*thetad1^2*sin(theta1-theta2) + m2*g*l2*sin(theta2)"),
-    (double_pendulum, "qdd1", "(-g*(2*m1+m2)*sin(theta1) - m2*g*sin(theta1-2*theta2) - 2*sin(theta1-theta2)*m2*(thetad2^2*l2 + thetad1^2*l1*cos(theta1-theta2)))/(l1*(2*m1+m2-m2*cos(2*theta1-2*theta2)))"),
+    (
+        double_pendulum,
+        "tau2",
+        "m2*l2^2*thetadd2 + m2*l1*l2*thetadd1*cos(theta1-theta2) - m2*l1*l2*thetad1^2*sin(theta1-theta2) + m2*g*l2*sin(theta2)",
+    ),
+    (
+        double_pendulum,
+        "qdd1",
+        "(-g*(2*m1+m2)*sin(theta1) - m2*g*sin(theta1-2*theta2) - 2*sin(theta1-theta2)*m2*(thetad2^2*l2 + thetad1^2*l1*cos(theta1-theta2)))/(l1*(2*m1+m2-m2*cos(2*theta1-2*theta2)))",
+    ),
     (crane, "tau1", "(M+m) ẍ + m l θ̈ cos θ − m l θ̇² sin θ"),
     (crane, "qdd1", r"\frac{F + m\sin\theta (l\dot\theta^2 + g\cos\theta)}{M + m\sin^2\theta}"),
     (crane, "Alin", "[[0,0,1,0],[0,0,0,1],[0, m*g/M, 0, 0],[0, -(M+m)*g/(M*l), 0, 0]]"),
@@ -97,8 +118,16 @@ RIGHT = [
     (spherical_pendulum, "qdd2", "-2*thetad*phid*cos(theta)/sin(theta)"),
     (spherical_pendulum, "dL/dphid", "m l^2 sin(theta)^2 phid"),
     (furuta, "M", "[[J + m*L^2 + m*l^2*sin(theta)^2, m*L*l*cos(theta)], [m*L*l*cos(theta), m*l^2]]"),
-    (furuta, "tau1", r"(J + m L^2 + m l^2 \sin^2\theta)\ddot\alpha + m L l \cos\theta \ddot\theta + 2 m l^2 \sin\theta\cos\theta \dot\alpha\dot\theta - m L l \sin\theta \dot\theta^2"),
-    (furuta, "tau2", "m L l cos(theta) alphadd + m l^2 thetadd - m l^2 sin(theta) cos(theta) alphad^2 - m g l sin(theta)"),
+    (
+        furuta,
+        "tau1",
+        r"(J + m L^2 + m l^2 \sin^2\theta)\ddot\alpha + m L l \cos\theta \ddot\theta + 2 m l^2 \sin\theta\cos\theta \dot\alpha\dot\theta - m L l \sin\theta \dot\theta^2",
+    ),
+    (
+        furuta,
+        "tau2",
+        "m L l cos(theta) alphadd + m l^2 thetadd - m l^2 sin(theta) cos(theta) alphad^2 - m g l sin(theta)",
+    ),
     (bead, "qdd1", r"\Omega^2 \sin\theta\cos\theta - \frac{g}{R}\sin\theta"),
     (bead, "K", "1/2 m R^2 (theta_dot^2 + Omega^2 sin(theta)^2)"),
 ]

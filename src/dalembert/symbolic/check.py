@@ -25,7 +25,7 @@ from dalembert.symbolic.nodes import build
 from dalembert.symbolic.steps import Steps, Tree, call, replaced, subtract, total
 
 VERDICTS = ("right", "follows", "wrong", "own", "unread")
-MOST_LINES, MOST_WAYS = 500, 6
+MOST_LINES, MOST_WAYS, CLOSEST = 500, 6, 5
 ALIASES = {"D": "M", "T": "K", "KE": "K", "Ek": "K", "V": "P", "U": "P", "PE": "P", "Ep": "P", "G": "g", "phi": "g"}
 ALIASES |= {"H": "M", "Q": "psi", "Tau": "tau", "τ": "tau", "Γ": "Gamma", "B": "B"}
 FRACTION = re.compile(r"\\[dt]?frac\b")
@@ -103,8 +103,9 @@ def check(steps: Steps, lines: str | Sequence[str]) -> CheckedDerivation:
 
 
 def statements(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """(number of the line, equation): without ornaments; a line that starts with = goes on with the one before."""
+    """(number of the line, equation), without ornaments; a line that starts with = goes on with the one before."""
     found: list[tuple[int, str]] = []
+    before: tuple[int, str] | None = None  # a left side on a line of its own
     for number, line in enumerate(lines, 1):
         line = re.sub(
             r"\\(?:begin|end)\{(?:align|aligned|equation|gather|gathered|split)\*?\}|\$\$?|\\\[|\\\]", " ", line
@@ -112,10 +113,13 @@ def statements(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
         line = re.sub(r"(?<!\\)#.*|(?<!\\)%.*", "", line) if not line.lstrip().startswith("\\") else line
         line = ORNAMENT.sub("", line.replace("&", "").rstrip().removesuffix("\\\\").strip()).strip(" .;,")
         line = line.replace(":=", "=").replace("==", "=").replace("≡", "=")
-        if line.startswith("=") and found:
+        if line.startswith("=") and before:
+            found.append((before[0], f"{before[1]} {line}"))
+        elif line.startswith("=") and found:
             found[-1] = found[-1][0], f"{found[-1][1]} {line}"
         elif "=" in line:
             found.append((number, line))
+        before = (number, line) if line and "=" not in line else None
     return iter(found)
 
 
@@ -308,9 +312,10 @@ class Marker:
                 if because and proportional(tree, self.residual(k, x, free), self.steps):
                     self.take(name)
                     return Judged(number, line, step, "follows", f"right for your {_listed(because)}")
-            best.append((*nearest(tree, quantity), k))
-        _, scaled, k = min(best, key=lambda x: x[0])
-        result = compare(scaled, write_formula(tree))
+            best += [(off, scaled, k) for off, scaled in scalings(tree, quantity)]
+        best = sorted(best, key=lambda x: x[0])[:CLOSEST]
+        results = [(compare(scaled, write_formula(tree)), k) for _, scaled, k in best]
+        result, k = min(results, key=lambda x: len(x[0].slips) or MOST_WAYS)
         step = f"equation of {self.steps.q[k]}"
         reason = (
             _words(result)
@@ -353,26 +358,27 @@ def proportional(tree: Tree, quantity: Quantity, steps: Steps) -> bool:
         )
 
 
-def nearest(tree: Tree, quantity: Quantity) -> tuple[float, Quantity]:
-    """(how far off, the quantity times the factor that brings it nearest): ±1, or divided by one or two symbols."""
+def scalings(tree: Tree, quantity: Quantity) -> list[tuple[float, Quantity]]:
+    """(how far off, the quantity times a factor), nearest first: ±1, or times or divided by one or two symbols."""
     values = draw(quantity)
-    own = [name for name, x in quantity.symbols.items() if x is not None]
-    factors: list[tuple[str, ...]] = [(), *((name,) for name in own), *product(own, own)]
+    own = [name for name, x in quantity.symbols.items() if x]
+    factors = [(), *((name,) for name in own), *product(own, own)]
     given, wanted = build(tree, values).x, quantity.value(values)
-    found: tuple[float, Quantity] | None = None
-    for names in factors:
-        scale = np.prod([values[name] for name in names], axis=0) if names else np.ones(1)
-        for sign in (1.0, -1.0):
-            off = float(np.median(abs(given - sign * wanted / scale) / (abs(given) + abs(wanted / scale) + 1e-300)))
-            if found is None or off < found[0] - 1e-9:
-                found = off, replace(quantity, value=partial(_scaled, quantity, names, sign))
-    assert found is not None
-    return found
+    found = []
+    for names, power, sign in product(factors, (-1, 1), (1.0, -1.0)):
+        value = partial(_scaled, quantity, names, power, sign)
+        scaled = wanted * _scale(values, names, power, sign)
+        off = float(np.median(abs(given - scaled) / (abs(given) + abs(scaled) + 1e-300)))
+        found.append((off if names else off / 2, replace(quantity, value=value)))
+    return sorted(found, key=lambda x: x[0])[:CLOSEST]
 
 
-def _scaled(quantity: Quantity, names: tuple[str, ...], sign: float, values: Mapping[str, Any]) -> Any:
-    scale = np.prod([values[name] for name in names], axis=0) if names else 1.0
-    return sign * quantity.value(values) / scale
+def _scale(values: Mapping[str, Any], names: tuple[str, ...], power: int, sign: float) -> Any:
+    return sign * np.prod([values[name] for name in names], axis=0) ** power if names else sign
+
+
+def _scaled(quantity: Quantity, names: tuple[str, ...], power: int, sign: float, values: Mapping[str, Any]) -> Any:
+    return quantity.value(values) * _scale(values, names, power, sign)
 
 
 # ------------------------------------------------------------------------------------------------------------- text

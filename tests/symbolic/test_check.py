@@ -1,0 +1,132 @@
+"""Whole derivations: right ones pass in any spelling, the first mistake is named, its consequences are not mistakes."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.lagrange import EXAMPLES
+from dalembert.symbolic.check import check
+from dalembert.symbolic.nodes import build
+from dalembert.symbolic.steps import derivative, robot_steps
+
+# The derivation of a planar arm as a course has it, in LaTeX and on a blackboard, with constants of the reader's own.
+ARM = r"""
+K1 = ½ (m1 r1² + I1) q̇₁²
+K_2 = 1/2 m2 (l1^2 qd1^2 + r2^2 (qd1 + qd2)^2 + 2 l1 r2 c2 qd1 (qd1 + qd2)) + 1/2 I2 (qd1 + qd2)^2
+Let us write
+a = I1 + I2 + m1 r1^2 + m2 (l1^2 + r2^2)
+b = m2 l1 r2
+d = I2 + m2 r2^2
+T = \frac{1}{2}(a + 2b\cos q_2)\dot{q}_1^2 + (d + b\cos q_2)\dot{q}_1\dot{q}_2 + \frac{1}{2} d\dot{q}_2^2
+V = (m1 r1 + m2 l1) g sin(q1) + m2 r2 g sin(q1 + q2)
+\frac{\partial L}{\partial \dot{q}_1} &= (a + 2b \cos q_2) \dot{q}_1 + (d + b \cos q_2) \dot{q}_2 \\
+\frac{d}{dt} \left( \frac{\partial L}{\partial \dot{q}_1} \right)
+&= a\ddot{q}_1 + d \ddot{q}_2 + b \cos q_2 (2 \ddot{q}_1 + \ddot{q}_2) - b\sin q_2\dot{q}_2 (2 \dot{q}_1 + \dot{q}_2)
+\frac{\partial L}{\partial q_1} = -\frac{\partial V}{\partial q_1} = -(m1 r1 + m2 l1) g c1 - m2 r2 g c12
+D = [[a + 2 b c2, d + b c2], [d + b c2, d]]
+h = -m2 l1 r2 s2
+c_{121} = h
+C = [[h qd2, h (qd1 + qd2)], [-h qd1, 0]]
+G1 = (m1 r1 + m2 l1) g c1 + m2 r2 g c12
+(d + b c2) qdd1 + d qdd2 + b s2 qd1^2 + m2 r2 g c12 = tau2
+"""
+
+
+def verdicts(result):
+    return {x.step: x.verdict for x in result.lines}
+
+
+def test_a_right_derivation_is_right_in_any_spelling():
+    result = check(robot_steps(dl.load("planar-2r").equations()), ARM)
+    assert result and result.first is None, str(result)
+    assert sum(x.verdict == "right" for x in result.lines) == 12 and sum(x.verdict == "own" for x in result.lines) == 4
+
+
+def test_the_first_mistake_is_named_and_what_follows_from_it_is_not_another():
+    result = check(
+        robot_steps(dl.load("planar-2r").equations()),
+        """
+        K2 = 1/2*m2*(l1^2*qd1^2 + r2^2*(qd1+qd2)^2 + l1*r2*c2*qd1*(qd1+qd2)) + 1/2*I2*(qd1+qd2)^2
+        M12 = I2 + m2*(r2^2 + l1*r2*c2/2)
+        Gamma211 = -m2*l1*r2*s2/2
+        C11 = -m2*l1*r2*s2*qd2/2
+        g2 = m2*g*r2*s12
+        tau2 = (I2 + m2*(r2^2 + l1*r2*c2/2))*qdd1 + (I2+m2*r2^2)*qdd2 + m2*l1*r2*s2*qd1^2/2 + m2*g*r2*s12
+        M22 = I2 + m2*r2^2
+        """,
+    )
+    assert not result and result.first is not None and result.first.step == "K2" and "factor 2" in result.first.reason
+    assert verdicts(result) == {
+        "K2": "wrong",
+        "M12": "follows",
+        "Gamma211": "follows",
+        "C11": "follows",
+        "g2": "wrong",
+        "tau2": "follows",
+        "M22": "right",
+    }
+    assert result.lines[1].reason == "right for your K2" and result.lines[5].reason == "right for your K2 and g2"
+    assert "first mistake is in line 2, K2" in str(result)
+    assert result.record()["first"] == 2 and result.record()["lines"][4]["verdict"] == "wrong"
+
+
+def test_a_line_that_forgets_a_term_of_its_own_is_wrong_by_what_it_was_made_of():
+    """K has cos for sin; in the rate of the momentum a chain-rule term is missing besides."""
+    cart = EXAMPLES["cart-pole"]().derivation()
+    result = cart.check(
+        [
+            "K = 1/2*(M+m)*xd^2 + m*l*sin(theta)*xd*thetad + 1/2*m*l^2*thetad^2",
+            "d/dt dL/dxd = (M+m)*xdd + m*l*sin(theta)*thetadd",
+        ]
+    )
+    assert [x.verdict for x in result.lines] == ["wrong", "wrong"]
+    assert "taking your K as it is" in result.lines[1].reason and "missing" in result.lines[1].reason
+
+
+@pytest.mark.parametrize("scale", ["1", "-1", "1/(m*l)", "l"])
+def test_equations_of_motion_may_be_divided_by_what_does_not_move(scale):
+    cart = EXAMPLES["cart-pole"]().derivation()
+    line = f"({scale})*(m*l*cos(theta)*xdd + m*l^2*thetadd - m*g*l*sin(theta)) = 0"
+    assert cart.check(line), str(cart.check(line))
+    wrong = cart.check(line.replace("- m*g", "+ m*g"))
+    assert verdicts(wrong) == {"equation of theta": "wrong"} and "sign" in str(wrong)
+
+
+def test_equations_where_nothing_acts():
+    bead = EXAMPLES["bead-on-a-hoop"]().derivation()
+    assert bead.check(r"\ddot\theta + \frac{g}{R}\sin\theta - \Omega^2 \sin\theta\cos\theta = 0")
+    assert bead.check(r"\ddot\theta = \Omega^2 \sin\theta\cos\theta - \frac{g}{R}\sin\theta")
+
+
+def test_lines_that_cannot_be_read_are_told_apart_from_wrong_ones():
+    cart = EXAMPLES["cart-pole"]().derivation()
+    result = cart.check(["K1 = 1/2 M xd^2", "sin(theta) = cos(theta)", "K2 = __import__('os')", "P1 = "])
+    assert [x.verdict for x in result.lines] == ["right", "unread", "unread", "unread"] and not result
+    assert result.first is None and all(x.reason for x in result.lines[1:])
+    with pytest.raises(dl.InputError, match="too long"):
+        cart.check(["K = 1"] * 10_000)
+
+
+def test_three_joints_with_a_wrong_energy_are_worked_out_at_once():
+    e = dl.load("planar-3r").equations()
+    right = e.quantity("K").derived
+    wrong = right.replace("I3", "2*I3", 1)
+    steps = robot_steps(e)
+    M33, tau3 = (e.quantity(name).derived for name in ("M33", "tau3"))
+    result = check(steps, [f"K = {wrong}", f"M33 = {M33}", f"tau3 = {tau3}"])
+    assert [x.verdict for x in result.lines] == ["wrong", "right", "right"]
+
+
+@pytest.mark.parametrize(
+    "formula", ["x**3*sin(2*x*y)/(1 + x**2)", "sqrt(x)*exp(-x*y) + log(x)", "atan(x*y) - tan(x)/y", "x**y"]
+)
+def test_slopes_of_formulas(formula):
+    tree = ast.parse(formula, mode="eval").body
+    x, y, h = np.linspace(0.3, 1.2, 7), np.linspace(1.1, 0.4, 7), 1e-6
+    ahead, behind = (build(tree, {"x": x + d, "y": y}).x for d in (h, -h))
+    found = build(derivative(tree, "x"), {"x": x, "y": y}).x
+    assert np.allclose(found, (ahead - behind) / (2 * h), rtol=1e-7, atol=1e-7)
