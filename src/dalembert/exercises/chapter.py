@@ -94,9 +94,10 @@ def read_blanks(parts: list[str], drawn: Drawn) -> Iterator[Answer]:
         right, *values = drawn[name]
         told = [p[2:] for p in takewhile(lambda p: p[0] == "!", parts[k + 1 :])]
         kept: list[Wrong] = []
+        apart = max(0.03, 2.5 * more.get("tolerance", 0.01))
         for value, words in zip(values, told, strict=True):
             credit = re.match(r"0\.\d+ ", words)
-            if not any(same(value, other) for other in (right, *(w.value for w in kept))):
+            if not any(same(value, other, apart) for other in (right, *(w.value for w in kept))):
                 kept.append(Wrong(value, words[credit.end() if credit else 0 :], float(credit[0]) if credit else 0.0))
         text = isinstance(np.ravel(np.array(right, dtype=object))[0], str)
         kind = "matrix" if np.ndim(right) else "choice" if "choices" in more else "formula" if text else "number"
@@ -111,8 +112,8 @@ CONVERTERS: dict[str, Callable[[str], Any]] = {  # what is not listed stays text
 }
 
 
-def same(a: Any, b: Any, tolerance: float = 0.03) -> bool:
-    """Whether a grader of twice the usual tolerance could take one answer for the other."""
+def same(a: Any, b: Any, tolerance: float) -> bool:
+    """Whether a grader of this tolerance, relative to the largest entry, could take one answer for the other."""
     if np.shape(a) != np.shape(b):
         return False
     if isinstance(np.ravel(np.array(a, dtype=object))[0], str):
