@@ -11,7 +11,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom up: a module imports from its own layer and from those before it. A part is a folder or a module.
 LAYERS = (
-    ("forking", "caching", "lazy", "errors", "findings", "names", "words", "files", "arguments"),
+    ("forking", "caching", "lazy", "display", "errors", "findings", "names", "words", "files", "arguments"),
     ("draw.svg", "draw.html", "draw.pyplot"),
     ("scalar", "spatial", "friction"),
     ("joints",),

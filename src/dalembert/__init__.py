@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dalembert.actuation.flexible import FlexibleRobot as FlexibleRobot
     from dalembert.actuation.motors import DCMotor as DCMotor, FluidDrive as FluidDrive, TorqueSource as TorqueSource
     from dalembert.actuation.transmission import Gear as Gear, Transmission as Transmission
-    from dalembert.apps import studio as studio
+    from dalembert.apps import notebook as notebook, studio as studio
     from dalembert.apps.report.page import write_report as write_report
     from dalembert.constrained.system import Constrained as Constrained
     from dalembert.describe import mass as mass
@@ -191,6 +191,11 @@ _PACKAGES = (
     "spatial",
     "trajectories",
 )
-_DEEPER = {"mass": "describe.mass", "properties": "trust.properties", "studio": "apps.studio"}
+_DEEPER = {
+    "mass": "describe.mass",
+    "notebook": "apps.notebook",
+    "properties": "trust.properties",
+    "studio": "apps.studio",
+}
 
 __getattr__, __dir__, __all__ = lazy_names("dalembert", _NAMES, {name: name for name in _PACKAGES} | _DEEPER)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from dalembert.display import Displayed
 from dalembert.errors import Place
 from dalembert.names import in_markdown
 
@@ -101,7 +102,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Displayed):
     """What was found in one source, the worst first. It is a sequence of its findings."""
 
     source: str

@@ -23,6 +23,7 @@ from dalembert.arguments import array, need, number, six_of_inertia, switch, thr
 from dalembert.describe.chain import counted
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Origin
+from dalembert.display import Displayed
 from dalembert.errors import DescriptionError, InputError, ModelWarning, unknown
 from dalembert.files import whole
 from dalembert.kernels import TABLE, need_tree
@@ -57,7 +58,7 @@ NO_LOADS: tuple[tuple[str, ...], tuple[object, ...], tuple[tuple[str, str], ...]
 PAYLOAD = ":payload"  # ends the name of the fixed joint that holds one
 
 
-class Robot:
+class Robot(Displayed):
     """A mechanism with its kinematics and dynamics.
 
     Made by `dalembert.load`, `Robot.from_dh`, `Robot.from_screws` or from a `Description`. Never changed:

@@ -19,6 +19,7 @@ from dalembert.arguments import array, number
 from dalembert.caching import cached_property
 from dalembert.control.controller import Controller, check_robot, measures, read_wanted, torques
 from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, add_gears, add_noise, scenario_flow
+from dalembert.display import Displayed
 from dalembert.draw.pyplot import pyplot, save, styled
 from dalembert.errors import InputError, choose
 from dalembert.flow import Flow
@@ -53,7 +54,7 @@ TINY = 1e-9  # [N m, J] torques and energies below differ by rounding
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Displayed):
     """What was measured of c controllers in s scenarios.
 
     rms_error, max_error [rad or m], rms_torque, peak_torque [N m] (at the motors where there are gears), energy [J]

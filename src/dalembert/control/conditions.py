@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dalembert.bounds import lengths
 from dalembert.bounds.result import Bounds
 from dalembert.control.gains import WHOLE, Gain
+from dalembert.display import Displayed
 from dalembert.errors import InputError
 from dalembert.robot import Robot
 
@@ -35,7 +36,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Conditions:
+class Conditions(Displayed):
     """What is claimed if all conditions hold, and where it is proved."""
 
     claim: str

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 from numpy.typing import ArrayLike
 
@@ -29,6 +29,7 @@ from dalembert.describe.chain import (
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Drive, Inertial, Joint, Limit, Link, Origin, Place, Shape
 from dalembert.describe.fields import Part, finite
+from dalembert.display import Displayed
 from dalembert.errors import DalembertError, DescriptionError, InputError, choose, unknown
 from dalembert.joints import JOINTS
 from dalembert.spatial import rotation
@@ -90,7 +91,7 @@ class DHRow(Part):
 
 
 @dataclass(frozen=True)
-class DHTable:
+class DHTable(Displayed):
     """Rows, convention, and the poses before the first row and after the last."""
 
     rows: tuple[DHRow, ...]
@@ -116,9 +117,11 @@ class DHTable:
         """The tip in the root's frame at q = 0."""
         return (self.frames() or [to_pose(self.base)])[-1] @ to_pose(self.tool)
 
-    def __str__(self) -> str:
-        """The four numbers per joint, in a table for reading; `rows` has all of it."""
-        lines: list[tuple[str, ...]] = [("joint", "kind", "θ [°]", "d [m]", "a [m]", "α [°]")]
+    head: ClassVar[tuple[str, ...]] = ("joint", "kind", "θ [°]", "d [m]", "a [m]", "α [°]")
+
+    def lines(self) -> list[tuple[str, ...]]:
+        """The four numbers per joint, for reading: see `head`."""
+        lines: list[tuple[str, ...]] = []
         for i, row in enumerate(self.rows):
             theta, d = row.before()
             shown = [f"{x + 0.0:.6g}" for x in (math.degrees(theta), d, row.a, math.degrees(row.alpha))]
@@ -126,10 +129,19 @@ class DHTable:
             q, rest = f"q{i + 1}", (theta, d)[moved]
             shown[moved] = q if rest == 0 else f"{q} {'-' if rest < 0 else '+'} {shown[moved].lstrip('-')}"
             lines.append((row.name or f"joint{i + 1}", row.kind, *shown))
+        return lines
+
+    def ends(self) -> list[tuple[str, Origin]]:
+        """The poses before the first row and after the last, where they are not the identity."""
+        return [(name, origin) for name, origin in (("base", self.base), ("tool", self.tool)) if origin != HERE]
+
+    def __str__(self) -> str:
+        """The four numbers per joint, in a table for reading; `rows` has all of it."""
+        lines = [self.head, *self.lines()]
         width = [max(len(line[k]) for line in lines) for k in range(6)]
         pad = [str.ljust, str.ljust, *[str.rjust] * 4]
         text = ["  ".join(f(x, w) for f, x, w in zip(pad, line, width, strict=True)).rstrip() for line in lines]
-        ends = [f"{name}: {origin}" for name, origin in (("base", self.base), ("tool", self.tool)) if origin != HERE]
+        ends = [f"{name}: {origin}" for name, origin in self.ends()]
         return "\n".join([f"{self.name}: {self.convention} DH", *text, *ends])
 
     def description(self) -> Description:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.display import Displayed
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError, MissingExtraError, unknown
 from dalembert.files import whole, whole_table
@@ -62,7 +63,7 @@ class Audit:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Displayed):
     """A run of one system: `columns` by name, all of one length, and `groups` of them that belong together.
 
     t (rows,) [s]; q, qd, u (what reached the system), x (all its states), reference, energy and whatever was observed,

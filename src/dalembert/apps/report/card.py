@@ -55,7 +55,7 @@ def card(context: Context) -> Made:
     if robot.loops:
         facts.append(("closed by", ", ".join(robot.loops)))
     parts.append(html.table(("", ""), facts))
-    parts += [html.heading("Joints"), _joints(robot), html.heading("Moving bodies"), _bodies(robot)]
+    parts += [html.heading("Joints"), joint_table(robot), html.heading("Moving bodies"), _bodies(robot)]
     return Made(html.joined(parts))
 
 
@@ -89,7 +89,8 @@ def _positions(robot: Robot, q: np.ndarray) -> str:
     return ", ".join(shown) or "–"
 
 
-def _joints(robot: Robot) -> Markup:
+def joint_table(robot: Robot) -> Markup:
+    """The joints with their ranges, speeds and efforts."""
     rows = []
     for k, c in enumerate(robot.model.coordinates, 1):
         rows.append(

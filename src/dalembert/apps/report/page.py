@@ -196,7 +196,7 @@ def _write_section(section: Section, context: Context | SystemContext, left: flo
 
 
 def _page(context: Context | SystemContext, made: list[tuple[Written, Made]], date: str) -> str:
-    script = Markup(_asset("page.js"))
+    script = Markup(_asset("scene.js") + _asset("page.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     drawn = any(w.name == "robot" and w.state == OK for w, _ in made)
     sections = [{**asdict(w), "html": m.html} for w, m in made]

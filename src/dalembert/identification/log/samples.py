@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.arguments import plain_array
+from dalembert.display import Displayed
 from dalembert.errors import InputError
 
 Array = NDArray[np.float64]
@@ -51,7 +52,7 @@ class _Motion:
 
 
 @dataclass(frozen=True, eq=False)
-class Log(_Motion):
+class Log(_Motion, Displayed):
     """A recorded motion on the joints' side: times t (N,) [s], increasing; positions q (N, n) [rad, m]; torques tau
     (N, n) [N m, N] as the drives applied them; rates qd (N, n) if they were recorded. `joints` are the robot's
     joints in the order of the columns, `source` where it came from, `notes` what was done to it while reading, in

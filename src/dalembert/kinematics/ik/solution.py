@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.caching import cached_property
+from dalembert.display import Displayed
 from dalembert.errors import InputError
 
 CONVERGED = "converged"
@@ -20,7 +21,7 @@ OUT_OF_REACH = (
 
 
 @dataclass(slots=True)
-class Solution:
+class Solution(Displayed):
     """Joint positions for one pose or a batch of them; every field has the batch's shape, q one dimension more.
 
     The errors are recomputed by forward kinematics at q: the distance [m] and the angle [rad] over the rows that were
@@ -66,7 +67,7 @@ FOUND, MISSED, OUTSIDE, REPEATED = range(4)
 HUGE = 1e100  # no sum of a pose's entries: beyond it a target counts as not finite
 
 
-class Solutions:
+class Solutions(Displayed):
     """Every solution of every pose, by branch. k branches, n joints, any leading dimensions.
 
     q: (..., k, n) joint positions; NaN in a branch without a solution
