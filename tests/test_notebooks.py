@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,7 @@ def test_the_notebooks_are_those_of_the_pages():
 def test_a_notebook_runs(page, tmp_path):
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed: notebooks are not run")
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed: notebooks are not run")
-    notebook = nbformat.from_dict(json.loads(MAKER.notebook(page)))
+    notebook = nbformat.reads(MAKER.notebook(page), as_version=4)
     nbformat.validate(notebook)
     run = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
     run.execute()

@@ -1,4 +1,4 @@
-"""What notebooks show: every result has a picture or a table of its own, with its numbers, and nothing of it is code."""
+"""What notebooks show: every result has a picture or a table of its own, with its numbers; none of it is code."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_findings_are_a_table_and_names_are_no_markup(tmp_path, arm):
 def test_controllers_compared_are_a_table(arm):
     from dalembert.control.comparison import compare
 
-    shown = compare(arm, {"pd": dl.control.PD(arm, 50, 10)}, duration=0.2)._repr_html_()
+    shown = compare({"pd": dl.control.PD(arm, 50, 10)}, arm, arm.home, duration=0.2)._repr_html_()
     assert "RMS error" in words(shown) and "pd" in words(shown)
 
 
