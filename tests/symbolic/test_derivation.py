@@ -16,7 +16,7 @@ from dalembert.describe.description import Description, Joint, Link
 from dalembert.robots import names, text
 from dalembert.spatial import Pose
 from dalembert.symbolic.blackboard import Blackboard
-from dalembert.symbolic.document import Fold, Formulas, Line, columns, plain_formula
+from dalembert.symbolic.document import Fold, Formulas, Line, columns, left_of, plain_formula
 from dalembert.symbolic.kinematics import choose_frames
 
 GOLDEN = Path(__file__).parent / "golden" / "derivations"
@@ -81,6 +81,25 @@ def test_both_ways_lead_to_the_same_equations(name):
         assert last(name, "newton-euler", left) == wanted
         found = [x for x in lines_of(derive(name, "lagrange").parts) if plain_formula(x.right) == wanted and not x.left]
         assert found, left
+
+
+@pytest.mark.parametrize("name", ["planar-2r", "planar-3r", "elbow-3r", "rp", "planar-2r-points"])
+def test_the_derivation_passes_its_own_check(name):
+    """What is printed is read back and compared, by values, with what follows from the energies."""
+    made = derive(name, "lagrange")
+    steps = re.compile("[KP][₁₂₃]?|(d/dt )?∂L/∂q̇?[₁₂₃]")
+    chosen = []
+    for line in lines_of(made.parts):
+        left = line.left[0] if isinstance(line.left, tuple) else left_of(line.left)[0]
+        if steps.fullmatch(left or ""):
+            chosen.append(f"{left} = {plain_formula(line.right)}")
+        elif not left and chosen and "vᵀ" not in chosen[-1] and "ᵀ" in chosen[-1]:
+            chosen[-1] = f"{chosen[-1].partition(' = ')[0]} = {plain_formula(line.right)}"
+    assert len(chosen) >= 2 * len(equations(name).model.bodies) + 2 + 3 * equations(name).n
+    judged = made.check(chosen)
+    assert judged, str(judged)
+    wrong = made.check([line.replace("½", "", 1) if line.startswith("K =") else line for line in chosen])
+    assert wrong.first is not None and wrong.first.step == "K"
 
 
 @pytest.mark.parametrize("name", OPEN)

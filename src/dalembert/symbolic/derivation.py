@@ -10,6 +10,7 @@ What is too long to be read is told by its structure instead: how many terms, wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dalembert import arguments
@@ -24,6 +25,7 @@ from dalembert.symbolic.lumps import TooLargeError
 from dalembert.symbolic.newton_euler import newton_euler
 from dalembert.symbolic.parameters import KINDS
 from dalembert.symbolic.polynomial import Polynomial
+from dalembert.symbolic.steps import robot_steps
 
 if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
@@ -53,7 +55,7 @@ def derive(e: Equations, method: str = "lagrange", at: State | None = None, conv
     elif method == "newton-euler":
         pieces = [*_start(board, KINDS), *_recursion(board, at)]
     else:
-        pieces = [*_start(board, KINDS), *motion(board)]
+        return Derivation(title, (*_start(board, KINDS), *motion(board)), steps=partial(robot_steps, e))
     return Derivation(title, tuple(pieces))
 
 

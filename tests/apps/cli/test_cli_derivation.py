@@ -25,3 +25,13 @@ def test_what_is_folded_and_files(tmp_path):
     run("derive", "planar-2r", "--format", "latex", "-o", tmp_path / "arm.txt")
     assert "\\end{document}" in (tmp_path / "arm.txt").read_text()
     assert data("derive", "planar-2r", "--symbolic", "m2,g")["title"] == "Equations of motion of planar-2r, by Lagrange"
+
+
+def test_a_derivation_of_ones_own_is_judged(tmp_path):
+    file = tmp_path / "homework.txt"
+    file.write_text("K1 = ½ (I1 + m1 r1²) q̇1²\nM12 = I2 + m2 r2² + m2 l1 r2 s2\nM22 = I2 + m2 r2²\n")
+    said = run("derive", "planar-2r", "--check", file, code=1).output
+    assert "The first mistake is in line 2, M12." in said and "sin(q2) should be cos(q2)" in said
+    assert data("derive", "planar-2r", "--check", file, code=1)["first"] == 2
+    file.write_text("M22 = I2 + m2 r2²\n")
+    assert "All 1 steps are right." in run("derive", "planar-2r", "--check", file).output

@@ -9,7 +9,7 @@ import click
 from dalembert.apps.cli import output
 from dalembert.apps.cli.options import JSON, ROBOT, TIP, NewFile, command, option
 from dalembert.apps.cli.terminal import waiting
-from dalembert.files import whole
+from dalembert.files import DESCRIPTION, contents, whole
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -37,6 +37,11 @@ def derive(
         "Which parameters are symbols: all, inertias, lengths, none, or names as m1,m2,g.", default="all"
     ),
     friction: bool = option("With F_v q̇ + F_s sgn(q̇) in the joint equations."),
+    check: str | None = option(
+        "Judge a derivation of yours, a step to a line: the first mistake is named.",
+        type=click.Path(exists=True, dir_okay=False),
+        metavar="FILE",
+    ),
     file: str | None = option("Write to a file.", "-o", "--output", type=NewFile(), metavar="FILE"),
     tip: str | None = TIP,
     as_json: bool = JSON,
@@ -51,6 +56,7 @@ def derive(
       dalembert derive elbow-3r --method kinematics
       dalembert derive planar-2r --method newton-euler --at "30deg, 45deg; 1, 0.5; 0, 0"
       dalembert derive planar-2r -o arm.html
+      dalembert derive planar-2r --check homework.txt
     """
     if every and (form or "text") != "text":
         raise click.UsageError("--all is for text: the other formats hold all of it")
@@ -58,11 +64,17 @@ def derive(
         raise click.UsageError("--at puts numbers into --method newton-euler")
     if method != "kinematics":
         output.refuse_idle(f"{method} shows no DH table", "convention")
-    if file and as_json:
-        raise click.UsageError("-o is for the derivation as a document; --json goes to the screen")
+    if file and (as_json or check):
+        raise click.UsageError("-o is for the derivation as a document; --check and --json go to the screen")
+    if check:
+        output.refuse_idle("--check compares with what is derived", "format", "all", "at")
     with waiting("deriving the equations", heavy=True):
         found = _system(robot, method) or _robot(output.load(robot, tip), method, at, convention, symbolic, friction)
-        if as_json:
+        if check:
+            judged = found.check(contents(check, DESCRIPTION).decode("utf-8", "replace"))
+            output.answer(judged.record, lambda: click.echo(str(judged)))
+            output.exit_unless(bool(judged))
+        elif as_json:
             output.print_json({"title": found.title, "markdown": found.markdown()})
         elif not file:
             click.echo(found.write(form or "text", fold=not every), nl=False)
