@@ -32,7 +32,7 @@ def newton_euler_2r(random: Random) -> Drawn:
     q2, (w1, w2), (a1, a2) = draw(random, 90, -90, 0, 180), small(random, 2, high=3), small(random, 2, high=3)
     I1, I2, w12, a12 = m1 * l1 * l1 / 12, m2 * l2 * l2 / 12, w1 + w2, a1 + a2
     p2, rc2 = np.array([l1, 0.0]), l2 / 2 * np.array(cos_sin(q2))
-    joint, (across, inward) = sum(turn(p2, w1, a1)), turn(rc2, w12, a12)
+    joint, (across, inward) = np.sum(turn(p2, w1, a1), axis=0), turn(rc2, w12, a12)
     a_c2, ac1 = joint + across + inward, joint / 2
     f2 = m2 * a_c2
     model = planar(link(l1, m1, l1 / 2, I1), link(l2, m2, l2 / 2, I2))
@@ -62,7 +62,7 @@ def newton_euler_2r(random: Random) -> Drawn:
         "inward": inward,
     }
     given |= {"spin2": I2 * a12, "spin1": I1 * a1} | moments
-    own = joint + sum(turn(rc2, w2, a2))
+    own = joint + np.sum(turn(rc2, w2, a2), axis=0)
     return given | {
         "a_c2": (a_c2, turn(p2, w1, a1)[0] + across, own),
         "f2": (f2, m2 * joint),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -37,19 +38,20 @@ def point_masses(random: Random) -> Drawn:
     I = tensor(body)
     mass, diagonal = m1 + m2 + m3, np.diag(np.diag(I))
     moments = np.diag(sum(m * x * x for m, x in zip((m1, m2, m3), p, strict=True)))
-    given = {"m1": m1, "m2": m2, "m3": m3, "p1": p[0], "p2": p[1], "p3": p[2], "mass": mass}
+    given: dict[str, Any] = {"m1": m1, "m2": m2, "m3": m3, "p1": p[0], "p2": p[1], "p3": p[2], "mass": mass}
     given |= {"xx": I[0, 0], "yy": I[1, 1], "zz": I[2, 2], "xy": I[0, 1], "xz": I[0, 2], "yz": I[1, 2]}
-    for k, name in enumerate(("sum_x", "sum_y", "sum_z")):  # m (a² + b²) of each ball
-        pairs = [(m, *np.delete(x, k) ** 2) for m, x in zip((m1, m2, m3), p, strict=True)]
+    for axis, name in enumerate(("sum_x", "sum_y", "sum_z")):  # m (a² + b²) of each ball
+        pairs = [(m, *np.delete(x, axis) ** 2) for m, x in zip((m1, m2, m3), p, strict=True)]
         given[name] = " + ".join(rf"{m} \cdot ({a:g} + {b:g})" for m, a, b in pairs)
-    k = math.sqrt(I[2, 2] / mass)
-    return given | {"I": (I, 2 * diagonal - I, I - diagonal + moments), "k": (k, math.sqrt(I[2, 2]), I[2, 2] / mass)}
+    squared = I[2, 2] / mass
+    radii = (math.sqrt(squared), math.sqrt(I[2, 2]), squared)
+    return given | {"I": (I, 2 * diagonal - I, I - diagonal + moments), "k": radii}
 
 
 @make
 def rod_and_ball(random: Random) -> Drawn:
     m, M, l = draw(random, 3, 6, 9, 12), draw(random, 1, 2, 3, 5), draw(random, 0.5, 1, 2, 3)
-    rod = Inertia.from_com(m, (l / 2, 0.0, 0.0), np.diag([0, 1, 1]) * m * l * l / 12)
+    rod = Inertia.from_com(m, (l / 2, 0.0, 0.0), tuple(map(tuple, np.diag([0, 1, 1]) * m * l * l / 12)))
     body = rod + point(M, np.array([l, 0, 0]))
     I_O, I_c, c = tensor(body)[2, 2], float(np.array(body.about_com())[2, 2]), float(body.com()[0])
     given = {
@@ -71,7 +73,7 @@ def rod_and_ball(random: Random) -> Drawn:
 def rotate_inertia(random: Random) -> Drawn:
     axis, (c, s) = draw(random, *"xyz"), draw(random, *TRIANGLES)
     b = 25 * np.array(draw(random, (1, 2, 2), (2, 3, 4), (1, 3, 3), (3, 4, 2), (4, 2, 3), (3, 1, 3), (4, 3, 2))) / 100
-    omega, R = small(random, 3, high=4), np.array(axis_angle(AXES[axis], np.arctan2(s, c)))
+    omega, R = small(random, 3, high=4), np.array(axis_angle(AXES[axis], np.arctan2(s, c)), float)
     body = Inertia.from_com(1.0, (0.0, 0.0, 0.0), tuple(map(tuple, np.diag(b)))).to_parent(Pose(tuple(map(tuple, R))))
     I = np.round(tensor(body), 12)
     K = float(omega @ I @ omega) / 2

@@ -106,7 +106,7 @@ def fk_planar(random: Random) -> Drawn:
     model = model_of([{"a": l1}, {"a": l2}, {"a": l3}])
     T = forward_kinematics(model, tuple(map(math.radians, (q1, q2, q3))), model.frame("tool"))
     (c1, s1), (c12, s12), (c123, s123) = cos_sin(q1), cos_sin(q1 + q2), cos_sin(q1 + q2 + q3)
-    given = {"l1": l1, "l2": l2, "l3": l3, "q1": q1, "q2": q2, "q3": q3, "q12": q1 + q2}
+    given: dict[str, Any] = {"l1": l1, "l2": l2, "l3": l3, "q1": q1, "q2": q2, "q3": q3, "q12": q1 + q2}
     given |= {"c1": c1, "s1": s1, "c12": c12, "s12": s12, "c123": c123, "s123": s123}
     x, y = round(float(T.p[0]), 12), round(float(T.p[1]), 12)
     apart = [sum(l * cos_sin(q)[k] for l, q in ((l1, q1), (l2, q2), (l3, q3))) for k in (0, 1)]

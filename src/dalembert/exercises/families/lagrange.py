@@ -180,7 +180,7 @@ def gravity_2r(random: Random) -> Drawn:
         return add_up((first, f"g*{f}(q1)"), (m2 * r2, f"g*{f}({angle})"))
 
     both = m1 * r1 + m2 * l1
-    given = {"m1": m1, "m2": m2, "l1": l1, "r1": r1, "r2": r2}
+    given: dict[str, Any] = {"m1": m1, "m2": m2, "l1": l1, "r1": r1, "r2": r2}
     given |= {"g1_shown": tex(torque(both)), "g2_shown": tex(torque(0))}
     g1 = (torque(both), torque(m1 * r1), torque(both, "sin"), torque(both, "cos", "q2"))
     return given | {"g1": g1, "g2": (torque(0), torque(0, "sin"), torque(0, "cos", "q2"))}

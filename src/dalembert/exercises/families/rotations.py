@@ -48,7 +48,7 @@ def compose_rotations(random: Random) -> Drawn:
 @make
 def change_frame(random: Random) -> Drawn:
     axis, (c, s), inverse = draw(random, *"xyz"), draw(random, *TRIANGLES), draw(random, False, True)
-    R, x = np.array(axis_angle(AXES[axis], np.arctan2(s, c))), 5 * small(random, 3, high=4)
+    R, x = np.array(axis_angle(AXES[axis], np.arctan2(s, c)), float), 5 * small(random, 3, high=4)
     given, asked, A = ("0", "1", R.T) if inverse else ("1", "0", R)
     formula = r"v^1 = R^\mathsf{T} v^0" if inverse else r"v^0 = R\,v^1"
     words = {"axis": axis, "given": given, "asked": asked, "formula": formula}
@@ -61,7 +61,7 @@ def rpy_to_matrix(random: Random) -> Drawn:
     oblique_angles, right_angles = (-120, -60, -30, 30, 60, 120), (-90, 90, 180)
     roll, pitch, yaw = (draw(random, *(oblique_angles if k == slot else right_angles)) for k in range(3))
     Rx, Ry, Rz = about("x", roll), about("y", pitch), about("z", yaw)
-    R = np.array(from_rpy((np.radians(roll), np.radians(pitch), np.radians(yaw))))
+    R = np.array(from_rpy((np.radians(roll), np.radians(pitch), np.radians(yaw))), float)
     given = {"roll": roll, "pitch": pitch, "yaw": yaw, "Rx": Rx, "Ry": Ry, "Rz": Rz, "Ryx": Ry @ Rx}
     return given | {"R": (R, Rx @ Ry @ Rz, R.T)}
 
@@ -69,7 +69,7 @@ def rpy_to_matrix(random: Random) -> Drawn:
 @make
 def matrix_to_rpy(random: Random) -> Drawn:
     roll, yaw = (draw(random, -150, -120, -60, -30, 30, 60, 120, 150) for _ in range(2))
-    R = np.array(from_rpy((np.radians(roll), np.radians(draw(random, -60, -30, 30, 60)), np.radians(yaw))))
+    R = np.array(from_rpy((np.radians(roll), np.radians(draw(random, -60, -30, 30, 60)), np.radians(yaw))), float)
     r, p, y = np.round(np.degrees(to_rpy(tuple(map(tuple, R)))), 9)
     given = {"R": R, "sine": -R[2, 0], "cosine": float(np.hypot(R[0, 0], R[1, 0]))}
     given |= {"r11": R[0, 0], "r21": R[1, 0], "r32": R[2, 1], "r33": R[2, 2]}
@@ -79,7 +79,7 @@ def matrix_to_rpy(random: Random) -> Drawn:
 @make
 def axis_and_angle(random: Random) -> Drawn:
     c, s = draw(random, (0.6, 0.8), (-0.6, 0.8), (0.8, 0.6), (-0.8, 0.6))
-    R = np.array(axis_angle(tuple(oblique(random)), np.arctan2(s, c)))
+    R = np.array(axis_angle(tuple(oblique(random)), np.arctan2(s, c)), float)
     w = np.array(log3(tuple(map(tuple, R))))
     theta, trace = float(np.degrees(np.linalg.norm(w))), float(np.trace(R))
     differences, k = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]), w / np.linalg.norm(w)
@@ -92,7 +92,7 @@ def axis_and_angle(random: Random) -> Drawn:
 def rodrigues(random: Random) -> Drawn:
     k, v, angle = oblique(random), 3.0 * small(random, 3, high=3), draw(random, 90, 270)
     s = 1 if angle == 90 else -1
-    R, across, along = np.array(exp3(tuple(np.radians(angle) * k))), np.cross(k, v), float(k @ v)
+    R, across, along = np.array(exp3(tuple(np.radians(angle) * k)), float), np.cross(k, v), float(k @ v)
     given = {"v": v, "k3": np.round(3 * k), "angle": angle, "s": s, "across": across, "along": along}
     return given | {"turned": (R @ v, R.T @ v, s * across)}
 
@@ -100,7 +100,7 @@ def rodrigues(random: Random) -> Drawn:
 @make
 def skew_matrix(random: Random) -> Drawn:
     w, r = small(random), small(random, high=3)
-    S, v = np.array(skew(tuple(w))), np.array(cross(tuple(w), tuple(r)))
+    S, v = np.array(skew(tuple(w)), float), np.array(cross(tuple(w), tuple(r)))
 
     def minor(i: int, j: int) -> str:
         return rf"{bracket(w[i])} \cdot {bracket(r[j])} - {bracket(w[j])} \cdot {bracket(r[i])}"
@@ -113,7 +113,7 @@ def skew_matrix(random: Random) -> Drawn:
 def invert_transform(random: Random) -> Drawn:
     axis, (c, s), p = draw(random, *"xyz"), draw(random, *TRIANGLES), 5 * small(random, 3, high=3)
     pose = Pose(axis_angle(AXES[axis], np.arctan2(s, c)), tuple(p))
-    T, R, inverse = np.array(pose.matrix()), np.array(pose.R), np.array(pose.inverse().matrix())
+    T, R, inverse = (np.array(x, float) for x in (pose.matrix(), pose.R, pose.inverse().matrix()))
     minus, half = inverse.copy(), T.copy()
     minus[:3, 3], half[:3, :3] = -p, R.T
     return {"pose": T, "RT": R.T, "p": p, "back": -R.T @ p, "T": (inverse, minus, half)}
