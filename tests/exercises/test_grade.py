@@ -293,6 +293,14 @@ def test_slips_of_formulas_are_named(text: str, share: float, words: str) -> Non
     assert found.earned == share * 2 and words in found.reason, found.reason
 
 
+@pytest.mark.parametrize(
+    ("text", "share"), [("l1*sin(q2)", 0.5), ("q1", 0.0), ("l1", 0.0), ("sin(q1)", 0.0), ("l1^2", 0.0)]
+)
+def test_what_must_mostly_be_brought_in_is_no_slip(text: str, share: float) -> None:
+    determinant = Answer("det", "formula", "l1*l2*sin(q2)", symbols=("l1", "l2", "q1", "q2"))
+    assert mark(determinant, text).earned == share
+
+
 JACOBIAN = Answer(
     "J",
     "matrix",

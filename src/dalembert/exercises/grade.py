@@ -10,14 +10,19 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.errors import DalembertError, InputError
 from dalembert.exercises.exercise import Answer, Exercise
 from dalembert.exercises.numbers import LONGEST, Number, clean, read_number, read_unit, shorten
+
+if TYPE_CHECKING:
+    from dalembert.symbolic.slips import Slip
 
 ONE_SLIP, TWO_SLIPS = 0.5, 0.25
 # What a number may be off by: the factor, in words, the share of the points.
@@ -171,9 +176,18 @@ def grade_formula(answer: Answer, text: str) -> Judged:
         if is_equal(answer, str(wrong.value), text):
             return wrong.credit, wrong.reveals
     slips = compare(formula_quantity(answer.name, str(answer.value), answer.symbols), text).slips
-    if not slips or len(slips) > 2:
+    if not slips or len(slips) > 2 or 2 * sum(map(_added, slips)) > _count(str(answer.value)).total():
         return 0.0, "This is not right." + _size(answer)
     return (ONE_SLIP if len(slips) == 1 else TWO_SLIPS), f"Not quite: {'; '.join(map(str, slips))}."
+
+
+def _added(slip: Slip) -> int:
+    """How many names and numbers must be brought in to mend a slip: where that is most of the answer, it is no slip."""
+    return (_count(slip.should) - _count(slip.place)).total()
+
+
+def _count(formula: str) -> Counter[str]:
+    return Counter(re.findall(r"[^\W\d]\w*|\d[\d./]*", formula))
 
 
 def is_equal(answer: Answer, wanted: str, given: str) -> bool:
