@@ -29,10 +29,14 @@ def test_exercises_and_solutions_are_apart():
     assert "- **T** (in N m; 2 points; two digits): ____" in asked
     assert "- **M12** (in I2, m2, r2, l1, q2; 2 points): ____" in asked
     assert "(a) never   (b) at $q_2 = 0$" in asked
-    assert "Step 1" not in asked and "Hint" not in asked and "I2 + m2" not in asked
+    assert "Step 1" not in asked and "Hint" not in asked and "I_{2}" not in asked
     assert "planar arm" not in solved and "# Week 1: solutions" in solved
     assert "**Step 2.** So" in solved and "*Hint 1.* Draw the arm." in solved
-    assert "- **J** = `[-3, -3; 2, 0]` m" in solved and "- **x** = 3 m (0.5 points): This is y." in solved
+    assert (
+        "- **J** = $\\begin{bmatrix} -3 & -3 \\\\ 2 & 0 \\end{bmatrix}$ m" in solved
+        and "- **x** = $3$ m (0.5 points): This is y." in solved
+    )
+    assert r"- **M12** = $I_{2} + m_{2} \left(r_{2}^{2}" in solved
     both = paper.markdown(SHEET, "inside")
     assert "planar arm" in both and "Step 2" in both
 

@@ -124,7 +124,9 @@ def latex_math(tex: str) -> str:
 
 
 def _latex_list(name: str) -> Callable[[Sequence[str]], str]:
-    return lambda items: "\n".join([f"\\begin{{{name}}}", *(f"\\item {x}" for x in items), f"\\end{{{name}}}"])
+    return lambda items: "\n".join(
+        [f"\\begin{{{name}}}\\itemsep2pt\\parskip0pt", *(f"\\item {x}" for x in items), f"\\end{{{name}}}"]
+    )
 
 
 def _latex_table(rows: Sequence[Sequence[str]]) -> str:
@@ -144,7 +146,7 @@ LATEX: Form = {
     "code": lambda words: f"\\texttt{{{escape_latex(words)}}}",
     "strong": lambda words: f"\\textbf{{{words}}}",
     "em": lambda words: f"\\emph{{{words}}}",
-    "blank": lambda line: "\\hrulefill{}",
+    "blank": lambda line: "\\rule{40mm}{0.4pt}\\nobreak\\hrulefill{}",
     "text": escape_latex,
 }
 

@@ -15,6 +15,7 @@ from dalembert.exercises.exercise import Answer, Exercise
 from dalembert.exercises.sheets.markup import LATEX, write
 from dalembert.exercises.sheets.sheet import Sheet
 from dalembert.names import in_line
+from dalembert.symbolic.formula import read_formula, write_formula
 
 BLANK = "_" * 24
 TOLERANCE = 0.01  # of numbers, unless a blank says another
@@ -46,15 +47,22 @@ def count_points(points: float) -> str:
 
 def _value(answer: Answer, value: object) -> str:
     """A right answer, or a wrong one, as Markdown."""
+    if answer.kind == "choice":
+        return f"**{answer.name}** = {value}"
     x = np.array(value, dtype=object)
     least = 1e-9 * max((abs(v) for v in x.flat if not isinstance(v, str)), default=0.0)  # rounding, not a number
-    cells = [
-        [v if isinstance(v, str) else f"{v * (abs(v) > least) + 0.0:.4g}" for v in np.atleast_1d(row)]
-        for row in np.atleast_1d(x)
-    ]
-    shown = cells[0][0] if x.ndim == 0 else f"[{'; '.join(', '.join(row) for row in cells)}]"
-    shown = shown if answer.kind in ("number", "choice") else f"`{shown}`"
-    return f"**{answer.name}** = {shown} {answer.unit}".rstrip()
+    cells = [[_entry(answer, v, least) for v in np.atleast_1d(row)] for row in np.atleast_1d(x)]
+    rows = " \\\\ ".join(" & ".join(row) for row in cells)
+    shown = f"\\begin{{bmatrix}} {rows} \\end{{bmatrix}}" if x.ndim else rows
+    return f"**{answer.name}** = ${shown}$ {answer.unit}".rstrip()
+
+
+def _entry(answer: Answer, value: str | float, least: float) -> str:
+    if isinstance(value, str):
+        return write_formula(read_formula(value, answer.symbols), "latex")
+    return re.sub(r"e([+-])0*(\d+)", r" \\cdot 10^{\1\2}", f"{value * (abs(value) > least) + 0.0:.4g}").replace(
+        "{+", "{"
+    )
 
 
 def tell(answer: Answer) -> str:
