@@ -81,6 +81,17 @@ def velocity(p: Point) -> Point:
     return lambda v: [np.imag(x) / STEP for x in p(moved(v, {"q1": v["qd1"], "q2": v["qd2"]}))]
 
 
+def turned(*lengths: str) -> Callable[[Values], list[list[Any]]]:
+    """The Jacobian of a chain's end by z × (end − joint), of any numbers: it can be stepped once more."""
+
+    def value(v: Values) -> list[list[Any]]:
+        x, y = chain(*lengths)(v)
+        x1, y1 = chain(lengths[0])(v) if len(lengths) > 1 else (x, y)
+        return [[-y, -(y - y1)], [x, x - x1]]
+
+    return value
+
+
 def jacobian(p: Point) -> Callable[[Values], list[list[Any]]]:
     def value(v: Values) -> list[list[Any]]:
         columns = [[np.imag(x) / STEP for x in p(moved(v, {q: 1.0}))] for q in ("q1", "q2")]
@@ -144,18 +155,13 @@ RIGID = of_points(chain("l1", "l2"), chain("l1"), chain("r1"), chain("l1", "r2")
 def mass_matrix(v: Values) -> list[list[Any]]:
     """Σ m JᵀJ of two points."""
     m = v["m1"], v["m2"]
-    Js = jacobian(chain("l1"))(v), jacobian(chain("l1", "l2"))(v)
+    Js = turned("l1")(v), turned("l1", "l2")(v)
     return [[sum(m[k] * sum(row[i] * row[j] for row in Js[k]) for k in (0, 1)) for j in (0, 1)] for i in (0, 1)]
 
 
 def slope(v: Values, k: int) -> list[list[Any]]:
-    """∂M/∂q_k by differences: J is no function of complex numbers that can be stepped twice."""
-    h = 1e-4
-    ends = [mass_matrix({**v, f"q{k}": v[f"q{k}"] + s * h}) for s in (1, -1, 2, -2)]
-    return [
-        [(8 * (ends[0][i][j] - ends[1][i][j]) - ends[2][i][j] + ends[3][i][j]) / (12 * h) for j in (0, 1)]
-        for i in (0, 1)
-    ]
+    """∂M/∂q_k."""
+    return [[np.imag(x) / STEP for x in row] for row in mass_matrix(moved(v, {f"q{k}": 1.0}))]
 
 
 def gravity(v: Values) -> list[Any]:
@@ -176,20 +182,16 @@ def first_column(v: Values) -> list[Any]:
 
 
 def acceleration(v: Values, which: str) -> list[Any]:
-    """Of the second point at q = (0, π/2), q̈ = 0: by second differences along a circle of each joint."""
-    p = chain("l1", "l2")
+    """Of the second point at q = (0, π/2), q̈ = 0: the rate of J q̇, with one rate or both."""
     there = {**v, "q1": 0 * v["q1"], "q2": 0 * v["q2"] + np.pi / 2}
-    h = 1e-3
 
-    def at(a: float, b: float) -> Any:
-        return np.array(p({**there, "q1": there["q1"] + a * h * v["qd1"], "q2": there["q2"] + b * h * v["qd2"]}))
+    def felt(a: float, b: float) -> Any:
+        rates = a * v["qd1"], b * v["qd2"]
+        J = turned("l1", "l2")(moved(there, {"q1": rates[0], "q2": rates[1]}))
+        return np.array([sum(np.imag(x) / STEP * rate for x, rate in zip(row, rates, strict=True)) for row in J])
 
-    def second(a: float, b: float) -> Any:
-        pairs = [at(s * a, s * b) + at(-s * a, -s * b) for s in (1, 2)]
-        return (16 * pairs[0] - pairs[1] - 30 * at(0, 0)) / (12 * h * h)
-
-    one, two = second(1, 0), second(0, 1)
-    parts = {"1": one, "2": two, "centripetal": one + two, "Coriolis": second(1, 1) - one - two}
+    one, two = felt(1, 0), felt(0, 1)
+    parts = {"1": one, "2": two, "centripetal": one + two, "Coriolis": felt(1, 1) - one - two}
     return list(parts[which])
 
 
@@ -419,26 +421,17 @@ STATE = {"q1": -np.pi / 3, "q2": 2 * np.pi / 3, "qd1": 1.0, "qd2": 0.0}
 OF_STATE = ("tau1", "tau2", "qdd1", "qdd2", "f")
 
 
-def turning(f: Callable[[Values], list[list[Any]]]) -> Callable[[Values], list[list[Any]]]:
-    """The rate of a matrix along q̇, by differences."""
-    h = 1e-3
-
-    def value(v: Values) -> list[list[Any]]:
-        ends = [f({**v, "q1": v["q1"] + s * h * v["qd1"], "q2": v["q2"] + s * h * v["qd2"]}) for s in (1, -1, 2, -2)]
-        rows, columns = range(len(ends[0])), range(len(ends[0][0]))
-        return [
-            [(8 * (ends[0][i][j] - ends[1][i][j]) - ends[2][i][j] + ends[3][i][j]) / (12 * h) for j in columns]
-            for i in rows
-        ]
-
-    return value
+def turning(v: Values) -> list[list[Any]]:
+    """J̇ of the tip."""
+    J = turned("l1", "l2")(moved(v, {"q1": v["qd1"], "q2": v["qd2"]}))
+    return [[np.imag(x) / STEP for x in row] for row in J]
 
 
 def channel(v: Values) -> dict[str, Any]:
     """Everything at one state, by linear algebra."""
     w = {**{k: np.array(x) for k, x in (UNIT | STATE).items()}, **v}
     J = np.array(jacobian(chain("l1", "l2"))(w), dtype=float)
-    Jdot = np.array(turning(jacobian(chain("l1", "l2")))(w), dtype=float)
+    Jdot = np.array(turning(w), dtype=float)
     M, h, rates = np.array(mass_matrix(w), dtype=float), np.array(velocity_terms(w), dtype=float), np.array([1.0, 0.0])
     A, Adot, tau = J[:1], Jdot[:1], np.array([w["tau1"], w["tau2"]], dtype=float)
     full = np.block([[M, A.T], [A, np.zeros((1, 1))]])
@@ -483,7 +476,7 @@ def of_ones(f: Callable[[Values], Any]) -> Callable[[Values], Any]:
 IN_CHANNEL = {
     "position of the tip": of_ones(chain("l1", "l2")),
     "J": of_ones(jacobian(chain("l1", "l2"))),
-    "Jdot": of_ones(turning(jacobian(chain("l1", "l2")))),
+    "Jdot": of_ones(turning),
     "A": lambda v: IN_CHANNEL["J"](v)[:1],
     "Adot": lambda v: IN_CHANNEL["Jdot"](v)[:1],
 }

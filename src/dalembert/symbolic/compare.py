@@ -20,7 +20,7 @@ from dalembert.errors import DalembertError, InputError
 from dalembert.symbolic.formula import read_formula, write_formula
 from dalembert.symbolic.nodes import Array, Node, Values, build
 from dalembert.symbolic.search import MOST_NODES, Found, Search, expand
-from dalembert.symbolic.slips import SPLIT, Label, Names, Slip, text_of_angle
+from dalembert.symbolic.slips import LENGTHS, SPLIT, Label, Names, Slip, text_of_angle
 
 POINTS = 24  # half of them with all symbols positive, where roots are real
 SEARCHED = 80  # points of the search for slips
@@ -162,6 +162,8 @@ class _Judge:
         rows = [row.elts if isinstance(row, ast.List) else [row] for row in getattr(tree, "elts", ())]
         if width == 1 and len(rows) == 1:
             rows = [[entry] for entry in rows[0]]
+        elif height == 1 and {len(row) for row in rows} == {1}:
+            rows = [[row[0] for row in rows]]
         choices = [tuple(range(height)), *self.quantity.rows]
         if {len(row) for row in rows} != {width} or len(rows) not in map(len, choices):
             sizes = f"{len(rows)}×{len(rows[0])}" if rows else "a single expression"
@@ -212,9 +214,9 @@ class _Judge:
             letters = SPLIT.fullmatch(name)
             if not x or centers & self.used or not letters or letters[1] not in CENTERS:
                 continue
-            for other in self.used & own.keys():
+            for other in sorted(self.used & own.keys()):  # a mass of 1 kg is not a length of 1 m
                 same = SPLIT.fullmatch(other)
-                if same and own[other] == x and same.groups()[1:] == letters.groups()[1:]:
+                if same and same[1] in LENGTHS and own[other] == x and same.groups()[1:] == letters.groups()[1:]:
                     fixed[name] = other
         if "g" in own and "g" not in self.used:
             fixed |= dict(("g", x) for x in GRAVITY if x in self.numbers)

@@ -168,7 +168,14 @@ def comparable(e: Equations, name: str) -> Quantity:
 
     known = {n: f for s, c in e.ring.angles for n, f in _fixed(s, c)}
     found = assembled(printed, value, at, lambda p: _readable(e, p), symbols_of(e), known)
-    return replace(found, difference=difference)
+    return replace(found, difference=difference, rows=_told(value) if printed == "J" else ())
+
+
+def _told(J: Nested) -> tuple[tuple[int, ...], ...]:
+    """The rows of a Jacobian that stand for all: those of the position, those that are not zero (x, y and φ of a planar
+    arm), and both."""
+    live = tuple(i for i, row in enumerate(J) if any(row))  # type: ignore[arg-type]
+    return tuple(dict.fromkeys(((0, 1, 2), tuple(i for i in live if i < 3), live)))
 
 
 def assembled(
