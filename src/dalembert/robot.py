@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     )
     from dalembert.kinematics.ik import closed_form as closed_form_, numeric as numeric_
     from dalembert.symbolic.equations import Equations
+    from dalembert.symbolic.letters import Letters
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -665,15 +666,22 @@ class Robot(Displayed):
         zeros: bool = True,
         friction: bool = False,
         angles: str = "symbols",
+        letters: str | Letters | None = None,
+        names: Mapping[str, str] | None = None,
+        same: Mapping[str, str] | None = None,
     ) -> Equations:
         """The closed-form equations, exact. `symbolic` says which parameters are symbols: "all", "inertias",
         "lengths", "none" (numbers), or a list of names and kinds. With `zeros`, parameters that are zero stay
         zero; without, all ten of each body are symbols. `friction` adds F_v q̇ + F_s sgn(q̇). Fixed angles that are no
-        multiples of π/2 become pairs of constants, or with angles="numbers" decimals."""
+        multiples of π/2 become pairs of constants, or with angles="numbers" decimals.
+
+        `letters` is whose letters they are written and read in: "spong", "craig", "siciliano", "lynch-park", …; `names`
+        are of one's own, {"r1": "lc1"} or {"r": "lc", "q": "theta"}; `same` are parameters that are one, as r1 and l1
+        of an arm of point masses, {"r1": "l1"}."""
         from dalembert.symbolic.equations import Equations
 
         need_tree(self.model)
-        return Equations(self.description, symbolic, zeros, friction, angles)
+        return Equations(self.description, symbolic, zeros, friction, angles, letters, names, same)
 
     def linearize(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = False) -> tuple[Array, Array]:
         """(A, B) of ẋ ≈ f + A δx + B δτ about a state, x = (q, q̇).  (..., 2n, 2n) and (..., 2n, n)."""

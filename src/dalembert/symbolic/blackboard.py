@@ -21,7 +21,7 @@ from dalembert.symbolic.document import (
     plain_formula,
     tex_formula,
 )
-from dalembert.symbolic.lumps import Legible, legible
+from dalembert.symbolic.lumps import Legible
 from dalembert.symbolic.polynomial import Polynomial
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Blackboard:
 
     def math(self, plain: str) -> Pair:
         """A formula of prose, in the reader's letters."""
-        return math(LETTER.sub(r"\1", plain))
+        return math(LETTER.sub(lambda found: self.e.letters.quantity(found[1]), plain))
 
     def words(self, words: str, *formulas: str | Formula) -> Words:
         """A paragraph; what is `str` in `formulas` is Unicode with marked letters."""
@@ -47,7 +47,7 @@ class Blackboard:
 
     def name(self, word: str) -> Pair:
         """A symbol or an entry, M12 or tau1."""
-        return left_of(word)
+        return left_of(self.e.letters.quantity(word))
 
     def both(self, x: Scalar) -> Pair:
         """A polynomial or a number as text and as LaTeX."""
@@ -91,7 +91,7 @@ class Blackboard:
         yield Formulas.of(form.entries, form.decimals)
 
     def legible(self, given: Mapping[str, Scalar], lump: bool = False) -> Legible:
-        return legible({name: self.e.ring.scalar(p) for name, p in given.items()}, self.e.groups, lump=lump)
+        return self.e.form({name: self.e.ring.scalar(p) for name, p in given.items()}, lump)
 
     def total(self, terms: Iterable[Scalar]) -> Polynomial:
         return self.e.ring.scalar(sum(terms, self.e.ring.zero))

@@ -17,11 +17,14 @@ from functools import partial
 import numpy as np
 
 from dalembert.errors import DalembertError, InputError
-from dalembert.symbolic.formula import read_formula, write_formula
+from dalembert.symbolic.collect import split_name
+from dalembert.symbolic.formula import write_formula
+from dalembert.symbolic.letters import Letters
 from dalembert.symbolic.nodes import Array, Node, Values, build
 from dalembert.symbolic.search import MOST_NODES, Found, Search, expand
 from dalembert.symbolic.slips import LENGTHS, SPLIT, Label, Names, Slip, text_of_angle
 
+PLAIN = Letters()
 POINTS = 24  # half of them with all symbols positive, where roots are real
 SEARCHED = 80  # points of the search for slips
 ROUNDING = 1e-10  # of the sizes that met in a formula
@@ -60,7 +63,7 @@ class Quantity:
 def formula_quantity(name: str, text: str, symbols: Mapping[str, float | None] | Iterable[str]) -> Quantity:
     """The quantity that a formula is; a matrix or vector is a list of rows or entries."""
     known = dict(symbols) if isinstance(symbols, Mapping) else dict.fromkeys(symbols)
-    formula = read_formula(text, known)
+    formula = PLAIN.read(text, known)[1]
     quantity = Quantity(name, partial(_values, formula), known, write_formula(formula))
     quantity.value(draw(quantity, 1))  # refuses what is no formula of these symbols
     return quantity
@@ -123,20 +126,32 @@ def draw(
     for name, other in (fixed or {}).items():
         values[name] = values[other] if isinstance(other, str) else np.full(count, other)
     for name, formula in quantity.defined.items():
-        values[name] = build(read_formula(formula, values), values).x
+        values[name] = build(PLAIN.read(formula, values)[1], values).x
     return values
 
 
 def compare(
-    quantity: Quantity, formula: str, *, defined: Mapping[str, str] | None = None, slips: bool = True
+    quantity: Quantity,
+    formula: str,
+    *,
+    defined: Mapping[str, str] | None = None,
+    slips: bool = True,
+    letters: Letters = PLAIN,
 ) -> Comparison:
     """Whether a formula equals the quantity, and what is wrong if not. `defined` are the student's own names for parts
-    of it; without `slips` a wrong formula is not searched for them."""
+    of it; without `slips` a wrong formula is not searched for them. `letters` are those that it is written in."""
     if not isinstance(formula, str):
         raise InputError(f"a formula is text, got {type(formula).__name__}")
     if defined:
         quantity = replace(quantity, defined={**quantity.defined, **defined})
-    tree = read_formula(formula, [*quantity.symbols, *quantity.defined])
+    left, tree = letters.read(formula, [*quantity.symbols, *quantity.defined])
+    for other in left.split(" = "):
+        if (
+            other != quantity.name
+            and split_name(other)[0] == split_name(quantity.name)[0]
+            and quantity.name not in left
+        ):
+            raise InputError(f"this is a formula for {other}, and {quantity.name} is asked for")
     with np.errstate(all="ignore"):
         return _Judge(quantity, tree, formula).comparison(slips)
 
@@ -239,7 +254,7 @@ class _Judge:
         here, there = draw(self.quantity), draw(self.quantity, seed=1)
         there = {name: here[name] if own is not None else there[name] for name, own in self.quantity.symbols.items()}
         for name, formula in self.quantity.defined.items():
-            there[name] = build(read_formula(formula, there), there).x
+            there[name] = build(PLAIN.read(formula, there)[1], there).x
         a, b = (build(self.entries[0][2], values) for values in (here, there))
         off = (b.x - self.wanted(there)[:, 0, 0]) - (a.x - self.wanted(here)[:, 0, 0])
         return bool((abs(off) <= ROUNDING * (a.size + b.size)).all())
@@ -322,7 +337,7 @@ class _Judge:
         """What the formula and what was derived are made of."""
         nodes = [root]
         try:
-            derived = read_formula(self.quantity.derived, values)
+            derived = PLAIN.read(self.quantity.derived, values)[1]
             row = derived.elts[self.rows[i]] if isinstance(derived, ast.List) else derived
             nodes.append(build(row.elts[j] if isinstance(row, ast.List) else row, values))
         except DalembertError:  # too long to be written, or not written as a formula

@@ -16,7 +16,7 @@ from dalembert.errors import DalembertError, InputError, unknown
 from dalembert.spatial import Inertia
 from dalembert.symbolic.compare import Quantity
 from dalembert.symbolic.formula import evaluate
-from dalembert.symbolic.lumps import LUMPED_AT_MOST, TooLargeError, legible
+from dalembert.symbolic.lumps import LUMPED_AT_MOST, TooLargeError
 from dalembert.symbolic.polynomial import Polynomial
 from dalembert.symbolic.text import text
 
@@ -51,6 +51,7 @@ TABLE: dict[str, tuple[Callable[[Equations], Nested], str]] = {
 }
 ALIASES = {"Γ": "Gamma", "τ": "tau", "D": "M", "G": "g", "detJ": "det", "dP/dq": "g", "dK/dqd": "dL/dqd"}
 ALIASES |= {"d/dt dK/dqd": "d/dt dL/dqd"}
+FEW = 400  # terms of M of which lumped constants are found at once
 NAME = re.compile(r"((?:d/dt )?d[LKP]/dqd?|[A-Za-zΓτ]+?)_?\[?\{?(\d[\d, ]*)?\}?\]?")
 ENERGY = re.compile(r"([KP])_?\{?(\d+)\}?")  # K1: of the first body
 MOST_TERMS = 5000  # of a difference, multiplied out
@@ -230,7 +231,7 @@ def scalars(e: Equations) -> dict[str, Any]:
 
 def _readable(e: Equations, p: Polynomial) -> str:
     try:
-        return text(legible({"x": p}, e.groups, lump=False).entries["x"])
+        return text(e.form({"x": p}).entries["x"])
     except TooLargeError:
         return f"an expression of {len(p)} terms"
 
@@ -265,9 +266,8 @@ def points_of(e: Equations, values: Mapping[str, NDArray[Any]]) -> dict[str, NDA
 
 def lumps(e: Equations, formula: str) -> dict[str, str]:
     """The lumped constants that a formula may name (a, b, d, …), as the printed equations define them."""
-    names = set(re.findall(r"[A-Za-z_]\w*", formula)) if isinstance(formula, str) else set()
-    if not names - set(e.ring.names) - {"cos", "sin"} or sum(len(p) for row in e.M for p in row) > LUMPED_AT_MOST:
+    names = set(re.findall(r"[A-Za-z]\d*", formula)) if isinstance(formula, str) else set()
+    terms = sum(len(p) for row in e.M for p in row)
+    if terms > LUMPED_AT_MOST or (terms > FEW and not names - set(e.ring.names)):
         return {}
-    return {
-        name: text(x, long=True) for name, x in e.legible("M", "C").lumps.items() if name in names - set(e.ring.names)
-    }
+    return {name: text(x, long=True) for name, x in e.lumps.items() if name in names - set(e.ring.names)}

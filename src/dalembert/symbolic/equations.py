@@ -9,7 +9,10 @@ numbers.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +25,10 @@ from dalembert.model.model import Model
 from dalembert.names import in_line
 from dalembert.spatial.vector import matvec
 from dalembert.symbolic import entries, exact, parameters
-from dalembert.symbolic.expression import DIGITS
+from dalembert.symbolic.expression import DIGITS, Expression
 from dalembert.symbolic.factor import determinant, factored, jacobian_for_determinant
-from dalembert.symbolic.lumps import Legible, legible
+from dalembert.symbolic.letters import Letters, choose
+from dalembert.symbolic.lumps import LUMPED_AT_MOST, Legible, legible
 from dalembert.symbolic.polynomial import Polynomial, Ring
 
 if TYPE_CHECKING:
@@ -34,6 +38,8 @@ if TYPE_CHECKING:
 
 SHOWN = 400  # terms of M that a notebook shows by itself
 MOST_ANGLES = 6  # fixed angles as symbols: a chain of three oblique joints has 1,400 terms in M, of four 56,000
+# What is written in lumped constants; kinematics and potentials are not.
+LUMPED = re.compile(r"(M|Mdot|C|c|g|tau|Gamma|K|centripetal|coriolis|d/dt dL/dqd|d[LK]/dqd?)[\d,_\[{]*[\d,\]} ]*$")
 Row = list[Polynomial]
 Square = list[Row]
 
@@ -48,6 +54,9 @@ class Equations:
         zeros: bool = True,
         friction: bool = False,
         angles: str = "symbols",
+        letters: str | Letters | None = None,
+        names: Mapping[str, str] | None = None,
+        same: Mapping[str, str] | None = None,
     ) -> None:
         if angles not in ("symbols", "numbers"):
             raise unknown("choice of angles", angles, ("symbols", "numbers"))
@@ -55,9 +64,12 @@ class Equations:
         self.description = description
         self.friction = friction
         self._asked: dict[str, Any] = {"symbolic": symbolic, "zeros": zeros, "friction": friction, "angles": angles}
-        symbols = parameters.chosen(parameters.parameters(model, zeros), symbolic)
+        self._asked |= {"names": names, "same": same, "letters": letters}
+        self.letters = choose(letters, names, same)
+        chosen = parameters.chosen(parameters.parameters(model, zeros), symbolic)
+        symbols = parameters.rename(chosen, self.letters)
         self._symbols = {p.name: p for p in symbols.values()}
-        if len(self._symbols) != len(symbols):
+        if len(self._symbols) != len({p.name for p in chosen.values()} - self.letters.same.keys()):
             raise InputError(f"two parameters of {model.name!r} would have the same name")
         extra = [name for i in range(model.n) for name in (f"Fv{i + 1}", f"Fs{i + 1}")] if friction else []
         numbers = range(1, model.n + 1)
@@ -359,18 +371,47 @@ class Equations:
 
     def entry(self, name: str) -> Polynomial:
         """One entry by its name: "M12", "C21", "g1", "Gamma112", "tau2", "K", "P", "J11", "T14", "det"."""
-        return entries.entry(self, name)[1]
+        return entries.entry(self, self.letters.inward(name) if isinstance(name, str) else name)[1]
 
     def legible(self, *what: str, lump: bool = True) -> Legible:
         """Quantities ("M", "C", "g", …) in sums of angles, with lumped constants or in the physical parameters."""
-        chosen: dict[str, Polynomial] = {}
-        for quantity in what or ("M", "C"):
-            chosen |= entries.entries(self, quantity)
-        det = chosen.pop("det", None)
-        form = legible(chosen, self.groups, lump) if chosen else Legible({}, {})
-        if det is None:
-            return form
-        return Legible(form.lumps, form.entries | {"det": factored(det, self.groups)}, form.decimals)
+        lumps: dict[str, Expression] = {}
+        found: dict[str, Expression] = {}
+        decimals = False
+        for of_motion, names in groupby(what or ("M", "C"), lambda name: bool(LUMPED.match(self.letters.inward(name)))):
+            chosen = {n: p for name in names for n, p in entries.entries(self, self.letters.inward(name)).items()}
+            det = chosen.pop("det", None)
+            form = self.form(chosen, lump and of_motion) if chosen else Legible({}, {})
+            lumps, decimals = lumps | form.lumps, decimals or form.decimals
+            found |= {self.letters.quantity(name): x for name, x in form.entries.items()}
+            if det is not None:
+                found["det"] = self.letters.relabel(factored(det, self.groups))
+        return Legible(lumps, found, decimals)
+
+    def form(self, given: Mapping[str, Polynomial | float], lump: bool = False) -> Legible:
+        """Any entries as a person writes them, in the letters of these equations; with `lump` in their lumped
+        constants."""
+        form = legible(given, self.groups, lump, self._lumped.basis if lump else ())
+        shown = {name: self.letters.relabel(x) for name, x in form.entries.items()}
+        return Legible(form.lumps, shown, form.decimals, form.basis)
+
+    @cached_property
+    def _lumped(self) -> Legible:
+        """The lumped constants of M and C (whose own lie in the span of M's), then of g: one letter, one meaning."""
+        M, C, g = (entries.entries(self, what) for what in ("M", "C", "g"))
+        few = sum(map(len, (*M.values(), *C.values()))) <= LUMPED_AT_MOST
+        if sum(map(len, M.values())) > LUMPED_AT_MOST:
+            return Legible({}, {})
+        first = legible(M | C if few else M, self.groups)
+        if sum(map(len, g.values())) > LUMPED_AT_MOST:
+            return first
+        second = legible(g, self.groups, True, first.basis)
+        return Legible(first.lumps | second.lumps, {}, first.decimals or second.decimals, second.basis)
+
+    @property
+    def lumps(self) -> dict[str, Expression]:
+        """What the lumped constants stand for, those of M and C first, then those of g."""
+        return self._lumped.lumps
 
     def text(self, *what: str, lump: bool = True, long: bool = False) -> str:
         """Plain text. Without a choice M and C in lumped constants, then g; `long` writes cos(q1 + q2) for c12."""
@@ -413,7 +454,7 @@ class Equations:
         """An entry, "det" above all, as a product."""
         from dalembert.symbolic.text import text
 
-        return text(factored(self.entry(name), self.groups))
+        return text(self.letters.relabel(factored(self.entry(name), self.groups)))
 
     def derivation(
         self, method: str = "lagrange", *, at: Sequence[Sequence[float]] | None = None, convention: str = "standard"
@@ -447,7 +488,7 @@ class Equations:
 
     def quantity(self, name: str) -> Quantity:
         """An entry ("M12"), a vector or a matrix ("g", "J") as what a formula can be compared with."""
-        return entries.comparable(self, name)
+        return entries.comparable(self, self.letters.inward(name) if isinstance(name, str) else name)
 
     def compare(self, name: str, formula: str) -> Comparison:
         """Check a derivation: is `formula` equal to the derived entry, vector or matrix? If not, which slip was it?
@@ -456,7 +497,8 @@ class Equations:
         """
         from dalembert.symbolic.compare import compare
 
-        return compare(self.quantity(name), formula, defined=entries.lumps(self, formula))
+        result = compare(self.quantity(name), formula, defined=entries.lumps(self, formula), letters=self.letters)
+        return replace(result, name=self.letters.quantity(result.name))
 
     # ------------------------------------------------------------------ code
 

@@ -51,11 +51,13 @@ class Power:
 @dataclass(frozen=True, slots=True)
 class Cosine:
     angle: Angle
+    letter: str = "q"
 
 
 @dataclass(frozen=True, slots=True)
 class Sine:
     angle: Angle
+    letter: str = "q"
 
 
 @dataclass(frozen=True, slots=True)

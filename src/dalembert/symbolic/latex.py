@@ -94,8 +94,7 @@ def _indexed(found: re.Match[str]) -> str:
 
 # What a name looks like → its LaTeX; the first that fits.
 PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
-    (re.compile(r"qdd_?(\d+)"), lambda m: f"\\ddot{{q}}_{{{m[1]}}}"),
-    (re.compile(r"qd_?(\d+)"), lambda m: f"\\dot{{q}}_{{{m[1]}}}"),
+    (re.compile(r"(q|theta|phi)(dd?)_?(\d+)"), lambda m: f"\\{m[2][1:]}dot{{{name(m[1])}}}_{{{m[3]}}}"),
     (re.compile(r"sgn(\d+)"), lambda m: f"\\operatorname{{sgn}}(\\dot{{q}}_{{{m[1]}}})"),
     (re.compile(r"([sc])a(?:lpha)?_?(\d+)"), lambda m: f"{m[1]}_{{\\alpha_{{{m[2]}}}}}"),
     (re.compile(r"([A-Za-z]+)(\d+(?:,\d+)+)"), _apart),
@@ -143,13 +142,13 @@ class Style(Printer):
             return f"\\{base.head}^{{{exponent}}}" + (f" {inside}" if plain else self.bracketed(inside))
         if isinstance(base, Cosine | Sine) and (self.long or not has_index(base.angle)):
             head = self.heads[isinstance(base, Sine)]
-            return f"{head}^{{{exponent}}}" + self.bracketed(self.write(angle_sum(base.angle)))
+            return f"{head}^{{{exponent}}}" + self.bracketed(self.write(angle_sum(base.angle, base.letter)))
         return f"{self.factor(base)}^{{{exponent}}}"
 
-    def function(self, short: str, head: str, angle: Angle) -> str:
+    def function(self, short: str, head: str, angle: Angle, letter: str) -> str:
         if not self.long and has_index(angle):
             return f"{short}_{{{joint_index(angle)}}}"
-        return head + self.bracketed(self.write(angle_sum(angle)))
+        return head + self.bracketed(self.write(angle_sum(angle, letter)))
 
     def pieces(self, term: Expression, first: bool, width: int) -> list[str]:
         """A summand between whose pieces a line may end: one piece, unless it is wider than a line and has a sum in

@@ -38,6 +38,7 @@ FORMS: tuple[Choice | bool, ...] = (False, None, "c", "s")
 ONE_FORM: tuple[Choice | bool, ...] = ("c",)
 
 Vector = tuple[tuple[Monomial, fmpq], ...]
+LumpBasis = tuple[tuple[str, Vector], ...]
 Coefficients = dict[Key, dict[Monomial, fmpq]]
 LumpedEntry = dict[int, Function]
 
@@ -54,11 +55,14 @@ class InexactError(DalembertError, RuntimeError):
 class Legible:
     """Entries for print, and what the lumped constants in them stand for.
 
-    `decimals` says that some coefficients are measured numbers, better shown as decimals than as fractions."""
+    `decimals` says that some coefficients are measured numbers, better shown as decimals than as fractions. `basis` are
+    the lumps as vectors of the coefficients' space, with their names ("" of what needs none): further entries can be
+    written in them."""
 
     lumps: dict[str, Expression]
     entries: dict[str, Expression]
     decimals: bool = False
+    basis: LumpBasis = ()
 
     @property
     def rounded(self) -> bool:
@@ -68,13 +72,17 @@ class Legible:
 
 
 def legible(
-    entries: Mapping[str, Polynomial | float], groups: Iterable[Sequence[int]] = (), lump: bool = True
+    entries: Mapping[str, Polynomial | float],
+    groups: Iterable[Sequence[int]] = (),
+    lump: bool = True,
+    known: LumpBasis = (),
 ) -> Legible:
     """The entries in sums of angles, equal to the canonical ones exactly.
 
     `groups` are the coordinates (from 0) of joints whose axes stay parallel. With `lump`, coefficients become lumped
-    constants a, b, d, …, the same ones in all entries; without, or with more than LUMPED_AT_MOST terms, they are
-    written in the physical parameters. More than WRITTEN_AT_MOST terms raise TooLargeError."""
+    constants a, b, d, …, the same ones in all entries, those `known` before others; without, or with more than
+    LUMPED_AT_MOST terms, they are written in the physical parameters. More than WRITTEN_AT_MOST terms raise
+    TooLargeError."""
     ring = next((p.ring for p in entries.values() if isinstance(p, Polynomial)), Ring())
     given = {name: ring.scalar(p) for name, p in entries.items()}
     count = sum(map(len, given.values()))
@@ -90,11 +98,11 @@ def legible(
     writer = Writer(basis)
     if lump and has_parameters and count <= LUMPED_AT_MOST:
         forms = FORMS if count <= LUMPED_WITH_CARE else ONE_FORM
-        result = lumped_form(writer, cheapest(short, functions, forms), short, functions)
+        result = lumped_form(writer, cheapest(short, functions, forms, known), short, functions, known)
     else:
         result = physical_form(writer, short, functions)
     check(ring, given, result)
-    return Legible(result.lumps, result.entries, not has_parameters or has_decimals(result))
+    return Legible(result.lumps, result.entries, not has_parameters or has_decimals(result), result.basis)
 
 
 def has_decimals(result: Legible) -> bool:
@@ -159,13 +167,15 @@ def direction(coefficient: dict[Monomial, fmpq]) -> tuple[Vector, fmpq]:
     return tuple(items) if factor == 1 else tuple((m, c / factor) for m, c in items), factor
 
 
-def lumped_form(writer: Writer, best: Lumping, short: Shortener, names: Iterable[str]) -> Legible:
+def lumped_form(
+    writer: Writer, best: Lumping, short: Shortener, names: Iterable[str], known: LumpBasis = ()
+) -> Legible:
     """The lumping, its functions made as short as they go, with names and in order."""
     for entry in best.entries.values():
         for k, function in entry.items():
             entry[k] = short.shorten_more(fourier(function))
-    rescale(best)
-    symbols, lumps = named(writer, best, order_of_appearance(writer, best))
+    rescale(best, len(known))
+    symbols, lumps = named(writer, best, order_of_appearance(writer, best), known)
     entries = {}
     for name in names:
         terms: Terms = {}
@@ -173,11 +183,18 @@ def lumped_form(writer: Writer, best: Lumping, short: Shortener, names: Iterable
             for key, c in function.items():
                 terms[writer.monomial([*symbols[k], *writer.key_atoms(key)])] = as_fraction(c)
         entries[name] = writer.by_motion(terms, writer.lumped) if terms else ZERO
-    return Legible(lumps, entries)
+    fresh = [(symbols[k], v) for k, v in enumerate(best.lumps) if k >= len(known) and k in symbols]
+    found = [(s[0][0].name if not is_parameter(v) and isinstance(s[0][0], Name) else "", v) for s, v in fresh]
+    order = {name: k for k, name in enumerate(lumps)}
+    found.sort(key=lambda pair: order.get(pair[0], len(order)))
+    return Legible(lumps, entries, basis=(*known, *found))
 
 
 def cheapest(
-    short: Shortener, functions: Mapping[str, dict[Monomial, Function]], forms: Sequence[Choice | bool]
+    short: Shortener,
+    functions: Mapping[str, dict[Monomial, Function]],
+    forms: Sequence[Choice | bool],
+    known: LumpBasis = (),
 ) -> Lumping:
     """The cheapest lumping over these forms of the functions and a few orders of their coefficients."""
     best: Lumping | None = None
@@ -187,8 +204,9 @@ def cheapest(
         if pool in tried:
             continue
         tried.append(pool)
+        first = tuple(vector for _, vector in known)
         for columns in dict.fromkeys(tuple(sorted(pool.places, key=order)) for order in orders(pool)):
-            found = lumping(short, pool, columns)
+            found = lumping(short, pool, tuple(dict.fromkeys((*first, *columns))))
             if best is None or found.cost < best.cost - 1e-9:
                 best = found
     assert best is not None
@@ -219,7 +237,7 @@ def lumping(short: Shortener, pool: Pool, columns: Sequence[Vector]) -> Lumping:
     entries: dict[str, LumpedEntry] = {}
     for vector, weights in zip(columns, rows, strict=True):
         for k, weight in weights:
-            for name, key, factor in pool.places[vector]:
+            for name, key, factor in pool.places.get(vector, ()):
                 function = entries.setdefault(name, {}).setdefault(k, {})
                 function[key] = function.get(key, fmpq(0)) + weight * factor
     cost = 0.05 * sum(len(columns[j]) for j in pivots)
@@ -247,9 +265,11 @@ def reduced(columns: Sequence[Vector]) -> tuple[list[list[tuple[int, fmpq]]], li
     return weights, pivots
 
 
-def rescale(best: Lumping) -> None:
+def rescale(best: Lumping, known: int = 0) -> None:
     """Lumps of measured numbers keep them: d = 0.25 m₁ + 0.1 m₂ and not d/20 with d = 5 m₁ + 2 m₂."""
     for k, vector in enumerate(best.lumps):
+        if k < known or not any(k in entry for entry in best.entries.values()):
+            continue
         used = Counter(abs(c) for entry in best.entries.values() for c in entry.get(k, {}).values())
         unit = min(used, key=lambda c: (-used[c], c))
         if is_parameter(vector) or int(unit.q) <= 2:
@@ -278,7 +298,9 @@ def order_of_appearance(writer: Writer, best: Lumping) -> list[int]:
 Symbols = dict[int, list[tuple[Expression, int]]]
 
 
-def named(writer: Writer, best: Lumping, order: Sequence[int]) -> tuple[Symbols, dict[str, Expression]]:
+def named(
+    writer: Writer, best: Lumping, order: Sequence[int], known: LumpBasis = ()
+) -> tuple[Symbols, dict[str, Expression]]:
     """(what stands for each lump, {name: meaning}). A lump that is a number or one parameter needs no name."""
     symbols: Symbols = {}
     meanings: dict[int, Expression] = {}
@@ -288,15 +310,17 @@ def named(writer: Writer, best: Lumping, order: Sequence[int]) -> tuple[Symbols,
             symbols[k] = writer.parameter_atoms(vector[0][0])
         else:
             meanings[k] = writer.lump({writer.monomial(writer.parameter_atoms(m)): as_fraction(c) for m, c in vector})
-    names = lump_names(writer.basis.ring, len(meanings))
-    for k, name in zip(meanings, names, strict=True):
-        symbols[k] = [(Name(name), 1)]
-    return symbols, dict(zip(names, meanings.values(), strict=True))
+    fresh = [k for k in meanings if k >= len(known)]
+    names = dict(zip(fresh, lump_names(writer.basis.ring, len(fresh), [name for name, _ in known]), strict=True))
+    names |= {k: known[k][0] for k in meanings if k < len(known)}
+    meant = {k: meanings[k] for k in sorted(k for k in meanings if k < len(known))} | meanings
+    symbols |= {k: [(Name(name), 1)] for k, name in names.items()}
+    return symbols, {names[k]: meaning for k, meaning in meant.items()}
 
 
-def lump_names(ring: Ring, count: int) -> list[str]:
-    """a, b, d, …, none of which begins a name of the ring's; or p1, p2, … if these are too few."""
-    taken = {split_name(name)[0] for name in ring.names}
+def lump_names(ring: Ring, count: int, known: Iterable[str] = ()) -> list[str]:
+    """a, b, d, …, none of which begins a name of the ring's, or is known; or p1, p2, … if these are too few."""
+    taken = {split_name(name)[0] for name in (*ring.names, *known)}
     letters = [letter for letter in LETTERS if letter not in taken]
     if count <= len(letters):
         return letters[:count]

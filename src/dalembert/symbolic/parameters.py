@@ -23,7 +23,9 @@ from dalembert.joints import Joint
 from dalembert.model.model import Body, Frame, Model
 from dalembert.scalar import Scalar
 from dalembert.spatial import Inertia, Pose
-from dalembert.symbolic.polynomial import Polynomial, Ring
+from dalembert.symbolic.collect import split_name
+from dalembert.symbolic.letters import Letters
+from dalembert.symbolic.polynomial import Ring
 
 KINDS = ("length", "mass", "center", "inertia", "rotor", "gravity")
 CHOICES = {"all": KINDS, "inertias": ("mass", "center", "inertia", "rotor"), "lengths": ("length",), "none": ()}
@@ -191,10 +193,27 @@ def symbolic_model(model: Model, ring: Ring, symbols: dict[Place, Parameter]) ->
         Frame(f.name, f.body, pose("tip" if f.name == model.tip and f.body >= 0 else "", 0, f.pose))
         for f in model.frames
     )
-    gravity = tuple(_signed(take(("gravity", 0, k), x), x) for k, x in enumerate(model.gravity))
+    against = [place for place, p in symbols.items() if place[0] == "gravity" and p.value != model.gravity[place[2]]]
+    gravity = tuple(  # g stands for a magnitude: its direction is the number's
+        -take(place, x) if (place := ("gravity", 0, k)) in against else take(place, x)
+        for k, x in enumerate(model.gravity)
+    )
     return replace(model, bodies=bodies, frames=frames, gravity=gravity)
 
 
-def _signed(symbol: Scalar, value: float) -> Scalar:
-    """g stands for a magnitude: its direction is the number's."""
-    return -symbol if isinstance(symbol, Polynomial) and symbol.uses() == {"g"} and value < 0 else symbol
+def rename(symbols: dict[Place, Parameter], letters: Letters) -> dict[Place, Parameter]:
+    """The parameters in a reader's letters; those that are the same as another are that one."""
+    own = {p.name: p for p in symbols.values()}
+    for name, other in letters.same.items():
+        for word in (name, other):
+            if word not in own:
+                raise unknown("parameter", word, sorted(own))
+        if own[name].value != own[other].value:
+            raise InputError(
+                f"{name} and {other} differ in this robot ({own[name].value} and {own[other].value}): they are not one"
+            )
+    for name in letters.names:
+        if split_name(name)[1] and name not in own:
+            raise unknown("parameter", name, sorted(own))
+    taken = {place: own[letters.same.get(p.name, p.name)] for place, p in symbols.items()}
+    return {place: replace(p, name=letters.outward(p.name)) for place, p in taken.items()}

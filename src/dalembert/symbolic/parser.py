@@ -23,7 +23,7 @@ class Parser:
 
     def __init__(self, tokens: list[Token], lexer: Lexer) -> None:
         self.tokens, self.names, self.source = tokens, lexer.names, lexer.source
-        self.at, self.depth, self.bars, self.blanks, self.products = 0, 0, 0, 0, 0
+        self.at, self.depth, self.bars, self.products = 0, 0, 0, 0
 
     @property
     def token(self) -> Token:
@@ -93,7 +93,6 @@ class Parser:
                     raise InputError(f"a * or a ^ is missing before {self.near(start)}")
                 if self.token.text == "frac" and self.tokens[start - 1].kind == "number" and not self.token.spaced:
                     raise InputError(f"is {self.near(start)} a factor, or the rest of a mixed number? Write * or +")
-                self.blanks += self.token.spaced
                 tree = self.binary(tree, ast.Mult(), self.power(), begin)
             else:
                 return tree
@@ -251,7 +250,7 @@ class Parser:
         close = {"(": ")", "[": "]"}[opened.kind]
         begin, bars, self.bars = self.at - 1, self.bars, 0
         rows: list[list[ast.expr]] = [[]]
-        blanks, rowed = self.blanks, opened.kind == "["
+        rowed = opened.kind == "["
         while self.token.kind != close:
             start = self.at
             rows[-1].append(self.sum())
@@ -265,8 +264,6 @@ class Parser:
             raise self.wrong()
         self.next()
         if len(rows) > 1:
-            if all(len(row) < 2 for row in rows) and self.blanks > blanks:
-                raise InputError("separate the entries of a row by commas: [a, b; c, d]")
             return self.place(_list(_list(row) for row in rows if row), begin)
         row = [x if isinstance(x, ast.List) else _list([x]) for x in rows[0]] if rowed else rows[0]
         if len(row) > 1 or opened.text == "rows":

@@ -36,12 +36,13 @@ from dalembert.symbolic.expression import (
     decimal,
     is_rounded,
     numbers_in,
+    times,
 )
 
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 HALVES = {Fraction(1, 2): "½", Fraction(1, 4): "¼", Fraction(3, 4): "¾"}
-DOTS = {"qd": "q̇", "qdd": "q̈"}
+DOTS = {"qd": "q̇", "qdd": "q̈", "thetad": "θ̇", "thetadd": "θ̈"}
 # Names of Greek letters: {name: (character, LaTeX)}.
 _SMALL = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega"
 _CHARACTERS = "αβγδεζηθικλμνξπρστφχψω"
@@ -74,7 +75,7 @@ class Printer(ABC):
         """A whole power."""
 
     @abstractmethod
-    def function(self, short: str, head: str, angle: Angle) -> str:
+    def function(self, short: str, head: str, angle: Angle, letter: str) -> str:
         """The cosine or sine of a sum of joint angles."""
 
     @abstractmethod
@@ -113,10 +114,10 @@ class Printer(ABC):
                 return self.power(base, exponent)
             case Sign(argument):
                 return sign + self.bracketed(self.write(argument))
-            case Cosine(angle):
-                return self.function("c", cos, angle)
-            case Sine(angle):
-                return self.function("s", sin, angle)
+            case Cosine(angle, letter):
+                return self.function("c", cos, angle, letter)
+            case Sine(angle, letter):
+                return self.function("s", sin, angle, letter)
             case Rate(coordinate, order):
                 return self.rate(coordinate, order)
             case Quotient(above, below):
@@ -187,11 +188,11 @@ class Style(Printer):
             return inside + str(exponent).translate(SUPERSCRIPTS)
         return f"{inside}{'**' if self.long else '^'}{exponent}"
 
-    def function(self, short: str, head: str, angle: Angle) -> str:
+    def function(self, short: str, head: str, angle: Angle, letter: str) -> str:
         if not self.long and has_short_name(angle):
             joints = "".join(str(joint) for joint, _ in angle)
             return short + (joints.translate(SUBSCRIPTS) if self.unicode else joints)
-        return f"{head}({self.write(angle_sum(angle))})"
+        return f"{head}({self.write(angle_sum(angle, letter))})"
 
 
 def has_short_name(angle: Angle) -> bool:
@@ -199,9 +200,9 @@ def has_short_name(angle: Angle) -> bool:
     return all(multiple == 1 and joint < 10 for joint, multiple in angle)
 
 
-def angle_sum(angle: Angle) -> Expression:
+def angle_sum(angle: Angle, letter: str = "q") -> Expression:
     """k·q as an expression."""
-    terms = [Name(f"q{joint}") if k == 1 else Product((Number(Fraction(k)), Name(f"q{joint}"))) for joint, k in angle]
+    terms = [times(Number(Fraction(k)), Name(f"{letter}{joint}")) for joint, k in angle]
     return terms[0] if len(terms) == 1 else Sum(tuple(terms))
 
 

@@ -47,12 +47,12 @@ _DROPPED_WITH_ARGUMENT = re.compile(r"label|tag|hspace|phantom|color")
 _GRIDS = re.compile(r"([bpB]|small)?matrix|array")
 _LAYOUTS = re.compile(r"align(ed)?|equation|split|gather(ed)?|multline|eqnarray|displaymath|math")
 _TODO = {"partial": "a derivative", "int": "an integral", "sum": "a sum", "prod": "a product", "nabla": "a gradient"}
-_TODO |= {"lim": "a limit", "det": "a determinant", "∂": "a derivative", "∫": "an integral", "∑": "a sum"}
+_TODO |= {"lim": "a limit", "∂": "a derivative", "∫": "an integral", "∑": "a sum"}
 _NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+(?![A-Za-z.]))?")
 _WORD = re.compile(r"[A-Za-z]+")
 _COMMAND = re.compile(r"\\([A-Za-z]+|.?)\*?")
 _RATE = re.compile(r"(?P<d>dd?)(?P<a>q|theta|phi)(?P<i>\d*)|(?P<b>[A-Za-z]+?)(?P<j>\d*)(?P<e>d?)dot(?P<k>\d*)")
-_ALWAYS = re.compile(rf"(?:q|theta|phi)d{{0,3}}\d*|[cs][1-9]+|sgn\d+|(?:{'|'.join(GREEK)})\d*")
+_ALWAYS = re.compile(rf"(?:q|theta|phi)d{{0,3}}\d*|[cs][1-9]+|det|sgn\d+|(?:{'|'.join(GREEK)})\d*")
 _RUN = re.compile(r"((?:[A-Za-z]{1,2}\d+)+)([A-Za-z]?)")  # m2l1g, where nothing is known of the names
 
 
@@ -270,7 +270,7 @@ class Lexer:
             return self.argument(i, end)[2]
         elif name in ALIASES:
             self.put("function", ALIASES[name], at, i)
-        elif (letter := _LETTERS.get(name, name)) in GREEK or name in _LETTERS:
+        elif (letter := _LETTERS.get(name, name)) in GREEK or name in _LETTERS or name == "det":
             return self.name(at, letter, i, end)
         elif name in _TODO:
             raise InputError(f"{_TODO[name]} is to be carried out: write the result")
@@ -318,7 +318,8 @@ class Lexer:
         letters = self.text[i:j]
         if letters in ("np", "numpy", "math", "sp", "sympy") and self.text[j : j + 1] == ".":
             return j + 1
-        if len(letters) > 1 and j < end and self.text[j] in (*_MARKS, "'") and not self.knows(letters):
+        dotted = j < end and self.text[j] in (*_MARKS, "'")
+        if len(letters) > 1 and dotted and letters not in GREEK and letters not in self.spelled:
             self.apart(i, letters[:-1], "", j - 1)
             return self.name(j - 1, letters[-1], j, end)
         return self.name(i, letters, j, end)
@@ -381,7 +382,8 @@ class Lexer:
         """What follows _: a group; else digits, or letters: one in LaTeX, as many as there are in plain text."""
         letters = "[A-Za-z]" if self.tex else "[A-Z]?[a-z]+|[A-Z]"
         if run := re.compile(rf"(?:{letters}|[0-9]+)").match(self.text, i, end):
-            return i, run.end(), run.end()
+            stop = run.end() - (len(run[0]) > 1 and self.text[run.end() : run.end() + 1] in _MARKS)  # k_vẋ
+            return i, stop, stop
         return self.argument(i, end)
 
     def plain_index(self, inner: str) -> str:

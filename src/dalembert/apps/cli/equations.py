@@ -29,6 +29,11 @@ def equations(
     physical: bool = option("In the physical parameters, without lumped constants."),
     long: bool = option("cos(q1 + q2) instead of c12."),
     friction: bool = option("With F_v q̇ + F_s sgn(q̇) in the joint equations."),
+    letters: str | None = option(
+        "Whose letters to write and read: spong, craig, siciliano, lynch-park, …", metavar="PROFILE"
+    ),
+    names: str | None = option("Letters of your own: r1=lc1, or r=lc,q=theta.", metavar="OLD=NEW,…"),
+    same: str | None = option("Parameters that are one: r1=l1,r2=l2.", metavar="ONE=OTHER,…"),
     form: str = option("", "--format", type=click.Choice(FORMATS), default="text"),
     check: tuple[str, str] | None = option(
         "Compare a formula of yours with the derived entry.", nargs=2, metavar="NAME FORMULA"
@@ -43,6 +48,7 @@ def equations(
     Examples:
       dalembert equations planar-2r
       dalembert equations puma560 --of det
+      dalembert equations planar-2r --letters spong
       dalembert equations planar-2r --check M12 "I2 + m2*(r2**2 + l1*r2*cos(q2))"
     """
     from dalembert.symbolic.parameters import CHOICES
@@ -54,18 +60,20 @@ def equations(
     if file and (check or as_json):
         raise click.UsageError("-o is for formulas; --check and --json go to the screen")
     chosen = symbolic if symbolic in CHOICES else [name.strip() for name in symbolic.split(",")]
-    names = [name.strip() for name in what.split(",")] if what else []
+    parts = [name.strip() for name in what.split(",")] if what else []
     arm = output.load(robot, tip)
     if arm.loops:
         raise click.ClickException(_refuse_loops(arm.name))
     with waiting("deriving the equations", heavy=True):
-        e = arm.equations(chosen, friction=friction)
+        e = arm.equations(
+            chosen, friction=friction, letters=letters, names=_pairs("names", names), same=_pairs("same", same)
+        )
         if check:
             result = e.compare(*check)
         elif as_json:
-            data = _data(e, names)
+            data = _data(e, parts)
         else:
-            text = _write_text(e, names, form, not physical, long, bool(file))
+            text = _write_text(e, parts, form, not physical, long, bool(file))
     if check:
         keys = {"entry": "name", "equal": "equal", "difference": "off", "slip": "slip", "derived": "derived"}
         output.answer({key: getattr(result, name) for key, name in keys.items()}, lambda: click.echo(str(result)))
@@ -77,6 +85,16 @@ def equations(
         click.echo(f"wrote {file}")
     else:
         click.echo(text, nl=not text.endswith("\n"))
+
+
+def _pairs(name: str, given: str | None) -> dict[str, str] | None:
+    """r1=lc1,r2=lc2 as a dictionary."""
+    if given is None:
+        return None
+    pairs = [[word.strip() for word in pair.split("=")] for pair in given.split(",")]
+    if any(len(pair) != 2 or not all(pair) for pair in pairs):
+        raise click.UsageError(f"--{name} takes pairs as in r1=lc1,r2=lc2; got {given!r}")
+    return dict(pairs)
 
 
 def _refuse_loops(name: str) -> str:
