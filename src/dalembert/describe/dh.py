@@ -90,7 +90,7 @@ class DHRow(Part):
         return self.theta + turn, self.d + (self.offset - turn)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DHTable(Displayed):
     """Rows, convention, and the poses before the first row and after the last."""
 
@@ -135,7 +135,7 @@ class DHTable(Displayed):
         """The poses before the first row and after the last, where they are not the identity."""
         return [(name, origin) for name, origin in (("base", self.base), ("tool", self.tool)) if origin != HERE]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """The four numbers per joint, in a table for reading; `rows` has all of it."""
         lines = [self.head, *self.lines()]
         width = [max(len(line[k]) for line in lines) for k in range(6)]

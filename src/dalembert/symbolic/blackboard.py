@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,12 +24,14 @@ from dalembert.symbolic.document import (
 )
 from dalembert.symbolic.lumps import Legible
 from dalembert.symbolic.polynomial import Polynomial
+from dalembert.symbolic.text import subscripted
 
 if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
 
 DIGITS = 5  # significant ones of a number in the middle of a computation
 LETTER = re.compile(r"@(\w)")
+MARKED = {"Γ": "Gamma"}
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,13 @@ class Blackboard:
 
     def math(self, plain: str) -> Pair:
         """A formula of prose, in the reader's letters."""
-        return math(LETTER.sub(lambda found: self.e.letters.quantity(found[1]), plain))
+
+        def own(found: re.Match[str]) -> str:
+            letter, *marks = unicodedata.normalize("NFD", found[1])
+            name = subscripted(self.e.letters.of(MARKED.get(letter, letter)))
+            return unicodedata.normalize("NFC", name + "".join(marks))
+
+        return math(LETTER.sub(own, plain))
 
     def words(self, words: str, *formulas: str | Formula) -> Words:
         """A paragraph; what is `str` in `formulas` is Unicode with marked letters."""
@@ -47,7 +56,7 @@ class Blackboard:
 
     def name(self, word: str) -> Pair:
         """A symbol or an entry, M12 or tau1."""
-        return left_of(self.e.letters.quantity(word))
+        return left_of(self.e.letters.of(word))
 
     def both(self, x: Scalar) -> Pair:
         """A polynomial or a number as text and as LaTeX."""
@@ -88,7 +97,7 @@ class Blackboard:
         form = self.legible(given, lump)
         if form.lumps:
             yield Formulas.of(form.lumps, form.decimals)
-        yield Formulas.of(form.entries, form.decimals)
+        yield Formulas.of({self.e.letters.of(name): x for name, x in form.entries.items()}, form.decimals)
 
     def legible(self, given: Mapping[str, Scalar], lump: bool = False) -> Legible:
         return self.e.form({name: self.e.ring.scalar(p) for name, p in given.items()}, lump)

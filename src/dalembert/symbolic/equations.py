@@ -63,13 +63,14 @@ class Equations:
         model, _, self._angles = exact.exact_model(description, angles == "numbers")
         self.description = description
         self.friction = friction
-        self._asked: dict[str, Any] = {"symbolic": symbolic, "zeros": zeros, "friction": friction, "angles": angles}
-        self._asked |= {"names": names, "same": same, "letters": letters}
         self.letters = choose(letters, names, same)
-        chosen = parameters.chosen(parameters.parameters(model, zeros), symbolic)
-        symbols = parameters.rename(chosen, self.letters)
+        asked = {"symbolic": symbolic, "zeros": zeros, "friction": friction, "angles": angles, "letters": self.letters}
+        self._asked: dict[str, Any] = asked
+        found = parameters.parameters(model, zeros)
+        chosen = parameters.chosen(found, symbolic)
+        symbols = parameters.rename(chosen, self.letters, [p.name for p in found.values()])
         self._symbols = {p.name: p for p in symbols.values()}
-        if len(self._symbols) != len({p.name for p in chosen.values()} - self.letters.same.keys()):
+        if len(self._symbols) != len({self.letters.same.get(p.name, p.name) for p in chosen.values()}):
             raise InputError(f"two parameters of {model.name!r} would have the same name")
         extra = [name for i in range(model.n) for name in (f"Fv{i + 1}", f"Fs{i + 1}")] if friction else []
         numbers = range(1, model.n + 1)

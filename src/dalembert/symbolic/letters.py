@@ -73,6 +73,10 @@ class Letters:
         letters, digits, rest = split_name(name)
         return self.quantities.get(letters, letters) + digits + rest
 
+    def of(self, name: str) -> str:
+        """The reader's name of a quantity or a symbol."""
+        return self.quantity(name) if split_name(name)[0] in self.quantities else self.outward(name)
+
     def inward(self, name: str) -> str:
         """The library's name of a quantity, D12 or G: M12, g."""
         letters, digits, rest = split_name(name if "/" in name else re.sub(r"[\\\\_{}\[\]$ ]", "", name))

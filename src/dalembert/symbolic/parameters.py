@@ -201,19 +201,17 @@ def symbolic_model(model: Model, ring: Ring, symbols: dict[Place, Parameter]) ->
     return replace(model, bodies=bodies, frames=frames, gravity=gravity)
 
 
-def rename(symbols: dict[Place, Parameter], letters: Letters) -> dict[Place, Parameter]:
-    """The parameters in a reader's letters; those that are the same as another are that one."""
+def rename(symbols: dict[Place, Parameter], letters: Letters, known: Sequence[str]) -> dict[Place, Parameter]:
+    """The parameters in a reader's letters; those that are the same as another are that one. `known` are the names of
+    all parameters, of which some may be numbers."""
     own = {p.name: p for p in symbols.values()}
+    for word in (*letters.same, *letters.same.values(), *(name for name in letters.names if split_name(name)[1])):
+        if word not in known:
+            raise unknown("parameter", word, sorted(known))
     for name, other in letters.same.items():
-        for word in (name, other):
-            if word not in own:
-                raise unknown("parameter", word, sorted(own))
-        if own[name].value != own[other].value:
+        if name in own and other in own and own[name].value != own[other].value:
             raise InputError(
                 f"{name} and {other} differ in this robot ({own[name].value} and {own[other].value}): they are not one"
             )
-    for name in letters.names:
-        if split_name(name)[1] and name not in own:
-            raise unknown("parameter", name, sorted(own))
-    taken = {place: own[letters.same.get(p.name, p.name)] for place, p in symbols.items()}
+    taken = {place: own.get(letters.same.get(p.name, p.name), p) for place, p in symbols.items()}
     return {place: replace(p, name=letters.outward(p.name)) for place, p in taken.items()}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.options import JSON, ROBOT, TIP, NewFile, command, option
+from dalembert.apps.cli.options import JSON, LETTERS, NAMES, ROBOT, SAME, TIP, NewFile, command, option, read_pairs
 from dalembert.apps.cli.terminal import waiting
 from dalembert.files import DESCRIPTION, contents, whole
 
@@ -37,6 +37,9 @@ def derive(
         "Which parameters are symbols: all, inertias, lengths, none, or names as m1,m2,g.", default="all"
     ),
     friction: bool = option("With F_v q̇ + F_s sgn(q̇) in the joint equations."),
+    letters: str | None = LETTERS,
+    names: str | None = NAMES,
+    same: str | None = SAME,
     check: str | None = option(
         "Judge a derivation of yours, a step to a line: the first mistake is named.",
         type=click.Path(exists=True, dir_okay=False),
@@ -55,7 +58,7 @@ def derive(
       dalembert derive planar-2r
       dalembert derive elbow-3r --method kinematics
       dalembert derive planar-2r --method newton-euler --at "30deg, 45deg; 1, 0.5; 0, 0"
-      dalembert derive planar-2r -o arm.html
+      dalembert derive planar-2r --letters spong -o arm.html
       dalembert derive planar-2r --check homework.txt
     """
     if every and (form or "text") != "text":
@@ -69,7 +72,17 @@ def derive(
     if check:
         output.refuse_idle("--check compares with what is derived", "format", "all", "at")
     with waiting("deriving the equations", heavy=True):
-        found = _system(robot, method) or _robot(output.load(robot, tip), method, at, convention, symbolic, friction)
+        found = _system(robot, method) or _robot(
+            output.load(robot, tip),
+            method,
+            at,
+            convention,
+            symbolic,
+            friction=friction,
+            letters=letters,
+            names=read_pairs("names", names),
+            same=read_pairs("same", same),
+        )
         if check:
             judged = found.check(contents(check, DESCRIPTION).decode("utf-8", "replace"))
             output.answer(judged.record, lambda: click.echo(str(judged)))
@@ -96,11 +109,11 @@ def _system(name: str, method: str) -> Derivation | None:
         return None
     if method != "lagrange":
         raise click.UsageError(f"{name!r} is derived from its energies: --method lagrange")
-    output.refuse_idle(f"{name!r} is no robot's file", "symbolic", "friction", "tip")
+    output.refuse_idle(f"{name!r} is no robot's file", "symbolic", "friction", "letters", "names", "same", "tip")
     return EXAMPLES[name]().derivation()
 
 
-def _robot(arm: Robot, method: str, at: str | None, convention: str, symbolic: str, friction: bool) -> Derivation:
+def _robot(arm: Robot, method: str, at: str | None, convention: str, symbolic: str, **options: Any) -> Derivation:
     from dalembert.symbolic.parameters import CHOICES
 
     if arm.loops:
@@ -116,4 +129,4 @@ def _robot(arm: Robot, method: str, at: str | None, convention: str, symbolic: s
     if parts:
         rates = [output.numbers("at", part, arm.n) for part in parts[1:]]
         state = [output.positions("at", parts[0], arm), *rates]
-    return arm.equations(chosen, friction=friction).derivation(method, at=state, convention=convention)
+    return arm.equations(chosen, **options).derivation(method, at=state, convention=convention)

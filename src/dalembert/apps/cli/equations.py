@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dalembert.apps.cli import output
-from dalembert.apps.cli.options import JSON, ROBOT, TIP, NewFile, command, option
+from dalembert.apps.cli.options import JSON, LETTERS, NAMES, ROBOT, SAME, TIP, NewFile, command, option, read_pairs
 from dalembert.apps.cli.terminal import waiting
 from dalembert.files import whole
 
@@ -29,11 +29,9 @@ def equations(
     physical: bool = option("In the physical parameters, without lumped constants."),
     long: bool = option("cos(q1 + q2) instead of c12."),
     friction: bool = option("With F_v q̇ + F_s sgn(q̇) in the joint equations."),
-    letters: str | None = option(
-        "Whose letters to write and read: spong, craig, siciliano, lynch-park, …", metavar="PROFILE"
-    ),
-    names: str | None = option("Letters of your own: r1=lc1, or r=lc,q=theta.", metavar="OLD=NEW,…"),
-    same: str | None = option("Parameters that are one: r1=l1,r2=l2.", metavar="ONE=OTHER,…"),
+    letters: str | None = LETTERS,
+    names: str | None = NAMES,
+    same: str | None = SAME,
     form: str = option("", "--format", type=click.Choice(FORMATS), default="text"),
     check: tuple[str, str] | None = option(
         "Compare a formula of yours with the derived entry.", nargs=2, metavar="NAME FORMULA"
@@ -66,7 +64,7 @@ def equations(
         raise click.ClickException(_refuse_loops(arm.name))
     with waiting("deriving the equations", heavy=True):
         e = arm.equations(
-            chosen, friction=friction, letters=letters, names=_pairs("names", names), same=_pairs("same", same)
+            chosen, friction=friction, letters=letters, names=read_pairs("names", names), same=read_pairs("same", same)
         )
         if check:
             result = e.compare(*check)
@@ -85,16 +83,6 @@ def equations(
         click.echo(f"wrote {file}")
     else:
         click.echo(text, nl=not text.endswith("\n"))
-
-
-def _pairs(name: str, given: str | None) -> dict[str, str] | None:
-    """r1=lc1,r2=lc2 as a dictionary."""
-    if given is None:
-        return None
-    pairs = [[word.strip() for word in pair.split("=")] for pair in given.split(",")]
-    if any(len(pair) != 2 or not all(pair) for pair in pairs):
-        raise click.UsageError(f"--{name} takes pairs as in r1=lc1,r2=lc2; got {given!r}")
-    return dict(pairs)
 
 
 def _refuse_loops(name: str) -> str:

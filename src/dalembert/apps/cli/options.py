@@ -182,3 +182,18 @@ ROBOT = argument(metavar="ROBOT", shell_complete=complete_robots)
 ROBOT_OR_NONE = argument(metavar="[ROBOT]", required=False, shell_complete=complete_robots)
 TIP = option("The frame to take as the robot's tip.", metavar="FRAME", shell_complete=complete_frames)
 JSON = option("Print data for programs.", "--json")
+
+
+LETTERS = option("Whose letters to write and read: spong, craig, siciliano, lynch-park, …", metavar="PROFILE")
+NAMES = option("Letters of your own: r1=lc1, or r=lc,q=theta.", metavar="OLD=NEW,…")
+SAME = option("Parameters that are one: r1=l1,r2=l2.", metavar="ONE=OTHER,…")
+
+
+def read_pairs(name: str, given: str | None) -> dict[str, str] | None:
+    """r1=lc1,r2=lc2 as a dictionary."""
+    if given is None:
+        return None
+    pairs = [[word.strip() for word in pair.split("=")] for pair in given.split(",")]
+    if any(len(pair) != 2 or not all(pair) for pair in pairs):
+        raise click.UsageError(f"--{name} takes pairs as in r1=lc1,r2=lc2; got {given!r}")
+    return dict(pairs)
