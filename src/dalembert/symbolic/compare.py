@@ -152,8 +152,19 @@ def compare(
             and quantity.name not in left
         ):
             raise InputError(f"this is a formula for {other}, and {quantity.name} is asked for")
+    quantity = _with_strangers(quantity, tree)
     with np.errstate(all="ignore"):
         return _Judge(quantity, tree, formula).comparison(slips)
+
+
+def _with_strangers(quantity: Quantity, tree: ast.expr) -> Quantity:
+    """Names with an index that the system does not have (l4, m3) are slips too: symbols like any other."""
+    known = {m[1] for name in quantity.symbols if (m := SPLIT.fullmatch(name)) and m[2]}
+    heads = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in heads}
+    strange = [n for n in sorted(names) if n not in quantity.symbols and n not in quantity.defined]
+    free = {n: None for n in strange if (m := SPLIT.fullmatch(n)) and m[2] and not m[3] and m[1] in known}
+    return replace(quantity, symbols={**quantity.symbols, **free}) if free else quantity
 
 
 Entry = tuple[int, int, ast.expr]

@@ -164,12 +164,56 @@ def comparable(e: Equations, name: str) -> Quantity:
         row: Any = value[i] if isinstance(value, list) else value
         try:
             return _readable(e, e.ring.scalar(evaluate(given, scalars(e))) - (row[j] if isinstance(row, list) else row))
-        except (DalembertError, TypeError, ValueError, KeyError, RecursionError):  # no polynomial: a root, a quotient
+        except (
+            DalembertError,
+            TypeError,
+            ValueError,
+            LookupError,
+            RecursionError,
+        ):  # no polynomial: a root, a quotient
             return ""
 
     known = {n: f for s, c in e.ring.angles for n, f in _fixed(s, c)}
     found = assembled(printed, value, at, lambda p: _readable(e, p), symbols_of(e), known)
-    return replace(found, difference=difference, rows=_told(value) if printed == "J" else ())
+
+    def other(make: Callable[[], Any]) -> Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]:
+        return lambda values: assembled(printed, make(), at, lambda p: "", {}).value(values)
+
+    mistaken = {key: other(make) for key, make in mistakes(e, printed).items()}
+    rows = _told(value) if printed == "J" else ()
+    return replace(found, difference=difference, mistaken=mistaken, rows=rows, floating=printed in ("P", "L"))
+
+
+def mistakes(e: Equations, name: str) -> dict[tuple[str, str], Callable[[], Any]]:
+    """What a quantity is taken for, by kind of slip and in words."""
+    found: dict[tuple[str, str], Callable[[], Any]] = {}
+    entry_of = re.fullmatch(r"([A-Z]\w*?)(\d)(\d)", name)
+    what, place = (entry_of[1], (int(entry_of[2]) - 1, int(entry_of[3]) - 1)) if entry_of else (name, None)
+
+    def chosen(A: Any) -> Any:
+        return A if place is None else A[place[0]][place[1]]
+
+    if what in ("J", "T"):
+        words = "it is in the axes of the tip's frame, not of the base"
+        if what == "J":
+            found["wrong frame", words] = lambda: chosen(e.jacobian(expressed_in="local"))
+        else:
+            words = "it is the pose of the base in the tip's frame: the inverse"
+            found["wrong frame", words] = lambda: chosen(_inverse(e))
+    if place and what in ("C", "T", "Mdot", "J") and place[0] != place[1]:
+        A = quantity(e, what)
+        if isinstance(A, list) and place[1] < len(A) and place[0] < len(A[0]):  # type: ignore[arg-type]
+            swapped = named(what, [place[1] + 1, place[0] + 1])
+            found["transposed", f"rows and columns are swapped: this is {swapped}"] = lambda: A[place[1]][place[0]]  # type: ignore[index]
+    return found
+
+
+def _inverse(e: Equations) -> Any:
+    """T⁻¹ = (Rᵀ, −Rᵀ p)."""
+    T = e.fk()
+    R = [[T[j][i] for j in range(3)] for i in range(3)]
+    p = [e.ring.scalar(-sum((R[i][j] * T[j][3] for j in range(3)), start=e.ring.zero)) for i in range(3)]
+    return [[*row, x] for row, x in zip(R, p, strict=True)] + [T[3]]
 
 
 def _told(J: Nested) -> tuple[tuple[int, ...], ...]:

@@ -67,9 +67,12 @@ class Search:
         self.root = Station(root, wanted - root.x, root.size + abs(wanted))
         self.stations = [self.root]
         self.home: dict[Node, Station] = {}
+        self.span: dict[Node, tuple[int, int]] = {}  # numbers of a node and of the last one below it
         self._visit(root, self.root, np.ones_like(root.x))
 
     def _visit(self, node: Node, station: Station | None, slope: Array) -> None:
+        number = len(self.span)
+        self.span[node] = number, number
         if station:
             self.home[node] = station
             station.slopes[node] = slope
@@ -92,6 +95,7 @@ class Search:
                     self._visit(part, below, np.ones_like(slope))
                 else:
                     self._visit(part, None, slope)
+        self.span[node] = number, len(self.span) - 1
 
     def lift(self, node: Node, x: Array) -> tuple[Station, Array]:
         """The effect of new values (k, P) of a node on its station."""
@@ -222,6 +226,7 @@ class Search:
             if not len(E):
                 continue
             own, E = _distinct(own, E, station.size)
+            numbers = np.array([self.span[row.node][0] for row in own], dtype=int)
             for i, j in _matches(E, station.off, np.add):
                 meeting = self._meeting(own[i].node, own[j].node)
                 added = any(r.node is meeting and r.label.kind == "missing term" for r in (own[i], own[j]))
@@ -229,18 +234,20 @@ class Search:
                     found.append(_together(own[i], own[j]))
             for node, slope in station.slopes.items():
                 if node.parts:
-                    found += self._factors(station, node, slope * node.x, own, E)
+                    found += self._factors(station, node, slope * node.x, own, E, numbers)
             found += self._with_missing(station, own, E)
         found += self._several_missing()
         return sorted(found, key=lambda f: f.cost)
 
-    def _factors(self, station: Station, node: Node, share: Array, rows: Sequence[Row], E: Array) -> list[Found]:
+    def _factors(
+        self, station: Station, node: Node, share: Array, rows: Sequence[Row], E: Array, numbers: Array
+    ) -> list[Found]:
         """Changes in two factors of a product; and a change below what should be multiplied by something."""
-        scaling = [k for k, row in enumerate(rows) if row.node is node and row.label.kind in SCALING]
+        first, last = self.span[node]
+        scaling = [k for k in np.flatnonzero(numbers == first) if rows[k].label.kind in SCALING]
         if node.op != "product" and not scaling:
             return []
-        below = [k for k, row in enumerate(rows) if row.node is not node and self._is_below(row.node, node)]
-        chosen = [*scaling, *below]
+        chosen = [*scaling, *np.flatnonzero((numbers > first) & (numbers <= last))]
         ratios, whole = 1 + E[chosen] / share, 1 + station.off / share
         found = []
         for i, j in _matches(ratios, whole, np.multiply):
@@ -280,11 +287,6 @@ class Search:
         if common:  # they may well have been one term, a product with a sum in it
             return [Found(cost, ((node, self.missing(node, " + ".join(shown).replace("+ -", "- "), cost)),))]
         return [Found(cost, tuple((node, self.missing(node, text, cost)) for text in shown))]
-
-    def _is_below(self, node: Node, top: Node) -> bool:
-        while node is not top and node in self.parents:
-            node = self.parents[node]
-        return node is top
 
     def _meeting(self, a: Node, b: Node) -> Node:
         """The lowest node above both."""
