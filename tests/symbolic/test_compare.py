@@ -186,6 +186,28 @@ def test_two_slips(arm, formula, kinds):
     assert sorted(s.kind for s in result.slips) == sorted(kinds), str(result)
 
 
+@pytest.mark.parametrize(
+    "name, formula, verdict",
+    [
+        ("s1", "(-b + sqrt(b^2 - 4 m k))/(2 m)", ""),
+        ("s1", "-b/(2 m) + j sqrt(4 m k - b^2)/(2 m)", ""),
+        ("s1", "-b/(2 m) + j sqrt(4 m k + b^2)/(2 m)", "the sign of b^2"),
+        ("k_v", "2 zeta omega m + b", "the sign of b"),
+        ("closed loop", "k_p/(m s^2 + (b + k_v) s + k_p)", "the term k is missing"),
+        ("omega_d", "sqrt(k/m - b/(2 m))", "should be squared"),
+    ],
+)
+def test_poles_gains_and_loops(name, formula, verdict):
+    result = compare(dl.control.MassSpringDamper(1.0, 0.4, 4.0).quantity(name), formula)
+    assert bool(result) is not bool(verdict) and verdict in result.slip
+
+
+def test_transfer_functions_with_numbers():
+    G = dl.control.TransferFunction([2, 3], [1, 4, 5], delay=0.5).quantity()
+    assert compare(G, "(2s + 3) exp(-s/2)/(s^2 + 4s + 5)")
+    assert compare(G, "(2s + 3) exp(-s/2)/(s^2 - 4s + 5)").slip == "the sign of 4s"
+
+
 def test_places_are_quoted_as_they_were_typed(arm):
     slip = arm.compare("M12", r"I_2 + m_2 (r_2^2 + l_1 r_2 \sin q_2)").slips[0]
     assert slip.place == r"\sin q_2" and slip.should == "cos(q2)" and slip.kind == "sin/cos"

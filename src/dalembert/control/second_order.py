@@ -25,6 +25,7 @@ from dalembert.control.transfer import TransferFunction
 from dalembert.errors import InputError, choose
 from dalembert.flow import Flow, Scalar, Scalars
 from dalembert.scalar import absolute, cos, exp, maximum, sin, sqrt, tanh, where
+from dalembert.symbolic.compare import Quantity, formula_quantity
 
 Array = NDArray[np.float64]
 # b² − 4mk below so many ulps of b² is zero: a gain computed for critical damping is rounded, and the poles would move
@@ -41,6 +42,21 @@ REGIMES = {
     "drifting": "k = 0, b ≥ 0: a pole at zero, nothing brings it back",
     "unstable": "b < 0 or k < 0: a pole in the right half plane",
 }
+
+
+# What students are asked for, in m, b, k, s, j; k_p and k_v are gains on position and rate for ω and ζ asked for.
+FORMULAS = {
+    "G(s)": "1/(m*s^2 + b*s + k)",
+    "closed loop": "k_p/(m*s^2 + (b + k_v)*s + k + k_p)",
+    "omega": "sqrt(k/m)",
+    "zeta": "b/(2*sqrt(m*k))",
+    "omega_d": "sqrt(k/m - (b/(2*m))^2)",
+    "s1": "-b/(2*m) + j*sqrt(k/m - (b/(2*m))^2)",
+    "s2": "-b/(2*m) - j*sqrt(k/m - (b/(2*m))^2)",
+    "k_p": "m*omega^2 - k",
+    "k_v": "2*zeta*omega*m - b",
+}
+FREE = ("s", "k_p", "k_v", "omega", "zeta")
 
 
 class TimeResponse(NamedTuple):
@@ -73,6 +89,11 @@ class MassSpringDamper:
         object.__setattr__(self, "stiffness", number(f"the stiffness of {who}", self.stiffness, "N/m"))
 
     # ------------------------------------------------------------------------------------------------- what it is
+    def quantity(self, name: str) -> Quantity:
+        """One of `FORMULAS` as what a formula can be compared with: a transfer function, a pole, a gain."""
+        symbols = {"m": self.mass, "b": self.damping, "k": self.stiffness, **dict.fromkeys(FREE)}
+        return formula_quantity(name, FORMULAS[choose("quantity", name, FORMULAS)], symbols)
+
     @property
     def regime(self) -> str:
         """One of `REGIMES`."""

@@ -15,6 +15,7 @@ from dalembert.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from dalembert.control.linear import StateSpace
+    from dalembert.symbolic.compare import Quantity
 
 Array = NDArray[np.float64]
 
@@ -40,6 +41,12 @@ def read_coefficients(name: str, value: ArrayLike) -> Array:
     return p
 
 
+def _polynomial_text(p: Array) -> str:
+    powers = zip(map(float, p), range(len(p) - 1, -1, -1), strict=True)
+    terms = [f"{c:.12g}" + ("" if k == 0 else "*s" if k == 1 else f"*s^{k}") for c, k in powers if c]
+    return " + ".join(terms) or "0"
+
+
 @dataclass(frozen=True, eq=False)
 class TransferFunction:
     """G(s) = N(s)/D(s) e^(−Ls): `num` and `den` by falling powers of s, `delay` L [s]."""
@@ -63,6 +70,14 @@ class TransferFunction:
         """G at any complex s, or an array of them; s = jω is the frequency response."""
         value = np.polyval(self.num, s) / np.polyval(self.den, s)
         return value * np.exp(-self.delay * np.asarray(s)) if self.delay else value
+
+    def quantity(self, name: str = "G(s)") -> Quantity:
+        """What a formula in s can be compared with: G(s) with its numbers."""
+        from dalembert.symbolic.compare import Quantity
+
+        above, below = (_polynomial_text(p) for p in (self.num, self.den))
+        late = f"*exp(-{self.delay!r}*s)" if self.delay else ""
+        return Quantity(name, lambda values: np.asarray(self(values["s"])), {"s": None}, f"({above})/({below}){late}")
 
     @property
     def poles(self) -> NDArray[np.complex128]:

@@ -175,7 +175,8 @@ class _Judge:
 
     def __init__(self, quantity: Quantity, tree: ast.expr, text: str) -> None:
         self.quantity, self.text = quantity, text
-        self.shape = quantity.value(draw(quantity, 1)).shape[1:]
+        sample = quantity.value(draw(quantity, 1))
+        self.shape, self.complex = sample.shape[1:], np.iscomplexobj(sample)
         self.rows, self.entries = self._entries(tree)
         self.used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         self.numbers = {float(n.value) for n in ast.walk(tree) if isinstance(n, ast.Constant)}  # type: ignore[arg-type]
@@ -206,7 +207,8 @@ class _Judge:
 
     def wrong(self, values: Values, entries: Sequence[Entry], rows: Sequence[int] | None = None) -> list[Entry]:
         wanted = self.wanted(values, rows)
-        return [entry for entry in entries if not agree(build(entry[2], values), wanted[:, entry[0], entry[1]])]
+        given = {name: x.astype(complex) for name, x in values.items()} if self.complex else values
+        return [entry for entry in entries if not agree(build(entry[2], given), wanted[:, entry[0], entry[1]])]
 
     def comparison(self, slips: bool) -> Comparison:
         wrong = self.wrong(draw(self.quantity), self.entries)
