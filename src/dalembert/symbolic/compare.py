@@ -367,13 +367,15 @@ class _Judge:
         if len(nodes) < 2:
             return found
         sums = [node for node in nodes[1].walk() if node.op == "sum" and len(node.parts) > 1]
-        plain = [node for node in sums if all(p.op in ("name", "number") for p in node.parts)][:12]
+        plain = sorted((node for node in sums if len(node.parts) < 5), key=lambda node: sum(1 for _ in node.walk()))[
+            :10
+        ]
         pairs = [(sign, part) for node in sums for sign, part in zip(node.how, node.parts, strict=True)]
         summands = [
             (f"{'-' * (sign < 0)}{written(part)}", sign * part.x) for sign, part in pairs if part.op == "product"
         ]
         short_sums = [
-            (written(n), n.x, all(p.op == "name" and bool(found.rate(p.how[0])) for p in n.parts)) for n in plain
+            (written(n), n.x, all(bool(found.rate(p.how[0])) for p in n.walk() if p.op == "name")) for n in plain
         ]
         return replace(found, terms=expand(nodes[1], found) or (), summands=summands, sums=short_sums)
 

@@ -121,7 +121,8 @@ class Search:
         for node in self._places(self.root.node):
             for batch in changes(node, self.parents.get(node), self.names):
                 found += self._effects(batch)
-            if node.op == "sum" or node is self.root.node:
+            parent = self.parents.get(node)
+            if node.op == "sum" or parent is None or (parent.op != "sum" and node.op in ("product", "power")):
                 at = np.array([node.x + x for _, x in self.names.summands])
                 cost = 2.0 + 0.4 * (node is not self.root.node)
                 labels = [self.missing(node, shown, cost) for shown, _ in self.names.summands]

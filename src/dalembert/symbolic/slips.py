@@ -138,7 +138,7 @@ def changes(node: Node, parent: Node | None, names: Names) -> Iterator[Batch]:
         rows.append(new)
         labels.append(Label(kind, cost + 0.3 * inside, should, words))
 
-    if term and node.op != "number":
+    if term and (node.op != "number" or (parent is not None and parent.op == "sum")):
         sign = "the sign of the whole formula" if parent is None else "the sign of {}"
         twin = (
             parent is not None
