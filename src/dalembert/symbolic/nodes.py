@@ -174,7 +174,7 @@ def evaluate(node: Node, values: Values) -> Node:
 def apply(node: Node, x: Sequence[Array]) -> Array:
     """The values of a sum, product, power or call whose parts have these, arrays (…, P)."""
     if node.op == "sum":
-        total: Array = sum(s * p for s, p in zip(node.how, x, strict=True))  # type: ignore[assignment]
+        total: Array = sum(s * p for s, p in zip(node.how, x, strict=True))
         return total
     if node.op == "product":
         result = x[0] if node.how[0] > 0 else 1 / x[0]

@@ -37,7 +37,7 @@ class Station:
     def explained(self, effect: Array) -> Array:
         """Which effects (k, P) are all that is off."""
         close: Array = abs(effect - self.off) <= EQUAL * self.size
-        return close.all(-1)
+        return np.asarray(close.all(-1))
 
 
 class Found(NamedTuple):
@@ -211,7 +211,7 @@ class Search:
     def singles(self, rows: Sequence[Row]) -> list[Found]:
         if not rows:
             return []
-        hits = np.flatnonzero(self.root.explained(np.array([row.effect for row in rows])))
+        hits = np.flatnonzero(self.root.explained(np.array([row.effect for row in rows]))).tolist()
         found = [Found(rows[k].label.cost, ((rows[k].node, rows[k].label),)) for k in hits]
         return sorted([*found, *self.solved()], key=lambda f: f.cost)
 
@@ -245,10 +245,10 @@ class Search:
     ) -> list[Found]:
         """Changes in two factors of a product; and a change below what should be multiplied by something."""
         first, last = self.span[node]
-        scaling = [k for k in np.flatnonzero(numbers == first) if rows[k].label.kind in SCALING]
+        scaling = [k for k in np.flatnonzero(numbers == first).tolist() if rows[k].label.kind in SCALING]
         if node.op != "product" and not scaling:
             return []
-        chosen = [*scaling, *np.flatnonzero((numbers > first) & (numbers <= last))]
+        chosen = [*scaling, *np.flatnonzero((numbers > first) & (numbers <= last)).tolist()]
         ratios, whole = 1 + E[chosen] / share, 1 + station.off / share
         found = []
         for i, j in _matches(ratios, whole, np.multiply):
@@ -338,7 +338,7 @@ def _distinct(rows: Sequence[Row], E: Array, size: Array) -> tuple[list[Row], Ar
     """Rows whose effects are something and differ, the likeliest of those that agree."""
     with np.errstate(all="ignore"):
         seen = np.round(E[:, :3] / size[:3], 10)
-    fine = np.isfinite(E).all(1) & (abs(E) > EQUAL * size).any(1)
+    fine: Array = np.asarray(np.isfinite(E).all(1) & (abs(E) > EQUAL * size).any(1))
     _, first = np.unique(np.where(fine[:, None], seen, np.inf), axis=0, return_index=True)
     keep = sorted(k for k in first if fine[k])[:MOST_PAIRED]
     return [rows[k] for k in keep], E[keep]

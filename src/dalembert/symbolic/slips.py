@@ -152,8 +152,10 @@ def changes(node: Node, parent: Node | None, names: Names) -> Iterator[Batch]:
         add(x * np.pi / 180, "degrees", 1.5, "{}*pi/180", "{} is in degrees where radians are meant")
         add(x * 180 / np.pi, "degrees", 1.8, "{}*180/pi", "{} is in radians where degrees are meant")
         if parent is not None and parent.op == "sum" and len(parent.parts) > 1:
-            kind = ("doubled term", 0.9, "", "{} stands there twice") if twin else ("extra term", 1.5, "")
-            add(0 * x, *kind[:3], kind[3] if twin else "{} should not be there")
+            if twin:
+                add(0 * x, "doubled term", 0.9, "", "{} stands there twice")
+            else:
+                add(0 * x, "extra term", 1.5, "", "{} should not be there")
         for name in names.used:
             rate = bool(names.rate(name))
             kind, cost = ("chain-rule term", 1.6) if rate else ("missing factor", 1.9)
