@@ -34,6 +34,14 @@ def test_slips_are_named(make, name, formula, says):
     assert not result and says in str(result).split("slip")[-1]
 
 
+def test_equations_of_motion_are_compared_as_they_stand():
+    link = EXAMPLES["geared-link"]()
+    assert link.compare("tau1", r"(r^2J_m + J_l)\ddot{\theta} + Mgl\sin\theta = ru")
+    wrong = link.compare("tau1", r"(r^2J_m + J_l)\ddot{\theta} - Mgl\sin\theta = ru")
+    assert not wrong and "sign" in str(wrong)
+    assert textbook.bead().compare("tau1", "thetadd = Omega^2 sin(theta) cos(theta) - (g/R) sin(theta)")
+
+
 def test_what_is_not_there_is_refused_in_a_sentence():
     cart = EXAMPLES["cart-pole"]()
     for name, says in (("lambda1", "no constraints"), ("M13", "2×2"), ("Gamma", "say which"), ("zeta", "unknown")):

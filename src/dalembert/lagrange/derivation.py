@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FOLDED = 12  # lines of one kind, beyond which they fold
 SHORT = 20  # symbols of an expression that may stand left of =
-SOLVED = 4  # coordinates and constraints up to which accelerations are written out
+SOLVED, OPERATIONS = 4, 25  # coordinates and constraints, and operations of M, up to which q̈ is written out
 LONG = 120  # symbols of an expression that is told by its formula alone
 CHAIN = "product and chain rule: each coordinate and each rate moves"
 KINETIC = ("½ m v² + ½ I ω²", r"\tfrac{1}{2} m v^2 + \tfrac{1}{2} I \omega^2")
@@ -305,8 +305,8 @@ def _constraints(s: LagrangianSystem) -> Iterator[Part]:
         "Without {0}: {1} takes from forces what presses against the constraints, {2}.",
         (("λ", r"\lambda"), PROJECTION, PROJECTED),
     )
-    P = quantities.find(s, "projection")[1]
-    if max(size(w(x)) for row in P for x in row) <= LONG // 2:
+    P = quantities.find(s, "projection")[1] if _is_short(s) else [[]]
+    if P[0] and max(size(w(x)) for row in P for x in row) <= LONG // 2:
         yield _matrix(s, "Pi", P)
 
 
@@ -318,12 +318,17 @@ def _result(s: LagrangianSystem, formula: Pair, found: dict[str, Expression]) ->
         yield Formulas.of(written)
 
 
+def _is_short(s: LagrangianSystem) -> bool:
+    """Whether M⁻¹ can be written out."""
+    return s.n + len(s._terms.A) <= SOLVED and sum(x.count_ops() for row in s._terms.M for x in row) <= OPERATIONS
+
+
 def _solved(s: LagrangianSystem) -> Iterator[Part]:
     yield Heading("Solved for the accelerations")
     pushed = (" − Aᵀλ", r" - A^T \lambda") if s._terms.A else ("", "")
     formula = f"q̈ = M⁻¹ (τ − h{pushed[0]})", rf"\ddot{{q}} = M^{{-1}} (\tau - h{pushed[1]})"
     yield Words("{0}.", (formula,))
-    if s.n + len(s._terms.A) > SOLVED:
+    if not _is_short(s):
         return
     written = [s.writing(x) for x in quantities.find(s, "qdd")[1]]
     if max(map(size, written)) <= LONG:

@@ -15,8 +15,9 @@ from dalembert.errors import InputError, unknown
 from dalembert.lagrange.derive import null_space, shortened, solve
 from dalembert.lagrange.fourier import tidy
 from dalembert.lagrange.symbols import Expression, sympy
+from dalembert.symbolic.check import Marker
 from dalembert.symbolic.collect import split_name
-from dalembert.symbolic.compare import Quantity
+from dalembert.symbolic.compare import Comparison, Quantity, compare
 from dalembert.symbolic.entries import assembled, find_entry
 from dalembert.symbolic.steps import Steps
 from dalembert.symbolic.text import text
@@ -51,11 +52,11 @@ TABLE: dict[str, tuple[Callable[[LagrangianSystem], Nested], str]] = {
     "psi": (lambda s: _lists(s._energies.forces), "the generalized forces"),
     "B": (lambda s: _lists(s._terms.B), "what the inputs do to each coordinate"),
     "tau": (lambda s: left_sides(s), "the left sides of the equations of motion"),
-    "qdd": (lambda s: solved(s)[0], "the accelerations"),
+    "qdd": (lambda s: accelerations(s), "the accelerations"),
     "A": (lambda s: _lists(s._terms.A), "the constraints on velocities, A q̇ = 0"),
     "Adot": (lambda s: _lists(s._terms.A_dot), "the rate of A"),
     "phi": (lambda s: _lists(s._energies.holonomic), "the holonomic constraints"),
-    "lambda": (lambda s: solved(s)[1], "the multipliers"),
+    "lambda": (lambda s: pressed(s)[1], "the multipliers"),
     "Z": (lambda s: null_space(s._terms.A, s.n, s._dependent).tolist(), "directions that the constraints allow"),
     "projection": (lambda s: projection(s).tolist(), "I − Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹"),
     "Alin": (lambda s: linearized(s)[0].tolist(), "∂f/∂x of ẋ = f(x, u), where nothing moves or acts"),
@@ -94,17 +95,22 @@ def left_sides(s: LagrangianSystem) -> list[Expression]:
     ]
 
 
-def solved(s: LagrangianSystem) -> tuple[list[Expression], list[Expression]]:
-    """(q̈, λ): λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇), q̈ = M⁻¹ (τ − h − Aᵀλ).  [Fakhari 3]."""
+def pressed(s: LagrangianSystem) -> tuple[Any, list[Expression]]:
+    """(τ − h − Aᵀλ, λ): λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇).  [Fakhari 3]."""
     sp, t = sympy(), s._terms
     M, v = sp.Matrix(t.M), sp.Matrix(s._alphabet.qd)
     g, friction, forces = (sp.Matrix(row) for row in (t.g, t.friction, t.forces))
-    right, found = sp.Matrix(inputs(s)) - sp.Matrix(t.C) * v - g - friction + forces, []
-    if t.A:
-        A = sp.Matrix(t.A)
-        multipliers = solve(A * solve(M, A.T), A * solve(M, right) + sp.Matrix(t.A_dot) * v)
-        right, found = right - A.T * multipliers, [shortened(x) for x in multipliers]
-    return [shortened(x) for x in solve(M, right)], found
+    right = sp.Matrix(inputs(s)) - sp.Matrix(t.C) * v - g - friction + forces
+    if not t.A:
+        return right, []
+    A = sp.Matrix(t.A)
+    multipliers = solve(A * solve(M, A.T), A * solve(M, right) + sp.Matrix(t.A_dot) * v)
+    return right - A.T * multipliers, [shortened(x) for x in multipliers]
+
+
+def accelerations(s: LagrangianSystem) -> list[Expression]:
+    """q̈ = M⁻¹ (τ − h − Aᵀλ)."""
+    return [shortened(x) for x in solve(sympy().Matrix(s._terms.M), pressed(s)[0])]
 
 
 def projection(s: LagrangianSystem) -> Any:
@@ -118,7 +124,7 @@ def projection(s: LagrangianSystem) -> Any:
 def linearized(s: LagrangianSystem) -> tuple[Any, Any]:
     """(∂f/∂x, ∂f/∂u) where coordinates, rates and inputs are zero."""
     sp, a = sympy(), s._alphabet
-    f = sp.Matrix([*a.qd, *solved(s)[0]])
+    f = sp.Matrix([*a.qd, *accelerations(s)])
     u = s.input_symbols or s.tau
     rest = dict.fromkeys((*a.q, *a.qd, *u), sp.Integer(0))
     return tuple(f.jacobian(list(by)).subs(rest).applyfunc(sp.factor) for by in ((*a.q, *a.qd), u))  # type: ignore[return-value]
@@ -174,6 +180,23 @@ def comparable(s: LagrangianSystem, name: str) -> Quantity:
 
     found = assembled(printed, value, at, lambda x: text(s.writing(x)), {k: numbers.get(k) for k in known})
     return replace(found, floating=printed[0] == "P")  # a potential energy is defined up to a constant
+
+
+def compare_formula(s: LagrangianSystem, name: str, formula: str) -> Comparison:
+    """A formula compared with a quantity, or an equation of motion with the system's. Where no inputs are named and the
+    formula has no τ, nothing acts."""
+    quantity = comparable(s, name)
+    if isinstance(formula, str) and quantity.name.startswith("tau") and formula.count("=") == 1:
+        judged = Marker(steps(s)).judge(1, formula)
+        if judged.step.startswith(("equation", "qdd")):
+            if judged.comparison is not None:
+                return judged.comparison
+            return Comparison(judged.step, judged.verdict == "right", quantity.derived, where=judged.reason)
+    if not s.input_symbols and not re.search("tau|τ", str(formula)):
+        still = dict.fromkeys((x.name for x in s.tau), 0.0)
+        value = quantity.value
+        quantity = replace(quantity, value=lambda values: value({**values, **still}))
+    return compare(quantity, formula)
 
 
 def steps(s: LagrangianSystem) -> Steps:

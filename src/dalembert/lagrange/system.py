@@ -20,7 +20,7 @@ from dalembert.lagrange.check import check
 from dalembert.lagrange.derive import Row, Rows, derive, energies_of, null_space
 from dalembert.lagrange.symbols import Alphabet, Expression, as_list, coordinates as make_coordinates, sympy
 from dalembert.lagrange.writing import Writing
-from dalembert.symbolic.compare import Comparison, Quantity, compare
+from dalembert.symbolic.compare import Comparison, Quantity
 from dalembert.system import Kernels, Limits, Linearization, read_state, second_order
 
 if TYPE_CHECKING:
@@ -372,11 +372,11 @@ class LagrangianSystem:
 
     def first_order_form(self) -> FirstOrderForm:
         """ẋ = f(x, u) in symbols, x = (q, q̇), u the inputs, or τ if none are named; λ eliminated.  [Lee]."""
-        from dalembert.lagrange.quantities import solved
+        from dalembert.lagrange.quantities import accelerations
 
         sp = sympy()
         u = sp.Matrix(self.input_symbols or self.tau)
-        f = sp.Matrix([*self._alphabet.qd, *solved(self)[0]])
+        f = sp.Matrix([*self._alphabet.qd, *accelerations(self)])
         return FirstOrderForm(self._write(f.as_immutable()), sp.ImmutableMatrix(self.coordinates + self.velocities), u)
 
     @cached_property
@@ -393,8 +393,11 @@ class LagrangianSystem:
         return comparable(self, name)
 
     def compare(self, name: str, formula: str) -> Comparison:
-        """Check a derivation: is `formula` equal to that quantity? If not, which slip was it?"""
-        return compare(self.quantity(name), formula)
+        """Check a derivation: is `formula` equal to that quantity? If not, which slip was it? An equation of motion
+        may be given as it stands, left = right."""
+        from dalembert.lagrange.quantities import compare_formula
+
+        return compare_formula(self, name, formula)
 
     def derivation(self) -> Derivation:
         """The equations as they are derived on a blackboard, each line with its reason: `.text()`, `.markdown()`,

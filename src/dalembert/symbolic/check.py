@@ -71,7 +71,7 @@ class CheckedDerivation:
     def __str__(self) -> str:
         counts = {v: sum(x.verdict == v for x in self.lines) for v in VERDICTS}
         if self:
-            head = f"All {counts['right']} steps are right."
+            head = f"All {counts['right']} steps are right." if counts["right"] > 1 else "This step is right."
         elif self.first:
             head = f"The first mistake is in line {self.first.number}, {self.first.step}."
         else:
