@@ -204,7 +204,7 @@ def _numbers(e: ConstrainedEquations, q: Array, qd: Array, rows: list[int]) -> I
     by_torque = inverse @ A @ np.linalg.inv(M)
     free = inverse @ s.drift(q, qd)[rows] - by_torque @ h
     yield _affine("lambda", by_torque, free)
-    yield _affine("qdd", np.linalg.inv(M) @ P, np.linalg.solve(M, -h - A.T @ free))
+    yield _affine("qdd", np.linalg.inv(M) @ P, np.asarray(np.linalg.solve(M, -h - A.T @ free), np.float64))
     yield MatrixFormula("P", tuple(tuple(_number(x) for x in row) for row in P), decimals=True)
     with suppress(DalembertError):  # constraints that are not on the tip
         wrenches = np.array([s.tip_wrench(q, unit) for unit in np.eye(s.k)[rows]])
@@ -230,6 +230,6 @@ def _pair(x: Expression) -> Pair:
     return text.text(x, unicode=True), latex.latex(x)
 
 
-def _vector(plain: str, tex: str, x: Sequence[float]) -> Pair:
+def _vector(plain: str, tex: str, x: Array) -> Pair:
     listed = ", ".join(f"{y:.{FIGURES}g}" for y in x)
     return f"{plain} = ({listed})", f"{tex} = ({listed})"

@@ -127,7 +127,7 @@ def linearized(s: LagrangianSystem) -> tuple[Any, Any]:
     f = sp.Matrix([*a.qd, *accelerations(s)])
     u = s.input_symbols or s.tau
     rest = dict.fromkeys((*a.q, *a.qd, *u), sp.Integer(0))
-    return tuple(f.jacobian(list(by)).subs(rest).applyfunc(sp.factor) for by in ((*a.q, *a.qd), u))  # type: ignore[return-value]
+    return tuple(f.jacobian(list(by)).subs(rest).applyfunc(sp.factor) for by in ((*a.q, *a.qd), u))
 
 
 def find(s: LagrangianSystem, name: str) -> tuple[str, Nested]:
@@ -193,7 +193,7 @@ def compare_formula(s: LagrangianSystem, name: str, formula: str) -> Comparison:
                 return judged.comparison
             return Comparison(judged.step, judged.verdict == "right", quantity.derived, where=judged.reason)
     if not s.input_symbols and not re.search("tau|τ", str(formula)):
-        still = dict.fromkeys((x.name for x in s.tau), 0.0)
+        still = dict.fromkeys((x.name for x in s.tau), np.zeros(1))
         value = quantity.value
         quantity = replace(quantity, value=lambda values: value({**values, **still}))
     return compare(quantity, formula)

@@ -17,7 +17,7 @@ from dalembert.flow import Flow
 from dalembert.lagrange import kernels
 from dalembert.lagrange.bodies import Particle, Placed, RigidBody, as_bodies, energies, placed
 from dalembert.lagrange.check import check
-from dalembert.lagrange.derive import Row, Rows, derive, energies_of, null_space
+from dalembert.lagrange.derive import Derived, Energies, Row, Rows, derive, energies_of, null_space
 from dalembert.lagrange.symbols import Alphabet, Expression, as_list, coordinates as make_coordinates, sympy
 from dalembert.lagrange.writing import Writing
 from dalembert.symbolic.compare import Comparison, Quantity
@@ -99,14 +99,14 @@ class LagrangianSystem:
         more: dict[str, Any] = {"dissipation": dissipation, "name": name}
         self._remake = partial(LagrangianSystem, coordinates, kinetic, potential, **acting, **more)
         self._alphabet = Alphabet(coordinates)
-        self._energies = energies_of(
+        self._energies: Energies = energies_of(
             self._alphabet, kinetic, potential, dissipation, constraints, pfaffian, forces, inputs
         )
         self._parameters = self._alphabet.parameters(self._energies.inputs)
         self._check_reserved()
         self._numbers = self._checked_numbers(parameters or {})
-        self._terms = derive(self._alphabet, self._energies)
-        self._dependent = check(self._alphabet, self._energies, self._terms, self._numbers)
+        self._terms: Derived = derive(self._alphabet, self._energies)
+        self._dependent: list[int] = check(self._alphabet, self._energies, self._terms, self._numbers)
         bound = kernels.TracedTerms(self.name, self._alphabet, self._energies, self._terms, self._numbers)
         self._kernels = Kernels(kernels.TABLE, lambda: bound, self.name, self.joint_names)
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, InputError
 from dalembert.symbolic.compare import Comparison, Quantity, agree, compare, draw
-from dalembert.symbolic.formula import SHORT, read_equation, read_formula, write_formula
+from dalembert.symbolic.formula import SHORT, read_equation, write_formula
 from dalembert.symbolic.nodes import build
 from dalembert.symbolic.steps import Steps, Tree, call, replaced, subtract, total
 
@@ -168,7 +168,7 @@ class Marker:
 
     def read(self, text: str) -> Tree:
         """A formula in the system's symbols, the reader's own names put in."""
-        return replaced(read_formula(text, [*self.symbols, *self.own]), self._meaning)
+        return replaced(self.steps.letters.read(text, [*self.symbols, *self.own])[1], self._meaning)
 
     def _meaning(self, name: str) -> Tree | None:
         if name in self.own:
@@ -193,7 +193,8 @@ class Marker:
         bare = re.sub(r"[()\[\]\s]", "", text)
         if found := SLOPE.fullmatch(bare):
             rate, what, by = (found[1], found[2], found[3]) if found[2] else ("d/dt", found[4], found[5])
-            symbol = self.symbol(by)
+            tree = self.steps.letters.read(by, list(self.symbols))[1]
+            symbol = tree.id if isinstance(tree, ast.Name) else ""
             if symbol in (*self.steps.q, *self.steps.v):
                 return f"{'d/dt ' if rate else ''}d{ {'T': 'K', 'V': 'P', 'U': 'P'}.get(what, what) }/d{symbol}"
             return None

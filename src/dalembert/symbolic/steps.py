@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import permutations
 from typing import TYPE_CHECKING, ClassVar
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dalembert.errors import InputError
 from dalembert.symbolic import entries
 from dalembert.symbolic.compare import Quantity
+from dalembert.symbolic.letters import Letters
 
 if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
@@ -47,7 +48,8 @@ def divide(a: Tree, b: Tree) -> Tree:
 
 
 def total(terms: Sequence[Tree]) -> Tree:
-    return reduce(add, terms, ZERO)
+    zero: Tree = ZERO
+    return reduce(add, terms, zero)
 
 
 def _is(tree: Tree, number: int) -> bool:
@@ -126,7 +128,7 @@ def determinant(A: Sequence[Sequence[Tree]]) -> Tree:
     terms = []
     for columns in permutations(range(len(A))):
         swaps = sum(a > b for k, a in enumerate(columns) for b in columns[k + 1 :])
-        product = reduce(multiply, (A[i][j] for i, j in enumerate(columns)), ONE)
+        product = reduce(multiply, [A[i][j] for i, j in enumerate(columns)])
         terms.append(multiply(ast.Constant(-1), product) if swaps % 2 else product)
     return total(terms)
 
@@ -166,6 +168,7 @@ class Steps:
     rests: tuple[Tree, ...]
     rights: tuple[Tree, ...]
     inputs: tuple[str, ...]
+    letters: Letters = field(default_factory=Letters)
 
     @property
     def n(self) -> int:
@@ -321,4 +324,6 @@ def robot_steps(e: Equations) -> Steps:
         replaced(ast.parse(repr(x).replace("^", "**"), mode="eval").body, turning.get) for x in e.friction_torque
     )
     forces = tuple(f"tau{k}" for k in numbers)
-    return Steps(e.quantity, formula, q, v, a, len(e.model.bodies), friction, tuple(map(ast.Name, forces)), forces)
+    return Steps(
+        e.quantity, formula, q, v, a, len(e.model.bodies), friction, tuple(map(ast.Name, forces)), forces, e.letters
+    )
