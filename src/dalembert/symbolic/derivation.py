@@ -2,6 +2,7 @@
 
     kinematics     DH table, each Aᵢ, the products T₀ᵢ, the Jacobian column by column, det J
     lagrange       energies link by link, L, its derivatives, M, Christoffel symbols, the choices of C, g
+    task-space     J, its rate and inverse, Λ, μ, p
     newton-euler   outward and inward, link by link, with symbols or with numbers
 
 What is too long to be read is told by its structure instead: how many terms, which joints couple.
@@ -26,6 +27,7 @@ from dalembert.symbolic.newton_euler import newton_euler
 from dalembert.symbolic.parameters import KINDS
 from dalembert.symbolic.polynomial import Polynomial
 from dalembert.symbolic.steps import robot_steps
+from dalembert.symbolic.task_space import task_space
 
 if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
@@ -35,6 +37,7 @@ TITLES = {
     "kinematics": "Kinematics of {}",
     "lagrange": "Equations of motion of {}, by Lagrange",
     "newton-euler": "Equations of motion of {}, by Newton and Euler",
+    "task-space": "Dynamics of {} in task space",
 }
 State = Sequence[Sequence[float]]  # q, q̇, q̈
 
@@ -44,7 +47,7 @@ def derive(e: Equations, method: str = "lagrange", at: State | None = None, conv
         raise unknown("method", method, tuple(TITLES))
     if at is not None and method != "newton-euler":
         raise InputError(f"at= puts numbers into newton-euler; {method} is derived with symbols")
-    if method == "kinematics" and e.model.tip is None:
+    if method in ("kinematics", "task-space") and e.model.tip is None:
         raise InputError(f"{e.name!r} has no tip: name the frame whose motion is meant, load(…, tip=…)")
     board, title = Blackboard(e), TITLES[method].format(e.name)
     if e.n == 0:
@@ -52,6 +55,8 @@ def derive(e: Equations, method: str = "lagrange", at: State | None = None, conv
     if method == "kinematics":
         board, frames = choose_frames(board, convention)
         pieces = [*_start(board, ("length",)), *kinematics(board, frames)]
+    elif method == "task-space":
+        pieces = [*_start(board, KINDS), *task_space(board)]
     elif method == "newton-euler":
         pieces = [*_start(board, KINDS), *_recursion(board, at)]
     else:

@@ -150,6 +150,10 @@ def polynomial(e: Equations, name: str) -> Polynomial:
 
 def comparable(e: Equations, name: str) -> Quantity:
     """An entry ("M12"), a vector or a matrix ("g", "J") as what formulas are compared with."""
+    if isinstance(name, str) and re.fullmatch(r"(Lambda|MC|mu|cC|p|gC)_?\d*", name):
+        from dalembert.symbolic import task_space
+
+        return task_space.comparable(e, name)
     if isinstance(name, str) and ENERGY.fullmatch(name):
         printed, value = name, polynomial(e, name)
     else:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dalembert.robot import Robot
     from dalembert.symbolic.document import Derivation
 
-METHODS = ("kinematics", "lagrange", "newton-euler")
+METHODS = ("kinematics", "lagrange", "newton-euler", "task-space")
 FORMATS = ("text", "markdown", "latex", "html")
 
 
