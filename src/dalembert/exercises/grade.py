@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,7 @@ from dalembert.exercises.exercise import Answer, Exercise
 from dalembert.exercises.numbers import LONGEST, Number, clean, read_number, read_unit, shorten
 
 if TYPE_CHECKING:
+    from dalembert.symbolic.compare import Quantity
     from dalembert.symbolic.slips import Slip
 
 ONE_SLIP, TWO_SLIPS = 0.5, 0.25
@@ -168,17 +170,15 @@ def _size(answer: Answer) -> str:
 
 # ------------------------------------------------------------------------------------------------------ formulas
 def grade_formula(answer: Answer, text: str) -> Judged:
-    from dalembert.symbolic.compare import compare, formula_quantity
-
     if is_equal(answer, str(answer.value), text):
         return 1.0, "Right."
     for wrong in answer.wrong:
         if is_equal(answer, str(wrong.value), text):
             return wrong.credit, wrong.reveals
-    slips = compare(formula_quantity(answer.name, str(answer.value), answer.symbols), text).slips
-    if not slips or len(slips) > 2 or 2 * sum(map(_added, slips)) > _count(str(answer.value)).total():
+    slips = find_slips(answer, str(answer.value), text)
+    if not slips:
         return 0.0, "This is not right." + _size(answer)
-    return (ONE_SLIP if len(slips) == 1 else TWO_SLIPS), f"Not quite: {'; '.join(map(str, slips))}."
+    return (ONE_SLIP if len(slips) == 1 else TWO_SLIPS), f"Not quite: {'; '.join(slips)}."
 
 
 def _added(slip: Slip) -> int:
@@ -192,61 +192,77 @@ def _count(formula: str) -> Counter[str]:
 
 def is_equal(answer: Answer, wanted: str, given: str) -> bool:
     """Whether two formulas in the answer's symbols are equal."""
-    from dalembert.symbolic.compare import compare, formula_quantity
+    from dalembert.symbolic.compare import compare
 
-    return bool(compare(formula_quantity(answer.name, wanted, answer.symbols), given, slips=False))
+    return bool(compare(_quantity(answer.name, wanted, answer.symbols), given, slips=False))
+
+
+def find_slips(answer: Answer, wanted: str, given: str) -> list[str]:
+    """The one or two slips that make a formula wrong, in words; none if they do not explain it."""
+    from dalembert.symbolic.compare import compare
+
+    slips = compare(_quantity(answer.name, wanted, answer.symbols), given).slips
+    few = len(slips) <= 2 and 2 * sum(map(_added, slips)) <= _count(wanted).total()
+    return [str(slip) for slip in slips] if few else []
+
+
+@lru_cache(1000)
+def _quantity(name: str, formula: str, symbols: tuple[str, ...]) -> Quantity:
+    from dalembert.symbolic.compare import formula_quantity
+
+    return formula_quantity(name, formula, symbols)
 
 
 # ------------------------------------------------------------------------------------------------------ matrices
 def grade_matrix(answer: Answer, text: str) -> Judged:
     wanted = np.array(answer.value, dtype=object)
     text, unit = _unit_behind(text)
-    cells = np.array([f"{cell} {unit}".strip() for cell in read_cells(text, wanted.shape).flat], dtype=object)
-    cells = cells.reshape(wanted.shape)
-    same = _compare_formulas(answer, cells) if answer.symbols else _compare_numbers(answer, cells)
-    right = same(wanted)
+    cells = read_cells(text, wanted.shape)
+    entries = _equal_formulas(answer, cells) if answer.symbols else _equal_numbers(answer, cells, unit)
+    right = np.array(list(entries(wanted))).reshape(wanted.shape)
     if right.all():
         return 1.0, "Right."
     for wrong in answer.wrong:
-        if same(np.array(wrong.value, dtype=object)).all():
+        if np.shape(wrong.value) == wanted.shape and all(entries(np.array(wrong.value, dtype=object))):
             return wrong.credit, wrong.reveals
-    if wanted.ndim == 2 and wanted.shape[0] == wanted.shape[1] and same(wanted.T).all():
+    if wanted.ndim == 2 and wanted.shape[0] == wanted.shape[1] and all(entries(wanted.T)):
         return ONE_SLIP, "This is the transpose of the right matrix: rows and columns are exchanged."
-    if not answer.symbols and same(-wanted).all():
+    if not answer.symbols and all(entries(-wanted)):
         return ONE_SLIP, "Every entry has the wrong sign."
-    places = [", ".join(str(i + 1) for i in k) for k in np.argwhere(~right)]
+    off = [tuple(map(int, k)) for k in np.argwhere(~right)]
+    places = [f"({', '.join(str(i + 1) for i in k)})" for k in off]
     counted = sum(str(x) not in ("0", "0.0", "-0.0") for x in wanted[right])  # zeros are easily right
-    share = {1: ONE_SLIP, 2: TWO_SLIPS}.get(len(places), 0.0) if counted >= len(places) else 0.0
-    if share:
-        entries = f"entry ({places[0]}) is" if len(places) == 1 else f"entries ({places[0]}) and ({places[1]}) are"
-        return share, f"Not quite: {entries} not right, the others are."
-    return 0.0, f"This is not right: {len(places)} of {wanted.size} entries are off, ({places[0]}) first."
+    if counted >= len(off) == 1:
+        slips = find_slips(answer, str(wanted[off[0]]), str(cells[off[0]])) if answer.symbols else []
+        return (
+            ONE_SLIP,
+            f"Not quite: entry {places[0]} is not right, the others are{': ' * bool(slips)}{'; '.join(slips)}.",
+        )
+    if counted >= len(off) == 2:
+        return TWO_SLIPS, f"Not quite: entries {places[0]} and {places[1]} are not right, the others are."
+    return 0.0, f"This is not right: {len(off)} of {wanted.size} entries are off, {places[0]} first."
 
 
-Same = Callable[[np.ndarray], np.ndarray]  # of a matrix, which entries of what was given are equal to it
+Entries = Callable[[np.ndarray], Iterable[bool]]  # of a matrix, which entries of what was given are equal to it
 
 
-def _compare_numbers(answer: Answer, cells: np.ndarray) -> Same:
-    read = [_in_unit(read_number(c), answer) for c in cells.flat]
+def _equal_numbers(answer: Answer, cells: np.ndarray, unit: str) -> Entries:
+    read = [_in_unit(read_number(f"{cell} {unit}"), answer) for cell in cells.flat]
     odd = next((note for value, note in read if value is None), "")
     if odd:
         raise InputError(odd)
-    given = np.array([value for value, _ in read], float).reshape(cells.shape)
+    given = np.array([value for value, _ in read], float)
 
-    def same(value: np.ndarray) -> np.ndarray:
-        x = value.astype(float)
+    def entries(value: np.ndarray) -> Iterable[bool]:
+        x = value.astype(float).ravel()
         scale = np.maximum(np.abs(x), max(0.1 * np.abs(x).max(), 1e-9))
-        return np.abs(given - x) <= 1.0001 * answer.tolerance * scale
+        return (np.abs(given - x) <= 1.0001 * answer.tolerance * scale).tolist()
 
-    return same
+    return entries
 
 
-def _compare_formulas(answer: Answer, cells: np.ndarray) -> Same:
-    def same(value: np.ndarray) -> np.ndarray:
-        pairs = zip(value.flat, cells.flat, strict=True)
-        return np.array([is_equal(answer, str(x), str(c)) for x, c in pairs]).reshape(cells.shape)
-
-    return same
+def _equal_formulas(answer: Answer, cells: np.ndarray) -> Entries:
+    return lambda value: (is_equal(answer, str(x), str(c)) for x, c in zip(value.flat, cells.flat, strict=True))
 
 
 def read_cells(text: str, shape: tuple[int, ...]) -> np.ndarray:
