@@ -20,7 +20,10 @@ import solve_arms
 import solve_control
 import solve_mechanics
 
-SEEDS = range(100)
+# A hundred seeds in all: the first of them with every change, the others in the long tests.
+SEEDS = pytest.mark.parametrize(
+    "seeds", [range(25), pytest.param(range(25, 100), marks=pytest.mark.long)], ids=["first", "others"]
+)
 SOLVE = solve_arms.SOLVE | solve_control.SOLVE | solve_mechanics.SOLVE
 NAMES = [f.name for f in all_families()]
 
@@ -39,9 +42,10 @@ def marks(exercise: Exercise, name: str, text: str) -> tuple[float, str]:
     return mark.earned / mark.points, mark.reason
 
 
+@SEEDS
 @pytest.mark.parametrize("name", NAMES)
-def test_own_answers_are_right_and_listed_wrong_ones_earn_what_is_listed(name: str) -> None:
-    for seed in SEEDS:
+def test_own_answers_are_right_and_listed_wrong_ones_earn_what_is_listed(name: str, seeds: range) -> None:
+    for seed in seeds:
         exercise = find(name).variant(seed)
         for answer in exercise.answers:
             assert marks(exercise, answer.name, typed(answer.value))[0] == 1.0, (seed, answer.name)
@@ -85,9 +89,10 @@ def test_variants_differ_and_come_again(name: str) -> None:
     assert [str(e.answers) for e in drawn[:5]] == [str(family.variant(seed).answers) for seed in range(5)]
 
 
+@SEEDS
 @pytest.mark.parametrize("name", sorted(SOLVE))
-def test_another_way_gives_the_same(name: str) -> None:
-    for seed in SEEDS:
+def test_another_way_gives_the_same(name: str, seeds: range) -> None:
+    for seed in seeds:
         exercise = find(name).variant(seed)
         solved = SOLVE[name](exercise.values)
         assert set(solved) == {a.name for a in exercise.answers}
