@@ -106,7 +106,7 @@ def _mark(answer: Answer, given: object) -> Mark:
         share, reason = KINDS[answer.kind](answer, text)
     except DalembertError as error:
         why = re.sub(r"\S{60,}", lambda word: word[0][:40] + "…", str(error)).rstrip(".")
-        share, reason = 0.0, f"This cannot be read as {wanted}: {why}."
+        share, reason = 0.0, f"This cannot be read as {wanted}: {why}{'' if why.endswith('?') else '.'}"
     except (ArithmeticError, ValueError, RecursionError, MemoryError):
         share, reason = 0.0, f"This cannot be read as {wanted}."
     return Mark(answer.name, text[:LONGEST], round(share * answer.points, 4), answer.points, reason)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dalembert.errors import InputError, UnknownNameError
 
 LONGEST = 2000  # characters of an answer
-LONGEST_UNIT = 8  # letters without a blank
+LONGEST_UNIT, LONGEST_TAIL = 8, 60  # letters of a unit without a blank; characters of a unit
 SHOWN = 40  # characters of an answer that a sentence repeats
 
 Dimension = tuple[int, int, int, int]  # powers of kg, m, s, A
@@ -158,9 +158,9 @@ def read_number(text: str) -> Number:
         raise InputError("there is no number")
     if re.search(r"(?i)\b(nan|inf|infinity)\b|∞|\\infty", body):
         raise InputError(f"{shorten(body)} is no finite number, and the answer is one")
-    for k in range(len(body) + 1):  # the longest unit at the end
+    for k in range(max(len(body) - LONGEST_TAIL, 0), len(body) + 1):  # the longest unit at the end
         before = body[:k]
-        if k == len(body) or (re.search(r"[\d.)}\s]$|pi$|π$", before) and (body[k:].strip()[:1] not in "*(/")):
+        if k == len(body) or (re.search(r"[\d.)}\s]$|pi$|π$", before[-2:]) and (body[k:].strip()[:1] not in "*(/")):
             unit = read_unit(body[k:]) if k < len(body) else None
             if unit is None and k < len(body):
                 continue
