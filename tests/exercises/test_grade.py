@@ -173,6 +173,8 @@ ROWS = "[[0, -1/2, 1], [2, 0.25, 0], [1/8, 4, 3]]"
         ROWS,
         ROWS.replace("[[", "[ [").replace("], [", "],\n ["),
         "0 -0.5 1\n2 0.25 0\n0.125 4 3",
+        "np.array([[0, -0.5, 1],\n          [2, 0.25, 0],\n          [0.125, 4, 3]])",
+        "[[0.    -0.5    1.   ]\n [2.     0.25   0.   ]\n [0.125  4.     3.   ]]",
         "0, -0.5, 1; 2, 0.25, 0; 0.125, 4, 3",
         r"\begin{bmatrix} 0 & -\frac{1}{2} & 1 \\ 2 & 0.25 & 0 \\ 0.125 & 4 & 3 \end{bmatrix}",
         r"R = \left[\begin{array}{ccc} 0 & -0.5 & 1 \\ 2 & 0.25 & 0 \\ 0.125 & 4 & 3 \end{array}\right]",
@@ -240,7 +242,9 @@ def test_a_vector_in_a_wrong_unit_is_told() -> None:
 CHOICES = ("overdamped", "critically damped", "underdamped")
 
 
-@pytest.mark.parametrize("text", ["b", "B", "(b)", "b)", "Critically damped", "critically", " critically  DAMPED. "])
+@pytest.mark.parametrize(
+    "text", ["b", "B", "(b)", "b)", "b) critically damped", "Critically damped", "critically", " critically  DAMPED. "]
+)
 def test_choices_by_letter_or_words(text: str) -> None:
     assert read_choice(text, CHOICES) == "critically damped"
 

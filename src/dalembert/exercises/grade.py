@@ -268,6 +268,7 @@ def _equal_formulas(answer: Answer, cells: np.ndarray) -> Entries:
 def read_cells(text: str, shape: tuple[int, ...]) -> np.ndarray:
     """The entries, as text, of [[1, 2], [3, 4]], of LaTeX's matrices, or of rows by lines; a vector may lie."""
     text = re.split(r"[=≈]", text)[-1].strip()
+    text = re.sub(r"^(?:\w+\.)?(?:array|[mM]atrix)\((.*)\)$", r"\1", text, flags=re.DOTALL)  # of a notebook
     marked = _FENCE.sub(" ", text).replace("\\left", "").replace("\\right", "").strip()
     parts = re.split(r"\\\\|;|\n|\]\s*,?\s*\[", marked)
     parts = [clean(row) for row in parts if row.strip(" []()")]
@@ -319,7 +320,7 @@ def grade_choice(answer: Answer, text: str) -> Judged:
 def read_choice(text: str, choices: tuple[str, ...]) -> str:
     """The choice that is named by its words, by their beginning, or by its letter: a, (b), C."""
     plain = _plain(text)
-    exact = [c for c in choices if _plain(c) == plain]
+    exact = [c for k, c in enumerate(choices) if plain in (_plain(c), f"{chr(ord('a') + k)} {_plain(c)}")]
     letter = plain if len(plain) == 1 and "a" <= plain < chr(ord("a") + len(choices)) else ""
     begun = [c for c in choices if len(plain) > 1 and _plain(c).startswith(plain)]
     found = exact or ([choices[ord(letter) - ord("a")]] if letter else begun)
