@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -173,15 +174,9 @@ def _make_class(
 
 
 def _data(exercise: Exercise, solved: bool) -> dict[str, object]:
-    data: dict[str, object] = {
-        "family": exercise.family,
-        "seed": exercise.seed,
-        "title": exercise.title,
-        "text": exercise.text,
-        "answers": [{"name": a.name, "kind": a.kind, "unit": a.unit, "points": a.points} for a in exercise.answers],
-    }
-    values = [{"name": a.name, "value": a.value, "unit": a.unit} for a in exercise.answers]
-    return data | ({"hints": exercise.hints, "solution": exercise.solution, "values": values} if solved else {})
+    """All of an exercise, or what is asked alone."""
+    secret = () if solved else ("hints", "solution", "values", "value", "wrong")
+    return asdict(exercise, dict_factory=lambda items: {k: v for k, v in items if k not in secret})
 
 
 @command
@@ -266,17 +261,13 @@ def _answers(given: tuple[str, ...]) -> dict[str, str]:
 
 
 def _grade_data(result: Grade) -> dict[str, object]:
-    marks = [
-        {"name": m.name, "verdict": m.verdict, "earned": m.earned, "points": m.points, "reason": m.reason}
-        for m in result.marks
-    ]
+    marks = [{**asdict(m), "verdict": m.verdict} for m in result.marks]
     return {"earned": result.earned, "points": result.points, "marks": marks, "notes": result.notes}
 
 
 def _marked_data(marked: Marked) -> dict[str, object]:
     grades = [{"family": family, "seed": seed, **_grade_data(result)} for family, seed, result in marked.grades]
-    return {"file": marked.file, "student": marked.student, "earned": marked.earned, "points": marked.points,
-            "exercises": grades, "trouble": marked.trouble}  # fmt: skip
+    return {"file": marked.file, "student": marked.student, "trouble": marked.trouble, "exercises": grades}
 
 
 def _show_marks(marked: list[Marked], out: str | None) -> None:

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
+from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from dalembert.draw import html
@@ -56,21 +57,25 @@ def write_html(sheet: Sheet, solutions: str = "none") -> str:
             "factors": FACTORS,
         },
     }
-    bar = tag(
-        "div",
-        tag("span", id="total"),
-        tag(
-            "input", type="text", id="student", placeholder="Your name", aria_label="Your name", style="max-width:14rem"
-        ),
-        tag("button", "Save answers", type="button", id="save"),
-        tag("button", "Clear", type="button", id="clear"),
-        class_="bar",
+    template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    shown = template.from_string(_asset("page.html.jinja")).render(
+        how=HOW,
+        exercises=sheet.exercises,
+        solved=solutions == "inside",
+        text=lambda words: Markup(write(words, HTML)),
+        line=lambda words: Markup(write_line(words, HTML)),
+        tell=paper.tell,
+        points=paper.count_points,
+        shape=_shape,
     )
-    shown = [_exercise(k, exercise, solutions == "inside") for k, exercise in enumerate(sheet.exercises)]
-    how = tag("p", HOW, class_="notes")
-    return html.page(
-        sheet.title, how, bar, *shown, html.data("data", page), script=_asset("page.js"), look=_asset("page.css")
-    )
+    parts = (Markup(shown), html.data("data", page))
+    return html.page(sheet.title, *parts, script=_asset("page.js"), look=_asset("page.css"))
+
+
+def _shape(answer: Answer) -> tuple[int, int]:
+    """Rows and columns of the blanks; a vector is a column."""
+    shape = (*np.array(answer.value, dtype=object).shape, 1, 1)
+    return shape[0], shape[1]
 
 
 def _shift(data: bytes, seed: int) -> str:
@@ -104,69 +109,12 @@ def _answer_data(answer: Answer) -> dict[str, Any]:
     points = draw_points(answer, POINTS)
     values = [evaluate_entries(answer, w.value, points) for w in answer.wrong]
     at = [{name: float(x[k]) for name, x in points.items()} for k in range(POINTS if points else 1)]
-    shape = np.array(answer.value, dtype=object).shape
     return own | {
         "symbols": answer.symbols,
         "tolerance": answer.tolerance,
-        "shape": [shape[0], 1] if len(shape) == 1 else list(shape),
-        "vector": len(shape) == 1,
+        "shape": _shape(answer),
+        "vector": np.array(answer.value, dtype=object).ndim == 1,
         "at": at,
         "right": evaluate_entries(answer, answer.value, points).tolist(),
         "wrong": [w | {"values": v.tolist()} for w, v in zip(wrong, values, strict=True) if np.isfinite(v).all()],
     }
-
-
-def _exercise(k: int, exercise: Exercise, solved: bool) -> Markup:
-    points = paper.count_points(exercise.points)
-    doing = [
-        tag("button", "Check", type="submit", class_="main"),
-        tag("button", "Hint", type="button", id=f"hint-{k}"),
-        tag("span", points, id=f"points-{k}"),
-    ]
-    form = tag(
-        "form",
-        *(_fields(k, i, a) for i, a in enumerate(exercise.answers)),
-        tag("div", *doing, class_="doing"),
-        id=f"form-{k}",
-    )
-    solution = tag("details", tag("summary", "Worked solution"), tag("div"), id=f"solution-{k}") if solved else ""
-    return tag(
-        "section",
-        tag("h2", tag("span", k + 1, class_="count"), " ", Markup(write_line(exercise.title, HTML))),
-        tag("p", f"{exercise.family}, variant {exercise.seed}", class_="variant"),
-        Markup(write(exercise.text, HTML)),
-        form,
-        tag("ol", id=f"hints-{k}", class_="hints"),
-        solution,
-        class_="exercise",
-    )
-
-
-def _fields(k: int, i: int, answer: Answer) -> Markup:
-    """The inputs of an answer: a line, a grid of a matrix's entries, or choices."""
-    legend = tag("legend", tag("strong", answer.name), " ", tag("span", paper.tell(answer)))
-    key = {"data_answer": f"{k}-{i}", "autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}
-    if answer.kind == "choice":
-        radios = [
-            tag(
-                "label",
-                tag("input", type="radio", name_=f"choice-{k}-{i}", value=choice, **key),
-                tag("span", Markup(write_line(choice, HTML))),
-            )
-            for choice in answer.choices
-        ]
-        inputs = tag("div", *radios)
-    else:
-        shape = np.array(answer.value, dtype=object).shape
-        columns = shape[1] if len(shape) == 2 else 1
-        names = (
-            [f"{answer.name} ({r + 1}, {c + 1})" for r in range(shape[0]) for c in range(columns)]
-            if shape
-            else [answer.name]
-        )
-        cells = [tag("input", type="text", aria_label=name, **key) for name in names]
-        width = f"grid-template-columns:repeat({columns}, minmax(4.2rem, {'9rem' if shape else '30rem'}))"
-        inputs = tag("div", *cells, class_="grid", style=width)
-    return tag(
-        "fieldset", legend, inputs, tag("p", class_="why", id=f"why-{k}-{i}", aria_live="polite"), class_="answer"
-    )
