@@ -34,8 +34,8 @@ def parsed(line: str) -> str:
 @pytest.mark.parametrize("name", leaves(), ids=" ".join)
 def test_examples_in_help_can_be_parsed(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "students.csv").write_text("name\n", encoding="utf-8")  # an example takes it, and it must exist
-    (tmp_path / "variants.csv").write_text("student,family,seed\n", encoding="utf-8")
+    for file in ("students.csv", "variants.csv", "homework.txt"):  # examples take them, and they must exist
+        (tmp_path / file).touch()
     help_ = run(*name, "--help").output
     examples = SHOWN.findall(help_[help_.index("Example") :].partition("Options:")[0])
     assert examples and {parsed(line) for line in examples} == {" ".join(name)}
@@ -43,7 +43,7 @@ def test_examples_in_help_can_be_parsed(name, tmp_path, monkeypatch):
 
 def test_the_page_has_every_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "students.csv").write_text("name\n", encoding="utf-8")
+    (tmp_path / "students.csv").touch()
     blocks = "\n".join(re.findall(r"^```(?:sh|console)\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL))
     assert {parsed(line) for line in SHOWN.findall(blocks)} == {" ".join(name) for name in leaves()}
 
