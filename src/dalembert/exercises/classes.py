@@ -18,6 +18,7 @@ from pathlib import Path
 from dalembert.errors import DalembertError, InputError
 from dalembert.exercises.exercise import Exercise, Family, find
 from dalembert.exercises.grade import Grade, grade
+from dalembert.exercises.sheets.markup import PLAIN, write_line
 from dalembert.exercises.sheets.sheet import Sheet
 from dalembert.files import contents, whole
 from dalembert.names import in_line, in_table
@@ -150,7 +151,8 @@ class Marked:
     @property
     def reasons(self) -> str:
         told = [
-            f"{family} {seed}: {' '.join(f'{m.name}: {m.reason}' for m in g.marks)}" for family, seed, g in self.grades
+            f"{family} {seed}: {' '.join(f'{m.name}: {write_line(m.reason, PLAIN)}' for m in g.marks)}"
+            for family, seed, g in self.grades
         ]
         return in_line(" | ".join([*told, *filter(None, [self.trouble])]))
 

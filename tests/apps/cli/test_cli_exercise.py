@@ -60,6 +60,10 @@ def test_grade_an_answer():
     assert "R: Right. (2 of 2)" in run("exercise", "grade", FAMILY, "--seed", 7, "--answer", right(7)).output
     told = run("exercise", "grade", FAMILY, "--seed", 7, "--answer", "R=__import__('os')", code=1).output
     assert "R: This cannot be read as a matrix" in told and "Together 0 of 2 points." in told
+    listed = find("damping").variant(3).answers[0].wrong[0]
+    assert "$" in listed.reveals
+    told = run("exercise", "grade", "damping", "--seed", 3, "--answer", f"omega={listed.value}", code=1).output
+    assert "$" not in told and "\\" not in told, "formulas are legible in a terminal"
     marks = data("exercise", "grade", FAMILY, "--seed", 7, "--answer", right(7))["marks"]
     assert [(m["name"], m["verdict"], m["earned"], m["reason"]) for m in marks] == [("R", "right", 2.0, "Right.")]
 

@@ -238,7 +238,7 @@ def grade(
             raise click.ClickException(f"there is no file or folder {what!r}")
         with waiting("grading"):
             result = grade_answers(find(what).variant(seed), _answers(answer))
-        output.answer(lambda: _grade_data(result), lambda: click.echo(str(result)))
+        output.answer(lambda: _grade_data(result), lambda: click.echo(_plain(result)))
         output.exit_unless(result.earned >= result.points)
         return
     output.refuse_idle("the file says which exercises it answers", "seed", "answer")
@@ -260,6 +260,12 @@ def _answers(given: tuple[str, ...]) -> dict[str, str]:
     return {name.strip(): value for name, _, value in pairs}
 
 
+def _plain(result: Grade) -> str:
+    from dalembert.exercises.sheets.markup import PLAIN, write_line
+
+    return "\n".join(write_line(line, PLAIN) for line in str(result).splitlines())
+
+
 def _grade_data(result: Grade) -> dict[str, object]:
     marks = [{**asdict(m), "verdict": m.verdict} for m in result.marks]
     return {"earned": result.earned, "points": result.points, "marks": marks, "notes": result.notes}
@@ -273,7 +279,7 @@ def _marked_data(marked: Marked) -> dict[str, object]:
 def _show_marks(marked: list[Marked], out: str | None) -> None:
     if len(marked) == 1 and out is None:
         for family, seed, result in marked[0].grades:
-            click.echo(f"{family}, variant {seed}\n{result}\n")
+            click.echo(f"{family}, variant {seed}\n{_plain(result)}\n")
         if marked[0].trouble:
             click.echo(marked[0].trouble)
         return
