@@ -48,7 +48,8 @@ def quantity(name: str, value: Callable[[Values], Any], symbols: Any) -> Quantit
         if name.startswith(SPATIAL) and len(rows) == 2:
             rows = [*rows, [0] * len(rows[0])]
         full = [[np.broadcast_to(np.asarray(e), size) for e in row] for row in rows]
-        return np.moveaxis(np.array(full, dtype=float), 2, 0)
+        grid = np.moveaxis(np.array(full, dtype=float), 2, 0)
+        return np.where(abs(grid) < 1e-12 * np.nanmax(abs(grid)), 0.0, grid)  # zero but for rounding
 
     if name.startswith(SPATIAL):
         choices = ((0, 1),)

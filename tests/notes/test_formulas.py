@@ -14,7 +14,8 @@ import pytest
 
 from dalembert.errors import DalembertError
 from dalembert.symbolic.compare import compare
-from dalembert.symbolic.formula import evaluate, read_formula
+from dalembert.symbolic.formula import evaluate
+from dalembert.symbolic.letters import Letters
 from notes.quantities import find
 
 HERE = Path(__file__).parent
@@ -75,7 +76,7 @@ def accepted(system: Row, formula: Row, text: str) -> bool:
 
 def rounded(q: Any, text: str, unit: float) -> bool:
     """Whether every coefficient of a formula that is linear in its symbols is the exact one, but for this much."""
-    tree, names = read_formula(text, q.symbols), list(q.symbols)
+    tree, names = Letters().read(text, q.symbols)[1], list(q.symbols)
     units = np.ones((1, 2)) if q.name[-2:] in ("Ki", "Kd") else np.vstack([np.zeros(len(names)), np.eye(len(names))])
     values = {name: units[:, k] for k, name in enumerate(names)}
     with np.errstate(all="ignore"):
