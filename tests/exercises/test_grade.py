@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from dalembert.errors import InputError
 from dalembert.exercises.exercise import Answer, Exercise, Wrong
 from dalembert.exercises.grade import Mark, grade, read_choice
 from dalembert.exercises.numbers import LONGEST, read_number, read_unit
@@ -51,6 +52,7 @@ TORQUE = number(0.35, "N m", points=2, wrong=(Wrong(0.7, "Both links were counte
         ("$0.5$", 0.5),
         ("½", 0.5),
         ("２.５", 2.5),  # digits of another width
+        ("about 2.5", 2.5),
     ],
 )
 def test_numbers_are_read_as_people_write_them(text: str, value: float) -> None:
@@ -79,6 +81,10 @@ def test_numbers_are_read_as_people_write_them(text: str, value: float) -> None:
         ("rpm", 2 * math.pi / 60, (0, 0, -1, 0)),
         ("°/s", math.pi / 180, (0, 0, -1, 0)),
         ("degrees", math.pi / 180, (0, 0, 0, 0)),
+        ("rads/s", 1, (0, 0, -1, 0)),
+        ("rad·s^{-1}", 1, (0, 0, -1, 0)),
+        ("radians per second", 1, (0, 0, -1, 0)),
+        ("/s", 1, (0, 0, -1, 0)),
         ("V s/rad", 1, (1, 2, -2, -1)),
         ("mH", 1e-3, (1, 2, -2, -2)),
         (r"\mathrm{N\,m}", 1, (1, 2, -2, 0)),
@@ -178,6 +184,9 @@ ROWS = "[[0, -1/2, 1], [2, 0.25, 0], [1/8, 4, 3]]"
         "0, -0.5, 1; 2, 0.25, 0; 0.125, 4, 3",
         r"\begin{bmatrix} 0 & -\frac{1}{2} & 1 \\ 2 & 0.25 & 0 \\ 0.125 & 4 & 3 \end{bmatrix}",
         r"R = \left[\begin{array}{ccc} 0 & -0.5 & 1 \\ 2 & 0.25 & 0 \\ 0.125 & 4 & 3 \end{array}\right]",
+        f"np.array({ROWS})",
+        "((0, -0.5, 1), (2, 1/(2 + 2), 0), (0.125, 4, 3))",
+        "{{0, -0.5, 1}, {2, 0.25, 0}, {0.125, 4, 3}}",
         "$$\\begin{pmatrix}0&-0.5&1\\\\2&0.25&0\\\\0.125&4&3\\end{pmatrix}$$",
     ],
 )
@@ -247,6 +256,22 @@ CHOICES = ("overdamped", "critically damped", "underdamped")
 )
 def test_choices_by_letter_or_words(text: str) -> None:
     assert read_choice(text, CHOICES) == "critically damped"
+
+
+@pytest.mark.parametrize("text", ["critically-damped", "It is critically damped!", "CriticallyDamped", "option b"])
+def test_choices_in_a_sentence(text: str) -> None:
+    assert read_choice(text, CHOICES) == "critically damped"
+
+
+@pytest.mark.parametrize("text", ["not overdamped", "overdamped or underdamped", "damped", "-", "z"])
+def test_what_names_no_choice_or_several_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="names none of the choices, or several"):
+        read_choice(text, CHOICES)
+
+
+@pytest.mark.parametrize("text", ["[0 0.25]^T", "[0, 1/4]'", "0; 0,25", "np.array([0, 0.25])", "[[0], [0.25]]"])
+def test_vectors_may_stand_or_lie(text: str) -> None:
+    assert mark(Answer("B", "matrix", [0.0, 0.25]), text).reason == "Right."
 
 
 def test_wrong_choices() -> None:

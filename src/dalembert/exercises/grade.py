@@ -267,12 +267,14 @@ def _equal_formulas(answer: Answer, cells: np.ndarray) -> Entries:
 
 def read_cells(text: str, shape: tuple[int, ...]) -> np.ndarray:
     """The entries, as text, of [[1, 2], [3, 4]], of LaTeX's matrices, or of rows by lines; a vector may lie."""
-    text = re.split(r"[=≈]", text)[-1].strip()
-    text = re.sub(r"^(?:\w+\.)?(?:array|[mM]atrix)\((.*)\)$", r"\1", text, flags=re.DOTALL)  # of a notebook
+    text = _unwrap(re.split(r"[=≈]", text)[-1].strip(), len(shape))
     marked = _FENCE.sub(" ", text).replace("\\left", "").replace("\\right", "").strip()
     parts = re.split(r"\\\\|;|\n|\]\s*,?\s*\[", marked)
     parts = [clean(row) for row in parts if row.strip(" []()")]
-    standing = len(parts) > 1 and len(shape) == 1 and not any(set(",&") & set(row) for row in parts)
+    commas = len(parts) == shape[0] and all(
+        re.fullmatch(r"\[?[-+]?\d+(,\d+)?\]?", row) for row in parts
+    )  # decimal ones
+    standing = len(parts) > 1 and len(shape) == 1 and (commas or not any(set(",&") & set(row) for row in parts))
     rows = [[row.strip("[] ")] if standing else _split_row(row) for row in parts]
     wanted = 1 if len(shape) == 1 else shape[0]
     if len(shape) == 1 and all(len(row) == 1 for row in rows):
@@ -282,6 +284,23 @@ def read_cells(text: str, shape: tuple[int, ...]) -> np.ndarray:
         given = " and ".join(str(len(row)) for row in rows[:4]) or "no"
         raise InputError(f"it should have {size}, and yours has {len(rows)} of {given}; write [[1, 2], [3, 4]]")
     return np.array(rows, dtype=object).reshape(shape)
+
+
+def _unwrap(text: str, dimensions: int) -> str:
+    """The matrix in np.array(…) or Matrix(…), with square brackets for ((1, 2), (3, 4)) and {{1, 2}, {3, 4}}; that a
+    vector is transposed says only how it stands."""
+    if dimensions == 1:
+        text = re.sub(r"(\.T|'|\^\s*\{?(T|\\top)\}?)$", "", text)
+    wrapped = re.fullmatch(r"(?:\w+\.)?(?:array|[Mm]atrix|transpose)\s*\((.*)\)", text, re.DOTALL)
+    text = wrapped[1].strip() if wrapped else text
+    if dimensions == 1 or not re.match(r"\(\s*\(|\{\s*\{", text):
+        return text
+    depth, out = 0, ""
+    for c in text:
+        depth += c in "({"
+        out += "[" if c in "({" and depth < 3 else "]" if c in ")}" and depth < 3 else c
+        depth -= c in ")}"
+    return out
 
 
 def _unit_behind(text: str) -> tuple[str, str]:
@@ -318,20 +337,30 @@ def grade_choice(answer: Answer, text: str) -> Judged:
 
 
 def read_choice(text: str, choices: tuple[str, ...]) -> str:
-    """The choice that is named by its words, by their beginning, or by its letter: a, (b), C."""
-    plain = _plain(text)
-    exact = [c for k, c in enumerate(choices) if plain in (_plain(c), f"{chr(ord('a') + k)} {_plain(c)}")]
-    letter = plain if len(plain) == 1 and "a" <= plain < chr(ord("a") + len(choices)) else ""
-    begun = [c for c in choices if len(plain) > 1 and _plain(c).startswith(plain)]
-    found = exact or ([choices[ord(letter) - ord("a")]] if letter else begun)
-    if len(found) != 1:
+    """The choice that is named by its words, their beginning, a sentence with them, or by its letter: a, (b), C."""
+    plain, words = _plain(text), {c: _plain(c) for c in choices}
+    letter = re.fullmatch(r"(?:(?:option|answer|choice) )?([a-z])", plain)
+    place = ord(letter[1]) - ord("a") if letter else len(choices)
+    bare = plain.replace(" ", "")
+    lettered = {f"{chr(ord('a') + k)}{w}".replace(" ", ""): c for k, (c, w) in enumerate(words.items())}
+    tight = [c for c, w in words.items() if w.replace(" ", "") == bare or lettered.get(bare) == c]
+    begun = [c for c, w in words.items() if w.startswith(plain)]
+    within = [c for c, w in words.items() if re.search(rf"\b{re.escape(w)}\b", plain)]
+    if not (within and plain.startswith(words[within[0]])) and _NEGATED.search(plain):
+        within = []
+    found = next((way for way in (tight, list(choices[place : place + 1]), begun, within) if way), [])
+    if not plain or len(found) != 1:
         letters = ", ".join(chr(ord("a") + k) for k in range(len(choices)))
-        raise InputError(f"{shorten(text)} names none of the choices; answer with a letter, {letters}")
+        raise InputError(f"{shorten(text)} names none of the choices, or several; answer with a letter, {letters}")
     return found[0]
 
 
+_NEGATED = re.compile(r"\b(not|no|never|neither|nor|isn t)\b")
+
+
 def _plain(text: str) -> str:
-    return re.sub(r"[\s$().:*_]+", " ", clean(text)).strip().lower()
+    """Words in small letters, one blank between them, without marks; what a hyphen joins is one word."""
+    return re.sub(r"[^\w]+|_", " ", re.sub(r"(?<=\w)-(?=\w)", "", clean(text))).strip().lower()
 
 
 KINDS: dict[str, Callable[[Answer, str], Judged]] = {

@@ -48,6 +48,9 @@ WORDS = {
     "°": "deg",
     "degree": "deg",
     "radian": "rad",
+    "rad": "rad",
+    "deg": "deg",
+    "rev": "rev",
     "meter": "m",
     "metre": "m",
     "newton": "N",
@@ -66,7 +69,7 @@ WORDS = {
     "turn": "rev",
     "percent": "%",
 }
-_PART = re.compile(r"\s*(?:(?P<name>[A-Za-zµΩ°%]+)(?:\^?\(?(?P<power>-?\d)\)?)?|(?P<mark>1?/|[()])|\*)\s*")
+_PART = re.compile(r"\s*(?:(?P<name>[A-Za-zµΩ°%]+)(?:\^?[({]?(?P<power>-?\d)[)}]?)?|(?P<mark>1?/|[()])|\*)\s*")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _DASHES = str.maketrans({"−": "-", "–": "-", "—": "-", "‐": "-", "×": "*", "·": "*", "⋅": "*", "∙": "*", "μ": "µ"})
 
@@ -98,7 +101,8 @@ def clean(text: str) -> str:
     text = re.sub(r"\\(?:text|mathrm|mathsf|rm|operatorname)\s*\{([^{}]*)\}", r" \1 ", text)
     text = re.sub(r"\^\s*\{?\s*\\circ\s*\}?|\\degree\b|\\deg\b", "°", text)
     text = re.sub(r"\\[,;:! ]|\\quad|\\qquad|~|\$", " ", text)
-    return re.sub(r"\\(?:cdot|times)\b", "*", text).strip()
+    text = re.sub(r"^\s*(?:about|approximately|approx\.?|roughly|ca\.?)\s+", "", text)
+    return re.sub(r"\\(?:cdot|times)\b", "*", re.sub(r"\bper\b", "/", text)).strip()
 
 
 def read_unit(text: str) -> Unit | None:
