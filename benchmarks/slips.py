@@ -474,7 +474,8 @@ def main() -> None:
             print(f"{kind:<18}{made[kind]:>9}{named[kind]:>8}{named[kind] / made[kind]:>8.1%}")
     print(f"{'all':<18}{total:>9}{sum(named.values()):>8}{sum(named.values()) / total:>8.1%}")
     print(
-        f"found: {total - len(missed)} of {total} (and {special} that change nothing for the system); CPU time median {statistics.median(times):.3f} s, worst {max(times):.3f} s"
+        f"found: {total - len(missed)} of {total} (and {special} that change nothing for the system); "
+        f"CPU time median {statistics.median(times):.3f} s, worst {max(times):.3f} s"
     )
 
     if not asked.double:
@@ -504,7 +505,8 @@ def main() -> None:
             shown += 1
             print(f"-- {system} {name} {pair} {ast.unparse(tree)}\n   right: {text}\n   {kinds_found}: {result.slip}")
     print(
-        f"double slips: {good} of {done} named rightly ({good / done:.1%}); CPU time median {statistics.median(times):.3f} s, "
+        f"double slips: {good} of {done} named rightly ({good / done:.1%}); "
+        f"CPU time median {statistics.median(times):.3f} s, "
         f"worst {max(times):.3f} s"
     )
 
