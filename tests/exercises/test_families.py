@@ -6,12 +6,14 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
 
+from dalembert.exercises import families
 from dalembert.exercises.exercise import Answer, Exercise, all_families, find
 from dalembert.exercises.grade import grade
 
@@ -26,6 +28,10 @@ SEEDS = pytest.mark.parametrize(
 )
 SOLVE = solve_arms.SOLVE | solve_control.SOLVE | solve_mechanics.SOLVE
 NAMES = [f.name for f in all_families()]
+
+
+def test_every_chapter_is_in_the_course() -> None:
+    assert set(families.CHAPTERS) == {module.name for module in iter_modules(families.__path__)}
 
 
 def typed(value: Any) -> str:
