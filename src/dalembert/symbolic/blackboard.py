@@ -22,16 +22,19 @@ from dalembert.symbolic.document import (
     plain_formula,
     tex_formula,
 )
+from dalembert.symbolic.latex import printed_length
 from dalembert.symbolic.lumps import Legible
 from dalembert.symbolic.polynomial import Polynomial
-from dalembert.symbolic.text import subscripted
+from dalembert.symbolic.text import GREEK
+from dalembert.symbolic.typeset import break_sum, summands
 
 if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
 
 DIGITS = 5  # significant ones of a number in the middle of a computation
 LETTER = re.compile(r"@(\w)")
-MARKED = {"Γ": "Gamma"}
+QUANTITY = re.compile(r"(?:M|C|g|Gamma|K|P)[\d(,]|[MCKP]$")
+WIDE = 75  # letters of a component, beyond which a vector's components are broken into lines
 
 
 @dataclass(frozen=True)
@@ -42,21 +45,23 @@ class Blackboard:
 
     def math(self, plain: str) -> Pair:
         """A formula of prose, in the reader's letters."""
+        apart = unicodedata.normalize("NFD", plain)  # the dot of Ṁ stays where M becomes D
+        return math(unicodedata.normalize("NFC", LETTER.sub(lambda found: self._letter(found[1]), apart)))
 
-        def own(found: re.Match[str]) -> str:
-            letter, *marks = unicodedata.normalize("NFD", found[1])
-            name = subscripted(self.e.letters.of(MARKED.get(letter, letter)))
-            return unicodedata.normalize("NFC", name + "".join(marks))
-
-        return math(LETTER.sub(own, plain))
+    def _letter(self, own: str) -> str:
+        theirs = self.e.letters.quantity("Gamma" if own == "Γ" else own)
+        if own == "q":
+            theirs = self.e.letters.names.get("q", "q")
+        return GREEK.get(theirs, (theirs,))[0]
 
     def words(self, words: str, *formulas: str | Formula) -> Words:
         """A paragraph; what is `str` in `formulas` is Unicode with marked letters."""
         return Words(words, tuple(self.math(x) if isinstance(x, str) else x for x in formulas))
 
     def name(self, word: str) -> Pair:
-        """A symbol or an entry, M12 or tau1."""
-        return left_of(self.e.letters.of(word))
+        """A symbol or an entry, by the library's name: q1, tau1, M12, K1."""
+        letters = self.e.letters
+        return left_of(letters.quantity(word) if QUANTITY.match(word) else letters.outward(word))
 
     def both(self, x: Scalar) -> Pair:
         """A polynomial or a number as text and as LaTeX."""
@@ -73,7 +78,12 @@ class Blackboard:
     def vector(self, v: Sequence[Scalar]) -> Pair:
         """(x, y, z), as text in one line."""
         plain, tex = zip(*map(self.both, v), strict=True)
-        return f"({', '.join(plain)})", "\\begin{bmatrix} " + " \\\\ ".join(tex) + " \\end{bmatrix}"
+        text = f"({', '.join(plain)})"
+        if max(map(printed_length, tex)) <= WIDE:
+            return text, "\\begin{bmatrix} " + " \\\\ ".join(tex) + " \\end{bmatrix}"
+        pieces = [[x for parts in summands(self.formula(x), False, WIDE) for x in parts] for x in v]
+        rows = [" \\\\ & \\quad ".join(break_sum(x, WIDE)) for x in pieces]
+        return text, "\\left(\\begin{aligned} & " + ", \\\\ & ".join(rows) + " \\end{aligned}\\right)"
 
     def line(self, left: str, x: Scalar | Sequence[Scalar], reason: str | Words = "") -> Line:
         """left = a polynomial, a number or a vector of them; `left` is a name or Unicode with marked letters."""
@@ -97,7 +107,7 @@ class Blackboard:
         form = self.legible(given, lump)
         if form.lumps:
             yield Formulas.of(form.lumps, form.decimals)
-        yield Formulas.of({self.e.letters.of(name): x for name, x in form.entries.items()}, form.decimals)
+        yield Formulas(tuple(Line(self.name(name), x) for name, x in form.entries.items()), form.decimals)
 
     def legible(self, given: Mapping[str, Scalar], lump: bool = False) -> Legible:
         return self.e.form({name: self.e.ring.scalar(p) for name, p in given.items()}, lump)

@@ -18,7 +18,7 @@ from dalembert import arguments
 from dalembert.errors import InputError, unknown
 from dalembert.model.build import build
 from dalembert.symbolic.blackboard import Blackboard, number
-from dalembert.symbolic.document import Derivation, Heading, Part, Table, Words, braced
+from dalembert.symbolic.document import Derivation, Heading, Part, Table, Words, braced, left_of
 from dalembert.symbolic.entries import entries, named
 from dalembert.symbolic.kinematics import choose_frames, determinant, kinematics
 from dalembert.symbolic.lagrange import READABLE, lagrange
@@ -77,14 +77,15 @@ def motion(board: Blackboard) -> Iterator[Part]:
 
 def _start(board: Blackboard, kinds: Sequence[str]) -> Iterator[Part]:
     e = board.e
-    joints = ", ".join(f"q{k} {c.name} ({c.joint.kind})" for k, c in enumerate(e.model.coordinates, 1))
-    yield Words(f"{e.n} joint{'' if e.n == 1 else 's'}{': ' if joints else ''}{braced(joints)}.")
+    listed = [f"{{{k}}} {braced(c.name)} ({c.joint.kind})" for k, c in enumerate(e.model.coordinates)]
+    names = tuple(board.name(f"q{k + 1}") for k in range(e.n))
+    yield Words(f"{e.n} joint{'' if e.n == 1 else 's'}: {', '.join(listed)}.", names)
     if any(c.joint.turns for c in e.model.coordinates):
         yield board.words("{0} stands for {1}, {2} for {3}.", "s₁₂", "sin(@q₁ + @q₂)", "c₂", "cos @q₂")
     for note in e.notes:
         yield Words(f"Taken as exact: {braced(note)}.")
-    listed = {name: p for name, p in e.parameters.items() if p.kind in kinds}
-    rows = tuple((board.name(name), p.meaning, f"{e.values[name]:g}") for name, p in listed.items())
+    used = {name: p for name, p in e.parameters.items() if p.kind in kinds}
+    rows = tuple((left_of(name), p.meaning, f"{e.values[name]:g}") for name, p in used.items())
     if rows:
         yield Heading("Parameters")
         yield Table(("symbol", "meaning", "value"), rows)

@@ -269,11 +269,11 @@ def determinant(board: Blackboard) -> Iterator[Part]:
         yield Words(f"{SINGULAR} in every posture: the determinant of its Jacobian is zero.")
         return
     yield Words(f"{task} where this determinant of the Jacobian vanishes:")
-    yield Formulas((Line(math("det J"), factored(det, e.groups), "of the rows that move"),))
+    yield Formulas((Line(math("det J"), e.letters.relabel(factored(det, e.groups)), "of the rows that move"),))
     for factor, _ in factors_of(det)[1]:
         _, x = coefficient(factored(factor, e.groups))
         if names_in(x) & {f"q{k + 1}" for k in range(e.n)}:
-            yield board.words(f"{{0}} = 0{': {1}' if _where(x) else ''}.", x, _where(x))
+            yield board.words(f"{{0}} = 0{': {1}' if _where(x) else ''}.", e.letters.relabel(x), _where(x))
 
 
 def _where(x: Expression) -> str:

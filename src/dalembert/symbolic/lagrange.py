@@ -67,8 +67,8 @@ def _energies(board: Blackboard) -> Iterator[Part]:
     yield board.words(
         "Of each link: where its center of mass is, how fast it moves, how fast the link turns; then {0} and {1}, with "
         "gravity {2} in the base frame.",
-        "K = ½ m vᵀv + ½ ωᵀ I ω",
-        "P = −m gᵀp",
+        "@K = ½ m vᵀv + ½ ωᵀ I ω",
+        "@P = −m gᵀp",
         ("g = " + board.vector(model.gravity)[0], "g = " + board.vector(model.gravity)[1]),
     )
     for i in range(len(model.bodies)):
@@ -127,7 +127,7 @@ def _lagrangian(board: Blackboard) -> Iterator[Part]:
         (
             board.line("K", e.K, "the sum over all links, collected by the rates" if many else ""),
             board.line("P", e.P, "the sum over all links" if many else ""),
-            Line("L", ("K - P", "K - P")),
+            Line("L", board.math("@K − @P")),
         )
     )
 
@@ -147,7 +147,7 @@ def _equation(board: Blackboard, k: int) -> Iterator[Part]:
     yield Heading(f"Equation of {title('joint', k + 1, e.model.coordinates[k].name)}")
     yield Formulas(
         (
-            board.line(f"∂L/∂{qd}", momentum, "P has no rates in it"),
+            board.line(f"∂L/∂{qd}", momentum, board.words("{0} has no rates in it", "@P")),
             board.line(f"d/dt ∂L/∂{qd}", rate, why),
             board.line(f"∂L/∂{q}", slope, "" if slope else board.words("{0} does not occur in L", q)),
             Line(board.name(f"tau{k + 1}"), f"d/dt ∂L/∂{qd} − ∂L/∂{q}" + (" + friction" if e.friction else "")),
@@ -196,12 +196,12 @@ def _collected(board: Blackboard, all_of_it: Collected) -> Iterator[Part]:
         "@M @q̈ + @C @q̇ + @g = τ",
         "@q̈ⱼ",
         "@Mₖⱼ",
-        "∂²K/∂@q̇ₖ∂@q̇ⱼ",
+        "∂²@K/∂@q̇ₖ∂@q̇ⱼ",
     )
     if form.lumps:
         yield Formulas.of(form.lumps, form.decimals)
     yield all_of_it.matrix("@M", "M")
-    yield board.words("What is left without rates is {0}:", "@g = ∂P/∂@q")
+    yield board.words("What is left without rates is {0}:", "@g = ∂@P/∂@q")
     yield from board.formulas(entries(board.e, "g"))
 
 
@@ -321,7 +321,7 @@ def _joint_equations(board: Blackboard, all_of_it: Collected) -> Iterator[Part]:
     yield board.words("And so {0}:", "τ = @M @q̈ + @C @q̇ + @g" + (" + friction" if e.friction else ""))
     rows = {}
     for k in range(e.n):
-        gravity = Name(f"g{k + 1}") if e.g[k] else ZERO
+        gravity = Name(e.letters.quantity(f"g{k + 1}")) if e.g[k] else ZERO
         rows[f"tau{k + 1}"] = total([all_of_it["tau", k, 0], gravity])
     yield Formulas.of(rows, all_of_it.form.decimals)
 

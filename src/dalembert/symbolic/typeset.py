@@ -36,6 +36,7 @@ PIECE = 12  # letters beyond which a line of HTML may end within a summand too
 WIDEST = 60  # letters of a matrix' row in HTML and LaTeX, beyond which its entries stand below each other
 ENTRIES = Words("Entries that are not zero:")
 
+_COLUMN = re.compile(r"\\begin\{bmatrix\}(.*?)\\end\{bmatrix\}", re.S)
 _OPEN = re.compile(r"\\(?:left|begin|bigl)\b|[({\[]")
 _CLOSE = re.compile(r"\\(?:right|end|bigr)\b|[)}\]]")
 _TOKEN = re.compile(r"\\(?:left|right|bigl|bigr)\W|\\(?:begin|end)\{\w+\}|\\[a-zA-Z]+|.", re.S)
@@ -59,23 +60,34 @@ def summands(right: Formula, decimals: bool, width: float) -> list[list[str]]:
     return latex.Style(False, digits_of(decimals)).summands(right, int(width))
 
 
+def break_sum(pieces: Iterable[str], width: float) -> list[str]:
+    """Pieces of LaTeX as lines of about so many letters."""
+    rows, used = [""], 0.0
+    for piece in pieces:
+        length = _width(piece)
+        if used and used + length > width:
+            rows.append("")
+            used = 0.0
+        rows[-1] += piece
+        used += length
+    return rows
+
+
+def _width(tex: str) -> float:
+    """How wide LaTeX is printed, in letters: of a column, its widest row."""
+    return latex.printed_length(_COLUMN.sub(lambda found: max(found[1].split(r"\\"), key=len), tex))
+
+
 def tex_lines(part: Formulas) -> Iterator[str]:
     """The rows of an aligned block; reasons stand beside what they are for, or below it where there is no room."""
     for line in part.lines:
-        rows, used = [f"{left_of(line.left)[1]} &= "], 0.0
-        for piece in (piece for pieces in summands(line.right, part.decimals, latex.WIDTH) for piece in pieces):
-            length = latex.printed_length(piece)
-            if used and used + length > latex.WIDTH:
-                rows.append("&\\quad" + piece)
-                used = 0.0
-            else:
-                rows[-1] += piece
-            used += length
+        pieces = [x for summand in summands(line.right, part.decimals, latex.WIDTH - 8) for x in summand]
+        first, *rest = break_sum(pieces, latex.WIDTH)
+        rows = [f"{left_of(line.left)[1]} &= {first}", *(f"&\\quad {row}" for row in rest)]
         if line.why is not None:
-            reason = re.sub(
-                r"\$(.*?)\$", r"} \1 \\text{", f"\\text{{({said(line.why, escaped)})}}"
-            )  # no $ within \text
-            if used + 0.8 * len(said(line.why, str, str)) > latex.WIDTH - 4:
+            reason = f"\\text{{({said(line.why, escaped)})}}"
+            reason = re.sub(r"\$(.*?)\$", r"} \1 \\text{", reason)  # no formulas within \text
+            if _width((rest or [first])[-1]) + 0.8 * len(said(line.why, str, str)) > latex.WIDTH - 4:
                 rows.append(f"&\\qquad {reason}")
             else:
                 rows[-1] += f"\\qquad {reason}"
