@@ -229,3 +229,24 @@ def test_long_formulas(arm):
     assert "7*m6 should not be there" in puma.compare("M11", text + " + 7*m6").slip
     panda = dl.load("panda").equations()
     assert panda.compare("M11", repr(panda.M[0][0]))
+
+
+def test_an_index_that_the_arm_does_not_have_is_a_slip(arm):
+    """[Lagrange notes] prints l4 for l1 once: what can be mended is named, what cannot is an unknown symbol."""
+    assert arm.compare("M12", "I2 + m2*(r2**2 + l4*r2*cos(q2))").slip == "l4 should be l1"
+    assert not arm.compare("M11", "I1 + I2 + m1*r1**2 + m3*(l1**2 + r2**2 + 2*l1*r2*cos(q2))")
+    with pytest.raises(dl.DalembertError, match="unknown symbol 'l4'"):
+        arm.compare("M12", "l4*l4*l4")
+
+
+@pytest.mark.parametrize("last", ["", ", [1, 1]", ", [0, 0]"])
+def test_rows_of_a_planar_jacobian(arm, last):
+    formula = f"[[-l1*s1 - l2*s12, -l2*s12], [l1*c1 + l2*c12, l2*c12]{last}]"
+    assert arm.compare("J", formula)
+    assert not arm.compare("J", formula.replace("c12", "s12"))
+
+
+def test_a_mass_is_no_length():
+    points = dl.load("planar-2r-points").equations()  # all masses and lengths are 1
+    right = points.compare("g1", "(m1 + m2)*l1*g*cos(q1) + m2*g*l2*cos(q1 + q2)")
+    assert right and right.where == "for this system, where r1 = l1, r2 = l2"
