@@ -43,6 +43,8 @@ AXES = {"xx": "11", "xy": "12", "xz": "13", "yy": "22", "yz": "23", "zz": "33"}
 
 @dataclass(frozen=True)
 class Letters:
+    """How a course writes what the library calls r1, q1, M: `names` of symbols, `same` symbols, `quantities`."""
+
     names: Mapping[str, str] = field(default_factory=dict)
     same: Mapping[str, str] = field(default_factory=dict)
     quantities: Mapping[str, str] = field(default_factory=dict)
