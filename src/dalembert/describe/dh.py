@@ -262,7 +262,7 @@ def _checked_row(row: DHRow | Mapping[str, Any], i: int) -> DHRow:
 def _said(kind: type[Part], table: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a part from a dictionary with the keys of a robot file: `joint`, degrees with `_deg`, an inertial
     with `com`, `rpy` and three or six moments, a limit and a drive as dictionaries."""
-    known = [f.name for f in fields(kind)]
+    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
     said: dict[str, Any] = {}
     for key, value in table.items():
         plain = {"joint": "name"}.get(key, key)
