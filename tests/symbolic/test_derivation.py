@@ -148,6 +148,28 @@ def test_every_format_of_every_robot(name):
         assert wide == []
 
 
+def test_in_the_letters_of_the_reader():
+    """[Lagrange notes]: D, φ, c_ijk, l_c; [Fakhari 2]: θ, L. No letter of the library's is left over."""
+    arm = dl.load("planar-2r")
+    shown = arm.equations(letters="lagrange-notes").derivation().text(fold=False)
+    for line in (
+        "v_c₂ᵀv_c₂ = (l₁² + lc₂² + 2 l₁ lc₂ c₂) q̇₁² + 2 (lc₂² + l₁ lc₂ c₂) q̇₁ q̇₂ + lc₂² q̇₂²",
+        "cᵢⱼₖ = ½ (∂Dₖⱼ/∂qᵢ + ∂Dₖᵢ/∂qⱼ − ∂Dᵢⱼ/∂qₖ)",
+        "D q̈ + C q̇ + φ = τ",
+        "φ₁ = (m₁ lc₁ + m₂ l₁) g c₁ + m₂ g lc₂ c₁₂",
+    ):
+        assert line in shown
+    assert not re.search(r"\br₁|Γ|\bM\b|Ṁ", shown.replace("The same M from", ""))
+    other = arm.equations(letters="fakhari")
+    for method in METHODS:
+        made = other.derivation(method)
+        assert not re.search(r"\bq[₁₂̇̈]|\bl₁", made.text(fold=False)), method
+        assert r"\dot{\theta}_{1}" in made.latex() or method == "kinematics"
+        assert "<pre" not in made.html()
+    table = arm.equations(letters="siciliano").derivation("kinematics").text()
+    assert re.search("2  revolute  θ₂  0   a₂  0", table)  # though r is l there, and l is a
+
+
 def test_choices_of_c():
     shown = derive("planar-2r", "lagrange").text()
     said = re.findall(

@@ -12,6 +12,8 @@ def test_methods_and_numbers():
     assert "Denavit–Hartenberg table" in run("derive", "elbow-3r", "--method", "kinematics").output
     modified = run("derive", "elbow-3r", "--method", "kinematics", "--convention", "modified").output
     assert "modified convention" in modified
+    assert "D = ⎡" in run("derive", "planar-2r", "--letters", "spong").output
+    assert "L₁ c₁" in run("derive", "planar-2r-points", "--names", "l=L", "--same", "r1=l1").output
     numbers = run("derive", "planar-2r", "--method", "newton-euler", "--at", "30deg,45deg; 1,0.5; 0,0").output
     assert "τ₁ = 13.571" in numbers and "τ₂ = 1.6231" in numbers
 
