@@ -18,6 +18,11 @@ def test_methods_and_numbers():
     assert "τ₁ = 13.571" in numbers and "τ₂ = 1.6231" in numbers
 
 
+def test_other_systems():
+    assert "λ" in run("derive", "four-bar").output
+    assert "Equations of motion of cart-pole" in run("derive", "cart-pole").output
+
+
 def test_what_is_folded_and_files(tmp_path):
     folded, every = run("derive", "planar-2r").output, run("derive", "planar-2r", "--all").output
     assert "by --all" in folded and "Jc₁" not in folded and "Jc₁" in every

@@ -82,7 +82,8 @@ WRONG: dict[str, list[tuple[tuple[str, ...], int, str]]] = {
         (("planar-2r", "--json", "-o", "arm.html"), 2, "--json go to the screen"),
         (("planar-2r", "--check", "homework.txt"), 2, "'homework.txt' does not exist"),
         (("planar-2r", "-o", "arm.pdf"), 1, "must end with one of .txt, .md, .tex, .html"),
-        (("stewart",), 1, "is a closed chain"),
+        (("four-bar", "--method", "kinematics"), 2, "is a closed chain"),
+        (("four-bar", "--letters", "spong"), 2, "--letters has no effect here"),
         (("bead-on-a-hoop", "--method", "newton-euler"), 2, "is derived from its energies"),
     ],
     "properties": [

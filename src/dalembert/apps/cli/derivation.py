@@ -51,7 +51,8 @@ def derive(
 ) -> None:
     """Derive the equations step by step, each line with its reason.
 
-    ROBOT is a robot, or one of the Lagrangian examples (cart-pole, five-bar, …).
+    ROBOT is a robot, or one of the Lagrangian examples (cart-pole, five-bar, …). A closed chain is derived with its
+    multipliers.
 
     \b
     Examples:
@@ -116,12 +117,14 @@ def _system(name: str, method: str) -> Derivation | None:
 def _robot(arm: Robot, method: str, at: str | None, convention: str, symbolic: str, **options: Any) -> Derivation:
     from dalembert.symbolic.parameters import CHOICES
 
-    if arm.loops:
-        raise click.ClickException(
-            f"{arm.name!r} is a closed chain, and this command derives open ones; in Python, "
-            "dalembert.Constrained(robot).derivation() derives its equations with multipliers"
-        )
     chosen = symbolic if symbolic in CHOICES else [name.strip() for name in symbolic.split(",")]
+    if arm.loops:
+        from dalembert.constrained import Constrained
+
+        if method != "lagrange":
+            raise click.UsageError(f"{arm.name!r} is a closed chain, derived with its multipliers: --method lagrange")
+        output.refuse_idle("a closed chain is derived in the library's letters", "friction", "letters", "names", "same")
+        return Constrained(arm).derivation(symbolic=chosen)
     parts = at.split(";") if at is not None else []
     if at is not None and len(parts) != 3:
         raise click.BadParameter("three lists are needed, q; q̇; q̈, between semicolons", param_hint="--at")
