@@ -18,11 +18,11 @@ from dalembert import arguments
 from dalembert.errors import InputError, unknown
 from dalembert.model.build import build
 from dalembert.symbolic.blackboard import Blackboard, number
-from dalembert.symbolic.document import Derivation, Heading, Part, Table, Words, braced, left_of
+from dalembert.symbolic.document import Derivation, Formulas, Heading, Line, Part, Table, Words, braced, left_of
 from dalembert.symbolic.entries import entries, named
 from dalembert.symbolic.kinematics import choose_frames, determinant, kinematics
 from dalembert.symbolic.lagrange import READABLE, lagrange
-from dalembert.symbolic.lumps import TooLargeError
+from dalembert.symbolic.lumps import TooLargeError, legible
 from dalembert.symbolic.newton_euler import newton_euler
 from dalembert.symbolic.parameters import KINDS
 from dalembert.symbolic.polynomial import Polynomial
@@ -139,7 +139,10 @@ def _large_mass_matrix(board: Blackboard) -> Iterator[Part]:
         if sum(map(len, upper.values())) > READABLE:
             raise TooLargeError("M")
         yield Heading("Mass matrix")
-        yield from board.formulas(upper, lump=True)
+        form = legible(upper, e.groups)  # lumps of M alone: with C it takes four times as long
+        yield Formulas.of(form.lumps, form.decimals)
+        lines = (Line(board.name(name), e.letters.relabel(x)) for name, x in form.entries.items())
+        yield Formulas(tuple(lines), form.decimals)
         yield Heading("Gravity")
         yield from board.formulas(entries(e, "g"))
     except TooLargeError:
