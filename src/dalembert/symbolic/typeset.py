@@ -81,9 +81,11 @@ def _width(tex: str) -> float:
 def tex_lines(part: Formulas) -> Iterator[str]:
     """The rows of an aligned block; reasons stand beside what they are for, or below it where there is no room."""
     for line in part.lines:
-        pieces = [x for summand in summands(line.right, part.decimals, latex.WIDTH - 8) for x in summand]
-        first, *rest = break_sum(pieces, latex.WIDTH)
-        rows = [f"{left_of(line.left)[1]} &= {first}", *(f"&\\quad {row}" for row in rest)]
+        left = left_of(line.left)[1]
+        room = latex.WIDTH - _width(left) / 2  # a fraction's numerator stands above its denominator
+        pieces = [x for summand in summands(line.right, part.decimals, room) for x in summand]
+        first, *rest = break_sum(pieces, room)
+        rows = [f"{left} &= {first}", *(f"&\\quad {row}" for row in rest)]
         if line.why is not None:
             reason = f"\\text{{({said(line.why, escaped)})}}"
             reason = re.sub(r"\$(.*?)\$", r"} \1 \\text{", reason)  # no formulas within \text
