@@ -18,7 +18,18 @@ from dalembert import arguments
 from dalembert.errors import InputError, unknown
 from dalembert.model.build import build
 from dalembert.symbolic.blackboard import Blackboard, number
-from dalembert.symbolic.document import Derivation, Formulas, Heading, Line, Part, Table, Words, braced, left_of
+from dalembert.symbolic.document import (
+    Derivation,
+    Formula,
+    Formulas,
+    Heading,
+    Line,
+    Part,
+    Table,
+    Words,
+    braced,
+    left_of,
+)
 from dalembert.symbolic.entries import entries, named
 from dalembert.symbolic.kinematics import choose_frames, determinant, kinematics
 from dalembert.symbolic.lagrange import READABLE, lagrange
@@ -101,9 +112,11 @@ def _recursion(board: Blackboard, at: State | None) -> Iterator[Part]:
         yield from newton_euler(board, e.model, e.q, e.qd, e.qdd)
         return
     q, qd, qdd = arguments.array("at", at, (3, e.n), meaning="q, q̇ and q̈").tolist()
-    rows = tuple((str(k + 1), *map(number, state)) for k, state in enumerate(zip(q, qd, qdd, strict=True)))
+    rows: list[tuple[Formula, ...]] = []
+    for k, state in enumerate(zip(q, qd, qdd, strict=True), 1):
+        rows.append((str(k), *map(number, state)))
     yield Words("At this state, angles in radians:")
-    yield Table(("joint", *map(board.math, ("@q", "@q̇", "@q̈"))), rows)
+    yield Table(("joint", *map(board.math, ("@q", "@q̇", "@q̈"))), tuple(rows))
     yield from newton_euler(board, build(e.snapped_description()), q, qd, qdd)
 
 

@@ -135,8 +135,8 @@ def _table(board: Blackboard, frames: Frames) -> Iterator[Part]:
     else:
         yield Heading(f"Denavit–Hartenberg table, {table.convention} convention")
         index = "ᵢ" if frames.standard else "ᵢ₋₁"
-        head = ("i", "joint", *(math(x) for x in ("θᵢ", "dᵢ", f"a{index}", f"α{index}")))
-        yield Table(head, tuple(_row(board, frames, k, row) for k, row in enumerate(table.rows)))
+        head: tuple[str | Pair, ...] = tuple(math(x) for x in ("θᵢ", "dᵢ", f"a{index}", f"α{index}"))
+        yield Table(("i", "joint", *head), tuple(_row(board, frames, k, row) for k, row in enumerate(table.rows)))
         yield Words("A row is the way from one frame to the next, a screw along z and a screw along x:")
         yield Formulas((Line("Aᵢ", ORDER[table.convention]),))
         if frames.standard:

@@ -338,8 +338,8 @@ def as_html(part: Part) -> Markup:
             return html.joined([note, as_html(part.entries())])
         case Formulas(lines, decimals):
             reasons = [html.joined(["(", *_in_html(line.why), ")"]) if line.why else "" for line in lines]
-            rows = [(left_of(line.left)[1], summands(line.right, decimals, PIECE)) for line in lines]
-            return html.equations(rows, reasons)
+            equations = [(left_of(line.left)[1], summands(line.right, decimals, PIECE)) for line in lines]
+            return html.equations(equations, reasons)
 
 
 # ---------------------------------------------------------------------- whole documents

@@ -130,6 +130,6 @@ def _robot(arm: Robot, method: str, at: str | None, convention: str, symbolic: s
         raise click.BadParameter("three lists are needed, q; q̇; q̈, between semicolons", param_hint="--at")
     state = None
     if parts:
-        rates = [output.numbers("at", part, arm.n) for part in parts[1:]]
-        state = [output.positions("at", parts[0], arm), *rates]
+        rates = [output.numbers("at", part, arm.n) or [] for part in parts[1:]]
+        state = [output.positions("at", parts[0], arm) or [], *rates]
     return arm.equations(chosen, **options).derivation(method, at=state, convention=convention)
