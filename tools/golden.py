@@ -1141,7 +1141,10 @@ calls(
         },
         "text without lumps": lambda: equations("planar-2r").text(lump=False),
         "latex": lambda: equations("planar-2r").latex(),
-        **{f"document {f}": lambda f=f: equations("planar-2r").derivation().write(f) for f in ("text", "markdown", "latex")},
+        **{
+            f"document {f}": lambda f=f: equations("planar-2r").derivation().write(f)
+            for f in ("text", "markdown", "latex")
+        },
         "entries": lambda: {
             x: equations("planar-2r").text(x)
             for x in ("M", "C", "g", "tau", "Gamma", "K", "P", "T", "J", "det", "Y", "M12")

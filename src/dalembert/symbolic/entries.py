@@ -206,9 +206,9 @@ def mistakes(e: Equations, name: str) -> dict[tuple[str, str], Callable[[], Any]
             found["wrong frame", words] = lambda: chosen(_inverse(e))
     if place and what in ("C", "T", "Mdot", "J") and place[0] != place[1]:
         A = quantity(e, what)
-        if isinstance(A, list) and place[1] < len(A) and place[0] < len(A[0]):  # type: ignore[arg-type]
+        if isinstance(A, list) and place[1] < len(A) and place[0] < len(A[0]):
             swapped = named(what, [place[1] + 1, place[0] + 1])
-            found["transposed", f"rows and columns are swapped: this is {swapped}"] = lambda: A[place[1]][place[0]]  # type: ignore[index]
+            found["transposed", f"rows and columns are swapped: this is {swapped}"] = lambda: A[place[1]][place[0]]
     return found
 
 
@@ -267,8 +267,9 @@ def spread(formula: ast.expr) -> float:
         case ast.UnaryOp(operand=operand):
             return total + spread(operand)
         case ast.Call(args=arguments):
-            multiples = [abs(n.value) for a in arguments for n in ast.walk(a) if isinstance(n, ast.Constant)]
-            return total + 2.0 ** min(sum(map(float, multiples), 1.0), 99.0)  # type: ignore[arg-type]
+            numbers = [n.value for a in arguments for n in ast.walk(a) if isinstance(n, ast.Constant)]
+            multiples = sum(abs(float(x)) for x in numbers if isinstance(x, int | float))
+            return total + 2.0 ** min(1.0 + multiples, 99.0)
     return total + 1.0
 
 

@@ -223,7 +223,9 @@ def evaluate(
                 return reduce(operator.mul, [value(base)] * exponent)
             case Sign(argument):
                 return scalar.sign(value(argument))
-        return trigonometric(node)
+            case Cosine() | Sine():
+                return trigonometric(node)
+        raise TypeError(f"{type(node).__name__} has no value over scalars: it is only written")
 
     return value(expression)
 

@@ -25,7 +25,9 @@ NO_NUMBERS = ("nan", "inf", "infinity", "infty", "true", "false", "none")
 
 _BLANK = " ~$&"
 _LETTER = {letter: name for name, (letter, _) in GREEK.items()}
-_SAME = str.maketrans(dict.fromkeys("−–—‐‑‒", "-") | dict.fromkeys("×⋅·∙•∗", "*") | dict.fromkeys("÷∕⁄", "/"))
+_SAME: dict[int, str | None] = str.maketrans(
+    dict.fromkeys("−–—‐‑‒", "-") | dict.fromkeys("×⋅·∙•∗", "*") | dict.fromkeys("÷∕⁄", "/")
+)
 _SAME |= str.maketrans({"∆": "Δ", "ℓ": "l", "’": "'", "′": "'", "″": "''", "≡": "=", "º": "°", "∘": "°"})
 _SAME |= dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u2061\u2062\u2063")) | dict.fromkeys(
     map(ord, "\t\r\n"), " "

@@ -53,6 +53,6 @@ def _widget() -> type[Any]:
     except ImportError:
         raise MissingExtraError("anywidget is not installed: pip install 'dalembert[notebook]'") from None
     script = (resources.files("dalembert.apps.report") / "assets" / "scene.js").read_text(encoding="utf-8")
-    made = {"scene": traitlets.Dict(), "q": traitlets.List(traitlets.Float())}
+    made: dict[str, Any] = {"scene": traitlets.Dict(), "q": traitlets.List(traitlets.Float())}
     sync = {name: trait.tag(sync=True) for name, trait in made.items()}
     return type("RobotView", (anywidget.AnyWidget,), {"_esm": script + RENDER, "_css": LOOK, **sync})
