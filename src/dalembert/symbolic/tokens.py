@@ -25,10 +25,10 @@ NO_NUMBERS = ("nan", "inf", "infinity", "infty", "true", "false", "none")
 
 _BLANK = " ~$&"
 _LETTER = {letter: name for name, (letter, _) in GREEK.items()}
-_SIGNS = str.maketrans(dict.fromkeys("−–—‐‑‒", "-") | dict.fromkeys("×⋅·∙•∗", "*") | dict.fromkeys("÷∕⁄", "/"))
+_STROKES = str.maketrans(dict.fromkeys("−–—‐‑‒", "-") | dict.fromkeys("×⋅·∙•∗", "*") | dict.fromkeys("÷∕⁄", "/"))
 _ALIKE = str.maketrans({"∆": "Δ", "ℓ": "l", "’": "'", "′": "'", "″": "''", "≡": "=", "º": "°", "∘": "°"})
 _UNSEEN = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u2061\u2062\u2063"))
-_SAME: dict[int, str | None] = {**_SIGNS, **_ALIKE, **_UNSEEN, **dict.fromkeys(map(ord, "\t\r\n"), " ")}
+_SAME: dict[int, str | None] = {**_STROKES, **_ALIKE, **_UNSEEN, **dict.fromkeys(map(ord, "\t\r\n"), " ")}
 _RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀ", "0123456789+-T", strict=True))
 _LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋ₐₑᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", "0123456789+-aeijklmnoprstuvx", strict=True))
 _MARKS = {"\u0307": "d", "\u0308": "dd", "\u20db": "ddd", "\u0304": "bar", "\u0302": "hat", "\u0303": "tilde"}
