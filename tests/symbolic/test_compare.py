@@ -250,3 +250,46 @@ def test_a_mass_is_no_length():
     points = dl.load("planar-2r-points").equations()  # all masses and lengths are 1
     right = points.compare("g1", "(m1 + m2)*l1*g*cos(q1) + m2*g*l2*cos(q1 + q2)")
     assert right and right.where == "for this system, where r1 = l1, r2 = l2"
+
+
+@pytest.mark.parametrize(
+    "robot, name, formula",
+    [
+        ("planar-2r", "dL/dqd2", r"\frac{\partial L}{\partial \dot q_2} = (I_2 + m_2 l_{c2}^2)(\dot q_1 + \dot q_2)"
+         r" + m_2 l_1 l_{c2} \dot q_1 \cos q_2"),
+        ("planar-2r", "Γ121",
+         r"\Gamma_{121} = \frac12 \frac{\partial d_{11}}{\partial q_2} = -m_2 \ell_1 \ell_{c2} \sin q_2"),
+        ("planar-2r", "g2", "m2 g r2 c12 = ∂P/∂q₂"),
+        ("planar-2r", "C11", r"h \dot q_2, \text{ where } h = -m_2 \ell_1 \ell_{c2} \sin q_2"),
+        ("planar-2r", "M12", "I2 + k c2 + u with k = m2 l1 r2 and u = m2 r2²"),
+        ("rp", "tau2", r"m_2 \ddot d_2 - m_2 d_2 \dot\theta_1^2 + m_2 g \sin\theta_1"),
+        ("rp", "K", "½ (I1zz + I2zz + m1 r1² + m2 d2²) θ̇1² + ½ m2 ḋ2²"),
+    ],
+)  # fmt: skip
+def test_right_as_textbooks_write_it(robot, name, formula):
+    assert dl.load(robot).equations().compare(name, formula)
+
+
+def test_what_stands_before_the_result_does_not_move_the_place(arm):
+    slip = arm.compare("g2", r"\frac{\partial P}{\partial q_2} = m_2 g r_2 \sin(q_1 + q_2)").slips[0]
+    assert (slip.kind, slip.place) == ("sin/cos", r"\sin(q_1 + q_2)")
+
+
+def test_a_coordinate_d_of_a_sliding_joint_in_slips():
+    slip = dl.load("rp").equations().compare("g1", "(m1 r1 + m2 d2) g sin(q1)").slips[0]
+    assert (slip.kind, slip.should) == ("sin/cos", "cos(q1)")
+
+
+def test_gains_in_capital_letters():
+    loop = formula_quantity("G(s)", "kp/(J s^2 + (kv + b) s + kp)", ("kp", "kv", "J", "b", "s"))
+    assert compare(loop, r"\frac{K_p}{J s^2 + (b + K_v) s + K_p}") and compare(loop, "K_p/(J s^2 + (b + K_d) s + K_p)")
+    both = formula_quantity("x", "kp + Kp^2", ("kp", "Kp"))  # each is itself
+    assert compare(both, "kp + Kp^2") and not compare(both, "Kp + kp^2")
+
+
+@pytest.mark.parametrize(
+    "clause", ["m2 = 0, I2 = 0", "I_2 = 0 and theta2 = 0", "2 x = 3", "h = [1, 2]", "h = zz9", "h", "= 3"]
+)
+def test_clauses_change_no_symbol_of_the_system(arm, clause):
+    with pytest.raises(dl.DalembertError):
+        arm.compare("M22", f"0*h, where {clause}")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError, InputError
-from dalembert.symbolic.compare import Comparison, Quantity, agree, compare, draw
+from dalembert.symbolic.compare import DERIVATIVE, Comparison, Quantity, agree, compare, draw
 from dalembert.symbolic.formula import SHORT, read_equation, write_formula
 from dalembert.symbolic.nodes import build
 from dalembert.symbolic.steps import Steps, Tree, call, replaced, subtract, total
@@ -34,7 +34,6 @@ DROPPED = re.compile(
     r"\\(?:left|right|bigl?|bigr?|Bigl?|Bigr?|displaystyle|nonumber|notag|,|;|!|:| |quad|qquad)(?![a-zA-Z])"
 )
 ORNAMENT = re.compile(r"^\s*(?:[-*•]\s|\(?\d+[.)]\s|(?:=>|⇒|→|\\Rightarrow|\\implies|\\therefore|∴)\s*)+")
-DERIVATIVE = re.compile(r"\\partial|∂|\bd\w+\s*/\s*d\w|\bd\s*/\s*dt|\\frac\s*\{\s*d\s*\}")
 SLOPE = re.compile(r"(d/dt)?d([LKTPVU])/d(.+?)|d(?:d([LKTPVU])/d(.+?))/dt")
 
 

@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from dalembert.errors import DalembertError, InputError
+from dalembert.errors import DalembertError, InputError, unknown
 from dalembert.symbolic.collect import split_name
 from dalembert.symbolic.formula import write_formula
 from dalembert.symbolic.letters import Letters
@@ -31,6 +31,8 @@ ROUNDING = 1e-10  # of the sizes that met in a formula
 SIGNED = re.compile(r"(q|theta|phi|psi|th|x|y|z|s)d*_?\d*|.*[^\W\d]dd?_?\d*")
 CENTERS = ("r", "lc", "rc", "ac")  # ways to centers of mass; who writes them keeps them from the lengths of links
 GRAVITY = (9.81, 9.8, 9.80665, 9.807, 10.0)
+DERIVATIVE = re.compile(r"\\partial|∂|\bd\w+\s*/\s*d\w|\bd\s*/\s*dt|\\frac\s*\{\s*d\s*\}")
+WHERE = re.compile(r"[,;]?\s*(?:\\text(?:rm)?\s*\{\s*|\\mbox\s*\{\s*)?\b(?:where|with)\b[\s}]*|\s+\(where\s+")
 CERTAIN = 2.6  # what costs less needs no look at pairs
 NEARLY = 0.55  # as likely as the likeliest slip: so much dearer at most
 MOST_WRONG = 3  # entries of a matrix that are searched for slips
@@ -142,19 +144,46 @@ def compare(
     of it; without `slips` a wrong formula is not searched for them. `letters` are those that it is written in."""
     if not isinstance(formula, str):
         raise InputError(f"a formula is text, got {type(formula).__name__}")
+    formula, own = _clauses(formula)
+    if taken := sorted(own.keys() & letters.spellings(quantity.symbols).keys()):
+        raise InputError(f"{taken[0]} means something in this system already: choose another name after 'where'")
+    if own:
+        defined = {**(defined or {}), **own}
     if defined:
         quantity = replace(quantity, defined={**quantity.defined, **defined})
-    left, tree = letters.read(formula, [*quantity.symbols, *quantity.defined])
+    left, tree = letters.read(_carried_out(formula), [*quantity.symbols, *quantity.defined])
     for other in left.split(" = "):
         if (
-            other != quantity.name
+            other not in ("", quantity.name)
             and split_name(other)[0] == split_name(quantity.name)[0]
             and quantity.name not in left
         ):
             raise InputError(f"this is a formula for {other}, and {quantity.name} is asked for")
+    known = quantity.symbols
     quantity = _with_strangers(quantity, tree)
     with np.errstate(all="ignore"):
-        return _Judge(quantity, tree, formula).comparison(slips)
+        result = _Judge(quantity, tree, formula).comparison(slips)
+    if strange := [name for name in quantity.symbols if name not in known and not result and not result.slips]:
+        raise unknown("symbol", strange[0], tuple(known))
+    return result
+
+
+def _clauses(formula: str) -> tuple[str, dict[str, str]]:
+    """(h q̇₂, {"h": "-m2 l1 r2 s2"}) of "h q̇₂, where h = -m2 l1 r2 s2"."""
+    first, *rest = WHERE.split(formula, maxsplit=1)
+    clauses = [clause.split("=") for clause in re.split(r"[,;]|\band\b", rest[0]) if clause.strip()] if rest else []
+    if not clauses or any(len(clause) != 2 for clause in clauses):
+        return formula, {}
+    return first, {PLAIN.read(f"{name} = 0", ())[0]: f"({x.strip(' $.')})" for name, x in clauses}
+
+
+def _carried_out(formula: str) -> str:
+    """Of ∂L/∂q̇₁ = …, Γ₁₂₁ = ½ ∂M₁₁/∂q₂ = …, the side that is the result, at its place."""
+    sides = formula.split("=")
+    done = [k for k, side in enumerate(sides) if not DERIVATIVE.search(side)]
+    if len(done) == len(sides) or not done:
+        return formula
+    return " ".join(side if k == done[-1] else " " * len(side) for k, side in enumerate(sides))
 
 
 def _with_strangers(quantity: Quantity, tree: ast.expr) -> Quantity:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -178,7 +178,9 @@ def comparable(e: Equations, name: str) -> Quantity:
             return ""
 
     known = {n: f for s, c in e.ring.angles for n, f in _fixed(s, c)}
-    found = assembled(printed, value, at, lambda p: _readable(e, p), symbols_of(e), known)
+    symbols = symbols_of(e)
+    known |= {other: own for other, own in _sliding(e) if other not in symbols}
+    found = assembled(printed, value, at, lambda p: _readable(e, p), symbols, known)
 
     def other(make: Callable[[], Any]) -> Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]:
         return lambda values: assembled(printed, make(), at, lambda p: "", {}).value(values)
@@ -289,6 +291,13 @@ def _fixed(sine: str, cosine: str) -> tuple[tuple[str, str], tuple[str, str]]:
     """sa1 = sin(alpha1), ca1 = cos(alpha1)"""
     angle = f"alpha{sine[2:]}"
     return (sine, f"sin({angle})"), (cosine, f"cos({angle})")
+
+
+def _sliding(e: Equations) -> Iterator[tuple[str, str]]:
+    """(d2, q2), (its rates): how coordinates of prismatic joints are mostly written."""
+    for k, names in enumerate(e.ring.joints, 1):
+        if len(names) == 1:
+            yield from ((f"d{dots}{k}", f"q{dots}{k}") for dots in ("", "d", "dd"))
 
 
 def symbols_of(e: Equations) -> dict[str, float | None]:

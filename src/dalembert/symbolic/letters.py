@@ -35,6 +35,8 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "Fv": ("fv", "b", "B", "Bv", "beta"),
     "Fs": ("fs", "Fc", "fc"),
     "tau": ("u", "T", "Q"),
+    "kv": ("kd", "Kd"),
+    "kd": ("kv", "Kv"),
 }
 # The library's quantity → other names for it that mean nothing else.
 QUANTITIES: dict[str, tuple[str, ...]] = {"M": ("D", "H", "B"), "g": ("G", "phi", "N"), "det": ("detJ",)}
@@ -142,6 +144,8 @@ def _spellings(ours: str, letters: str, digits: str, rest: str, alone: bool) -> 
         yield other + dots + digits + rest
         if alone and not rest:  # m for the only m1
             yield other + dots
+    if ours[:1] in ("k", "K") and len(letters + digits) > 1:  # gains: Kp for kp
+        yield ours[:1].swapcase() + ours[1:] + digits + rest
     if rest in AXES:
         yield from (f"{letters}{rest}{digits}", f"{letters}{AXES[rest]}{digits}", f"{letters}{digits}{AXES[rest]}")
         yield f"{letters}{AXES[rest]},{digits}"
