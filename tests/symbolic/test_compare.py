@@ -293,3 +293,15 @@ def test_gains_in_capital_letters():
 def test_clauses_change_no_symbol_of_the_system(arm, clause):
     with pytest.raises(dl.DalembertError):
         arm.compare("M22", f"0*h, where {clause}")
+
+
+@pytest.mark.parametrize("robot, name, formula, slip", [
+    ("planar-2r", "M12", r"I_2 + m_2 (l_{c2}^2 + l_1 l_{c2} \sin\theta_2)", r"\sin\theta_2 should be cos(theta2)"),
+    ("planar-2r", "M11", "I1 + I2 + m1 l1² + m2 (l1² + lc2² + 2 l1 lc2 cos θ2)", "l1 should be lc1"),
+    ("planar-2r", "C12", "-m2 L1 lc2 s2 θ̇1", "θ̇1 should be θ̇1 + thetad2"),
+    ("planar-2r", "g2", "m2 g L2 c12", "L2 should be r2"),
+    ("rp", "c1", "2 m2 θ̇1 ḋ2", "the factor d2 is missing at 2 m2 θ̇1 ḋ2"),
+])  # fmt: skip
+def test_slips_in_the_letters_of_the_formula(robot, name, formula, slip):
+    result = dl.load(robot).equations().compare(name, formula)
+    assert result.slip == slip and "q2" not in str(result.others)

@@ -151,7 +151,7 @@ def compare(
         defined = {**(defined or {}), **own}
     if defined:
         quantity = replace(quantity, defined={**quantity.defined, **defined})
-    left, tree = letters.read(_carried_out(formula), [*quantity.symbols, *quantity.defined])
+    left, tree, written_as = letters.read_as_written(_carried_out(formula), [*quantity.symbols, *quantity.defined])
     for other in left.split(" = "):
         if (
             other not in ("", quantity.name)
@@ -159,10 +159,13 @@ def compare(
             and quantity.name not in left
         ):
             raise InputError(f"this is a formula for {other}, and {quantity.name} is asked for")
+    aliases = {own: name for name, own in quantity.defined.items() if own in quantity.symbols}
+    if any(isinstance(node, ast.Name) and node.id in aliases.values() for node in ast.walk(tree)):
+        written_as |= aliases
     known = quantity.symbols
     quantity = _with_strangers(quantity, tree)
     with np.errstate(all="ignore"):
-        result = _Judge(quantity, tree, formula).comparison(slips)
+        result = _Judge(quantity, tree, formula, written_as).comparison(slips)
     if strange := [name for name in quantity.symbols if name not in known and not result and not result.slips]:
         raise unknown("symbol", strange[0], tuple(known))
     return result
@@ -202,8 +205,8 @@ Entry = tuple[int, int, ast.expr]
 class _Judge:
     """One formula and what it is compared with."""
 
-    def __init__(self, quantity: Quantity, tree: ast.expr, text: str) -> None:
-        self.quantity, self.text = quantity, text
+    def __init__(self, quantity: Quantity, tree: ast.expr, text: str, written_as: Mapping[str, str]) -> None:
+        self.quantity, self.text, self.written_as = quantity, text, written_as
         sample = quantity.value(draw(quantity, 1))
         self.shape, self.complex = sample.shape[1:], np.iscomplexobj(sample)
         self.rows, self.entries = self._entries(tree)
@@ -371,8 +374,12 @@ class _Judge:
         place = written(node, self.text)
         base = written(node.parts[0], self.text) if node.op == "power" else place
         grouped = f"({place})" if node.op == "sum" and label.should != "{}" else place
-        should = label.should.replace("{}", grouped).replace("{base}", base)
-        words = label.words.replace("{should}", should).replace("{base}", base).replace("{}", place)
+
+        def spelled(said: str) -> str:  # in the letters of the formula
+            return re.sub(r"\b[^\W\d_]\w*", lambda name: self.written_as.get(name[0], name[0]), said)
+
+        should = spelled(label.should).replace("{}", grouped).replace("{base}", base)
+        words = spelled(label.words).replace("{should}", should).replace("{base}", base).replace("{}", place)
         return Slip(label.kind, place, should, words)
 
     def _names(self, root: Node, i: int, j: int, values: Values) -> Names:

@@ -107,14 +107,32 @@ class Letters:
 
     def read(self, text: str, symbols: Collection[str]) -> tuple[str, ast.expr]:
         """(the library's name of the left side, "" if there is none; the tree of the right side in these symbols)."""
+        left, tree, _ = self.read_as_written(text, symbols)
+        return left, tree
+
+    def read_as_written(self, text: str, symbols: Collection[str]) -> tuple[str, ast.expr, dict[str, str]]:
+        """As `read`, and how the writer spells the symbols: {r2: lc2}, and of symbols that do not occur {r1: lc1}."""
         known = self.spellings(symbols)
         left, tree = read_equation(text, known)
+        written: dict[str, str] = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.Name):
+                written.setdefault(known.get(node.id, node.id), node.id)
                 lower = node.id[:1].lower() + node.id[1:]
                 plain = lower if SHORT.fullmatch(lower) and node.id not in known else node.id  # C12 is cos(q1 + q2)
                 node.id = known.get(node.id, plain)
-        return " = ".join(map(self.inward, left.split(" = "))), tree
+        heads: dict[str, str] = {}
+        for ours, theirs in written.items():
+            (a, *index), (b, *same) = split_name(ours), split_name(theirs)
+            if index == same:
+                heads |= {a + dots: b + dots for dots in ("", *(("d", "dd") if a == "q" else ()))}
+        for symbol in symbols:
+            letters, digits, rest = split_name(symbol)
+            theirs = heads.get(letters, letters) + digits + rest
+            if known.get(theirs) == symbol:
+                written.setdefault(symbol, theirs)
+        theirs_of = {ours: theirs for ours, theirs in written.items() if ours != theirs}
+        return " = ".join(map(self.inward, left.split(" = "))), tree, theirs_of
 
     def relabel(self, x: Expression) -> Expression:
         """An expression in the joint coordinates q with the reader's letter for them."""
