@@ -187,7 +187,9 @@ WORDS = {r"\cdot": "·", r"\times": "×", r"\le": "≤", r"\ge": "≥", r"\appro
 WORDS |= {tex: sign for sign, tex in GREEK.values()}
 HIGH = str.maketrans("0123456789+-T", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀ")
 LOW = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
-ARGUMENT = r"(?:\{([^{}]*)\}|(\\?[A-Za-z]+|\d))"
+ARGUMENT = r"(?![A-Za-z])\s*(?:\{([^{}]*)\}|(\\?[A-Za-z]+|\d))"  # after a command; \dots is not \dot and s
+SCRIPT = ARGUMENT.removeprefix("(?![A-Za-z])")
+ALONE = re.compile(r"\\?√?(?:[^\W\d_]|\\[A-Za-z]+)[\u0302-\u0308]?(?:_\w+|[₀-₉]+)?|√?[\d.]+")  # needs no brackets
 
 
 def plain_math(tex: str) -> str:
@@ -196,19 +198,21 @@ def plain_math(tex: str) -> str:
     tex = re.sub(r"(?<!\\)\\[,;: ]", " ", tex)
     tex = re.sub(r"\\begin\{([bp]|v)matrix\}(.*?)\\end\{[bpv]matrix\}", _plain_matrix, tex, flags=re.DOTALL)
     tex = re.sub(r"\\(begin|end)\{\w+\*?\}|&", "", tex).replace("\\\\", "\n")
+    tex = re.sub(r"\\operatorname\s*\{([A-Za-z]+)\}", r"\\\1", tex)
+    tex = re.sub(r"(\\[A-Za-z]+)(?=\\(?:d?dot|hat|bar|vec|text|math|bold|operat|sqrt|[td]?frac))", r"\1 ", tex)
     for _ in range(12):  # from the inside out
         before = tex
         for word, mark in ((r"\\dot", "\u0307"), (r"\\ddot", "\u0308"), (r"\\hat", "\u0302"), (r"\\bar", "\u0304")):
-            tex = re.sub(word + r"\s*" + ARGUMENT, lambda m, mark=mark: _word(m[1] or m[2]) + mark, tex)  # type: ignore[misc]
-        tex = re.sub(r"\\(?:text|mathrm|mathbf|boldsymbol|operatorname|vec)\s*" + ARGUMENT, lambda m: m[1] or m[2], tex)
-        tex = re.sub(r"\\sqrt\s*" + ARGUMENT, lambda m: f"√{_grouped(m[1] or m[2])}", tex)
-        tex = re.sub(r"\\[td]?frac\s*" + ARGUMENT + r"\s*" + ARGUMENT, _fraction, tex)
-        tex = re.sub(r"\^\s*" + ARGUMENT, lambda m: _raised(m[1] or m[2], HIGH, "^"), tex)
-        tex = re.sub(r"_\s*" + ARGUMENT, lambda m: _raised(m[1] or m[2], LOW, "_"), tex)
+            tex = re.sub(word + ARGUMENT, lambda m, mark=mark: _word(m[1] or m[2]) + mark, tex)  # type: ignore[misc]
+        tex = re.sub(r"\\(?:text|mathrm|mathsf|mathbf|boldsymbol|operatorname|vec)" + ARGUMENT, _either, tex)
+        tex = re.sub(r"\\sqrt" + ARGUMENT, lambda m: f"√{_grouped(m[1] or m[2])}", tex)
+        tex = re.sub(r"\\[td]?frac" + ARGUMENT + SCRIPT, _fraction, tex)
+        tex = re.sub(r"\^" + SCRIPT, lambda m: _raised(m[1] or m[2], HIGH, "^"), tex)
+        tex = re.sub(r"_" + SCRIPT, lambda m: _raised(m[1] or m[2], LOW, "_"), tex)
         if tex == before:
             break
-    tex = re.sub(r"\\[A-Za-z]+", lambda m: _word(m[0]), tex)
-    tex = re.sub(r"[{}]|\\(?=[^A-Za-z])", "", tex).replace("^°", "°")
+    tex = re.sub(r"\\[A-Za-z]+", _apart, tex)
+    tex = re.sub(r"[{}]|\\(?=[^A-Za-z])|(?<=∂) ", "", tex).replace("^°", "°")
     return re.sub(r"[ \t]+", " ", tex.replace(" - ", " − ")).strip()
 
 
@@ -216,8 +220,23 @@ def _word(tex: str) -> str:
     return WORDS.get(tex, tex.lstrip("\\"))
 
 
+def _either(m: re.Match[str]) -> str:
+    return m[1] or m[2] or ""
+
+
+def _apart(m: re.Match[str]) -> str:
+    """A sign, or the name of a function, apart from the letters beside it: g cos q."""
+    if m[0] in WORDS:
+        return WORDS[m[0]]
+    before, after = m.string[: m.start()][-1:], m.string[m.end() :][:1]
+    left = before.isalnum() or before in (")", "\u0307", "\u0308")
+    right = after.isalpha() or (after.isascii() and after.isdigit()) or after == "\\" or after == "√"
+    return f"{' ' * left}{m[0][1:]}{' ' * right}"
+
+
 def _grouped(words: str) -> str:
-    return words if re.fullmatch(r"\\?\w+|[\d.]+", words) else f"({words})"
+    words = words.strip()
+    return words if ALONE.fullmatch(words) else f"({words})"
 
 
 def _fraction(m: re.Match[str]) -> str:
