@@ -35,6 +35,11 @@ def in_table(name: str) -> str:
     return f"'{name}" if name.startswith(_FORMULA) else name
 
 
+def from_table(text: str) -> str:
+    """The name that `in_table` wrote: 't Hooft keeps its apostrophe."""
+    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text
+
+
 def identifier(name: str) -> str:
     """A name of C and of Python."""
     text = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)

@@ -131,13 +131,16 @@ def test_a_folder_of_answers(tmp_path):
         assert marked[name].points == 0 and not marked[name].grades
         with pytest.raises(AssertionError, match=says):
             raise AssertionError(marked[name].reasons)
-    assert marked["answers.toml"].earned == EXERCISE.points and marked["answers.toml"].student == "=Ada"
+    assert (
+        marked["Ada_123_file/answers.toml"].earned == EXERCISE.points
+        and marked["Ada_123_file/answers.toml"].student == "=Ada"
+    )
     assert marked["none.toml"].earned == 0 and "R: There is no answer." in marked["none.toml"].reasons
     assert marked["odd.toml"].earned == 0 and marked["odd.toml"].student == "odd"
     with open(write_marks(tmp_path / "marks.csv", list(marked.values())), encoding="utf-8", newline="") as file:
         rows = {row["file"]: row for row in csv.DictReader(file)}
-    assert len(rows) == len(marked) and rows["answers.toml"]["points"] == f"{float(EXERCISE.points)}"
-    assert rows["answers.toml"]["student"] == "'=Ada", "no spreadsheet takes a name for a formula"
+    assert len(rows) == len(marked) and rows["Ada_123_file/answers.toml"]["points"] == f"{float(EXERCISE.points)}"
+    assert rows["Ada_123_file/answers.toml"]["student"] == "'=Ada", "no spreadsheet takes a name for a formula"
     assert all(row["reasons"] for row in rows.values())
     assert rows["syntax.toml"]["compose-rotations"] == "" and rows["none.toml"]["compose-rotations"] == "0.0"
 
@@ -163,3 +166,21 @@ def test_only_ones_own_variant_counts(tmp_path):
 
 def test_a_file_that_is_not_there(tmp_path):
     assert "cannot be read: No such file" in grade_file(tmp_path / "nobody.toml").reasons
+
+
+def test_leaving_out_or_repeating_an_exercise_gains_nothing(tmp_path):
+    other = find("damping").variant(3)
+    own = {"'t Hooft": {("compose-rotations", 7), ("damping", 3)}}
+    file = tmp_path / "a.toml"
+    file.write_text(write_answers(Sheet("", (EXERCISE, EXERCISE), "'t Hooft"), [RIGHT, RIGHT]), encoding="utf-8")
+    marked = grade_file(file, own)
+    assert (marked.earned, marked.points) == (EXERCISE.points, EXERCISE.points + other.points)
+    assert "compose-rotations 7 is there twice, and the first one counts" in marked.reasons
+    assert "damping 3: omega: There is no answer." in marked.reasons
+    assert grade_file(file, {}).student == "'t Hooft", "whom the list does not know keeps the name"
+
+
+def test_names_in_the_list_of_variants_there_and_back(tmp_path):
+    names = ["'t Hooft", "=Ada", "@x"]
+    path = write_variants(tmp_path / "variants.csv", [Sheet("", (EXERCISE,), name) for name in names])
+    assert list(read_variants(path)) == names

@@ -21,7 +21,7 @@ from dalembert.exercises.grade import Grade, grade
 from dalembert.exercises.sheets.markup import PLAIN, write_line
 from dalembert.exercises.sheets.sheet import Sheet
 from dalembert.files import contents, whole
-from dalembert.names import in_line, in_table
+from dalembert.names import from_table, in_line, in_table
 
 SEEDS = 1_000_000  # a seed drawn from a name is below
 TRIES = 50  # seeds after it that are looked at for a variant that nobody has
@@ -157,10 +157,13 @@ class Marked:
         return in_line(" | ".join([*told, *filter(None, [self.trouble])]))
 
 
-def grade_file(path: str | os.PathLike[str], variants: Mapping[str, set[tuple[str, int]]] | None = None) -> Marked:
-    """The marks of a file of answers; never an error, whatever the file holds. With `variants` (student → family and
-    seed), only one's own variant counts."""
-    name = Path(path).name
+def grade_file(
+    path: str | os.PathLike[str], variants: Mapping[str, set[tuple[str, int]]] | None = None, shown: str = ""
+) -> Marked:
+    """The marks of a file of answers; never an error, whatever the file holds. An exercise counts once. With `variants`
+    (student → family and seed), only one's own variant counts, and what is left out counts as unanswered. `shown`: the
+    file as the marks name it."""
+    name, student = Path(path).name, Path(path).stem
     try:
         if Path(path).suffix.lower() != ".toml":
             raise InputError(f"{name} is no file of answers, which end in .toml")
@@ -168,8 +171,13 @@ def grade_file(path: str | os.PathLike[str], variants: Mapping[str, set[tuple[st
         own = None if variants is None else variants.get(student)
         if variants is not None and own is None:
             raise InputError(f"{student!r} is not in the list of variants")
-        grades, trouble = [], []
-        for family, seed, answers in read:
+        grades, trouble, seen = [], [], set[tuple[str, int]]()
+        left_out = sorted((own or set()) - {(family, seed) for family, seed, _ in read})
+        for family, seed, answers in [*read, *((*one, dict[str, object]()) for one in left_out)]:
+            if (family, seed) in seen:
+                trouble.append(f"{family} {seed} is there twice, and the first one counts")
+                continue
+            seen.add((family, seed))
             if own is not None and (family, seed) not in own:
                 trouble.append(f"{family} {seed} is not the variant of {student}, and does not count")
                 continue
@@ -177,9 +185,9 @@ def grade_file(path: str | os.PathLike[str], variants: Mapping[str, set[tuple[st
                 grades.append((family, seed, grade(find(family).variant(seed), answers)))
             except DalembertError as error:
                 trouble.append(f"{family} {seed}: {error}")
-        return Marked(name, student, tuple(grades), "; ".join(trouble))
+        return Marked(shown or name, student, tuple(grades), "; ".join(trouble))
     except DalembertError as error:
-        return Marked(name, Path(path).stem, trouble=str(error))
+        return Marked(shown or name, student, trouble=str(error))
 
 
 def grade_folder(
@@ -197,7 +205,7 @@ def grade_folder(
     marked = []
     for k, file in enumerate(files, 1):
         say(f"grading {file.name}, {k} of {len(files)}")
-        marked.append(grade_file(file, variants))
+        marked.append(grade_file(file, variants, file.relative_to(folder).as_posix()))
     missing = sorted(set(variants or ()) - {m.student for m in marked})
     return [*marked, *(Marked("", student, trouble="handed in nothing") for student in missing)]
 
@@ -243,7 +251,7 @@ def read_variants(path: str | os.PathLike[str]) -> dict[str, set[tuple[str, int]
     found: dict[str, set[tuple[str, int]]] = {}
     for row in csv.DictReader(read_text(path).splitlines()):
         try:
-            found.setdefault(row["student"].removeprefix("'"), set()).add((row["family"], int(row["seed"])))
+            found.setdefault(from_table(row["student"]), set()).add((row["family"], int(row["seed"])))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise InputError(
                 f"{os.fspath(path)} is no list of variants: its columns are student, family, seed"
