@@ -121,3 +121,9 @@ def check_same(answer: Answer, solved: Any, where: str) -> None:
     else:
         scale = max(float(np.abs(np.asarray(answer.value)).max()), 1e-12)
         np.testing.assert_allclose(np.array(solved, float), answer.value, atol=1e-5 * scale, err_msg=where)
+
+
+def test_a_turn_of_an_inertia_changes_it():
+    for seed in range(60):
+        inertia = np.array(find("rotate-inertia").variant(seed).answers[0].value, float)
+        assert np.count_nonzero(abs(inertia) > 1e-9) == 5, "a symmetric 3×3 matrix with four zeros, as its blank says"

@@ -27,6 +27,8 @@ from dalembert.exercises.sheets.markup import HTML, LATEX, MOODLE, PLAIN, plain_
         (r"\sqrt{ab} + \frac{\sqrt{3}}{ab} + \frac{ 5 }{\sqrt{ 100 }}", "√(ab) + √3/(ab) + 5/√100"),
         (r"mgr\cos q - \sin\alpha_1\operatorname{sgn}\dot q", "mgr cos q − sin α₁ sgn q̇"),
         (r"\zeta\dot q + \sin^2 q + 2\cos(q)", "ζ q̇ + sin² q + 2 cos(q)"),
+        (r"-(10 + 2)/\frac{25}{9} + x_{i-1} + J^+", "-(10 + 2)/(25/9) + x_(i-1) + J⁺"),
+        (r"e^{-at} + a^{bc}", "e^(-at) + a^bc"),
         ("x_{", "x_"),
         ("{{{}}}", ""),
     ],

@@ -73,6 +73,8 @@ def rod_and_ball(random: Random) -> Drawn:
 def rotate_inertia(random: Random) -> Drawn:
     axis, (c, s) = draw(random, *"xyz"), draw(random, *TRIANGLES)
     b = 25 * np.array(draw(random, (1, 2, 2), (2, 3, 4), (1, 3, 3), (3, 4, 2), (4, 2, 3), (3, 1, 3), (4, 3, 2))) / 100
+    if len({float(x) for x, other in zip(b, "xyz", strict=True) if other != axis}) == 1:
+        b = np.roll(b, 1)  # equal moments across the axis: the turn would change nothing
     omega, R = small(random, 3, high=4), np.array(axis_angle(AXES[axis], np.arctan2(s, c)), float)
     body = Inertia.from_com(1.0, (0.0, 0.0, 0.0), tuple(map(tuple, np.diag(b)))).to_parent(Pose(tuple(map(tuple, R))))
     I = np.round(tensor(body), 12)

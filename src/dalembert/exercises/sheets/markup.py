@@ -188,7 +188,7 @@ WORDS |= {tex: sign for sign, tex in GREEK.values()}
 HIGH = str.maketrans("0123456789+-T", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀ")
 LOW = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
 ARGUMENT = r"(?![A-Za-z])\s*(?:\{([^{}]*)\}|(\\?[A-Za-z]+|\d))"  # after a command; \dots is not \dot and s
-SCRIPT = ARGUMENT.removeprefix("(?![A-Za-z])")
+SCRIPT = ARGUMENT.removeprefix("(?![A-Za-z])").replace(r"|\d", r"|\d|\+")
 ALONE = re.compile(r"\\?√?(?:[^\W\d_]|\\[A-Za-z]+)[\u0302-\u0308]?(?:_\w+|[₀-₉]+)?|√?[\d.]+")  # needs no brackets
 
 
@@ -240,13 +240,14 @@ def _grouped(words: str) -> str:
 
 
 def _fraction(m: re.Match[str]) -> str:
-    return f"{_grouped(m[1] or m[2])}/{_grouped(m[3] or m[4])}"
+    made = f"{_grouped(m[1] or m[2])}/{_grouped(m[3] or m[4])}"
+    return f"({made})" if m.string[: m.start()].rstrip().endswith("/") else made
 
 
 def _raised(words: str, table: dict[int, int], mark: str) -> str:
     if all(ord(c) in table for c in words):
         return words.translate(table)
-    return f"{mark}{words if mark == '_' else _grouped(words)}"
+    return f"{mark}{words if re.fullmatch(r'[^-+ ]*', words) else f'({words})'}"
 
 
 def _plain_matrix(m: re.Match[str]) -> str:
