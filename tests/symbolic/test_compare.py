@@ -305,3 +305,25 @@ def test_clauses_change_no_symbol_of_the_system(arm, clause):
 def test_slips_in_the_letters_of_the_formula(robot, name, formula, slip):
     result = dl.load(robot).equations().compare(name, formula)
     assert result.slip == slip and "q2" not in str(result.others)
+
+
+@pytest.mark.parametrize("formula, verdict", [
+    ("0.866*l*cos(x) + 0.333*m", True),
+    ("0.8660 l cos(x) + m/3", True),
+    (r"0.866 l \cos x + \frac{m}{3}", True),
+    ("l*cos(x - 0.0000)*0.866 + 0.3333*m", True),
+    ("0.867*l*cos(x) + 0.333*m", False),  # not the nearest
+    ("0.865*l*cos(x) + 0.333*m", False),
+    ("0.8*l*cos(x) + m/3", False),  # too few digits to tell
+    ("0.866*l*sin(x) + 0.333*m", False),
+    ("0.866*l*cos(x) - 0.333*m", False),
+    ("0.866*l*cos(x)", False),
+])  # fmt: skip
+def test_decimals_are_right_to_the_digits_given(formula, verdict):
+    result = compare(formula_quantity("y", "sqrt(3)/2*l*cos(x) + m/3", ("l", "m", "x")), formula)
+    assert bool(result) is verdict and result.where == ("to the digits given" if verdict else "")
+
+
+def test_the_constant_of_a_potential_energy_is_told():
+    result = dl.load("elbow-3r").equations().compare("P", "m1*g*r1 + m2*g*(r2*s2 - d1) + m3*g*(d1 + a2*s2 + r3*s23)")
+    assert result and str(result) == "P is right, up to a constant: yours minus the derived one is -2*m2*g*d1."

@@ -33,6 +33,9 @@ CENTERS = ("r", "lc", "rc", "ac")  # ways to centers of mass; who writes them ke
 GRAVITY = (9.81, 9.8, 9.80665, 9.807, 10.0)
 DERIVATIVE = re.compile(r"\\partial|∂|\bd\w+\s*/\s*d\w|\bd\s*/\s*dt|\\frac\s*\{\s*d\s*\}")
 WHERE = re.compile(r"[,;]?\s*(?:\\text(?:rm)?\s*\{\s*|\\mbox\s*\{\s*)?\b(?:where|with)\b[\s}]*|\s+\(where\s+")
+DECIMAL = re.compile(r"\d*\.(\d+)")
+FEWEST_DIGITS = 3  # of a number that may be rounded
+CONSTANT = "up to a constant"
 CERTAIN = 2.6  # what costs less needs no look at pairs
 NEARLY = 0.55  # as likely as the likeliest slip: so much dearer at most
 MOST_WRONG = 3  # entries of a matrix that are searched for slips
@@ -102,7 +105,8 @@ class Comparison:
 
     def __str__(self) -> str:
         if self.equal:
-            return f"{self.name} is right{', ' + self.where if self.where else ''}."
+            off = f": yours minus the derived one is {self.off}" if self.off else ""
+            return f"{self.name} is right{', ' + self.where if self.where else ''}{off}."
         lines = [f"{self.name} differs" + (f": yours minus the derived one is {self.off}." if self.off else ".")]
         if self.slips:
             lines.append(f"Likely {'slips' if len(self.slips) > 1 else 'slip'}: {self.slip}.")
@@ -247,14 +251,12 @@ class _Judge:
         verdict = Comparison(self.quantity.name, not wrong, self.quantity.derived)
         if not wrong:
             return verdict
-        where = self.special()
-        if where:
+        where, difference = self.special(), self.quantity.difference
+        if where and where != CONSTANT:
             return replace(verdict, equal=True, where=where)
-        off = (
-            self.quantity.difference(wrong[0][2], self.rows[wrong[0][0]], wrong[0][1])
-            if self.quantity.difference
-            else ""
-        )
+        off = difference(wrong[0][2], self.rows[wrong[0][0]], wrong[0][1]) if difference else ""
+        if where:
+            return replace(verdict, equal=True, where=where, off=off)
         verdict = replace(verdict, off=off if len(self.entries) == 1 else "")
         if not slips:
             return verdict
@@ -266,7 +268,7 @@ class _Judge:
     def special(self) -> str:
         """What must hold for the formula to be right, if it does hold for this system; "" if it is wrong."""
         if self.quantity.floating and self._agrees_up_to_a_constant():
-            return "up to a constant"
+            return CONSTANT
         own = {name: x for name, x in self.quantity.symbols.items() if x is not None}
         centers = {name for name in own if (found := SPLIT.fullmatch(name)) and found[1] in CENTERS}
         fixed: dict[str, str | float] = {name: 0.0 for name, x in own.items() if x == 0 and name not in self.used}
@@ -293,7 +295,41 @@ class _Judge:
                     return "for this system, where " + ", ".join(
                         f"{name} = {x if isinstance(x, str) else f'{x:g}'}" for name, x in needed.items()
                     )
-        return ""
+        return "to the digits given" if self._is_rounded() else ""
+
+    def _is_rounded(self) -> bool:
+        """Whether numbers that are written with three digits or more, 0.866 for √3/2, are those wanted, rounded."""
+        values = draw(self.quantity)
+        wanted = self.wanted(values)
+        return all(self._rounds(entry, wanted[:, i, j], values) for i, j, entry in self.wrong(values, self.entries))
+
+    def _rounds(self, entry: ast.expr, wanted: Array, values: Values) -> bool:
+        typed: list[tuple[ast.Constant, float, float]] = []  # a number, its value, half a unit of its last digit
+        for node in ast.walk(entry):
+            digits = DECIMAL.fullmatch(written_text(node, self.text)) if isinstance(node, ast.Constant) else None
+            if digits and len(digits[0].replace(".", "").lstrip("0")) >= FEWEST_DIGITS:
+                typed.append((node, float(digits[0]), 0.5 * 10.0 ** -len(digits[1])))  # type: ignore[arg-type]
+        if not typed or not np.isfinite(wanted).all() or self.complex:
+            return False
+        given, half = np.array([pair[1:] for pair in typed]).T
+
+        def at(numbers: Array) -> Node:
+            for (node, *_), x in zip(typed, numbers, strict=True):
+                node.value = float(x)
+            try:
+                return build(entry, values)
+            finally:
+                for node, x, _ in typed:
+                    node.value = x
+
+        found, steps = given, np.diag(1e-5 * (abs(given) + half))
+        for _ in range(4):  # Gauss–Newton: the numbers that make it right
+            slopes = np.array([(at(found + h).x - at(found - h).x) / (2 * h.sum()) for h in steps]).T
+            off = wanted - at(found).x
+            if not np.isfinite(slopes).all() or not np.isfinite(off).all():
+                return False
+            found = found + np.linalg.lstsq(slopes, off, rcond=1e-10)[0]
+        return bool((abs(found - given) <= half * (1 + 1e-6)).all()) and agree(at(found), wanted)
 
     def _agrees_up_to_a_constant(self) -> bool:
         here, there = draw(self.quantity), draw(self.quantity, seed=1)
@@ -436,5 +472,9 @@ def agree(node: Node, wanted: Array) -> bool:
 
 def written(node: Node, text: str = "") -> str:
     """The part of the formula, as it was written in the text if that is known."""
-    start, end = getattr(node.source, "col_offset", None), getattr(node.source, "end_col_offset", None)
-    return text[start:end].strip() if text and start is not None and end else write_formula(node.source)
+    return written_text(node.source, text) or write_formula(node.source)
+
+
+def written_text(tree: ast.AST, text: str) -> str:
+    start, end = getattr(tree, "col_offset", None), getattr(tree, "end_col_offset", None)
+    return text[start:end].strip() if text and start is not None and end else ""
