@@ -73,6 +73,11 @@ def test_names_and_parameters_that_are_one(arm):
     assert points.compare("tau2", "m2 l2^2 (θ̈1 + θ̈2) + m2 l1 l2 (c2 θ̈1 + s2 θ̇1^2) + m2 g l2 c12")
 
 
+def test_a_name_for_a_quantity_among_the_names(arm):
+    e = arm.equations(names={"M": "D", "r": "lc"})
+    assert "D12 = " in e.text("M") and e.compare("D12", "I2 + m2 (lc2^2 + l1 lc2 c2)")
+
+
 def test_one_letter_one_meaning(plain):
     """In every quantity, printed alone or with others, a lumped constant is what it is in M."""
     lumps = {name: line for name, line in (line.split(" = ") for line in plain.text("M", "C", "g").splitlines()[:5])}
@@ -100,7 +105,11 @@ def test_lumps_can_be_used_in_every_formula(robot):
         ({"letters": "spon"}, "unknown profile of letters 'spon'; did you mean 'spong'"),
         ({"letters": 3}, "letters is the name of a profile"),
         ({"names": {"r9": "lc9"}}, "unknown parameter 'r9'"),
+        ({"names": {"zz": "y"}}, "unknown parameter 'zz'"),
         ({"names": {"r1": "l c"}}, "is no name for a symbol"),
+        ({"names": {"r1": "sin"}}, "'sin' is no name for a symbol"),
+        ({"names": {"r1": "q1"}}, "'q1' is no name for a symbol"),
+        ({"names": {"q": "q1"}}, "'q1' is no name for a symbol"),
         ({"names": ["r1"]}, "maps names to names"),
         ({"names": {"r1": "l1"}}, "the same name"),
         ({"names": {"r": "s"}}, "have a meaning already"),

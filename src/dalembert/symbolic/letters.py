@@ -18,6 +18,7 @@ from dalembert.errors import InputError, unknown
 from dalembert.symbolic.collect import split_name
 from dalembert.symbolic.expression import Cosine, Expression, Name, Power, Product, Rate, Sign, Sine, Sum
 from dalembert.symbolic.formula import SHORT, read_equation
+from dalembert.symbolic.nodes import FUNCTIONS
 
 RATE = re.compile(r"([A-Za-z]+?)(d{0,3})(\d+)")
 VALID = re.compile(r"[A-Za-z]+\d*[a-z]{0,2}")
@@ -40,6 +41,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
 }
 # The library's quantity → other names for it that mean nothing else.
 QUANTITIES: dict[str, tuple[str, ...]] = {"M": ("D", "H", "B"), "g": ("G", "phi", "N"), "det": ("detJ",)}
+NAMED = ("M", "C", "Gamma", "K", "P")  # quantities whose letter no symbol has: names={"M": "D"} means them
 AXES = {"xx": "11", "xy": "12", "xz": "13", "yy": "22", "yz": "23", "zz": "33"}
 
 
@@ -56,11 +58,13 @@ class Letters:
             given = getattr(self, what)
             if not isinstance(given, Mapping) or not all(isinstance(x, str) for pair in given.items() for x in pair):
                 raise InputError(f"{what} maps names to names, as in {{'r1': 'lc1'}}; got {given!r}")
-            for name in given.values():
-                if not VALID.fullmatch(name) or (what == "names" and split_name(name)[0] in RESERVED):
+            for ours, name in given.items():
+                stem, digits, _ = split_name(name) if VALID.fullmatch(name) else ("", "", "")
+                taken = stem in RESERVED or name in FUNCTIONS or (stem == "q" or digits if ours == "q" else stem == "q")
+                if not stem or (what == "names" and ours != name and taken):
                     raise InputError(
-                        f"{name!r} is no name for a symbol; names are letters and digits, as lc1 or theta, and s1, c1, "
-                        "sgn1, qd1 have a meaning already"
+                        f"{name!r} is no name for a symbol; names are letters and digits, as lc1 or theta, and sin, "
+                        "s1, c1, sgn1, q1, qd1 have a meaning already"
                     )
 
     def outward(self, name: str) -> str:
@@ -181,7 +185,9 @@ def choose(
         raise unknown("profile of letters", letters, tuple(PROFILES))
     base = PROFILES[letters] if isinstance(letters, str) else letters or Letters()
     own = Letters(names or {}, same or {})
-    return Letters({**base.names, **own.names}, {**base.same, **own.same}, base.quantities)
+    named = {name: own.names[name] for name in NAMED if name in own.names}
+    symbols = {**base.names, **{name: theirs for name, theirs in own.names.items() if name not in named}}
+    return Letters(symbols, {**base.same, **own.same}, {**base.quantities, **named})
 
 
 PROFILES: dict[str, Letters] = {

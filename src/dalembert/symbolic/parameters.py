@@ -24,7 +24,7 @@ from dalembert.model.model import Body, Frame, Model
 from dalembert.scalar import Scalar
 from dalembert.spatial import Inertia, Pose
 from dalembert.symbolic.collect import split_name
-from dalembert.symbolic.letters import Letters
+from dalembert.symbolic.letters import SPELLINGS, Letters
 from dalembert.symbolic.polynomial import Ring
 
 KINDS = ("length", "mass", "center", "inertia", "rotor", "gravity")
@@ -205,8 +205,9 @@ def rename(symbols: dict[Place, Parameter], letters: Letters, known: Sequence[st
     """The parameters in a reader's letters; those that are the same as another are that one. `known` are the names of
     all parameters, of which some may be numbers."""
     own = {p.name: p for p in symbols.values()}
-    for word in (*letters.same, *letters.same.values(), *(name for name in letters.names if split_name(name)[1])):
-        if word not in known:
+    stems = {*SPELLINGS, *(split_name(name)[0] for name in known)}
+    for word in (*letters.same, *letters.same.values(), *letters.names):
+        if word not in known and not (word in letters.names and word in stems):
             raise unknown("parameter", word, sorted(known))
     for name, other in letters.same.items():
         if name in own and other in own and own[name].value != own[other].value:

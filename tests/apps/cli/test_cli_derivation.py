@@ -23,6 +23,13 @@ def test_other_systems():
     assert "Equations of motion of cart-pole" in run("derive", "cart-pole").output
 
 
+def test_names_that_are_none():
+    assert "did you mean 'cart-pole'?" in run("derive", "cartpole", code=1).stderr
+    assert "or --at, puts numbers in" in run("derive", "panda", "--method", "newton-euler", code=1).stderr
+    twice = run("derive", "planar-2r", "--names", "r1=x1,r1=y1", code=2).stderr
+    assert "--names has two values for r1" in twice
+
+
 def test_what_is_folded_and_files(tmp_path):
     folded, every = run("derive", "planar-2r").output, run("derive", "planar-2r", "--all").output
     assert "by --all" in folded and "Jc₁" not in folded and "Jc₁" in every

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,6 +10,7 @@ import click
 from dalembert.apps.cli import output
 from dalembert.apps.cli.options import JSON, LETTERS, NAMES, ROBOT, SAME, TIP, NewFile, command, option, read_pairs
 from dalembert.apps.cli.terminal import waiting
+from dalembert.errors import unknown
 from dalembert.files import DESCRIPTION, contents, whole
 
 if TYPE_CHECKING:
@@ -106,6 +108,8 @@ def _system(name: str, method: str) -> Derivation | None:
     from dalembert import robots
     from dalembert.lagrange.examples import EXAMPLES
 
+    if name not in (*robots.names(), *EXAMPLES) and not Path(name).suffix and not Path(name).exists():
+        raise unknown("robot", name, tuple(dict.fromkeys((*robots.names(), *EXAMPLES))))
     if name not in EXAMPLES or (name in robots.names() and "[[loops]]" not in robots.text(name)):
         return None
     if method != "lagrange":

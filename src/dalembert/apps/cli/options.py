@@ -196,4 +196,7 @@ def read_pairs(name: str, given: str | None) -> dict[str, str] | None:
     pairs = [[word.strip() for word in pair.split("=")] for pair in given.split(",")]
     if any(len(pair) != 2 or not all(pair) for pair in pairs):
         raise click.UsageError(f"--{name} takes pairs as in r1=lc1,r2=lc2; got {given!r}")
+    twice = next((pair[0] for k, pair in enumerate(pairs) if pair[0] in (other[0] for other in pairs[:k])), None)
+    if twice is not None:
+        raise click.UsageError(f"--{name} has two values for {twice}: {given!r}")
     return dict(pairs)
