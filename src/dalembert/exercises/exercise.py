@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.arguments import count
+from dalembert.display import Displayed
 from dalembert.errors import InputError, unknown
 
 MOST_DRAWS = 100
@@ -51,7 +52,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Exercise:
+class Exercise(Displayed):
     """One variant of a family. `values` are the numbers drawn, by name, for whoever solves it another way."""
 
     title: str

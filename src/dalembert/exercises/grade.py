@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.display import Displayed
 from dalembert.errors import DalembertError, InputError
 from dalembert.exercises.exercise import Answer, Exercise
 from dalembert.exercises.numbers import LONGEST, Number, clean, read_number, read_unit, shorten
@@ -65,7 +66,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Grade:
+class Grade(Displayed):
     """The marks of all answers of an exercise."""
 
     marks: tuple[Mark, ...]

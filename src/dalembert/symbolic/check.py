@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.display import Displayed
 from dalembert.errors import DalembertError, InputError
 from dalembert.symbolic.compare import DERIVATIVE, Comparison, Quantity, agree, compare, draw
 from dalembert.symbolic.formula import SHORT, read_equation, write_formula
@@ -54,7 +55,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class CheckedDerivation:
+class CheckedDerivation(Displayed):
     """What was found: true if every line could be read and none is wrong."""
 
     lines: tuple[Judged, ...]

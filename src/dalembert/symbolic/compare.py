@@ -16,6 +16,7 @@ from functools import partial
 
 import numpy as np
 
+from dalembert.display import Displayed
 from dalembert.errors import DalembertError, InputError, unknown
 from dalembert.symbolic.collect import split_name
 from dalembert.symbolic.formula import write_formula
@@ -84,7 +85,7 @@ def _values(formula: ast.expr, values: Values) -> Array:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Displayed):
     """Whether a formula is right, perhaps only for this system (`where`); if not, by how much it is off (yours minus
     the derived one) if that has a short form, the slips that together explain it, and others that one by one would."""
 

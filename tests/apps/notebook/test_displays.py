@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.exercises.exercise import find
+from dalembert.exercises.grade import grade
 from dalembert.identification.log.samples import Log
 
 
@@ -80,3 +82,17 @@ def test_a_view_has_the_robot_and_where_it_is(arm):
     assert view.q == [0.1, 0.2] and len(view.scene["bodies"]) == 2
     with pytest.raises(dl.InputError, match="q"):
         dl.notebook.view(arm, [0.1])
+
+
+def test_what_a_student_sees_of_formulas_and_exercises(arm):
+    e = arm.equations()
+    assert "M12 is right." in words(e.compare("M12", "I2 + m2 (r2^2 + l1 r2 c2)")._repr_html_())
+    assert "Likely slip" in words(e.compare("M12", "I2 + m2 (r2^2 + l1 r2 s2)")._repr_html_())
+    checked = words(e.derivation().check("M22 = I2 + m2 r2^2\nM12 = I2 + <b>")._repr_html_())
+    assert "right" in checked and "<b>" in checked and "not every line could be read" in checked
+    exercise = find("damping").variant(3)
+    shown = exercise._repr_html_()
+    assert "<math" in shown and exercise.title in words(shown) and "omega" in words(shown)
+    assert not any(step in shown for step in exercise.solution), "the solution is not given away"
+    marks = words(grade(exercise, {"omega": "<script>", "<i>": "1"})._repr_html_())
+    assert f"0 of {exercise.points} points" in marks and "There is no answer." in marks

@@ -16,15 +16,21 @@ from dalembert.control.conditions import FAILS, HOLDS, Conditions
 from dalembert.describe.dh import DHTable
 from dalembert.draw import html
 from dalembert.draw.svg.charts import Curve, lines
+from dalembert.exercises.exercise import Exercise
+from dalembert.exercises.grade import Grade
+from dalembert.exercises.sheets.markup import HTML, write, write_line
 from dalembert.findings import Report
 from dalembert.identification.log.samples import Log
 from dalembert.kinematics.ik.solution import Solution, Solutions
 from dalembert.robot import Robot
 from dalembert.simulation.run import Run
+from dalembert.symbolic.check import CheckedDerivation
+from dalembert.symbolic.compare import Comparison as Compared
 
 MOST_ROWS = 20  # of a table: who wants more asks for the numbers
 VERDICTS = {HOLDS: "good", FAILS: "bad"}
 SEVERITIES = {"error": "bad", "warning": "doubt", "note": "absent"}
+STEPS = {"right": "good", "own": "good", "follows": "doubt", "wrong": "bad"}
 COLORS = {"good": "#1b7f57", "doubt": "#97690a", "bad": "#b3261e", "absent": "#6b7280"}
 
 
@@ -157,3 +163,44 @@ def _(report: Report) -> str:
     ]
     table = html.table(("", "rule", "line", "finding", "what to do"), rows) if rows else "nothing suspicious"
     return _shown(_head(report.source, report.verdict), table)
+
+
+@html_of.register
+def _(compared: Compared) -> str:
+    first, *rest = str(compared).splitlines()
+    return _shown(html.paragraph(_verdict("good" if compared else "bad", first)), *map(html.paragraph, rest))
+
+
+@html_of.register
+def _(checked: CheckedDerivation) -> str:
+    rows = [
+        (x.number, _verdict(STEPS.get(x.verdict, "absent"), x.verdict), html.code(x.line), x.reason)
+        for x in checked.lines
+    ]
+    head = str(checked).rpartition("\n")[2]
+    return _shown(html.paragraph(html.tag("b", head)), html.table(("line", "", "yours", "why"), rows))
+
+
+@html_of.register
+def _(exercise: Exercise) -> str:
+    blanks = [(html.code(a.name), a.kind, a.unit, a.points) for a in exercise.answers]
+    said = f"{exercise.family}, variant {exercise.seed}, {exercise.points} point{'' if exercise.points == 1 else 's'}"
+    table = html.table(("answer", "kind", "unit", "points"), blanks)
+    return _shown(_head(exercise.title, said), Markup(write(exercise.text, HTML)), table)
+
+
+@html_of.register
+def _(grade: Grade) -> str:
+    kinds = {True: "good", False: "bad"}
+    rows = [
+        (
+            html.code(m.name),
+            _verdict("doubt" if 0 < m.earned < m.points else kinds[m.earned > 0], f"{m.earned:g} of {m.points}"),
+            Markup(write_line(m.reason, HTML)),
+        )
+        for m in grade.marks
+    ]
+    together = f"{grade.earned:g} of {grade.points} points"
+    return _shown(
+        html.paragraph(html.tag("b", together)), html.table(("answer", "points", "why"), rows), html.listed(grade.notes)
+    )
