@@ -131,6 +131,7 @@ SINGLE = (
     "with_home",
 )
 TRACED = ("flow", "joint_torque", "observe", "rate", "settle", "run", "kernel", "latex")
+WRITTEN = ("compare", "derivation", "quantity")  # formulas and text, of names or of one state
 
 
 def arguments(owner, name):
@@ -155,7 +156,7 @@ METHODS = [
     for who, owner in OWNERS.items()
     for name in dir(type(owner))
     if not name.startswith("_")
-    and name not in (*TRACED, *ABSENT.get(who, ()))
+    and name not in (*TRACED, *WRITTEN, *ABSENT.get(who, ()))
     and inspect.isfunction(getattr(type(owner), name))
     and arguments(owner, name)[0]
 ]
