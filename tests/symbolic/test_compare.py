@@ -327,3 +327,18 @@ def test_decimals_are_right_to_the_digits_given(formula, verdict):
 def test_the_constant_of_a_potential_energy_is_told():
     result = dl.load("elbow-3r").equations().compare("P", "m1*g*r1 + m2*g*(r2*s2 - d1) + m3*g*(d1 + a2*s2 + r3*s23)")
     assert result and str(result) == "P is right, up to a constant: yours minus the derived one is -2*m2*g*d1."
+
+
+def test_rows_of_a_jacobian_transposed(arm):
+    result = arm.compare("J", "[[-l1*s1 - l2*s12, l1*c1 + l2*c12], [-l2*s12, l2*c12]]")
+    assert [slip.kind for slip in result.slips] == ["transposed"]
+
+
+@pytest.mark.parametrize("formula, slip", [
+    ("(-b + sqrt(b^2 - 4*m*k))/m", "the whole formula is 2 times too large"),
+    ("(-b + sqrt(b - 4*m*k))/(2*m)", "b should be squared"),
+    ("(b + sqrt(b^2 - 4*m*k))/(2*m)", "the sign of b"),
+    ("(-b + sqrt(b^2 - 4*m*k))/(2*k)", "k should be m"),
+])  # fmt: skip
+def test_slips_in_a_complex_pole(formula, slip):
+    assert compare(dl.control.MassSpringDamper(1.0, 0.4, 4.0).quantity("s1"), formula).slip == slip

@@ -362,16 +362,18 @@ class _Judge:
         """Something else altogether: the transposed matrix, another frame."""
 
         def fits(wanted: Array) -> bool:
-            wanted = wanted[:, self.rows] if self.shape else wanted[:, None, None]
             return all(agree(build(entry, values), wanted[:, i, j]) for i, j, entry in self.entries)
 
         if len(self.entries) > 1:
-            for kind, words, change in WHOLE:
-                wanted = self.quantity.value(values)
-                if (kind != "transposed" or self.shape[0] == self.shape[1]) and fits(change(wanted)):
-                    return Slip(kind, self.quantity.name, "", words)
+            whole = self.quantity.value(values)
+            choices = [self.rows, *(rows for rows in self.quantity.rows if len(rows) == len(self.rows))]
+            for wanted in (whole[:, rows] for rows in choices):
+                for kind, words, change in WHOLE:
+                    if (kind != "transposed" or wanted.shape[1] == wanted.shape[2]) and fits(change(wanted)):
+                        return Slip(kind, self.quantity.name, "", words)
         for (kind, words), value in self.quantity.mistaken.items():
-            if fits(value(values)):
+            other = value(values)
+            if fits(other[:, self.rows] if self.shape else other[:, None, None]):
                 return Slip(kind, self.quantity.name, self.quantity.derived, words)
         return None
 
@@ -380,7 +382,9 @@ class _Judge:
         exist = np.isfinite(wanted) & np.isfinite(root.x) & np.isfinite(root.size)
         if exist.sum() < SEARCHED // 2 and np.isnan(root.x).any():  # roots of what is negative
             values = {name: x.astype(complex) for name, x in values.items()}
-            wanted, root = self.wanted(values)[:, i, j], build(entry, values)
+            if not self.complex:  # else its own branch, where it exists
+                wanted = self.wanted(values)[:, i, j]
+            root = build(entry, values)
             exist = np.isfinite(wanted) & np.isfinite(root.x) & np.isfinite(root.size)
         if exist.sum() < SEARCHED // 2:
             return [], []
