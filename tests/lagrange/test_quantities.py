@@ -70,3 +70,12 @@ def test_what_is_printed_is_what_is_meant(name):
     for what in ("K", "P", "L", "M", "C", "g", "tau", "psi"):
         quantity = system.quantity(what)
         assert system.compare(what, quantity.derived), what
+
+
+@pytest.mark.parametrize("equation, slip", [
+    ("l*thetadd + xdd*cos(theta) + g*sin(theta) = 0", "the sign of g*sin(theta)"),  # divided by m l
+    ("l*thetadd + 2*xdd*cos(theta) = g*sin(theta)", "the factor 2 should not be there, at 2*xdd*cos(theta)"),
+    ("thetadd + xdd*cos(theta)/l = g*cos(theta)/l", "cos(theta) should be sin(theta)"),  # by m l²
+])  # fmt: skip
+def test_slips_in_equations_that_were_divided(equation, slip):
+    assert dl.lagrange.EXAMPLES["cart-pole"]().compare("tau2", equation).slip == slip

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice, product
+from itertools import combinations_with_replacement, islice, product
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,9 @@ DROPPED = re.compile(
 )
 ORNAMENT = re.compile(r"^\s*(?:[-*•]\s|\(?\d+[.)]\s|(?:=>|⇒|→|\\Rightarrow|\\implies|\\therefore|∴)\s*)+")
 SLOPE = re.compile(r"(d/dt)?d([LKTPVU])/d(.+?)|d(?:d([LKTPVU])/d(.+?))/dt")
+
+
+Distance = tuple[int, float]  # how many parts of an equation differ, how far it is off
 
 
 @dataclass(frozen=True)
@@ -302,7 +305,7 @@ class Marker:
                 "neither side is the name of a step, and it is no equation of motion: no acceleration is in it"
             )
         free = not used & set(self.steps.inputs) and all(name.startswith("tau") for name in self.steps.inputs)
-        best: list[tuple[float, Quantity, int]] = []
+        best: list[tuple[Distance, Quantity, int]] = []
         for k in range(self.steps.n):
             name, step = f"tau{k + 1}", f"equation of {self.steps.q[k]}"
             quantity = self.residual(k, self.steps.formula(name), free)
@@ -313,7 +316,7 @@ class Marker:
                 if because and proportional(tree, self.residual(k, x, free), self.steps):
                     self.take(name)
                     return Judged(number, line, step, "follows", f"right for your {_listed(because)}")
-            best += [(off, scaled, k) for off, scaled in scalings(tree, quantity)]
+            best += [(off, scaled, k) for off, scaled in scalings(tree, quantity, self.steps.a)]
         best = sorted(best, key=lambda x: x[0])[:CLOSEST]
         results = [(compare(scaled, write_formula(tree)), k) for _, scaled, k in best]
         result, k = min(results, key=lambda x: len(x[0].slips) or MOST_WAYS)
@@ -359,18 +362,26 @@ def proportional(tree: Tree, quantity: Quantity, steps: Steps) -> bool:
         )
 
 
-def scalings(tree: Tree, quantity: Quantity) -> list[tuple[float, Quantity]]:
-    """(how far off, the quantity times a factor), nearest first: ±1, or times or divided by one or two symbols."""
+def scalings(tree: Tree, quantity: Quantity, accelerations: Sequence[str]) -> list[tuple[Distance, Quantity]]:
+    """(how far off, the quantity times a factor), nearest first: ±1, or times or divided by up to three symbols.
+    Nearest is where the factors of most accelerations and the rest, which one slip leaves alone, are the same."""
     values = draw(quantity)
     own = [name for name, x in quantity.symbols.items() if x]
-    factors = [(), *((name,) for name in own), *product(own, own)]
+    most = 3 if len(own) < 9 else 2
+    factors = [names for count in range(most + 1) for names in combinations_with_replacement(own, count)]
     given, wanted = build(tree, values).x, quantity.value(values)
+    still = {**values, **dict.fromkeys(accelerations, np.zeros_like(wanted))}
+    single = [still, *({**still, name: np.ones_like(wanted)} for name in accelerations)]
+    mine, derived = np.array([build(tree, x).x for x in single]), np.array([quantity.value(x) for x in single])
+    mine[1:] -= mine[0]
+    derived[1:] -= derived[0]
     found = []
     for names, power, sign in product(factors, (-1, 1), (1.0, -1.0)):
         value = partial(_scaled, quantity, names, power, sign)
-        scaled = wanted * _scale(values, names, power, sign)
-        off = float(np.median(abs(given - scaled) / (abs(given) + abs(scaled) + 1e-300)))
-        found.append((off if names else off / 2, replace(quantity, value=value)))
+        scale = _scale(values, names, power, sign)
+        off = float(np.median(abs(given - scale * wanted) / (abs(given) + abs(scale * wanted) + 1e-300)))
+        other = abs(mine - scale * derived) > 1e-9 * (abs(mine) + abs(scale * derived)) + 1e-12
+        found.append(((int(other.any(1).sum()), off if names else off / 2), replace(quantity, value=value)))
     return sorted(found, key=lambda x: x[0])[:CLOSEST]
 
 
