@@ -92,7 +92,12 @@ def test_what_a_student_sees_of_formulas_and_exercises(arm):
     assert "right" in checked and "<b>" in checked and "not every line could be read" in checked
     exercise = find("damping").variant(3)
     shown = exercise._repr_html_()
-    assert "<math" in shown and exercise.title in words(shown) and "omega" in words(shown)
+    assert (
+        "<math" in shown
+        and exercise.title in words(shown)
+        and "omega" in words(shown)
+        and "underdamped" in words(shown)
+    )
     assert not any(step in shown for step in exercise.solution), "the solution is not given away"
     marks = words(grade(exercise, {"omega": "<script>", "<i>": "1"})._repr_html_())
     assert f"0 of {exercise.points} points" in marks and "There is no answer." in marks

@@ -183,9 +183,9 @@ def _(checked: CheckedDerivation) -> str:
 
 @html_of.register
 def _(exercise: Exercise) -> str:
-    blanks = [(html.code(a.name), a.kind, a.unit, a.points) for a in exercise.answers]
+    blanks = [(html.code(a.name), ", ".join(a.choices) or a.kind, a.unit, a.points) for a in exercise.answers]
     said = f"{exercise.family}, variant {exercise.seed}, {exercise.points} point{'' if exercise.points == 1 else 's'}"
-    table = html.table(("answer", "kind", "unit", "points"), blanks)
+    table = html.table(("answer", "what", "unit", "points"), blanks)
     return _shown(_head(exercise.title, said), Markup(write(exercise.text, HTML)), table)
 
 
