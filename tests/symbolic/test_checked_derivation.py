@@ -130,3 +130,22 @@ def test_slopes_of_formulas(formula):
     ahead, behind = (build(tree, {"x": x + d, "y": y}).x for d in (h, -h))
     found = build(derivative(tree, "x"), {"x": x, "y": y}).x
     assert np.allclose(found, (ahead - behind) / (2 * h), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "formula", ["9**9**9**9", "2^(9^999)", "m1^(1/0)", "m1^(-9^9^9)", "0^0^0^9^9^9", "(1/0)^(0/0)"]
+)
+def test_powers_without_end_are_answered(formula):
+    e = dl.load("planar-2r").equations()
+    assert not e.derivation().check(f"M12 = {formula}")
+
+
+def test_a_sum_without_end_is_answered_and_the_next_line_judged():
+    lines = [f"K = {'+'.join(['m1'] * 20_000)}", "M22 = I2 + m2 r2^2"]
+    checked = dl.load("planar-2r").equations().derivation().check(lines)
+    assert [x.verdict for x in checked.lines] == ["unread", "right"] and "too long" in checked.lines[0].reason
+
+
+def test_a_file_without_steps_says_so():
+    checked = dl.load("planar-2r").equations().derivation().check("\n\n")
+    assert not checked and "There is no step in it" in str(checked)

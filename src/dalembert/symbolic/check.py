@@ -75,6 +75,8 @@ class CheckedDerivation(Displayed):
         counts = {v: sum(x.verdict == v for x in self.lines) for v in VERDICTS}
         if self:
             head = f"All {counts['right']} steps are right." if counts["right"] > 1 else "This step is right."
+        elif not self.lines:
+            head = "There is no step in it: write one to a line, as M12 = …, K1 = … or dL/dqd1 = …."
         elif self.first:
             head = f"The first mistake is in line {self.first.number}, {self.first.step}."
         else:
@@ -145,6 +147,8 @@ class Marker:
             return self._judge(number, line, sides)
         except DalembertError as error:
             return Judged(number, line, "", "unread", str(error))
+        except RecursionError:  # by which the tree of a formula is walked
+            return Judged(number, line, "", "unread", "the formula is too long to be judged as a step")
 
     def _judge(self, number: int, line: str, sides: list[str]) -> Judged:
         names = [self.step(side) for side in sides]

@@ -469,7 +469,7 @@ def agree(node: Node, wanted: Array) -> bool:
     """Whether the values are those wanted, up to rounding, wherever both exist."""
     exist = np.isfinite(wanted) & np.isfinite(node.x) & np.isfinite(node.size)
     if np.isinf(node.x).all():
-        raise InputError("the formula divides by zero")
+        raise InputError("the formula divides by zero, or its values are too large")
     if 2 * exist.sum() < np.isfinite(wanted).sum():
         return False
     return bool((abs(node.x - wanted) <= ROUNDING * (node.size + abs(wanted)))[exist].all())

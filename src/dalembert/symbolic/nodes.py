@@ -183,5 +183,5 @@ def apply(node: Node, x: Sequence[Array]) -> Array:
         return result
     if node.op == "power":
         n = node.how[0]
-        return x[0] ** (int(n) if n == int(n) and abs(n) < 100 else n)
+        return x[0] ** (int(n) if abs(n) < 100 and n == int(n) else n)
     return x[0] ** x[1] if node.how[0] == "pow" else FUNCTIONS[node.how[0]](*x)
