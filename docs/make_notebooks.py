@@ -2,8 +2,8 @@
 
     python docs/make_notebooks.py [FOLDER]
 
-They are written beside the pages, or into FOLDER. The pages are the source: `tests/test_example_notebooks.py` says where
-a notebook is behind its page, and runs each as a reader would.
+They are written beside the pages, or into FOLDER. The pages are the source: `tests/test_example_notebooks.py` says
+where a notebook is behind its page, and runs each as a reader would.
 """
 
 from __future__ import annotations
