@@ -62,7 +62,7 @@ def test_several_blanks():
     assert [len(rows) for *_, rows in rest[:4]] == [2, 2, 1, 1], (
         "entries that the wrong matrix shares have one alternative"
     )
-    assert rest[0][2][1] == (50, "3:0.03", "The sign: ∂ cos = -sin; {1}~#."), "marks of the format are escaped"
+    assert rest[0][2][1] == (50, "3:0.03", "The sign: ∂cos = -sin; {1}~#."), "marks of the format are escaped"
     assert sum(weight for weight, *_ in found) == MADE.points * x[0]
     assert sum(weight for weight, *_ in rest[:4]) == 2 * x[0], "a matrix shares its points among its entries"
     assert rest[-1][1] == "MULTICHOICE_V" and [share for share, *_ in rest[-1][2]] == [0, 100, 0]
