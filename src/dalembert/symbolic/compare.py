@@ -22,7 +22,7 @@ from dalembert.symbolic.collect import split_name
 from dalembert.symbolic.formula import write_formula
 from dalembert.symbolic.letters import Letters
 from dalembert.symbolic.nodes import Array, Node, Values, build
-from dalembert.symbolic.search import MOST_NODES, Found, Search, expand
+from dalembert.symbolic.slip_search import MOST_NODES, Found, Search, expand
 from dalembert.symbolic.slips import LENGTHS, SPLIT, Label, Names, Slip, text_of_angle
 
 PLAIN = Letters()

@@ -45,8 +45,14 @@ _DROPPED = re.compile(
 _DROPPED_WITH_ARGUMENT = re.compile(r"label|tag|hspace|phantom|color")
 _GRIDS = re.compile(r"([bpB]|small)?matrix|array")
 _LAYOUTS = re.compile(r"align(ed)?|equation|split|gather(ed)?|multline|eqnarray|displaymath|math")
-_TODO = {"partial": "a derivative", "int": "an integral", "sum": "a sum", "prod": "a product", "nabla": "a gradient"}
-_TODO |= {"lim": "a limit", "∂": "a derivative", "∫": "an integral", "∑": "a sum"}
+_UNFINISHED = {
+    "partial": "a derivative",
+    "int": "an integral",
+    "sum": "a sum",
+    "prod": "a product",
+    "nabla": "a gradient",
+}
+_UNFINISHED |= {"lim": "a limit", "∂": "a derivative", "∫": "an integral", "∑": "a sum"}
 _NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+(?![A-Za-z.]))?")
 _WORD = re.compile(r"[A-Za-z]+")
 _COMMAND = re.compile(r"\\([A-Za-z]+|.?)\*?")
@@ -154,8 +160,8 @@ class Lexer:
         raise InputError(self.no_sign(c, i))
 
     def no_sign(self, c: str, i: int) -> str:
-        if c in _TODO:
-            return f"{_TODO[c]} is to be carried out: write the result"
+        if c in _UNFINISHED:
+            return f"{_UNFINISHED[c]} is to be carried out: write the result"
         if not c.isprintable():
             return f"the formula holds a character that cannot be printed: {c!r}"
         if c.isalpha():
@@ -271,8 +277,8 @@ class Lexer:
             self.put("function", ALIASES[name], at, i)
         elif (letter := _LETTERS.get(name, name)) in GREEK or name in _LETTERS or name == "det":
             return self.name(at, letter, i, end)
-        elif name in _TODO:
-            raise InputError(f"{_TODO[name]} is to be carried out: write the result")
+        elif name in _UNFINISHED:
+            raise InputError(f"{_UNFINISHED[name]} is to be carried out: write the result")
         else:
             raise InputError(f"\\{name} has no meaning in a formula here, near {self.near(at)}")
         return i
