@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert.errors import InputError
-from dalembert.exercises.exercise import Answer, Exercise, Wrong
+from dalembert.exercises.exercise import Answer, Exercise, Wrong, find
 from dalembert.exercises.grade import Mark, grade, read_choice
 from dalembert.exercises.numbers import LONGEST, read_number, read_unit
 
@@ -442,3 +442,8 @@ def test_hostile_answers_earn_nothing_and_get_a_sentence(answer: Answer) -> None
         found = mark(answer, given)
         assert found.earned == 0, given
         assert len(found.reason) < 400 and len(found.given) <= LONGEST and "\n" not in found.reason
+
+
+def test_answers_are_a_dictionary():
+    with pytest.raises(InputError, match="answers map the name of each blank"):
+        grade(find("dh-row").variant(1), ["x"])

@@ -149,3 +149,9 @@ def test_a_sum_without_end_is_answered_and_the_next_line_judged():
 def test_a_file_without_steps_says_so():
     checked = dl.load("planar-2r").equations().derivation().check("\n\n")
     assert not checked and "There is no step in it" in str(checked)
+
+
+@pytest.mark.parametrize("lines", [3, [1, 2]])
+def test_a_derivation_is_text(lines):
+    with pytest.raises(dl.InputError, match="text, or a list of its lines"):
+        dl.load("planar-2r").equations().derivation().check(lines)

@@ -99,7 +99,7 @@ def check(steps: Steps, lines: str | Sequence[str]) -> CheckedDerivation:
     """Judge the lines of a derivation."""
     if isinstance(lines, str):
         lines = lines.splitlines()
-    if not all(isinstance(x, str) for x in lines):
+    if not isinstance(lines, Sequence) or not all(isinstance(x, str) for x in lines):
         raise InputError("a derivation is text, or a list of its lines")
     if len(lines) > MOST_LINES:
         raise InputError(f"a derivation of {len(lines)} lines is too long: at most {MOST_LINES} are read")
