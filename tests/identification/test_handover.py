@@ -279,3 +279,36 @@ def test_a_guessed_scale_is_not_handed_over():
         outcome = identify_log(given, replace(log, tau=log.tau / gears), apply=True)
         assert not outcome.ok and any("motors" in str(finding) for finding in outcome.verdict.errors)
     assert identify_log(given, replace(log, tau=1e3 * log.tau), apply=True).ok
+
+
+def test_an_arm_far_heavier_than_the_one_given_is_told():
+    true, given = rough()
+    rules = {
+        share: {f.rule for f in identify_log(given.with_mass_error(share), recorded(true), force=True).verdict}
+        for share in (0.0, -0.9)
+    }
+    assert "inertia" in rules[-0.9] and "inertia" not in rules[0.0]
+
+
+def test_torques_that_no_arm_explains_are_refused():
+    true, given = rough()
+    log = recorded(true)
+    pushed = replace(
+        log, tau=log.tau + 40 * np.sin(2 * np.pi * 0.37 * log.t)[:, None] * np.sign(np.sin(0.11 * log.t))[:, None]
+    )
+    outcome = identify_log(given, pushed, force=True)
+    assert outcome.alike.total > 0.25 and any(f.rule == "held out" for f in outcome.verdict.errors)
+
+
+@pytest.mark.parametrize(("late", "rough_by", "severity"), [(0.010, 0.25, "warning"), (0.013, 0.1, "error")])
+def test_a_lag_is_an_error_only_where_it_matters(late, rough_by, severity):
+    """Without it the error is 1.1 times, or twice, what it could be: friction that is slow to turn looks alike."""
+    from dalembert.identification.log.inspect import first_look
+
+    true, given = rough("ur5e")
+    log, rng = recorded(true), np.random.default_rng(1)
+    memory = np.exp(-np.arange(60) / 12)
+    unknown = np.stack([np.convolve(rng.normal(size=len(log.t)), memory, "same") for _ in range(true.n)], axis=1)
+    tau = np.stack([np.interp(log.t - late, log.t, x) for x in log.tau.T], axis=1)
+    report = first_look(given, replace(log, tau=tau + rough_by * unknown / unknown.std())).report
+    assert [finding.severity for finding in report.of("torque lag")] == [severity]
