@@ -57,6 +57,7 @@ bench: .venv/bench
 	$(BIN)/python benchmarks/excitation.py
 	$(BIN)/python benchmarks/truth.py
 	$(BIN)/python benchmarks/bounds.py
+	$(BIN)/python benchmarks/float32.py
 
 .venv/bench: .venv/test
 	$(PIP) -e '.[bench]'

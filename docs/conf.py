@@ -20,6 +20,7 @@ extensions = [
     "dalembert_site.formulas",
     "dalembert_site.api",
     "dalembert_site.pages",
+    "dalembert_site.live",
 ]
 root_doc = "index"
 exclude_patterns = ["_build", "_ext", "_static"]
@@ -46,6 +47,7 @@ html_math_renderer = "mathml"
 html_title = "Dalembert"
 html_static_path = ["_static"]
 html_css_files = ["dalembert.css"]
+html_js_files = ["live.js"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

@@ -12,7 +12,8 @@ import numpy as np
 from loop import count, parser
 
 from dalembert import scalar
-from dalembert.compile import body, compile_function
+from dalembert.compile import compile_function, llvm, loop
+from dalembert.compile.body import Emission
 from dalembert.compile.graph import Node
 
 TOGETHER = 40  # graphs in one kernel: compiling is what takes the time
@@ -52,7 +53,8 @@ def main() -> None:
     rng, numbers = random.Random(options.seed), np.random.default_rng(options.seed)
     operations = graphs = 0
     for number in count(options, TOGETHER):
-        body.SPLIT_ABOVE, body.PIECE = rng.choice(((3000, 400), (0, 7), (0, 40)))
+        longest, piece = rng.choice(((3000, 400), (0, 7), (0, 40)))
+        llvm.KERNEL = Emission(loop.SYMBOL, longest, piece)
         sizes = [rng.choice((1, 3, 10, 30, 100)) for _ in range(TOGETHER)]
 
         def function(v, sizes=sizes):

@@ -7,6 +7,8 @@ import contextlib
 import importlib
 import io
 import re
+import shutil
+import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -122,6 +124,7 @@ def test_a_name_that_is_not_there_is_noticed():
 
 
 # --------------------------------------------------------------------------------------------- pages
+NODE = shutil.which("node")  # runs the blocks in JavaScript, where there is one
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -138,7 +141,7 @@ def blocks(page: Path) -> list[tuple[int, str, str | None]]:
             found[-1] = (*found[-1][:2], match[2])
         else:
             # {formula}, {toctree} and their like are the site's (tests/test_site.py)
-            known = ("", "sh", "toml", "text", "python no-run", "console", "xml")
+            known = ("", "sh", "toml", "text", "python no-run", "console", "xml", "js")
             assert match[1].strip() in known or match[1].startswith("{"), match[1]
     return found
 
@@ -158,6 +161,11 @@ def test_every_example_runs(page, tmp_path, monkeypatch):
             exec(code, namespace)
         if shown is not None:
             assert printed(said.getvalue(), shown), f"{name_of(page)}:{line} prints\n{said.getvalue()}"
+    for k, match in enumerate(FENCE.finditer(page.read_text(encoding="utf-8"))):
+        if match[1].strip() == "js" and NODE:
+            (tmp_path / f"block{k}.mjs").write_text(match[2], encoding="utf-8")
+            done = subprocess.run([NODE, f"block{k}.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+            assert done.returncode == 0, f"{name_of(page)}: {done.stderr}"
 
 
 def printed(said: str, shown: str) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         constrained as constrained,
         control as control,
         draw as draw,
+        firmware as firmware,
         friction as friction,
         identification as identification,
         interchange as interchange,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from dalembert.actuation.motors import DCMotor as DCMotor, FluidDrive as FluidDrive, TorqueSource as TorqueSource
     from dalembert.actuation.transmission import Gear as Gear, Transmission as Transmission
     from dalembert.apps import notebook as notebook, studio as studio
+    from dalembert.apps.page.page import write_page as write_page
     from dalembert.apps.report.page import write_report as write_report
     from dalembert.constrained.system import Constrained as Constrained
     from dalembert.describe import mass as mass
@@ -112,6 +114,7 @@ _NAMES = {
     "actuation.flexible": ("FlexibleRobot",),
     "actuation.motors": ("DCMotor", "FluidDrive", "TorqueSource"),
     "actuation.transmission": ("Gear", "Transmission"),
+    "apps.page.page": ("write_page",),
     "apps.report.page": ("write_report",),
     "constrained.system": ("Constrained",),
     "describe.description": (
@@ -181,6 +184,7 @@ _PACKAGES = (
     "constrained",
     "control",
     "draw",
+    "firmware",
     "friction",
     "identification",
     "interchange",

@@ -1,4 +1,14 @@
-"""What notebooks show of a result."""
+"""What notebooks and terminals show of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def align(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows of a table as lines, columns below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 class Displayed:

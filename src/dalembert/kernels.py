@@ -123,7 +123,7 @@ def _forward_dynamics(model: Model, a: Arguments, o: Options) -> list[Any]:
 def _accelerations(model: Model, a: Arguments, o: Options) -> list[Any]:
     base, wrenches = _base(a), all_wrenches(model, a, o)
     loaded = o["friction"] and model.friction_by_load
-    method = o["method"] or ("factorized" if base or loaded else _cheaper_method(model))
+    method = o["method"] or ("factorized" if base or loaded else cheaper_method(model))
     if method == "articulated" and (loaded or model.mimics or base):
         why = f"{model.name!r} " + ("has mimic joints" if model.mimics else "stands on a moving base")
         why = f"the friction of {model.name!r} depends on the load" if loaded else why
@@ -168,7 +168,7 @@ FACTORIZE_UP_TO = 8
 ARTICULATE_FROM = 24
 
 
-def _cheaper_method(model: Model) -> str:
+def cheaper_method(model: Model) -> str:
     """Which way of forward dynamics takes fewer operations; mimic joints leave one."""
     longest = max((len(model.path(i)) for i in range(len(model.bodies))), default=0)
     if model.mimics or longest <= FACTORIZE_UP_TO:

@@ -95,3 +95,48 @@ def test_numpy_source_runs_on_batches():
         for a, b in pairs:
             assert a.shape == b.shape
             assert np.abs(a - b).max() < 1e-12
+
+
+def same_bits(a, b) -> bool:
+    return bool(np.all((a.view(np.uint32) == b.view(np.uint32)) | (np.isnan(a) & np.isnan(b))))
+
+
+@needs_compiler
+def test_c_in_floats_gives_the_bits_of_a_float32_kernel(tmp_path):
+    """Sines past a turn, exp and log of small and large numbers, what is no number; and a robot's dynamics."""
+
+    def function(v):
+        x, y = v
+        trig = [scalar.sin(x), scalar.cos(y)]
+        return [*trig, scalar.exp(x), scalar.log(scalar.absolute(y)), scalar.sqrt(x), scalar.where(x < y, x, 0.1), 1e39]
+
+    kernels = compile_function(function, [(2,)], [(7,)], "functions"), dl.load("ur5e").kernel("inverse_dynamics")
+    rng = np.random.default_rng(0)
+    odd = [0.0, -0.0, 1e-40, np.inf, -np.inf, np.nan, 9000.0, -88.0, 104.0, -104.0]
+    inputs = [np.concatenate([rng.normal(size=(200, 2)) * 30, np.reshape(odd, (5, 2))])], rng.uniform(-3, 3, (3, 50, 6))
+    for name, kernel, arrays in zip("fg", kernels, inputs, strict=True):
+        source = kernel.c_source(name, float32=True)
+        assert "double" not in source and f"void {name}(const float *" in kernel.c_header(name, float32=True)
+        (tmp_path / f"{name}.c").write_text(source)
+        command = [GCC, *STRICT, "-Wdouble-promotion", "-shared", "-fPIC", f"{name}.c", "-o", f"{name}.so", "-lm"]
+        subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, text=True)
+        run = getattr(ctypes.CDLL(str(tmp_path / f"{name}.so")), name)
+        given = [np.ascontiguousarray(a, np.float32) for a in arrays]
+        with np.errstate(all="ignore"):
+            wanted = kernel(*given)
+        out = np.empty(kernel.outputs[0], np.float32)
+        for k in range(len(wanted)):
+            run(*(ctypes.c_void_p(a.ctypes.data) for a in (*(a[k] for a in given), out)))
+            assert same_bits(out, wanted[k]), (name, [a[k] for a in given])
+
+
+@needs_compiler
+def test_a_result_may_take_the_place_of_an_argument(tmp_path):
+    """A rotation of three numbers: each is read before it is written over."""
+    kernel = compile_function(lambda x, y: ([x[2], x[0], x[1] + y[0]], [x[0]]), [(3,), (1,)], [(3,), (1,)])
+    assert "void k(double *x0, const double *x1, double *out)" in kernel.c_header("k", results=("x0", "out"))
+    (tmp_path / "k.c").write_text(kernel.c_source("k", results=("x0", "out")))
+    subprocess.run([GCC, *STRICT, "-shared", "-fPIC", "k.c", "-o", "k.so"], check=True, cwd=tmp_path)
+    x, y, out = np.array([1.0, 2.0, 3.0]), np.array([10.0]), np.zeros(1)
+    ctypes.CDLL(str(tmp_path / "k.so")).k(*(ctypes.c_void_p(a.ctypes.data) for a in (x, y, out)))
+    assert x.tolist() == [3.0, 1.0, 12.0] and out[0] == 1.0

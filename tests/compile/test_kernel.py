@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.compile import body, compile_function, llvm
+from dalembert.compile import compile_function, llvm, loop
+from dalembert.compile.body import Emission
 from trees import random_tree
 
 
@@ -46,10 +47,9 @@ def test_long_programs_are_cut_and_give_the_same_bits(monkeypatch, piece):
     q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 13, robot.n))
     for name, arguments in (("inverse_dynamics", (q, qd, qdd)), ("mass_matrix", (q,))):
         monkeypatch.setenv("DALEMBERT_CACHE", "")
-        monkeypatch.setattr(body, "SPLIT_ABOVE", 10**9)
+        monkeypatch.setattr(llvm, "KERNEL", Emission(loop.SYMBOL, longest=10**9))
         whole = dl.Robot(robot.description).kernel(name)(*arguments)
-        monkeypatch.setattr(body, "SPLIT_ABOVE", 10)
-        monkeypatch.setattr(body, "PIECE", piece)
+        monkeypatch.setattr(llvm, "KERNEL", Emission(loop.SYMBOL, longest=10, piece=piece))
         cut = dl.Robot(robot.description).kernel(name)(*arguments)
         assert np.array_equal(whole, cut)
 
@@ -119,8 +119,7 @@ def test_a_choice_across_a_cut(monkeypatch):
     """A truth value does not wait in an array of numbers: it is decided again where it is needed."""
     from dalembert import scalar
 
-    monkeypatch.setattr(body, "SPLIT_ABOVE", 0)
-    monkeypatch.setattr(body, "PIECE", 2)
+    monkeypatch.setattr(llvm, "KERNEL", Emission(loop.SYMBOL, longest=0, piece=2))
     monkeypatch.setenv("DALEMBERT_CACHE", "")
 
     def function(v):

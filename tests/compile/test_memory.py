@@ -98,12 +98,13 @@ def test_dropped_kernels_do_not_grow_the_process(monkeypatch, tmp_path):
         assert np.array_equal(kernel.direct(np.ones(3)), np.full(3, 1.0 + k % 3))
         kernel.ufunc(np.ones((4, 3), np.float32))
 
-    for k in range(60):
-        make(k)
-    gc.collect()
-    before = resident()
-    for k in range(600):
-        make(k)
-    gc.collect()
-    grown = (resident() - before) / 600
+    def grow(many: int) -> float:
+        before = resident()
+        for k in range(many):
+            make(k)
+        gc.collect()
+        return (resident() - before) / many
+
+    grow(60)
+    grown = min(grow(300) for _ in range(3))  # what leaks leaks every time; other tests' threads come and go once
     assert grown < 3000, f"{grown:.0f} bytes a kernel"

@@ -28,7 +28,7 @@ def test_code_for_other_machines(name, kind):
     target, machine = FOREIGN[name]
     kernel = dl.load("ur5e").kernel("inverse_dynamics")
     text = llvm.module(kernel.program, kernel.inputs, kernel.outputs, target.width, kind)
-    code = llvm.object_code(text, target)
+    code = llvm.object_code([text], target)
     assert len(code) > 5000
     if machine is not None:  # an ELF file says for which machine it is
         assert code[:4] == b"\x7fELF" and struct.unpack("<H", code[18:20])[0] == machine

@@ -231,6 +231,16 @@ def test_a_load_by_its_numbers_is_a_robot_with_that_load(seed):
         assert flow.observe(0.0, x, [*tau, *load]) == pytest.approx(wanted.observe(0.0, x, tau), abs=1e-10)
 
 
+def test_a_long_chain_takes_a_load_in_a_compiled_loop():
+    """Of chains of 9 to 23 joints the ways of forward dynamics are weighed, which scalars of a trace cannot be."""
+    arm = dl.Robot(random_tree(1, 10, chain=True, fixed=False))
+    frame, point = arm.model.bodies[-1].name, (0.1, 0.0, 0.0)
+    x0, u = np.full(20, 0.1), np.append(np.zeros(10), 0.5)
+    loaded = integrate(arm.flow(payload=point, frame=frame), x0, 1e-3, 3, u)
+    wanted = integrate(arm.with_payload(0.5, point, frame=frame).flow(), x0, 1e-3, 3)
+    assert loaded.x == pytest.approx(wanted.x, rel=1e-9)
+
+
 def test_an_unknown_load_leaves_the_error_it_should():
     """At rest K_p M̂(q) e = g(q) − ĝ(q)."""
     arm = dl.load("puma560")

@@ -20,6 +20,7 @@ DOORS = (
     "dalembert.bounds",
     "dalembert.lagrange",
     "dalembert.actuation",
+    "dalembert.firmware",
     "dalembert.friction",
     "dalembert.spatial",
     "dalembert.compile",

@@ -215,7 +215,7 @@ class DrivenRobot:
             guess = self._solve(M, h, net, E)
             load = self._loads(net, guess)
             lost = [(1.0 - e) * (l * s) for e, l, s in zip(E, load, w, strict=True)]
-            size = _total(absolute(t) + absolute(t - l) for t, l in zip(net, load, strict=True))
+            size = linear.total(absolute(t) + absolute(t - l) for t, l in zip(net, load, strict=True))
             least: Scalar = 0.0
             for p, s in zip(lost, w, strict=True):
                 least = minimum(p + ROUNDED * (size * absolute(s)), least)
@@ -265,33 +265,33 @@ class DrivenRobot:
         w = self.transmission.to_motors(qd)
         rows = list(zip(self.motors, own, w, u, strict=True))
         powers = [motor.powers(state, speed, v) for motor, state, speed, v in rows]
-        bearing = _total(motor.damping * (speed * speed) for motor, _, speed, _ in rows)
+        bearing = linear.total(motor.damping * (speed * speed) for motor, _, speed, _ in rows)
         bodies = without_rotors(self.model)
         links = energy.kinetic_energy(bodies, q, qd)
         own_rotors = energy.kinetic_energy(self.model, q, qd) - links
-        rotor = own_rotors + 0.5 * _total(J * (s * s) for J, s in zip(self.inertias, w, strict=True))
+        rotor = own_rotors + 0.5 * linear.total(J * (s * s) for J, s in zip(self.inertias, w, strict=True))
         springs = spring_energy(self.model, q) if self.friction else 0.0
         rubbing = friction_loss(self.model, q, qd) if self.friction else 0.0
         given_away = self._tip_power(q, qd, wrenches) if wrenches else 0.0
         return [
-            _total(p.supply for p in powers) - given_away,
-            _total(p.mechanical for p in powers),
-            _total(p.heat for p in powers),
-            _total(p.conversion for p in powers),
+            linear.total(p.supply for p in powers) - given_away,
+            linear.total(p.mechanical for p in powers),
+            linear.total(p.heat for p in powers),
+            linear.total(p.conversion for p in powers),
             bearing,
-            0.0 if self.transmission.lossless else _total(self._accelerations(x, u, wrenches)[1]),
+            0.0 if self.transmission.lossless else linear.total(self._accelerations(x, u, wrenches)[1]),
             rubbing,
             links,
             rotor,
             energy.potential_energy(self.model, q),
             springs,
-            _total(p.stored for p in powers),
+            linear.total(p.stored for p in powers),
         ]
 
     def _tip_power(self, q: Scalars, qd: Scalars, wrenches: Wrenches) -> Scalar:
         """The power of what bodies apply to their surroundings [W]."""
         V = joints.twists(self._lean, joints.poses(self._lean, q), qd)
-        return _total(V[body].dot(F) for body, F in wrenches.items())
+        return linear.total(V[body].dot(F) for body, F in wrenches.items())
 
     def flow(self, f_tip: bool = False, frame: str | None = None, expressed_in: str = "world") -> Flow:
         """The system as `simulate` takes it: states q, q̇, currents; inputs voltages; outputs the books.
@@ -409,13 +409,6 @@ TABLE: KernelTable[DrivenRobot] = KernelTable(
     lambda s, o: {"x": (len(s.states),), "u": (len(s.inputs),), "q": (s.n,)},
     lambda s, name: singular_mass(s.model),
 )
-
-
-def _total(terms: Iterable[Scalar]) -> Scalar:
-    total: Scalar = 0.0
-    for term in terms:
-        total = total + term
-    return total
 
 
 def _transmission(robot: Robot, given: Transmission | Sequence[float] | None) -> Transmission:

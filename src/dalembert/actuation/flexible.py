@@ -171,10 +171,12 @@ class FlexibleRobot:
         return [*qd, *theta_d, *qdd, *theta_dd]
 
     def _load(self, q: Scalars, qd: Scalars) -> list[Scalar]:
-        h = newton_euler.bias_torque(self._lean, q, qd)
+        return self._with_friction(newton_euler.bias_torque(self._lean, q, qd), q, qd)
+
+    def _with_friction(self, tau: list[Scalar], q: Scalars, qd: Scalars) -> list[Scalar]:
         if not self.friction:
-            return h
-        return [a + b for a, b in zip(h, friction.friction_torque(self.model, q, qd), strict=True)]
+            return tau
+        return [a + b for a, b in zip(tau, friction.friction_torque(self.model, q, qd), strict=True)]
 
     def observe(self, t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         """Powers [W] and energies [J], named by `OUTPUTS`: input_power = losses + d/dt of the energies."""
@@ -229,8 +231,7 @@ class FlexibleRobot:
         self, q: ArrayLike, theta: ArrayLike, qd: ArrayLike, theta_d: ArrayLike, tau: ArrayLike
     ) -> tuple[Array, Array]:
         """(q̈, θ̈), each (..., n)."""
-        named = {"q": q, "theta": theta, "qd": qd, "theta_d": theta_d, "tau": tau}
-        arrays = np.broadcast_arrays(*(self._vector(name, x) for name, x in named.items()))
+        arrays = np.broadcast_arrays(*self._vectors(q=q, theta=theta, qd=qd, theta_d=theta_d, tau=tau))
         out = np.asarray(self.kernel("rate")(np.concatenate(arrays[:4], axis=-1), arrays[4]))
         return out[..., 2 * self.n : 3 * self.n], out[..., 3 * self.n :]
 
@@ -246,8 +247,8 @@ class FlexibleRobot:
                 "with damping in the joints the motors' positions are not determined by the links' motion alone: "
                 "inverse dynamics needs damping=0"
             )
-        named = {"q": q, "qd": qd, "qdd": qdd, "qddd": qddd, "qdddd": qdddd}
-        found = self.kernel("inverse_dynamics")(*(self._vector(name, value) for name, value in named.items()))
+        given = self._vectors(q=q, qd=qd, qdd=qdd, qddd=qddd, qdddd=qdddd)
+        found = self.kernel("inverse_dynamics")(*given)
         return FlexibleMotion(*(np.asarray(x) for x in found))
 
     def linearize(self, x: ArrayLike, u: ArrayLike) -> tuple[Array, Array]:
@@ -323,20 +324,19 @@ class FlexibleRobot:
     def slow_motor_positions(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Array:
         """θ for which nothing vibrates at first: the springs carry what they would in the rigid robot of inertia M + B,
         K (θ − q) = τ − B q̈ with (M + B) q̈ = τ − h.  (..., n).  The slow manifold to first order in 1/K."""
-        named = {"q": q, "qd": qd, "tau": tau}
-        x, v, u = np.broadcast_arrays(*(self._vector(name, value) for name, value in named.items()))
+        x, v, u = np.broadcast_arrays(*self._vectors(q=q, qd=qd, tau=tau))
         qdd = np.asarray(self.kernel("rigid_acceleration")(x, v, u))
         return np.asarray(x + (u - np.array(self.reflected_inertia) * qdd) / np.array(self.stiffness))
 
     def rigid_acceleration(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Array:
         """q̈ of the robot with stiff joints, (M + B) q̈ + c + g = τ: what K → ∞ tends to, as 1/K.  (..., n)."""
-        named = {"q": q, "qd": qd, "tau": tau}
-        return np.asarray(
-            self.kernel("rigid_acceleration")(*(self._vector(name, value) for name, value in named.items()))
-        )
+        return np.asarray(self.kernel("rigid_acceleration")(*self._vectors(q=q, qd=qd, tau=tau)))
 
     def _vector(self, name: str, value: ArrayLike) -> Array:
         return array(name, value, (..., self.n), meaning="one per joint")
+
+    def _vectors(self, **named: ArrayLike) -> list[Array]:
+        return [self._vector(name, value) for name, value in named.items()]
 
 
 # ------------------------------------------------------------------------------------------------------- its kernels
@@ -346,10 +346,7 @@ def _inverse(s: FlexibleRobot, a: Arguments, o: Options) -> tuple[list[Scalar], 
     position = [Jet(*row) for row in zip(q, qd, qdd, strict=True)]
     rate = [Jet(*row) for row in zip(qd, qdd, jerk, strict=True)]
     second = [Jet(*row) for row in zip(qdd, jerk, snap, strict=True)]
-    torque = newton_euler.inverse_dynamics(s._lean, position, rate, second)
-    if s.friction:
-        rubbing = friction.friction_torque(s.model, position, rate)
-        torque = [a + b for a, b in zip(torque, rubbing, strict=True)]
+    torque = s._with_friction(newton_euler.inverse_dynamics(s._lean, position, rate, second), position, rate)
     theta = [x + t * (1.0 / k) for x, t, k in zip(position, torque, s.stiffness, strict=True)]
     tau = [B * m.acceleration + t.value for B, m, t in zip(s.reflected_inertia, theta, torque, strict=True)]
     return [m.value for m in theta], [m.rate for m in theta], [m.acceleration for m in theta], tau
@@ -359,10 +356,7 @@ def _static_load(s: FlexibleRobot, a: Arguments, o: Options) -> list[Scalar]:
     """What the springs carry at rest: g(q) + Jᵀ f_tip [+ the links' own springs]."""
     model, q, zero = s.model, a["q"], [0.0] * s.n
     wrenches = wrench_on_body(model, q, a["f_tip"], model.frame(), "world") if model.tip is not None else {}
-    tau = newton_euler.inverse_dynamics(model, q, zero, zero, wrenches)
-    if not s.friction:
-        return tau
-    return [a + b for a, b in zip(tau, friction.friction_torque(model, q, zero), strict=True)]
+    return s._with_friction(newton_euler.inverse_dynamics(model, q, zero, zero, wrenches), q, zero)
 
 
 def _rigid(s: FlexibleRobot, a: Arguments, o: Options) -> list[Scalar]:

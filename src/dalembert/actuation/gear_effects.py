@@ -23,6 +23,7 @@ from dalembert.actuation.values import RATIO, per_joint, plain_tree
 from dalembert.algorithms import composite, newton_euler
 from dalembert.arguments import array, count
 from dalembert.compile import Kernel, compile_function
+from dalembert.display import align
 from dalembert.errors import InputError
 from dalembert.robot import Robot
 
@@ -107,12 +108,8 @@ class GearReport:
             (name, *(f"{c[k]:.3g}" for c in columns), self.verdict(k).split(":")[0])
             for k, name in enumerate(self.joints)
         ]
-        widths = [max(len(row[k]) for row in (head, *rows)) for k in range(len(head))]
-        lines = [
-            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)
-        ]
         title = f"{self.robot}: link dynamics over motor dynamics, largest of {self.samples} states"
-        return "\n".join((title, *lines, self.verdict()))
+        return "\n".join((title, *align([head, *rows]), self.verdict()))
 
 
 def gear_report(

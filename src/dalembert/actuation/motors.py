@@ -34,7 +34,7 @@ def clip(x: Scalar, bound: float | None) -> Scalar:
     """x within ±bound; NaN stays NaN."""
     if bound is None or bound == math.inf:
         return x
-    return scalar.where(x > bound, bound, scalar.where(x < -bound, -bound, x))
+    return scalar.clip(x, -bound, bound)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dalembert import scalar
@@ -26,7 +26,7 @@ def inner(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
     return total
 
 
-def total(values: Sequence[Scalar]) -> Scalar:
+def total(values: Iterable[Scalar]) -> Scalar:
     result: Scalar = 0.0
     for x in values:
         result = result + x

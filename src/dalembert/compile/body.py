@@ -6,26 +6,43 @@ Long programs are cut into functions that pass values through an array: code gen
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from dalembert.compile.kinds import Kind
 from dalembert.compile.lower import Program, Step
 from dalembert.compile.operations import OPERATIONS
 from dalembert.compile.writer import Writer, function
 
-SPLIT_ABOVE = 1_500  # steps in one function; longer programs are cut
-PIECE = 250  # steps per function then
+STACK = 32 << 10  # bytes of a buffer that may lie there
+
+
+@dataclass(frozen=True)
+class Emission:
+    """How the loop `symbol` is written. Functions of more than `longest` steps are cut into pieces of `piece` steps;
+    buffers of up to `stack` bytes lie on the stack, larger ones on the heap. `lone`: code of their own for lone states,
+    which Python may call directly."""
+
+    symbol: str
+    longest: int = 1_500
+    piece: int = 250
+    stack: int = STACK
+    lone: bool = True
+
+
+Place = tuple[str, int]  # an array, and a place in it
 
 
 class _Body:
     """Writes steps of a program, remembering what each is called.
 
-    Sines and cosines of what the arguments alone determine (the joint angles) are computed beforehand, all in one
-    small loop, and wait in the array %trig; `angles` says where."""
+    `inputs` says where each argument begins: in which array, at which place. Sines and cosines of what the arguments
+    alone determine (the joint angles) are computed beforehand, all in one small loop, and wait in the array %trig;
+    `angles` says where."""
 
-    def __init__(self, writer: Writer, program: Program, positions: Sequence[int], angles: Sequence[int]) -> None:
+    def __init__(self, writer: Writer, program: Program, inputs: Sequence[Place], angles: Sequence[int]) -> None:
         self.w = writer
         self.program = program
-        self.first_input = positions
+        self.inputs = inputs
         self.angles = {x: k for k, x in enumerate(angles)}
         self.names: dict[int, str] = {}
         self.pairs: dict[int, tuple[str, str]] = {}
@@ -35,13 +52,30 @@ class _Body:
         w, count = self.w, len(self.angles)
         if not count:
             return
-        w.do(f"%angles = alloca [{count} x {w.V}], align 64")
-        w.do(f"%trig = alloca [{2 * count} x {w.V}], align 64")
-        for k in _before(self.program, self.angles):  # in order, so that no name is sought too deep
-            self.name(k)
-        for x, k in self.angles.items():
-            w.store(self.name(x), "%angles", k)
-        w.do(f"call void @sin_cos_{w.width}(ptr %angles, ptr %trig, i64 {count})")
+        aligned = f"align {64 if w.width > 1 else w.kind.bytes}"
+        w.do(f"%trig = alloca [{2 * count} x {w.V}], {aligned}")
+        together = self._together()
+        if together is not None:
+            array, first = together
+            w.do(f"%angles = getelementptr {w.V}, ptr {array}, {w.index} {first}")
+        else:
+            w.do(f"%angles = alloca [{count} x {w.V}], {aligned}")
+            for k in _before(self.program, self.angles):  # in order, so that no name is sought too deep
+                self.name(k)
+            for x, k in self.angles.items():
+                w.store(self.name(x), "%angles", k)
+        table = "" if w.table is None else f", ptr {w.table_at}"
+        w.do(f"call void @sin_cos_{w.width}(ptr %angles, ptr %trig, {w.index} {count}{table})")
+
+    def _together(self) -> Place | None:
+        """Where the angles lie, if they lie there one after another as they are given."""
+        steps = [self.program.steps[x] for x in self.angles]
+        if not all(step.operation == "input" for step in steps):
+            return None
+        places = [(self.inputs[step.value[0]], step.value[1]) for step in steps]
+        (array, offset), first = places[0]
+        lie = [((array, offset), first + k) for k in range(len(steps))]
+        return (array, offset + first) if places == lie else None
 
     def name(self, k: int) -> str:
         known = self.names.get(k)
@@ -57,12 +91,12 @@ class _Body:
         condition, a, b = (self.name(x) for x in step.operands)
         return self.w.select_bits(condition, a, b)
 
-    def write(self, k: int, places: Sequence[int]) -> None:
+    def write(self, k: int, places: Sequence[Place]) -> None:
         """Write step k, and store it right away where it is an output: a value held for later costs a register."""
         if places or self.program.steps[k].operation != "input":  # inputs are loaded where they are used
             value = self.name(k)
-            for place in places:
-                self.w.store(value, "%out", place)
+            for array, place in places:
+                self.w.store(value, array, place)
 
     def _write(self, step: Step) -> str:
         w = self.w
@@ -70,7 +104,8 @@ class _Body:
             return w.number(step.value)
         if step.operation == "input":
             argument, position = step.value
-            return w.load("%in", self.first_input[argument] + position)
+            array, first = self.inputs[argument]
+            return w.load(array, first + position)
         if step.operation in ("sin", "cos"):
             (x,) = step.operands
             cos = step.operation == "cos"
@@ -89,7 +124,7 @@ class _Body:
 
 
 def _angles(program: Program) -> list[int]:
-    """The operands of sin and cos that need no other sin or cos."""
+    """The operands of sin and cos that need no other sin or cos; first those that are given, in their order."""
     late: set[int] = set()  # steps that depend on a sine
     found: dict[int, None] = {}
     for k, step in enumerate(program.steps):
@@ -98,7 +133,9 @@ def _angles(program: Program) -> list[int]:
             found[step.operands[0]] = None
         if trigonometric or any(x in late for x in step.operands):
             late.add(k)
-    return list(found)
+    return sorted(
+        found, key=lambda k: (0, *program.steps[k].value) if program.steps[k].operation == "input" else (1, k)
+    )
 
 
 def _before(program: Program, wanted: Iterable[int]) -> list[int]:
@@ -115,22 +152,30 @@ def _before(program: Program, wanted: Iterable[int]) -> list[int]:
 
 def sin_cos_function(width: int, kind: Kind) -> str:
     """sin and cos of an array of vectors, interleaved."""
-    w = Writer(width, kind)
+    return sin_cos_loop(Writer(width, kind))
+
+
+def sin_cos_loop(w: Writer) -> str:
+    """The same, as a writer writes it."""
     w.label("entry")
     with w.loop("%count") as k:
         pair = w.sin_cos(w.load("%angles", k))
-        to = w.let(f"getelementptr {w.V}, ptr %trig, i64 {w.let(f'shl i64 {k}, 1')}")
+        to = w.let(f"getelementptr {w.V}, ptr %trig, {w.index} {w.let(f'shl {w.index} {k}, 1')}")
         for place, value in enumerate(pair):
             w.store(value, to, place)
     w.do("ret void")
-    return function(f"sin_cos_{width}", "ptr noalias %angles, ptr noalias %trig, i64 %count", w.lines)
+    table = "" if w.table is None else ", ptr noalias %table"
+    return function(f"sin_cos_{w.width}", f"ptr noalias %angles, ptr noalias %trig, {w.index} %count{table}", w.lines)
 
 
-def _places(program: Program) -> dict[int, list[int]]:
-    """For each step that is an output, its places in the output buffer."""
-    places: dict[int, list[int]] = {}
-    for place, k in enumerate(k for group in program.outputs for k in group):
-        places.setdefault(k, []).append(place)
+def _places(program: Program, results: Sequence[str] = ()) -> dict[int, list[Place]]:
+    """For each step that is an output, its places: in one array, or each group of outputs in an array of its own."""
+    places: dict[int, list[Place]] = {}
+    first = 0
+    for number, group in enumerate(program.outputs):
+        for j, k in enumerate(group):
+            places.setdefault(k, []).append((results[number], j) if results else ("%out", first + j))
+        first += len(group)
     return places
 
 
@@ -144,7 +189,7 @@ def constants(program: Program, width: int, kind: Kind, name: str) -> str:
     values = [0.0] * sum(len(group) for group in program.outputs)
     for k, places in _places(program).items():
         if program.steps[k].operation == "constant":
-            for p in places:
+            for _, p in places:
                 values[p] = program.steps[k].value
     w = Writer(width, kind)
     if not has_constants(program):
@@ -159,14 +204,12 @@ def constants(program: Program, width: int, kind: Kind, name: str) -> str:
     return head + function(name, "ptr noalias %out", w.lines)
 
 
-def body(
-    program: Program, positions: Sequence[int], width: int, kind: Kind, name: str, longest: int = SPLIT_ABOVE
-) -> str:
-    """The straight-line function, whole or (above so many steps) in pieces."""
-    if program.operations + sum(len(group) for group in program.outputs) > longest:
-        return _pieces(program, positions, width, kind, name)
+def body(program: Program, positions: Sequence[int], width: int, kind: Kind, name: str, how: Emission) -> str:
+    """The straight-line function, whole or in pieces."""
+    if program.operations + sum(len(group) for group in program.outputs) > how.longest:
+        return _pieces(program, positions, width, kind, name, how.piece)
     w = Writer(width, kind)
-    body = _Body(w, program, positions, _angles(program))
+    body = _Body(w, program, _packed(positions), _angles(program))
     body.begin()
     places = _places(program)
     for k, step in enumerate(program.steps):
@@ -176,24 +219,50 @@ def body(
     return function(name, "ptr noalias %in, ptr noalias %out", w.lines)
 
 
-def _pieces(program: Program, positions: Sequence[int], width: int, kind: Kind, name: str) -> str:
-    """The same, cut every PIECE steps; what a later piece needs waits in an array, whose places are used
+def _packed(positions: Sequence[int]) -> list[Place]:
+    """Arguments one after another in one array."""
+    return [("%in", position) for position in positions]
+
+
+def write_step(w: Writer, program: Program, arguments: Sequence[str], results: Sequence[str]) -> int:
+    """The lines of a function on one state, with an array for each argument and result, whole; how many sines are
+    computed beforehand. A result with the name of an argument is written over it: each element is read before that."""
+    angles = _angles(program)
+    # One sine alone is computed in place: a function for it would cost more than it saves.
+    body = _Body(w, program, [(f"%{a}", 0) for a in arguments], angles if len(angles) > 1 else ())
+    body.begin()
+    given = {
+        (f"%{arguments[s.value[0]]}", s.value[1]): k for k, s in enumerate(program.steps) if s.operation == "input"
+    }
+    places = _places(program, [f"%{r}" for r in results])
+    for k, step in enumerate(program.steps):
+        for place in places.get(k, ()):
+            if place in given:
+                body.name(given[place])
+        if step.operation != "constant" or k in places:
+            body.write(k, places.get(k, ()))
+    w.do("ret void")
+    return len(body.angles)
+
+
+def _pieces(program: Program, positions: Sequence[int], width: int, kind: Kind, name: str, size: int) -> str:
+    """The same, cut every `size` steps; what a later piece needs waits in an array, whose places are used
     again once their last reader is done."""
     steps = program.steps
     angles = _angles(program)
     known = set(angles)
     computed = [k for k, step in enumerate(steps) if not _at_hand(step, known)]
     places = _places(program)
-    piece, pieces = _cut(computed, places)
+    piece, pieces = _cut(computed, places, size)
     slot, slots = _slots(program, piece, computed)
     handed = [(k, p) for k in places if k not in piece and steps[k].operation != "constant" for p in places[k]]
-    extra = [handed[at : at + PIECE] for at in range(0, len(handed), PIECE)]  # inputs that are outputs too
+    extra = [handed[at : at + size] for at in range(0, len(handed), size)]  # inputs that are outputs too
     functions = []
     parameters = "ptr noalias %in, ptr noalias %out, ptr noalias %wait, ptr noalias %trig"
     count = len(pieces) + len(extra)
     for p in range(count):
         w = Writer(width, kind)
-        body = _WaitingBody(w, program, positions, angles, piece, p, slot)
+        body = _WaitingBody(w, program, _packed(positions), angles, piece, p, slot)
         for k in pieces[p] if p < len(pieces) else ():
             body.write(k, places.get(k, ()))
             if k in slot:
@@ -204,7 +273,7 @@ def _pieces(program: Program, positions: Sequence[int], width: int, kind: Kind, 
         functions.append(function(f"{name}_{p}", parameters, w.lines, noinline=True))
     w = Writer(width, kind)
     w.do(f"%wait = alloca [{max(slots, 1)} x {w.V}], align 64")
-    start = _Body(w, program, positions, angles)
+    start = _Body(w, program, _packed(positions), angles)
     start.begin()
     trig = "%trig" if start.angles else "null"
     for p in range(count):
@@ -214,13 +283,13 @@ def _pieces(program: Program, positions: Sequence[int], width: int, kind: Kind, 
     return "\n".join(functions)
 
 
-def _cut(computed: list[int], places: dict[int, list[int]]) -> tuple[dict[int, int], list[list[int]]]:
-    """Which piece each step belongs to, and the steps of each piece: about PIECE steps and stores."""
+def _cut(computed: list[int], places: dict[int, list[Place]], size: int) -> tuple[dict[int, int], list[list[int]]]:
+    """Which piece each step belongs to, and the steps of each piece: about `size` steps and stores."""
     piece: dict[int, int] = {}
     pieces: list[list[int]] = []
-    filled = PIECE
+    filled = size
     for k in computed:
-        if filled >= PIECE:
+        if filled >= size:
             pieces.append([])
             filled = 0
         piece[k] = len(pieces) - 1
@@ -236,13 +305,13 @@ class _WaitingBody(_Body):
         self,
         writer: Writer,
         program: Program,
-        positions: Sequence[int],
+        inputs: Sequence[Place],
         angles: Sequence[int],
         piece: dict[int, int],
         current: int,
         slot: dict[int, int],
     ) -> None:
-        super().__init__(writer, program, positions, angles)
+        super().__init__(writer, program, inputs, angles)
         self.piece, self.current, self.slot = piece, current, slot
 
     def name(self, k: int) -> str:

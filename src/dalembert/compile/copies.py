@@ -176,4 +176,4 @@ def _strided(width: int, kind: Kind, direction: str, dimensions: int) -> str:
     w.do(f"br i1 {more}, label %lane, label %done")
     w.lines += ["done:", "  ret void"]
     parameters = "ptr %base, i64 %step, ptr %shape, ptr %steps, i64 %lanes, ptr %buffer"
-    return function(f"{direction}_strided_{width}", parameters, w.lines)
+    return function(f"{direction}_strided_{dimensions}_{width}", parameters, w.lines)

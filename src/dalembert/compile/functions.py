@@ -21,7 +21,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dalembert.compile.kinds import DOUBLE
+from dalembert.compile.kinds import DOUBLE, Kind
 from dalembert.scalar import Scalar, absolute, exp, where
 
 TWO_OVER_PI = 0.63661977236758134308
@@ -46,9 +46,9 @@ ARCTANGENT = (
 )
 
 
-def fma(a: float, b: float, c: float) -> float:
-    """a · b + c rounded once, which Python 3.11 does not have."""
-    if not (math.isfinite(a) and math.isfinite(b)):
+def fma(a: float, b: float, c: float, t: Kind = DOUBLE) -> float:
+    """a · b + c rounded once, which Python 3.11 does not have; twice where the kind of number is not fused."""
+    if not t.fused or not (math.isfinite(a) and math.isfinite(b)):
         return a * b + c
     if not math.isfinite(c):
         return c  # whatever the product, which a·b + c would round to infinity if it is large
@@ -61,16 +61,15 @@ def fma(a: float, b: float, c: float) -> float:
         return math.inf if exact > 0 else -math.inf
 
 
-def _horner(coefficients: Sequence[float], x: float) -> float:
+def _horner(coefficients: Sequence[float], x: float, t: Kind) -> float:
     y = coefficients[0]
     for a in coefficients[1:]:
-        y = fma(y, x, a)
+        y = fma(y, x, a, t)
     return y
 
 
-def sin_cos(x: float) -> tuple[float, float]:
+def sin_cos(x: float, t: Kind = DOUBLE) -> tuple[float, float]:
     """(sin x, cos x), step by step as a kernel computes them."""
-    t = DOUBLE
     if not abs(x) <= t.largest_angle:
         return math.nan, math.nan
     shifted = x * TWO_OVER_PI + t.magic
@@ -78,33 +77,31 @@ def sin_cos(x: float) -> tuple[float, float]:
     turns = shifted - t.magic
     r = x
     for part in t.half_pi:
-        r = fma(turns, -part, r)
+        r = fma(turns, -part, r, t)
     z = r * r
-    s = fma(_horner(t.sin, z) * z, r, r)
-    c = fma(_horner(t.cos, z) * z, z, fma(z, -0.5, 1.0))
+    s = fma(_horner(t.sin, z, t) * z, r, r, t)
+    c = fma(_horner(t.cos, z, t) * z, z, fma(z, -0.5, 1.0, t), t)
     if k & 1:
         s, c = c, s
     return (-s if k & 2 else s), (-c if (k + 1) & 2 else c)
 
 
-def exponential(x: float) -> float:
+def exponential(x: float, t: Kind = DOUBLE) -> float:
     """eˣ, step by step as a kernel computes it: within 1 ulp; 0 below −745.13, infinite above 709.78."""
-    t = DOUBLE
     if math.isnan(x):
         return x
     y = x if abs(x) <= t.largest_exponent else math.copysign(t.largest_exponent, x)
-    shifted = fma(y, LOG2_E, t.magic)
+    shifted = fma(y, LOG2_E, t.magic, t)
     k = t.as_integer(shifted) - t.as_integer(t.magic)
     turns = shifted - t.magic
-    r = fma(turns, -t.ln2[1], fma(turns, -t.ln2[0], y))
-    p = fma(r * r, _horner(t.exp, r), r) + 1.0
+    r = fma(turns, -t.ln2[1], fma(turns, -t.ln2[0], y, t), t)
+    p = fma(r * r, _horner(t.exp, r, t), r, t) + 1.0
     half = k >> 1
     return p * math.ldexp(1.0, half) * math.ldexp(1.0, k - half)
 
 
-def logarithm(x: float) -> float:
+def logarithm(x: float, t: Kind = DOUBLE) -> float:
     """ln x, step by step as a kernel computes it: within 1 ulp; −∞ at zero, NaN below."""
-    t = DOUBLE
     if math.isnan(x) or x < 0.0:
         return math.nan
     if x == 0.0 or math.isinf(x):
@@ -117,8 +114,8 @@ def logarithm(x: float) -> float:
     s = f / (2.0 + f)
     z = s * s
     h = 0.5 * f * f
-    rest = fma(s, fma(_horner(t.log, z), z, h), exponent * t.ln2[1])
-    return fma(exponent, t.ln2[0], f - (h - rest))
+    rest = fma(s, fma(_horner(t.log, z, t), z, h, t), exponent * t.ln2[1], t)
+    return fma(exponent, t.ln2[0], f - (h - rest), t)
 
 
 def tanh(x: Scalar) -> Scalar:

@@ -7,16 +7,18 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 
+from dalembert.compile.kinds import DOUBLE, Kind
 from dalembert.compile.lower import Program, Step, walk
-from dalembert.compile.operations import OPERATIONS
+from dalembert.compile.operations import OF_KIND, OPERATIONS
 from dalembert.scalar import Scalar
 
 
-def interpret(program: Program, arguments: Sequence[Sequence[float]]) -> list[list[float]]:
-    """The outputs, flat, for flat arguments of one state."""
+def interpret(program: Program, arguments: Sequence[Sequence[float]], kind: Kind = DOUBLE) -> list[list[float]]:
+    """The outputs, flat, for flat arguments of one state; on a machine with fused steps, or on one without (`kind`)."""
 
     def compute(k: int, step: Step, operands: Sequence[float]) -> float:
-        return OPERATIONS[step.operation].value(*operands)
+        more = (kind,) if step.operation in OF_KIND else ()
+        return OPERATIONS[step.operation].value(*operands, *more)
 
     return walk(program, float, lambda k, j: float(arguments[k][j]), operator.neg, compute)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,11 @@ from dalembert.compile.kinds import DOUBLE, SINGLE, Kind
 from dalembert.compile.lower import Program, lower
 from dalembert.errors import InputError, unknown
 from dalembert.scalar import Scalar
+
+if TYPE_CHECKING:
+    from dalembert.compile.c_source import Signature
+    from dalembert.compile.float32 import Float32Error
+    from dalembert.compile.wasm import WasmModule
 
 Shape = tuple[int, ...]
 
@@ -79,11 +84,11 @@ class Kernel:
 
     @cached_property
     def _compiled(self) -> tuple[np.ufunc, Callable[..., Any]]:
-        text = self._text()
+        text = self.text
         symbols = (call.SYMBOL, call.TABLE) if call.layout_is_known() else ()
         linked = _code(self.program, self.inputs, self.outputs, text, DOUBLE, symbols)
         # Not a method: the ufunc must not hold the kernel that holds it, or neither would ever go.
-        single = partial(_single_loop, self.program, self.inputs, self.outputs, text)
+        single = partial(single_loop, self.program, self.inputs, self.outputs, text)
         address = linked.addresses[loop.SYMBOL]
         function = ufunc.make(address, single, self.signature, self.name, self.doc, linked)
         if not symbols:
@@ -100,12 +105,14 @@ class Kernel:
         return self.name
 
     def __dask_tokenize__(self) -> tuple[type[Kernel], str]:
-        return (Kernel, cache.key(self.name, self._text()))
+        return (Kernel, cache.key(self.name, self.text))
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name} {self.signature}: {self.operations} operations>"
 
-    def _text(self) -> str:
+    @property
+    def text(self) -> str:
+        """What determines its code."""
         return repr((self.inputs, self.outputs, self.program.text))
 
     def __call__(self, *arguments: object, out: object = None, threads: int | str = 1) -> Any:
@@ -203,18 +210,29 @@ class Kernel:
             raise InputError(f"{self.name} has {len(self.inputs)} arguments; there is no argument {argument}")
         return argument
 
-    def c_source(self, name: str | None = None, batch: bool = False) -> str:
-        """C99 that computes the same bits for one state (and, with `batch`, for many); `c_header` declares it."""
-        name = name or self.name
+    def c_source(
+        self, name: str | None = None, batch: bool = False, float32: bool = False, results: Sequence[str] = ()
+    ) -> str:
+        """C99 that computes the same bits for one state (and, with `batch`, for many), in doubles or as float32 arrays
+        do; `c_header` declares it. `results` names the outputs; one with the name of an argument takes its place."""
         from dalembert.compile import c_source  # what writes sources is not needed to call
 
-        return c_source.c_source(self.program, name, self.arguments, self.inputs, self.outputs, self.doc, batch)
+        return c_source.c_source(self.program, self.c_signature(name, float32, results), self.doc, batch)
 
-    def c_header(self, name: str | None = None, batch: bool = False) -> str:
+    def c_header(
+        self, name: str | None = None, batch: bool = False, float32: bool = False, results: Sequence[str] = ()
+    ) -> str:
         """The header of `c_source`."""
         from dalembert.compile import c_source
 
-        return c_source.c_header(name or self.name, self.arguments, self.inputs, self.outputs, batch)
+        return c_source.c_header(self.c_signature(name, float32, results), batch)
+
+    def c_signature(self, name: str | None, float32: bool = False, results: Sequence[str] = ()) -> Signature:
+        """How C calls it."""
+        from dalembert.compile import c_source
+
+        kind = SINGLE if float32 else DOUBLE
+        return c_source.signature(name or self.name, self.arguments, self.inputs, self.outputs, kind, results)
 
     def numpy_source(self, name: str | None = None) -> str:
         """A Python function of NumPy arrays that computes the same, to rounding."""
@@ -229,6 +247,22 @@ class Kernel:
         from dalembert.compile import jax_source
 
         return jax_source.jax_source(self.program, name, self.arguments, self.inputs, self.outputs, self.doc)
+
+    def wasm(self) -> WasmModule:
+        """A WebAssembly module that exports this kernel under its name, and what calls it from JavaScript."""
+        from dalembert.compile import wasm
+
+        return wasm.assemble_wasm({self.name: self})
+
+    def float32_error(
+        self, box: Mapping[str, tuple[ArrayLike, ArrayLike]], boxes: int = 1000, fused: bool = True
+    ) -> Float32Error:
+        """A proved bound on |float32 − exact| of every output over all states of float32 numbers within a box, given by
+        the (lower, upper) ends of each argument: {"q": (-3, 3), "qd": (-1, 1)}. The box is cut where that helps, up to
+        so many `boxes`; `fused=False` is for machines that round the product of a multiply–add too."""
+        from dalembert.compile import float32
+
+        return float32.bound_error(self, box, boxes, fused)
 
     def llvm_ir(self) -> str:
         """The LLVM IR of this kernel for this machine."""
@@ -246,14 +280,14 @@ def _code(
     """Machine code of a program for one kind of number, from the cache or from LLVM. `text` identifies it."""
     width = llvm.width_for(llvm.host(), kind)
     make = partial(llvm.module, program, inputs, outputs, width, kind)
-    return llvm.linked(make, (loop.SYMBOL, *symbols), kind.name, text)
+    return llvm.linked(make, (loop.SYMBOL, *symbols), repr(kind), text)
 
 
-def _single_loop(
-    program: Program, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], text: str
+def single_loop(
+    program: Program, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], text: str, kind: Kind = SINGLE
 ) -> tuple[int, object]:
     """The loop over floats, compiled when the first float32 array comes."""
-    linked = _code(program, inputs, outputs, text, SINGLE)
+    linked = _code(program, inputs, outputs, text, kind)
     return linked.addresses[loop.SYMBOL], linked
 
 

@@ -1,4 +1,4 @@
-"""The two kinds of number that kernels compute in, and the constants of their own sin, cos, exp and log.
+"""The kinds of number that kernels compute in, and the constants of their own sin, cos, exp and log.
 
 Polynomials are written highest power first. sin and cos: minimax on [−π/4, π/4] (Cephes); exp: Chebyshev fit, error
 1.7e-19; log: minimax (FDLIBM).
@@ -7,7 +7,7 @@ Polynomials are written highest power first. sin and cos: minimax on [−π/4, �
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,8 @@ import numpy as np
 class Kind:
     """A floating-point type: LLVM's name, its size, how many bits its mantissa has, and what its functions need: the
     number that rounds to an integer when it is added, the largest angle [rad] and π/2 in three parts of few bits, the
-    |x| past which exp is 0 or infinite, ln 2 in two parts, √½, and the polynomials."""
+    |x| past which exp is 0 or infinite, ln 2 in two parts, √½, and the polynomials. `fused`: whether the machine rounds
+    a · b + c once; elsewhere it is a product and a sum."""
 
     name: str
     bits: int
@@ -32,6 +33,7 @@ class Kind:
     half_root: float
     exp: tuple[float, ...]
     log: tuple[float, ...]
+    fused: bool = True
 
     @property
     def bytes(self) -> int:
@@ -52,11 +54,21 @@ class Kind:
         """The power of two that lifts a subnormal number to full precision."""
         return self.mantissa + 2
 
+    @property
+    def c_suffix(self) -> str:
+        """Of C's numbers of this kind, and of its functions of them."""
+        return "f" if self.name == "float" else ""
+
+    def rounded(self, x: float) -> float:
+        """The nearest number of the kind; infinite beyond it. What rounds to a whole number is each kind's own."""
+        # Looked up: x == … would raise the "invalid" flag for NaN, and NumPy warn.
+        x = {DOUBLE.magic: self.magic, -DOUBLE.magic: -self.magic}.get(x, x)
+        with np.errstate(over="ignore"):
+            return float(np.dtype(f"f{self.bytes}").type(x))
+
     def constant(self, x: float) -> str:
         """LLVM writes a constant of either kind as the bits of a double; it must be exact in the kind."""
-        with np.errstate(over="ignore"):  # a constant beyond the kind is infinite
-            rounded = float(np.dtype(f"f{self.bytes}").type(x))
-        return f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
+        return f"0x{struct.unpack('<Q', struct.pack('<d', self.rounded(x)))[0]:016X}"
 
     def as_integer(self, x: float) -> int:
         """The bits of x as a signed integer."""
@@ -142,3 +154,7 @@ SINGLE = Kind(
     ),
     log=(2.4279078841e-01, 2.8498786688e-01, 4.0000972152e-01, 6.6666662693e-01),
 )
+# A machine without fused steps, as WebAssembly is. π/2's first two parts have 33 bits: their products with up to 2²⁰
+# quarter turns are exact, and the reduction as good as a fused one; past that many the result is NaN.
+UNFUSED = replace(DOUBLE, fused=False, largest_angle=1.6e6)
+SINGLE_UNFUSED = replace(SINGLE, fused=False)  # here the first two parts have 11 bits, for 2¹³ quarter turns

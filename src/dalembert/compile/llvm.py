@@ -22,7 +22,7 @@ from math import prod
 from typing import Any
 
 from dalembert.compile import cache, call, loop
-from dalembert.compile.body import body, constants, sin_cos_function
+from dalembert.compile.body import Emission, body, constants, sin_cos_function
 from dalembert.compile.copies import copy_functions
 from dalembert.compile.kinds import DOUBLE, Kind
 from dalembert.compile.lower import Program
@@ -32,6 +32,7 @@ from dalembert.forking import COMPILING, wait_for_compilers
 NEAR = 1 << 30  # bytes between sections that LLVM's 32-bit references reach with ease
 MOST_PLUGS = 20_000
 SCALAR_UP_TO = 10_000  # operations
+KERNEL = Emission(loop.SYMBOL)
 # Doubles in one register; two registers per value would spill more than they hide (measured: 46 against
 # 54 ns a state for Panda's inverse dynamics on AVX2).
 WIDTHS = (("avx512f", 8), ("avx", 4))
@@ -42,12 +43,17 @@ PATIENCE = 3.0
 
 @dataclass(frozen=True)
 class Target:
-    """The machine that code is made for."""
+    """The machine that code is made for, and how LLVM makes it. `masks`: LLVM would branch for a choice."""
 
     triple: str
     cpu: str
     features: str
-    width: int  # states per vector
+    width: int = 1  # states per vector
+    opt: int = 1
+    reloc: str = "pic"
+    jit: bool = True
+    masks: bool = False
+    abi: str = ""
 
 
 # The process may not end while a daemon thread is inside LLVM, which takes itself apart then: that would crash.
@@ -88,7 +94,13 @@ def _machine(target: Target) -> Any:
     if target.triple != llvm.get_process_triple():
         _every_target()
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=1, reloc="pic", codemodel="small", jit=True
+        cpu=target.cpu,
+        features=target.features,
+        opt=target.opt,
+        reloc=target.reloc,
+        codemodel="small",
+        jit=target.jit,
+        abiname=target.abi,
     )
 
 
@@ -109,58 +121,85 @@ def module(
     outputs: Sequence[tuple[int, ...]],
     width: int,
     kind: Kind = DOUBLE,
+    how: Emission | None = None,
 ) -> str:
     """The whole IR of a kernel, for one kind of number."""
+    how = how or KERNEL
     positions = [0]
     for shape in inputs:
         positions.append(positions[-1] + prod(shape))
     parts = []
-    lone = 1 if scalar_body(program) else width
+    lone = 1 if how.lone and scalar_body(program) else width
     for w in sorted({lone, width}):
         parts += Writer(w, kind).declarations()
-        parts.append(body(program, positions, w, kind, f"body_{w}"))
+        parts.append(body(program, positions, w, kind, f"body_{w}", how))
         parts.append(constants(program, w, kind, f"constants_{w}"))
         parts += [copy_functions(w, kind, loop.core_dimensions(inputs, outputs)), sin_cos_function(w, kind)]
     parts.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     parts.append("declare ptr @malloc(i64)\ndeclare void @free(ptr)")
     parts.append(loop.fetch_function(width))
-    parts.append(loop.UfuncLoop(inputs, outputs, kind).write(width, lone))
-    if kind is DOUBLE:
+    parts.append(loop.UfuncLoop(inputs, outputs, kind, how).write(width, lone))
+    if how.lone and kind is DOUBLE:
         parts.append(call.call_function(inputs, outputs, lone == 1))
     return "\n".join(parts) + "\n"
 
 
-def object_code(text: str, target: Target) -> bytes:
-    """Machine code of a module. Verified first: a wrong signature would crash inside LLVM."""
-    llvm = _binding()
-    if (seconds := SECONDS_PER_CHARACTER * len(text)) >= PATIENCE:
+def object_code(texts: Sequence[str], target: Target) -> bytes:
+    """Machine code of modules, put together."""
+    size = sum(map(len, texts))
+    if (seconds := SECONDS_PER_CHARACTER * size) >= PATIENCE:
         import logging
 
         logging.getLogger("dalembert").warning(
             "compiling a kernel of %.0f MB of LLVM code: about %.0f s, the first time; then the cache has it",
-            1e-6 * len(text),
+            1e-6 * size,
             seconds,
         )
     with COMPILING:
-        parsed = llvm.parse_assembly(text)
-        parsed.triple = target.triple
-        parsed.verify()
-        code: bytes = _machine(target).emit_object(parsed)
+        machine = _machine(target)
+        first, *others = (_parse(text, target) for text in texts)
+        for other in others:
+            first.link_in(other)
+        code: bytes = machine.emit_object(first)
         return code
 
 
-def linked(make: Callable[[], str], symbols: Sequence[str], *key: str) -> Code:
-    """The code of the IR that `make` writes, from the cache or from LLVM; `key` determines it, with the emitter and the
-    machine."""
+def assembly(text: str, target: Target) -> str:
+    """The same code for people."""
+    with COMPILING:
+        return str(_machine(target).emit_assembly(_parse(text, target)))
+
+
+def _parse(text: str, target: Target) -> Any:
+    """Verified: a wrong signature would crash inside LLVM."""
+    parsed = _binding().parse_assembly(text)
+    parsed.triple = target.triple
+    parsed.verify()
+    return parsed
+
+
+def sections(code: bytes) -> dict[str, bytes]:
+    """The named sections of an object file."""
+    found = _binding().ObjectFileRef.from_data(code).sections()
+    return {section.name().decode(): section.data() for section in found if section.name()}
+
+
+def cached(make: Callable[[], bytes], target: Target, *key: str) -> bytes:
+    """The code that `make` compiles, or the cache has; `key` determines it, with the emitter and the machine."""
     import llvmlite
 
-    target = host()
     name = cache.key(cache.emitter(), *key, repr(target), f"llvmlite {llvmlite.__version__}")
     code = cache.load(name)
     if code is None:
-        code = object_code(make(), target)
+        code = make()
         cache.store(name, code)
-    return Code(code, target, symbols)
+    return code
+
+
+def linked(make: Callable[[], str], symbols: Sequence[str], *key: str) -> Code:
+    """The code of the IR that `make` writes, for this machine, linked into this process."""
+    target = host()
+    return Code(cached(lambda: object_code([make()], target), target, *key), target, symbols)
 
 
 @contextmanager

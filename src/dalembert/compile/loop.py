@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from dalembert.compile.body import Emission
 from dalembert.compile.kinds import Kind
 from dalembert.compile.writer import Lines, Writer, function
 
 SYMBOL = "dalembert_loop"
 FETCH_FROM = 16  # numbers per state: smaller results share cache lines and gain nothing
 LINE = 64  # bytes of a cache line
-STACK = 32 << 10  # bytes of a buffer that may lie there
 
 
 def core_dimensions(*shapes: Sequence[tuple[int, ...]]) -> int:
@@ -35,9 +35,11 @@ def fetch_function(width: int) -> str:
 class UfuncLoop(Lines):
     """Writes the function that NumPy calls."""
 
-    def __init__(self, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]], kind: Kind) -> None:
+    def __init__(
+        self, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]], kind: Kind, how: Emission
+    ) -> None:
         super().__init__()
-        self.kind = kind
+        self.kind, self.how = kind, how
         self.dimensions = core_dimensions(inputs, outputs)
         self.shapes = [*inputs, *outputs]
         self.inputs = len(inputs)
@@ -49,7 +51,7 @@ class UfuncLoop(Lines):
         total_in = sum(prod(s) for s in self.shapes[: self.inputs])
         total_out = sum(prod(s) for s in self.shapes[self.inputs :])
         self.lines.append(
-            f"define void @{SYMBOL}(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind "
+            f"define void @{self.how.symbol}(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind "
             '"no-stack-arg-probe" {\nentry:'
         )
         for name, numbers in (("in", max(total_in, 1) * width), ("out", max(total_out, 1) * width)):
@@ -88,7 +90,7 @@ class UfuncLoop(Lines):
 
     def _buffer(self, name: str, numbers: int) -> None:
         """Room for one tile: on the stack, or on the heap where it is large (threads may have small stacks)."""
-        if numbers * self.kind.bytes <= STACK:
+        if numbers * self.kind.bytes <= self.how.stack:
             self.do(f"%{name} = alloca [{numbers} x {self.kind.name}], align 64")
         else:
             self.do(f"%{name} = call ptr @malloc(i64 {numbers * self.kind.bytes})")
@@ -162,7 +164,7 @@ class UfuncLoop(Lines):
         self.do(f"br label %{label}_end")
         self.lines.append(f"{label}_strided:")
         self.do(
-            f"call void @{direction}_strided_{width}(ptr {base}, i64 {self.steps[k]}, ptr {sizes}, "
+            f"call void @{direction}_strided_{self.dimensions}_{width}(ptr {base}, i64 {self.steps[k]}, ptr {sizes}, "
             f"ptr {strides}, i64 {lanes}, ptr {buffer})"
         )
         self.do(f"br label %{label}_end")

@@ -1,9 +1,10 @@
 """The operations of the graph, one row each: what it means, its derivative, how LLVM, C and Python write it.
 
-`value` defines the operation; kernels agree with it bit for bit. `partials(y, *operands)` are the derivatives of the
-result y with respect to each operand, as scalars of the same kind (None: the operand is a truth value). In `llvm`, `c`
-and `python`, {0} {1} {2} are operands, {V} the vector type and {v} its suffix in names of intrinsics. sin, cos, exp and
-log are written out in `functions`, because they are polynomials of our own, the same in every backend.
+`value` defines the operation; kernels agree with it bit for bit (those of OF_KIND take the kind of number too).
+`partials(y, *operands)` are the derivatives of the result y with respect to each operand, as scalars of the same kind
+(None: the operand is a truth value). In `llvm`, `c` and `python`, {0} {1} {2} are operands, {V} the vector type and {v}
+its suffix in names of intrinsics, {f} that of C's functions of floats. sin, cos, exp and log are written out in
+`functions`, because they are polynomials of our own, the same in every backend.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ OPERATIONS: dict[str, Operation] = {
         fma,
         lambda y, a, b, c: (b, a, 1.0),
         "call {V} @llvm.fma.{v}({V} {0}, {V} {1}, {V} {2})",
-        "fma({0}, {1}, {2})",
+        "fma{f}({0}, {1}, {2})",
         "{0} * {1} + {2}",
         lambda a, b, c: a * b + c,
     ),
@@ -67,7 +68,7 @@ OPERATIONS: dict[str, Operation] = {
         lambda a: math.sqrt(a) if a >= 0 else math.nan,
         lambda y, a: (0.5 / y,),
         "call {V} @llvm.sqrt.{v}({V} {0})",
-        "sqrt({0})",
+        "sqrt{f}({0})",
         "np.sqrt({0})",
         scalar.sqrt,
         parity="none",
@@ -76,16 +77,24 @@ OPERATIONS: dict[str, Operation] = {
         abs,
         lambda y, a: (scalar.sign(a),),
         "call {V} @llvm.fabs.{v}({V} {0})",
-        "fabs({0})",
+        "fabs{f}({0})",
         "np.abs({0})",
         scalar.absolute,
         parity="even",
     ),
     "sin": Operation(
-        lambda a: sin_cos(a)[0], lambda y, a: (scalar.cos(a),), python="np.sin({0})", scalars=scalar.sin, parity="odd"
+        lambda a, *kind: sin_cos(a, *kind)[0],
+        lambda y, a: (scalar.cos(a),),
+        python="np.sin({0})",
+        scalars=scalar.sin,
+        parity="odd",
     ),
     "cos": Operation(
-        lambda a: sin_cos(a)[1], lambda y, a: (-scalar.sin(a),), python="np.cos({0})", scalars=scalar.cos, parity="even"
+        lambda a, *kind: sin_cos(a, *kind)[1],
+        lambda y, a: (-scalar.sin(a),),
+        python="np.cos({0})",
+        scalars=scalar.cos,
+        parity="even",
     ),
     "exp": Operation(exponential, lambda y, a: (y,), python="np.exp({0})", scalars=scalar.exp, parity="none"),
     "log": Operation(logarithm, lambda y, a: (1.0 / a,), python="np.log({0})", scalars=scalar.log, parity="none"),
@@ -100,3 +109,4 @@ OPERATIONS: dict[str, Operation] = {
         scalar.where,
     ),
 }
+OF_KIND = ("fma", "sin", "cos", "exp", "log")  # what they give depends on whether steps are fused

@@ -22,13 +22,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.caching import cached_property
 from dalembert.compile import llvm, ufunc
-from dalembert.compile.body import body, constants, has_constants, sin_cos_function
+from dalembert.compile.body import Emission, body, constants, has_constants, sin_cos_function
 from dalembert.compile.copies import copy_functions
 from dalembert.compile.functions import fma
 from dalembert.compile.interpret import interpret
 from dalembert.compile.kernel import compile_function
-from dalembert.compile.kinds import DOUBLE
-from dalembert.compile.loop import STACK
+from dalembert.compile.kinds import DOUBLE, Kind
 from dalembert.compile.lower import Program
 from dalembert.compile.writer import Writer
 
@@ -39,8 +38,9 @@ CLOCK = ("t", "dt")  # blocks that hold one number, given as such; of the others
 OWN = ("t", "dt", "x", "u", "p", "new", "y")  # blocks that every rollout has
 SETTINGS = 3  # steps taken before, steps to take, and every how many-th state is kept
 SHORT = 400  # operations: such functions wait for their own results more than for registers, and gain by two vectors
-LONGEST = 1_000  # operations of one function, longer ones are cut: 82 against 100 ns a step for an arm of 7 joints
-# under computed torque (1,267 operations)
+# Shorter functions than a kernel's: 82 against 100 ns a step for an arm of 7 joints under computed torque (1,267
+# operations).
+ROLLOUT = Emission(SYMBOL, longest=1_000)
 EXPONENT = 0x7FF0000000000000  # all ones in a number that is infinite or NaN
 
 
@@ -102,7 +102,7 @@ class Rollout:
 
     @cached_property
     def ufunc(self) -> np.ufunc:
-        key = (str(LONGEST), str(self.width), self.text)
+        key = (repr(ROLLOUT), str(self.width), self.text)
         linked = llvm.linked(lambda: module(self, self.width), (SYMBOL,), *key)
         kinds = [ufunc.types(self.signature.count("("))[0]]
         return ufunc.assemble([linked.addresses[SYMBOL]], [None], kinds, self.signature, self.name, "", linked)
@@ -155,16 +155,24 @@ class Rollout:
         return out
 
     def interpret(
-        self, x0: Sequence[float], u: ArrayLike, p: Sequence[float], steps: int, dt: float, t0: float = 0.0
+        self,
+        x0: Sequence[float],
+        u: ArrayLike,
+        p: Sequence[float],
+        steps: int,
+        dt: float,
+        t0: float = 0.0,
+        kind: Kind = DOUBLE,
     ) -> Array:
-        """The states of one rollout, (steps + 1, n), evaluated step by step in Python: the same bits as the code."""
+        """The states of one rollout, (steps + 1, n), evaluated step by step in Python: the same bits as the code for
+        a machine that computes in this kind of number."""
         u = np.broadcast_to(np.asarray(u, float), (steps, self.size["u"]))
         states = [[float(value) for value in x0]]
         known: dict[str, Any] = {"dt": [dt], "p": list(p)}
         for k in range(steps):
-            known |= {"t": [fma(float(k), dt, t0)], "x": states[-1], "u": u[k].tolist()}
+            known |= {"t": [fma(float(k), dt, t0, kind)], "x": states[-1], "u": u[k].tolist()}
             for program, reads, writes in self.calls[: len(self.calls) - self.observed]:
-                (known[writes],) = interpret(program, [known[name] for name in reads])
+                (known[writes],) = interpret(program, [known[name] for name in reads], kind)
             states.append(known["new"])
         return np.array(states)
 
@@ -191,17 +199,17 @@ def compile_rollout(
     return Rollout(name, tuple(full.items()), tuple(traced), observe is not None)
 
 
-def module(rollout: Rollout, width: int) -> str:
+def module(rollout: Rollout, width: int, kind: Kind = DOUBLE, how: Emission = ROLLOUT) -> str:
     """The IR: the functions on vectors, and the loop around them."""
-    w = Writer(width, DOUBLE)
-    loop = _Loop(rollout, width)
+    w = Writer(width, kind)
+    loop = _Loop(rollout, width, kind)
     parts = [*w.declarations(), "declare ptr @malloc(i64)\ndeclare void @free(ptr)"]
-    parts += [copy_functions(width, DOUBLE, 1), sin_cos_function(width, DOUBLE)]
+    parts += [copy_functions(width, kind, 1), sin_cos_function(width, kind)]
     for (program, reads), name in loop.functions.items():
-        parts.append(body(program, [loop.at[block] for block in reads], width, DOUBLE, name, LONGEST))
+        parts.append(body(program, [loop.at[block] for block in reads], width, kind, name, how))
         if has_constants(program):
-            parts.append(constants(program, width, DOUBLE, f"{name}_constants"))
-    return "\n".join([*parts, loop.text()]) + "\n"
+            parts.append(constants(program, width, kind, f"{name}_constants"))
+    return "\n".join([*parts, loop.text(how)]) + "\n"
 
 
 # The arrays of the ufunc, in the order of its signature: how many dimensions each has of its own.
@@ -211,8 +219,8 @@ _DIMENSIONS = {"x0": 1, "u": 2, "p": 1, "clock": 1, "settings": 1, "xs": 2, "ys"
 class _Loop(Writer):
     """Writes the function that NumPy calls. All blocks of a tile lie in one record, %c, as vectors."""
 
-    def __init__(self, rollout: Rollout, width: int) -> None:
-        super().__init__(width, DOUBLE)
+    def __init__(self, rollout: Rollout, width: int, kind: Kind) -> None:
+        super().__init__(width, kind)
         self.rollout, self.size = rollout, rollout.size
         self.at: dict[str, int] = {}
         total = 0
@@ -227,13 +235,14 @@ class _Loop(Writer):
         for program, reads, _ in rollout.calls:
             self.functions.setdefault((program, reads), f"call_{len(self.functions)}")
 
-    def text(self) -> str:
+    def text(self, how: Emission) -> str:
         self.lines = [
-            f'define void @{SYMBOL}(ptr %args, ptr %dims, ptr %strides, ptr %data) nounwind "no-stack-arg-probe" {{',
+            f"define void @{how.symbol}(ptr %args, ptr %dims, ptr %strides, ptr %data) nounwind "
+            '"no-stack-arg-probe" {',
             "entry:",
         ]
         size = self.total * self.width
-        heap = size * DOUBLE.bytes > STACK
+        heap = size * DOUBLE.bytes > how.stack
         record = f"call ptr @malloc(i64 {size * DOUBLE.bytes})" if heap else f"alloca [{size} x double], align 64"
         self.do(f"%c = {record}")
         for place in ("%shape", "%stride"):
@@ -311,7 +320,7 @@ class _Loop(Writer):
         self.do(f"store i64 {count}, ptr %shape")
         self.do(f"store i64 {stride}, ptr %stride")
         where = f"ptr {base}, i64 {over}, ptr %shape, ptr %stride"
-        self.do(f"call void @{direction}_strided_{self.width}({where}, {shared})")
+        self.do(f"call void @{direction}_strided_1_{self.width}({where}, {shared})")
         self.do(f"br label %{label}_end")
         self.label(f"{label}_end")
 

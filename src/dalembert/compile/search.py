@@ -18,13 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.caching import cached_property
 from dalembert.compile import llvm, ufunc
-from dalembert.compile.body import body, constants, sin_cos_function
+from dalembert.compile.body import Emission, body, constants, sin_cos_function
 from dalembert.compile.kernel import compile_function
-from dalembert.compile.kinds import DOUBLE
+from dalembert.compile.kinds import DOUBLE, Kind
 from dalembert.compile.lower import Program
 from dalembert.compile.writer import Lines, Writer
 
 SYMBOL = "dalembert_search"
+SEARCH = Emission(SYMBOL)
 MEASURES = 3
 SETTINGS = 6  # limits of the first two measures, steps per start, starts in the table; a step at which a start is given
 # up if its cost is still above a limit
@@ -75,23 +76,23 @@ def compile_search(step: Callable[..., Any], n: int, m: int, name: str) -> Searc
     return Search(name, kernel.program, n, m)
 
 
-def module(program: Program, n: int, m: int, width: int) -> str:
+def module(program: Program, n: int, m: int, width: int, kind: Kind = DOUBLE, how: Emission = SEARCH) -> str:
     """The IR: the step on vectors, and the loop around it."""
     parts = [
-        *Writer(width, DOUBLE).declarations(),
-        body(program, [0, n, n + m], width, DOUBLE, f"body_{width}"),
-        constants(program, width, DOUBLE, f"constants_{width}"),
-        sin_cos_function(width, DOUBLE),
-        _loop(n, m, width),
+        *Writer(width, kind).declarations(),
+        body(program, [0, n, n + m], width, kind, f"body_{width}", how),
+        constants(program, width, kind, f"constants_{width}"),
+        sin_cos_function(width, kind),
+        _loop(n, m, width, how.symbol),
     ]
     return "\n".join(parts) + "\n"
 
 
-def _loop(n: int, m: int, width: int) -> str:
+def _loop(n: int, m: int, width: int, symbol: str) -> str:
     """The functions assign (a lane takes the next problem), begin (its next start), finish (its result), serve, and
     the loop that NumPy calls. What they share lies in one record, %c."""
     record = _Record(n, m, width)
-    return "\n".join((_assign(record), _begin(record), _finish(record), _serve(record), _main(record)))
+    return "\n".join((_assign(record), _begin(record), _finish(record), _serve(record), _main(record, symbol)))
 
 
 class _Record:
@@ -245,11 +246,11 @@ def _serve(r: _Record) -> str:
     return f.text()
 
 
-def _main(r: _Record) -> str:
+def _main(r: _Record, symbol: str) -> str:
     W, n = r.width, r.n
     V, I, B = f"<{W} x double>", f"<{W} x i64>", f"<{W} x i1>"
     f = _Lines(r, "")
-    head = f"define void @{SYMBOL}(ptr %args, ptr %dims, ptr %strides, ptr %data)"
+    head = f"define void @{symbol}(ptr %args, ptr %dims, ptr %strides, ptr %data)"
     f.lines[0] = head + ' nounwind "no-stack-arg-probe" {'
     f.do(f"%c = alloca [{r.words} x i64], align 64")
     with f.loop(r.words, name="clear") as k:

@@ -11,10 +11,11 @@ from dalembert.compile.operations import OPERATIONS
 
 
 class Lines:
-    """Collects the IR of one function; every value gets a name of its own."""
+    """Collects the IR of one function; every value gets a name of its own. Places in arrays are counted in `index`."""
 
-    def __init__(self, first: Sequence[str] = ()) -> None:
+    def __init__(self, first: Sequence[str] = (), index: str = "i64") -> None:
         self.lines: list[str] = list(first)
+        self.index = index
         self.count = 0
 
     def let(self, text: str) -> str:
@@ -40,20 +41,31 @@ class Lines:
         k = f"%{name}_k"
         self.do(f"br label %{name}")
         self.label(name)
-        self.do(f"{k} = phi i64 [0, %{before}], [{k}_next, %{name}]")
+        self.do(f"{k} = phi {self.index} [0, %{before}], [{k}_next, %{name}]")
         yield k
-        self.do(f"{k}_next = add i64 {k}, {step}")
-        more = self.let(f"icmp slt i64 {k}_next, {count}")
+        self.do(f"{k}_next = add {self.index} {k}, {step}")
+        more = self.let(f"icmp slt {self.index} {k}_next, {count}")
         self.do(f"br i1 {more}, label %{name}, label %{name}_end")
         self.label(f"{name}_end")
 
 
 class Writer(Lines):
-    """Collects the IR of one function over vectors of `width` numbers of a kind."""
+    """Collects the IR of one function over vectors of `width` numbers of a kind. With `masks` a choice is made on the
+    bits, for a machine on which LLVM would branch. With a `table`, constants are loaded from the array `table_at`: the
+    table gets those that it lacks."""
 
-    def __init__(self, width: int, kind: Kind = DOUBLE) -> None:
-        super().__init__()
-        self.width, self.kind = width, kind
+    def __init__(
+        self,
+        width: int,
+        kind: Kind = DOUBLE,
+        index: str = "i64",
+        masks: bool = False,
+        table: dict[str, int] | None = None,
+        table_at: str = "%table",
+    ) -> None:
+        super().__init__(index=index)
+        self.width, self.kind, self.masks = width, kind, masks
+        self.table, self.table_at = table, table_at
         self.E = kind.name
         self.V = self._vector(kind.name)
         self.I = self._vector(f"i{kind.bits}")
@@ -73,12 +85,21 @@ class Writer(Lines):
         return value if self.width == 1 else "<" + ", ".join([f"{element} {value}"] * self.width) + ">"
 
     def number(self, x: float) -> str:
-        return self._splat(self.E, self.kind.constant(x))
+        text = self.kind.constant(x)
+        if self.table is None or x == 0.0 or x != x:  # zero every machine has at hand
+            return self._splat(self.E, text)
+        place = self.table.setdefault(text, len(self.table))
+        at = self.let(f"getelementptr {self.E}, ptr {self.table_at}, {self.index} {place}")
+        return self.wide(self.let(f"load {self.E}, ptr {at}, align {self.kind.bytes}, !invariant.load !0"))
 
     def integer(self, x: int) -> str:
         return self._splat(f"i{self.kind.bits}", str(x))
 
     def operation(self, name: str, *operands: str) -> str:
+        if name == "fma" and not self.kind.fused:
+            return self.operation("add", self.operation("multiply", *operands[:2]), operands[2])
+        if name == "where":
+            return self._select(*operands)
         return self.let(OPERATIONS[name].llvm.format(*operands, V=self.V, B=self.B, v=self.v))
 
     def wide(self, x: str) -> str:
@@ -89,16 +110,16 @@ class Writer(Lines):
         return self.let(f"shufflevector {self.V} {one}, {self.V} poison, <{self.width} x i32> zeroinitializer")
 
     def load(self, array: str, index: int | str) -> str:
-        at = self.let(f"getelementptr {self.V}, ptr {array}, i64 {index}")
+        at = self.let(f"getelementptr {self.V}, ptr {array}, {self.index} {index}")
         return self.let(f"load {self.V}, ptr {at}, align {self.kind.bytes}")
 
     def store(self, value: str, array: str, index: int | str) -> None:
-        at = self.let(f"getelementptr {self.V}, ptr {array}, i64 {index}")
+        at = self.let(f"getelementptr {self.V}, ptr {array}, {self.index} {index}")
         self.do(f"store {self.V} {value}, ptr {at}, align {self.kind.bytes}")
 
     def sin_cos(self, x: str) -> tuple[str, str]:
         """The steps of `trigonometry.sin_cos`, without a branch."""
-        V, I, B = self.V, self.I, self.B
+        V, I = self.V, self.I
 
         def fma(a: str, b: str, c: str) -> str:
             return self.operation("fma", a, b, c)
@@ -111,7 +132,7 @@ class Writer(Lines):
         # |x| ≤ limit on the bits: a comparison of numbers would raise the "invalid" flag for NaN, and NumPy warn.
         bits = self.let(f"bitcast {V} {self.operation('absolute', x)} to {I}")
         inside = self.let(f"icmp sle {I} {bits}, {self.integer(self.kind.as_integer(trig.largest_angle))}")
-        r = self.let(f"select {B} {inside}, {V} {x}, {V} {n(float('nan'))}")
+        r = self._select(inside, x, n(float("nan")))
         for part in trig.half_pi:
             r = fma(turns, n(-part), r)
         z = self.operation("multiply", r, r)
@@ -120,8 +141,7 @@ class Writer(Lines):
         c = fma(self.operation("multiply", c, z), z, fma(z, n(-0.5), n(1.0)))
         bit = self.let(f"and {I} {k}, {self.integer(1)}")
         odd = self.let(f"icmp ne {I} {bit}, {self.integer(0)}")
-        swapped_s = self.let(f"select {B} {odd}, {V} {c}, {V} {s}")
-        swapped_c = self.let(f"select {B} {odd}, {V} {s}, {V} {c}")
+        swapped_s, swapped_c = self._select(odd, c, s), self._select(odd, s, c)
         k_cos = self.let(f"add {I} {k}, {self.integer(1)}")
         return self._signed(swapped_s, k), self._signed(swapped_c, k_cos)
 
@@ -146,11 +166,17 @@ class Writer(Lines):
         return self.let(f"bitcast {self.I} {x} to {self.V}")
 
     def _select(self, condition: str, a: str, b: str) -> str:
+        if self.masks:
+            return self.select_bits(condition, a, b)
         return self.let(f"select {self.B} {condition}, {self.V} {a}, {self.V} {b}")
 
     def select_bits(self, condition: str, a: str, b: str) -> str:
-        bits = [f"{self.I} {self._as_integer(x)}" for x in (a, b)]
-        return self._as_number(self.let(f"select {self.B} {condition}, {bits[0]}, {bits[1]}"))
+        bits = [self._as_integer(x) for x in (a, b)]
+        if not self.masks:
+            return self._as_number(self.let(f"select {self.B} {condition}, {self.I} {bits[0]}, {self.I} {bits[1]}"))
+        mask = self.let(f"sext {self.B} {condition} to {self.I}")
+        either = self.let(f"xor {self.I} {bits[0]}, {bits[1]}")
+        return self._as_number(self.let(f"xor {self.I} {bits[1]}, {self.let(f'and {self.I} {either}, {mask}')}"))
 
     def _two_to(self, k: str) -> str:
         """2ᵏ of a whole k, made of its bits."""
@@ -205,6 +231,6 @@ class Writer(Lines):
         return self._select(positive, self._select(finite, y, x), other)
 
 
-def function(name: str, parameters: str, lines: list[str], noinline: bool = False) -> str:
-    head = f"define internal void @{name}({parameters}) nounwind" + (" noinline" if noinline else "")
+def function(name: str, parameters: str, lines: list[str], noinline: bool = False, linkage: str = "internal") -> str:
+    head = f"define {linkage} void @{name}({parameters}) nounwind" + (" noinline" if noinline else "")
     return "\n".join([head + " {", *lines, "}"])

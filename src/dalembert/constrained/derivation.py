@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.algorithms.constraints import Terms
 from dalembert.errors import DalembertError, unknown
-from dalembert.symbolic import latex, text
+from dalembert.symbolic import text
 from dalembert.symbolic.compare import Quantity
 from dalembert.symbolic.document import (
     Derivation,
@@ -23,10 +23,10 @@ from dalembert.symbolic.document import (
     Heading,
     Line,
     MatrixFormula,
-    Pair,
     Part,
     Words,
     braced,
+    pair_of,
 )
 from dalembert.symbolic.entries import assembled, find_entry, points_of, symbols_of
 from dalembert.symbolic.expression import ZERO, Expression, Name, Number, Quotient, size, times, total
@@ -41,15 +41,10 @@ MOST = 5  # joints and constraints up to which results are written out
 QUOTIENTS = {"lambda": "lambda", "qdd": "qdd", "P": "P", "Pqdd": "P_qdd"}
 FIGURES = 4  # of a number
 LONG, LONGEST = 100, 300  # symbols of a result that folds; terms of one that is told by its formula alone
-MULTIPLIERS = (
-    "λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇)",
-    r"\lambda = (A M^{-1} A^T)^{-1} (A M^{-1} (\tau - h) + \dot{A} \dot{q})",
-)
-SOLVED = ("q̈ = M⁻¹ (τ − h − Aᵀλ)", r"\ddot{q} = M^{-1} (\tau - h - A^T \lambda)")
-PROJECTION = ("P = I − Aᵀ (A M⁻¹ Aᵀ)⁻¹ A M⁻¹", r"P = I - A^T (A M^{-1} A^T)^{-1} A M^{-1}")
-TIP = ("Jᵀ F = Aᵀλ", r"J^T F = A^T \lambda")
-LAMBDA, A_DOT, A_RATES = ("λ", r"\lambda"), ("Ȧ", r"\dot{A}"), ("A q̇ = 0", r"A \dot{q} = 0")
-RATES_OF_A = ("A q̈ + Ȧ q̇ = 0", r"A \ddot{q} + \dot{A} \dot{q} = 0")
+MULTIPLIERS = "λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇)"
+SOLVED = "q̈ = M⁻¹ (τ − h − Aᵀλ)"
+PROJECTION = "P = I − Aᵀ (A M⁻¹ Aᵀ)⁻¹ A M⁻¹"
+A_RATES, RATES_OF_A = "A q̇ = 0", "A q̈ + Ȧ q̇ = 0"
 
 
 @dataclass(frozen=True)
@@ -119,7 +114,7 @@ def derivation(e: ConstrainedEquations, q: ArrayLike | None = None, qd: ArrayLik
     return Derivation(f"Constrained equations of {e.robot.name}", tuple(pieces))
 
 
-def _matrix(e: ConstrainedEquations, name: str | Pair, what: str) -> MatrixFormula:
+def _matrix(e: ConstrainedEquations, name: str, what: str) -> MatrixFormula:
     rows = entries_of(e, what)
     return MatrixFormula(
         name, tuple(tuple(expression(e, x) for x in (r if isinstance(r, list) else [r])) for r in rows)
@@ -136,7 +131,7 @@ def _constraints(e: ConstrainedEquations, names: Sequence[str]) -> Iterator[Part
         )
     held = [(name, x) for name, x in zip(names, entries_of(e, "phi"), strict=True) if x.above[""]]
     if held:
-        yield Formulas(tuple(Line(_pair(expression(e, x)), ZERO, name) for name, x in held))
+        yield Formulas(tuple(Line(pair_of(expression(e, x)), ZERO, name) for name, x in held))
         yield Words(
             "They hold at all times, so their rates are zero: {0}, with the slopes of each in a row of A.", (A_RATES,)
         )
@@ -144,7 +139,7 @@ def _constraints(e: ConstrainedEquations, names: Sequence[str]) -> Iterator[Part
         yield Words("On the rates: {0}.", (A_RATES,))
     yield _matrix(e, "A", "A")
     yield Words("The rate of that, {0}, is what accelerations must obey.", (RATES_OF_A,))
-    yield _matrix(e, A_DOT, "Adot")
+    yield _matrix(e, "Ȧ", "Adot")
 
 
 def _multipliers(e: ConstrainedEquations) -> Iterator[Part]:
@@ -152,9 +147,9 @@ def _multipliers(e: ConstrainedEquations) -> Iterator[Part]:
     yield Words(
         "Constraints without friction do no work: {0} for every {1} with {2}. Such a torque is a sum of the rows of A: "
         "there are numbers {3}, one for each row, with",
-        (("τ_cᵀq̇ = 0", r"\tau_c^T \dot{q} = 0"), ("q̇", r"\dot{q}"), A_RATES, LAMBDA),
+        ("τ_cᵀq̇ = 0", "q̇", A_RATES, "λ"),
     )
-    yield Formulas((Line("tau", ("M q̈ + h + Aᵀλ", r"M \ddot{q} + h + A^T \lambda"), "against the constraints: Aᵀλ"),))
+    yield Formulas((Line("tau", "M q̈ + h + Aᵀλ", "against the constraints: Aᵀλ"),))
     yield _matrix(e, "M", "M")
     yield _matrix(e, "h", "h")
     yield Words("Solved for the accelerations, {0}, and put into {1}:", (SOLVED, RATES_OF_A))
@@ -164,12 +159,12 @@ def _multipliers(e: ConstrainedEquations) -> Iterator[Part]:
     yield Words(
         "{0} put back into the equations of motion leaves {1}, free of it. P keeps of a torque what moves the "
         "mechanism and takes what presses against the constraints; its rank is the number of freedoms, so {2} stays.",
-        (LAMBDA, ("P τ = P (M q̈ + h)", r"P \tau = P (M \ddot{q} + h)"), A_RATES),
+        ("λ", "P τ = P (M q̈ + h)", A_RATES),
     )
     yield from _written(e, PROJECTION, "P")
 
 
-def _written(e: ConstrainedEquations, formula: Pair, what: str) -> Iterator[Part]:
+def _written(e: ConstrainedEquations, formula: str, what: str) -> Iterator[Part]:
     """The formula, and written out if that can be read."""
     yield Words("{0}.", (formula,))
     if e.robot.n + len(e.terms.A) > MOST:
@@ -191,26 +186,24 @@ def _numbers(e: ConstrainedEquations, q: Array, qd: Array, rows: list[int]) -> I
     A, M, P = s.jacobian(q)[rows], robot.mass_matrix(q), s.projection(q)
     h = robot.inverse_dynamics(q, qd, np.zeros(s.n))
     yield Heading("In numbers")
-    yield Words("At {0} and {1}:", (_vector("q", "q", q), _vector("q̇", r"\dot{q}", qd)))
-    named: list[tuple[str | Pair, Array]] = [
-        ("A", A),
-        (A_DOT, s.jacobian_dot(q, qd)[rows]),
-        ("M", M),
-        ("h", h[:, None]),
-    ]
-    for name, x in named:
-        yield MatrixFormula(name, tuple(tuple(_number(y) for y in row) for row in x), decimals=True)
+    yield Words("At {0} and {1}:", (_vector("q", q), _vector("q̇", qd)))
+    named = {"A": A, "Ȧ": s.jacobian_dot(q, qd)[rows], "M": M, "h": h[:, None]}
+    yield from (_in_numbers(name, x) for name, x in named.items())
     inverse = np.linalg.inv(A @ np.linalg.inv(M) @ A.T)
     by_torque = inverse @ A @ np.linalg.inv(M)
     free = inverse @ s.drift(q, qd)[rows] - by_torque @ h
     yield _affine("lambda", by_torque, free)
     yield _affine("qdd", np.linalg.inv(M) @ P, np.asarray(np.linalg.solve(M, -h - A.T @ free), np.float64))
-    yield MatrixFormula("P", tuple(tuple(_number(x) for x in row) for row in P), decimals=True)
+    yield _in_numbers("P", P)
     with suppress(DalembertError):  # constraints that are not on the tip
         wrenches = np.array([s.tip_wrench(q, unit) for unit in np.eye(s.k)[rows]])
-        yield Words("As a wrench of the tip, (force, moment) in world axes, {0}:", (TIP,))
+        yield Words("As a wrench of the tip, (force, moment) in world axes, {0}:", ("Jᵀ F = Aᵀλ",))
         forces = [total(times(_number(x), Name(f"lambda{k}")) for k, x in enumerate(row, 1)) for row in wrenches.T]
         yield MatrixFormula(("F", "F"), tuple((x,) for x in forces), decimals=True)
+
+
+def _in_numbers(name: str, A: Array) -> MatrixFormula:
+    return MatrixFormula(name, tuple(tuple(_number(x) for x in row) for row in A), decimals=True)
 
 
 def _affine(name: str, slopes: Array, free: Array) -> Formulas:
@@ -226,10 +219,5 @@ def _number(x: float) -> Number:
     return Number(Fraction(f"{0.0 if abs(x) < 1e-12 else x:.{FIGURES}g}"))
 
 
-def _pair(x: Expression) -> Pair:
-    return text.text(x, unicode=True), latex.latex(x)
-
-
-def _vector(plain: str, tex: str, x: Array) -> Pair:
-    listed = ", ".join(f"{y:.{FIGURES}g}" for y in x)
-    return f"{plain} = ({listed})", f"{tex} = ({listed})"
+def _vector(name: str, x: Array) -> str:
+    return f"{name} = ({', '.join(f'{y:.{FIGURES}g}' for y in x)})"

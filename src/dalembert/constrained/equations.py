@@ -55,8 +55,7 @@ class ConstrainedEquations:
     @cached_property
     def A_dot(self) -> list[list[Polynomial]]:
         """Ȧ = Σᵢ ∂A/∂qᵢ q̇ᵢ."""
-        e = self.robot
-        return [[e._sum(x.by_coordinate(i) * e.qd[i] for i in range(e.n)) for x in row] for row in self.terms.A]
+        return [list(map(self.robot.rate_of, row)) for row in self.terms.A]
 
     @cached_property
     def inverse(self) -> tuple[Polynomials, Polynomial]:

@@ -19,7 +19,7 @@ from dalembert.arguments import array, number
 from dalembert.caching import cached_property
 from dalembert.control.controller import Controller, check_robot, measures, read_wanted, torques
 from dalembert.control.scenarios import DEFAULTS, NOISE, PLANT, Scenario, add_gears, add_noise, scenario_flow
-from dalembert.display import Displayed
+from dalembert.display import Displayed, align
 from dalembert.draw.pyplot import pyplot, save, styled
 from dalembert.errors import InputError, choose
 from dalembert.flow import Flow
@@ -107,10 +107,7 @@ class Comparison(Displayed):
                 cell = self.of(c, s)
                 *numbers, verdict = cell.values()
                 lines.append((s if k == 0 else "", c, *(f"{x:.3g}" for x in numbers), verdict))
-        widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-        return "\n".join(
-            "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines
-        )
+        return "\n".join(align(lines))
 
     def argument(self) -> str:
         """What the figures say, in sentences."""

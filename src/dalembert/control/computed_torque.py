@@ -44,7 +44,7 @@ from dalembert.control.conditions import (
 )
 from dalembert.control.controller import Controller, check_robot, split, sub, total
 from dalembert.control.diagrams import MOTION, joint_tracking
-from dalembert.control.gains import Gain, GainRule, bandwidth_gains, must
+from dalembert.control.gains import Applied, Gain, GainRule, bandwidth_gains, must
 from dalembert.control.joint_space import DAMPING, STIFFNESS, torque_gains
 from dalembert.draw.blocks import Diagram, Signal, block, terminal
 from dalembert.errors import InputError
@@ -227,14 +227,15 @@ class FeedforwardPD(Controller):
         return cls(robot, *torque_gains(robot, omega, zeta, 1.2))
 
     def make(self) -> Law:
-        needed, n, gains = _model_torque(self.robot, self.friction), self.robot.n, self.gains
+        needed = _model_torque(self.robot, self.friction)
 
-        def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
-            (q, qd), (q_d, qd_d, qdd_d) = split(y, n), split(r, n)
-            kp, kd = gains.read(p)
+        def torque(
+            q: Scalars, qd: Scalars, q_d: Scalars, qd_d: Scalars, qdd_d: Scalars, *gains: Applied
+        ) -> list[Scalar]:
+            kp, kd = gains
             return total(needed(q_d, qd_d, qdd_d), kp(sub(q_d, q)), kd(sub(qd_d, qd)))
 
-        return self.torque_law("feedforward + PD", act)
+        return self.joint_law("feedforward + PD", torque)
 
     def conditions(self, proved: Bounds | None = None) -> Conditions:
         return self.claim(

@@ -22,6 +22,7 @@ from dalembert.control.conditions import FAILS, HOLDS, Condition, Conditions, as
 from dalembert.control.controller import Controller, split, sub, total
 from dalembert.control.diagrams import joint_tracking
 from dalembert.control.gains import Gain, Gains, must
+from dalembert.display import align
 from dalembert.draw.blocks import Diagram
 from dalembert.errors import InputError
 from dalembert.flow import Scalar, Scalars
@@ -63,8 +64,7 @@ class IndependentLimits:
             numbers = (self.inertia[k], self.variation[k], self.coupling[k])
             zeta = f"{self.zeta[0, k]:.2f} to {self.zeta[1, k]:.2f}"
             rows.append((name, *(f"{x:.3g}" for x in numbers), zeta, f"{self.sag[k]:.3g}", self.verdict(k)))
-        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-        return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+        return "\n".join(align(rows))
 
 
 @dataclass(frozen=True, eq=False)

@@ -272,4 +272,4 @@ class JointPID(Controller):
 
 def clip(x: Scalar, bound: Scalar) -> Scalar:
     """x within ±bound; NaN stays NaN."""
-    return scalar.where(x > bound, bound, scalar.where(x < -bound, -bound, x))
+    return scalar.clip(x, -bound, bound)

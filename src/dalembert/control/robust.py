@@ -133,15 +133,9 @@ class RobustControl(Controller):
         model, known, u = lean(self.robot.model), self.model, self.uncertainty
 
         def torque(
-            q: Scalars,
-            qd: Scalars,
-            q_d: Scalars,
-            qd_d: Scalars,
-            qdd_d: Scalars,
-            kd: Applied,
-            rate: Applied,
-            layer: Applied,
+            q: Scalars, qd: Scalars, q_d: Scalars, qd_d: Scalars, qdd_d: Scalars, *gains: Applied
         ) -> list[Scalar]:
+            kd, rate, layer = gains
             qd_r = total(qd_d, rate(sub(q_d, q)))
             qdd_r = total(qdd_d, rate(sub(qd_d, qd)))
             s = sub(qd_r, qd)

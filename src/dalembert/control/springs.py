@@ -14,19 +14,8 @@ from dalembert.errors import InputError, choose
 from dalembert.friction.equivalent import equivalent_damping, slope, structural_damping
 from dalembert.robot import Robot, need_robot
 
-__all__ = [
-    "air_stiffness",
-    "back_emf_damping",
-    "equivalent_damping",
-    "gravity_stiffness",
-    "in_parallel",
-    "in_series",
-    "joint_system",
-    "pendulum_stiffness",
-    "shaft_stiffness",
-    "slope",
-    "structural_damping",
-]
+__all__ = ["air_stiffness", "back_emf_damping", "equivalent_damping", "gravity_stiffness", "in_parallel", "in_series"]
+__all__ += ["joint_system", "pendulum_stiffness", "shaft_stiffness", "slope", "structural_damping"]
 
 Array = NDArray[np.float64]
 

@@ -55,27 +55,10 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 _SIZED = (str, bytes, list, tuple, dict, set, frozenset)
 _KINDS = {
     *_SIZED,
-    bool,
-    int,
-    float,
-    complex,
-    type(None),
-    range,
-    slice,
-    datetime.date,
-    datetime.datetime,
-    map,
-    filter,
-    zip,
-    enumerate,
-    reversed,
-    type({}.keys()),
-    type({}.values()),
-    type({}.items()),
-    type(iter([])),
-    type(reversed([])),
-    type(reversed({})),
-    type(reversed(range(0))),
+    *(bool, int, float, complex, type(None), range, slice, datetime.date, datetime.datetime),
+    *(map, filter, zip, enumerate, reversed),
+    *(type({}.keys()), type({}.values()), type({}.items()), type(iter([]))),
+    *(type(reversed([])), type(reversed({})), type(reversed(range(0)))),
 }
 _METHODS = {
     kind: {name for name in dir(kind) if not name.startswith("_")} - {"format_map", "maketrans", "encode"}

@@ -25,37 +25,11 @@ ANCESTORS = 6  # how far up from the file $(find pkg) looks
 _SCATTERED = ("*.xacro", "*/*.xacro")  # a package without its package.xml has some of these
 _HOME = Path(os.path.expanduser("~"))
 # The first words of the events that sys.addaudithook hears and expanding has no use for.
-_UNNEEDED = set(
-    [
-        "code",
-        "ctypes",
-        "exec",
-        "fcntl",
-        "ftplib",
-        "function",
-        "gc",
-        "http",
-        "import",
-        "marshal",
-        "mmap",
-        "msvcrt",
-        "os",
-        "pickle",
-        "pty",
-        "shutil",
-        "signal",
-        "smtplib",
-        "socket",
-        "sqlite3",
-        "subprocess",
-        "syslog",
-        "tempfile",
-        "urllib",
-        "webbrowser",
-        "winreg",
-        "_winapi",
-    ]
-)
+_UNNEEDED = {
+    *("code", "ctypes", "exec", "fcntl", "ftplib", "function", "gc", "http", "import", "marshal", "mmap", "msvcrt"),
+    *("os", "pickle", "pty", "shutil", "signal", "smtplib", "socket", "sqlite3", "subprocess", "syslog", "tempfile"),
+    *("urllib", "webbrowser", "winreg", "_winapi"),
+}
 _LISTING = ("os.listdir", "os.scandir")  # includes may be patterns
 
 

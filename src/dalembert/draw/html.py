@@ -155,12 +155,13 @@ def style() -> Markup:
     return Markup((resources.files("dalembert.draw") / "page.css").read_text(encoding="utf-8"))
 
 
-def page(title: str, *content: object, script: str = "", look: str = "") -> str:
-    """A page that needs nothing else and fetches nothing; `script` is its own, `look` what its style has besides."""
+def page(title: str, *content: object, script: str = "", look: str = "", computes: bool = False) -> str:
+    """A page that needs nothing else and fetches nothing; `script` is its own, `look` what its style has besides.
+    `computes`: its script may run WebAssembly."""
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     if script:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        policy += f"; script-src 'sha256-{digest}'"
+        policy += f"; script-src 'sha256-{digest}'" + (" 'wasm-unsafe-eval'" if computes else "")
     head = Markup(
         '<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><title>{}</title><style>{}{}</style>'

@@ -44,31 +44,10 @@ UNPREFIXED: dict[str, tuple[float, Dimension]] = {
     "%": (0.01, (0, 0, 0, 0)),
     "dB": (1.0, (0, 0, 0, 0)),
 }
-WORDS = {
-    "°": "deg",
-    "degree": "deg",
-    "radian": "rad",
-    "rad": "rad",
-    "deg": "deg",
-    "rev": "rev",
-    "meter": "m",
-    "metre": "m",
-    "newton": "N",
-    "kilogram": "kg",
-    "gram": "g",
-    "second": "s",
-    "sec": "s",
-    "volt": "V",
-    "ampere": "A",
-    "amp": "A",
-    "ohm": "Ω",
-    "joule": "J",
-    "watt": "W",
-    "hertz": "Hz",
-    "hz": "Hz",
-    "turn": "rev",
-    "percent": "%",
-}
+WORDS = {"°": "deg", "degree": "deg", "radian": "rad", "rad": "rad", "deg": "deg", "rev": "rev", "meter": "m"}
+WORDS |= {"metre": "m", "newton": "N", "kilogram": "kg", "gram": "g", "second": "s", "sec": "s", "volt": "V"}
+WORDS |= {"ampere": "A", "amp": "A", "ohm": "Ω", "joule": "J", "watt": "W", "hertz": "Hz", "hz": "Hz", "turn": "rev"}
+WORDS |= {"percent": "%"}
 _PART = re.compile(r"\s*(?:(?P<name>[A-Za-zµΩ°%]+)(?:\^?[({]?(?P<power>-?\d)[)}]?)?|(?P<mark>1?/|[()])|\*)\s*")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _DASHES = str.maketrans({"−": "-", "–": "-", "—": "-", "‐": "-", "×": "*", "·": "*", "⋅": "*", "∙": "*", "μ": "µ"})

@@ -61,7 +61,9 @@ def robot_flow(
     if payload is False:
         kernels.need_mass(robot.model)
     n, end = robot.n, robot.n + (len(WRENCH) if f_tip else 0)
-    model, full, carried = _loaded(robot, frame, payload)
+    model, full, carried = load_models(robot, frame, payload)
+    if carried and not (rough and robot.model.friction_by_load):  # weighed here: scalars of a trace cannot be
+        options = {**options, "method": kernels.cheaper_method(lean(robot.model))}
     trace = kernels.ROWS["forward_dynamics"].trace
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
@@ -136,7 +138,7 @@ def _with_modes(
     return replace(flow, outputs=(*flow.outputs, *ENERGIES, "spring_energy", "supply_power"), observe=observe)
 
 
-def _loaded(
+def load_models(
     robot: Robot, frame: str | None, payload: bool | Sequence[float]
 ) -> tuple[Callable[[Scalars], Model], Callable[[Scalars], Model], tuple[str, ...]]:
     """The lean and the whole model as functions of the payload's numbers, and the names of these.

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, TypedDict
 
@@ -22,11 +23,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.describe.description import Description
+from dalembert.describe.mjcf import read_mjcf
+from dalembert.describe.mjcf.write import write_mjcf
+from dalembert.describe.toml_read import read_toml
+from dalembert.describe.urdf_read import read_urdf
 from dalembert.errors import InputError, unknown
 from dalembert.files import whole
 from dalembert.findings import Finding, Report, sort_findings
 from dalembert.friction.laws import spoken
-from dalembert.identification.fit.estimate import Fit, judge_fit
+from dalembert.identification.fit.estimate import Fit, judge_runs
 from dalembert.identification.fit.identify import Identification, fit
 from dalembert.identification.fit.regression import Regression
 from dalembert.identification.fit.regressor import Columns, base
@@ -408,7 +413,7 @@ def predict(robot: Robot, samples: Samples) -> Array:
 
 def judge(robot: Robot, runs: Sequence[Samples], by: Callable[[Robot, Samples], Array] = predict) -> Fit:
     """How well a robot predicts samples."""
-    return judge_fit(np.concatenate([run.tau for run in runs]), np.concatenate([by(robot, run) for run in runs]))
+    return judge_runs(runs, partial(by, robot))
 
 
 def _hand_over(
@@ -581,38 +586,18 @@ def write_drives(robot: Robot) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _read_urdf(text: str) -> Description:
-    from dalembert.describe.urdf_read import read_urdf
-
-    return read_urdf(text)
-
-
-def _read_toml(text: str) -> Description:
-    from dalembert.describe.toml_read import read_toml
-
-    return read_toml(text)
-
-
-def _read_mjcf(text: str) -> Description:
-    from dalembert.describe.mjcf import read_mjcf
-
-    return read_mjcf(text.encode())
-
-
-def _write_mjcf(robot: Robot) -> str:
-    from dalembert.describe.mjcf.write import write_mjcf
-
-    return write_mjcf(robot.description)
-
-
 WRITERS: dict[str, Callable[[Robot], str]] = {
     ".urdf": Robot.to_urdf,
     ".toml": Robot.to_toml,
-    ".xml": _write_mjcf,
+    ".xml": lambda robot: write_mjcf(robot.description),
     ".yaml": write_drives,
     ".yml": write_drives,
 }
-READERS: dict[str, Callable[[str], Description]] = {".urdf": _read_urdf, ".toml": _read_toml, ".xml": _read_mjcf}
+READERS: dict[str, Callable[[str], Description]] = {
+    ".urdf": read_urdf,
+    ".toml": read_toml,
+    ".xml": lambda text: read_mjcf(text.encode()),
+}
 
 
 def _again(robot: Robot, suffix: str) -> Robot:

@@ -3,6 +3,7 @@
 casadi_function    a kernel as casadi.Function
 jax_function       a kernel as a function of JAX arrays
 from_pinocchio     a pinocchio.Model as a Robot
+javascript_package a robot as WebAssembly with types, ready for npm
 to_control         any system, linearized, as a python-control object
 Environment        a robot as a Gymnasium environment; VectorEnvironment: many of them in one compiled loop
 columns, data_frame    results as columns by name; as a data frame of pandas, polars or Arrow
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         jax_function as jax_function,
         to_control as to_control,
     )
+    from dalembert.interchange.javascript import javascript_package as javascript_package
     from dalembert.interchange.pinocchio_model import from_pinocchio as from_pinocchio
     from dalembert.interchange.world import Reach as Reach, Situation as Situation, Task as Task, Track as Track
 
@@ -31,6 +33,7 @@ _NAMES = {
     "data_frames": ("columns", "data_frame"),
     "environment": ("Environment", "VectorEnvironment", "register"),
     "functions": ("casadi_function", "jax_function", "to_control"),
+    "javascript": ("javascript_package",),
     "pinocchio_model": ("from_pinocchio",),
     "world": ("Reach", "Situation", "Task", "Track"),
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.errors import InputError
 from dalembert.lagrange.fourier import tidy
-from dalembert.lagrange.symbols import Alphabet, Expression, is_function_of_time, rate, sympy
+from dalembert.lagrange.symbols import Alphabet, Expression, is_function_of_time, rate, sp
 
 if TYPE_CHECKING:
     from sympy import Matrix
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 def vector(x: object, what: str) -> tuple[Expression, Expression, Expression]:
     """Three components of a list, tuple or SymPy matrix of one to three."""
-    sp = sympy()
     if not isinstance(x, (list, tuple, sp.MatrixBase, sp.Tuple)) or not 1 <= len(x) <= 3:
         raise InputError(f"{what} must be a vector of one to three components, as in (x, y, z); got {x!r}")
     try:
@@ -36,7 +35,7 @@ def _velocity(x: Expression, coordinates: Sequence[Any]) -> Expression:
 
 
 def _square(v: Sequence[Expression]) -> Expression:
-    return sympy().Add(*(x**2 for x in v))
+    return sp.Add(*(x**2 for x in v))
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,6 @@ class RigidBody:
 
     def kinetic_energy(self, coordinates: Sequence[Any]) -> Expression:
         """K = ½ m |ṙ|² + ½ ωᵀ I ω, ω in the body's axes from S(ω) = Rᵀ Ṙ [J].  [Lagrange notes]."""
-        sp = sympy()
         moving = Particle(self.mass, self.position).kinetic_energy(coordinates)
         if (self.rotation is None) == (self.angle is None):
             raise InputError("a RigidBody is turned by rotation= (3×3) or, in the plane, by angle=: give one of them")
@@ -96,11 +94,10 @@ class RigidBody:
 
 def _weight(mass: object, position: object, gravity: object) -> Expression:
     r, g = vector(position, "the position of a body"), vector(gravity, "gravity")
-    return -_expression(mass, "the mass of a body") * sympy().Add(*(a * b for a, b in zip(g, r, strict=True)))
+    return -_expression(mass, "the mass of a body") * sp.Add(*(a * b for a, b in zip(g, r, strict=True)))
 
 
 def _expression(x: object, what: str) -> Expression:
-    sp = sympy()
     try:
         return sp.sympify(x, strict=True)
     except (sp.SympifyError, TypeError):
@@ -108,7 +105,6 @@ def _expression(x: object, what: str) -> Expression:
 
 
 def _matrix(x: object, what: str) -> Matrix:
-    sp = sympy()
     try:
         matrix = sp.Matrix(x)
     except (TypeError, ValueError):
@@ -131,7 +127,7 @@ def energies(
     bodies: Particle | RigidBody | Sequence[Particle | RigidBody], coordinates: Sequence[Any], gravity: object
 ) -> tuple[Expression, Expression]:
     """(K, P) of several bodies."""
-    sp, listed = sympy(), as_bodies(bodies)
+    listed = as_bodies(bodies)
     kinetic = sp.Add(*(body.kinetic_energy(coordinates) for body in listed))
     return kinetic, sp.Add(*(body.potential_energy(gravity) for body in listed))
 

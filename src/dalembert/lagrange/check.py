@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dalembert.errors import InputError
 from dalembert.lagrange.derive import Derived, Energies
-from dalembert.lagrange.symbols import Alphabet, sympy
+from dalembert.lagrange.symbols import Alphabet, sp
 
 Array = NDArray[np.float64]
 POINTS = 6
@@ -47,7 +47,6 @@ def _sample(
     rows: Sequence[Sequence[Any]], q: Sequence[Any], numbers: Mapping[Any, float]
 ) -> Callable[[Array], list[Array]]:
     """The matrix as a function of points, leaving out those where it is not finite."""
-    sp = sympy()
     fixed = {s: sp.Float(x) for s, x in numbers.items()}
     function = sp.lambdify([q], [[x.xreplace(fixed) for x in row] for row in rows], modules="math")
 

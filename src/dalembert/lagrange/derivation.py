@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import combinations, combinations_with_replacement
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dalembert.lagrange import quantities
 from dalembert.lagrange.derive import solve
 from dalembert.lagrange.fourier import tidy
-from dalembert.lagrange.symbols import Expression, sympy
-from dalembert.symbolic import latex, text
+from dalembert.lagrange.symbols import Expression, sp
+from dalembert.symbolic import text
 from dalembert.symbolic.document import (
     Derivation,
     Fold,
@@ -23,6 +23,7 @@ from dalembert.symbolic.document import (
     Part,
     Table,
     Words,
+    pair_of,
 )
 from dalembert.symbolic.expression import ZERO, Name, Rate, size
 
@@ -34,21 +35,12 @@ SHORT = 20  # symbols of an expression that may stand left of =
 SOLVED, OPERATIONS = 4, 25  # coordinates and constraints, and operations of M, up to which q̈ is written out
 LONG = 120  # symbols of an expression that is told by its formula alone
 CHAIN = "product and chain rule: each coordinate and each rate moves"
-KINETIC = ("½ m v² + ½ I ω²", r"\tfrac{1}{2} m v^2 + \tfrac{1}{2} I \omega^2")
-EULER_LAGRANGE = (
-    "d/dt ∂L/∂q̇ − ∂L/∂q = ψ",
-    r"\frac{d}{dt} \frac{\partial L}{\partial \dot{q}} - \frac{\partial L}{\partial q} = \psi",
-)
-CHRISTOFFEL = (
-    "Γᵢⱼₖ = ½ (∂ᵢMₖⱼ + ∂ⱼMₖᵢ − ∂ₖMᵢⱼ)",
-    r"\Gamma_{ijk} = \tfrac{1}{2} (\partial_i M_{kj} + \partial_j M_{ki} - \partial_k M_{ij})",
-)
-MULTIPLIERS = (
-    "λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇)",
-    r"\lambda = (A M^{-1} A^T)^{-1} (A M^{-1} (\tau - h) + \dot{A} \dot{q})",
-)
-PROJECTION = ("Π = I − Aᵀ (A M⁻¹ Aᵀ)⁻¹ A M⁻¹", r"\Pi = I - A^T (A M^{-1} A^T)^{-1} A M^{-1}")
-PROJECTED = ("Π τ = Π (M q̈ + h)", r"\Pi \tau = \Pi (M \ddot{q} + h)")
+KINETIC = "½ m v² + ½ I ω²"
+EULER_LAGRANGE = "d/dt ∂L/∂q̇ − ∂L/∂q = ψ"
+CHRISTOFFEL = "Γᵢⱼₖ = ½ (∂ᵢMₖⱼ + ∂ⱼMₖᵢ − ∂ₖMᵢⱼ)"
+MULTIPLIERS = "λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇)"
+PROJECTION = "Π = I − Aᵀ (A M⁻¹ Aᵀ)⁻¹ A M⁻¹"
+PROJECTED = "Π τ = Π (M q̈ + h)"
 
 
 def derivation(s: LagrangianSystem) -> Derivation:
@@ -72,14 +64,9 @@ def parts(s: LagrangianSystem) -> Iterator[Part]:
 
 
 # ----------------------------------------------------------------------------------------------------------- names
-def pair(x: Any) -> Pair:
-    """An expression for print as (text, LaTeX)."""
-    return text.text(x, unicode=True), latex.latex(x)
-
-
 def _moving(s: LagrangianSystem, k: int, order: int = 0) -> Pair:
     name = s._alphabet.names[k]
-    return pair(Rate(name, order) if order else Name(name))
+    return pair_of(Rate(name, order) if order else Name(name))
 
 
 def slope(what: str, by: Pair, rate: bool = False) -> Pair:
@@ -88,7 +75,7 @@ def slope(what: str, by: Pair, rate: bool = False) -> Pair:
     return (f"d/dt {plain}", rf"\frac{{d}}{{dt}} {tex}") if rate else (plain, tex)
 
 
-def _column(s: LagrangianSystem, name: Pair, entries: Sequence[Expression]) -> MatrixFormula:
+def _column(s: LagrangianSystem, name: str | Pair, entries: Sequence[Expression]) -> MatrixFormula:
     return MatrixFormula(name, tuple((s.writing(tidy(x)),) for x in entries))
 
 
@@ -97,7 +84,7 @@ def _matrix(s: LagrangianSystem, name: str | Pair, rows: Sequence[Sequence[Expre
 
 
 def _indexed(letter: str, k: int) -> Pair:
-    return pair(Name(f"{letter}{k}"))
+    return pair_of(Name(f"{letter}{k}"))
 
 
 # ------------------------------------------------------------------------------------------------------------ steps
@@ -107,7 +94,7 @@ def _coordinates(s: LagrangianSystem) -> Iterator[Part]:
     listed = ", ".join(f"{{{i}}}" for i in range(n))
     freedom = f" and {k} constraint{'s' * (k != 1)}, so {n - k} freedom{'s' * (n - k != 1)}" if k else ""
     yield Words(f"{n} coordinate{'s' * (n > 1)}, {listed}{freedom}.", names)
-    rows = tuple((pair(Name(str(x))), f"{number:g}") for x, number in s.parameters.items())
+    rows = tuple((pair_of(Name(str(x))), f"{number:g}") for x, number in s.parameters.items())
     if rows:
         yield Fold("Numbers of the parameters", (Table(("parameter", "value"), rows),))
 
@@ -119,7 +106,7 @@ def _bodies(s: LagrangianSystem) -> Iterator[Part]:
         v, w = _indexed("v", k), _indexed("omega", k)
         yield _column(s, _indexed("r", k), body.position)
         yield _column(s, v, body.velocity)
-        square = tidy(sympy().Add(*(x**2 for x in body.velocity)))
+        square = tidy(sp.Add(*(x**2 for x in body.velocity)))
         lines = [Line((f"{v[0]}²", f"{v[1]}^2"), s.writing(square), _reason_of_square(body.velocity))]
         if body.turning is not None:
             lines.append(Line(w, s.writing(body.turning), "rate of the body's angle"))
@@ -128,7 +115,6 @@ def _bodies(s: LagrangianSystem) -> Iterator[Part]:
 
 def _reason_of_square(velocity: Sequence[Expression]) -> str:
     """How the squares of a velocity's components become short."""
-    sp = sympy()
     angles = {f.args[0] for x in velocity for f in x.atoms(sp.sin, sp.cos)}
     if len(angles) > 1:
         return "cos² + sin² = 1, cos a cos b + sin a sin b = cos(a - b)"
@@ -150,7 +136,7 @@ def _energies(s: LagrangianSystem) -> Iterator[Part]:
     if s._energies.dissipation != 0:
         lines.append(Line("R", s.writing(s._energies.dissipation), "Rayleigh's function: half the power that is lost"))
     yield Formulas(tuple(lines))
-    yield Words("The Lagrangian is {0}.", (("L = K − P", "L = K - P"),))
+    yield Words("The Lagrangian is {0}.", ("L = K − P",))
 
 
 def _equations(s: LagrangianSystem) -> Iterator[Part]:
@@ -162,7 +148,7 @@ def _equations(s: LagrangianSystem) -> Iterator[Part]:
     L, a = quantities.find(s, "L")[1], s._alphabet
     for k in range(s.n):
         q, v = _moving(s, k), _moving(s, k, 1)
-        momentum, slow = sympy().diff(L, a.qd[k]), tidy(sympy().diff(L, a.q[k]))
+        momentum, slow = sp.diff(L, a.qd[k]), tidy(sp.diff(L, a.q[k]))
         fast = tidy(quantities.rate_of(s, momentum))
         yield Heading(f"Equation of {a.names[k]}", 3)
         lines = [
@@ -178,12 +164,12 @@ def _equations(s: LagrangianSystem) -> Iterator[Part]:
         yield Formulas(tuple(lines))
         sides = w(left[k]), w(right[k])
         lead, rest = sides if size(sides[0]) <= SHORT else sides[::-1]
-        yield Formulas((Line(pair(lead), rest, "the equation of motion"),))
+        yield Formulas((Line(pair_of(lead), rest, "the equation of motion"),))
 
 
 def _forces(s: LagrangianSystem, k: int) -> Iterator[Line]:
     """The generalized force on a coordinate, term by term."""
-    sp, w, t = sympy(), s.writing, s._terms
+    w, t = s.writing, s._terms
     psi = quantities.inputs(s)[k] + t.forces[k]
     why = "generalized force: its work along this coordinate" if s.input_symbols or t.forces[k] != 0 else ""
     yield Line(_indexed("psi", k + 1), w(psi), why or "what acts along this coordinate")
@@ -192,18 +178,13 @@ def _forces(s: LagrangianSystem, k: int) -> Iterator[Line]:
         yield Line((f"−∂R/∂{v[0]}", rf"-\frac{{\partial R}}{{\partial {v[1]}}}"), w(-t.friction[k]), "what dissipates")
     pushed = sp.Add(*(row[k] * x for row, x in zip(t.A, s.multiplier_symbols, strict=True)))
     if t.A:
-        index = k + 1
-        left = f"−(Aᵀλ){str(index).translate(text.SUBSCRIPTS)}", rf"-(A^T \lambda)_{{{index}}}"
-        yield Line(left, w(-pushed), "what the constraints do")
+        yield Line(f"−(Aᵀλ){str(k + 1).translate(text.SUBSCRIPTS)}", w(-pushed), "what the constraints do")
 
 
 def _matrices(s: LagrangianSystem) -> Iterator[Part]:
     t, w = s._terms, s.writing
     yield Heading("Matrix form")
-    yield Words(
-        "{0}: in M stand the coefficients of {1}, the second derivatives of K.",
-        (("M q̈ + C q̇ + g", r"M \ddot{q} + C \dot{q} + g"), ("q̈", r"\ddot{q}")),
-    )
+    yield Words("{0}: in M stand the coefficients of {1}, the second derivatives of K.", ("M q̈ + C q̇ + g", "q̈"))
     yield _matrix(s, ("M(q)", "M(q)"), t.M)
     yield from _decoupling(s)
     symbols = tuple(_christoffel(s))
@@ -215,17 +196,15 @@ def _matrices(s: LagrangianSystem) -> Iterator[Part]:
         )
         shown = Formulas(symbols)
         yield shown if len(symbols) <= FOLDED else Fold(f"{len(symbols)} Christoffel symbols", (shown,))
-    skew = ("Ṁ − 2C", r"\dot{M} - 2C")
-    entry = ("Cₖⱼ = Σᵢ Γᵢⱼₖ q̇ᵢ", r"C_{kj} = \sum_i \Gamma_{ijk} \dot{q}_i")
     if any(x != 0 for row in t.C for x in row):
-        yield Words("{0}; {1} is then skew-symmetric.", (entry, skew))
+        yield Words("{0}; {1} is then skew-symmetric.", ("Cₖⱼ = Σᵢ Γᵢⱼₖ q̇ᵢ", "Ṁ − 2C"))
         yield _matrix(s, "C", t.C)
-        yield _column(s, ("C q̇", r"C \dot{q}"), quantities.velocity_terms(s))
+        yield _column(s, "C q̇", quantities.velocity_terms(s))
     if any(x != 0 for x in t.g):
-        still = tidy(s._energies.kinetic.xreplace(dict.fromkeys(s._alphabet.qd, sympy().Integer(0))))
+        still = tidy(s._energies.kinetic.xreplace(dict.fromkeys(s._alphabet.qd, sp.Integer(0))))
         lower = "P" if still == 0 else "(P - K_0)"
         if still != 0:
-            yield Words("What K has without rates, {0}, acts like a potential.", (pair(w(still)),))
+            yield Words("What K has without rates, {0}, acts like a potential.", (pair_of(w(still)),))
         moving = [_moving(s, k) for k in range(s.n)]
         why = [Words("{0}", ((slope(lower.replace("_0", "₀"), q)[0], slope(lower, q)[1]),)) for q in moving]
         yield Formulas(tuple(Line(f"g{k}", w(x), y) for k, (x, y) in enumerate(zip(t.g, why, strict=True), 1)))
@@ -236,7 +215,7 @@ def _christoffel(s: LagrangianSystem) -> Iterator[Line]:
     n, t, q = s.n, s._terms, [_moving(s, k) for k in range(s.n)]
 
     def part(i: int, j: int, k: int) -> Pair:
-        entry = pair(Name(f"M{min(i, j) + 1}{max(i, j) + 1}"))
+        entry = pair_of(Name(f"M{min(i, j) + 1}{max(i, j) + 1}"))
         return slope(entry[0], q[k])[0], slope(entry[1], q[k])[1]
 
     for k in range(n):
@@ -250,7 +229,7 @@ def _christoffel(s: LagrangianSystem) -> Iterator[Line]:
 
 def _decoupling(s: LagrangianSystem) -> Iterator[Part]:
     """Where an entry beside the diagonal is a difference of constants times what moves: when it vanishes."""
-    sp, M, numbers = sympy(), s._terms.M, s.parameters
+    M, numbers = s._terms.M, s.parameters
     for i, j in combinations(range(s.n), 2):
         collected = sp.factor_terms(sp.collect(M[i][j], list(M[i][j].atoms(sp.sin, sp.cos))))
         for factor in sp.Mul.make_args(collected.as_independent(*s._alphabet.q, as_Add=False)[0]):
@@ -262,7 +241,7 @@ def _decoupling(s: LagrangianSystem) -> Iterator[Part]:
             yield Words(
                 "{0} is zero in every position if {1} = {2}: neither coordinate then feels the other's acceleration."
                 + (" The numbers of this system are chosen so." if holds else ""),
-                (_indexed("M", 10 * (i + 1) + j + 1), pair(s.writing(factor + less)), pair(s.writing(less))),
+                (_indexed("M", 10 * (i + 1) + j + 1), pair_of(s.writing(factor + less)), pair_of(s.writing(less))),
             )
 
 
@@ -270,47 +249,30 @@ def _constraints(s: LagrangianSystem) -> Iterator[Part]:
     t, w = s._terms, s.writing
     yield Heading("Constraints")
     if s._energies.holonomic:
-        yield Formulas(tuple(Line(pair(w(f)), ZERO, "held") for f in s._energies.holonomic))
+        yield Formulas(tuple(Line(pair_of(w(f)), ZERO, "held") for f in s._energies.holonomic))
     why = "Their rates are" if s._energies.holonomic else "On the rates they are"
-    yield Words(f"{why} {{0}}, with", (("A q̇ = 0", r"A \dot{q} = 0"),))
+    yield Words(f"{why} {{0}}, with", ("A q̇ = 0",))
     yield _matrix(s, "A", t.A)
     yield Words(
         "The forces of the constraints do no work on a motion they allow, {0} whenever {1}: so they are sums of the "
         "rows of A, {2}, with a multiplier for each row. {3} is what the system applies against its constraints.",
-        (
-            ("τᵀq̇ = 0", r"\tau^T \dot{q} = 0"),
-            ("A q̇ = 0", r"A \dot{q} = 0"),
-            ("τ = Aᵀλ", r"\tau = A^T \lambda"),
-            ("λ", r"\lambda"),
-        ),
+        ("τᵀq̇ = 0", "A q̇ = 0", "τ = Aᵀλ", "λ"),
     )
-    yield Words(
-        "The rate of the constraints gives as many equations more, {0}.",
-        (("A q̈ + Ȧ q̇ = 0", r"A \ddot{q} + \dot{A} \dot{q} = 0"),),
-    )
-    yield _matrix(s, ("Ȧ", r"\dot{A}"), t.A_dot)
-    yield Words(
-        "{0} put in there, with h for all that is neither {1} nor {2}:",
-        (
-            ("q̈ = M⁻¹ (τ − h − Aᵀλ)", r"\ddot{q} = M^{-1} (\tau - h - A^T \lambda)"),
-            ("q̈", r"\ddot{q}"),
-            ("λ", r"\lambda"),
-        ),
-    )
-    sp = sympy()
+    yield Words("The rate of the constraints gives as many equations more, {0}.", ("A q̈ + Ȧ q̇ = 0",))
+    yield _matrix(s, "Ȧ", t.A_dot)
+    yield Words("{0} put in there, with h for all that is neither {1} nor {2}:", ("q̈ = M⁻¹ (τ − h − Aᵀλ)", "q̈", "λ"))
     M, A = sp.Matrix(t.M), sp.Matrix(t.A)
-    yield _matrix(s, ("A M⁻¹ Aᵀ", "A M^{-1} A^T"), (A * solve(M, A.T)).applyfunc(tidy).tolist())
+    yield _matrix(s, "A M⁻¹ Aᵀ", (A * solve(M, A.T)).applyfunc(tidy).tolist())
     yield from _result(s, MULTIPLIERS, {f"lambda{k}": x for k, x in enumerate(quantities.find(s, "lambda")[1], 1)})
     yield Words(
-        "Without {0}: {1} takes from forces what presses against the constraints, {2}.",
-        (("λ", r"\lambda"), PROJECTION, PROJECTED),
+        "Without {0}: {1} takes from forces what presses against the constraints, {2}.", ("λ", PROJECTION, PROJECTED)
     )
     P = quantities.find(s, "projection")[1] if _is_short(s) else [[]]
     if P[0] and max(size(w(x)) for row in P for x in row) <= LONG // 2:
         yield _matrix(s, "Pi", P)
 
 
-def _result(s: LagrangianSystem, formula: Pair, found: dict[str, Expression]) -> Iterator[Part]:
+def _result(s: LagrangianSystem, formula: str, found: dict[str, Expression]) -> Iterator[Part]:
     """What was solved for, if it can be read."""
     written = {name: s.writing(x) for name, x in found.items()}
     yield Words("{0}.", (formula,))
@@ -325,9 +287,7 @@ def _is_short(s: LagrangianSystem) -> bool:
 
 def _solved(s: LagrangianSystem) -> Iterator[Part]:
     yield Heading("Solved for the accelerations")
-    pushed = (" − Aᵀλ", r" - A^T \lambda") if s._terms.A else ("", "")
-    formula = f"q̈ = M⁻¹ (τ − h{pushed[0]})", rf"\ddot{{q}} = M^{{-1}} (\tau - h{pushed[1]})"
-    yield Words("{0}.", (formula,))
+    yield Words("{0}.", ("q̈ = M⁻¹ (τ − h − Aᵀλ)" if s._terms.A else "q̈ = M⁻¹ (τ − h)",))
     if not _is_short(s):
         return
     written = [s.writing(x) for x in quantities.find(s, "qdd")[1]]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert.errors import InputError
 from dalembert.lagrange.bodies import vector
 from dalembert.lagrange.fourier import tidy
-from dalembert.lagrange.symbols import Alphabet, Expression, sympy
+from dalembert.lagrange.symbols import Alphabet, Expression, sp
 
 if TYPE_CHECKING:
     from sympy import Matrix
@@ -54,7 +54,6 @@ class Derived:
 
 def derive(alphabet: Alphabet, e: Energies) -> Derived:
     """All terms of the equations of motion."""
-    sp = sympy()
     q, v = alphabet.q, alphabet.qd
     M = mass_matrix(alphabet, e.kinetic)
     Gamma = christoffel(M, q)
@@ -78,7 +77,6 @@ def derive(alphabet: Alphabet, e: Energies) -> Derived:
 
 def mass_matrix(alphabet: Alphabet, kinetic: Expression) -> Rows:
     """M = ∂²K/∂q̇∂q̇; refused if it still contains velocities, because K is then not quadratic in them."""
-    sp = sympy()
     v, n = alphabet.qd, len(alphabet.qd)
     M = [[sp.Integer(0)] * n for _ in range(n)]
     for i in range(n):
@@ -90,7 +88,7 @@ def mass_matrix(alphabet: Alphabet, kinetic: Expression) -> Rows:
 
 def _free_of(v: Row, entry: Expression, kinetic: Expression) -> Expression:
     if entry.has(*v):
-        entry = sympy().simplify(entry)  # slow, and only for what would be refused otherwise
+        entry = sp.simplify(entry)  # slow, and only for what would be refused otherwise
     if entry.has(*v):
         found = ", ".join(str(x) for x in v if entry.has(x))
         raise InputError(
@@ -102,7 +100,6 @@ def _free_of(v: Row, entry: Expression, kinetic: Expression) -> Expression:
 
 def christoffel(M: Rows, q: Row) -> tuple[Rows, ...]:
     """Γ[i][j][k] = ½ (∂ᵢM_kj + ∂ⱼM_ki − ∂ₖM_ij): symmetric in i and j, the equation's index last."""
-    sp = sympy()
     n = len(q)
     D = [[[sp.diff(M[max(i, j)][min(i, j)], x) for x in q] for j in range(n)] for i in range(n)]
 
@@ -114,7 +111,6 @@ def christoffel(M: Rows, q: Row) -> tuple[Rows, ...]:
 
 
 def _coriolis(Gamma: tuple[Rows, ...], b: Sequence[Expression], q: Row, v: Row) -> Rows:
-    sp = sympy()
     n = len(q)
 
     def entry(k: int, j: int) -> Expression:
@@ -126,13 +122,11 @@ def _coriolis(Gamma: tuple[Rows, ...], b: Sequence[Expression], q: Row, v: Row) 
 
 def _along(x: Expression, q: Row, v: Row) -> Expression:
     """Rate of a function of q along the motion, Σ ∂x/∂qᵢ q̇ᵢ."""
-    sp = sympy()
     return sp.Add(*(sp.diff(x, a) * b for a, b in zip(q, v, strict=True)))
 
 
 def _split_inputs(forces: Row, inputs: Row) -> tuple[Row, Rows]:
     """ψ = ψ₀ + B u: what the inputs do must be linear in them."""
-    sp = sympy()
     B = tuple(tuple(tidy(sp.diff(f, u)) for u in inputs) for f in forces)
     for row, f in zip(B, forces, strict=True):
         if any(entry.has(*inputs) for entry in row):
@@ -144,14 +138,12 @@ def _split_inputs(forces: Row, inputs: Row) -> tuple[Row, Rows]:
 # ------------------------------------------------------------------------------------------- forces and constraints
 def generalized_forces(pairs: Sequence[tuple[Row, Row]], q: Row) -> Row:
     """ψ_j = Σᵢ fᵢ · ∂rᵢ/∂q_j: forces at points, by their virtual work.  [Lagrange notes], d'Alembert's principle."""
-    sp = sympy()
     parts = [(f, r) for force, point in pairs for f, r in zip(force, point, strict=True)]
     return tuple(tidy(sp.Add(*(f * sp.diff(r, x) for f, r in parts))) for x in q)
 
 
 def pfaffian_row(x: Expression, alphabet: Alphabet, what: str) -> Row:
     """The row a(q) of a constraint a(q) q̇ = 0 that was written as an expression."""
-    sp = sympy()
     row = tuple(sp.diff(x, v) for v in alphabet.qd)
     rest = sp.expand(x - sp.Add(*(a * v for a, v in zip(row, alphabet.qd, strict=True))))
     if any(a.has(*alphabet.qd) for a in row) or sp.simplify(rest) != 0:
@@ -162,7 +154,6 @@ def pfaffian_row(x: Expression, alphabet: Alphabet, what: str) -> Row:
 def null_space(A: Rows, n: int, columns: Sequence[int]) -> Matrix:
     """Virtual displacements: an (n, n − k) matrix Z with A Z = 0. `columns` are k independent columns of A, which are
     solved for; the other coordinates move freely, one per column of Z."""
-    sp = sympy()
     free = [j for j in range(n) if j not in columns]
     if not A:
         return sp.eye(n)
@@ -182,7 +173,6 @@ CANCEL = 200
 
 def solve(A: Matrix, B: Matrix) -> Matrix:
     """A⁻¹ B of SymPy matrices: by the adjugate up to 3 × 3, where it stays legible."""
-    sp = sympy()
     if A.rows > 3:
         return A.LUsolve(B)
     determinant = tidy(A.det(method="berkowitz"))
@@ -195,7 +185,6 @@ def solve(A: Matrix, B: Matrix) -> Matrix:
 
 def shortened(x: Expression) -> Expression:
     """A fraction with numerator and denominator tidied and common factors gone, unless it is long."""
-    sp = sympy()
     if x.count_ops() > 2 * CANCEL:
         return x
     above, below = sp.fraction(sp.together(x))
@@ -242,7 +231,7 @@ def _pfaffian(alphabet: Alphabet, row: object, k: int) -> Row:
 
 
 def _forces(alphabet: Alphabet, forces: object) -> Row:
-    sp, read = sympy(), alphabet.read
+    read = alphabet.read
     items = _listed(forces)
     if not items:
         return (sp.Integer(0),) * len(alphabet.q)
@@ -263,7 +252,6 @@ def _forces(alphabet: Alphabet, forces: object) -> Row:
 
 
 def _inputs(alphabet: Alphabet, inputs: object) -> Row:
-    sp = sympy()
     found: list[Any] = []
     for u in sp.symbols(inputs, seq=True) if isinstance(inputs, str) and inputs else _listed(inputs or ()):
         if not isinstance(u, sp.Symbol):
@@ -298,7 +286,6 @@ def _check_places(alphabet: Alphabet, e: Energies) -> None:
 
 def _listed(x: Expression | Iterable[Expression]) -> list[Any]:
     """A list of a sequence or a SymPy matrix; an expression alone is a list of one."""
-    sp = sympy()
     if isinstance(x, sp.MatrixBase):
         return list(x)
     if isinstance(x, (sp.Basic, int, float, str)):
@@ -311,13 +298,11 @@ def _listed(x: Expression | Iterable[Expression]) -> list[Any]:
 
 def _rows(x: Expression | Iterable[Expression]) -> list[Any]:
     """Pfaffian constraints: a matrix as its rows, a row as a list, anything else as an expression."""
-    sp = sympy()
     if isinstance(x, sp.MatrixBase):
         return x.tolist()
     return [list(row) if isinstance(row, (sp.MatrixBase, sp.Tuple)) else row for row in _listed(x)]
 
 
 def _is_pair(item: object) -> bool:
-    sp = sympy()
     vectors = (list, tuple, sp.MatrixBase, sp.Tuple)
     return isinstance(item, (list, tuple)) and len(item) == 2 and all(isinstance(part, vectors) for part in item)

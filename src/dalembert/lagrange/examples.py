@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dalembert.lagrange.bodies import Particle, RigidBody
-from dalembert.lagrange.symbols import Expression, coordinates, rate, sympy
+from dalembert.lagrange.symbols import Expression, coordinates, rate, sp
 from dalembert.lagrange.system import LagrangianSystem
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ GRAVITY = 9.81
 
 
 def _parameters(names: str) -> Expression:
-    return sympy().symbols(names, positive=True)
+    return sp.symbols(names, positive=True)
 
 
 def particle_on_a_line() -> LagrangianSystem:
     """A particle on a vertical line: m ÿ + m g = f.  [Lagrange notes]."""
     y = coordinates("y")
-    f = sympy().Symbol("f")
+    f = sp.Symbol("f")
     m, g = _parameters("m g")
     numbers = {m: 2, g: GRAVITY}
     return LagrangianSystem(
@@ -33,7 +33,7 @@ def particle_on_a_line() -> LagrangianSystem:
 def mass_spring_damper() -> LagrangianSystem:
     """m ẍ + b ẋ + k x = u.  [Lee]."""
     x = coordinates("x")
-    u = sympy().Symbol("u")
+    u = sp.Symbol("u")
     m, b, k = _parameters("m b k")
     return LagrangianSystem(
         x,
@@ -50,7 +50,7 @@ def mass_spring_damper() -> LagrangianSystem:
 def mass_spring() -> LagrangianSystem:
     """m ẍ + k x = f.  [Lee]."""
     x = coordinates("x")
-    f = sympy().Symbol("f")
+    f = sp.Symbol("f")
     m, k = _parameters("m k")
     return LagrangianSystem(
         x, m * rate(x) ** 2 / 2, k * x**2 / 2, forces=[f], inputs=[f], parameters={m: 1, k: 4}, name="mass-spring"
@@ -61,7 +61,6 @@ def geared_link() -> LagrangianSystem:
     """A link driven by a motor through a gear, θ_m = r θ: (r² J_m + J_l) θ̈ + M g l sin θ = r u.  [Lagrange notes].
 
     l is the distance of the link's center of mass from the joint, θ = 0 hangs down."""
-    sp = sympy()
     theta = coordinates("theta")
     u = sp.Symbol("u")
     r, J_m, J_l, M, g, l = _parameters("r J_m J_l M g l")
@@ -81,7 +80,6 @@ def geared_link() -> LagrangianSystem:
 def two_particles_on_a_wire() -> LagrangianSystem:
     """Two particles in space, joined by a massless rigid wire, |r₁ − r₂|² = l²: six coordinates, five freedoms.
     [Lagrange notes]."""
-    sp = sympy()
     q = coordinates("x1 y1 z1 x2 y2 z2")
     m1, m2, l, g = _parameters("m1 m2 l g")
     r1, r2 = sp.Matrix(q[:3]), sp.Matrix(q[3:])
@@ -106,7 +104,6 @@ def cartesian_pp() -> LagrangianSystem:
 
 
 def _unit(angle: Expression) -> Matrix:
-    sp = sympy()
     return sp.Matrix([sp.cos(angle), sp.sin(angle)])
 
 
@@ -148,23 +145,8 @@ def five_bar() -> LagrangianSystem:
         RigidBody(m3, I3, l2 * _unit(q2) + c3 * _unit(q1), angle=q1),
         RigidBody(m4, I4, l1 * _unit(q1) - c4 * _unit(q2), angle=q2),
     ]
-    numbers = {
-        m1: 1,
-        m2: 1.2,
-        m3: 0.5,
-        m4: 0.75,
-        I1: 0.02,
-        I2: 0.03,
-        I3: 0.01,
-        I4: 0.015,
-        l1: 0.4,
-        l2: 0.5,
-        c1: 0.2,
-        c2: 0.25,
-        c3: 0.3,
-        c4: 0.25,
-        g: GRAVITY,
-    }
+    numbers = {m1: 1, m2: 1.2, m3: 0.5, m4: 0.75, I1: 0.02, I2: 0.03, I3: 0.01, I4: 0.015}
+    numbers |= {l1: 0.4, l2: 0.5, c1: 0.2, c2: 0.25, c3: 0.3, c4: 0.25, g: GRAVITY}
     return LagrangianSystem.from_bodies((q1, q2), bodies, (0, -g), parameters=numbers, name="five-bar")
 
 
@@ -173,8 +155,8 @@ def cart_pole() -> LagrangianSystem:
     θ = 0 stands upright."""
     x, theta = coordinates("x theta")
     M, m, l, g = _parameters("M m l g")
-    F = sympy().Symbol("F")
-    bob = (x + l * sympy().sin(theta), l * sympy().cos(theta))
+    F = sp.Symbol("F")
+    bob = (x + l * sp.sin(theta), l * sp.cos(theta))
     return LagrangianSystem.from_bodies(
         (x, theta),
         [Particle(M, (x, 0)), Particle(m, bob)],
@@ -194,7 +176,7 @@ def rod_and_ball() -> LagrangianSystem:
     down = _unit(theta)  # x points down, θ = 0 hangs
     bodies = [
         RigidBody(M_rod, M_rod * L**2 / 12, L / 2 * down, angle=theta),
-        RigidBody(M_ball, sympy().Rational(2, 5) * M_ball * R**2, (L + R) * down, angle=theta),
+        RigidBody(M_ball, sp.Rational(2, 5) * M_ball * R**2, (L + R) * down, angle=theta),
     ]
     numbers = {M_rod: 1, M_ball: 2, L: 0.8, R: 0.1, g: GRAVITY}
     return LagrangianSystem.from_bodies(theta, bodies, (g, 0), parameters=numbers, name="rod-and-ball")
@@ -205,7 +187,6 @@ def geared_arm() -> LagrangianSystem:
     (D + N² J_m) q̈ + (C + N² B_m) q̇ + G = N (K_T/R) v, B_m = B + K_T K_m / R, armature inductance left out.  [Lee].
 
     Back-EMF acts as damping: the dissipation holds the mechanical and the electrical part."""
-    sp = sympy()
     arm = planar_2r()
     q = arm.coordinates
     N, J, B, K_T, K_m, R = (_parameters(f"{name}1:3") for name in ("N", "J_m", "B", "K_T", "K_m", "R_m"))
@@ -230,7 +211,6 @@ def geared_arm() -> LagrangianSystem:
 def knife_edge() -> LagrangianSystem:
     """A skate on ice: it turns freely and slides along its edge only, ẋ sin θ − ẏ cos θ = 0, which no function of the
     coordinates expresses (non-holonomic)."""
-    sp = sympy()
     x, y, theta = coordinates("x y theta")
     m, I = _parameters("m I")
     body = RigidBody(m, I, (x, y), angle=theta)
@@ -242,7 +222,6 @@ def knife_edge() -> LagrangianSystem:
 def bead_on_a_hoop() -> LagrangianSystem:
     """A bead on a hoop that turns about its vertical diameter at the rate Ω: its kinetic energy has a part without
     velocities, ½ m R² Ω² sin² θ, which enters g."""
-    sp = sympy()
     theta = coordinates("theta")
     m, R, Omega, g = _parameters("m R Omega g")
     kinetic = m * R**2 * (rate(theta) ** 2 + Omega**2 * sp.sin(theta) ** 2) / 2
@@ -253,19 +232,7 @@ def bead_on_a_hoop() -> LagrangianSystem:
 EXAMPLES: dict[str, Callable[[], LagrangianSystem]] = {
     function.__name__.replace("_", "-"): function
     for function in (
-        particle_on_a_line,
-        mass_spring_damper,
-        mass_spring,
-        geared_link,
-        two_particles_on_a_wire,
-        cartesian_pp,
-        planar_2r,
-        planar_2r_points,
-        five_bar,
-        cart_pole,
-        rod_and_ball,
-        geared_arm,
-        knife_edge,
-        bead_on_a_hoop,
+        *(particle_on_a_line, mass_spring_damper, mass_spring, geared_link, two_particles_on_a_wire, cartesian_pp),
+        *(planar_2r, planar_2r_points, five_bar, cart_pole, rod_and_ball, geared_arm, knife_edge, bead_on_a_hoop),
     )
 }

@@ -9,7 +9,7 @@ from collections import defaultdict
 from fractions import Fraction
 from typing import Any
 
-from dalembert.lagrange.symbols import Expression, sympy
+from dalembert.lagrange.symbols import Expression, sp
 
 Complex = tuple[Fraction, Fraction]
 Frequency = tuple[tuple[Any, Fraction], ...]  # (angle, its multiple), by the angle's name
@@ -20,7 +20,6 @@ HALF = Fraction(1, 2)
 
 def tidy(x: Expression) -> Expression:
     """The shorter of the expanded expression and its Fourier form."""
-    sp = sympy()
     x = sp.expand(x)
     if not x.has(sp.sin, sp.cos):
         return x
@@ -29,7 +28,6 @@ def tidy(x: Expression) -> Expression:
 
 def fourier(x: Expression) -> Expression:
     """The Fourier form of an expanded expression; what is no polynomial in sines and cosines stays as a factor."""
-    sp = sympy()
     sums: dict[Any, dict[Frequency, Complex]] = defaultdict(dict)
     for term in sp.Add.make_args(x):
         factor, waves = _term(term)
@@ -42,7 +40,6 @@ def fourier(x: Expression) -> Expression:
 
 def _term(term: Expression) -> tuple[Expression, Waves]:
     """(factor, waves) of a product. The rational coefficient goes with the waves."""
-    sp = sympy()
     number, rest = term.as_coeff_Mul()
     if not number.is_Rational:
         number, rest = sp.Integer(1), term
@@ -95,7 +92,6 @@ def _product(a: Waves, b: Waves) -> Waves:
 
 def _written(waves: Waves) -> Expression:
     """Σ c e^{ik·x} of a real function, as cosines and sines; a constant that meets its like as a square."""
-    sp = sympy()
     constant = waves.get((), (Fraction(0), Fraction(0)))[0]
     terms = []
     for frequency, (re, im) in waves.items():
@@ -112,4 +108,4 @@ def _written(waves: Waves) -> Expression:
 
 
 def _rational(x: Fraction) -> Expression:
-    return sympy().Rational(x.numerator, x.denominator)
+    return sp.Rational(x.numerator, x.denominator)

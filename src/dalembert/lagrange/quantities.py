@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dalembert.errors import InputError, unknown
 from dalembert.lagrange.derive import null_space, shortened, solve
 from dalembert.lagrange.fourier import tidy
-from dalembert.lagrange.symbols import Expression, sympy
+from dalembert.lagrange.symbols import Expression, sp
 from dalembert.symbolic.check import Marker
 from dalembert.symbolic.collect import split_name
 from dalembert.symbolic.compare import Comparison, Quantity, compare
@@ -72,13 +72,12 @@ def _lists(rows: Any) -> Nested:
 
 def velocity_terms(s: LagrangianSystem) -> list[Expression]:
     """C q̇."""
-    sp, v = sympy(), s._alphabet.qd
+    v = s._alphabet.qd
     return [sp.expand(sp.Add(*(x * y for x, y in zip(row, v, strict=True)))) for row in s._terms.C]
 
 
 def inputs(s: LagrangianSystem) -> list[Expression]:
     """B u, or τ where no inputs are named."""
-    sp = sympy()
     if not s.input_symbols:
         return list(s.tau)
     return [sp.Add(*(b * u for b, u in zip(row, s.input_symbols, strict=True))) for row in s._terms.B]
@@ -86,7 +85,7 @@ def inputs(s: LagrangianSystem) -> list[Expression]:
 
 def left_sides(s: LagrangianSystem) -> list[Expression]:
     """M q̈ + C q̇ + g + ∂R/∂q̇ − ψ₀ + Aᵀλ."""
-    sp, t, a = sympy(), s._terms, s._alphabet.qdd
+    t, a = s._terms, s._alphabet.qdd
     pushed = [sp.Add(*(row[k] * x for row, x in zip(t.A, s.multiplier_symbols, strict=True))) for k in range(s.n)]
     rest = zip(velocity_terms(s), t.g, t.friction, t.forces, pushed, strict=True)
     return [
@@ -97,7 +96,7 @@ def left_sides(s: LagrangianSystem) -> list[Expression]:
 
 def pressed(s: LagrangianSystem) -> tuple[Any, list[Expression]]:
     """(τ − h − Aᵀλ, λ): λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ − h) + Ȧ q̇).  [Fakhari 3]."""
-    sp, t = sympy(), s._terms
+    t = s._terms
     M, v = sp.Matrix(t.M), sp.Matrix(s._alphabet.qd)
     g, friction, forces = (sp.Matrix(row) for row in (t.g, t.friction, t.forces))
     right = sp.Matrix(inputs(s)) - sp.Matrix(t.C) * v - g - friction + forces
@@ -110,12 +109,12 @@ def pressed(s: LagrangianSystem) -> tuple[Any, list[Expression]]:
 
 def accelerations(s: LagrangianSystem) -> list[Expression]:
     """q̈ = M⁻¹ (τ − h − Aᵀλ)."""
-    return [shortened(x) for x in solve(sympy().Matrix(s._terms.M), pressed(s)[0])]
+    return [shortened(x) for x in solve(sp.Matrix(s._terms.M), pressed(s)[0])]
 
 
 def projection(s: LagrangianSystem) -> Any:
     """I − Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹."""
-    sp, t = sympy(), s._terms
+    t = s._terms
     M, A = sp.Matrix(t.M), sp.Matrix(len(t.A), s.n, [x for row in t.A for x in row])
     AM = solve(M, A.T).T
     return (sp.eye(s.n) - A.T * solve(AM * A.T, AM)).applyfunc(shortened)
@@ -123,7 +122,7 @@ def projection(s: LagrangianSystem) -> Any:
 
 def linearized(s: LagrangianSystem) -> tuple[Any, Any]:
     """(∂f/∂x, ∂f/∂u) where coordinates, rates and inputs are zero."""
-    sp, a = sympy(), s._alphabet
+    a = s._alphabet
     f = sp.Matrix([*a.qd, *accelerations(s)])
     u = s.input_symbols or s.tau
     rest = dict.fromkeys((*a.q, *a.qd, *u), sp.Integer(0))
@@ -132,7 +131,7 @@ def linearized(s: LagrangianSystem) -> tuple[Any, Any]:
 
 def find(s: LagrangianSystem, name: str) -> tuple[str, Nested]:
     """(the name as it is printed, the expression or lists of them) of what a name asks for."""
-    sp, a = sympy(), s._alphabet
+    a = s._alphabet
     spelled = {rated(q, order): symbols[k] for order, symbols in enumerate((a.q, a.qd)) for k, q in enumerate(a.names)}
     if (slope := SLOPE.fullmatch(str(name).strip())) and slope[3] in spelled:
         x = sp.diff(TABLE[slope[2]][0](s), spelled[slope[3]])
@@ -154,7 +153,7 @@ def find(s: LagrangianSystem, name: str) -> tuple[str, Nested]:
 
 def rate_of(s: LagrangianSystem, x: Expression) -> Expression:
     """dx/dt = Σ ∂x/∂qᵢ q̇ᵢ + ∂x/∂q̇ᵢ q̈ᵢ."""
-    sp, a = sympy(), s._alphabet
+    a = s._alphabet
     pairs = zip((*a.q, *a.qd), (*a.qd, *a.qdd), strict=True)
     return sp.Add(*(sp.diff(x, by) * fast for by, fast in pairs))
 
@@ -175,7 +174,7 @@ def comparable(s: LagrangianSystem, name: str) -> Quantity:
 
     def at(x: Expression, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         count = next(iter(values.values())).shape
-        found = sympy().lambdify(list(known.values()), x, "numpy")(*(values[name] for name in known))
+        found = sp.lambdify(list(known.values()), x, "numpy")(*(values[name] for name in known))
         return np.broadcast_to(np.asarray(found, float), count)
 
     found = assembled(printed, value, at, lambda x: text(s.writing(x)), {k: numbers.get(k) for k in known})
@@ -201,7 +200,7 @@ def compare_formula(s: LagrangianSystem, name: str, formula: str) -> Comparison:
 
 def steps(s: LagrangianSystem) -> Steps:
     """How its derivation goes on from step to step, for checking one."""
-    sp, a, t = sympy(), s._alphabet, s._terms
+    a, t = s._alphabet, s._terms
     spelled = {x: sp.Symbol(name) for name, x in symbols(s).items()}
 
     def tree(x: Expression) -> ast.expr:

@@ -8,7 +8,6 @@ what went in.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import InputError, MissingExtraError
@@ -20,22 +19,26 @@ Expression = Any  # a SymPy expression: the library is imported late, so its typ
 TIME = "t"
 
 
-def sympy() -> ModuleType:
-    """The module sympy, or the sentence that says how to get it."""
-    try:
-        import sympy as module
-    except ImportError:
-        raise MissingExtraError(
-            "Lagrangian systems need the package 'sympy': pip install 'dalembert[lagrange]'"
-        ) from None
-    return module
+class _SymPy:
+    """The module sympy, imported when something of it is first asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            import sympy
+        except ImportError:
+            raise MissingExtraError(
+                "Lagrangian systems need the package 'sympy': pip install 'dalembert[lagrange]'"
+            ) from None
+        return getattr(sympy, name)
+
+
+sp: Any = _SymPy()
 
 
 def coordinates(names: str) -> Expression:
     """Generalized coordinates by their names, `q1, q2 = coordinates("q1 q2")`: real SymPy symbols, a single one alone.
 
     `rate` gives their velocities."""
-    sp = sympy()
     if not isinstance(names, str) or not names.strip(" ,"):
         raise InputError(f'coordinates are made from their names, as in coordinates("q1 q2"); got {names!r}')
     return sp.symbols(names, real=True)
@@ -44,7 +47,6 @@ def coordinates(names: str) -> Expression:
 def rate(x: Expression, coordinates: Sequence[Symbol] | None = None) -> Expression:
     """Time derivative ẋ. Of a coordinate `q1`: its velocity, the symbol `q1d` (and of that, `q1dd`). Of an expression
     or a vector: ẋ = Σ ∂x/∂qᵢ q̇ᵢ over the `coordinates` named. Of functions of time (`dynamicsymbols`): dx/dt."""
-    sp = sympy()
     if isinstance(x, (list, tuple)):
         return type(x)(rate(part, coordinates) for part in x)
     try:
@@ -69,12 +71,11 @@ def rate(x: Expression, coordinates: Sequence[Symbol] | None = None) -> Expressi
 
 def _time_of(x: Expression) -> Expression | None:
     """The symbol that functions in x depend on, if they are functions of one symbol (time)."""
-    functions = [f for f in x.atoms(sympy().Function) if is_function_of_time(f)]
+    functions = [f for f in x.atoms(sp.Function) if is_function_of_time(f)]
     return functions[0].args[0] if functions else None
 
 
 def is_function_of_time(x: object) -> bool:
-    sp = sympy()
     return isinstance(x, sp.core.function.AppliedUndef) and len(x.args) == 1 and str(x.args[0]) == TIME
 
 
@@ -85,7 +86,6 @@ class Alphabet:
     slows SymPy down); `write` turns results back."""
 
     def __init__(self, coordinates: str | Expression | Iterable[Expression]) -> None:
-        sp = sympy()
         given = as_list(coordinates)
         self.names = tuple(_name(q) for q in given)
         self._check_names()
@@ -116,7 +116,6 @@ class Alphabet:
 
     def read(self, x: Expression, what: str) -> Expression:
         """An expression in the system's own symbols. `what` names it in messages."""
-        sp = sympy()
         if isinstance(x, str):
             raise InputError(f"{what} must be a SymPy expression, not text: {x!r}; text would be run as code")
         try:
@@ -138,7 +137,7 @@ class Alphabet:
         return x
 
     def _refuse_strangers(self, x: Expression, what: str) -> None:
-        moving = [str(f) for f in x.atoms(sympy().Function) if is_function_of_time(f)]
+        moving = [str(f) for f in x.atoms(sp.Function) if is_function_of_time(f)]
         if moving:
             raise InputError(f"{what} contains {moving[0]}, which moves but is not among the coordinates {self._list}")
         for s in x.free_symbols:
@@ -190,7 +189,7 @@ class Alphabet:
 
     def _triple(self, i: int, name: str) -> tuple[Any, Any, Any]:
         if i in self._functions:
-            sp, f = sympy(), self._functions[i]
+            f = self._functions[i]
             t = f.args[0]
             return f, sp.diff(f, t), sp.diff(f, t, 2)
         x = self._seen.get(name, self.q[i])
@@ -200,7 +199,6 @@ class Alphabet:
 
 def as_list(coordinates: str | Expression | Iterable[Expression]) -> list[Any]:
     """Coordinates as a list: from text, one symbol, or any sequence or SymPy matrix of them."""
-    sp = sympy()
     if isinstance(coordinates, str):
         made = sp.symbols(coordinates, seq=True, real=True) if coordinates.strip(" ,") else ()
         return [s.name for s in made]
@@ -217,7 +215,7 @@ def _name(q: str | Expression) -> str:
         return q
     if is_function_of_time(q):
         return str(q.func.__name__)
-    if isinstance(q, sympy().Symbol):
+    if isinstance(q, sp.Symbol):
         return str(q.name)
     raise InputError(
         f"a coordinate is a SymPy symbol or a function of time (dynamicsymbols), not {q!r} ({type(q).__name__})"

@@ -18,7 +18,7 @@ from dalembert.lagrange import kernels
 from dalembert.lagrange.bodies import Particle, Placed, RigidBody, as_bodies, energies, placed
 from dalembert.lagrange.check import check
 from dalembert.lagrange.derive import Derived, Energies, Row, Rows, derive, energies_of, null_space
-from dalembert.lagrange.symbols import Alphabet, Expression, as_list, coordinates as make_coordinates, sympy
+from dalembert.lagrange.symbols import Alphabet, Expression, as_list, coordinates as make_coordinates, sp
 from dalembert.lagrange.writing import Writing
 from dalembert.symbolic.compare import Comparison, Quantity
 from dalembert.system import Kernels, Limits, Linearization, read_state, second_order
@@ -45,7 +45,6 @@ class FirstOrderForm(NamedTuple):
 
 def _jacobian(f: Matrix, by: Matrix) -> Matrix:
     """∂f/∂by, also by functions of time and their derivatives, which SymPy would take as dependent."""
-    sp = sympy()
     plain = {s: sp.Dummy(str(s)) for s in by}
     back = {dummy: s for s, dummy in plain.items()}
     return f.xreplace(plain).jacobian(list(plain.values())).xreplace(back)
@@ -240,7 +239,7 @@ class LagrangianSystem:
         return x.xreplace(self._to_outside)
 
     def _matrix(self, rows: Rows, columns: int) -> Matrix:
-        return self._write(sympy().ImmutableMatrix(len(rows), columns, [x for row in rows for x in row]))
+        return self._write(sp.ImmutableMatrix(len(rows), columns, [x for row in rows for x in row]))
 
     def _column(self, row: Row) -> Matrix:
         return self._matrix(tuple((x,) for x in row), 1)
@@ -307,7 +306,7 @@ class LagrangianSystem:
     @property
     def Gamma(self) -> NDimArray:
         """Christoffel symbols, [i, j, k] = ½ (∂ᵢM_kj + ∂ⱼM_ki − ∂ₖM_ij), the equation's index last.  (n, n, n)."""
-        return self._write(sympy().ImmutableDenseNDimArray(self._terms.Gamma))
+        return self._write(sp.ImmutableDenseNDimArray(self._terms.Gamma))
 
     @property
     def C(self) -> Matrix:
@@ -335,7 +334,7 @@ class LagrangianSystem:
         return (
             self._matrix(self._terms.B, len(self.input_symbols))
             if self.input_symbols
-            else sympy().eye(self.n).as_immutable()
+            else sp.eye(self.n).as_immutable()
         )
 
     @property
@@ -357,7 +356,6 @@ class LagrangianSystem:
     def equations(self) -> list[Any]:
         """n equations of motion M q̈ + C q̇ + g + ∂R/∂q̇ − ψ₀ + Aᵀλ = τ (or B u, if inputs are named), then the
         constraints, as SymPy equations."""
-        sp = sympy()
         qd, qdd = (sp.Matrix(x) for x in (self.velocities, self.accelerations))
         left = self.M * qdd + (self.C * qd).applyfunc(sp.expand)
         left += self.g + self.friction - self._column(self._terms.forces)
@@ -374,7 +372,6 @@ class LagrangianSystem:
         """ẋ = f(x, u) in symbols, x = (q, q̇), u the inputs, or τ if none are named; λ eliminated.  [Lee]."""
         from dalembert.lagrange.quantities import accelerations
 
-        sp = sympy()
         u = sp.Matrix(self.input_symbols or self.tau)
         f = sp.Matrix([*self._alphabet.qd, *accelerations(self)])
         return FirstOrderForm(self._write(f.as_immutable()), sp.ImmutableMatrix(self.coordinates + self.velocities), u)
@@ -409,7 +406,7 @@ class LagrangianSystem:
     def latex(self, x: object = None) -> str:
         """LaTeX of an expression, matrix or equation of this system, with dots for rates; of all its equations, one per
         line, if none is given."""
-        sp, a = sympy(), self._alphabet
+        a = self._alphabet
         if x is None:
             return " \\\\\n".join(self.latex(equation) for equation in self.equations)
         dots = {s: rf"\dot{{{sp.latex(q)}}}" for s, q in zip(a.qd, a.q, strict=True)}
@@ -588,7 +585,7 @@ class LagrangianSystem:
 
 
 def _numbered(stem: str, count: int) -> tuple[Any, ...]:
-    return tuple(sympy().Symbol(f"{stem}{k}", real=True) for k in range(1, count + 1))
+    return tuple(sp.Symbol(f"{stem}{k}", real=True) for k in range(1, count + 1))
 
 
 def _count(k: int, noun: str) -> str:

@@ -8,7 +8,7 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from dalembert.lagrange.symbols import Alphabet, Expression as Symbolic, sympy
+from dalembert.lagrange.symbols import Alphabet, Expression as Symbolic, sp
 from dalembert.symbolic.collect import (
     ACCELERATION,
     GRAVITY,
@@ -63,7 +63,6 @@ class Writing:
     def __call__(self, x: Symbolic, energy: bool = False) -> Expression:
         """The expression collected: Σ (constant) · (what moves), over one denominator. An `energy` goes by products of
         rates alone."""
-        sp = sympy()
         x = sp.sympify(x)
         above, below = sp.fraction(sp.together(x))
         if not below.free_symbols:
@@ -74,14 +73,13 @@ class Writing:
     def _collected(self, x: Symbolic, energy: bool = False) -> Expression:
         """By what moves fast, and then by what moves; or what shares its constant and its sines in one bracket: the
         shorter of the two."""
-        x = sympy().expand(x)
+        x = sp.expand(x)
         apart = self._by(x, self._fast)
         slow, fast = self._parts(x, self._leading)
         return apart if energy else min((apart, total((fast, *self._bracketed(slow)))), key=size)
 
     def _parts(self, x: Symbolic, symbols: tuple[Any, ...]) -> tuple[Symbolic, Expression]:
         """(what is free of the symbols, the rest written)."""
-        sp = sympy()
         rest = sp.Add(*(term for term in sp.Add.make_args(x) if term.has(*symbols)))
         return x - rest, self._by(rest, symbols)
 
@@ -99,7 +97,6 @@ class Writing:
 
     def _bracketed(self, x: Symbolic) -> list[Expression]:
         """Σ constant · sines · (polynomial of rates)."""
-        sp = sympy()
         shared: dict[tuple[Any, Any], list[Any]] = {}
         for monomial, inside in _groups(x, self.moving).items():
             still, rates = monomial.as_independent(*self._fast, as_Add=False)
@@ -114,15 +111,14 @@ class Writing:
 
     def _signed(self, x: Symbolic) -> tuple[Symbolic, Symbolic]:
         """(number, rest): a sum in the rest starts without a minus."""
-        number, rest = sympy().factor_terms(x).as_coeff_Mul()
-        for factor in sympy().Mul.make_args(rest):
+        number, rest = sp.factor_terms(x).as_coeff_Mul()
+        for factor in sp.Mul.make_args(rest):
             if factor.is_Add and min(factor.args, key=self._place).could_extract_minus_sign():
                 number, rest = -number, rest.xreplace({factor: -factor})
         return number, rest
 
     def _constant(self, x: Symbolic) -> Expression:
         """A sum of parameters: what a mass multiplies in one bracket."""
-        sp = sympy()
         number, inside = self._signed(x)
         if inside.is_Add:
             masses = [s for s in inside.free_symbols if self._role(s) == MASS]
@@ -131,7 +127,6 @@ class Writing:
 
     def _plain(self, x: Symbolic) -> Expression:
         """The expression as it stands, its terms and factors in order."""
-        sp = sympy()
         if x in self._atoms:
             return self._atoms[x]
         if x.is_Symbol:
@@ -157,7 +152,7 @@ class Writing:
         return Name(str(x))
 
     def _power(self, base: Symbolic, exponent: Symbolic) -> Expression:
-        if exponent == sympy().Rational(1, 2):
+        if exponent == sp.Rational(1, 2):
             return Function("sqrt", self._plain(base))
         if exponent.is_Integer and exponent > 0:
             return Power(self._plain(base), int(exponent))
@@ -174,7 +169,6 @@ class Writing:
 
     def _rank(self, x: Symbolic) -> tuple[float, str, int, str]:
         """Where a factor stands in a product."""
-        sp = sympy()
         if x.is_Number:
             return -1.0, "", 0, ""
         base = x.as_base_exp()[0]
@@ -219,7 +213,6 @@ def _product(*factors: Expression) -> Expression:
 
 def _groups(x: Symbolic, symbols: tuple[Any, ...]) -> dict[Any, Any]:
     """{product of these symbols and of functions of them: what it multiplies}."""
-    sp = sympy()
     found: dict[Any, Any] = {}
     for term in sp.Add.make_args(x):
         rest, monomial = term.as_independent(*symbols, as_Add=False)
@@ -237,5 +230,4 @@ def _number(x: Expression) -> tuple[Number, Expression]:
 
 def _factors(x: Symbolic) -> list[Any]:
     """The factors of a product, unpacked."""
-    sp = sympy()
     return [g for f in sp.Mul.make_args(x) for g in (_factors(f) if f.is_Mul else [f])]

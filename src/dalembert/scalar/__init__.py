@@ -19,6 +19,7 @@ __all__ = [
     "absolute",
     "arctan2",
     "by_sign",
+    "clip",
     "cos",
     "exp",
     "log",
@@ -100,6 +101,13 @@ def minimum(a: Scalar, b: Scalar) -> Scalar:
 
 def maximum(a: Scalar, b: Scalar) -> Scalar:
     return where(a > b, a, b)
+
+
+def clip(x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
+    """x between two numbers; NaN stays NaN, so that it is noticed. Each choice takes the larger or the smaller of what
+    it compares, which proofs of bounds know not to jump."""
+    above = where(x < lower, lower, x)
+    return where(above > upper, upper, above)
 
 
 def power(x: Scalar, exponent: float) -> Scalar:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.errors import InputError, unknown
-from dalembert.flow import Array, Flow, Scalar
-from dalembert.scalar import where
+from dalembert.flow import Array, Flow
 
 TorqueLimits = dict[str, tuple[float, float]]  # lower and upper, by the name of an input
 ROUNDING = 1e-9  # of a limit: what is beyond it by less is not
@@ -53,11 +52,6 @@ def find_excesses(t: Array, values: Mapping[str, Array], flow: Flow) -> tuple[Ex
                     first = float(t[int(np.argmax(out))])
                     found.append(Excess(joint, kind, float(limit), first, float(np.nanmax(over)), unit[k]))
     return tuple(found)
-
-
-def clip(x: Scalar, lower: float, upper: float) -> Scalar:
-    """NaN stays NaN, so that it is noticed."""
-    return where(x > upper, upper, where(x < lower, lower, x))
 
 
 def read_torque_limits(value: object, drives: tuple[str, ...], flow: Flow) -> TorqueLimits:

@@ -26,8 +26,8 @@ from dalembert.errors import InputError, unknown
 from dalembert.flow import LOSS, SUPPLY, Array, Flow, Scalar, Scalars
 from dalembert.law import Law, check_distinct, check_law, followed_orders
 from dalembert.reference import Reference, read_reference
-from dalembert.scalar import where
-from dalembert.simulation.limits import TorqueLimits, clip, read_torque_limits
+from dalembert.scalar import clip, where
+from dalembert.simulation.limits import TorqueLimits, read_torque_limits
 from dalembert.simulation.measures import Measure, read_errors
 
 Given = tuple[Scalar, Scalars, Scalars, Scalars, Scalars]  # what a law is given: (t, y, r, z, p)

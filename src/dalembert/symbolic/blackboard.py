@@ -19,14 +19,13 @@ from dalembert.symbolic.document import (
     Words,
     left_of,
     math,
-    plain_formula,
-    tex_formula,
+    pair_of,
 )
-from dalembert.symbolic.latex import printed_length
+from dalembert.symbolic.latex import break_sum, printed_length
 from dalembert.symbolic.lumps import Legible
 from dalembert.symbolic.polynomial import Polynomial
 from dalembert.symbolic.text import GREEK
-from dalembert.symbolic.typeset import break_sum, summands
+from dalembert.symbolic.typeset import summands
 
 if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
@@ -68,7 +67,7 @@ class Blackboard:
         if not isinstance(x, Polynomial):
             return number(float(x))
         form = self.legible({"": x})
-        return plain_formula(form.entries[""], form.decimals), tex_formula(form.entries[""], form.decimals)
+        return pair_of(form.entries[""], form.decimals)
 
     def formula(self, x: Scalar) -> Formula:
         """The same; what is no decimal as an expression, which lines break better."""

@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dalembert import scalar
 from dalembert.compile import Kernel, compile_function
 from dalembert.errors import InputError, MissingExtraError, unknown
 from dalembert.scalar import Scalar
-from dalembert.symbolic.entries import ALIASES, TABLE, Nested, entry, quantity
+from dalembert.symbolic.entries import ALIASES, TABLE, Nested, entry, points_of, quantity
 from dalembert.symbolic.polynomial import Polynomial
 
 if TYPE_CHECKING:
@@ -36,25 +35,12 @@ def kernel(e: Equations, what: str, parameters: Sequence[str] = ()) -> Kernel:
     values = {name: x for name, x in e.values.items() if name not in parameters}
 
     def function(*given: Sequence[Scalar]) -> object:
-        names = _symbols(e, dict(zip(arguments, given, strict=True)), parameters)
+        named = {f"{name}{k}": x for name, row in zip(arguments, given, strict=True) for k, x in enumerate(row, 1)}
+        names = points_of(e, named) | dict(zip(parameters, given[-1], strict=bool(parameters)))
         results = [evaluated(p, values, names) for p in flat]
         return _nested(results, shape)
 
     return compile_function(function, inputs, [shape], what, f"{what} of {e.name}", arguments)
-
-
-def _symbols(e: Equations, given: dict[str, Scalar], parameters: Sequence[str]) -> dict[str, Scalar]:
-    """What stands for each name of the ring."""
-    names: dict[str, Scalar] = {}
-    for k, joint in enumerate(e.ring.joints):
-        q = given["q"][k]
-        names |= dict(zip(joint, (scalar.sin(q), scalar.cos(q), q) if k in e.ring.turning else (q,), strict=False))
-    for letter in ("qd", "qdd"):
-        for k, x in enumerate(given.get(letter, ())):
-            names[f"{letter}{k + 1}"] = x
-    if e.friction:
-        names |= {f"sgn{k + 1}": scalar.sign(x) for k, x in enumerate(given.get("qd", ()))}
-    return names | dict(zip(parameters, given.get("parameters", ()), strict=True))
 
 
 def evaluated(p: Polynomial, values: dict[str, float], names: dict[str, Scalar]) -> Scalar:

@@ -198,6 +198,11 @@ def tex_formula(formula: Formula, decimals: bool = False) -> str:
     return formula[1] if isinstance(formula, tuple) else latex.latex(formula, digits=digits_of(decimals))
 
 
+def pair_of(formula: Formula, decimals: bool = False) -> Pair:
+    """(text, LaTeX) of a formula."""
+    return plain_formula(formula, decimals), tex_formula(formula, decimals)
+
+
 def left_of(name: str | Pair) -> Pair:
     """A left side as text and as LaTeX; M(2) is what body 2 adds to M."""
     if isinstance(name, tuple):
@@ -244,7 +249,7 @@ def math(plain: str) -> Pair:
         top, bottom = (part if part in ("d", "dt") else written(part) for part in found.groups())
         pieces += [written(apart[end : found.start()]), rf"\frac{{{top}}}{{{bottom}}}"]
         end = found.end()
-    return plain, "".join([*pieces, written(apart[end:])])
+    return plain, "".join([*pieces, written(apart[end:])]).rstrip()  # in Markdown "$\\psi $" is no formula
 
 
 def braced(words: str | None) -> str:

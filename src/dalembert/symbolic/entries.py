@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert import scalar
 from dalembert.algorithms import composite, energy
 from dalembert.errors import DalembertError, InputError, unknown
+from dalembert.model import Model
+from dalembert.scalar import Scalar
 from dalembert.spatial import Inertia
 from dalembert.symbolic.compare import Quantity
 from dalembert.symbolic.formula import evaluate
@@ -129,16 +132,25 @@ def _shape(A: Nested) -> str:
 # for comparing
 
 
+def _only_body(e: Equations, k: int) -> Model:
+    """The model with the inertia of one body, from 1."""
+    bodies = [replace(body, inertia=Inertia(), rotor_inertia=0.0) for body in e.model.bodies]
+    bodies[k - 1] = e.model.bodies[k - 1]
+    return replace(e.model, bodies=tuple(bodies))
+
+
+def body_mass_matrix(e: Equations, k: int) -> list[list[Polynomial]]:
+    """What one body, from 1, adds to M."""
+    return [[e.ring.scalar(x) for x in row] for row in composite.mass_matrix(_only_body(e, k), e.q)]
+
+
 def body_energy(e: Equations, letter: str, k: int) -> Polynomial:
     """The kinetic ("K") or potential ("P") energy of one body, from 1."""
     if not 1 <= k <= len(e.model.bodies):
         raise InputError(f"there is no {letter}{k}: {e.name!r} has {len(e.model.bodies)} moving bodies")
-    nothing = {"inertia": Inertia(), "rotor_inertia": 0.0}
-    bodies = tuple(b if i == k else replace(b, **nothing) for i, b in enumerate(e.model.bodies, 1))  # type: ignore[arg-type]
-    model = replace(e.model, bodies=bodies)
     if letter == "P":
-        return e.ring.scalar(energy.potential_energy(model, e.q))
-    M, v = composite.mass_matrix(model, e.q), e.qd
+        return e.ring.scalar(energy.potential_energy(_only_body(e, k), e.q))
+    M, v = body_mass_matrix(e, k), e.qd
     return e.ring.scalar(sum(M[i][j] * v[i] * v[j] for i in range(e.n) for j in range(e.n)) / 2)
 
 
@@ -168,14 +180,8 @@ def comparable(e: Equations, name: str) -> Quantity:
         row: Any = value[i] if isinstance(value, list) else value
         try:
             return _readable(e, e.ring.scalar(evaluate(given, scalars(e))) - (row[j] if isinstance(row, list) else row))
-        except (
-            DalembertError,
-            TypeError,
-            ValueError,
-            LookupError,
-            RecursionError,
-        ):  # no polynomial: a root, a quotient
-            return ""
+        except (DalembertError, TypeError, ValueError, LookupError, RecursionError):
+            return ""  # no polynomial: a root, a quotient
 
     known = {n: f for s, c in e.ring.angles for n, f in _fixed(s, c)}
     symbols = symbols_of(e)
@@ -310,16 +316,18 @@ def symbols_of(e: Equations) -> dict[str, float | None]:
     return symbols | {f"alpha{s[2:]}": float(np.arctan2(own[s], own[c])) for s, c in ring.angles}
 
 
-def points_of(e: Equations, values: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The values of the ring's names: sines and cosines for angles."""
+def points_of(e: Equations, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """The values of the ring's names, arrays or any scalars: sines and cosines for angles, as far as there are values
+    for them."""
     found = dict(values)
     for k, names in enumerate(e.ring.joints, 1):
         q = values[f"q{k}"]
-        found |= dict(zip(names, (np.sin(q), np.cos(q), q), strict=False)) if len(names) > 1 else {names[0]: q}
+        found |= dict(zip(names, (scalar.sin(q), scalar.cos(q), q) if len(names) > 1 else (q,), strict=False))
     for s, c in e.ring.angles:
-        angle = values[f"alpha{s[2:]}"]
-        found |= {s: np.sin(angle), c: np.cos(angle)}
-    return found | {name: np.sign(values[f"qd{name[3:]}"]) for name in e.ring.rates if name.startswith("sgn")}
+        if (angle := values.get(f"alpha{s[2:]}")) is not None:
+            found |= {s: scalar.sin(angle), c: scalar.cos(angle)}
+    rates = {name: values.get(f"qd{name[3:]}") for name in e.ring.rates if name.startswith("sgn")}
+    return found | {name: scalar.sign(x) for name, x in rates.items() if x is not None}
 
 
 def lumps(e: Equations, formula: str) -> dict[str, str]:

@@ -206,6 +206,11 @@ class Equations:
             raise unknown("choice of C", choice, tuple(composite.CHOICES))
         return self._square(composite.FROM_PARTIALS[choice](self.dM, self.qd))
 
+    def rate_of(self, x: Any) -> Polynomial:
+        """dx/dt = Σᵢ ∂x/∂q_i q̇_i of a function of the positions."""
+        p = self.ring.scalar(x)
+        return self._sum(p.by_coordinate(i) * self.qd[i] for i in range(self.n))
+
     @cached_property
     def M_dot(self) -> Square:
         """Ṁ = Σᵢ ∂M/∂q_i q̇_i."""

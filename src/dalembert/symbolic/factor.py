@@ -31,10 +31,10 @@ from dalembert.model.model import Frame, Model
 from dalembert.scalar import Scalar
 from dalembert.spatial import Motion, Pose
 from dalembert.spatial.vector import matvec_t
-from dalembert.symbolic.collect import Terms, Writer, as_fraction, primitive
+from dalembert.symbolic.collect import Writer, as_fraction, primitive
 from dalembert.symbolic.expression import ZERO, Expression, Number, power
 from dalembert.symbolic.fourier import Basis
-from dalembert.symbolic.lumps import InexactError
+from dalembert.symbolic.lumps import InexactError, physical_terms
 from dalembert.symbolic.polynomial import Polynomial, Ring
 from dalembert.symbolic.shorten import shortener
 
@@ -169,12 +169,7 @@ def written_factor(writer: Writer, factor: Polynomial) -> tuple[Fraction, Expres
     """(number, factor without it)."""
     functions = writer.basis.functions(factor)
     short = shortener(writer.basis.groups, {key for f in functions.values() for key in f})
-    terms: Terms = {}
-    for monomial, function in functions.items():
-        atoms = writer.parameter_atoms(monomial)
-        for key, c in short.shorten_more(function).items():
-            terms[writer.monomial([*atoms, *writer.key_atoms(key)])] = as_fraction(c)
-    scale, terms = primitive(terms)
+    scale, terms = primitive(physical_terms(writer, short, functions))
     digits = len(str(max(abs(c) for c in terms.values())))
     if len(terms) > 1 and 10**digits > 10 * LARGE:
         scale, terms = scale * 10**digits, {m: c / 10**digits for m, c in terms.items()}

@@ -86,20 +86,12 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_VALUES: dict[str, Callable[..., Any]] = {
-    "sin": scalar.sin,
-    "cos": scalar.cos,
-    "tan": lambda x: scalar.sin(x) / scalar.cos(x),
-    "asin": lambda x: scalar.arctan2(x, scalar.sqrt(1.0 - x * x)),
-    "acos": lambda x: scalar.arctan2(scalar.sqrt(1.0 - x * x), x),
-    "atan": lambda x: scalar.arctan2(x, 1.0),
-    "atan2": scalar.arctan2,
-    "sqrt": scalar.sqrt,
-    "exp": scalar.exp,
-    "log": scalar.log,
-    "abs": scalar.absolute,
-    "sgn": scalar.sign,
-}
+_VALUES: dict[str, Callable[..., Any]] = {"sin": scalar.sin, "cos": scalar.cos}
+_VALUES |= {"tan": lambda x: scalar.sin(x) / scalar.cos(x)}
+_VALUES |= {"asin": lambda x: scalar.arctan2(x, scalar.sqrt(1.0 - x * x))}
+_VALUES |= {"acos": lambda x: scalar.arctan2(scalar.sqrt(1.0 - x * x), x), "atan": lambda x: scalar.arctan2(x, 1.0)}
+_VALUES |= {"atan2": scalar.arctan2, "sqrt": scalar.sqrt, "exp": scalar.exp, "log": scalar.log, "abs": scalar.absolute}
+_VALUES |= {"sgn": scalar.sign}
 
 
 def evaluate(tree: ast.expr, values: Mapping[str, Any]) -> Any:

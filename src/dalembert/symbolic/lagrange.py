@@ -4,27 +4,13 @@ from them: M, the Christoffel symbols, the choices of C, g, the regressor."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from dalembert.algorithms import composite, joints, kinematics
-from dalembert.scalar import Scalar
-from dalembert.spatial import Inertia, Pose
+from dalembert.algorithms import joints, kinematics
+from dalembert.spatial import Pose
 from dalembert.spatial.vector import Vector, dot, matvec
 from dalembert.symbolic.blackboard import Blackboard, title
-from dalembert.symbolic.document import (
-    Fold,
-    Formulas,
-    Heading,
-    Line,
-    MatrixFormula,
-    Pair,
-    Part,
-    Words,
-    braced,
-    plain_formula,
-    tex_formula,
-)
-from dalembert.symbolic.entries import entries, named
+from dalembert.symbolic.document import Fold, Formulas, Heading, Line, MatrixFormula, Pair, Part, Words, braced, pair_of
+from dalembert.symbolic.entries import body_mass_matrix, entries, named
 from dalembert.symbolic.expression import ZERO, Expression, Name, Sum, coefficient, total
 from dalembert.symbolic.parameters import center, is_planar, tensor
 from dalembert.symbolic.polynomial import Polynomial
@@ -87,7 +73,7 @@ def _link(board: Blackboard, i: int, T: Pose, w: Vector) -> Iterator[Part]:
     index = str(k).translate(SUBSCRIPTS)
     p, v, omega = f"p_c{index}", f"v_c{index}", f"ω{index}"
     where = T.point(c)
-    velocity = tuple(_rate(board, x) for x in where)
+    velocity = tuple(map(board.e.rate_of, where))
     square, turning = dot(velocity, velocity), dot(w, matvec(I, w))
     yield Heading(title("Link", k, body.name), 3)
     lines, energies = [], []
@@ -109,14 +95,6 @@ def _link(board: Blackboard, i: int, T: Pose, w: Vector) -> Iterator[Part]:
     if m:
         energies.append(board.line(f"P{k}", -m * dot(board.e.model.gravity, where), "weight times height"))
     yield Formulas(tuple(energies))
-
-
-def _rate(board: Blackboard, p: Scalar) -> Scalar:
-    """dp/dt = Σ ∂p/∂q_k q̇_k."""
-    e = board.e
-    if not isinstance(p, Polynomial):
-        return 0.0
-    return board.total(p.by_coordinate(k) * e.qd[k] for k in range(e.n))
 
 
 def _lagrangian(board: Blackboard) -> Iterator[Part]:
@@ -213,18 +191,8 @@ def _by_jacobians(board: Blackboard) -> Iterator[Part]:
     for k, body in enumerate(e.model.bodies):
         if body.inertia.m:
             parts += board.matrix(f"Jc{k + 1}", e.com_jacobian(body.name))
-        parts += board.matrix(f"M({k + 1})", body_mass_matrix(board, k))
+        parts += board.matrix(f"M({k + 1})", body_mass_matrix(e, k + 1))
     yield Fold("The same M from the Jacobians of the centers of mass, link by link", tuple(parts))
-
-
-def body_mass_matrix(board: Blackboard, k: int) -> list[list[Polynomial]]:
-    """What one body adds to M."""
-    e = board.e
-    bodies = tuple(
-        b if i == k else replace(b, inertia=Inertia(), rotor_inertia=0.0) for i, b in enumerate(e.model.bodies)
-    )
-    M = composite.mass_matrix(replace(e.model, bodies=bodies), e.q)
-    return [[e.ring.scalar(x) for x in row] for row in M]
 
 
 # ---------------------------------------------------------------------- Christoffel symbols and C
@@ -268,7 +236,7 @@ def _symbol(board: Blackboard, all_of_it: Collected, i: int, j: int, k: int) -> 
 
 
 def _bracketed(x: Expression, decimals: bool) -> Pair:
-    plain, tex = plain_formula(x, decimals), tex_formula(x, decimals)
+    plain, tex = pair_of(x, decimals)
     alone = isinstance(x, Sum) or coefficient(x)[0] < 0
     return (f"({plain})", rf"\left({tex}\right)") if alone else (plain, tex)
 

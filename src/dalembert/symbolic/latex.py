@@ -7,7 +7,7 @@ Names are read as people write them: r1 is r_{1}, lc1 is l_{c1}, I1zz is I_{1,zz
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -33,6 +33,7 @@ from dalembert.symbolic.text import GREEK, Printer, angle_sum
 WIDTH = 90
 """Characters of a line as printed, roughly, after which a sum goes on in the next."""
 INDEX = re.compile(r"[_^]\{([^{}]*)\}")
+COLUMN = re.compile(r"\\begin\{bmatrix\}(.*?)\\end\{bmatrix\}", re.S)
 CUT = re.compile(r"\\cut\{\d+\}")  # stands for a sum while what is around it is written
 COMMAND = re.compile(r"\\(left|right|bigl|bigr|dot|ddot|mathrm|frac)\b|[{}_^ ]|\\(?=[a-z])")
 
@@ -177,20 +178,27 @@ class Style(Printer):
 
     def lines(self, left: str, right: Expression, width: int) -> list[str]:
         """left = right, a long sum as several lines."""
-        result, used = [f"{name(left)} &= "], 0.0
-        for written in (piece for summand in self.summands(right, width) for piece in summand):
-            length = printed_length(written)
-            if used and used + length > width:
-                result.append("&\\quad" + written)
-                used = length
-            else:
-                result[-1] += written
-                used += length
-        return result
+        first, *rest = break_sum((piece for summand in self.summands(right, width) for piece in summand), width)
+        return [f"{name(left)} &= {first}", *(f"&\\quad{row}" for row in rest)]
+
+
+def break_sum(pieces: Iterable[str], width: float) -> list[str]:
+    """Pieces of LaTeX as lines of about so many letters."""
+    rows, used = [""], 0.0
+    for piece in pieces:
+        length = printed_length(piece)
+        if used and used + length > width:
+            rows.append("")
+            used = 0.0
+        rows[-1] += piece
+        used += length
+    return rows
 
 
 def printed_length(written: str) -> float:
-    """About how wide it is printed, in letters: indices are small, signs have room around them."""
+    """About how wide it is printed, in letters: indices are small, signs have room around them; of a column, its widest
+    row counts."""
+    written = COLUMN.sub(lambda found: max(found[1].split(r"\\"), key=len), written)
     small = sum(len(COMMAND.sub("", found)) for found in INDEX.findall(written))
     signs = written.count(" + ") + written.count(" - ")
     return len(COMMAND.sub("", written)) - 0.35 * small + 1.3 * signs + 0.4 * written.count("\\left(")

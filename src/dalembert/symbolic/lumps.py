@@ -124,15 +124,18 @@ def check(ring: Ring, given: Mapping[str, Polynomial], result: Legible) -> None:
 
 
 def physical_form(writer: Writer, short: Shortener, functions: Mapping[str, dict[Monomial, Function]]) -> Legible:
-    entries = {}
-    for name, by_monomial in functions.items():
-        terms: Terms = {}
-        for monomial, function in by_monomial.items():
-            atoms = writer.parameter_atoms(monomial)
-            for key, c in short.shorten_more(function).items():
-                terms[writer.monomial([*atoms, *writer.key_atoms(key)])] = as_fraction(c)
-        entries[name] = writer.by_motion(terms, writer.physical) if terms else ZERO
-    return Legible({}, entries)
+    written = {name: physical_terms(writer, short, by_monomial) for name, by_monomial in functions.items()}
+    return Legible({}, {k: writer.by_motion(terms, writer.physical) if terms else ZERO for k, terms in written.items()})
+
+
+def physical_terms(writer: Writer, short: Shortener, by_monomial: Mapping[Monomial, Function]) -> Terms:
+    """What multiplies each monomial of the parameters, made as short as it goes, term by term."""
+    terms: Terms = {}
+    for monomial, function in by_monomial.items():
+        atoms = writer.parameter_atoms(monomial)
+        for key, c in short.shorten_more(function).items():
+            terms[writer.monomial([*atoms, *writer.key_atoms(key)])] = as_fraction(c)
+    return terms
 
 
 # The lumped form.

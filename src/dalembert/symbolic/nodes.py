@@ -21,21 +21,9 @@ from dalembert.errors import InputError, unknown
 Array = NDArray[Any]  # float64, or complex128 where a formula has j
 Values = Mapping[str, Array]
 SHORT = re.compile(r"([cs])([1-9]+)")
-FUNCTIONS: dict[str, Callable[..., Array]] = {
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "atan2": np.arctan2,
-    "sqrt": np.sqrt,
-    "exp": np.exp,
-    "log": np.log,
-    "abs": np.abs,
-    "sgn": np.sign,
-    "sign": np.sign,
-}
+FUNCTIONS: dict[str, Callable[..., Array]] = {"sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin}
+FUNCTIONS |= {"acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "sqrt": np.sqrt, "exp": np.exp, "log": np.log}
+FUNCTIONS |= {"abs": np.abs, "sgn": np.sign, "sign": np.sign}
 SLOPES: dict[str, Callable[[Array, Array], Any]] = {  # |df/dx| where it is not about one, of x and f
     "tan": lambda x, y: 1 + abs(y) ** 2,
     "asin": lambda x, y: 1 / np.sqrt(abs(1 - x * x)),

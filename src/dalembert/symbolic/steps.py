@@ -21,6 +21,7 @@ from dalembert.symbolic.letters import Letters
 
 if TYPE_CHECKING:
     from dalembert.symbolic.equations import Equations
+    from dalembert.symbolic.polynomial import Polynomial
 
 Tree = ast.expr
 LONGEST = 2000  # terms of a polynomial that is differentiated as a formula
@@ -314,15 +315,16 @@ def robot_steps(e: Equations) -> Steps:
         for name, f in zip(e.ring.joints[k], ("sin", "cos"), strict=False)
     }
 
+    def tree(p: Polynomial) -> Tree:
+        return replaced(ast.parse(repr(p).replace("^", "**"), mode="eval").body, turning.get)
+
     def formula(name: str) -> Tree:
         p = entries.polynomial(e, name)
         if len(p) > LONGEST:
             raise InputError(f"{name} has {len(p)} terms")
-        return replaced(ast.parse(repr(p).replace("^", "**"), mode="eval").body, turning.get)
+        return tree(p)
 
-    friction = tuple(
-        replaced(ast.parse(repr(x).replace("^", "**"), mode="eval").body, turning.get) for x in e.friction_torque
-    )
+    friction = tuple(map(tree, e.friction_torque))
     forces = tuple(f"tau{k}" for k in numbers)
     return Steps(
         e.quantity, formula, q, v, a, len(e.model.bodies), friction, tuple(map(ast.Name, forces)), forces, e.letters

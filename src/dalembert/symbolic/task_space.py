@@ -49,7 +49,7 @@ def numerators(e: Equations) -> tuple[Square, Polynomial, dict[str, tuple[Square
         return determinant(ring, [[x for c, x in enumerate(row) if c != j] for r, row in enumerate(J) if r != i])
 
     adjugate = [[(-1) ** (i + j) * minor(j, i) for j in range(n)] for i in range(n)]
-    drift = [sum((J_dot(e, x) * v for x, v in zip(row, e.qd, strict=True)), ring.zero) for row in J]
+    drift = [sum((e.rate_of(x) * v for x, v in zip(row, e.qd, strict=True)), ring.zero) for row in J]
     across = linear.transposed(adjugate)
     pulled = linear.apply(e.M, linear.apply(adjugate, drift))
     c = [(a + b) * det - x for a, b, x in zip(e.centripetal, e.coriolis, pulled, strict=True)]
@@ -60,11 +60,6 @@ def numerators(e: Equations) -> tuple[Square, Polynomial, dict[str, tuple[Square
     mass = linear.product(linear.product(across, e.M), adjugate)
     inertia = [[ring.scalar(x) for x in row] for row in mass]
     return adjugate, det, {"Lambda": (inertia, 2), "mu": (column(c), 2), "p": (column(e.g), 1)}
-
-
-def J_dot(e: Equations, x: Polynomial) -> Polynomial:
-    """The rate of an entry of J."""
-    return e.ring.scalar(sum((x.by_coordinate(k) * e.qd[k] for k in range(e.n)), e.ring.zero))
 
 
 def comparable(e: Equations, name: str) -> Quantity:
@@ -101,7 +96,7 @@ def task_space(board: Blackboard) -> Iterator[Part]:
     yield board.words(f"The rows {', '.join(rows)} of the tip move, as many as there are joints: {{0}}.", "ẋ = J @q̇")
     yield from board.matrix("J", J)
     yield board.words("By the product rule {0}, with the rate of each entry by the chain rule:", "ẍ = J @q̈ + J̇ @q̇")
-    yield from board.matrix("J̇", [[J_dot(e, x) for x in row] for row in J])
+    yield from board.matrix("J̇", [[e.rate_of(x) for x in row] for row in J])
     yield Heading("Turned around")
     yield board.words("Where J is invertible, {0} and {1}.", "@q̇ = J⁻¹ ẋ", "@q̈ = J⁻¹ (ẍ − J̇ J⁻¹ ẋ)")
     yield from _over(board, "J⁻¹", adjugate, det)

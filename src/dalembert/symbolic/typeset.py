@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dalembert.names import in_line, in_markdown
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 COLUMNS = 100  # letters of a line of text
 PIECE = 12  # letters beyond which a line of HTML may end within a summand too
-WIDEST = 60  # letters of a matrix' row in HTML and LaTeX, beyond which its entries stand below each other
+WIDEST = 56  # letters of a matrix' row in HTML and LaTeX, beyond which its entries stand below each other
+BAR = "\\|"  # within a cell of Markdown
 ENTRIES = Words("Entries that are not zero:")
 
-_COLUMN = re.compile(r"\\begin\{bmatrix\}(.*?)\\end\{bmatrix\}", re.S)
 _OPEN = re.compile(r"\\(?:left|begin|bigl)\b|[({\[]")
 _CLOSE = re.compile(r"\\(?:right|end|bigr)\b|[)}\]]")
 _TOKEN = re.compile(r"\\(?:left|right|bigl|bigr)\W|\\(?:begin|end)\{\w+\}|\\[a-zA-Z]+|.", re.S)
@@ -60,36 +60,18 @@ def summands(right: Formula, decimals: bool, width: float) -> list[list[str]]:
     return latex.Style(False, digits_of(decimals)).summands(right, int(width))
 
 
-def break_sum(pieces: Iterable[str], width: float) -> list[str]:
-    """Pieces of LaTeX as lines of about so many letters."""
-    rows, used = [""], 0.0
-    for piece in pieces:
-        length = _width(piece)
-        if used and used + length > width:
-            rows.append("")
-            used = 0.0
-        rows[-1] += piece
-        used += length
-    return rows
-
-
-def _width(tex: str) -> float:
-    """How wide LaTeX is printed, in letters: of a column, its widest row."""
-    return latex.printed_length(_COLUMN.sub(lambda found: max(found[1].split(r"\\"), key=len), tex))
-
-
 def tex_lines(part: Formulas) -> Iterator[str]:
     """The rows of an aligned block; reasons stand beside what they are for, or below it where there is no room."""
     for line in part.lines:
         left = left_of(line.left)[1]
-        room = latex.WIDTH - _width(left) / 2  # a fraction's numerator stands above its denominator
+        room = latex.WIDTH - latex.printed_length(left) / 2  # a fraction's numerator stands above its denominator
         pieces = [x for summand in summands(line.right, part.decimals, room) for x in summand]
-        first, *rest = break_sum(pieces, room)
+        first, *rest = latex.break_sum(pieces, room)
         rows = [f"{left} &= {first}", *(f"&\\quad {row}" for row in rest)]
         if line.why is not None:
             reason = f"\\text{{({said(line.why, escaped)})}}"
             reason = re.sub(r"\$(.*?)\$", r"} \1 \\text{", reason)  # no formulas within \text
-            if _width((rest or [first])[-1]) + 0.8 * len(said(line.why, str, str)) > latex.WIDTH - 4:
+            if latex.printed_length((rest or [first])[-1]) + 0.8 * len(said(line.why, str, str)) > latex.WIDTH - 4:
                 rows.append(f"&\\qquad {reason}")
             else:
                 rows[-1] += f"\\qquad {reason}"
@@ -125,8 +107,8 @@ def as_markdown(part: Part) -> str:
         case Words():
             return said(part, in_markdown)
         case Table(head, rows):
-            cells = [[_markdown_cell(cell) for cell in line] for line in (head, ("---",) * len(head), *rows)]
-            return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+            lines = ([_cell(x, in_markdown) for x in line] for line in (head, ("---",) * len(head), *rows))
+            return "\n".join(f"| {' | '.join(x.replace('|', BAR) for x in line)} |" for line in lines)
         case Fold(summary, parts):
             inside = "\n\n".join(map(as_markdown, parts))
             return f"<details><summary>{in_markdown(summary)}</summary>\n\n{inside}\n\n</details>"
@@ -139,9 +121,8 @@ def as_markdown(part: Part) -> str:
             return "$$\n\\begin{aligned} " + " \\\\\n".join(tex_lines(part)) + " \\end{aligned}\n$$"
 
 
-def _markdown_cell(cell: Formula) -> str:
-    shown = in_markdown(cell) if isinstance(cell, str) else f"${tex_formula(cell, True)}$"
-    return shown.replace("|", "\\|")
+def _cell(cell: Formula, escape: Callable[[str], str]) -> str:
+    return escape(cell) if isinstance(cell, str) else f"${tex_formula(cell, True)}$"
 
 
 def as_latex(part: Part) -> str:
@@ -151,7 +132,7 @@ def as_latex(part: Part) -> str:
         case Words():
             return said(part, escaped)
         case Table(head, rows):
-            lines = [" & ".join(_latex_cell(cell) for cell in line) for line in (head, *rows)]
+            lines = [" & ".join(_cell(x, escaped) for x in line) for line in (head, *rows)]
             lines[0] += " \\\\ \\hline"
             body = lines[0] + "\n" + " \\\\\n".join(lines[1:])
             return f"\\begin{{longtable}}{{{'l' * len(head)}}}\n{body}\n\\end{{longtable}}"
@@ -164,10 +145,6 @@ def as_latex(part: Part) -> str:
             return f"\\[\n{tex}\n\\]"
         case Formulas():
             return "\\begin{align*}\n" + " \\\\\n".join(tex_lines(part)) + "\n\\end{align*}"
-
-
-def _latex_cell(cell: Formula) -> str:
-    return escaped(cell) if isinstance(cell, str) else f"${tex_formula(cell, True)}$"
 
 
 _SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
@@ -357,21 +334,21 @@ PREAMBLE = r"""\documentclass[a4paper]{article}
 """
 
 
-def _blocks(given: Derivation, write: Callable[[Part], str]) -> Iterable[str]:
-    return map(write, given.parts)
+def _paragraphs(title: str, given: Derivation, write: Callable[[Part], str]) -> str:
+    return "\n\n".join([title, *map(write, given.parts)]) + "\n"
 
 
 def _text_page(given: Derivation, fold: bool) -> str:
-    return "\n\n".join([as_text(Heading(given.title, 1)), *_blocks(given, lambda p: as_text(p, fold))]) + "\n"
+    return _paragraphs(as_text(Heading(given.title, 1)), given, lambda part: as_text(part, fold))
 
 
 def _markdown_page(given: Derivation, fold: bool) -> str:
-    return "\n\n".join([as_markdown(Heading(given.title, 1)), *_blocks(given, as_markdown)]) + "\n"
+    return _paragraphs(as_markdown(Heading(given.title, 1)), given, as_markdown)
 
 
 def _latex_page(given: Derivation, fold: bool) -> str:
     title = f"{{\\LARGE\\bfseries {escaped(given.title)}}}"
-    return PREAMBLE + "\n\n".join([title, *_blocks(given, as_latex)]) + "\n\\end{document}\n"
+    return PREAMBLE + _paragraphs(title, given, as_latex) + "\\end{document}\n"
 
 
 def _html_page(given: Derivation, fold: bool) -> str:

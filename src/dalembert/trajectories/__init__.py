@@ -14,37 +14,7 @@ from dalembert.trajectories.splines import set_point, spline, table
 from dalembert.trajectories.time_optimal import time_optimal
 from dalembert.trajectories.trajectory import Extremes, SampledMotion, Trajectory
 
-__all__ = [
-    "Along",
-    "Certified",
-    "Extremes",
-    "Piecewise",
-    "PosePath",
-    "SampledMotion",
-    "Sines",
-    "Trajectory",
-    "along",
-    "arc",
-    "blends",
-    "circle",
-    "cubic",
-    "fourier",
-    "jerk_limited",
-    "line",
-    "minimum_jerk",
-    "poses",
-    "quintic",
-    "random_fourier",
-    "s_curve",
-    "screw",
-    "septic",
-    "sequence",
-    "set_point",
-    "sines",
-    "spline",
-    "table",
-    "time_optimal",
-    "to_joints",
-    "trapezoid",
-    "via",
-]
+__all__ = ["Along", "Certified", "Extremes", "Piecewise", "PosePath", "SampledMotion", "Sines", "Trajectory", "along"]
+__all__ += ["arc", "blends", "circle", "cubic", "fourier", "jerk_limited", "line", "minimum_jerk", "poses", "quintic"]
+__all__ += ["random_fourier", "s_curve", "screw", "septic", "sequence", "set_point", "sines", "spline", "table"]
+__all__ += ["time_optimal", "to_joints", "trapezoid", "via"]

@@ -72,3 +72,11 @@ def test_export(tmp_path):
     assert np.allclose(space["planar_2r_mass_matrix"](q), dl.load("planar-2r").mass_matrix(q), rtol=1e-14)
     (tmp_path / "file").write_text("")
     assert "cannot be written" in run("export", "scara", "-o", tmp_path / "file" / "x", code=1).output
+
+
+def test_export_for_javascript(tmp_path):
+    assert "planar_2r.wasm" in run("export", "planar-2r", "--to", "wasm", "--kernel", "fk", "-o", tmp_path / "p").output
+    assert (tmp_path / "p" / "planar_2r.wasm").read_bytes()[:4] == b"\0asm"
+    assert "say where, as -o FOLDER" in run("export", "planar-2r", "--to", "wasm", code=2).output
+    out = run("export", "five-bar", "--to", "wasm", "-o", tmp_path / "q", code=1).output
+    assert "has 1 loop" in out and not (tmp_path / "q").exists()

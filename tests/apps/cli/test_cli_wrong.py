@@ -31,6 +31,19 @@ WRONG: dict[str, list[tuple[tuple[str, ...], int, str]]] = {
         (("panda", "--states", "1"), 2, "1 is not in the range 4<=x<=100000"),
         (("panda", "--seed", "x"), 2, "'x' is not a valid integer"),
     ],
+    "firmware": [
+        (("planar-2r", "--cpu", "z80"), 1, "unknown cpu 'z80'; choose from 'cortex-m4', 'cortex-m7'"),
+        (("planar-2r", "--law", "adaptive"), 1, "adaptive control needs gains of its adaptation"),
+        (("planar-2r", "--law", "pdd"), 1, "unknown law 'pdd'; did you mean 'pd'"),
+        (("planar-2r", "--cpu", "cortex-m4", "--double"), 1, "Arm Cortex-M4F has no doubles of its own"),
+        (("planar-2r", "--sample-time", "0"), 2, "0.0 is not in the range x>0"),
+        (("planar-2r", "--move", "1"), 2, "--move has no effect here: it belongs to a motion, and there is no --to"),
+        (("planar-2r", "--law", "impedance", "--to", "0,1"), 2, "--to gives joint positions, and impedance follows"),
+        (("planar-2r", "--law", "feedforward", "--omega", "3"), 2, "--omega has no effect here: feedforward has no"),
+        (("panda", "--cpu", "cortex-m4", "--flash", "2"), 1, "KiB of flash on Arm Cortex-M4F, and there are 2"),
+        (("planar-2r", "-o", "/dev/null/folder"), 1, "'/dev/null/folder' cannot be written: Not a directory"),
+        (("five-bar", "--law", "pd-gravity"), 1, "'five-bar' has 1 loop"),
+    ],
     "report": [
         (("r2d2",), 1, NO_SUCH),
         (("panda", "--seconds", "0"), 2, "0.0 is not in the range x>0"),
@@ -158,6 +171,11 @@ WRONG: dict[str, list[tuple[tuple[str, ...], int, str]]] = {
         (("planar-2r", "log.csv", "--log-settings", "no.toml"), 1, "no.toml: cannot be read"),
         (("planar-2r", "log.csv", "--out", "arm.obj"), 2, "arm.obj: its name must end in .urdf, .toml"),
         (("planar-2r", "log.csv", "--holdout", "2"), 2, "2.0 is not in the range 0<=x<0.9"),
+    ],
+    "page": [
+        (("planar-2r", "--controllers", "pdd"), 1, "unknown controller 'pdd'"),
+        (("planar-2r", "--panels", "plot"), 1, "unknown panel 'plot'"),
+        (("planar-2r", "-o", "page.pdf"), 2, "page.pdf: its name must end in .html"),
     ],
     "observe": [
         (("planar-2r", "nothing.csv"), 1, "nothing.csv: cannot be read"),

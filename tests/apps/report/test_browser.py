@@ -55,7 +55,7 @@ TROUBLES = """() => {
 
 
 # Every slider to a part of its range; what they are at then.
-MOVED = """(parts) => [...document.querySelectorAll("#controls input[type=range]")].map((e, k) => {
+MOVED = """(parts) => [...document.querySelectorAll("#joints input[type=range]")].map((e, k) => {
   e.value = Number(e.min) + parts[k] * (Number(e.max) - Number(e.min));
   e.dispatchEvent(new Event("input"));
   return Number(e.value);
@@ -198,9 +198,9 @@ def test_frames_masses_and_the_task_are_shown(browser, pages):
     start = look.tip()
     look.page.locator("#play").click()
     assert look.page.locator("#play").inner_text() == "Stop"
-    look.page.get_by_text("Play the task", exact=True).wait_for(timeout=30_000)
+    look.page.get_by_text("Play", exact=True).wait_for(timeout=30_000)
     look.settle()
-    end = look.page.evaluate("JSON.parse(document.getElementById('scene-data').textContent).motion.q.at(-1)")
+    end = look.page.evaluate("JSON.parse(document.getElementById('live-data').textContent).log.q.at(-1)")
     assert np.linalg.norm(look.tip() - start) > 0.1
     assert np.allclose(look.tip(), dl.load("planar-2r").fk(end)[:3, 3], atol=6e-5) and look.said == []
     look.page.close()
@@ -215,7 +215,7 @@ def test_without_scripts_and_on_paper_there_is_a_picture(browser, pages):
     assert look.page.locator("#scene canvas").is_visible()
     look.page.emulate_media(media="print")
     assert look.page.locator("#scene .still svg").is_visible()
-    assert not look.page.locator("#scene canvas").is_visible() and not look.page.locator("#controls").is_visible()
+    assert not look.page.locator("#scene canvas").is_visible() and not look.page.locator("#tools").is_visible()
     assert len(look.page.pdf(format="A4")) > 10_000
     look.page.close()
 
@@ -243,5 +243,5 @@ def test_names_do_not_run(browser, tmp_path):
     look.page.wait_for_timeout(300)
     assert dialogs == [] and look.said == []
     assert [u for u in look.fetched if not u.startswith(("file:", "data:"))] == []
-    assert look.page.locator("#controls input[type=range]").count() == 2
+    assert look.page.locator("#joints input[type=range]").count() == 2
     look.page.close()

@@ -66,7 +66,7 @@ class Page(HTMLParser):
 
     @property
     def scene(self) -> dict:
-        return json.loads(self.scripts[0])
+        return json.loads(self.scripts[0])["scene"]
 
 
 def written(robot, path: Path, **options) -> tuple[dl.write_report.__class__, str]:
@@ -148,8 +148,8 @@ def test_the_policy_lets_only_our_script_run(planar):
     _, _, parsed = planar
     policy = next(a["content"] for tag, a in parsed.tags if a.get("http-equiv") == "Content-Security-Policy")
     assert policy.startswith("default-src 'none'") and "connect-src" not in policy
-    assert len(parsed.scripts) == 2
-    digest = base64.b64encode(hashlib.sha256(parsed.scripts[1].encode()).digest()).decode()
+    assert len(parsed.scripts) == 3  # data, module, script
+    digest = base64.b64encode(hashlib.sha256(parsed.scripts[2].encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in policy
 
 
@@ -196,9 +196,9 @@ def test_names_are_words_and_never_markup(tmp_path):
     report, text = written(dangerous(), tmp_path / "x.html", sections=[name for name in NAMES if name != "bounds"])
     assert report.failed == (), str(report)
     parsed = Page(text)
-    assert len(parsed.scripts) == 2 and parsed.count("img") == 0
+    assert len(parsed.scripts) == 3 and parsed.count("img") == 0
     assert not any(name.startswith("on") for _, a in parsed.tags for name in a)
-    assert "alert(1)" not in parsed.scripts[1]
+    assert "alert(1)" not in parsed.scripts[2]
     assert parsed.scene["coordinates"][0]["name"] == f"joint1{ALERT}"
     assert not set("<>&") & set(parsed.scripts[0])
     assert ALERT in parsed.words[""] and "{{7*7}}" in text and ">49<" not in text

@@ -61,7 +61,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "To take along": {
         "export": ("export", "A kernel as C, NumPy, JAX or CasADi."),
+        "firmware": ("firmware", "A control law as code for a chip, or as C."),
         "report": ("export", "Everything about a robot as one page of HTML."),
+        "page": ("export", "A robot to play with: one file that simulates it in any browser."),
         "studio": ("export", "A robot on a page in the browser: pose, load, simulate, play back."),
     },
     "This installation": {

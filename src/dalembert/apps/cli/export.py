@@ -1,5 +1,5 @@
-"""dalembert export, report, studio: a robot's kernels as source code, everything about it as one page of HTML, and the
-robot on a page in the browser."""
+"""dalembert export, report, page, studio: a robot's kernels as source code, everything about it as one page of HTML,
+the robot to play with in one file, and on a page that is served."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from dalembert.compile import Kernel
 
 SUFFIXES = {"c": ".c", "numpy": ".py", "jax": ".py", "casadi": ".casadi"}
+WASM = "wasm"
 
 
 @command
 def export(
     robot: str = ROBOT,
-    lang: str = option("The language.", "--lang", "--to", type=click.Choice(list(SUFFIXES)), default="c"),
+    lang: str = option("The language.", "--lang", "--to", type=click.Choice([*SUFFIXES, WASM]), default="c"),
     kernels: tuple[str, ...] = option("Which kernel; may be given several times.", "--kernel", metavar="NAME"),
     out: str | None = option(
         "A folder to write to, instead of the screen.", "-o", "--out", type=click.Path(file_okay=False)
@@ -38,18 +39,28 @@ def export(
     with -std=c99 (or -ffp-contract=off). numpy and jax are Python modules; casadi is a file for casadi.Function.load,
     and needs the extra casadi. Without --kernel: inverse_dynamics.
 
+    wasm is a folder for npm: one WebAssembly module, an ES module with its types, README and package.json. Without
+    --kernel it has the usual kernels; besides kernels there are ik and simulate (free motion under torques).
+
     \b
     Example: dalembert export panda --to c --kernel inverse_dynamics --kernel fk -o generated
              dalembert export panda --to casadi --kernel forward_dynamics -o generated
+             dalembert export panda --to wasm -o panda-wasm
     """
     from dalembert.names import identifier
 
     arm = output.load(robot, tip)
-    files: dict[str, str] = {}
+    files: dict[str, str | bytes] = {}
     if batch and lang != "c":
         raise click.BadParameter(f"is for C; {lang} takes many states as it is", param_hint="--batch")
+    if lang == WASM and not out:
+        raise click.UsageError("a package for npm is a folder: say where, as -o FOLDER")
     with waiting("writing"):
-        for name in kernels or ("inverse_dynamics",):
+        if lang == WASM:
+            from dalembert.interchange import javascript
+
+            files |= javascript.javascript_package(arm, kernels or javascript.USUAL)
+        for name in () if lang == WASM else kernels or ("inverse_dynamics",):
             kernel = arm.kernel(name)
             function = identifier(f"{arm.name}_{name}")
             if lang == "c":
@@ -80,13 +91,14 @@ def _write_source(lang: str, kernel: Kernel, function: str) -> str:
     return casadi_file(kernel, function)
 
 
-def _write_files(folder: Path, files: dict[str, str]) -> None:
+def _write_files(folder: Path, files: dict[str, str | bytes]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise click.ClickException(f"{folder}: cannot be written: {error.strerror}") from None
     for name, text in files.items():
-        whole(folder / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
+        data = text if isinstance(text, bytes) else text.encode()
+        whole(folder / name, lambda file, data=data: file.write(data))  # type: ignore[misc]
 
 
 @command
@@ -113,10 +125,9 @@ def report(
     from dalembert.apps.report import write_report
 
     arm = output.load(robot, tip)
-    names = None if sections is None else [name.strip() for name in sections.split(",") if name.strip()]
     with waiting("report", heavy=True) as say:
         found = write_report(
-            arm, file, sections=names, seconds=seconds, quick=quick, progress=lambda title, word: say(title)
+            arm, file, sections=_split(sections), seconds=seconds, quick=quick, progress=lambda title, word: say(title)
         )
     output.answer(found.data, lambda: _show_report(found))
     if show:
@@ -130,6 +141,56 @@ def _show_report(report: Page) -> None:
     click.echo(f"wrote {report.path} ({report.size / 1024:.0f} KiB) in {report.seconds:.1f} s")
     for name in report.failed:
         click.echo(f"warning: section {name!r} failed; the page says why", err=True)
+
+
+@command
+def page(
+    robot: str = ROBOT,
+    file: str | None = option("Where to write; ROBOT.html else.", "-o", "--output", type=NewFile(".html", ".htm")),
+    controllers: str | None = option("Only these controllers, the first chosen, as pd,none.", metavar="A,B,…"),
+    panels: str | None = option("Only these panels, as controller,plots.", metavar="A,B,…"),
+    embed: bool = option("A small layout for a frame in another page."),
+    q: str | None = option("Joint positions to begin at [rad, m]; 30deg for degrees.", metavar="NUMBERS"),
+    motion: tuple[str, ...] = option("A posture to pass, for a motion to follow; repeated, in order.", metavar="x,x,…"),
+    log: str | None = option("A recorded motion to play back.", type=click.Path(exists=True, dir_okay=False)),
+    still: bool = option("Do not run until it is asked to."),
+    show: bool = option("Open the page in a browser afterwards.", "--open"),
+    tip: str | None = TIP,
+) -> None:
+    """Write a live page of ROBOT: one file that needs no network, to be opened from disk, also on a phone.
+
+    Drag its tip, drop it, pull at its links, choose a controller and its gains, a payload, friction, gravity; watch
+    positions, torques, energy and the phase portrait; play back a log; share the state as a link.
+
+    \b
+    Examples:
+      dalembert page panda -o panda.html --open
+      dalembert page planar-1r --controllers none,pd --embed
+      dalembert page planar-2r --motion 1,0.5 --motion 0,-0.5
+    """
+    from dalembert.apps.page import write_page
+
+    arm = output.load(robot, tip)
+    postures = [output.positions("motion", text, arm, within=True) or [] for text in motion]
+    with waiting("page", heavy=True):
+        found = write_page(
+            arm,
+            file,
+            q=output.positions("q", q, arm, within=True),
+            controllers=_split(controllers),
+            panels=_split(panels),
+            embed=embed,
+            run=not still,
+            motion=postures or None,
+            log=log,
+        )
+    output.answer(found.data, lambda: click.echo(f"wrote {found} in {found.seconds:.1f} s"))
+    if show:
+        click.launch(found.path.resolve().as_uri())
+
+
+def _split(names: str | None) -> list[str] | None:
+    return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
 
 
 @command

@@ -8,9 +8,9 @@ from functools import singledispatch
 import numpy as np
 from markupsafe import Markup
 
+from dalembert.apps.page.raster import rendered
+from dalembert.apps.page.scene import scene_of
 from dalembert.apps.report.card import joint_table
-from dalembert.apps.report.raster import rendered
-from dalembert.apps.report.scene import scene_of
 from dalembert.control.comparison import Comparison
 from dalembert.control.conditions import FAILS, HOLDS, Conditions
 from dalembert.describe.dh import DHTable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from dalembert.apps.report.scene import scene_of
+from dalembert.apps.page.scene import scene_of
 from dalembert.arguments import array
 from dalembert.errors import MissingExtraError
 from dalembert.robot import Robot, need_robot
@@ -52,7 +52,7 @@ def _widget() -> type[Any]:
         import traitlets
     except ImportError:
         raise MissingExtraError("anywidget is not installed: pip install 'dalembert[notebook]'") from None
-    script = (resources.files("dalembert.apps.report") / "assets" / "scene.js").read_text(encoding="utf-8")
+    script = (resources.files("dalembert.apps.page") / "assets" / "scene.js").read_text(encoding="utf-8")
     made: dict[str, Any] = {"scene": traitlets.Dict(), "q": traitlets.List(traitlets.Float())}
     sync = {name: trait.tag(sync=True) for name, trait in made.items()}
     return type("RobotView", (anywidget.AnyWidget,), {"_esm": script + RENDER, "_css": LOOK, **sync})

@@ -8,25 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
+from dalembert.apps.page.page import HINT, live_parts
 from dalembert.apps.report.context import Context, Made
-from dalembert.apps.report.raster import rendered
 from dalembert.draw import html
 from dalembert.robot import Robot
 
 MANY = 24  # rows of a table that stands open
-
-
-def summary(robot: Robot) -> str:
-    """One line about a robot."""
-    turning = sum(c.joint.turns for c in robot.model.coordinates)
-    sliding = robot.n - turning
-    each = [f"{count} {word}" for count, word in ((turning, "turning"), (sliding, "sliding")) if count]
-    words = [f"{robot.n} joint{'' if robot.n == 1 else 's'}" + (f" ({' and '.join(each)})" if each else "")]
-    if robot.loops:
-        words.append(f"{len(robot.loops)} closed loop{'' if len(robot.loops) == 1 else 's'}")
-    words.append(f"{len(robot.bodies)} moving bod{'y' if len(robot.bodies) == 1 else 'ies'}")
-    words.append(f"{html.number(robot.mass)} kg")
-    return ", ".join(words)
 
 
 def card(context: Context) -> Made:
@@ -60,22 +47,9 @@ def card(context: Context) -> Made:
 
 
 def _scene(context: Context) -> Markup:
-    words = (
-        "Drag to turn, shift and drag to move, pinch or wheel (once clicked) to zoom; arrow keys, +, − and 0 do the "
-        "same. "
-    )
-    words += (
-        "Its joints are not free to move, since loops close it: there are no sliders."
-        if context.robot.loops
-        else "Sliders move the joints within their limits."
-    )
-    still = html.tag("div", Markup(rendered(context.scene)), class_="still")
-    canvas = html.tag("canvas", "", tabindex="0", role="img", aria_label=f"{context.robot.name}, turning")
-    box = html.tag("div", canvas, still, id="scene")
-    controls = html.tag("div", "", id="controls")
-    hint = html.tag("span", words, class_="screen")
     shown = "as it is at home" if np.array_equal(context.start, context.robot.home) else "bent, off its stretched home"
-    return html.tag("figure", box, controls, html.tag("figcaption", f"{context.robot.name}, {shown}. ", hint))
+    live = html.tag("div", *live_parts(context.scene, HINT), id="live", class_="embed")
+    return html.joined([live, html.paragraph(f"{context.robot.name}, {shown}.", class_="aside")])
 
 
 def _few(names: list[str]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from dalembert.apps.report.scene import Scene, scene_of
+from dalembert.apps.page.scene import Scene, scene_of
 from dalembert.caching import cached_property
 from dalembert.errors import InputError
 from dalembert.robot import Robot

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from markupsafe import Markup
 
+from dalembert.apps.page.scene import frame_pose
 from dalembert.apps.report.context import Context, Made
-from dalembert.apps.report.scene import frame_pose
 from dalembert.apps.report.scheme import skeleton
 from dalembert.describe.dh import DHRow, DHTable
 from dalembert.draw import html

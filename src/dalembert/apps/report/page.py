@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import math
 import time
 import warnings
@@ -12,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
-from importlib import resources
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +18,10 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from dalembert import __version__
-from dalembert.apps.report.card import card, summary
+from dalembert.apps.page.page import asset, live_data, record, script
+from dalembert.apps.page.physics import MOST
+from dalembert.apps.page.scene import summary, with_tip
+from dalembert.apps.report.card import card
 from dalembert.apps.report.context import Context, Made, NotHereError, Section, SystemContext
 from dalembert.apps.report.equations import equations
 from dalembert.apps.report.frames import frames
@@ -54,6 +55,7 @@ SECTIONS = (
     Section("task", "A simulated task", task, 20.0),
     Section("findings", "What a check-up of the model found", findings),
 )
+PANELS_SHOWN = ("controller", "world", "joints", "playback", "plots")
 NAMES = tuple(section.name for section in SECTIONS)
 Progress = Callable[[str, str], None]  # (title, "begun" or how it ended)
 
@@ -126,7 +128,7 @@ def write_report(
             lacks = ", ".join(name for name in SYSTEM if not hasattr(robot, name))
             raise InputError(f"a report takes a Robot or a system, and {type(robot).__name__} lacks {lacks}")
         arm = need_robot(robot, "a report")
-        context = Context(_with_tip(arm), switch("quick", quick), ends=arm.model.tips if arm.tip is None else ())
+        context = Context(with_tip(arm), switch("quick", quick), ends=arm.model.tips if arm.tip is None else ())
         chosen = _choose_sections(sections, SECTIONS)
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < math.inf:
         raise InputError(f"seconds must be a positive number, got {seconds!r}")
@@ -163,14 +165,6 @@ def _choose_sections(names: Iterable[str] | None, table: Sequence[Section]) -> l
     return [s for s in table if s.name in wanted]
 
 
-def _with_tip(robot: Robot) -> Robot:
-    """The robot, with the end of its longest chain as its tip if none is named and there are several."""
-    model = robot.model
-    if model.tip is not None or not model.tips:
-        return robot
-    return robot.with_tip(max(model.tips, key=lambda name: len(model.path(model.frame(name).body))))
-
-
 def _write_section(section: Section, context: Context | SystemContext, left: float) -> tuple[Written, Made]:
     """A section, or a sentence in its place."""
     begun = time.perf_counter()
@@ -196,27 +190,27 @@ def _write_section(section: Section, context: Context | SystemContext, left: flo
 
 
 def _page(context: Context | SystemContext, made: list[tuple[Written, Made]], date: str) -> str:
-    script = Markup(_asset("scene.js") + _asset("page.js"))
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    own = Markup(script() + "openPage();\n")
+    digest = base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
     drawn = any(w.name == "robot" and w.state == OK for w, _ in made)
     sections = [{**asdict(w), "html": m.html} for w, m in made]
     if isinstance(context, SystemContext):
-        system, scene = context.system, None
+        system, live = context.system, Markup("")
         counts = ((len(system.states), "state"), (len(system.inputs), "input"))
         words = ", ".join(f"{k} {noun}{'' if k == 1 else 's'}" for k, noun in counts)
         head = {"name": system.name, "kind": "system", "summary": words, "source": ""}
     else:
-        scene = _scene(context) if drawn else None
+        live = _live(context) if drawn else Markup("")
         robot = context.robot
         head = {"name": robot.name, "kind": "robot", "summary": summary(robot), "source": _source(robot)}
     return _template().render(
         **head,
         version=__version__,
         date=date,
-        style=html.style(),
-        script=script,
+        style=html.style() + Markup(asset("page.css")),
+        script=own,
         script_hash=Markup(digest),
-        scene=_json(scene),
+        live=live,
         sections=sections,
         verdicts=[s for s in sections if s["kind"]],
     )
@@ -228,24 +222,12 @@ def _source(robot: Robot) -> str:
     return Path(file).name if file else ""
 
 
-def _scene(context: Context) -> dict[str, object]:
-    data = context.scene.data()
-    if context.motion is not None:
-        t, q = context.motion
-        rows = [[round(x, 5) for x in row] for row in q.tolist()]
-        data["motion"] = {"t": [round(x, 4) for x in t.tolist()], "q": rows}
-    return data
-
-
-def _json(data: object) -> Markup:
-    """Data inside a page: what could end its element, or begin another, is written as an escape."""
-    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
-
-
-@cache
-def _asset(name: str) -> str:
-    return (resources.files("dalembert.apps.report") / "assets" / name).read_text(encoding="utf-8")
+def _live(context: Context) -> Markup:
+    """What the page's first section moves by: the robot under its controllers, and the task to be played back."""
+    log = None if context.motion is None else record(*context.motion)
+    live = live_data(context.scene, log=log, most=0 if context.quick else MOST)
+    words = {"panels": PANELS_SHOWN, "embed": True, "run": False, "link": False}
+    return html.joined([html.data("live-data", {**live.data, **words}), live.module])
 
 
 @cache
@@ -253,4 +235,4 @@ def _template() -> Template:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(_asset("page.html.jinja"))
+    return environment.from_string(asset("page.html.jinja", "dalembert.apps.report"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.apps.report.scene import Scene
+from dalembert.apps.page.scene import Scene
 from dalembert.draw.scene import matrix_of
 from dalembert.draw.svg.elements import FONT, INK, PAPER, SOFT, color, picture, short, width_of, words_at
 

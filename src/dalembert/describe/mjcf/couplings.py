@@ -168,18 +168,8 @@ def _link(reader: Reader, e: Element, attribute: str) -> str:
 
 
 # Defaults of one kind are those of all others.
-_ACTUATORS = [
-    "general",
-    "motor",
-    "position",
-    "velocity",
-    "intvelocity",
-    "damper",
-    "cylinder",
-    "muscle",
-    "adhesion",
-    "dcmotor",
-]
+_ACTUATORS = ["general", "motor", "position", "velocity", "intvelocity"]
+_ACTUATORS += ["damper", "cylinder", "muscle", "adhesion", "dcmotor"]
 _RESISTS = ("armature", "damping", "stiffness", "frictionloss")
 
 

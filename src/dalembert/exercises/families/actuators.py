@@ -38,12 +38,8 @@ def best_gear(random: Random) -> Drawn:
 
 @make
 def dc_motor(random: Random) -> Drawn:
-    V, R, K, part = (
-        draw(random, 12, 24, 48),
-        draw(random, 0.5, 1, 2),
-        draw(random, 0.02, 0.04, 0.05),
-        draw(random, 25, 50, 75),
-    )
+    V, R = draw(random, 12, 24, 48), draw(random, 0.5, 1, 2)
+    K, part = draw(random, 0.02, 0.04, 0.05), draw(random, 25, 50, 75)
     motor, w = DCMotor(resistance=R, torque_constant=K), part / 100 * V / K
     stall, loaded = float(motor.torque([], 0.0, float(V))), float(motor.torque([], w, float(V)))
     given = {"V": V, "R": R, "K": K, "speed": w, "emf": K * w, "i_stall": V / R}
@@ -57,12 +53,8 @@ def dc_motor(random: Random) -> Drawn:
 
 @make
 def gear_friction(random: Random) -> Drawn:
-    N, B, c, w = (
-        draw(random, 20, 50, 100),
-        draw(random, 1, 2, 4),
-        draw(random, 0.01, 0.02, 0.05),
-        draw(random, 0.5, 1, 2),
-    )
+    N, B = draw(random, 20, 50, 100), draw(random, 1, 2, 4)
+    c, w = draw(random, 0.01, 0.02, 0.05), draw(random, 0.5, 1, 2)
     viscous, dry = N * N * B * 1e-4, N * c
     total = viscous * w + dry
     given = {"N": N, "B": B, "c": c, "speed": w, "viscous_torque": viscous * w}

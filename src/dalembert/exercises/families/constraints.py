@@ -66,27 +66,12 @@ def channel(random: Random) -> Drawn:
     lam = float((A @ inverse @ (tau - h) + drift) / (A @ inverse @ A))
     qdd = inverse @ (tau - h - A * lam)
     P = np.eye(2) - np.outer(A, A @ inverse) / (A @ inverse @ A)
-    given = {
-        "c": c,
-        "s": s,
-        "L": L,
-        "m1": m1,
-        "m2": m2,
-        "w": w,
-        "M": M,
-        "h": h,
-        "A": A[None, :],
-        "drift": drift,
-        "tau": tau,
-    }
+    given = {"c": c, "s": s, "L": L, "m1": m1, "m2": m2, "w": w, "M": M, "h": h, "A": A[None, :], "drift": drift}
+    given |= {"tau": tau}
     shown = {"M11": M[0, 0], "M12": M[0, 1], "M22": M[1, 1], "t1": tau[0], "t2": tau[1], "h2": h[1], "a2": A[1]}
-    return (
-        given
-        | shown
-        | {
-            "qdd1": (float(qdd[0]), float((inverse @ (tau - h))[0]), tau[0] / M[0, 0]),
-            "qdd2": (float(qdd[1]), -float(qdd[1]), 0.0),
-            "lam": (lam, -lam, float(A @ inverse @ (tau - h) / (A @ inverse @ A))),
-            "P": (P, P.T, np.eye(2) - P),
-        }
-    )
+    return {**given, **shown} | {
+        "qdd1": (float(qdd[0]), float((inverse @ (tau - h))[0]), tau[0] / M[0, 0]),
+        "qdd2": (float(qdd[1]), -float(qdd[1]), 0.0),
+        "lam": (lam, -lam, float(A @ inverse @ (tau - h) / (A @ inverse @ A))),
+        "P": (P, P.T, np.eye(2) - P),
+    }

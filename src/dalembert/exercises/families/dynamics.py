@@ -38,29 +38,10 @@ def newton_euler_2r(random: Random) -> Drawn:
     model = planar(link(l1, m1, l1 / 2, I1), link(l2, m2, l2 / 2, I2))
     tau1, tau2 = np.round(inverse_dynamics(model, (0.0, math.radians(q2)), (w1, w2), (a1, a2)), 12).tolist()
     moments = {"moment2": moment(rc2, f2), "moment1": moment(p2 / 2, m1 * ac1), "carried": moment(p2, f2)}
-    given = {
-        "m1": m1,
-        "m2": m2,
-        "l1": l1,
-        "l2": l2,
-        "q2": q2,
-        "w1": w1,
-        "w2": w2,
-        "a1": a1,
-        "a2": a2,
-        "I1": I1,
-        "I2": I2,
-    }
-    given |= {
-        "w12": w12,
-        "a12": a12,
-        "p2": p2,
-        "rc2": rc2,
-        "joint": joint,
-        "ac1": ac1,
-        "across": across,
-        "inward": inward,
-    }
+    given = {"m1": m1, "m2": m2, "l1": l1, "l2": l2, "q2": q2, "w1": w1, "w2": w2, "a1": a1, "a2": a2, "I1": I1}
+    given |= {"I2": I2}
+    given |= {"w12": w12, "a12": a12, "p2": p2, "rc2": rc2, "joint": joint, "ac1": ac1, "across": across}
+    given |= {"inward": inward}
     given |= {"spin2": I2 * a12, "spin1": I1 * a1} | moments
     own = joint + np.sum(turn(rc2, w2, a2), axis=0)
     return given | {

@@ -54,15 +54,8 @@ def rod_and_ball(random: Random) -> Drawn:
     rod = Inertia.from_com(m, (l / 2, 0.0, 0.0), tuple(map(tuple, np.diag([0, 1, 1]) * m * l * l / 12)))
     body = rod + point(M, np.array([l, 0, 0]))
     I_O, I_c, c = tensor(body)[2, 2], float(np.array(body.about_com())[2, 2]), float(body.com()[0])
-    given = {
-        "m": m,
-        "M": M,
-        "l": l,
-        "mass": m + M,
-        "moment": m * l / 2 + M * l,
-        "rod": m * l * l / 3,
-        "ball": M * l * l,
-    }
+    given = {"m": m, "M": M, "l": l, "mass": m + M, "moment": m * l / 2 + M * l, "rod": m * l * l / 3}
+    given |= {"ball": M * l * l}
     given |= {"steiner": (m + M) * c * c}
     middle, none, added = m * l * l / 12 + M * l * l, m * l * l / 3, I_O + (m + M) * c * c
     c_wrong = (m * l / 2 + M * l, l)

@@ -8,14 +8,8 @@ from dalembert.exercises.chapter import Drawn, Random, chapter, draw
 from dalembert.exercises.writing import matrix
 
 make = chapter(__file__, "properties of the dynamics")
-SYMBOL = {
-    "q2": "q_2",
-    "qd1": r"\dot q_1",
-    "qd2": r"\dot q_2",
-    "*": "",
-    "sin(q_2)": r"\sin q_2",
-    "cos(q_2)": r"\cos q_2",
-}
+SYMBOL = {"q2": "q_2", "qd1": r"\dot q_1", "qd2": r"\dot q_2", "*": "", "sin(q_2)": r"\sin q_2"}
+SYMBOL |= {"cos(q_2)": r"\cos q_2"}
 Rows = list[list[str]]
 Model = tuple[str, Rows, Rows, Rows, Rows, str]  # words, M, its rate, C, a wrong C, what that one reveals
 SPLIT = r"These give the right torques, but $\dot M - 2C$ is not skew: share $\dot q_1\dot q_2$ between the columns."
@@ -93,25 +87,14 @@ def mass_bounds(random: Random) -> Drawn:
 
 @make
 def regressor(random: Random) -> Drawn:
-    (cos, angle), w, a = (
-        draw(random, (1.0, 0), (0.5, 60), (-0.5, 120)),
-        draw(random, 2.0, -2.0, 0.5, -0.5),
-        draw(random, 2.0, 3.0, -4.0),
-    )
+    cos, angle = draw(random, (1.0, 0), (0.5, 60), (-0.5, 120))
+    w, a = draw(random, 2.0, -2.0, 0.5, -0.5), draw(random, 2.0, 3.0, -4.0)
     J, mr, v, c = draw(random, 0.4, 0.6), draw(random, 0.2, 0.6, 1.0), draw(random, 0.5, 1.0), draw(random, 1.0, 2.0)
     Y, sign = [a, 10 * cos, w, math.copysign(1.0, w)], math.copysign(1.0, w)
     given = {"angle": angle, "w": w, "a": a, "pi": [J, mr, v, c], "cos": cos}
     tau = J * a + mr * 10 * cos + v * w + c * sign
-    return given | {
-        "Y": (
-            Y,
-            [a, 10 * math.sqrt(1 - cos * cos), w, sign],
-            [a, cos, w, sign],
-            [a, 10 * cos, w, 1.0],
-            [a, 10 * cos, w, w],
-        ),
-        "tau": (tau, tau - c * sign, tau - 2 * c * sign, tau - mr * 9 * cos),
-    }
+    wrong = [a, 10 * math.sqrt(1 - cos * cos), w, sign], [a, cos, w, sign], [a, 10 * cos, w, 1.0], [a, 10 * cos, w, w]
+    return given | {"Y": (Y, *wrong), "tau": (tau, tau - c * sign, tau - 2 * c * sign, tau - mr * 9 * cos)}
 
 
 @make
@@ -120,29 +103,16 @@ def base_parameters(random: Random) -> Drawn:
     N, rotor = draw(random, 50, 100), draw(random, 1, 2, 4)
     vertical, dry = draw(random, True, False), draw(random, True, False)
     J, reflected = I + m * r * r, N * N * rotor * 1e-4
-    given = {
-        "m": m,
-        "r": r,
-        "I": I,
-        "N": N,
-        "rotor": rotor,
-        "link": J,
-        "reflected": reflected,
-        "vertical": vertical,
-        "dry": dry,
-    }
+    given = {"m": m, "r": r, "I": I, "N": N, "rotor": rotor, "link": J, "reflected": reflected, "vertical": vertical}
+    given |= {"dry": dry}
     words = {
         "plane": "vertical" if vertical else "horizontal",
         "friction": "viscous and dry" if dry else "viscous",
         "columns": r"$\ddot q$" + (r", $g\cos q$" * vertical) + r", $\dot q$" + (r", $\operatorname{sgn}\dot q$" * dry),
     }
-    return (
-        given
-        | words
-        | {
-            "J": (J + reflected, J, I + reflected, J + N * rotor * 1e-4),
-            "count": (2.0 + vertical + dry, 5.0 + vertical + dry, 1.0),
-            "moment": ("yes", "no") if vertical else ("no", "yes"),
-            "mass": ("no", "yes"),
-        }
-    )
+    return {**given, **words} | {
+        "J": (J + reflected, J, I + reflected, J + N * rotor * 1e-4),
+        "count": (2.0 + vertical + dry, 5.0 + vertical + dry, 1.0),
+        "moment": ("yes", "no") if vertical else ("no", "yes"),
+        "mass": ("no", "yes"),
+    }

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from markupsafe import Markup, escape
 
+from dalembert.display import align
 from dalembert.draw import html as page
 from dalembert.symbolic.text import GREEK
 
@@ -255,16 +256,11 @@ def _plain_matrix(m: re.Match[str]) -> str:
     return f"[{'; '.join(rows)}]"
 
 
-def _plain_table(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows)
-
-
 PLAIN: Form = {name: str for name in ("p", "code", "strong", "em", "blank", "text")} | {
     "heading": lambda level, words: words,
     "ul": lambda items: "\n".join(f"- {item}" for item in items),
     "ol": lambda items: "\n".join(f"{k}. {item}" for k, item in enumerate(items, 1)),
-    "table": _plain_table,
+    "table": lambda rows: "\n".join(align(rows)),
     "display": lambda tex: "\n".join(f"    {line.strip()}" for line in plain_math(tex).splitlines()),
     "math": plain_math,
 }

@@ -369,6 +369,11 @@ def judge_fit(measured: Array, predicted: Array) -> Fit:
     return Fit(np.sqrt(squares / N), relative, r2, total, _whiteness(e), float(2.6 / np.sqrt(N)), N)
 
 
+def judge_runs(runs: Sequence[Samples], predict: Callable[[Samples], Array]) -> Fit:
+    """The residuals of a prediction of several runs together."""
+    return judge_fit(np.concatenate([run.tau for run in runs]), np.concatenate([predict(run) for run in runs]))
+
+
 def _whiteness(e: Array) -> Array:
     """The largest |ρ| at lags 1 to 20 (n,)."""
     c = e - e.mean(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict, Unpack
 
@@ -19,6 +19,7 @@ from dalembert.identification.fit.estimate import (
     find_essential,
     instrumental_variables,
     judge_fit,
+    judge_runs,
     least_squares,
     reference_instruments,
     robust_least_squares,
@@ -272,9 +273,6 @@ def fit(
         step = np.linalg.pinv(b.matrix() * size) @ (estimate.beta - b.of(free))
         values = columns.with_values(free + size * step)
 
-    def judge(parts: Sequence[Samples], predict: Callable[[Samples], Array]) -> Fit:
-        return judge_fit(np.concatenate([p.tau for p in parts]), np.concatenate([predict(p) for p in parts]))
-
     def by_base(part: Samples) -> Array:
         return known(part) - replace(problem, runs=(part.without_torques(),), parallel=1).residuals(estimate.beta)
 
@@ -287,11 +285,11 @@ def fit(
         compressed,
         estimate,
         values,
-        judge(training, by_base),
-        judge(held, by_base) if held else None,
+        judge_runs(training, by_base),
+        judge_runs(held, by_base) if held else None,
         solution,
-        judge(training, by_all),
-        judge(held, by_all) if held else None,
+        judge_runs(training, by_all),
+        judge_runs(held, by_all) if held else None,
         training,
         held,
         _notes(b, estimate),

@@ -33,10 +33,15 @@ class Meaning:
 
 
 def find_columns(
-    table: Table, joints: Sequence[str], columns: object = None, need_time: bool = True, currents: bool = False
+    table: Table,
+    joints: Sequence[str],
+    columns: object = None,
+    need_time: bool = True,
+    currents: bool = False,
+    needed: Sequence[str] = ("q", "tau"),
 ) -> Meaning:
     """The places of t, q, qd and tau in the table, one per joint in the order of `joints`; currents instead of torques
-    if they are wanted."""
+    if they are wanted. What is `needed` and not found is refused."""
     if columns is not None and not isinstance(columns, Mapping):
         raise InputError("columns must be a dictionary, {'t': 'time', 'q': [...], 'tau': [...]}")
     given: dict[str, object] = dict(columns or {})
@@ -65,7 +70,7 @@ def find_columns(
         unused = _abridge([table.names[k] for k in sorted(other - used) if not QUIET & {*tokens(table.names[k])}])
         notes += [f"not used: {', '.join(unused[:8])}{', …' if len(unused) > 8 else ''}"] if unused else []
     units = _units(table, places, hints)
-    missing = [g for g in ("q", "tau") if g not in places]
+    missing = [g for g in needed if g not in places]
     if missing:
         raise InputError(_lacking(table, missing, joints, places))
     if need_time and "t" not in places:

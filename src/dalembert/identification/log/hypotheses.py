@@ -226,9 +226,8 @@ class Court:
                 cost += float(np.sum(np.minimum(away**2 / (2 * DRIVES**2), 12.0)))
                 large = np.abs(np.log(size)) > LEAST_FACTOR
                 if not usual and 2 * large.sum() <= n and (large.sum() < len(other) or (size[large] < 1).any()):
-                    cost += (
-                        UNLIKELY  # drives that are a little off, or a single torque that is too large: a load, noise
-                    )
+                    # drives that are a little off, or a single torque that is too large: a load, noise
+                    cost += UNLIKELY
         cost += (KIND + 1) * len({c.q_order, c.tau_order} - {self.none.q_order})
         if c.gravity is not None:
             cost += KIND + (np.count_nonzero(np.abs(c.gravity) > 1e-9) != 1)

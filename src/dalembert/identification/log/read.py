@@ -71,6 +71,27 @@ def read_log(
     return _read(read_table(source, said.topic), robot, said, time)
 
 
+def read_positions(source: Source, robot: Robot) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Times (N,) [s] and positions (N, n) [rad, m] of a log that is only played back: it may lack torques, and joints
+    may rest. Rows that cannot be used are left out."""
+    table, said = read_table(source), LogSettings()
+    known = find_columns(table, robot.joint_names, needed=("q",))
+    drives, q = read_drives(robot, known.units, said), known.places["q"]
+    t, _ = times.read_times(table, known.places["t"], None, None, time_unit(None, known.units))
+    rows, _ = times.drop_undated(table, t, np.arange(len(t)), "drop")
+    rows, _ = checks.drop_unreadable(table, q, rows, "drop")
+    if len(rows) < 2:
+        raise InputError(f"{table.source}: {len(rows)} usable rows are no motion to play back")
+    t, rows, _ = times.order_rows(table, t, rows, q)
+    positions = drives.at_joints("q", table.values[np.ix_(rows, np.asarray(q))])
+    if known.units.get("q") is None and (evidence := checks.find_degrees(robot, positions)):
+        raise InputError(
+            f"{table.source}: the positions look like degrees: {evidence}; if they are, name their columns so, as in "
+            f"'{table.names[q[0]]} [deg]'"
+        )
+    return t, positions
+
+
 @dataclass(frozen=True, eq=False)
 class RecordedLogs:
     """Logs of one robot that were recorded alike; the robot as it was recorded, and what was said about the logs, with

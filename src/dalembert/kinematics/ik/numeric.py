@@ -124,7 +124,7 @@ def _solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool
     probe = settings(_squared(TOLERANCE), STEPS, 0, HALFWAY, HOPELESS)
     search, polish = (
         compile_search(partial(steps.step, model, target, wanted, bounds, damping), n, 16, f"ik_{target.name}")
-        for damping in (steps.quick, steps.careful(_reach(robot)))
+        for damping in (steps.quick, steps.careful(reach(robot)))
     )
 
     def finish(q: Vector, start: Vector, T: Matrix) -> tuple[list[Scalar], list[Scalar]]:
@@ -176,7 +176,7 @@ def _turned(q: Scalar, start: Scalar, lower: float, upper: float, middle: float)
     return scalar.where(moved < lower, inside, scalar.where(moved > upper, inside, moved))
 
 
-def _reach(robot: Jointed) -> float:
+def reach(robot: Jointed) -> float:
     """The sum of the distances from joint to joint and to the farthest frame [m], and of the strokes: no point of the
     arm is farther from its base."""
     origin = (0.0, 0.0, 0.0)

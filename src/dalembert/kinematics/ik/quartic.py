@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from math import cos, sin
 from typing import NamedTuple
 
+from dalembert.algorithms import linear
 from dalembert.kinematics.ik.subproblems import Angle
 from dalembert.scalar import Scalar, absolute, maximum, minimum, sqrt, where
 
@@ -67,14 +68,7 @@ class Linear(NamedTuple):
 
 def total(*terms: tuple[Scalar, Wave]) -> Wave:
     """The sum of multiples of waves."""
-    return Wave(*(_sum([factor * wave[i] for factor, wave in terms]) for i in range(5)))
-
-
-def _sum(xs: Sequence[Scalar]) -> Scalar:
-    result: Scalar = 0.0
-    for x in xs:
-        result = result + x
-    return result
+    return Wave(*(linear.total([factor * wave[i] for factor, wave in terms]) for i in range(5)))
 
 
 def zeros(F: Wave) -> list[tuple[Angle, Scalar]]:
@@ -134,7 +128,7 @@ def _aberth(F: Wave, z: Sequence[Complex]) -> list[Complex]:
             value = (moved[0] + coefficient[0], moved[1] + coefficient[1])
         N = _times(value, _inverse(slope))
         others = [between[i, j] if j < i else (-between[j, i][0], -between[j, i][1]) for j in range(4) if j != i]
-        crowd = _times(N, (_sum([o[0] for o in others]), _sum([o[1] for o in others])))
+        crowd = _times(N, (linear.total([o[0] for o in others]), linear.total([o[1] for o in others])))
         step = _times(N, _inverse((1.0 - crowd[0], -crowd[1])))
         result.append((_held(x[0] - step[0]), _held(x[1] - step[1])))
     return result

@@ -49,45 +49,10 @@ from dalembert.trust.properties.linearity import energy_linear, energy_regressor
 from dalembert.trust.properties.mechanism import Mechanism
 from dalembert.trust.properties.property import Property, PropertyReport
 
-__all__ = [
-    "Books",
-    "Choice",
-    "Choices",
-    "Interconnection",
-    "Mechanism",
-    "Property",
-    "PropertyReport",
-    "Skewness",
-    "bilinear",
-    "choices_of_c",
-    "coriolis_choices",
-    "coriolis_family",
-    "coriolis_matrix",
-    "dissipation",
-    "energy_books",
-    "energy_linear",
-    "energy_regressor",
-    "family_in_symbols",
-    "feedback",
-    "gravity_bounded",
-    "gravity_gradient",
-    "gravity_work",
-    "interconnection",
-    "kinetic_energy",
-    "l2_gain",
-    "lab",
-    "linear_in_parameters",
-    "lowest_potential",
-    "mass_matrix_bounded",
-    "mass_matrix_definite",
-    "mass_matrix_of_position",
-    "mass_matrix_rate",
-    "mass_matrix_symmetric",
-    "passivity",
-    "power_balance",
-    "skew_symmetry",
-    "skewness",
-    "velocity_torque_bounded",
-    "velocity_torque_quadratic",
-    "workless",
-]
+__all__ = ["Books", "Choice", "Choices", "Interconnection", "Mechanism", "Property", "PropertyReport", "Skewness"]
+__all__ += ["bilinear", "choices_of_c", "coriolis_choices", "coriolis_family", "coriolis_matrix", "dissipation"]
+__all__ += ["energy_books", "energy_linear", "energy_regressor", "family_in_symbols", "feedback", "gravity_bounded"]
+__all__ += ["gravity_gradient", "gravity_work", "interconnection", "kinetic_energy", "l2_gain", "lab"]
+__all__ += ["linear_in_parameters", "lowest_potential", "mass_matrix_bounded", "mass_matrix_definite"]
+__all__ += ["mass_matrix_of_position", "mass_matrix_rate", "mass_matrix_symmetric", "passivity", "power_balance"]
+__all__ += ["skew_symmetry", "skewness", "velocity_torque_bounded", "velocity_torque_quadratic", "workless"]

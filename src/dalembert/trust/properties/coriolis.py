@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array
 from dalembert.compile import Kernel, compile_function
+from dalembert.display import align
 from dalembert.errors import InputError, unknown
 from dalembert.robot import Robot
 from dalembert.trust.properties import choices
@@ -31,7 +32,7 @@ from dalembert.trust.properties.mechanism import (
     transpose,
     trial_of,
 )
-from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, Verdict, align
+from dalembert.trust.properties.property import FAILS, HOLDS, PROVED, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

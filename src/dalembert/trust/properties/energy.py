@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, number
 from dalembert.errors import InputError
+from dalembert.flows.books import spring_energy
 from dalembert.robot import Robot
 from dalembert.simulation.run import Run
 from dalembert.trust.properties.gravity import least_potential, lowest_potential
@@ -115,7 +116,7 @@ def _along(m: Mechanism, motion: Swing, friction: bool) -> Books:
     if friction:
         robot = _robot_of(m)
         rubbing, springs = _friction(robot, motion)
-        tense = _spring_energy(robot, q[:1])
+        tense = spring_energy(robot.model, q[0])
         work = tense + accumulate(motion.t, dot(qd, springs))
         power = power + dot(qd, rubbing + springs)
         lost, H = accumulate(motion.t, dot(qd, rubbing)), H + work
@@ -223,7 +224,7 @@ def dissipation(trial: Trial) -> Verdict:
     motion = swing(trial.mechanism, trial.seed)
     rubbing, springs = _friction(robot, motion)
     heat = dot(motion.qd, rubbing)
-    stored = _spring_energy(robot, motion.q)
+    stored = np.asarray(spring_energy(robot.model, list(motion.q.T)) + np.zeros(len(motion.q)))
     work = accumulate(motion.t, dot(motion.qd, springs))
     numbers = {
         "supplied [J]": float(books[0].supplied[-1]),
@@ -238,15 +239,6 @@ def dissipation(trial: Trial) -> Verdict:
     note = "" if own else "the springs' work is not a difference of ½ k (q − q_rest)²: something else holds the joints"
     shown = f"booked along {len(books)} motions{', losses never negative' if good else ''}"
     return Verdict(HOLDS if good else FAILS, shown, numbers, note)
-
-
-def _spring_energy(robot: Robot, q: Array) -> Array:
-    total = np.zeros(len(q))
-    for body in robot.model.bodies:
-        if body.stiffness:
-            angle = body.multiplier * q[:, body.coordinate] + body.offset
-            total += 0.5 * body.stiffness * (angle - body.rest) ** 2
-    return total
 
 
 @judge("L₂ gain")

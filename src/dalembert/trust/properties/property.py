@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
+from dalembert.display import align
 from dalembert.errors import unknown
 from dalembert.findings import Finding, Severity, write_json
 from dalembert.names import in_markdown
@@ -80,12 +81,6 @@ class Property:
 def write_number(x: float) -> str:
     """A number of a report, four digits."""
     return f"{x:.4g}".replace("-", "−") if math.isfinite(x) else ("∞" if x > 0 else "−∞")
-
-
-def align(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The rows of a table as lines, columns below each other."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _barless(latex: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +21,6 @@ from dalembert.trust.properties.coriolis import skew_violation
 from dalembert.trust.properties.energy import power_violation
 from dalembert.trust.properties.mechanism import Trial, mechanism_of, times
 from dalembert.trust.verify.linkage import Array, States
-
-if TYPE_CHECKING:
-    from dalembert.symbolic.equations import Equations
-    from dalembert.symbolic.polynomial import Polynomial
 
 Values = dict[str, Any]  # arrays, states first; of poses and Jacobians by frame
 MOST_TIPS = 3  # frames whose compiled kernels are run; all others are computed on arrays
@@ -157,6 +153,7 @@ def _derivatives(robot: Robot, s: States, of: str) -> Values:
 
 def _euler_lagrange(robot: Robot, s: States) -> Values:
     """K and P as polynomials, differentiated as polynomials: M = ∂²K/∂q̇², c = d/dt ∂K/∂q̇ − ∂K/∂q, g = ∂P/∂q."""
+    from dalembert.symbolic.entries import points_of
     from dalembert.symbolic.equations import Equations
 
     longest = max((len(robot.model.path(i)) for i in range(len(robot.bodies))), default=0)
@@ -171,10 +168,11 @@ def _euler_lagrange(robot: Robot, s: States) -> Values:
     momentum = [K.derivative(name) for name in v]
     M = [[p.derivative(name) for name in v] for p in momentum]
     c = [sum((momentum[k].by_coordinate(j) * e.qd[j] for j in range(n)), -K.by_coordinate(k)) for k in range(n)]
-    point = _point(e, s)
+    state = {f"{letter}{k}": x for letter, rows in (("q", s.q), ("qd", s.qd)) for k, x in enumerate(rows.T, 1)}
+    point = points_of(e, state) | {"": np.zeros(len(s))}  # of a robot without joints there would be none
 
     def at(p: Scalar) -> Array:
-        return _polynomial(e.ring.scalar(p), point, len(s))
+        return e.ring.scalar(p).at_points(point)
 
     def rows(entries: Sequence[Scalar]) -> Array:
         return np.stack([at(p) for p in entries], axis=-1) if n else np.zeros((len(s), 0))
@@ -186,30 +184,6 @@ def _euler_lagrange(robot: Robot, s: States) -> Values:
         "kinetic_energy": at(K),
         "potential_energy": at(e.P),
     }
-
-
-def _point(e: Equations, s: States) -> Array:
-    """The numbers of the ring's names, (names, S)."""
-    out = np.zeros((len(e.ring.names), len(s)))
-    for k, names in enumerate(e.ring.joints):
-        values = (np.sin(s.q[:, k]), np.cos(s.q[:, k]), s.q[:, k]) if len(names) > 1 else (s.q[:, k],)
-        for name, value in zip(names, values, strict=False):
-            out[e.ring.index[name]] = value
-        out[e.ring.index[f"qd{k + 1}"]] = s.qd[:, k]
-    return out
-
-
-def _polynomial(p: Polynomial, point: Array, count: int) -> Array:
-    """A polynomial's values, all its terms at once."""
-    terms = p.terms()
-    if not terms:
-        return np.zeros(count)
-    powers = np.array([[int(x) for x in key] for key in terms])
-    total = np.repeat(np.array([int(c.p) / int(c.q) for c in terms.values()])[:, None], count, axis=1)
-    for k in np.flatnonzero(powers.any(axis=0)):
-        table = point[k][None, :] ** np.arange(powers[:, k].max() + 1)[:, None]
-        total *= table[powers[:, k]]
-    return np.asarray(total.sum(axis=0))
 
 
 MEMBERS: dict[str, Member] = {

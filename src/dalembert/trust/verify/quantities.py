@@ -71,14 +71,6 @@ def _largest(x: Array) -> Array:
     return np.asarray(np.abs(x).max(axis=0, initial=0.0))
 
 
-def _torque_scale(r: FourByFour) -> Array:
-    return _floored(r.torque_scale)
-
-
-def _energy_scale(name: str) -> Callable[[FourByFour], float]:
-    return lambda r: float(np.max(np.abs(getattr(r, name)), initial=0.0)) or 1.0
-
-
 def _slope_scale(name: str) -> Callable[[FourByFour], Array]:
     def scale(r: FourByFour) -> Array:
         rows = np.abs(getattr(r, name)).max(axis=(0, 2), initial=0.0)
@@ -92,10 +84,6 @@ def _slope_scale(name: str) -> Callable[[FourByFour], Array]:
 
 def _plain(name: str) -> Callable[[FourByFour, Array], Array]:
     return lambda r, value: np.asarray(value - getattr(r, name)[: len(value)])
-
-
-def _number(name: str) -> Callable[[FourByFour, Array], Array]:
-    return lambda r, value: np.asarray(value - getattr(r, name)[: len(value)])[:, None]
 
 
 def _acceleration(r: FourByFour, value: Array) -> Array:
@@ -162,11 +150,14 @@ def _robot_entry(r: FourByFour, value: Array, i: tuple[int, ...]) -> str:
 
 
 def _torque(title: str, name: str) -> Quantity:
-    return Quantity(title, "rounding", _plain(name), _torque_scale, _joint_entry)
+    return Quantity(title, "rounding", _plain(name), lambda r: _floored(r.torque_scale), _joint_entry)
 
 
 def _energy(title: str, name: str) -> Quantity:
-    return Quantity(title, "rounding", _number(name), _energy_scale(name), _robot_entry)
+    def scale(r: FourByFour) -> float:
+        return float(np.max(np.abs(getattr(r, name)), initial=0.0)) or 1.0
+
+    return Quantity(title, "rounding", lambda r, value: _plain(name)(r, value)[:, None], scale, _robot_entry)
 
 
 def _slopes(title: str, name: str, difference: Callable[[str], Callable[[FourByFour, Array], Array]]) -> Quantity:

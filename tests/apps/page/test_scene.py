@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.apps.report.raster import png, rendered
-from dalembert.apps.report.scene import scene_of
+from dalembert.apps.page.raster import png, rendered
+from dalembert.apps.page.scene import scene_of
 from dalembert.apps.report.scheme import skeleton
 from dalembert.describe.description import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from dalembert.draw.scene import DrawnPart, Solid, drawn_limits, place_along, posture, triangulate

@@ -9,7 +9,7 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.apps.report.scene import Scene
+from dalembert.apps.page.scene import Scene
 from dalembert.draw.scene import corners_of
 from dalembert.draw.svg.elements import picture, short
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dalembert.algorithms import kinematics
 from dalembert.caching import cached_property
 from dalembert.describe.description import Mesh
+from dalembert.draw import html
 from dalembert.draw.scene import (
     DrawnPart,
     body_poses,
@@ -120,6 +121,8 @@ class Scene:
             "tip": robot.tip,
             "loops": len(robot.loops),
             "up": _round(self.up),
+            "floor": float((corners_of(robot, self.parts, self.start) @ self.up).min()),
+            "plane": None if (across := planar_axis(robot)) is None else _round(across),
             "view": _round(self.view.ravel()),
             "center": _round(center),
             "radius": radius,
@@ -128,11 +131,32 @@ class Scene:
         }
 
 
+def summary(robot: Robot) -> str:
+    """One line about a robot."""
+    turning = sum(c.joint.turns for c in robot.model.coordinates)
+    sliding = robot.n - turning
+    each = [f"{count} {word}" for count, word in ((turning, "turning"), (sliding, "sliding")) if count]
+    words = [f"{robot.n} joint{'' if robot.n == 1 else 's'}" + (f" ({' and '.join(each)})" if each else "")]
+    if robot.loops:
+        words.append(f"{len(robot.loops)} closed loop{'' if len(robot.loops) == 1 else 's'}")
+    words.append(f"{len(robot.bodies)} moving bod{'y' if len(robot.bodies) == 1 else 'ies'}")
+    words.append(f"{html.number(robot.mass)} kg")
+    return ", ".join(words)
+
+
 def scene_of(robot: Robot) -> Scene:
     """The robot's shapes, sticks where a body has none."""
     meshes = sum(isinstance(shape.geometry, Mesh) for _, shape in shapes_of(robot))
     look = look_of(robot, max(300, TRIANGLES // max(meshes, 1)))
     return Scene(robot, look.parts, look.notes)
+
+
+def with_tip(robot: Robot) -> Robot:
+    """The robot, with the end of its longest chain as its tip if none is named and there are several."""
+    model = robot.model
+    if model.tip is not None or not model.tips:
+        return robot
+    return robot.with_tip(max(model.tips, key=lambda name: len(model.path(model.frame(name).body))))
 
 
 def frame_pose(robot: Robot, q: Array, frame: str | None) -> Array:

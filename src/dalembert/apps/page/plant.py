@@ -1,0 +1,129 @@
+"""A robot to be played with, as a `Flow`: gravity, a load at its tip, friction and a hand that pulls at a link are
+inputs of it, so that a compiled loop takes them as they change.
+
+    M(q) q̈ + c + s_g g + s_f f(q, q̇) = τ + s_e e(q, q̇) + J_lᵀ (k (target − x) − d ẋ),    x the point of link l held
+
+A hand is a spring and a damper between a point fixed to a link and the hand's place: inside the loop it is exact at
+every stage of a step, and stable where forces that are held over a frame would not be. End stops e are springs beyond
+the joints' limits; with s_e = 0 joints turn through them, as in `simulate`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from dalembert import kernels
+from dalembert.algorithms import energy, friction, joints, kinematics
+from dalembert.constrained.system import Constrained
+from dalembert.flow import Flow, Scalar, Scalars
+from dalembert.flows.books import ENERGIES, joints_of
+from dalembert.flows.robot import load_models
+from dalembert.model import Model
+from dalembert.model.lean import lean as regroup
+from dalembert.robot import Robot
+from dalembert.scalar import absolute, where
+from dalembert.spatial.vector import Vector, add, dot, matvec, scale, sub
+
+SCALES = ("payload_mass", "gravity_scale", "friction_scale", "stop_scale")  # [kg], [1], [1] or [1/s], [1]
+STOP, BOUNCE = 60.0, 0.3  # [rad/s], damping ratio: of a joint against its end stop, with its inertia at home
+PULL = ("pull_stiffness", "pull_damping", "at_x", "at_y", "at_z", "to_x", "to_y", "to_z")  # [N/m], [N s/m], [m]
+
+
+def live_flow(robot: Robot) -> Flow:
+    """The robot as a flow whose inputs are its torques, then SCALES, PULL and for each body whether it is pulled at
+    (1 or 0). The load hangs at the tip. Friction is the model's own, times its scale; of a model without any a
+    viscous one that slows the joints with that rate [1/s], each with its inertia at home. A closed chain is held
+    together."""
+    n, tree = robot.n, robot.tree() if robot.loops else robot
+    kernels.need_mass(robot.model)
+    carries = robot.tip is not None and robot.model.frame(robot.tip).body >= 0
+    lean, full, _ = load_models(robot, robot.tip, (0.0, 0.0, 0.0) if carries else False)
+    rough = any(body.friction or body.stiffness for body in robot.model.bodies)
+    inertia = np.diagonal(tree.mass_matrix(robot.home)).tolist()
+    limits = list(zip(robot.limits.lower.tolist(), robot.limits.upper.tolist(), strict=True))
+    system = Constrained(robot) if robot.loops else None
+    options = kernels.TABLE.read_options("forward_dynamics", {"method": kernels.cheaper_method(regroup(robot.model))})
+    trace = kernels.ROWS["forward_dynamics"].trace
+
+    def laden(models: Callable[[Scalars], Model], u: Scalars) -> Model:
+        model = models(u[n : n + 1])
+        return replace(model, gravity=tuple(u[n + 1] * g for g in model.gravity))
+
+    def torques(x: Scalars, u: Scalars) -> list[Scalar]:
+        """What moves the robot beside its weight."""
+        q, qd = x[:n], x[n:]
+        lost = (
+            friction.friction_torque(robot.model, q, qd) if rough else [J * v for J, v in zip(inertia, qd, strict=True)]
+        )
+        pulled = pull_torque(robot.model, q, qd, u[n + len(SCALES) :])
+        stops = [_stop(a, v, *ends, J) for a, v, ends, J in zip(q, qd, limits, inertia, strict=True)]
+        return [a - u[n + 2] * f + u[n + 3] * e + h for a, f, e, h in zip(u[:n], lost, stops, pulled, strict=True)]
+
+    def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+        given = {"q": x[:n], "qd": x[n:], "tau": torques(x, u)}
+        if system is None:
+            return [*x[n:], *trace(laden(lean, u), given, options)]
+        return [
+            *x[n:],
+            *replace(system.bound, model=laden(full, u)).accelerations(given, {**options, "wrenches": ()})[0].qdd,
+        ]
+
+    def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+        model = laden(full, u)
+        return [energy.kinetic_energy(model, x[:n], x[n:]), energy.potential_energy(model, x[:n])]
+
+    names = robot.joint_names
+    return Flow(
+        robot.name,
+        (*names, *(f"{name}_rate" for name in names)),
+        (
+            *(f"{name}_torque" for name in names),
+            *SCALES,
+            *PULL,
+            *(f"pull on {body.name}" for body in robot.model.bodies),
+        ),
+        rate,
+        positions=n,
+        settle=None if system is None else system.flow().settle,
+        outputs=ENERGIES,
+        observe=observe,
+        drives=n,
+        joints=joints_of(robot),
+    )
+
+
+def pull_torque(model: Model, q: Scalars, qd: Scalars, u: Scalars) -> list[Scalar]:
+    """The torques of a hand at a link, u as PULL and then a number for each body, 1 for the one that is held: Σ over
+    the joints below it of their twist at the point times the force."""
+    stiffness, damping, at, to, held = u[0], u[1], tuple(u[2:5]), tuple(u[5:8]), u[8:]
+    T = kinematics.world_poses(model, q)
+    point: Vector = (0.0, 0.0, 0.0)
+    for k, s in enumerate(held):
+        point = add(point, scale(s, add(matvec(T[k].R, at), T[k].p)))
+    carried = list(held)  # whether the held body is this one or hangs on it
+    for k in reversed(range(len(model.bodies))):
+        parent = model.bodies[k].parent
+        if parent >= 0:
+            carried[parent] = carried[parent] + carried[k]
+    moves = [
+        scale(s, joints.twist_at(b, T[k], point).v) for k, (b, s) in enumerate(zip(model.bodies, carried, strict=True))
+    ]
+    velocity: Vector = (0.0, 0.0, 0.0)
+    for move, v in zip(moves, joints.rates(model, qd), strict=True):
+        velocity = add(velocity, scale(v, move))
+    force = sub(scale(stiffness, sub(to, point)), scale(damping, velocity))
+    return joints.gather(model, [dot(move, force) for move in moves])
+
+
+def _stop(q: Scalar, qd: Scalar, lower: float, upper: float, inertia: float) -> Scalar:
+    """The torque of an end stop: a spring and a damper where a joint is beyond a limit, if it has any."""
+    beyond: Scalar = where(q > upper, q - upper, 0.0) if math.isfinite(upper) else 0.0
+    if math.isfinite(lower):
+        beyond = beyond + where(q < lower, q - lower, 0.0)
+    elif not math.isfinite(upper):
+        return 0.0
+    force = -(inertia * STOP * STOP) * beyond - (2 * BOUNCE * STOP * inertia) * qd
+    return where(absolute(beyond) > 0.0, force, 0.0)

@@ -1,0 +1,226 @@
+"""From a robot and a law to what a chip's project takes: object file, C source, header, example, build file, README."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from dalembert.arguments import array, count, switch
+from dalembert.caching import cached_property
+from dalembert.compile.c_source import Signature
+from dalembert.compile.float32 import Float32Error
+from dalembert.compile.kinds import DOUBLE, SINGLE, Kind
+from dalembert.compile.object_file import ObjectFile, make_object
+from dalembert.errors import InputError, choose
+from dalembert.files import whole
+from dalembert.firmware.cores import CORES, KIBI, Core
+from dalembert.firmware.step import SAMPLES, LawStep, read_step
+from dalembert.flow import Array
+from dalembert.names import identifier
+from dalembert.reference import Reference
+
+MOST = 60_000  # operations: more would take LLVM minutes, and no chip has the memory
+LONGEST = 100  # letters of a file's name
+TAKEN = ("main", "example", "all", "clean", "help", "install", "package", "test")  # by main.c, its program, and CMake
+STATES = 1000  # at which errors of float32 are measured
+PROOF = 100_000  # operations times boxes that the proof of a bound may take, a few seconds; one box at least
+# What is taken for numbers that nothing limits: positions [rad, m], rates [rad/s, m/s], accelerations, anything else.
+UNLIMITED = {"rad": np.pi, "m": 1.0}
+ACCELERATION, ELSE = 10.0, 1.0
+
+Box = dict[str, tuple[float, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Firmware:
+    """A law for a core: `step(state, in, out)` as machine code (`code`, None for C alone) and as C. `box` holds the
+    ranges that it is made for, by the names of `in` and of the law's own states."""
+
+    name: str
+    step: LawStep
+    core: Core
+    kind: Kind
+    box: Box
+    code: ObjectFile | None
+
+    @property
+    def signature(self) -> Signature:
+        """How C calls it."""
+        return self.step.kernel.c_signature(f"{self.name}_step", self.kind is SINGLE, self.step.results)
+
+    @cached_property
+    def files(self) -> dict[str, bytes]:
+        """What is written, by the name of the file."""
+        from dalembert.firmware import texts
+
+        made = texts.texts(self)
+        return {name: text.encode() for name, text in made.items()} | self._object_file()
+
+    def _object_file(self) -> dict[str, bytes]:
+        return {} if self.code is None else {f"{self.name}.o": self.code.data}
+
+    def write(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """The files, in a folder that is made if it is not there."""
+        place = Path(folder)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{str(folder)!r} cannot be written: {error.strerror}") from None
+        return [
+            whole(place / name, lambda file, data=data: file.write(data))  # type: ignore[misc]
+            for name, data in self.files.items()
+        ]
+
+    def sample(self, count: int = STATES, seed: int = 0) -> tuple[Array, Array]:
+        """(state, in) at random in the box, (count, …) each: numbers that float32 holds. What follows from other
+        numbers (filters, observers) is as samples of the same `in` leave it: two, or until an observer has settled."""
+        step, rng = self.step, np.random.default_rng(seed)
+
+        def draw(names: tuple[str, ...]) -> Array:
+            low, high = np.array([self.box[name] for name in names]).reshape(-1, 2).T
+            return rng.uniform(low, high, (count, len(names))).astype(np.float32).astype(float)
+
+        given = draw(step.inputs)
+        state = np.zeros((count, max(len(step.states), 1)))
+        own = tuple(name for name in step.states if name in self.box)
+        if step.states:
+            seen = step.observer
+            for _ in range(2 if seen is None else math.ceil(seen.settling / seen.h) + 2):
+                state = step.kernel(state, given)[0]
+            state[:, [step.states.index(name) for name in own]] = draw(own)
+        return state.astype(np.float32).astype(float), given
+
+    @cached_property
+    def float32_errors(self) -> tuple[Array, Array, Array]:
+        """|float32 − double| of each output over random states of the box: half of them below, the largest; and the
+        largest |out|.  (outputs,) each."""
+        kernel = self.step.kernel
+        given = self.sample()
+        exact, single = (
+            _last(kernel(*(x.astype(dtype) for x in given))).astype(float) for dtype in (np.float64, np.float32)
+        )
+        errors = np.abs(single - exact)
+        return np.median(errors, axis=0), errors.max(axis=0), np.abs(exact).max(axis=0)
+
+    @cached_property
+    def ranges(self) -> Box:
+        """The box, and for states that follow from other numbers (filters, observers) what samples of it leave."""
+        state = self.sample()[0]
+        left = {name: (float(x.min()), float(x.max())) for name, x in zip(self.step.states, state.T, strict=False)}
+        return left | self.box
+
+    @cached_property
+    def float32_bound(self) -> Float32Error:
+        """|float32 − exact| of each output, proved for every state of `ranges`."""
+        kernel, names = self.step.kernel, (self.step.states, self.step.inputs)
+        sides = {}
+        for argument, part in zip(kernel.arguments, names, strict=True):
+            low, high = np.array([self.ranges[name] for name in part] or [(0.0, 0.0)]).T
+            sides[argument] = (low, high)
+        return kernel.float32_error(sides, boxes=max(PROOF // max(kernel.operations, 1), 1))
+
+
+def _last(results: object) -> Array:
+    return np.asarray(results[-1] if isinstance(results, tuple) else results)
+
+
+def make_firmware(
+    system: object,
+    controller: object,
+    cpu: str = "c",
+    *,
+    sample_time: float | None = None,
+    reference: Reference | object = None,
+    torque_limits: object = None,
+    rates: bool = True,
+    lag: float = 0.0,
+    observer: object = None,
+    double: bool = False,
+    box: Mapping[str, object] | None = None,
+    flash: int | None = None,
+    name: str | None = None,
+) -> Firmware:
+    """A controller's law as `step(state, in, out)` for a core of `CORES`, or as C for any.
+
+    It is asked every `sample_time` [s], which laws without memory may do without. What it follows comes in `in`, unless
+    a `reference` is given whose formula is compiled in: a motion of few pieces, or a set point. `torque_limits`: None,
+    "robot" for its efforts, a number, one per torque, or (lower, upper). Without `rates` the robot measures positions
+    alone; rates are differences of them. `lag` [s] is the time constant of a filter of rates, 0 for none. `observer`:
+    the gain K [1/s] of a `MomentumObserver`, or one: torques from outside are put out after those of the law.
+
+    Numbers are float32, or double where the core has them. `box` overrides ranges, name: (low, high), that the law is
+    made for; `flash` [bytes] refuses code that is larger."""
+    core: Core = CORES[choose("cpu", cpu, CORES)]
+    kind = _kind(core, double)
+    step = read_step(
+        system,
+        controller,
+        sample_time=sample_time,
+        reference=reference,
+        torque_limits=torque_limits,
+        rates=rates,
+        lag=lag,
+        observer=observer,
+    )
+    most = core.flash if flash is None else count("flash", flash, 1)
+    kernel, title = step.kernel, f"{step.law.name!r} of {step.flow.name!r}"
+    if kernel.operations > MOST:
+        raise InputError(
+            f"{title} takes {kernel.operations} operations a sample, and firmware at most {MOST}: take a simpler law, "
+            "or fewer joints (Robot.lock)"
+        )
+    called = re.sub("_+", "_", identifier(name or f"{step.flow.name}_{step.law.name}").lower()).strip("_")[:LONGEST]
+    if called in TAKEN:
+        raise InputError(f"the name {called!r} is taken by a file or a target of the build: give another")
+    made = Firmware(called, step, core, kind, read_box(step, box), None)
+    if core.target is None:
+        return made
+    code = make_object(kernel.program, made.signature, core.target)
+    if most is not None and code.size > most:
+        raise InputError(
+            f"{title} takes {code.size / KIBI:.1f} KiB of flash on {core.title}, and there are {most / KIBI:.0f}: take "
+            "a simpler law, or fewer joints (Robot.lock)"
+        )
+    return replace(made, code=code)
+
+
+def _kind(core: Core, double: bool) -> Kind:
+    kind = DOUBLE if switch("double", double) else SINGLE
+    if kind not in core.kinds:
+        able = ", ".join(name for name, other in CORES.items() if kind in other.kinds)
+        raise InputError(f"{core.title} has no doubles of its own: leave out double, or take one of {able}")
+    return kind
+
+
+def read_box(step: LawStep, given: Mapping[str, object] | None = None) -> Box:
+    """The ranges that a law is made for: limits of the joints, of what is wanted too; what nothing limits is taken as
+    UNLIMITED has it. States of the law that begin at zero: ±1."""
+    flow, box = step.flow, dict[str, tuple[float, float]]()
+    if flow.joints is not None:
+        own = flow.joints.limits
+        for k, (joint, rate, unit) in enumerate(zip(flow.states, flow.joints.rates, flow.joints.units, strict=False)):
+            free = UNLIMITED.get(unit, ELSE)
+            low, high, fast = (float(x[k]) if np.isfinite(x[k]) else free for x in (own.lower, own.upper, own.velocity))
+            low = low if np.isfinite(own.lower[k]) else -free
+            box |= {joint: (low, high), rate: (-fast, fast), f"{joint}_wanted": (low, high)}
+            box |= {
+                f"{joint}_wanted_rate": (-fast, fast),
+                f"{joint}_wanted_acceleration": (-ACCELERATION, ACCELERATION),
+            }
+    own_states = () if step.law.start is not None else step.law.states
+    made = {name: box.get(name, (-ELSE, ELSE)) for name in (*step.inputs, *own_states)}
+    if step.clock == SAMPLES:
+        made[SAMPLES] = (1.0, float(step.last_sample))
+    for name, value in (given or {}).items():
+        choose("entry of the box", name, made)
+        low, high = array(f"box[{name!r}]", value, (2,)).tolist()
+        if low > high:
+            raise InputError(f"box[{name!r}] is (low, high); got {low:g} above {high:g}")
+        made[name] = (low, high)
+    return made
