@@ -147,10 +147,14 @@ class _Search:
         )
 
     def explain(self) -> tuple[str, ...]:
-        """Sentences on the outputs' worst boxes."""
-        worst = self.bound.argmax(axis=0)
-        boxes = {int(k): np.flatnonzero(worst == k).tolist() for k in worst}
-        found = [self.analysis.explain(self.low[k], self.high[k], rows) for k, rows in boxes.items()]
+        """Sentences on the outputs' worst boxes; on what encloses them where several are as bad, in whatever order."""
+        boxes: dict[tuple[int, ...], list[int]] = {}
+        for k, bound in enumerate(self.bound.T):
+            boxes.setdefault(tuple(np.flatnonzero(bound == bound.max()).tolist()), []).append(k)
+        found = [
+            self.analysis.explain(self.low[list(at)].min(axis=0), self.high[list(at)].max(axis=0), rows)
+            for at, rows in boxes.items()
+        ]
         return tuple(dict.fromkeys(sentence for sentences in found for sentence in sentences))
 
 
