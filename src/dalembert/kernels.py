@@ -159,6 +159,11 @@ def need_tree(model: Model) -> None:
         )
 
 
+def need_vector(model: Model) -> None:
+    """Refuse a model of which q̇ is not v, in the one sentence that `Model.n` has for it."""
+    _ = model.n
+
+
 # How far the square of a quaternion's length may be from one: more than rounding, less than anyone would mean.
 UNIT = 1e-9
 
