@@ -6,13 +6,17 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
 from dalembert.algorithms import (
     articulated,
+    centroidal,
     composite,
     derivatives,
     energy,
     friction,
     jacobians,
+    joints,
     kinematics,
     linear,
     massless,
@@ -21,7 +25,7 @@ from dalembert.algorithms import (
     regressor,
     task_space,
 )
-from dalembert.arguments import switch
+from dalembert.arguments import POSITIONS, switch
 from dalembert.describe.chain import counted
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.model import Frame, Model
@@ -38,21 +42,30 @@ T = TypeVar("T")
 
 def sizes(model: Model, options: Options) -> dict[str, Shape]:
     """The shape of every argument that a kernel may take."""
-    vectors = dict.fromkeys(("q", "qd", "qdd", "tau"), (model.n,))
+    vectors = dict.fromkeys(("q", "q0", "q1"), (model.nq,)) | dict.fromkeys(("qd", "qdd", "tau", "d"), (model.nv,))
     wrenches = dict.fromkeys(("f_tip", "base_velocity", "base_acceleration", *wrench_names(options)), (6,))
-    return {**vectors, **wrenches, "damping": (), "selection": (len(options.get("rows", ())), 6)}
+    return {
+        **vectors,
+        **wrenches,
+        **dict.fromkeys(("damping", "t", "height"), ()),
+        "selection": (len(options.get("rows", ())), 6),
+    }
 
 
 def _square(m: Model, o: Options) -> Shapes:
-    return ((m.n, m.n),)
+    return ((m.nv, m.nv),)
 
 
 def _vector(m: Model, o: Options) -> Shapes:
-    return ((m.n,),)
+    return ((m.nv,),)
+
+
+def _position(m: Model, o: Options) -> Shapes:
+    return ((m.nq,),)
 
 
 def _twists(m: Model, o: Options) -> Shapes:
-    return ((6, m.n),)
+    return ((6, m.nv),)
 
 
 def _fixed(*shapes: Shape) -> Callable[[Model, dict[str, Any]], Shapes]:
@@ -101,7 +114,7 @@ def _base(a: Arguments) -> newton_euler.Acceleration | None:
 def _friction(model: Model, a: Arguments, o: Options) -> list[Any]:
     """Friction at the load of the motion: that of q̈, or without acceleration where there is none."""
     if not o["friction"]:
-        return [0.0] * model.n
+        return [0.0] * model.nv
     loads = None
     if model.friction_by_load and "qdd" in a:
         loads = newton_euler.joint_loads(model, a["q"], a["qd"], a["qdd"], all_wrenches(model, a, o), _base(a))
@@ -146,6 +159,63 @@ def need_tree(model: Model) -> None:
         )
 
 
+def need_vector(model: Model) -> None:
+    """Refuse a model of which q̇ is not v, in the one sentence that `Model.n` has for it."""
+    _ = model.n
+
+
+# How far the square of a quaternion's length may be from one: more than rounding, less than anyone would mean.
+UNIT = 1e-9
+
+
+def check_positions(model: Model) -> Callable[[str, Sequence[str], Sequence[object]], None] | None:
+    """What looks at the positions that a kernel is given, by the names of its arguments, if they have quaternions."""
+    if not model.quaternions:
+        return None
+
+    first, *others = model.quaternions
+    shape = (model.nq,)
+
+    def check(kernel: str, names: Sequence[str], arguments: Sequence[object]) -> None:
+        if kernel == "normalize":
+            return
+        for name, value in zip(names, arguments, strict=False):
+            if name not in POSITIONS:
+                break  # positions come first
+            if type(value) is np.ndarray:
+                q = value
+            elif isinstance(value, (list, tuple)):
+                q = np.asarray(value)
+            else:  # a lazy array, whose values are not there yet
+                continue
+            if q.shape == shape and not others and q.dtype.kind == "f":  # a lone state: faster than arrays
+                x, y, z, w = q[first : first + 4].tolist()
+                if abs(x * x + y * y + z * z + w * w - 1.0) <= UNIT:
+                    continue
+            if q.shape[-1:] == shape and q.dtype.kind in "fiu":  # what is not is refused where it is called
+                check_quaternions(model, name, q)
+
+    return check
+
+
+def check_quaternions(model: Model, name: str, q: Any) -> None:
+    """Refuse positions (..., nq or more) whose quaternions are not of length one."""
+    x = np.asarray(q)
+    for c in model.coordinates:
+        if c.joint.quaternion is None:
+            continue
+        own = x[..., c.position + c.joint.quaternion :][..., :4]
+        size = np.einsum("...i,...i->...", own, own)
+        bad = np.argwhere(np.abs(size - 1.0) > UNIT)
+        if len(bad):
+            where = f" in state {tuple(int(i) for i in bad[0])}" if x.ndim > 1 else ""
+            length = float(np.sqrt(size[tuple(bad[0])]))
+            raise InputError(
+                f"the quaternion of joint {c.name!r} in {name} has length {length:.6g}{where}, and that of a rotation "
+                "has 1 (x, y, z, w: the scalar last); robot.normalize(q) mends it"
+            )
+
+
 def need_mass(model: Model, added: linear.Rows | None = None) -> None:
     """Refuse a mass matrix [+ `added`] that is singular in every state, though rounding hides its zeros."""
     if massless.unresisted(model, added):
@@ -154,7 +224,7 @@ def need_mass(model: Model, added: linear.Rows | None = None) -> None:
 
 def singular_mass(model: Model) -> SingularityError:
     """The error for a mass matrix that is singular whatever the state."""
-    empty = [model.coordinates[k].name for k in massless.massless(model)]
+    empty = [model.names("coordinate")[k] for k in massless.massless(model)]
     what = f"joint {empty[0]!r} moves no mass" if empty else "some joints move no mass of their own"
     return SingularityError(
         f"the accelerations of {model.name!r} are undefined in every state, because its mass matrix is singular: "
@@ -181,8 +251,8 @@ def cheaper_method(model: Model) -> str:
 def _operations(model: Model, algorithm: Callable[..., Any]) -> int:
     from dalembert.compile import compile_function
 
-    shape = (model.n,)
-    return compile_function(lambda *a: algorithm(model, *a), [shape] * 3, [shape]).operations
+    shape = (model.nv,)
+    return compile_function(lambda *a: algorithm(model, *a), [(model.nq,), shape, shape], [shape]).operations
 
 
 def _analytic(model: Model, a: Arguments, o: Options) -> tuple[Any, Any]:
@@ -213,7 +283,7 @@ def singular_angles(angles: str, frame: str, where: str) -> SingularityError:
 
 def _columns(model: Model, o: Options) -> Shapes:
     extra = (1 if o["rotor"] else 0) + len(regressor.friction_columns(o["friction"]))
-    return ((model.n, regressor.PER_BODY * len(model.bodies) + extra * model.n),)
+    return ((model.nv, regressor.PER_BODY * len(model.bodies) + extra * model.nv),)
 
 
 def _body_index(model: Model, link: str) -> int:
@@ -230,11 +300,11 @@ def _matrix_form(model: Model, a: Arguments, o: Options) -> tuple[Any, ...]:
 
 def _matrix_shapes(model: Model, o: Options) -> Shapes:
     N = 6 * len(model.bodies)
-    return ((N, model.n), (N, N), (N, N), (N, N), (N,))
+    return ((N, model.nv), (N, N), (N, N), (N, N), (N,))
 
 
 def _three_squares(model: Model, o: Options) -> Shapes:
-    return ((model.n, model.n),) * 3
+    return ((model.nv, model.nv),) * 3
 
 
 def _task_jacobian(model: Model, a: Arguments, o: Options) -> tuple[Any, Any, Any]:
@@ -277,7 +347,7 @@ def _task_space(model: Model, a: Arguments, o: Options) -> tuple[Any, ...]:
 
 
 def _task_shapes(model: Model, o: Options) -> Shapes:
-    m, n = len(o["rows"]), model.n
+    m, n = len(o["rows"]), model.nv
     return (m, m), (m, m), (m,), (m,), (m, n), (m, n), (n, m), (n, n), (m, m), (m,), ()
 
 
@@ -290,7 +360,7 @@ def _task_regressor(model: Model, a: Arguments, o: Options) -> tuple[Any, ...]:
 
 
 def _task_columns(model: Model, o: Options) -> Shapes:
-    m, n = len(o["rows"]), model.n
+    m, n = len(o["rows"]), model.nv
     return (m, _columns(model, o)[0][1]), (m, n), (n, m), ()
 
 
@@ -318,6 +388,13 @@ def _massive(model: Model, names: tuple[str, ...], o: Options) -> Model:
     if o.get("about", "com") == "com" and not sum(body.inertia.m for body in model.bodies) > 0:
         raise InputError(f"{model.name!r} has no mass that moves: it has no center of mass")
     return model
+
+
+def _weighty(model: Model, names: tuple[str, ...], o: Options) -> Model:
+    """A center of mass that falls."""
+    if not any(model.gravity):
+        raise InputError(f"{model.name!r} is without gravity: nothing falls, and there is no capture point")
+    return _massive(model, names, o)
 
 
 _EXPRESSED = {"frame": None, "expressed_in": "world"}
@@ -360,15 +437,15 @@ ROWS: dict[str, Row[Model]] = {
         _twists,
         _EXPRESSED,
     ),
-    "analytic_jacobian": Row(("q",), _analytic, lambda m, o: ((6, m.n), ()), {"frame": None, "angles": "zyz"}),
+    "analytic_jacobian": Row(("q",), _analytic, lambda m, o: ((6, m.nv), ()), {"frame": None, "angles": "zyz"}),
     "fk_jacobian": Row(
-        ("q",), lambda m, a, o: (_pose(m, a, o), _jacobian(m, a, o)), lambda m, o: ((4, 4), (6, m.n)), _EXPRESSED
+        ("q",), lambda m, a, o: (_pose(m, a, o), _jacobian(m, a, o)), lambda m, o: ((4, 4), (6, m.nv)), _EXPRESSED
     ),
     "com_jacobian": Row(
         ("q",), lambda m, a, o: jacobians.com_jacobian(m, a["q"], _body_index(m, o["link"])), _twists, {"link": None}
     ),
     "center_of_mass_jacobian": _runs(
-        "q", lambda m, q: jacobians.center_of_mass_jacobian(m, q), lambda m, o: ((3, m.n),), prepare=_massive
+        "q", lambda m, q: jacobians.center_of_mass_jacobian(m, q), lambda m, o: ((3, m.nv),), prepare=_massive
     ),
     "inverse_dynamics": Row(
         ("q", "qd", "qdd"), _inverse_dynamics, _vector, {**_DYNAMICS, "wrenches": ()}, _LOADS, _lean
@@ -408,6 +485,20 @@ ROWS: dict[str, Row[Model]] = {
         _columns,
         _COLUMNS,
     ),
+    "centroidal_momentum_matrix": _runs("q", lambda m, q: centroidal.momentum_matrix(m, q), _twists, prepare=_massive),
+    "centroidal_momentum_matrix_dot": _runs(
+        "q qd", lambda m, q, qd: centroidal.momentum_matrix_dot(m, q, qd), _twists, prepare=_massive
+    ),
+    "centroidal_inertia": _runs("q", lambda m, q: centroidal.inertia(m, q), _fixed((6, 6)), prepare=_massive),
+    "capture_point": _runs(
+        "q qd height", lambda m, *a: centroidal.capture_point(m, *a), _fixed((3,)), prepare=_weighty
+    ),
+    "integrate": _runs("q d", lambda m, q, d: joints.integrate(m, q, d), _position),
+    "difference": _runs("q0 q1", lambda m, a, b: joints.difference(m, a, b), _vector),
+    "interpolate": _runs("q0 q1 t", lambda m, a, b, t: joints.interpolate(m, a, b, t), _position),
+    "normalize": _runs("q", lambda m, q: joints.normalize(m, q), _position),
+    "drift": _runs("qd", lambda m, v: joints.drift(m, v), _square),
+    "position_rates": _runs("q qd", lambda m, q, v: joints.position_rates(m, q, v), _position),
     "task_space": Row(("q", "qd"), _task_space, _task_shapes, _TASK, _TASK_ARGUMENTS, _movable),
     "task_regressor": Row(
         ("q", "qd", "qdd"), _task_regressor, _task_columns, {**_TASK, **_COLUMNS}, _TASK_ARGUMENTS, _free

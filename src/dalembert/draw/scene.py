@@ -258,15 +258,16 @@ def joint_axes(robot: Robot) -> tuple[list[Array], list[Array]]:
     """At q = 0, in the base frame: the axes of the joints that turn, and of those that travel."""
     axes = [
         (body.joint, T[:3, :3] @ np.array(body.joint.axis, float))
-        for body, T in zip(robot.model.bodies, body_poses(robot, np.zeros(robot.n)), strict=False)
+        for body, T in zip(robot.model.bodies, body_poses(robot, robot.neutral), strict=False)
     ]
-    return [a for joint, a in axes if joint.turns], [a for joint, a in axes if joint.travel]
+    lone = [(joint, a) for joint, a in axes if joint.nv == 1]
+    return [a for joint, a in lone if joint.turns], [a for joint, a in lone if joint.travel]
 
 
 # --------------------------------------------------------------------------------------------------------- postures
 def posture(robot: Robot) -> Array:
     """Home, unless it is (nearly) singular, as a stretched arm is: then the best of seeded postures near to it."""
-    if not robot.n or robot.loops or robot.tip is None:
+    if not robot.nv or robot.model.curved or robot.loops or robot.tip is None:
         return robot.home
     try:
         if float(robot.singularities(robot.home).closeness) > STRETCHED:
@@ -299,8 +300,8 @@ def drawn_limits(robot: Robot) -> list[tuple[float, float]]:
     """Ranges of the sliders: the limits, half a turn or an arm's length where there are none."""
     out = []
     lower, upper = robot.limits.lower.tolist(), robot.limits.upper.tolist()
-    for c, low, high in zip(robot.model.coordinates, lower, upper, strict=True):
-        free = c.joint.half_range
+    ranges = [c.joint.half_range for c in robot.model.coordinates for _ in range(c.joint.nq)]
+    for free, low, high in zip(ranges, lower, upper, strict=True):
         low = low if math.isfinite(low) else min(-free, high - 2 * free)
         high = high if math.isfinite(high) else max(free, low + 2 * free)
         out.append((low, high))
