@@ -8,11 +8,13 @@ from typing import Any, TypeVar
 
 from dalembert.algorithms import (
     articulated,
+    centroidal,
     composite,
     derivatives,
     energy,
     friction,
     jacobians,
+    joints,
     kinematics,
     linear,
     massless,
@@ -38,21 +40,30 @@ T = TypeVar("T")
 
 def sizes(model: Model, options: Options) -> dict[str, Shape]:
     """The shape of every argument that a kernel may take."""
-    vectors = dict.fromkeys(("q", "qd", "qdd", "tau"), (model.n,))
+    vectors = dict.fromkeys(("q", "q0", "q1"), (model.nq,)) | dict.fromkeys(("qd", "qdd", "tau", "d"), (model.nv,))
     wrenches = dict.fromkeys(("f_tip", "base_velocity", "base_acceleration", *wrench_names(options)), (6,))
-    return {**vectors, **wrenches, "damping": (), "selection": (len(options.get("rows", ())), 6)}
+    return {
+        **vectors,
+        **wrenches,
+        **dict.fromkeys(("damping", "t", "height"), ()),
+        "selection": (len(options.get("rows", ())), 6),
+    }
 
 
 def _square(m: Model, o: Options) -> Shapes:
-    return ((m.n, m.n),)
+    return ((m.nv, m.nv),)
 
 
 def _vector(m: Model, o: Options) -> Shapes:
-    return ((m.n,),)
+    return ((m.nv,),)
+
+
+def _position(m: Model, o: Options) -> Shapes:
+    return ((m.nq,),)
 
 
 def _twists(m: Model, o: Options) -> Shapes:
-    return ((6, m.n),)
+    return ((6, m.nv),)
 
 
 def _fixed(*shapes: Shape) -> Callable[[Model, dict[str, Any]], Shapes]:
@@ -101,7 +112,7 @@ def _base(a: Arguments) -> newton_euler.Acceleration | None:
 def _friction(model: Model, a: Arguments, o: Options) -> list[Any]:
     """Friction at the load of the motion: that of q̈, or without acceleration where there is none."""
     if not o["friction"]:
-        return [0.0] * model.n
+        return [0.0] * model.nv
     loads = None
     if model.friction_by_load and "qdd" in a:
         loads = newton_euler.joint_loads(model, a["q"], a["qd"], a["qdd"], all_wrenches(model, a, o), _base(a))
@@ -154,7 +165,7 @@ def need_mass(model: Model, added: linear.Rows | None = None) -> None:
 
 def singular_mass(model: Model) -> SingularityError:
     """The error for a mass matrix that is singular whatever the state."""
-    empty = [model.coordinates[k].name for k in massless.massless(model)]
+    empty = [model.names("coordinate")[k] for k in massless.massless(model)]
     what = f"joint {empty[0]!r} moves no mass" if empty else "some joints move no mass of their own"
     return SingularityError(
         f"the accelerations of {model.name!r} are undefined in every state, because its mass matrix is singular: "
@@ -181,8 +192,8 @@ def cheaper_method(model: Model) -> str:
 def _operations(model: Model, algorithm: Callable[..., Any]) -> int:
     from dalembert.compile import compile_function
 
-    shape = (model.n,)
-    return compile_function(lambda *a: algorithm(model, *a), [shape] * 3, [shape]).operations
+    shape = (model.nv,)
+    return compile_function(lambda *a: algorithm(model, *a), [(model.nq,), shape, shape], [shape]).operations
 
 
 def _analytic(model: Model, a: Arguments, o: Options) -> tuple[Any, Any]:
@@ -213,7 +224,7 @@ def singular_angles(angles: str, frame: str, where: str) -> SingularityError:
 
 def _columns(model: Model, o: Options) -> Shapes:
     extra = (1 if o["rotor"] else 0) + len(regressor.friction_columns(o["friction"]))
-    return ((model.n, regressor.PER_BODY * len(model.bodies) + extra * model.n),)
+    return ((model.nv, regressor.PER_BODY * len(model.bodies) + extra * model.nv),)
 
 
 def _body_index(model: Model, link: str) -> int:
@@ -230,11 +241,11 @@ def _matrix_form(model: Model, a: Arguments, o: Options) -> tuple[Any, ...]:
 
 def _matrix_shapes(model: Model, o: Options) -> Shapes:
     N = 6 * len(model.bodies)
-    return ((N, model.n), (N, N), (N, N), (N, N), (N,))
+    return ((N, model.nv), (N, N), (N, N), (N, N), (N,))
 
 
 def _three_squares(model: Model, o: Options) -> Shapes:
-    return ((model.n, model.n),) * 3
+    return ((model.nv, model.nv),) * 3
 
 
 def _task_jacobian(model: Model, a: Arguments, o: Options) -> tuple[Any, Any, Any]:
@@ -277,7 +288,7 @@ def _task_space(model: Model, a: Arguments, o: Options) -> tuple[Any, ...]:
 
 
 def _task_shapes(model: Model, o: Options) -> Shapes:
-    m, n = len(o["rows"]), model.n
+    m, n = len(o["rows"]), model.nv
     return (m, m), (m, m), (m,), (m,), (m, n), (m, n), (n, m), (n, n), (m, m), (m,), ()
 
 
@@ -290,7 +301,7 @@ def _task_regressor(model: Model, a: Arguments, o: Options) -> tuple[Any, ...]:
 
 
 def _task_columns(model: Model, o: Options) -> Shapes:
-    m, n = len(o["rows"]), model.n
+    m, n = len(o["rows"]), model.nv
     return (m, _columns(model, o)[0][1]), (m, n), (n, m), ()
 
 
@@ -318,6 +329,13 @@ def _massive(model: Model, names: tuple[str, ...], o: Options) -> Model:
     if o.get("about", "com") == "com" and not sum(body.inertia.m for body in model.bodies) > 0:
         raise InputError(f"{model.name!r} has no mass that moves: it has no center of mass")
     return model
+
+
+def _weighty(model: Model, names: tuple[str, ...], o: Options) -> Model:
+    """A center of mass that falls."""
+    if not any(model.gravity):
+        raise InputError(f"{model.name!r} is without gravity: nothing falls, and there is no capture point")
+    return _massive(model, names, o)
 
 
 _EXPRESSED = {"frame": None, "expressed_in": "world"}
@@ -360,15 +378,15 @@ ROWS: dict[str, Row[Model]] = {
         _twists,
         _EXPRESSED,
     ),
-    "analytic_jacobian": Row(("q",), _analytic, lambda m, o: ((6, m.n), ()), {"frame": None, "angles": "zyz"}),
+    "analytic_jacobian": Row(("q",), _analytic, lambda m, o: ((6, m.nv), ()), {"frame": None, "angles": "zyz"}),
     "fk_jacobian": Row(
-        ("q",), lambda m, a, o: (_pose(m, a, o), _jacobian(m, a, o)), lambda m, o: ((4, 4), (6, m.n)), _EXPRESSED
+        ("q",), lambda m, a, o: (_pose(m, a, o), _jacobian(m, a, o)), lambda m, o: ((4, 4), (6, m.nv)), _EXPRESSED
     ),
     "com_jacobian": Row(
         ("q",), lambda m, a, o: jacobians.com_jacobian(m, a["q"], _body_index(m, o["link"])), _twists, {"link": None}
     ),
     "center_of_mass_jacobian": _runs(
-        "q", lambda m, q: jacobians.center_of_mass_jacobian(m, q), lambda m, o: ((3, m.n),), prepare=_massive
+        "q", lambda m, q: jacobians.center_of_mass_jacobian(m, q), lambda m, o: ((3, m.nv),), prepare=_massive
     ),
     "inverse_dynamics": Row(
         ("q", "qd", "qdd"), _inverse_dynamics, _vector, {**_DYNAMICS, "wrenches": ()}, _LOADS, _lean
@@ -408,6 +426,19 @@ ROWS: dict[str, Row[Model]] = {
         _columns,
         _COLUMNS,
     ),
+    "centroidal_momentum_matrix": _runs("q", lambda m, q: centroidal.momentum_matrix(m, q), _twists, prepare=_massive),
+    "centroidal_momentum_matrix_dot": _runs(
+        "q qd", lambda m, q, qd: centroidal.momentum_matrix_dot(m, q, qd), _twists, prepare=_massive
+    ),
+    "centroidal_inertia": _runs("q", lambda m, q: centroidal.inertia(m, q), _fixed((6, 6)), prepare=_massive),
+    "capture_point": _runs(
+        "q qd height", lambda m, *a: centroidal.capture_point(m, *a), _fixed((3,)), prepare=_weighty
+    ),
+    "integrate": _runs("q d", lambda m, q, d: joints.integrate(m, q, d), _position),
+    "difference": _runs("q0 q1", lambda m, a, b: joints.difference(m, a, b), _vector),
+    "interpolate": _runs("q0 q1 t", lambda m, a, b, t: joints.interpolate(m, a, b, t), _position),
+    "normalize": _runs("q", lambda m, q: joints.normalize(m, q), _position),
+    "position_rates": _runs("q qd", lambda m, q, v: joints.position_rates(m, q, v), _position),
     "task_space": Row(("q", "qd"), _task_space, _task_shapes, _TASK, _TASK_ARGUMENTS, _movable),
     "task_regressor": Row(
         ("q", "qd", "qdd"), _task_regressor, _task_columns, {**_TASK, **_COLUMNS}, _TASK_ARGUMENTS, _free

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert import kernels
 from dalembert.algorithms import regressor
 from dalembert.arguments import array, need, number, six_of_inertia, switch, three, wrenches_of
+from dalembert.describe.base import with_base
 from dalembert.describe.chain import counted
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Origin
@@ -30,7 +31,7 @@ from dalembert.kernels import TABLE, need_tree
 from dalembert.lazy import LateMethod
 from dalembert.model import Model, build
 from dalembert.system import REFUSED, Kernels, Key, Limits, Linearization, read_state, second_order
-from dalembert.units import state_units
+from dalembert.units import position_units, state_units
 
 if TYPE_CHECKING:
     from dalembert.bounds.bounds import bounds as bounds_
@@ -234,6 +235,11 @@ class Robot(Displayed):
         )
         return self._remade(replace(d, loops=(*d.loops, loop)))
 
+    def with_base(self, kind: str = "floating", **place: Any) -> Robot:
+        """The same robot with its first link on a joint of that kind, "floating" or "planar" for example, instead of
+        fixed to the world; `name`, `origin` and `axis` are that joint's ("root", at the world's origin, z)."""
+        return self._remade(with_base(self.description, kind, **place))
+
     def tree(self) -> Robot:
         """The same robot without its loops: itself, if it has none."""
         if not self.loops:
@@ -266,8 +272,26 @@ class Robot(Displayed):
 
     @property
     def n(self) -> int:
-        """Number of independent joints: the length of q."""
+        """Number of independent joints: the length of q and q̇. Only of robots in which q̇ = v; see `nq` and `nv`."""
         return self.model.n
+
+    @property
+    def nq(self) -> int:
+        """The length of q: 7 for a floating joint (x, y, z and a unit quaternion x, y, z, w), 4 for a spherical one (the
+        quaternion), 3 for a planar one (x, y, angle), 1 for all others."""
+        return self.model.nq
+
+    @property
+    def nv(self) -> int:
+        """The length of velocities v, which are body-fixed where they are no rates q̇, accelerations and torques: 6 for a
+        floating joint (v, ω), 3 for a spherical and a planar one, 1 for all others."""
+        return self.model.nv
+
+    @property
+    def driven(self) -> Array:
+        """Which of the velocities a drive acts along, (nv,) of bool: not those of floating, spherical and planar
+        joints."""
+        return np.array(self.model.driven, bool)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -277,12 +301,12 @@ class Robot(Displayed):
     @property
     def states(self) -> tuple[str, ...]:
         """Names of the state x = (q, q̇): each joint, then each joint_rate."""
-        return (*self.joint_names, *(f"{joint}_rate" for joint in self.joint_names))
+        return (*self.model.names("position"), *self.model.names("rate"))
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the inputs, joint_torque of each joint."""
-        return tuple(f"{joint}_torque" for joint in self.joint_names)
+        return self.model.names("effort")
 
     @property
     def units(self) -> dict[str, str]:
@@ -310,9 +334,13 @@ class Robot(Displayed):
         middle of the limits where 0 lies outside them (the limit itself where there is only one)."""
         home = dict(self.description.home)
         for c in self.model.coordinates:
+            if c.joint.nq > 1:
+                parts = (f"{c.name}{part}" for part in c.joint.position_names)
+                home = {**dict(zip(parts, c.joint.neutral, strict=True)), **home}
+                continue
             zero = min(max(0.0, c.lower), c.upper)
             home.setdefault(c.name, 0.5 * (c.lower + c.upper) if zero and np.isfinite(c.upper - c.lower) else zero)
-        return np.array([home[name] for name in self.joint_names], float)
+        return np.array([home[name] for name in self.model.names("position")], float)
 
     @property
     def tip(self) -> str | None:
@@ -341,22 +369,26 @@ class Robot(Displayed):
 
     @property
     def limits(self) -> Limits:
-        """Bounds of every coordinate, as the description has them; ±inf where it has none."""
-        c = self.model.coordinates
+        """Bounds of every coordinate, as the description has them; ±inf where it has none: of positions (nq,), of
+        effort and velocity (nv,)."""
+        places = [c for c in self.model.coordinates for _ in range(c.joint.nq)]
+        rates = [c for c in self.model.coordinates for _ in range(c.joint.nv)]
         return Limits(
-            np.array([x.lower for x in c]) + 0.0,  # no −0.0, which NumPy takes for less than 0.0
-            np.array([x.upper for x in c]) + 0.0,
-            np.array([x.effort for x in c]),
-            np.array([x.velocity for x in c]),
+            np.array([x.lower for x in places]) + 0.0,  # no −0.0, which NumPy takes for less than 0.0
+            np.array([x.upper for x in places]) + 0.0,
+            np.array([x.effort for x in rates]),
+            np.array([x.velocity for x in rates]),
         )
 
     def random_configuration(
         self, size: int | tuple[int, ...] = (), *, seed: int | np.random.Generator | None = None
     ) -> Array:
-        """Joint positions drawn evenly within the limits (±π or ±1 m where there are none), (*size, n)."""
+        """Joint positions drawn evenly within the limits (±π or ±1 m where there are none), quaternions over all
+        rotations, (*size, nq)."""
         rng = np.random.default_rng(seed)
         limits = self.limits
-        free = np.array([c.joint.half_range for c in self.model.coordinates])
+        ranges = {"rad": np.pi, "m": 1.0, "": 1.0}
+        free = np.array([ranges[unit] for unit in position_units(self.model)])
         lower = np.where(np.isfinite(limits.lower), limits.lower, np.minimum(-free, limits.upper - 2 * free))
         upper = np.where(np.isfinite(limits.upper), limits.upper, np.maximum(free, lower + 2 * free))
         try:
@@ -365,10 +397,42 @@ class Robot(Displayed):
             batch = (-1,)
         if any(k < 0 for k in batch):
             raise InputError(f"size must be a number of states or a shape, got {size!r}")
-        return rng.uniform(lower, upper, (*batch, self.n))
+        q = rng.uniform(lower, upper, (*batch, self.nq))
+        for at in self.model.quaternions:
+            q[..., at : at + 4] = rng.normal(size=(*batch, 4))
+        return self.normalize(q) if self.model.quaternions else q
+
+    @property
+    def neutral(self) -> Array:
+        """The positions at which every body is where the description draws it: zeros, and quaternions (0, 0, 0, 1).
+        (nq,)."""
+        return np.array([x for c in self.model.coordinates for x in c.joint.neutral])
+
+    def integrate(self, q: ArrayLike, d: ArrayLike) -> Array:
+        """q ⊕ d: the positions reached from q (..., nq) along d = v Δt (..., nv), a constant body-fixed velocity for a
+        while; q + d where q̇ = v.  (..., nq)."""
+        return self._run(("integrate", ()), None, q, d)
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
+        """d (..., nv) with q0 ⊕ d = q1, the shortest turn; q1 − q0 where q̇ = v."""
+        return self._run(("difference", ()), None, q0, q1)
+
+    def interpolate(self, q0: ArrayLike, q1: ArrayLike, t: ArrayLike) -> Array:
+        """q0 ⊕ t (q1 ⊖ q0), from q0 at t = 0 to q1 at t = 1.  (..., nq)."""
+        return self._run(("interpolate", ()), None, q0, q1, t)
+
+    def normalize(self, q: ArrayLike) -> Array:
+        """q (..., nq) with its quaternions brought to length one."""
+        return self._run(("normalize", ()), None, q)
+
+    def position_rates(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """q̇ (..., nq) at velocities v (..., nv): v itself but for floating, spherical and planar joints."""
+        return self._run(("position_rates", ()), None, q, qd)
 
     def __repr__(self) -> str:
-        joints = "1 joint" if self.n == 1 else f"{self.n} joints"
+        count = len(self.joint_names)
+        joints = "1 joint" if count == 1 else f"{count} joints"
+        joints += f" (nq = {self.nq}, nv = {self.nv})" if self.model.curved else ""
         loops = f"{counted(len(self.loops))}, " if self.loops else ""
         return f"<Robot {self.name!r}: {joints}, {loops}{len(self.frames)} frames>"
 
@@ -619,6 +683,24 @@ class Robot(Displayed):
         """Linear and angular momentum in world axes, the latter about the world's "origin" or the center of mass
         ("com").  (..., 6)."""
         return self._run(("momentum", (), about), None, q, qd)
+
+    def centroidal_momentum_matrix(self, q: ArrayLike) -> Array:
+        """A(q) with h = A v, the momentum of all bodies, linear and angular about the center of mass, world axes.
+        (..., 6, nv)."""
+        return self._run(("centroidal_momentum_matrix", ()), None, q)
+
+    def centroidal_momentum_matrix_dot(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Ȧ(q, v) along the motion: ḣ = A v̇ + Ȧ v.  (..., 6, nv)."""
+        return self._run(("centroidal_momentum_matrix_dot", ()), None, q, qd)
+
+    def centroidal_inertia(self, q: ArrayLike) -> Array:
+        """The inertia of all bodies as one about the center of mass, world axes, diag(m 1, I).  (..., 6, 6)."""
+        return self._run(("centroidal_inertia", ()), None, q)
+
+    def capture_point(self, q: ArrayLike, qd: ArrayLike, height: ArrayLike = 0.0) -> Array:
+        """Where on level ground at that height [m] to step in order to come to rest, c + ċ √(z/g), of the linear inverted
+        pendulum; NaN with the center of mass below the ground.  (..., 3)."""
+        return self._run(("capture_point", ()), None, q, qd, height)
 
     def regressor(
         self,

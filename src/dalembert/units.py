@@ -6,20 +6,25 @@ import warnings
 from collections.abc import Sequence
 
 from dalembert.errors import UnitWarning
+from dalembert.joints.joint import EFFORT_UNIT
 from dalembert.model import Model
 from dalembert.spatial.angles import TURN, look_like_degrees, sentence
 
 
 def position_units(model: Model) -> tuple[str, ...]:
-    """rad or m of every coordinate."""
-    return tuple(c.joint.unit for c in model.coordinates)
+    """rad or m of every position, "" of a quaternion's."""
+    return tuple(unit for c in model.coordinates for unit in c.joint.position_units or c.joint.units)
 
 
 def state_units(model: Model) -> dict[str, str]:
     """The units of a robot's positions, rates and torques by their names: joint, joint_rate, joint_torque."""
     found: dict[str, str] = {}
-    for c, unit in zip(model.coordinates, position_units(model), strict=True):
-        found |= {c.name: unit, f"{c.name}_rate": f"{unit}/s", f"{c.name}_torque": "N" if unit == "m" else "N m"}
+    places, rates, efforts = (iter(model.names(of)) for of in ("position", "rate", "effort"))
+    units = iter(position_units(model))
+    for c in model.coordinates:
+        found |= {next(places): next(units) for _ in range(c.joint.nq)}
+        for unit in c.joint.units:
+            found |= {next(rates): f"{unit}/s", next(efforts): EFFORT_UNIT[unit]}
     return found
 
 

@@ -86,29 +86,35 @@ def articulated_bodies(
     V = joints.twists(model, T, qd)
     S = [joints.subspace(body) for body in model.bodies]
     rate = joints.rates(model, qd)
-    drift = [V[i].cross(S[i].scaled(rate[i])) for i in range(N)]
+    drift = [V[i].cross(joints.relative(model, i, rate)) for i in range(N)]
     I = [ArticulatedInertia.rigid(body.inertia) for body in model.bodies]
     p = _bias(model, V, wrenches or {})
-    U: list[Force] = [Force()] * N
-    inverse: list[Scalar] = [0.0] * N
-    u: list[Scalar] = [0.0] * N
+    U: list[Force] = [Force()] * model.nv
+    inverse: list[Scalar] = [0.0] * model.nv
+    u: list[Scalar] = [0.0] * model.nv
     for i in reversed(range(N)):
-        body = model.bodies[i]
-        U[i] = I[i].apply(S[i])
-        inverse[i] = 1.0 / (S[i].dot(U[i]) + body.rotor_inertia)
-        u[i] = tau[i] - S[i].dot(p[i])
+        body, last = model.bodies[i], model.columns[i][-1]
+        for a, column in zip(model.columns[i], S[i], strict=True):  # each column gives way, then the next
+            U[a] = I[i].apply(column)
+            inverse[a] = 1.0 / (column.dot(U[a]) + body.rotor_inertia)
+            u[a] = tau[a] - column.dot(p[i])
+            if a != last:
+                I[i] = I[i].freed(U[a], inverse[a])
+                p[i] = p[i] + U[a].scaled(u[a] * inverse[a])
         if body.parent >= 0:
-            I_a = I[i].freed(U[i], inverse[i])
-            p_a = p[i] + I_a.apply(drift[i]) + U[i].scaled(u[i] * inverse[i])
+            I_a = I[i].freed(U[last], inverse[last])
+            p_a = p[i] + I_a.apply(drift[i]) + U[last].scaled(u[last] * inverse[last])
             I[body.parent] = I[body.parent] + I_a.to_parent(T[i])
             p[body.parent] = p[body.parent] + p_a.to_parent(T[i])
-    qdd: list[Scalar] = [0.0] * N
+    qdd: list[Scalar] = [0.0] * model.nv
     A: list[Motion] = []
     ground = Motion(neg(model.gravity), ZERO)
     for i, body in enumerate(model.bodies):
         carried = (A[body.parent] if body.parent >= 0 else ground).to_child(T[i]) + drift[i]
-        qdd[i] = inverse[i] * (u[i] - carried.dot(U[i]))
-        A.append(carried + S[i].scaled(qdd[i]))
+        for a, column in reversed(list(zip(model.columns[i], S[i], strict=True))):
+            qdd[a] = inverse[a] * (u[a] - carried.dot(U[a]))
+            carried = carried + column.scaled(qdd[a])
+        A.append(carried)
     return qdd
 
 
@@ -122,7 +128,7 @@ def factorized(
 ) -> list[Scalar]:
     """q̈ = M \\ (τ − h − Σ Jᵀ F): mass matrix, bias and a factorization. Right for mimic joints, which couple bodies
     on different branches, and over a moving base too."""
-    zero = [0.0] * model.n
+    zero = [0.0] * model.nv
     h = newton_euler.inverse_dynamics(model, q, qd, zero, wrenches, base)
     M = composite.mass_matrix(model, q)
     return linear.solve_ldl(M, [t - b for t, b in zip(tau, h, strict=True)])

@@ -52,17 +52,27 @@ def mass_matrix(model: Model, q: Coordinates) -> Square:
     """M(q), n×n, symmetric, rotor inertia on the diagonal.  Featherstone 2008, §6.2."""
     T = joints.poses(model, q)
     I = composites(model, T)
-    N = len(model.bodies)
-    M: Square = [[0.0] * N for _ in range(N)]
-    for i, body in enumerate(model.bodies):
-        F = I[i].momentum(joints.subspace(body))
-        M[i][i] = joints.subspace(body).dot(F) + body.rotor_inertia
-        j = i
-        while model.parents[j] >= 0:
-            F = F.to_parent(T[j])
-            j = model.parents[j]
-            M[i][j] = M[j][i] = joints.subspace(model.bodies[j]).dot(F)
+    S = [joints.subspace(body) for body in model.bodies]
+    M = empty(model)
+    for i, (body, own) in enumerate(zip(model.bodies, model.columns, strict=True)):
+        for a, column in zip(own, S[i], strict=True):
+            F = I[i].momentum(column)
+            for b, other in zip(range(own.start, a), S[i], strict=False):
+                M[a][b] = M[b][a] = other.dot(F)
+            M[a][a] = column.dot(F) + body.rotor_inertia
+            j = i
+            while model.parents[j] >= 0:
+                F = F.to_parent(T[j])
+                j = model.parents[j]
+                for b, other in zip(model.columns[j], S[j], strict=True):
+                    M[a][b] = M[b][a] = other.dot(F)
     return joints.gather_matrix(model, M)
+
+
+def empty(model: Model) -> Square:
+    """A matrix of zeros over all joints' columns."""
+    N = sum(len(own) for own in model.columns)
+    return [[0.0] * N for _ in range(N)]
 
 
 @dataclass(frozen=True)
@@ -111,20 +121,22 @@ def coriolis_matrix(model: Model, q: Coordinates, qd: Coordinates) -> Square:
     V = joints.twists(model, T, qd)
     I = composites(model, T)
     B = velocity_factors(model, T, V)
-    N = len(model.bodies)
     S = [joints.subspace(body) for body in model.bodies]
-    S_dot = [V[i].cross(S[i]) for i in range(N)]
-    C: Square = [[0.0] * N for _ in range(N)]
-    for j in range(N):
-        down = I[j].momentum(S_dot[j]) + B[j].apply(S[j])  # column j, seen by the joints before it
-        inertial, factor = I[j].momentum(S[j]), B[j].apply_transposed(S[j])  # row j
-        C[j][j] = S[j].dot(down)
-        k = j
-        while model.parents[k] >= 0:
-            down, inertial, factor = (F.to_parent(T[k]) for F in (down, inertial, factor))
-            k = model.parents[k]
-            C[k][j] = S[k].dot(down)
-            C[j][k] = S_dot[k].dot(inertial) + S[k].dot(factor)
+    S_dot = [[V[i].cross(column) for column in own] for i, own in enumerate(S)]
+    C = empty(model)
+    for j, own in enumerate(model.columns):
+        for b, column, rate in zip(own, S[j], S_dot[j], strict=True):
+            down = I[j].momentum(rate) + B[j].apply(column)  # column b, seen by the joints before it
+            inertial, factor = I[j].momentum(column), B[j].apply_transposed(column)  # row b
+            for a, other in zip(own, S[j], strict=True):
+                C[a][b] = other.dot(down)
+            k = j
+            while model.parents[k] >= 0:
+                down, inertial, factor = (F.to_parent(T[k]) for F in (down, inertial, factor))
+                k = model.parents[k]
+                for a, other, other_rate in zip(model.columns[k], S[k], S_dot[k], strict=True):
+                    C[a][b] = other.dot(down)
+                    C[b][a] = other_rate.dot(inertial) + other.dot(factor)
     return joints.gather_matrix(model, C)
 
 
@@ -146,7 +158,7 @@ def mass_matrix_partials(model: Model, q: Coordinates) -> list[Square]:
 
 def mass_matrix_dot(model: Model, q: Coordinates, qd: Coordinates) -> Square:
     """Ṁ = C + Cᵀ."""
-    C, n = coriolis_matrix(model, q, qd), model.n
+    C, n = coriolis_matrix(model, q, qd), model.nv
     return [[C[i][j] + C[j][i] for j in range(n)] for i in range(n)]
 
 

@@ -82,12 +82,13 @@ def held(c: Held, model: Model, q: Coordinates, qd: Coordinates) -> Terms:
     between = sub(T_b.p, T_a.p)
     r, S = matvec_t(T_a.R, between), matmul(transpose(T_a.R), T_b.R)
     phi = c.residual(r, S)
-    A: list[list[Scalar]] = [[0.0] * model.n for _ in phi]
-    for k, twist in _relative_twists(c, model, T, T_b.p).items():
-        rates = _rates_along(c, r, S, T_a, twist)
-        body = model.bodies[k]
-        for row, rate in zip(A, rates, strict=True):
-            row[body.coordinate] = row[body.coordinate] + body.multiplier * rate
+    A: list[list[Scalar]] = [[0.0] * model.nv for _ in phi]
+    for i, twists in _relative_twists(c, model, T, T_b.p).items():
+        body = model.bodies[i]
+        for k, twist in enumerate(twists, body.coordinate):
+            rates = _rates_along(c, r, S, T_a, twist)
+            for row, rate in zip(A, rates, strict=True):
+                row[k] = row[k] + body.multiplier * rate
     return Terms(phi, A, _accelerations(c, model, q, qd, T))
 
 
@@ -95,13 +96,13 @@ def _placed(T: dict[int, Pose], frame: Frame) -> Pose:
     return T[frame.body] @ frame.pose if frame.body >= 0 else frame.pose
 
 
-def _relative_twists(c: Held, model: Model, T: dict[int, Pose], p: Vector) -> dict[int, Motion]:
-    """For each joint between the two frames, the twist at p (world axes) of the second against the first."""
+def _relative_twists(c: Held, model: Model, T: dict[int, Pose], p: Vector) -> dict[int, list[Motion]]:
+    """For each joint between the two frames, the twists at p (world axes) of the second against the first."""
     up, down = set(model.path(c.first.body)), set(model.path(c.second.body))
     twists = {}
     for k in sorted(up ^ down):
-        twist = joints.twist_at(model.bodies[k], T[k], p)
-        twists[k] = twist if k in down else -twist
+        own = joints.twists_at(model.bodies[k], T[k], p)
+        twists[k] = [twist if k in down else -twist for twist in own]
     return twists
 
 
@@ -117,7 +118,7 @@ def _rates_along(c: Held, r: Vector, S: Matrix, T_a: Pose, twist: Motion) -> lis
 def _accelerations(c: Held, model: Model, q: Coordinates, qd: Coordinates, T: dict[int, Pose]) -> list[Scalar]:
     """φ̈ at q̈ = 0: the drift. Gravity, which the recursion takes for an upward acceleration of everything, drops out
     of the difference."""
-    A, K = newton_euler.accelerations(model, q, qd, [0.0] * model.n)
+    A, K = newton_euler.accelerations(model, q, qd, [0.0] * model.nv)
     V = joints.twists(model, joints.poses(model, q), qd)
     (R_a, p_a), (R_b, p_b) = (_moving(model, T, frame, V, A, K) for frame in (c.first, c.second))
     between = sub(p_b, p_a)
@@ -212,7 +213,7 @@ class Coupled:
     value: float = 0.0
 
     def __call__(self, model: Model, q: Coordinates, qd: Coordinates) -> Terms:
-        row: list[Scalar] = [0.0] * model.n
+        row: list[Scalar] = [0.0] * model.nv
         phi: Scalar = -self.value
         for k, a in self.factors:
             row[k] = row[k] + a

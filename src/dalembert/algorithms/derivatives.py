@@ -6,19 +6,22 @@ joint, gravity included), composites I^C, B^C and the force F^C that the joint t
 
     ∂τ_k/∂q_j = S_kᵀ (2 B^C_k ψ̇_j + I^C_k ψ̈_j)                     for j before k,
     ∂τ_k/∂q_j = S_kᵀ (2 B^C_j ψ̇_j + I^C_j ψ̈_j + S_j ×* F^C_j)      for k before j or equal,
-    ∂τ/∂q̇   = 2 C,      ∂τ/∂q̈ = M
+    ∂τ/∂q̇   = 2 C,      ∂τ/∂q̈ = M.
 
-(cf. Singh, Russell & Wensing 2022). Forward dynamics follows from ∂q̈ = −M⁻¹ ∂τ.
+A joint of several columns: ∂/∂q is along q ⊕ ε, a body-fixed twist; its own columns take no S_j ×* F^C_j from each
+other; and in ∂τ/∂q̇ the mean of ψ̇ and V × S (V after the joint) stands where one column has either.
+(Cf. Singh, Russell & Wensing 2022.) Forward dynamics follows from ∂q̈ = −M⁻¹ ∂τ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from dalembert import scalar
 from dalembert.algorithms import articulated, composite, joints, linear
 from dalembert.algorithms.composite import Square
-from dalembert.algorithms.friction import friction_torque, loaded_acceleration, lost_parts, slopes
+from dalembert.algorithms.friction import by_column, friction_torque, loaded_acceleration, lost_parts, slopes
 from dalembert.algorithms.joints import Coordinates
 from dalembert.model import Model
 from dalembert.spatial import Motion, Pose
@@ -34,9 +37,8 @@ def _accelerations(
     before: list[Motion] = []
     A: list[Motion] = []
     for i, body in enumerate(model.bodies):
-        S = joints.subspace(body)
         before.append((A[body.parent] if body.parent >= 0 else ground).to_child(T[i]))
-        A.append(before[i] + S.scaled(second[i]) + V[i].cross(S.scaled(rate[i])))
+        A.append(before[i] + joints.relative(model, i, second) + V[i].cross(joints.relative(model, i, rate)))
     return before, A
 
 
@@ -49,35 +51,41 @@ def inverse_dynamics_derivatives(
     T = joints.poses(model, q)
     V = joints.twists(model, T, qd)
     before, A = _accelerations(model, T, V, qd, qdd)
-    S = [joints.subspace(body) for body in model.bodies]
     I = composite.composites(model, T)
     B = composite.velocity_factors(model, T, V)
     F = [b.inertia.momentum(A[i]) + V[i].cross_force(b.inertia.momentum(V[i])) for i, b in enumerate(model.bodies)]
     for i in reversed(range(N)):
         if model.parents[i] >= 0:
             F[model.parents[i]] = F[model.parents[i]] + F[i].to_parent(T[i])
-    first = [V[i].cross(S[i]) for i in range(N)]  # ψ̇: the joint's own motion adds nothing, S × S = 0
-    second = [before[i].cross(S[i]) + _carried_by_parent(V[i], S[i], first[i], qd, model, i) for i in range(N)]
-    D_q, D_qd, M = ([[0.0] * N for _ in range(N)] for _ in range(3))
+    columns = [own for i in range(N) for own in _columns(model, i, V[i], before[i], qd)]
+    D_q, D_qd, M = (composite.empty(model) for _ in range(3))
     for i, body in enumerate(model.bodies):
-        # Column i, for the joints before it (and itself), and row i, for columns before it.
-        velocity = I[i].momentum(first[i]) + B[i].apply(S[i])
-        position = B[i].apply(first[i]).scaled(2.0) + I[i].momentum(second[i]) + S[i].cross_force(F[i])
-        inertial, factor = I[i].momentum(S[i]), B[i].apply_transposed(S[i]).scaled(2.0)
-        M[i][i] = S[i].dot(inertial) + body.rotor_inertia
-        D_q[i][i], D_qd[i][i] = S[i].dot(position), 2.0 * S[i].dot(velocity)
-        k = i
-        while model.parents[k] >= 0:
-            velocity, position, inertial, factor = (X.to_parent(T[k]) for X in (velocity, position, inertial, factor))
-            k = model.parents[k]
-            M[i][k] = M[k][i] = S[k].dot(inertial)
-            D_q[k][i], D_qd[k][i] = S[k].dot(position), 2.0 * S[k].dot(velocity)
-            D_q[i][k] = first[k].dot(factor) + second[k].dot(inertial)
-            D_qd[i][k] = S[k].dot(factor) + 2.0 * first[k].dot(inertial)
+        for a in model.columns[i]:
+            # Column a, for the joints before it (and its own), and row a, for columns before it.
+            c = columns[a]
+            velocity = I[i].momentum(c.mean) + B[i].apply(c.S)
+            position = B[i].apply(c.first).scaled(2.0) + I[i].momentum(c.second)
+            inertial, factor = I[i].momentum(c.S), B[i].apply_transposed(c.S).scaled(2.0)
+            for b in model.columns[i]:
+                M[b][a] = columns[b].S.dot(inertial) + (body.rotor_inertia if a == b else 0.0)
+                D_q[b][a], D_qd[b][a] = columns[b].S.dot(position), 2.0 * columns[b].S.dot(velocity)
+            position = position + c.S.cross_force(F[i])
+            k = i
+            while model.parents[k] >= 0:
+                velocity, position, inertial, factor = (
+                    X.to_parent(T[k]) for X in (velocity, position, inertial, factor)
+                )
+                k = model.parents[k]
+                for b in model.columns[k]:
+                    d = columns[b]
+                    M[a][b] = M[b][a] = d.S.dot(inertial)
+                    D_q[b][a], D_qd[b][a] = d.S.dot(position), 2.0 * d.S.dot(velocity)
+                    D_q[a][b] = d.first.dot(factor) + d.second.dot(inertial)
+                    D_qd[a][b] = d.S.dot(factor) + 2.0 * d.mean.dot(inertial)
     if friction:
-        loads = [S[i].dot(F[i]) for i in range(N)]
+        loads = [columns[a].S.dot(F[i]) for i in range(N) for a in model.columns[i]]
         _brake(model, qd, loads, D_q, D_qd, M)
-        for i, (body, slope) in enumerate(zip(model.bodies, slopes(model, qd, loads), strict=True)):
+        for i, (body, slope) in enumerate(zip(by_column(model), slopes(model, qd, loads), strict=True)):
             D_q[i][i] = D_q[i][i] + body.stiffness
             D_qd[i][i] = D_qd[i][i] + slope
     return tuple(joints.gather_matrix(model, X) for X in (D_q, D_qd, M))  # type: ignore[return-value]
@@ -87,17 +95,32 @@ def _brake(model: Model, qd: Coordinates, loads: Coordinates, D_q: Square, D_qd:
     """Rows of joints whose friction takes μ σ |L| of the load L they transmit: d|L| = sgn L dL."""
     if not model.friction_by_load:
         return
-    for i, (body, part) in enumerate(zip(model.bodies, lost_parts(model, qd), strict=True)):
+    for i, (body, part) in enumerate(zip(by_column(model), lost_parts(model, qd), strict=True)):
         more = part * scalar.sign(loads[i])
         for X in (D_q, D_qd, M):
             X[i] = [x + more * x for x in X[i]]
         M[i][i] = M[i][i] - more * body.rotor_inertia
 
 
-def _carried_by_parent(V: Motion, S: Motion, first: Motion, qd: Coordinates, model: Model, i: int) -> Motion:
-    """V_before × ψ̇, with V_before = V − S q̇."""
-    rate = model.bodies[i].multiplier * qd[model.bodies[i].coordinate]
-    return (V - S.scaled(rate)).cross(first)
+class _Column(NamedTuple):
+    """A column S of a joint, ψ̇ and ψ̈, and half the sum of ψ̇ and Ṡ = V × S: the same, where the joint has only one
+    column, because its own motion adds nothing, S × S = 0."""
+
+    S: Motion
+    first: Motion
+    second: Motion
+    mean: Motion
+
+
+def _columns(model: Model, i: int, V: Motion, A: Motion, qd: Coordinates) -> Iterator[_Column]:
+    """The columns of the joint of body i, of twist V, after a body of acceleration A."""
+    V_before = V - joints.relative(model, i, joints.rates(model, qd))
+    own = joints.subspace(model.bodies[i])
+    for S in own:
+        rate = V.cross(S)
+        first = rate if len(own) == 1 else V_before.cross(S)
+        mean = rate if len(own) == 1 else (first + rate).scaled(0.5)
+        yield _Column(S, first, A.cross(S) + V_before.cross(first), mean)
 
 
 def forward_dynamics_derivatives(
@@ -108,10 +131,10 @@ def forward_dynamics_derivatives(
     if by_load:
         qdd = loaded_acceleration(model, q, qd, tau)
     else:
-        lost = friction_torque(model, q, qd) if friction else [0.0] * model.n
+        lost = friction_torque(model, q, qd) if friction else [0.0] * model.nv
         qdd = articulated.factorized(model, q, qd, [t - f for t, f in zip(tau, lost, strict=True)])
     D_q, D_qd, M = inverse_dynamics_derivatives(model, q, qd, qdd, friction)
-    one = [[1.0 if i == j else 0.0 for j in range(model.n)] for i in range(model.n)]
+    one = [[1.0 if i == j else 0.0 for j in range(model.nv)] for i in range(model.nv)]
     inverse = linear.solve(M, one) if by_load else linear.inverse_ldl(M)
     minus = [[-x for x in row] for row in inverse]
     return linear.product(minus, D_q), linear.product(minus, D_qd), inverse

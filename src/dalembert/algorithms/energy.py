@@ -13,8 +13,11 @@ def kinetic_energy(model: Model, q: Coordinates, qd: Coordinates) -> Scalar:
     """K = Σ ½ 𝒱ᵢᵀ 𝒢ᵢ 𝒱ᵢ + ½ N² J_m q̇², [J].  [Poonawala] §4.1, [Fakhari 2]."""
     T = joints.poses(model, q)
     total: Scalar = 0.0
-    for body, V, rate in zip(model.bodies, joints.twists(model, T, qd), joints.rates(model, qd), strict=True):
-        total = total + V.dot(body.inertia.momentum(V)) + body.rotor_inertia * (rate * rate)
+    rates = joints.rates(model, qd)
+    for body, own, V in zip(model.bodies, model.columns, joints.twists(model, T, qd), strict=True):
+        total = total + V.dot(body.inertia.momentum(V))
+        for k in own:
+            total = total + body.rotor_inertia * (rates[k] * rates[k])
     return 0.5 * total
 
 

@@ -12,7 +12,7 @@ from dalembert import scalar
 from dalembert.algorithms import joints, linear, newton_euler
 from dalembert.algorithms.joints import Coordinates
 from dalembert.friction import equivalent, laws
-from dalembert.model import Model
+from dalembert.model import Body, Model
 from dalembert.spatial import Force
 from dalembert.spatial.vector import Scalar
 
@@ -30,24 +30,36 @@ def friction_torque(
     `loads`: the torque each joint transmits, for terms that depend on it; those of the motion without acceleration if
     not given."""
     if loads is None:
-        loads = [0.0] * len(model.bodies)
+        loads = [0.0] * columns(model)
         if model.friction_by_load:
-            loads = newton_euler.joint_loads(model, q, qd, [0.0] * model.n)
+            loads = newton_euler.joint_loads(model, q, qd, [0.0] * model.nv)
     tau = []
-    for body, x, v, load in zip(model.bodies, joints.positions(model, q), joints.rates(model, qd), loads, strict=True):
-        t: Scalar = 0.0
-        for term in body.friction:
-            t = t + laws.torque(term, v, load)
-        if body.stiffness:
-            t = t + body.stiffness * (x - body.rest)
-        tau.append(t)
+    rates = joints.rates(model, qd)
+    for body, own, x in zip(model.bodies, model.columns, joints.positions(model, q), strict=True):
+        for k in own:
+            t: Scalar = 0.0
+            for term in body.friction:
+                t = t + laws.torque(term, rates[k], loads[k])
+            if body.stiffness:
+                t = t + body.stiffness * (x[0] - body.rest)
+            tau.append(t)
     return joints.gather(model, tau)
+
+
+def columns(model: Model) -> int:
+    """How many columns all joints have, mimic joints included."""
+    return sum(body.joint.nv for body in model.bodies)
+
+
+def by_column(model: Model) -> list[Body]:
+    """The body of each column of all joints."""
+    return [body for body in model.bodies for _ in range(body.joint.nv)]
 
 
 def slopes(model: Model, qd: Coordinates, loads: Sequence[Scalar]) -> list[Scalar]:
     """∂f/∂v of every joint's friction, at a given load."""
     out: list[Scalar] = []
-    for body, v, load in zip(model.bodies, joints.rates(model, qd), loads, strict=True):
+    for body, v, load in zip(by_column(model), joints.rates(model, qd), loads, strict=True):
         total: Scalar = 0.0
         for term in body.friction:
             total = total + equivalent.slope(term, v, load)
@@ -59,7 +71,7 @@ def lost_parts(model: Model, qd: Coordinates, directions: Sequence[Scalar | None
     """μ σ(v) of every joint: the part of |load| that its friction adds, with the sign of the motion. `directions` are
     taken for that sign where they are given, joint by joint."""
     out: list[Scalar] = []
-    for i, (body, v) in enumerate(zip(model.bodies, joints.rates(model, qd), strict=True)):
+    for i, (body, v) in enumerate(zip(by_column(model), joints.rates(model, qd), strict=True)):
         along = None if directions is None else directions[i]
         total: Scalar = 0.0
         for term in body.friction:
@@ -71,14 +83,14 @@ def lost_parts(model: Model, qd: Coordinates, directions: Sequence[Scalar | None
 
 
 def load_matrix(model: Model, q: Coordinates) -> list[list[Scalar]]:
-    """A with L = A q̈ + b: what each joint transmits per unit of each acceleration, bodies × n."""
+    """A with L = A q̈ + b: what each joint's columns transmit per unit of each acceleration, columns × nv."""
     floating = newton_euler.Acceleration(a=model.gravity)  # cancels gravity
-    rest = [0.0] * model.n
-    columns = [
-        newton_euler.joint_loads(model, q, rest, [1.0 if i == j else 0.0 for i in range(model.n)], base=floating)
-        for j in range(model.n)
+    rest = [0.0] * model.nv
+    found = [
+        newton_euler.joint_loads(model, q, rest, [1.0 if i == j else 0.0 for i in range(model.nv)], base=floating)
+        for j in range(model.nv)
     ]
-    return linear.transposed(columns)
+    return linear.transposed(found)
 
 
 def loaded_acceleration(
@@ -94,8 +106,8 @@ def loaded_acceleration(
     With the signs of the loads known this is linear in q̈; they are guessed without load-dependent friction and
     repaired in a fixed number of rounds. The result is exact where the last round kept the signs."""
     A = load_matrix(model, q)
-    b = newton_euler.joint_loads(model, q, qd, [0.0] * model.n, wrenches, base)
-    free = friction_torque(model, q, qd, [0.0] * len(model.bodies))
+    b = newton_euler.joint_loads(model, q, qd, [0.0] * model.nv, wrenches, base)
+    free = friction_torque(model, q, qd, [0.0] * columns(model))
     plain = [t - f for t, f in zip(tau, free, strict=True)]
     return solve_loaded(model, A, b, lost_parts(model, qd), plain, solve_column)[0]
 
@@ -129,9 +141,8 @@ def solve_column(K: linear.Rows, r: Sequence[Scalar]) -> list[Scalar]:
 def _generalized(model: Model, A: linear.Rows, factors: Sequence[Scalar]) -> list[list[Scalar]]:
     """Gᵀ diag(factors) A, and the rotors: M if all factors are one."""
     scaled = [[c * a for a in row] for c, row in zip(factors, A, strict=True)]
-    columns = [joints.gather(model, column) for column in zip(*scaled, strict=True)]
-    K = linear.transposed(columns)
+    K = linear.transposed([joints.gather(model, column) for column in zip(*scaled, strict=True)])
     for body in model.bodies:
-        c = body.coordinate
-        K[c][c] = K[c][c] + body.multiplier * body.multiplier * body.rotor_inertia
+        for c in range(body.coordinate, body.coordinate + body.joint.nv):
+            K[c][c] = K[c][c] + body.multiplier * body.multiplier * body.rotor_inertia
     return K

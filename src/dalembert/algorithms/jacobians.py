@@ -21,18 +21,23 @@ Matrix = list[list[Scalar]]
 
 
 def _columns(model: Model, T: dict[int, Pose], body: int, p: Vector = ZERO) -> dict[int, Motion]:
-    """For each joint on the path to a body, its twist at the point p in world axes; the world's origin, if no point is
-    given."""
-    return {i: joints.twist_at(model.bodies[i], T[i], p) for i in model.path(body)}
+    """For each joint on the path to a body, the twists of its columns at the point p in world axes; the world's origin,
+    if no point is given. By their places in `model.columns`."""
+    path = model.path(body)
+    return {
+        k: twist
+        for i in path
+        for k, twist in zip(model.columns[i], joints.twists_at(model.bodies[i], T[i], p), strict=True)
+    }
 
 
 def _assemble(model: Model, columns: dict[int, Motion]) -> Matrix:
-    """A 6×n matrix from the joints' columns, mimic joints folded into their masters."""
-    J: list[list[Scalar]] = [[0.0] * 6 for _ in range(model.n)]
-    for i, column in columns.items():
-        body = model.bodies[i]
-        k = body.coordinate
-        J[k] = [a + body.multiplier * b for a, b in zip(J[k], column.flat(), strict=True)]
+    """A 6×nv matrix from the joints' columns, mimic joints folded into their masters."""
+    J: list[list[Scalar]] = [[0.0] * 6 for _ in range(model.nv)]
+    for body, own in zip(model.bodies, model.columns, strict=True):
+        for k, at in enumerate(own, body.coordinate):
+            if at in columns:
+                J[k] = [a + body.multiplier * b for a, b in zip(J[k], columns[at].flat(), strict=True)]
     return [list(row) for row in zip(*J, strict=True)] if J else [[] for _ in range(6)]
 
 
@@ -53,17 +58,20 @@ def jacobian(model: Model, q: Coordinates, frame: Frame, expressed_in: str = "wo
 
 
 def jacobian_dot(model: Model, q: Coordinates, qd: Coordinates, frame: Frame, expressed_in: str = "world") -> Matrix:
-    """J̇(q, q̇), 6×n, column by column: the twist of a joint's column is carried by the body that the
-    joint sits on, J̇_i = Σ_j ad(J_j) J_i q̇_j over the joints j before i ([Fakhari 3]); what the
+    """J̇(q, q̇), 6×n, column by column: the twist of a joint's column is carried by its body,
+    J̇_i = Σ_j ad(J_j) J_i q̇_j over the joints j up to its own ([Fakhari 3]); what the
     reference point or axes add depends on `expressed_in`."""
     T = kinematics.world_poses(model, q, [frame.body])
     rates = joints.rates(model, qd)
     space = _columns(model, T, frame.body)
     velocity = Motion()  # of the body reached so far, at the world's origin
     rate_of: dict[int, Motion] = {}
-    for i, column in space.items():
-        rate_of[i] = velocity.cross(column)
-        velocity = velocity + column.scaled(rates[i])
+    for i in model.path(frame.body):
+        before = velocity
+        for k in model.columns[i]:
+            velocity = velocity + space[k].scaled(rates[k])
+        for k in model.columns[i]:  # a lone column does not carry itself
+            rate_of[k] = (before if len(model.columns[i]) == 1 else velocity).cross(space[k])
     if expressed_in == "spatial":
         return _assemble(model, rate_of)
     T_f = T[frame.body] @ frame.pose if frame.body >= 0 else frame.pose
@@ -126,14 +134,14 @@ def center_of_mass_jacobian(model: Model, q: Coordinates) -> Matrix:
     """3×n: velocity of the whole robot's moving center of mass, Σ m_i J_vci / Σ m_i."""
     total = sum(b.inertia.m for b in model.bodies)
     T = kinematics.world_poses(model, q)
-    J: Matrix = [[0.0] * model.n for _ in range(3)]
+    J: Matrix = [[0.0] * model.nv for _ in range(3)]
     for i, b in enumerate(model.bodies):
         point = add(scale(b.inertia.m, T[i].p), matvec(T[i].R, b.inertia.h))  # m × center of mass
         for j in model.path(i):
             carrier = model.bodies[j]
-            S = joints.subspace(carrier)
             moment = sub(point, scale(b.inertia.m, T[j].p))
-            column = add(scale(b.inertia.m, matvec(T[j].R, S.v)), cross(matvec(T[j].R, S.w), moment))
-            for k in range(3):
-                J[k][carrier.coordinate] = J[k][carrier.coordinate] + carrier.multiplier * column[k]
+            for at, S in enumerate(joints.subspace(carrier), carrier.coordinate):
+                column = add(scale(b.inertia.m, matvec(T[j].R, S.v)), cross(matvec(T[j].R, S.w), moment))
+                for k in range(3):
+                    J[k][at] = J[k][at] + carrier.multiplier * column[k]
     return [[x * (1.0 / total) for x in row] for row in J]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dalembert.joints.joint import combine
 from dalembert.model import Body, Model
 from dalembert.spatial import Motion, Pose
 from dalembert.spatial.vector import Scalar, Vector, add, cross, matvec, sub
@@ -11,26 +12,30 @@ from dalembert.spatial.vector import Scalar, Vector, add, cross, matvec, sub
 Coordinates = Sequence[Scalar]
 
 
-def positions(model: Model, q: Coordinates) -> list[Scalar]:
-    """Every joint's own position, mimic joints included: multiplier · q[coordinate] + offset."""
-    return [b.multiplier * q[b.coordinate] + b.offset for b in model.bodies]
+def positions(model: Model, q: Coordinates) -> list[Coordinates]:
+    """Every joint's own positions, mimic joints included: multiplier · q[position] + offset where there is one."""
+    return [
+        (b.multiplier * q[b.position] + b.offset,) if b.joint.nq == 1 else q[b.position : b.position + b.joint.nq]
+        for b in model.bodies
+    ]
 
 
 def rates(model: Model, qd: Coordinates) -> list[Scalar]:
-    """Every joint's own rate (or acceleration), mimic joints included."""
-    return [b.multiplier * qd[b.coordinate] for b in model.bodies]
+    """The rates (or accelerations) of all joints' columns, mimic joints included, in the order of `model.columns`."""
+    return [b.multiplier * qd[b.coordinate + k] for b in model.bodies for k in range(b.joint.nv)]
 
 
 def gather(model: Model, tau: Coordinates) -> list[Scalar]:
-    """Joint torques collected on the coordinates: the transpose of `rates`."""
-    total: list[Scalar] = [0.0] * model.n
-    for body, t in zip(model.bodies, tau, strict=True):
-        total[body.coordinate] = total[body.coordinate] + body.multiplier * t
+    """Torques of all joints' columns collected on the coordinates: the transpose of `rates`."""
+    total: list[Scalar] = [0.0] * model.nv
+    for body, own in zip(model.bodies, model.columns, strict=True):
+        for k, at in enumerate(own, body.coordinate):
+            total[k] = total[k] + body.multiplier * tau[at]
     return total
 
 
 def gather_matrix(model: Model, A: Sequence[Coordinates]) -> list[list[Scalar]]:
-    """Gᵀ A G for a matrix over the joints, G = ∂(joint rates)/∂q̇."""
+    """Gᵀ A G for a matrix over the joints' columns, G = ∂(joint rates)/∂q̇."""
     if not model.mimics:
         return [list(row) for row in A]
     rows = [gather(model, row) for row in A]
@@ -38,23 +43,33 @@ def gather_matrix(model: Model, A: Sequence[Coordinates]) -> list[list[Scalar]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def pose(body: Body, x: Scalar) -> Pose:
-    """The body's frame in its parent's, the joint at x."""
-    return body.joint.pose(body.placement, (x,))
+def pose(body: Body, x: Coordinates) -> Pose:
+    """The body's frame in its parent's, the joint at its positions x."""
+    return body.joint.pose(body.placement, x)
 
 
-def subspace(body: Body) -> Motion:
-    """S: the twist of the body against its parent at unit rate, in the body's frame."""
-    (S,) = body.joint.subspace(())  # constant in the body's frame for every joint of one coordinate
+def subspace(body: Body) -> tuple[Motion, ...]:
+    """S: the twists of the body against its parent at unit rates, in the body's frame, a column for each rate."""
+    return body.joint.subspace(())  # constant in the body's frame for every kind of joint
+
+
+def column(body: Body) -> Motion:
+    """The one column of a joint of one coordinate."""
+    (S,) = subspace(body)
     return S
 
 
-def twist_at(body: Body, T: Pose, p: Vector) -> Motion:
-    """The same at the point p, in world axes, the body's frame being at T: z for a prismatic joint, z × (p − o) for a
-    revolute one."""
-    S = subspace(body)
-    axis = matvec(T.R, S.w)
-    return Motion(add(matvec(T.R, S.v), cross(axis, sub(p, T.p))), axis)
+def relative(model: Model, i: int, rate: Sequence[Scalar]) -> Motion:
+    """S v: the twist of body i against its parent at these `rates` of all columns, in its frame."""
+    own = model.columns[i]
+    return combine(subspace(model.bodies[i]), rate[own.start : own.stop])
+
+
+def twists_at(body: Body, T: Pose, p: Vector) -> tuple[Motion, ...]:
+    """The same columns at the point p, in world axes, the body's frame being at T: z for a prismatic joint,
+    z × (p − o) for a revolute one."""
+    axes = [(matvec(T.R, S.v), matvec(T.R, S.w)) for S in subspace(body)]
+    return tuple(Motion(add(v, cross(w, sub(p, T.p))), w) for v, w in axes)
 
 
 def poses(model: Model, q: Coordinates) -> list[Pose]:
@@ -62,10 +77,58 @@ def poses(model: Model, q: Coordinates) -> list[Pose]:
     return [pose(b, x) for b, x in zip(model.bodies, positions(model, q), strict=True)]
 
 
+def _by_joint(model: Model, method: str, *vectors: Coordinates) -> list[Scalar]:
+    """What a method of each independent joint gives for its parts of vectors of length nq or nv, one after the other."""
+    out: list[Scalar] = []
+    for c in model.coordinates:
+        at, rate = slice(c.position, c.position + c.joint.nq), slice(c.first, c.first + c.joint.nv)
+        whole = VECTORS[method]
+        out += getattr(c.joint, method)(*(x[at if of == "q" else rate] for of, x in zip(whole, vectors, strict=True)))
+    return out
+
+
+# The methods of joints that run over all of a model's, and what their arguments are: positions or tangent vectors.
+VECTORS = {"integrate": "qv", "difference": "qq", "normalize": "q", "rates": "qv", "bracket": "vv"}
+
+
+def integrate(model: Model, q: Coordinates, step: Coordinates) -> list[Scalar]:
+    """q ⊕ d (nq): the positions reached along a tangent vector d (nv)."""
+    return _by_joint(model, "integrate", q, step)
+
+
+def difference(model: Model, q0: Coordinates, q1: Coordinates) -> list[Scalar]:
+    """d (nv) with q0 ⊕ d = q1."""
+    return _by_joint(model, "difference", q0, q1)
+
+
+def interpolate(model: Model, q0: Coordinates, q1: Coordinates, t: Scalar) -> list[Scalar]:
+    """q0 ⊕ t (q1 ⊖ q0)."""
+    return integrate(model, q0, [t * d for d in difference(model, q0, q1)])
+
+
+def normalize(model: Model, q: Coordinates) -> list[Scalar]:
+    """q with its quaternions brought to length one."""
+    return _by_joint(model, "normalize", q)
+
+
+def position_rates(model: Model, q: Coordinates, v: Coordinates) -> list[Scalar]:
+    """q̇ (nq) at velocities v (nv)."""
+    return _by_joint(model, "rates", q, v)
+
+
+def corrected(model: Model, d: Coordinates, v: Coordinates) -> list[Scalar]:
+    """The rate of d while q ⊕ d moves with velocity v: v + ½ [d, v] + ¹⁄₁₂ [d, [d, v]] + O(d⁴), which Runge–Kutta methods
+    up to order five need  (Munthe-Kaas 1998; Hairer, Lubich & Wanner 2006, §III.4, IV.8)."""
+    once = _by_joint(model, "bracket", d, v)
+    twice = _by_joint(model, "bracket", d, once)
+    return [x + (0.5 * y + (1.0 / 12.0) * z) for x, y, z in zip(v, once, twice, strict=True)]
+
+
 def twists(model: Model, T: Sequence[Pose], qd: Coordinates) -> list[Motion]:
     """Each body's twist in its own frame, over a resting base. [Lagrange notes]: ω from Ṙ Rᵀ."""
     V: list[Motion] = []
-    for body, T_i, rate in zip(model.bodies, T, rates(model, qd), strict=True):
-        own = subspace(body).scaled(rate)
+    rate = rates(model, qd)
+    for i, (body, T_i) in enumerate(zip(model.bodies, T, strict=True)):
+        own = relative(model, i, rate)
         V.append(V[body.parent].to_child(T_i) + own if body.parent >= 0 else own)
     return V

@@ -22,9 +22,9 @@ def unresisted(model: Model, added: linear.Rows | None = None) -> tuple[int, ...
     """The coordinates whose pivot of M [+ `added`] is zero in every state but for rounding; numbers only.
 
     It is found at states that are special for no mechanism."""
-    free = set(range(model.n))
-    for turn in range(STATES if model.n else 0):
-        q = [generic(turn * model.n + k) for k in range(model.n)]
+    free = set(range(model.nv))
+    for turn in range(STATES if model.nv else 0):
+        q = _state(model, turn)
         if not free:
             break
         free &= _nothing(composite.mass_matrix(model, q), sizes(model, q), added)
@@ -36,7 +36,7 @@ def massless(model: Model) -> tuple[int, ...]:
     numbers, such as those of a payload that is an input."""
     if not all(isinstance(x, (int, float)) for body in model.bodies for x in body.inertia.parameters()):
         return ()
-    q = [generic(k) for k in range(model.n)]
+    q = _state(model)
     M = composite.mass_matrix(model, q)
     return tuple(k for k, size in enumerate(sizes(model, q)) if abs(M[k][k]) <= NOTHING * size)
 
@@ -45,11 +45,20 @@ def sizes(model: Model, q: Sequence[float]) -> list[float]:
     """How large the numbers are of which M_kk is made: all moments of what the joint carries, not those about its axis
     alone, and its rotor."""
     carried = composite.composites(model, joints.poses(model, q))
-    total = [0.0] * model.n
+    total = [0.0] * model.nv
     for body, I in zip(model.bodies, carried, strict=True):
-        own = body.joint.travel**2 * abs(I.m) + (max(abs(x) for row in I.I for x in row) if body.joint.turns else 0.0)
-        total[body.coordinate] += body.multiplier * body.multiplier * (own + body.rotor_inertia)
+        turned = max(abs(x) for row in I.I for x in row)
+        for k, unit in enumerate(body.joint.units, body.coordinate):
+            slides = body.joint.travel**2 if body.joint.direct else float(unit == "m")
+            own = slides * abs(I.m) + (turned if unit == "rad" else 0.0)
+            total[k] += body.multiplier * body.multiplier * (own + body.rotor_inertia)
     return total
+
+
+def _state(model: Model, turn: int = 0) -> list[float]:
+    """Positions that are special for no mechanism."""
+    q = [generic(turn * model.nq + k) for k in range(model.nq)]
+    return joints.normalize(model, q)
 
 
 def _nothing(M: linear.Rows, size: Sequence[float], added: linear.Rows | None) -> set[int]:

@@ -53,11 +53,11 @@ def matrix_form(model: Model, q: Coordinates) -> MatrixForm:
     """The four matrices at q, and the base acceleration that stands for gravity."""
     N = len(model.bodies)
     T = joints.poses(model, q)
-    A, W, G = _zeros(6 * N, model.n), _zeros(6 * N, 6 * N), _zeros(6 * N, 6 * N)
+    A, W, G = _zeros(6 * N, model.nv), _zeros(6 * N, 6 * N), _zeros(6 * N, 6 * N)
     V_dot_base: list[Scalar] = [0.0] * (6 * N)
     for i, body in enumerate(model.bodies):
-        column = [(body.multiplier * x,) for x in joints.subspace(body).flat()]
-        _put(A, column, 6 * i, body.coordinate)
+        for k, S in enumerate(joints.subspace(body), body.coordinate):
+            _put(A, [(body.multiplier * x,) for x in S.flat()], 6 * i, k)
         _put(G, body.inertia.matrix(), 6 * i, 6 * i)
         if body.parent >= 0:
             _put(W, _adjoint_rows(T[i]), 6 * i, 6 * body.parent)

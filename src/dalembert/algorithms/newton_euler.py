@@ -66,27 +66,26 @@ def accelerations(
         R = T[i].R
         w, wd = matvec_t(R, parent.w), matvec_t(R, parent.wd)
         a = matvec_t(R, add(parent.a, matvec(K_p, T[i].p)))
-        S = joints.subspace(body)
-        slide, turn = scale(rate[i], S.v), scale(rate[i], S.w)
-        a = add(a, add(scale(second[i], S.v), add(scale(2.0, cross(w, slide)), cross(turn, slide))))
-        wd = add(wd, add(scale(second[i], S.w), cross(w, turn)))
-        w = add(w, turn)
+        own, gain = joints.relative(model, i, rate), joints.relative(model, i, second)
+        a = add(a, add(gain.v, add(scale(2.0, cross(w, own.v)), cross(own.w, own.v))))
+        wd = add(wd, add(gain.w, cross(w, own.w)))
+        w = add(w, own.w)
         A.append(Acceleration(w, wd, a))
         K.append(A[i].matrix())
     return A, K
 
 
 def project(model: Model, q: Coordinates, F: list[Force]) -> list[Scalar]:
-    """Joint torques that balance a wrench on every body (in its own frame): the backward pass.
+    """Torques of all joints' columns that balance a wrench on every body (in its own frame): the backward pass.
     The list is consumed: it ends as the wrench each joint transmits."""
     T = joints.poses(model, q)
-    tau: list[Scalar] = [0.0] * len(model.bodies)
+    tau: list[list[Scalar]] = [[] for _ in model.bodies]
     for i in reversed(range(len(model.bodies))):
         body = model.bodies[i]
-        tau[i] = joints.subspace(body).dot(F[i])
+        tau[i] = [S.dot(F[i]) for S in joints.subspace(body)]
         if body.parent >= 0:
             F[body.parent] = F[body.parent] + F[i].to_parent(T[i])
-    return tau
+    return [t for own in tau for t in own]
 
 
 def joint_loads(
@@ -121,12 +120,13 @@ def inverse_dynamics(
     """
     tau = joint_loads(model, q, qd, qdd, wrenches, base)
     second = joints.rates(model, qdd)
-    tau = [t + b.rotor_inertia * s for t, b, s in zip(tau, model.bodies, second, strict=True)]
+    rotors = [b.rotor_inertia for b in model.bodies for _ in range(b.joint.nv)]
+    tau = [t + J * s for t, J, s in zip(tau, rotors, second, strict=True)]
     return joints.gather(model, tau)
 
 
 def _zeros(model: Model) -> list[Scalar]:
-    return [0.0] * model.n
+    return [0.0] * model.nv
 
 
 def gravity_torque(model: Model, q: Coordinates) -> list[Scalar]:

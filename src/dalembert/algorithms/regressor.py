@@ -61,17 +61,17 @@ def regressor(
     """
     A, K = newton_euler.accelerations(model, q, qd, qdd)
     T = joints.poses(model, q)
-    Y: list[list[Scalar]] = [[0.0] * (PER_BODY * len(model.bodies)) for _ in range(model.n)]
+    Y: list[list[Scalar]] = [[0.0] * (PER_BODY * len(model.bodies)) for _ in range(model.nv)]
     for i in range(len(model.bodies)):
         columns = _body_columns(A[i], K[i])
         k = i
         while True:
             body = model.bodies[k]
-            row, S = Y[body.coordinate], joints.subspace(body)
-            for c, F in enumerate(columns):
-                own = S.dot(F)
-                at = PER_BODY * i + c
-                row[at] = row[at] + body.multiplier * own
+            for row, S in zip(Y[body.coordinate :], joints.subspace(body), strict=False):
+                for c, F in enumerate(columns):
+                    own = S.dot(F)
+                    at = PER_BODY * i + c
+                    row[at] = row[at] + body.multiplier * own
             if body.parent < 0:
                 break
             columns = [F.to_parent(T[k]) for F in columns]
@@ -108,7 +108,7 @@ def _sources(model: Model, coordinate: int, name: str) -> list[tuple[Body, Frict
     return [
         (body, term, piece)
         for body in model.bodies
-        if body.coordinate == coordinate
+        if body.coordinate <= coordinate < body.coordinate + body.joint.nv
         for term in body.friction
         for piece in pieces(term)
         if piece.column == name
@@ -136,7 +136,7 @@ def _shape(model: Model, coordinate: int, column: str, v: Scalar) -> Scalar:
         shape = scalar.sign(v) if name == "coulomb" else 0.0
     else:
         if len({_key(body, term, name) for body, term, _ in sources}) > 1:
-            joint = model.coordinates[coordinate].name
+            joint = sources[0][0].joint_name
             raise InputError(
                 f"joint {joint!r} has several {name!r} terms of different shape, which share no column of a regressor"
             )
@@ -182,9 +182,10 @@ def parameters(model: Model, friction: bool | Sequence[str] = False, rotor: bool
 
 def _on_coordinates(model: Model, value: Callable[[Body], float]) -> list[float]:
     """The sum over the joints of each coordinate, mimic joints included."""
-    total = [0.0] * model.n
+    total = [0.0] * model.nv
     for body in model.bodies:
-        total[body.coordinate] += value(body)
+        for k in range(body.coordinate, body.coordinate + body.joint.nv):
+            total[k] += value(body)
     return total
 
 
@@ -193,4 +194,4 @@ def parameter_names(model: Model, friction: bool | Sequence[str] = False, rotor:
     inertial = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
     names = [f"{body.name}:{p}" for body in model.bodies for p in inertial]
     extra = (("rotor",) if rotor else ()) + friction_columns(friction)
-    return names + [f"{c.name}:{kind}" for kind in extra for c in model.coordinates]
+    return names + [f"{name}:{kind}" for kind in extra for name in model.names("coordinate")]

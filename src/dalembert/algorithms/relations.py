@@ -9,11 +9,10 @@ Orthonormal directions e₁, e₂ and the axis are fixed in a (and, for S, the s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dalembert.spatial.vector import Matrix, Scalar, Vector, cross, dot, matvec, scale, sub, unskew
+from dalembert.spatial.vector import Matrix, Scalar, Vector, dot, matvec, unskew
 
 Basis = tuple[Vector, Vector, Vector]  # e₁, e₂, axis
 Part = Callable[[Vector, Matrix, Basis, float], Sequence[Scalar]]
@@ -63,7 +62,7 @@ def _aligned(r: Vector, S: Matrix, e: Basis, length: float) -> Sequence[Scalar]:
 
 
 def _perpendicular(r: Vector, S: Matrix, e: Basis, length: float) -> Sequence[Scalar]:
-    """e₁ of b across the axis of a: what a universal joint's cross keeps. (Which direction e₁ is, `basis` says.)"""
+    """e₁ of b across the axis of a: what a universal joint's cross keeps. (Which direction e₁ is, `rotation.basis` says.)"""
     return (dot(e[2], matvec(S, e[0])),)
 
 
@@ -96,13 +95,3 @@ RELATIONS: dict[str, Relation] = {
     "distance": Relation(("distance",), (_apart,), axis=False, length=True),
     "orientation": Relation(_TURNS, (_aligned,), _no_half_turn, axis=False),
 }
-
-
-def basis(axis: Vector) -> Basis:
-    """(e₁, e₂, axis), right-handed, for a unit axis. e₁ is as near as can be to the coordinate direction after the
-    one that the axis is nearest to: about z, x and y; about x, y and z; about y, z and x."""
-    k = max(range(3), key=lambda i: abs(axis[i]))
-    near = tuple(1.0 if i == (k + 1) % 3 else 0.0 for i in range(3))
-    e1 = sub(near, scale(dot(near, axis), axis))
-    e1 = scale(1.0 / math.sqrt(dot(e1, e1)), e1)
-    return e1, cross(axis, e1), axis

@@ -55,8 +55,9 @@ class Joints:
 
 def unfolded(model: Model) -> Model:
     """The same tree with every joint a coordinate of its own."""
-    bodies = tuple(replace(b, coordinate=i, multiplier=1.0, offset=0.0) for i, b in enumerate(model.bodies))
-    return replace(model, bodies=bodies, coordinates=tuple(Coordinate(b.joint_name, b.joint) for b in bodies))
+    bodies = tuple(replace(b, coordinate=i, position=i, multiplier=1.0, offset=0.0) for i, b in enumerate(model.bodies))
+    own = (Coordinate(b.joint_name, b.joint, first=i, position=i) for i, b in enumerate(bodies))
+    return replace(model, bodies=bodies, coordinates=tuple(own))
 
 
 def pairs(n: int) -> list[Pair]:

@@ -17,6 +17,7 @@ from dalembert.arguments import array, number, three
 from dalembert.errors import InputError, unknown
 from dalembert.model import Frame, Model
 from dalembert.spatial import Pose
+from dalembert.spatial.rotation import basis
 
 Origin = tuple[tuple[tuple[float, ...], ...], tuple[float, ...]]  # rotation and position
 
@@ -58,7 +59,7 @@ class Hold(Constraint):
                 f"constraint {self.name!r} holds frame {model.frame(self.frame).name!r} to what it is fixed to already"
             )
         axis = self.axis if relation.axis else (0.0, 0.0, 1.0)
-        return constraints.Held(relation, first, second, relations.basis(axis), self.length)
+        return constraints.Held(relation, first, second, basis(axis), self.length)
 
     def rows(self, count: int) -> tuple[str, ...]:
         return relations.RELATIONS[self.kind].names
@@ -77,7 +78,7 @@ class OwnLoop(Constraint):
         relation = relations.RELATIONS[self.kind]
         axis = loop.axis if relation.axis else (0.0, 0.0, 1.0)
         length = 1.0 if loop.length is None else loop.length
-        return constraints.Held(relation, loop.first, loop.second, relations.basis(axis), length)
+        return constraints.Held(relation, loop.first, loop.second, basis(axis), length)
 
     def rows(self, count: int) -> tuple[str, ...]:
         return relations.RELATIONS[self.kind].names

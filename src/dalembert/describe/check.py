@@ -39,6 +39,7 @@ from dalembert.describe.mimics import ends_of, ranges
 from dalembert.describe.motionless import motionless
 from dalembert.errors import DescriptionError, InputError, UnknownNameError, unknown
 from dalembert.friction.laws import checked as checked_friction
+from dalembert.joints import JOINTS
 from dalembert.spatial.angles import look_like_degrees, sentence
 
 HEAVIEST = 1e8  # kg; the largest machines that move weigh a tenth of it
@@ -218,6 +219,8 @@ def _joint(joint: Joint, warnings: list[str]) -> Joint:
         return Joint(joint.name, "fixed", joint.parent, joint.child, joint.origin, place=joint.place)
     if joint.limit is not None:
         _limit(s, joint.limit, joint.kind)
+    if not JOINTS[joint.kind].direct:
+        _several(s, joint)
     s.finite(f"the pitch of {s.who}", joint.pitch)
     remedy = "give the way along its axis per angle [m/rad], or make it revolute"
     s.must(joint.kind != "helical" or joint.pitch != 0, f"{s.who} is helical and has no pitch; {remedy}")
@@ -238,6 +241,15 @@ def _limit(s: Subject, limit: Limit, kind: str) -> None:
     for name in ("effort", "velocity"):
         what = f"{s.who} has {name} limit {given.get(name)!r}"
         s.must(given.get(name, 0.0) >= 0, f"{what}; it is a magnitude, so write it positive")
+
+
+def _several(s: Subject, joint: Joint) -> None:
+    """What a joint of several coordinates cannot have: it is none of them that it would be of."""
+    what = f"{s.who} is {joint.kind}, which has"
+    limit = joint.limit or Limit()
+    s.must(limit.lower is None and limit.upper is None, f"{what} no position limits; remove them")
+    s.must(joint.mimic is None, f"{what} several coordinates and follows no other joint; remove the mimic")
+    s.must(joint.drive.stiffness == 0, f"{what} no spring; remove its stiffness")
 
 
 def _locked(joints: Sequence[Joint]) -> list[str]:
@@ -286,6 +298,8 @@ def _mimics(joints: Sequence[Joint], warnings: list[str]) -> None:
             raise s.place.refuse(f"{s.who} mimics the {unknown('joint', master, others)}")
         why = f"which is fixed; name a moving joint, or make {joint.name!r} fixed too"
         s.must(by_name[master].kind != "fixed", f"{s.who} mimics {master!r}, {why}")
+        several = f"which is {by_name[master].kind} and has several coordinates; name a joint of one"
+        s.must(JOINTS[by_name[master].kind].direct, f"{s.who} mimics {master!r}, {several}")
         s.finite(f"the mimic of {s.who}", joint.mimic.multiplier, joint.mimic.offset)
         _no_mimic_cycle(joint, by_name)
 
@@ -426,8 +440,12 @@ def _home(d: Description, warnings: list[str]) -> tuple[tuple[str, float], ...]:
     """The home configuration: a position for each joint that is named, in the order written."""
     s = Subject(f"the home of robot {d.name!r}", d.place, warnings)
     written: Iterable[tuple[str, float]] = d.home.items() if isinstance(d.home, Mapping) else d.home
-    joints = {joint.name: joint for joint in d.joints}
-    moving = [joint.name for joint in d.joints if joint.kind != "fixed" and joint.mimic is None]
+    joints = {
+        f"{joint.name}{part}": joint
+        for joint in d.joints
+        for part in (JOINTS[joint.kind].position_names if joint.kind != "fixed" else ("",))
+    }
+    moving = [name for name, joint in joints.items() if joint.kind != "fixed" and joint.mimic is None]
     home: dict[str, float] = {}
     for name, position in written:
         s.must(name not in home, f"{s.who} names joint {name!r} twice; keep one")

@@ -104,11 +104,14 @@ class _Tree:
 
     def resists_nothing(self, joint: Joint) -> bool:
         """Whether no inertia about (or mass along) the axis follows the joint, wherever the joints behind it stand."""
-        total = self._carried[joint.child]
-        if joint.motion().travel and total.m != 0.0:
+        total, moving = self._carried[joint.child], joint.motion()
+        size = max(abs(x) for row in total.I for x in row)
+        if not moving.direct:
+            felt = [abs(S.dot(total.momentum(S))) for S in moving.subspace(())]
+            return any(x <= (NOTHING * size if u == "rad" else 0.0) for x, u in zip(felt, moving.units, strict=True))
+        if moving.travel and total.m != 0.0:
             return False
         about_axis = dot(joint.axis, matvec(total.I, joint.axis))
-        size = max(abs(x) for row in total.I for x in row)
         return not joint.turns or bool(abs(about_axis) <= NOTHING * size)
 
     @cached_property
@@ -137,4 +140,7 @@ class _Tree:
 def _pose(joint: Joint, x: float) -> Pose:
     """The child's frame in the parent's, the joint at x."""
     T = Pose.from_origin(joint.origin.xyz, joint.origin.rpy)
-    return T if joint.kind == "fixed" else joint.motion().pose(T, (x,))
+    if joint.kind == "fixed":
+        return T
+    moving = joint.motion()
+    return moving.pose(T, moving.normalize([x * (k + 1) for k in range(moving.nq)]))

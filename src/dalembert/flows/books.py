@@ -43,7 +43,7 @@ def spring_energy(model: Model, q: Coordinates) -> Scalar:
     total: Scalar = 0.0
     for body, x in zip(model.bodies, joints.positions(model, q), strict=True):
         if body.stiffness:
-            total = total + 0.5 * body.stiffness * ((x - body.rest) * (x - body.rest))
+            total = total + 0.5 * body.stiffness * ((x[0] - body.rest) * (x[0] - body.rest))
     return total
 
 

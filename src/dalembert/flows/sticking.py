@@ -81,7 +81,7 @@ class Sticking:
         springs = joints.gather(
             model,
             [
-                b.stiffness * (x - b.rest) if b.stiffness else 0.0
+                b.stiffness * (x[0] - b.rest) if b.stiffness else 0.0
                 for b, x in zip(model.bodies, joints.positions(model, q), strict=True)
             ],
         )

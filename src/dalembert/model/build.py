@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ from dalembert.describe.chain import spatial_inertia
 from dalembert.describe.description import Description, Drive, Joint, Limit, Link, Origin
 from dalembert.describe.mimics import Ends, leader, ranges
 from dalembert.friction.laws import Friction, friction
+from dalembert.joints import JOINTS
 from dalembert.model.model import BASE, Body, Coordinate, Frame, Loop, Model
 from dalembert.spatial import Inertia, Pose
 
@@ -131,16 +133,19 @@ def _coordinates(joints: list[Joint]) -> tuple[dict[str, dict[str, object]], tup
     limits of its own."""
     by_name = {joint.name: joint for joint in joints}
     masters = [joint for joint in joints if joint.mimic is None]
-    index = {joint.name: k for k, joint in enumerate(masters)}
+    rates = itertools.accumulate((JOINTS[joint.kind].nv for joint in masters), initial=0)
+    places = itertools.accumulate((JOINTS[joint.kind].nq for joint in masters), initial=0)
+    index = {joint.name: at for joint, *at in zip(masters, rates, places, strict=False)}
     of: dict[str, dict[str, object]] = {}
     for joint in joints:
         master, multiplier, offset = leader(joint, by_name)
-        of[joint.name] = {"coordinate": index[master.name], "multiplier": multiplier, "offset": offset}
+        first, position = index[master.name]
+        of[joint.name] = {"coordinate": first, "position": position, "multiplier": multiplier, "offset": offset}
     within, _ = ranges(joints)  # what contradicts itself was warned of when the description was checked
-    return of, tuple(_coordinate(joint, within[joint.name]) for joint in masters)
+    return of, tuple(_coordinate(joint, *index[joint.name], within[joint.name]) for joint in masters)
 
 
-def _coordinate(joint: Joint, within: Ends) -> Coordinate:
+def _coordinate(joint: Joint, first: int, position: int, within: Ends) -> Coordinate:
     limit = joint.limit or Limit()
     return Coordinate(
         joint.name,
@@ -148,6 +153,8 @@ def _coordinate(joint: Joint, within: Ends) -> Coordinate:
         *within,
         math.inf if limit.effort is None else limit.effort,
         math.inf if limit.velocity is None else limit.velocity,
+        first,
+        position,
     )
 
 

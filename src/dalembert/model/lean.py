@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dalembert.joints import Joint
 from dalembert.model.model import BASE, Frame, Model
 from dalembert.spatial import Pose
 from dalembert.spatial.rotation import perpendicular
-from dalembert.spatial.vector import Vector, cross, transpose
+from dalembert.spatial.vector import cross, transpose
 
 
 def lean(model: Model) -> Model:
@@ -34,9 +35,11 @@ def lean(model: Model) -> Model:
     return replace(model, bodies=bodies)
 
 
-def _turn(axis: Vector) -> Pose:
-    """The frame to use for a body: its own if the axis is one of its axes, else one whose z is the axis."""
-    if sorted(abs(x) for x in axis) == [0.0, 0.0, 1.0]:
+def _turn(joint: Joint) -> Pose:
+    """The frame to use for a body: its own if the axis is one of its axes or its velocities are in them, else one whose
+    z is the axis."""
+    axis = joint.axis
+    if not joint.direct or sorted(abs(x) for x in axis) == [0.0, 0.0, 1.0]:
         return Pose()
     x = perpendicular(axis)
     return Pose(transpose((x, cross(axis, x), axis)))
@@ -44,7 +47,7 @@ def _turn(axis: Vector) -> Pose:
 
 def _aligned(model: Model) -> Model:
     """Frames of oblique joints turned so that the axis is z."""
-    turns = [_turn(body.joint.axis) for body in model.bodies]
+    turns = [_turn(body.joint) for body in model.bodies]
     if all(turn == Pose() for turn in turns):
         return model
     bodies = []

@@ -2,11 +2,13 @@
 
 Fixed joints are gone (their masses are lumped into the moving body that carries them, their links stay
 as frames). Each moving body has one joint; its frame is the joint's frame, which moves with the body.
-Mimic joints are bodies too, but not coordinates: several bodies may share one.
+Mimic joints are bodies too, but not coordinates: several bodies may share one. A joint has one column of motion, or
+several (a ball three, a free body six): q has nq entries, v has nv.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 from dalembert.caching import cached_property
@@ -23,8 +25,9 @@ BASE = -1  # the parent of a body, or the carrier of a frame, that does not move
 class Body:
     """One moving body and the joint that moves it.
 
-    `placement` is the joint's frame in the parent's frame at zero. The joint's position is
-    multiplier · q[coordinate] + offset (1 and 0 but for mimic joints). `inertia` is about the joint frame's origin.
+    `placement` is the joint's frame in the parent's frame at zero. Its rates are the joint.nv entries of v from
+    `coordinate` on, its positions the joint.nq entries of q from `position` on; that of a joint of one coordinate is
+    multiplier · q[position] + offset (1 and 0 but for mimic joints). `inertia` is about the joint frame's origin.
     `rotor_inertia` is N² J_m, on the joint's side. `friction` holds every term: damping and Coulomb friction are two
     of them.
     """
@@ -36,6 +39,7 @@ class Body:
     placement: Pose
     inertia: Inertia
     coordinate: int
+    position: int
     multiplier: float = 1.0
     offset: float = 0.0
     rotor_inertia: float = 0.0
@@ -84,7 +88,8 @@ class Loop:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """An independent joint: its name, the joint itself, and limits in its units (±inf where there are none)."""
+    """An independent joint: its name, the joint itself, where its rates begin in v (`first`) and its positions in q
+    (`position`), and limits in its units (±inf where there are none)."""
 
     name: str
     joint: Joint
@@ -92,6 +97,8 @@ class Coordinate:
     upper: float = float("inf")
     effort: float = float("inf")
     velocity: float = float("inf")
+    first: int = 0
+    position: int = 0
 
 
 @dataclass(frozen=True)
@@ -109,8 +116,61 @@ class Model:
 
     @property
     def n(self) -> int:
-        """Number of independent coordinates."""
+        """The length of q and of v, of a model in which q̇ = v; others are refused, in words. Whatever asks for n takes
+        positions for a vector whose rates are the velocities."""
+        if self.curved is not None:
+            raise InputError(self._curved_sentence)
         return len(self.coordinates)
+
+    @cached_property
+    def nq(self) -> int:
+        """The length of q."""
+        return sum(c.joint.nq for c in self.coordinates)
+
+    @cached_property
+    def nv(self) -> int:
+        """The length of v, accelerations and torques."""
+        return sum(c.joint.nv for c in self.coordinates)
+
+    @cached_property
+    def curved(self) -> Coordinate | None:
+        """The first joint of which q̇ is not v, if there is one."""
+        return next((c for c in self.coordinates if not c.joint.direct), None)
+
+    @property
+    def _curved_sentence(self) -> str:
+        c = self.curved
+        assert c is not None
+        return (
+            f"{self.name!r} has the {c.joint.kind} joint {c.name!r}, whose positions are no vector with the velocities "
+            f"for rates (nq = {self.nq}, nv = {self.nv}), and this needs one: kinematics, dynamics, their derivatives "
+            "and simulation are there for such robots, with integrate, difference and normalize for their positions"
+        )
+
+    @cached_property
+    def quaternions(self) -> tuple[int, ...]:
+        """Where unit quaternions begin in q."""
+        return tuple(c.position + c.joint.quaternion for c in self.coordinates if c.joint.quaternion is not None)
+
+    def names(self, of: str) -> tuple[str, ...]:
+        """What the entries of a vector are called: of "position" (nq), "rate" or "effort" (nv), or of "coordinate"
+        (nv), the joint's name where it has one."""
+        if of == "coordinate":
+            own = (("",) if c.joint.nv == 1 else c.joint.rate_names for c in self.coordinates)
+        else:
+            own = (getattr(c.joint, f"{of}_names") for c in self.coordinates)
+        return tuple(f"{c.name}{part}" for c, parts in zip(self.coordinates, own, strict=True) for part in parts)
+
+    @cached_property
+    def driven(self) -> tuple[bool, ...]:
+        """Which entries of v a drive acts along."""
+        return tuple(c.joint.driven for c in self.coordinates for _ in range(c.joint.nv))
+
+    @cached_property
+    def columns(self) -> tuple[range, ...]:
+        """Where the columns of each body's joint stand among those of all bodies, mimic joints included."""
+        starts = itertools.accumulate((b.joint.nv for b in self.bodies), initial=0)
+        return tuple(range(k, k + b.joint.nv) for k, b in zip(starts, self.bodies, strict=False))
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
@@ -119,7 +179,10 @@ class Model:
     @cached_property
     def mimics(self) -> bool:
         """Whether some body shares its coordinate, or scales it."""
-        return any(b.coordinate != i or b.multiplier != 1.0 or b.offset != 0.0 for i, b in enumerate(self.bodies))
+        return any(
+            b.coordinate != own.start or b.multiplier != 1.0 or b.offset != 0.0
+            for b, own in zip(self.bodies, self.columns, strict=True)
+        )
 
     @cached_property
     def friction_by_load(self) -> bool:

@@ -28,6 +28,7 @@ from dalembert.spatial.vector import (
     matvec,
     scale,
     skew,
+    sub,
     unskew,
 )
 
@@ -276,6 +277,16 @@ def orthonormal_error(R: Matrix) -> float:
         ),
     )
     return float(max(gram, abs(det - 1.0)))
+
+
+def basis(axis: Vector) -> tuple[Vector, Vector, Vector]:
+    """(e₁, e₂, axis), right-handed, for a unit axis. e₁ is as near as can be to the coordinate direction after the
+    one that the axis is nearest to: about z, x and y; about x, y and z; about y, z and x."""
+    k = max(range(3), key=lambda i: abs(axis[i]))
+    near = tuple(1.0 if i == (k + 1) % 3 else 0.0 for i in range(3))
+    e1 = sub(near, scale(dot(near, axis), axis))
+    e1 = scale(1.0 / math.sqrt(dot(e1, e1)), e1)
+    return e1, cross(axis, e1), axis
 
 
 def perpendicular(a: Vector) -> Vector:

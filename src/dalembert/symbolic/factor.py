@@ -222,7 +222,7 @@ def _sparsest(model: Model, q: Coordinates) -> Matrix:
 
 def _seen_from(model: Model, T: Sequence[Pose], j: int, middle: int) -> Motion:
     """The twist of joint j in the frame of the body `middle` of the chain."""
-    motion = joints.subspace(model.bodies[j])
+    motion = joints.column(model.bodies[j])
     for k in range(j + 1, middle + 1):
         motion = motion.to_child(T[k])
     for k in range(j, middle, -1):

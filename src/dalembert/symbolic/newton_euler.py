@@ -43,7 +43,7 @@ def newton_euler(board: Blackboard, model: Model, q: Coordinates, qd: Coordinate
     forces: list[tuple[Vector, Vector]] = []
     for i, body in enumerate(model.bodies):
         before = moved[body.parent] if body.parent >= 0 else ground
-        R, S = T[i].R, joints.subspace(body)
+        R, S = T[i].R, joints.column(body)
         slide, turn = scale(rate[i], S.v), scale(rate[i], S.w)
         w = matvec_t(R, before.w)
         a = add(matvec_t(R, before.at(T[i].p)), add(scale(second[i], S.v), scale(2.0, cross(w, slide))))
@@ -64,7 +64,7 @@ def newton_euler(board: Blackboard, model: Model, q: Coordinates, qd: Coordinate
             carried = matvec(T[j].R, total[j][0])
             f, n = add(f, carried), add(n, add(matvec(T[j].R, total[j][1]), cross(T[j].p, carried)))
         total[i] = f, n
-        S = joints.subspace(body)
+        S = joints.column(body)
         loads[i] = dot(S.v, f) + dot(S.w, n) + body.rotor_inertia * second[i]
         yield from _inward(board, body, i + 1, children, f, n, loads[i])
     if model.mimics:
@@ -123,7 +123,7 @@ def _formulas(board: Blackboard, model: Model) -> Iterator[Part]:
 
 def _reason(board: Blackboard, name: str, body: Body, k: int, after: int | None) -> Words | str:
     """The formula of a vector with the numbers of its links."""
-    if name not in RECURSION or (body.joint.turns and any(joints.subspace(body).v)):  # a screw does both
+    if name not in RECURSION or (body.joint.turns and any(joints.column(body).v)):  # a screw does both
         return ""
     formula = RECURSION[name][0] if body.joint.turns else SLIDING.get(name, RECURSION[name][0])
     if after is None:

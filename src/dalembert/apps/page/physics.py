@@ -241,7 +241,7 @@ def _point(model: Model, tip: Frame, q: Sequence[Scalar]) -> tuple[Sequence[Scal
     columns: list[list[Scalar]] = [[0.0] * 3 for _ in range(model.n)]
     for i in model.path(tip.body):
         body = model.bodies[i]
-        v = joints.twist_at(body, T[i], p).v
+        v = joints.twists_at(body, T[i], p)[0].v
         columns[body.coordinate] = [a + body.multiplier * b for a, b in zip(columns[body.coordinate], v, strict=True)]
     return p, columns
 

@@ -109,7 +109,8 @@ def pull_torque(model: Model, q: Scalars, qd: Scalars, u: Scalars) -> list[Scala
         if parent >= 0:
             carried[parent] = carried[parent] + carried[k]
     moves = [
-        scale(s, joints.twist_at(b, T[k], point).v) for k, (b, s) in enumerate(zip(model.bodies, carried, strict=True))
+        scale(s, joints.twists_at(b, T[k], point)[0].v)
+        for k, (b, s) in enumerate(zip(model.bodies, carried, strict=True))
     ]
     velocity: Vector = (0.0, 0.0, 0.0)
     for move, v in zip(moves, joints.rates(model, qd), strict=True):

@@ -115,7 +115,7 @@ def weighted_jacobian(model: Model, T: dict[int, Pose], tip: Pose, body: int, go
     columns: list[list[Scalar]] = [[0.0] * len(used) for _ in range(model.n)]
     for i in model.path(body):
         b = model.bodies[i]
-        twist = joints.twist_at(b, T[i], tip.p)
+        (twist,) = joints.twists_at(b, T[i], tip.p)
         angular = twist.w
         if goal.axis is not None:
             z = column(tip.R, goal.axis)
