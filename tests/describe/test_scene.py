@@ -82,8 +82,14 @@ def test_loose_objects_are_dropped_and_what_walks_stays(scene):
         ({"base": "flying"}, "unknown base 'flying'; did you mean 'floating'?"),
         ({"free": "no"}, "unknown entry of free 'no'; choose from 'keep', 'drop'"),
         ({"robot": ["cube", "ball"], "free": "drop"}, "is nothing but free objects ('cube', 'ball')"),
-        ({"robot": ["cube", "ball"], "base": "floating"}, "has 2 trees that move ('cube', 'ball'); say which one with robot="),
-        ({"robot": "dog", "base": "planar"}, "'dog' moves against the world by the floating joint 'root': a base is there"),
+        (
+            {"robot": ["cube", "ball"], "base": "floating"},
+            "has 2 trees that move ('cube', 'ball'); say which one with robot=",
+        ),
+        (
+            {"robot": "dog", "base": "planar"},
+            "'dog' moves against the world by the floating joint 'root': a base is there",
+        ),
     ],
 )
 def test_what_is_refused_names_the_choices(scene, how, sentence):
@@ -93,7 +99,9 @@ def test_what_is_refused_names_the_choices(scene, how, sentence):
 
 def test_a_follower_without_its_leader_is_refused():
     text = SCENE.replace('<weld body1="hand" body2="cube"/>', '<joint joint1="hip" joint2="a"/>')
-    with pytest.raises(dl.DescriptionError, match=r"'hip' follows 'a', which is left out; take both, as robot=\[…, …\]"):
+    with pytest.raises(
+        dl.DescriptionError, match=r"'hip' follows 'a', which is left out; take both, as robot=\[…, …\]"
+    ):
         arrange(read_mjcf(text), robot="dog")
 
 

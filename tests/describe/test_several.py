@@ -66,7 +66,9 @@ def test_a_plane_across_another_axis():
 
 
 def test_what_urdf_says_of_one_coordinate_is_left_out_and_said():
-    d = read_urdf(urdf("planar", '<axis xyz="0 0 1"/><limit lower="-1" upper="1"/><dynamics damping=".2" friction=".3"/>'))
+    d = read_urdf(
+        urdf("planar", '<axis xyz="0 0 1"/><limit lower="-1" upper="1"/><dynamics damping=".2" friction=".3"/>')
+    )
     assert [w.partition(": ")[2] for w in d.warnings] == [
         "joint 'base' is planar; its <limit> is not carried",
         "joint 'base' is planar; its dry friction is not carried",
@@ -74,7 +76,7 @@ def test_what_urdf_says_of_one_coordinate_is_left_out_and_said():
     assert d.joints[0].limit is None and d.joints[0].drive.damping == 0.2 and d.joints[0].drive.coulomb == (0.0, 0.0)
 
 
-HOME = ", ".join(f'base{part} = {x}' for part, x in zip(("_x", "_z", "_qy", "_qw"), (0.1, 0.7, 0.6, 0.8), strict=True))
+HOME = ", ".join(f"base{part} = {x}" for part, x in zip(("_x", "_z", "_qy", "_qw"), (0.1, 0.7, 0.6, 0.8), strict=True))
 TOML = """
 name = "all kinds"
 home = {{ {home} }}
@@ -114,7 +116,10 @@ def test_toml_says_where_a_base_starts(home):
 
 def test_quaternions_of_length_other_than_one_are_mended_in_words():
     d = read_toml(toml(home="base_qw = 2.0, socket = [0.6, 0, 0, 0.8001]"))
-    assert dict(d.home)["base_qw"] == 1.0 and abs(np.linalg.norm([x for name, x in d.home if "socket" in name]) - 1) < 1e-15
+    assert (
+        dict(d.home)["base_qw"] == 1.0
+        and abs(np.linalg.norm([x for name, x in d.home if "socket" in name]) - 1) < 1e-15
+    )
     assert any("joint 'base' has a quaternion of length 2; it is brought to length 1" in w for w in d.warnings)
     assert not any("socket" in w for w in d.warnings)  # rounded, and meant to be one
 
@@ -122,7 +127,9 @@ def test_quaternions_of_length_other_than_one_are_mended_in_words():
 def forms():
     floating = read_toml(toml(home=HOME))
     planar = read_toml(toml("planar", "axis = [0, 0.6, 0.8]", "base_angle = 0.3"))
-    return [(text, back, d) for d in (floating, planar) for text, back in ((write_toml, read_toml), (write_urdf, read_urdf))]
+    return [
+        (text, back, d) for d in (floating, planar) for text, back in ((write_toml, read_toml), (write_urdf, read_urdf))
+    ]
 
 
 @pytest.mark.parametrize(("write", "read", "description"), forms())
@@ -130,7 +137,9 @@ def test_written_and_read_again_or_refused(write, read, description):
     if write is write_toml:
         assert read(write(description)) == description
         return
-    with pytest.raises(dl.DescriptionError, match="joint 'socket' is spherical, for which URDF has no type; write TOML instead"):
+    with pytest.raises(
+        dl.DescriptionError, match="joint 'socket' is spherical, for which URDF has no type; write TOML instead"
+    ):
         write(description)
     text = urdf("floating", "", '<dalembert:home joint="base_z" position="0.5"/>')
     for kind in (text, urdf("planar", '<axis xyz="0 0 1"/><dynamics damping="0.5"/>')):
@@ -187,13 +196,17 @@ REFUSED = {
     toml("floatng"): "unknown joint kind 'floatng'; did you mean 'floating'?",
     toml(more="axis = [0, 0, 1]"): "joints[0].axis: a floating joint has no axis; remove it",
     toml("planar"): "the planar joint 'base' needs an axis",
-    toml(more="limit = { lower = 0, upper = 1 }"): "joint 'base' is floating, which has no position limits; remove them",
+    toml(
+        more="limit = { lower = 0, upper = 1 }"
+    ): "joint 'base' is floating, which has no position limits; remove them",
     toml(more="drive = { stiffness = 1 }"): "joint 'base' is floating, which has no spring",
     toml(more='mimic = { joint = "socket" }'): "follows no other joint; remove the mimic",
     toml(more="pitch = 0.1"): "joint 'base' is floating and has a pitch; make it helical or remove it",
     toml(home="base = 1"): "home.base: a floating joint has 7 positions, got 1 numbers",
     toml(home="base_q = 1"): "unknown joint 'base_q'; did you mean",
-    toml(home="base_qw = 0"): "joint 'base' has a quaternion of length 0, which is no rotation; write 0, 0, 0, 1 for none",
+    toml(
+        home="base_qw = 0"
+    ): "joint 'base' has a quaternion of length 0, which is no rotation; write 0, 0, 0, 1 for none",
     toml() + "[home_deg]\nbase = 1.0\n": "home_deg.base: a floating joint has no angle; write home instead",
     COMPOUND.format(kind="universal", more=""): "give the second_axis of a universal joint",
     COMPOUND.format(kind="cylindrical", more="second_axis = [0, 1, 0]"): "a cylindrical joint has no second_axis",

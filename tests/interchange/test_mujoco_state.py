@@ -32,7 +32,9 @@ def test_there_and_back(both):
     for scene in (None, model):
         qpos, qvel = to_mujoco_state(robot, q, v, scene)
         assert qpos.shape == (4, 3, model.nq) and qvel.shape == (4, 3, model.nv)
-        assert error(qpos[..., -1], 0.1 - 2 * q[..., -1]) < ROUNDING and error(qvel[..., -1], -2 * v[..., -1]) < ROUNDING
+        assert (
+            error(qpos[..., -1], 0.1 - 2 * q[..., -1]) < ROUNDING and error(qvel[..., -1], -2 * v[..., -1]) < ROUNDING
+        )
         again = from_mujoco_state(robot, qpos, qvel, scene)
         assert error(again[0], q) < ROUNDING and error(again[1], v) < ROUNDING
     assert (to_mujoco_state(robot, q)[1] == 0).all()
