@@ -127,10 +127,12 @@ MODELS |= {
         <inertial pos=".1 .02 0" mass="2" fullinertia=".02 .03 .028 .001 -.002 .003"/>
         <body name="upper" pos=".2 0 .1" euler="0 .4 0"><joint name="hip" axis="0 1 1" pos=".1 0 0" ref=".3"/>
           <geom type="capsule" size=".04 .2"/><site name="foot" pos="0 0 -.3"/></body></body></worldbody>""",
-    "balls off their bodies' origins": """<compiler angle="degree"/><default><joint armature=".3" damping=".1"/></default>
+    "balls off their bodies' origins": """<compiler angle="degree"/>
+      <default><joint armature=".3" damping=".1"/></default>
       <worldbody><frame pos="0 .1 0" euler="20 0 0"><body name="a" pos="0 0 1" quat="1 .2 .3 0">
         <joint name="socket" type="ball" pos=".1 -.2 .3"/><geom type="box" size=".1 .2 .3" pos=".1 .1 0"/>
-        <body name="b" pos=".3 0 0"><frame euler="0 0 30" pos=".1 0 0"><joint name="second" type="ball" pos="0 0 .1"/></frame>
+        <body name="b" pos=".3 0 0">
+          <frame euler="0 0 30" pos=".1 0 0"><joint name="second" type="ball" pos="0 0 .1"/></frame>
           <geom type="sphere" size=".1" pos=".2 0 .1"/></body></body></frame></worldbody>""",
     "a slide, then a ball": """<worldbody><body name="a" pos="0 0 .5" euler="10 20 30">
         <joint name="x" type="slide" axis="1 1 0" ref=".2"/><joint name="turn" type="ball" pos=".1 0 .2" armature=".2"/>
@@ -138,9 +140,11 @@ MODELS |= {
     "a scene: an arm, a free cube of a class, a hinged door": """<default><default class="loose"><joint damping=".01"/>
         </default></default><worldbody><body name="base" pos="0 0 .4"><geom type="box" size=".1 .1 .1"/>
           <body name="link"><joint name="turn"/><geom type="capsule" size=".05 .2"/></body></body>
-        <body name="cube" pos=".5 .1 .3" axisangle="1 2 3 40" childclass="loose"><joint name="free" type="free" pos="1 2 3"/>
+        <body name="cube" pos=".5 .1 .3" axisangle="1 2 3 40" childclass="loose">
+          <joint name="free" type="free" pos="1 2 3"/>
           <geom type="box" size=".1 .2 .1" pos=".03 0 .1"/></body>
-        <body name="door" pos="1 0 0"><joint name="leaf" axis="0 0 1" pos="0 .5 0"/><geom type="box" size=".05 .5 1"/></body>
+        <body name="door" pos="1 0 0"><joint name="leaf" axis="0 0 1" pos="0 .5 0"/>
+          <geom type="box" size=".05 .5 1"/></body>
       </worldbody>""",
 }
 PLACED = 'refpos=".1 .2 .3" refquat="1 .5 .2 .1" scale="1 -2 3"'
