@@ -18,7 +18,7 @@ from dalembert.robot import Array, Robot
 from dalembert.spatial import quaternion
 
 if TYPE_CHECKING:
-    from mujoco import MjModel
+    from mujoco import MjModel  # type: ignore[import-untyped]
 
     from dalembert.model.model import Body
 
