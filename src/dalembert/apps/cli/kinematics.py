@@ -186,11 +186,11 @@ def dynamics(
     import numpy as np
 
     arm = output.load(robot, tip)
-    zero = [0.0] * arm.n
+    zero = [0.0] * arm.nv
     state = {
         "q": output.positions("q", q, arm) or arm.home.tolist(),
-        "qd": output.numbers("qd", qd, arm.n) or zero,
-        "qdd": output.numbers("qdd", qdd, arm.n) or zero,
+        "qd": output.numbers("qd", qd, arm.nv) or zero,
+        "qdd": output.numbers("qdd", qdd, arm.nv) or zero,
     }
     with waiting("compiling"), np.errstate(all="ignore"):  # what overflows is told below
         terms = _terms(arm, state, friction)
@@ -212,11 +212,14 @@ def _terms(arm: Robot, state: dict[str, list[float]], friction: bool) -> dict[st
 
 
 def _show_terms(arm: Robot, state: dict[str, list[float]], terms: dict[str, Any]) -> None:
-    names = arm.joint_names
-    columns = ("joint", "q", "q̇", "q̈", "g(q)", "τ")
-    rows = zip(names, *state.values(), terms["g"].tolist(), terms["tau"].tolist(), strict=True)
+    names, columns, q = arm.joint_names, ("joint", "q", "q̇", "q̈", "g(q)", "τ"), [state["q"]]
+    if arm.model.curved:  # positions and velocities are not the same in number, or in kind
+        places = zip(arm.model.names("position"), state["q"], strict=True)
+        output.print_table(f"{arm.name}: positions", ("", "q"), places)
+        names, columns, q = arm.model.names("rate"), ("", "v", "v̇", "g(q)", "τ"), []
+    rows = zip(names, *q, state["qd"], state["qdd"], terms["g"].tolist(), terms["tau"].tolist(), strict=True)
     output.print_table(f"{arm.name}: state and torques", columns, rows)
-    short = [str(i + 1) for i in range(arm.n)]
+    short = [str(i + 1) for i in range(arm.nv)]
     for title, key in (("Mass matrix M(q)", "M"), ("Coriolis matrix C(q, q̇)", "C")):
         matrix = terms[key].tolist()
         output.print_table(title, ("", *short), [(names[i], *row) for i, row in enumerate(matrix)])

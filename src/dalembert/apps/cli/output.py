@@ -41,7 +41,7 @@ def load(source: str, tip: str | None = None, package_dirs: Sequence[str] = ()) 
     for warning in caught:
         click.echo(f"warning: {in_terminal(str(warning.message))}", err=True)
     context = click.get_current_context()
-    context.meta[JOINTS] = robot.n
+    context.meta[JOINTS] = len(robot.joint_names)
     names = (robot.name, *robot.frames, *robot.joint_names, *(loop.name for loop in robot.description.loops))
     broken = next((name for name in names if in_line(name) != name), None)
     if broken is not None and not context.params.get("as_json"):
@@ -248,21 +248,28 @@ def positions(name: str, text: str | None, arm: Robot, *, within: bool = False) 
     """Joint positions from the command line, with a word if they look like degrees; too large to compute with is
     refused, and so are degrees of a joint that slides, and with `within` what is outside the limits."""
     from dalembert.compile.functions import LARGEST_ANGLE
-    from dalembert.units import find_degrees
+    from dalembert.units import find_degrees, position_units
 
-    values = numbers(name, text, arm.n)
+    values = numbers(name, text, arm.nq)
     if values is None:
         return None
     plain = bare(text)
-    for c, x, part in zip(arm.model.coordinates, values, _parts(text or ""), strict=True):
-        if not c.joint.turns and part.endswith(("deg", "°")):
-            raise click.BadParameter(f"joint {c.name!r} slides: {part!r} is no length in m", param_hint=f"--{name}")
+    places = [c for c in arm.model.coordinates for _ in range(c.joint.nq)]
+    units = position_units(arm.model)
+    for c, x, part, unit in zip(places, values, _parts(text or ""), units, strict=True):
+        if unit != "rad" and part.endswith(("deg", "°")):
+            why = (
+                f"joint {c.name!r} slides: {part!r} is no length in m"
+                if unit
+                else f"{part!r} is no part of a quaternion"
+            )
+            raise click.BadParameter(why, param_hint=f"--{name}")
         if abs(x) > LARGEST_ANGLE:
             why = f"{part!r} of joint {c.name!r} is too large: sines are computed up to 2³⁰"
             raise click.BadParameter(why, param_hint=f"--{name}")
     own = [x if given else 0.0 for x, given in zip(values, plain, strict=True)]
     _warn_of_degrees(name, find_degrees(arm.model, own), True)
-    for c, x in zip(arm.model.coordinates, values, strict=True):
+    for c, x in zip(places, values, strict=True):
         if within and not c.lower <= x <= c.upper:
             why = f"{number(x)} for {c.name!r} is outside its limits, {number(c.lower)} to {number(c.upper)}"
             raise click.BadParameter(why, param_hint=f"--{name}")
