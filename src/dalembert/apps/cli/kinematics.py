@@ -212,7 +212,8 @@ def _terms(arm: Robot, state: dict[str, list[float]], friction: bool) -> dict[st
 
 
 def _show_terms(arm: Robot, state: dict[str, list[float]], terms: dict[str, Any]) -> None:
-    names, columns, q = arm.joint_names, ("joint", "q", "q̇", "q̈", "g(q)", "τ"), [state["q"]]
+    names, q = arm.joint_names, [state["q"]]
+    columns: tuple[str, ...] = ("joint", "q", "q̇", "q̈", "g(q)", "τ")
     if arm.model.curved:  # positions and velocities are not the same in number, or in kind
         places = zip(arm.model.names("position"), state["q"], strict=True)
         output.print_table(f"{arm.name}: positions", ("", "q"), places)
