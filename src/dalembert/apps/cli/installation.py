@@ -57,7 +57,7 @@ def bench(
     \b
     Example: dalembert bench ur5e --states 100000
     """
-    arm = output.load(robot, tip).tree().with_threads(threads)
+    arm = output.load(robot, tip, several=True).tree().with_threads(threads)
     output.tip_of(arm)
     if not arm.nv:
         raise click.UsageError(f"{arm.name!r} has no joints: there is nothing to time")
