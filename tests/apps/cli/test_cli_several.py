@@ -59,11 +59,11 @@ def test_states_of_a_floating_robot(scene):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["fk", "{}", "--q", "0,1deg,0,0,0,0,0,1"], "joint 'loose' slides: '1deg' is no length in m"),
-        (["fk", "{}", "--q", "0,1,0,0,0,0,0,1deg"], "'1deg' is no part of a quaternion"),
+        (["fk", "{}", "--q", "0,1deg,0,0,0,0,0,1"], "joint 'loose_x' slides: '1deg' is no length in m"),
+        (["fk", "{}", "--q", "0,1,0,0,0,0,0,1deg"], "is no angle: '1deg'"),
         (
             ["fk", "{}", "--frame", "cube", "--q", "0,1,0,0,0,0,0,2"],
-            "the quaternion of joint 'loose' in q has length 2",
+            "the quaternion of joint 'loose' in --q has length 2",
         ),
         (["compare", "{}", "--tip", "arm"], "whose positions are no vector"),
         (["--robot", "bse", "info", "{}"], "unknown root body 'bse'; did you mean 'base'?"),

@@ -105,7 +105,7 @@ def compare(
 
 def _goal(arm: Robot, start: list[float]) -> list[float]:
     """Somewhere to go if nobody says: every joint half a radian (a tenth of a meter) toward its farther limit."""
-    goal, _ = [], arm.n  # which refuses positions that are no vector
+    goal = []
     for c, x in zip(arm.model.coordinates, start, strict=True):
         way = min(0.5 if c.joint.turns else 0.1, max(c.upper - x, x - c.lower))
         goal.append(x + way if c.upper - x >= x - c.lower else x - way)

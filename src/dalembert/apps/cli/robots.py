@@ -84,8 +84,6 @@ def _card(arm: Robot) -> dict[str, Any]:
         "bodies": bodies,
         "frames": list(arm.frames),
         "loops": [{key: getattr(loop, key) for key in LOOP} for loop in arm.description.loops],
-        "nq": arm.nq,
-        "nv": arm.nv,
         "home": arm.home.tolist(),
         "nq": arm.nq,
         "nv": arm.nv,
@@ -100,9 +98,7 @@ def _card(arm: Robot) -> dict[str, Any]:
 
 def _show_card(arm: Robot, card: dict[str, Any]) -> None:
     tip = card["tip"] or f"not one: {', '.join(card['tips'])}; choose with --tip"
-    click.echo(
-        f"{arm.name}: {len(arm.joint_names)} joints, {len(arm.bodies)} moving bodies, {output.number(arm.mass)} kg"
-    )
+    click.echo(f"{arm.name}: {_size(arm)}, {len(arm.bodies)} moving bodies, {output.number(arm.mass)} kg")
     gravity = ", ".join(output.number(g) for g in card["gravity"])
     click.echo(f"tip: {tip}\ngravity: ({gravity}) m/s² in {arm.frames[0]!r}")
     if card["notes"]:
