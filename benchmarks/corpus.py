@@ -74,6 +74,7 @@ def installed(name: str) -> Path | None:
 
 def fetched(package: str, folder: str) -> Path | None:
     """The folder of a package: where it is installed, or of a wheel of it that was unpacked before, or is now."""
+    KEPT.mkdir(parents=True, exist_ok=True)
     whole = KEPT / f"{folder}.whole"
     found = installed(folder) or (KEPT / folder if whole.is_file() or download(package, folder, whole) else None)
     return found if found is not None and found.is_dir() else None

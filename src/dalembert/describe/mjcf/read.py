@@ -369,7 +369,7 @@ class Reader:
                 try:
                     q = iter(e.numbers("qpos", sum(sizes.values()), "keyframe 'home'"))
                 except DescriptionError as error:
-                    self.doubt(error, "the robot starts at zero")
+                    self.doubt(error, "the robot starts at zero, and free bodies start as written")
                     break
                 followers = {j.name for j in self.joints if j.mimic is not None}
                 found = {name: _position(list(islice(q, size))) for name, size in sizes.items()}
