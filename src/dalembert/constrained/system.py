@@ -19,7 +19,7 @@ from dalembert.constrained.constraint import Constraint, OwnLoop
 from dalembert.errors import DalembertError, InputError, SingularityError, choose
 from dalembert.flow import Flow
 from dalembert.flows.books import Tip
-from dalembert.kernels import need_vector, singular_mass
+from dalembert.kernels import singular_mass
 from dalembert.kinematics.tasks import task
 from dalembert.model.lean import lean
 from dalembert.robot import Robot, need_robot
@@ -55,7 +55,7 @@ class Constrained:
     (τ = M q̈ + h + Aᵀλ). Rows that depend on those before them carry λ = 0, and `redundant` names them."""
 
     def __init__(self, robot: Robot, constraints: Constraint | Sequence[Constraint] = ()) -> None:
-        need_vector(need_robot(robot, "Constrained").model)
+        need_robot(robot, "Constrained")
         given = (constraints,) if isinstance(constraints, Constraint) else tuple(constraints)
         for c in given:
             if not isinstance(c, Constraint):

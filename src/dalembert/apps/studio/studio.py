@@ -67,7 +67,8 @@ class Studio:
         package_dirs: Sequence[str | PathLike[str]] = (),
         plain: bool = False,
     ) -> None:
-        need_vector(need_robot(robot, "a studio").model)
+        need_robot(robot, "a studio")
+        need_vector(robot.model)  # its sliders and tables are of joints with one coordinate
         server.viser()  # refused in words before anything else is done
         self.robot = self.loaded = robot
         self.plain = switch("plain", plain)
