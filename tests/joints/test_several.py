@@ -1,0 +1,114 @@
+"""Robots with joints of several coordinates: every public method works for them, or says in one sentence why not."""
+
+from __future__ import annotations
+
+import pickle
+from functools import cache
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.errors import DescriptionError, InputError
+
+SENTENCE = "whose positions are no vector with the velocities for rates"
+BASES = ("floating", "planar", "spherical")
+
+
+@cache
+def on(base: str) -> dl.Robot:
+    arm = dl.load("elbow-3r")
+    return arm.with_payload(3.0, inertia=(0.1, 0, 0, 0.2, 0, 0.3), frame=arm.frames[0]).with_base(base)
+
+
+def state(robot: dl.Robot) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(3)
+    return robot.random_configuration(seed=2), *rng.normal(size=(2, robot.nv))
+
+
+REFUSED = {
+    "n": lambda r, q: r.n,
+    "christoffel": lambda r, q: r.christoffel(q),
+    "other choices of C": lambda r, q: r.coriolis_matrix(q, np.zeros(r.nv), "mdot-u/2"),
+    "equations": lambda r, q: r.equations(),
+    "ik": lambda r, q: r.ik(r.fk(q)),
+    "ik_all": lambda r, q: r.ik_all(r.fk(q)),
+    "workspace": lambda r, q: r.workspace(),
+    "nearest_singularity": lambda r, q: r.nearest_singularity(q),
+    "bounds": lambda r, q: r.bounds("mass_norm"),
+    "linearize_at": lambda r, q: r.linearize_at(q),
+    "momenta": lambda r, q: r.flow(momenta=True),
+    "sticking": lambda r, q: r.flow(friction="sticking"),
+    "PD": lambda r, q: dl.control.PD(r, 1.0, 1.0),
+    "computed torque": lambda r, q: dl.control.ComputedTorque(r),
+    "page": lambda r, q: dl.write_page(r, "never.html"),
+    "flexible": lambda r, q: dl.FlexibleRobot(r, stiffness=1e3),
+    "excite": lambda r, q: dl.identification.excite(r),
+    "firmware": lambda r, q: dl.firmware.make_firmware(r, 1.0),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.parametrize("base", BASES)
+def test_what_takes_positions_for_a_vector_is_refused(base: str, what: str):
+    robot = on(base)
+    with pytest.raises(InputError, match=SENTENCE):
+        REFUSED[what](robot, state(robot)[0])
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_what_is_written_or_read_otherwise_is_refused_by_name(base: str):
+    robot = on(base)
+    for call in (robot.to_dh, robot.to_screws, robot.screw_bodies):
+        with pytest.raises(DescriptionError, match=f"joint 'root' is {base}"):
+            call()
+    with pytest.raises(InputError, match="of the whole state"):
+        dl.draw.phase_portrait(robot.flow())
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_the_rest_works_with_velocities(base: str):
+    robot = on(base)
+    q, v, x = state(robot)
+    J = robot.jacobian(q)
+    assert np.allclose(J @ robot.inverse_velocity(q, J @ v).qd, J @ v)
+    np.testing.assert_allclose(robot.static_torque(q, np.ones(6)), J.T @ np.ones(6))
+    assert np.isfinite(robot.manipulability(q)).all() and robot.manipulability_gradient(q).shape == (robot.nv,)
+    e = 1e-6 * np.eye(robot.nv)
+    rates = (robot.jacobian(robot.integrate(q, e)) - robot.jacobian(robot.integrate(q, -e))) / 2e-6
+    np.testing.assert_allclose(robot.hessian(q), np.moveaxis(rates, 0, -1), atol=1e-8)
+    again = pickle.loads(pickle.dumps(robot))
+    np.testing.assert_array_equal(again.mass_matrix(q), robot.mass_matrix(q))
+    assert len(robot.states) == robot.nq + robot.nv and len(robot.inputs) == robot.nv
+    assert set(robot.units) == {*robot.states, *robot.inputs}
+    np.testing.assert_allclose(robot.with_home(q).home, q, atol=1e-15)
+    assert robot.limits.lower.shape == (robot.nq,) and robot.limits.effort.shape == (robot.nv,)
+    Y = robot.regressor(q, v, x, friction=True, rotor=True)
+    wanted = robot.inverse_dynamics(q, v, x)
+    np.testing.assert_allclose(Y @ robot.parameters(True, True), wanted, atol=1e-11)
+    assert len(robot.parameter_names(True, True)) == Y.shape[1]
+    assert "nq = " in repr(robot) and "<svg" in robot._repr_html_()
+    assert dl.load("elbow-3r").with_base("fixed").n == 3
+
+
+def test_what_a_joint_of_several_coordinates_cannot_have():
+    from dataclasses import replace
+
+    from dalembert.describe.description import Drive, Limit, Mimic
+
+    d = on("floating").description
+    root = d.joints[0]
+    for joint, why in (
+        (replace(root, limit=Limit(-1.0, 1.0)), "no position limits"),
+        (replace(root, mimic=Mimic(d.joints[1].name)), "follows no other joint"),
+        (replace(root, drive=Drive(stiffness=1.0)), "no spring"),
+    ):
+        with pytest.raises(DescriptionError, match=why):
+            dl.Robot(replace(d, joints=(joint, *d.joints[1:])))
+    follower = replace(d.joints[1], mimic=Mimic("root"))
+    with pytest.raises(DescriptionError, match="which is floating and has several coordinates"):
+        dl.Robot(replace(d, joints=(root, follower, *d.joints[2:])))
+    with pytest.raises(InputError, match="has a joint 'root' already"):
+        on("floating").with_base("planar")
+    with pytest.raises(dl.UnknownNameError, match="did you mean 'floating'"):
+        dl.load("elbow-3r").with_base("flaoting")
