@@ -26,5 +26,5 @@ def with_base(
     world = next(w for w in (WORLD, *(f"{WORLD}{k}" for k in range(len(taken) + 1))) if w not in taken)
     moved = {joint.child for joint in d.joints}
     root = next(link.name for link in d.links if link.name not in moved)
-    joint = Joint(name, kind, world, root, origin or Origin(), tuple(float(x) for x in axis))
+    joint = Joint(name, kind, world, root, origin or Origin(), (float(axis[0]), float(axis[1]), float(axis[2])))
     return replace(d, links=(Link(world), *d.links), joints=(joint, *d.joints), dh=None)

@@ -135,17 +135,17 @@ def _coordinates(joints: list[Joint]) -> tuple[dict[str, dict[str, object]], tup
     masters = [joint for joint in joints if joint.mimic is None]
     rates = itertools.accumulate((JOINTS[joint.kind].nv for joint in masters), initial=0)
     places = itertools.accumulate((JOINTS[joint.kind].nq for joint in masters), initial=0)
-    index = {joint.name: at for joint, *at in zip(masters, rates, places, strict=False)}
+    index = {joint.name: (k, p) for joint, k, p in zip(masters, rates, places, strict=False)}
     of: dict[str, dict[str, object]] = {}
     for joint in joints:
         master, multiplier, offset = leader(joint, by_name)
         first, position = index[master.name]
         of[joint.name] = {"coordinate": first, "position": position, "multiplier": multiplier, "offset": offset}
     within, _ = ranges(joints)  # what contradicts itself was warned of when the description was checked
-    return of, tuple(_coordinate(joint, *index[joint.name], within[joint.name]) for joint in masters)
+    return of, tuple(_coordinate(joint, index[joint.name], within[joint.name]) for joint in masters)
 
 
-def _coordinate(joint: Joint, first: int, position: int, within: Ends) -> Coordinate:
+def _coordinate(joint: Joint, places: tuple[int, int], within: Ends) -> Coordinate:
     limit = joint.limit or Limit()
     return Coordinate(
         joint.name,
@@ -153,8 +153,7 @@ def _coordinate(joint: Joint, first: int, position: int, within: Ends) -> Coordi
         *within,
         math.inf if limit.effort is None else limit.effort,
         math.inf if limit.velocity is None else limit.velocity,
-        first,
-        position,
+        *places,
     )
 
 
