@@ -60,14 +60,33 @@ def describe(
     *,
     strict: bool = False,
     allow: Collection[str] = (),
+    base: str | None = None,
+    robot: str | Sequence[str] | None = None,
+    free: str | None = None,
 ) -> Description:
-    """The description of a bundled robot or of a file (.urdf, .xacro, .toml, and .xml for MJCF)."""
+    """The description of a bundled robot or of a file (.urdf, .xacro, .toml, and .xml for MJCF), arranged as `load`
+    says."""
+    found = _describe(source, xacro, package_dirs, strict, allow)
+    if base is robot is free is None:
+        return found
+    from dalembert.describe.scene import arrange
+
+    return arrange(found, base=base, robot=robot, free=free)
+
+
+def _describe(
+    source: str | os.PathLike[str],
+    xacro: Mapping[str, object] | None,
+    package_dirs: Sequence[str | os.PathLike[str]],
+    strict: bool,
+    allow: Collection[str],
+) -> Description:
     if not isinstance(source, (str, os.PathLike)):
         raise InputError(f"a robot is a bundled name or a path, got {type(source).__name__}")
     text = os.fspath(source)
     path = Path(text)
     if is_named(text) and text not in robots.names():
-        return describe(path_of(text), xacro, package_dirs, strict=strict, allow=allow)
+        return _describe(path_of(text), xacro, package_dirs, strict, allow)
     suffix = path.suffix.lower()
     if suffix == ".xacro":
         from dalembert.describe.urdf_read import read_urdf
@@ -98,6 +117,9 @@ def load(
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     strict: bool = False,
     allow: Collection[str] = (),
+    base: str | None = None,
+    robot: str | Sequence[str] | None = None,
+    free: str | None = None,
 ) -> Robot:
     """A robot by its bundled name ("panda", "ur5e", "puma560", …) or from a file: .urdf, .xacro, .toml,
     .xml (MJCF); or by a name of the package robot_descriptions ("ur5e_description"), if that is installed.
@@ -106,5 +128,10 @@ def load(
     `package_dirs` the folders in which its $(find package) looks. What the reader objects to, but accepts, is warned
     of here (`ModelWarning`) and kept in `robot.warnings`; what no number depends on, as shapes and colors, is only
     warned of, unless `strict`. What MJCF has and a description cannot hold is refused where it changes the equations of
-    motion; `allow` names what may be left out, as in allow=["tendons"], and the refusal says which word."""
-    return Robot(describe(source, xacro, package_dirs, strict=strict, allow=allow), tip)
+    motion; `allow` names what may be left out, as in allow=["tendons"], and the refusal says which word.
+
+    `base` puts the robot on a base that moves: "floating" (its pose in the world, six rates) or "planar" (x, y, θ);
+    "fixed" leaves it as the file says. `robot` takes one robot out of a scene: the name of the body that it starts
+    with, or several names. free="drop" leaves out bodies that move freely and carry no joint ("keep" does not)."""
+    found = describe(source, xacro, package_dirs, strict=strict, allow=allow, base=base, robot=robot, free=free)
+    return Robot(found, tip)

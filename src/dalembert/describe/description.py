@@ -10,6 +10,7 @@ Units are SI and radians; `rpy` is URDF's: R = Rz(yaw) Ry(pitch) Rx(roll).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -22,6 +23,7 @@ from dalembert.joints import JOINTS
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 LIMITS = ("lower", "upper", "effort", "velocity")
 JOINT_KINDS = (*JOINTS, "fixed")
+JOINTS_WITHOUT_AXIS = ("fixed", "floating", "spherical")
 ZERO: Vector = (0.0, 0.0, 0.0)
 # How a loop may close: what two frames keep to each other. `algorithms.relations` says each as equations.
 LOOP_KINDS = (
@@ -184,10 +186,20 @@ class Joint(Part):
         """Whether its position is an angle."""
         return self.kind in JOINTS and JOINTS[self.kind].turns
 
+    @property
+    def several(self) -> bool:
+        """Whether it has more than one coordinate."""
+        return self.kind in JOINTS and JOINTS[self.kind].nv > 1
+
     def motion(self) -> joints.Joint:
         """How it moves, if it does: the joint of its kind, whose fields are those of the same name here."""
         kind = JOINTS[self.kind]
         return kind(self.axis, **{name: getattr(self, name) for name in kind.numbers})
+
+
+def positions(joint: str, kind: str, values: Iterable[float]) -> tuple[tuple[str, float], ...]:
+    """Names and values of a joint's positions, as `home` has them: all of its kind's, in their order."""
+    return tuple((f"{joint}{part}", float(x)) for part, x in zip(JOINTS[kind].position_names, values, strict=True))
 
 
 @dataclass(frozen=True)
@@ -222,7 +234,7 @@ class Description(Part):
     tip: str | None = None  # the link that fk and jacobian mean when no frame is named
     notes: str = ""  # where the figures come from
     loops: tuple[Loop, ...] = ()
-    home: tuple[tuple[str, float], ...] = ()  # positions of joints by name, to start from; others 0 [rad or m]
+    home: tuple[tuple[str, float], ...] = ()  # positions by name, to start from; others neutral [rad or m]
     warnings: tuple[str, ...] = field(default=(), compare=False)
     place: Place = field(default=Place(), compare=False)
     dh: object = field(default=None, compare=False, repr=False)  # the DHTable it was written as, if it was

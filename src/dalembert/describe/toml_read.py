@@ -21,7 +21,7 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
 
 import msgspec
@@ -29,6 +29,7 @@ import msgspec
 from dalembert.describe.check import check
 from dalembert.describe.description import (
     JOINT_KINDS,
+    JOINTS_WITHOUT_AXIS,
     LOOP_KINDS,
     SHAPES,
     ZERO,
@@ -48,6 +49,7 @@ from dalembert.describe.description import (
     Origin,
     Shape,
     Sphere,
+    positions,
 )
 from dalembert.describe.dh import CONVENTIONS, KINDS, NUMBERS, DHRow, DHTable, check_convention, tree_of, warn_of_rows
 from dalembert.describe.toml_schema import (
@@ -78,6 +80,12 @@ msgspec.json.Decoder(TomlRobot)
 FORMAT = 1
 DEEPEST = 32  # far below what the schema needs, far above what recursion bears
 POSITIONS = ("lower", "upper", "velocity", "offset", "rest")  # what a joint that slides has in meters
+
+# Joints that stand for two in a row, with a link without mass between them: the ends of their names, and their kinds.
+COMPOUND = {
+    "universal": (("first", "continuous"), ("second", "continuous")),
+    "cylindrical": (("turn", "continuous"), ("slide", "prismatic")),
+}
 
 Path = tuple[str | int, ...]
 Said = dict[str, Any]
@@ -167,7 +175,19 @@ class _Reader:
 
     def _tree(self, robot: TomlRobot) -> Description:
         links = [self._link(link, ("links", i)) for i, link in enumerate(robot.links)]
-        joints = [self._joint(joint, ("joints", i)) for i, joint in enumerate(robot.joints)]
+        joints = []
+        for i, written in enumerate(robot.joints):
+            joint = self._joint(written, ("joints", i))
+            pair = COMPOUND.get(written.kind)
+            if pair is None:
+                joints.append(joint)
+                continue
+            between = Link(f"{joint.name}_link", place=joint.place)
+            first, second = (replace(joint, name=f"{joint.name}_{word}", kind=kind) for word, kind in pair)
+            axis = second.axis if written.second_axis is None else written.second_axis
+            links.append(between)
+            joints.append(replace(first, child=between.name))
+            joints.append(replace(second, parent=between.name, origin=Origin(), axis=axis))
         return Description(robot.name, tuple(links), tuple(joints))
 
     def _table(self, robot: TomlRobot, dh: TomlDH) -> Description:
@@ -223,11 +243,26 @@ class _Reader:
         return Link(visuals=said.pop("shapes"), **said, place=self.source.place(*path))
 
     def _joint(self, joint: TomlJoint, path: Path) -> Joint:
-        kind = self._choose("joint kind", joint.kind, JOINT_KINDS, (*path, "kind"))
-        if joint.axis is None and kind != "fixed":
+        kind = self._choose("joint kind", joint.kind, (*JOINT_KINDS, *COMPOUND), (*path, "kind"))
+        self._compound(joint, path)
+        if kind != "fixed" and kind in JOINTS_WITHOUT_AXIS and joint.axis is not None:
+            raise self.source.error((*path, "axis"), f"a {kind} joint has no axis; remove it")
+        if joint.axis is None and kind not in JOINTS_WITHOUT_AXIS:
             raise self.source.error(path, f"the {kind} joint {joint.name!r} needs an axis, such as [0, 0, 1]")
         said = self._said(joint, path, _slides(kind))
+        said.pop("second_axis", None)
         return Joint(origin=_origin(said), **said, place=self.source.place(*path))
+
+    def _compound(self, joint: TomlJoint, path: Path) -> None:
+        """A joint that stands for two has axes, and nothing that would belong to one of them."""
+        two = joint.kind == "universal"
+        if two == (joint.second_axis is None):
+            why = "give the second_axis of a universal joint" if two else f"a {joint.kind} joint has no second_axis"
+            raise self.source.error((*path, *(() if two else ("second_axis",))), why)
+        if joint.kind in COMPOUND and (joint.limit or joint.mimic or joint.pitch or joint.drive != TomlDrive()):
+            kinds = " and a ".join(kind for _, kind in COMPOUND[joint.kind])
+            why = f"{joint.name!r} is {joint.kind}, which is two joints: write a {kinds} one"
+            raise self.source.error(path, f"{why} where they have limits, a mimic, a pitch or a drive")
 
     def _frame(self, frame: TomlFrame, path: Path) -> tuple[Link, Joint]:
         place, origin = self.source.place(*path), _origin(self._said(frame, path))
@@ -243,15 +278,28 @@ class _Reader:
     def _home(self, robot: TomlRobot, joints: Sequence[Joint]) -> tuple[tuple[str, float], ...]:
         """The positions in `home` (rad, m), then those in `home_deg`."""
         moving = {joint.name: joint for joint in joints if joint.kind != "fixed"}
+        parts = {name + part: j for name, j in moving.items() if j.several for part in JOINTS[j.kind].position_names}
         for key, written in (("home", robot.home), ("home_deg", robot.home_deg)):
             for name in written:
-                self._choose("joint", name, list(moving), (key, name))
+                self._choose("joint", name, [*moving, *(parts if key == "home" else ())], (key, name))
         for name in robot.home_deg:
             if name in robot.home:
                 raise self.source.error(("home_deg", name), f"joint {name!r} stands in home too; keep one")
             if not moving[name].turns:
-                raise self.source.error(("home_deg", name), "a prismatic joint moves in meters; write home instead")
-        return (*robot.home.items(), *((name, math.radians(x)) for name, x in robot.home_deg.items()))
+                why = f"a {moving[name].kind} joint " + ("has no angle" if moving[name].several else "moves in meters")
+                raise self.source.error(("home_deg", name), f"{why}; write home instead")
+        home = (pair for name, x in robot.home.items() for pair in self._positions(moving, name, x))
+        return (*home, *((name, math.radians(x)) for name, x in robot.home_deg.items()))
+
+    def _positions(self, moving: Mapping[str, Joint], name: str, x: float | list[float]) -> Sequence[tuple[str, float]]:
+        """What `home` says of a joint: one number, as many as it has positions, or one of these by its own name."""
+        joint = moving.get(name)
+        count = 1 if joint is None else JOINTS[joint.kind].nq
+        values = x if isinstance(x, list) else [x]
+        if len(values) != count:
+            what = f"a {joint.kind} joint has {count} positions" if joint and count > 1 else "it has one position"
+            raise self.source.error(("home", name), f"{what}, got {len(values)} numbers")
+        return ((name, values[0]),) if joint is None else positions(name, joint.kind, values)
 
     def _choose(self, what: str, value: str, choices: Sequence[str], path: Path) -> str:
         if value not in choices:

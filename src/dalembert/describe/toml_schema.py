@@ -11,6 +11,9 @@ import msgspec
 Three = tuple[float, float, float]
 
 
+Position = float | list[float]  # of a joint: one number, or as many as its kind has positions
+
+
 class Strict(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A table of the file; a key that is not listed is an error."""
 
@@ -123,6 +126,7 @@ class TomlJoint(Placed, frozen=True, kw_only=True):
     parent: str
     child: str
     axis: Three | None = None
+    second_axis: Three | None = None  # of a universal joint
     pitch: float = 0.0
     limit: TomlLimit | None = None
     mimic: TomlMimic | None = None
@@ -204,5 +208,5 @@ class TomlRobot(Strict, frozen=True, kw_only=True):
     joints: list[TomlJoint] = []
     frames: list[TomlFrame] = []
     loops: list[TomlLoop] = []
-    home: dict[str, float] = {}
+    home: dict[str, Position] = {}
     home_deg: dict[str, float] = {}

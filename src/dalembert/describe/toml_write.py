@@ -13,6 +13,7 @@ import tomlkit
 from tomlkit.items import Array, InlineTable, Item, Table
 
 from dalembert.describe.description import (
+    JOINTS_WITHOUT_AXIS,
     ZERO,
     Box,
     Description,
@@ -133,7 +134,7 @@ def _inertial(inertial: Inertial) -> Fields:
 def _joint(joint: Joint) -> Fields:
     fields: Fields = {"name": joint.name, "kind": joint.kind, "parent": joint.parent, "child": joint.child}
     fields |= _origin(joint.origin)
-    if joint.kind != "fixed":
+    if joint.kind not in JOINTS_WITHOUT_AXIS:
         fields["axis"] = joint.axis
     fields |= _without({"pitch": joint.pitch}, {"pitch": 0.0})
     if joint.limit is not None:

@@ -50,7 +50,8 @@ PREFIX = "dalembert"
 
 T = TypeVar("T")
 
-URDF_KINDS = ("revolute", "continuous", "prismatic", "fixed")
+URDF_KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+SEVERAL = ("floating", "planar")  # those with several coordinates
 _DRIVE = ("rotor_inertia", "gear_ratio", "coulomb_positive", "coulomb_negative", "coulomb_width", "stiffness", "rest")
 # Joint types that say how a loop closes, and what each is here; our own names of kinds are read too.
 LOOP_TYPES = {
@@ -61,11 +62,6 @@ LOOP_TYPES = {
     "prismatic": "slider",
     "cylindrical": "cylinder",
     "planar": "flush",
-}
-# What to do about each joint type of the standard that moves in more than one way.
-UNSUPPORTED = {
-    "floating": "the base is fixed here: remove the joint and its parent link, or make it fixed",
-    "planar": "describe it as two prismatic joints and a revolute one",
 }
 # What other formats' first tag is, and what to do with them.
 _OTHER_FORMATS = {
@@ -441,16 +437,19 @@ class Reader:
         limit, unlimited = self._limit(e, kind, who)
         mimic = self._mimic(self._one(e, "mimic", who), who)
         dynamics, drive = self._drive(e, who)
+        if kind in SEVERAL and any(drive.coulomb):
+            self._warn(e, f"{who} is {kind}; its dry friction is not carried")
+            drive = replace(drive, coulomb=(0.0, 0.0))
+        if kind in SEVERAL and mimic is not None:
+            self._warn(e, f"{who} is {kind}; its <mimic> is not carried")
+            mimic = None
         if joint is not None and axis is not None:
             joint = replace(joint, axis=axis, limit=_limit(limit, kind, unlimited), mimic=mimic, drive=drive)
         return JointPart(name, e, kind, parent, child, origin, axis, limit or {}, dynamics, unlimited, joint)
 
     def _kind(self, e: Element, who: str) -> str:
         kind = self._word(e, "type", who) or ""
-        if kind in UNSUPPORTED:
-            sentence = f"{who} is of type {kind!r}, which moves in several ways; {UNSUPPORTED[kind]}"
-            self._note(Trouble("type", e, who, sentence, "type"))
-        elif kind and kind not in URDF_KINDS:
+        if kind and kind not in URDF_KINDS:
             sentence = f"{who} is of the unknown type {_short(kind)!r}; choose from {', '.join(URDF_KINDS)}"
             self._note(Trouble("type", e, who, sentence, "type"))
         return kind
@@ -472,7 +471,10 @@ class Reader:
             if own is not None and word not in (*LIMITS, "all"):
                 sentence = f"<{own.tag}> of {who}: {_short(word)!r} is not one of {', '.join(LIMITS)}, all"
                 self._note(Trouble("other", own, who, sentence, "unlimited"))
-        if e is None and kind != "continuous" and "all" not in words:
+        if e is not None and kind in SEVERAL:
+            self._warn(e, f"{who} is {kind}; its <limit> is not carried")
+            return None, frozenset(words)
+        if e is None and kind not in ("continuous", *SEVERAL) and "all" not in words:
             self._warn(joint, f"{who} is {kind} and has no <limit>; it is taken as unlimited")
         return None if e is None else self._some(e, LIMITS, who), frozenset(words)
 

@@ -145,7 +145,10 @@ def _joint(joint: Joint) -> list[str]:
         *element("parent", {"link": joint.parent}),
         *element("child", {"link": joint.child}),
     ]
-    if joint.kind != "fixed":
+    if joint.several:
+        body += element("axis", {"xyz": numbers(joint.axis)}) if joint.kind == "planar" else ()
+        body += _drive(joint.drive)
+    elif joint.kind != "fixed":
         body += element("axis", {"xyz": numbers(joint.axis)})
         mimic = {} if joint.mimic is None else {name: _word(value) for name, value in vars(joint.mimic).items()}
         body += [*_limit(joint), *(element("mimic", mimic) if mimic else ()), *_drive(joint.drive)]

@@ -3,6 +3,7 @@
 casadi_function    a kernel as casadi.Function
 jax_function       a kernel as a function of JAX arrays
 from_pinocchio     a pinocchio.Model as a Robot
+to_mujoco_state    positions and velocities as MuJoCo has them; from_mujoco_state: back
 javascript_package a robot as WebAssembly with types, ready for npm
 to_control         any system, linearized, as a python-control object
 Environment        a robot as a Gymnasium environment; VectorEnvironment: many of them in one compiled loop
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
         to_control as to_control,
     )
     from dalembert.interchange.javascript import javascript_package as javascript_package
+    from dalembert.interchange.mujoco_state import (
+        from_mujoco_state as from_mujoco_state,
+        to_mujoco_state as to_mujoco_state,
+    )
     from dalembert.interchange.pinocchio_model import from_pinocchio as from_pinocchio
     from dalembert.interchange.world import Reach as Reach, Situation as Situation, Task as Task, Track as Track
 
@@ -34,6 +39,7 @@ _NAMES = {
     "environment": ("Environment", "VectorEnvironment", "register"),
     "functions": ("casadi_function", "jax_function", "to_control"),
     "javascript": ("javascript_package",),
+    "mujoco_state": ("from_mujoco_state", "to_mujoco_state"),
     "pinocchio_model": ("from_pinocchio",),
     "world": ("Reach", "Situation", "Task", "Track"),
 }

@@ -1,9 +1,9 @@
 """A Pinocchio model → Robot.
 
-Carried: joints with one axis (revolute, unbounded, prismatic, helical, along any direction, mimicking others), their
-placements, limits, damping, dry friction and armature; bodies' inertias, with what Pinocchio lumped into them already;
-body and operational frames; gravity. Refused: joints that move in several ways. Not carried, for a model has none:
-shapes.
+Carried: joints with one axis (revolute, unbounded, prismatic, helical, along any direction, mimicking others),
+free-flyers, spherical and planar joints, their placements, limits, damping, dry friction and armature; bodies'
+inertias, with what Pinocchio lumped into them already; body and operational frames; gravity. Refused: other joints that
+move in several ways. Not carried, for a model has none: shapes.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 
 UNLIMITED = 1e30  # beyond it, a limit is none: Pinocchio writes infinity, or the largest number there is
 ROUNDING = 1e-12
-# What to do about the joints that move in several ways.
+# Joints with several coordinates, whose rates are in the body's axes here as there.
+_SEVERAL = {"JointModelFreeFlyer": "floating", "JointModelPlanar": "planar", "JointModelSpherical": "spherical"}
+# What to do about the others that move in several ways.
 _REMEDY = {
-    "JointModelFreeFlyer": "the base is fixed here: build the model without a free-flyer (root_joint=None)",
-    "JointModelPlanar": "describe it as two prismatic joints and a revolute one",
-    "JointModelSpherical": "describe it as three revolute joints whose axes meet",
     "JointModelSphericalZYX": "describe it as three revolute joints whose axes meet",
     "JointModelTranslation": "describe it as three prismatic joints",
     "JointModelComposite": "add its joints one by one",
@@ -39,7 +38,8 @@ def from_pinocchio(model: object, tip: str | None = None, name: str | None = Non
     """The robot of a `pinocchio.Model` (or of what has one as `.model`).
 
     Joints keep their names, and coordinates Pinocchio's order of joints; an unbounded joint's pair (cos q, sin q) is
-    one coordinate q here. `tip` is a frame of the model. What could not be carried is warned of."""
+    one coordinate q here; a planar joint's (x, y, cos θ, sin θ) are x, y, θ. `tip` is a frame of the model.
+    What could not be carried is warned of."""
     pin = library("pinocchio")
     found = model if isinstance(model, pin.Model) else getattr(model, "model", None)
     if not isinstance(found, pin.Model):
@@ -101,6 +101,8 @@ class _Reader:
         model, joint = self.model, self.model.joints[k]
         who, shape = f"joint {model.names[k]!r}", joint.shortname()
         mimic = self._mimic(k) if shape == "JointModelMimic" else None
+        if shape in _SEVERAL:
+            return self._several(k, _SEVERAL[shape])
         if joint.nv != 1 and mimic is None:
             remedy = _REMEDY.get(shape, "describe it as joints with one axis each")
             raise DescriptionError(
@@ -122,6 +124,18 @@ class _Reader:
             Drive() if mimic is not None else self._drive(joint, who),
             pitch=pitch,
         )
+
+    def _several(self, k: int, kind: str) -> Joint:
+        """One with several coordinates; what resists it must resist all of them alike."""
+        model, own = self.model, self.model.joints[k]
+        rates = slice(own.idx_v, own.idx_v + own.nv)
+        for what in ("armature", "damping", "friction"):
+            if np.ptp(getattr(model, what)[rates]):
+                self._warn(f"joint {model.names[k]!r} has a {what} of its own for each rate; the first is taken")
+        name, place = str(model.names[k]), _origin(model.jointPlacements[k])
+        drive = self._drive(own, f"joint {name!r}")
+        axis = (0.0, 0.0, 1.0) if kind == "planar" else Joint.axis
+        return Joint(name, kind, self.bodies[model.parents[k]], self.bodies[k], place, axis, drive=drive)
 
     def _axis(self, k: int, who: str, shape: str, scaling: float) -> tuple[str, Vector, float]:
         """Kind, axis and pitch of the joint's motion subspace S, (linear, angular), at zero: one of its halves is the

@@ -249,6 +249,21 @@ def from_quaternion(q: Vector) -> Matrix:
     )
 
 
+def to_quaternion(R: Matrix) -> Vector:
+    """The unit quaternion (x, y, z, w), w ≥ 0, of a rotation of floats: from the largest of its four squares."""
+    (a, b, c), (d, e, f), (g, h, i) = R
+    squares = (1 + a - e - i, 1 - a + e - i, 1 - a - e + i, 1 + a + e + i)
+    rows = (
+        (squares[0], b + d, c + g, h - f),
+        (b + d, squares[1], f + h, c - g),
+        (c + g, f + h, squares[2], d - b),
+        (h - f, c - g, d - b, squares[3]),
+    )
+    row = rows[max(range(4), key=lambda k: squares[k])]
+    length = math.copysign(math.hypot(*row), row[3])
+    return tuple(x / length for x in row)
+
+
 def orthonormal_error(R: Matrix) -> float:
     """Largest entry of RᵀR − I, and |det R − 1|: how far a matrix of floats is from a rotation."""
     columns = list(zip(*R, strict=True))

@@ -149,8 +149,11 @@ def _allowed(_context: click.Context, _option: click.Parameter, words: tuple[str
     help="Leave out tendons, actuators or equalities of MJCF.",
 )
 @click.option("--package-dir", multiple=True, type=click.Path(exists=True, file_okay=False), help="Where packages lie.")
+@click.option("--base", type=click.Choice(("fixed", "floating", "planar")), help="Put the robot on a base that moves.")
+@click.option("--robot", multiple=True, metavar="BODY", help="Take one robot out of a scene, by its first body.")
+@click.option("--free", type=click.Choice(("keep", "drop")), help="Whether loose objects of a scene stay.")
 @click.pass_context
-def main(context: click.Context, strict: bool, allow: tuple[str, ...], package_dir: tuple[str, ...]) -> None:
+def main(context: click.Context, /, **_options: Any) -> None:
     """From a description of a robot arm to everything that follows from it.
 
     ROBOT is a bundled name (see 'dalembert robots') or a file: .urdf, .xacro, .toml, .xml (MJCF).
@@ -160,6 +163,6 @@ def main(context: click.Context, strict: bool, allow: tuple[str, ...], package_d
     Example: dalembert info panda
     """
     if context.invoked_subcommand in NO_FILE:
-        from dalembert.apps.cli.output import refuse_idle
+        from dalembert.apps.cli.output import READING, refuse_idle
 
-        refuse_idle(f"'dalembert {context.invoked_subcommand}' reads no file", "strict", "allow", "package-dir")
+        refuse_idle(f"'dalembert {context.invoked_subcommand}' reads no file", *READING)

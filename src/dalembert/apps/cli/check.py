@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FORMATS = ("table", "json", "sarif", "junit")
 LEVELS = ("error", "warning", "never")
 # Of no effect where rules are listed.
-IDLE = ("fix", "out", "in-place", "details", "fail-on", "no-meshes", "strict", "allow", "package-dir")
+IDLE = ("fix", "out", "in-place", "details", "fail-on", "no-meshes", *output.READING)
 ROWS = 60  # files that a summary lists one by one; of more, only those with errors
 PROGRESS = 2.0  # seconds between two words of it
 FINDING = ("severity", "rule", "line", "finding, and what to do")
@@ -69,7 +69,14 @@ def check(
         return
     if not paths:
         raise click.UsageError("name a file, a bundled robot or a folder")
-    how: How = {"meshes": not no_meshes, **output.reading(*folders)}
+    output.refuse_idle("a file is checked as it is", *output.ARRANGING)
+    said = output.reading(*folders)
+    how: How = {
+        "meshes": not no_meshes,
+        "strict": said["strict"],
+        "allow": said["allow"],
+        "package_dirs": said["package_dirs"],
+    }
     _usable(paths, fix, out, in_place, how["package_dirs"])
     if fix:
         ups = [_repair(paths[0], out or paths[0], how, style)]

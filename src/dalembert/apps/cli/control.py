@@ -163,7 +163,7 @@ def tune(
     if (robot is None) == (den is None):
         raise click.UsageError("name a ROBOT, or a plant with --den (and --num): one of the two")
     if robot is None:
-        idle = ("omega", "zeta", "controller", "strict", "allow", "package-dir")
+        idle = ("omega", "zeta", "controller", *output.READING)
         output.refuse_idle("a plant is tuned by rule: it is for a ROBOT", *idle)
         _answer_plant(num, den, delay)
         return

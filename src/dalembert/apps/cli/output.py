@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from dalembert.robot import Robot
 
+# Options that stand before the command and say how a file is read, and those of them that rearrange what it says.
+ARRANGING = ("base", "robot", "free")
+READING = ("strict", "allow", "package-dir", *ARRANGING)
 WIDTH_WHEN_PIPED = 120
 LONG = 1000  # rows: of more, rich takes too long over its layout (milliseconds a row)
 INVISIBLE = 1e-12  # a table for people shows rounding errors as zero
@@ -61,13 +64,24 @@ class Reading(TypedDict):
     package_dirs: tuple[str, ...]
 
 
-def reading(*package_dirs: str, context: click.Context | None = None) -> Reading:
+class Arranging(Reading):
+    """And how what it says is arranged, as `load` and `verify` take it."""
+
+    base: str | None
+    robot: tuple[str, ...] | None
+    free: str | None
+
+
+def reading(*package_dirs: str, context: click.Context | None = None) -> Arranging:
     """How a file is to be read, by the options that stand before the command; a command may name more folders."""
     said = (context or click.get_current_context()).find_root().params
     return {
         "strict": said.get("strict", False),
         "allow": said.get("allow", ()),
         "package_dirs": (*said.get("package_dir", ()), *package_dirs),
+        "base": said.get("base"),
+        "robot": said.get("robot") or None,
+        "free": said.get("free"),
     }
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from dalembert.describe.chain import carriers
 from dalembert.describe.description import Loop, Mimic, Origin
 from dalembert.describe.mjcf.document import reals
-from dalembert.describe.mjcf.joints import ReadJoint
+from dalembert.describe.mjcf.joints import SEVERAL, ReadJoint
 from dalembert.describe.mjcf.placement import PARALLEL, origin_of
 from dalembert.describe.xml import Element
 from dalembert.errors import unknown
@@ -107,6 +107,8 @@ def _joint(reader: Reader, e: Element, attribute: str) -> ReadJoint:
     name = reader.called(e.word(attribute, OWNER))
     if name not in reader.read:
         raise e.refuse(f"an equality holds the {unknown('joint', name, reader.read)}")
+    if reader.read[name].kind in SEVERAL.values():
+        raise e.refuse(f"an equality holds joint {name!r}, which has several coordinates; it couples hinges and slides")
     return reader.read[name]
 
 
@@ -184,7 +186,7 @@ def read_actuators(reader: Reader) -> None:
             continue
         name = e.attributes.get("joint", e.attributes.get("jointinparent"))
         k = next((k for k, j in enumerate(reader.joints) if name is not None and j.name == reader.called(name)), None)
-        if k is None or any(damping[1:]):
+        if k is None or any(damping[1:]) or reader.joints[k].several:
             reader.lose("actuators", e, f"{who} has armature or damping that is not its joint's alone, or not linear")
             continue
         gear = reals(e, "gear", 1, 6, who)[0] if "gear" in e.attributes else 1.0

@@ -1,8 +1,9 @@
-"""Hinges and slides: axis, anchor, limits, what resists them."""
+"""Joints: kind, axis, anchor, limits, what resists them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from dalembert.describe.description import Drive, Limit
 from dalembert.describe.mjcf.document import choice, reals
@@ -11,11 +12,9 @@ from dalembert.describe.xml import Element
 from dalembert.spatial import Pose
 from dalembert.spatial.vector import IDENTITY, ZERO, Vector, matvec, scale
 
-# What to do about the joints that move in several ways.
-REMEDY = {
-    "free": "the base is fixed here: remove the joint, and the body is fixed to the world",
-    "ball": "write three hinges whose axes meet",
-}
+# Those with several coordinates, by the kinds of a description.
+SEVERAL = {"free": "floating", "ball": "spherical"}
+Lose = Callable[[str, Element, str], None]  # Reader.lose
 
 
 @dataclass(frozen=True)
@@ -33,19 +32,21 @@ class ReadJoint:
 
     def at_zero(self) -> Pose:
         """What the joint has done to the body at q = 0, seen at the anchor."""
+        if self.kind in SEVERAL.values():
+            return Pose()
         if self.kind == "prismatic":
             return Pose(IDENTITY, scale(-self.ref, self.axis))
         return Pose(IDENTITY if self.ref == 0 else turned(self.axis, -self.ref))
 
 
-def read_joint(e: Element, within: Pose, name: str, settings: Settings, warnings: list[str]) -> ReadJoint:
+def read_joint(e: Element, within: Pose, name: str, settings: Settings, warnings: list[str], lose: Lose) -> ReadJoint:
     """A joint of a body, defaults already laid under it; `within` is the frame it stands in."""
     who = f"joint {name!r}"
-    kind = e.attributes.get("type", "hinge")
-    if kind in REMEDY:
-        raise e.refuse(f"{who} is of type {kind!r}, which moves in several ways; {REMEDY[kind]}")
-    if kind not in ("hinge", "slide"):
-        raise e.refuse(f"{who} is of the unknown type {kind!r:.40}; choose from hinge, slide")
+    kind = "free" if e.tag == "freejoint" else e.attributes.get("type", "hinge")
+    if kind not in ("hinge", "slide", *SEVERAL):
+        raise e.refuse(f"{who} is of the unknown type {kind!r:.40}; choose from hinge, slide, ball, free")
+    if kind in SEVERAL:
+        return _read_several(e, within, name, SEVERAL[kind], settings, warnings, lose)
     per = settings.angle if kind == "hinge" else 1.0
     limited = _limited(e, settings, who)
     lower = upper = None
@@ -64,9 +65,32 @@ def read_joint(e: Element, within: Pose, name: str, settings: Settings, warnings
         within.point(anchor),
         per * e.number("ref", who, 0.0),
         None if not limited and effort is None else Limit(lower, upper, effort),
-        _drive(e, per, who, warnings),
+        _drive(e, per, who, warnings, lose),
         e,
     )
+
+
+def _read_several(
+    e: Element, within: Pose, name: str, kind: str, settings: Settings, warnings: list[str], lose: Lose
+) -> ReadJoint:
+    """A ball turns about its anchor; the coordinates of a free joint are the body's pose in the world."""
+    who = f"joint {name!r}"
+    ball = kind == "spherical"
+    if ball and _limited(e, settings, who):
+        warnings.append(f"{e.place}: {who} is a ball joint with a range; its limit is not carried")
+    if e.attributes.get("align", "false") == "true" or (settings.align_free and e.tag == "freejoint"):
+        warnings.append(f"{e.place}: {who} asks for axes of inertia (align); it keeps the body's own frame instead")
+    drive = _drive(e, 1.0, who, warnings, lose)
+    if drive.stiffness:
+        lose("springs", e, f"{who} has stiffness, which is not modeled for a joint with several coordinates")
+    if any(drive.coulomb) and not ball:
+        warnings.append(f"{e.place}: {who} is free and has frictionloss, here along the body's axes, not the world's")
+    if drive.rotor_inertia and not ball:
+        lose("armature", e, f"{who} is free and has armature, inertia without weight, which no free body has")
+        drive = replace(drive, rotor_inertia=0.0)
+    drive = replace(drive, stiffness=0.0, rest=0.0)
+    anchor = within.point(e.numbers("pos", 3, who, ZERO)) if ball else ZERO
+    return ReadJoint(name, kind, (1.0, 0.0, 0.0), anchor, 0.0, None, drive, e)
 
 
 def _limited(e: Element, settings: Settings, who: str) -> bool:
@@ -89,7 +113,7 @@ def _effort(e: Element, settings: Settings, who: str, warnings: list[str]) -> fl
     return max(min(-low, high), 0.0)
 
 
-def _drive(e: Element, per: float, who: str, warnings: list[str]) -> Drive:
+def _drive(e: Element, per: float, who: str, warnings: list[str], lose: Lose) -> Drive:
     """Armature is inertia on the joint's side; frictionloss is Coulomb's; the spring rests at springref."""
     first = {}
     for name in ("damping", "stiffness"):
@@ -98,7 +122,10 @@ def _drive(e: Element, per: float, who: str, warnings: list[str]) -> Drive:
         if any(numbers[1:]):
             warnings.append(f"{e.place}: {who} has a {name} that is not linear; only its first number is carried")
     if "springdamper" in e.attributes and any(e.numbers("springdamper", 2, who)):
-        raise e.refuse(f"{who} has springdamper, which MuJoCo works out from the inertia; write stiffness and damping")
+        sentence = (
+            f"{who} has springdamper, which MuJoCo works out from the inertia (write stiffness and damping instead)"
+        )
+        lose("springs", e, sentence)
     loss = e.number("frictionloss", who, 0.0)
     return Drive(
         rotor_inertia=e.number("armature", who, 0.0),

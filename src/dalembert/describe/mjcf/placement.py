@@ -37,6 +37,7 @@ class Settings:
     mesh_folder: str = ""
     strip_path: bool = False
     fit_box: bool = False
+    align_free: bool = False
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
 
 
@@ -61,6 +62,7 @@ def settings_of(document: Document, warnings: list[str]) -> Settings:
         mesh_folder=e.attributes.get("meshdir", e.attributes.get("assetdir", "")),
         strip_path=switch(e, "strippath", False, OWNER),
         fit_box=switch(e, "fitaabb", False, OWNER),
+        align_free=switch(e, "alignfree", False, OWNER),
         gravity=_gravity(option, warnings),
     )
 

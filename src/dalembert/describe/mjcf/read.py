@@ -1,28 +1,33 @@
 """MJCF text → Description: bodies become links, their joints a chain to the parent, sites frames.
 
-Carried: hinges and slides with ref, limits, armature, damping, frictionloss and springs; <inertial>, or the inertia of
-geoms; default classes, frames, copies, attached models, includes; linear couplings of two joints as mimic joints,
-<connect> and <weld> as loops; shapes; a keyframe named home. Refused: free and ball joints, and, unless allowed, what
-changes the equations of motion and has no place in a description. Warned of: everything else that moves or holds
-something. Source: the XML reference of MuJoCo, and its compiler where that is silent.
+Carried: hinges and slides with ref, limits, armature, damping, frictionloss and springs; ball and free joints, the
+latter with the body's pose in the world as coordinates; <inertial>, or the inertia of geoms; default classes, frames,
+copies, attached models, includes; linear couplings of two joints as mimic joints, <connect> and <weld> as loops;
+shapes; a keyframe named home. Refused, unless allowed: what changes the equations of motion and has no place in a
+description. Warned of: everything else that moves or holds something.
+Source: the XML reference of MuJoCo, and its compiler where that is silent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from dalembert.describe.check import check
-from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Shape
+from dalembert.describe.description import Description, Inertial, Joint, Link, Loop, Shape, positions
 from dalembert.describe.mass import combine, to_inertial
 from dalembert.describe.mjcf.couplings import read_actuators, read_equalities, read_tendons
 from dalembert.describe.mjcf.document import SUFFIX, Document
 from dalembert.describe.mjcf.geoms import Asset, Color, Geom, inertia, read_geom
-from dalembert.describe.mjcf.joints import REMEDY, ReadJoint, read_joint
+from dalembert.describe.mjcf.joints import ReadJoint, read_joint
 from dalembert.describe.mjcf.placement import Settings, euler, origin_of, placement, settings_of
 from dalembert.describe.xml import Element
 from dalembert.errors import DescriptionError, unknown
+from dalembert.joints import JOINTS
 from dalembert.spatial import Pose
+from dalembert.spatial.rotation import to_quaternion
 from dalembert.spatial.vector import IDENTITY, ZERO, Vector, neg, sub
 
 WORLD = "world"
@@ -37,7 +42,7 @@ _SECTIONS = {
     "extension": "plugins",
 }
 # What may be left out where it changes the equations of motion, if the caller says so.
-ALLOWED = ("actuators", "equalities", "tendons")
+ALLOWED = ("actuators", "armature", "equalities", "springs", "tendons")
 _REFUSED = {"composite": "write its bodies out", "flexcomp": "a description holds rigid bodies; remove it"}
 
 
@@ -83,6 +88,7 @@ class Reader:
         self.sites: dict[str, str] = into.sites if into else {}
         self.poses: dict[str, Pose] = into.poses if into else {}  # of each link in the world, as the model is written
         self.held: set[str] = set()  # tendons whose length does not change
+        self.free: dict[str, tuple[float, ...]] = into.free if into else {}  # where free joints are written
         self.mocap: set[str] = into.mocap if into else set()
         self.still: set[str] = into.still if into else set()  # links that no joint moves
         self.shapeless: list[Geom] = into.shapeless if into else []
@@ -203,6 +209,14 @@ class Reader:
                 self.links.append(Link(moved, place=element.place))
             origin = T @ Pose(IDENTITY, sub(joint.anchor, anchor)) @ joint.at_zero()
             x, y, z = (float(a) for a in joint.axis)
+            if joint.kind == "floating":
+                if parent != WORLD or len(parts.joints) > 1:
+                    why = "has other joints too" if parent == WORLD else "stands in another"
+                    raise element.refuse(
+                        f"joint {joint.name!r} is free, and body {name!r} {why}; free joints stand alone"
+                    )
+                self.free[joint.name] = tuple(float(x) for x in (*T.p, *to_quaternion(T.R)))
+                origin = Pose()
             made = Joint(joint.name, joint.kind, parent, moved, origin_of(origin), (x, y, z), place=element.place)
             self.joints.append(replace(made, limit=joint.limit, drive=joint.drive))
             parent, T, anchor = moved, Pose(), joint.anchor
@@ -214,11 +228,10 @@ class Reader:
     def _joint(self, e: Element, within: Pose, childclass: str | None, body: str, k: int, count: int) -> ReadJoint:
         said = e.attributes.get("name")
         name = self.called(said) if said else f"{body}_joint" if count == 1 else f"{body}_joint{k + 1}"
-        if e.tag == "freejoint":
-            raise e.refuse(f"joint {name!r} is of type 'free', which moves in several ways; {REMEDY['free']}")
         if name in self.read:
             raise e.refuse(f"two joints are named {name!r}; rename one of them")
-        joint = read_joint(self.document.complete(e, childclass), within, name, self.settings, self.warnings)
+        complete = e if e.tag == "freejoint" else self.document.complete(e, childclass)
+        joint = read_joint(complete, within, name, self.settings, self.warnings, self.lose)
         self.read[name] = joint
         return joint
 
@@ -349,17 +362,22 @@ class Reader:
         self.warnings.append(f"{self.document.file or '<text>'}: {sentence}")
 
     def _home(self) -> tuple[tuple[str, float], ...]:
-        """The keyframe named home: qpos of every joint, in the order of the file."""
+        """The keyframe named home: qpos of every joint, in the order of the file; else free bodies as written."""
+        sizes = {name: JOINTS[joint.kind].nq for name, joint in self.read.items()}
         for e in self.document.sections("keyframe"):
             if e.attributes.get("name") == "home" and "qpos" in e.attributes:
                 try:
-                    q = e.numbers("qpos", len(self.read), "keyframe 'home'")
+                    q = iter(e.numbers("qpos", sum(sizes.values()), "keyframe 'home'"))
                 except DescriptionError as error:
-                    self.doubt(error, "the robot starts at zero")
-                    return ()
+                    self.doubt(error, "the robot starts at zero, and free bodies start as written")
+                    break
                 followers = {j.name for j in self.joints if j.mimic is not None}
-                return tuple((name, x) for name, x in zip(self.read, q, strict=True) if name not in followers)
-        return ()
+                found = {name: _position(list(islice(q, size))) for name, size in sizes.items()}
+                return self._positions({name: x for name, x in found.items() if name not in followers})
+        return self._positions(self.free)
+
+    def _positions(self, of: Mapping[str, Sequence[float]]) -> tuple[tuple[str, float], ...]:
+        return tuple(pair for name, q in of.items() for pair in positions(name, self.read[name].kind, q))
 
 
 Part = tuple[Reader, Element, Pose, str | None]
@@ -411,6 +429,14 @@ def _names(elements: list[Element]) -> list[str]:
     """The names of all bodies below some elements."""
     below = (child for e in elements for child, _ in _below(e, None))
     return [child.attributes["name"] for child in below if child.tag == "body" and "name" in child.attributes]
+
+
+def _position(q: list[float]) -> list[float]:
+    """Of one joint, from MuJoCo's, whose quaternions begin with w and have any length."""
+    if len(q) == 1:
+        return q
+    length = math.hypot(*q[-4:]) or 1.0
+    return [*q[:-4], *(x / length for x in (*q[-3:], q[-4]))]
 
 
 Six = tuple[float, float, float, float, float, float]

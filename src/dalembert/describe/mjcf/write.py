@@ -6,14 +6,17 @@ friction for both directions, and neither offsets nor further laws: these are le
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from dalembert.describe.description import Description, Inertial, Joint
+from dalembert.describe.description import Description, Inertial, Joint, Origin
 from dalembert.describe.urdf_write import element, number, numbers
 from dalembert.errors import DescriptionError
+from dalembert.joints import JOINTS
 from dalembert.spatial.rotation import from_rpy
 
-TYPES = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide"}
+TYPES = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "spherical": "ball", "floating": "free"}
 
 
 def write_mjcf(description: Description) -> str:
@@ -32,6 +35,8 @@ def write_mjcf(description: Description) -> str:
             return held
         inside += [*_inertial(inertials[link]), *held]
         placed = {} if joint is None else {"pos": numbers(joint.origin.xyz), "euler": numbers(joint.origin.rpy)}
+        if joint is not None and joint.kind == "floating":
+            placed = _free(joint, dict(description.home))
         return element("body", {"name": link, **placed}, inside)
 
     children = {joint.child for joint in description.joints}
@@ -53,7 +58,9 @@ def _joint(joint: Joint) -> list[str]:
             f"joint {joint.name!r} is {joint.kind}, which is not written as MJCF; write TOML instead"
         )
     drive, limit = joint.drive, joint.limit
-    said: dict[str, str | None] = {"name": joint.name, "type": TYPES[joint.kind], "axis": numbers(joint.axis)}
+    said: dict[str, str | None] = {"name": joint.name, "type": TYPES[joint.kind]}
+    if not joint.several:
+        said["axis"] = numbers(joint.axis)
     if limit is not None and limit.lower is not None and limit.upper is not None and limit.lower < limit.upper:
         said["range"] = numbers((limit.lower, limit.upper)) if joint.kind != "continuous" else None
     if limit is not None and limit.effort is not None and limit.effort > 0:
@@ -66,6 +73,20 @@ def _joint(joint: Joint) -> list[str]:
         "springref": drive.rest if drive.stiffness else 0.0,
     }
     return element("joint", said | {name: number(value) for name, value in values.items() if value})
+
+
+def _free(joint: Joint, home: Mapping[str, float]) -> dict[str, str]:
+    """Where the body of a free joint is written: at home. MuJoCo's coordinates are its pose in the world."""
+    if joint.parent != "world" or joint.origin != Origin():
+        why = (
+            "hangs on the world, in its frame; load with base='floating'"
+            if joint.parent != "world"
+            else "has no origin"
+        )
+        raise DescriptionError(f"joint {joint.name!r} is floating, which in MJCF {why}, or write URDF or TOML instead")
+    kind = JOINTS["floating"]
+    q = [home.get(f"{joint.name}{part}", x) for part, x in zip(kind.position_names, kind.neutral, strict=True)]
+    return {"pos": numbers(q[:3]), "quat": numbers((q[6], *q[3:6]))}
 
 
 def _inertial(inertial: Inertial | None) -> list[str]:

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 
 from dalembert.describe.description import INERTIA, LIMITS, LOOP_KINDS, SHAPES
-from dalembert.describe.urdf_read import LOOP_TYPES, UNSUPPORTED, URDF_KINDS, JointPart, LinkPart
+from dalembert.describe.urdf_read import LOOP_TYPES, SEVERAL, URDF_KINDS, JointPart, LinkPart
 from dalembert.describe.xml import Element
 from dalembert.errors import unknown
 from dalembert.trust.doctor.document import Document, walk
@@ -288,18 +288,21 @@ def joint_type(document: Document, joint: JointPart) -> Iterator[Found]:
     """A joint of an unknown type.
 
     How the child moves against its parent is not said."""
-    if joint.kind and joint.kind not in (*URDF_KINDS, *UNSUPPORTED):
+    if joint.kind and joint.kind not in URDF_KINDS:
         message = f"{joint.who} is of the unknown type {joint.kind[:40]!r}"
         yield Found(joint.at, joint.who, message, f"choose from {', '.join(URDF_KINDS)}")
 
 
-@rule("D119", "error", joints)
+@rule("D119", "note", joints)
 def several_ways(document: Document, joint: JointPart) -> Iterator[Found]:
-    """A joint that moves in several ways.
+    """A joint of several coordinates with what belongs to one.
 
-    Dalembert's joints have one coordinate each, so it refuses a floating or planar joint."""
-    if joint.kind in UNSUPPORTED:
-        yield Found(joint.at, joint.who, f"{joint.who} is of type {joint.kind!r}", UNSUPPORTED[joint.kind])
+    Limits, dry friction and a mimic of a floating or planar joint say nothing that readers agree on; they are left out
+    here."""
+    if joint.kind in SEVERAL:
+        for tag in ("limit", "mimic"):
+            if (at := joint.element(tag)) is not None:
+                yield Found(at, joint.who, f"{joint.who} is {joint.kind} and has a <{tag}>", "remove it")
 
 
 @rule("D120", "error", joints)
