@@ -31,12 +31,19 @@ MULTIPLIER = "multiplier of "
 class Joints:
     """What is known of a flow's joints beyond their names: `rates` names their rates, states or outputs; `units` of
     their positions ("rad", "m"), `limits`, and M(q) as `inertia`, which a joint that bounces off a limit needs. There
-    may be fewer joints than positions: of a robot with flexible joints they are the links' alone."""
+    may be fewer joints than positions: of a robot with flexible joints they are the links' alone. `rate_units` are
+    those of velocities times time, where they are not the positions' ("rad" of a quaternion's)."""
 
     rates: tuple[str, ...]
     units: tuple[str, ...]
     limits: Limits
     inertia: Callable[[Array], Array] | None = None
+    rate_units: tuple[str, ...] | None = None
+
+    @property
+    def moving_units(self) -> tuple[str, ...]:
+        """Of what velocities are rates of."""
+        return self.units if self.rate_units is None else self.rate_units
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +58,9 @@ class Flow:
     only through `scalar.where`.
 
     `advance(q, d)`: where positions lie on a manifold, the positions reached from q along the tangent vector d, which
-    has `velocities` entries; `rate` then begins with v. Without it q + d.
+    has `velocities` entries; `rate` then begins with v. Without it q + d. `correct(d, v, order)`: the rate of d while
+    q ⊕ d moves with velocity v, as far as a method of that order needs it; v itself if not given, which only methods of
+    order one can do with where tangent vectors do not commute.
     `sample(t, x, u)`: what is done to a state at the beginning of each step at which a sample is due, every `period` s.
     `drives`: so many inputs, the first, are what a controller or given torques may drive (all of them if not given).
     `start(q0, qd0)`: the state that a user's positions and rates mean, arrays (..., n); without it (q0, qd0, zeros).
@@ -69,6 +78,7 @@ class Flow:
     check: Callable[[Array], None] | None = None
     velocities: int | None = None
     advance: Callable[[Scalars, Scalars], Sequence[Scalar]] | None = None
+    correct: Callable[[Scalars, Scalars, int], Sequence[Scalar]] | None = None
     drives: int | None = None
     start: Callable[[Array, Array], Array] | None = None
     joints: Joints | None = None

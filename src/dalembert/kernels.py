@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
 from dalembert.algorithms import (
     articulated,
     centroidal,
@@ -155,6 +157,54 @@ def need_tree(model: Model) -> None:
             f"{model.name!r} has {counted(len(model.loops))} ({names}), and this would let its joints move freely, "
             "which they cannot: use dalembert.Constrained(robot), or robot.tree() for the tree without its loops"
         )
+
+
+# How far the square of a quaternion's length may be from one: more than rounding, less than anyone would mean.
+UNIT = 1e-9
+
+
+def check_positions(model: Model) -> Callable[[str, Sequence[str], Sequence[object]], None] | None:
+    """What looks at the positions that a kernel is given, by the names of its arguments, if they have quaternions."""
+    if not model.quaternions:
+        return None
+
+    def check(kernel: str, names: Sequence[str], arguments: Sequence[object]) -> None:
+        if kernel == "normalize":
+            return
+        for name, value in zip(names, arguments, strict=False):
+            if name in ("q", "q0", "q1"):
+                _check_lengths(model, name, value)
+
+    return check
+
+
+def _check_lengths(model: Model, name: str, q: object) -> None:
+    x = np.asarray(q)
+    if x.shape[-1:] != (model.nq,) or x.dtype.kind not in "fiu":
+        return  # refused where it is called
+    if x.ndim == 1:  # a lone state: faster than arrays
+        values = x.tolist()
+        if all(abs(sum(v * v for v in values[k : k + 4]) - 1.0) <= UNIT for k in model.quaternions):
+            return
+    check_quaternions(model, name, x)
+
+
+def check_quaternions(model: Model, name: str, q: Any) -> None:
+    """Refuse positions (..., nq or more) whose quaternions are not of length one."""
+    x = np.asarray(q)
+    for c in model.coordinates:
+        if c.joint.quaternion is None:
+            continue
+        own = x[..., c.position + c.joint.quaternion :][..., :4]
+        size = np.einsum("...i,...i->...", own, own)
+        bad = np.argwhere(np.abs(size - 1.0) > UNIT)
+        if len(bad):
+            where = f" in state {tuple(int(i) for i in bad[0])}" if x.ndim > 1 else ""
+            length = float(np.sqrt(size[tuple(bad[0])]))
+            raise InputError(
+                f"the quaternion of joint {c.name!r} in {name} has length {length:.6g}{where}, and that of a rotation "
+                "has 1 (x, y, z, w: the scalar last); robot.normalize(q) mends it"
+            )
 
 
 def need_mass(model: Model, added: linear.Rows | None = None) -> None:

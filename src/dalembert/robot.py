@@ -90,7 +90,9 @@ class Robot(Displayed):
                 warnings.warn(message, ModelWarning, stacklevel=3)
         self.model: Model = build(self.description)
         model = self.model  # not held through self: nothing must keep a robot alive that nobody holds
-        self._kernels = Kernels(TABLE, lambda: model, self.name, self.joint_names, self.threads)
+        self._kernels = Kernels(
+            TABLE, lambda: model, self.name, self.joint_names, self.threads, kernels.check_positions(model)
+        )
         self._calls = self._kernels.calls
         self._made: dict[Hashable, Any] = {}
 
@@ -277,13 +279,13 @@ class Robot(Displayed):
 
     @property
     def nq(self) -> int:
-        """The length of q: 7 for a floating joint (x, y, z and a unit quaternion x, y, z, w), 4 for a spherical one (the
-        quaternion), 3 for a planar one (x, y, angle), 1 for all others."""
+        """The length of q: 7 for a floating joint (x, y, z and a unit quaternion x, y, z, w), 4 for a spherical one
+        (the quaternion), 3 for a planar one (x, y, angle), 1 for all others."""
         return self.model.nq
 
     @property
     def nv(self) -> int:
-        """The length of velocities v, which are body-fixed where they are no rates q̇, accelerations and torques: 6 for a
+        """The length of velocities v (body-fixed where they are no rates q̇), accelerations and torques: 6 for a
         floating joint (v, ω), 3 for a spherical and a planar one, 1 for all others."""
         return self.model.nv
 
@@ -698,8 +700,8 @@ class Robot(Displayed):
         return self._run(("centroidal_inertia", ()), None, q)
 
     def capture_point(self, q: ArrayLike, qd: ArrayLike, height: ArrayLike = 0.0) -> Array:
-        """Where on level ground at that height [m] to step in order to come to rest, c + ċ √(z/g), of the linear inverted
-        pendulum; NaN with the center of mass below the ground.  (..., 3)."""
+        """Where on level ground at that height [m] to step in order to come to rest, c + ċ √(z/g), of the linear
+        inverted pendulum; NaN with the center of mass below the ground.  (..., 3)."""
         return self._run(("capture_point", ()), None, q, qd, height)
 
     def regressor(

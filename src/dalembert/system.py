@@ -230,12 +230,20 @@ class KernelTable(Generic[S]):
 class Kernels(Generic[S]):
     """The kernels of one system: compiled when first asked for, called by their keys.
 
-    `subject()` is what the table's rows trace. `name` and `joints` are for messages."""
+    `subject()` is what the table's rows trace. `name` and `joints` are for messages. `inspect(kernel, names, arguments)`
+    refuses values that no kernel could make sense of."""
 
     def __init__(
-        self, table: KernelTable[S], subject: Callable[[], S], name: str, joints: tuple[str, ...], threads: int = 1
+        self,
+        table: KernelTable[S],
+        subject: Callable[[], S],
+        name: str,
+        joints: tuple[str, ...],
+        threads: int = 1,
+        inspect: Callable[[str, Sequence[str], Sequence[object]], None] | None = None,
     ) -> None:
         self.table, self.subject, self.name, self.joints, self.threads = table, subject, name, joints, threads
+        self.inspect = inspect
         self.calls: dict[Key | str, Callable[..., Any]] = {}  # the plain call of a kernel also by its name alone
         self.made: dict[Key, Kernel] = {}
 
@@ -266,15 +274,30 @@ class Kernels(Generic[S]):
         kernel = self.get(name, given, options)
         names = row.arguments + given + tuple(self.table.added(options).values())
         if key not in self.calls and self.joints:  # without joints NumPy cannot check shapes: all calls come this way
-            self.calls[key] = kernel.direct if self.threads == 1 else partial(kernel, threads=self.threads)
+            self.calls[key] = self._inspected(name, names, kernel)
             if not given and options == row.options:
                 self.calls[name] = self.calls[key]  # a shorter look-up
         check = partial(check_call, self.name, self.joints, names, arguments, kernel.inputs, kernel.outputs, out)
         if not self.joints:
             check()
+        if self.inspect is not None:
+            self.inspect(name, names, arguments)
         try:
             return kernel(*arguments, out=out, threads=self.threads)
         except Exception as caught:
             error = caught
         check()
         raise error
+
+    def _inspected(self, name: str, names: Sequence[str], kernel: Kernel) -> Callable[..., Any]:
+        """The plain call of a kernel, of arguments that were looked at where they must be."""
+        call = kernel.direct if self.threads == 1 else partial(kernel, threads=self.threads)
+        inspect = self.inspect
+        if inspect is None:
+            return call
+
+        def inspected(*arguments: object) -> Any:
+            inspect(name, names, arguments)
+            return call(*arguments)
+
+        return inspected

@@ -78,7 +78,7 @@ def poses(model: Model, q: Coordinates) -> list[Pose]:
 
 
 def _by_joint(model: Model, method: str, *vectors: Coordinates) -> list[Scalar]:
-    """What a method of each independent joint gives for its parts of vectors of length nq or nv, one after the other."""
+    """What a method of each independent joint gives for its parts of vectors of length nq or nv, in their order."""
     out: list[Scalar] = []
     for c in model.coordinates:
         at, rate = slice(c.position, c.position + c.joint.nq), slice(c.first, c.first + c.joint.nv)
@@ -116,12 +116,19 @@ def position_rates(model: Model, q: Coordinates, v: Coordinates) -> list[Scalar]
     return _by_joint(model, "rates", q, v)
 
 
-def corrected(model: Model, d: Coordinates, v: Coordinates) -> list[Scalar]:
-    """The rate of d while q ⊕ d moves with velocity v: v + ½ [d, v] + ¹⁄₁₂ [d, [d, v]] + O(d⁴), which Runge–Kutta methods
-    up to order five need  (Munthe-Kaas 1998; Hairer, Lubich & Wanner 2006, §III.4, IV.8)."""
-    once = _by_joint(model, "bracket", d, v)
-    twice = _by_joint(model, "bracket", d, once)
-    return [x + (0.5 * y + (1.0 / 12.0) * z) for x, y, z in zip(v, once, twice, strict=True)]
+# v ↦ Σ cₖ adᵏ(d) v, the inverse of the differential of exp: Bernoulli numbers over factorials, the sign of a body's v.
+SERIES = {1: 0.5, 2: 1.0 / 12.0, 4: -1.0 / 720.0, 6: 1.0 / 30240.0}
+
+
+def correct(model: Model, d: Coordinates, v: Coordinates, order: int) -> list[Scalar]:
+    """The rate of d while q ⊕ d moves with velocity v: v + ½ [d, v] + ¹⁄₁₂ [d, [d, v]] − …, as far as a Runge–Kutta
+    method of that order needs it, to order − 2  (Munthe-Kaas 1998; Hairer, Lubich & Wanner 2006, §IV.8)."""
+    total, term = list(v), list(v)
+    for k in range(1, max(1, order - 2) + 1 if order > 1 else 1):
+        term = _by_joint(model, "bracket", d, term)
+        if k in SERIES:
+            total = [x + SERIES[k] * y for x, y in zip(total, term, strict=True)]
+    return total
 
 
 def twists(model: Model, T: Sequence[Pose], qd: Coordinates) -> list[Motion]:

@@ -62,7 +62,7 @@ def _aligned(r: Vector, S: Matrix, e: Basis, length: float) -> Sequence[Scalar]:
 
 
 def _perpendicular(r: Vector, S: Matrix, e: Basis, length: float) -> Sequence[Scalar]:
-    """e₁ of b across the axis of a: what a universal joint's cross keeps. (Which direction e₁ is, `rotation.basis` says.)"""
+    """e₁ of b across the axis of a: what a universal joint's cross keeps. (e₁ is that of `rotation.basis`.)"""
     return (dot(e[2], matvec(S, e[0])),)
 
 

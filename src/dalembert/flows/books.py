@@ -34,8 +34,9 @@ def own_friction(robot: Robot, wanted: object) -> bool:
 
 def joints_of(robot: Robot, rates: tuple[str, ...] = ()) -> Joints:
     """What a flow says of a robot's joints."""
-    named = rates or tuple(f"{joint}_rate" for joint in robot.joint_names)
-    return Joints(named, position_units(robot.model), robot.limits)
+    named = rates or robot.model.names("rate")
+    moving = tuple(unit for c in robot.model.coordinates for unit in c.joint.units)
+    return Joints(named, position_units(robot.model), robot.limits, rate_units=moving)
 
 
 def spring_energy(model: Model, q: Coordinates) -> Scalar:
@@ -74,12 +75,12 @@ class Tip:
         """By body, of the flow's inputs u = (τ, f_tip, …)."""
         if not self.acts:
             return {}
-        f = u[self.model.n : self.model.n + len(WRENCH)]
+        f = u[self.model.nv : self.model.nv + len(WRENCH)]
         return kernels.wrench_on_body(self.model, q, f, self.model.frame(self.frame), self.expressed_in)
 
     def torque(self, q: Scalars, u: Scalars) -> list[Scalar]:
         """τ − Jᵀ f_tip: what is left of the torques for the arm."""
-        tau = list(u[: self.model.n])
+        tau = list(u[: self.model.nv])
         if not self.acts:
             return tau
         applied, nothing = self.wrenches(q, u), Force((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))

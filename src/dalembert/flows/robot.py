@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert import kernels
-from dalembert.algorithms import composite, energy, linear
+from dalembert.algorithms import composite, energy, joints, linear
 from dalembert.arguments import switch, three
 from dalembert.errors import InputError
 from dalembert.flow import WRENCH, Array, Flow, Scalar, Scalars
@@ -39,7 +39,7 @@ def robot_flow(
     for name, value in (("f_tip", f_tip), ("energies", energies), ("books", books), ("momenta", momenta)):
         switch(name, value)
     kernels.need_tree(robot.model)
-    if robot.n == 0:
+    if robot.nv == 0:
         raise InputError(f"{robot.name!r} has no joints: there is nothing to simulate")
     if friction == "sticking":
         return _with_modes(robot, f_tip, frame, expressed_in, books, momenta, payload)
@@ -60,47 +60,62 @@ def robot_flow(
         robot.model.frame(frame)  # refused here, not in the middle of a trace
     if payload is False:
         kernels.need_mass(robot.model)
-    n, end = robot.n, robot.n + (len(WRENCH) if f_tip else 0)
+    nq, nv = robot.nq, robot.nv
+    end = nv + (len(WRENCH) if f_tip else 0)
     model, full, carried = load_models(robot, frame, payload)
     if carried and not (rough and robot.model.friction_by_load):  # weighed here: scalars of a trace cannot be
         options = {**options, "method": kernels.cheaper_method(lean(robot.model))}
     trace = kernels.ROWS["forward_dynamics"].trace
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-        given = {"q": x[:n], "qd": x[n:], "tau": u[:n], **({"f_tip": u[n:end]} if f_tip else {})}
-        return [*x[n:], *trace(model(u[end:]), given, options)]
+        given = {"q": x[:nq], "qd": x[nq:], "tau": u[:nv], **({"f_tip": u[nv:end]} if f_tip else {})}
+        return [*x[nq:], *trace(model(u[end:]), given, options)]
 
     def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-        return _energies(full(u[end:]), x[:n], x[n:])
+        return _energies(full(u[end:]), x[:nq], x[nq:])
 
-    joints = robot.joint_names
     flow = Flow(
         robot.name,
-        (*joints, *(f"{joint}_rate" for joint in joints)),
-        (*(f"{joint}_torque" for joint in joints), *(WRENCH if f_tip else ()), *carried),
+        robot.states,
+        (*robot.inputs, *(WRENCH if f_tip else ()), *carried),
         rate,
-        positions=n,
+        positions=nq,
         outputs=ENERGIES if energies or books else (),
         observe=observe if energies or books else None,
-        drives=n,
-        joints=replace(joints_of(robot), inertia=robot.mass_matrix),
+        drives=nv,
+        joints=replace(joints_of(robot), inertia=robot.mass_matrix if robot.model.curved is None else None),
+        **_on_manifold(robot),
     )
     return _with_books(robot, flow, Tip(robot.model, f_tip, frame, expressed_in), rough, False) if books else flow
 
 
+def _on_manifold(robot: Robot) -> dict[str, Any]:
+    """How positions that are no vector are stepped."""
+    model = robot.model
+    if model.curved is None:
+        return {}
+    return {
+        "velocities": model.nv,
+        "advance": lambda q, d: joints.integrate(model, q, d),
+        "correct": lambda d, v, order: joints.correct(model, d, v, order),
+        "check": lambda x: kernels.check_quaternions(model, "q0", x),
+        "needs_steps": f"the positions of {robot.name!r} are no vector, and are kept where they belong by fixed steps",
+    }
+
+
 def _with_books(robot: Robot, flow: Flow, tip: Tip, rough: bool, momenta: bool) -> Flow:
     """The flow with what is supplied and lost observed too, and what springs store."""
-    n, model, inner = robot.n, robot.model, flow.observe
+    nq, nv, model, inner = robot.nq, robot.nv, robot.model, flow.observe
     assert inner is not None
     springs = rough and any(body.stiffness for body in model.bodies)
 
     def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         seen = inner(t, x, u)
-        q, qd = x[:n], seen[:n] if momenta else x[n:]
+        q, qd = x[:nq], seen[:nv] if momenta else x[nq:]
         more: list[Scalar] = [spring_energy(model, q)] if springs else []
         more.append(tip.supply(q, qd, u))
         if rough:
-            qdd = flow.rate(t, x, u)[n:] if model.friction_by_load else []
+            qdd = flow.rate(t, x, u)[nv:] if model.friction_by_load else []
             more.append(tip.loss(q, qd, qdd, u))
         return [*seen, *more]
 
@@ -233,14 +248,12 @@ def _in_momenta(robot: Robot, energies: bool) -> Flow:
     def start(q: Array, qd: Array) -> Array:
         return np.concatenate((q, np.einsum("...ij,...j->...i", robot.mass_matrix(q), qd)), -1)
 
-    joints = robot.joint_names
-    rates = tuple(f"{joint}_rate" for joint in joints)
     return Flow(
         robot.name,
-        (*joints, *(f"{joint}_momentum" for joint in joints)),
-        tuple(f"{joint}_torque" for joint in joints),
+        (*robot.joint_names, *(f"{joint}_momentum" for joint in robot.joint_names)),
+        robot.inputs,
         rate,
-        outputs=(*rates, *(ENERGIES if energies else ())),
+        outputs=(*robot.model.names("rate"), *(ENERGIES if energies else ())),
         observe=observe,
         start=start,
         joints=joints_of(robot),

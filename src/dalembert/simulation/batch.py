@@ -525,12 +525,14 @@ def _started(plant: Flow, q0: Value, qd0: Value, number: object, seed: int) -> A
     arrays: dict[str, Array] = {}
     drawn = any(isinstance(value, Distribution) for value in (q0, qd0))
     shown = f": the positions of {plant.name!r}"
-    parts = [_column(name, plant.n, value, arrays, shown) for name, value in (("q0", q0), ("qd0", qd0))]
+    rates = plant.n if plant.velocities is None else plant.nv
+    given = (("q0", plant.n, q0), ("qd0", rates, qd0))
+    parts = [_column(name, size, value, arrays, shown) for name, size, value in given]
     total = _total(arrays, number if drawn else None, parts)
     q, qd = (
         c.value.draw(seed, c.name, 0, total)
         if isinstance(c.value, Distribution)
-        else np.broadcast_to(arrays[c.name] if c.value is None else np.asarray(c.value), (total, plant.n))
+        else np.broadcast_to(arrays[c.name] if c.value is None else np.asarray(c.value), (total, c.size))
         for c in parts
     )
     made = start_state(plant, np.asarray(q), np.asarray(qd))

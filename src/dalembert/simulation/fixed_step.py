@@ -191,7 +191,7 @@ def compile_loop(
         at = take(t, x, u, p) if sample is not None else x
         return all_of("what observes", flow.observe(t, at[:n], read(t, u, p)), len(flow.outputs), "outputs")
 
-    rates = Rates(n, flow.nq, rate, None if flow.settle is None else settle, flow.nv, flow.advance)
+    rates = Rates(n, flow.nq, rate, None if flow.settle is None else settle, flow.nv, flow.advance, flow.correct)
     row = METHODS[method]
     step = row.make(rates, **({"iterations": iterations} if iterations is not None else {}))
     sizes = {"x": n + step.judged, "u": wires.size, "p": len(wires.held), "y": len(flow.outputs), **step.sizes}

@@ -35,16 +35,18 @@ def find_excesses(t: Array, values: Mapping[str, Array], flow: Flow) -> tuple[Ex
     each (rows, n), where they are known."""
     if flow.joints is None:
         return ()
-    own, units = flow.joints.limits, flow.joints.units
+    own, units, moving = flow.joints.limits, flow.joints.units, flow.joints.moving_units
+    joints = flow.states[: flow.n]
+    rates = joints if flow.velocities is None else flow.rates
     ranges = {
-        "position": (own.lower, own.upper, units),
-        "velocity": (-own.velocity, own.velocity, tuple(f"{unit}/s" for unit in units)),
-        "effort": (-own.effort, own.effort, tuple("N" if unit == "m" else "N m" for unit in units)),
+        "position": (own.lower, own.upper, units, joints),
+        "velocity": (-own.velocity, own.velocity, tuple(f"{unit}/s" for unit in moving), rates),
+        "effort": (-own.effort, own.effort, tuple("N" if unit == "m" else "N m" for unit in moving), rates),
     }
     found = []
     for kind, x in values.items():
-        low, high, unit = ranges[kind]
-        for k, joint in enumerate(flow.states[: flow.n]):
+        low, high, unit, names = ranges[kind]
+        for k, joint in enumerate(names):
             for limit, side in ((low[k], -1.0), (high[k], 1.0)):
                 over = side * (x[:, k] - limit) if np.isfinite(limit) else np.zeros(1)
                 out = over > ROUNDING * max(1.0, abs(limit))

@@ -373,7 +373,7 @@ def _passed(
 ) -> tuple[Excess, ...]:
     """Limits of the joints that the rows pass."""
     known = {"position": "q", "velocity": "qd", "effort": "tau"}
-    if groups["tau"] != tuple(f"{joint}_torque" for joint in groups["q"]):
+    if plant.velocities is None and groups["tau"] != tuple(f"{joint}_torque" for joint in groups["q"]):
         known.pop("effort")
     rows = {kind: np.stack([columns[c] for c in groups[name]], -1) for kind, name in known.items() if groups[name]}
     passed = find_excesses(t, rows, plant)
@@ -396,12 +396,14 @@ def _reference_rows(loop: ClosedLoop, motion: Reference | None, t: Array, Y: Arr
 
 def _units(plant: Flow, groups: Mapping[str, tuple[str, ...]], outputs: tuple[str, ...]) -> dict[str, str]:
     units = {"t": "s"}
-    own = plant.joints.units if plant.joints else ()
+    own, moving = (plant.joints.units, plant.joints.moving_units) if plant.joints else ((), ())
     if own:
         for name, part in (("q", ""), ("qd", "/s"), ("reference", ""), ("reference_rate", "/s")):
-            units.update((c, f"{u}{part}") for c, u in zip(groups[name], own, strict=False))
-        if len(groups["tau"]) == plant.n and all(c.endswith("_torque") for c in groups["tau"]):
-            units.update((c, "N" if u == "m" else "N m") for c, u in zip(groups["tau"], own, strict=True))
+            of = moving if part else own
+            units.update((c, f"{u}{part}") for c, u in zip(groups[name], of, strict=False))
+        curved = plant.velocities is not None
+        if len(groups["tau"]) == len(moving) and (curved or all(c.endswith("_torque") for c in groups["tau"])):
+            units.update((c, "N" if u == "m" else "N m") for c, u in zip(groups["tau"], moving, strict=True))
         units.update((c, "V") for c in groups["tau"] if c.endswith("_voltage"))
     for name in outputs:
         if name.endswith(ENERGY):

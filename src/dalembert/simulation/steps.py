@@ -7,7 +7,8 @@ once however many stages a method has. Explicit Runge–Kutta methods are rows o
     kᵢ = f(t + cᵢ h, x + h Σⱼ aᵢⱼ kⱼ),   x⁺ = x + h Σᵢ bᵢ kᵢ,   cᵢ = Σⱼ aᵢⱼ
 
 A row is a method: its order, the rows of A below the diagonal (the first stage has none) and b. The order is proved by
-the conditions on rooted trees in tests/simulation/test_fixed.py.
+the conditions on rooted trees in tests/simulation/test_fixed.py. Where positions lie on a group the same methods run in
+its tangent space at x, with kᵢ the rate there (`Rates.correct`): those of Munthe-Kaas, of the same order.
 Sources: Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I, §II.1, II.5; Ralston 1962; Butcher 1964;
 Cooper & Verner 1972.
 """
@@ -31,7 +32,7 @@ ITERATIONS = 10
 class Rates:
     """ẋ = rate(t, x, u, p) of n states, of which `positions` are positions q, which `velocities` rates follow;
     `settle(t, before, x, u, p)` after each step. `advance(q, d)` goes from q along the tangent vector d, q + d if not
-    given: the rate then has `velocities` entries for q."""
+    given: the rate then has `velocities` entries for q, which `correct(d, v, order)` makes the rate of d at q ⊕ d."""
 
     n: int
     positions: int
@@ -39,6 +40,7 @@ class Rates:
     settle: Callable[[Scalar, Scalars, Scalars, Scalars, Scalars], Sequence[Scalar]] | None = None
     velocities: int | None = None
     advance: Callable[[Scalars, Scalars], Sequence[Scalar]] | None = None
+    correct: Callable[[Scalars, Scalars, int], Sequence[Scalar]] | None = None
 
     @property
     def nv(self) -> int:
@@ -112,7 +114,16 @@ def runge_kutta(tableau: Tableau, system: Rates) -> Step:
             return [t + float(c) * dt, *(system.plus(x, dt, _weighted(w, k)) if k else x)]
 
         calls.append(Call(point, ("t", "dt", "x", *(f"k{j + 1}" for j in used)), "stage"))
-        calls.append(Call(rate, _AT, f"k{i + 1}"))
+        curved = system.correct is not None and used
+        calls.append(Call(rate, _AT, "rate" if curved else f"k{i + 1}"))
+        if curved:  # the rate of h Σ aᵢⱼ kⱼ, not the velocity at the point it leads to
+
+            def straighten(dt: Scalar, own: Scalars, *k: Scalars, w: Sequence[Number] = weights) -> list[Scalar]:
+                assert system.correct is not None
+                d = [dt * x for x in _weighted(w, k)[: system.nv]]
+                return [*system.correct(d, own[: system.nv], tableau.order), *own[system.nv :]]
+
+            calls.append(Call(straighten, ("dt", "rate", *(f"k{j + 1}" for j in used)), f"k{i + 1}"))
     used = [j for j, b in enumerate(tableau.b) if b]
 
     def finish(t: Scalar, dt: Scalar, x: Scalars, u: Scalars, p: Scalars, *k: Scalars) -> Sequence[Scalar]:
@@ -120,7 +131,8 @@ def runge_kutta(tableau: Tableau, system: Rates) -> Step:
         return system.settled(t, dt, x, new, u, p)
 
     calls.append(Call(finish, (*_STEP, *(f"k{j + 1}" for j in used)), "new"))
-    return Step(tuple(calls), {"stage": 1 + system.n, **{f"k{i + 1}": system.size for i in range(tableau.stages)}})
+    sizes = {"stage": 1 + system.n, **{f"k{i + 1}": system.size for i in range(tableau.stages)}}
+    return Step(tuple(calls), sizes if system.correct is None else {**sizes, "rate": system.size})
 
 
 def semi_implicit_euler(system: Rates) -> Step:
