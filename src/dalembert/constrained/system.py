@@ -27,6 +27,7 @@ from dalembert.system import Kernels
 
 if TYPE_CHECKING:
     from dalembert.constrained.closure import Closure
+    from dalembert.constrained.contacts import Balance, Load
     from dalembert.constrained.equations import ConstrainedEquations
     from dalembert.constrained.reduced import Reduced
     from dalembert.symbolic.document import Derivation
@@ -483,6 +484,39 @@ class Constrained:
                 arguments=("q",),
             )
         return self._extra[key]
+
+    def place(self, name: str) -> slice:
+        """Where the rows of a constraint stand among all of them."""
+        return self._places[choose("constraint", name, self._places)]
+
+    def balance(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike | None = None,
+        qdd: ArrayLike | None = None,
+        *,
+        cones: bool = True,
+        limits: bool = True,
+        effort: float = 0.1,
+        press: float = 0.0,
+    ) -> Balance:
+        """Torques at the driven joints, and forces of the ground, that give a motion (rest, if not given) of a robot
+        that stands on `contact`s: zero torque at the joints without drives, and of all that is left the least squares
+        of the corners' forces [weights] and `effort` times the torques [weights × m].
+
+        With `cones` each corner's force stays inside its cone of friction and presses with `press` [N] at least, by a
+        quadratic program; without, the least squares alone, and the certificate says whether the ground bears it.
+        `limits`: torques stay within the joints' efforts. One state or a batch."""
+        from dalembert.constrained.contacts import balance
+
+        return balance(self, q, qd, qdd, cones=cones, limits=limits, effort=effort, press=press)
+
+    def loads(self, multipliers: ArrayLike) -> dict[str, Load]:
+        """What each `contact` bears at these multipliers (..., k): force, friction used, center of pressure, and
+        whether the ground can bear it."""
+        from dalembert.constrained.contacts import loads
+
+        return loads(self, multipliers)
 
     # ------------------------------------------------------------------------------------------------ closed chains
     def close(
