@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.algorithms import constraints, joints
+from dalembert.algorithms import constraints, joints, linear
 from dalembert.arguments import array, number, switch, three
 from dalembert.constrained.constraint import Constraint, Hold, hold
 from dalembert.errors import InputError
@@ -223,22 +223,25 @@ class Balance:
     def __bool__(self) -> bool:
         return bool(np.all(self.feasible))
 
-    def law(self, stiffness: ArrayLike = 400.0, damping: ArrayLike = 40.0) -> Law:
-        """Holds the posture: τ + K (q_d ⊖ q) − D v at the driven joints, K and D one number or one for each of them,
-        as a law for `simulate`."""
-        robot = self.system.robot
+    def law(self, omega: float = 10.0, zeta: float = 1.0) -> Law:
+        """Holds the posture: τ + K (q_d ⊖ q) − D v at the driven joints, a PD whose poles are those of s² + 2ζω s + ω²
+        about it but for gravity, as a law for `simulate`.
+
+        With N the motions that the contacts allow, N_d their driven rows: K = ω² N_d⁺ᵀ (NᵀMN) N_d⁺, D = 2ζ/ω K."""
+        system, robot = self.system, self.system.robot
         if self.tau.ndim > 1:
             raise InputError("a law holds one posture, and this balance is of a batch: balance one state")
+        w, damp = number("omega", omega, "rad/s", above=0.0), number("zeta", zeta, above=0.0)
         places = np.flatnonzero(robot.driven)
-        K, D = (
-            np.broadcast_to(array(name, value, (), (len(places),)), (len(places),)).tolist()
-            for name, value in (("stiffness", stiffness), ("damping", damping))
-        )
+        N = np.linalg.svd(system.jacobian(self.q))[2][int(system.rank(self.q)) :].T
+        inverse = np.linalg.pinv(N[places], rcond=1e-9)
+        K = w**2 * inverse.T @ (N.T @ robot.mass_matrix(self.q) @ N) @ inverse
         model, nq, goal, tau = robot.model, robot.nq, self.q.tolist(), self.tau.tolist()
 
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             off, v = joints.difference(model, y[:nq], goal), y[nq:]
-            return [tau[i] + k * off[i] - d * v[i] for i, k, d in zip(places, K, D, strict=True)]
+            pull = linear.apply(K.tolist(), [off[i] - (2.0 * damp / w) * v[i] for i in places])
+            return [tau[i] + x for i, x in zip(places, pull, strict=True)]
 
         outputs = tuple(robot.inputs[i] for i in places)
         return Law(f"{robot.name} holds its posture", robot.states, (), outputs, act)
