@@ -237,6 +237,9 @@ _LAST = {
 }
 
 
+POSITIONS = ("q", "q0", "q1")  # arguments that hold positions; others hold velocities, accelerations, torques
+
+
 def check_call(
     owner: str,
     joints: Sequence[str],
@@ -267,7 +270,9 @@ def _shape_of(name: str, value: object, core: tuple[int, ...], owner: str, joint
     else:
         shown = ", ".join(joints[:3])
         shown += f", … {joints[-1]}" if len(joints) > 4 else "".join(f", {j}" for j in joints[3:])
-        what = f"one per joint of {owner!r}: {shown}" if joints else f"{owner!r} has no joints"
+        several = "positions" if name in POSITIONS else "velocities"
+        each = "one per joint" if core[-1] == len(joints) else f"the {several} of the joints"
+        what = f"{each} of {owner!r}: {shown}" if joints else f"{owner!r} has no joints"
         wanted = f"its last dimension must be {core[-1]} ({what})"
     if value is None:
         raise InputError(f"{name} is None; {wanted}")

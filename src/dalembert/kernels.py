@@ -25,7 +25,7 @@ from dalembert.algorithms import (
     regressor,
     task_space,
 )
-from dalembert.arguments import switch
+from dalembert.arguments import POSITIONS, switch
 from dalembert.describe.chain import counted
 from dalembert.errors import InputError, SingularityError, unknown
 from dalembert.model import Frame, Model
@@ -159,6 +159,11 @@ def need_tree(model: Model) -> None:
         )
 
 
+def need_vector(model: Model) -> None:
+    """Refuse a model of which q̇ is not v, in the one sentence that `Model.n` has for it."""
+    _ = model.n
+
+
 # How far the square of a quaternion's length may be from one: more than rounding, less than anyone would mean.
 UNIT = 1e-9
 
@@ -168,25 +173,29 @@ def check_positions(model: Model) -> Callable[[str, Sequence[str], Sequence[obje
     if not model.quaternions:
         return None
 
+    first, *others = model.quaternions
+    shape = (model.nq,)
+
     def check(kernel: str, names: Sequence[str], arguments: Sequence[object]) -> None:
         if kernel == "normalize":
             return
         for name, value in zip(names, arguments, strict=False):
-            if name in ("q", "q0", "q1"):
-                _check_lengths(model, name, value)
+            if name not in POSITIONS:
+                break  # positions come first
+            if type(value) is np.ndarray:
+                q = value
+            elif isinstance(value, (list, tuple)):
+                q = np.asarray(value)
+            else:  # a lazy array, whose values are not there yet
+                continue
+            if q.shape == shape and not others and q.dtype.kind == "f":  # a lone state: faster than arrays
+                x, y, z, w = q[first : first + 4].tolist()
+                if abs(x * x + y * y + z * z + w * w - 1.0) <= UNIT:
+                    continue
+            if q.shape[-1:] == shape and q.dtype.kind in "fiu":  # what is not is refused where it is called
+                check_quaternions(model, name, q)
 
     return check
-
-
-def _check_lengths(model: Model, name: str, q: object) -> None:
-    x = np.asarray(q)
-    if x.shape[-1:] != (model.nq,) or x.dtype.kind not in "fiu":
-        return  # refused where it is called
-    if x.ndim == 1:  # a lone state: faster than arrays
-        values = x.tolist()
-        if all(abs(sum(v * v for v in values[k : k + 4]) - 1.0) <= UNIT for k in model.quaternions):
-            return
-    check_quaternions(model, name, x)
 
 
 def check_quaternions(model: Model, name: str, q: Any) -> None:
@@ -488,6 +497,7 @@ ROWS: dict[str, Row[Model]] = {
     "difference": _runs("q0 q1", lambda m, a, b: joints.difference(m, a, b), _vector),
     "interpolate": _runs("q0 q1 t", lambda m, a, b, t: joints.interpolate(m, a, b, t), _position),
     "normalize": _runs("q", lambda m, q: joints.normalize(m, q), _position),
+    "drift": _runs("qd", lambda m, v: joints.drift(m, v), _square),
     "position_rates": _runs("q qd", lambda m, q, v: joints.position_rates(m, q, v), _position),
     "task_space": Row(("q", "qd"), _task_space, _task_shapes, _TASK, _TASK_ARGUMENTS, _movable),
     "task_regressor": Row(

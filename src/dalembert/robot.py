@@ -249,9 +249,11 @@ class Robot(Displayed):
         return self.once("tree", lambda: self._remade(replace(self.description, loops=())))
 
     def with_home(self, q: ArrayLike) -> Robot:
-        """The same robot that starts from these joint positions, (n,)."""
-        home = array("home", q, (self.n,)).tolist()
-        return self._remade(replace(self.description, home=tuple(zip(self.joint_names, home, strict=True))))
+        """The same robot that starts from these joint positions, (nq,)."""
+        home = array("home", q, (self.nq,))
+        kernels.check_quaternions(self.model, "home", home)
+        named = tuple(zip(self.model.names("position"), home.tolist(), strict=True))
+        return self._remade(replace(self.description, home=named))
 
     def _remade(self, description: Description) -> Robot:
         return Robot(description, threads=self.threads, told=self.warnings)
@@ -768,8 +770,13 @@ class Robot(Displayed):
         return Equations(self.description, symbolic, zeros, friction, angles, letters, names, same)
 
     def linearize(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, friction: bool = False) -> tuple[Array, Array]:
-        """(A, B) of ẋ ≈ f + A δx + B δτ about a state, x = (q, q̇).  (..., 2n, 2n) and (..., 2n, n)."""
-        return second_order(*self.forward_dynamics_derivatives(q, qd, tau, friction))
+        """(A, B) of ẋ ≈ f + A δx + B δτ about a state, x = (q, q̇).  (..., 2n, 2n) and (..., 2n, n).
+
+        Where q̇ ≠ v, δq is the tangent vector to the state beside it, q ⊕ δq, whose rate is δv − [v, δq]."""
+        A, B = second_order(*self.forward_dynamics_derivatives(q, qd, tau, friction))
+        if self.model.curved is not None:
+            A[..., : self.nv, : self.nv] = self._run(("drift", ()), None, qd)
+        return A, B
 
     def linearize_at(
         self, x: ArrayLike | None = None, u: ArrayLike | None = None, *, friction: bool = False

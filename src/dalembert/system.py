@@ -89,6 +89,9 @@ class Jointed(System, Protocol):
     def n(self) -> int: ...
 
     @property
+    def nv(self) -> int: ...
+
+    @property
     def joint_names(self) -> tuple[str, ...]: ...
 
     @property

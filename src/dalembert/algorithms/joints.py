@@ -116,6 +116,14 @@ def position_rates(model: Model, q: Coordinates, v: Coordinates) -> list[Scalar]
     return _by_joint(model, "rates", q, v)
 
 
+def drift(model: Model, v: Coordinates) -> list[list[Scalar]]:
+    """D (nv×nv): the rate of a small tangent vector ε to a motion beside one of velocity v, at the same velocity, is
+    D ε = [ε, v]. Zero where q̇ = v."""
+    units = [[1.0 if i == j else 0.0 for i in range(model.nv)] for j in range(model.nv)]
+    columns = [_by_joint(model, "bracket", unit, v) for unit in units]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
 # v ↦ Σ cₖ adᵏ(d) v, the inverse of the differential of exp: Bernoulli numbers over factorials, the sign of a body's v.
 SERIES = {1: 0.5, 2: 1.0 / 12.0, 4: -1.0 / 720.0, 6: 1.0 / 30240.0}
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array
-from dalembert.describe.chain import moved_inertial, serial_chain, to_origin
+from dalembert.describe.chain import Chain, moved_inertial, serial_chain, to_origin
 from dalembert.describe.check import check
 from dalembert.describe.description import Description, Drive, Inertial, Joint, Limit, Link, Vector
 from dalembert.describe.dh import as_pose
@@ -97,7 +97,7 @@ def to_screws(
     that frame's pose (4, 4) at q = 0."""
     choose("order of a screw", order, ORDERS)
     choose("kind of screw", screws, FRAMES)
-    chain = serial_chain(description, frame, only=False)
+    chain = _screwed(serial_chain(description, frame, only=False))
     M = chain.home()
     rows = []
     for T, body in zip(chain.homes(), chain.bodies, strict=True):
@@ -111,9 +111,17 @@ def to_screws(
 def screw_bodies(description: Description, frame: str | None = None) -> tuple[Array, tuple[Inertial | None, ...]]:
     """What `from_screws` needs beside the axes: each moving body's frame (n, 4, 4) at q = 0 in the
     root's, and its inertial in that frame, with everything fixed to it."""
-    chain = serial_chain(description, frame)
+    chain = _screwed(serial_chain(description, frame))
     homes = np.array([T.matrix() for T in chain.homes()], dtype=float).reshape(-1, 4, 4)
     return homes, tuple(body.link.inertial for body in chain.bodies)
+
+
+def _screwed(chain: Chain) -> Chain:
+    """A chain of joints that each move along one screw."""
+    for body in chain.bodies:
+        if not body.joint.motion().direct:
+            raise DescriptionError(f"joint {body.joint.name!r} is {body.joint.kind}, which moves along several screws")
+    return chain
 
 
 def _each(given: Sequence[Any] | None, default: list[Any], what: str) -> Sequence[Any]:

@@ -258,15 +258,16 @@ def joint_axes(robot: Robot) -> tuple[list[Array], list[Array]]:
     """At q = 0, in the base frame: the axes of the joints that turn, and of those that travel."""
     axes = [
         (body.joint, T[:3, :3] @ np.array(body.joint.axis, float))
-        for body, T in zip(robot.model.bodies, body_poses(robot, np.zeros(robot.n)), strict=False)
+        for body, T in zip(robot.model.bodies, body_poses(robot, robot.neutral), strict=False)
     ]
-    return [a for joint, a in axes if joint.turns], [a for joint, a in axes if joint.travel]
+    lone = [(joint, a) for joint, a in axes if joint.nv == 1]
+    return [a for joint, a in lone if joint.turns], [a for joint, a in lone if joint.travel]
 
 
 # --------------------------------------------------------------------------------------------------------- postures
 def posture(robot: Robot) -> Array:
     """Home, unless it is (nearly) singular, as a stretched arm is: then the best of seeded postures near to it."""
-    if not robot.n or robot.loops or robot.tip is None:
+    if not robot.nv or robot.model.curved or robot.loops or robot.tip is None:
         return robot.home
     try:
         if float(robot.singularities(robot.home).closeness) > STRETCHED:

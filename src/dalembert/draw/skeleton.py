@@ -50,8 +50,8 @@ class Skeleton:
 def states(robot: Robot, q: ArrayLike | None) -> Array:
     """Joint positions as users give them, (k, n): one state, or several to be drawn into one picture."""
     x = robot.home if q is None else array("q", q)
-    if x.ndim not in (1, 2) or x.shape[-1] != robot.n or (x.ndim == 2 and not len(x)):
-        raise InputError(f"q has shape {x.shape}; it must be ({robot.n},), or (k, {robot.n}) for several states")
+    if x.ndim not in (1, 2) or x.shape[-1] != robot.nq or (x.ndim == 2 and not len(x)):
+        raise InputError(f"q has shape {x.shape}; it must be ({robot.nq},), or (k, {robot.nq}) for several states")
     return np.atleast_2d(x)
 
 
@@ -64,7 +64,7 @@ def skeleton(robot: Robot, q: Array, frame: str | None = None) -> Skeleton:
         carrier = T[body.parent]
         at_zero = carrier[:3, :3] @ np.array(body.placement.p, float) + carrier[:3, 3]
         links.append(np.stack([carrier[:3, 3], at_zero]))
-        if body.joint.travel:
+        if body.joint.travel and body.joint.nv == 1:
             rails.append(np.stack([at_zero, T[k, :3, 3]]))
     names = (frame,) if frame is not None else (model.tip,) if model.tip is not None else model.tips
     tips = {}

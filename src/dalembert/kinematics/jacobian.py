@@ -37,7 +37,7 @@ def remembered(robot: Jointed, key: Hashable, make: Callable[[], T]) -> T:
 def need_joints(robot: Jointed) -> None:
     """Joints there must be, and free ones: what a Jacobian tells of a tree does not hold once a loop closes it."""
     need_tree(robot.model)
-    if robot.n == 0:
+    if robot.nv == 0:
         raise InputError(f"{robot.name!r} has no joints: nothing of it moves")
 
 
@@ -66,7 +66,8 @@ def task_jacobian(
 
 
 def hessian(robot: Jointed, q: ArrayLike, frame: str | None = None, expressed_in: str = "world") -> Array:
-    """∂J/∂q, (..., 6, n, n), [i, j, k] = ∂J_ij/∂q_k, exact: the compiled derivative of the Jacobian's kernel."""
+    """∂J/∂q, (..., 6, n, n), [i, j, k] = ∂J_ij/∂q_k, exact: the compiled derivative of the Jacobian's kernel. Along the
+    nv tangent vectors where q̇ ≠ v."""
     need_joints(robot)
     kernel = remembered(
         robot,
@@ -74,7 +75,11 @@ def hessian(robot: Jointed, q: ArrayLike, frame: str | None = None, expressed_in
         lambda: robot.kernel("jacobian", frame=frame, expressed_in=expressed_in).derivative("q"),
     )
     check_call(robot.name, robot.joint_names, ("q",), (q,), kernel.inputs, kernel.outputs, None)
-    return np.asarray(kernel(array("q", q)))
+    along_q = np.asarray(kernel(array("q", q)))
+    if robot.model.curved is None:
+        return along_q
+    E = np.stack([robot.run(("position_rates", ()), q, unit) for unit in np.eye(robot.nv)], -1)  # q̇ = E v
+    return np.asarray(along_q @ E[..., None, :, :])
 
 
 def inverse_mass_times(robot: Jointed, q: ArrayLike, B: Array) -> Array:
@@ -119,7 +124,8 @@ def _natural(robot: Jointed, frame: str | None, expressed_in: str) -> Task:
         name = robot.model.frame(frame).name
         raise InputError(f"frame {name!r} of {robot.name!r} does not move: no joint carries it")
     model = robot.model
-    if len(moving) > len({model.bodies[i].coordinate for i in model.path(model.frame(frame).body)}):
+    carrying = (model.bodies[i] for i in model.path(model.frame(frame).body))
+    if len(moving) > len({body.coordinate + k for body in carrying for k in range(body.joint.nv)}):
         moving = tuple(k for k in moving if k in TRANSLATION) or moving
     return picked(moving)
 
@@ -141,17 +147,18 @@ def _length(robot: Jointed, frame: str | None) -> float:
     model, at = robot.model, robot.model.frame(frame)
     bodies = [model.bodies[i] for i in model.path(at.body)]
     total = sum(float(np.linalg.norm(b.placement.p)) for b in bodies[1:]) + float(np.linalg.norm(at.pose.p))
+    of = {c.first: c for c in model.coordinates}
     for body in bodies:
-        c = model.coordinates[body.coordinate]
+        c = of[body.coordinate]
         if c.joint.travel:
             total += abs(c.joint.travel) * max((abs(x) for x in (c.lower, c.upper) if np.isfinite(x)), default=0.0)
     return total or 1.0
 
 
 def joint_units(robot: Jointed, frame: str | None = None) -> Array:
-    """1 for a joint that turns, L for one that slides: what a joint's step is measured by.  (n,)."""
+    """1 for a joint that turns, L for one that slides: what a joint's step is measured by.  (nv,)."""
     L = length_of(robot, frame)
-    return np.array([1.0 if c.joint.turns else L for c in robot.model.coordinates])
+    return np.array([1.0 if unit == "rad" else L for c in robot.model.coordinates for unit in c.joint.units])
 
 
 def unitless(robot: Jointed, frame: str | None, J: Array) -> Array:
@@ -214,12 +221,12 @@ def velocity_limits(robot: Jointed, given: ArrayLike | None) -> Array:
 
 def _limits(robot: Jointed, given: ArrayLike | None, own: Array, name: str, word: str) -> Array:
     if given is None:
-        missing = [joint for joint, x in zip(robot.joint_names, own, strict=True) if not np.isfinite(x)]
+        missing = [joint for joint, x in zip(robot.model.names("coordinate"), own, strict=True) if not np.isfinite(x)]
         if missing:
             raise InputError(f"joint {missing[0]!r} of {robot.name!r} has no {word} limit: give {name}=…")
         given = own
     x = array(name, given)
-    x = np.full(robot.n, x) if x.ndim == 0 else x
-    if x.shape != (robot.n,) or (x < 0).any():
-        raise InputError(f"{name} must be {robot.n} numbers ≥ 0, one per joint, or one for all; got shape {x.shape}")
+    x = np.full(robot.nv, x) if x.ndim == 0 else x
+    if x.shape != (robot.nv,) or (x < 0).any():
+        raise InputError(f"{name} must be {robot.nv} numbers ≥ 0, one per joint, or one for all; got shape {x.shape}")
     return x

@@ -129,7 +129,7 @@ def force_ellipsoid(
 
 def _each(robot: Jointed, given: ArrayLike | str | None, limits: Callable[[Jointed, ArrayLike | None], Array]) -> Array:
     if given is None:
-        return np.ones(robot.n)
+        return np.ones(robot.nv)
     return limits(robot, None if isinstance(given, str) and given == "limits" else given)
 
 
@@ -201,7 +201,7 @@ def manipulability_gradient(
     W = (U[..., :k] * others[..., None, :]) @ Vt[..., :k, :]  # Σᵢ (Π_{j≠i} σⱼ) uᵢ vᵢᵀ
     W = (chosen.weights[:, None] * chosen.matrix).T @ W  # on all six rows
     dJ = hessian(robot, q, frame, expressed_in)
-    flat = W.reshape(*W.shape[:-2], 1, 6 * robot.n) @ dJ.reshape(*dJ.shape[:-3], 6 * robot.n, robot.n)
+    flat = W.reshape(*W.shape[:-2], 1, 6 * robot.nv) @ dJ.reshape(*dJ.shape[:-3], 6 * robot.nv, robot.nv)
     return np.asarray(flat[..., 0, :])
 
 
@@ -293,7 +293,7 @@ def acceleration_ellipsoid(
     `torques`. `volume_measure` is the dynamic measure."""
     J6 = checked_jacobian(robot, q, frame, expressed_in)
     chosen = natural(robot, frame, expressed_in) if rows is None else task(rows)
-    rates = np.zeros(robot.n) if qd is None else array("qd", qd)
+    rates = np.zeros(robot.nv) if qd is None else array("qd", qd)
     h = robot.bias_torque(q, rates)
     J_dot = chosen.jacobian(np.asarray(robot.jacobian_dot(q, rates, frame, expressed_in)))
     J = chosen.jacobian(J6)

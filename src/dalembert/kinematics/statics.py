@@ -34,7 +34,7 @@ def static_torque(
 
     With `gravity`, plus those that hold the arm itself, g(q)."""
     F = array("wrench", wrench, (..., 6), meaning="(f, n)")
-    if robot.n == 0:
+    if robot.nv == 0:
         return np.zeros((*np.broadcast_shapes(np.shape(q)[:-1], F.shape[:-1]), 0))
     J = checked_jacobian(robot, q, frame, expressed_in)
     try:
@@ -170,7 +170,7 @@ def largest_wrench(
     if J.ndim != 2:
         raise InputError("largest_wrench takes one state")
     t = limits_of_torque(robot, torque_limits, "torque_limits")
-    g = np.asarray(robot.gravity_torque(q)) if gravity else np.zeros(robot.n)
+    g = np.asarray(robot.gravity_torque(q)) if gravity else np.zeros(robot.nv)
     upper = np.vstack([J.T, -J.T, *_block("A_ub", A_ub)])
     bound = np.concatenate([t - g, t + g, *_bound("b_ub", b_ub, A_ub)])
     equal = {} if A_eq is None else {"A_eq": _block("A_eq", A_eq)[0], "b_eq": _bound("b_eq", b_eq, A_eq)[0]}

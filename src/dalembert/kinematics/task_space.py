@@ -185,8 +185,8 @@ def _read(
     strength = None if damping is None else array("damping", damping)
     if strength is not None and not (strength > 0).all():
         raise InputError(f"damping must be a number λ > 0 (λ² is added to J M⁻¹ Jᵀ, [kg⁻¹]), got {damping!r}")
-    if strength is None and chosen.m > min(robot.n, 6):
-        most = "a twist has six" if robot.n >= 6 else f"{robot.name!r} has {robot.n} joint{'s' * (robot.n > 1)}"
+    if strength is None and chosen.m > min(robot.nv, 6):
+        most = "a twist has six" if robot.nv >= 6 else f"{robot.name!r} has {robot.nv} joint{'s' * (robot.nv > 1)}"
         raise kernels.singular_task(chosen.m, " in every state", f"{most}, and more rows than that move only together")
     turned = chosen.picked is None or any(k in ROTATION for k in chosen.picked)
     kind = jacobian if turned else GEOMETRIC  # positions alone: both Jacobians are the same
@@ -211,7 +211,7 @@ def task_space(
     their order, and forces on them belong to those angles. Singular states are refused; `damping` λ [kg^-½] gives a
     bounded M there, see `TaskSpace`. NaN in a state gives NaN for that state."""
     asked = _read(robot, frame, rows, jacobian, expressed_in, damping)
-    rates = np.zeros(robot.n) if qd is None else doubles(qd)
+    rates = np.zeros(robot.nv) if qd is None else doubles(qd)
     key = ("task_space", asked.given, frame, expressed_in, asked.jacobian, asked.rows)
     with np.errstate(all="ignore"):  # singular states are told below, in words
         *terms, det = robot.run(key, doubles(q), rates, *asked.extra)

@@ -136,7 +136,7 @@ def inverse_velocity(
     chosen = natural(robot, frame, expressed_in) if rows is None else task(rows)
     xi = chosen.reduce("twist", twist)
     JT = chosen.jacobian(J)
-    R = _root(joint_weights, robot.n)
+    R = _root(joint_weights, robot.nv)
     part = share("damping", damping)
     U, s, Vt = np.linalg.svd(JT @ R, full_matrices=False)
     scale = scale_of(robot, frame, chosen, expressed_in, root=None if joint_weights is None else R)
@@ -177,9 +177,9 @@ def null_space(
 ) -> NullSpace:
     """The joint motions that leave the task at rest: projector I − J⁺J, dimension, basis.  [Poonawala] §2.5."""
     J, chosen = task_jacobian(robot, q, frame, rows, expressed_in)
-    R = _root(joint_weights, robot.n)
+    R = _root(joint_weights, robot.nv)
     _, s, Vt = np.linalg.svd(J @ R, full_matrices=False)
     counts = s > ROUNDING * scale_of(robot, frame, chosen, expressed_in, root=None if joint_weights is None else R)
     vectors = np.swapaxes(np.linalg.svd(J, full_matrices=True)[2], -1, -2)
-    dimension = np.asarray(robot.n - counts.sum(axis=-1))
+    dimension = np.asarray(robot.nv - counts.sum(axis=-1))
     return NullSpace(_projector(R, counts, Vt), dimension, np.asarray(vectors))

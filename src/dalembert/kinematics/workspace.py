@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.draw.pyplot import pyplot, styled
 from dalembert.errors import InputError, unknown
+from dalembert.kernels import need_vector
 from dalembert.kinematics.jacobian import need_joints
 from dalembert.kinematics.manipulability import manipulability
 from dalembert.kinematics.tasks import Array, Rows
@@ -145,6 +146,7 @@ def workspace(
     """The reachable set, sampled: seeded states within the joint limits, where the frame gets to, and how well it moves
     there (`measure` of `rows`, as in `manipulability`)."""
     need_joints(robot)
+    need_vector(robot.model)
     if not isinstance(samples, int) or samples < 1:
         raise InputError(f"samples must be a number of states ≥ 1, got {samples!r}")
     q = robot.random_configuration(samples, seed=seed)

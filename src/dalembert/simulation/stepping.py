@@ -202,7 +202,7 @@ class Stepper:
     def _too_fast(self, piece: _Piece) -> bool:
         """Whether a joint turns further in one step than a step can resolve: then the run ends."""
         plant = self.loop.plant
-        turning = np.array([unit == "rad" for unit in plant.joints.units] if plant.joints else [], bool)
+        turning = np.array([unit == "rad" for unit in plant.joints.moving_units] if plant.joints else [], bool)
         if not turning.any():
             return False
         rates = np.abs(rates_in(plant, piece.X, piece.Y))
@@ -212,7 +212,7 @@ class Stepper:
         row, joint = (int(k) for k in fast[0])
         self._keep(piece, row)
         self.X, self.step = piece.X[row], self.step + row * piece.every
-        name = plant.states[joint]
+        name = plant.states[joint] if plant.velocities is None else plant.rates[joint]
         self.record.end(
             DIVERGED,
             f"diverged at t = {piece.t[row]:.6g} s in joint {name!r}: at {rates[row, joint]:.3g} rad/s it turns more "

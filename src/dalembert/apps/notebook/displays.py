@@ -64,7 +64,8 @@ def _plots(t: Sequence[float] | np.ndarray, panels: Iterable[tuple[str, list[Cur
 
 @html_of.register
 def _(robot: Robot) -> str:
-    count = f"{robot.n} joint{'' if robot.n == 1 else 's'}, {robot.mass:.4g} kg, tip {robot.tip or 'none'}"
+    joints = len(robot.joint_names)
+    count = f"{joints} joint{'' if joints == 1 else 's'}, {robot.mass:.4g} kg, tip {robot.tip or 'none'}"
     return _shown(_head(robot.name, count), Markup(rendered(scene_of(robot), 420, 280)), joint_table(robot))
 
 

@@ -71,7 +71,7 @@ def joint_table(robot: Robot) -> Markup:
             (
                 k,
                 c.name,
-                "turns" if c.joint.turns else "slides",
+                c.joint.kind if c.joint.nv > 1 else "turns" if c.joint.turns else "slides",
                 _range(c.lower, c.upper, c.joint.turns),
                 "–" if math.isinf(c.velocity) else f"{html.number(c.velocity)} {c.joint.unit}/s",
                 "–" if math.isinf(c.effort) else f"{html.number(c.effort)} {c.joint.effort_unit}",
