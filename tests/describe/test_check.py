@@ -140,7 +140,10 @@ def test_a_chain_longer_than_the_stack() -> None:
 # joints
 
 JOINTS = {
-    "type": ({"kind": "ball"}, "of type 'ball'; choose revolute, continuous, prismatic, helical or fixed"),
+    "type": (
+        {"kind": "ball"},
+        "of type 'ball'; choose revolute, continuous, prismatic, helical, spherical, floating, planar or fixed",
+    ),
     "zero axis": ({"axis": (0.0, 0.0, 0.0)}, "is 0 0 0, which has no direction; give a unit vector"),
     "nan axis": ({"axis": (0.0, NAN, 0.0)}, "the axis of joint 'j2' is nan; write a finite number"),
     "nan origin": ({"origin": Origin(xyz=(NAN, 0.0, 0.0))}, "the origin's xyz of joint 'j2' is nan"),

@@ -252,7 +252,7 @@ START = 'loops = [{ kind = "hinge", first = "coupler", second = "rocker"'
         ),
         (START.replace("rocker", "roker") + "}]\n" + TREE, "f.toml:1: loop 'loop1' has as its second link the unknown"),
         ("home = { aa = 1 }\n" + TREE, "f.toml:1: home.aa: unknown joint 'aa'"),
-        ("home = { a = 'x' }\n" + TREE, "f.toml:1: home: expected a number, got a string"),
+        ("home = { a = 'x' }\n" + TREE, "f.toml:1: home: expected a number or a list, got a string"),
         ("home = { a = 1 }\nhome_deg = { a = 1 }\n" + TREE, "f.toml:2: home_deg.a: joint 'a' stands in home too"),
         (
             "home_deg = { a = 1 }\n" + TREE.replace('"continuous"', '"prismatic"'),

@@ -270,15 +270,10 @@ REFUSED = {
     "blank name": (one_joint(root="<link name=' '/>"), "<link> of a link has an empty attribute 'name'"),
     "joint name": (one_joint(root="<joint type='fixed'/>"), "<joint> of a joint has no attribute 'name'"),
     "joint type": (one_joint(root="<joint name='k'/>"), "<joint> of joint 'k' has no attribute 'type'"),
-    "floating": (
-        one_joint(kind="floating"),
-        "<text>:4:1: joint 'j' is of type 'floating', which moves in several ways; the base is fixed here: "
-        "remove the joint and its parent link, or make it fixed",
-    ),
-    "planar": (one_joint(kind="planar"), "describe it as two prismatic joints and a revolute one"),
     "type": (
         one_joint(kind="hinge"),
-        "joint 'j' is of the unknown type 'hinge'; choose from revolute, continuous, prismatic, fixed",
+        "joint 'j' is of the unknown type 'hinge'; choose from revolute, continuous, prismatic, fixed, floating, "
+        "planar",
     ),
     "no parent": (
         one_joint(root="<joint name='k' type='fixed'><child link='a'/></joint>"),

@@ -14,6 +14,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.describe.mjcf import read_mjcf
+from dalembert.interchange import to_mujoco_state
+from oracles.mujoco_terms import mujoco_terms, states
 from tolerances import ROUNDING, error
 
 # Every model is one feature or a few; all of them are compared in the same way.
@@ -119,6 +121,28 @@ def hung(*geoms: str) -> str:
     return f"<worldbody>{inner}</worldbody>"
 
 
+MODELS |= {
+    "a free body with arms": """<compiler angle="radian"/><option gravity=".3 1 -9"/>
+      <worldbody><body name="trunk" pos=".1 .2 .9" euler=".3 .2 -.4"><freejoint name="root"/>
+        <inertial pos=".1 .02 0" mass="2" fullinertia=".02 .03 .028 .001 -.002 .003"/>
+        <body name="upper" pos=".2 0 .1" euler="0 .4 0"><joint name="hip" axis="0 1 1" pos=".1 0 0" ref=".3"/>
+          <geom type="capsule" size=".04 .2"/><site name="foot" pos="0 0 -.3"/></body></body></worldbody>""",
+    "balls off their bodies' origins": """<compiler angle="degree"/><default><joint armature=".3" damping=".1"/></default>
+      <worldbody><frame pos="0 .1 0" euler="20 0 0"><body name="a" pos="0 0 1" quat="1 .2 .3 0">
+        <joint name="socket" type="ball" pos=".1 -.2 .3"/><geom type="box" size=".1 .2 .3" pos=".1 .1 0"/>
+        <body name="b" pos=".3 0 0"><frame euler="0 0 30" pos=".1 0 0"><joint name="second" type="ball" pos="0 0 .1"/></frame>
+          <geom type="sphere" size=".1" pos=".2 0 .1"/></body></body></frame></worldbody>""",
+    "a slide, then a ball": """<worldbody><body name="a" pos="0 0 .5" euler="10 20 30">
+        <joint name="x" type="slide" axis="1 1 0" ref=".2"/><joint name="turn" type="ball" pos=".1 0 .2" armature=".2"/>
+        <geom type="box" size=".1 .2 .3" pos=".1 .1 0"/></body></worldbody>""",
+    "a scene: an arm, a free cube of a class, a hinged door": """<default><default class="loose"><joint damping=".01"/>
+        </default></default><worldbody><body name="base" pos="0 0 .4"><geom type="box" size=".1 .1 .1"/>
+          <body name="link"><joint name="turn"/><geom type="capsule" size=".05 .2"/></body></body>
+        <body name="cube" pos=".5 .1 .3" axisangle="1 2 3 40" childclass="loose"><joint name="free" type="free" pos="1 2 3"/>
+          <geom type="box" size=".1 .2 .1" pos=".03 0 .1"/></body>
+        <body name="door" pos="1 0 0"><joint name="leaf" axis="0 0 1" pos="0 .5 0"/><geom type="box" size=".05 .5 1"/></body>
+      </worldbody>""",
+}
 PLACED = 'refpos=".1 .2 .3" refquat="1 .5 .2 .1" scale="1 -2 3"'
 MODELS |= {
     "meshes by every rule": f"""<asset>{mesh("l", CORNERS, FACES)}{mesh("open", CORNERS, FACES[:-2])}
@@ -179,17 +203,13 @@ def compare(robot: dl.Robot, model: mujoco.MjModel) -> None:
     # MuJoCo turns a mesh to its principal axes, which it iterates to 1e-12 of a radian.
     of_inertia = 10 * ROUNDING if model.nmesh else ROUNDING
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_SPRING | mujoco.mjtDisableBit.mjDSBL_DAMPER
-    data = mujoco.MjData(model)
     ids = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint) for joint in robot.joint_names]
     assert sorted(ids) == list(range(model.njnt))
-    for q, qd in np.random.default_rng(1).uniform(-1, 1, (3, 2, robot.n)):
-        data.qpos[ids], data.qvel[ids] = q, qd
-        mujoco.mj_forward(model, data)
-        M = np.zeros((model.nv, model.nv))
-        mujoco.mj_fullM(model, data, M)
-        assert error(robot.mass_matrix(q), M[np.ix_(ids, ids)]) < of_inertia
-        assert error(robot.bias_torque(q, qd), data.qfrc_bias[ids]) < of_inertia
-        for k in range(1, model.nbody):
+    for q, v in states(robot, 3):
+        M, bias, data = mujoco_terms(robot, model, q, v)
+        assert error(robot.mass_matrix(q), M) < of_inertia
+        assert error(robot.bias_torque(q, v), bias) < of_inertia
+        for k in (k for k in range(1, model.nbody) if model.body(k).name):
             T = robot.fk(q, model.body(k).name)
             assert error(T[:3, 3], data.xpos[k], 1.0) < ROUNDING
             assert error(T[:3, :3], data.xmat[k].reshape(3, 3)) < ROUNDING
@@ -206,6 +226,16 @@ def test_agrees_with_mujoco(name):
     assert robot.name == name
     compare(robot, model)
     order = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint) for joint in robot.joint_names]
+    several = [joint for joint in robot.description.joints if joint.several]
+    if several:
+        kinds = {"spherical": mujoco.mjtJoint.mjJNT_BALL, "floating": mujoco.mjtJoint.mjJNT_FREE}
+        qpos = to_mujoco_state(robot, robot.home, model=model)[0]
+        for joint in several:  # starts as it is written
+            there = model.joint(joint.name)
+            assert there.type[0] == kinds[joint.kind]
+            own = slice(there.qposadr[0], there.qposadr[0] + joint.motion().nq)
+            assert error(qpos[own], model.qpos0[own]) < ROUNDING
+        return
     limited = model.jnt_limited[order].astype(bool)
     assert error(np.where(limited, robot.limits.lower, 0.0), np.where(limited, model.jnt_range[order, 0], 0.0)) < 1e-15
     assert np.isinf(robot.limits.upper[~limited]).all()
@@ -225,12 +255,8 @@ def test_the_models_of_gymnasium_are_there():
 
 
 @pytest.mark.parametrize("file", ASSETS, ids=lambda file: file.stem)
-def test_real_models_agree_or_are_refused(file):
+def test_real_models_agree(file):
     model = mujoco.MjModel.from_xml_path(str(file))
-    if mujoco.mjtJoint.mjJNT_FREE in model.jnt_type:
-        with pytest.raises(dl.DescriptionError, match=r"\.xml:\d+:\d+: joint 'root' is of type 'free'"):
-            dl.load(file)
-        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dl.ModelWarning)
         compare(dl.load(file), model)
@@ -478,16 +504,17 @@ def test_what_is_not_carried_is_said():
 
 BODY = '<mujoco>{}<worldbody><body name="a">{}<geom type="sphere" size=".1"/></body></worldbody>{}</mujoco>'
 REFUSED = {
-    BODY.format("", '<joint name="f" type="free"/>', ""): "<text>:1:35: joint 'f' is of type 'free', which moves in "
-    "several ways; the base is fixed here: remove the joint, and the body is fixed to the world",
-    BODY.format("", "<freejoint/>", ""): "joint 'a_joint' is of type 'free'",
-    BODY.format("", '<joint type="ball"/>', ""): "write three hinges whose axes meet",
-    BODY.format("", '<joint type="hing"/>', ""): "unknown type 'hing'; choose from hinge, slide",
+    BODY.format("", '<joint name="f" type="free" armature="1"/>', ""): "joint 'f' is free and has armature, inertia "
+    "without weight, which no free body has; to leave it out, load with allow=['armature']",
+    BODY.format("", "<freejoint/><joint name='j'/>", ""): "'a_joint1' is free, and body 'a' has other joints too",
+    BODY.format("", "<body name='b'><freejoint name='f'/></body>", ""): "'f' is free, and body 'b' stands in another",
+    BODY.format("", '<joint type="ball" stiffness="2"/>', ""): "allow=['springs']",
+    BODY.format("", '<joint type="hing"/>', ""): "unknown type 'hing'; choose from hinge, slide, ball, free",
     BODY.format("", '<joint axis="0 0 0"/>', ""): "axis='0 0 0' has no direction",
     BODY.format("", '<joint range="20 10"/>', ""): "the first number must be the smaller",
     BODY.format("", '<joint range="0 inf"/>', ""): "'inf', which is not a finite number",
     BODY.format("", '<joint class="armm"/>', ""): "unknown default class 'armm'; choose from 'main'",
-    BODY.format("", '<joint springdamper=".1 1"/>', ""): "write stiffness and damping",
+    BODY.format("", '<joint springdamper=".1 1"/>', ""): "(write stiffness and damping instead); to leave",
     BODY.format('<compiler autolimits="false"/>', '<joint range="0 1"/>', ""): "autolimits is off",
     BODY.format('<compiler eulerseq="xyw"/>', "", ""): "must be three of x, y, z",
     BODY.format('<compiler angle="grad"/>', "", ""): "angle='grad' must be one of degree, radian",

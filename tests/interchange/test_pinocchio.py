@@ -143,9 +143,8 @@ def test_frames_gravity_and_tip():
 def test_what_is_refused_or_warned_of(monkeypatch):
     unit = pin.SE3.Identity()
     for joint, words in (
-        (pin.JointModelFreeFlyer(), "moves in 6 ways; the base is fixed here: build the model without a free-flyer"),
-        (pin.JointModelSpherical(), "moves in 3 ways; describe it as three revolute joints whose axes meet"),
-        (pin.JointModelPlanar(), "two prismatic joints and a revolute one"),
+        (pin.JointModelSphericalZYX(), "moves in 3 ways; describe it as three revolute joints whose axes meet"),
+        (pin.JointModelTranslation(), "describe it as three prismatic joints"),
     ):
         model = pin.Model()
         model.addJoint(0, joint, unit, "odd")

@@ -15,6 +15,7 @@ from dalembert.describe import feasible
 from dalembert.describe.chain import carriers
 from dalembert.describe.description import (
     JOINT_KINDS,
+    JOINTS_WITHOUT_AXIS,
     LIMITS,
     LOOP_KINDS,
     LOOPS_WITHOUT_AXIS,
@@ -226,7 +227,8 @@ def _joint(joint: Joint, warnings: list[str]) -> Joint:
     s.must(joint.kind != "helical" or joint.pitch != 0, f"{s.who} is helical and has no pitch; {remedy}")
     what = f"{s.who} is {joint.kind} and has a pitch"
     s.must(joint.kind == "helical" or joint.pitch == 0, f"{what}; make it helical or remove it")
-    return replace(joint, axis=s.unit_axis(joint.axis), drive=_drive(s, joint.drive))
+    axis = Joint.axis if joint.kind in JOINTS_WITHOUT_AXIS else s.unit_axis(joint.axis)
+    return replace(joint, axis=axis, drive=_drive(s, joint.drive))
 
 
 def _limit(s: Subject, limit: Limit, kind: str) -> None:
@@ -460,7 +462,26 @@ def _home(d: Description, warnings: list[str]) -> tuple[tuple[str, float], ...]:
         if not lower <= home[name] <= upper:
             where = f"the home position of joint {name!r}, {home[name]:.6g}"
             warnings.append(f"{joint.place.prefix}{where}, lies beyond its limits")
+    for joint in d.joints:
+        _turn(s, joint, home)
     return tuple(home.items())
+
+
+def _turn(s: Subject, joint: Joint, home: dict[str, float]) -> None:
+    """Brings the quaternion of a joint, if `home` says one, to length one; one of that length keeps its bits."""
+    kind = JOINTS.get(joint.kind)
+    if kind is None or kind.quaternion is None:
+        return
+    names = [f"{joint.name}{part}" for part in kind.position_names[kind.quaternion :]]
+    if home.keys().isdisjoint(names):
+        return
+    turn = [home.get(name, x) for name, x in zip(names, kind.neutral[kind.quaternion :], strict=True)]
+    what, length = f"the home position of joint {joint.name!r} has a quaternion of length", math.hypot(*turn)
+    s.must(length > AXIS_ZERO, f"{what} 0, which is no rotation; write 0, 0, 0, 1 for none")
+    if abs(length - 1.0) > AXIS_ROUNDING:
+        s.warn(f"{what} {length:.6g}; it is brought to length 1")
+    exact = abs(length - 1.0) <= AXIS_EXACT
+    home.update((name, x if exact else x / length) for name, x in zip(names, turn, strict=True))
 
 
 def _whole(d: Description, warnings: list[str]) -> None:

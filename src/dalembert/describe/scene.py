@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dalembert.describe.base import ROOT, WORLD, with_base
 from dalembert.describe.chain import path_to, root_name, to_pose
 from dalembert.describe.check import check
-from dalembert.describe.description import Description, Joint, Link, positions
+from dalembert.describe.description import Description, Joint, positions
 from dalembert.errors import DescriptionError, InputError, unknown
 from dalembert.joints import JOINTS
 from dalembert.spatial.rotation import to_quaternion
 
 BASES = ("fixed", "floating", "planar")
 FREE = ("keep", "drop")
-WORLD = "world"  # a root of this name stays where it is
-ROOT_JOINT = "root_joint"  # as Pinocchio calls it
 
 
 def arrange(
@@ -42,7 +41,7 @@ def root_bodies(d: Description) -> list[str]:
 
 def take_robot(d: Description, robot: str | Sequence[str]) -> Description:
     """The tree that starts at a root body, or the trees of several, and what carries them."""
-    names = (robot,) if isinstance(robot, str) else tuple(robot)
+    names = tuple(robot) if isinstance(robot, (list, tuple)) else (robot,)
     links, root, below = [link.name for link in d.links], root_name(d), _below(d)
     if not names or not all(isinstance(name, str) for name in names):
         raise InputError(f"robot is the name of a root body, or several; got {robot!r:.80}")
@@ -74,15 +73,16 @@ def put_on_base(d: Description, kind: str) -> Description:
     """The robot on a joint of that kind to the world. The root becomes its child, unless it is called "world": then what
     is fixed to it does, and starts where it is written. q of a floating base is its pose in the world."""
     root, below = root_name(d), _below(d)
-    names = {link.name for link in d.links} | {joint.name for joint in d.joints}
+    names = {joint.name for joint in d.joints}
+    name = _fresh(ROOT, names)
     if root != WORLD:
-        world = _fresh(WORLD, names)
-        joint = Joint(_fresh(ROOT_JOINT, names), kind, world, root, axis=(0.0, 0.0, 1.0), place=d.place)
-        return check(replace(d, links=(Link(world, place=d.place), *d.links), joints=(joint, *d.joints)))
+        return check(with_base(d, kind, name=name))
     roots = root_bodies(d)
     tops = [joint for joint in below.get(root, ()) if joint.child in roots]
     if not tops:
         raise DescriptionError(f"nothing of {d.name!r} moves; there is no base to put it on")
+    if len(held := [joint for joint in tops if joint.kind != "floating"]) == 1:
+        tops = held  # among objects that float, it is the robot
     if len(tops) > 1:
         shown = ", ".join(repr(name) for name in roots[:8]) + (", …" if len(roots) > 8 else "")
         raise DescriptionError(f"{d.name!r} has {len(roots)} trees that move ({shown}); say which one with robot=…")
@@ -95,7 +95,7 @@ def put_on_base(d: Description, kind: str) -> Description:
             "leave base out, or make that joint fixed"
         )
     T = to_pose(tops[0].origin)
-    joint = replace(tops[0], name=_fresh(ROOT_JOINT, names), kind=kind, axis=(0.0, 0.0, 1.0))
+    joint = replace(tops[0], name=name, kind=kind, axis=(0.0, 0.0, 1.0))
     home = d.home
     if kind == "floating":
         joint = replace(joint, origin=Joint.origin)

@@ -61,7 +61,9 @@ def from_mujoco_state(
     is not looked at."""
     places, start, rates = _places(robot, model)
     qpos = array("qpos", qpos, (..., len(start)), meaning="MuJoCo's positions")
-    qvel = np.zeros((*qpos.shape[:-1], rates)) if qvel is None else array("qvel", qvel, (..., rates), meaning="its rates")
+    qvel = (
+        np.zeros((*qpos.shape[:-1], rates)) if qvel is None else array("qvel", qvel, (..., rates), meaning="its rates")
+    )
     batch = np.broadcast_shapes(qpos.shape[:-1], qvel.shape[:-1])
     q, v = np.zeros((*batch, robot.model.nq)), np.zeros((*batch, robot.model.nv))
     masters = {c.name for c in robot.model.coordinates}
@@ -104,11 +106,14 @@ def _places(robot: Robot, model: MjModel | None) -> tuple[list[Place], Array, in
         if -1 in found and len(bodies) == model.njnt:
             found = list(range(model.njnt))  # joints without a name have names of our own
         if -1 in found:
-            raise InputError(f"MuJoCo's model has no joint {bodies[found.index(-1)].joint_name!r}; give that of the file")
+            raise InputError(
+                f"MuJoCo's model has no joint {bodies[found.index(-1)].joint_name!r}; give that of the file"
+            )
         qs, vs = [int(model.jnt_qposadr[k]) for k in found], [int(model.jnt_dofadr[k]) for k in found]
         start = np.array(model.qpos0)
     rates = vs[-1] if model is None else int(model.nv)
     places = [
-        (b, slice(i, i + b.joint.nq), slice(j, j + b.joint.nv)) for b, i, j in zip(bodies, qs, vs, strict=model is not None)
+        (b, slice(i, i + b.joint.nq), slice(j, j + b.joint.nv))
+        for b, i, j in zip(bodies, qs, vs, strict=model is not None)
     ]
     return places, start, rates

@@ -207,8 +207,9 @@ DEFECTS: dict[str, Defect] = {
         "D117", '<link name="tool"/>', '<link name="tool"/>\n  <link name="lost"/>', '<link name="lost"'
     ),
     "an unknown joint type": Defect("D118", 'name="elbow" type="continuous"', 'name="elbow" type="rotary"'),
-    "a floating joint": Defect("D119", 'name="elbow" type="continuous"', 'name="elbow" type="floating"'),
-    "a planar joint": Defect("D119", 'name="elbow" type="continuous"', 'name="elbow" type="planar"'),
+    "a planar joint with limits": Defect(
+        "D119", 'shoulder" type="revolute"', 'shoulder" type="planar"', '<limit lower="-2.9"'
+    ),
     "an unknown master": Defect("D120", FOLLOW, '<mimic joint="gripp"/>'),
     "a joint that mimics itself": Defect("D120", FOLLOW, '<mimic joint="follow"/>'),
     "a master that is fixed": Defect("D120", FOLLOW, '<mimic joint="flange"/>'),

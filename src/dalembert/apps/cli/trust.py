@@ -194,14 +194,18 @@ def verify(
     from dalembert.trust.verify.verify import verify as verify_robot
 
     quiet = as_json or not sys.stderr.isatty()
+    said = output.reading()
+    arranged = any((said["base"], said["robot"], said["free"]))
     certificate = verify_robot(
-        robot,
+        output.load(robot, tip) if arranged else robot,
         against=against,
         states=states,
         seed=seed,
         without=without,
         tip=tip,
-        **output.reading(),
+        package_dirs=said["package_dirs"],
+        strict=said["strict"],
+        allow=said["allow"],
         progress=None if quiet else lambda words: click.echo(f"… {words}", err=True),
     )
     if out is not None:

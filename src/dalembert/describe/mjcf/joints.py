@@ -39,9 +39,7 @@ class ReadJoint:
         return Pose(IDENTITY if self.ref == 0 else turned(self.axis, -self.ref))
 
 
-def read_joint(
-    e: Element, within: Pose, name: str, settings: Settings, warnings: list[str], lose: Lose
-) -> ReadJoint:
+def read_joint(e: Element, within: Pose, name: str, settings: Settings, warnings: list[str], lose: Lose) -> ReadJoint:
     """A joint of a body, defaults already laid under it; `within` is the frame it stands in."""
     who = f"joint {name!r}"
     kind = "free" if e.tag == "freejoint" else e.attributes.get("type", "hinge")
@@ -124,7 +122,9 @@ def _drive(e: Element, per: float, who: str, warnings: list[str], lose: Lose) ->
         if any(numbers[1:]):
             warnings.append(f"{e.place}: {who} has a {name} that is not linear; only its first number is carried")
     if "springdamper" in e.attributes and any(e.numbers("springdamper", 2, who)):
-        sentence = f"{who} has springdamper, which MuJoCo works out from the inertia (write stiffness and damping instead)"
+        sentence = (
+            f"{who} has springdamper, which MuJoCo works out from the inertia (write stiffness and damping instead)"
+        )
         lose("springs", e, sentence)
     loss = e.number("frictionloss", who, 0.0)
     return Drive(

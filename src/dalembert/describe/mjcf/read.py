@@ -211,7 +211,9 @@ class Reader:
             if joint.kind == "floating":
                 if parent != WORLD or len(parts.joints) > 1:
                     why = "has other joints too" if parent == WORLD else "stands in another"
-                    raise element.refuse(f"joint {joint.name!r} is free, and body {name!r} {why}; free joints stand alone")
+                    raise element.refuse(
+                        f"joint {joint.name!r} is free, and body {name!r} {why}; free joints stand alone"
+                    )
                 self.free[joint.name] = tuple(float(x) for x in (*T.p, *to_quaternion(T.R)))
                 origin = Pose()
             made = Joint(joint.name, joint.kind, parent, moved, origin_of(origin), (x, y, z), place=element.place)

@@ -78,7 +78,11 @@ def _joint(joint: Joint) -> list[str]:
 def _free(joint: Joint, home: Mapping[str, float]) -> dict[str, str]:
     """Where the body of a free joint is written: at home. MuJoCo's coordinates are its pose in the world."""
     if joint.parent != "world" or joint.origin != Origin():
-        why = "hangs on the world, in its frame; load with base='floating'" if joint.parent != "world" else "has no origin"
+        why = (
+            "hangs on the world, in its frame; load with base='floating'"
+            if joint.parent != "world"
+            else "has no origin"
+        )
         raise DescriptionError(f"joint {joint.name!r} is floating, which in MJCF {why}, or write URDF or TOML instead")
     kind = JOINTS["floating"]
     q = [home.get(f"{joint.name}{part}", x) for part, x in zip(kind.position_names, kind.neutral, strict=True)]

@@ -240,8 +240,9 @@ def _for_urdf(description: Description) -> Description:
     for k, joint in enumerate(written):
         if joint.kind not in URDF_KINDS:
             numbers: dict[str, Any] = dict.fromkeys(joint.motion().numbers, 0.0)
-            written[k] = replace(joint, kind="revolute", **numbers)
-    return replace(description, joints=tuple(written))
+            written[k] = replace(joint, kind="continuous" if joint.several else "revolute", **numbers)
+    changed = any(joint.several for joint in description.joints)  # then positions have other names
+    return replace(description, joints=tuple(written), home=() if changed else description.home)
 
 
 def _unreadable(file: str, refusal: str, identifier: str) -> Document:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dalembert.describe.check import AXIS_ROUNDING, AXIS_ZERO, show
 from dalembert.describe.description import Vector
 from dalembert.describe.mimics import Ends, common, image
-from dalembert.describe.urdf_read import JointPart
+from dalembert.describe.urdf_read import SEVERAL, JointPart
 from dalembert.describe.xml import Element
 from dalembert.trust.doctor.document import Document
 from dalembert.trust.doctor.rules import Found, rule
@@ -29,14 +29,15 @@ SOFT = ("soft_lower_limit", "soft_upper_limit")
 
 
 def moving(document: Document) -> Iterator[tuple[JointPart]]:
-    return ((joint,) for joint in document.joints if joint.moves)
+    """Those with one coordinate; of others D119 speaks."""
+    return ((joint,) for joint in document.joints if joint.moves and joint.kind not in SEVERAL)
 
 
 def axes(document: Document) -> Iterator[tuple[JointPart, Element, Vector]]:
-    """Of moving joints, the axes that are written and can be read."""
-    for (joint,) in moving(document):
+    """Of joints that have one, the axes that are written and can be read."""
+    for joint in document.joints:
         at = joint.element("axis")
-        if at is not None and joint.axis is not None:
+        if joint.moves and joint.kind != "floating" and at is not None and joint.axis is not None:
             yield joint, at, joint.axis
 
 

@@ -42,9 +42,6 @@ class Reading(TypedDict, total=False):
     package_dirs: Sequence[str | os.PathLike[str]]
     strict: bool
     allow: Collection[str]
-    base: str | None
-    robot: str | Sequence[str] | None
-    free: str | None
 
 
 Model = str | os.PathLike[str] | Robot | Description | DHTable
@@ -63,8 +60,6 @@ def source_of(what: Model, tip: str | None = None, **reading: Unpack[Reading]) -
         raise InputError(f"verify takes a bundled name, a path, a Robot or a DHTable, got {type(what).__name__}")
     name = os.fspath(what)
     robot = _quietly(describe(name, **reading), tip)
-    if any(reading.get(word) for word in ("base", "robot", "free")):
-        return Source(robot, name, None, "the robot is not what the file says, but on another base or a part", _write(robot))
     again, reason, urdf = _again(name, reading.get("package_dirs", ()))
     return Source(robot, name, again, reason, urdf or _write(robot))
 

@@ -59,6 +59,12 @@ def verify(
     reading: Reading = {"package_dirs": package_dirs, "strict": strict, "allow": allow}
     source = source_of(robot, tip, **reading)
     other = None if against is None else source_of(against, **reading)
+    for one in (source, other):
+        if one is not None and (odd := one.robot.model.curved) is not None:
+            raise InputError(
+                f"{one.robot.name!r} has the {odd.joint.kind} joint {odd.name!r}, and verify compares in coordinates whose "
+                "rates are the velocities: make that joint fixed, or compare M and bias with MuJoCo (make corpus)"
+            )
     tell = progress or (lambda words: None)
     return _certificate(VerifyRun(source, drawn, count("seed", seed), left_out, tell), other)
 
