@@ -223,11 +223,12 @@ class Balance:
     def __bool__(self) -> bool:
         return bool(np.all(self.feasible))
 
-    def law(self, omega: float = 10.0, zeta: float = 1.0) -> Law:
+    def law(self, omega: float = 30.0, zeta: float = 1.0) -> Law:
         """Holds the posture: τ + K (q_d ⊖ q) − D v at the driven joints, a PD whose poles are those of s² + 2ζω s + ω²
         about it but for gravity, as a law for `simulate`.
 
-        With N the motions that the contacts allow, N_d their driven rows: K = ω² N_d⁺ᵀ (NᵀMN) N_d⁺, D = 2ζ/ω K."""
+        Where a part stands on end, ω² must exceed what gravity pulls it over with, g over its length. With N the
+        motions that the contacts allow, N_d their driven rows: K = ω² N_d⁺ᵀ (NᵀMN) N_d⁺, D = 2ζ/ω K."""
         system, robot = self.system, self.system.robot
         if self.tau.ndim > 1:
             raise InputError("a law holds one posture, and this balance is of a batch: balance one state")
