@@ -31,9 +31,11 @@ Array = NDArray[np.float64]
 TOLERANCE = 1e-6  # [m, rad] of a task
 STEPS = 100
 LONGEST = 0.3  # [rad, m] of one step in any coordinate: beyond it the linear model means little
-STILL = 1e-9  # [rad, m] steps below this lead nowhere
+STILL = 0.1  # of the tolerance: shorter steps lead nowhere
 DEPENDENT = 1e-6  # of the largest singular value: directions below it are left to the next level
 DAMPING = 1e-3  # μ over the squared error, with which far targets and singular postures are approached calmly
+LESS = 0.01  # what a level counts against the one before, where it is judged whether a step was good
+Box = tuple[Array, Array, NDArray[np.intp], NDArray[np.intp]]  # limits, and where those joints stand in q and d
 AXES = {"x": 0, "y": 1, "z": 2}
 CONVERGED, SETTLED, STOPPED = (
     "converged",
@@ -165,17 +167,39 @@ def ik_tasks(
         for t, s in zip(wanted, shapes, strict=True)
     ]
     box = _box(robot, switch("limits", limits))
+    levels = sorted({t.level for t in wanted})
+    parts = [_rows(robot, t, target, q) for t, target in zip(wanted, targets, strict=True)]
     active, taken = np.arange(size), np.zeros(size, np.int64)
-    words = np.full(size, STOPPED, object)
+    words, radius = np.full(size, STOPPED, object), np.full(size, LONGEST)
     for _ in range(most):
-        parts = [_rows(robot, t, target[active], q[active]) for t, target in zip(wanted, targets, strict=True)]
-        d = np.array([_step(robot, wanted, [(e[i], J[i]) for e, J in parts], box, q[k]) for i, k in enumerate(active)])
-        moving = np.max(np.abs(d), axis=-1, initial=0.0) > STILL
-        words[active[~moving]] = SETTLED
-        active, d = active[moving], d[moving]
+        steps_ = [_step(wanted, levels, [(e[k], J[k]) for e, J in parts], box, q[k], radius[k]) for k in active]
+        d = np.array([step for step, _, _ in steps_])
+        now, hoped = np.array([x for _, x, _ in steps_]), np.array([x for _, _, x in steps_])
+        still = (np.max(np.abs(d), axis=-1, initial=0.0) <= STILL * tolerance) | (hoped >= now * (1.0 - 1e-12))
+        words[active[still]] = SETTLED
+        active, d, now, hoped = active[~still], d[~still], now[~still], hoped[~still]
         if not len(active):
             break
-        q[active] = robot.run(("integrate", ()), q[active], d)
+        trial, found, then = _tried(robot, wanted, levels, [x[active] for x in targets], q[active], d)
+        # Moving along what leaves a level as it is to first order changes it to second: taken back, or long steps of
+        # the levels after it would never be good ones.
+        if len(levels) > 1:
+            before = [k for k, t in enumerate(wanted) if t.level != levels[-1]]
+            back = [
+                _back([(parts[k][0][a], parts[k][1][a], found[k][0][i]) for k in before], d[i])
+                for i, a in enumerate(active)
+            ]
+            trial, found, then = _tried(
+                robot, wanted, levels, [x[active] for x in targets], trial, _kept(trial, np.array(back), box)
+            )
+        gain = (now - then) / (now - hoped)
+        radius[active] = np.where(
+            gain < 0.25, 0.25 * np.max(np.abs(d), axis=-1), np.minimum(2 * radius[active], LONGEST)
+        )
+        better = gain > 0
+        q[active[better]] = trial[better]
+        for (e, J), (e_new, J_new) in zip(parts, found, strict=True):
+            e[active[better]], J[active[better]] = e_new[better], J_new[better]
         taken[active] += 1
     return _certify(robot, wanted, targets, q, taken, words, tolerance, batch)
 
@@ -204,7 +228,7 @@ def _check(robot: Jointed, tasks: Sequence[IKTask]) -> tuple[IKTask, ...]:
     return given
 
 
-def _box(robot: Jointed, limited: bool) -> tuple[Array, Array, NDArray[np.intp], NDArray[np.intp]]:
+def _box(robot: Jointed, limited: bool) -> Box:
     """Limits of the joints of one coordinate, and where those stand in q and in d."""
     single = [c for c in robot.model.coordinates if c.joint.nq == 1]
     low = np.array([c.lower for c in single]) if limited else np.full(len(single), -np.inf)
@@ -229,25 +253,62 @@ def _rows(robot: Jointed, t: IKTask, target: Array, q: Array) -> tuple[Array, Ar
         for k in range(c.joint.nv)
     ]
     d = robot.run(("difference", ()), q, np.broadcast_to(target, q.shape))
-    return d[..., places], np.broadcast_to(np.eye(robot.nv)[places], (len(q), len(places), robot.nv))
+    return d[..., places], np.tile(np.eye(robot.nv)[places], (len(q), 1, 1))
+
+
+def _tried(
+    robot: Jointed, tasks: Sequence[IKTask], levels: Sequence[int], targets: Sequence[Array], q: Array, d: Array
+) -> tuple[Array, list[tuple[Array, Array]], Array]:
+    """(q ⊕ d, errors and Jacobians there, the merits)."""
+    trial = robot.run(("integrate", ()), q, d)
+    found = [_rows(robot, t, target, trial) for t, target in zip(tasks, targets, strict=True)]
+    return trial, found, np.array([_merit(tasks, levels, [e[i] for e, _ in found]) for i in range(len(q))])
+
+
+def _back(parts: Sequence[tuple[Array, Array, Array]], d: Array) -> Array:
+    """The shortest step that takes back what errors after d are other than a linear model's, of (e, J, e after d)."""
+    J = np.vstack([J for _, J, _ in parts])
+    off = np.concatenate([after - (e - J @ d) for e, J, after in parts])
+    return np.asarray(np.linalg.lstsq(J, off, rcond=1e-3)[0])
+
+
+def _kept(q: Array, d: Array, box: Box) -> Array:
+    """A step cut off at the limits."""
+    lower, upper, at, rate = box
+    d[:, rate] = np.clip(d[:, rate], np.minimum(lower - q[:, at], 0.0), np.maximum(upper - q[:, at], 0.0))
+    return d
+
+
+def _merit(tasks: Sequence[IKTask], levels: Sequence[int], errors: Sequence[Array]) -> float:
+    """What every step must lower: Σ ‖e‖ of the levels, each counting less than the one before by `LESS`."""
+    squares = dict.fromkeys(levels, 0.0)
+    for t, e in zip(tasks, errors, strict=True):
+        squares[t.level] += t.weight * float(e @ e)
+    return sum(LESS**k * squares[level] ** 0.5 for k, level in enumerate(levels))
 
 
 def _step(
-    robot: Jointed,
     tasks: Sequence[IKTask],
+    levels: Sequence[int],
     parts: Sequence[tuple[Array, Array]],
-    box: tuple[Array, Array, NDArray[np.intp], NDArray[np.intp]],
+    box: Box,
     q: Array,
-) -> Array:
-    """d of one state, level by level."""
-    nv = robot.nv
-    low, high = np.full(nv, -LONGEST), np.full(nv, LONGEST)
+    radius: float,
+) -> tuple[Array, float, float]:
+    """d of one state, level by level; the merit there, and what it would be after d if all were linear."""
+    nv = parts[0][1].shape[-1]
+    low, high = np.full(nv, -radius), np.full(nv, radius)
     lower, upper, at, rate = box
-    low[rate] = np.clip(lower - q[at], -LONGEST, LONGEST)  # one beyond its limit comes back
-    high[rate] = np.clip(upper - q[at], -LONGEST, LONGEST)
+    low[rate] = np.clip(lower - q[at], -radius, radius)  # one beyond its limit comes back
+    high[rate] = np.clip(upper - q[at], -radius, radius)
     d, Z = np.clip(np.zeros(nv), low, high), np.eye(nv)
-    for level in sorted({t.level for t in tasks}):
-        here = [(t.weight**0.5, *part) for t, part in zip(tasks, parts, strict=True) if t.level == level]
+    far = [
+        1.0 if t.kind == "posture" else radius / max(np.linalg.norm(e), radius)
+        for t, (e, _) in zip(tasks, parts, strict=True)
+    ]
+    near = [(x * e, J) for x, (e, J) in zip(far, parts, strict=True)]  # far targets are not reached for at once
+    for level in levels:
+        here = [(t.weight**0.5, *part) for t, part in zip(tasks, near, strict=True) if t.level == level]
         e, J = np.concatenate([w * e for w, e, _ in here]), np.vstack([w * J for w, _, J in here])
         JZ, left = J @ Z, e - J @ d
         H = JZ.T @ JZ + (DAMPING * float(e @ e) + 1e-9) * np.eye(Z.shape[1])
@@ -260,7 +321,8 @@ def _step(
         Z = Z @ Vt[rank:].T
         if not Z.shape[1]:
             break
-    return d
+    now = _merit(tasks, levels, [e for e, _ in parts])
+    return d, now, _merit(tasks, levels, [e - J @ d for e, J in parts])
 
 
 def _certify(
