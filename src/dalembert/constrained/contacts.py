@@ -233,7 +233,7 @@ class Balance:
         if self.tau.ndim > 1:
             raise InputError("a law holds one posture, and this balance is of a batch: balance one state")
         w, damp = number("omega", omega, "rad/s", above=0.0), number("zeta", zeta, above=0.0)
-        places = np.flatnonzero(robot.driven)
+        places = np.flatnonzero(robot.driven).tolist()
         N = np.linalg.svd(system.jacobian(self.q))[2][int(system.rank(self.q)) :].T
         inverse = np.linalg.pinv(N[places], rcond=1e-9)
         K = w**2 * inverse.T @ (N.T @ robot.mass_matrix(self.q) @ N) @ inverse
@@ -281,7 +281,8 @@ def balance(
     residual = np.max(np.abs(left), axis=-1) / program.weight
     borne = loads(system, lam)
     held = np.all([load.holds for load in borne.values()], axis=0)
-    strong = (np.abs(tau) <= robot.limits.effort * (1 + 1e-9)) | ~robot.driven
+    drives = np.asarray(robot.driven, bool)
+    strong = (np.abs(tau) <= robot.limits.effort * (1 + 1e-9)) | ~drives
     within = np.all(strong, axis=-1) if limits else np.ones(batch, bool)
     feasible = np.asarray((residual <= 1e-6) & held & within & ~missing)
     said = tuple(_message(index, feasible, residual, borne, missing, within) for index in np.ndindex(batch))
@@ -314,7 +315,7 @@ class _Program:
         robot = system.robot
         g = float(np.linalg.norm(robot.gravity)) or 1.0
         self.weight, self.effort, self.cones = robot.mass * g, effort, cones
-        self.driven = robot.driven
+        self.driven = np.asarray(robot.driven, bool)
         self.bound = np.where(limits, robot.limits.effort[self.driven], np.inf) / self.weight
         columns, faces, low = [], [], []
         for c in system.constraints:

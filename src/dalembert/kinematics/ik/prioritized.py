@@ -303,7 +303,7 @@ def _step(
     high[rate] = np.clip(upper - q[at], -radius, radius)
     d, Z = np.clip(np.zeros(nv), low, high), np.eye(nv)
     far = [
-        1.0 if t.kind == "posture" else radius / max(np.linalg.norm(e), radius)
+        1.0 if t.kind == "posture" else radius / max(float(np.linalg.norm(e)), radius)
         for t, (e, _) in zip(tasks, parts, strict=True)
     ]
     near = [(x * e, J) for x, (e, J) in zip(far, parts, strict=True)]  # far targets are not reached for at once
@@ -346,4 +346,6 @@ def _certify(
     limits = robot.limits
     within = ((q >= limits.lower - 1e-9) & (q <= limits.upper + 1e-9)).all(-1).reshape(batch)
     shaped = q.reshape(*batch, -1)
-    return TaskSolution(shaped, results, np.asarray(converged), taken.reshape(batch), within, tuple(words.tolist()))
+    return TaskSolution(
+        shaped, results, np.asarray(converged), taken.reshape(batch), np.asarray(within), tuple(words.tolist())
+    )
