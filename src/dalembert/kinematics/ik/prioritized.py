@@ -146,7 +146,8 @@ def ik_tasks(
     `dalembert.kinematics`; targets and q0 (home, if not given) may be batches.
 
     A lower level is done first and never given up for a higher one; within one the weighted least squares count.
-    `limits` keeps joints within their positions. Robots of any kind of joints."""
+    `limits` keeps joints within their positions, to which a start beyond them is brought first. Robots of any kind of
+    joints."""
     need_daqp("inverse kinematics with several tasks")
     need_tree(robot.model)
     wanted = _check(robot, tasks)
@@ -167,6 +168,7 @@ def ik_tasks(
         for t, s in zip(wanted, shapes, strict=True)
     ]
     box = _box(robot, switch("limits", limits))
+    q[:, box[2]] = np.clip(q[:, box[2]], box[0], box[1])
     levels = sorted({t.level for t in wanted})
     parts = [_rows(robot, t, target, q) for t, target in zip(wanted, targets, strict=True)]
     active, taken = np.arange(size), np.zeros(size, np.int64)
@@ -299,9 +301,9 @@ def _step(
     nv = parts[0][1].shape[-1]
     low, high = np.full(nv, -radius), np.full(nv, radius)
     lower, upper, at, rate = box
-    low[rate] = np.clip(lower - q[at], -radius, radius)  # one beyond its limit comes back
-    high[rate] = np.clip(upper - q[at], -radius, radius)
-    d, Z = np.clip(np.zeros(nv), low, high), np.eye(nv)
+    low[rate] = np.clip(lower - q[at], -radius, 0.0)
+    high[rate] = np.clip(upper - q[at], 0.0, radius)
+    d, Z = np.zeros(nv), np.eye(nv)
     far = [
         1.0 if t.kind == "posture" else radius / max(float(np.linalg.norm(e)), radius)
         for t, (e, _) in zip(tasks, parts, strict=True)
