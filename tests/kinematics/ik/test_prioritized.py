@@ -106,6 +106,7 @@ def test_limits_hold_and_can_be_let_go():
     np.testing.assert_allclose(near.q[3], robot.limits.upper[3], atol=1e-8)
     far = robot.ik_tasks([posture_task(q, level=0)], limits=False)
     assert far and not far.within_limits
+    q[3], q[5] = READY[3], -0.3
     back = robot.ik_tasks([frame_task("panda_link8", robot.fk(robot.home))], q)
     assert back and back.within_limits  # a start beyond its limit comes back
 
