@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dalembert import kernels
-from dalembert.algorithms import composite, matrix_form
+from dalembert.algorithms import composite, joints, matrix_form
+from dalembert.errors import InputError
 from dalembert.model.lean import lean
 from dalembert.robot import Robot
 from tolerances import DIFFERENCE, ROUNDING, SOLVED, error
@@ -22,6 +23,9 @@ CASES = {
     "tree of 7 with rotors": dict(seed=4, joints=7, rotors=True),
     "tree of 8 with mimic joints": dict(seed=5, joints=8, mimic=True, rotors=True),
     "revolute chain of 7": dict(seed=6, joints=7, prismatic=False, chain=True, friction=True),
+    "tree of 7, all kinds": dict(seed=21, joints=7, several=True),
+    "tree of 9, all kinds, mimics and rotors": dict(seed=24, joints=9, several=True, mimic=True, rotors=True),
+    "chain of 6, all kinds, friction": dict(seed=26, joints=6, several=True, chain=True, friction=True, oblique=False),
     "prismatic first": dict(seed=11, joints=4, chain=True, oblique=False),
 }
 SCALARS = ("float", "interpreter", "compiled")
@@ -44,7 +48,17 @@ def evaluate(robot: Robot, scalar: str, name: str, *arguments, given=(), **optio
 
 
 def state(robot: Robot, seed: int = 0) -> list[np.ndarray]:
-    return list(np.random.default_rng(seed).uniform(-1, 1, (3, robot.n)))
+    """Positions, velocities, accelerations or torques."""
+    if robot.model.curved is None:
+        return list(np.random.default_rng(seed).uniform(-1, 1, (3, robot.n)))
+    rng = np.random.default_rng(seed)
+    q = joints.normalize(robot.model, rng.uniform(-1, 1, robot.nq).tolist())
+    return [np.array(q), *rng.uniform(-1, 1, (2, robot.nv))]
+
+
+def step(robot: Robot, q: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """q ⊕ d: q + d where q̇ = v."""
+    return np.array(joints.integrate(robot.model, q.tolist(), np.asarray(d).tolist()))
 
 
 @pytest.fixture(params=CASES)
@@ -64,7 +78,7 @@ def test_the_scalars_agree(robot):
         "forward_dynamics": (q, qd, qdd),
         "mass_matrix": (q,),
         "coriolis_matrix": (q, qd),
-        "christoffel": (q,),
+        **({} if robot.model.curved else {"christoffel": (q,)}),
         "gravity_torque": (q,),
         "regressor": (q, qd, qdd),
         "momentum": (q, qd),
@@ -86,10 +100,10 @@ def test_inverse_dynamics_is_the_sum_of_its_terms(robot, run):
 def test_terms_by_calls_of_the_recursion(robot, run):
     """[Fakhari 2], method 2: columns of M, c and g are the recursion with other arguments set to zero."""
     q, qd, _ = state(robot)
-    zero = np.zeros(robot.n)
+    zero = np.zeros(robot.nv)
     g = run("inverse_dynamics", q, zero, zero)
     assert error(run("gravity_torque", q), g, 1.0) < ROUNDING
-    columns = [run("inverse_dynamics", q, zero, e) - g for e in np.eye(robot.n)]
+    columns = [run("inverse_dynamics", q, zero, e) - g for e in np.eye(robot.nv)]
     assert error(np.array(columns).T, run("mass_matrix", q)) < ROUNDING
     c = run("inverse_dynamics", q, qd, zero) - g
     assert error(run("coriolis_torque", q, qd), c, 1.0) < ROUNDING
@@ -151,7 +165,7 @@ def test_mdot_minus_2c_is_skew(robot, run):
 def test_mass_matrix_dot_is_the_derivative(robot, run):
     q, qd, _ = state(robot)
     h = 1e-6
-    difference = (run("mass_matrix", q + h * qd) - run("mass_matrix", q - h * qd)) / (2 * h)
+    difference = (run("mass_matrix", step(robot, q, h * qd)) - run("mass_matrix", step(robot, q, -h * qd))) / (2 * h)
     assert error(run("mass_matrix_dot", q, qd), difference, 1.0) < DIFFERENCE
 
 
@@ -159,13 +173,19 @@ def test_all_choices_of_c_give_the_same_torque(robot, run):
     q, qd, _ = state(robot)
     c = run("coriolis_torque", q, qd)
     M_dot = run("mass_matrix_dot", q, qd)
+    if robot.model.curved is not None:
+        for choice in tuple(composite.CHOICES)[1:]:
+            with pytest.raises(InputError, match="whose positions are no vector"):
+                run("coriolis_matrix", q, qd, choice=choice)
+        assert error(run("coriolis_matrix", q, qd) @ qd, c, 1.0) < ROUNDING
+        return
     for choice in composite.CHOICES:
         C = run("coriolis_matrix", q, qd, choice=choice)
         assert error(C @ qd, c, 1.0) < ROUNDING, choice
         assert abs(qd @ (M_dot - 2 * C) @ qd) < ROUNDING * max(1, np.abs(C).max()), choice
     standard = run("coriolis_matrix", q, qd)
     assert error(run("coriolis_matrix", q, qd, choice="kronecker"), standard, 1.0) < ROUNDING
-    if robot.n > 2:
+    if robot.nv > 2:
         other = run("coriolis_matrix", q, qd, choice="mdot-u/2")
         N = M_dot - 2 * other
         assert np.abs(N + N.T).max() > 1e-6  # this choice does not keep the property
@@ -173,12 +193,16 @@ def test_all_choices_of_c_give_the_same_torque(robot, run):
 
 def test_christoffel_symbols(robot, run):
     q, qd, _ = state(robot)
+    if robot.model.curved is not None:
+        with pytest.raises(InputError, match="whose positions are no vector"):
+            run("christoffel", q)
+        return
     G = run("christoffel", q)
     assert error(G, G.swapaxes(0, 1), 1.0) < ROUNDING  # symmetric in the first two
     C = np.einsum("ijk,i->kj", G, qd)
     assert error(run("coriolis_matrix", q, qd), C, 1.0) < ROUNDING
     h = 1e-6
-    D = np.array([(run("mass_matrix", q + h * e) - run("mass_matrix", q - h * e)) / (2 * h) for e in np.eye(robot.n)])
+    D = np.array([(run("mass_matrix", q + h * e) - run("mass_matrix", q - h * e)) / (2 * h) for e in np.eye(robot.nv)])
     wanted = 0.5 * (np.einsum("ikj->ijk", D) + np.einsum("jki->ijk", D) - np.einsum("kij->ijk", D))
     assert error(G, wanted, 1.0) < DIFFERENCE
 
@@ -187,7 +211,7 @@ def test_gravity_is_the_gradient_of_the_potential(robot, run):
     q = state(robot)[0]
     h = 1e-6
     P = lambda x: float(run("potential_energy", x))  # noqa: E731
-    wanted = [(P(q + h * e) - P(q - h * e)) / (2 * h) for e in np.eye(robot.n)]
+    wanted = [(P(step(robot, q, h * e)) - P(step(robot, q, -h * e))) / (2 * h) for e in np.eye(robot.nv)]
     assert error(run("gravity_torque", q), wanted, 1.0) < DIFFERENCE
 
 
@@ -197,7 +221,7 @@ def test_power_is_the_rate_of_energy(robot, run):
     h = 1e-6
 
     def H(t: float) -> float:
-        x, v = q + t * qd + 0.5 * t * t * qdd, qd + t * qdd
+        x, v = step(robot, q, t * qd + 0.5 * t * t * qdd), qd + t * qdd
         return float(run("kinetic_energy", x, v) + run("potential_energy", x))
 
     power = qd @ run("inverse_dynamics", q, qd, qdd)
@@ -208,7 +232,7 @@ def test_regressor_times_parameters_is_inverse_dynamics(robot, run):
     q, qd, qdd = state(robot)
     Y = run("regressor", q, qd, qdd, rotor=True)
     assert error(Y @ robot.parameters(rotor=True), run("inverse_dynamics", q, qd, qdd), 1.0) < ROUNDING
-    assert Y.shape[1] == len(robot.parameter_names(rotor=True)) == 10 * len(robot.bodies) + robot.n
+    assert Y.shape[1] == len(robot.parameter_names(rotor=True)) == 10 * len(robot.bodies) + robot.nv
 
 
 def test_jacobian_is_the_derivative_of_forward_kinematics(robot, run):
@@ -217,8 +241,9 @@ def test_jacobian_is_the_derivative_of_forward_kinematics(robot, run):
     for frame in robot.frames[-3:]:
         J = run("jacobian", q, frame=frame)
         T = run("fk", q, frame=frame)
-        for k, e in enumerate(np.eye(robot.n)):
-            D = (run("fk", q + h * e, frame=frame) - run("fk", q - h * e, frame=frame)) / (2 * h)
+        for k, e in enumerate(np.eye(robot.nv)):
+            a, b = (run("fk", step(robot, q, x * e), frame=frame) for x in (h, -h))
+            D = (a - b) / (2 * h)
             S = D[:3, :3] @ T[:3, :3].T
             w = np.array([S[2, 1], S[0, 2], S[1, 0]])
             assert np.abs(np.r_[D[:3, 3], w] - J[:, k]).max() < DIFFERENCE
@@ -243,7 +268,8 @@ def test_jacobian_dot_is_the_derivative(robot, run):
     h = 1e-6
     for expressed_in in ("world", "local", "spatial"):
         o = dict(frame=robot.frames[-1], expressed_in=expressed_in)
-        wanted = (run("jacobian", q + h * qd, **o) - run("jacobian", q - h * qd, **o)) / (2 * h)
+        a, b = (run("jacobian", step(robot, q, x * qd), **o) for x in (h, -h))
+        wanted = (a - b) / (2 * h)
         assert error(run("jacobian_dot", q, qd, **o), wanted, 1.0) < DIFFERENCE
 
 
@@ -261,7 +287,7 @@ def test_transforms_between_frames_chain(robot, run):
 def test_mass_matrix_is_the_sum_over_body_jacobians(robot, run):
     """M = Σ Jᵀ 𝒢 J ([Fakhari 2]) and Σ m J_vᵀ J_v + J_ωᵀ R I Rᵀ J_ω ([Poonawala], [Lagrange notes])."""
     q = state(robot)[0]
-    M = np.zeros((robot.n, robot.n))
+    M = np.zeros((robot.nv, robot.nv))
     by_com = np.zeros_like(M)
     for body in robot.model.bodies:
         J = run("jacobian", q, frame=body.name, expressed_in="local")
@@ -271,7 +297,8 @@ def test_mass_matrix_is_the_sum_over_body_jacobians(robot, run):
         I_c = R @ np.array(body.inertia.about_com()) @ R.T
         by_com += body.inertia.m * Jc[:3].T @ Jc[:3] + Jc[3:].T @ I_c @ Jc[3:]
         for total in (M, by_com):
-            total[body.coordinate, body.coordinate] += body.multiplier**2 * body.rotor_inertia
+            for k in range(body.coordinate, body.coordinate + body.joint.nv):
+                total[k, k] += body.multiplier**2 * body.rotor_inertia
     assert error(M, run("mass_matrix", q)) < ROUNDING
     assert error(by_com, run("mass_matrix", q)) < ROUNDING
 
@@ -280,9 +307,9 @@ def test_closed_matrix_form(robot):
     """[Fakhari 2], method 1: M, c, g and Ṁ from 𝒜, ℒ, 𝒲, 𝒢."""
     q, qd, _ = state(robot)
     form = matrix_form.matrix_form(robot.model, q.tolist())
-    rotors = np.zeros(robot.n)
+    rotors = np.zeros(robot.nv)
     for body in robot.model.bodies:
-        rotors[body.coordinate] += body.multiplier**2 * body.rotor_inertia
+        rotors[body.coordinate : body.coordinate + body.joint.nv] += body.multiplier**2 * body.rotor_inertia
     M = np.array(matrix_form.mass_matrix(form)) + np.diag(rotors)
     assert error(M, evaluate(robot, "float", "mass_matrix", q)) < ROUNDING
     c = matrix_form.coriolis_torque(form, qd.tolist())
@@ -295,13 +322,63 @@ def test_closed_matrix_form(robot):
     assert error(L @ (np.eye(len(W)) - W), np.eye(len(W))) < ROUNDING
 
 
+def test_centroidal_momentum_is_that_about_the_center_of_mass(robot, run):
+    """h = A v, ḣ = A v̇ + Ȧ v; alone in space, ḣ is the weight and what the base's support gives."""
+    q, qd, qdd = state(robot)
+    A, A_dot = run("centroidal_momentum_matrix", q), run("centroidal_momentum_matrix_dot", q, qd)
+    assert error(A @ qd, run("momentum", q, qd, about="com"), 1.0) < ROUNDING
+    h = 1e-6
+    a, b = (run("momentum", step(robot, q, t * qd + 0.5 * t * t * qdd), qd + t * qdd, about="com") for t in (h, -h))
+    assert error(A @ qdd + A_dot @ qd, (a - b) / (2 * h), 1.0) < DIFFERENCE
+    I, c = run("centroidal_inertia", q), run("center_of_mass", q)
+    assert error(I, I.T) < ROUNDING and np.linalg.eigvalsh(I).min() > 0 and abs(I[0, 0] - robot.mass) < ROUNDING
+    turning = sum(
+        R @ np.array(b.inertia.about_com()) @ R.T + b.inertia.m * (r @ r * np.eye(3) - np.outer(r, r))
+        for b in robot.model.bodies
+        for T in (run("fk", q, frame=b.name),)
+        for R, r in ((T[:3, :3], T[:3, :3] @ np.array(b.inertia.com()) + T[:3, 3] - c),)
+    )
+    assert error(I[3:, 3:], turning) < ROUNDING
+
+
+def test_derivatives_are_those_along_tangent_vectors(robot):
+    """∂τ/∂q along q ⊕ ε, ∂τ/∂v, and those of forward dynamics."""
+    q, qd, x = state(robot)
+    h = 1e-6
+    for f in (robot.inverse_dynamics, robot.forward_dynamics):
+        D = getattr(robot, f"{f.__name__}_derivatives")(q, qd, x)
+        e = h * np.eye(robot.nv)
+        ahead, back = (robot.integrate(q, sign * e) for sign in (1, -1))
+        differences = (
+            f(ahead, qd, x) - f(back, qd, x),
+            f(q, qd + e, x) - f(q, qd - e, x),
+            f(q, qd, x + e) - f(q, qd, x - e),
+        )
+        for exact, difference in zip(D, differences, strict=True):
+            assert error(exact, difference.T / (2 * h), 1.0) < 20 * DIFFERENCE, f.__name__
+
+
+def test_positions_and_tangent_vectors(robot, run):
+    q, qd, d = state(robot)
+    q1 = run("integrate", q, d)
+    assert error(run("difference", q, q1), d, 1.0) < ROUNDING
+    assert error(run("interpolate", q, q1, np.array(1.0)), q1, 1.0) < ROUNDING
+    half = run("interpolate", q, q1, np.array(0.5))
+    assert error(run("difference", q, half), 0.5 * d, 1.0) < ROUNDING
+    h = 1e-6
+    rate = (run("integrate", q, h * qd) - run("integrate", q, -h * qd)) / (2 * h)
+    assert error(run("position_rates", q, qd), rate, 1.0) < DIFFERENCE
+    assert error(run("normalize", q), q, 1.0) < ROUNDING
+
+
 def test_momentum_and_center_of_mass(robot, run):
     q, qd, _ = state(robot)
     p = run("momentum", q, qd)
     J = run("center_of_mass_jacobian", q)
     assert error(robot.mass * J @ qd, p[:3], 1.0) < ROUNDING
     h = 1e-6
-    rate = (run("center_of_mass", q + h * qd) - run("center_of_mass", q - h * qd)) / (2 * h)
+    a, b = (run("center_of_mass", step(robot, q, x * qd)) for x in (h, -h))
+    rate = (a - b) / (2 * h)
     assert error(J @ qd, rate, 1.0) < DIFFERENCE
     about = run("momentum", q, qd, about="com")
     assert error(about[3:] + np.cross(run("center_of_mass", q), p[:3]), p[3:], 1.0) < ROUNDING
@@ -345,9 +422,16 @@ def test_the_lean_model_has_the_same_dynamics(robot):
     a, b = robot.model, lean(robot.model)
     for f in (newton_euler.inverse_dynamics, articulated.factorized):
         assert error(f(b, q, qd, qdd), f(a, q, qd, qdd), 1.0) < SOLVED
-    assert error(composite.christoffel(b, q), composite.christoffel(a, q), 1.0) < ROUNDING
+    if robot.model.curved is None:
+        assert error(composite.christoffel(b, q), composite.christoffel(a, q), 1.0) < ROUNDING
+    assert error(composite.coriolis_matrix(b, q, qd), composite.coriolis_matrix(a, q, qd), 1.0) < ROUNDING
     for body in b.bodies:
-        assert body.inertia.m == 0.0 or body.joint.kind == "prismatic"
+        assert (
+            body.inertia.m == 0.0
+            or body.joint.kind == "prismatic"
+            or body.joint.kind == "helical"
+            or not body.joint.direct
+        )
 
 
 def test_a_hundred_joints():
@@ -376,3 +460,26 @@ def test_regressor_with_friction_and_mimic_joints():
     wanted = robot.inverse_dynamics(q, qd, qdd, friction=True)
     assert error(Y @ robot.parameters(friction=True, rotor=True), wanted) < ROUNDING
     assert len(robot.parameter_names(friction=True, rotor=True)) == Y.shape[1]
+
+
+@pytest.mark.long
+def test_five_hundred_trees_of_all_kinds_of_joints():
+    """On plain floats: recursion, composite and articulated bodies, C, momenta and energy agree in each."""
+    for seed in range(500):
+        robot = Robot(random_tree(100 + seed, 2 + seed % 7, several=True, mimic=seed % 3 == 0, rotors=seed % 2 == 0))
+        run = lambda name, *a, robot=robot, **k: evaluate(robot, "float", name, *a, **k)  # noqa: E731
+        q, qd, qdd = state(robot, seed)
+        tau, M, C = run("inverse_dynamics", q, qd, qdd), run("mass_matrix", q), run("coriolis_matrix", q, qd)
+        assert error(M @ qdd + C @ qd + run("gravity_torque", q), tau, 1.0) < ROUNDING, seed
+        for method in ("factorized",) if robot.model.mimics else ("factorized", "articulated"):
+            assert error(run("forward_dynamics", q, qd, tau, method=method), qdd, 1.0) < SOLVED, seed
+        h = 1e-6
+        M_dot = (run("mass_matrix", step(robot, q, h * qd)) - run("mass_matrix", step(robot, q, -h * qd))) / (2 * h)
+        assert error(C + C.T, M_dot, 1.0) < 10 * DIFFERENCE, seed
+        assert error(run("kinetic_energy", q, qd), 0.5 * qd @ M @ qd, 1.0) < ROUNDING, seed
+        A = run("centroidal_momentum_matrix", q)
+        assert error(A @ qd, run("momentum", q, qd, about="com"), 1.0) < ROUNDING, seed
+        Y = run("regressor", q, qd, qdd, rotor=True)
+        assert error(Y @ robot.parameters(rotor=True), tau, 1.0) < ROUNDING, seed
+        d = run("difference", q, step(robot, q, qdd))
+        assert error(d, qdd, 1.0) < ROUNDING, seed

@@ -1,10 +1,13 @@
-"""Random mechanisms for tests: any tree, oblique axes, revolute, prismatic, fixed and mimic joints."""
+"""Random mechanisms for tests: any tree, oblique axes, fixed and mimic joints, and moving joints of every kind."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from dalembert.describe.description import Description, Drive, Inertial, Joint, Limit, Link, Mimic, Origin
+from dalembert.joints import JOINTS
 
 
 def _triple(x) -> tuple[float, float, float]:
@@ -37,8 +40,10 @@ def random_tree(
     oblique: bool = True,
     prismatic: bool = True,
     chain: bool = False,
+    several: bool = False,
 ) -> Description:
-    """A tree with `joints` moving joints (mimic ones included) and, if wanted, fixed ones among them."""
+    """A tree with `joints` moving joints (mimic ones included) and, if wanted, fixed ones among them; with `several`,
+    two in three are helical, or have several coordinates."""
     rng = np.random.default_rng(seed)
     links = [Link("base", _inertial(rng))]
     out: list[Joint] = []
@@ -60,9 +65,13 @@ def random_tree(
             stiffness=float(rng.uniform(0, 5)) if friction else 0.0,
             rest=float(rng.uniform(-1, 1)) if friction else 0.0,
         )
+        if several and rng.random() < 0.67:
+            kind = str(rng.choice(["helical", "spherical", "floating", "planar"]))
+        lone = JOINTS[kind].direct
         follows = None
-        if mimic and movers and rng.random() < 0.3:
-            master = movers[int(rng.integers(len(movers)))]
+        masters = [joint for joint in movers if JOINTS[joint.kind].direct]
+        if mimic and lone and masters and rng.random() < 0.3:
+            master = masters[int(rng.integers(len(masters)))]
             follows = Mimic(master.name, float(rng.uniform(-2, 2)), float(rng.uniform(-1, 1)))
         joint = Joint(
             f"joint{k}",
@@ -71,9 +80,10 @@ def random_tree(
             f"link{k}",
             origin,
             _axis(rng, oblique),
-            Limit(-2.0, 2.0, 10.0, 5.0),
+            Limit(-2.0, 2.0, 10.0, 5.0) if lone else None,
             follows,
-            drive,
+            drive if lone else replace(drive, stiffness=0.0),
+            pitch=float(rng.uniform(-0.3, 0.3)) if kind == "helical" else 0.0,
         )
         out.append(joint)
         movers.append(joint)

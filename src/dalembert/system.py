@@ -236,7 +236,7 @@ class KernelTable(Generic[S]):
 class Kernels(Generic[S]):
     """The kernels of one system: compiled when first asked for, called by their keys.
 
-    `subject()` is what the table's rows trace. `name` and `joints` are for messages. `inspect(kernel, names, arguments)`
+    `subject()` is what the table's rows trace. `name` and `joints` are for messages. `inspect(kernel, names, values)`
     refuses values that no kernel could make sense of."""
 
     def __init__(

@@ -39,7 +39,7 @@ def odd_angles(
 
 def find_degrees(model: Model, values: Sequence[float]) -> list[float]:
     """The same of a robot's joints."""
-    own = model.coordinates
+    own = [c for c in model.coordinates for _ in range(c.joint.nq)]
     return odd_angles(values, position_units(model), [c.lower for c in own], [c.upper for c in own])
 
 

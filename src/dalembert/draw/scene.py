@@ -300,8 +300,8 @@ def drawn_limits(robot: Robot) -> list[tuple[float, float]]:
     """Ranges of the sliders: the limits, half a turn or an arm's length where there are none."""
     out = []
     lower, upper = robot.limits.lower.tolist(), robot.limits.upper.tolist()
-    for c, low, high in zip(robot.model.coordinates, lower, upper, strict=True):
-        free = c.joint.half_range
+    ranges = [c.joint.half_range for c in robot.model.coordinates for _ in range(c.joint.nq)]
+    for free, low, high in zip(ranges, lower, upper, strict=True):
         low = low if math.isfinite(low) else min(-free, high - 2 * free)
         high = high if math.isfinite(high) else max(free, low + 2 * free)
         out.append((low, high))

@@ -49,6 +49,7 @@ class BatchRequest:
     states: tuple[str, ...]
     outputs: tuple[str, ...]
     positions: int
+    velocities: int
     measures: dict[str, Measure]
 
     @property
@@ -116,17 +117,18 @@ class Batch:
     @property
     def q(self) -> Array:
         """Positions: (B, rows, n) where all of them were kept, else (B, n) at the end."""
-        return self._block(0)
+        return self._block(0, self.request.positions)
 
     @property
     def qd(self) -> Array:
-        return self._block(self.request.positions)
+        """Their rates, likewise; velocities, where these are no rates."""
+        return self._block(self.request.positions, self.request.velocities)
 
-    def _block(self, first: int) -> Array:
-        wanted = self.request.states[first : first + self.request.positions]
+    def _block(self, first: int, count: int) -> Array:
+        wanted = self.request.states[first : first + count]
         if self.rows is not None and all(name in self.names for name in wanted):
             return self.rows[..., [self.names.index(name) for name in wanted]]
-        return self.last[:, first : first + self.request.positions]
+        return self.last[:, first : first + count]
 
     def parameters(self, first: int = 0, count: int | None = None) -> dict[str, Array]:
         """Of rollouts first, …: what differs between them, starts and parameters by name; drawn again from the seed."""
@@ -255,7 +257,8 @@ def rollouts(
         tuple(sorted(every_name.index(name) for name in kept)),
         _begin_kernel(loop, wiring) if loop.begins else None,
     )
-    asked = BatchRequest(plan, total, arrays, flow.states, flow.outputs, plant.positions, dict(loop.measures))
+    sizes = (plant.positions, plant.nv)
+    asked = BatchRequest(plan, total, arrays, flow.states, flow.outputs, *sizes, dict(loop.measures))
     return carry_out(asked, threads, scheduler, chunk, file, progress)
 
 

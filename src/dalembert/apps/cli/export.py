@@ -49,7 +49,7 @@ def export(
     """
     from dalembert.names import identifier
 
-    arm = output.load(robot, tip)
+    arm = output.load(robot, tip, several=True)
     files: dict[str, str | bytes] = {}
     if batch and lang != "c":
         raise click.BadParameter(f"is for C; {lang} takes many states as it is", param_hint="--batch")

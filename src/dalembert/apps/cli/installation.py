@@ -57,16 +57,16 @@ def bench(
     \b
     Example: dalembert bench ur5e --states 100000
     """
-    arm = output.load(robot, tip).tree().with_threads(threads)
+    arm = output.load(robot, tip, several=True).tree().with_threads(threads)
     output.tip_of(arm)
-    if not arm.n:
+    if not arm.nv:
         raise click.UsageError(f"{arm.name!r} has no joints: there is nothing to time")
     with waiting("compiling") as say:
         rows = [_bench_row(arm, name, states, say) for name in ROWS]
 
     def show() -> None:
         columns = ("", "one call [µs]", "in a batch [ns]", "states/s", "NumPy [ns]", "NumPy / ours", "they differ by")
-        title = f"{arm.name}, {arm.n} joints: time per state, batch of {states}"
+        title = f"{arm.name}, {len(arm.joint_names)} joints: time per state, batch of {states}"
         output.print_table(title, columns, [_bench_cells(**row) for row in rows])
         click.echo(f"a quick look: the best of {ROUNDS} short rounds each, on {threads} thread{'s' * (threads > 1)}")
 
@@ -83,7 +83,7 @@ def _bench_row(arm: Robot, name: str, states: int, say: Callable[[str], None]) -
 
     kernel, count = ROWS[name]
     q = arm.random_configuration(states, seed=0)
-    rest = np.random.default_rng(0).uniform(-1, 1, (2, states, arm.n))
+    rest = np.random.default_rng(0).uniform(-1, 1, (2, states, arm.nv))
     arguments = [q, *rest][:count]
     call = getattr(arm, kernel)
     batch = np.asarray(call(*arguments))  # compiled here

@@ -37,7 +37,7 @@ def fk(
     """
     if every and frames:
         raise click.UsageError("--all means every frame: leave out --frame")
-    arm = output.load(robot, tip)
+    arm = output.load(robot, tip, several=True)
     at = output.positions("q", q, arm) or arm.home.tolist()
     base = seen_from or arm.frames[0]
     wanted = arm.frames if every else frames or (output.tip_of(arm),)
@@ -185,12 +185,12 @@ def dynamics(
     """
     import numpy as np
 
-    arm = output.load(robot, tip)
-    zero = [0.0] * arm.n
+    arm = output.load(robot, tip, several=True)
+    zero = [0.0] * arm.nv
     state = {
         "q": output.positions("q", q, arm) or arm.home.tolist(),
-        "qd": output.numbers("qd", qd, arm.n) or zero,
-        "qdd": output.numbers("qdd", qdd, arm.n) or zero,
+        "qd": output.rates("qd", qd, arm) or zero,
+        "qdd": output.rates("qdd", qdd, arm) or zero,
     }
     with waiting("compiling"), np.errstate(all="ignore"):  # what overflows is told below
         terms = _terms(arm, state, friction)
@@ -212,11 +212,17 @@ def _terms(arm: Robot, state: dict[str, list[float]], friction: bool) -> dict[st
 
 
 def _show_terms(arm: Robot, state: dict[str, list[float]], terms: dict[str, Any]) -> None:
-    names = arm.joint_names
-    columns = ("joint", "q", "q̇", "q̈", "g(q)", "τ")
-    rows = zip(names, *state.values(), terms["g"].tolist(), terms["tau"].tolist(), strict=True)
-    output.print_table(f"{arm.name}: state and torques", columns, rows)
-    short = [str(i + 1) for i in range(arm.n)]
+    names = arm.model.names("coordinate")
+    q, *rest = state.values()
+    torques = (terms["g"].tolist(), terms["tau"].tolist())
+    if arm.model.curved is None:
+        rows: Any = zip(names, q, *rest, *torques, strict=True)
+        output.print_table(f"{arm.name}: state and torques", ("joint", "q", "q̇", "q̈", "g(q)", "τ"), rows)
+    else:
+        output.print_table(f"{arm.name}: positions", ("", "q"), zip(arm.model.names("position"), q, strict=True))
+        rows = zip(names, *rest, *torques, strict=True)
+        output.print_table("Velocities in the bodies' axes, and torques", ("", "v", "v̇", "g(q)", "τ"), rows)
+    short = [str(i + 1) for i in range(arm.nv)]
     for title, key in (("Mass matrix M(q)", "M"), ("Coriolis matrix C(q, q̇)", "C")):
         matrix = terms[key].tolist()
         output.print_table(title, ("", *short), [(names[i], *row) for i, row in enumerate(matrix)])

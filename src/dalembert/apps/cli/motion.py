@@ -86,9 +86,9 @@ def simulate(
         output.refuse_idle("it says where --payload hangs", "tip")
     if out is not None and out.lower().endswith(".parquet"):
         import_arrow()  # missed now, not after the run
-    arm = output.load(robot, tip)
+    arm = output.load(robot, tip, several=True)
     start = output.positions("q0", q0, arm) or arm.home.tolist()
-    rates = output.numbers("qd0", qd0, arm.n)
+    rates = output.rates("qd0", qd0, arm)
     goal = output.positions("to", to, arm, within=True)
     law = None if name == FREE else CONTROLLERS[name].make(arm, omega, zeta)
     with waiting("compiling the loop", heavy=True) as say:
@@ -166,7 +166,11 @@ def _show_run(arm: Robot, run: Run, controller: str, files: list[str]) -> None:
     from dalembert.simulation.simulate import SAID
 
     e, peak, effort = _errors(run), np.abs(run.tau).max(axis=0), arm.limits.effort
-    parts: dict[str, ArrayLike] = {"joint": arm.joint_names, "q at start": run.q[0], "at the end": run.q[-1]}
+    parts: dict[str, ArrayLike] = {
+        "joint": arm.model.names("position"),
+        "q at start": run.q[0],
+        "at the end": run.q[-1],
+    }
     if e is not None:
         parts |= {"final error": e[-1], "largest error": np.abs(e).max(axis=0)}
     if controller != FREE:

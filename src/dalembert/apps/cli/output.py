@@ -30,9 +30,11 @@ LONG = 1000  # rows: of more, rich takes too long over its layout (milliseconds 
 INVISIBLE = 1e-12  # a table for people shows rounding errors as zero
 
 
-def load(source: str, tip: str | None = None, package_dirs: Sequence[str] = ()) -> Robot:
-    """The robot, with what its reader objected to as lines on standard error."""
+def load(source: str, tip: str | None = None, package_dirs: Sequence[str] = (), *, several: bool = False) -> Robot:
+    """The robot, with what its reader objected to as lines on standard error. Joints of several coordinates are refused
+    but for commands that know what to do with them (`several`)."""
     from dalembert.errors import ModelWarning
+    from dalembert.kernels import need_vector
     from dalembert.loading import load as load_robot
 
     with warnings.catch_warnings(record=True) as caught:
@@ -40,8 +42,10 @@ def load(source: str, tip: str | None = None, package_dirs: Sequence[str] = ()) 
         robot = load_robot(source, tip, **reading(*package_dirs))
     for warning in caught:
         click.echo(f"warning: {in_terminal(str(warning.message))}", err=True)
+    if not several:
+        need_vector(robot.model)
     context = click.get_current_context()
-    context.meta[JOINTS] = robot.n
+    context.meta[JOINTS] = robot.nv
     names = (robot.name, *robot.frames, *robot.joint_names, *(loop.name for loop in robot.description.loops))
     broken = next((name for name in names if in_line(name) != name), None)
     if broken is not None and not context.params.get("as_json"):
@@ -248,25 +252,35 @@ def positions(name: str, text: str | None, arm: Robot, *, within: bool = False) 
     """Joint positions from the command line, with a word if they look like degrees; too large to compute with is
     refused, and so are degrees of a joint that slides, and with `within` what is outside the limits."""
     from dalembert.compile.functions import LARGEST_ANGLE
-    from dalembert.units import find_degrees
+    from dalembert.kernels import check_quaternions
+    from dalembert.units import find_degrees, position_units
 
-    values = numbers(name, text, arm.n)
+    each = "one per joint" if arm.model.curved is None else ", ".join(arm.model.names("position"))
+    values = numbers(name, text, arm.nq, each)
     if values is None:
         return None
-    plain = bare(text)
-    for c, x, part in zip(arm.model.coordinates, values, _parts(text or ""), strict=True):
-        if not c.joint.turns and part.endswith(("deg", "°")):
-            raise click.BadParameter(f"joint {c.name!r} slides: {part!r} is no length in m", param_hint=f"--{name}")
+    plain, joints = bare(text), arm.model.names("position")
+    for joint, unit, x, part in zip(joints, position_units(arm.model), values, _parts(text or ""), strict=True):
+        if unit != "rad" and part.endswith(("deg", "°")):
+            what = f"joint {joint!r} slides: {part!r} is no length in m" if unit else f"{joint!r} is no angle: {part!r}"
+            raise click.BadParameter(what, param_hint=f"--{name}")
         if abs(x) > LARGEST_ANGLE:
-            why = f"{part!r} of joint {c.name!r} is too large: sines are computed up to 2³⁰"
+            why = f"{part!r} of joint {joint!r} is too large: sines are computed up to 2³⁰"
             raise click.BadParameter(why, param_hint=f"--{name}")
+    check_quaternions(arm.model, f"--{name}", values)
     own = [x if given else 0.0 for x, given in zip(values, plain, strict=True)]
     _warn_of_degrees(name, find_degrees(arm.model, own), True)
-    for c, x in zip(arm.model.coordinates, values, strict=True):
-        if within and not c.lower <= x <= c.upper:
-            why = f"{number(x)} for {c.name!r} is outside its limits, {number(c.lower)} to {number(c.upper)}"
+    for joint, x, low, high in zip(joints, values, arm.limits.lower, arm.limits.upper, strict=True):
+        if within and not low <= x <= high:
+            why = f"{number(x)} for {joint!r} is outside its limits, {number(low)} to {number(high)}"
             raise click.BadParameter(why, param_hint=f"--{name}")
     return values
+
+
+def rates(name: str, text: str | None, arm: Robot) -> list[float] | None:
+    """Velocities or accelerations from the command line, one per joint or the several of each."""
+    each = "one per joint" if arm.model.curved is None else ", ".join(arm.model.names("rate"))
+    return numbers(name, text, arm.nv, each)
 
 
 def _warn_of_degrees(name: str, values: list[float], sure: bool = False) -> None:

@@ -57,7 +57,7 @@ def info(robot: str = ROBOT, tip: str | None = TIP) -> None:
     \b
     Example: dalembert info panda
     """
-    arm = output.load(robot, tip)
+    arm = output.load(robot, tip, several=True)
     card = _card(arm)
     output.answer(card, lambda: _show_card(arm, card))
 
@@ -85,6 +85,8 @@ def _card(arm: Robot) -> dict[str, Any]:
         "frames": list(arm.frames),
         "loops": [{key: getattr(loop, key) for key in LOOP} for loop in arm.description.loops],
         "home": arm.home.tolist(),
+        "nq": arm.nq,
+        "nv": arm.nv,
         "tip": arm.tip,
         "tips": list(arm.model.tips),
         "gravity": list(arm.model.gravity),
@@ -96,7 +98,9 @@ def _card(arm: Robot) -> dict[str, Any]:
 
 def _show_card(arm: Robot, card: dict[str, Any]) -> None:
     tip = card["tip"] or f"not one: {', '.join(card['tips'])}; choose with --tip"
-    click.echo(f"{arm.name}: {arm.n} joints, {len(arm.bodies)} moving bodies, {output.number(arm.mass)} kg")
+    click.echo(
+        f"{arm.name}: {len(arm.joint_names)} joints, {len(arm.bodies)} moving bodies, {output.number(arm.mass)} kg"
+    )
     gravity = ", ".join(output.number(g) for g in card["gravity"])
     click.echo(f"tip: {tip}\ngravity: ({gravity}) m/s² in {arm.frames[0]!r}")
     if card["notes"]:
@@ -149,7 +153,7 @@ def convert(
     wanted = ".urdf" if target == "urdf" else ".toml"
     if out and suffix != wanted:
         raise click.UsageError(f"{out}: {target} is written to a file ending in {wanted}")
-    arm = output.load(robot, tip)
+    arm = output.load(robot, tip, several=True)
     if target == "screws":
         _convert_to_screws(arm)
     elif target in CONVENTIONS and not out:

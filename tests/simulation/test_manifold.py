@@ -1,0 +1,148 @@
+"""Simulation where positions are no vector: free bodies, spherical pendulums, and methods that keep their order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import dalembert as dl
+from dalembert.describe.description import Description, Inertial, Joint, Link, Origin
+from dalembert.errors import InputError
+from dalembert.simulation import rollouts
+from trees import random_tree
+
+
+def body(kind: str = "floating", gravity=(0.0, 0.0, 0.0), com=(0.0, 0.0, 0.0), inertia=(1.0, 0, 0, 2.0, 0, 3.0)):
+    links = (Link("world"), Link("brick", Inertial(1.5, inertia, Origin(com))))
+    return dl.Robot(Description("brick", links, (Joint("root", kind, "world", "brick"),), gravity))
+
+
+def test_a_free_body_keeps_its_momenta_and_tumbles():
+    """10⁵ steps of 1 ms: angular momentum to 1e-9, energy to 1e-8, the quaternion to 1e-15; about its middle axis the
+    body flips over and back (Dzhanibekov), which a stable axis does not."""
+    robot = body()
+    qd0 = np.array([0.1, -0.2, 0.3, 0.01, 2.0, 0.01])
+    run = dl.simulate(robot, q0=robot.neutral, qd0=qd0, duration=100.0, dt=1e-3, solver="rk4")
+    h, K = robot.momentum(run.q, run.qd, "com"), robot.kinetic_energy(run.q, run.qd)
+    assert len(run.t) > 1000 and run.ok
+    assert np.abs(h - h[0]).max() < 1e-9
+    assert np.abs(K / K[0] - 1).max() < 1e-8
+    assert np.abs(np.linalg.norm(run.q[:, 3:], axis=-1) - 1).max() <= 1e-15
+    flips = np.count_nonzero(np.diff(np.sign(run.qd[:, 4])))
+    assert flips >= 4 and run.qd[:, 4].min() < -1.99
+    steady = dl.simulate(robot, q0=robot.neutral, qd0=qd0[[0, 1, 2, 3, 5, 4]], duration=20.0, dt=1e-3)
+    assert steady.qd[:, 5].min() > 1.99
+
+
+def test_a_thrown_body_falls_on_a_parabola():
+    robot = body(gravity=(0.0, 0.0, -9.81))
+    qd0 = np.array([1.0, 0.0, 5.0, 0.0, 2.0, 0.3])
+    run = dl.simulate(robot, q0=robot.neutral, qd0=qd0, duration=1.0, dt=1e-3)
+    wanted = np.outer(run.t, qd0[:3]) + np.outer(0.5 * run.t**2, robot.gravity)
+    assert np.abs(run.q[:, :3] - wanted).max() < 1e-9
+
+
+def test_a_spherical_pendulum_swings_as_its_closed_form():
+    """A top without spin, its mass a point on the axis but for a little: θ̈ = sin θ cos θ φ̇² + (g/l) sin θ (θ from
+    above), with l² sin²θ φ̇ and the energy conserved (Landau & Lifshitz, Mechanics, §14)."""
+    l, m, J = 0.8, 1.5, 1e-3
+    robot = body("spherical", (0.0, 0.0, -9.81), (0.0, 0.0, l), (J, 0, 0, J, 0, J))
+    q0 = robot.integrate(robot.neutral, [2.4, 0.0, 0.0])  # leaning over: below the horizontal
+    T = robot.fk(q0)[:3, :3]
+    theta0, rate = 2.4, 1.1
+    w = T.T @ np.array([0.0, 0.0, rate])  # about the vertical
+    w -= w[2] * np.array([0.0, 0.0, 1.0])  # no spin about the own axis
+    run = dl.simulate(robot, q0=q0, qd0=w, duration=5.0, dt=1e-3)
+    top = robot.fk(run.q)[:, :3, 2]
+    I = m * l * l + J
+    p = rate * np.sin(theta0) ** 2 * I
+
+    def rates(t, y):
+        theta, theta_dot = y
+        return [theta_dot, (p / I) ** 2 * np.cos(theta) / np.sin(theta) ** 3 + m * 9.81 * l / I * np.sin(theta)]
+
+    found = solve_ivp(rates, (0, 5), (theta0, 0.0), "DOP853", t_eval=run.t, rtol=1e-12, atol=1e-12)
+    assert np.abs(top[:, 2] - np.cos(found.y[0])).max() < 1e-8
+    E = robot.kinetic_energy(run.q, run.qd) + robot.potential_energy(run.q)
+    assert np.abs(E - E[0]).max() < 1e-9
+    about_vertical = robot.momentum(run.q, run.qd)[:, 5]
+    assert np.abs(about_vertical - about_vertical[0]).max() < 1e-9
+
+
+ORDERS = {"euler": 1, "heun": 2, "rk3": 3, "rk4": 4, "dormand-prince": 5, "rk6": 6}
+
+
+@pytest.mark.parametrize("method", ORDERS)
+def test_methods_keep_their_order_on_the_group(method: str):
+    robot = body(com=(0.1, 0.2, -0.1))
+    start = dict(q0=robot.neutral, qd0=np.array([0.1, -0.2, 0.3, 0.3, 2.0, 0.5]), duration=1.0)
+    exact = dl.simulate(robot, dt=2e-3, solver="rk8", **start).q[-1]
+    errors = [
+        np.linalg.norm(robot.difference(dl.simulate(robot, dt=dt, solver=method, **start).q[-1], exact))
+        for dt in (0.05, 0.025)
+    ]
+    assert abs(np.log2(errors[0] / errors[1]) - ORDERS[method]) < 0.15
+
+
+@pytest.mark.parametrize("method", ["semi-implicit-euler", "verlet", "implicit-midpoint"])
+def test_other_methods_stay_near(method: str):
+    robot = body(com=(0.1, 0.2, -0.1))
+    start = dict(q0=robot.neutral, qd0=np.array([0.1, -0.2, 0.3, 0.3, 2.0, 0.5]), duration=1.0)
+    exact = dl.simulate(robot, dt=2e-3, solver="rk8", **start).q[-1]
+    found = dl.simulate(robot, dt=1e-4, solver=method, **start).q[-1]
+    assert np.linalg.norm(robot.difference(found, exact)) < 5e-3 and abs(np.linalg.norm(found[3:]) - 1) < 1e-15
+
+
+def test_a_tree_of_all_kinds_keeps_its_energy_books():
+    d = random_tree(21, 4, several=True, friction=True)
+    smooth = tuple(replace(j, drive=replace(j.drive, coulomb=(0.0, 0.0))) for j in d.joints)
+    robot = dl.Robot(replace(d, joints=smooth))
+    q0 = robot.random_configuration(seed=1)
+    run = dl.simulate(robot, q0=q0, qd0=0.3 * np.ones(robot.nv), duration=0.3, dt=1e-3, friction=True)
+    assert run.audit().loss > 0.1 and run.audit().relative < 1e-6
+    assert set(run.units[name] for name in robot.states) <= {"m", "rad", "", "m/s", "rad/s"}
+
+
+def test_batches_are_single_runs():
+    robot = body(gravity=(0.0, 0.0, -9.81), com=(0.1, 0.0, 0.0))
+    Q, V = robot.random_configuration(5, seed=2), np.random.default_rng(3).normal(size=(5, 6))
+    batch = rollouts(robot, q0=Q, qd0=V, duration=0.2, dt=1e-3)
+    for k in range(5):
+        one = dl.simulate(robot, q0=Q[k], qd0=V[k], duration=0.2, dt=1e-3)
+        assert np.abs(one.q[-1] - batch.q[k]).max() < 1e-14 and np.abs(one.qd[-1] - batch.qd[k]).max() < 1e-13
+
+
+def test_what_cannot_be_is_said():
+    robot = body()
+    bad = robot.neutral + 0.1
+    for call in (lambda: robot.fk(bad), lambda: dl.simulate(robot, q0=bad, duration=0.1), lambda: robot.with_home(bad)):
+        with pytest.raises(InputError, match=r"the quaternion of joint 'root' .* robot.normalize\(q\) mends it"):
+            call()
+    assert np.isfinite(robot.fk(robot.normalize(bad))).all()
+    with pytest.raises(InputError, match="RK45 cannot run this: the positions of 'brick' are no vector"):
+        dl.simulate(robot, q0=robot.neutral, duration=0.1, solver="RK45")
+    for call in (lambda: robot.n, lambda: dl.simulate(robot, q0=robot.neutral, duration=0.1, solver="symplectic")):
+        with pytest.raises(InputError, match="whose positions are no vector"):
+            call()
+    with pytest.raises(InputError, match=r"qd has shape \(7,\); its last dimension must be 6 \(the velocities"):
+        robot.inverse_dynamics(robot.neutral, np.zeros(7), np.zeros(6))
+
+
+def test_linearization_is_along_tangent_vectors():
+    """A small tangent vector beside a moving state grows as A says: δq̇ = δv − [v, δq]."""
+    robot = dl.Robot(random_tree(33, 3, several=True))
+    rng = np.random.default_rng(0)
+    q, v, tau = robot.random_configuration(seed=4), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
+    A, _ = robot.linearize(q, v, tau)
+    h, e, n = 1e-5, 1e-4, robot.nv
+    d = np.concatenate((e * np.eye(2 * n), -e * np.eye(2 * n), np.zeros((1, 2 * n))))
+    Q, V = robot.integrate(q, d[:, :n]), v + d[:, n:]
+    a = robot.forward_dynamics(Q, V, tau)
+    Q, V = robot.integrate(Q, h * V + 0.5 * h * h * a), V + h * a  # a step of first order is enough
+    moved = np.concatenate((robot.difference(Q[-1], Q[:-1]), V[:-1] - V[-1]), -1)
+    grown = (moved[: 2 * n] - moved[2 * n :]) / (2 * e)
+    assert np.abs((grown.T - np.eye(2 * n)) / h - A).max() < 1e-3 * np.abs(A).max()
+    assert np.abs(A[:n, :n]).max() > 0.1
