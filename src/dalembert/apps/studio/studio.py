@@ -25,6 +25,7 @@ from dalembert.apps.studio.scene import Scene
 from dalembert.apps.studio.worker import Worker
 from dalembert.arguments import array, switch
 from dalembert.errors import DalembertError
+from dalembert.kernels import need_vector
 from dalembert.robot import Robot, need_robot
 from dalembert.spatial.rotation import to_rpy
 
@@ -67,6 +68,7 @@ class Studio:
         plain: bool = False,
     ) -> None:
         need_robot(robot, "a studio")
+        need_vector(robot.model)  # its sliders and tables are of joints with one coordinate
         server.viser()  # refused in words before anything else is done
         self.robot = self.loaded = robot
         self.plain = switch("plain", plain)

@@ -146,8 +146,8 @@ def ik_tasks(
     `dalembert.kinematics`; targets and q0 (home, if not given) may be batches.
 
     A lower level is done first and never given up for a higher one; within one the weighted least squares count.
-    The search is local: another q0 may find what this one misses. `limits` keeps joints within their positions, to which a start beyond them is brought first. Robots of any kind of
-    joints."""
+    The search is local: another q0 may find what this one misses. `limits` keeps joints within their positions, to
+    which a start beyond them is brought first. Robots of any kind of joints."""
     need_daqp("inverse kinematics with several tasks")
     need_tree(robot.model)
     wanted = _check(robot, tasks)
