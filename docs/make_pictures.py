@@ -172,7 +172,9 @@ def whole_body() -> None:
         for c in system.constraints:
             load, place = b.loads[c.name], robot.fk(q, c.hold.frame)[:3, 3]
             corners = place + np.array(c.corners) @ np.array(c.axes).T
-            ax.plot(*np.vstack([corners[[0, 1, 3, 2, 0]] if name == "g1" else corners[[0, 1, 2, 3, 0]]]).T, "tab:blue", lw=2)
+            middle = corners.mean(axis=0)
+            round_about = np.argsort(np.arctan2(*(corners - middle).T[:2]))
+            ax.plot(*corners[[*round_about, round_about[0]]].T, "tab:blue", lw=2)
             center = place + np.array(c.axes) @ np.r_[load.center_of_pressure, c.corners[0][2]]
             ax.quiver(*center, *(load.force / (robot.mass * 9.81)), color="tab:red", lw=2)
         ax.set_title(f"{name}: forces at the centers of pressure, red (1 m = its weight)", fontsize=8)

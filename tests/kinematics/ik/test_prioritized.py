@@ -114,6 +114,7 @@ def test_limits_hold_and_can_be_let_go():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
+        (lambda r: r.ik(np.eye(4), "trunk"), r"ik_tasks\(\[frame_task\('trunk', T\)\]\)"),
         (lambda r: r.ik_tasks([]), "at least one task"),
         (lambda r: r.ik_tasks(["left_foot"]), "made by frame_task"),
         (lambda r: r.ik_tasks([frame_task("left_fot", np.eye(4))]), "did you mean 'left_foot'"),
