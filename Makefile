@@ -69,7 +69,7 @@ fuzz: .venv/test
 	$(BIN)/python fuzz/logs.py --seconds $(or $(SECONDS),600)
 	$(BIN)/python fuzz/graphs.py --seconds $(or $(SECONDS),600)
 
-# Every real URDF and MJCF of four packages, or of other folders: make corpus FOLDERS="a b"
+# Every real URDF and MJCF of eleven packages, or of other folders: make corpus FOLDERS="a b"
 corpus: .venv/test
 	$(BIN)/python benchmarks/corpus.py $(FOLDERS)
 

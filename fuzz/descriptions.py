@@ -14,11 +14,52 @@ from pathlib import Path
 from loop import Read, fuzz, parser
 
 from dalembert import robots
+from dalembert.describe.scene import BASES, put_on_base
 from dalembert.describe.toml_read import read_toml
 from dalembert.describe.urdf_read import read_urdf
 
 NUMBERS = (b"nan", b"inf", b"-1e400", b"1e308", b"-0", b"1e-320", b"9" * 400, b"0x10", b"1_0", b"", b"--1", b"1 2")
 SLOW = 20.0  # seconds of the processor that no file of a few kilobytes may take
+# Joints of several coordinates, which no bundled robot has.
+SEVERAL = b"""name = "several"
+home = { base = [0, 0, 0.5, 0, 0, 0, 1], floor_angle = 0.3 }
+[[links]]
+name = "world"
+[[links]]
+name = "body"
+inertial = { mass = 2.0, inertia = [0.1, 0.2, 0.25] }
+[[links]]
+name = "arm"
+inertial = { mass = 1.0, com = [0, 0, 0.2], inertia = [0.1, 0.1, 0.05] }
+[[links]]
+name = "cart"
+[[links]]
+name = "hand"
+[[joints]]
+name = "base"
+kind = "floating"
+parent = "world"
+child = "body"
+[[joints]]
+name = "socket"
+kind = "spherical"
+parent = "body"
+child = "arm"
+drive = { rotor_inertia = 0.1, damping = 0.2 }
+[[joints]]
+name = "floor"
+kind = "planar"
+axis = [0, 0, 1]
+parent = "body"
+child = "cart"
+[[joints]]
+name = "cross"
+kind = "universal"
+axis = [0, 0, 1]
+second_axis = [0, 1, 0]
+parent = "arm"
+child = "hand"
+"""
 TOKENS = re.compile(rb"[A-Za-z_][\w:.-]*|-?\d[\d.eE+-]*|.", re.DOTALL)
 
 
@@ -29,8 +70,9 @@ def seeds() -> tuple[list[bytes], list[bytes]]:
     urdf = [f.read_bytes() for root in roots for f in root.rglob("*.urdf") if f.stat().st_size < 12_000]
     from dalembert.describe.urdf_write import write_urdf
 
-    toml = [robots.text(name).encode() for name in robots.names()]
-    urdf += [write_urdf(read_toml(t.decode())).encode() for t in toml]
+    toml = [SEVERAL, *(robots.text(name).encode() for name in robots.names())]
+    urdf += [write_urdf(read_toml(t.decode())).encode() for t in toml[1:]]
+    urdf += [write_urdf(put_on_base(read_urdf(text), kind)).encode() for text in urdf[-3:] for kind in BASES[1:]]
     return urdf, toml
 
 

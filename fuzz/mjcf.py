@@ -21,6 +21,7 @@ from loop import Read, fuzz, parser
 from dalembert.algorithms.composite import mass_matrix
 from dalembert.describe.mjcf import read_mjcf
 from dalembert.describe.mjcf.read import ALLOWED
+from dalembert.describe.scene import BASES, FREE, arrange, root_bodies
 from dalembert.model.build import build
 
 SMALL = 40_000  # bytes of a seed
@@ -42,12 +43,16 @@ FEATURES = b"""<mujoco model="f">
       <geom type="box" mesh="u" fitscale="1.1"/><site name="s" pos="0 0 .1"/></body></body>
   <replicate count="3" offset="0 .2 0" euler="0 0 .3" sep="-"><frame pos="1 0 0" euler=".1 0 0"><body name="r">
     <joint name="q"/><inertial pos="0 0 .1" mass="1" diaginertia=".1 .1 .1"/><site name="z"/></body></frame></replicate>
+  <body name="free" pos="0 1 .5" quat="1 .2 0 0"><freejoint name="root" align="auto"/><geom size=".1"/>
+    <body name="socket" pos=".1 0 0"><joint name="ball" type="ball" pos="0 0 .1" armature=".1" damping=".2"/>
+      <geom size=".1"/></body></body>
+  <body name="loose"><joint type="free" damping=".1"/><geom size=".1"/></body>
   <body name="h"><attach model="other" body="palm" prefix="x/"/></body></worldbody>
 <tendon><fixed name="w"><joint joint="j" coef="1"/><joint joint="k" coef="-2"/></fixed></tendon>
 <equality><connect body1="b" body2="h" anchor="0 0 .1"/><weld body1="a" relpose="0 0 0 1 0 0 0"/><tendon tendon1="w"/>
   <joint joint1="q-0" joint2="q-1" polycoef="0 1"/><weld site1="s" site2="z-2" torquescale="0"/></equality>
 <actuator><motor joint="j" gear="3" armature=".1" damping=".1"/></actuator>
-<keyframe><key name="home" qpos="0 0 0 0 0 0 0 0"/></keyframe></mujoco>"""
+<keyframe><key name="home" qpos="0 0 0 0 0 0 0 1 .5 1 .2 0 0 1 0 0 0 0 0 0 1 0 0 0 0 0"/></keyframe></mujoco>"""
 OTHER = b"""<mujoco><default><joint axis="1 0 0"/></default>
 <worldbody><body name="palm"><joint name="p"/><geom size=".1"/><body name="tip" pos="0 0 .1">
 <joint name="o"/><geom size=".1"/></body></body></worldbody>
@@ -100,9 +105,15 @@ def reword(rng: random.Random, data: bytes, other: bytes) -> bytes:
 def load(data: bytes, file: Path, rng: random.Random) -> None:
     allow = ALLOWED if rng.random() < 0.8 else ()
     description = read_mjcf(data, file=str(file), strict=rng.random() < 0.2, allow=allow)
+    if rng.random() < 0.5:
+        links = [link.name for link in description.links]
+        robot = rng.choice((None, *root_bodies(description), rng.choice(links)))
+        base, free = rng.choice((None, *BASES)), rng.choice((None, *FREE))
+        description = arrange(description, robot=robot, base=base, free=free)
     model = build(description)
-    if model.n <= 12:
-        M = mass_matrix(model, [0.3] * model.n)
+    if model.nv <= 18:
+        q = [x for c in model.coordinates for x in c.joint.normalize([0.3] * c.joint.nq)]
+        M = mass_matrix(model, q)
         assert all(math.isfinite(x) for row in M for x in row), "the mass matrix is not finite"
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.errors import InputError
+
 if TYPE_CHECKING:
     from dalembert.system import Limits
 
@@ -85,6 +87,16 @@ class Flow:
     sample: Callable[[Scalar, Scalars, Scalars], list[Scalar]] | None = None
     period: float | None = None
     needs_steps: str = ""
+
+    @property
+    def plain_rate(self) -> Callable[[Scalar, Scalars, Scalars], list[Scalar]]:
+        """`rate`, of a flow whose states are a vector; positions on a manifold are refused in words."""
+        if self.advance is not None:
+            raise InputError(
+                f"the positions of {self.name!r} are no vector with the velocities for rates, and this takes the rate "
+                "of the whole state: simulate and rollouts run it"
+            )
+        return self.rate
 
     @property
     def nq(self) -> int:

@@ -25,9 +25,10 @@ BODY += 'iyy=".03" iyz=".003" izz=".028"/></inertial>'
 
 def urdf(kind: str, joint: str = "", more: str = "") -> str:
     return f"""<robot name="r"><link name="world"/><link name="body">{BODY}</link><link name="arm">{BODY}</link>
-  <joint name="base" type="{kind}"><origin xyz=".1 .2 .3" rpy=".2 -.1 .4"/><parent link="world"/><child link="body"/>{joint}
-  </joint><joint name="hinge" type="continuous"><origin xyz=".3 0 .1" rpy="0 .5 0"/><parent link="body"/><child link="arm"/>
-    <axis xyz="0 .6 .8"/></joint>{more}</robot>"""
+  <joint name="base" type="{kind}"><origin xyz=".1 .2 .3" rpy=".2 -.1 .4"/><parent link="world"/>
+    <child link="body"/>{joint}</joint>
+  <joint name="hinge" type="continuous"><origin xyz=".3 0 .1" rpy="0 .5 0"/><parent link="body"/>
+    <child link="arm"/><axis xyz="0 .6 .8"/></joint>{more}</robot>"""
 
 
 def loaded(text: str) -> dl.Robot:

@@ -127,10 +127,12 @@ MODELS |= {
         <inertial pos=".1 .02 0" mass="2" fullinertia=".02 .03 .028 .001 -.002 .003"/>
         <body name="upper" pos=".2 0 .1" euler="0 .4 0"><joint name="hip" axis="0 1 1" pos=".1 0 0" ref=".3"/>
           <geom type="capsule" size=".04 .2"/><site name="foot" pos="0 0 -.3"/></body></body></worldbody>""",
-    "balls off their bodies' origins": """<compiler angle="degree"/><default><joint armature=".3" damping=".1"/></default>
+    "balls off their bodies' origins": """<compiler angle="degree"/>
+      <default><joint armature=".3" damping=".1"/></default>
       <worldbody><frame pos="0 .1 0" euler="20 0 0"><body name="a" pos="0 0 1" quat="1 .2 .3 0">
         <joint name="socket" type="ball" pos=".1 -.2 .3"/><geom type="box" size=".1 .2 .3" pos=".1 .1 0"/>
-        <body name="b" pos=".3 0 0"><frame euler="0 0 30" pos=".1 0 0"><joint name="second" type="ball" pos="0 0 .1"/></frame>
+        <body name="b" pos=".3 0 0">
+          <frame euler="0 0 30" pos=".1 0 0"><joint name="second" type="ball" pos="0 0 .1"/></frame>
           <geom type="sphere" size=".1" pos=".2 0 .1"/></body></body></frame></worldbody>""",
     "a slide, then a ball": """<worldbody><body name="a" pos="0 0 .5" euler="10 20 30">
         <joint name="x" type="slide" axis="1 1 0" ref=".2"/><joint name="turn" type="ball" pos=".1 0 .2" armature=".2"/>
@@ -138,9 +140,11 @@ MODELS |= {
     "a scene: an arm, a free cube of a class, a hinged door": """<default><default class="loose"><joint damping=".01"/>
         </default></default><worldbody><body name="base" pos="0 0 .4"><geom type="box" size=".1 .1 .1"/>
           <body name="link"><joint name="turn"/><geom type="capsule" size=".05 .2"/></body></body>
-        <body name="cube" pos=".5 .1 .3" axisangle="1 2 3 40" childclass="loose"><joint name="free" type="free" pos="1 2 3"/>
+        <body name="cube" pos=".5 .1 .3" axisangle="1 2 3 40" childclass="loose">
+          <joint name="free" type="free" pos="1 2 3"/>
           <geom type="box" size=".1 .2 .1" pos=".03 0 .1"/></body>
-        <body name="door" pos="1 0 0"><joint name="leaf" axis="0 0 1" pos="0 .5 0"/><geom type="box" size=".05 .5 1"/></body>
+        <body name="door" pos="1 0 0"><joint name="leaf" axis="0 0 1" pos="0 .5 0"/>
+          <geom type="box" size=".05 .5 1"/></body>
       </worldbody>""",
 }
 PLACED = 'refpos=".1 .2 .3" refquat="1 .5 .2 .1" scale="1 -2 3"'
@@ -622,3 +626,35 @@ def test_vertices_past_single_precision_are_refused_without_a_warning_of_numpys(
         warnings.simplefilter("error", RuntimeWarning)
         with pytest.raises(dl.DescriptionError, match=r"mesh 'm' has vertices past 3.4e38 m"):
             read_mjcf(f"<mujoco>{asset}{body}</mujoco>")
+
+
+def test_a_keyframe_says_where_free_bodies_start():
+    """In MuJoCo's order, quaternions of any length with w first; followers are left out."""
+    text = """<mujoco><worldbody><body name="a"><joint name="j"/><geom size=".1"/></body>
+      <body name="t" pos="1 2 3"><freejoint name="root"/><geom size=".1"/>
+        <body name="b"><joint name="socket" type="ball"/><geom size=".1" pos=".1 0 0"/></body></body></worldbody>
+      <keyframe><key name="rest" qpos="1 0 0 0 1 0 0 0 1 0 0 0"/>
+        <key name="home" qpos=".5 .1 .2 .3 0 2 0 0 .6 0 .8 0"/></keyframe></mujoco>"""
+    robot = robot_of(text)
+    assert robot.home.tolist() == [0.5, 0.1, 0.2, 0.3, 1, 0, 0, 0, 0, 0.8, 0, 0.6]
+    short = robot_of(text.replace('qpos=".5 .1', 'qpos=".5'))
+    assert short.home.tolist() == [0, 1, 2, 3, 0, 0, 0, 1, 0, 0, 0, 1]
+    assert any("keyframe 'home'" in w and w.endswith("bodies start as written") for w in short.warnings), short.warnings
+
+
+def test_what_free_and_ball_joints_lose_is_said():
+    text = """<mujoco><compiler alignfree="true"/><worldbody>
+      <body name="t"><freejoint name="root"/><geom size=".1"/></body>
+      <body name="u"><joint name="free" type="free" frictionloss=".1" armature=".2"/><geom size=".1"/></body>
+      <body name="b"><joint name="socket" type="ball" range="0 30"/><geom size=".1" pos=".1 0 0"/></body>
+      </worldbody></mujoco>"""
+    d = read_mjcf(text, allow=["armature"])
+    said = "\n".join(d.warnings)
+    for words in (
+        "joint 'root' asks for axes of inertia (align); it keeps the body's own frame instead",
+        "joint 'free' is free and has frictionloss, here along the body's axes, not the world's",
+        "joint 'free' is free and has armature, inertia without weight, which no free body has; it is left out",
+        "joint 'socket' is a ball joint with a range; its limit is not carried",
+    ):
+        assert words in said, said
+    assert {j.name: j.drive.rotor_inertia for j in d.joints if j.several} == {"root": 0, "free": 0, "socket": 0}

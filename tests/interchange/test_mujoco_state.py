@@ -14,9 +14,11 @@ from tolerances import ROUNDING, error
 
 TEXT = """<mujoco><compiler angle="radian"/><worldbody>
   <body name="trunk" pos=".1 .2 .9" euler=".3 .2 -.4"><freejoint name="root"/><geom type="box" size=".1 .2 .3"/>
-    <body name="arm" pos=".2 0 .1"><joint name="socket" type="ball" pos=".1 0 0"/><geom type="capsule" size=".04 .2"/>
+    <body name="arm" pos=".2 0 .1"><joint name="socket" type="ball" pos=".1 0 0"/>
+      <geom type="capsule" size=".04 .2"/>
       <body name="f1" pos="0 0 .3"><joint name="f1" axis="0 1 0"/><geom type="box" size=".1 .1 .1" pos=".1 0 0"/></body>
-      <body name="f2" pos="0 0 -.3"><joint name="f2" axis="0 1 0"/><geom type="box" size=".1 .1 .1" pos=".1 0 0"/></body>
+      <body name="f2" pos="0 0 -.3"><joint name="f2" axis="0 1 0"/><geom type="box" size=".1 .1 .1" pos=".1 0 0"/>
+      </body>
     </body></body></worldbody>
   <equality><joint joint1="f2" joint2="f1" polycoef=".1 -2"/></equality></mujoco>"""
 

@@ -317,11 +317,11 @@ def _kind(system: object) -> str:
 
 @lru_cache(maxsize=32)
 def _differentiate(flow: Flow) -> Kernel:
-    n, m = len(flow.states), len(flow.inputs)
+    n, m, rate = len(flow.states), len(flow.inputs), flow.plain_rate
     if m == 0:
-        whole = compile_function(lambda x: flow.rate(0.0, x, []), [(n,)], [(n,)], "flow", arguments=("x",))
+        whole = compile_function(lambda x: rate(0.0, x, []), [(n,)], [(n,)], "flow", arguments=("x",))
         return whole.derivative("x")
-    whole = compile_function(lambda x, u: flow.rate(0.0, x, u), [(n,), (m,)], [(n,)], "flow", arguments=("x", "u"))
+    whole = compile_function(lambda x, u: rate(0.0, x, u), [(n,), (m,)], [(n,)], "flow", arguments=("x", "u"))
     return whole.derivative("x", "u")
 
 

@@ -307,7 +307,7 @@ def _close_loop(flow: Flow, column: int, place: str, d: float, band: float, r: f
         return flow.observe(t, x[:n], inputs(x[n]))[flow.outputs.index(place)]
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-        return [*flow.rate(t, x[:n], inputs(x[n])), 0.0]
+        return [*flow.plain_rate(t, x[:n], inputs(x[n])), 0.0]
 
     def settle(t: Scalar, before: Scalars, x: Scalars, u: Scalars) -> list[Scalar]:
         own = x[:n] if flow.settle is None else flow.settle(t, before[:n], x[:n], inputs(x[n]))

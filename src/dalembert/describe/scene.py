@@ -70,8 +70,8 @@ def drop_loose(d: Description) -> Description:
 
 
 def put_on_base(d: Description, kind: str) -> Description:
-    """The robot on a joint of that kind to the world. The root becomes its child, unless it is called "world": then what
-    is fixed to it does, and starts where it is written. q of a floating base is its pose in the world."""
+    """The robot on a joint of that kind to the world. The root becomes its child, unless it is called "world": then
+    what is fixed to it does, and starts where it is written. q of a floating base is its pose in the world."""
     root, below = root_name(d), _below(d)
     names = {joint.name for joint in d.joints}
     name = _fresh(ROOT, names)

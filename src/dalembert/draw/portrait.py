@@ -131,11 +131,11 @@ def _named(flow: Flow, pair: tuple[int, int], units: tuple[str, str] | None, kno
 
 @lru_cache(maxsize=32)
 def _rate(flow: Flow) -> Kernel:
-    n, m = len(flow.states), len(flow.inputs)
+    n, m, rate = len(flow.states), len(flow.inputs), flow.plain_rate
     if m == 0:
-        return compile_function(lambda x: flow.rate(0.0, x, []), [(n,)], [(n,)], "field", arguments=("x",))
+        return compile_function(lambda x: rate(0.0, x, []), [(n,)], [(n,)], "field", arguments=("x",))
     shapes = [(n,), (m,)]
-    return compile_function(lambda x, u: flow.rate(0.0, x, u), shapes, [(n,)], "field", arguments=("x", "u"))
+    return compile_function(lambda x, u: rate(0.0, x, u), shapes, [(n,)], "field", arguments=("x", "u"))
 
 
 def _field(ax: Axes, flow: Flow, i: int, j: int, x_at: Array, u: Array, box: Array) -> None:

@@ -18,7 +18,7 @@ from dalembert.robot import Array, Robot
 from dalembert.spatial import quaternion
 
 if TYPE_CHECKING:
-    from mujoco import MjModel
+    from mujoco import MjModel  # type: ignore[import-untyped]
 
     from dalembert.model.model import Body
 
@@ -32,8 +32,8 @@ def to_mujoco_state(
 ) -> tuple[Array, Array]:
     """(qpos, qvel) of positions q (..., nq) and velocities v (..., nv); v = 0 if not given.
 
-    Joints stand in MuJoCo's order, which is that of the file. Of a robot that is a part of a scene, `model` is the whole
-    scene: its joints are found by their names, and all others stand where they are written, at rest."""
+    Joints stand in MuJoCo's order, which is that of the file. Of a robot that is a part of a scene, `model` is the
+    whole scene: its joints are found by their names, and all others stand where they are written, at rest."""
     nq, nv = robot.model.nq, robot.model.nv
     q = array("q", q, (..., nq), meaning="the robot's positions")
     v = np.zeros((*q.shape[:-1], nv)) if v is None else array("v", v, (..., nv), meaning="its velocities")

@@ -1,8 +1,9 @@
 """A Pinocchio model → Robot.
 
-Carried: joints with one axis (revolute, unbounded, prismatic, helical, along any direction, mimicking others), free-flyers,
-spherical and planar joints, their placements, limits, damping, dry friction and armature; bodies' inertias, with what Pinocchio lumped into them already;
-body and operational frames; gravity. Refused: other joints that move in several ways. Not carried, for a model has none: shapes.
+Carried: joints with one axis (revolute, unbounded, prismatic, helical, along any direction, mimicking others),
+free-flyers, spherical and planar joints, their placements, limits, damping, dry friction and armature; bodies'
+inertias, with what Pinocchio lumped into them already; body and operational frames; gravity. Refused: other joints that
+move in several ways. Not carried, for a model has none: shapes.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def from_pinocchio(model: object, tip: str | None = None, name: str | None = Non
     """The robot of a `pinocchio.Model` (or of what has one as `.model`).
 
     Joints keep their names, and coordinates Pinocchio's order of joints; an unbounded joint's pair (cos q, sin q) is
-    one coordinate q here; a planar joint's (x, y, cos θ, sin θ) are x, y, θ. `tip` is a frame of the model. What could not be carried is warned of."""
+    one coordinate q here; a planar joint's (x, y, cos θ, sin θ) are x, y, θ. `tip` is a frame of the model.
+    What could not be carried is warned of."""
     pin = library("pinocchio")
     found = model if isinstance(model, pin.Model) else getattr(model, "model", None)
     if not isinstance(found, pin.Model):

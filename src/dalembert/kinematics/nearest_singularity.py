@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from dalembert.algorithms import jacobians
 from dalembert.arguments import array
 from dalembert.errors import InputError
+from dalembert.kernels import need_vector
 from dalembert.kinematics.jacobian import (
     checked_jacobian,
     freedom,
@@ -96,6 +97,7 @@ def _row_matrix(chosen: Task, L: float) -> Array:
 
 def _box(robot: Jointed) -> tuple[Array, Array]:
     """The joint limits; ±π, or ±1 m, where there are none, as in `Robot.random_configuration`."""
+    need_vector(robot.model)
     limits = robot.limits
     free = np.array([c.joint.half_range for c in robot.model.coordinates])
     return (

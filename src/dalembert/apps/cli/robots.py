@@ -98,9 +98,7 @@ def _card(arm: Robot) -> dict[str, Any]:
 
 def _show_card(arm: Robot, card: dict[str, Any]) -> None:
     tip = card["tip"] or f"not one: {', '.join(card['tips'])}; choose with --tip"
-    click.echo(
-        f"{arm.name}: {len(arm.joint_names)} joints, {len(arm.bodies)} moving bodies, {output.number(arm.mass)} kg"
-    )
+    click.echo(f"{arm.name}: {_size(arm)}, {len(arm.bodies)} moving bodies, {output.number(arm.mass)} kg")
     gravity = ", ".join(output.number(g) for g in card["gravity"])
     click.echo(f"tip: {tip}\ngravity: ({gravity}) m/s² in {arm.frames[0]!r}")
     if card["notes"]:
@@ -119,6 +117,11 @@ def _show_card(arm: Robot, card: dict[str, Any]) -> None:
         output.print_table("Loops", ("loop", "kind", "first link", "second link"), rows)
     for warning in card["warnings"]:
         click.echo(f"warning: {warning}")
+
+
+def _size(arm: Robot) -> str:
+    joints = f"{len(arm.joint_names)} joints"
+    return f"{joints} ({arm.nq} positions, {arm.nv} velocities)" if arm.model.curved else joints
 
 
 def _body_row(body: dict[str, Any], base: str) -> tuple[Any, ...]:

@@ -197,7 +197,7 @@ def verify(
     said = output.reading()
     arranged = any((said["base"], said["robot"], said["free"]))
     certificate = verify_robot(
-        output.load(robot, tip) if arranged else robot,
+        output.load(robot, tip, several=True) if arranged else robot,
         against=against,
         states=states,
         seed=seed,

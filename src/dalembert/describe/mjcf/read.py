@@ -2,9 +2,10 @@
 
 Carried: hinges and slides with ref, limits, armature, damping, frictionloss and springs; ball and free joints, the
 latter with the body's pose in the world as coordinates; <inertial>, or the inertia of geoms; default classes, frames,
-copies, attached models, includes; linear couplings of two joints as mimic joints, <connect> and <weld> as loops; shapes;
-a keyframe named home. Refused, unless allowed: what changes the equations of motion and has no place in a description.
-Warned of: everything else that moves or holds something. Source: the XML reference of MuJoCo, and its compiler where that is silent.
+copies, attached models, includes; linear couplings of two joints as mimic joints, <connect> and <weld> as loops;
+shapes; a keyframe named home. Refused, unless allowed: what changes the equations of motion and has no place in a
+description. Warned of: everything else that moves or holds something.
+Source: the XML reference of MuJoCo, and its compiler where that is silent.
 """
 
 from __future__ import annotations
@@ -368,7 +369,7 @@ class Reader:
                 try:
                     q = iter(e.numbers("qpos", sum(sizes.values()), "keyframe 'home'"))
                 except DescriptionError as error:
-                    self.doubt(error, "the robot starts at zero")
+                    self.doubt(error, "the robot starts at zero, and free bodies start as written")
                     break
                 followers = {j.name for j in self.joints if j.mimic is not None}
                 found = {name: _position(list(islice(q, size))) for name, size in sizes.items()}

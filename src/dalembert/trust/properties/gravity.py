@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dalembert.bounds import lengths
 from dalembert.control.conditions import find_magnitudes
+from dalembert.kernels import need_vector
 from dalembert.model.lean import lean
 from dalembert.model.model import Body
 from dalembert.robot import Robot
@@ -114,6 +115,7 @@ def lowest_potential(robot: Robot) -> float:
     Along one turning joint P is A + B cos q + C sin q, along a sliding one a straight line: each is set to its best
     place in turn, from many starts at once. What is found is the energy of a place: the least is at most this. What it
     is at least, `least_potential` says."""
+    need_vector(robot.model)
     q = robot.random_configuration(STARTS, seed=0)
     followed = {b.coordinate for b in robot.model.bodies if b.joint_name != robot.joint_names[b.coordinate]}
     endless = endless_slides(robot)

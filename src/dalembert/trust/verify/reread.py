@@ -112,7 +112,7 @@ def _row(part: Part, theta: float, d: float, a: float, alpha: float, offset: flo
 
 
 def _kind(kind: str) -> str:
-    if kind not in ("revolute", "continuous", "prismatic", "helical", "fixed"):
+    if kind not in ("revolute", "continuous", "prismatic", "helical", "fixed", "spherical", "floating", "planar"):
         raise Unread(f"a joint of type {kind!r}")
     return "revolute" if kind == "continuous" else kind
 
@@ -179,7 +179,8 @@ def _joint(e: ElementTree.Element) -> dict[str, Any]:
     if kind == "fixed":
         return out
     axis = e.find("axis")
-    out["axis"] = _unit((1.0, 0.0, 0.0) if axis is None else _vector(axis.attrib["xyz"]))
+    if kind != "floating":
+        out["axis"] = _unit((1.0, 0.0, 0.0) if axis is None else _vector(axis.attrib["xyz"]))
     mimic = e.find("mimic")
     if mimic is not None:
         out["follows"] = mimic.attrib["joint"]

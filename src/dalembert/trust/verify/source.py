@@ -22,6 +22,7 @@ from dalembert.loading import describe
 from dalembert.robot import Robot
 from dalembert.trust.verify import reread
 from dalembert.trust.verify.linkage import Linkage
+from dalembert.trust.verify.unfold import unfold, unfold_linkage
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,13 @@ def source_of(what: Model, tip: str | None = None, **reading: Unpack[Reading]) -
     robot = _quietly(describe(name, **reading), tip)
     again, reason, urdf = _again(name, reading.get("package_dirs", ()))
     return Source(robot, name, again, reason, urdf or _write(robot))
+
+
+def as_rows(source: Source) -> Source:
+    """The same with every joint of several coordinates as turns and slides in a row."""
+    robot = _quietly(unfold(source.robot.description), source.robot.tip)
+    again = None if source.again is None else unfold_linkage(source.again)
+    return Source(robot, source.title, again, source.reason, _write(robot))
 
 
 def _quietly(description: Description, tip: str | None) -> Robot:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
 from dalembert import __version__
 from dalembert.arguments import count
-from dalembert.errors import DalembertError, InputError, unknown
+from dalembert.errors import DalembertError, InputError, ModelWarning, unknown
+from dalembert.robot import Robot
 from dalembert.symbolic.exact import snapped_description
 from dalembert.trust.verify.against import compare_with
 from dalembert.trust.verify.certificate import Certificate, Row, Side
@@ -21,7 +23,8 @@ from dalembert.trust.verify.linkage import LIMITS, find_confined, linkage_of, re
 from dalembert.trust.verify.members import MEMBERS, RELATIONS
 from dalembert.trust.verify.oracles import ORACLES, Subject, Unavailable
 from dalembert.trust.verify.quantities import TOLERANCES
-from dalembert.trust.verify.source import Model, Reading, Source, source_of
+from dalembert.trust.verify.source import Model, Reading, Source, as_rows, source_of
+from dalembert.trust.verify.unfold import compare_several, without_drives
 
 MOST_STATES = 100_000
 SNAPPED = (
@@ -59,14 +62,22 @@ def verify(
     reading: Reading = {"package_dirs": package_dirs, "strict": strict, "allow": allow}
     source = source_of(robot, tip, **reading)
     other = None if against is None else source_of(against, **reading)
-    for one in (source, other):
-        if one is not None and (odd := one.robot.model.curved) is not None:
-            raise InputError(
-                f"{one.robot.name!r} has the {odd.joint.kind} joint {odd.name!r}, and verify compares in coordinates whose "
-                "rates are the velocities: make that joint fixed, or compare M and bias with MuJoCo (make corpus)"
-            )
     tell = progress or (lambda words: None)
-    return _certificate(VerifyRun(source, drawn, count("seed", seed), left_out, tell), other)
+    several = source.robot.model.curved is not None
+    run = VerifyRun(as_rows(source) if several else source, drawn, count("seed", seed), left_out, tell)
+    if several:
+        _compare_several(run, source.robot.tree())
+    return _certificate(run, other if other is None or other.robot.model.curved is None else as_rows(other))
+
+
+def _compare_several(c: VerifyRun, robot: Robot) -> None:
+    """The robot itself, in its own positions and velocities, at the states of the rows that stand for its joints."""
+    names = [coordinate.name for coordinate in robot.model.coordinates if not coordinate.joint.direct]
+    c.notes.append(f"{list_names(names)}, with several coordinates each, are compared as turns and slides in a row")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        own = Robot(without_drives(robot.description), robot.tip)
+    c.take_part("several", "joints of several coordinates", compare_several(own, c.states), c.reference)
 
 
 def _check_without(without: Iterable[str]) -> tuple[str, ...]:

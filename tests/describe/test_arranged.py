@@ -17,7 +17,8 @@ SCENE = """<mujoco model="scene"><compiler angle="radian"/><worldbody><geom type
   <body name="table" pos="1 0 0"><geom type="box" size=".1 .1 .1"/>
     <body name="arm" pos="0 0 .4" euler="0 0 .5"><geom type="box" size=".1 .1 .1"/>
       <body name="link" pos="0 0 .1"><joint name="a" axis="0 1 0"/><geom type="capsule" size=".05 .2" pos=".1 0 0"/>
-        <body name="hand" pos="0 0 .4"><joint name="b" axis="1 0 0"/><geom type="sphere" size=".1"/></body></body></body></body>
+        <body name="hand" pos="0 0 .4"><joint name="b" axis="1 0 0"/><geom type="sphere" size=".1"/></body>
+      </body></body></body>
   <body name="dog" pos="0 1 .5"><freejoint name="root"/><geom type="box" size=".3 .1 .1"/>
     <body name="leg"><joint name="hip" axis="0 1 0"/><geom type="capsule" size=".03 .2" pos="0 0 -.2"/></body></body>
   <body name="cube" pos=".3 .1 .6"><freejoint name="loose"/><geom type="box" size=".1 .1 .1"/></body>
