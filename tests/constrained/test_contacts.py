@@ -100,6 +100,26 @@ def test_loads_by_hand(on_feet):
     assert batch.holds.shape == (2,) and batch.force.shape == (2, 3)
 
 
+def test_pressure_is_borne_inside_the_sole_alone():
+    """A sole of no symmetry, below and beside its frame: an upright force holds where its center of pressure lies
+    inside, wherever that is, and the edges are as far as they are."""
+    corners = np.array([[-0.05, 0.02, -0.03], [0.12, 0.01, -0.03], [0.1, 0.09, -0.03], [-0.04, 0.06, -0.03]])
+    own = np.array(dl.pose(rpy=(0.3, -0.2, 0.5)))
+    place = ROBOT.fk(Q, "left_foot")
+    foot = contact("left_foot", place @ own, sole=corners @ own[:3, :3], friction=0.5)  # a frame askew, the same sole
+    system = dl.Constrained(ROBOT, contact("left_foot", place, sole=corners, friction=0.5))
+    np.testing.assert_allclose(np.array(foot.axes) @ np.array(foot.corners).T, corners.T, atol=1e-12)
+    x, y = np.meshgrid(np.linspace(-0.2, 0.2, 15), np.linspace(-0.15, 0.15, 15))
+    p = np.stack([x, y, np.full_like(x, -0.03)], -1)
+    f = np.broadcast_to([0.0, 10.0, 100.0], p.shape)
+    load = system.loads(-np.concatenate([f, np.cross(p, f)], -1))["left_foot"]
+    np.testing.assert_allclose(load.center_of_pressure, p[..., :2], atol=1e-12)
+    np.testing.assert_array_equal(load.holds, load.inside > 0)
+    assert 3 < load.holds.sum() < 60
+    borne = system.balance(Q).loads["left_foot"]  # on one foot, aside: what the corners can do, though it is not enough
+    assert borne.inside > -1e-9
+
+
 def test_least_squares_alone_may_not_be_borne():
     """On ice two forces that lean on each other slip: the program finds upright ones; what leans out cannot stand."""
     apart = {"left_roll_joint": 0.3, "left_foot_joint": -0.3, "right_roll_joint": -0.3, "right_foot_joint": 0.3}
