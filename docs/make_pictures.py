@@ -4,6 +4,7 @@ report, studio   screenshots of what `dalembert report panda` and `dalembert stu
 studio-…         the studio in other tabs and with other robots
 equations        M of the planar arm as `Equations` prints it (needs Chromium)
 contacts         the figure that the first block of docs/observer.md makes
+whole-body       two humanoids of example-robot-data on their feet, a mobile Panda on a circle
 speed            bars of benchmarks/results/peers.json, which benchmarks/peers.py writes
 """
 
@@ -154,6 +155,55 @@ def contacts() -> None:
     keep("contacts", buffer.getvalue())
 
 
+def whole_body() -> None:
+    """Talos and G1 with the forces that the ground applies to them, and the way of a mobile Panda."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    sys.path.insert(0, str(ROOT / "tests"))
+    from bipeds import HUMANOIDS, humanoid
+
+    figure = plt.figure(figsize=(13, 5.2))
+    for k, name in enumerate(HUMANOIDS):
+        robot, q, system = humanoid(name)
+        ax = figure.add_subplot(1, 3, k + 1, projection="3d")
+        dl.draw.robot(robot, q, shapes=False, frames=False, centers=False, frame=HUMANOIDS[name][1][0], ax=ax)
+        b = system.balance(q)
+        for c in system.constraints:
+            load, place = b.loads[c.name], robot.fk(q, c.hold.frame)[:3, 3]
+            corners = place + np.array(c.corners) @ np.array(c.axes).T
+            middle = corners.mean(axis=0)
+            round_about = np.argsort(np.arctan2(*(corners - middle).T[:2]))
+            ax.plot(*corners[[*round_about, round_about[0]]].T, "tab:blue", lw=2)
+            center = place + np.array(c.axes) @ np.r_[load.center_of_pressure, c.corners[0][2]]
+            ax.quiver(*center, *(load.force / (robot.mass * 9.81)), color="tab:red", lw=2)
+        ax.set_title(f"{name}: forces at the centers of pressure, red (1 m = its weight)", fontsize=8)
+        ax.view_init(12, 35)
+    robot = dl.load("panda", base="planar")
+    ready = [0, 0, 0, 0, -np.pi / 4, 0, -3 * np.pi / 4, 0, np.pi / 2, np.pi / 4]
+    robot = robot.with_home(ready)
+    ik, q, T0 = dl.kinematics, robot.home, robot.fk(robot.home)
+    places, states = [], []
+    for a in np.linspace(0, 2 * np.pi, 60):
+        T = T0.copy()
+        T[:3, 3] += [np.cos(a) - 1, np.sin(a), 0.1 * np.sin(2 * a)]
+        q = robot.ik_tasks([ik.frame_task(robot.tip, T), ik.posture_task(robot.home, level=1)], q).q
+        places.append(robot.fk(q)[:3, 3])
+        states.append(q)
+    ax = figure.add_subplot(1, 3, 3, projection="3d")
+    dl.draw.robot(robot, np.array(states)[[0, 10, 20, 30, 40]], shapes=False, frames=False, centers=False, ax=ax)
+    ax.plot(*np.array(places).T, "tab:red")
+    base = np.array(states)[:, :2]
+    ax.plot(base[:, 0], base[:, 1], 0 * base[:, 0], "tab:blue")
+    ax.set_title("a mobile Panda: the hand's way, red, and the base's, blue", fontsize=8)
+    for legend in list(figure.legends):
+        legend.remove()
+    figure.tight_layout()
+    data = io.BytesIO()
+    figure.savefig(data, format="png", dpi=110)
+    keep("whole-body", data.getvalue())
+
+
 def machine() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -171,6 +221,7 @@ if __name__ == "__main__":
         "studio-chain": studio_chain,
         "equations": equations,
         "contacts": contacts,
+        "whole-body": whole_body,
         "speed": speed,
     }
     for name in sys.argv[1:] or MAKERS:

@@ -11,7 +11,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom up: a module imports from its own layer and from those before it. A part is a folder or a module.
 LAYERS = (
-    ("forking", "caching", "lazy", "display", "errors", "findings", "names", "words", "files", "arguments"),
+    ("forking", "caching", "lazy", "display", "errors", "findings", "names", "words", "files", "arguments", "quadratic"),
     ("draw.svg", "draw.html", "draw.pyplot"),
     ("scalar", "spatial", "friction"),
     ("joints",),
@@ -44,6 +44,7 @@ LATE = {
     "scipy": (
         "algorithms",
         "bounds",
+        "constrained",
         "control",
         "describe",
         "identification",

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         velocity as velocity_,
         workspace as workspace_,
     )
-    from dalembert.kinematics.ik import closed_form as closed_form_, numeric as numeric_
+    from dalembert.kinematics.ik import closed_form as closed_form_, numeric as numeric_, prioritized as prioritized_
     from dalembert.symbolic.equations import Equations
     from dalembert.symbolic.letters import Letters
 
@@ -516,7 +516,7 @@ class Robot(Displayed):
         task_space, task_regressor = task_.task_space, task_.task_regressor
         workspace = workspace_.workspace
         bounds = bounds_
-        ik, ik_all = numeric_.ik, closed_form_.closed_form
+        ik, ik_all, ik_tasks = numeric_.ik, closed_form_.closed_form, prioritized_.ik_tasks
     else:
         hessian = LateMethod("dalembert.kinematics.jacobian:hessian")
         inverse_velocity = LateMethod("dalembert.kinematics.velocity:inverse_velocity")
@@ -537,6 +537,7 @@ class Robot(Displayed):
         bounds = LateMethod("dalembert.bounds.bounds:bounds")
         ik = LateMethod("dalembert.kinematics.ik.numeric:ik")
         ik_all = LateMethod("dalembert.kinematics.ik.closed_form:closed_form")
+        ik_tasks = LateMethod("dalembert.kinematics.ik.prioritized:ik_tasks")
 
     # -------------------------------------------------------------------------------------------- dynamics
     def inverse_dynamics(

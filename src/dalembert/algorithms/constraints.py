@@ -207,7 +207,7 @@ def _carried(T: Pose, twist: Motion, origin: Vector, moves: bool) -> Pose:
 # ------------------------------------------------------------------------------------------------ coupled coordinates
 @dataclass(frozen=True)
 class Coupled:
-    """Σ aⱼ qⱼ = b: a gear, a belt, or a joint held still."""
+    """Σ aⱼ qⱼ = b, j being places in q of joints of one coordinate: a gear, a belt, or a joint held still."""
 
     factors: tuple[tuple[int, float], ...]
     value: float = 0.0
@@ -215,13 +215,24 @@ class Coupled:
     def __call__(self, model: Model, q: Coordinates, qd: Coordinates) -> Terms:
         row: list[Scalar] = [0.0] * model.nv
         phi: Scalar = -self.value
+        rate_at = {c.position: c.first for c in model.coordinates}
         for k, a in self.factors:
-            row[k] = row[k] + a
+            row[rate_at[k]] = row[rate_at[k]] + a
             phi = phi + a * q[k]
         return Terms([phi], [row], [0.0])
 
 
 # ------------------------------------------------------------------------------------------- functions of a user's own
+def _carried_along(model: Model, q: Coordinates, qd: Coordinates) -> list[Jet]:
+    """q as jets while v is constant: where q̇ ≠ v, q̈ is not zero then."""
+    rates = joints.position_rates(model, q, qd)
+    if model.curved is None:
+        return [Jet(x, v) for x, v in zip(q, rates, strict=True)]
+    moving = [Jet(x, v) for x, v in zip(q, rates, strict=True)]
+    changes = [jet(x).rate for x in joints.position_rates(model, moving, qd)]
+    return [Jet(*x) for x in zip(q, rates, changes, strict=True)]
+
+
 Equations = Callable[..., Sequence[Scalar]]
 
 
@@ -233,11 +244,12 @@ class Vanishing:
     frames: tuple[Frame, ...] = ()
 
     def __call__(self, model: Model, q: Coordinates, qd: Coordinates) -> Terms:
-        moving = self._at(model, [Jet(x, v) for x, v in zip(q, qd, strict=True)])
+        moving = self._at(model, _carried_along(model, q, qd))
         phi, drift = [jet(x).value for x in moving], [jet(x).acceleration for x in moving]
         columns = []
-        for j in range(model.n):
-            along = self._at(model, [Jet(x, 1.0 if k == j else 0.0) for k, x in enumerate(q)])
+        for j in range(model.nv):
+            unit = joints.position_rates(model, q, [1.0 if k == j else 0.0 for k in range(model.nv)])
+            along = self._at(model, [Jet(x, v) for x, v in zip(q, unit, strict=True)])
             columns.append([jet(x).rate for x in along])
         return Terms(phi, [list(row) for row in zip(*columns, strict=True)], drift)
 
@@ -253,7 +265,7 @@ class Pfaffian:
     frames: tuple[Frame, ...] = ()
 
     def __call__(self, model: Model, q: Coordinates, qd: Coordinates) -> Terms:
-        moving = [Jet(x, v) for x, v in zip(q, qd, strict=True)]
+        moving = [Jet(x, v) for x, v in zip(q, joints.position_rates(model, q, qd), strict=True)]
         rows = self.function(moving, *(kinematics.frame_pose(model, moving, frame) for frame in self.frames))
         A = [[jet(x).value for x in row] for row in rows]
         drift: list[Scalar] = []

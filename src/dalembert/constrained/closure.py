@@ -45,8 +45,8 @@ def close(system: Constrained, q: ArrayLike | None, fixed: Sequence[str], tolera
     for joint in fixed:
         choose("joint", joint, names)
     tolerance = number("tolerance", tolerance, above=0.0)
-    start = array("q", system.robot.home if q is None else q, (..., system.n), meaning="one per joint")
-    free = [k for k, name in enumerate(names) if name not in fixed]
+    start = array("q", system.robot.home if q is None else q, (..., system.nq), meaning="one per position")
+    free = [c.first + k for c in system.robot.model.coordinates if c.name not in fixed for k in range(c.joint.nv)]
     limit = tolerance * np.array(system._sizes)
     batch = start.shape[:-1]
     found = np.empty_like(start)
@@ -98,12 +98,15 @@ def _reversed(system: Constrained, q: Array) -> str | None:
 def _closed(system: Constrained, start: Array, free: list[int], limit: Array) -> tuple[Array, int]:
     """From the start; if that fails, from others about it, ever further. The best found."""
     rng = np.random.default_rng(0)
-    spread = np.where([c.joint.turns for c in system.robot.model.coordinates], np.pi, 0.5)
+    units = [unit for c in system.robot.model.coordinates for unit in c.joint.units]
+    spread = np.where([unit == "rad" for unit in units], np.pi, 0.5)
     best, best_error, taken = start, np.inf, 0
     for trial in range(STARTS):
         q = start.copy()
         if trial:
-            q[free] += (rng.uniform(-1, 1, len(start)) * spread * trial / STARTS)[free]
+            step = np.zeros(system.nv)
+            step[free] = (rng.uniform(-1, 1, system.nv) * spread * trial / STARTS)[free]
+            q = system.moved(q, step)
         q, count = newton(system, q, free, limit)
         taken += count
         error = float(np.max(np.abs(system.residual(q)) / limit, initial=0.0))
@@ -121,16 +124,16 @@ def newton(system: Constrained, q: Array, free: list[int], limit: Array) -> tupl
     for count in range(STEPS):
         if (np.abs(phi) <= limit).all() or not free:
             return q, count
-        step = np.zeros_like(q)
+        step = np.zeros(system.nv)
         step[free] = -np.linalg.lstsq(system.jacobian(q)[:, free], phi, rcond=1e-9)[0]
         step *= min(1.0, LONGEST / max(float(np.max(np.abs(step))), 1e-300))
         while True:
-            tried = system.residual(q + step)
+            tried = system.residual(system.moved(q, step))
             if float(tried @ tried) < error:
                 break
             step *= 0.5
             if np.max(np.abs(step)) < 1e-15:
                 return q, count + 1
-        q = q + step
+        q = system.moved(q, step)
         phi, error = tried, float(tried @ tried)
     return q, STEPS

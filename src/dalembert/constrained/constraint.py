@@ -93,7 +93,7 @@ class Couple(Constraint):
     value: float
 
     def bind(self, model: Model) -> constraints.Coupled:
-        places = {c.name: k for k, c in enumerate(model.coordinates)}
+        places = {c.name: c.position for c in model.coordinates if c.joint.nq == 1}
         for joint, _ in self.factors:
             if joint not in places:
                 raise unknown("joint", joint, places)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert import scalar
-from dalembert.algorithms import composite, constrained_dynamics, friction, linear, newton_euler
+from dalembert.algorithms import composite, constrained_dynamics, friction, joints, linear, newton_euler
 from dalembert.algorithms.constraints import Function, Held, Terms, stacked, upright
 from dalembert.kernels import all_wrenches, singular_mass, sizes, wrench_names
 from dalembert.model import Model
@@ -35,14 +35,14 @@ class ConstrainedModel:
         return stacked([function(self.model, q, qd) for function in self.functions])
 
     def still(self, q: Sequence[Scalar]) -> Terms:
-        return self.terms(q, [0.0] * self.model.n)
+        return self.terms(q, [0.0] * self.model.nv)
 
     def mass(self, q: Sequence[Scalar]) -> list[list[Scalar]]:
         return composite.mass_matrix(self.model, q)
 
     def bias(self, a: Arguments, o: Options) -> list[Scalar]:
         """h(q, q̇), with Jᵀ f_tip, other wrenches, and friction if they are there."""
-        zero = [0.0] * self.model.n
+        zero = [0.0] * self.model.nv
         h = newton_euler.inverse_dynamics(self.model, a["q"], a["qd"], zero, all_wrenches(self.model, a, o))
         if o.get("friction"):
             h = [x + f for x, f in zip(h, friction.friction_torque(self.model, a["q"], a["qd"]), strict=True)]
@@ -106,33 +106,33 @@ def _inverse(s: ConstrainedModel, a: Arguments, o: Options) -> tuple[Any, Any]:
 def _projected(s: ConstrainedModel, a: Arguments, o: Options) -> tuple[Any, Any]:
     terms = s.still(a["q"])
     step, rates = constrained_dynamics.onto(s.factor(a["q"], terms), terms, a["qd"])
-    return [x + d for x, d in zip(a["q"], step, strict=True)], rates
+    return joints.integrate(s.model, a["q"], step), rates
 
 
 _LOADED: Options = {"frame": None, "expressed_in": "world", "friction": False, "wrenches": ()}
 
 ROWS: dict[str, Row[ConstrainedModel]] = {
     "residual": Row(("q",), lambda s, a, o: s.still(a["q"]).phi, lambda s, o: ((s.k,),)),
-    "jacobian": Row(("q",), lambda s, a, o: s.still(a["q"]).A, lambda s, o: ((s.k, s.model.n),)),
+    "jacobian": Row(("q",), lambda s, a, o: s.still(a["q"]).A, lambda s, o: ((s.k, s.model.nv),)),
     "drift": Row(("q", "qd"), lambda s, a, o: s.terms(a["q"], a["qd"]).drift, lambda s, o: ((s.k,),)),
     "forward_dynamics": Row(
         ("q", "qd", "tau"),
         _forward,
-        lambda s, o: ((s.model.n,), (s.k,), (3,)),
+        lambda s, o: ((s.model.nv,), (s.k,), (3,)),
         {**_LOADED, "alpha": 0.0, "beta": 0.0},
         ("f_tip",),
     ),
     "inverse_dynamics": Row(
-        ("q", "qd", "qdd", "multipliers"), _inverse, lambda s, o: ((s.model.n,), (2,)), _LOADED, ("f_tip",)
+        ("q", "qd", "qdd", "multipliers"), _inverse, lambda s, o: ((s.model.nv,), (2,)), _LOADED, ("f_tip",)
     ),
     "projection": Row(
         ("q",),
         lambda s, a, o: constrained_dynamics.projection(s.factor(a["q"], s.still(a["q"]))),
-        lambda s, o: ((s.model.n, s.model.n),),
+        lambda s, o: ((s.model.nv, s.model.nv),),
     ),
     "kept": Row(("q",), lambda s, a, o: s.factor(a["q"], s.still(a["q"])).gram.kept, lambda s, o: ((s.k,),)),
     "off": Row(("q", "qd"), lambda s, a, o: s.off(a["q"], a["qd"], s.terms(a["q"], a["qd"])), lambda s, o: ((),)),
-    "projected": Row(("q", "qd"), _projected, lambda s, o: ((s.model.n,), (s.model.n,))),
+    "projected": Row(("q", "qd"), _projected, lambda s, o: ((s.model.nq,), (s.model.nv,))),
 }
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dalembert import scalar
-from dalembert.algorithms import constrained_dynamics, energy, linear
+from dalembert.algorithms import constrained_dynamics, energy, joints, linear
 from dalembert.errors import unknown
-from dalembert.flow import MULTIPLIER, Flow, Scalar, Scalars
+from dalembert.flow import MULTIPLIER, Array, Flow, Scalar, Scalars
 from dalembert.flows.books import Tip, friction_loss, joints_of, spring_energy
+from dalembert.flows.robot import on_manifold
+from dalembert.kernels import check_quaternions
 
 if TYPE_CHECKING:
     from dalembert.constrained.system import Constrained
@@ -30,7 +32,7 @@ def flow(
     """See `Constrained.flow`."""
     if stabilize is not None and stabilize not in WAYS:
         raise unknown("stabilize", stabilize, WAYS)
-    robot, bound, n = system.robot, system.bound, system.n
+    robot, bound, n = system.robot, system.bound, system.nq
     options: dict[str, Any] = {"frame": None, "expressed_in": "world", "friction": friction, "wrenches": ()}
     if stabilize == "baumgarte":
         options |= {"alpha": alpha, "beta": beta}
@@ -46,7 +48,7 @@ def flow(
         # itself the error of one step.
         terms = bound.still(x[:n])
         step, rates = constrained_dynamics.onto(bound.factor(x[:n], terms), terms, x[n:])
-        return [*(a + d for a, d in zip(x[:n], step, strict=True)), *rates]
+        return [*joints.integrate(bound.model, x[:n], step), *rates]
 
     def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
         terms = bound.still(x[:n])
@@ -60,18 +62,21 @@ def flow(
             return [*seen, supplied]
         return [*seen, spring_energy(robot.model, x[:n]), supplied, friction_loss(robot.model, x[:n], x[n:])]
 
-    joints = robot.joint_names
+    def check(x: Array) -> None:
+        check_quaternions(robot.model, "q0", x)
+        system.require(x[..., :n], x[..., n:])
+
     booked = (("spring_energy", "supply_power", "friction_loss") if friction else ("supply_power",)) if books else ()
     return Flow(
         robot.name,
-        (*joints, *(f"{j}_rate" for j in joints)),
-        (*(f"{j}_torque" for j in joints), *tip.inputs),
+        robot.states,
+        (*robot.inputs, *tip.inputs),
         rate,
         positions=n,
         settle=settle if stabilize == "projection" else None,
         outputs=(*(f"{MULTIPLIER}{row}" for row in system.rows), *OBSERVED, *booked),
         observe=observe,
-        check=lambda x: system.require(x[..., :n], x[..., n:]),
-        drives=n,
+        drives=system.nv,
         joints=joints_of(robot),
+        **on_manifold(robot) | {"check": check},
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.algorithms import constraints as terms, kinematics
+from dalembert.algorithms import constraints as terms, joints, kinematics
 from dalembert.algorithms.jacobians import EXPRESSIONS
 from dalembert.arguments import array, count, number, plain_array, switch, wrenches_of
 from dalembert.caching import cached_property
@@ -19,7 +19,7 @@ from dalembert.constrained.constraint import Constraint, OwnLoop
 from dalembert.errors import DalembertError, InputError, SingularityError, choose
 from dalembert.flow import Flow
 from dalembert.flows.books import Tip
-from dalembert.kernels import singular_mass
+from dalembert.kernels import check_positions, singular_mass
 from dalembert.kinematics.tasks import task
 from dalembert.model.lean import lean
 from dalembert.robot import Robot, need_robot
@@ -27,6 +27,7 @@ from dalembert.system import Kernels
 
 if TYPE_CHECKING:
     from dalembert.constrained.closure import Closure
+    from dalembert.constrained.contacts import Balance, Load
     from dalembert.constrained.equations import ConstrainedEquations
     from dalembert.constrained.reduced import Reduced
     from dalembert.symbolic.document import Derivation
@@ -68,7 +69,10 @@ class Constrained:
         if not self.constraints:
             raise InputError(f"{robot.name!r} has no loops and no constraint was given: there is nothing to constrain")
         self.robot = robot
-        self._kernels = Kernels(kernels.TABLE, lambda: self.bound, robot.name, robot.joint_names, robot.threads)
+        inspect = check_positions(robot.model)
+        self._kernels = Kernels(
+            kernels.TABLE, lambda: self.bound, robot.name, robot.joint_names, robot.threads, inspect
+        )
         self._extra: dict[Any, Kernel] = {}  # other kernels that methods made once
         functions = [c.bind(robot.model) for c in self.constraints]
         counts = [_counted(c, f, robot) for c, f in zip(self.constraints, functions, strict=True)]
@@ -85,7 +89,7 @@ class Constrained:
     def __repr__(self) -> str:
         rows = "1 row" if self.k == 1 else f"{self.k} rows"
         names = ", ".join(c.name for c in self.constraints)
-        return f"<Constrained {self.robot.name!r}: {self.n} joints, {rows}: {names}>"
+        return f"<Constrained {self.robot.name!r}: {len(self.robot.joint_names)} joints, {rows}: {names}>"
 
     @property
     def name(self) -> str:
@@ -93,8 +97,22 @@ class Constrained:
 
     @property
     def n(self) -> int:
-        """Number of joints of the tree."""
+        """Number of joints of the tree; of robots in which q̇ = v, as `Robot.n`."""
         return self.robot.n
+
+    @property
+    def nq(self) -> int:
+        """The length of q."""
+        return self.robot.nq
+
+    @property
+    def nv(self) -> int:
+        """The length of velocities, accelerations and torques: n, where q̇ = v."""
+        return self.robot.nv
+
+    def moved(self, q: Array, d: Array) -> Array:
+        """q ⊕ d, a plain sum where q̇ = v."""
+        return self.robot.integrate(q, d) if self.robot.model.curved else np.asarray(q + d)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -150,6 +168,7 @@ class Constrained:
             self._extra["A'"] = self.kernel("jacobian").derivative("q")
         self.drift(q, qd)  # looks at the input
         rates = np.asarray(plain_array(qd, "qd"), float)
+        rates = self.robot.position_rates(q, rates) if self.robot.model.curved else rates
         return np.asarray(np.einsum("...ijl,...l->...ij", self._extra["A'"](q), rates))
 
     def drift(self, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -168,7 +187,7 @@ class Constrained:
         rng = np.random.default_rng(0)
         found = 0
         for spread in (0.0, 0.05, 0.3, 1.0):
-            start = self.robot.home + spread * rng.uniform(-1, 1, self.n)
+            start = self.moved(self.robot.home, spread * rng.uniform(-1, 1, self.nv))
             closure = self.close(start, strict=False) if self.holonomic or spread == 0 else None
             q = start if closure is None else closure.q
             if closure is None or closure:
@@ -177,7 +196,7 @@ class Constrained:
 
     def freedoms(self, q: ArrayLike) -> int | NDArray[np.int64]:
         """n − rank A(q): the freedoms of velocity."""
-        return self.n - self.rank(q)
+        return self.nv - self.rank(q)
 
     def redundant(self, q: ArrayLike) -> tuple[str, ...]:
         """Names of the rows that depend on the rows before them at one state q: the same motion without them."""
@@ -188,7 +207,7 @@ class Constrained:
 
     def require(self, q: ArrayLike, qd: ArrayLike | None = None, tolerance: float = TOLERANCE) -> None:
         """Refuse, by name, a state that does not obey the constraints; NaN passes."""
-        rates = np.zeros(self.n) if qd is None else qd
+        rates = np.zeros(self.nv) if qd is None else qd
         off = np.asarray(self._run("off", q, rates))
         if (off > tolerance).any():
             self._refuse(q, rates, off > tolerance, tolerance)
@@ -273,7 +292,8 @@ class Constrained:
     def _state(self, q: ArrayLike, qd: ArrayLike, bad: NDArray[np.bool_]) -> tuple[Array, Array, str]:
         """The first bad state of a batch, and how a message calls it."""
         index = tuple(int(i) for i in np.argwhere(bad)[0])
-        one_q, one_qd = (np.broadcast_to(np.asarray(x, float), (*bad.shape, self.n))[index] for x in (q, qd))
+        given = ((q, self.nq), (qd, self.nv))
+        one_q, one_qd = (np.broadcast_to(np.asarray(x, float), (*bad.shape, size))[index] for x, size in given)
         return one_q, one_qd, f" in state {index}" if index else ""
 
     def _refuse(self, q: ArrayLike, qd: ArrayLike, bad: NDArray[np.bool_], tolerance: float) -> None:
@@ -346,7 +366,7 @@ class Constrained:
         if len(set(actuated)) != len(actuated):
             raise InputError(f"a joint is named twice among the actuated ones: {', '.join(map(repr, actuated))}")
         columns = [names.index(joint) for joint in actuated]
-        A = np.broadcast_to(self.jacobian(q), (*tau.shape[:-1], self.k, self.n))
+        A = np.broadcast_to(self.jacobian(q), (*tau.shape[:-1], self.k, self.nv))
         ranks = np.broadcast_to(self.rank(q), tau.shape[:-1])
         result = np.zeros_like(tau)
         for index in np.ndindex(tau.shape[:-1]):
@@ -396,7 +416,7 @@ class Constrained:
             rows = place.stop - place.start
             model = self.bound.model
             self._extra[key] = compile_function(
-                lambda q: terms.wrench_rows(function, model, q), [(self.n,)], [(rows, 6)], "wrench", arguments=("q",)
+                lambda q: terms.wrench_rows(function, model, q), [(self.nq,)], [(rows, 6)], "wrench", arguments=("q",)
             )
         lam = self._multipliers(multipliers)
         self.residual(q)  # looks at the input
@@ -458,12 +478,45 @@ class Constrained:
             model, tip = self.bound.model, self.bound.model.frame(frame)
             self._extra[key] = compile_function(
                 lambda q: [r for f in self.bound.functions for r in terms.tip_rows(f, model, q, tip, expressed_in)],
-                [(self.n,)],
+                [(self.nq,)],
                 [(self.k, 6)],
                 "tip_rows",
                 arguments=("q",),
             )
         return self._extra[key]
+
+    def place(self, name: str) -> slice:
+        """Where the rows of a constraint stand among all of them."""
+        return self._places[choose("constraint", name, self._places)]
+
+    def balance(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike | None = None,
+        qdd: ArrayLike | None = None,
+        *,
+        cones: bool = True,
+        limits: bool = True,
+        effort: float = 0.1,
+        press: float = 0.0,
+    ) -> Balance:
+        """Torques at the driven joints, and forces of the ground, that give a motion (rest, if not given) of a robot
+        that stands on `contact`s: zero torque at the joints without drives, and of all that is left the least squares
+        of the corners' forces [weights] and `effort` times the torques [weights × m].
+
+        With `cones` each corner's force stays inside its cone of friction and presses with `press` [N] at least, by a
+        quadratic program; without, the least squares alone, and the certificate says whether the ground bears it.
+        `limits`: torques stay within the joints' efforts. One state or a batch."""
+        from dalembert.constrained.contacts import balance
+
+        return balance(self, q, qd, qdd, cones=cones, limits=limits, effort=effort, press=press)
+
+    def loads(self, multipliers: ArrayLike) -> dict[str, Load]:
+        """What each `contact` bears at these multipliers (..., k): force, friction used, center of pressure, and
+        whether the ground can bear it."""
+        from dalembert.constrained.contacts import loads
+
+        return loads(self, multipliers)
 
     # ------------------------------------------------------------------------------------------------ closed chains
     def close(
@@ -562,7 +615,7 @@ def _sizes(function: terms.Function, count: int, size: float) -> tuple[float, ..
 
 def _heavy(bound: kernels.ConstrainedModel, home: Array) -> float:
     """ρ of M + ρ AᵀA: zero where M is positive definite by itself, else of M's own size."""
-    q = [float(x) + 0.1 for x in home]
+    q = joints.normalize(bound.model, [float(x) + 0.1 for x in home])
     M = np.array(bound.mass(q), float)
     if not M.size or (np.linalg.eigvalsh(M / _outer(M))[0] > MASSLESS and (np.diag(M) > 0).all()):
         return 0.0
@@ -594,12 +647,13 @@ def _named(constraints: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
 
 def _counted(c: Constraint, function: terms.Function, robot: Robot) -> int:
     """How many rows a constraint has, found by asking it once; what is wrong with a user's function shows here."""
-    q = [0.1 * (k + 1) for k in range(robot.n)]
+    q = joints.normalize(robot.model, [0.1 * (k + 1) for k in range(robot.nq)])
+    qd = [0.1 * (k + 1) for k in range(robot.nv)]
     try:
         if isinstance(function, terms.Pfaffian):
             rows = function.function(q, *(kinematics.frame_pose(robot.model, q, f) for f in function.frames))
             _sized(c, [len(row) for row in rows], robot)
-        found = function(robot.model, q, q)
+        found = function(robot.model, q, qd)
     except DalembertError:
         raise
     except Exception as error:
@@ -611,6 +665,8 @@ def _counted(c: Constraint, function: terms.Function, robot: Robot) -> int:
 
 def _sized(c: Constraint, lengths: Sequence[int], robot: Robot) -> None:
     for length in lengths:
-        if length != robot.n:
+        if length != robot.nv:
             what = f"constraint {c.name!r} gives rows of {length} numbers"
-            raise InputError(f"{what}; {robot.name!r} has {robot.n} joints")
+            raise InputError(
+                f"{what}; {robot.name!r} has {robot.nv} {'velocities' if robot.model.curved else 'joints'}"
+            )

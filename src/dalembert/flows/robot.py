@@ -84,12 +84,12 @@ def robot_flow(
         observe=observe if energies or books else None,
         drives=nv,
         joints=replace(joints_of(robot), inertia=robot.mass_matrix if robot.model.curved is None else None),
-        **_on_manifold(robot),
+        **on_manifold(robot),
     )
     return _with_books(robot, flow, Tip(robot.model, f_tip, frame, expressed_in), rough, False) if books else flow
 
 
-def _on_manifold(robot: Robot) -> dict[str, Any]:
+def on_manifold(robot: Robot) -> dict[str, Any]:
     """How positions that are no vector are stepped."""
     model = robot.model
     if model.curved is None:

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
         least_squares as least_squares,
         robust_least_squares as robust_least_squares,
     )
+    from dalembert.identification.fit.free_base import (
+        FreeBaseFit as FreeBaseFit,
+        identify_free_base as identify_free_base,
+    )
     from dalembert.identification.fit.friction import nonlinear_friction as nonlinear_friction
     from dalembert.identification.fit.groupings import groupings as groupings
     from dalembert.identification.fit.identify import Identification as Identification, identify as identify
@@ -79,6 +83,7 @@ _NAMES = {
     "fit.regression": ("compress",),
     "fit.drive_gains": ("drive_gains",),
     "fit.estimate": ("instrumental_variables", "least_squares", "robust_least_squares"),
+    "fit.free_base": ("FreeBaseFit", "identify_free_base"),
     "fit.friction": ("nonlinear_friction",),
     "fit.groupings": ("groupings",),
     "fit.identify": ("Identification", "identify"),

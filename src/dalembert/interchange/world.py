@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, number, switch
 from dalembert.errors import InputError, choose
+from dalembert.kernels import need_vector
 from dalembert.kinematics.jacobian import length_of
 from dalembert.loading import load
 from dalembert.reference import Reference, read_reference
@@ -228,6 +229,7 @@ class World:
         at_limits: str = "rest",
     ) -> None:
         self.robot = robot if isinstance(robot, Robot) else load(robot)
+        need_vector(self.robot.model)  # its actions are of drives at every joint
         self.task = Reach() if task is None else task
         if not isinstance(self.task, Task):
             raise InputError(f"task must be a Reach, a Track or a Task of your own, got {type(task).__name__}")

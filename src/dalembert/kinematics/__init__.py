@@ -6,6 +6,12 @@ from dalembert.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dalembert.kinematics.ik.closed_form import reason as reason
+    from dalembert.kinematics.ik.prioritized import (
+        center_of_mass_task as center_of_mass_task,
+        frame_task as frame_task,
+        ik_tasks as ik_tasks,
+        posture_task as posture_task,
+    )
     from dalembert.kinematics.ik.tracking import (
         VelocityGoal as VelocityGoal,
         limited_velocity as limited_velocity,
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "ik.closed_form": ("reason",),
+    "ik.prioritized": ("center_of_mass_task", "frame_task", "ik_tasks", "posture_task"),
     "ik.tracking": ("VelocityGoal", "limited_velocity", "pose_error", "tracking_velocity"),
     "nearest_singularity": ("perturbed_singularity", "singular_set"),
     "statics": ("holding_torque", "virtual_work"),

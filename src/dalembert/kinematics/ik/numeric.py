@@ -112,6 +112,11 @@ def solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool)
 def _solver(robot: Jointed, frame: str | None, wanted: steps.Goal, limited: bool) -> NumericSolver:
     need_tree(robot.model)
     model, target = robot.model, robot.model.frame(frame)
+    if model.curved is not None:
+        raise InputError(
+            f"{model.name!r} has the {model.curved.joint.kind} joint {model.curved.name!r}, where these steps do not "
+            f"lead: robot.ik_tasks([frame_task({target.name!r}, T)]) of dalembert.kinematics does"
+        )
     n = model.n
     if n == 0 or target.body < 0:
         raise InputError(f"no joint of {robot.name!r} moves the frame {target.name!r}")

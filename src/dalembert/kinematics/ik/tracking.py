@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.arguments import array, number
-from dalembert.errors import InputError, MissingExtraError, unknown
+from dalembert.errors import InputError, unknown
 from dalembert.kernels import need_tree
 from dalembert.kinematics.ik.numeric import goal as goal_of
 from dalembert.kinematics.ik.targets import as_targets
+from dalembert.quadratic import TOLERANCE, need_daqp, solve_qp
 from dalembert.spatial import rotation
 from dalembert.system import Jointed
 
@@ -117,10 +117,7 @@ def limited_velocity(
 
     min Σ w ‖J q̇ − v‖² + ε ‖q̇‖²   subject to   |q̇| ≤ q̇_max,   q_min ≤ q + q̇ dt ≤ q_max,   J_k q̇ = J_k q̇*_k for k before.
     """
-    try:
-        import daqp  # type: ignore[import-not-found]
-    except ImportError:
-        raise MissingExtraError("tracking within limits needs a QP solver: pip install 'dalembert[opt]'") from None
+    need_daqp("tracking within limits")
     at = array("q", q, (robot.n,))
     dt = number("dt", dt, "s", above=0.0)
     if not goals:
@@ -142,7 +139,9 @@ def limited_velocity(
         here = [goal for goal in goals if goal.level == level]
         J = np.concatenate([np.sqrt(goal.weight) * np.atleast_2d(goal.J) for goal in here])
         v = np.concatenate([np.sqrt(goal.weight) * np.atleast_1d(goal.v) for goal in here])
-        found = _program(daqp, J, v, regular, low, high, kept, values)
+        H = J.T @ J + regular * np.eye(robot.n)
+        # Equalities that rounding cannot contradict.
+        found = solve_qp(H, -J.T @ v, low, high, kept, values - TOLERANCE, values + TOLERANCE)
         if found is None and not len(kept):
             raise InputError("no joint velocity satisfies the limits: a bound is crossed")
         # What the levels before achieved satisfies every constraint, up to rounding: it stands if nothing better does.
@@ -150,19 +149,3 @@ def limited_velocity(
         kept = np.concatenate([kept, J])
         values = np.concatenate([values, J @ rate])
     return rate
-
-
-UNLIMITED = 1e20
-SLACK = 1e-9  # of what earlier levels achieved: equalities that rounding cannot contradict
-
-
-def _program(
-    daqp: Any, J: Array, v: Array, regular: float, low: Array, high: Array, kept: Array, values: Array
-) -> Array | None:
-    n = J.shape[1]
-    H = J.T @ J + regular * np.eye(n)
-    upper = np.concatenate([np.minimum(high, UNLIMITED), values + SLACK])
-    lower = np.concatenate([np.maximum(low, -UNLIMITED), values - SLACK])
-    free = np.zeros(len(upper), np.int32)
-    x, _, flag, _ = daqp.solve(H, -J.T @ v, np.ascontiguousarray(kept), upper, lower, free, primal_tol=SLACK)
-    return np.asarray(x) if flag >= 1 else None

@@ -1,0 +1,222 @@
+"""Feet on the ground: what it bears, balance, and standing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from bipeds import FEET, HUMANOIDS, SOLE, biped, humanoid, knees, standing
+from dalembert.constrained import contact
+
+ROBOT = biped()
+Q = knees(ROBOT)
+STILL = np.zeros(ROBOT.nv)
+
+
+@pytest.fixture(scope="module")
+def on_feet():
+    return dl.Constrained(ROBOT, [contact(f, ROBOT.fk(Q, f), sole=SOLE, friction=0.6) for f in FEET])
+
+
+def in_motion(system, seed=0):
+    rng = np.random.default_rng(seed)
+    return system.project(Q, rng.uniform(-1, 1, system.nv))[1], rng
+
+
+def test_constraints_of_a_floating_robot_are_those_of_its_frames(on_feet):
+    """A v is the feet's velocities; Ȧ v their accelerations; a step along d changes φ by A d."""
+    v, rng = in_motion(on_feet)
+    d = rng.uniform(-1, 1, ROBOT.nv)
+    J = np.vstack([ROBOT.jacobian(Q, f) for f in FEET])
+    np.testing.assert_allclose(on_feet.jacobian(Q), J, atol=1e-14)
+    h = 1e-6
+    ahead, behind = (on_feet.residual(ROBOT.integrate(Q, s * h * d)) for s in (1, -1))
+    np.testing.assert_allclose((ahead - behind) / (2 * h), J @ d, atol=1e-8)
+    ahead, behind = (on_feet.jacobian(ROBOT.integrate(Q, s * h * v)) for s in (1, -1))
+    np.testing.assert_allclose((ahead - behind) @ v / (2 * h), on_feet.drift(Q, v), atol=1e-7)
+    np.testing.assert_allclose(on_feet.jacobian_dot(Q, v) @ v, on_feet.drift(Q, v), atol=1e-12)
+
+
+def test_functions_of_positions_hold_floating_robots_too():
+    """The height of the trunk, as a function of its pose and as one of q; its rows are those of `plane`."""
+    flat = dl.Constrained(ROBOT, dl.constrained.plane((0, 0, 0), (0, 0, 1), "trunk"))
+    for own in (
+        dl.constrained.holonomic(lambda q, T: T.p[2], ["trunk"]),
+        dl.constrained.holonomic(lambda q: q[2]),
+        dl.constrained.pfaffian(lambda q, T: [*T.R[2], *[0.0] * 15], ["trunk"]),
+    ):
+        made = dl.Constrained(ROBOT, own)
+        rng = np.random.default_rng(1)
+        q = ROBOT.integrate(ROBOT.neutral, np.r_[rng.normal(size=6), np.zeros(12)])
+        q[2] = 0.0
+        v = flat.project(q, rng.normal(size=ROBOT.nv))[1]
+        np.testing.assert_allclose(made.jacobian(q), flat.jacobian(q), atol=1e-12)
+        np.testing.assert_allclose(made.drift(q, v), flat.drift(q, v), atol=1e-12)
+
+
+def test_balance_is_what_forward_dynamics_gives_back(on_feet):
+    """Torques and forces of a motion: FD of those torques has that motion and those multipliers; the base has none."""
+    v, rng = in_motion(on_feet)
+    wanted = on_feet.acceleration_projection(Q) @ rng.uniform(-1, 1, ROBOT.nv)
+    wanted = wanted + on_feet.forward_dynamics(Q, v, STILL).qdd
+    wanted -= on_feet.acceleration_projection(Q) @ on_feet.forward_dynamics(Q, v, STILL).qdd
+    for options in ({"cones": False}, {"limits": False}):
+        b = on_feet.balance(Q, 0.1 * v, 0.01 * wanted, **options)
+        back = on_feet.forward_dynamics(Q, 0.1 * v, b.tau)
+        np.testing.assert_allclose(back.qdd, 0.01 * wanted, atol=1e-10)
+        np.testing.assert_allclose(back.multipliers, b.multipliers, atol=1e-9)
+        assert not b.tau[~ROBOT.driven].any() and b.residual < 1e-12
+
+
+def test_standing_carries_the_weight(on_feet):
+    """Forces add up to the weight, their moments about the center of mass to nothing, each corner within its cone."""
+    b = on_feet.balance(Q)
+    assert b and b.messages == ("balanced",)
+    force = sum(load.force for load in b.loads.values())
+    np.testing.assert_allclose(force, [0, 0, ROBOT.mass * 9.81], atol=1e-9)
+    c = ROBOT.center_of_mass(Q)
+    moment = sum(load.moment + np.cross(ROBOT.fk(Q, f)[:3, 3] - c, load.force) for f, load in b.loads.items())
+    np.testing.assert_allclose(moment, 0, atol=1e-9)
+    for load in b.loads.values():
+        assert load.friction < 1 and load.inside > 0.03 and load.holds
+
+
+def test_loads_by_hand(on_feet):
+    """Pressure 2 cm ahead and 1 cm aside of the middle of the left foot, a fifth of the friction used."""
+    lam = np.zeros(12)
+    lam[:6] = -np.array([0.12 * 100, 0.0, 100.0, 1.0, -2.0, 0.0])  # what the foot presses with
+    load = on_feet.loads(lam)["left_foot"]
+    np.testing.assert_allclose(load.center_of_pressure, [0.02, 0.01], atol=1e-12)
+    np.testing.assert_allclose([load.normal, load.friction, load.inside], [100, 0.2, 0.04], atol=1e-12)
+    assert load.holds and not on_feet.loads(lam)["right_foot"].holds  # which does not press at all
+    lam[5] = -0.6 * 100 * 0.12  # more than friction can turn: the corners are 11 cm away
+    assert not on_feet.loads(lam)["left_foot"].holds
+    lam[5] = -0.2 * 100 * 0.1
+    assert on_feet.loads(lam)["left_foot"].holds
+    lam[:6] = -np.array([0, 0, 100.0, 5.01, 0, 0])  # beyond the edge
+    assert not on_feet.loads(lam)["left_foot"].holds and on_feet.loads(lam)["left_foot"].inside < 0
+    batch = on_feet.loads(np.stack([lam, 0 * lam]))["left_foot"]
+    assert batch.holds.shape == (2,) and batch.force.shape == (2, 3)
+
+
+def test_pressure_is_borne_inside_the_sole_alone():
+    """A sole of no symmetry, below and beside its frame: an upright force holds where its center of pressure lies
+    inside, wherever that is, and the edges are as far as they are."""
+    corners = np.array([[-0.05, 0.02, -0.03], [0.12, 0.01, -0.03], [0.1, 0.09, -0.03], [-0.04, 0.06, -0.03]])
+    own = np.array(dl.pose(rpy=(0.3, -0.2, 0.5)))
+    place = ROBOT.fk(Q, "left_foot")
+    foot = contact("left_foot", place @ own, sole=corners @ own[:3, :3], friction=0.5)  # a frame askew, the same sole
+    system = dl.Constrained(ROBOT, contact("left_foot", place, sole=corners, friction=0.5))
+    np.testing.assert_allclose(np.array(foot.axes) @ np.array(foot.corners).T, corners.T, atol=1e-12)
+    x, y = np.meshgrid(np.linspace(-0.2, 0.2, 15), np.linspace(-0.15, 0.15, 15))
+    p = np.stack([x, y, np.full_like(x, -0.03)], -1)
+    f = np.broadcast_to([0.0, 10.0, 100.0], p.shape)
+    load = system.loads(-np.concatenate([f, np.cross(p, f)], -1))["left_foot"]
+    np.testing.assert_allclose(load.center_of_pressure, p[..., :2], atol=1e-12)
+    np.testing.assert_array_equal(load.holds, load.inside > 0)
+    assert 3 < load.holds.sum() < 60
+    borne = system.balance(Q).loads["left_foot"]  # on one foot, aside: what the corners can do, though it is not enough
+    assert borne.inside > -1e-9
+
+
+def test_least_squares_alone_may_not_be_borne():
+    """On ice two forces that lean on each other slip: the program finds upright ones; what leans out cannot stand."""
+    apart = {"left_roll_joint": 0.3, "left_foot_joint": -0.3, "right_roll_joint": -0.3, "right_foot_joint": 0.3}
+    wide = standing(ROBOT, **apart)
+    feet = [contact(f, ROBOT.fk(wide, f), sole=SOLE, friction=0.01) for f in FEET]
+    ice = dl.Constrained(ROBOT, feet)
+    slips = ice.balance(wide, cones=False, effort=10.0)
+    assert not slips and "slip" in slips.messages[0] and slips.residual < 1e-9
+    assert ice.balance(wide, effort=10.0)
+    feet = [contact(f, ROBOT.fk(Q, f), sole=SOLE, friction=0.6) for f in FEET]
+    out = ROBOT.integrate(Q, np.r_[np.zeros(3), 0, 0.6, 0, np.zeros(12)])  # the whole robot, pitched about its trunk
+    leaning = dl.Constrained(ROBOT, [contact(f, ROBOT.fk(out, f), sole=SOLE) for f in FEET])
+    b = leaning.balance(out)
+    assert not b and "no forces within the cones" in b.messages[0] and b.residual > 1e-3
+    weak = dl.Constrained(biped(effort=20.0), feet).balance(Q)
+    assert not weak and "torques within their limits" in weak.messages[0]
+    strong = dl.Constrained(biped(effort=20.0), feet).balance(Q, limits=False)
+    assert strong and np.abs(strong.tau).max() > 20
+
+
+def test_points_on_a_slope():
+    """An upright force on a slope uses tan α of the friction, whatever the axes; two points cannot carry a trunk that
+    tilts over the line between them, but bear what they can."""
+    angle = 0.3
+    up = np.array([np.sin(angle), 0.0, np.cos(angle)])
+    points = [contact(f, ROBOT.fk(Q, f)[:3, 3], normal=up, friction=0.5) for f in FEET]
+    system = dl.Constrained(ROBOT, points)
+    assert system.k == 6
+    R = np.array(points[0].axes)
+    load = system.loads(np.r_[-R.T @ [0, 0, 50.0], 0, 0, 1])["left_foot"]
+    np.testing.assert_allclose(load.force, [0, 0, 50], atol=1e-12)
+    np.testing.assert_allclose(load.friction, np.tan(angle) / 0.5, rtol=1e-12)
+    assert load.holds and load.inside == np.inf
+    forward = ROBOT.integrate(Q, np.r_[np.zeros(4), 0.2, 0, np.zeros(12)])
+    tilted = dl.Constrained(ROBOT, [contact(f, ROBOT.fk(forward, f)[:3, 3]) for f in FEET]).balance(forward)
+    assert not tilted and tilted.residual > 0.01
+    assert all(load.holds for load in tilted.loads.values())
+
+
+def test_batches_are_balanced_one_by_one(on_feet):
+    states = np.stack([on_feet.close(knees(ROBOT, x)).q for x in (0.5, 0.5)])
+    both, one = on_feet.balance(states), on_feet.balance(states[1])
+    np.testing.assert_allclose(both.tau[1], one.tau, atol=1e-9)
+    assert both.tau.shape == (2, ROBOT.nv) and both.messages == ("balanced",) * 2
+    with pytest.raises(dl.InputError, match="of a batch"):
+        both.law()
+
+
+def test_a_pushed_biped_comes_back(on_feet):
+    """Posture PD for 2 s: the feet stay, the joints return; without projection the feet drift but a little."""
+    b = on_feet.balance(Q)
+    push = on_feet.project(Q, 0.02 * np.random.default_rng(2).normal(size=ROBOT.nv))[1]
+    run = dl.simulate(on_feet, b.law(), q0=Q, qd0=push, duration=2.0, dt=1e-3)
+    for f in FEET:
+        np.testing.assert_allclose(ROBOT.fk(run.q, f), np.broadcast_to(ROBOT.fk(Q, f), (len(run.q), 4, 4)), atol=1e-9)
+    assert np.abs(run.q - Q).max() > 1e-4
+    np.testing.assert_allclose(run.q[-1], Q, atol=1e-8)
+    assert all(load.holds.all() for load in on_feet.loads(run.multipliers[::50]).values())
+
+
+@pytest.mark.parametrize("name", HUMANOIDS)
+@pytest.mark.long
+def test_humanoids_stand(name):
+    """Two feet, gravity, forces within cones; under a posture PD the feet stay within 1e-6 m for 2 s, also without
+    being put back after each step."""
+    robot, q, system = humanoid(name)
+    b = system.balance(q)
+    assert b and b.residual < 1e-12 and all(load.inside > 0.01 for load in b.loads.values())
+    np.testing.assert_allclose(system.forward_dynamics(q, np.zeros(robot.nv), b.tau).qdd, 0, atol=1e-9)
+    push = system.project(q, 0.005 * np.random.default_rng(0).normal(size=robot.nv))[1]
+    for stabilize in ("projection", None):
+        run = dl.simulate(system.flow(stabilize=stabilize), b.law(), q0=q, qd0=push, duration=2.0, dt=1e-3)
+        for f in HUMANOIDS[name][1]:
+            assert np.abs(robot.fk(run.q, f)[:, :3, 3] - robot.fk(q, f)[:3, 3]).max() < 1e-6
+        np.testing.assert_allclose(run.q[-1], q, atol=1e-5)
+    assert all(load.holds.all() for load in system.loads(run.multipliers[::50]).values())
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: contact("left_foot", np.eye(4)), "needs its sole"),
+        (lambda: contact("left_foot", np.zeros(3), sole=SOLE), "a point has no sole"),
+        (lambda: contact("left_foot", np.eye(4), sole=[[0, 0, 0], [1, 0, 0]]), "three corners"),
+        (lambda: contact("left_foot", np.eye(4), sole=[[0, 0, 0], [1, 0, 0], [2, 0, 0]]), "no area"),
+        (lambda: contact("left_foot", np.eye(4), sole=(0.2, -0.1)), "sole"),
+        (lambda: contact("left_foot", np.eye(4), sole=SOLE, friction=0), "friction"),
+        (lambda: contact("left_foot", np.eye(4), sole=SOLE, normal=(0, 0, 0)), "normal is zero"),
+        (lambda: dl.Constrained(ROBOT, contact("left_fot", np.eye(4), sole=SOLE)), "did you mean 'left_foot'"),
+        (
+            lambda: dl.Constrained(ROBOT, dl.constrained.hold("weld", "trunk")).balance(ROBOT.home),
+            "stands on the ground",
+        ),
+        (lambda: dl.Constrained(ROBOT, dl.constrained.couple({"root": 1.0})), "unknown joint 'root'"),
+        (lambda: dl.Constrained(ROBOT, dl.constrained.hold("weld", "trunk")).reduced(ROBOT.home), "root"),
+    ],
+)
+def test_refusals(call, words):
+    with pytest.raises(dl.DalembertError, match=words):
+        call()
