@@ -31,6 +31,7 @@ from dalembert.scalar import Scalar
 
 Array = NDArray[np.float64]
 Block = list[Scalar]
+PIECE = 2  # · √steps: states that are computed a second time at once
 Weigh = Callable[[int, Array], Array | None]
 Listed = tuple[Program, tuple[str, ...], str]
 
@@ -253,31 +254,45 @@ class Adjoint:
         None where there are none. Memory: 2 √steps states a rollout, and what ∂L/∂u takes."""
         loop, back = self.forward, self.backward
         n, m, l, B = loop.size["x"], loop.size["u"], loop.size["p"], len(x0)
-        piece = max(math.isqrt(max(steps - 1, 0)) + 1, 1)
+        piece = min(PIECE * (math.isqrt(max(steps - 1, 0)) + 1), max(steps, 1))
+        rows = -(-steps // piece)
+        room = _Room(loop, B, piece), _Room(back, B, piece if wants_u else 1)
+        feed, of_u = np.zeros((B, piece, 2 * n + m)), np.empty((B, steps, m)) if wants_u else None
+        clock, held = np.array([0.0, dt]), u.shape[1] == 1
+        u = np.broadcast_to(u, (len(u), max(steps, 1), m)) if held else u
+        kept = np.empty((B, rows, n))
+        last, mark = np.empty((B, n)), np.empty(B)
         with np.errstate(all="ignore"):  # what is not finite is told by `diverged`
-            kept, _, last, _, mark = loop(x0, u, p, steps, dt, every=piece)
+            settings = np.array([0.0, steps, piece])
+            loop.ufunc(x0, u, p, clock, settings, out=(kept, room[0].y[:, :rows], last, room[0].y_end, mark))
             state = np.concatenate((end(last), np.zeros((B, l + m))), -1)
-            feed = np.zeros((B, piece, 2 * n + m))
-            of_u = np.empty((B, steps, m)) if wants_u else None
-            nothing = np.empty((B, piece, 0)), np.empty((B, 0)), np.empty(B)
-            for row in reversed(range(kept.shape[1])):
-                first = row * piece
+            for first in range((rows - 1) * piece, -1, -piece):
                 many = min(piece, steps - first)
-                rows = feed[:, many - 1 :: -1] if many < piece else feed[:, ::-1]  # in the order of time
-                part = u[:, first : first + many] if u.shape[1] > 1 else u
-                ends = (np.empty((B, n)), *nothing[1:])
-                loop(kept[:, row], part, p, many, dt, first=first, out=(rows[..., :n], _some(loop, B, many), *ends))
-                rows[..., n : n + m] = part
-                weights = None if along is None else along(first, rows[..., :n])
-                if weights is not None:
-                    rows[..., n + m :] = weights
-                every = 1 if of_u is not None else many
-                states, _, state, _, _ = back(state, feed[:, :many], p, many, -dt, every=every, first=-(first + many - 1))
+                part, back_in_time = u[:, first : first + many], feed[:, :many]
+                in_time = back_in_time[:, ::-1]
+                settings = np.array([first, many, 1.0])
+                loop.ufunc(kept[:, first // piece], part, p, clock, settings, out=room[0].out(many, in_time[..., :n]))
+                if m and not (held and first + many < steps):
+                    in_time[..., n : n + m] = part
+                if along is not None and (weights := along(first, in_time[..., :n])) is not None:
+                    in_time[..., n + m :] = weights
+                settings = np.array([1.0 - first - many, many, 1.0 if wants_u else many])
+                out = room[1].out(many if wants_u else 1)
+                back.ufunc(state, back_in_time, p, -clock, settings, out=out)
+                state = out[2].copy()
                 if of_u is not None:
-                    of_u[:, first : first + many] = np.concatenate((states[:, 1:], state[:, None]), 1)[:, ::-1, n + l :]
+                    of_u[:, first] = state[:, n + l :]
+                    of_u[:, first + 1 : first + many] = out[0][:, :0:-1, n + l :]
         return Pulled(state[:, :n], state[:, n : n + l], of_u, last, mark.astype(np.int64))
 
 
-def _some(loop: Rollout, B: int, rows: int) -> Array:
-    """Room for what is observed, which nobody reads."""
-    return np.empty((B, rows, loop.size["y"]))
+class _Room:
+    """Arrays that B rollouts of a loop write to, so many rows at a time."""
+
+    def __init__(self, loop: Rollout, B: int, rows: int) -> None:
+        n, y = loop.size["x"], loop.size["y"]
+        self.x, self.y = np.empty((B, rows, n)), np.empty((B, rows, y))
+        self.x_end, self.y_end, self.mark = np.empty((B, n)), np.empty((B, y)), np.empty(B)
+
+    def out(self, rows: int, x: Array | None = None) -> tuple[Array, ...]:
+        return (self.x[:, :rows] if x is None else x, self.y[:, :rows], self.x_end, self.y_end, self.mark)
