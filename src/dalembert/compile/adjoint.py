@@ -91,8 +91,12 @@ class _Backward:
             own = f"{writes}.{i}"
             shared = often[program, reads] > 1
             copies = {r: versions[r] for r in reads if shared and r in written}
-            places = tuple(f"{r}.{list(often).index((program, reads))}c" if r in copies else versions.get(r, r) for r in reads)
-            taken.append((program, reads, places, copies, tuple(versions.get(r, r) for r in reads), own, writes, shared))
+            places = tuple(
+                f"{r}.{list(often).index((program, reads))}c" if r in copies else versions.get(r, r) for r in reads
+            )
+            taken.append(
+                (program, reads, places, copies, tuple(versions.get(r, r) for r in reads), own, writes, shared)
+            )
             versions[writes] = own
             self.sizes[own] = self.size[writes]
             self._copy(copies, reads, places)
@@ -123,7 +127,9 @@ class _Backward:
     def _again(self, program: Program, places: tuple[str, ...]) -> Callable[..., Block]:
         return lambda *blocks: replay(program, self._arguments(places, blocks))[0]
 
-    def _add(self, key: tuple[object, ...], function: Callable[..., Block], reads: tuple[str, ...], writes: str) -> None:
+    def _add(
+        self, key: tuple[object, ...], function: Callable[..., Block], reads: tuple[str, ...], writes: str
+    ) -> None:
         key = (*key, reads, self.sizes.get(writes))
         if key not in self.known:
             shapes = [() if r in CLOCK else (self.sizes[r],) for r in reads]

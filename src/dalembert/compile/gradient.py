@@ -63,9 +63,7 @@ def push_forward(
     return [row.get(0, 0.0) for row in rows]
 
 
-def _sweep(
-    graph: Graph, outputs: Sequence[Scalar], begin: dict[int, dict[int, Scalar]]
-) -> list[dict[int, Scalar]]:
+def _sweep(graph: Graph, outputs: Sequence[Scalar], begin: dict[int, dict[int, Scalar]]) -> list[dict[int, Scalar]]:
     """The sparse rows of the outputs, from those of the inputs."""
     rows: dict[int, dict[int, Scalar]] = {}
     for k in _order(graph, outputs):
