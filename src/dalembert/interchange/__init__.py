@@ -2,6 +2,7 @@
 
 casadi_function    a kernel as casadi.Function
 jax_function       a kernel as a function of JAX arrays
+jax_rollout, torch_rollout    a rollout as a function of JAX or PyTorch, with its derivatives
 from_pinocchio     a pinocchio.Model as a Robot
 javascript_package a robot as WebAssembly with types, ready for npm
 to_control         any system, linearized, as a python-control object
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     )
     from dalembert.interchange.javascript import javascript_package as javascript_package
     from dalembert.interchange.pinocchio_model import from_pinocchio as from_pinocchio
+    from dalembert.interchange.rollouts import jax_rollout as jax_rollout, torch_rollout as torch_rollout
     from dalembert.interchange.world import Reach as Reach, Situation as Situation, Task as Task, Track as Track
 
 _NAMES = {
@@ -35,6 +37,7 @@ _NAMES = {
     "functions": ("casadi_function", "jax_function", "to_control"),
     "javascript": ("javascript_package",),
     "pinocchio_model": ("from_pinocchio",),
+    "rollouts": ("jax_rollout", "torch_rollout"),
     "world": ("Reach", "Situation", "Task", "Track"),
 }
 

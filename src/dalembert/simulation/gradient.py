@@ -375,9 +375,15 @@ class RolloutFunction:
         return plan.dt * np.append(np.arange(plan.kept - 1) * plan.every, plan.steps)
 
     def __call__(
-        self, x0: ArrayLike, controls: ArrayLike | None = None, parameters: ArrayLike | None = None
+        self,
+        x0: ArrayLike,
+        controls: ArrayLike | None = None,
+        parameters: ArrayLike | None = None,
+        *,
+        nan: bool = False,
     ) -> Array:
-        batch, given = self._read(x0, controls, parameters)
+        """See above. With `nan`, numbers that are not finite are no mistake: states then are NaN, of that rollout."""
+        batch, given = self._read(x0, controls, parameters, nan)
         total = len(given[0])
         made = [
             self.plan.run(first, count, self._cut(given, first, count)).rows
@@ -387,11 +393,17 @@ class RolloutFunction:
         return rows.reshape(*batch, *self._rows)
 
     def pull_back(
-        self, weights: ArrayLike, x0: ArrayLike, controls: ArrayLike | None = None, parameters: ArrayLike | None = None
+        self,
+        weights: ArrayLike,
+        x0: ArrayLike,
+        controls: ArrayLike | None = None,
+        parameters: ArrayLike | None = None,
+        *,
+        nan: bool = False,
     ) -> tuple[Array, Array, Array]:
         """The derivatives of Σ weights · states, weights (..., rows, states), in x0, controls and parameters, for every
         rollout: (..., n), (..., steps, m), (..., l)."""
-        batch, given = self._read(x0, controls, parameters)
+        batch, given = self._read(x0, controls, parameters, nan)
         w = array("weights", weights, (..., *self._rows), nan=True)
         total = len(given[0])
         try:
@@ -450,14 +462,16 @@ class RolloutFunction:
     def _rows(self) -> tuple[int, int]:
         return self.plan.kept, len(self.states)
 
-    def _read(self, x0: object, controls: object, parameters: object) -> tuple[tuple[int, ...], list[Array]]:
+    def _read(
+        self, x0: object, controls: object, parameters: object, nan: bool = False
+    ) -> tuple[tuple[int, ...], list[Array]]:
         """(leading dimensions, [x0, controls, parameters] with one)."""
         n, m, l, steps = len(self.start), len(self.controls), len(self.parameters), self.plan.steps
         if controls is None and m:
             raise InputError(f"give controls (…, {steps}, {m}): {list_names(self.controls)}")
-        x = array("x0", x0, (..., n), meaning=list_names(self.start))
-        u = array("controls", np.zeros((steps, 0)) if controls is None else controls, (..., steps, m))
-        p = array("parameters", self.values if parameters is None else parameters, (..., l))
+        x = array("x0", x0, (..., n), meaning=list_names(self.start), nan=nan)
+        u = array("controls", np.zeros((steps, 0)) if controls is None else controls, (..., steps, m), nan=nan)
+        p = array("parameters", self.values if parameters is None else parameters, (..., l), nan=nan)
         try:
             batch = np.broadcast_shapes(x.shape[:-1], u.shape[:-2], p.shape[:-1])
         except ValueError:
