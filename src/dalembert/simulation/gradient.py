@@ -342,6 +342,12 @@ class _LossOfRows:
         return found
 
 
+def _beside(a: Array, b: Array) -> Array:
+    """(…, j), (…, k) → (…, j + k), leading dimensions broadcast."""
+    batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in (a, b)], -1)
+
+
 def _padded(weights: Array, size: int) -> Array:
     """With zeros for what an implicit method keeps beside the state."""
     return np.concatenate((weights, np.zeros((*weights.shape[:-1], size - weights.shape[-1]))), -1)
@@ -436,27 +442,32 @@ class RolloutFunction:
         """The states, and their derivatives along directions of x0 (..., n) and of the parameters (..., l), with as
         many leading dimensions: each direction is a rollout in a lane of its own."""
         plan = self.plan
-        if plan.begin is not None or plan.started:
+        if plan.begin is not None:
             raise InputError("derivatives along directions are for loops without measures and laws that start themselves")
-        p = self.values if parameters is None else parameters
-        arrays = [array(name, value) for name, value in (("x0", x0), ("parameters", p))]
-        ways = [array("along_x0", along_x0), array("along_parameters", along_parameters)]
-        shape = np.broadcast_shapes(*(a.shape[:-1] for a in (*arrays, *ways)))
-        batch, given = self._read(np.broadcast_to(arrays[0], (*shape, arrays[0].shape[-1])), controls, arrays[1])
-        dx, dp = (np.broadcast_to(a, (*batch, a.shape[-1])).reshape(len(given[0]), -1) for a in ways)
-        cut = self._cut(given, 0, len(given[0]))
-        x, own, u, _ = _blocks(plan, 0, len(given[0]), cut)
+        n, m, l, steps = len(self.start), len(self.controls), len(self.parameters), plan.steps
+        x, dx = array("x0", x0, (..., n)), array("along_x0", along_x0, (..., n))
+        p = array("parameters", self.values if parameters is None else parameters, (..., l))
+        dp = array("along_parameters", along_parameters, (..., l))
+        u = array("controls", np.zeros((steps, 0)) if controls is None else controls, (..., steps, m))
         places = [[c.name for c in plan.held].index(name) for name in self.parameters]
-        moved = np.zeros_like(own)
-        moved[:, places] = dp
-        rest = np.zeros((len(x), int(plan.judged)))
-        begin = np.concatenate((x, rest, dx, np.zeros((len(x), x.shape[1] - dx.shape[1])), rest), -1)
+        blocks = []
+        for value, own in ((p, True), (dp, False)):
+            block = np.zeros((*value.shape[:-1], len(plan.held)))
+            for k, c in enumerate(plan.held):
+                block[..., k] = np.asarray(c.value)[0, 0] if own and isinstance(c.value, np.ndarray) else 0.0
+            block[..., places] = value
+            blocks.append(block)
+        begin = np.concatenate([np.broadcast_to(c.value, (1, c.size))[0] for c in plan.initial[1:]])  # type: ignore[arg-type]
+        rest = np.append(begin, np.zeros(int(plan.judged)))
+        halves = [_beside(x, rest), _beside(dx, 0 * rest)]
+        if plan.shared is not None:
+            u = np.concatenate((u, np.broadcast_to(plan.shared[:-1], (*u.shape[:-1], plan.shared.shape[1]))), -1)
         with np.errstate(all="ignore"):
             rows, _, last, _, _ = _tangent(Same(plan.loop))(
-                begin, u, np.concatenate((own, moved), -1), plan.steps, plan.dt, every=plan.every
+                _beside(*halves), u, _beside(*blocks), plan.steps, plan.dt, every=plan.every
             )
-        both = np.concatenate((rows, last[:, None]), 1).reshape(*batch, plan.kept, 2, -1)[..., : plan.n]
-        return both[..., 0, :], both[..., 1, :]
+        both = np.concatenate((rows, last[..., None, :]), -2)
+        return both[..., : plan.n], both[..., plan.n + plan.judged : 2 * plan.n + plan.judged]
 
     @property
     def _rows(self) -> tuple[int, int]:
