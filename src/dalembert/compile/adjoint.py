@@ -36,9 +36,18 @@ Weigh = Callable[[int, Array], Array | None]
 Listed = tuple[Program, tuple[str, ...], str]
 
 
+def without_observation(rollout: Rollout) -> Rollout:
+    """The same steps, and nothing observed of them."""
+    if not rollout.observed:
+        return rollout
+    sizes = tuple((name, 0 if name == "y" else size) for name, size in rollout.sizes)
+    return Rollout(rollout.name, sizes, rollout.calls[:-1], False)
+
+
 def compile_tangent(rollout: Rollout) -> Rollout:
-    """The rollout of (x, ẋ) under (p, ṗ): after the numbers of x, p, y and each block of the step's own come their
-    derivatives along one direction; inputs u are as they were."""
+    """The rollout of (x, ẋ) under (p, ṗ): after the numbers of x, p and each block of the step's own come their
+    derivatives along one direction; inputs u are as they were, and nothing is observed."""
+    rollout = without_observation(rollout)
     known: dict[tuple[Program, tuple[str, ...]], Program] = {}
     still = (*CLOCK, "u")
     sizes = {name: size if name in still else 2 * size for name, size in rollout.sizes}
@@ -60,13 +69,13 @@ def compile_tangent(rollout: Rollout) -> Rollout:
         if key not in known:
             known[key] = tangent(program, reads, rollout.size[writes])
         calls.append((known[key], reads, writes))
-    return Rollout(f"{rollout.name} along", tuple(sizes.items()), tuple(calls), rollout.observed)
+    return Rollout(f"{rollout.name} along", tuple(sizes.items()), tuple(calls), False)
 
 
 def compile_adjoint(rollout: Rollout) -> Rollout:
     """The step backward, as a rollout: its state is (λ, ∂L/∂p, ∂L/∂u of the step before), its input of step k
     (x_k, u_k, ∂L/∂x_k); it runs against time, so that its dt is −dt."""
-    return _Backward(rollout).rollout()
+    return _Backward(without_observation(rollout)).rollout()
 
 
 class _Backward:
@@ -82,7 +91,7 @@ class _Backward:
         self.sums: dict[str, list[tuple[str, int]]] = {}  # where the summands of ∂L/∂(a block) lie: a block and a place
 
     def rollout(self) -> Rollout:
-        step = self.forward.calls[: len(self.forward.calls) - self.forward.observed]
+        step = self.forward.calls
         often = Counter((program, reads) for program, reads, _ in step)
         written = {writes for _, _, writes in step}
         versions: dict[str, str] = {}
@@ -237,7 +246,11 @@ class Pulled:
 class Adjoint:
     """A rollout and its step backward, compiled when first wanted."""
 
-    forward: Rollout
+    of: Rollout
+
+    @cached_property
+    def forward(self) -> Rollout:
+        return without_observation(self.of)
 
     @cached_property
     def backward(self) -> Rollout:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.arguments import array
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
-from dalembert.compile.adjoint import Adjoint, Pulled, compile_tangent
+from dalembert.compile.adjoint import Adjoint, Pulled, compile_tangent, without_observation
 from dalembert.compile.rollout import Rollout
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Array, Scalar, Scalars
@@ -160,6 +160,11 @@ def _chunks(plan: Plan, total: int) -> list[tuple[int, int]]:
 @lru_cache(maxsize=LOOPS)
 def _adjoint(loop: Same) -> Adjoint:
     return Adjoint(cast("Rollout", loop.it))
+
+
+@lru_cache(maxsize=LOOPS)
+def _unobserved(loop: Same) -> Rollout:
+    return without_observation(cast("Rollout", loop.it))
 
 
 @lru_cache(maxsize=LOOPS)
@@ -552,6 +557,7 @@ def rollout_function(
     free = set(moving) | set(held)
     plan = replace(
         asked.plan,
+        loop=_unobserved(Same(asked.plan.loop)),
         initial=(replace(first, value=None), *asked.plan.initial[1:]),
         held=tuple(replace(c, value=None) if c.name in free else c for c in asked.plan.held),
         moving=tuple(replace(c, value=None) if c.name in free else c for c in asked.plan.moving),

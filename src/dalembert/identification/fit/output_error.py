@@ -121,11 +121,8 @@ class _Windows:
         self.steps, n = rows * self.every, robot.n
         if rows < 4:
             raise InputError(f"a window of {window:g} s has {rows} rows of {self.every} steps of {dt:g} s: make it longer")
-        pieces = [
-            (array("q of the log", one.q), array("tau of the log", one.tau), first)
-            for one in logs
-            for first in range(0, len(one.t) - self.steps, self.steps)
-        ]
+        checked = [(array("q of the log", one.q), array("tau of the log", one.tau)) for one in logs]
+        pieces = [(q, tau, k) for q, tau in checked for k in range(0, len(q) - self.steps, self.steps)]
         if not pieces:
             raise InputError(f"no log is as long as a window of {window:g} s: shorten the window")
         every_row = np.arange(0, self.steps + 1, self.every)
