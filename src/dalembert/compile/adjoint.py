@@ -54,8 +54,10 @@ def compile_tangent(rollout: Rollout) -> Rollout:
 
     def tangent(program: Program, reads: tuple[str, ...], size: int) -> Program:
         def both(*blocks: Scalar) -> Block:
-            given = [[b] if r in CLOCK else b if r in still else b[: len(b) // 2] for r, b in zip(reads, blocks)]
-            moved = [(v, b[len(b) // 2 :]) for r, v, b in zip(reads, given, blocks) if r not in still]
+            given = [
+                [b] if r in CLOCK else b if r in still else b[: len(b) // 2] for r, b in zip(reads, blocks, strict=True)
+            ]
+            moved = [(v, b[len(b) // 2 :]) for r, v, b in zip(reads, given, blocks, strict=True) if r not in still]
             (made,) = replay(program, given)
             inputs, along = ([x for pair in moved for x in pair[k]] for k in range(2))
             return [*made, *(gradient.push_forward(inputs[0].graph, made, inputs, along) if inputs else [0.0] * size)]
@@ -72,20 +74,29 @@ def compile_tangent(rollout: Rollout) -> Rollout:
     return Rollout(f"{rollout.name} along", tuple(sizes.items()), tuple(calls), False)
 
 
-def compile_adjoint(rollout: Rollout) -> Rollout:
-    """The step backward, as a rollout: its state is (λ, ∂L/∂p, ∂L/∂u of the step before), its input of step k
-    (x_k, u_k, ∂L/∂x_k); it runs against time, so that its dt is −dt."""
-    return _Backward(without_observation(rollout)).rollout()
+def compile_adjoint(rollout: Rollout, weighted: bool = True) -> Rollout:
+    """The step backward, as a rollout: its state is (λ, ∂L/∂p), its input of step k (x_k, u_k [, ∂L/∂x_k, if states on
+    the way are `weighted`]); ∂L/∂u of the step before is observed. It runs against time, so that its dt is −dt."""
+    return _Backward(without_observation(rollout), weighted).rollout()
+
+
+def _observing_inputs(rollout: Rollout) -> Rollout:
+    """The same steps, with the inputs of each step observed beside its state: what the way back is fed with."""
+    m, plain = rollout.size["u"], without_observation(rollout)
+    copy = compile_function(list, [(m,)], [(m,)], f"{rollout.name} inputs").program
+    sizes = tuple((name, m if name == "y" else size) for name, size in plain.sizes)
+    return Rollout(plain.name, sizes, (*plain.calls, (copy, ("u",), "y")), True) if m else plain
 
 
 class _Backward:
     """Writes the calls of a step backward. What the step writes has a block of its own for each time it is written,
     `versions`; a program that is called several times reads copies, in blocks that are the same each time."""
 
-    def __init__(self, forward: Rollout) -> None:
-        self.forward, self.size = forward, forward.size
+    def __init__(self, forward: Rollout, weighted: bool) -> None:
+        self.forward, self.size, self.weighted = forward, forward.size, weighted
         self.n, self.m, self.l = (self.size[name] for name in ("x", "u", "p"))
-        self.sizes = {"x": self.n + self.l + self.m, "u": 2 * self.n + self.m, "p": self.l}
+        fed = self.n + self.m + self.n * weighted
+        self.sizes = {"x": self.n + self.l, "u": fed, "p": self.l, "of_u": self.m, "y": self.m}
         self.calls: list[Listed] = []
         self.known: dict[tuple[object, ...], Program] = {}
         self.sums: dict[str, list[tuple[str, int]]] = {}  # where the summands of ∂L/∂(a block) lie: a block and a place
@@ -113,10 +124,11 @@ class _Backward:
         for item in reversed(taken):
             self._pull_back(*item)
         self._finish()
-        return Rollout(f"{self.forward.name} backward", self._all_sizes(), tuple(_needed(self.calls)), False)
-
-    def _all_sizes(self) -> tuple[tuple[str, int], ...]:
-        return tuple({**self.sizes, "y": 0, "t": 1, "dt": 1, "new": self.sizes["x"]}.items())
+        self.sizes |= {"t": 1, "dt": 1, "new": self.sizes["x"]}
+        self._add(("observe",), list, ("of_u",), "y")
+        *calls, observe = self.calls
+        steps = (*_needed(calls, ("new", "of_u")), *([observe] if self.m else []))
+        return Rollout(f"{self.forward.name} backward", tuple(self.sizes.items()), steps, self.m > 0)
 
     # ------------------------------------------------------------------------------------------------- single calls
     def _read(self, places: Sequence[str]) -> tuple[str, ...]:
@@ -194,18 +206,20 @@ class _Backward:
         self._add(("back", program, places, tuple(summands)), pulled, reading, back)
 
     def _finish(self) -> None:
-        """λ, and what is added to ∂L/∂p."""
+        """λ, what is added to ∂L/∂p, and ∂L/∂u."""
         n, m, l = self.n, self.m, self.l
-        parts = [(self.sums.get(name, []), size) for name, size in (("x", n), ("p", l), ("u", m))]
-        reads = tuple(dict.fromkeys(("x", "u", *(block for summands, _ in parts for block, _ in summands))))
+        of_x, of_p, of_u = (self.sums.get(name, []) for name in ("x", "p", "u"))
+        if self.weighted:
+            of_x = [*of_x, ("u", n + m)]
+        of_p = [*of_p, ("x", n)]
+        reads = tuple(dict.fromkeys(block for block, _ in (*of_x, *of_p)))
 
         def finish(*blocks: Scalar) -> Block:
-            now, feed = blocks[0], blocks[1]
-            x, p, u = (_summed(summands, reads, blocks, size) for summands, size in parts)
-            of_x = [a + b for a, b in zip(x, feed[n + m :], strict=True)]
-            return [*of_x, *(a + b for a, b in zip(now[n : n + l], p, strict=True)), *u]
+            return [*_summed(of_x, reads, blocks, n), *_summed(of_p, reads, blocks, l)]
 
         self._add(("finish",), finish, reads, "new")
+        given = tuple(dict.fromkeys(block for block, _ in of_u))
+        self._add(("inputs",), lambda *blocks: _summed(of_u, given, blocks, m), given, "of_u")
 
 
 def _summed(summands: Sequence[tuple[str, int]], names: Sequence[str], blocks: Sequence[Scalar], size: int) -> Block:
@@ -217,10 +231,10 @@ def _summed(summands: Sequence[tuple[str, int]], names: Sequence[str], blocks: S
     return total
 
 
-def _needed(calls: Sequence[Listed]) -> list[Listed]:
+def _needed(calls: Sequence[Listed], results: Sequence[str]) -> list[Listed]:
     """The calls whose results are read: of the last stage, say, only the point is."""
     found: list[Listed] = []
-    wanted = {"new"}
+    wanted = set(results)
     for program, reads, writes in reversed(calls):
         if writes in wanted:
             wanted.discard(writes)
@@ -250,11 +264,15 @@ class Adjoint:
 
     @cached_property
     def forward(self) -> Rollout:
-        return without_observation(self.of)
+        return _observing_inputs(self.of)
 
     @cached_property
     def backward(self) -> Rollout:
-        return compile_adjoint(self.forward)
+        return compile_adjoint(self.of)
+
+    @cached_property
+    def unweighted(self) -> Rollout:
+        return compile_adjoint(self.of, weighted=False)
 
     def pull_back(
         self,
@@ -269,49 +287,36 @@ class Adjoint:
     ) -> Pulled:
         """The derivatives of a loss of B rollouts, x0 (B, n), u (B or 1, steps or 1, m), p (B, l), from t = 0.
 
-        `end(x_N)` gives ∂L/∂x_N (B, n), `along(k, x)` ∂L/∂x of the states x (B, many, n) before steps k, k + 1, …, or
-        None where there are none. Memory: 2 √steps states a rollout, and what ∂L/∂u takes."""
-        loop, back = self.forward, self.backward
+        `end(x_N)` gives ∂L/∂x_N (B, n), `along(k, x)` ∂L/∂x of the states x (B, many, n) before steps k, k + 1, …, if
+        the loss has any. Memory: some √steps states a rollout, and what ∂L/∂u takes."""
+        loop, back = self.forward, self.unweighted if along is None else self.backward
         n, m, l, B = loop.size["x"], loop.size["u"], loop.size["p"], len(x0)
         piece = min(PIECE * (math.isqrt(max(steps - 1, 0)) + 1), max(steps, 1))
         rows = -(-steps // piece)
-        room = _Room(loop, B, piece), _Room(back, B, piece if wants_u else 1)
-        feed, of_u = np.zeros((B, piece, 2 * n + m)), np.empty((B, steps, m)) if wants_u else None
-        clock, held = np.array([0.0, dt]), u.shape[1] == 1
-        u = np.broadcast_to(u, (len(u), max(steps, 1), m)) if held else u
-        kept = np.empty((B, rows, n))
-        last, mark = np.empty((B, n)), np.empty(B)
+        feed, of_u = np.empty((B, piece, back.size["u"])), np.empty((B, steps, m)) if wants_u else None
+        many_back = piece if wants_u else 1
+        xs, ys = np.empty((B, many_back, n + l)), np.empty((B, many_back, m))
+        ends = np.empty((B, n)), np.empty((B, m)), np.empty(B)
+        clock = np.array([0.0, dt])
+        u = np.broadcast_to(u, (len(u), max(steps, 1), m)) if u.shape[1] == 1 else u
+        kept, last, mark = np.empty((B, rows, n)), np.empty((B, n)), np.empty(B)
         with np.errstate(all="ignore"):  # what is not finite is told by `diverged`
             settings = np.array([0.0, steps, piece])
-            loop.ufunc(x0, u, p, clock, settings, out=(kept, room[0].y[:, :rows], last, room[0].y_end, mark))
-            state = np.concatenate((end(last), np.zeros((B, l + m))), -1)
+            loop.ufunc(x0, u, p, clock, settings, out=(kept, np.empty((B, rows, m)), last, ends[1], mark))
+            state = np.concatenate((end(last), np.zeros((B, l))), -1)
             for first in range((rows - 1) * piece, -1, -piece):
                 many = min(piece, steps - first)
-                part, back_in_time = u[:, first : first + many], feed[:, :many]
-                in_time = back_in_time[:, ::-1]
+                rest = feed[:, :many][:, ::-1]  # in the order of time
                 settings = np.array([first, many, 1.0])
-                loop.ufunc(kept[:, first // piece], part, p, clock, settings, out=room[0].out(many, in_time[..., :n]))
-                if m and not (held and first + many < steps):
-                    in_time[..., n : n + m] = part
-                if along is not None and (weights := along(first, in_time[..., :n])) is not None:
-                    in_time[..., n + m :] = weights
+                out = (rest[..., :n], rest[..., n : n + m], *ends)
+                loop.ufunc(kept[:, first // piece], u[:, first : first + many], p, clock, settings, out=out)
+                if along is not None:
+                    rest[..., n + m :] = along(first, rest[..., :n])
                 settings = np.array([1.0 - first - many, many, 1.0 if wants_u else many])
-                out = room[1].out(many if wants_u else 1)
-                back.ufunc(state, back_in_time, p, -clock, settings, out=out)
-                state = out[2].copy()
+                now, some = np.empty_like(state), many if wants_u else 1
+                out = (xs[:, :some], ys[:, :some], now, ends[1], ends[2])
+                back.ufunc(state, feed[:, :many], p, -clock, settings, out=out)
+                state = now
                 if of_u is not None:
-                    of_u[:, first] = state[:, n + l :]
-                    of_u[:, first + 1 : first + many] = out[0][:, :0:-1, n + l :]
-        return Pulled(state[:, :n], state[:, n : n + l], of_u, last, mark.astype(np.int64))
-
-
-class _Room:
-    """Arrays that B rollouts of a loop write to, so many rows at a time."""
-
-    def __init__(self, loop: Rollout, B: int, rows: int) -> None:
-        n, y = loop.size["x"], loop.size["y"]
-        self.x, self.y = np.empty((B, rows, n)), np.empty((B, rows, y))
-        self.x_end, self.y_end, self.mark = np.empty((B, n)), np.empty((B, y)), np.empty(B)
-
-    def out(self, rows: int, x: Array | None = None) -> tuple[Array, ...]:
-        return (self.x[:, :rows] if x is None else x, self.y[:, :rows], self.x_end, self.y_end, self.mark)
+                    of_u[:, first], of_u[:, first + 1 : first + many] = ends[1], ys[:, many - 1 : 0 : -1]
+        return Pulled(state[:, :n], state[:, n:], of_u, last, mark.astype(np.int64))

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 def _check(function: object) -> RolloutFunction:
     if not isinstance(function, RolloutFunction):
-        raise InputError(f"dalembert.simulation.rollout_function makes what is wanted here; got {type(function).__name__}")
+        raise InputError(
+            f"dalembert.simulation.rollout_function makes what is wanted here; got {type(function).__name__}"
+        )
     return function
 
 

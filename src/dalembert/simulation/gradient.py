@@ -420,7 +420,9 @@ class RolloutFunction:
         try:
             w = np.broadcast_to(w, (*batch, *self._rows)).reshape(total, *self._rows)
         except ValueError:
-            raise InputError(f"weights has shape {w.shape}; it must be {(*batch, *self._rows)}, as the states") from None
+            raise InputError(
+                f"weights has shape {w.shape}; it must be {(*batch, *self._rows)}, as the states"
+            ) from None
         found = tuple(np.empty(g.shape) for g in given)
         for first, count in _chunks(self.plan, total):
             at = slice(first, first + count)
@@ -448,7 +450,9 @@ class RolloutFunction:
         many leading dimensions: each direction is a rollout in a lane of its own."""
         plan = self.plan
         if plan.begin is not None:
-            raise InputError("derivatives along directions are for loops without measures and laws that start themselves")
+            raise InputError(
+                "derivatives along directions are for loops without measures and laws that start themselves"
+            )
         n, m, l, steps = len(self.start), len(self.controls), len(self.parameters), plan.steps
         x, dx = array("x0", x0, (..., n)), array("along_x0", along_x0, (..., n))
         p = array("parameters", self.values if parameters is None else parameters, (..., l))

@@ -99,7 +99,9 @@ def output_error(
         if name not in FRICTION:
             raise unknown("friction column of output errors", name, FRICTION)
     columns = Columns(robot, friction=names, rotor=rotor)
-    return _solve(columns, base(columns), _Windows(columns, log, window, every, method), count("iterations", iterations, 1))
+    return _solve(
+        columns, base(columns), _Windows(columns, log, window, every, method), count("iterations", iterations, 1)
+    )
 
 
 class _Windows:
@@ -111,16 +113,22 @@ class _Windows:
             if not isinstance(one, Log):
                 raise InputError(f"log must be a Log (see `read_log`) or a list of them, got {type(one).__name__}")
             if one.joints != tuple(robot.joint_names):
-                raise InputError(f"the log has joints {', '.join(one.joints)}; {robot.name!r} {', '.join(robot.joint_names)}")
+                raise InputError(
+                    f"the log has joints {', '.join(one.joints)}; {robot.name!r} {', '.join(robot.joint_names)}"
+                )
         steps_of = {_step(one) for one in logs}
         dt = min(steps_of)
         if not logs or max(steps_of) - dt > UNEVEN * dt:
-            raise InputError(f"the logs have steps of {', '.join(f'{s:.6g}' for s in steps_of)} s: give logs of one rate")
+            raise InputError(
+                f"the logs have steps of {', '.join(f'{s:.6g}' for s in steps_of)} s: give logs of one rate"
+            )
         self.every = count("every", every, 1)
         rows = round(number("window", window, "s", above=0.0) / (dt * self.every))
         self.steps, n = rows * self.every, robot.n
         if rows < 4:
-            raise InputError(f"a window of {window:g} s has {rows} rows of {self.every} steps of {dt:g} s: make it longer")
+            raise InputError(
+                f"a window of {window:g} s has {rows} rows of {self.every} steps of {dt:g} s: make it longer"
+            )
         checked = [(array("q of the log", one.q), array("tau of the log", one.tau)) for one in logs]
         pieces = [(q, tau, k) for q, tau in checked for k in range(0, len(q) - self.steps, self.steps)]
         if not pieces:
@@ -201,7 +209,9 @@ def _solve(columns: Columns, minimal: Base, data: _Windows, iterations: int) -> 
     samples = data.q.size
     freedom = samples - len(kept) - starts.size
     if freedom <= 0:
-        raise InputError(f"{samples} positions cannot tell {len(kept)} parameters and {starts.size} starts: a longer window")
+        raise InputError(
+            f"{samples} positions cannot tell {len(kept)} parameters and {starts.size} starts: a longer window"
+        )
     converged, message, k = False, f"stopped after {iterations} iterations", 0
     covariance = np.full((len(kept), len(kept)), np.nan)
     for k in range(1, iterations + 1):
@@ -227,7 +237,10 @@ def _solve(columns: Columns, minimal: Base, data: _Windows, iterations: int) -> 
         pi, starts, cost, damping = trial, begun, new, max(damping / 10.0, 1e-12)
         moved = np.abs(step) / np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny))
         if moved.max() < SMALL:
-            converged, message = True, f"the last step moves no base parameter by more than {SMALL:g} standard deviations"
+            converged, message = (
+                True,
+                f"the last step moves no base parameter by more than {SMALL:g} standard deviations",
+            )
             break
     noise = float(np.sqrt(cost / freedom))
     return OutputError(columns, minimal, pi, covariance, starts, noise, k, converged, message)
