@@ -3,7 +3,8 @@
 Forward (`compile_tangent`): with the state goes its derivative along one direction of start and parameters.
 Backward (`compile_adjoint`), for a loss L of the states x₀ … x_N of x ← step(t, x, u, p):
 
-    λ_N = ∂L/∂x_N,   λ_k = ∂L/∂x_k + (∂step/∂x)ᵀ λ_{k+1},   ∂L/∂u_k = (∂step/∂u)ᵀ λ_{k+1},   ∂L/∂p = Σ (∂step/∂p)ᵀ λ_{k+1}
+    λ_N = ∂L/∂x_N,               λ_k = ∂L/∂x_k + (∂step/∂x)ᵀ λ_{k+1}
+    ∂L/∂u_k = (∂step/∂u)ᵀ λ_{k+1},    ∂L/∂p = Σ_k (∂step/∂p)ᵀ λ_{k+1}
 
 which gives the derivatives in all of start, inputs and parameters for the price of a few rollouts. A step is a sequence
 of calls; backward it is taken again, then each call is pulled back, from the last to the first, by a program of its

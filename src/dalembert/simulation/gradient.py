@@ -26,7 +26,7 @@ from dalembert.law import read_law
 from dalembert.simulation.batch import BatchRequest, Value, read_request
 from dalembert.simulation.fixed_step import LOOPS, list_names
 from dalembert.simulation.loop import DISTURBANCE
-from dalembert.simulation.measures import Measure, Measures, finish_measures
+from dalembert.simulation.measures import Measures, finish_measures
 from dalembert.simulation.options import Sensors
 from dalembert.simulation.plan import Plan, Same
 
@@ -268,7 +268,7 @@ def _weights(loss: object) -> dict[str, float]:
     return weights
 
 
-# ------------------------------------------------------------------------------------------------------- there and back
+# ------------------------------------------------------------------------------------------------------ there and back
 @dataclass(frozen=True, eq=False)
 class _Part:
     """Of a chunk: the loss, and its derivatives by the name of the column."""
@@ -325,7 +325,7 @@ def _blocks(plan: Plan, first: int, count: int, cut: dict[str, Array]) -> tuple[
     return x, p, u, np.concatenate((x, p, np.broadcast_to(u[:, 0], (count, u.shape[-1]))), -1)
 
 
-# ------------------------------------------------------------------------------------------------- as a function of arrays
+# ---------------------------------------------------------------------------------------------- as a function of arrays
 class _LossOfRows:
     """Weights of the kept states, (B, rows, states): every so many-th, and the end."""
 

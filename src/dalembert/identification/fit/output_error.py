@@ -189,8 +189,8 @@ def _step(log: Log) -> float:
     dt = float(steps.mean())
     if not np.abs(steps - dt).max() <= UNEVEN * dt:
         raise InputError(
-            f"the times of the log are not even, {steps.min():.6g} to {steps.max():.6g} s apart: a step holds its torque, "
-            "so they must be; resample it"
+            f"the times of the log are not even, {steps.min():.6g} to {steps.max():.6g} s apart, and each step holds its "
+            "torque: resample it"
         )
     return dt
 
@@ -212,9 +212,9 @@ def _solve(columns: Columns, minimal: Base, data: _Windows, iterations: int) -> 
         raise InputError(
             f"{samples} positions cannot tell {len(kept)} parameters and {starts.size} starts: a longer window"
         )
-    converged, message, k = False, f"stopped after {iterations} iterations", 0
+    converged, message, taken = False, f"stopped after {iterations} iterations", 0
     covariance = np.full((len(kept), len(kept)), np.nan)
-    for k in range(1, iterations + 1):
+    for taken in range(1, iterations + 1):  # noqa: B007
         H, g = data.normal(pi, starts, kept)
         ss, sp, gs = H[:, :m, :m], H[:, :m, m:], g[:, :m]
         inner = np.linalg.solve(ss, np.concatenate((sp, gs[..., None]), -1))
@@ -243,4 +243,4 @@ def _solve(columns: Columns, minimal: Base, data: _Windows, iterations: int) -> 
             )
             break
     noise = float(np.sqrt(cost / freedom))
-    return OutputError(columns, minimal, pi, covariance, starts, noise, k, converged, message)
+    return OutputError(columns, minimal, pi, covariance, starts, noise, taken, converged, message)
