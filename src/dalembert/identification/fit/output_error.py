@@ -189,7 +189,7 @@ def _step(log: Log) -> float:
     dt = float(steps.mean())
     if not np.abs(steps - dt).max() <= UNEVEN * dt:
         raise InputError(
-            f"the times of the log are not even, {steps.min():.6g} to {steps.max():.6g} s apart, and each step holds its "
+            f"the times of the log are not even, {steps.min():.6g} to {steps.max():.6g} s apart, and each holds its "
             "torque: resample it"
         )
     return dt
