@@ -19,6 +19,8 @@ from dalembert.arguments import array
 from dalembert.caching import cached_property
 from dalembert.compile import Kernel, compile_function
 from dalembert.compile.adjoint import Adjoint, Pulled, compile_tangent, without_observation
+from dalembert.compile.gradient import pull_back
+from dalembert.compile.interpret import replay
 from dalembert.compile.rollout import Rollout
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Array, Scalar, Scalars
@@ -173,8 +175,14 @@ def _tangent(loop: Same) -> Rollout:
 
 
 @lru_cache(maxsize=LOOPS)
-def _begin_derivative(begin: Same) -> Kernel:
-    return cast("Kernel", begin.it).derivative("v")
+def _begin_back(begin: Same) -> Kernel:
+    """(v, w) → Jᵀ w of how rollouts begin."""
+    kernel = cast("Kernel", begin.it)
+
+    def back(v: list[Scalar], w: list[Scalar]) -> list[Scalar]:
+        return pull_back(v[0].graph, replay(kernel.program, [v])[0], w, v)
+
+    return compile_function(back, [kernel.inputs[0], kernel.outputs[0]], [kernel.inputs[0]], f"{kernel.name} back")
 
 
 # ----------------------------------------------------------------------------------------------------------- losses
@@ -252,8 +260,7 @@ class _LossOfStates:
 
 
 def _weights(loss: object) -> dict[str, float]:
-    if isinstance(loss, str):
-        return {loss: 1.0}
+    loss = (loss,) if isinstance(loss, str) else loss
     if not isinstance(loss, (Mapping, Sequence)) or not loss:
         raise InputError(
             "loss is the name of a measure, several of them with weights, {'rms_error': 1.0, …}, or a Loss; got "
@@ -288,15 +295,15 @@ def _pull_back(
 ) -> _Part:
     """The derivatives of rollouts first, …, by the columns of the plan, through how they begin."""
     x, p, u, row = _blocks(plan, first, count, cut)
-    begun = x if row is None else np.asarray(plan.begin(row))  # type: ignore[misc]
+    with np.errstate(all="ignore"):  # what is not finite is told as a rollout that diverged
+        begun = x if row is None else np.asarray(plan.begin(row))  # type: ignore[misc]
     judged = np.concatenate((begun, np.zeros((count, 1))), -1) if plan.judged else begun
     adjoint = _adjoint(Same(plan.loop))
     found = adjoint.pull_back(judged, u, p, plan.steps, plan.dt, weigh.end, weigh.along, moving)
     bar_x, bar_p, bar_u = found.x0[:, : plan.n].copy(), found.p.copy(), found.u
     if row is not None:
-        assert plan.begin is not None
-        J = np.asarray(_begin_derivative(Same(plan.begin))(row))
-        back = np.einsum("bi,bij->bj", bar_x, J)
+        with np.errstate(all="ignore"):
+            back = np.asarray(_begin_back(Same(plan.begin))(row, bar_x))
         bar_x, of_p, of_u = np.split(back, [plan.n, plan.n + p.shape[1]], -1)
         bar_p = bar_p + of_p
         if bar_u is not None:
