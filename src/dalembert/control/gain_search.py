@@ -152,8 +152,8 @@ def _groups(law: Law, gains: object, tied: object) -> dict[str, tuple[str, ...]]
         alone = [] if tied is not None else [name for name, value in law.parameters.items() if value > 0]
     else:
         alone = [gains] if isinstance(gains, str) else list(gains)  # type: ignore[call-overload]
+    every = [*(name for group in groups.values() for name in group), *alone]
     groups |= {name: (name,) for name in alone}
-    every = [name for group in groups.values() for name in group]
     for name in every:
         if name not in law.parameters:
             raise unknown(f"gain of {law.name!r}", name, law.parameters)

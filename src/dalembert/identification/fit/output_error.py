@@ -116,9 +116,11 @@ class _Windows:
                 raise InputError(
                     f"the log has joints {', '.join(one.joints)}; {robot.name!r} {', '.join(robot.joint_names)}"
                 )
+        if not logs:
+            raise InputError("there is no log to identify from: the list is empty")
         steps_of = {_step(one) for one in logs}
         dt = min(steps_of)
-        if not logs or max(steps_of) - dt > UNEVEN * dt:
+        if max(steps_of) - dt > UNEVEN * dt:
             raise InputError(
                 f"the logs have steps of {', '.join(f'{s:.6g}' for s in steps_of)} s: give logs of one rate"
             )
