@@ -105,7 +105,7 @@ def tune_gains(
         slope = np.array([found[name].mean() for name in names]) * values
         if not (np.isfinite(value) and np.isfinite(slope).all()):
             return LOST * before, np.zeros(len(z))
-        return value, np.bincount(group_of, slope, len(z))
+        return value, np.bincount(group_of, slope, len(z)).astype(float)
 
     first = at(own)
     before = float(first.loss.mean())

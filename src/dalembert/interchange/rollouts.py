@@ -67,7 +67,7 @@ def jax_rollout(function: RolloutFunction) -> Callable[..., JaxArray]:
             partial(on_host, method, arrays[0].dtype), shapes, *arrays, vmap_method="broadcast_all"
         )
 
-    @jax.custom_vjp
+    @jax.custom_vjp  # type: ignore[untyped-decorator]
     def rollout(x0: JaxArray, u: JaxArray, p: JaxArray) -> JaxArray:
         return call(f, jax.ShapeDtypeStruct((*x0.shape[:-1], *kept), x0.dtype), x0, u, p)
 

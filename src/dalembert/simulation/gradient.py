@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -196,7 +196,7 @@ class _LossOfMeasures:
         self.first = len(asked.states) - len(asked.measures)
         self.T = asked.plan.steps * asked.plan.dt
 
-    def _finished(self, values: NDArray[np.complex128] | Array) -> NDArray[np.complex128] | Array:
+    def _finished(self, values: NDArray[np.inexact[Any]]) -> NDArray[np.inexact[Any]]:
         """(B, measures)."""
         found = finish_measures(self.asked.measures, values, self.T)  # type: ignore[arg-type]
         return np.stack([w * found[name] for name, w in self.weights.items()], -1)
@@ -309,7 +309,8 @@ def _pull_back(
         if bar_u is not None:
             bar_u[:, 0] += of_u
     held = p.shape[1] - len(plan.started)
-    np.add.at(bar_x, (slice(None), list(plan.started)), bar_p[:, held:])
+    for k, place in enumerate(plan.started):
+        bar_x[:, place] += bar_p[:, held + k]
     by_name: dict[str, Array] = {}
     for columns, bar in ((plan.initial, bar_x), (plan.held, bar_p)):
         at = 0
