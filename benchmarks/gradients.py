@@ -2,11 +2,11 @@
 
     python benchmarks/gradients.py [--rounds 20] [--steps 1000] [--only price|memory|identify|gains]
 
-Price: ∂L/∂(start, 70 inertial parameters), with and without ∂L/∂(torques of every step), of a loss of the last state, over
-the rollout with the same parameters as inputs that keeps its end alone. Memory: what Python's allocator gave at most, by
-the number of steps. Output error: a simulated Panda, its 43 base parameters from 10 % wrong ones, positions with a noise
-of 1e-4 rad; the time of the second call, in which nothing is compiled. Processor time of one thread, all in turns, best
-round: machines are shared.
+Price: ∂L/∂(start, 70 inertial parameters), with and without ∂L/∂(torques of every step), of a loss of the last state,
+over the rollout with the same parameters as inputs that keeps its end alone. Memory: what Python's allocator gave at
+most, by the number of steps. Output error: a simulated Panda, its 43 base parameters from 10 % wrong ones, positions
+with a noise of 1e-4 rad; the time of the second call, in which nothing is compiled. Processor time of one thread, all
+in turns, best round: machines are shared.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 import time
 import tracemalloc
 import warnings
+from functools import partial
 
 import numpy as np
 from timing import best_of_each
@@ -55,9 +56,9 @@ def price(arm: dl.Robot, steps: int, rounds: int) -> None:
             least = best_of_each(
                 max(rounds // (1 + count // 64), 3),
                 {
-                    "rollout": lambda: loop(x0, u, p, steps, DT, every=steps),
-                    "gradient": lambda: back(False),
-                    "with torques": lambda: back(True),
+                    "rollout": partial(loop, x0, u, p, steps, DT, every=steps),
+                    "gradient": partial(back, False),
+                    "with torques": partial(back, True),
                 },
                 time.thread_time,
             )
@@ -116,7 +117,7 @@ def identify(arm: dl.Robot, rounds: int) -> None:
         print(
             f"    {duration:g} s of 1 kHz: {least['wall']:.2f} s ({least['processor']:.2f} s of processors), "
             f"{found.iterations} iterations; errors of {len(z)} base parameters in deviations: RMS "
-            f"{np.sqrt((z**2).mean()):.2f}, largest {np.abs(z).max():.2f}; largest {np.abs(found.base - true).max():.1e}, "
+            f"{np.sqrt((z**2).mean()):.2f}, largest {np.abs(z).max():.2f}; SI: {np.abs(found.base - true).max():.1e}, "
             f"before {np.abs(before - true).max():.1e}; noise found {found.noise:.2e} rad"
         )
 

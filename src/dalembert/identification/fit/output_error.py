@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 LANES = 2**21  # numbers that derivatives of some windows may take at once, 16 MB
 FIRST = 1e-6  # damping to begin with, of the diagonal
 MOST_DAMPING = 1e8
-SMALL = 1e-3  # standard deviations by which the last step may still move a base parameter
+SMALL = 0.01  # standard deviations by which the last step may still move a base parameter; the next moves it far less
 UNEVEN = 1e-3  # of a step, by which the times of a log may be off
 FRICTION = ("viscous", "coulomb")
 
@@ -215,7 +215,6 @@ def _solve(columns: Columns, minimal: Base, data: _Windows, iterations: int) -> 
             f"{samples} positions cannot tell {len(kept)} parameters and {starts.size} starts: a longer window"
         )
     converged, message, taken = False, f"stopped after {iterations} iterations", 0
-    covariance = np.full((len(kept), len(kept)), np.nan)
     for taken in range(1, iterations + 1):  # noqa: B007
         H, g = data.normal(pi, starts, kept)
         ss, sp, gs = H[:, :m, :m], H[:, :m, m:], g[:, :m]
@@ -224,7 +223,6 @@ def _solve(columns: Columns, minimal: Base, data: _Windows, iterations: int) -> 
         b = -(g[:, m:] - np.einsum("wsp,ws->wp", sp, inner[..., -1])).sum(0)
         scale = np.sqrt(np.maximum(np.diag(A), np.finfo(float).tiny))
         S = A / np.outer(scale, scale)
-        covariance = np.linalg.pinv(S, hermitian=True) / np.outer(scale, scale) * (cost / freedom)
         while True:
             step = np.linalg.solve(S + damping * np.eye(len(S)), b / scale) / scale
             trial, begun = pi.copy(), starts - inner[..., -1] - np.einsum("wsp,p->ws", inner[..., :-1], step)
@@ -237,12 +235,12 @@ def _solve(columns: Columns, minimal: Base, data: _Windows, iterations: int) -> 
             message, converged = "no shorter step makes it better", True
             break
         pi, starts, cost, damping = trial, begun, new, max(damping / 10.0, 1e-12)
-        moved = np.abs(step) / np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny))
-        if moved.max() < SMALL:
+        if step @ A @ step < SMALL**2 * cost / freedom:  # which bounds what any of them moves
             converged, message = (
                 True,
                 f"the last step moves no base parameter by more than {SMALL:g} standard deviations",
             )
             break
     noise = float(np.sqrt(cost / freedom))
+    covariance = np.linalg.pinv(S, hermitian=True) / np.outer(scale, scale) * noise**2
     return OutputError(columns, minimal, pi, covariance, starts, noise, taken, converged, message)
