@@ -97,8 +97,8 @@ def rollout_gradient(
     number: int | None = None,
     seed: int | None = None,
 ) -> Gradient:
-    """The loss of B rollouts and its derivatives by the names in `of`, for the price of about five rollouts, however
-    many names.
+    """The loss of B rollouts and its derivatives by the names in `of`, for the price of five to nine rollouts,
+    however many names.
 
     `loss`: measures by name, with weights if a mapping, {"rms_error": 1.0, "rms_torque": 1e-3}, or a `Loss` over
     scalars. `of`: "q0", "qd0" or "x0"; gains, parameters of the system (`flow_parameters`: "link1:m", …, whose values
