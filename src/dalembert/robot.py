@@ -616,6 +616,7 @@ class Robot(Displayed):
         books: bool = False,
         momenta: bool = False,
         payload: bool | Sequence[float] = False,
+        parameters: Sequence[str] = (),
     ) -> Flow:
         """The robot under joint torques, as `simulate` takes it: x = (q, q̇), u = (τ [, f_tip] [, payload]),
         q̈ = M⁻¹ (τ − c − g [− friction] [− Jᵀ f_tip]).
@@ -625,16 +626,25 @@ class Robot(Displayed):
         `energies`: kinetic and potential energy are observed [J]; `books`: also what is supplied, stored in springs and
         lost. With `payload`, a point in the tip's frame (or `frame`'s) [m], the mass of a load there is an input,
         payload_mass [kg]; with True the point too: payload_x, payload_y, payload_z. Runs of one batch then carry
-        different loads. With `momenta` the state is (q, p), p = M q̇, the coordinates in which implicit midpoint is
+        different loads. `parameters` named here, of `flow_parameters`, are inputs too, the last, in place of the
+        model's numbers. With `momenta` the state is (q, p), p = M q̇, the coordinates in which implicit midpoint is
         symplectic: q̇ = M⁻¹ p, ṗ = Cᵀ q̇ − g + τ; there is no friction and no f_tip then, and q̇ is observed first.
 
         Made once for the same words, so that its loops are compiled once."""
         from dalembert.flows.robot import robot_flow
 
         where = payload if isinstance(payload, bool) else three("payload", payload)
-        words = (friction, f_tip, frame, expressed_in, energies, books, momenta, where)
+        words = (friction, f_tip, frame, expressed_in, energies, books, momenta, where, tuple(parameters))
         key = ("flow", *words, type(friction))
         return self.once(key, lambda: robot_flow(self, *words))
+
+    @property
+    def flow_parameters(self) -> dict[str, float]:
+        """What `flow` may take as inputs, by name, and the model's values: the ten inertial parameters of each body,
+        rotor inertias, viscous and Coulomb friction."""
+        return dict(
+            zip(self.parameter_names(friction=True, rotor=True), self.parameters(True, True).tolist(), strict=True)
+        )
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """M(q), symmetric positive definite, rotor inertias included.  (..., n, n)."""

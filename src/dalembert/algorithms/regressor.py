@@ -14,6 +14,7 @@ from dalembert.spatial import Force
 from dalembert.spatial.vector import ZERO, Matrix, Scalar, Vector
 
 PER_BODY = 10
+INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 FRICTION = ("viscous", "coulomb")  # columns per joint, in this order, if none are named
 # Every friction column there is: levels of `friction.laws`, for both directions together or for each.
 SIDED = ("viscous", "coulomb", "stribeck", "power")
@@ -79,7 +80,7 @@ def regressor(
     if rotor:
         Y = _beside(Y, _diagonal(qdd))
     for column in friction_columns(friction):
-        Y = _beside(Y, _diagonal([_shape(model, c, column, v) for c, v in enumerate(qd)]))
+        Y = _beside(Y, _diagonal([friction_shape(model, c, column, v) for c, v in enumerate(qd)]))
     return Y
 
 
@@ -123,7 +124,7 @@ def _key(body: Body, term: Friction, name: str) -> tuple[object, ...]:
     return smooth if name == "coulomb" else (smooth, ratio, tuple(x for x in term.parameters if x[0] not in levels))
 
 
-def _shape(model: Model, coordinate: int, column: str, v: Scalar) -> Scalar:
+def friction_shape(model: Model, coordinate: int, column: str, v: Scalar) -> Scalar:
     """What multiplies the level of that column. A joint without Stribeck or power friction has no shape for them, and a
     column of zeros."""
     name, side = _split(column)
@@ -191,7 +192,6 @@ def _on_coordinates(model: Model, value: Callable[[Body], float]) -> list[float]
 
 def parameter_names(model: Model, friction: bool | Sequence[str] = False, rotor: bool = False) -> list[str]:
     """Names of the columns: "link:m", "link:mx", …, "joint:rotor", "joint:viscous", "joint:coulomb"."""
-    inertial = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-    names = [f"{body.name}:{p}" for body in model.bodies for p in inertial]
+    names = [f"{body.name}:{p}" for body in model.bodies for p in INERTIAL]
     extra = (("rotor",) if rotor else ()) + friction_columns(friction)
     return names + [f"{name}:{kind}" for kind in extra for name in model.names("coordinate")]

@@ -51,11 +51,24 @@ def _order(graph: Graph, outputs: Sequence[Scalar]) -> list[int]:
 
 def forward(graph: Graph, outputs: Sequence[Scalar], inputs: Sequence[Node]) -> list[list[Scalar]]:
     """One sweep that carries, per node, a sparse row of derivatives."""
-    column = {x.index: j for j, x in enumerate(inputs)}
+    rows = _sweep(graph, outputs, {x.index: {j: 1.0} for j, x in enumerate(inputs)})
+    return [[row.get(j, 0.0) for j in range(len(inputs))] for row in rows]
+
+
+def push_forward(
+    graph: Graph, outputs: Sequence[Scalar], inputs: Sequence[Node], along: Sequence[Scalar]
+) -> list[Scalar]:
+    """J v, the derivatives of the outputs along a direction v of the inputs: one sweep, J is never there."""
+    rows = _sweep(graph, outputs, {x.index: {0: v} for x, v in zip(inputs, along, strict=True)})
+    return [row.get(0, 0.0) for row in rows]
+
+
+def _sweep(graph: Graph, outputs: Sequence[Scalar], begin: dict[int, dict[int, Scalar]]) -> list[dict[int, Scalar]]:
+    """The sparse rows of the outputs, from those of the inputs."""
     rows: dict[int, dict[int, Scalar]] = {}
     for k in _order(graph, outputs):
-        if k in column:
-            rows[k] = {column[k]: 1.0}
+        if k in begin:
+            rows[k] = begin[k]
             continue
         active = [(i, x) for i, x in enumerate(graph.operands[k]) if rows.get(x)]
         if not active:
@@ -72,8 +85,7 @@ def forward(graph: Graph, outputs: Sequence[Scalar], inputs: Sequence[Node]) -> 
                     row[j] = row[j] + term if j in row else term
         rows[k] = {j: d for j, d in row.items() if isinstance(d, Node) or d != 0.0}
     zero: dict[int, Scalar] = {}
-    found = [rows.get(x.index, zero) if isinstance(x, Node) else zero for x in outputs]
-    return [[row.get(j, 0.0) for j in range(len(inputs))] for row in found]
+    return [rows.get(x.index, zero) if isinstance(x, Node) else zero for x in outputs]
 
 
 def _chosen(graph: Graph, k: int, rows: dict[int, dict[int, Scalar]]) -> dict[int, Scalar]:
@@ -85,16 +97,57 @@ def _chosen(graph: Graph, k: int, rows: dict[int, dict[int, Scalar]]) -> dict[in
 
 def reverse(graph: Graph, outputs: Sequence[Scalar], inputs: Sequence[Node]) -> list[list[Scalar]]:
     """One sweep per output, from it to the inputs."""
-    jacobian = []
-    for output in outputs:
-        adjoint: dict[int, Scalar] = {output.index: 1.0} if isinstance(output, Node) else {}
-        for k in reversed(_order(graph, [output])):
-            own = adjoint.get(k)
-            if own is None or not graph.operands[k]:
-                continue
-            for x, partial in zip(graph.operands[k], _partials(graph, k), strict=False):
-                if partial is not None and graph.operation[x] != "constant":
-                    term = partial * own
-                    adjoint[x] = adjoint[x] + term if x in adjoint else term
-        jacobian.append([adjoint.get(x.index, 0.0) for x in inputs])
-    return jacobian
+    return [pull_back(graph, [output], [1.0], inputs) for output in outputs]
+
+
+def pull_back(
+    graph: Graph, outputs: Sequence[Scalar], weights: Sequence[Scalar], inputs: Sequence[Node]
+) -> list[Scalar]:
+    """Jᵀ w, the derivatives of Σ wᵢ yᵢ of the outputs y: one sweep from them to the inputs, two or three times as long
+    as the function, however many inputs.
+
+    A branch that is not taken gets the weight 0, and may have any derivative: where that may be infinite, 0 times it
+    is 0 here. So is it at a root of 0, which measures take at every step and weigh at the last."""
+    adjoint: dict[int, Scalar] = {}
+    doubtful: list[bool] = []
+    chosen: set[int] = set()  # nodes that a choice may have given the weight 0
+
+    def add(x: int, term: Scalar) -> None:
+        if graph.operation[x] != "constant" and (isinstance(term, Node) or term != 0.0):
+            adjoint[x] = adjoint[x] + term if x in adjoint else term
+
+    for output, w in zip(outputs, weights, strict=True):
+        if isinstance(output, Node):
+            add(output.index, w)
+    for k in reversed(_order(graph, outputs)):
+        own, operands = adjoint.get(k), graph.operands[k]
+        if own is None or not operands:
+            continue
+        if graph.operation[k] == "where":
+            condition = Node(graph, operands[0])
+            add(operands[1], scalar.where(condition, own, 0.0))
+            add(operands[2], scalar.where(condition, 0.0, own))
+            chosen.update(operands[1:])
+            continue
+        if k in chosen:
+            chosen.update(operands)
+        for x, partial in zip(operands, _partials(graph, k), strict=False):
+            if partial is not None:
+                term = partial * own
+                guarded = graph.operation[k] == "sqrt" or (k in chosen and _may_overflow(graph, partial, doubtful))
+                if guarded and isinstance(own, Node):
+                    term = scalar.where(scalar.absolute(own) <= 0.0, 0.0, term)
+                add(x, term)
+    return [adjoint.get(x.index, 0.0) for x in inputs]
+
+
+def _may_overflow(graph: Graph, x: Scalar, known: list[bool]) -> bool:
+    """Whether a value may be infinite or NaN at inputs of any usual size: something is divided by, or rooted. `known`
+    holds the answers for the first nodes of the graph, and grows."""
+    if not isinstance(x, Node):
+        return False
+    for k in range(len(known), x.index + 1):
+        operation, operands = graph.operation[k], graph.operands[k]
+        divides = operation == "divide" and graph.operation[operands[1]] != "constant"
+        known.append(divides or operation in ("log", "exp", "sqrt") or any(known[j] for j in operands))
+    return known[x.index]

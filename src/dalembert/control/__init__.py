@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         lead_for_pole as lead_for_pole,
         margins as margins,
     )
+    from dalembert.control.gain_search import TunedGains as TunedGains, tune_gains as tune_gains
     from dalembert.control.hybrid import HybridForce as HybridForce
     from dalembert.control.independent import IndependentJoint as IndependentJoint
     from dalembert.control.joint_space import PD as PD, JointPID as JointPID, PDGravity as PDGravity
@@ -80,6 +81,7 @@ _NAMES = {
         *("Compensator", "Margins", "bode_plot", "frequency_response"),
         *("lag_for_accuracy", "lead_for_margin", "lead_for_pole", "margins"),
     ),
+    "gain_search": ("TunedGains", "tune_gains"),
     "hybrid": ("HybridForce",),
     "independent": ("IndependentJoint",),
     "joint_space": ("PD", "JointPID", "PDGravity"),

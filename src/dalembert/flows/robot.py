@@ -10,8 +10,9 @@ import numpy as np
 
 from dalembert import kernels
 from dalembert.algorithms import composite, energy, joints, linear
+from dalembert.algorithms.regressor import FRICTION, INERTIAL, friction_shape
 from dalembert.arguments import switch, three
-from dalembert.errors import InputError
+from dalembert.errors import InputError, unknown
 from dalembert.flow import WRENCH, Array, Flow, Scalar, Scalars
 from dalembert.flows.books import ENERGIES, Tip, joints_of, spring_energy
 from dalembert.model import Model
@@ -34,6 +35,7 @@ def robot_flow(
     books: bool,
     momenta: bool,
     payload: bool | Sequence[float],
+    parameters: tuple[str, ...],
 ) -> Flow:
     """See `Robot.flow`."""
     for name, value in (("f_tip", f_tip), ("energies", energies), ("books", books), ("momenta", momenta)):
@@ -41,11 +43,19 @@ def robot_flow(
     kernels.need_tree(robot.model)
     if robot.nv == 0:
         raise InputError(f"{robot.name!r} has no joints: there is nothing to simulate")
+    for name in parameters:
+        if name not in robot.flow_parameters:
+            raise unknown(f"parameter of {robot.name!r}", name, robot.flow_parameters)
+    if parameters and (momenta or friction == "sticking"):
+        raise InputError("parameters= is for a Robot in positions and rates, without sticking joints")
     if friction == "sticking":
         return _with_modes(robot, f_tip, frame, expressed_in, books, momenta, payload)
     if isinstance(friction, str):
         raise InputError(f"friction is True, False, or for a Robot 'sticking'; got {friction!r}")
     rough = switch("friction", friction)
+    levels = [name for name in parameters if name.rpartition(":")[2] in FRICTION]
+    if levels and not rough:
+        raise InputError(f"{levels[0]!r} is a parameter of friction, and there is none: friction=True takes it in")
     if momenta:
         if rough or f_tip or payload is not False:
             raise InputError(
@@ -58,17 +68,19 @@ def robot_flow(
     )
     if f_tip:
         robot.model.frame(frame)  # refused here, not in the middle of a trace
-    if payload is False:
+    if payload is False and not parameters:
         kernels.need_mass(robot.model)
     nq, nv = robot.nq, robot.nv
     end = nv + (len(WRENCH) if f_tip else 0)
-    model, full, carried = load_models(robot, frame, payload)
+    model, full, carried = load_models(robot, frame, payload, parameters)
+    braked = _friction_change(robot, parameters)
     if carried and not (rough and robot.model.friction_by_load):  # weighed here: scalars of a trace cannot be
         options = {**options, "method": kernels.cheaper_method(lean(robot.model))}
     trace = kernels.ROWS["forward_dynamics"].trace
 
     def rate(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
-        given = {"q": x[:nq], "qd": x[nq:], "tau": u[:nv], **({"f_tip": u[nv:end]} if f_tip else {})}
+        tau = braked(x[nq:], u[:nv], u[len(u) - len(parameters) :])
+        given = {"q": x[:nq], "qd": x[nq:], "tau": tau, **({"f_tip": u[nv:end]} if f_tip else {})}
         return [*x[nq:], *trace(model(u[end:]), given, options)]
 
     def observe(t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
@@ -153,14 +165,58 @@ def _with_modes(
     return replace(flow, outputs=(*flow.outputs, *ENERGIES, "spring_energy", "supply_power"), observe=observe)
 
 
+def vary_model(robot: Robot, names: Sequence[str]) -> Callable[[Scalars], Model]:
+    """The model as a function of those of its inertial parameters and rotors that are named; other names are passed
+    over."""
+    order = {name: k for k, name in enumerate(names)}
+    own = robot.flow_parameters
+    first = {body.coordinate: k for k, body in reversed(list(enumerate(robot.model.bodies)))}
+
+    def at(u: Scalars) -> Model:
+        bodies = []
+        for k, body in enumerate(robot.model.bodies):
+            ten = [f"{body.name}:{kind}" for kind in INERTIAL]
+            if any(name in order for name in ten):
+                m, *h, xx, xy, xz, yy, yz, zz = (u[order[name]] if name in order else own[name] for name in ten)
+                body = replace(body, inertia=Inertia(m, tuple(h), ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))))
+            rotor = f"{robot.joint_names[body.coordinate]}:rotor"
+            if rotor in order and first[body.coordinate] == k:
+                more = (u[order[rotor]] - own[rotor]) * (1.0 / body.multiplier**2)
+                body = replace(body, rotor_inertia=body.rotor_inertia + more)
+            bodies.append(body)
+        return replace(robot.model, bodies=tuple(bodies))
+
+    return at
+
+
+def _friction_change(robot: Robot, names: Sequence[str]) -> Callable[[Scalars, Scalars, Scalars], Scalars]:
+    """(q̇, τ, parameters) → τ less what friction has more than the model's: it is linear in its levels."""
+    own, joints = robot.flow_parameters, robot.joint_names
+    listed = [(k, *name.rpartition(":")[::2]) for k, name in enumerate(names) if name.rpartition(":")[2] in FRICTION]
+
+    def braked(qd: Scalars, tau: Scalars, u: Scalars) -> Scalars:
+        left = list(tau)
+        for k, joint, column in listed:
+            i = joints.index(joint)
+            more = u[k] - own[f"{joint}:{column}"]
+            left[i] = left[i] - more * friction_shape(robot.model, i, column, qd[i])
+        return left
+
+    return braked if listed else lambda qd, tau, u: tau
+
+
 def load_models(
-    robot: Robot, frame: str | None, payload: bool | Sequence[float]
+    robot: Robot, frame: str | None, payload: bool | Sequence[float], parameters: tuple[str, ...] = ()
 ) -> tuple[Callable[[Scalars], Model], Callable[[Scalars], Model], tuple[str, ...]]:
-    """The lean and the whole model as functions of the payload's numbers, and the names of these.
+    """The lean and the whole model as functions of the payload's numbers and of the robot's own, and the names of
+    these.
 
     Both are linear in the ten numbers of a body (m, m c, I): what each of them adds is found once, on floats, by a
     robot that has no mass but that; so nothing is traced where a load changes nothing."""
+    vary = vary_model(robot, parameters)
     if payload is False:
+        if parameters:
+            return lambda u: lean(vary(u)), vary, parameters
         thin = lean(robot.model)
         return lambda u: thin, lambda u: robot.model, ()
     place = robot.model.frame(frame)
@@ -190,13 +246,13 @@ def load_models(
     def numbers(u: Scalars) -> list[Scalar]:
         if point is not None:
             return [u[0]]
-        m, x, y, z = u
+        m, x, y, z = u[:4]
         h = (m * x, m * y, m * z)
         return [m, *h, h[1] * y + h[2] * z, h[0] * y, h[0] * z, h[0] * x + h[2] * z, h[1] * z, h[0] * x + h[1] * y]
 
-    def laden(own: Model, parts: list[Model]) -> Callable[[Scalars], Model]:
+    def laden(of: Callable[[Scalars], Model], parts: list[Model]) -> Callable[[Scalars], Model]:
         def at(u: Scalars) -> Model:
-            given = numbers(u)
+            given, own = numbers(u), of(u[len(names) :])
             bodies = [
                 replace(body, inertia=_sum(body.inertia, given, [part.bodies[k].inertia for part in parts]))
                 for k, body in enumerate(own.bodies)
@@ -206,7 +262,12 @@ def load_models(
         return at
 
     names = PAYLOAD if point is None else PAYLOAD[:1]
-    return laden(lean(robot.model), [lean(unit) for unit in units]), laden(robot.model, units), names
+    thin = lean(robot.model)
+    return (
+        laden((lambda u: lean(vary(u))) if parameters else lambda u: thin, [lean(unit) for unit in units]),
+        laden(vary, units),
+        (*names, *parameters),
+    )
 
 
 def _sum(own: Inertia, given: Scalars, parts: Sequence[Inertia]) -> Inertia:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from dalembert.identification.fit.friction import nonlinear_friction as nonlinear_friction
     from dalembert.identification.fit.groupings import groupings as groupings
     from dalembert.identification.fit.identify import Identification as Identification, identify as identify
+    from dalembert.identification.fit.output_error import OutputError as OutputError, output_error as output_error
     from dalembert.identification.fit.part_inertia import (
         MATERIALS as MATERIALS,
         Balance as Balance,
@@ -87,6 +88,7 @@ _NAMES = {
     "fit.friction": ("nonlinear_friction",),
     "fit.groupings": ("groupings",),
     "fit.identify": ("Identification", "identify"),
+    "fit.output_error": ("OutputError", "output_error"),
     "fit.part_inertia": (
         *("MATERIALS", "Balance", "Solid", "Weighing"),
         *("cad", "center_of_mass", "pendulum", "suspension", "tensor", "with_parts"),

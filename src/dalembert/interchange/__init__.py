@@ -2,6 +2,7 @@
 
 casadi_function    a kernel as casadi.Function
 jax_function       a kernel as a function of JAX arrays
+jax_rollout, torch_rollout    a rollout as a function of JAX or PyTorch, with its derivatives
 from_pinocchio     a pinocchio.Model as a Robot
 to_mujoco_state    positions and velocities as MuJoCo has them; from_mujoco_state: back
 javascript_package a robot as WebAssembly with types, ready for npm
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         to_mujoco_state as to_mujoco_state,
     )
     from dalembert.interchange.pinocchio_model import from_pinocchio as from_pinocchio
+    from dalembert.interchange.rollouts import jax_rollout as jax_rollout, torch_rollout as torch_rollout
     from dalembert.interchange.world import Reach as Reach, Situation as Situation, Task as Task, Track as Track
 
 _NAMES = {
@@ -41,6 +43,7 @@ _NAMES = {
     "javascript": ("javascript_package",),
     "mujoco_state": ("from_mujoco_state", "to_mujoco_state"),
     "pinocchio_model": ("from_pinocchio",),
+    "rollouts": ("jax_rollout", "torch_rollout"),
     "world": ("Reach", "Situation", "Task", "Track"),
 }
 

@@ -11,6 +11,7 @@ from dalembert.errors import MissingExtraError
 EXTRAS = {
     "casadi": "dalembert[casadi]",
     "jax": "dalembert[jax]",
+    "torch": "dalembert[torch]",
     "gymnasium": "dalembert[gym]",
     "pandas": "dalembert[pandas]",
     "polars": "dalembert[polars]",

@@ -215,9 +215,9 @@ class LagrangianSystem:
         return tuple(s for s, x in self._numbers.items() if x is None)
 
     @property
-    def flow_parameters(self) -> tuple[str, ...]:
-        """Names of all parameters, which `flow` may take as inputs."""
-        return tuple(str(s) for s in self._numbers)
+    def flow_parameters(self) -> dict[str, float | None]:
+        """All parameters by name, which `flow` may take as inputs, and their values, where they have one."""
+        return {str(s): x for s, x in self._numbers.items()}
 
     @property
     def holonomic(self) -> int:

@@ -9,6 +9,7 @@ fixed_step  `integrate`: a batch of runs in one compiled loop
 simulate    `simulate`: one run with conveniences, fixed-step or adaptive; `Run`, what it gives
 options     `Sensors`, `Solver`, `Inputs`, `JointLimits`: how a simulation is asked for
 batch       `rollouts`: thousands of runs at once; `monte_carlo`, `sweep`
+gradient    `rollout_gradient`, `rollout_function`: derivatives of rollouts in all they are given
 draws       random numbers that belong to a rollout
 measures    how well a controller did, as one number a run
 """
@@ -16,6 +17,7 @@ measures    how well a controller did, as one number a run
 from dalembert.simulation.batch import Batch, rollouts
 from dalembert.simulation.draws import Noise, choice, log_uniform, normal, uniform
 from dalembert.simulation.fixed_step import Integration, integrate
+from dalembert.simulation.gradient import Gradient, Loss, RolloutFunction, rollout_function, rollout_gradient
 from dalembert.simulation.loop import add_law_states, close_loop
 from dalembert.simulation.measures import MEASURES, Measure, Measures
 from dalembert.simulation.options import Inputs, JointLimits, Sensors, Solver
@@ -29,13 +31,16 @@ __all__ = [
     "METHODS",
     "Audit",
     "Batch",
+    "Gradient",
     "Inputs",
     "Integration",
     "JointLimits",
+    "Loss",
     "Measure",
     "Measures",
     "MonteCarlo",
     "Noise",
+    "RolloutFunction",
     "Run",
     "Sensors",
     "Solver",
@@ -47,6 +52,8 @@ __all__ = [
     "log_uniform",
     "monte_carlo",
     "normal",
+    "rollout_function",
+    "rollout_gradient",
     "rollouts",
     "simulate",
     "sweep",

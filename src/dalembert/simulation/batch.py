@@ -209,6 +209,36 @@ def rollouts(
     neither `chunk` nor `threads` nor the cluster changes a bit.
     threads: of this process (one); scheduler: "local" (processes, all), a Dask address or client. file: the kept rows
     go to this .npy, in which they can be larger than memory. progress(done, B) is called after each chunk."""
+    wanted = measures if isinstance(measures, Measures) else Measures(measures, error)
+    given = (parameters, disturbances, payload, friction, sensors, torque_limits)
+    asked = read_request(
+        system, controller, (q0, qd0, x0), duration, dt, method, reference, *given, wanted, every, keep, number, seed
+    )
+    return carry_out(asked, threads, scheduler, chunk, file, progress)
+
+
+def read_request(
+    system: object,
+    controller: object,
+    start: tuple[Value | None, Value | None, Value | None],
+    duration: float,
+    dt: float,
+    method: str,
+    reference: object,
+    parameters: Mapping[str, Value] | None,
+    disturbances: Mapping[str, Value] | None,
+    payload: Sequence[float] | bool | None,
+    friction: bool | str | None,
+    sensors: Sensors | None,
+    torque_limits: object,
+    wanted: Measures,
+    every: int | None,
+    keep: str | Sequence[str],
+    number: int | None,
+    seed: int | None,
+) -> BatchRequest:
+    """What `rollouts` is asked for, checked, its loop traced; `start` is (q0, qd0, x0)."""
+    q0, qd0, x0 = start
     law, eyes = read_law(controller), read_noun("sensors", sensors, Sensors)
     given, added = _read_names("parameters", parameters), _read_names("disturbances", disturbances)
     words: dict[str, object] = {} if friction is None else {"friction": friction}
@@ -218,7 +248,6 @@ def rollouts(
     steps = _whole_steps(read_seconds("duration", duration), step)
     sampling = eyes.sampling(law, False, step, False)
     noise = eyes.deviations(law, plant, sampling.period)
-    wanted = measures if isinstance(measures, Measures) else Measures(measures, error)
     loop, motion = _close(plant, law, reference, given, added, wanted, torque_limits, eyes, sampling)
     flow = loop.flow
     check_flow(flow)
@@ -258,8 +287,7 @@ def rollouts(
         _begin_kernel(loop, wiring) if loop.begins else None,
     )
     sizes = (plant.positions, plant.nv)
-    asked = BatchRequest(plan, total, arrays, flow.states, flow.outputs, *sizes, dict(loop.measures))
-    return carry_out(asked, threads, scheduler, chunk, file, progress)
+    return BatchRequest(plan, total, arrays, flow.states, flow.outputs, *sizes, dict(loop.measures))
 
 
 def carry_out(

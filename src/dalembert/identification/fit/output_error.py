@@ -1,0 +1,246 @@
+"""Output error: parameters whose simulated motion is the measured one, under the measured torques.
+
+    min over β and the starts x_w of  Σ_w Σ_k |q(t_k; β, x_w) − q_k|²
+
+Torques of inverse dynamics need q̈, and so a filter; here positions are compared as they were measured, and nothing is
+differentiated. A whole log simulated from its first state would drift away from any measurement, so it is cut into
+windows, each with a start of its own. Gauss–Newton with damping (Levenberg–Marquardt): every derivative is a rollout
+along one direction in a lane of its own, and the starts are eliminated window by window (Schur complement), so that
+what is left to solve has the size of β. The covariance is that of least squares, s² (JᵀJ)⁻¹, with positions that are
+measured with equal, independent noise and torques that are known.  Ljung 1999, ch. 7; Gautier, Janot & Vandanjon 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.arguments import array, count, number
+from dalembert.caching import cached_property
+from dalembert.errors import InputError, unknown
+from dalembert.identification.fit.regressor import Base, Columns, base
+from dalembert.identification.fit.robot import identified
+from dalembert.identification.log.samples import Log
+from dalembert.robot import Robot
+from dalembert.simulation.gradient import RolloutFunction, rollout_function
+
+Array = NDArray[np.float64]
+LANES = 2**21  # numbers that derivatives of some windows may take at once, 16 MB
+FIRST = 1e-6  # damping to begin with, of the diagonal
+MOST_DAMPING = 1e8
+SMALL = 0.01  # standard deviations by which the last step may still move a base parameter; the next moves it far less
+UNEVEN = 1e-3  # of a step, by which the times of a log may be off
+FRICTION = ("viscous", "coulomb")
+
+
+@dataclass(frozen=True, eq=False)
+class OutputError:
+    """What motions under known torques say of a robot.
+
+    `base`: β (p,), with `covariance` (p, p); `parameters`: all columns, the description's where the log tells nothing;
+    starts (windows, 2n): the states that the windows begin with; noise: the standard deviation of the positions
+    [rad, m] that is left; iterations, converged and the reason for stopping."""
+
+    columns: Columns
+    base_parameters: Base
+    parameters: Array
+    covariance: Array
+    starts: Array
+    noise: float
+    iterations: int
+    converged: bool
+    message: str
+
+    @property
+    def base(self) -> Array:
+        """β, the identified base parameters."""
+        return self.base_parameters.of(self.parameters)
+
+    @property
+    def deviation(self) -> Array:
+        """Standard deviations of β."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The base parameters as sums of parameters."""
+        return self.base_parameters.formulas()
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The robot with the identified parameters."""
+        return identified(self.columns, self.parameters)
+
+
+def output_error(
+    robot: Robot,
+    log: Log | Sequence[Log],
+    *,
+    friction: Sequence[str] = (),
+    rotor: bool = False,
+    window: float = 0.2,
+    every: int = 5,
+    method: str = "midpoint",
+    iterations: int = 30,
+) -> OutputError:
+    """The base parameters with which the robot moves as in the log, and their covariance; from those of its description
+    on, which must be near enough that windows follow the motion.
+
+    The torques of each sample are held until the next, as a drive holds its command. `friction`: columns that are
+    looked for too, "viscous", "coulomb"; `rotor` inertias. `window` [s]: the length of the pieces that are simulated;
+    `every`: so many steps lie between positions that are compared. `method`: of integration, in steps of the log."""
+    if not isinstance(robot, Robot):
+        raise InputError(f"output_error takes a Robot, got {type(robot).__name__}")
+    names = (friction,) if isinstance(friction, str) else tuple(friction)
+    for name in names:
+        if name not in FRICTION:
+            raise unknown("friction column of output errors", name, FRICTION)
+    columns = Columns(robot, friction=names, rotor=rotor)
+    return _solve(
+        columns, base(columns), _Windows(columns, log, window, every, method), count("iterations", iterations, 1)
+    )
+
+
+class _Windows:
+    """The log in pieces: q (W, rows, n) at the rows that are compared, tau (W, steps, n), and their rollout."""
+
+    def __init__(self, columns: Columns, log: object, window: float, every: int, method: str) -> None:
+        robot, logs = columns.robot, tuple(log) if isinstance(log, (list, tuple)) else (log,)
+        for one in logs:
+            if not isinstance(one, Log):
+                raise InputError(f"log must be a Log (see `read_log`) or a list of them, got {type(one).__name__}")
+            if one.joints != tuple(robot.joint_names):
+                raise InputError(
+                    f"the log has joints {', '.join(one.joints)}; {robot.name!r} {', '.join(robot.joint_names)}"
+                )
+        if not logs:
+            raise InputError("there is no log to identify from: the list is empty")
+        steps_of = {_step(one) for one in logs}
+        dt = min(steps_of)
+        if max(steps_of) - dt > UNEVEN * dt:
+            raise InputError(
+                f"the logs have steps of {', '.join(f'{s:.6g}' for s in steps_of)} s: give logs of one rate"
+            )
+        self.every = count("every", every, 1)
+        rows = round(number("window", window, "s", above=0.0) / (dt * self.every))
+        self.steps, n = rows * self.every, robot.n
+        if rows < 4:
+            raise InputError(
+                f"a window of {window:g} s has {rows} rows of {self.every} steps of {dt:g} s: make it longer"
+            )
+        checked = [(array("q of the log", one.q), array("tau of the log", one.tau)) for one in logs]
+        pieces = [(q, tau, k) for q, tau in checked for k in range(0, len(q) - self.steps, self.steps)]
+        if not pieces:
+            raise InputError(f"no log is as long as a window of {window:g} s: shorten the window")
+        every_row = np.arange(0, self.steps + 1, self.every)
+        self.q = np.stack([q[first + every_row] for q, _, first in pieces])
+        self.tau = np.stack([tau[first : first + self.steps] for _, tau, first in pieces])
+        self.function: RolloutFunction = rollout_function(
+            robot,
+            duration=self.steps * dt,
+            dt=dt,
+            method=method,
+            controls=tuple(f"{joint}_torque" for joint in robot.joint_names),
+            parameters=columns.all_names,
+            friction=bool(columns.friction),
+            every=self.every,
+        )
+        self.n, self.dt = n, dt
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def guess(self) -> Array:
+        """(W, 2n): position and rate of a cubic through the first rows of each window."""
+        rows = min(self.q.shape[1], 12)
+        t = self.dt * self.every * np.arange(rows)
+        fit = np.linalg.pinv(np.vander(t / t[-1], 4, increasing=True))
+        a = np.einsum("kr,wri->kwi", fit, self.q[:, :rows])
+        return np.concatenate((a[0], a[1] / t[-1]), -1)
+
+    def errors(self, parameters: Array, starts: Array) -> Array:
+        """(W, rows, n): simulated less measured positions."""
+        return self.function(starts, self.tau, parameters, nan=True)[..., : self.n] - self.q
+
+    def normal(self, parameters: Array, starts: Array, kept: NDArray[np.int64]) -> tuple[Array, Array]:
+        """(W, k, k) JᵀJ and (W, k) Jᵀr of each window, in its start and then in the kept parameters."""
+        m, p = 2 * self.n, len(kept)
+        along_x, along_p = np.zeros((m + p, m)), np.zeros((m + p, len(parameters)))
+        along_x[:m], along_p[m + np.arange(p), kept] = np.eye(m), 1.0
+        many = max(LANES // ((m + p) * self.q.shape[1] * 2 * m), 1)
+        H, g = np.empty((len(self), m + p, m + p)), np.empty((len(self), m + p))
+        for first in range(0, len(self), many):
+            at = slice(first, first + many)
+            x, dx = self.function.push_forward(
+                starts[at, None], self.tau[at, None], parameters, along_x0=along_x, along_parameters=along_p
+            )
+            r = (x[:, 0, :, : self.n] - self.q[at]).reshape(len(x), -1)
+            J = dx[..., : self.n].reshape(len(x), m + p, -1)
+            H[at], g[at] = J @ J.transpose(0, 2, 1), np.einsum("wkr,wr->wk", J, r)
+        return H, g
+
+
+def _step(log: Log) -> float:
+    """The step of a log [s], refused where it is not even."""
+    if len(log.t) < 2 or not np.isfinite(log.t).all():
+        raise InputError("a log needs two times or more, all finite")
+    steps = np.diff(log.t)
+    dt = float(steps.mean())
+    if not np.abs(steps - dt).max() <= UNEVEN * dt:
+        raise InputError(
+            f"the times of the log are not even, {steps.min():.6g} to {steps.max():.6g} s apart, and each holds its "
+            "torque: resample it"
+        )
+    return dt
+
+
+def _solve(columns: Columns, minimal: Base, data: _Windows, iterations: int) -> OutputError:
+    own = columns.robot.flow_parameters
+    pi = np.array([own[name] for name in columns.all_names])
+    kept = columns.free[minimal.kept]
+    m, starts, damping = 2 * data.n, data.guess(), FIRST
+    cost = float((data.errors(pi, starts) ** 2).sum())
+    if not np.isfinite(cost):
+        raise InputError(
+            "the robot of the description, under the torques of the log, does not stay finite over a window: a shorter "
+            "window, or better numbers to begin with"
+        )
+    samples = data.q.size
+    freedom = samples - len(kept) - starts.size
+    if freedom <= 0:
+        raise InputError(
+            f"{samples} positions cannot tell {len(kept)} parameters and {starts.size} starts: a longer window"
+        )
+    converged, message, taken = False, f"stopped after {iterations} iterations", 0
+    for taken in range(1, iterations + 1):  # noqa: B007
+        H, g = data.normal(pi, starts, kept)
+        ss, sp, gs = H[:, :m, :m], H[:, :m, m:], g[:, :m]
+        inner = np.linalg.solve(ss, np.concatenate((sp, gs[..., None]), -1))
+        A = (H[:, m:, m:] - sp.transpose(0, 2, 1) @ inner[..., :-1]).sum(0)
+        b = -(g[:, m:] - np.einsum("wsp,ws->wp", sp, inner[..., -1])).sum(0)
+        scale = np.sqrt(np.maximum(np.diag(A), np.finfo(float).tiny))
+        S = A / np.outer(scale, scale)
+        while True:
+            step = np.linalg.solve(S + damping * np.eye(len(S)), b / scale) / scale
+            trial, begun = pi.copy(), starts - inner[..., -1] - np.einsum("wsp,p->ws", inner[..., :-1], step)
+            trial[kept] += step
+            new = float((data.errors(trial, begun) ** 2).sum())
+            if new <= cost or damping > MOST_DAMPING:
+                break
+            damping *= 10.0
+        if not new <= cost:
+            message, converged = "no shorter step makes it better", True
+            break
+        pi, starts, cost, damping = trial, begun, new, max(damping / 10.0, 1e-12)
+        if step @ A @ step < SMALL**2 * cost / freedom:  # which bounds what any of them moves
+            converged, message = (
+                True,
+                f"the last step moves no base parameter by more than {SMALL:g} standard deviations",
+            )
+            break
+    noise = float(np.sqrt(cost / freedom))
+    covariance = np.linalg.pinv(S, hermitian=True) / np.outer(scale, scale) * noise**2
+    return OutputError(columns, minimal, pi, covariance, starts, noise, taken, converged, message)
