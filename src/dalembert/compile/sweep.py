@@ -87,8 +87,8 @@ class Layout:
 
     @property
     def plan(self) -> int:
-        """Numbers of a row of the plan: K̃ (m, X), x, u, gap, p."""
-        return self.m * self.X + 2 * self.n + self.m + self.p
+        """Numbers of a row of the plan: K̃ (m, X), x, u, gap, p, and the costate of the next node."""
+        return self.m * self.X + 3 * self.n + self.m + self.p
 
     def pad(self, u: Sequence[Any], x: Sequence[Any]) -> list[Any]:
         """A row over (u, x̃), padded."""
@@ -304,6 +304,9 @@ class _Step(Writer):
     def text(self) -> str:
         y = self.y
         self.label("entry")
+        for i in range(y.n):
+            costate = self.ptr("%plan", y.m * y.X + 2 * y.n + y.m + y.p + i)
+            self.do(f"store double {self.one('V', i * y.X + y.n)}, ptr {costate}")
         if y.lean:
             self._lean_products()
         else:

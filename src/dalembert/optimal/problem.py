@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.arguments import array, number
+from dalembert.arguments import array, number, switch
 from dalembert.caching import cached_property
 from dalembert.compile import Call, Kernel, compile_function, compile_rollout, gradient
 from dalembert.compile.interpret import replay
@@ -28,6 +28,9 @@ from dalembert.errors import InputError, choose, unknown
 from dalembert.flow import Array, Flow, Scalar, Scalars
 from dalembert.optimal.terms import Cost, evaluate, expand, flatten, read_terms, total
 from dalembert.scalar import absolute, clip, sqrt, where
+
+if TYPE_CHECKING:
+    from dalembert.optimal.result import Optimum
 
 METHODS = ("semi-implicit", "rk4")
 WHOLE = 1e-6  # of a step, how far the horizon may be from a whole number of them
@@ -44,7 +47,7 @@ class OptimalControl:
     inputs and states, {name: (low, high)}; "u", "q" or "v" stand for all of them. inequalities: g ≤ 0 at every node
     (those of u not at the last), end: e = 0 at the last node, functions like costs. parameters: {name: value}, numbers
     or arrays of any shape, the same at all nodes, or with N + 1 rows where `moving` names them. method: one of METHODS.
-    """
+    exact: residuals and dynamics with their second derivatives too (DDP): fewer, longer iterations."""
 
     system: object
     horizon: float
@@ -57,10 +60,12 @@ class OptimalControl:
     parameters: Mapping[str, ArrayLike] | None = None
     moving: Sequence[str] = ()
     method: str = "semi-implicit"
+    exact: bool = False
 
     def __post_init__(self) -> None:
         self.N  # noqa: B018 - refused here, not when it is solved
         choose("method", self.method, METHODS)
+        switch("exact", self.exact)
         flow = self.flow
         if not flow.driven:
             raise InputError(f"{flow.name!r} has no inputs: there is nothing to choose")
@@ -190,7 +195,13 @@ class OptimalControl:
     def sizes(self) -> dict[str, int]:
         """The numbers of a node beyond (x, u): t, parameters, multipliers, μ."""
         own = {"t": 1, **{name: prod(x.shape[1:]) for name, x in self.values.items()}}
-        return {**own, "λ": self.multipliers, "μ": 1 if self.multipliers else 0}
+        return {**own, "costate": self.n * self.exact, "λ": self.multipliers, "μ": 1 if self.multipliers else 0}
+
+    @property
+    def costates(self) -> slice:
+        """Where the costates of the next node stand among the numbers of a node."""
+        first = 1 + sum(prod(x.shape[1:]) for x in self.values.values())
+        return slice(first, first + self.n * self.exact)
 
     def _read(self, x: Scalars, u: Scalars, p: Scalars) -> dict[str, Any]:
         """What a cost may ask for."""
@@ -308,6 +319,42 @@ class OptimalControl:
         told = sum(D @ part for D, part in zip(kernel(q, v, tau), np.split(e, 3), strict=True))
         return kernel if np.allclose(along, told, rtol=1e-5, atol=1e-5 * float(np.abs(along).max())) else None
 
+    def solve(
+        self,
+        x0: ArrayLike,
+        *,
+        x: ArrayLike | None = None,
+        u: ArrayLike | None = None,
+        iterations: int = 1000,
+        tolerance: float = 1e-6,
+        accuracy: float = 1e-7,
+        t0: float = 0.0,
+        progress: Callable[[int, int], None] | None = None,
+        **parameters: ArrayLike,
+    ) -> Optimum:
+        """The best motion from x0, near a guess.  x0 (..., n): a batch is solved in lanes, each as if alone.
+
+        u: guess of the inputs, (..., N, m), or one row for all steps; without it what holds the system at x0, or zero.
+        x: guess of the states (..., N + 1, n), which need not fit the inputs; of a system of second order its positions
+        count, the rates follow from them. Without it the states that u leads to. tolerance: relative; it ends where a
+        step promises no more than tolerance^1.5 of the cost, and states fit inputs to tolerance / 100. accuracy: of
+        limits of states, inequalities and the end. progress(first, total) is called after each iteration. Parameters by
+        name, in place of the problem's, (..., *shape). Ctrl-C ends it, with the best so far."""
+        from dalembert.optimal.result import solve
+
+        return solve(
+            self,
+            x0,
+            x=x,
+            u=u,
+            iterations=iterations,
+            tolerance=tolerance,
+            accuracy=accuracy,
+            t0=t0,
+            progress=progress,
+            parameters=parameters,
+        )
+
     # ---------------------------------------------------------------------------------------------- compiled parts
     @cached_property
     def layout(self) -> Layout:
@@ -323,7 +370,12 @@ class OptimalControl:
             gap = [a - b for a, b in zip(new, following, strict=True)]
             own = gap[self.n - y.rows :]
             F = [y.pad(row[: y.m], [*row[y.m :], e]) for row, e in zip(rows, own, strict=True)]
-            value, g, H = expand(*self.cost(x, u, p), [*u, *x])
+            values, residuals = self.cost(x, u, p)
+            if self.exact:  # of residuals, r r'' beside r' r'ᵀ; of the dynamics, λ f''
+                curved = [a * b for a, b in zip(p[self.costates], new, strict=True)]
+                value, g, H = expand([total(values, residuals)], [], [*u, *x], curved)
+            else:
+                value, g, H = expand(values, residuals, [*u, *x])
             Hu = [y.pad(H[i][: y.m], [*H[i][y.m :], g[i]]) for i in range(y.m)]
             Hx = [y.pad_state([*row[y.m :], e]) for row, e in zip(H[y.m :], g[y.m :], strict=True)]
             sizes: Scalar = 0.0
@@ -332,7 +384,9 @@ class OptimalControl:
             return F, Hu, [*Hx, y.pad_state([*g[y.m :], 0.0])], gap, [value, sizes]
 
         def terminal(x: Scalars, p: Scalars) -> tuple[Any, ...]:
-            value, g, H = expand(*self.cost(x, None, p), list(x))
+            values, residuals = self.cost(x, None, p)
+            exact = ([total(values, residuals)], []) if self.exact else (values, residuals)
+            value, g, H = expand(*exact, list(x))
             rows = [y.pad_state([*row, e]) for row, e in zip(H, g, strict=True)]
             return [*rows, y.pad_state([*g, 0.0])], [value]
 

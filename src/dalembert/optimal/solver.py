@@ -23,14 +23,16 @@ ALPHA = 0.5 ** np.arange(LENGTHS)
 SUFFICIENT = 1e-4  # of the promised decrease that must come
 TRUSTED = 0.5  # of ν Σ|gap| that the merit may rely on
 LEAST, MOST, FACTOR = 1e-9, 1e12, 10.0  # regularization of Q_uu
+EASY, HARD = 1, 4  # up to which length, counted from the longest, it is relaxed, and from which it grows
 ROUNDING = 1e-13  # of the cost, below which a promised decrease cannot be seen
 CHUNK = 32  # problems whose plans stay in the cache together
-CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED = (
+CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED = (
     "converged",
     "no step makes it better",
     "the iterations are used up",
     "interrupted",
     "the cost is not finite",
+    "limits are not kept",
 )
 
 
@@ -45,6 +47,9 @@ class Progress:
     gradient: float = np.inf
     promise: float = np.inf  # decrease of the cost that the model predicts
     iterations: int = 0
+    before: int = 0  # iterations of earlier rounds of multipliers
+    curved: bool = False  # costates are set, and with them second derivatives of the dynamics
+    indefinite: bool = False  # they are to be cleared
     reason: str = ""
     history: list[tuple[float, float, float, float]] = field(default_factory=list)
 
@@ -56,12 +61,13 @@ class Progress:
             self.reason = DIVERGED
             return False
         if not (good == 1.0 and np.isfinite(change)):
+            if self.curved:  # without second derivatives of the dynamics it is positive more often
+                self.curved, self.indefinite = False, True
+                return False
             return self.stiffen()
         self.promise = -0.5 * change
         scale = max(1.0, abs(cost))
-        if gap <= tolerance * 1e-2 and (
-            self.promise <= tolerance * scale * tolerance**0.5 or gradient <= tolerance * 1e-3
-        ):
+        if gap <= tolerance * 1e-2 and self.mu <= LEAST and self.promise <= tolerance**1.5 * scale:
             self.reason = CONVERGED
             return False
         if gap > 0.0 and -self.promise > 0.0:
@@ -86,18 +92,26 @@ class Progress:
 
     def refused(self, tolerance: float) -> None:
         """No length was good enough."""
-        scale = max(1.0, abs(self.cost))
-        if self.gap <= tolerance * 1e-2 and self.promise <= max(ROUNDING, tolerance**2) * scale * 10.0:
+        seen = ROUNDING * max(1.0, abs(self.cost))
+        if self.gap <= tolerance * 1e-2 and self.mu <= LEAST and self.promise <= seen:
             self.reason = CONVERGED
         else:
             self.stiffen()
 
-    def taken(self, k: int, cost: float) -> None:
+    def again(self) -> None:
+        """Begin anew: the cost is another."""
+        self.before += self.iterations
+        self.iterations, self.reason, self.mu, self.nu = 0, "", 0.0, 0.0
+
+    def taken(self, k: int, cost: float, curved: bool) -> None:
+        self.curved = curved
         self.history.append((self.cost, self.gradient, self.gap, float(ALPHA[k])))
         self.cost = cost
         self.gap *= 1.0 - float(ALPHA[k])
-        if k == 0:
+        if k <= EASY:
             self.mu = self.mu / FACTOR if self.mu > LEAST else 0.0
+        elif k >= HARD:
+            self.mu = max(self.mu * FACTOR, LEAST)
 
 
 class Engine:
@@ -161,6 +175,8 @@ class Engine:
         """Problem k moves to what a lane found."""
         n, xs, us = self.problem.n, self.xs[k], self.us[k]
         kept, end = room.kept[lane], room.end[lane]
+        if self.problem.exact:
+            self.ps[k, :-1, self.problem.costates] = self.plan[k, :, -n:]
         xs[1:-1] = kept[1:, :n]
         xs[-1] = end[:n]
         us[:-1] = kept[1:, n + 1 :]
@@ -177,6 +193,9 @@ class Engine:
             state.iterations += 1
             if state.judge(info, tolerance):
                 going.append(k)
+            if state.indefinite:
+                self.ps[k, :, self.problem.costates] = 0.0
+                state.indefinite = False
         if count == 1:
             if going:
                 self._choose(states[0], 0, tolerance)
@@ -189,7 +208,7 @@ class Engine:
                 self._choose(states[k], k, tolerance)
             else:
                 self.take(k, self.full, lane)
-                states[k].taken(0, cost)
+                states[k].taken(0, cost, self.problem.exact)
 
     def _choose(self, state: Progress, k: int, tolerance: float) -> None:
         costs = self.forward_all(k)
@@ -198,11 +217,7 @@ class Engine:
             state.refused(tolerance)
         else:
             self.take(k, self.lanes, chosen)
-            state.taken(chosen, costs[chosen])
-
-    def place(self, source: int, to: int) -> None:
-        for a in (self.xs, self.us, self.ps):
-            a[to] = a[source]
+            state.taken(chosen, costs[chosen], self.problem.exact)
 
 
 class _Lanes:
@@ -224,8 +239,7 @@ def run(
     active = total
     try:
         with np.errstate(all="ignore"):
-            while active:
-                engine.iterate([states[order[k]] for k in range(active)], tolerance)
+            while True:
                 for k in reversed(range(active)):
                     state = states[order[k]]
                     if not state.reason and state.iterations >= iterations:
@@ -235,17 +249,20 @@ def run(
                         if k != active:
                             _swap(engine, k, active)
                             order[k], order[active] = order[active], order[k]
+                if not active:
+                    break
+                engine.iterate([states[order[k]] for k in range(active)], tolerance)
                 if tell is not None:
                     tell()
     except KeyboardInterrupt:
         for state in states:
             state.reason = state.reason or STOPPED
-    back = np.argsort(order)
-    if total > 1:
-        for a in (engine.xs, engine.us, engine.ps, engine.plan, engine.info):
+    if order != sorted(order):
+        back = np.argsort(order)
+        for a in (engine.xs, engine.us, engine.ps):
             a[:total] = a[:total][back]
 
 
 def _swap(engine: Engine, a: int, b: int) -> None:
-    for x in (engine.xs, engine.us, engine.ps, engine.plan, engine.info):
+    for x in (engine.xs, engine.us, engine.ps):
         x[[a, b]] = x[[b, a]]

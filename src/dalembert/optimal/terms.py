@@ -87,17 +87,19 @@ def total(values: Scalars, residuals: Scalars) -> Scalar:
 
 
 def expand(
-    values: Scalars, residuals: Scalars, z: Scalars
+    values: Scalars, residuals: Scalars, z: Scalars, curved: Scalars = ()
 ) -> tuple[Scalar, list[Scalar], list[list[Scalar]]]:
-    """(cost, gradient, Hessian) by z: exact for values, Gauss–Newton for residuals."""
+    """(cost, gradient, Hessian) by z: exact for values, Gauss–Newton for residuals; the Hessians of what is `curved`
+    are added."""
     graph, n = z[0].graph, len(z)
     g: list[Scalar] = [0.0] * n
     H: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     if values:
-        (slope,) = gradient.jacobian(graph, [total(values, ())], z)
-        curved = gradient.jacobian(graph, slope, z)
-        g = list(slope)
-        H = [[curved[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
+        (g,) = gradient.jacobian(graph, [total(values, ())], z)
+    if values or curved:
+        (slope,) = gradient.jacobian(graph, [total([*values, *curved], ())], z)
+        second = gradient.jacobian(graph, slope, z)
+        H = [[second[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
     for r, row in zip(residuals, gradient.jacobian(graph, residuals, z) if residuals else (), strict=True):
         active = [(i, a) for i, a in enumerate(row) if not (isinstance(a, float) and a == 0.0)]
         for i, a in active:
