@@ -73,15 +73,15 @@ def test_a_long_horizon_is_that_of_the_algebraic_equation():
 
 def systems():
     panda = dl.load("panda")
-    yield "panda", panda, "semi-implicit"
-    yield "cart-pole", CartPole(), "semi-implicit"
+    yield "panda", panda, "semi-implicit-euler"
+    yield "cart-pole", CartPole(), "semi-implicit-euler"
     yield "cart-pole", CartPole(), "rk4"
     arm = dl.load("planar-2r")
     yield "planar-2r", arm, "rk4"
-    yield "flexible", dl.FlexibleRobot(arm, stiffness=100.0, rotor_inertia=0.1), "semi-implicit"
+    yield "flexible", dl.FlexibleRobot(arm, stiffness=100.0, rotor_inertia=0.1), "semi-implicit-euler"
 
 
-@pytest.mark.parametrize(("name", "system", "method"), systems())
+@pytest.mark.parametrize(("name", "system", "method"), list(systems()))
 def test_derivatives_of_the_cost_agree_with_differences(name, system, method):
     """dJ/du of the rolled-out cost, by the adjoint of what the stage gives, against differences."""
     problem = OptimalControl(
@@ -217,7 +217,7 @@ def test_the_motion_is_a_controller():
     goal = PANDA.fk(PANDA.home + 0.2)
     found = REACH.solve(x0, goal=goal)
     run = dl.simulate(
-        PANDA, found, x0=x0 + 0.01, duration=0.2, dt=0.01, solver="semi-implicit Euler",
+        PANDA, found, x0=x0 + 0.01, duration=0.2, dt=0.01, solver="semi-implicit-euler",
         sensors=dl.Sensors(sample_time=0.01),
     )  # fmt: skip
     off = np.linalg.norm(PANDA.fk(run.q[-1])[:3, 3] - PANDA.fk(found.q[-1])[:3, 3])

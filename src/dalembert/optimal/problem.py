@@ -32,7 +32,7 @@ from dalembert.scalar import absolute, clip, sqrt, where
 if TYPE_CHECKING:
     from dalembert.optimal.result import Optimum
 
-METHODS = ("semi-implicit", "rk4")
+METHODS = ("semi-implicit-euler", "rk4")
 WHOLE = 1e-6  # of a step, how far the horizon may be from a whole number of them
 LARGEST_HORIZON = 100_000
 GROUPS = ("t", "x", "q", "v", "u")
@@ -59,7 +59,7 @@ class OptimalControl:
     end: Cost | Sequence[Cost] | None = None
     parameters: Mapping[str, ArrayLike] | None = None
     moving: Sequence[str] = ()
-    method: str = "semi-implicit"
+    method: str = "semi-implicit-euler"
     exact: bool = False
 
     def __post_init__(self) -> None:
@@ -111,7 +111,7 @@ class OptimalControl:
     def lean(self) -> bool:
         """Whether x⁺ = (q + h v⁺, v⁺) and nothing else."""
         f = self.flow
-        return self.method == "semi-implicit" and f.settle is None and 0 < f.nq == f.nv and 2 * f.nq == self.n
+        return self.method == "semi-implicit-euler" and f.settle is None and 0 < f.nq == f.nv and 2 * f.nq == self.n
 
     @cached_property
     def values(self) -> dict[str, Array]:
