@@ -56,6 +56,7 @@ class Layout:
     p: int
     lean: bool
     bounded: bool
+    costates: bool = False
 
     @property
     def U(self) -> int:
@@ -87,8 +88,8 @@ class Layout:
 
     @property
     def plan(self) -> int:
-        """Numbers of a row of the plan: K̃ (m, X), x, u, gap, p, and the costate of the next node."""
-        return self.m * self.X + 3 * self.n + self.m + self.p
+        """Numbers of a row of the plan: K̃ (m, X), x, u, gap, p, and, if wanted, the costate of the next node."""
+        return self.m * self.X + (3 if self.costates else 2) * self.n + self.m + self.p
 
     def pad(self, u: Sequence[Any], x: Sequence[Any]) -> list[Any]:
         """A row over (u, x̃), padded."""
@@ -304,7 +305,7 @@ class _Step(Writer):
     def text(self) -> str:
         y = self.y
         self.label("entry")
-        for i in range(y.n):
+        for i in range(y.n if y.costates else 0):
             costate = self.ptr("%plan", y.m * y.X + 2 * y.n + y.m + y.p + i)
             self.do(f"store double {self.one('V', i * y.X + y.n)}, ptr {costate}")
         if y.lean:

@@ -358,7 +358,7 @@ class OptimalControl:
     # ---------------------------------------------------------------------------------------------- compiled parts
     @cached_property
     def layout(self) -> Layout:
-        return Layout(self.n, self.m, sum(self.sizes.values()), self.lean, self.bounded)
+        return Layout(self.n, self.m, sum(self.sizes.values()), self.lean, self.bounded, self.exact)
 
     @cached_property
     def sweep(self) -> Sweep:

@@ -171,16 +171,24 @@ class Engine:
         room.last[:count] += room.end[:count, problem.n]
         return room.last[:count].tolist()
 
-    def take(self, k: int, room: _Lanes, lane: int) -> None:
-        """Problem k moves to what a lane found."""
-        n, xs, us = self.problem.n, self.xs[k], self.us[k]
-        kept, end = room.kept[lane], room.end[lane]
+    def take(self, rows: list[int], room: _Lanes, lanes: list[int]) -> None:
+        """Problems move to what lanes found."""
+        n, xs, us, kept, end = self.problem.n, self.xs, self.us, room.kept, room.end
         if self.problem.exact:
-            self.ps[k, :-1, self.problem.costates] = self.plan[k, :, -n:]
-        xs[1:-1] = kept[1:, :n]
-        xs[-1] = end[:n]
-        us[:-1] = kept[1:, n + 1 :]
-        us[-1] = end[n + 1 :]
+            self.ps[rows, :-1, self.problem.costates] = self.plan[rows, :, -n:]
+        if len(rows) == 1:
+            xs, us, kept, end = xs[rows[0]], us[rows[0]], kept[lanes[0]], end[lanes[0]]
+        elif rows == lanes == list(range(len(rows))):  # views are several times faster
+            count = len(rows)
+            xs, us, kept, end = xs[:count], us[:count], kept[:count], end[:count]
+        else:
+            xs[rows, 1:-1], xs[rows, -1] = kept[lanes, 1:, :n], end[lanes, :n]
+            us[rows, :-1], us[rows, -1] = kept[lanes, 1:, n + 1 :], end[lanes, n + 1 :]
+            return
+        xs[..., 1:-1, :] = kept[..., 1:, :n]
+        xs[..., -1, :] = end[..., :n]
+        us[..., :-1, :] = kept[..., 1:, n + 1 :]
+        us[..., -1, :] = end[..., n + 1 :]
 
     def iterate(self, states: list[Progress], tolerance: float) -> None:
         """One iteration of the first problems, as many as there are states."""
@@ -203,12 +211,15 @@ class Engine:
         if not going:
             return
         costs = self.forward(going)
-        for lane, (k, cost) in enumerate(zip(going, costs, strict=True)):
-            if states[k].accept([cost]) is None:
+        good = [states[k].accept([cost]) is not None for k, cost in zip(going, costs, strict=True)]
+        rows, lanes = [k for k, g in zip(going, good, strict=True) if g], [j for j, g in enumerate(good) if g]
+        if rows:
+            self.take(rows, self.full, lanes)
+        for k, j in zip(rows, lanes, strict=True):
+            states[k].taken(0, costs[j], self.problem.exact)
+        for k, g in zip(going, good, strict=True):
+            if not g:
                 self._choose(states[k], k, tolerance)
-            else:
-                self.take(k, self.full, lane)
-                states[k].taken(0, cost, self.problem.exact)
 
     def _choose(self, state: Progress, k: int, tolerance: float) -> None:
         costs = self.forward_all(k)
@@ -216,7 +227,7 @@ class Engine:
         if chosen is None:
             state.refused(tolerance)
         else:
-            self.take(k, self.lanes, chosen)
+            self.take([k], self.lanes, [chosen])
             state.taken(chosen, costs[chosen], self.problem.exact)
 
 
