@@ -21,9 +21,9 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.compile.sweep import step_operations
-from dalembert.optimal.solver import Engine, Progress
+from dalembert.optimal.solver import Engine, Progress, chunk
 
-DT, ROUNDS = 0.01, 40
+DT, ROUNDS, REPEATS = 0.01, 20, 10
 RUNNING, TERMINAL = (1.0, 0.1, 1e-3), (100.0, 0.1)  # weights of the tip, the state, the torques
 ITERATIONS = 5
 
@@ -52,13 +52,14 @@ class Ours:
         self.engine.ps[:] = problem.parameters_at()
 
     def run(self, iterations: int, tolerance: float = 1e-15) -> tuple[float, int, float]:
-        e, state = self.engine, Progress()
-        e.xs[:], e.us[:] = self.x0, self.u0
         begun = time.process_time()
-        with np.errstate(all="ignore"):
-            while state.iterations < iterations and not state.reason:
-                e.iterate([state], tolerance)
-        return time.process_time() - begun, state.iterations, state.cost
+        for _ in range(REPEATS):
+            e, state = self.engine, Progress()
+            e.xs[:], e.us[:] = self.x0, self.u0
+            with np.errstate(all="ignore"):
+                while state.iterations < iterations and not state.reason:
+                    e.iterate([state], tolerance)
+        return (time.process_time() - begun) / REPEATS, state.iterations, state.cost
 
 
 class Peer:
@@ -92,10 +93,10 @@ def one_problem(arm: dl.Robot, peer: Peer | None) -> None:
             seconds, steps, costs["ours"] = ours.run(200, 1e-6)
             whole = min(whole, seconds)
             if peer is not None:
-                answer = peer.ask(run=str(N), iterations=ITERATIONS, stop=1e-30)
+                answer = peer.ask(run=str(N), repeats=REPEATS, iterations=ITERATIONS, stop=1e-30)
                 costs["theirs, 5 iterations"] = answer["cost"]
                 theirs = min(theirs, answer["seconds"] / ITERATIONS)
-                answer = peer.ask(run=str(N), iterations=200, stop=1e-9)
+                answer = peer.ask(run=str(N), repeats=REPEATS, iterations=200, stop=1e-9)
                 their_whole, costs["theirs"] = min(their_whole, answer["seconds"]), answer["cost"]
                 their_steps = answer["iterations"]
         e = ours.engine
@@ -122,24 +123,23 @@ def least(run: Any, rounds: int = 200) -> float:
 
 def many_problems(arm: dl.Robot, count: int) -> None:
     """Processor time per problem and iteration, from the same guesses, goals of their own."""
-    from dalembert.optimal.solver import CHUNK
-
     rng = np.random.default_rng(0)
     for N in (20, 100):
         problem = reach(arm, N)
-        goals = arm.fk(arm.home + 0.3 * rng.normal(size=(CHUNK, arm.n)))
-        engine = Engine(problem, CHUNK)
+        size = chunk(problem)
+        goals = arm.fk(arm.home + 0.3 * rng.normal(size=(size, arm.n)))
+        engine = Engine(problem, size)
         x0 = np.concatenate((arm.home, np.zeros(arm.n)))
         best = np.inf
-        for _ in range(max(count // CHUNK, 5)):
-            engine.ps[:] = problem.parameters_at(0.0, (CHUNK,), goal=goals)
+        for _ in range(max(count // size, 5)):
+            engine.ps[:] = problem.parameters_at(0.0, (size,), goal=goals)
             engine.xs[:], engine.us[:] = x0, arm.gravity_torque(arm.home)
-            states = [Progress() for _ in range(CHUNK)]
+            states = [Progress() for _ in range(size)]
             begun = time.process_time()
             with np.errstate(all="ignore"):
                 for _ in range(ITERATIONS):
                     engine.iterate(states, 1e-15)
-            best = min(best, (time.process_time() - begun) / ITERATIONS / CHUNK)
+            best = min(best, (time.process_time() - begun) / ITERATIONS / size)
         print(f"many problems, N = {N}: {best * 1e6:.1f} µs per problem and iteration")
 
 

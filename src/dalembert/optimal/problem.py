@@ -26,7 +26,7 @@ from dalembert.compile.rollout import Rollout
 from dalembert.compile.sweep import Layout, Sweep, compile_sweep
 from dalembert.errors import InputError, choose, unknown
 from dalembert.flow import Array, Flow, Scalar, Scalars
-from dalembert.optimal.terms import Cost, evaluate, expand, flatten, read_terms, total
+from dalembert.optimal.terms import Cost, Slopes, evaluate, expand, flatten, read_terms, total
 from dalembert.scalar import absolute, clip, sqrt, where
 
 if TYPE_CHECKING:
@@ -272,12 +272,14 @@ class OptimalControl:
             penalties += [(p[first + len(g) + i] + mu * y) * scale for i, y in enumerate(self._ended(x, p))]
         return penalties
 
-    def cost(self, x: Scalars, u: Scalars | None, p: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+    def cost(self, x: Scalars, u: Scalars | None, p: Scalars) -> tuple[list[Scalar], Slopes]:
         """(values, residuals) of a node, with penalties; of the last one without u."""
         kind, h = ("terminal", 1.0) if u is None else ("running", self.dt)
         values, residuals = evaluate(kind, self.terms[kind], self._read(x, u or (), p))
         root = float(np.sqrt(h))
-        return [h * v for v in values], [*(root * r for r in residuals), *self._penalties(x, u, p)]
+        residuals = residuals.scaled(root)
+        residuals += self._penalties(x, u, p)
+        return [h * v for v in values], residuals
 
     def _slopes(self, x: Scalars, u: Scalars, p: Scalars) -> tuple[list[Scalar], list[list[Scalar]]]:
         """(x⁺, ∂x⁺/∂(u, x)), the rows of v⁺ alone where lean: by the system's own derivatives where it has them."""
@@ -375,7 +377,7 @@ class OptimalControl:
                 curved = [a * b for a, b in zip(p[self.costates], new, strict=True)]
                 value, g, H = expand([total(values, residuals)], [], [*u, *x], curved)
             else:
-                value, g, H = expand(values, residuals, [*u, *x])
+                value, g, H = expand(values, residuals, [*u, *x], q_at=y.m)
             Hu = [y.pad(H[i][: y.m], [*H[i][y.m :], g[i]]) for i in range(y.m)]
             Hx = [y.pad_state([*row[y.m :], e]) for row, e in zip(H[y.m :], g[y.m :], strict=True)]
             sizes: Scalar = 0.0

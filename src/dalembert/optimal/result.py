@@ -14,7 +14,7 @@ from dalembert.arguments import array, count, number
 from dalembert.errors import InputError
 from dalembert.flow import Array
 from dalembert.optimal.problem import OptimalControl
-from dalembert.optimal.solver import CHUNK, CONVERGED, DIVERGED, STOPPED, VIOLATED, Engine, Progress, run
+from dalembert.optimal.solver import CONVERGED, DIVERGED, STOPPED, VIOLATED, Engine, Progress, chunk, run
 
 PENALTY, HARDER, HARDEST = 10.0, 10.0, 1e8  # μ at first, its factor, and its largest
 ROUNDS = 30  # of multipliers
@@ -104,14 +104,14 @@ def solve(
         array("u", u, (m,))[None], (*lead, N, m)).reshape(-1, N, m)  # fmt: skip
     X = None if x is None else np.broadcast_to(array("x", x, (..., N + 1, n)), (*lead, N + 1, n)).reshape(-1, N + 1, n)
     parts: list[tuple[Any, ...]] = []
-    total = len(X0)
-    for first in range(0, total, CHUNK):
-        rows = slice(first, min(first + CHUNK, total))
+    total, size = len(X0), chunk(problem)
+    for first in range(0, total, size):
+        rows = slice(first, min(first + size, total))
         job = _Chunk(problem, X0[rows], P[rows], None if X is None else X[rows], None if U is None else U[rows])
         parts.append(job.solve(rounds, tol, near, None if progress is None else (lambda: progress(first, total))))  # noqa: B023
         if any(state.reason == STOPPED for state in job.states):
-            for later in range(rows.stop, total, CHUNK):
-                rest = slice(later, min(later + CHUNK, total))
+            for later in range(rows.stop, total, size):
+                rest = slice(later, min(later + size, total))
                 job = _Chunk(problem, X0[rest], P[rest], None if X is None else X[rest], None if U is None else U[rest])
                 for state in job.states:
                     state.reason = STOPPED

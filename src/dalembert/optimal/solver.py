@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf, isfinite
 
 import numpy as np
 
@@ -19,13 +20,13 @@ from dalembert.flow import Array
 from dalembert.optimal.problem import OptimalControl
 
 LENGTHS = 8
-ALPHA = 0.5 ** np.arange(LENGTHS)
+ALPHA = tuple(0.5**k for k in range(LENGTHS))
 SUFFICIENT = 1e-4  # of the promised decrease that must come
 TRUSTED = 0.5  # of ν Σ|gap| that the merit may rely on
 LEAST, MOST, FACTOR = 1e-9, 1e12, 10.0  # regularization of Q_uu
 EASY, HARD = 1, 4  # up to which length, counted from the longest, it is relaxed, and from which it grows
 ROUNDING = 1e-13  # of the cost, below which a promised decrease cannot be seen
-CHUNK = 32  # problems whose plans stay in the cache together
+CACHE = 1 << 20  # bytes of the plans of problems that are solved together
 CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED = (
     "converged",
     "no step makes it better",
@@ -40,12 +41,12 @@ CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED = (
 class Progress:
     """Where the solver stands with one problem."""
 
-    cost: float = np.inf
+    cost: float = inf
     mu: float = 0.0
     nu: float = 0.0
-    gap: float = np.inf
-    gradient: float = np.inf
-    promise: float = np.inf  # decrease of the cost that the model predicts
+    gap: float = inf
+    gradient: float = inf
+    promise: float = inf  # decrease of the cost that the model predicts
     iterations: int = 0
     before: int = 0  # iterations of earlier rounds of multipliers
     curved: bool = False  # costates are set, and with them second derivatives of the dynamics
@@ -57,10 +58,10 @@ class Progress:
         """Whether to go on with a step, after a backward pass; `reason` is set where it ends."""
         change, gradient, gap, good, cost = info
         self.cost, self.gap, self.gradient = cost, gap, gradient
-        if not np.isfinite(cost + gap):
+        if not isfinite(cost + gap):
             self.reason = DIVERGED
             return False
-        if not (good == 1.0 and np.isfinite(change)):
+        if not (good == 1.0 and isfinite(change)):
             if self.curved:  # without second derivatives of the dynamics it is positive more often
                 self.curved, self.indefinite = False, True
                 return False
@@ -84,7 +85,7 @@ class Progress:
     def accept(self, costs: list[float]) -> int | None:
         """The first of the lengths of which these are the costs that is good enough."""
         for k, cost in enumerate(costs):
-            alpha = float(ALPHA[k])
+            alpha = ALPHA[k]
             wanted = SUFFICIENT * alpha * (self.promise + self.nu * self.gap)
             if self.cost - cost + alpha * self.nu * self.gap >= wanted:
                 return k
@@ -105,9 +106,9 @@ class Progress:
 
     def taken(self, k: int, cost: float, curved: bool) -> None:
         self.curved = curved
-        self.history.append((self.cost, self.gradient, self.gap, float(ALPHA[k])))
+        self.history.append((self.cost, self.gradient, self.gap, ALPHA[k]))
         self.cost = cost
-        self.gap *= 1.0 - float(ALPHA[k])
+        self.gap *= 1.0 - ALPHA[k]
         if k <= EASY:
             self.mu = self.mu / FACTOR if self.mu > LEAST else 0.0
         elif k >= HARD:
@@ -229,6 +230,11 @@ class Engine:
         else:
             self.take([k], self.lanes, [chosen])
             state.taken(chosen, costs[chosen], self.problem.exact)
+
+
+def chunk(problem: OptimalControl) -> int:
+    """Problems that are solved together: as many as stay in the cache, but several for each lane."""
+    return max(8, min(64, CACHE // (8 * problem.N * problem.layout.plan) // 8 * 8))
 
 
 class _Lanes:

@@ -10,23 +10,53 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dalembert.algorithms.jacobians import jacobian
 from dalembert.algorithms.kinematics import frame_pose
 from dalembert.arguments import array
 from dalembert.compile import gradient
 from dalembert.errors import InputError, unknown
 from dalembert.flow import Scalar, Scalars
+from dalembert.scalar import cos, sin, sqrt, where
 from dalembert.spatial import Pose
 from dalembert.spatial.rotation import log3
+from dalembert.spatial.vector import IDENTITY, Matrix, Vector, dot, matadd, matmul, matscale, matvec, matvec_t, skew
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
 
 Cost = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Residuals whose derivatives by q are known: `rows` (·, nq). Cheaper than those of a trace, where there is a
+    formula."""
+
+    values: Sequence[Scalar]
+    rows: Sequence[Sequence[Scalar]]
+
+
+class Slopes(list[Scalar]):
+    """Residuals, and for some of them, by their place, their derivatives by q."""
+
+    def __init__(self, values: Sequence[Scalar] = (), rows: dict[int, Sequence[Scalar]] | None = None) -> None:
+        super().__init__(values)
+        self.rows = rows or {}
+
+    def add(self, found: Any) -> None:
+        if isinstance(found, Residuals):
+            self.rows |= {len(self) + k: row for k, row in enumerate(found.rows)}
+            found = found.values
+        self.extend(flatten(found))
+
+    def scaled(self, factor: Scalar) -> Slopes:
+        return Slopes([factor * r for r in self], {k: [factor * a for a in row] for k, row in self.rows.items()})
 
 
 def read_terms(what: str, given: object, known: Sequence[str]) -> list[Cost]:
@@ -49,18 +79,18 @@ def argument_names(what: str, term: Cost) -> list[str]:
     return [p.name for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
 
 
-def evaluate(what: str, terms: Sequence[Cost], given: dict[str, Any]) -> tuple[list[Scalar], list[Scalar]]:
+def evaluate(what: str, terms: Sequence[Cost], given: dict[str, Any]) -> tuple[list[Scalar], Slopes]:
     """(values, residuals) of the terms."""
     values: list[Scalar] = []
-    residuals: list[Scalar] = []
+    residuals = Slopes()
     for term in terms:
         try:
             found = term(**{name: given[name] for name in argument_names(what, term)})
         except (TypeError, ValueError, IndexError, ZeroDivisionError) as error:
             raise InputError(f"{what} cannot be traced: {error}; it chooses by scalar.where, and computes with +, −, ·, "
                              "/ and the functions of dalembert.scalar") from None
-        if isinstance(found, (list, tuple)):
-            residuals += flatten(found)
+        if isinstance(found, (list, tuple, Residuals)):
+            residuals.add(found)
         elif found is not None:
             values.append(found)
     for x in (*values, *residuals):
@@ -87,10 +117,10 @@ def total(values: Scalars, residuals: Scalars) -> Scalar:
 
 
 def expand(
-    values: Scalars, residuals: Scalars, z: Scalars, curved: Scalars = ()
+    values: Scalars, residuals: Scalars, z: Scalars, curved: Scalars = (), q_at: int = 0
 ) -> tuple[Scalar, list[Scalar], list[list[Scalar]]]:
     """(cost, gradient, Hessian) by z: exact for values, Gauss–Newton for residuals; the Hessians of what is `curved`
-    are added."""
+    are added; q begins at `q_at` of z."""
     graph, n = z[0].graph, len(z)
     g: list[Scalar] = [0.0] * n
     H: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
@@ -100,7 +130,11 @@ def expand(
         (slope,) = gradient.jacobian(graph, [total([*values, *curved], ())], z)
         second = gradient.jacobian(graph, slope, z)
         H = [[second[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
-    for r, row in zip(residuals, gradient.jacobian(graph, residuals, z) if residuals else (), strict=True):
+    given = residuals.rows if isinstance(residuals, Slopes) else {}
+    traced = [k for k in range(len(residuals)) if k not in given]
+    rows = dict(zip(traced, gradient.jacobian(graph, [residuals[k] for k in traced], z), strict=True)) if traced else {}
+    for k, r in enumerate(residuals):
+        row = rows[k] if k in rows else [0.0] * q_at + list(given[k]) + [0.0] * (n - q_at - len(given[k]))
         active = [(i, a) for i, a in enumerate(row) if not (isinstance(a, float) and a == 0.0)]
         for i, a in active:
             g[i] = g[i] + a * r
@@ -174,10 +208,33 @@ def tip(
             raise InputError("the target is a position: say rotation=False, or give a pose (4, 4)")
         fixed = np.block([[np.eye(3), fixed[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
 
-    def residual(q: Scalars, aim: Scalars | None) -> list[Scalar]:
+    def residual(q: Scalars, aim: Scalars | None) -> Residuals:
         A = fixed.reshape(-1).tolist() if aim is None and fixed is not None else list(aim or ())
         wanted = Pose(tuple(tuple(A[4 * i : 4 * i + 3]) for i in range(3)), tuple(A[3:12:4]))
         off = wanted.inverse() @ frame_pose(robot.model, q, place)
-        return _weigh(weight, [*off.p, *log3(off.R)] if rotation else off.p)
+        J = jacobian(robot.model, q, place)
+        at = [matvec_t(wanted.R, column) for column in zip(*J[:3], strict=True)]
+        values: list[Scalar] = list(off.p)
+        columns = [list(c) for c in at]
+        if rotation:
+            phi = log3(off.R)
+            values += phi
+            turned = _log_slope(phi)
+            for own, column in zip(columns, zip(*J[3:], strict=True), strict=True):
+                own += matvec(turned, matvec_t(wanted.R, column))
+        w = _weights(weight, len(values))
+        rows = [[s * c[k] for c in columns] for k, s in enumerate(w)]
+        return Residuals([s * v for s, v in zip(w, values, strict=True)], rows)
 
     return with_arguments(residual, ("q",) if fixed is not None else ("q", str(target)))
+
+
+def _log_slope(phi: Vector) -> Matrix:
+    """J with φ̇ = J ω for exp(S(φ)) turning at ω in fixed axes: 1 − ½ S(φ) + c S(φ)², c = (1 − ½θ cot ½θ) / θ²."""
+    square = dot(phi, phi)
+    small = square < 1e-4
+    safe = where(small, 1.0, square)
+    half = 0.5 * sqrt(safe)
+    c = where(small, 1.0 / 12.0 + square / 720.0, (1.0 - half * cos(half) / sin(half)) / safe)
+    S = skew(phi)
+    return matadd(IDENTITY, matadd(matscale(-0.5, S), matscale(c, matmul(S, S))))
