@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from dalembert.lagrange.system import LagrangianSystem as LagrangianSystem
     from dalembert.law import Law as Law
     from dalembert.loading import load as load
+    from dalembert.optimal.predictive import PredictiveControl as PredictiveControl
     from dalembert.optimal.problem import OptimalControl as OptimalControl
     from dalembert.poses import (
         ad as ad,
@@ -153,6 +154,7 @@ _NAMES = {
     "lagrange.system": ("LagrangianSystem",),
     "law": ("Law",),
     "loading": ("load",),
+    "optimal.predictive": ("PredictiveControl",),
     "optimal.problem": ("OptimalControl",),
     "poses": (
         "ad",
