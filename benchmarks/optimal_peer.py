@@ -11,7 +11,9 @@ import pinocchio as pin
 
 class Reach:
     def __init__(self, given):
-        model = pin.buildModelFromXML(given["urdf"].replace('version="1.2"', 'version="1.0"').replace('version="1.1"', 'version="1.0"'))
+        model = pin.buildModelFromXML(
+            given["urdf"].replace('version="1.2"', 'version="1.0"').replace('version="1.1"', 'version="1.0"')
+        )
         model.armature = np.array(given["armature"])
         state = crocoddyl.StateMultibody(model)
         actuation = crocoddyl.ActuationModelFull(state)

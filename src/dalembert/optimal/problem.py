@@ -125,7 +125,9 @@ class OptimalControl:
             x = array(name, value)
             if name in self.moving:
                 if not x.ndim or len(x) != self.N + 1:
-                    raise InputError(f"{name} is moving: it needs {self.N + 1} rows, one per node; it has shape {x.shape}")
+                    raise InputError(
+                        f"{name} is moving: it needs {self.N + 1} rows, one per node; it has shape {x.shape}"
+                    )
             else:
                 x = np.broadcast_to(x, (self.N + 1, *x.shape))
             found[name] = x

@@ -122,7 +122,9 @@ def solve(
     reason = why if lead else str(why)
     history = np.array(job.states[0].history) if not lead and job.states[0].history else np.zeros((0, 4))
     t = t0 + problem.dt * np.arange(N + 1)
-    return Optimum(problem, t, xs, us, cost, gains, gradient, defect, violation, good, reason, steps, multipliers, history)
+    return Optimum(
+        problem, t, xs, us, cost, gains, gradient, defect, violation, good, reason, steps, multipliers, history
+    )
 
 
 def _check_start(problem: OptimalControl, x0: Array) -> None:
@@ -201,7 +203,9 @@ class _Chunk:
         before = np.full(self.count, np.inf)
         for _ in range(ROUNDS):
             worst = self._violation()
-            going = [k for k, s in enumerate(self.states) if worst[k] > accuracy and s.reason not in (STOPPED, DIVERGED)]
+            going = [
+                k for k, s in enumerate(self.states) if worst[k] > accuracy and s.reason not in (STOPPED, DIVERGED)
+            ]
             if not going:
                 break
             self._multiply(going, worst, before)

@@ -51,6 +51,7 @@ class Progress:
     before: int = 0  # iterations of earlier rounds of multipliers
     curved: bool = False  # costates are set, and with them second derivatives of the dynamics
     indefinite: bool = False  # they are to be cleared
+    relaxed: bool = False  # the regularization was taken away since the last step
     reason: str = ""
     history: list[tuple[float, float, float, float]] = field(default_factory=list)
 
@@ -68,8 +69,13 @@ class Progress:
             return self.stiffen()
         self.promise = -0.5 * change
         scale = max(1.0, abs(cost))
-        if gap <= tolerance * 1e-2 and self.mu <= LEAST and self.promise <= tolerance**1.5 * scale:
-            self.reason = CONVERGED
+        if gap <= tolerance * 1e-2 and self.promise <= tolerance**1.5 * scale:
+            if self.mu <= LEAST:
+                self.reason = CONVERGED
+            elif self.relaxed:
+                self.reason = STALLED
+            else:  # a small promise may be the regularization's: without it, once more
+                self.mu, self.relaxed = 0.0, True
             return False
         if gap > 0.0 and -self.promise > 0.0:
             self.nu = max(self.nu, -self.promise / ((1.0 - TRUSTED) * gap))
@@ -105,7 +111,7 @@ class Progress:
         self.iterations, self.reason, self.mu, self.nu = 0, "", 0.0, 0.0
 
     def taken(self, k: int, cost: float, curved: bool) -> None:
-        self.curved = curved
+        self.curved, self.relaxed = curved, False
         self.history.append((self.cost, self.gradient, self.gap, ALPHA[k]))
         self.cost = cost
         self.gap *= 1.0 - ALPHA[k]

@@ -87,8 +87,10 @@ def evaluate(what: str, terms: Sequence[Cost], given: dict[str, Any]) -> tuple[l
         try:
             found = term(**{name: given[name] for name in argument_names(what, term)})
         except (TypeError, ValueError, IndexError, ZeroDivisionError) as error:
-            raise InputError(f"{what} cannot be traced: {error}; it chooses by scalar.where, and computes with +, −, ·, "
-                             "/ and the functions of dalembert.scalar") from None
+            raise InputError(
+                f"{what} cannot be traced: {error}; it chooses by scalar.where, and computes with +, −, ·, "
+                "/ and the functions of dalembert.scalar"
+            ) from None
         if isinstance(found, (list, tuple, Residuals)):
             residuals.add(found)
         elif found is not None:
