@@ -64,11 +64,13 @@ def dense(F, H, n, m, lean, h, mu=0.0):
     return np.array(gains[::-1]), V
 
 
-def run(sweep, y, F, H, bounds, us, mu=0.0, h=0.1):
+def run(sweep, y, F, H, bounds, us, mu=0.0, h=0.1, held=None):
     N = len(F) - 1
     ps = np.concatenate((F.reshape(N + 1, -1), H.reshape(N + 1, -1)), 1)
     xs = np.ones((N + 1, y.n))
-    plan, info = sweep.ufunc(xs, us, ps, bounds, np.array([mu, h]), sweep.work())
+    plan, info = sweep.ufunc(
+        xs, us, ps, bounds, np.zeros_like(us) if held is None else held, np.array([mu, h]), sweep.work()
+    )
     return plan[:, : y.m * y.X].reshape(N, y.m, y.X)[..., : y.n + 1], info, plan
 
 
@@ -130,3 +132,16 @@ def test_limits_of_inputs_are_those_of_the_constrained_minimum(n, m, lean):
         np.testing.assert_allclose(info[0], predicted, rtol=1e-9)
         held += at.sum()
     assert held > 50
+
+
+def test_inputs_can_be_told_to_stay_at_a_limit():
+    rng = np.random.default_rng(2)
+    sweep, y = problem(4, 3, True, bounded=True)
+    F, H = random_nodes(rng, 6, 4, 3, 2)
+    us, held = np.zeros((6, 3)), np.zeros((6, 3))
+    held[2, 1], held[4, 0] = -1.0, 1.0
+    wide = np.array([np.full(3, -100.0), np.full(3, 100.0)])
+    K, info, _ = run(sweep, y, F, H, wide, us, held=held)
+    assert K[2, 1, -1] == -100.0 and K[4, 0, -1] == 100.0 and (K[2, 1, :-1] == 0).all() and (K[4, 0, :-1] == 0).all()
+    free, told, _ = run(sweep, y, F, H, wide, us)
+    assert info[0] > told[0] and np.abs(free).max() < 100.0

@@ -101,8 +101,9 @@ class Layout:
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """sweep(xs (N+1, n), us (N, m), ps (N+1, p), bounds (2, m), settings, work) → (plan (N, …), info), over leading
-    dimensions. `work` is room of `room` numbers. The innermost dimension of every array must be contiguous."""
+    """sweep(xs (N+1, n), us (N, m), ps (N+1, p), bounds (2, m), held (N, m), settings, work) → (plan (N, …), info), over leading
+    dimensions. `held`: −1 or 1 where an input is held at its lower or upper limit whatever its gradient, else 0.
+    `work` is room of `room` numbers. The innermost dimension of every array must be contiguous."""
 
     name: str
     stage: Program
@@ -112,7 +113,7 @@ class Sweep:
     @property
     def signature(self) -> str:
         y = self.layout
-        given = f"(nodes,{y.n}),(steps,{y.m}),(nodes,{y.p}),(2,{y.m}),({SETTINGS}),({self.room})"
+        given = f"(nodes,{y.n}),(steps,{y.m}),(nodes,{y.p}),(2,{y.m}),(steps,{y.m}),({SETTINGS}),({self.room})"
         return f"{given}->(steps,{y.plan}),({INFO})"
 
     @cached_property
@@ -205,7 +206,7 @@ def module(sweep: Sweep, width: int) -> str:
 
 
 class _Step(Writer):
-    """Writes riccati(data, plan, u, bounds, settings, info, work): one node, from Ṽ of the next to its own."""
+    """Writes riccati(data, plan, u, held, bounds, settings, info, work): one node, from Ṽ of the next to its own."""
 
     def __init__(self, y: Layout, places: _Places) -> None:
         super().__init__(LANES)
@@ -321,7 +322,7 @@ class _Step(Writer):
         self._judge()
         self._update()
         self.do("ret void")
-        head = "ptr %data, ptr %plan, ptr %u, ptr %bounds, ptr %settings, ptr %info, ptr %work"
+        head = "ptr %data, ptr %plan, ptr %u, ptr %held, ptr %bounds, ptr %settings, ptr %info, ptr %work"
         return function("riccati", head, self.lines, noinline=True)
 
     def _products(self) -> None:
@@ -445,7 +446,9 @@ class _Step(Writer):
             self.put("0.0", "w", i)
             k = self._gain(i)
             self.put(k, "k", i)
-            for condition in (f"fcmp olt double {k}, {low}", f"fcmp ogt double {k}, {high}"):
+            forced = self.let(f"load double, ptr {self.ptr('%held', i)}")
+            kept = f"fcmp one double {forced}, 0.0"
+            for condition in (f"fcmp olt double {k}, {low}", f"fcmp ogt double {k}, {high}", kept):
                 outside = self.let(f"or i1 {outside}, {self.let(condition)}")
         with self.branch(outside, "limited"):
             self.do("br label %again")
@@ -468,6 +471,11 @@ class _Step(Writer):
                 held_low = self.let(f"select i1 {is_free}, i1 {under}, i1 {self.let(f'and i1 {at_low}, {stays}')}")
                 not_low = self.let(f"xor i1 {at_low}, true")
                 held_high = self.let(f"select i1 {is_free}, i1 {over}, i1 {self.let(f'and i1 {not_low}, {stays}')}")
+                forced = self.let(f"load double, ptr {self.ptr('%held', i)}")
+                down, up = (self.let(f"fcmp {how} double {forced}, 0.0") for how in ("olt", "ogt"))
+                held_low = self.let(f"select i1 {up}, i1 false, i1 {held_low}")
+                held_high = self.let(f"select i1 {down}, i1 false, i1 {held_high}")
+                held_low, held_high = self.let(f"or i1 {down}, {held_low}"), self.let(f"or i1 {up}, {held_high}")
                 held = self.let(f"or i1 {held_low}, {held_high}")
                 changed = self.let(f"or i1 {changed}, {self.let(f'icmp eq i1 {held}, {is_free}')}")
                 w = self.let(f"select i1 {held_high}, double {high}, double 0.0")
@@ -565,10 +573,10 @@ def _main(y: Layout, places: _Places, width: int) -> str:
     """What NumPy calls."""
     w = Writer(width)
     w.lines = [f"define void @{SYMBOL}(ptr %args, ptr %dims, ptr %strides, ptr %data_) nounwind {{", "entry:"]
-    names = ("xs", "us", "ps", "bounds", "settings", "work", "plan", "info")
+    names = ("xs", "us", "ps", "bounds", "held", "settings", "work", "plan", "info")
     base = {name: w.item("%args", k, "ptr") for k, name in enumerate(names)}
     over = {name: w.item("%strides", k, "i64") for k, name in enumerate(names)}
-    first = {"xs": 8, "us": 10, "ps": 12, "plan": 18}
+    first = {"xs": 9, "us": 11, "ps": 13, "held": 17, "plan": 21}
     along = {name: w.item("%strides", k, "i64") for name, k in first.items()}
     problems, nodes = w.item("%dims", 0, "i64"), w.item("%dims", 1, "i64")
     N = w.let(f"sub i64 {nodes}, 1")
@@ -642,7 +650,8 @@ def _main(y: Layout, places: _Places, width: int) -> str:
     row = moved(here["plan"], along["plan"], "%at_node")
     u = moved(here["us"], along["us"], "%at_node")
     shared = f"ptr {here['bounds']}, ptr {here['settings']}, ptr {here['info']}, ptr {work}"
-    w.do(f"call void @riccati(ptr {data}, ptr {row}, ptr {u}, {shared})")
+    held = moved(here["held"], along["held"], "%at_node")
+    w.do(f"call void @riccati(ptr {data}, ptr {row}, ptr {u}, ptr {held}, {shared})")
     place = y.m * y.X
     x = moved(here["xs"], along["xs"], "%at_node")
     p = moved(here["ps"], along["ps"], "%at_node")

@@ -213,7 +213,7 @@ class _Memory:
             for k in range(p.N):
                 engine.xs[:, k + 1] = p.stepper(engine.xs[:, k], engine.us[:, k], engine.ps[:, k])
             run(engine, [Progress() for _ in range(self.size)], FRESH, 1e-4)
-        engine.settings[:, 0] = 0.0
+        engine.settings[:, 0], engine.held[:] = 0.0, 0.0
         self.time, self.late = t, 0
 
     def _move_on(self, engine: Engine, t: float) -> None:

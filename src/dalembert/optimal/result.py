@@ -249,7 +249,7 @@ class _Chunk:
         """The columns of an `Optimum`, recomputed from x and u alone."""
         e, p = self.engine, self.problem
         running, terminal = p.plain
-        e.settings[:, 0] = 0.0
+        e.settings[:, 0], e.held[:] = 0.0, 0.0
         with np.errstate(all="ignore"):
             e.backward(self.count)
             cost = running(e.xs[:, :-1], e.us, e.ps[:, :-1]).sum(-1) + terminal(e.xs[:, -1], e.ps[:, -1])

@@ -51,6 +51,7 @@ class Progress:
     before: int = 0  # iterations of earlier rounds of multipliers
     curved: bool = False  # costates are set, and with them second derivatives of the dynamics
     indefinite: bool = False  # they are to be cleared
+    holding: bool = False  # inputs are held at limits by the solver
     relaxed: bool = False  # the regularization was taken away since the last step
     reason: str = ""
     history: list[tuple[float, float, float, float]] = field(default_factory=list)
@@ -70,12 +71,12 @@ class Progress:
         self.promise = -0.5 * change
         scale = max(1.0, abs(cost))
         if gap <= tolerance * 1e-2 and self.promise <= tolerance**1.5 * scale:
-            if self.mu <= LEAST:
+            if self.mu <= LEAST and not self.holding:
                 self.reason = CONVERGED
             elif self.relaxed:
                 self.reason = STALLED
-            else:  # a small promise may be the regularization's: without it, once more
-                self.mu, self.relaxed = 0.0, True
+            else:  # a small promise may be the regularization's, or of inputs that are held: without, once more
+                self.mu, self.relaxed, self.holding = 0.0, True, False
             return False
         if gap > 0.0 and -self.promise > 0.0:
             self.nu = max(self.nu, -self.promise / ((1.0 - TRUSTED) * gap))
@@ -131,7 +132,7 @@ class Engine:
         self.xs, self.us = np.zeros((size, N + 1, problem.n)), np.zeros((size, N, problem.m))
         self.ps = np.zeros((size, N + 1, y.p))
         self.plan, self.info = np.zeros((size, N, y.plan)), np.zeros((size, 5))
-        self.settings = np.zeros((size, 2))
+        self.settings, self.held = np.zeros((size, 2)), np.zeros((size, N, problem.m))
         self.settings[:, 1] = problem.dt
         self.work = problem.sweep.work()
         self.bounds = np.ascontiguousarray(problem.bounds)
@@ -151,6 +152,7 @@ class Engine:
             self.us[:count],
             self.ps[:count],
             self.bounds,
+            self.held[:count],
             self.settings[:count],
             self.work,
             out=(self.plan[:count], self.info[:count]),
@@ -177,6 +179,17 @@ class Engine:
         problem.last.ufunc(room.end[:count, : problem.n], last, out=room.last[:count])
         room.last[:count] += room.end[:count, problem.n]
         return room.last[:count].tolist()
+
+    def _hold(self, k: int, chosen: int | None) -> None:
+        """After a step that was cut short, inputs at a limit that its feedback drove against it are held there: the model
+        took them as free, and promised what they cannot do. After a whole step they are free again."""
+        if chosen == 0:
+            self.held[k] = 0.0
+            return
+        n, room = self.problem.n, self.lanes
+        u = np.concatenate((room.kept[0, 1:, n + 1 :], room.end[:1, n + 1 :]))
+        at = [(u == limit) & (self.us[k] == limit) for limit in self.bounds]
+        self.held[k] = at[1] * 1.0 - at[0]
 
     def take(self, rows: list[int], room: _Lanes, lanes: list[int]) -> None:
         """Problems move to what lanes found."""
@@ -208,6 +221,8 @@ class Engine:
             state.iterations += 1
             if state.judge(info, tolerance):
                 going.append(k)
+            if self.problem.bounded and state.relaxed and not state.holding:
+                self.held[k] = 0.0
             if state.indefinite:
                 self.ps[k, :, self.problem.costates] = 0.0
                 state.indefinite = False
@@ -222,6 +237,9 @@ class Engine:
         rows, lanes = [k for k, g in zip(going, good, strict=True) if g], [j for j, g in enumerate(good) if g]
         if rows:
             self.take(rows, self.full, lanes)
+            self.held[rows] = 0.0
+            for k in rows:
+                states[k].holding = False
         for k, j in zip(rows, lanes, strict=True):
             states[k].taken(0, costs[j], self.problem.exact)
         for k, g in zip(going, good, strict=True):
@@ -231,6 +249,9 @@ class Engine:
     def _choose(self, state: Progress, k: int, tolerance: float) -> None:
         costs = self.forward_all(k)
         chosen = state.accept(costs)
+        if self.problem.bounded:
+            self._hold(k, chosen)
+            state.holding = bool(self.held[k].any())
         if chosen is None:
             state.refused(tolerance)
         else:
@@ -282,10 +303,10 @@ def run(
             state.reason = state.reason or STOPPED
     if order != sorted(order):
         back = np.argsort(order)
-        for a in (engine.xs, engine.us, engine.ps):
+        for a in (engine.xs, engine.us, engine.ps, engine.held):
             a[:total] = a[:total][back]
 
 
 def _swap(engine: Engine, a: int, b: int) -> None:
-    for x in (engine.xs, engine.us, engine.ps):
+    for x in (engine.xs, engine.us, engine.ps, engine.held):
         x[[a, b]] = x[[b, a]]
