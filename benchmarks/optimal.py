@@ -1,10 +1,11 @@
-"""Optimal control of Panda beside Crocoddyl: processor time of an iteration, of whole solutions, of many problems in lanes, of
-predictive control; and how many of 10,000 random reaches converge.
+"""Optimal control of Panda beside Crocoddyl: processor time of an iteration, of whole solutions, of many problems in
+lanes, of predictive control; and how many of 10,000 random reaches converge.
 
     python benchmarks/optimal.py --peer /path/to/python/with/crocoddyl     # both, in turns, in the same run
     python benchmarks/optimal.py --reaches 10000
 
-Crocoddyl 3.2 runs in an environment of its own: pip install "crocoddyl<3.3" "pin<4" "cmeel-urdfdom<5" "cmeel-tinyxml2<11".
+Crocoddyl 3.2 runs in an environment of its own:
+pip install "crocoddyl<3.3" "pin<4" "cmeel-urdfdom<5" "cmeel-tinyxml2<11".
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import collections
 import json
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +85,19 @@ def one_problem(arm: dl.Robot, peer: Peer | None) -> None:
         own, costs = np.inf, {}
         if peer is not None:
             peer.ask(
-                make=str(N), N=N, dt=DT, urdf=arm.to_urdf(), armature=[b.rotor_inertia for b in arm.model.bodies],
-                goal=problem.values["goal"][0].tolist(), frame=arm.model.frame(None).name, rest=x0.tolist(),
-                running=RUNNING, terminal=TERMINAL, x0=x0.tolist(), u0=u0.tolist(),
-            )  # fmt: skip
+                make=str(N),
+                N=N,
+                dt=DT,
+                urdf=arm.to_urdf(),
+                armature=[b.rotor_inertia for b in arm.model.bodies],
+                goal=problem.values["goal"][0].tolist(),
+                frame=arm.model.frame(None).name,
+                rest=x0.tolist(),
+                running=RUNNING,
+                terminal=TERMINAL,
+                x0=x0.tolist(),
+                u0=u0.tolist(),
+            )
         for _ in range(ROUNDS):
             seconds, count, costs["ours, 5 iterations"] = ours.run(ITERATIONS)
             own = min(own, seconds / count)
@@ -101,14 +112,20 @@ def one_problem(arm: dl.Robot, peer: Peer | None) -> None:
                 their_steps = answer["iterations"]
         e = ours.engine
         with np.errstate(all="ignore"):
-            parts = [least(lambda: e.backward(1)), least(lambda: e.forward_all(0))]
-        print(f"N = {N}: an iteration {own * 1e6:.1f} µs (backward {parts[0] * 1e6:.1f}, forward {parts[1] * 1e6:.1f}); "
-              f"to the end {whole * 1e6:.0f} µs, {steps} iterations")  # fmt: skip
-        print(f"  operations per node: derivatives {problem.sweep.stage.operations}, Riccati step "
-              f"{step_operations(problem.layout)} (on 8 numbers each), step of the rollout {problem.rollout.operations}")  # fmt: skip
+            parts = [least(partial(e.backward, 1)), least(partial(e.forward_all, 0))]
+        print(
+            f"N = {N}: an iteration {own * 1e6:.1f} µs (backward {parts[0] * 1e6:.1f}, forward {parts[1] * 1e6:.1f}); "
+            f"to the end {whole * 1e6:.0f} µs, {steps} iterations"
+        )
+        print(
+            f"  operations per node: derivatives {problem.sweep.stage.operations}, Riccati step "
+            f"{step_operations(problem.layout)} (on 8 numbers each), step of the rollout {problem.rollout.operations}"
+        )
         if peer is not None:
-            print(f"  Crocoddyl: an iteration {theirs * 1e6:.1f} µs, {theirs / own:.1f} times ours; to the end "
-                  f"{their_whole * 1e6:.0f} µs, {their_steps} iterations, {their_whole / whole:.1f} times ours")  # fmt: skip
+            print(
+                f"  Crocoddyl: an iteration {theirs * 1e6:.1f} µs, {theirs / own:.1f} times ours; to the end "
+                f"{their_whole * 1e6:.0f} µs, {their_steps} iterations, {their_whole / whole:.1f} times ours"
+            )
         print("  costs:", {name: round(cost, 9) for name, cost in costs.items()})
 
 
@@ -152,9 +169,11 @@ def random_reaches(arm: dl.Robot, count: int) -> None:
     found = problem.solve(x0, goal=arm.fk(ends), iterations=500)
     seconds = time.perf_counter() - begun
     why = collections.Counter(found.reason[~found.converged].tolist())
-    print(f"{count} random reaches: {100 * found.converged.mean():.2f} % converge, {seconds:.1f} s, median "
-          f"{np.median(found.iterations):.0f} iterations; the others: {dict(why) or 'none'}; largest defect "
-          f"{found.defect[found.converged].max():.1e}")  # fmt: skip
+    print(
+        f"{count} random reaches: {100 * found.converged.mean():.2f} % converge, {seconds:.1f} s, median "
+        f"{np.median(found.iterations):.0f} iterations; the others: {dict(why) or 'none'}; largest defect "
+        f"{found.defect[found.converged].max():.1e}"
+    )
 
 
 if __name__ == "__main__":

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.test_own_system import CartPole
 
 import dalembert as dl
 from dalembert import scalar
 from dalembert.optimal import OptimalControl, effort, posture, speed, state
-from tests.test_own_system import CartPole
 
 casadi = pytest.importorskip("casadi")
 ARM = dl.load("planar-2r")
@@ -21,22 +21,16 @@ class Number:
         self.x = x
 
 
+def _expression(x):
+    return x.x if isinstance(x, Number) else casadi.SX(x)
+
+
 for _name in ("add", "sub", "mul", "truediv"):
-
-    def _made(name):
-        def left(a, b):
-            return Number(getattr(a.x, f"__{name}__")(b.x if isinstance(b, Number) else b))
-
-        def right(a, b):
-            return Number(getattr(casadi.MX(b) if False else casadi.SX(b), f"__{name}__")(a.x))
-
-        return left, right
-
-    setattr(Number, f"__{_name}__", _made(_name)[0])
-    setattr(Number, f"__r{_name}__", _made(_name)[1])
+    setattr(Number, f"__{_name}__", lambda a, b, f=f"__{_name}__": Number(getattr(_expression(a), f)(_expression(b))))
+    setattr(Number, f"__r{_name}__", lambda a, b, f=f"__{_name}__": Number(getattr(_expression(b), f)(_expression(a))))
 Number.__neg__ = lambda a: Number(-a.x)
 for _name in ("sin", "cos", "sqrt"):
-    getattr(scalar, _name).register(Number)(lambda a, f=getattr(casadi, _name): Number(f(a.x)))
+    getattr(scalar, _name).register(Number)(lambda a, f=_name: Number(getattr(casadi, f)(a.x)))
 
 
 def ipopt(problem, x0, guess, end=None, x_limits=None):

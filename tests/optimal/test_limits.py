@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.test_own_system import CartPole
 
 import dalembert as dl
 from dalembert.optimal import OptimalControl, effort, posture, speed, state, tip
-from tests.test_own_system import CartPole
 
 ARM = dl.load("planar-2r")
 GO = {"running": [effort(1e-3)], "terminal": state([1.0, -0.5, 0, 0], 1e3)}
@@ -118,9 +118,13 @@ def test_steps_that_diverge_are_survived_or_told():
 
 def test_a_cart_pole_swings_up_within_its_force():
     problem = OptimalControl(
-        CartPole(), 4.0, 0.02, running=[effort(0.01), state([0, np.pi, 0, 0], [0.1, 1, 0.01, 0.01])],
-        terminal=state([0, np.pi, 0, 0], 100.0), limits={"force": 10.0},
-    )  # fmt: skip
+        CartPole(),
+        4.0,
+        0.02,
+        running=[effort(0.01), state([0, np.pi, 0, 0], [0.1, 1, 0.01, 0.01])],
+        terminal=state([0, np.pi, 0, 0], 100.0),
+        limits={"force": 10.0},
+    )
     found = problem.solve([0, 0.01, 0, 0])
     assert found.converged and np.abs(found.u).max() == 10.0
     np.testing.assert_allclose(found.x[-1], [0, np.pi, 0, 0], atol=5e-3)
@@ -132,5 +136,5 @@ def test_other_systems_are_solved():
     target = np.zeros(n)
     found = OptimalControl(
         flexible, 0.5, 0.01, running=[effort(1e-3)], terminal=[posture([0.4, -0.3, 0.4, -0.3], 100.0), speed(1.0)]
-    ).solve(target)  # fmt: skip
+    ).solve(target)
     assert found.converged and np.abs(found.q[-1] - [0.4, -0.3, 0.4, -0.3]).max() < 0.1

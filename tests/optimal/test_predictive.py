@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import dalembert as dl
-from dalembert.optimal import OptimalControl, PredictiveControl, effort, posture, speed, state
 from tests.optimal.test_problem import linear_flow
 from tests.test_own_system import CartPole
 
+import dalembert as dl
+from dalembert.optimal import OptimalControl, PredictiveControl, effort, posture, speed, state
+
 ARM = dl.load("planar-2r")
 PROBLEM = OptimalControl(
-    ARM, 0.3, 0.02, running=[effort(1e-3), posture("goal", 50.0), speed(1.0)], terminal=[posture("goal", 50.0), speed(5.0)],
-    limits={"u": 60.0}, parameters={"goal": [0.5, 0.5]},
-)  # fmt: skip
+    ARM,
+    0.3,
+    0.02,
+    running=[effort(1e-3), posture("goal", 50.0), speed(1.0)],
+    terminal=[posture("goal", 50.0), speed(5.0)],
+    limits={"u": 60.0},
+    parameters={"goal": [0.5, 0.5]},
+)
 
 
 def test_an_arm_comes_to_its_goal_in_a_simulation_with_another_load():
@@ -54,8 +59,13 @@ def test_many_arms_run_each_as_if_alone():
 
 def test_targets_move():
     moving = OptimalControl(
-        ARM, 0.3, 0.02, running=[effort(1e-5), posture("goal", 100.0)], parameters={"goal": np.zeros((16, 2))}, moving=["goal"]
-    )  # fmt: skip
+        ARM,
+        0.3,
+        0.02,
+        running=[effort(1e-5), posture("goal", 100.0)],
+        parameters={"goal": np.zeros((16, 2))},
+        moving=["goal"],
+    )
 
     def targets(t):
         return {"goal": np.stack((0.3 * np.sin(2 * t), 0.2 * np.cos(2 * t)), -1)}
@@ -75,7 +85,7 @@ def test_a_pole_is_balanced_and_time_may_run_out():
     )
     for budget in (None, 1e-9):  # nothing at all may be computed: the plan's feedback acts, and then the plan is old
         control = PredictiveControl(problem, budget=budget)
-        x = upright + [0.1, 0.1, 0.0, 0.0]
+        x = upright + np.array([0.1, 0.1, 0.0, 0.0])
         for k in range(12):
             x = problem.stepper(x, control(0.05 * k, x), np.zeros(1))
         assert np.abs(x - upright).max() < 0.2

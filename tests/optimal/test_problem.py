@@ -1,13 +1,13 @@
-"""Optimal control: linear quadratic problems in closed form, costs and dynamics of all systems, one problem and many."""
+"""Optimal control: linear quadratic problems in closed form, costs and dynamics of all systems, one and many."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.test_own_system import CartPole
 
 import dalembert as dl
 from dalembert.optimal import OptimalControl, effort, posture, speed, state, tip
-from tests.test_own_system import CartPole
 
 
 def linear_flow(A, B, positions=0):
@@ -16,7 +16,10 @@ def linear_flow(A, B, positions=0):
 
     def rate(t, x, u):
         rows = zip(A.tolist(), B.tolist(), strict=True)
-        return [sum(a * b for a, b in zip(r, x)) + sum(a * b for a, b in zip(s, u)) for r, s in rows]
+        return [
+            sum(a * b for a, b in zip(r, x, strict=True)) + sum(a * b for a, b in zip(s, u, strict=True))
+            for r, s in rows
+        ]
 
     return dl.Flow("linear", states, inputs, rate, positions=positions)
 
@@ -36,8 +39,9 @@ def test_a_linear_quadratic_problem_is_solved_in_one_step(n):
     rng = np.random.default_rng(n)
     A, B, h, N = rng.normal(size=(n, n)), rng.normal(size=(n, 2)), 0.05, 40
     q, r, end = rng.uniform(0.5, 2, n), rng.uniform(0.5, 2, 2), rng.uniform(1, 5, n)
-    problem = OptimalControl(linear_flow(A, B), N * h, h, running=[state([0.0] * n, q), effort(r)],
-                             terminal=state([0.0] * n, end))  # fmt: skip
+    problem = OptimalControl(
+        linear_flow(A, B), N * h, h, running=[state([0.0] * n, q), effort(r)], terminal=state([0.0] * n, end)
+    )
     x0 = rng.normal(size=n)
     found = problem.solve(x0)
     Ad, Bd = np.eye(n) + h * A, h * B
@@ -85,9 +89,13 @@ def systems():
 def test_derivatives_of_the_cost_agree_with_differences(name, system, method):
     """dJ/du of the rolled-out cost, by the adjoint of what the stage gives, against differences."""
     problem = OptimalControl(
-        system, 0.05, 0.01, running=[lambda q, u: [2.0 * q[0] * u[0], q[-1] - 0.3], lambda x, u: u[0] * u[0] * x[0]],
-        terminal=lambda x: [a - 0.1 for a in x], method=method,
-    )  # fmt: skip
+        system,
+        0.05,
+        0.01,
+        running=[lambda q, u: [2.0 * q[0] * u[0], q[-1] - 0.3], lambda x, u: u[0] * u[0] * x[0]],
+        terminal=lambda x: [a - 0.1 for a in x],
+        method=method,
+    )
     rng = np.random.default_rng(1)
     N, n, m, y = problem.N, problem.n, problem.m, problem.layout
     x0, us = rng.uniform(-0.3, 0.3, n), rng.uniform(-1, 1, (N, m))
@@ -191,9 +199,14 @@ def test_moving_parameters_are_waypoints():
     heavy = np.zeros(41)
     heavy[20] = 1e6
     problem = OptimalControl(
-        arm, 0.4, 0.01, running=[effort(1e-3), lambda q, via, heavy: [heavy * (a - b) for a, b in zip(q, via)]],
-        terminal=state([0.5, 0.5, 0, 0], 1e4), parameters={"via": [0.3, -0.2], "heavy": np.sqrt(heavy)}, moving=["heavy"],
-    )  # fmt: skip
+        arm,
+        0.4,
+        0.01,
+        running=[effort(1e-3), lambda q, via, heavy: [heavy * (a - b) for a, b in zip(q, via, strict=True)]],
+        terminal=state([0.5, 0.5, 0, 0], 1e4),
+        parameters={"via": [0.3, -0.2], "heavy": np.sqrt(heavy)},
+        moving=["heavy"],
+    )
     found = problem.solve(np.zeros(4))
     assert found.converged
     np.testing.assert_allclose(found.q[20], [0.3, -0.2], atol=2e-3)
@@ -217,8 +230,13 @@ def test_the_motion_is_a_controller():
     goal = PANDA.fk(PANDA.home + 0.2)
     found = REACH.solve(x0, goal=goal)
     run = dl.simulate(
-        PANDA, found, x0=x0 + 0.01, duration=0.2, dt=0.01, solver="semi-implicit-euler",
+        PANDA,
+        found,
+        x0=x0 + 0.01,
+        duration=0.2,
+        dt=0.01,
+        solver="semi-implicit-euler",
         sensors=dl.Sensors(sample_time=0.01),
-    )  # fmt: skip
+    )
     off = np.linalg.norm(PANDA.fk(run.q[-1])[:3, 3] - PANDA.fk(found.q[-1])[:3, 3])
     assert off < np.linalg.norm(PANDA.fk(PANDA.home + 0.01)[:3, 3] - PANDA.fk(PANDA.home)[:3, 3])

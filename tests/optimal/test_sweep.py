@@ -1,4 +1,4 @@
-"""The backward pass: Riccati steps against dense formulas, limits against the conditions of a box-constrained minimum."""
+"""The backward pass: Riccati steps against dense formulas, limits against the conditions of a minimum in a box."""
 
 from __future__ import annotations
 

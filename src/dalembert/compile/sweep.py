@@ -1,5 +1,5 @@
-"""The backward pass over the nodes of an optimal control problem: derivatives of a tile of nodes, then a Riccati step at
-each, as one machine loop.
+"""The backward pass over the nodes of an optimal control problem: derivatives of a tile of nodes, then a Riccati step
+at each, as one machine loop.
 
     stage      (x, u, x⁺, p) → F, H, gap, …   a traced function, one node per lane
     terminal   (x, p) → H                     the same at the last node
@@ -101,9 +101,9 @@ class Layout:
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """sweep(xs (N+1, n), us (N, m), ps (N+1, p), bounds (2, m), held (N, m), settings, work) → (plan (N, …), info), over leading
-    dimensions. `held`: −1 or 1 where an input is held at its lower or upper limit whatever its gradient, else 0.
-    `work` is room of `room` numbers. The innermost dimension of every array must be contiguous."""
+    """sweep(xs (N+1, n), us (N, m), ps (N+1, p), bounds (2, m), held (N, m), settings, work) → (plan (N, …), info),
+    over leading dimensions. `held`: −1 or 1 where an input stays at its lower or upper limit whatever its gradient,
+    else 0. `work` is room of `room` numbers. The innermost dimension of every array must be contiguous."""
 
     name: str
     stage: Program

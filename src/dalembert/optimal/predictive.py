@@ -2,8 +2,8 @@
 first input is applied.
 
 The plan of the sample before, moved on by the time that has passed, is the guess; its feedback takes the measured state
-in (the forward pass begins there), and one iteration with fresh derivatives is the usual work of a sample (Diehl, Bock &
-Schlöder 2005, "real-time iteration"). The law has a loop and a memory of its own: it is asked at samples, on numbers.
+in (the forward pass begins there), and one iteration with fresh derivatives is the usual work of a sample (Diehl, Bock
+& Schlöder 2005, "real-time iteration"). The law has a loop and a memory of its own: it is asked at samples, on numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dalembert.errors import InputError
 from dalembert.flow import Array, Scalar, Scalars
 from dalembert.law import Law
 from dalembert.optimal.problem import OptimalControl
-from dalembert.optimal.result import balance
+from dalembert.optimal.result import balance, solve
 from dalembert.optimal.solver import ALPHA, Engine, Progress, chunk, run
 from dalembert.robot import Robot
 
@@ -49,8 +49,8 @@ class PredictiveControl(Controller):
     rate [Hz]: how often it is asked, for `sample_time`; the problem's own nodes, if not given. targets(t) gives
     parameters of the problem over its nodes at times t (N + 1,): those that are `moving` with N + 1 rows. budget [s]:
     no further iteration is begun after so much time; `late` counts the samples that it cut short, and without any
-    iteration the plan's feedback acts, u_0 + K_0 (x − x_0). Constraints other than those of inputs are held as penalties,
-    with the multipliers of the first solution."""
+    iteration the plan's feedback acts, u_0 + K_0 (x − x_0). Limits other than those of inputs are held as
+    penalties, with the multipliers of the first solution."""
 
     problem: OptimalControl
     iterations: int = 1
@@ -89,11 +89,14 @@ class PredictiveControl(Controller):
         ends = bool(p.terms["terminal"] or p.terms["end"])
         return self.claim(
             "the loop is stable about the goal, with the cost as its Lyapunov function",
-            Condition("the motion ends at the goal, or is priced for what follows", HOLDS if ends else UNKNOWN,
-                      why="" if ends else "neither terminal= nor end= is given: the horizon must be long"),  # fmt: skip
+            Condition(
+                "the motion ends at the goal, or is priced for what follows",
+                HOLDS if ends else UNKNOWN,
+                why="" if ends else "neither terminal= nor end= is given: the horizon must be long",
+            ),
             assumed("the end costs at least what a controller would still spend from there (a terminal region)"),
             assumed("the iterations keep up with the state: the cost falls from sample to sample"),
-        )  # fmt: skip
+        )
 
     def make(self) -> Law:
         flow = self.problem.flow
@@ -101,8 +104,8 @@ class PredictiveControl(Controller):
         def act(t: Scalar, y: Scalars, r: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:
             if not isinstance(t, (int, float)):
                 raise InputError(
-                    "predictive control is asked on numbers, not traced into another loop: simulate(…) runs it, and its "
-                    "own rollouts(…) many at once"
+                    "predictive control is asked on numbers, not traced into another loop: simulate(…) runs it, and "
+                    "its own rollouts(…) many at once"
                 )
             return self._memory.ask(float(t), np.array(y, float)[None])[0].tolist()
 
@@ -129,9 +132,9 @@ class PredictiveControl(Controller):
         parameters: Mapping[str, ArrayLike] | None = None,
         substeps: int = 1,
     ) -> Rollouts:
-        """Many runs at once, each as if alone: from x0 (B, n), `duration` [s], asked every sample time, the system moved
-        in so many `substeps` of the problem's method between. plant: another system of the same states and inputs.
-        parameters: those of the problem, one for each run (B, ·)."""
+        """Many runs at once, each as if alone: from x0 (B, n), `duration` [s], asked every sample time, the system
+        moved in so many `substeps` of the problem's method between. plant: another system of the same states and
+        inputs. parameters: those of the problem, one for each run (B, ·)."""
         p, starts = self.problem, array("x0", x0, (None, self.problem.n), meaning="a start in each row")
         steps = round(number("duration", duration, "s", above=0.0) / self.sample_time)
         parts = count("substeps", substeps, 1)
@@ -152,7 +155,7 @@ class PredictiveControl(Controller):
                 for _ in range(parts):
                     here = moved.stepper(here, u[rows, k], nodes)
                 x[rows, k + 1] = here
-        return Rollouts(self.sample_time * np.arange(steps + 1), x, u)
+        return Rollouts(np.asarray(self.sample_time * np.arange(steps + 1), float), x, u)
 
 
 class _Memory:
@@ -189,7 +192,7 @@ class _Memory:
         p = self.problem
         given: dict[str, Any] = dict(self.given)
         if self.owner.targets is not None:
-            for name, value in self.owner.targets(t + p.dt * np.arange(p.N + 1)).items():
+            for name, value in self.owner.targets(np.asarray(t + p.dt * np.arange(p.N + 1), float)).items():
                 given[name] = value
         batch = (self.size,)
         P = p.parameters_at(t, batch, **given)
@@ -202,7 +205,7 @@ class _Memory:
         """The first plan, from what holds the system, iterated until it is as good as a plan gets."""
         p = self.problem
         if p.multipliers:
-            found = p.solve(x, t0=t, iterations=FRESH, **self.given)
+            found = solve(p, x, t0=t, iterations=FRESH, parameters=self.given)
             engine.xs[:], engine.us[:] = found.x, found.u
             self.multipliers = np.concatenate((found.multipliers, np.full((*found.multipliers.shape[:2], 1), 1e3)), -1)
             engine.ps[:] = self._parameters(t)

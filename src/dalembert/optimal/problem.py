@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -150,9 +151,9 @@ class OptimalControl:
         for key, value in (self.limits or {}).items():
             if key not in known and key not in groups:
                 raise unknown("input or state to limit", key, (*groups, *known))
-            names = groups[key] if key in groups else (key,)
+            names = groups.get(key, (key,))
             try:
-                low, high = value if isinstance(value, tuple) else (-np.asarray(value, float), value)  # type: ignore[operator]
+                low, high = value if isinstance(value, tuple) else (-np.asarray(value, float), value)
                 pair = [np.broadcast_to(np.asarray(x, float), len(names)).tolist() for x in (low, high)]
             except (TypeError, ValueError):
                 raise InputError(
@@ -175,10 +176,10 @@ class OptimalControl:
         return bool(np.isfinite(self.bounds).any())
 
     @cached_property
-    def fences(self) -> list[tuple[int, float, float]]:
+    def fences(self) -> list[tuple[float, int, float]]:
         """(sign, place in x, limit): sign · x ≤ sign · limit."""
         rows = [(self.flow.states.index(k), a, b) for k, (a, b) in self._limits.items() if k in self.flow.states]
-        both = [((-1, j, a), (1, j, b)) for j, a, b in rows]
+        both = [((-1.0, j, a), (1.0, j, b)) for j, a, b in rows]
         return [row for pair in both for row in pair if np.isfinite(row[2])]
 
     @cached_property
@@ -398,8 +399,8 @@ class OptimalControl:
 
     @cached_property
     def rollout(self) -> Rollout:
-        """The forward pass: the state (x, cost, u of the step before), a row of the plan at each step, and (α, limits of
-        u) as parameters."""
+        """The forward pass: the state (x, cost, u of the step before), a row of the plan at each step, and (α, limits
+        of u) as parameters."""
         y, n, m = self.layout, self.n, self.m
 
         def move(X: Scalars, row: Scalars, p: Scalars) -> list[Scalar]:
@@ -502,7 +503,7 @@ def _square(flat: Sequence[Scalar], n: int) -> list[list[Scalar]]:
 
 def _cuts(first: int, *sizes: int) -> list[tuple[int, int]]:
     ends = np.cumsum((first, *sizes)).tolist()
-    return list(zip(ends[:-1], ends[1:], strict=True))
+    return list(pairwise(ends))
 
 
 def _count(what: str, terms: Sequence[Cost], given: dict[str, Any]) -> int:

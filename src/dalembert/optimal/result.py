@@ -1,5 +1,5 @@
-"""What solves a problem: a guess made whole, limits of states by an augmented Lagrangian around the solver, and the result
-with its certificate."""
+"""What solves a problem: a guess made whole, limits of states by an augmented Lagrangian around the solver, and the
+result with its certificate."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class Optimum:
         return self.x[..., nq : nq + self.problem.flow.nv]
 
     def __call__(self, t: float, x: ArrayLike) -> Array:
-        """u at time t in the state x, of a lone problem: a controller for `simulate`. After the horizon it holds the last
-        row."""
+        """u at time t in the state x, of a lone problem: a controller for `simulate`. After the horizon it holds the
+        last row."""
         if self.u.ndim != 2:
             raise InputError("a controller is made of one motion, not of a batch of them")
         k = int(np.clip((t - self.t[0]) / self.problem.dt + 1e-9, 0, len(self.u) - 1))
@@ -100,9 +100,8 @@ def solve(
     lead, given = start.shape[:-1], parameters or {}
     P = problem.parameters_at(number("t0", t0, "s"), lead, **given).reshape(-1, N + 1, problem.layout.p)
     X0 = start.reshape(-1, n)
-    U = None if u is None else np.broadcast_to(array("u", u, (..., N, m), (..., m)) if np.ndim(u) > 1 else
-        array("u", u, (m,))[None], (*lead, N, m)).reshape(-1, N, m)  # fmt: skip
-    X = None if x is None else np.broadcast_to(array("x", x, (..., N + 1, n)), (*lead, N + 1, n)).reshape(-1, N + 1, n)
+    U = None if u is None else _spread(array("u", u, (..., N, m), (m,)), lead, (N, m))
+    X = None if x is None else _spread(array("x", x, (..., N + 1, n)), lead, (N + 1, n))
     parts: list[tuple[Any, ...]] = []
     total, size = len(X0), chunk(problem)
     for first in range(0, total, size):
@@ -121,10 +120,17 @@ def solve(
     xs, us, cost, gains, gradient, defect, violation, good, why, steps, multipliers = joined
     reason = why if lead else str(why)
     history = np.array(job.states[0].history) if not lead and job.states[0].history else np.zeros((0, 4))
-    t = t0 + problem.dt * np.arange(N + 1)
+    t = np.asarray(t0 + problem.dt * np.arange(N + 1), float)
     return Optimum(
         problem, t, xs, us, cost, gains, gradient, defect, violation, good, reason, steps, multipliers, history
     )
+
+
+def _spread(guess: Array, lead: tuple[int, ...], core: tuple[int, int]) -> Array:
+    try:
+        return np.broadcast_to(guess, (*lead, *core)).reshape(-1, *core)
+    except ValueError:
+        raise InputError(f"a guess has shape {guess.shape}; it must end in {core}, and fit {lead} starts") from None
 
 
 def _check_start(problem: OptimalControl, x0: Array) -> None:

@@ -1,10 +1,10 @@
 """iLQR with multiple shooting (feasibility-driven DDP), for one problem or many.
 
-An iteration is two machine loops: backward over the nodes (`compile.sweep`: derivatives and Riccati steps), forward with
-x̂_{k+1} = f(x̂_k, û_k) − (1 − α) gap_k, û_k = u_k + α k_k + K_k (x̂_k − x_k): gaps shrink by 1 − α exactly (Mastalli et al.
-2020). A step is taken where the merit φ = J + ν Σ|gap| falls by a part of what the quadratic model promises; of several
-lengths α = 1, ½, … the longest that does. All lengths are computed at once, one per lane; in a batch α = 1 first, one
-problem per lane: the same choice, the same bits.
+An iteration is two machine loops: backward over the nodes (`compile.sweep`: derivatives and Riccati steps), forward
+with x̂_{k+1} = f(x̂_k, û_k) − (1 − α) gap_k, û_k = u_k + α k_k + K_k (x̂_k − x_k): gaps shrink by 1 − α exactly
+(Mastalli et al. 2020). A step is taken where the merit φ = J + ν Σ|gap| falls by a part of what the quadratic model
+promises; of several lengths α = 1, ½, … the longest that does. All lengths are computed at once, one per lane; in a
+batch α = 1 first, one problem per lane: the same choice, the same bits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from math import inf, isfinite
 import numpy as np
 
 from dalembert.caching import cached_property
-from dalembert.flow import Array
 from dalembert.optimal.problem import OptimalControl
 
 LENGTHS = 8
@@ -171,8 +170,11 @@ class Engine:
         """The whole step of these problems, one problem per lane; their costs."""
         room, problem, count = self.full, self.problem, len(rows)
         every = rows == list(range(count))
-        plan, x0, last = (self.plan[:count], self.xs[:count, 0], self.ps[:count, -1]) if every else (
-            self.plan[rows], self.xs[rows, 0], self.ps[rows, -1])  # fmt: skip
+        plan, x0, last = (
+            (self.plan[:count], self.xs[:count, 0], self.ps[:count, -1])
+            if every
+            else (self.plan[rows], self.xs[rows, 0], self.ps[rows, -1])
+        )
         room.x0[:count, : problem.n] = x0
         out = tuple(x[:count] for x in room.out)
         problem.rollout.ufunc(room.x0[:count], plan, self.step[0], self.clock, self.counts, out=out)
@@ -181,8 +183,8 @@ class Engine:
         return room.last[:count].tolist()
 
     def _hold(self, k: int, chosen: int | None) -> None:
-        """After a step that was cut short, inputs at a limit that its feedback drove against it are held there: the model
-        took them as free, and promised what they cannot do. After a whole step they are free again."""
+        """After a step that was cut short, inputs at a limit that its feedback drove against it are held there: the
+        model took them as free, and promised what they cannot do. After a whole step they are free again."""
         if chosen == 0:
             self.held[k] = 0.0
             return
@@ -276,8 +278,8 @@ class _Lanes:
 def run(
     engine: Engine, states: list[Progress], iterations: int, tolerance: float, tell: Callable[[], None] | None = None
 ) -> None:
-    """Iterate the first problems of an engine until each of them has its reason; those that are done make room, and come
-    back to their places at the end. An interrupt ends all of them, as they are."""
+    """Iterate the first problems of an engine until each of them has its reason; those that are done make room, and
+    come back to their places at the end. An interrupt ends all of them, as they are."""
     total = len(states)
     order = list(range(total))  # which problem lies in each place; the first `active` are going on
     active = total

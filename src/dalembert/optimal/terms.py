@@ -61,7 +61,7 @@ class Slopes(list[Scalar]):
 
 def read_terms(what: str, given: object, known: Sequence[str]) -> list[Cost]:
     """The terms of a cost: none, a function, or several; each takes only what is known there."""
-    terms = [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
+    terms: list[Any] = [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
     for term in terms:
         if not callable(term):
             raise InputError(f"{what} is a function of {', '.join(known)}, or several; got {type(term).__name__}")
@@ -98,7 +98,7 @@ def evaluate(what: str, terms: Sequence[Cost], given: dict[str, Any]) -> tuple[l
     for x in (*values, *residuals):
         if isinstance(x, (int, float)) and not np.isfinite(x):
             raise InputError(f"{what} is {x} whatever the state: a cost must be finite")
-        if isinstance(x, (str, bool)) or isinstance(x, np.ndarray):
+        if isinstance(x, (str, bool, np.ndarray)):
             raise InputError(f"{what} gives {type(x).__name__}; a cost is a number, or a list of residuals")
     return values, residuals
 
@@ -179,11 +179,15 @@ def state(target: ArrayLike | str, weight: ArrayLike = 1.0) -> Cost:
 
 
 def _against(what: str, target: ArrayLike | str, weight: ArrayLike) -> Cost:
-    fixed = None if isinstance(target, str) else array("a target", target).reshape(-1).tolist()
-    return with_arguments(
-        lambda x, aim: _weigh(weight, [a - b for a, b in zip(x, fixed if aim is None else aim, strict=True)]),
-        (what,) if fixed is not None else (what, str(target)),
-    )
+    fixed: list[float] = [] if isinstance(target, str) else array("a target", target).reshape(-1).tolist()
+
+    def residual(x: Scalars, aim: Scalars | None) -> list[Scalar]:
+        wanted = fixed if aim is None else aim
+        if len(wanted) != len(x):
+            raise InputError(f"a target has {len(wanted)} numbers, and {what} {len(x)}")
+        return _weigh(weight, [a - b for a, b in zip(x, wanted, strict=True)])
+
+    return with_arguments(residual, (what, target) if isinstance(target, str) else (what,))
 
 
 def with_arguments(function: Callable[[Any, Any], Any], names: Sequence[str]) -> Cost:
