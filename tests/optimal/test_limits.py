@@ -138,3 +138,38 @@ def test_other_systems_are_solved():
         flexible, 0.5, 0.01, running=[effort(1e-3)], terminal=[posture([0.4, -0.3, 0.4, -0.3], 100.0), speed(1.0)]
     ).solve(target)
     assert found.converged and np.abs(found.q[-1] - [0.4, -0.3, 0.4, -0.3]).max() < 0.1
+
+
+def test_a_closed_chain_moves_by_its_motors_and_an_arm_under_a_load():
+    robot = dl.load("five-bar")
+    chain = dl.Constrained(robot)
+    x0 = np.concatenate((robot.home, np.zeros(4)))
+    goal = float(robot.home[0]) + 0.2
+    problem = OptimalControl(
+        chain,
+        0.2,
+        0.01,
+        running=effort(1e-3),
+        terminal=[lambda q: [30.0 * (q[0] - goal)], speed(1.0)],
+        inputs=["joint1_torque", "joint2_torque"],
+    )
+    assert problem.rest == ("joint3_torque", "joint4_torque") and not problem.lean
+    found = problem.solve(x0)
+    assert found.converged and abs(found.q[-1, 0] - goal) < 1e-2 and found.u.shape == (20, 2)
+    loop = found.q[:, 0] + found.q[:, 2] - found.q[:, 1] - found.q[:, 3]  # a parallelogram stays one
+    np.testing.assert_allclose(loop, loop[0], atol=1e-9)
+    with pytest.raises(dl.DalembertError, match="unknown input of 'five-bar' 'joint9_torque'"):
+        OptimalControl(chain, 0.2, 0.01, running=effort(), inputs=["joint9_torque"])
+    laden = OptimalControl(
+        ARM.flow(payload=(0.0, 0.0, 0.0)),
+        0.3,
+        0.01,
+        running=effort(1e-3),
+        terminal=state([0.3, 0.2, 0, 0], 1e3),
+        parameters={"payload_mass": 1.0},
+    )
+    costs = [float(laden.solve(np.zeros(4), payload_mass=m).cost) for m in (0.0, 1.0, 2.0)]
+    bare = OptimalControl(ARM, 0.3, 0.01, running=effort(1e-3), terminal=state([0.3, 0.2, 0, 0], 1e3)).solve(
+        np.zeros(4)
+    )
+    assert costs[0] < costs[1] < costs[2] and abs(costs[0] - bare.cost) < 1e-9

@@ -109,7 +109,7 @@ class PredictiveControl(Controller):
                 )
             return self._memory.ask(float(t), np.array(y, float)[None])[0].tolist()
 
-        return Law("predictive control", flow.states, (), flow.driven, act, asked=True)
+        return Law("predictive control", flow.states, (), self.problem.chosen, act, asked=True)
 
     def __call__(self, t: float, x: ArrayLike) -> Array:  # type: ignore[override]
         """u at time t in the state x; the memory goes on from the call before, unless time goes back."""
@@ -139,8 +139,10 @@ class PredictiveControl(Controller):
         steps = round(number("duration", duration, "s", above=0.0) / self.sample_time)
         parts = count("substeps", substeps, 1)
         h = self.sample_time / parts
-        moved = OptimalControl(p.system if plant is None else plant, h, h, running=lambda u: list(u), method=p.method)
-        if (moved.flow.states, moved.flow.driven) != (p.flow.states, p.flow.driven):
+        moved = OptimalControl(
+            p.system if plant is None else plant, h, h, running=lambda u: list(u), inputs=p.inputs, method=p.method
+        )
+        if (moved.flow.states, moved.chosen) != (p.flow.states, p.chosen):
             raise InputError("the plant must have the states and inputs of the problem's own system")
         x, u = np.zeros((len(starts), steps + 1, p.n)), np.zeros((len(starts), steps, p.m))
         x[:, 0] = starts

@@ -48,7 +48,8 @@ class OptimalControl:
     inputs and states, {name: (low, high)}; "u", "q" or "v" stand for all of them. inequalities: g ≤ 0 at every node
     (those of u not at the last), end: e = 0 at the last node, functions like costs. parameters: {name: value}, numbers
     or arrays of any shape, the same at all nodes, or with N + 1 rows where `moving` names them. method: one of METHODS.
-    exact: residuals and dynamics with their second derivatives too (DDP): fewer, longer iterations."""
+    exact: residuals and dynamics with their second derivatives too (DDP): fewer, longer iterations.
+    inputs: those that are chosen, by name, if not all that can be driven; others are parameters of that name, or zero."""
 
     system: object
     horizon: float
@@ -62,13 +63,14 @@ class OptimalControl:
     moving: Sequence[str] = ()
     method: str = "semi-implicit-euler"
     exact: bool = False
+    inputs: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         self.N  # noqa: B018 - refused here, not when it is solved
         choose("method", self.method, METHODS)
         switch("exact", self.exact)
         flow = self.flow
-        if not flow.driven:
+        if not self.chosen:
             raise InputError(f"{flow.name!r} has no inputs: there is nothing to choose")
         if flow.advance is not None:
             raise InputError(f"{flow.name!r} has positions on a manifold, over which no motion is optimized yet")
@@ -106,7 +108,7 @@ class OptimalControl:
 
     @cached_property
     def m(self) -> int:
-        return len(self.flow.driven)
+        return len(self.chosen)
 
     @property
     def lean(self) -> bool:
@@ -137,17 +139,24 @@ class OptimalControl:
     @cached_property
     def rest(self) -> tuple[str, ...]:
         """Inputs that are not chosen: parameters of that name, or zero."""
-        return self.flow.inputs[self.m :]
+        return tuple(name for name in self.flow.inputs if name not in self.chosen)
+
+    @cached_property
+    def chosen(self) -> tuple[str, ...]:
+        """The inputs that are chosen, u."""
+        for name in self.inputs or ():
+            choose(f"input of {self.flow.name!r}", name, self.flow.inputs)
+        return self.flow.driven if self.inputs is None else tuple(self.inputs)
 
     def _groups(self) -> dict[str, tuple[str, ...]]:
         f = self.flow
-        return {"u": f.driven, "q": f.states[: f.nq], "v": f.states[f.nq : f.nq + f.nv], "x": f.states}
+        return {"u": self.chosen, "q": f.states[: f.nq], "v": f.states[f.nq : f.nq + f.nv], "x": f.states}
 
     @cached_property
     def _limits(self) -> dict[str, tuple[float, float]]:
         """By the name of an input or a state."""
         found: dict[str, tuple[float, float]] = {}
-        groups, known = self._groups(), (*self.flow.driven, *self.flow.states)
+        groups, known = self._groups(), (*self.chosen, *self.flow.states)
         for key, value in (self.limits or {}).items():
             if key not in known and key not in groups:
                 raise unknown("input or state to limit", key, (*groups, *known))
@@ -169,7 +178,7 @@ class OptimalControl:
     @cached_property
     def bounds(self) -> Array:
         """(2, m): limits of the inputs."""
-        return np.array([self._limits.get(name, (-np.inf, np.inf)) for name in self.flow.driven]).T.copy()
+        return np.array([self._limits.get(name, (-np.inf, np.inf)) for name in self.chosen]).T.copy()
 
     @property
     def bounded(self) -> bool:
@@ -217,15 +226,15 @@ class OptimalControl:
             at += size
         return given
 
-    def inputs(self, u: Scalars, p: Scalars) -> list[Scalar]:
-        """All inputs of the flow."""
-        given = self._read((), u, p)
-        return [*u, *(given.get(name, 0.0) for name in self.rest)]
+    def whole(self, u: Scalars, p: Scalars) -> list[Scalar]:
+        """All inputs of the flow, in its order."""
+        given = {**self._read((), u, p), **dict(zip(self.chosen, u, strict=True))}
+        return [given.get(name, 0.0) for name in self.flow.inputs]
 
     def step(self, x: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
         """x⁺ = f(x, u)."""
         flow, h, t = self.flow, self.dt, p[0]
-        w = self.inputs(u, p)
+        w = self.whole(u, p)
         if self.method == "rk4":
             k1 = flow.rate(t, x, w)
             k2 = flow.rate(t + 0.5 * h, _along(x, 0.5 * h, k1), w)
