@@ -4,6 +4,7 @@ report, studio   screenshots of what `dalembert report panda` and `dalembert stu
 studio-…         the studio in other tabs and with other robots
 equations        M of the planar arm as `Equations` prints it (needs Chromium)
 contacts         the figure that the first block of docs/observer.md makes
+optimal          two motions that `dalembert.optimal` found
 speed            bars of benchmarks/results/peers.json, which benchmarks/peers.py writes
 """
 
@@ -21,6 +22,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import dalembert as dl
 
@@ -154,6 +157,51 @@ def contacts() -> None:
     keep("contacts", buffer.getvalue())
 
 
+def optimal() -> None:
+    """A cart-pole that swings up within its force, and a Panda that reaches a pose: over time."""
+    import matplotlib.pyplot as plt
+
+    from dalembert import optimal as oc
+    from dalembert.lagrange.examples import cart_pole
+
+    cart, up = cart_pole(), [0.0, np.pi, 0.0, 0.0]
+    swing = dl.OptimalControl(
+        cart,
+        3.0,
+        0.02,
+        running=[oc.effort(0.01), oc.state(up, [0.1, 1, 0.01, 0.01])],
+        terminal=oc.state(up, 100.0),
+        limits={"u": 12.0},
+    ).solve([0.0, 0.01, 0.0, 0.0])
+    arm = dl.load("panda")
+    reach = dl.OptimalControl(
+        arm,
+        0.5,
+        0.01,
+        running=[oc.effort(1e-3), oc.speed(0.1)],
+        terminal=[oc.tip(arm, arm.fk(arm.home + 0.3), 1000.0), oc.speed(10.0)],
+        limits={"u": arm.limits.effort},
+    ).solve(np.concatenate((arm.home, np.zeros(7))))
+    figure, axes = plt.subplots(2, 2, figsize=(9, 4.6), sharex="col", layout="constrained")
+    for row, (what, unit) in enumerate((("q", "rad, m"), ("u", "N, N m"))):
+        for column, (found, title) in enumerate(((swing, "cart-pole, at most 12 N"), (reach, "Panda, a reach"))):
+            y = getattr(found, what)
+            axes[row, column].plot(found.t[: len(y)], y, drawstyle="default" if what == "q" else "steps-post")
+            axes[row, column].set_ylabel(f"{what} [{unit}]")
+            axes[row, column].grid(alpha=0.3)
+            if row == 0:
+                axes[row, column].set_title(title)
+            else:
+                axes[row, column].set_xlabel("t [s]")
+    axes[0, 0].legend(["x", "θ"], frameon=False)
+    axes[1, 0].axhline(12.0, color="gray", lw=0.6)
+    axes[1, 0].axhline(-12.0, color="gray", lw=0.6)
+    image = io.BytesIO()
+    figure.savefig(image, format="png", dpi=100)
+    plt.close(figure)
+    keep("optimal", image.getvalue())
+
+
 def machine() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -171,6 +219,7 @@ if __name__ == "__main__":
         "studio-chain": studio_chain,
         "equations": equations,
         "contacts": contacts,
+        "optimal": optimal,
         "speed": speed,
     }
     for name in sys.argv[1:] or MAKERS:

@@ -49,7 +49,7 @@ class OptimalControl:
     (those of u not at the last), end: e = 0 at the last node, functions like costs. parameters: {name: value}, numbers
     or arrays of any shape, the same at all nodes, or with N + 1 rows where `moving` names them. method: one of METHODS.
     exact: residuals and dynamics with their second derivatives too (DDP): fewer, longer iterations.
-    inputs: those that are chosen, by name, if not all that can be driven; others are parameters of that name, or zero."""
+    inputs: those that are chosen, by name, if not all that can be driven; others are parameters of that name, or 0."""
 
     system: object
     horizon: float
