@@ -23,8 +23,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import dalembert as dl
 
 ROOT = Path(__file__).parent.parent
@@ -158,30 +156,13 @@ def contacts() -> None:
 
 
 def optimal() -> None:
-    """A cart-pole that swings up within its force, and a Panda that reaches a pose: over time."""
+    """The cart-pole and the Panda of docs/optimal.md, over time."""
     import matplotlib.pyplot as plt
 
-    from dalembert import optimal as oc
-    from dalembert.lagrange.examples import cart_pole
-
-    cart, up = cart_pole(), [0.0, np.pi, 0.0, 0.0]
-    swing = dl.OptimalControl(
-        cart,
-        3.0,
-        0.02,
-        running=[oc.effort(0.01), oc.state(up, [0.1, 1, 0.01, 0.01])],
-        terminal=oc.state(up, 100.0),
-        limits={"u": 12.0},
-    ).solve([0.0, 0.01, 0.0, 0.0])
-    arm = dl.load("panda")
-    reach = dl.OptimalControl(
-        arm,
-        0.5,
-        0.01,
-        running=[oc.effort(1e-3), oc.speed(0.1)],
-        terminal=[oc.tip(arm, arm.fk(arm.home + 0.3), 1000.0), oc.speed(10.0)],
-        limits={"u": arm.limits.effort},
-    ).solve(np.concatenate((arm.home, np.zeros(7))))
+    blocks = (ROOT / "docs" / "optimal.md").read_text(encoding="utf-8").split("```python\n")[1:5]
+    made: dict[str, Any] = {}
+    exec("\n".join(block.split("```")[0] for block in blocks), made)
+    swing, reach = made["found"], made["best"]
     figure, axes = plt.subplots(2, 2, figsize=(9, 4.6), sharex="col", layout="constrained")
     for row, (what, unit) in enumerate((("q", "rad, m"), ("u", "N, N m"))):
         for column, (found, title) in enumerate(((swing, "cart-pole, at most 12 N"), (reach, "Panda, a reach"))):
