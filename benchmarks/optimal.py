@@ -83,6 +83,7 @@ def one_problem(arm: dl.Robot, peer: Peer | None) -> None:
         problem = reach(arm, N)
         ours, theirs, whole, their_whole = Ours(problem, x0, u0), np.inf, np.inf, np.inf
         own, costs = np.inf, {}
+        many, lanes = Many(arm, problem, x0, u0), np.inf
         if peer is not None:
             peer.ask(
                 make=str(N),
@@ -103,6 +104,7 @@ def one_problem(arm: dl.Robot, peer: Peer | None) -> None:
             own = min(own, seconds / count)
             seconds, steps, costs["ours"] = ours.run(200, 1e-6)
             whole = min(whole, seconds)
+            lanes = min(lanes, many.run(), many.run())
             if peer is not None:
                 answer = peer.ask(run=str(N), repeats=REPEATS, iterations=ITERATIONS, stop=1e-30)
                 costs["theirs, 5 iterations"] = answer["cost"]
@@ -126,6 +128,10 @@ def one_problem(arm: dl.Robot, peer: Peer | None) -> None:
                 f"  Crocoddyl: an iteration {theirs * 1e6:.1f} µs, {theirs / own:.1f} times ours; to the end "
                 f"{their_whole * 1e6:.0f} µs, {their_steps} iterations, {their_whole / whole:.1f} times ours"
             )
+        print(
+            f"  {many.size} problems together: {lanes * 1e6:.1f} µs per problem and iteration"
+            + (f", {theirs / lanes:.1f} times faster than Crocoddyl" if peer is not None else "")
+        )
         print("  costs:", {name: round(cost, 9) for name, cost in costs.items()})
 
 
@@ -138,26 +144,42 @@ def least(run: Any, rounds: int = 200) -> float:
     return best
 
 
-def many_problems(arm: dl.Robot, count: int) -> None:
-    """Processor time per problem and iteration, from the same guesses, goals of their own."""
-    rng = np.random.default_rng(0)
-    for N in (20, 100):
-        problem = reach(arm, N)
-        size = chunk(problem)
-        goals = arm.fk(arm.home + 0.3 * rng.normal(size=(size, arm.n)))
-        engine = Engine(problem, size)
-        x0 = np.concatenate((arm.home, np.zeros(arm.n)))
-        best = np.inf
-        for _ in range(max(count // size, 5)):
-            engine.ps[:] = problem.parameters_at(0.0, (size,), goal=goals)
-            engine.xs[:], engine.us[:] = x0, arm.gravity_torque(arm.home)
-            states = [Progress() for _ in range(size)]
-            begun = time.process_time()
-            with np.errstate(all="ignore"):
-                for _ in range(ITERATIONS):
-                    engine.iterate(states, 1e-15)
-            best = min(best, (time.process_time() - begun) / ITERATIONS / size)
-        print(f"many problems, N = {N}: {best * 1e6:.1f} µs per problem and iteration")
+class Many:
+    """Problems with goals of their own, solved together: processor time per problem and iteration."""
+
+    def __init__(self, arm: dl.Robot, problem: dl.OptimalControl, x0: Any, u0: Any) -> None:
+        self.size = chunk(problem)
+        self.engine = Engine(problem, self.size)
+        goals = arm.fk(arm.home + 0.3 * np.random.default_rng(0).normal(size=(self.size, arm.n)))
+        self.engine.ps[:] = problem.parameters_at(0.0, (self.size,), goal=goals)
+        self.x0, self.u0 = x0, u0
+
+    def run(self) -> float:
+        self.engine.xs[:], self.engine.us[:] = self.x0, self.u0
+        states = [Progress() for _ in range(self.size)]
+        begun = time.process_time()
+        with np.errstate(all="ignore"):
+            for _ in range(ITERATIONS):
+                self.engine.iterate(states, 1e-15)
+        return (time.process_time() - begun) / ITERATIONS / self.size
+
+
+def predictive(arm: dl.Robot) -> None:
+    """One full iteration with fresh derivatives a sample, from Python; the system is moved between, untimed."""
+    problem = reach(arm, 20, limits=True)
+    control, x = dl.PredictiveControl(problem), np.concatenate((arm.home, np.zeros(arm.n)))
+    times = []
+    for k in range(500):
+        begun = time.process_time()
+        u = control(k * DT, x)
+        times.append(time.process_time() - begun)
+        x = problem.stepper(x, u, problem.parameters_at()[0])
+    off = np.linalg.norm(arm.fk(x[: arm.n])[:3, 3] - problem.values["goal"][0][:3, 3])
+    middle = float(np.median(times[1:]))
+    print(
+        f"predictive control, N = 20: {middle * 1e6:.0f} µs a sample (median), {1e-3 / middle:.1f} kHz; it rests "
+        f"{off * 1e3:.0f} mm from its goal"
+    )
 
 
 def random_reaches(arm: dl.Robot, count: int) -> None:
@@ -183,5 +205,5 @@ if __name__ == "__main__":
     options = parser.parse_args()
     panda = dl.load("panda")
     one_problem(panda, Peer(options.peer) if options.peer else None)
-    many_problems(panda, 1000)
+    predictive(panda)
     random_reaches(panda, options.reaches)
