@@ -5,6 +5,7 @@ studio-…         the studio in other tabs and with other robots
 equations        M of the planar arm as `Equations` prints it (needs Chromium)
 contacts         the figure that the first block of docs/observer.md makes
 whole-body       two humanoids of example-robot-data on their feet, a mobile Panda on a circle
+optimal          two motions that `dalembert.optimal` found
 speed            bars of benchmarks/results/peers.json, which benchmarks/peers.py writes
 """
 
@@ -204,6 +205,34 @@ def whole_body() -> None:
     keep("whole-body", data.getvalue())
 
 
+def optimal() -> None:
+    """The cart-pole and the Panda of docs/optimal.md, over time."""
+    import matplotlib.pyplot as plt
+
+    blocks = (ROOT / "docs" / "optimal.md").read_text(encoding="utf-8").split("```python\n")[1:5]
+    made: dict[str, Any] = {}
+    exec("\n".join(block.split("```")[0] for block in blocks), made)
+    swing, reach = made["found"], made["best"]
+    figure, axes = plt.subplots(2, 2, figsize=(9, 4.6), sharex="col", layout="constrained")
+    for row, (what, unit) in enumerate((("q", "rad, m"), ("u", "N, N m"))):
+        for column, (found, title) in enumerate(((swing, "cart-pole, at most 12 N"), (reach, "Panda, a reach"))):
+            y = getattr(found, what)
+            axes[row, column].plot(found.t[: len(y)], y, drawstyle="default" if what == "q" else "steps-post")
+            axes[row, column].set_ylabel(f"{what} [{unit}]")
+            axes[row, column].grid(alpha=0.3)
+            if row == 0:
+                axes[row, column].set_title(title)
+            else:
+                axes[row, column].set_xlabel("t [s]")
+    axes[0, 0].legend(["x", "θ"], frameon=False)
+    axes[1, 0].axhline(12.0, color="gray", lw=0.6)
+    axes[1, 0].axhline(-12.0, color="gray", lw=0.6)
+    image = io.BytesIO()
+    figure.savefig(image, format="png", dpi=100)
+    plt.close(figure)
+    keep("optimal", image.getvalue())
+
+
 def machine() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -222,6 +251,7 @@ if __name__ == "__main__":
         "equations": equations,
         "contacts": contacts,
         "whole-body": whole_body,
+        "optimal": optimal,
         "speed": speed,
     }
     for name in sys.argv[1:] or MAKERS:

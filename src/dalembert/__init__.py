@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         interchange as interchange,
         kinematics as kinematics,
         lagrange as lagrange,
+        optimal as optimal,
         robots as robots,
         simulation as simulation,
         spatial as spatial,
@@ -73,6 +74,8 @@ if TYPE_CHECKING:
     from dalembert.lagrange.system import LagrangianSystem as LagrangianSystem
     from dalembert.law import Law as Law
     from dalembert.loading import load as load
+    from dalembert.optimal.predictive import PredictiveControl as PredictiveControl
+    from dalembert.optimal.problem import OptimalControl as OptimalControl
     from dalembert.poses import (
         ad as ad,
         adjoint as adjoint,
@@ -151,6 +154,8 @@ _NAMES = {
     "lagrange.system": ("LagrangianSystem",),
     "law": ("Law",),
     "loading": ("load",),
+    "optimal.predictive": ("PredictiveControl",),
+    "optimal.problem": ("OptimalControl",),
     "poses": (
         "ad",
         "adjoint",
@@ -190,6 +195,7 @@ _PACKAGES = (
     "interchange",
     "kinematics",
     "lagrange",
+    "optimal",
     "robots",
     "simulation",
     "spatial",

@@ -28,8 +28,8 @@ class Law:
     starts at `initial`, or at `start(y)` of what is measured at t = 0. p: its `parameters`, names and values (gains,
     …), which a batch may vary. u is named by `outputs`, inputs of the flow; other inputs of the flow stay the user's. A
     sampled law advances z by `update(t, y, r, z, p)`, given the sample time it is run at, if there is one, else by
-    z + h ż. All take and give sequences of scalars, and choose by value only through `scalar.where`; a law may call a
-    compiled function with a loop and memory of its own."""
+    z + h ż. All take and give sequences of scalars, and choose by value only through `scalar.where`. A law that is
+    `asked` has a loop and memory of its own: it is never traced, but called with numbers, at samples."""
 
     name: str
     measures: tuple[str, ...]
@@ -42,6 +42,7 @@ class Law:
     update: Callable[[float], Act] | None = None
     parameters: dict[str, float] = field(default_factory=dict)
     start: Callable[[Scalars], list[Scalar]] | None = None
+    asked: bool = False
 
     @property
     def coordinates(self) -> int | None:

@@ -22,7 +22,7 @@ def test_every_row_has_its_class_its_words_and_its_picture(name):
         entry.title and entry.sentence and entry.follows in ("joints", "tip") and entry.report in ("", "quick", "full")
     )
     if entry.needs:
-        with pytest.raises(dl.InputError, match=f"{entry.title} needs {entry.needs}: make it by dalembert.control"):
+        with pytest.raises(dl.InputError, match=f"{entry.title} needs {entry.needs}: make it by dalembert"):
             entry.make(dl.load("planar-2r"), 5.0, 1.0)
     else:
         made = entry.make(dl.load("planar-2r"), 5.0, 1.0, [0.3, 0.8])
@@ -32,7 +32,7 @@ def test_every_row_has_its_class_its_words_and_its_picture(name):
 
 def test_every_controller_has_its_row():
     classes = {entry.controller for entry in CONTROLLERS.values()}
-    every = [getattr(dl.control, name) for name in dl.control.__all__]
+    every = [getattr(part, name) for part in (dl.control, dl.optimal) for name in part.__all__]
     assert {c for c in every if isinstance(c, type) and issubclass(c, Controller)} - {Controller} == classes
 
 

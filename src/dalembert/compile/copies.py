@@ -22,6 +22,17 @@ def copy_functions(width: int, kind: Kind, dimensions: int) -> str:
     return "\n".join([*flat, *(_strided(width, kind, direction, dimensions) for direction in ("gather", "scatter"))])
 
 
+def spread_function(width: int, kind: Kind) -> str:
+    """The same numbers, one after another, for every lane."""
+    w = Writer(width, kind)
+    w.label("entry")
+    with w.loop("%size") as k:
+        x = w.let(f"load {w.E}, ptr {w.let(f'getelementptr {w.E}, ptr %base, i64 {k}')}, align 1")
+        w.store(w.wide(x), "%buffer", k)
+    w.do("ret void")
+    return function(f"spread_{width}", "ptr %base, i64 %size, ptr %buffer", w.lines)
+
+
 def _flat(width: int, kind: Kind, direction: str) -> str:
     w = Writer(width, kind)
     w.lines.append("entry:")

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.caching import cached_property
 from dalembert.compile import llvm, ufunc
 from dalembert.compile.body import Emission, body, constants, has_constants, sin_cos_function
-from dalembert.compile.copies import copy_functions
+from dalembert.compile.copies import copy_functions, spread_function
 from dalembert.compile.functions import fma
 from dalembert.compile.interpret import interpret
 from dalembert.compile.kernel import compile_function
@@ -204,7 +204,7 @@ def module(rollout: Rollout, width: int, kind: Kind = DOUBLE, how: Emission = RO
     w = Writer(width, kind)
     loop = _Loop(rollout, width, kind)
     parts = [*w.declarations(), "declare ptr @malloc(i64)\ndeclare void @free(ptr)"]
-    parts += [copy_functions(width, kind, 1), sin_cos_function(width, kind)]
+    parts += [copy_functions(width, kind, 1), spread_function(width, kind), sin_cos_function(width, kind)]
     for (program, reads), name in loop.functions.items():
         parts.append(body(program, [loop.at[block] for block in reads], width, kind, name, how))
         if has_constants(program):
@@ -314,6 +314,13 @@ class _Loop(Writer):
         self.label(f"{label}_flat")
         shared = f"i64 {self.lanes}, ptr {buffer}"
         over = self.over[array]
+        if direction == "gather":  # the same for all rollouts: nothing to transpose
+            common = self.let(f"icmp eq i64 {over}, 0")
+            self.do(f"br i1 {common}, label %{label}_common, label %{label}_own")
+            self.label(f"{label}_common")
+            self.do(f"call void @spread_{self.width}(ptr {base}, i64 {count}, ptr {buffer})")
+            self.do(f"br label %{label}_end")
+            self.label(f"{label}_own")
         self.do(f"call void @{direction}_flat_{self.width}(ptr {base}, i64 {over}, i64 {count}, {shared})")
         self.do(f"br label %{label}_end")
         self.label(f"{label}_strided")

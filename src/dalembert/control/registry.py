@@ -73,9 +73,10 @@ class Entry:
     ) -> Controller:
         """The controller for the robot it believes in; one of the tip begins at q, and moves this frame."""
         if self.needs:
-            raise InputError(f"{self.title} needs {self.needs}: make it by dalembert.control")
-        place = {} if self.follows == "joints" else {"q": q, "frame": frame}
-        return self.controller.for_bandwidth(robot, omega, zeta, **place)
+            place = "dalembert.control" if self.where.startswith(".") else ".".join(self.where.split(".")[:2])
+            raise InputError(f"{self.title} needs {self.needs}: make it by {place}")
+        kept = {} if self.follows == "joints" else {"q": q, "frame": frame}
+        return self.controller.for_bandwidth(robot, omega, zeta, **kept)
 
 
 # From what knows nothing of the robot to what knows all of it.
@@ -165,6 +166,13 @@ _TABLE = (
         ".voltage.VoltageControl",
         "v = R i + K_m θ̇_m for the torques that a controller asks for",
         needs="a DrivenRobot and a controller",
+    ),
+    Entry(
+        "predictive",
+        "predictive control",
+        "dalembert.optimal.predictive.PredictiveControl",
+        "u = the first input of the best motion from here, found anew at each sample",
+        needs="an OptimalControl problem",
     ),
 )
 CONTROLLERS: dict[str, Entry] = {entry.name: entry for entry in _TABLE}

@@ -71,7 +71,8 @@ def read_controller(controller: object, flow: Flow) -> tuple[Law | None, bool]:
         raise InputError(
             f"a controller has law(), or is a function of (t, q, qd) or (t, x); got {type(controller).__name__}"
         )
-    return read_law(controller), False
+    law = read_law(controller)
+    return law, law is not None and law.asked
 
 
 def _law_of_function(function: Callable[..., object], flow: Flow) -> Law:

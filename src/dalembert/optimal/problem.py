@@ -1,0 +1,520 @@
+"""An optimal control problem as data: a system, a horizon, costs, limits; and its compiled parts.
+
+    least  Σ ℓ(x_k, u_k) dt + ℓ_N(x_N),   x_{k+1} = f(x_k, u_k),   x_0 given,   u_low ≤ u ≤ u_high,
+           x_low ≤ x ≤ x_high,   g(x_k, u_k) ≤ 0,   e(x_N) = 0
+
+f is one step of the system's flow. Limits of inputs are held exactly, by the step of the solver; all others enter the
+cost by an augmented Lagrangian, ½ (max(0, λ + μ g)² − λ²) / μ, with a multiplier λ for each at each node (Nocedal &
+Wright 2006, ch. 17).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dalembert.arguments import array, number, switch
+from dalembert.caching import cached_property
+from dalembert.compile import Call, Kernel, compile_function, compile_rollout, gradient
+from dalembert.compile.interpret import replay
+from dalembert.compile.rollout import Rollout
+from dalembert.compile.sweep import Layout, Sweep, compile_sweep
+from dalembert.errors import InputError, choose, unknown
+from dalembert.flow import Array, Flow, Scalar, Scalars
+from dalembert.optimal.terms import Cost, Slopes, evaluate, expand, flatten, read_terms, total
+from dalembert.scalar import absolute, clip, sqrt, where
+
+if TYPE_CHECKING:
+    from dalembert.optimal.result import Optimum
+
+METHODS = ("semi-implicit-euler", "rk4")
+WHOLE = 1e-6  # of a step, how far the horizon may be from a whole number of them
+LARGEST_HORIZON = 100_000
+GROUPS = ("t", "x", "q", "v", "u")
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalControl:
+    """See above.
+
+    system: anything with a flow(), or a Flow. horizon, dt [s]: N = horizon / dt steps. running, terminal: costs, or
+    lists of them, as `optimal.terms` says: functions of any of t, x, q, v, u and the parameters, by name. limits: of
+    inputs and states, {name: (low, high)}; "u", "q" or "v" stand for all of them. inequalities: g ≤ 0 at every node
+    (those of u not at the last), end: e = 0 at the last node, functions like costs. parameters: {name: value}, numbers
+    or arrays of any shape, the same at all nodes, or with N + 1 rows where `moving` names them. method: one of METHODS.
+    exact: residuals and dynamics with their second derivatives too (DDP): fewer, longer iterations.
+    inputs: those that are chosen, by name, if not all that can be driven; others are parameters of that name, or 0."""
+
+    system: object
+    horizon: float
+    dt: float
+    running: Cost | Sequence[Cost] | None = None
+    terminal: Cost | Sequence[Cost] | None = None
+    limits: Mapping[str, object] | None = None
+    inequalities: Cost | Sequence[Cost] | None = None
+    end: Cost | Sequence[Cost] | None = None
+    parameters: Mapping[str, ArrayLike] | None = None
+    moving: Sequence[str] = ()
+    method: str = "semi-implicit-euler"
+    exact: bool = False
+    inputs: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        self.N  # noqa: B018 - refused here, not when it is solved
+        choose("method", self.method, METHODS)
+        switch("exact", self.exact)
+        flow = self.flow
+        if not self.chosen:
+            raise InputError(f"{flow.name!r} has no inputs: there is nothing to choose")
+        if flow.advance is not None:
+            raise InputError(f"{flow.name!r} has positions on a manifold, over which no motion is optimized yet")
+        if flow.sample is not None:
+            raise InputError(f"{flow.name!r} jumps between modes at its samples: choose a smooth flow of it")
+        if self.running is None and self.terminal is None:
+            raise InputError("a problem without a cost has no best motion: give running= or terminal=")
+        self.values, self.bounds, self.fences, self.terms  # noqa: B018
+
+    # --------------------------------------------------------------------------------------------------- what is given
+    @cached_property
+    def N(self) -> int:
+        """Steps."""
+        T, h = number("horizon", self.horizon, "s", above=0.0), number("dt", self.dt, "s", above=0.0)
+        steps = round(T / h)
+        if steps < 1 or abs(T / h - steps) > WHOLE * steps:
+            raise InputError(f"the horizon of {T:g} s is no whole number of steps of {h:g} s")
+        if steps > LARGEST_HORIZON:
+            raise InputError(f"{steps} steps are more than {LARGEST_HORIZON}: take a longer dt")
+        return steps
+
+    @cached_property
+    def flow(self) -> Flow:
+        if isinstance(self.system, Flow):
+            return self.system
+        make = getattr(self.system, "flow", None)
+        flow = make() if callable(make) else None
+        if not isinstance(flow, Flow):
+            raise InputError(f"a system has a flow(); got {type(self.system).__name__}")
+        return flow
+
+    @cached_property
+    def n(self) -> int:
+        return len(self.flow.states)
+
+    @cached_property
+    def m(self) -> int:
+        return len(self.chosen)
+
+    @property
+    def lean(self) -> bool:
+        """Whether x⁺ = (q + h v⁺, v⁺) and nothing else."""
+        f = self.flow
+        return self.method == "semi-implicit-euler" and f.settle is None and 0 < f.nq == f.nv and 2 * f.nq == self.n
+
+    @cached_property
+    def values(self) -> dict[str, Array]:
+        """The parameters, as they are at all nodes: (N + 1, *shape) each."""
+        found = {}
+        for name in self.moving:
+            choose("parameter that is moving", name, self.parameters or {})
+        for name, value in (self.parameters or {}).items():
+            if name in GROUPS:
+                raise InputError(f"a parameter is called {name!r}, which every cost knows already: choose another name")
+            x = array(name, value)
+            if name in self.moving:
+                if not x.ndim or len(x) != self.N + 1:
+                    raise InputError(
+                        f"{name} is moving: it needs {self.N + 1} rows, one per node; it has shape {x.shape}"
+                    )
+            else:
+                x = np.broadcast_to(x, (self.N + 1, *x.shape))
+            found[name] = x
+        return found
+
+    @cached_property
+    def rest(self) -> tuple[str, ...]:
+        """Inputs that are not chosen: parameters of that name, or zero."""
+        return tuple(name for name in self.flow.inputs if name not in self.chosen)
+
+    @cached_property
+    def chosen(self) -> tuple[str, ...]:
+        """The inputs that are chosen, u."""
+        for name in self.inputs or ():
+            choose(f"input of {self.flow.name!r}", name, self.flow.inputs)
+        return self.flow.driven if self.inputs is None else tuple(self.inputs)
+
+    def _groups(self) -> dict[str, tuple[str, ...]]:
+        f = self.flow
+        return {"u": self.chosen, "q": f.states[: f.nq], "v": f.states[f.nq : f.nq + f.nv], "x": f.states}
+
+    @cached_property
+    def _limits(self) -> dict[str, tuple[float, float]]:
+        """By the name of an input or a state."""
+        found: dict[str, tuple[float, float]] = {}
+        groups, known = self._groups(), (*self.chosen, *self.flow.states)
+        for key, value in (self.limits or {}).items():
+            if key not in known and key not in groups:
+                raise unknown("input or state to limit", key, (*groups, *known))
+            names = groups.get(key, (key,))
+            try:
+                low, high = value if isinstance(value, tuple) else (-np.asarray(value, float), value)
+                pair = [np.broadcast_to(np.asarray(x, float), len(names)).tolist() for x in (low, high)]
+            except (TypeError, ValueError):
+                raise InputError(
+                    f"limits of {key!r} are (low, high), or one number for both ways, each a number or {len(names)}; "
+                    f"got {value!r:.60}"
+                ) from None
+            for name, a, b in zip(names, *pair, strict=True):
+                if not a < b:
+                    raise InputError(f"the limits of {name!r} are {a:g} and {b:g}: the lower must be below the upper")
+                found[name] = (a, b)
+        return found
+
+    @cached_property
+    def bounds(self) -> Array:
+        """(2, m): limits of the inputs."""
+        return np.array([self._limits.get(name, (-np.inf, np.inf)) for name in self.chosen]).T.copy()
+
+    @property
+    def bounded(self) -> bool:
+        return bool(np.isfinite(self.bounds).any())
+
+    @cached_property
+    def fences(self) -> list[tuple[float, int, float]]:
+        """(sign, place in x, limit): sign · x ≤ sign · limit."""
+        rows = [(self.flow.states.index(k), a, b) for k, (a, b) in self._limits.items() if k in self.flow.states]
+        both = [((-1.0, j, a), (1.0, j, b)) for j, a, b in rows]
+        return [row for pair in both for row in pair if np.isfinite(row[2])]
+
+    @cached_property
+    def terms(self) -> dict[str, list[Cost]]:
+        known = [*GROUPS, *self.values]
+        still = [k for k in known if k != "u"]
+        return {
+            "running": read_terms("running", self.running, known),
+            "terminal": read_terms("terminal", self.terminal, still),
+            "inequalities": read_terms("inequalities", self.inequalities, known),
+            "end": read_terms("end", self.end, still),
+        }
+
+    # ----------------------------------------------------------------------------------------------- over any scalar
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """The numbers of a node beyond (x, u): t, parameters, multipliers, μ."""
+        own = {"t": 1, **{name: prod(x.shape[1:]) for name, x in self.values.items()}}
+        return {**own, "costate": self.n * self.exact, "λ": self.multipliers, "μ": 1 if self.multipliers else 0}
+
+    @property
+    def costates(self) -> slice:
+        """Where the costates of the next node stand among the numbers of a node."""
+        first = 1 + sum(prod(x.shape[1:]) for x in self.values.values())
+        return slice(first, first + self.n * self.exact)
+
+    def _read(self, x: Scalars, u: Scalars, p: Scalars) -> dict[str, Any]:
+        """What a cost may ask for."""
+        given: dict[str, Any] = {"x": list(x), "u": list(u), "t": p[0]}
+        given["q"], given["v"] = list(x[: self.flow.nq]), list(x[self.flow.nq : self.flow.nq + self.flow.nv])
+        at = 1
+        for name, value in self.values.items():
+            size = prod(value.shape[1:])
+            given[name] = list(p[at : at + size]) if value.ndim > 1 else p[at]
+            at += size
+        return given
+
+    def whole(self, u: Scalars, p: Scalars) -> list[Scalar]:
+        """All inputs of the flow, in its order."""
+        given = {**self._read((), u, p), **dict(zip(self.chosen, u, strict=True))}
+        return [given.get(name, 0.0) for name in self.flow.inputs]
+
+    def step(self, x: Scalars, u: Scalars, p: Scalars) -> list[Scalar]:
+        """x⁺ = f(x, u)."""
+        flow, h, t = self.flow, self.dt, p[0]
+        w = self.whole(u, p)
+        if self.method == "rk4":
+            k1 = flow.rate(t, x, w)
+            k2 = flow.rate(t + 0.5 * h, _along(x, 0.5 * h, k1), w)
+            k3 = flow.rate(t + 0.5 * h, _along(x, 0.5 * h, k2), w)
+            k4 = flow.rate(t + h, _along(x, h, k3), w)
+            new = [a + h / 6.0 * (b + 2.0 * c + 2.0 * d + e) for a, b, c, d, e in zip(x, k1, k2, k3, k4, strict=True)]
+        else:
+            k, v = flow.rate(t, x, w), flow.nq + flow.nv
+            moved = _along(x[flow.nq :], h, k[flow.nq :])
+            slopes = moved[: flow.nv] if flow.nv == flow.nq and flow.nq else k[: flow.nq]
+            new = [*_along(x[: flow.nq], h, slopes), *moved]
+            assert len(new) == self.n and v <= self.n
+        return new if flow.settle is None else list(flow.settle(t + h, x, new, w))
+
+    def _limited(self, x: Scalars, u: Scalars | None, p: Scalars) -> list[Scalar]:
+        """g ≤ 0: limits of states, then the user's; at the last node those that need no input."""
+        found: list[Scalar] = [sign * (x[j] - limit) for sign, j, limit in self.fences]
+        values, residuals = evaluate("inequalities", self.terms["inequalities"], self._read(x, u or [0.0] * self.m, p))
+        return [*found, *values, *residuals]
+
+    def _ended(self, x: Scalars, p: Scalars) -> list[Scalar]:
+        values, residuals = evaluate("end", self.terms["end"], self._read(x, (), p))
+        return [*values, *residuals]
+
+    @cached_property
+    def counts(self) -> tuple[int, int]:
+        """How many inequalities a node has, and equalities the last one."""
+        x, u, p = [0.3] * self.n, [0.2] * self.m, [0.1] * (1 + sum(prod(v.shape[1:]) for v in self.values.values()))
+        inequalities = len(self.fences) + _count("inequalities", self.terms["inequalities"], self._read(x, u, p))
+        return inequalities, _count("end", self.terms["end"], self._read(x, u, p))
+
+    @property
+    def multipliers(self) -> int:
+        """Multipliers of a node: of inequalities first, then those of the end (used at the last node alone)."""
+        return sum(self.counts)
+
+    def _penalties(self, x: Scalars, u: Scalars | None, p: Scalars) -> list[Scalar]:
+        """The residuals of the augmented Lagrangian, max(0, λ + μ g) / √μ, and at the end (λ + μ e) / √μ."""
+        if not self.multipliers:
+            return []
+        mu, first = p[-1], len(p) - 1 - self.multipliers
+        scale = 1.0 / sqrt(mu)
+        g = self._limited(x, u, p)
+        s = [(p[first + i] + mu * y) * scale for i, y in enumerate(g)]
+        penalties = [where(y > 0.0, y, 0.0) for y in s]
+        if u is None:
+            penalties += [(p[first + len(g) + i] + mu * y) * scale for i, y in enumerate(self._ended(x, p))]
+        return penalties
+
+    def cost(self, x: Scalars, u: Scalars | None, p: Scalars) -> tuple[list[Scalar], Slopes]:
+        """(values, residuals) of a node, with penalties; of the last one without u."""
+        kind, h = ("terminal", 1.0) if u is None else ("running", self.dt)
+        values, residuals = evaluate(kind, self.terms[kind], self._read(x, u or (), p))
+        root = float(np.sqrt(h))
+        residuals = residuals.scaled(root)
+        residuals += self._penalties(x, u, p)
+        return [h * v for v in values], residuals
+
+    def _slopes(self, x: Scalars, u: Scalars, p: Scalars) -> tuple[list[Scalar], list[list[Scalar]]]:
+        """(x⁺, ∂x⁺/∂(u, x)), the rows of v⁺ alone where lean: by the system's own derivatives where it has them."""
+        graph, z, r, h = x[0].graph, [*u, *x], self.flow.nq, self.dt
+        own = self._own_derivatives
+        if own is not None and self.lean:
+            D_q, D_v, D_u = (_square(block, r) for block in replay(own.program, [x[:r], x[r:], u]))
+            rows = [
+                [h * a for a in D_u[i]] + [h * a for a in D_q[i]] + [h * a + (i == j) for j, a in enumerate(D_v[i])]
+                for i in range(r)
+            ]
+            return self.step(x, u, p), rows
+        new = self.step(x, u, p)
+        return new, gradient.jacobian(graph, new[r:] if self.lean else new, z)
+
+    @cached_property
+    def _own_derivatives(self) -> Kernel | None:
+        """Closed formulas for ∂q̈ that a system may have, far cheaper than a derivative of its trace; looked at once,
+        whether they are those of its flow."""
+        make = getattr(self.system, "kernel", None)
+        if not callable(make) or not self.lean or self.rest or isinstance(self.system, Flow) or self.m != self.flow.nq:
+            return None
+        try:
+            kernel = make("forward_dynamics_derivatives")
+        except (InputError, KeyError, TypeError, ValueError):
+            return None
+        r = self.flow.nq
+        if not isinstance(kernel, Kernel) or kernel.inputs != ((r,),) * 3 or kernel.outputs != ((r, r),) * 3:
+            return None
+        rng = np.random.default_rng(0)
+        q, v, tau = rng.uniform(-0.5, 0.5, (3, r))
+        e, eps = rng.normal(size=3 * r), 1e-6
+
+        def acceleration(s: float) -> Array:
+            x, u = np.concatenate((q, v)) + s * e[: 2 * r], tau + s * e[2 * r :]
+            return np.array(self.flow.rate(0.0, x.tolist(), u.tolist())[r:], float)
+
+        along = (acceleration(eps) - acceleration(-eps)) / (2 * eps)
+        told = sum(D @ part for D, part in zip(kernel(q, v, tau), np.split(e, 3), strict=True))
+        return kernel if np.allclose(along, told, rtol=1e-5, atol=1e-5 * float(np.abs(along).max())) else None
+
+    def solve(
+        self,
+        x0: ArrayLike,
+        *,
+        x: ArrayLike | None = None,
+        u: ArrayLike | None = None,
+        iterations: int = 1000,
+        tolerance: float = 1e-6,
+        accuracy: float = 1e-7,
+        t0: float = 0.0,
+        progress: Callable[[int, int], None] | None = None,
+        **parameters: ArrayLike,
+    ) -> Optimum:
+        """The best motion from x0, near a guess.  x0 (..., n): a batch is solved in lanes, each as if alone.
+
+        u: guess of the inputs, (..., N, m), or one row for all steps; without it what holds the system at x0, or zero.
+        x: guess of the states (..., N + 1, n), which need not fit the inputs; of a system of second order its positions
+        count, the rates follow from them. Without it the states that u leads to. tolerance: relative; it ends where a
+        step promises no more than tolerance^1.5 of the cost, and states fit inputs to tolerance / 100. accuracy: of
+        limits of states, inequalities and the end. progress(first, total) is called after each iteration. Parameters by
+        name, in place of the problem's, (..., *shape). Ctrl-C ends it, with the best so far."""
+        from dalembert.optimal.result import solve
+
+        return solve(
+            self,
+            x0,
+            x=x,
+            u=u,
+            iterations=iterations,
+            tolerance=tolerance,
+            accuracy=accuracy,
+            t0=t0,
+            progress=progress,
+            parameters=parameters,
+        )
+
+    # ---------------------------------------------------------------------------------------------- compiled parts
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout(self.n, self.m, sum(self.sizes.values()), self.lean, self.bounded, self.exact)
+
+    @cached_property
+    def sweep(self) -> Sweep:
+        """The backward pass."""
+        y = self.layout
+
+        def stage(x: Scalars, u: Scalars, following: Scalars, p: Scalars) -> tuple[Any, ...]:
+            new, rows = self._slopes(x, u, p)
+            gap = [a - b for a, b in zip(new, following, strict=True)]
+            own = gap[self.n - y.rows :]
+            F = [y.pad(row[: y.m], [*row[y.m :], e]) for row, e in zip(rows, own, strict=True)]
+            values, residuals = self.cost(x, u, p)
+            if self.exact:  # of residuals, r r'' beside r' r'ᵀ; of the dynamics, λ f''
+                curved = [a * b for a, b in zip(p[self.costates], new, strict=True)]
+                value, g, H = expand([total(values, residuals)], [], [*u, *x], curved)
+            else:
+                value, g, H = expand(values, residuals, [*u, *x], q_at=y.m)
+            Hu = [y.pad(H[i][: y.m], [*H[i][y.m :], g[i]]) for i in range(y.m)]
+            Hx = [y.pad_state([*row[y.m :], e]) for row, e in zip(H[y.m :], g[y.m :], strict=True)]
+            sizes: Scalar = 0.0
+            for e in gap:
+                sizes = sizes + absolute(e)
+            return F, Hu, [*Hx, y.pad_state([*g[y.m :], 0.0])], gap, [value, sizes]
+
+        def terminal(x: Scalars, p: Scalars) -> tuple[Any, ...]:
+            values, residuals = self.cost(x, None, p)
+            exact = ([total(values, residuals)], []) if self.exact else (values, residuals)
+            value, g, H = expand(*exact, list(x))
+            rows = [y.pad_state([*row, e]) for row, e in zip(H, g, strict=True)]
+            return [*rows, y.pad_state([*g, 0.0])], [value]
+
+        return compile_sweep(stage, terminal, y, f"backward pass of {self.flow.name}")
+
+    @cached_property
+    def rollout(self) -> Rollout:
+        """The forward pass: the state (x, cost, u of the step before), a row of the plan at each step, and (α, limits
+        of u) as parameters."""
+        y, n, m = self.layout, self.n, self.m
+
+        def move(X: Scalars, row: Scalars, p: Scalars) -> list[Scalar]:
+            K, at = row[: m * y.X], m * y.X
+            x0, u0, gap, own = (row[a:b] for a, b in _cuts(at, n, m, n, y.p))
+            x, alpha = X[:n], p[0]
+            off = [a - b for a, b in zip(x, x0, strict=True)]
+            u = []
+            for i in range(m):
+                change = alpha * K[i * y.X + n]
+                for j in range(n):
+                    change = change + K[i * y.X + j] * off[j]
+                chosen = u0[i] + change
+                u.append(clip(chosen, p[1 + i], p[1 + m + i]) if y.bounded else chosen)
+            back = 1.0 - alpha
+            new = [a - back * e for a, e in zip(self.step(x, u, own), gap, strict=True)]
+            return [*new, X[n] + total(*self.cost(x, u, own)), *u]
+
+        sizes = {"x": n + 1 + m, "u": y.plan, "p": 1 + 2 * m}
+        return compile_rollout([Call(move, ("x", "u", "p"), "new")], sizes, f"forward pass of {self.flow.name}")
+
+    @cached_property
+    def last(self) -> Kernel:
+        """(x, p) → the cost of the last node."""
+
+        def end(x: Scalars, p: Scalars) -> Scalar:
+            return total(*self.cost(x, None, p))
+
+        p = self.layout.p
+        return compile_function(end, [(self.n,), (p,)], [()], f"end of {self.flow.name}", arguments=("x", "p"))
+
+    def _kernel(self, function: Callable[..., Any], count: int, name: str, inputs: bool = True) -> Kernel:
+        shapes = [(self.n,), (self.m,), (self.layout.p,)] if inputs else [(self.n,), (self.layout.p,)]
+        names = ("x", "u", "p") if inputs else ("x", "p")
+        return compile_function(function, shapes, [(count,)], name, arguments=names)
+
+    @cached_property
+    def stepper(self) -> Kernel:
+        """(x, u, p) → x⁺."""
+        return self._kernel(self.step, self.n, "step")
+
+    @cached_property
+    def inequality(self) -> Kernel:
+        return self._kernel(self._limited, self.counts[0], "inequalities")
+
+    @cached_property
+    def last_limits(self) -> Kernel:
+        """(x, p) → (g, e) of the last node."""
+        return self._kernel(
+            lambda x, p: [*self._limited(x, None, p), *self._ended(x, p)], self.multipliers, "limits", inputs=False
+        )
+
+    @cached_property
+    def plain(self) -> tuple[Kernel, Kernel]:
+        """The costs without penalties: (x, u, p) → ℓ dt, (x, p) → ℓ_N."""
+
+        def running(x: Scalars, u: Scalars, p: Scalars) -> Scalar:
+            return self.dt * total(*evaluate("running", self.terms["running"], self._read(x, u, p)))
+
+        def terminal(x: Scalars, p: Scalars) -> Scalar:
+            return total(*evaluate("terminal", self.terms["terminal"], self._read(x, (), p)))
+
+        a, b, p = (self.n,), (self.m,), (self.layout.p,)
+        return (
+            compile_function(running, [a, b, p], [()], "running cost", arguments=("x", "u", "p")),
+            compile_function(terminal, [a, p], [()], "terminal cost", arguments=("x", "p")),
+        )
+
+    def parameters_at(self, t0: float = 0.0, batch: tuple[int, ...] = (), **changed: ArrayLike) -> Array:
+        """(*batch, N + 1, p): the numbers of all nodes; parameters may be given anew, with leading dimensions of a
+        batch."""
+        P = np.zeros((*batch, self.N + 1, self.layout.p))
+        P[..., 0] = t0 + self.dt * np.arange(self.N + 1)
+        at = 1
+        for name in changed:
+            choose("parameter", name, self.values)
+        for name, value in self.values.items():
+            size = prod(value.shape[1:])
+            if name in changed:
+                core = value.shape if name in self.moving else value.shape[1:]
+                x = array(name, changed[name])
+                lead = x.shape[: x.ndim - len(core)]
+                if x.shape[x.ndim - len(core) :] != core or lead not in ((), batch):
+                    raise InputError(f"{name} has shape {x.shape}; it must be {core}, or {(*batch, *core)} for a batch")
+                rows = x.reshape(*lead, *((self.N + 1,) if name in self.moving else (1,)), size)
+            else:
+                rows = value.reshape(self.N + 1, size)
+            P[..., at : at + size] = rows
+            at += size
+        return P
+
+
+def _along(x: Scalars, h: Scalar, k: Scalars) -> list[Scalar]:
+    return [a + h * b for a, b in zip(x, k, strict=True)]
+
+
+def _square(flat: Sequence[Scalar], n: int) -> list[list[Scalar]]:
+    return [list(flat[i * n : (i + 1) * n]) for i in range(n)]
+
+
+def _cuts(first: int, *sizes: int) -> list[tuple[int, int]]:
+    ends = np.cumsum((first, *sizes)).tolist()
+    return list(pairwise(ends))
+
+
+def _count(what: str, terms: Sequence[Cost], given: dict[str, Any]) -> int:
+    values, residuals = evaluate(what, terms, given)
+    return len(flatten(values)) + len(residuals)

@@ -1,0 +1,271 @@
+"""What solves a problem: a guess made whole, limits of states by an augmented Lagrangian around the solver, and the
+result with its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.arguments import array, count, number
+from dalembert.errors import InputError
+from dalembert.flow import Array
+from dalembert.optimal.problem import OptimalControl
+from dalembert.optimal.solver import CONVERGED, DIVERGED, STOPPED, VIOLATED, Engine, Progress, chunk, run
+
+PENALTY, HARDER, HARDEST = 10.0, 10.0, 1e8  # μ at first, its factor, and its largest
+ROUNDS = 30  # of multipliers
+BETTER = 0.25  # of the violation of the round before: less, and μ stays as it is
+OUTSIDE = 1e-9  # relative, by which a start may lie outside its limits
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The motion that was found, and its certificate, recomputed at the end.
+
+    t (N + 1,) [s]; x (..., N + 1, n), u (..., N, m); gains (..., N, m, n): u = u_k + K_k (x − x_k) is optimal near by.
+    cost: without penalties. gradient: the largest |∂J/∂u| of inputs that are not at a limit, all later inputs being
+    chosen well. defect: the largest |f(x_k, u_k) − x_{k+1}|. violation: of limits of states, inequalities and the end.
+    converged, reason, iterations; history of a lone problem: rows (cost, gradient, Σ|gap|, α). multipliers (..., N + 1,
+    ·) of the limits, for a warm start. All but t have the leading dimensions of the batch."""
+
+    problem: OptimalControl
+    t: Array
+    x: Array
+    u: Array
+    cost: Array
+    gains: Array
+    gradient: Array
+    defect: Array
+    violation: Array
+    converged: NDArray[np.bool_]
+    reason: Any
+    iterations: NDArray[np.int64]
+    multipliers: Array
+    history: Array = field(default_factory=lambda: np.zeros((0, 4)))
+
+    @property
+    def q(self) -> Array:
+        """Positions (..., N + 1, nq)."""
+        return self.x[..., : self.problem.flow.nq]
+
+    @property
+    def v(self) -> Array:
+        """Their rates."""
+        nq = self.problem.flow.nq
+        return self.x[..., nq : nq + self.problem.flow.nv]
+
+    def __call__(self, t: float, x: ArrayLike) -> Array:
+        """u at time t in the state x, of a lone problem: a controller for `simulate`. After the horizon it holds the
+        last row."""
+        if self.u.ndim != 2:
+            raise InputError("a controller is made of one motion, not of a batch of them")
+        k = int(np.clip((t - self.t[0]) / self.problem.dt + 1e-9, 0, len(self.u) - 1))
+        u = self.u[k] + self.gains[k] @ (np.asarray(x, float) - self.x[k])
+        return np.asarray(np.clip(u, *self.problem.bounds))
+
+    def __repr__(self) -> str:
+        if self.u.ndim > 2:
+            n = self.converged.size
+            return f"<Optimum of {n} problems of {self.problem.flow.name!r}: {int(self.converged.sum())} converged>"
+        return (
+            f"<Optimum of {self.problem.flow.name!r}: {self.reason} after {int(self.iterations)} iterations, cost "
+            f"{float(self.cost):.6g}, gradient {float(self.gradient):.1e}, defect {float(self.defect):.1e}, violation "
+            f"{float(self.violation):.1e}>"
+        )
+
+
+def solve(
+    problem: OptimalControl,
+    x0: ArrayLike,
+    *,
+    x: ArrayLike | None = None,
+    u: ArrayLike | None = None,
+    iterations: int = 1000,
+    tolerance: float = 1e-6,
+    accuracy: float = 1e-7,
+    t0: float = 0.0,
+    progress: Callable[[int, int], None] | None = None,
+    parameters: dict[str, ArrayLike] | None = None,
+) -> Optimum:
+    """See `OptimalControl.solve`."""
+    N, n, m = problem.N, problem.n, problem.m
+    rounds, tol = count("iterations", iterations, 1), number("tolerance", tolerance, above=0.0, most=0.1)
+    near = number("accuracy", accuracy, above=0.0)
+    start = array("x0", x0, (..., n), meaning=f"the states {', '.join(problem.flow.states)}")
+    _check_start(problem, start)
+    lead, given = start.shape[:-1], parameters or {}
+    P = problem.parameters_at(number("t0", t0, "s"), lead, **given).reshape(-1, N + 1, problem.layout.p)
+    X0 = start.reshape(-1, n)
+    U = None if u is None else _spread(array("u", u, (..., N, m), (m,)), lead, (N, m))
+    X = None if x is None else _spread(array("x", x, (..., N + 1, n)), lead, (N + 1, n))
+    parts: list[tuple[Any, ...]] = []
+    total, size = len(X0), chunk(problem)
+    for first in range(0, total, size):
+        rows = slice(first, min(first + size, total))
+        job = _Chunk(problem, X0[rows], P[rows], None if X is None else X[rows], None if U is None else U[rows])
+        parts.append(job.solve(rounds, tol, near, None if progress is None else (lambda: progress(first, total))))  # noqa: B023
+        if any(state.reason == STOPPED for state in job.states):
+            for later in range(rows.stop, total, size):
+                rest = slice(later, min(later + size, total))
+                job = _Chunk(problem, X0[rest], P[rest], None if X is None else X[rest], None if U is None else U[rest])
+                for state in job.states:
+                    state.reason = STOPPED
+                parts.append(job.certify())
+            break
+    joined = [np.concatenate(column).reshape((*lead, *column[0].shape[1:])) for column in zip(*parts, strict=True)]
+    xs, us, cost, gains, gradient, defect, violation, good, why, steps, multipliers = joined
+    reason = why if lead else str(why)
+    history = np.array(job.states[0].history) if not lead and job.states[0].history else np.zeros((0, 4))
+    t = np.asarray(t0 + problem.dt * np.arange(N + 1), float)
+    return Optimum(
+        problem, t, xs, us, cost, gains, gradient, defect, violation, good, reason, steps, multipliers, history
+    )
+
+
+def _spread(guess: Array, lead: tuple[int, ...], core: tuple[int, int]) -> Array:
+    try:
+        return np.broadcast_to(guess, (*lead, *core)).reshape(-1, *core)
+    except ValueError:
+        raise InputError(f"a guess has shape {guess.shape}; it must end in {core}, and fit {lead} starts") from None
+
+
+def _check_start(problem: OptimalControl, x0: Array) -> None:
+    flow = problem.flow
+    for sign, j, limit in problem.fences:
+        if (sign * (x0[..., j] - limit) > OUTSIDE * max(1.0, abs(limit))).any():
+            worst = float((x0[..., j]).max() if sign > 0 else x0[..., j].min())
+            raise InputError(
+                f"{flow.states[j]!r} starts at {worst:g}, {'above' if sign > 0 else 'below'} its limit {limit:g}: no "
+                "motion from there keeps to it; move the start, or the limit"
+            )
+    if flow.check is not None:
+        flow.check(x0)
+
+
+def balance(problem: OptimalControl, x0: Array) -> Array:
+    """(..., m): inputs that hold the system at x0, where there are as many as rates and they can; else zero; within the
+    limits."""
+    flow, m = problem.flow, problem.m
+    u = np.zeros((*x0.shape[:-1], m))
+    if m == flow.nv and flow.nq:
+        p = np.zeros(problem.layout.p)
+        p[:] = problem.parameters_at()[0]
+        rest = np.array(x0)
+        rest[..., flow.nq : flow.nq + flow.nv] = 0.0
+        with np.errstate(all="ignore"):
+            v = slice(flow.nq, flow.nq + flow.nv)
+            none = problem.stepper(rest, u, p)[..., v]
+            columns = np.stack([problem.stepper(rest, u + e, p)[..., v] - none for e in np.eye(m)], -1)
+            try:
+                held = np.linalg.solve(columns, -none[..., None])[..., 0]
+            except np.linalg.LinAlgError:
+                held = u
+        u = np.where(np.isfinite(held).all(-1, keepdims=True), held, u)
+    return np.asarray(np.clip(u, *problem.bounds))
+
+
+class _Chunk:
+    """Some problems that are solved together."""
+
+    def __init__(self, problem: OptimalControl, x0: Array, P: Array, x: Array | None, u: Array | None) -> None:
+        self.problem, self.count = problem, len(x0)
+        self.engine = engine = Engine(problem, self.count)
+        self.states = [Progress() for _ in range(self.count)]
+        engine.ps[:] = P
+        if problem.multipliers:
+            engine.ps[..., -1] = PENALTY
+        engine.us[:] = np.clip(balance(problem, x0)[:, None] if u is None else u, *problem.bounds)
+        engine.xs[:, 0] = x0
+        if x is None:
+            self._roll()
+        else:
+            engine.xs[:, 1:] = x[:, 1:]
+            if problem.lean:  # q⁺ = q + h v⁺ holds at every guess
+                r = problem.flow.nq
+                engine.xs[:, 1:, r:] = np.diff(engine.xs[..., :r], axis=1) / problem.dt
+
+    def _roll(self) -> None:
+        """The states that the inputs lead to; where they diverge, the start is held, and gaps are left to be closed."""
+        e = self.engine
+        with np.errstate(all="ignore"):
+            for k in range(self.problem.N):
+                e.xs[:, k + 1] = self.problem.stepper(e.xs[:, k], e.us[:, k], e.ps[:, k])
+        far = ~np.isfinite(e.xs).all((1, 2)) | (np.abs(e.xs).max((1, 2)) > 1e8)
+        e.xs[far, 1:] = e.xs[far, :1]
+        if self.problem.lean:
+            e.xs[far, 1:, self.problem.flow.nq :] = 0.0
+
+    def solve(
+        self, iterations: int, tolerance: float, accuracy: float, tell: Callable[[], None] | None
+    ) -> tuple[Any, ...]:
+        e = self.engine
+        run(e, self.states, iterations, tolerance, tell)
+        if not self.problem.multipliers:
+            return self.certify()
+        before = np.full(self.count, np.inf)
+        for _ in range(ROUNDS):
+            worst = self._violation()
+            going = [
+                k for k, s in enumerate(self.states) if worst[k] > accuracy and s.reason not in (STOPPED, DIVERGED)
+            ]
+            if not going:
+                break
+            self._multiply(going, worst, before)
+            before = np.minimum(before, worst)
+            for k in going:
+                self.states[k].again()
+            run(e, self.states, iterations, tolerance, tell)
+        for state, left in zip(self.states, self._violation().tolist(), strict=True):
+            if left > accuracy and state.reason == CONVERGED:
+                state.reason = VIOLATED
+        return self.certify()
+
+    def _limits(self) -> Array:
+        """(count, N + 1, multipliers): g and, at the last node, e; zero where a node has none."""
+        e, p = self.engine, self.problem
+        found = np.zeros((self.count, p.N + 1, p.multipliers))
+        if p.counts[0]:
+            found[:, :-1, : p.counts[0]] = p.inequality(e.xs[:, :-1], e.us, e.ps[:, :-1])
+        found[:, -1] = p.last_limits(e.xs[:, -1], e.ps[:, -1])
+        return found
+
+    def _violation(self) -> Array:
+        g, first = self._limits(), self.problem.counts[0]
+        g[:, 0, : len(self.problem.fences)] = 0.0  # the start is given
+        worst = np.maximum(g[..., :first], 0.0).max((1, 2), initial=0.0)
+        return np.maximum(worst, np.abs(g[..., first:]).max((1, 2), initial=0.0))
+
+    def _multiply(self, rows: list[int], worst: Array, before: Array) -> None:
+        e, p, first = self.engine, self.problem, self.problem.counts[0]
+        at = p.layout.p - 1 - p.multipliers
+        mu = e.ps[:, :1, -1:]
+        new = e.ps[..., at:-1] + mu * self._limits()
+        new[..., :first] = np.maximum(new[..., :first], 0.0)
+        new[:, :-1, first:] = 0.0
+        for k in rows:
+            e.ps[k, :, at:-1] = new[k]
+            if worst[k] > BETTER * before[k]:
+                e.ps[k, :, -1] = min(e.ps[k, 0, -1] * HARDER, HARDEST)
+
+    def certify(self) -> tuple[Any, ...]:
+        """The columns of an `Optimum`, recomputed from x and u alone."""
+        e, p = self.engine, self.problem
+        running, terminal = p.plain
+        e.settings[:, 0], e.held[:] = 0.0, 0.0
+        with np.errstate(all="ignore"):
+            e.backward(self.count)
+            cost = running(e.xs[:, :-1], e.us, e.ps[:, :-1]).sum(-1) + terminal(e.xs[:, -1], e.ps[:, -1])
+            moved = p.stepper(e.xs[:, :-1], e.us, e.ps[:, :-1])
+        K = e.plan[..., : p.m * p.layout.X].reshape(self.count, p.N, p.m, p.layout.X)[..., : p.n].copy()
+        defect = np.abs(moved - e.xs[:, 1:]).max((1, 2))
+        violation = self._violation() if p.multipliers else np.zeros(self.count)
+        good = np.array([s.reason == CONVERGED for s in self.states])
+        reasons = np.array([s.reason for s in self.states], dtype=object)
+        steps = np.array([s.before + s.iterations for s in self.states])
+        at = p.layout.p - 1 - p.multipliers
+        kept = e.ps[..., at:-1].copy() if p.multipliers else np.zeros((self.count, p.N + 1, 0))
+        return (e.xs, e.us, cost, K, e.info[:, 1].copy(), defect, violation, good, reasons, steps, kept)

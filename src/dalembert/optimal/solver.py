@@ -1,0 +1,314 @@
+"""iLQR with multiple shooting (feasibility-driven DDP), for one problem or many.
+
+An iteration is two machine loops: backward over the nodes (`compile.sweep`: derivatives and Riccati steps), forward
+with x̂_{k+1} = f(x̂_k, û_k) − (1 − α) gap_k, û_k = u_k + α k_k + K_k (x̂_k − x_k): gaps shrink by 1 − α exactly
+(Mastalli et al. 2020). A step is taken where the merit φ = J + ν Σ|gap| falls by a part of what the quadratic model
+promises; of several lengths α = 1, ½, … the longest that does. All lengths are computed at once, one per lane; in a
+batch α = 1 first, one problem per lane: the same choice, the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf, isfinite
+
+import numpy as np
+
+from dalembert.caching import cached_property
+from dalembert.optimal.problem import OptimalControl
+
+LENGTHS = 8
+ALPHA = tuple(0.5**k for k in range(LENGTHS))
+SUFFICIENT = 1e-4  # of the promised decrease that must come
+TRUSTED = 0.5  # of ν Σ|gap| that the merit may rely on
+LEAST, MOST, FACTOR = 1e-9, 1e12, 10.0  # regularization of Q_uu
+EASY, HARD = 1, 4  # up to which length, counted from the longest, it is relaxed, and from which it grows
+ROUNDING = 1e-13  # of the cost, below which a promised decrease cannot be seen
+CACHE = 1 << 20  # bytes of the plans of problems that are solved together
+CONVERGED, STALLED, LIMIT, STOPPED, DIVERGED, VIOLATED = (
+    "converged",
+    "no step makes it better",
+    "the iterations are used up",
+    "interrupted",
+    "the cost is not finite",
+    "limits are not kept",
+)
+
+
+@dataclass
+class Progress:
+    """Where the solver stands with one problem."""
+
+    cost: float = inf
+    mu: float = 0.0
+    nu: float = 0.0
+    gap: float = inf
+    gradient: float = inf
+    promise: float = inf  # decrease of the cost that the model predicts
+    iterations: int = 0
+    before: int = 0  # iterations of earlier rounds of multipliers
+    curved: bool = False  # costates are set, and with them second derivatives of the dynamics
+    indefinite: bool = False  # they are to be cleared
+    holding: bool = False  # inputs are held at limits by the solver
+    relaxed: bool = False  # the regularization was taken away since the last step
+    reason: str = ""
+    history: list[tuple[float, float, float, float]] = field(default_factory=list)
+
+    def judge(self, info: list[float], tolerance: float) -> bool:
+        """Whether to go on with a step, after a backward pass; `reason` is set where it ends."""
+        change, gradient, gap, good, cost = info
+        self.cost, self.gap, self.gradient = cost, gap, gradient
+        if not isfinite(cost + gap):
+            self.reason = DIVERGED
+            return False
+        if not (good == 1.0 and isfinite(change)):
+            if self.curved:  # without second derivatives of the dynamics it is positive more often
+                self.curved, self.indefinite = False, True
+                return False
+            return self.stiffen()
+        self.promise = -0.5 * change
+        scale = max(1.0, abs(cost))
+        if gap <= tolerance * 1e-2 and self.promise <= tolerance**1.5 * scale:
+            if self.mu <= LEAST and not self.holding:
+                self.reason = CONVERGED
+            elif self.relaxed:
+                self.reason = STALLED
+            else:  # a small promise may be the regularization's, or of inputs that are held: without, once more
+                self.mu, self.relaxed, self.holding = 0.0, True, False
+            return False
+        if gap > 0.0 and -self.promise > 0.0:
+            self.nu = max(self.nu, -self.promise / ((1.0 - TRUSTED) * gap))
+        return True
+
+    def stiffen(self) -> bool:
+        """More regularization; the end where it is too much."""
+        self.mu = max(self.mu * FACTOR, LEAST)
+        if self.mu > MOST:
+            self.reason = STALLED
+        return False
+
+    def accept(self, costs: list[float]) -> int | None:
+        """The first of the lengths of which these are the costs that is good enough."""
+        for k, cost in enumerate(costs):
+            alpha = ALPHA[k]
+            wanted = SUFFICIENT * alpha * (self.promise + self.nu * self.gap)
+            if self.cost - cost + alpha * self.nu * self.gap >= wanted:
+                return k
+        return None
+
+    def refused(self, tolerance: float) -> None:
+        """No length was good enough."""
+        seen = ROUNDING * max(1.0, abs(self.cost))
+        if self.gap <= tolerance * 1e-2 and self.mu <= LEAST and self.promise <= seen:
+            self.reason = CONVERGED
+        else:
+            self.stiffen()
+
+    def again(self) -> None:
+        """Begin anew: the cost is another."""
+        self.before += self.iterations
+        self.iterations, self.reason, self.mu, self.nu = 0, "", 0.0, 0.0
+
+    def taken(self, k: int, cost: float, curved: bool) -> None:
+        self.curved, self.relaxed = curved, False
+        self.history.append((self.cost, self.gradient, self.gap, ALPHA[k]))
+        self.cost = cost
+        self.gap *= 1.0 - ALPHA[k]
+        if k <= EASY:
+            self.mu = self.mu / FACTOR if self.mu > LEAST else 0.0
+        elif k >= HARD:
+            self.mu = max(self.mu * FACTOR, LEAST)
+
+
+class Engine:
+    """The buffers of up to `size` problems, and one iteration of all of them."""
+
+    def __init__(self, problem: OptimalControl, size: int = 1) -> None:
+        self.problem, self.size = problem, size
+        y, N = problem.layout, problem.N
+        S = problem.n + 1 + problem.m
+        self.xs, self.us = np.zeros((size, N + 1, problem.n)), np.zeros((size, N, problem.m))
+        self.ps = np.zeros((size, N + 1, y.p))
+        self.plan, self.info = np.zeros((size, N, y.plan)), np.zeros((size, 5))
+        self.settings, self.held = np.zeros((size, 2)), np.zeros((size, N, problem.m))
+        self.settings[:, 1] = problem.dt
+        self.work = problem.sweep.work()
+        self.bounds = np.ascontiguousarray(problem.bounds)
+        self.step = np.empty((LENGTHS, 1 + 2 * problem.m))
+        self.step[:, 0], self.step[:, 1:] = ALPHA, problem.bounds.reshape(-1)
+        self.clock, self.counts = np.array([0.0, problem.dt]), np.array([0.0, N, 1.0])
+        self.full = _Lanes(size, N, S)
+
+    @cached_property
+    def lanes(self) -> _Lanes:
+        """Room for all lengths of one problem."""
+        return _Lanes(LENGTHS, self.problem.N, self.problem.n + 1 + self.problem.m)
+
+    def backward(self, count: int) -> None:
+        self.problem.sweep.ufunc(
+            self.xs[:count],
+            self.us[:count],
+            self.ps[:count],
+            self.bounds,
+            self.held[:count],
+            self.settings[:count],
+            self.work,
+            out=(self.plan[:count], self.info[:count]),
+        )
+
+    def forward_all(self, k: int) -> list[float]:
+        """All lengths of problem k, one per lane; their costs."""
+        room, problem = self.lanes, self.problem
+        room.x0[:, : problem.n] = self.xs[k, 0]
+        problem.rollout.ufunc(room.x0, self.plan[k], self.step, self.clock, self.counts, out=room.out)
+        problem.last.ufunc(room.end[:, : problem.n], self.ps[k, -1], out=room.last)
+        room.last += room.end[:, problem.n]
+        return room.last.tolist()
+
+    def forward(self, rows: list[int]) -> list[float]:
+        """The whole step of these problems, one problem per lane; their costs."""
+        room, problem, count = self.full, self.problem, len(rows)
+        every = rows == list(range(count))
+        plan, x0, last = (
+            (self.plan[:count], self.xs[:count, 0], self.ps[:count, -1])
+            if every
+            else (self.plan[rows], self.xs[rows, 0], self.ps[rows, -1])
+        )
+        room.x0[:count, : problem.n] = x0
+        out = tuple(x[:count] for x in room.out)
+        problem.rollout.ufunc(room.x0[:count], plan, self.step[0], self.clock, self.counts, out=out)
+        problem.last.ufunc(room.end[:count, : problem.n], last, out=room.last[:count])
+        room.last[:count] += room.end[:count, problem.n]
+        return room.last[:count].tolist()
+
+    def _hold(self, k: int, chosen: int | None) -> None:
+        """After a step that was cut short, inputs at a limit that its feedback drove against it are held there: the
+        model took them as free, and promised what they cannot do. After a whole step they are free again."""
+        if chosen == 0:
+            self.held[k] = 0.0
+            return
+        n, room = self.problem.n, self.lanes
+        u = np.concatenate((room.kept[0, 1:, n + 1 :], room.end[:1, n + 1 :]))
+        at = [(u == limit) & (self.us[k] == limit) for limit in self.bounds]
+        self.held[k] = at[1] * 1.0 - at[0]
+
+    def take(self, rows: list[int], room: _Lanes, lanes: list[int]) -> None:
+        """Problems move to what lanes found."""
+        n, xs, us, kept, end = self.problem.n, self.xs, self.us, room.kept, room.end
+        if self.problem.exact:
+            self.ps[rows, :-1, self.problem.costates] = self.plan[rows, :, -n:]
+        if len(rows) == 1:
+            xs, us, kept, end = xs[rows[0]], us[rows[0]], kept[lanes[0]], end[lanes[0]]
+        elif rows == lanes == list(range(len(rows))):  # views are several times faster
+            count = len(rows)
+            xs, us, kept, end = xs[:count], us[:count], kept[:count], end[:count]
+        else:
+            xs[rows, 1:-1], xs[rows, -1] = kept[lanes, 1:, :n], end[lanes, :n]
+            us[rows, :-1], us[rows, -1] = kept[lanes, 1:, n + 1 :], end[lanes, n + 1 :]
+            return
+        xs[..., 1:-1, :] = kept[..., 1:, :n]
+        xs[..., -1, :] = end[..., :n]
+        us[..., :-1, :] = kept[..., 1:, n + 1 :]
+        us[..., -1, :] = end[..., n + 1 :]
+
+    def iterate(self, states: list[Progress], tolerance: float) -> None:
+        """One iteration of the first problems, as many as there are states."""
+        count = len(states)
+        for k, state in enumerate(states):
+            self.settings[k, 0] = state.mu
+        self.backward(count)
+        going = []
+        for k, (state, info) in enumerate(zip(states, self.info[:count].tolist(), strict=True)):
+            state.iterations += 1
+            if state.judge(info, tolerance):
+                going.append(k)
+            if self.problem.bounded and state.relaxed and not state.holding:
+                self.held[k] = 0.0
+            if state.indefinite:
+                self.ps[k, :, self.problem.costates] = 0.0
+                state.indefinite = False
+        if count == 1:
+            if going:
+                self._choose(states[0], 0, tolerance)
+            return
+        if not going:
+            return
+        costs = self.forward(going)
+        good = [states[k].accept([cost]) is not None for k, cost in zip(going, costs, strict=True)]
+        rows, lanes = [k for k, g in zip(going, good, strict=True) if g], [j for j, g in enumerate(good) if g]
+        if rows:
+            self.take(rows, self.full, lanes)
+            self.held[rows] = 0.0
+            for k in rows:
+                states[k].holding = False
+        for k, j in zip(rows, lanes, strict=True):
+            states[k].taken(0, costs[j], self.problem.exact)
+        for k, g in zip(going, good, strict=True):
+            if not g:
+                self._choose(states[k], k, tolerance)
+
+    def _choose(self, state: Progress, k: int, tolerance: float) -> None:
+        costs = self.forward_all(k)
+        chosen = state.accept(costs)
+        if self.problem.bounded:
+            self._hold(k, chosen)
+            state.holding = bool(self.held[k].any())
+        if chosen is None:
+            state.refused(tolerance)
+        else:
+            self.take([k], self.lanes, [chosen])
+            state.taken(chosen, costs[chosen], self.problem.exact)
+
+
+def chunk(problem: OptimalControl) -> int:
+    """Problems that are solved together: as many as stay in the cache, but several for each lane."""
+    return max(8, min(64, CACHE // (8 * problem.N * problem.layout.plan) // 8 * 8))
+
+
+class _Lanes:
+    """What the forward pass writes."""
+
+    def __init__(self, count: int, N: int, S: int) -> None:
+        self.x0 = np.zeros((count, S))
+        self.kept, self.end, self.last = np.zeros((count, N, S)), np.zeros((count, S)), np.zeros(count)
+        self.out = (self.kept, np.zeros((count, N, 0)), self.end, np.zeros((count, 0)), np.zeros(count))
+
+
+def run(
+    engine: Engine, states: list[Progress], iterations: int, tolerance: float, tell: Callable[[], None] | None = None
+) -> None:
+    """Iterate the first problems of an engine until each of them has its reason; those that are done make room, and
+    come back to their places at the end. An interrupt ends all of them, as they are."""
+    total = len(states)
+    order = list(range(total))  # which problem lies in each place; the first `active` are going on
+    active = total
+    try:
+        with np.errstate(all="ignore"):
+            while True:
+                for k in reversed(range(active)):
+                    state = states[order[k]]
+                    if not state.reason and state.iterations >= iterations:
+                        state.reason = LIMIT
+                    if state.reason:
+                        active -= 1
+                        if k != active:
+                            _swap(engine, k, active)
+                            order[k], order[active] = order[active], order[k]
+                if not active:
+                    break
+                engine.iterate([states[order[k]] for k in range(active)], tolerance)
+                if tell is not None:
+                    tell()
+    except KeyboardInterrupt:
+        for state in states:
+            state.reason = state.reason or STOPPED
+    if order != sorted(order):
+        back = np.argsort(order)
+        for a in (engine.xs, engine.us, engine.ps, engine.held):
+            a[:total] = a[:total][back]
+
+
+def _swap(engine: Engine, a: int, b: int) -> None:
+    for x in (engine.xs, engine.us, engine.ps, engine.held):
+        x[[a, b]] = x[[b, a]]

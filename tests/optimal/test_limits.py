@@ -1,0 +1,174 @@
+"""Limits: inputs held exactly, states and tasks by multipliers; what cannot be is refused in a sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.test_own_system import CartPole
+
+import dalembert as dl
+from dalembert.optimal import OptimalControl, effort, posture, speed, state, tip
+
+ARM = dl.load("planar-2r")
+GO = {"running": [effort(1e-3)], "terminal": state([1.0, -0.5, 0, 0], 1e3)}
+
+
+def test_limits_of_inputs_are_held_exactly():
+    free = OptimalControl(ARM, 0.5, 0.01, **GO).solve(np.zeros(4))
+    most = 0.6 * np.abs(free.u).max()
+    held = OptimalControl(ARM, 0.5, 0.01, limits={"u": most}, **GO).solve(np.zeros(4))
+    assert held.converged and np.abs(held.u).max() == most and (np.abs(held.u) == most).sum() > 5
+    assert held.cost > free.cost
+
+
+def test_limits_of_states_are_kept():
+    free = OptimalControl(ARM, 0.5, 0.01, **GO).solve(np.zeros(4))
+    most = 0.8 * np.abs(free.v).max()
+    held = OptimalControl(ARM, 0.5, 0.01, limits={"v": most}, **GO).solve(np.zeros(4))
+    assert held.converged and held.violation <= 1e-6 and held.cost > free.cost
+    assert np.abs(held.v).max() <= most + 1e-6 and np.abs(held.v).max() > 0.999 * most
+    assert held.multipliers.max() > 0 and (held.multipliers >= 0).all()
+
+
+def test_inequalities_of_tasks_and_a_fixed_end():
+    """The tip stays within a wall that the free motion crosses, and the arm ends at rest."""
+    goal = [1.2, -2.0]
+
+    common = {"running": [effort(1e-3), speed(0.01)], "end": lambda q, v: [q[0] - goal[0], q[1] - goal[1], *v]}
+    start = np.array([-1.0, 1.5, 0.0, 0.0])
+    free = OptimalControl(ARM, 1.0, 0.02, **common).solve(start)
+    assert free.converged and free.violation <= 1e-6
+    np.testing.assert_allclose(free.x[-1], [*goal, 0, 0], atol=1e-6)
+    wall = 0.95 * ARM.fk(free.q)[:, 0, 3].max()
+    held = OptimalControl(ARM, 1.0, 0.02, inequalities=lambda q: [reach(q) - wall], **common).solve(start)
+    assert held.converged and held.violation <= 1e-6 and held.cost > free.cost
+    assert wall - 1e-4 < ARM.fk(held.q)[:, 0, 3].max() <= wall + 1e-6
+
+
+def reach(q):
+    """The tip of the planar arm along x, by its own kinematics over scalars."""
+    from dalembert.algorithms.kinematics import frame_pose
+
+    return frame_pose(ARM.model, q, ARM.model.frame(None)).p[0]
+
+
+def refused(match, *args, **words):
+    with pytest.raises(dl.DalembertError, match=match):
+        OptimalControl(*args, **words)
+
+
+def test_problems_that_cannot_be_are_refused():
+    cost = effort()
+    refused("horizon is 0.0; it must be greater than 0", ARM, 0, 0.01, running=cost)
+    refused("dt is -0.01; it must be greater than 0", ARM, 1.0, -0.01, running=cost)
+    refused("no whole number of steps", ARM, 1.0, 0.3, running=cost)
+    refused("more than 100000", ARM, 1e6, 0.01, running=cost)
+    refused("without a cost has no best motion", ARM, 1.0, 0.1)
+    refused("a system has a flow", 3, 1.0, 0.1, running=cost)
+    refused("running is a function of t, x, q, v, u", ARM, 1.0, 0.1, running=3.0)
+    refused("unknown argument of terminal 'u'", ARM, 1.0, 0.1, terminal=lambda u: u[0])
+    refused("unknown argument of running 'goal'", ARM, 1.0, 0.1, running=lambda q, goal: q[0] - goal)
+    refused("unknown input or state to limit 'joint9'", ARM, 1.0, 0.1, running=cost, limits={"joint9": 1.0})
+    refused("the lower must be below the upper", ARM, 1.0, 0.1, running=cost, limits={"u": (2.0, 1.0)})
+    refused("are \\(low, high\\)", ARM, 1.0, 0.1, running=cost, limits={"u": [1.0, 2.0, 3.0]})
+    refused("a parameter is called 'q'", ARM, 1.0, 0.1, running=cost, parameters={"q": 1.0})
+    refused("needs 11 rows", ARM, 1.0, 0.1, running=cost, parameters={"w": [1.0, 2.0]}, moving=["w"])
+    refused("unknown method 'euler'", ARM, 1.0, 0.1, running=cost, method="euler")
+    with pytest.raises(dl.DalembertError, match="must not be negative"):
+        OptimalControl(ARM, 1.0, 0.1, running=effort(-1.0)).sweep  # noqa: B018
+    with pytest.raises(dl.DalembertError, match="say rotation=False"):
+        tip(ARM, [0.1, 0.2, 0.0])
+
+
+def test_costs_that_cannot_be_are_refused():
+    infinite = OptimalControl(ARM, 1.0, 0.1, running=lambda u: float("inf"))
+    with pytest.raises(dl.DalembertError, match="running is inf whatever the state"):
+        infinite.solve(np.zeros(4))
+    branching = OptimalControl(ARM, 1.0, 0.1, running=lambda q: q[0] if q[0] > 0 else -q[0])
+    with pytest.raises(dl.DalembertError, match="running cannot be traced: .*scalar.where"):
+        branching.solve(np.zeros(4))
+    pole = OptimalControl(ARM, 1.0, 0.1, running=lambda q, u: [1.0 / q[0], *u])
+    found = pole.solve(np.zeros(4))  # infinite where it starts
+    assert not found.converged and found.reason == "the cost is not finite"
+
+
+def test_starts_and_guesses_that_cannot_be_are_refused():
+    problem = OptimalControl(ARM, 0.1, 0.01, limits={"q": (-1.0, 1.0)}, **GO)
+    with pytest.raises(dl.DalembertError, match="starts at 2, above its limit 1: no motion from there keeps to it"):
+        problem.solve([2.0, 0.0, 0.0, 0.0])
+    with pytest.raises(dl.DalembertError, match="u\\[0, 0\\] must be a finite number|u.*finite"):
+        problem.solve(np.zeros(4), u=np.full((10, 2), np.nan))
+    with pytest.raises(dl.DalembertError, match="x.*finite"):
+        problem.solve(np.zeros(4), x=np.full((11, 4), np.nan))
+    with pytest.raises(dl.DalembertError, match="x0 has shape"):
+        problem.solve(np.zeros(3))
+    with pytest.raises(dl.DalembertError, match="unknown parameter 'goal'"):
+        problem.solve(np.zeros(4), goal=1.0)
+    with pytest.raises(dl.DalembertError, match="iterations must be a whole number"):
+        problem.solve(np.zeros(4), iterations=0)
+
+
+def test_steps_that_diverge_are_survived_or_told():
+    """A step far too long for the system: the guess diverges, and the reason says how it ended."""
+    stiff = dl.Flow("stiff", ("a",), ("f",), lambda t, x, u: [1e3 * x[0] * x[0] * x[0] + u[0]])
+    problem = OptimalControl(stiff, 10.0, 0.5, running=[effort(1.0), lambda x: [x[0]]])
+    found = problem.solve([5.0], iterations=20)
+    assert not found.converged and found.reason and np.isfinite(found.x).all()
+
+
+def test_a_cart_pole_swings_up_within_its_force():
+    problem = OptimalControl(
+        CartPole(),
+        4.0,
+        0.02,
+        running=[effort(0.01), state([0, np.pi, 0, 0], [0.1, 1, 0.01, 0.01])],
+        terminal=state([0, np.pi, 0, 0], 100.0),
+        limits={"force": 10.0},
+    )
+    found = problem.solve([0, 0.01, 0, 0])
+    assert found.converged and np.abs(found.u).max() == 10.0
+    np.testing.assert_allclose(found.x[-1], [0, np.pi, 0, 0], atol=5e-3)
+
+
+def test_other_systems_are_solved():
+    flexible = dl.FlexibleRobot(ARM, stiffness=200.0, rotor_inertia=0.05)
+    n = len(flexible.states)
+    target = np.zeros(n)
+    found = OptimalControl(
+        flexible, 0.5, 0.01, running=[effort(1e-3)], terminal=[posture([0.4, -0.3, 0.4, -0.3], 100.0), speed(1.0)]
+    ).solve(target)
+    assert found.converged and np.abs(found.q[-1] - [0.4, -0.3, 0.4, -0.3]).max() < 0.1
+
+
+def test_a_closed_chain_moves_by_its_motors_and_an_arm_under_a_load():
+    robot = dl.load("five-bar")
+    chain = dl.Constrained(robot)
+    x0 = np.concatenate((robot.home, np.zeros(4)))
+    goal = float(robot.home[0]) + 0.2
+    problem = OptimalControl(
+        chain,
+        0.2,
+        0.01,
+        running=effort(1e-3),
+        terminal=[lambda q: [30.0 * (q[0] - goal)], speed(1.0)],
+        inputs=["joint1_torque", "joint2_torque"],
+    )
+    assert problem.rest == ("joint3_torque", "joint4_torque") and not problem.lean
+    found = problem.solve(x0)
+    assert found.converged and abs(found.q[-1, 0] - goal) < 1e-2 and found.u.shape == (20, 2)
+    assert np.abs(chain.residual(found.q)).max() < 1e-6
+    with pytest.raises(dl.DalembertError, match="unknown input of 'five-bar' 'joint9_torque'"):
+        OptimalControl(chain, 0.2, 0.01, running=effort(), inputs=["joint9_torque"])
+    laden = OptimalControl(
+        ARM.flow(payload=(0.0, 0.0, 0.0)),
+        0.3,
+        0.01,
+        running=effort(1e-3),
+        terminal=state([0.3, 0.2, 0, 0], 1e3),
+        parameters={"payload_mass": 1.0},
+    )
+    costs = [float(laden.solve(np.zeros(4), payload_mass=m).cost) for m in (0.0, 1.0, 2.0)]
+    bare = OptimalControl(ARM, 0.3, 0.01, running=effort(1e-3), terminal=state([0.3, 0.2, 0, 0], 1e3)).solve(
+        np.zeros(4)
+    )
+    assert costs[0] < costs[1] < costs[2] and abs(costs[0] - bare.cost) < 1e-9

@@ -1,0 +1,107 @@
+"""Predictive control: in `simulate`, for many arms at once, with moving targets, within a budget of time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.optimal.test_problem import linear_flow
+from tests.test_own_system import CartPole
+
+import dalembert as dl
+from dalembert.optimal import OptimalControl, PredictiveControl, effort, posture, speed, state
+
+ARM = dl.load("planar-2r")
+PROBLEM = OptimalControl(
+    ARM,
+    0.3,
+    0.02,
+    running=[effort(1e-3), posture("goal", 50.0), speed(1.0)],
+    terminal=[posture("goal", 50.0), speed(5.0)],
+    limits={"u": 60.0},
+    parameters={"goal": [0.5, 0.5]},
+)
+
+
+def test_an_arm_comes_to_its_goal_in_a_simulation_with_another_load():
+    control = PredictiveControl(PROBLEM)
+    run = dl.simulate(ARM, control, q0=[0.0, 0.0], duration=1.5, dt=0.002, sensors=dl.Sensors(sample_time=0.02))
+    assert np.abs(run.q[-1] - [0.5, 0.5]).max() < 0.1 and np.abs(run.qd[-1]).max() < 0.05
+    again = dl.simulate(ARM, control, q0=[0.0, 0.0], duration=1.5, dt=0.002, sensors=dl.Sensors(sample_time=0.02))
+    assert np.array_equal(run.q, again.q)  # the memory begins anew with each run
+
+
+def test_it_is_the_regulator_of_a_linear_system():
+    """Of a linear quadratic problem one iteration is all: u = −K x of the horizon, at every sample."""
+    A, B, h = np.array([[0.0, 1.0], [2.0, -0.3]]), np.array([[0.0], [1.0]]), 0.05
+    problem = OptimalControl(
+        linear_flow(A, B), 1.0, h, running=[state([0, 0], 1.0), effort(0.1)], terminal=state([0, 0], 3.0)
+    )
+    K = problem.solve([1.0, 0.0]).gains[0]
+    control, x = PredictiveControl(problem), np.array([1.0, -0.4])
+    for k in range(120):
+        u = control(k * h, x)
+        np.testing.assert_allclose(u, K @ x, rtol=1e-9, atol=1e-12)
+        x = x + h * (A @ x + B @ u)
+    assert np.abs(x).max() < 0.1
+
+
+def test_many_arms_run_each_as_if_alone():
+    rng = np.random.default_rng(0)
+    x0 = np.concatenate((rng.uniform(-0.5, 0.5, (70, 2)), np.zeros((70, 2))), 1)
+    goals = rng.uniform(-1, 1, (70, 2))
+    many = PredictiveControl(PROBLEM).rollouts(x0, 0.4, parameters={"goal": goals})
+    assert many.x.shape == (70, 21, 4) and many.u.shape == (70, 20, 2)
+    for k in (0, 33, 69):
+        one = PredictiveControl(PROBLEM).rollouts(x0[k : k + 1], 0.4, parameters={"goal": goals[k : k + 1]})
+        assert np.array_equal(one.x[0], many.x[k]) and np.array_equal(one.u[0], many.u[k])
+    assert np.abs(many.u).max() <= 60.0
+
+
+def test_targets_move():
+    moving = OptimalControl(
+        ARM,
+        0.3,
+        0.02,
+        running=[effort(1e-5), posture("goal", 100.0)],
+        parameters={"goal": np.zeros((16, 2))},
+        moving=["goal"],
+    )
+
+    def targets(t):
+        return {"goal": np.stack((0.3 * np.sin(2 * t), 0.2 * np.cos(2 * t)), -1)}
+
+    control = PredictiveControl(moving, iterations=2, targets=targets, rate=50.0)
+    assert control.sample_time == 0.02
+    run = dl.simulate(ARM, control, q0=[0.0, 0.2], duration=2.0, dt=0.002, sensors=dl.Sensors(sample_time=0.02))
+    late = run.t > 0.5
+    wanted = targets(run.t[late])["goal"]
+    assert np.abs(run.q[late] - wanted).max() < 0.05
+
+
+def test_a_pole_is_balanced_and_time_may_run_out():
+    upright = np.array([0.0, np.pi, 0.0, 0.0])
+    problem = OptimalControl(
+        CartPole(), 1.0, 0.05, running=[state(upright, 1.0), effort(0.01)], terminal=state(upright, 10.0)
+    )
+    for budget in (None, 1e-9):  # nothing at all may be computed: the plan's feedback acts, and then the plan is old
+        control = PredictiveControl(problem, budget=budget)
+        x = upright + np.array([0.1, 0.1, 0.0, 0.0])
+        for k in range(12):
+            x = problem.stepper(x, control(0.05 * k, x), np.zeros(1))
+        assert np.abs(x - upright).max() < 0.2
+        assert control.late == (0 if budget is None else 11)
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(dl.InputError, match="PredictiveControl"):
+        PredictiveControl(ARM)
+    with pytest.raises(dl.InputError, match="iterations must be a whole number"):
+        PredictiveControl(PROBLEM, iterations=0)
+    with pytest.raises(dl.InputError, match="targets is a function"):
+        PredictiveControl(PROBLEM, targets=3)
+    with pytest.raises(dl.InputError, match="asked on numbers, not traced"):
+        dl.simulation.rollouts(ARM, PredictiveControl(PROBLEM), q0=np.zeros((3, 2)), duration=0.1, dt=0.01)
+    with pytest.raises(dl.InputError, match="must have the states and inputs"):
+        PredictiveControl(PROBLEM).rollouts(np.zeros((2, 4)), 0.1, plant=CartPole())
+    text = PredictiveControl(PROBLEM).explain()
+    assert "Lyapunov" in text and "argmin" in text
