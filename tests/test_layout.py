@@ -21,7 +21,7 @@ LAYERS = (
     ("compile",),
     ("symbolic",),
     ("flow", "law", "reference", "system", "kernels", "units"),
-    ("kinematics", "bounds"),
+    ("kinematics", "bounds", "collision"),
     ("robot", "robots", "loading", "poses", "flows"),
     ("lagrange", "constrained", "actuation"),
     ("trajectories", "simulation", "control"),
@@ -44,6 +44,7 @@ LATE = {
     "scipy": (
         "algorithms",
         "bounds",
+        "collision",
         "control",
         "describe",
         "identification",
