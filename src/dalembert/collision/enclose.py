@@ -28,9 +28,9 @@ from dalembert.spatial import Pose
 Array = NDArray[np.float64]
 TOLERANCE = 0.02  # [m]
 SHARE = 0.35  # of a shape's middle side: a finger is not enclosed as coarsely as an arm
-CELLS = 8_000  # per shape
+CELLS = 20_000  # per shape
 FINENESS = 3.0  # cells per tolerance, if there are not too many
-CANDIDATES = 60  # centers looked at for one sphere
+CANDIDATES = 40  # centers looked at for one sphere
 SURFACE = 0.25  # of a cell: how dense points are put on the surface of a mesh
 SLACK = 1 + 1e-9  # on radii: rounding
 
